@@ -1,0 +1,30 @@
+// Files, whole: nothing in Lockstep needs to seek. Paths are absolute.
+
+export interface Files {
+  /** Undefined when there is no such file; any other failure throws a `FilesError`. */
+  read(path: string): Promise<Uint8Array | undefined>;
+  /** Replaces the file at once (write beside, then rename): a reader never sees half of it. */
+  write(path: string, content: Uint8Array | string, options?: { mode?: number }): Promise<void>;
+  append(path: string, content: Uint8Array | string): Promise<void>;
+  /** Removes a file or a folder with all in it; no error when absent. */
+  remove(path: string): Promise<void>;
+  /** Names in a folder, sorted; empty when the folder is absent. */
+  list(path: string): Promise<readonly string[]>;
+  makeDirectory(path: string): Promise<void>;
+  /** A new empty folder for this process alone. */
+  temporaryDirectory(prefix: string): Promise<string>;
+}
+
+export type FilesErrorCode = "PERMISSION" | "NOT_A_FILE" | "NO_SPACE" | "FAILED";
+
+export class FilesError extends Error {
+  override readonly name = "FilesError";
+  readonly code: FilesErrorCode;
+  readonly path: string;
+
+  constructor(code: FilesErrorCode, path: string, message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.code = code;
+    this.path = path;
+  }
+}

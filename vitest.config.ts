@@ -1,0 +1,33 @@
+// Three suites with one runner: unit tests beside the code, simulations (seeded, in virtual time)
+// and end-to-end tests over real sockets and binaries.
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        test: {
+          name: "unit",
+          include: ["src/**/*.test.ts", "scripts/**/*.test.ts"],
+          exclude: ["src/**/*.simulation.test.ts"],
+        },
+      },
+      {
+        test: {
+          name: "simulation",
+          include: ["src/**/*.simulation.test.ts"],
+          testTimeout: 600_000,
+        },
+      },
+      {
+        test: {
+          name: "e2e",
+          include: ["e2e/**/*.test.ts"],
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+          fileParallelism: false,
+        },
+      },
+    ],
+  },
+});
