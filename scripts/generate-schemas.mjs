@@ -1,0 +1,167 @@
+// Writes src/lab/apiserver/kinds/schemas.generated.ts from the OpenAPI v3 documents that Kubernetes
+// publishes with its sources. Only facts are taken (field names, types, list keys, merge keys), no
+// prose. Needs Go once, to download the module: `node scripts/generate-schemas.mjs`.
+import { execFileSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const module = "k8s.io/kubernetes@v1.36.0";
+
+/** The documents to read, and the kinds of each that are served or spoken. */
+const roots = {
+  api__v1: [
+    "core.v1.Binding",
+    "core.v1.ConfigMap",
+    "core.v1.Endpoints",
+    "core.v1.Event",
+    "core.v1.Namespace",
+    "core.v1.Node",
+    "core.v1.Pod",
+    "core.v1.Secret",
+    "core.v1.Service",
+    "core.v1.ServiceAccount",
+    "meta.v1.DeleteOptions",
+    "meta.v1.Status",
+  ],
+  apis__apps__v1: ["apps.v1.Deployment", "apps.v1.ReplicaSet", "autoscaling.v1.Scale"],
+  "apis__coordination.k8s.io__v1": ["coordination.v1.Lease"],
+  "apis__discovery.k8s.io__v1": ["discovery.v1.EndpointSlice"],
+  "apis__events.k8s.io__v1": ["events.v1.Event"],
+  "apis__networking.k8s.io__v1": ["networking.v1.Ingress", "networking.v1.IngressClass"],
+};
+
+/** Types that are one JSON value rather than an object with fields. */
+const leaves = {
+  "api.resource.Quantity": { type: "quantity" },
+  "meta.v1.FieldsV1": { type: "json" },
+  "meta.v1.MicroTime": { type: "microTime" },
+  "meta.v1.Time": { type: "time" },
+  "runtime.RawExtension": { type: "json" },
+  "util.intstr.IntOrString": { type: "intOrString" },
+};
+
+const table = {};
+const specificationDirectory = join(downloadModule(), "api/openapi-spec/v3");
+for (const [document, names] of Object.entries(roots)) {
+  const path = join(specificationDirectory, `${document}_openapi.json`);
+  const definitions = new Map(
+    Object.entries(JSON.parse(readFileSync(path, "utf8")).components.schemas).map(
+      ([name, definition]) => [shortName(name), definition],
+    ),
+  );
+  for (const name of names) {
+    addType(name, definitions);
+  }
+}
+const target = fileURLToPath(
+  new URL("../src/lab/apiserver/kinds/schemas.generated.ts", import.meta.url),
+);
+writeFileSync(target, render(table));
+process.stdout.write(`${Object.keys(table).length} types written to ${target}\n`);
+
+function downloadModule() {
+  const answer = execFileSync("go", ["mod", "download", "-json", module], { encoding: "utf8" });
+  return JSON.parse(answer).Dir;
+}
+
+/** `io.k8s.api.core.v1.Pod` → `core.v1.Pod`. */
+function shortName(name) {
+  return name
+    .replace(/^.*\/schemas\//, "")
+    .replace(/^io\.k8s\.(apimachinery\.pkg\.apis|apimachinery\.pkg|api)\./, "");
+}
+
+function addType(name, definitions) {
+  if (name in table || name in leaves) {
+    return;
+  }
+  const definition = definitions.get(name);
+  if (definition?.properties === undefined) {
+    throw new Error(`${name} is not an object with fields: ${JSON.stringify(definition)}`);
+  }
+  const fields = {};
+  table[name] = { fields };
+  for (const [field, property] of Object.entries(definition.properties)) {
+    fields[field] = convert(property, definitions);
+  }
+  if (definition.required !== undefined) {
+    table[name].required = definition.required;
+  }
+}
+
+function convert(property, definitions) {
+  const schema = convertValue(property, definitions);
+  const strategy = property["x-kubernetes-patch-strategy"];
+  const isMeaningfulDefault = !["", 0, false, undefined].includes(property.default);
+  return {
+    ...schema,
+    ...(strategy === undefined ? {} : { patchStrategy: strategy.split(",") }),
+    ...(isMeaningfulDefault && typeof property.default !== "object"
+      ? { default: property.default }
+      : {}),
+  };
+}
+
+function convertValue(property, definitions) {
+  const reference = property.$ref ?? property.allOf?.[0]?.$ref;
+  if (reference !== undefined) {
+    const name = shortName(reference);
+    addType(name, definitions);
+    return leaves[name] ?? { type: "ref", to: name };
+  }
+  switch (property.type) {
+    case "array":
+      return convertArray(property, definitions);
+    case "object":
+      return property.additionalProperties === undefined
+        ? { type: "json" }
+        : { type: "map", of: convert(property.additionalProperties, definitions) };
+    case "string":
+      return { type: property.format === "byte" ? "bytes" : "string" };
+    case "integer":
+      return { type: property.format ?? "int64" };
+    case "number":
+    case "boolean":
+      return { type: property.type };
+    default:
+      throw new Error(`unknown property: ${JSON.stringify(property)}`);
+  }
+}
+
+function convertArray(property, definitions) {
+  const optional = {
+    listType: property["x-kubernetes-list-type"],
+    mapKeys: property["x-kubernetes-list-map-keys"],
+    mergeKey: property["x-kubernetes-patch-merge-key"],
+  };
+  return {
+    type: "array",
+    of: convert(property.items, definitions),
+    ...Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== undefined)),
+  };
+}
+
+function render(types) {
+  const lines = [
+    `// Made by scripts/generate-schemas.mjs from ${module}; do not edit.`,
+    "// biome-ignore-all format: generated",
+    "// biome-ignore-all lint: generated",
+    'import type { SchemaTable } from "./schema.ts";',
+    "",
+    "export const schemas: SchemaTable = {",
+  ];
+  for (const name of Object.keys(types).sort()) {
+    const { fields, required } = types[name];
+    lines.push(`  ${JSON.stringify(name)}: {`);
+    if (required !== undefined) {
+      lines.push(`    required: ${JSON.stringify(required)},`);
+    }
+    lines.push("    fields: {");
+    for (const [field, schema] of Object.entries(fields)) {
+      lines.push(`      ${JSON.stringify(field)}: ${JSON.stringify(schema)},`);
+    }
+    lines.push("    },", "  },");
+  }
+  return [...lines, "};", ""].join("\n");
+}

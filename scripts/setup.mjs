@@ -1,0 +1,185 @@
+#!/usr/bin/env node
+// Makes a fresh checkout ready: Node modules, Debian packages, the compiled program. It runs before
+// `npm start` and `npm test`, does nothing when all is in place, says what it is about to run, and
+// where it may not or cannot install it says what to install. No dependencies of its own.
+import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const modulesStamp = join(root, "node_modules", ".lockstep-setup");
+const buildStamp = join(root, "dist", ".lockstep-build");
+
+/** The oldest Node with everything we use; `engines` in package.json says the same. */
+const oldestNode = [20, 19];
+
+/** Each package with a file that only it brings, so that no package database is needed to look. */
+const debianPackages = [
+  { name: "nginx", file: "/usr/sbin/nginx", for: "the proxy" },
+  {
+    name: "libnginx-mod-http-lua",
+    file: "/usr/lib/nginx/modules/ngx_http_lua_module.so",
+    for: "the proxy's Lua",
+  },
+  { name: "lua-resty-core", file: "/usr/share/lua/5.1/resty/core.lua", for: "the proxy's Lua" },
+  { name: "lua-cjson", file: "/usr/lib/x86_64-linux-gnu/lua/5.1/cjson.so", for: "the proxy's Lua" },
+];
+
+const usage = `Usage: node scripts/setup.mjs [--check] [--no-system]
+
+Makes this checkout ready to run: installs Node modules and Debian packages that are
+missing and compiles the sources. Says each command before it runs it.
+
+  --check      change nothing; say what is missing and exit 1 if anything is
+  --no-system  never install Debian packages; say what to install instead
+               (the same as LOCKSTEP_NO_SYSTEM=1)
+`;
+
+export function nodeProblem(version = process.versions.node) {
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  const [wantMajor, wantMinor] = oldestNode;
+  if (major > wantMajor || (major === wantMajor && minor >= wantMinor)) return undefined;
+  return (
+    `Lockstep needs Node ${wantMajor}.${wantMinor} or newer; this is Node ${version}.\n` +
+    "Install a newer one (nodejs.org, or your version manager) and run the command again."
+  );
+}
+
+/** What the modules were installed from: another lock file or Node version means install again. */
+function modulesFingerprint() {
+  const lock = readFileSync(join(root, "package-lock.json"));
+  const abi = `${process.platform}-${process.arch}-${process.versions.modules}`;
+  return createHash("sha256").update(lock).update(abi).digest("hex");
+}
+
+function modulesAreReady() {
+  return (
+    existsSync(modulesStamp) && readFileSync(modulesStamp, "utf8").trim() === modulesFingerprint()
+  );
+}
+
+function installModules() {
+  run("npm", ["ci", "--no-fund", "--no-audit"], "Installing Node modules");
+  writeFileSync(modulesStamp, `${modulesFingerprint()}\n`);
+}
+
+export function missingPackages(exists = existsSync) {
+  return debianPackages.filter((one) => {
+    if (one.name !== "lua-cjson") return !exists(one.file);
+    // The library folder carries the machine's architecture in its name.
+    return !["x86_64", "aarch64"].some((cpu) => exists(one.file.replace("x86_64", cpu)));
+  });
+}
+
+function aptCommand(missing) {
+  const names = missing.map((one) => one.name).join(" ");
+  return `apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends ${names}`;
+}
+
+/** Why Debian packages cannot be installed from here, or undefined when they can. */
+function whyNotInstall(allowed) {
+  if (!allowed) return "installing system packages was switched off";
+  if (!existsSync("/usr/bin/apt-get")) return "this is not a Debian system";
+  if (process.getuid?.() !== 0) return "installing them needs root";
+  return undefined;
+}
+
+function explainMissing(missing, why) {
+  const list = missing.map((one) => `  ${one.name.padEnd(24)}${one.for}`).join("\n");
+  const sudo = existsSync("/usr/bin/apt-get")
+    ? `Install them with:\n  sudo sh -c '${aptCommand(missing)}'`
+    : "Install nginx with its Lua module, lua-resty-core and lua-cjson from your distribution.";
+  return (
+    `Not installed, because ${why}:\n${list}\n${sudo}\n` +
+    "Going on without them: whatever needs them will say so.\n"
+  );
+}
+
+function installPackages(missing, allowed) {
+  const why = whyNotInstall(allowed);
+  if (why !== undefined) {
+    process.stderr.write(explainMissing(missing, why));
+    return;
+  }
+  const ok = run("sh", ["-c", aptCommand(missing)], "Installing Debian packages", {
+    quiet: true,
+    tolerate: true,
+  });
+  const still = missingPackages();
+  if (!ok || still.length > 0) {
+    process.stderr.write(explainMissing(still.length > 0 ? still : missing, "apt-get failed"));
+  }
+}
+
+/** The newest change among the sources that go into the build. */
+function newestSourceMs() {
+  let newest = 0;
+  const visit = (path) => {
+    const found = statSync(path);
+    newest = Math.max(newest, found.mtimeMs);
+    if (found.isDirectory()) for (const name of readdirSync(path)) visit(join(path, name));
+  };
+  for (const name of ["src", "benchmarks", "tsconfig.json", "tsconfig.build.json"]) {
+    visit(join(root, name));
+  }
+  return newest;
+}
+
+export function buildIsReady() {
+  return existsSync(buildStamp) && statSync(buildStamp).mtimeMs >= newestSourceMs();
+}
+
+export function build() {
+  run("npx", ["--no-install", "tsc", "-p", "tsconfig.build.json"], "Compiling");
+  writeFileSync(buildStamp, "");
+}
+
+/** Runs a command after saying so; the output shows only if it fails, unless it is the point. */
+function run(program, args, title, { quiet = true, tolerate = false } = {}) {
+  const shown = program === "sh" ? args.at(-1) : [program, ...args].join(" ");
+  process.stderr.write(`${title}: ${shown}\n`);
+  const result = spawnSync(program, args, {
+    cwd: root,
+    stdio: quiet ? ["ignore", "pipe", "pipe"] : ["ignore", "inherit", "inherit"],
+    encoding: "utf8",
+    maxBuffer: 64 * 1024 * 1024,
+  });
+  if (result.status === 0) return true;
+  process.stderr.write(`${result.stdout ?? ""}${result.stderr ?? ""}${result.error ?? ""}\n`);
+  if (tolerate) return false;
+  process.stderr.write(`${title} failed. The command was: ${shown}\n`);
+  process.exit(1);
+}
+
+function main(args) {
+  if (args.includes("--help") || args.includes("-h")) return process.stdout.write(usage);
+  const unknown = args.find((arg) => !["--check", "--no-system"].includes(arg));
+  if (unknown !== undefined) {
+    process.stderr.write(`Unknown option ${unknown}.\n\n${usage}`);
+    process.exit(2);
+  }
+  const problem = nodeProblem();
+  if (problem !== undefined) {
+    process.stderr.write(`${problem}\n`);
+    process.exit(1);
+  }
+  const missing = missingPackages();
+  if (args.includes("--check")) return check(missing);
+  const allowed = !args.includes("--no-system") && process.env.LOCKSTEP_NO_SYSTEM !== "1";
+  if (!modulesAreReady()) installModules();
+  if (missing.length > 0) installPackages(missing, allowed);
+  if (!buildIsReady()) build();
+}
+
+function check(missing) {
+  const lines = [];
+  if (!modulesAreReady()) lines.push("Node modules are missing or outdated (npm ci).");
+  for (const one of missing) lines.push(`The Debian package ${one.name} is missing (${one.for}).`);
+  if (!buildIsReady()) lines.push("The sources are not compiled, or changed since.");
+  process.stdout.write(lines.length === 0 ? "Everything is in place.\n" : `${lines.join("\n")}\n`);
+  process.exit(lines.length === 0 ? 0 : 1);
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) main(process.argv.slice(2));

@@ -1,0 +1,33 @@
+// What setup decides, as far as it can be seen without changing this machine.
+import { expect, it } from "vitest";
+import { missingPackages, nodeProblem } from "./setup.mjs";
+
+it("accepts Node 20.19 and everything newer", () => {
+  expect(["20.19.0", "20.20.2", "22.0.0", "24.1.0"].map((one) => nodeProblem(one))).toEqual([
+    undefined,
+    undefined,
+    undefined,
+    undefined,
+  ]);
+});
+
+it("says which Node is needed when this one is too old", () => {
+  expect(nodeProblem("20.18.1")).toBe(
+    "Lockstep needs Node 20.19 or newer; this is Node 20.18.1.\n" +
+      "Install a newer one (nodejs.org, or your version manager) and run the command again.",
+  );
+});
+
+it("finds the Debian packages whose files are absent", () => {
+  expect(missingPackages(() => true)).toEqual([]);
+  expect(missingPackages((file) => file === "/usr/sbin/nginx").map((one) => one.name)).toEqual([
+    "libnginx-mod-http-lua",
+    "lua-resty-core",
+    "lua-cjson",
+  ]);
+});
+
+it("knows the Lua library folder of both architectures", () => {
+  const arm = (file) => !file.includes("x86_64");
+  expect(missingPackages(arm)).toEqual([]);
+});

@@ -1,0 +1,107 @@
+// Runs the tidy rules over the repository, and shows that each rule can fail.
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { expect, it } from "vitest";
+import { describeBreach, tidy } from "./tidy.ts";
+
+const header = "// What this file is for.\n";
+
+function problems(path: string, code: string): string[] {
+  return tidy(path, header + code).map((breach) => `${breach.line}: ${breach.problem}`);
+}
+
+it("finds nothing to say about this repository", () => {
+  const listed = execFileSync(
+    "git",
+    ["ls-files", "--cached", "--others", "--exclude-standard", "*.ts", "*.mjs"],
+    { encoding: "utf8" },
+  );
+  const files = listed
+    .split("\n")
+    .filter((path) => path !== "" && existsSync(path) && !path.endsWith(".generated.ts"));
+  expect(files.length).toBeGreaterThan(20);
+  const breaches = files.flatMap((path) => tidy(path, readFileSync(path, "utf8")));
+  expect(breaches.map(describeBreach)).toEqual([]);
+});
+
+it("names file, line and reason", () => {
+  const [breach] = tidy("src/kube/x.ts", `${header}\nexport const now = Date.now();\n`);
+  expect(breach && describeBreach(breach)).toBe(
+    "src/kube/x.ts:3: Date.now\n    why: time, chance, files and sockets come from the " +
+      "Environment, so that the same code runs in virtual time and every run repeats from its seed",
+  );
+});
+
+it.each([
+  ["Date.now()", "Date.now"],
+  ["new Date()", "new Date()"],
+  ["setTimeout(f, 1)", "setTimeout()"],
+  ["globalThis.setTimeout", "globalThis.setTimeout"],
+  ["Math.random()", "Math.random"],
+  ["performance.now()", "performance.now"],
+  ["process.env", "process.env"],
+  ["fetch(url)", "fetch()"],
+  ["AbortSignal.timeout(5)", "AbortSignal.timeout"],
+])("refuses %s in product code", (code, problem) => {
+  expect(problems("src/kube/x.ts", `export const x = ${code};`)).toEqual([`2: ${problem}`]);
+});
+
+it("lets dates made from a value pass, and ambient time where it is wrapped", () => {
+  expect(problems("src/kube/x.ts", "export const x = new Date(0);")).toEqual([]);
+  expect(problems("src/environment/node/x.ts", "export const x = Date.now();")).toEqual([]);
+});
+
+it.each([
+  ["src/kube/x.ts", "../lab/y.ts", ["2: src/kube imports src/lab"]],
+  ["src/kube/x.ts", "../simulation/y.ts", ["2: src/kube imports src/simulation"]],
+  ["src/decide/truth/x.ts", "../../outputs/y.ts", ["2: src/decide imports src/outputs"]],
+  ["src/lab/apiserver/x.ts", "../../environment/clock.ts", []],
+  ["src/new/x.ts", "../kube/y.ts", ["2: src/new has no place"]],
+  ["src/kube/x.ts", "node:net", ["2: imports node:net"]],
+  ["src/kube/x.test.ts", "../lab/y.ts", []],
+])("checks the direction of an import: %s → %s", (path, from, expected) => {
+  expect(problems(path, `import { y } from "${from}";\nexport const z = y;`)).toEqual(expected);
+});
+
+it("sees re-exports and dynamic imports", () => {
+  expect(problems("src/kube/x.ts", 'export { y } from "../lab/y.ts";')).toEqual([
+    "2: src/kube imports src/lab",
+  ]);
+  expect(problems("src/kube/x.ts", 'export const y = () => import("../lab/y.ts");')).toEqual([
+    "2: src/kube imports src/lab",
+  ]);
+});
+
+it("refuses random functions of node:crypto and allows hashes", () => {
+  expect(
+    problems("src/kube/x.ts", 'import { createHash, randomUUID } from "node:crypto";'),
+  ).toEqual(["2: imports randomUUID from node:crypto"]);
+});
+
+it("refuses any, default exports, open work, silenced compilers, lonely tests, vague names", () => {
+  expect(problems("src/kube/x.ts", "export const x: any = 1;")).toEqual(["2: the type any"]);
+  expect(problems("src/kube/x.ts", "export default 1;")).toEqual(["2: a default export"]);
+  expect(problems("src/kube/x.ts", `// ${"TO"}DO later`)).toEqual([`2: a ${"TO"}DO comment`]);
+  expect(problems("src/kube/x.ts", "// @ts-ignore")).toEqual(["2: a @ts-ignore comment"]);
+  expect(problems("src/kube/x.test.ts", "it.only('x', f);")).toEqual(["2: it.only"]);
+  expect(problems("src/kube/utils.ts", "")).toEqual([
+    '1: the name "src/kube/utils.ts" says nothing',
+  ]);
+});
+
+it("asks for a header comment", () => {
+  expect(tidy("src/kube/x.ts", "export const x = 1;\n")).toEqual([
+    {
+      file: "src/kube/x.ts",
+      line: 1,
+      problem: "has no header comment",
+      reason: "a reader learns first what a file is for",
+    },
+  ]);
+});
+
+it("keeps decisions pure", () => {
+  expect(problems("src/decide/truth/x.ts", "export async function f() {}")).toEqual([
+    "2: asynchronous code",
+  ]);
+});

@@ -1,0 +1,243 @@
+// The style that a machine can check, as a test: each rule names the file, the line and the reason.
+// It reads the syntax tree, because a text search would trip over strings and comments.
+import { dirname, posix } from "node:path";
+import { parseSync, Visitor, type VisitorObject } from "oxc-parser";
+import { ambientAllowed, folders } from "./folders.ts";
+
+export interface Breach {
+  readonly file: string;
+  readonly line: number;
+  readonly problem: string;
+  readonly reason: string;
+}
+
+const ambientReason =
+  "time, chance, files and sockets come from the Environment, so that the same code runs in " +
+  "virtual time and every run repeats from its seed";
+
+const bannedGlobals = new Set([
+  "setTimeout",
+  "setInterval",
+  "setImmediate",
+  "fetch",
+  "performance",
+  "process",
+]);
+
+const bannedMembers = new Set([
+  "Date.now",
+  "Math.random",
+  "AbortSignal.timeout",
+  "crypto.randomUUID",
+  "crypto.getRandomValues",
+]);
+
+/** `*` bans the whole module; a list bans just those names. */
+const bannedModules: Readonly<Record<string, "*" | readonly string[]>> = {
+  "node:net": "*",
+  "node:tls": "*",
+  "node:http": "*",
+  "node:https": "*",
+  "node:http2": "*",
+  "node:dgram": "*",
+  "node:dns": "*",
+  "node:fs": "*",
+  "node:fs/promises": "*",
+  "node:child_process": "*",
+  "node:timers": "*",
+  "node:timers/promises": "*",
+  "node:process": "*",
+  "node:os": "*",
+  "node:perf_hooks": "*",
+  "node:crypto": ["randomUUID", "randomBytes", "randomInt", "randomFillSync", "getRandomValues"],
+};
+
+const vagueNames = /(^|[-/])(utils?|helpers?|common|manager|misc)([-./]|$)/;
+
+/** Checks one source file; `path` is relative to the repository, with forward slashes. */
+export function tidy(path: string, source: string): Breach[] {
+  const parsed = parseSync(path, source);
+  const breaches: Breach[] = [];
+  const report = (offset: number, problem: string, reason: string) => {
+    const line = source.slice(0, offset).split("\n").length;
+    breaches.push({ file: path, line, problem, reason });
+  };
+  for (const error of parsed.errors) report(0, `does not parse: ${error.message}`, "syntax");
+  const isTest = /\.(test|contract)\.ts$/.test(path) || !path.startsWith("src/");
+  checkName(path, report);
+  checkComments(parsed.comments, source, report);
+  if (!isTest) {
+    for (const one of importsOf(parsed, source)) {
+      checkModule(path, one.from, one.names, one.start, report);
+      if (one.from.startsWith(".")) checkDirection(path, one.from, one.start, report);
+    }
+  }
+  checkSyntax(path, isTest, parsed.program, report);
+  return breaches;
+}
+
+type Report = (offset: number, problem: string, reason: string) => void;
+type Parsed = ReturnType<typeof parseSync>;
+
+function checkName(path: string, report: Report): void {
+  if (vagueNames.test(path)) {
+    report(0, `the name "${path}" says nothing`, "a file is named for the one thing it exports");
+  }
+}
+
+function checkComments(comments: Parsed["comments"], source: string, report: Report): void {
+  const first = comments[0];
+  const head = source.startsWith("#!") ? source.indexOf("\n") + 1 : 0;
+  if (first === undefined || first.start > head) {
+    report(0, "has no header comment", "a reader learns first what a file is for");
+  }
+  for (const comment of comments) {
+    const found = /\b(TODO|FIXME|XXX|HACK)\b/.exec(comment.value)?.[1];
+    if (found !== undefined) {
+      report(comment.start, `a ${found} comment`, "open work is tracked where it is planned");
+    }
+    const silenced = /@ts-(ignore|expect-error|nocheck)/.exec(comment.value)?.[0];
+    if (silenced !== undefined) {
+      report(comment.start, `a ${silenced} comment`, "a silenced compiler checks nothing");
+    }
+  }
+}
+
+interface Import {
+  readonly from: string;
+  readonly names: readonly string[];
+  readonly start: number;
+}
+
+/** Imports, re-exports and dynamic imports with a literal name. */
+function importsOf(parsed: Parsed, source: string): Import[] {
+  const { staticImports, staticExports, dynamicImports } = parsed.module;
+  return [
+    ...staticImports.map((one) => ({
+      from: one.moduleRequest.value,
+      names: one.entries.map((entry) => entry.importName.name ?? "*"),
+      start: one.start,
+    })),
+    ...staticExports.flatMap((one) =>
+      one.entries.flatMap((entry) =>
+        entry.moduleRequest
+          ? [{ from: entry.moduleRequest.value, names: ["*"], start: one.start }]
+          : [],
+      ),
+    ),
+    ...dynamicImports.map((one) => ({
+      from: source.slice(one.moduleRequest.start, one.moduleRequest.end).replace(/["'`]/g, ""),
+      names: ["*"],
+      start: one.start,
+    })),
+  ];
+}
+
+function checkModule(
+  path: string,
+  from: string,
+  names: readonly string[],
+  offset: number,
+  report: Report,
+): void {
+  if (ambientAllowed.some((allowed) => path.startsWith(allowed))) return;
+  const banned = bannedModules[from] ?? bannedModules[`node:${from}`] ?? [];
+  if (banned === "*") {
+    report(offset, `imports ${from}`, ambientReason);
+    return;
+  }
+  for (const name of names) {
+    if (banned.length > 0 && (name === "*" || banned.includes(name))) {
+      report(offset, `imports ${name} from ${from}`, ambientReason);
+    }
+  }
+}
+
+function checkDirection(path: string, from: string, offset: number, report: Report): void {
+  const target = posix.normalize(posix.join(dirname(path), from));
+  const [, own = ""] = path.split("/");
+  const [top, other = ""] = target.split("/");
+  const folder = folders[own];
+  if (top !== "src") {
+    report(offset, `imports ${target}`, "src stands on its own");
+  } else if (own === other || own === "main.ts") {
+    return;
+  } else if (folder === undefined) {
+    report(offset, `src/${own} has no place`, "name the folder in scripts/tidy/folders.ts");
+  } else if (!folder.mayImport.includes(other)) {
+    report(offset, `src/${own} imports src/${other}`, folder.reason);
+  }
+}
+
+function checkSyntax(
+  path: string,
+  isTest: boolean,
+  program: Parsed["program"],
+  report: Report,
+): void {
+  new Visitor({
+    TSAnyKeyword(node) {
+      report(node.start, "the type any", "any switches the compiler off; use unknown at the edge");
+    },
+    ExportDefaultDeclaration(node) {
+      if (path.startsWith("src/")) {
+        report(node.start, "a default export", "one name for one thing, everywhere");
+      }
+    },
+    MemberExpression(node) {
+      const name = memberName(node);
+      if (/^(it|test|describe)\.(only|todo)$/.test(name)) {
+        report(node.start, name, "a test that runs alone hides the others");
+      }
+    },
+  }).visit(program);
+  const ambient = isTest || ambientAllowed.some((allowed) => path.startsWith(allowed));
+  if (!ambient) checkAmbient(program, report);
+  if (!isTest && /^src\/(decide|doctor\/rules)\//.test(path)) checkPure(program, report);
+}
+
+function checkAmbient(program: Parsed["program"], report: Report): void {
+  new Visitor({
+    MemberExpression(node) {
+      const name = memberName(node);
+      const [owner = "", member = ""] = name.split(".");
+      const banned =
+        bannedMembers.has(name) ||
+        owner === "process" ||
+        owner === "performance" ||
+        (owner === "globalThis" && bannedGlobals.has(member));
+      if (banned) report(node.start, name, ambientReason);
+    },
+    NewExpression(node) {
+      if (node.callee.type !== "Identifier" || node.callee.name !== "Date") return;
+      if (node.arguments.length === 0) report(node.start, "new Date()", ambientReason);
+    },
+    CallExpression(node) {
+      if (node.callee.type !== "Identifier" || !bannedGlobals.has(node.callee.name)) return;
+      report(node.start, `${node.callee.name}()`, ambientReason);
+    },
+  }).visit(program);
+}
+
+function checkPure(program: Parsed["program"], report: Report): void {
+  const reject = (node: { readonly start: number; readonly async?: boolean }) => {
+    if (node.async === false) return;
+    report(node.start, "asynchronous code", "decisions are pure functions of what is known");
+  };
+  new Visitor({
+    FunctionDeclaration: reject,
+    FunctionExpression: reject,
+    ArrowFunctionExpression: reject,
+    AwaitExpression: reject,
+  }).visit(program);
+}
+
+/** `Date.now` of a plain member access, else an empty string. */
+function memberName(node: Parameters<NonNullable<VisitorObject["MemberExpression"]>>[0]): string {
+  if (node.object.type !== "Identifier" || node.property.type !== "Identifier") return "";
+  return `${node.object.name}.${node.property.name}`;
+}
+
+export function describeBreach(breach: Breach): string {
+  return `${breach.file}:${breach.line}: ${breach.problem}\n    why: ${breach.reason}`;
+}
