@@ -1,0 +1,53 @@
+// The shape of a benchmark: named figures, each with a goal where there is one. A figure is a ratio
+// to a reference measured in the same run wherever possible, because seconds on a shared machine
+// mean little. Goals are reported, never asserted.
+
+export interface Figure {
+  readonly value: number;
+  readonly unit: string;
+  /** In words: `≤ 1.3`. */
+  readonly goal?: string;
+  readonly holds?: boolean;
+  /** What the value was compared with or how it was taken. */
+  readonly note?: string;
+}
+
+export type Figures = Readonly<Record<string, Figure>>;
+
+export interface Benchmark {
+  readonly description: string;
+  /** `progress` says what is being measured now. */
+  run(progress: (step: string) => void): Promise<Figures>;
+}
+
+export function atMost(value: number, limit: number, unit: string, note?: string): Figure {
+  return figure(value, unit, `≤ ${limit}`, value <= limit, note);
+}
+
+export function atLeast(value: number, limit: number, unit: string, note?: string): Figure {
+  return figure(value, unit, `≥ ${limit}`, value >= limit, note);
+}
+
+export function plain(value: number, unit: string, note?: string): Figure {
+  return { value: rounded(value), unit, ...(note === undefined ? {} : { note }) };
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
+}
+
+function figure(
+  value: number,
+  unit: string,
+  goal: string,
+  holds: boolean,
+  note: string | undefined,
+): Figure {
+  return { value: rounded(value), unit, goal, holds, ...(note === undefined ? {} : { note }) };
+}
+
+/** Three significant digits: more would be noise. */
+function rounded(value: number): number {
+  return Number(value.toPrecision(3));
+}

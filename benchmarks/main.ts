@@ -1,0 +1,41 @@
+// `npm run bench -- NAME [--json]`: measures one area and prints its figures, as a table for people
+// or as one JSON object for machines (values by name; goals and notes beside them).
+import { apiserverBenchmark } from "./apiserver.ts";
+import type { Benchmark, Figures } from "./benchmark.ts";
+import { kubeBenchmark } from "./kube.ts";
+import { simulationBenchmark } from "./simulation.ts";
+
+const benchmarks: Readonly<Record<string, Benchmark>> = {
+  kube: kubeBenchmark,
+  apiserver: apiserverBenchmark,
+  simulation: simulationBenchmark,
+};
+
+const args = process.argv.slice(2);
+const name = args.find((arg) => !arg.startsWith("-")) ?? "";
+const unknown = args.find((arg) => arg.startsWith("-") && !["--json", "--help"].includes(arg));
+const benchmark = benchmarks[name];
+
+if (benchmark === undefined || unknown !== undefined || args.includes("--help")) {
+  const list = Object.entries(benchmarks).map(
+    ([key, one]) => `  ${key.padEnd(12)}${one.description}`,
+  );
+  process.stderr.write(`Usage: npm run bench -- NAME [--json]\n\n${list.join("\n")}\n`);
+  process.exitCode = args.includes("--help") ? 0 : 2;
+} else {
+  const figures = await benchmark.run((step) => process.stderr.write(`  ${step}\n`));
+  process.stdout.write(args.includes("--json") ? json(name, figures) : table(name, figures));
+}
+
+function json(benchmarkName: string, figures: Figures): string {
+  const values = Object.fromEntries(Object.entries(figures).map(([key, one]) => [key, one.value]));
+  return `${JSON.stringify({ benchmark: benchmarkName, node: process.version, ...values, figures })}\n`;
+}
+
+function table(benchmarkName: string, figures: Figures): string {
+  const rows = Object.entries(figures).map(([key, one]) => {
+    const goal = one.goal === undefined ? "" : `goal ${one.goal} ${one.holds ? "holds" : "MISSED"}`;
+    return `  ${key.padEnd(30)}${String(one.value).padStart(10)} ${one.unit.padEnd(14)}${goal}`;
+  });
+  return `${benchmarkName}\n${rows.join("\n")}\n`;
+}

@@ -1,0 +1,19 @@
+// What every command gets, and how it fails. A command returns its exit code: 0 done, 1 the answer
+// is no, 2 it could not be done as asked.
+import type { Environment } from "../environment/environment.ts";
+import type { Terminal } from "../environment/terminal.ts";
+
+export interface CommandContext {
+  readonly environment: Environment;
+  readonly terminal: Terminal;
+  /** Aborts on Ctrl-C or SIGTERM: stop, clean up, return. */
+  readonly stop: AbortSignal;
+}
+
+export type ExitCode = 0 | 1 | 2;
+
+/** The caller asked for something that cannot be: say what, and what would be right. */
+export class UsageError extends Error {
+  override readonly name = "UsageError";
+  readonly code = "USAGE";
+}

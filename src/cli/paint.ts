@@ -1,0 +1,23 @@
+// The few colours of the terminal, each with one meaning: blue for Lockstep, grey for what is
+// secondary, amber for late, red for lost or failed. Without colours the text stays the same.
+import type { Terminal } from "../environment/terminal.ts";
+
+export interface Paint {
+  strong(text: string): string;
+  lockstep(text: string): string;
+  secondary(text: string): string;
+  late(text: string): string;
+  failed(text: string): string;
+}
+
+export function paintFor(terminal: Pick<Terminal, "colours">): Paint {
+  const wrap = (code: string) => (text: string) =>
+    terminal.colours ? `\u001b[${code}m${text}\u001b[0m` : text;
+  return {
+    strong: wrap("1"),
+    lockstep: wrap("34"),
+    secondary: wrap("90"),
+    late: wrap("33"),
+    failed: wrap("31"),
+  };
+}

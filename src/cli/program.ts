@@ -1,0 +1,55 @@
+// The command line: one subcommand per file in this folder, and help that teaches.
+import { Command, CommanderError } from "commander";
+import type { CommandContext, ExitCode } from "./command.ts";
+import { labCommand } from "./lab.ts";
+
+const epilogue = `
+First steps:
+  lockstep lab                   run an embedded cluster and talk to it with kubectl
+  lockstep lab --clusters 2      two of them, one kubeconfig context each
+
+Exit codes: 0 done, 1 the answer is no, 2 it could not be done as asked.`;
+
+/** Parses the arguments, runs one command and says how it ended. */
+export async function runProgram(
+  context: CommandContext,
+  version: string,
+  args: readonly string[],
+): Promise<ExitCode> {
+  let exitCode: ExitCode = 0;
+  const program = new Command("lockstep")
+    .description(
+      "A multi-cluster ingress for Kubernetes that stays in step with the pods,\n" +
+        "and a lab that reproduces what happens when news of a pod travels slowly.",
+    )
+    .version(version, "-V, --version", "print the version")
+    .helpCommand("help [command]", "explain a command")
+    .helpOption("-h, --help", "explain this command")
+    .addHelpText("after", epilogue)
+    .showSuggestionAfterError()
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => context.terminal.write(text),
+      writeErr: (text) => context.terminal.writeError(text),
+      getOutHelpWidth: () => Math.min(context.terminal.columns, 100),
+    })
+    .configureHelp({ sortSubcommands: false });
+  for (const command of [labCommand]) {
+    program.addCommand(
+      command(context, (code) => {
+        exitCode = code;
+      }).copyInheritedSettings(program),
+    );
+  }
+  try {
+    if (args.length === 0) {
+      program.outputHelp();
+      return 2;
+    }
+    await program.parseAsync([...args], { from: "user" });
+    return exitCode;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+    throw error;
+  }
+}

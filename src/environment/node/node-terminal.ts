@@ -1,0 +1,18 @@
+// The terminal this process was started in.
+import type { Terminal } from "../terminal.ts";
+
+/** What 1978 agreed on; our output is made to fit it. */
+const usualColumns = 80;
+
+export function nodeTerminal(): Terminal {
+  const interactive = process.stdout.isTTY === true;
+  return {
+    write: (text) => void process.stdout.write(text),
+    writeError: (text) => void process.stderr.write(text),
+    interactive,
+    colours: interactive && (process.env["NO_COLOR"] ?? "") === "",
+    get columns() {
+      return process.stdout.columns ?? usualColumns;
+    },
+  };
+}

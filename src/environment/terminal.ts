@@ -1,0 +1,12 @@
+// Where a command writes for the person who called it. Results go to `write`; progress and errors
+// go to `writeError`, so that a pipe gets results only.
+
+export interface Terminal {
+  write(text: string): void;
+  writeError(text: string): void;
+  /** A person is looking: progress may redraw in place. */
+  readonly interactive: boolean;
+  /** Colours are wanted: interactive, and NO_COLOR is not set. */
+  readonly colours: boolean;
+  readonly columns: number;
+}
