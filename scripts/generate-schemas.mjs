@@ -1,12 +1,16 @@
-// Writes src/lab/apiserver/kinds/schemas.generated.ts from the OpenAPI v3 documents that Kubernetes
-// publishes with its sources. Only facts are taken (field names, types, list keys, merge keys), no
-// prose. Needs Go once, to download the module: `node scripts/generate-schemas.mjs`.
+// Writes src/lab/apiserver/kinds/schemas.generated.ts from what Kubernetes publishes: the OpenAPI v3
+// documents (field names, types, list keys, merge keys) and the tags of the Go types (protobuf
+// numbers, which zero values are left out). Only facts are taken, no prose. Needs Go once, to
+// download the modules: `node scripts/generate-schemas.mjs`.
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { readGoTypes } from "./go-types.mjs";
 
 const module = "k8s.io/kubernetes@v1.36.0";
+const apiModule = "k8s.io/api@v0.36.0";
+const machineryModule = "k8s.io/apimachinery@v0.36.0";
 
 /** The documents to read, and the kinds of each that are served or spoken. */
 const roots = {
@@ -27,7 +31,6 @@ const roots = {
   apis__apps__v1: ["apps.v1.Deployment", "apps.v1.ReplicaSet", "autoscaling.v1.Scale"],
   "apis__coordination.k8s.io__v1": ["coordination.v1.Lease"],
   "apis__discovery.k8s.io__v1": ["discovery.v1.EndpointSlice"],
-  "apis__events.k8s.io__v1": ["events.v1.Event"],
   "apis__networking.k8s.io__v1": ["networking.v1.Ingress", "networking.v1.IngressClass"],
 };
 
@@ -41,8 +44,14 @@ const leaves = {
   "util.intstr.IntOrString": { type: "intOrString" },
 };
 
+/** Go leaves their zero values out when the tag says omitempty; structs it always writes. */
+const omittable = ["array", "boolean", "bytes", "int32", "int64", "map", "number", "string"];
+
 const table = {};
-const specificationDirectory = join(downloadModule(), "api/openapi-spec/v3");
+const goTypes = new Map();
+const apiDirectory = downloadModule(apiModule);
+const machineryDirectory = downloadModule(machineryModule);
+const specificationDirectory = join(downloadModule(module), "api/openapi-spec/v3");
 for (const [document, names] of Object.entries(roots)) {
   const path = join(specificationDirectory, `${document}_openapi.json`);
   const definitions = new Map(
@@ -60,8 +69,8 @@ const target = fileURLToPath(
 writeFileSync(target, render(table));
 process.stdout.write(`${Object.keys(table).length} types written to ${target}\n`);
 
-function downloadModule() {
-  const answer = execFileSync("go", ["mod", "download", "-json", module], { encoding: "utf8" });
+function downloadModule(name) {
+  const answer = execFileSync("go", ["mod", "download", "-json", name], { encoding: "utf8" });
   return JSON.parse(answer).Dir;
 }
 
@@ -82,12 +91,32 @@ function addType(name, definitions) {
   }
   const fields = {};
   table[name] = { fields };
+  const tags = goFields(name);
   for (const [field, property] of Object.entries(definition.properties)) {
-    fields[field] = convert(property, definitions);
+    const schema = convert(property, definitions);
+    const tag = tags.get(field);
+    fields[field] = {
+      ...schema,
+      ...(tag === undefined || tag.proto.length === 0 ? {} : { proto: tag.proto }),
+      ...(tag?.omitsZero && omittable.includes(schema.type) ? { omitZero: true } : {}),
+    };
   }
   if (definition.required !== undefined) {
     table[name].required = definition.required;
   }
+}
+
+/** The tags of a type's fields, by their JSON names. */
+function goFields(name) {
+  const [group, version, type] = name.split(".");
+  const directory =
+    group === "meta"
+      ? join(machineryDirectory, "pkg/apis/meta", version)
+      : join(apiDirectory, group, version);
+  if (!goTypes.has(directory)) {
+    goTypes.set(directory, readGoTypes(readFileSync(join(directory, "types.go"), "utf8")));
+  }
+  return goTypes.get(directory)(type);
 }
 
 function convert(property, definitions) {

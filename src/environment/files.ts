@@ -5,11 +5,13 @@ export interface Files {
   read(path: string): Promise<Uint8Array | undefined>;
   /** Replaces the file at once (write beside, then rename): a reader never sees half of it. */
   write(path: string, content: Uint8Array | string, options?: { mode?: number }): Promise<void>;
+  /** Makes the file when it is absent. */
   append(path: string, content: Uint8Array | string): Promise<void>;
   /** Removes a file or a folder with all in it; no error when absent. */
   remove(path: string): Promise<void>;
   /** Names in a folder, sorted; empty when the folder is absent. */
   list(path: string): Promise<readonly string[]>;
+  /** With its parents; no error when it exists. */
   makeDirectory(path: string): Promise<void>;
   /** A new empty folder for this process alone. */
   temporaryDirectory(prefix: string): Promise<string>;

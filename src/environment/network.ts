@@ -78,7 +78,10 @@ export interface ServerExchange {
   respond(status: number, headers?: Headers): BodyWriter;
 }
 
-/** A handler that throws or rejects before responding gives 500 and an error line in the log. */
+/**
+ * A handler that throws or rejects before responding gives 500 and an error line in the log; one
+ * that does so later breaks the connection, for an end would make half an answer look whole.
+ */
 export type ExchangeHandler = (exchange: ServerExchange) => void | Promise<void>;
 
 export interface ListenOptions {

@@ -3,6 +3,7 @@
 export type Signal = "SIGTERM" | "SIGKILL" | "SIGINT" | "SIGHUP" | "SIGQUIT";
 
 export interface SpawnOptions {
+  /** Added to the variables of this process. */
   readonly environment?: Readonly<Record<string, string>>;
   readonly directory?: string;
   /** The child goes on when we end; its output is not collected. */
@@ -17,6 +18,7 @@ export interface ProcessExit {
 
 export interface ChildProcess {
   readonly pid: number;
+  /** Not reading it makes the child wait at its next write once the pipe is full. */
   readonly output: AsyncIterable<Uint8Array>;
   readonly errorOutput: AsyncIterable<Uint8Array>;
   /** Resolves when the process has ended; never rejects. */

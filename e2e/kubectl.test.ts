@@ -1,0 +1,207 @@
+// The ordinary kubectl against `lockstep lab`. Which kubectl is used is said; without one the tests
+// are skipped and say so.
+import { execFile, execFileSync, spawn } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { finished, type LabProcess, startLabProcess } from "./lab-process.ts";
+
+const oldestMinor = 27;
+const kubectlMinor = findKubectl();
+const found =
+  kubectlMinor === undefined
+    ? "no kubectl was found on this machine"
+    : `kubectl 1.${kubectlMinor}${kubectlMinor < oldestMinor ? ` is older than 1.${oldestMinor}` : ""}`;
+
+if (kubectlMinor === undefined || kubectlMinor < oldestMinor) {
+  process.stderr.write(`${found}: the kubectl tests are skipped\n`);
+}
+
+describe.skipIf(kubectlMinor === undefined || kubectlMinor < oldestMinor)(`with ${found}`, () => {
+  const folder = mkdtempSync(join(tmpdir(), "lockstep-e2e-kubectl-"));
+  let lab: LabProcess;
+  beforeAll(async () => {
+    lab = await startLabProcess("--apiservers", "2");
+  });
+  afterAll(async () => {
+    await lab?.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const run = promisify(execFile);
+  /** Standard output of a kubectl that must succeed. */
+  async function kubectl(...args: readonly string[]): Promise<string> {
+    const { stdout } = await run("kubectl", [...args], { env: environment() });
+    return stdout;
+  }
+  /** What kubectl says when it must fail. */
+  async function refused(...args: readonly string[]): Promise<string> {
+    const result = await finished(spawn("kubectl", [...args], { env: environment() }));
+    expect(result.code).not.toBe(0);
+    return result.errorOutput;
+  }
+  function environment(): NodeJS.ProcessEnv {
+    return { PATH: process.env["PATH"], HOME: folder, KUBECONFIG: lab.kubeconfig };
+  }
+  function file(name: string, text: string): string {
+    const path = join(folder, name);
+    writeFileSync(path, text);
+    return path;
+  }
+
+  it("lists what every cluster has", async () => {
+    expect(await kubectl("get", "namespaces", "-o", "name")).toBe(
+      "namespace/default\nnamespace/kube-node-lease\nnamespace/kube-public\nnamespace/kube-system\n",
+    );
+    expect(await kubectl("version", "-o", "json")).toContain('"gitVersion": "v1.33.0+lockstep"');
+    expect(await kubectl("api-resources", "-o", "name")).toContain(
+      "endpointslices.discovery.k8s.io\n",
+    );
+  });
+
+  it("creates from a file of several documents, gets in several forms, and deletes", async () => {
+    const path = file(
+      "shop.yaml",
+      `apiVersion: v1
+kind: Service
+metadata: { name: shop }
+spec:
+  selector: { app: shop }
+  ports: [{ port: 80, targetPort: 8080 }]
+---
+apiVersion: v1
+kind: Pod
+metadata: { name: shop-1, labels: { app: shop } }
+spec: { containers: [{ name: shop, image: shop }] }
+`,
+    );
+    expect(await kubectl("create", "-f", path)).toBe("service/shop created\npod/shop-1 created\n");
+    expect(await kubectl("get", "pods", "-l", "app=shop", "-o", "name")).toBe("pod/shop-1\n");
+    expect(
+      await kubectl("get", "pods", "--field-selector", "status.phase=Pending", "-o", "name"),
+    ).toBe("pod/shop-1\n");
+    expect(await kubectl("get", "service", "shop", "-o", "jsonpath={.spec.ports[0]}")).toBe(
+      '{"port":80,"protocol":"TCP","targetPort":8080}',
+    );
+    expect(await kubectl("describe", "pod", "shop-1")).toMatch(/^Name: +shop-1\n/);
+    expect(await refused("create", "-f", path)).toContain('services "shop" already exists');
+    expect(await kubectl("delete", "-f", path)).toBe(
+      'service "shop" deleted\npod "shop-1" deleted\n',
+    );
+    expect(await refused("get", "pod", "shop-1")).toBe(
+      'Error from server (NotFound): pods "shop-1" not found\n',
+    );
+  });
+
+  it("creates typed objects, which kubectl sends in protobuf", async () => {
+    await kubectl("create", "configmap", "settings", "--from-literal=colour=blue");
+    expect(await kubectl("get", "configmap", "settings", "-o", "jsonpath={.data}")).toBe(
+      '{"colour":"blue"}',
+    );
+    await kubectl("create", "secret", "generic", "password", "--from-literal=value=hidden");
+    expect(await kubectl("get", "secret", "password", "-o", "jsonpath={.data.value}")).toBe(
+      Buffer.from("hidden").toString("base64"),
+    );
+    await kubectl("create", "deployment", "web", "--image=web", "--replicas=2");
+    await kubectl("scale", "deployment", "web", "--replicas=5");
+    expect(await kubectl("get", "deployment", "web", "-o", "jsonpath={.spec.replicas}")).toBe("5");
+    await kubectl("delete", "deployment/web", "configmap/settings", "secret/password");
+  });
+
+  it("watches through one server what is written through another", async () => {
+    await kubectl("create", "namespace", "watched");
+    const watching = spawn(
+      "kubectl",
+      ["get", "configmaps", "-n", "watched", "--watch", "-o", "name", "--request-timeout=60s"],
+      { env: environment(), stdio: ["ignore", "pipe", "inherit"] },
+    );
+    const seen = firstLines(watching.stdout, 2);
+    const second = ["--context", "lab-1-server-2", "-n", "watched"];
+    await kubectl(...second, "create", "configmap", "first", "--from-literal=a=b");
+    await kubectl(...second, "create", "configmap", "second", "--from-literal=a=b");
+    expect(await seen).toEqual(["configmap/first", "configmap/second"]);
+    watching.kill();
+    await kubectl("delete", "configmap", "--all", "-n", "watched");
+  });
+
+  it("labels, annotates and patches", async () => {
+    await kubectl("create", "configmap", "patched", "--from-literal=a=1");
+    await kubectl("label", "configmap", "patched", "tier=gold");
+    await kubectl("annotate", "configmap", "patched", "note=kept");
+    await kubectl("patch", "configmap", "patched", "--type=merge", "-p", '{"data":{"b":"2"}}');
+    await kubectl(
+      ...["patch", "configmap", "patched", "--type=json"],
+      ...["-p", '[{"op":"remove","path":"/data/a"}]'],
+    );
+    expect(
+      await kubectl(
+        ...["get", "configmap", "patched", "-o"],
+        "jsonpath={.metadata.labels} {.metadata.annotations} {.data}",
+      ),
+    ).toBe('{"tier":"gold"} {"note":"kept"} {"b":"2"}');
+    await kubectl("delete", "configmap", "patched");
+  });
+
+  it("reads raw paths", async () => {
+    expect(await kubectl("get", "--raw", "/healthz")).toBe("ok");
+    expect(await kubectl("get", "--raw", "/metrics")).toContain("apiserver_request_total{");
+    const list: unknown = JSON.parse(await kubectl("get", "--raw", "/api/v1/nodes"));
+    expect(list).toMatchObject({ kind: "NodeList", apiVersion: "v1", items: [] });
+  });
+
+  it("explains what is wrong with an object", async () => {
+    const misspelt = file(
+      "misspelt.yaml",
+      `apiVersion: v1
+kind: Pod
+metadata: { name: wrong }
+spec: { containers: [{ name: c, image: i, prots: [] }] }
+`,
+    );
+    expect(await refused("create", "-f", misspelt)).toContain(
+      'unknown field "spec.containers[0].prots"',
+    );
+    const invalid = file(
+      "invalid.yaml",
+      `apiVersion: v1
+kind: Service
+metadata: { name: wrong }
+spec: { ports: [{ port: 70000 }] }
+`,
+    );
+    expect(await refused("create", "-f", invalid)).toBe(
+      'The Service "wrong" is invalid: \n' +
+        "* spec.ports[0].port: Invalid value: 70000: must be between 1 and 65535, inclusive\n" +
+        "* spec.ports[0].targetPort: Invalid value: 70000: must be between 1 and 65535, inclusive\n",
+    );
+  });
+
+  /** The first lines of a stream that does not end by itself. */
+  function firstLines(stream: NodeJS.ReadableStream | null, count: number): Promise<string[]> {
+    return new Promise((resolve, reject) => {
+      let text = "";
+      stream?.on("data", (chunk: Buffer) => {
+        text += chunk.toString("utf8");
+        const lines = text.split("\n");
+        if (lines.length > count) resolve(lines.slice(0, count));
+      });
+      stream?.on("end", () => reject(new Error(`the watch ended after: ${text}`)));
+    });
+  }
+});
+
+/** The minor version of the machine's kubectl 1.x, or undefined. */
+function findKubectl(): number | undefined {
+  try {
+    const text = execFileSync("kubectl", ["version", "--client", "-o", "json"], {
+      encoding: "utf8",
+      stdio: ["ignore", "pipe", "ignore"],
+    });
+    const minor = Number.parseInt(JSON.parse(text).clientVersion.minor, 10);
+    return Number.isNaN(minor) ? undefined : minor;
+  } catch {
+    return undefined;
+  }
+}

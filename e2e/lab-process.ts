@@ -1,0 +1,74 @@
+// A `lockstep lab` started as a user would start it, for tests to talk to and to stop.
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+
+export interface LabProcess {
+  readonly kubeconfig: string;
+  readonly servers: readonly { cluster: string; context: string; url: string }[];
+  /** Everything written to standard error so far. */
+  errorOutput(): string;
+  /** Sends the signal and resolves to the exit code. */
+  stop(signal?: NodeJS.Signals): Promise<number | null>;
+}
+
+export async function startLabProcess(...args: readonly string[]): Promise<LabProcess> {
+  const child = lockstep("lab", "--json", ...args);
+  let errors = "";
+  child.stderr?.on("data", (chunk: Buffer) => {
+    errors += chunk.toString("utf8");
+  });
+  const line = await firstLine(child, () => errors);
+  const { kubeconfig, servers } = JSON.parse(line) as Pick<LabProcess, "kubeconfig" | "servers">;
+  return {
+    kubeconfig,
+    servers,
+    errorOutput: () => errors,
+    async stop(signal = "SIGINT") {
+      if (child.exitCode !== null) return child.exitCode;
+      const exited = once(child, "exit");
+      child.kill(signal);
+      await exited;
+      return child.exitCode;
+    },
+  };
+}
+
+export interface Finished {
+  readonly code: number | null;
+  readonly output: string;
+  readonly errorOutput: string;
+}
+
+/** Runs a command to its end. */
+export async function runLockstep(...args: readonly string[]): Promise<Finished> {
+  return await finished(lockstep(...args));
+}
+
+export async function finished(child: ChildProcess): Promise<Finished> {
+  let output = "";
+  let errorOutput = "";
+  child.stdout?.on("data", (chunk: Buffer) => {
+    output += chunk.toString("utf8");
+  });
+  child.stderr?.on("data", (chunk: Buffer) => {
+    errorOutput += chunk.toString("utf8");
+  });
+  await once(child, "close");
+  return { code: child.exitCode, output, errorOutput };
+}
+
+function lockstep(...args: readonly string[]): ChildProcess {
+  return spawn(process.execPath, ["bin/lockstep.mjs", ...args], {
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+}
+
+async function firstLine(child: ChildProcess, errors: () => string): Promise<string> {
+  let text = "";
+  for await (const chunk of child.stdout ?? []) {
+    text += String(chunk);
+    const end = text.indexOf("\n");
+    if (end >= 0) return text.slice(0, end);
+  }
+  throw new Error(`the lab ended before it was ready:\n${text}${errors()}`);
+}

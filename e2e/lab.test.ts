@@ -1,0 +1,112 @@
+// `lockstep lab` as a person meets it: it starts, hands out a kubeconfig, refuses what it must
+// refuse, and leaves nothing behind.
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { request } from "node:https";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, it } from "vitest";
+import { parse } from "yaml";
+import { runLockstep, startLabProcess } from "./lab-process.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "lockstep-e2e-lab-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+it("has a context per server of each cluster, and stops without a trace", async () => {
+  const lab = await startLabProcess("--clusters", "2", "--apiservers", "2");
+  expect(lab.servers.map(({ cluster, context }) => `${cluster} ${context}`)).toEqual([
+    "lab-1 lab-1",
+    "lab-1 lab-1-server-2",
+    "lab-2 lab-2",
+    "lab-2 lab-2-server-2",
+  ]);
+  const config = parse(readFileSync(lab.kubeconfig, "utf8"));
+  expect(config.clusters.map((one: { cluster: { server: string } }) => one.cluster.server)).toEqual(
+    lab.servers.map(({ url }) => url),
+  );
+  expect(statSync(lab.kubeconfig).mode & 0o777).toBe(0o600);
+  expect(await lab.stop()).toBe(0);
+  expect(lab.errorOutput()).toMatch(/The lab has stopped\.\n$/);
+  expect(existsSync(lab.kubeconfig)).toBe(false);
+  await expect(get(lab.servers[0]?.url ?? "")).rejects.toThrow(/ECONNREFUSED/);
+});
+
+it("writes the kubeconfig where it is told and removes it on SIGTERM", async () => {
+  const path = join(folder, "lab.yaml");
+  const lab = await startLabProcess("--kubeconfig", path);
+  expect(lab.kubeconfig).toBe(path);
+  expect(existsSync(path)).toBe(true);
+  expect(await lab.stop("SIGTERM")).toBe(0);
+  expect(existsSync(path)).toBe(false);
+});
+
+it("takes over the kubeconfig of a lab that was killed", async () => {
+  const path = join(folder, "killed.yaml");
+  const killed = await startLabProcess("--kubeconfig", path);
+  await killed.stop("SIGKILL");
+  expect(existsSync(path)).toBe(true);
+  const next = await startLabProcess("--kubeconfig", path);
+  expect(await next.stop()).toBe(0);
+});
+
+it("leaves somebody else's kubeconfig alone", async () => {
+  const path = join(folder, "mine.yaml");
+  writeFileSync(path, "apiVersion: v1\n");
+  expect(await runLockstep("lab", "--kubeconfig", path)).toEqual({
+    code: 2,
+    output: "",
+    errorOutput:
+      `lockstep: ${path} exists and was not written by lockstep lab, so it is left alone.\n` +
+      "Name another file, or remove that one first.\n",
+  });
+  expect(readFileSync(path, "utf8")).toBe("apiVersion: v1\n");
+});
+
+it("says which address is taken", async () => {
+  const lab = await startLabProcess();
+  const port = new URL(lab.servers[0]?.url ?? "").port;
+  const second = await runLockstep("lab", "--port", port);
+  expect(second).toEqual({
+    code: 1,
+    output: "",
+    errorOutput:
+      `lockstep: cannot listen on 127.0.0.1:${port}: another process already does. ` +
+      "Stop that process or choose another address (port 0 takes any free port).\n",
+  });
+  expect(await lab.stop()).toBe(0);
+});
+
+it("explains a wrong option and an unknown command", async () => {
+  const option = await runLockstep("lab", "--clusters", "none");
+  expect(option).toEqual({
+    code: 2,
+    output: "",
+    errorOutput:
+      "error: option '--clusters <n>' argument 'none' is invalid. " +
+      "It must be a whole number from 1 to 50.\n",
+  });
+  const command = await runLockstep("lap");
+  expect(command).toEqual({
+    code: 2,
+    output: "",
+    errorOutput: "error: unknown command 'lap'\n(Did you mean lab?)\n",
+  });
+});
+
+it("refuses anonymous requests", async () => {
+  const lab = await startLabProcess();
+  const url = lab.servers[0]?.url ?? "";
+  expect(await get(`${url}/healthz`)).toBe(200);
+  expect(await get(`${url}/api/v1/namespaces`)).toBe(401);
+  await lab.stop();
+});
+
+function get(url: string): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    request(url, { rejectUnauthorized: false, agent: false }, (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    })
+      .on("error", reject)
+      .end();
+  });
+}

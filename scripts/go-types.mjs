@@ -1,0 +1,38 @@
+// The tags of Go structs, as far as the JSON and protobuf forms of the Kubernetes types need them.
+
+/** From a file's text to a function: type name → Map of JSON field → { proto, omitsZero }. */
+export function readGoTypes(source) {
+  const structs = new Map(
+    [...source.matchAll(/^type (\w+) struct \{\n([\s\S]*?)^\}/gm)].map(([, name, body]) => [
+      name,
+      [...body.matchAll(/^\t(?:(\w+)\s+)?([*[\]\w.]+)\s+`([^`]*)`/gm)].map(readField),
+    ]),
+  );
+  return (name) => collectFields(structs, name);
+}
+
+function readField([, , type, tags]) {
+  const [name, ...options] = (/json:"([^"]*)"/.exec(tags)?.[1] ?? "").split(",");
+  const number = /protobuf:"\w+,(\d+)/.exec(tags)?.[1];
+  return {
+    name,
+    type,
+    isInline: options.includes("inline"),
+    omitsZero: options.includes("omitempty") && !type.startsWith("*"),
+    proto: number === undefined ? [] : [Number(number)],
+  };
+}
+
+function collectFields(structs, typeName) {
+  const fields = new Map();
+  for (const { name, type, isInline, omitsZero, proto } of structs.get(typeName) ?? []) {
+    if (!isInline) {
+      fields.set(name, { proto, omitsZero });
+      continue;
+    }
+    for (const [inner, tag] of collectFields(structs, type.replace(/^\*/, ""))) {
+      fields.set(inner, { ...tag, proto: [...proto, ...tag.proto] });
+    }
+  }
+  return fields;
+}

@@ -1,0 +1,150 @@
+// `lockstep lab`: runs embedded clusters until stopped, and hands out a kubeconfig for them.
+import { webcrypto } from "node:crypto";
+import { resolve as absolute } from "node:path";
+import { Command, InvalidArgumentError, Option } from "commander";
+import type { Files } from "../environment/files.ts";
+import { kubeconfig, kubeconfigMark } from "../lab/kubeconfig.ts";
+import { type Lab, labGitVersion, startLab } from "../lab/lab.ts";
+import { type CommandContext, type ExitCode, UsageError } from "./command.ts";
+import { paintFor } from "./paint.ts";
+
+interface LabFlags {
+  readonly clusters: number;
+  readonly apiservers: number;
+  readonly host: string;
+  readonly port: number;
+  readonly kubeconfig?: string;
+  readonly json: boolean;
+}
+
+/** More would be a mistake at a keyboard, and each is a server with its caches. */
+const maxClusters = 50;
+const maxApiservers = 9;
+
+const epilogue = `
+Each cluster has one store and one or more API servers in front of it. The kubeconfig has a
+context per server: lab-1 is the first cluster, lab-1-server-2 its second server. Everything
+lives in this process and is gone when it stops.
+
+Examples:
+  lockstep lab
+  lockstep lab --clusters 2 --apiservers 3
+  lockstep lab --kubeconfig ./lab.yaml        then: kubectl --kubeconfig ./lab.yaml get ns
+  lockstep lab --kubeconfig - > lab.yaml      the kubeconfig on standard output
+  lockstep lab --json                         addresses as one JSON object`;
+
+export function labCommand(context: CommandContext, done: (code: ExitCode) => void): Command {
+  return new Command("lab")
+    .description("run embedded clusters that kubectl can talk to, until stopped")
+    .option("--clusters <n>", "how many clusters", wholeNumber(1, maxClusters), 1)
+    .option("--apiservers <n>", "API servers in each cluster", wholeNumber(1, maxApiservers), 1)
+    .option("--kubeconfig <file>", "write the kubeconfig there (- for standard output)")
+    .addOption(new Option("--host <address>", "address to listen on").default("127.0.0.1"))
+    .option("--port <n>", "first port; 0 for any free ones", wholeNumber(0, 65_000), 0)
+    .option("--json", "print addresses as one JSON object", false)
+    .addHelpText("after", epilogue)
+    .action(async (flags: LabFlags) => done(await runLab(context, withAbsoluteFile(flags))));
+}
+
+async function runLab(context: CommandContext, flags: LabFlags): Promise<ExitCode> {
+  const { environment, terminal, stop } = context;
+  const paint = paintFor(terminal);
+  const { files } = environment;
+  // The file is looked at first: a lab that cannot hand out its address is of no use.
+  if (flags.kubeconfig !== undefined && flags.kubeconfig !== "-") {
+    await refuseForeignFile(files, flags.kubeconfig);
+  }
+  const lab = await startLab({
+    environment,
+    crypto: webcrypto,
+    ...flags,
+    firstPort: flags.port,
+    onReady: ({ context: name, url }) =>
+      terminal.writeError(`${paint.lockstep("●")} ${name.padEnd(18)} ${paint.secondary(url)}\n`),
+  });
+  try {
+    const { path, cleanUp } = await handOut(context, flags, lab);
+    try {
+      terminal.write(flags.json ? asJson(lab, path) : firstSteps(context, flags, path));
+      await aborted(stop);
+    } finally {
+      await cleanUp();
+    }
+  } finally {
+    await lab.stop();
+    terminal.writeError("\nThe lab has stopped.\n");
+  }
+  return 0;
+}
+
+function withAbsoluteFile(flags: LabFlags): LabFlags {
+  if (flags.kubeconfig === undefined || flags.kubeconfig === "-") return flags;
+  return { ...flags, kubeconfig: absolute(flags.kubeconfig) };
+}
+
+/** Puts the kubeconfig where it was asked for; undefined path when it went to standard output. */
+async function handOut(context: CommandContext, flags: LabFlags, lab: Lab) {
+  const { environment, terminal } = context;
+  const { files } = environment;
+  const text = kubeconfig(lab.contexts);
+  if (flags.kubeconfig === "-") {
+    terminal.write(text);
+    return { path: undefined, cleanUp: async () => undefined };
+  }
+  if (flags.kubeconfig !== undefined) {
+    const path = flags.kubeconfig;
+    await files.write(path, text, { mode: 0o600 });
+    return { path, cleanUp: () => files.remove(path) };
+  }
+  const folder = await files.temporaryDirectory("lockstep-lab-");
+  const path = `${folder}/kubeconfig`;
+  await files.write(path, text, { mode: 0o600 });
+  return { path, cleanUp: () => files.remove(folder) };
+}
+
+async function refuseForeignFile(files: Files, path: string): Promise<void> {
+  const existing = await files.read(path);
+  if (existing === undefined) return;
+  if (Buffer.from(existing).toString("utf8").startsWith(kubeconfigMark)) return;
+  throw new UsageError(
+    `${path} exists and was not written by lockstep lab, so it is left alone.\n` +
+      "Name another file, or remove that one first.",
+  );
+}
+
+function firstSteps({ terminal }: CommandContext, flags: LabFlags, path: string | undefined) {
+  if (path === undefined) return "";
+  const paint = paintFor(terminal);
+  const second = flags.clusters > 1 ? "  kubectl --context lab-2 get namespaces\n" : "";
+  return `
+${paint.strong(`The lab is running (Kubernetes API ${labGitVersion}). Ctrl-C stops it.`)}
+
+In another terminal:
+  export KUBECONFIG=${path}
+  kubectl get namespaces
+${second}  kubectl create configmap hello --from-literal=who=world
+  kubectl get configmaps --watch
+  kubectl get --raw /metrics | head
+
+`;
+}
+
+function asJson(lab: Lab, path: string | undefined): string {
+  const { servers } = lab;
+  return `${JSON.stringify({ gitVersion: labGitVersion, kubeconfig: path ?? null, servers })}\n`;
+}
+
+function wholeNumber(from: number, to: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (Number.isInteger(value) && value >= from && value <= to) return value;
+    throw new InvalidArgumentError(`It must be a whole number from ${from} to ${to}.`);
+  };
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}

@@ -1,0 +1,37 @@
+// The contract over the real thing, and what only the real thing can show.
+import { stat } from "node:fs/promises";
+import { describe, expect, it } from "vitest";
+import { filesContract } from "../files.contract.ts";
+import { nodeFiles } from "./node-files.ts";
+
+describe("real files", () => {
+  filesContract((test) => test(nodeFiles));
+
+  it("have the mode that was asked for, whatever the umask", async () => {
+    const directory = await nodeFiles.temporaryDirectory("node-files-");
+    const previous = process.umask(0o077);
+    try {
+      await nodeFiles.write(`${directory}/open`, "content", { mode: 0o644 });
+      await nodeFiles.write(`${directory}/secret`, "content", { mode: 0o600 });
+      await nodeFiles.write(`${directory}/secret`, "again", { mode: 0o600 });
+      const modes = await Promise.all(
+        ["open", "secret"].map(async (name) => (await stat(`${directory}/${name}`)).mode & 0o777),
+      );
+      expect(modes).toEqual([0o644, 0o600]);
+    } finally {
+      process.umask(previous);
+      await nodeFiles.remove(directory);
+    }
+  });
+
+  it("fail with a sentence that says what was tried where", async () => {
+    const directory = await nodeFiles.temporaryDirectory("node-files-");
+    const path = `${directory}/absent/file`;
+    await expect(nodeFiles.write(path, "content")).rejects.toMatchObject({
+      code: "FAILED",
+      path,
+      message: expect.stringMatching(`^cannot write ${path}: ENOENT`),
+    });
+    await nodeFiles.remove(directory);
+  });
+});

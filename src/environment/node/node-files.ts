@@ -1,0 +1,92 @@
+// Files on the machine's disk. A write goes to a name of its own beside the target and is renamed
+// over it, so a reader sees the old content or the new, and a failed write leaves nothing behind.
+import { appendFile, mkdir, mkdtemp, open, readdir, readFile, rename, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { basename, dirname, join } from "node:path";
+import { type Files, FilesError, type FilesErrorCode } from "../files.ts";
+import { errorCode } from "./error-code.ts";
+
+export const nodeFiles: Files = {
+  read: (path) => unlessAbsent(path, "read", () => readFile(path), undefined),
+  write: (path, content, options) =>
+    naming(path, "write", () => replace(path, content, options?.mode)),
+  append: (path, content) => naming(path, "append to", () => appendFile(path, content)),
+  remove: (path) => naming(path, "remove", () => rm(path, { recursive: true, force: true })),
+  list: (path) => unlessAbsent(path, "list", async () => (await readdir(path)).sort(), []),
+  makeDirectory: (path) =>
+    naming(path, "make the folder", async () => {
+      await mkdir(path, { recursive: true });
+    }),
+  temporaryDirectory: (prefix) => {
+    const path = join(tmpdir(), prefix);
+    return naming(path, "make a temporary folder", () => mkdtemp(path));
+  },
+};
+
+const codes: Readonly<Record<string, FilesErrorCode>> = {
+  EACCES: "PERMISSION",
+  EPERM: "PERMISSION",
+  EROFS: "PERMISSION",
+  EISDIR: "NOT_A_FILE",
+  ENOTDIR: "NOT_A_FILE",
+  ENOSPC: "NO_SPACE",
+  EDQUOT: "NO_SPACE",
+};
+
+/** Two writes of one file at the same time each need a name of their own. */
+let writes = 0;
+
+async function replace(
+  path: string,
+  content: Uint8Array | string,
+  mode: number | undefined,
+): Promise<void> {
+  writes += 1;
+  const beside = join(dirname(path), `.${basename(path)}.${process.pid}.${writes}.new`);
+  try {
+    const file = await open(beside, "wx", mode);
+    try {
+      // The umask has narrowed the mode given to `open`; the caller's word stands.
+      if (mode !== undefined) await file.chmod(mode);
+      await file.writeFile(content);
+    } finally {
+      await file.close();
+    }
+    await rename(beside, path);
+  } catch (error) {
+    await rm(beside, { force: true });
+    throw error;
+  }
+}
+
+/** As `naming`, with an answer for a path where nothing is. */
+async function unlessAbsent<Value, Absent>(
+  path: string,
+  action: string,
+  act: () => Promise<Value>,
+  absent: Absent,
+): Promise<Value | Absent> {
+  return naming(path, action, async () => {
+    try {
+      return await act();
+    } catch (error) {
+      if (errorCode(error) === "ENOENT") return absent;
+      throw error;
+    }
+  });
+}
+
+/** Runs the action; its failure becomes a `FilesError` that says what was tried on which path. */
+async function naming<Value>(
+  path: string,
+  action: string,
+  act: () => Promise<Value>,
+): Promise<Value> {
+  try {
+    return await act();
+  } catch (error) {
+    const code = codes[errorCode(error) ?? ""] ?? "FAILED";
+    const why = error instanceof Error ? error.message : String(error);
+    throw new FilesError(code, path, `cannot ${action} ${path}: ${why}`, { cause: error });
+  }
+}

@@ -1,0 +1,72 @@
+// An HTTP/1.1 server over node:http or node:https. A response may stay open for ever: the timeouts
+// bound only how long a request may take to arrive.
+import { createServer, type Server, type ServerOptions } from "node:http";
+import { createServer as createSecureServer } from "node:https";
+import type { Log } from "../log.ts";
+import type { ExchangeHandler, Listener, ListenOptions } from "../network.ts";
+import { hostAndPort } from "./node-address.ts";
+import { keepAliveDelayMs } from "./node-agents.ts";
+import { bind } from "./node-listen.ts";
+import { handleExchange } from "./node-server-exchange.ts";
+
+/** A request that has not arrived in full by then is given up: it holds a connection for nothing. */
+const requestArrivalMs = 300_000;
+const headersArrivalMs = 30_000;
+
+/**
+ * How long an idle connection is kept. Longer than the idle times of the usual clients and load
+ * balancers (60 s), so that the client closes first and no request meets a closing connection.
+ */
+const idleConnectionMs = 75_000;
+
+export async function listen(
+  options: ListenOptions,
+  handler: ExchangeHandler,
+  log: Log,
+): Promise<Listener> {
+  const server = makeServer(options.tls);
+  server.on("request", (message, response) => {
+    // Never rejects: it answers for the handler's failures itself.
+    void handleExchange(message, response, handler, log);
+  });
+  await bind(server, options);
+  const where = options.socketPath ?? hostAndPort(options.host, options.port);
+  server.on("error", (error) => log.error("a listener failed", { where, error }));
+  return listenerOf(server, options);
+}
+
+function makeServer(tls: ListenOptions["tls"]): Server {
+  const serverOptions: ServerOptions = {
+    requestTimeout: requestArrivalMs,
+    headersTimeout: headersArrivalMs,
+    keepAliveTimeout: idleConnectionMs,
+    noDelay: true,
+    keepAlive: true,
+    keepAliveInitialDelay: keepAliveDelayMs,
+  };
+  if (tls === undefined) return createServer(serverOptions);
+  // The protocol is negotiated here: a later HTTP/2 server offers "h2" first.
+  const { cert, key } = tls;
+  return createSecureServer({ ...serverOptions, cert, key, ALPNProtocols: ["http/1.1"] });
+}
+
+function listenerOf(server: Server, options: ListenOptions): Listener {
+  const address = server.address();
+  const port = typeof address === "object" && address !== null ? address.port : 0;
+  let closing: Promise<void> | undefined;
+  return {
+    host: options.socketPath ?? options.host,
+    port,
+    close: () => {
+      closing ??= closeServer(server);
+      return closing;
+    },
+  };
+}
+
+function closeServer(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+}

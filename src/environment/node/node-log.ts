@@ -1,0 +1,127 @@
+// The log on standard error: one JSON object a line for machines (pino), or one plain line for a
+// person at a terminal. Both write at once, so that the last line before an exit is not lost.
+import { writeSync } from "node:fs";
+import pino from "pino";
+import { type Clock, toMicroTime } from "../clock.ts";
+import type { Log, LogFields } from "../log.ts";
+import { nodeClock } from "./node-clock.ts";
+
+export type LogLevel = "debug" | "info" | "warn" | "error";
+
+export interface NodeLogOptions {
+  /** Lines below this level are dropped; `info` unless given. */
+  readonly level?: LogLevel;
+  /** `text` when standard error is a terminal, else `json`. */
+  readonly format?: "text" | "json";
+  /** Takes each line with its newline; standard error unless given. */
+  readonly write?: (line: string) => void;
+  readonly clock?: Clock;
+}
+
+const levels: readonly LogLevel[] = ["debug", "info", "warn", "error"];
+
+/** A field longer than this is cut in a plain line: the JSON form has the whole. */
+const longestTextField = 2000;
+
+export function nodeLog(options: NodeLogOptions = {}): Log {
+  const settings = {
+    level: options.level ?? "info",
+    write: options.write ?? writeToStandardError,
+    clock: options.clock ?? nodeClock,
+  };
+  const format = options.format ?? (process.stderr.isTTY === true ? "text" : "json");
+  return format === "text" ? textLog(settings, {}) : jsonLog(settings);
+}
+
+interface LogSettings {
+  readonly level: LogLevel;
+  readonly write: (line: string) => void;
+  readonly clock: Clock;
+}
+
+function jsonLog({ level, write, clock }: LogSettings): Log {
+  const serializeError = pino.stdSerializers.errWithCause;
+  const logger = pino(
+    {
+      level,
+      base: null,
+      messageKey: "message",
+      timestamp: () => `,"time":"${toMicroTime(clock.wallMs())}"`,
+      formatters: { level: (label) => ({ level: label }) },
+      serializers: { error: serializeError, cause: serializeError },
+    },
+    { write },
+  );
+  return pinoLog(logger);
+}
+
+function pinoLog(logger: pino.Logger): Log {
+  return {
+    debug: (message, fields) => logger.debug(fields ?? {}, message),
+    info: (message, fields) => logger.info(fields ?? {}, message),
+    warn: (message, fields) => logger.warn(fields ?? {}, message),
+    error: (message, fields) => logger.error(fields ?? {}, message),
+    child: (fields) => pinoLog(logger.child(fields)),
+  };
+}
+
+function textLog(settings: LogSettings, context: LogFields): Log {
+  const threshold = levels.indexOf(settings.level);
+  const line =
+    (level: LogLevel) =>
+    (message: string, fields?: LogFields): void => {
+      if (levels.indexOf(level) < threshold) return;
+      const time = toMicroTime(settings.clock.wallMs()).slice(11, 23);
+      const shown = Object.entries({ ...context, ...fields })
+        .filter(([, value]) => value !== undefined)
+        .map(([name, value]) => ` ${name}=${textField(value)}`);
+      settings.write(`${time} ${level.toUpperCase().padEnd(5)} ${message}${shown.join("")}\n`);
+    };
+  return {
+    debug: line("debug"),
+    info: line("info"),
+    warn: line("warn"),
+    error: line("error"),
+    child: (fields) => textLog(settings, { ...context, ...fields }),
+  };
+}
+
+function textField(value: unknown): string {
+  const text = typeof value === "string" ? value : textOf(value);
+  const clipped = text.length > longestTextField ? `${text.slice(0, longestTextField)}…` : text;
+  // Quoted when it would not read as one word, or could forge a second line.
+  return /^[^\s"=]+$/.test(clipped) ? clipped : JSON.stringify(clipped);
+}
+
+function textOf(value: unknown): string {
+  if (value instanceof Error) return messageWithCauses(value);
+  try {
+    return JSON.stringify(value) ?? String(value);
+  } catch {
+    // A cycle or a BigInt: a log line is never worth a crash.
+    return String(value);
+  }
+}
+
+/** The messages of an error and of what caused it, outermost first. */
+function messageWithCauses(error: Error): string {
+  const messages: string[] = [];
+  const seen = new Set<unknown>();
+  let at: unknown = error;
+  while (at instanceof Error && !seen.has(at)) {
+    seen.add(at);
+    messages.push(at.message);
+    at = at.cause;
+  }
+  return messages.join(": ");
+}
+
+function writeToStandardError(line: string): void {
+  try {
+    writeSync(process.stderr.fd, line);
+  } catch (error) {
+    // A full or closed pipe loses the line; the program is worth more than its log.
+    const code = error instanceof Error && "code" in error ? error.code : undefined;
+    if (code !== "EAGAIN" && code !== "EPIPE") throw error;
+  }
+}

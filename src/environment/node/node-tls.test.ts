@@ -1,0 +1,114 @@
+// HTTPS over real sockets: who is believed, who is shown, and what a misfit is called.
+import { createServer, type Server } from "node:https";
+import type { TLSSocket } from "node:tls";
+import { beforeAll, expect, it } from "vitest";
+import type { ClientTls, Network } from "../network.ts";
+import { failureOf, readText } from "../network-world.contract.ts";
+import { type Authority, type KeyPair, makeAuthority } from "./certificates.contract.ts";
+import { nodeEnvironment } from "./node-environment.ts";
+
+const host = "127.0.0.1";
+let authority: Authority;
+let stranger: Authority;
+let serverPair: KeyPair;
+
+beforeAll(async () => {
+  authority = await makeAuthority("ours");
+  stranger = await makeAuthority("strange");
+  serverPair = await authority.issueServer([host, "kubernetes.default.svc"]);
+});
+
+it("serves HTTPS to a client that trusts its authority", async () => {
+  await whileListening(async (network, url) => {
+    expect(await get(network, url, { ca: authority.ca })).toBe("secret");
+  });
+});
+
+it("refuses a server whose authority it does not know, and says so", async () => {
+  await whileListening(async (network, url) => {
+    const error = await failureOf(get(network, url, { ca: stranger.ca }));
+    expect(error.code).toBe("TLS");
+    expect(error.message).toBe(
+      `GET ${url}: the TLS handshake failed (unable to verify the first certificate); ` +
+        "do the certificates fit?",
+    );
+  });
+});
+
+it("refuses a server under a name its certificate does not have, unless told the right one", async () => {
+  await whileListening(async (network, url) => {
+    const wrong = { ca: authority.ca, serverName: "other.example" };
+    expect((await failureOf(get(network, url, wrong))).code).toBe("TLS");
+    const right = { ca: authority.ca, serverName: "kubernetes.default.svc" };
+    expect(await get(network, url, right)).toBe("secret");
+  });
+});
+
+it("believes any server when told not to verify", async () => {
+  await whileListening(async (network, url) => {
+    expect(await get(network, url, { insecureSkipVerify: true })).toBe("secret");
+  });
+});
+
+it("never sends a request over a connection made with another client's certificate", async () => {
+  const [ann, bob] = await Promise.all([
+    authority.issueClient("ann"),
+    authority.issueClient("bob"),
+  ]);
+  const server = createServer(
+    { ...serverPair, ca: authority.ca, requestCert: true, rejectUnauthorized: true },
+    (request, response) => {
+      const { subject } = (request.socket as TLSSocket).getPeerCertificate();
+      response.end(`${String(subject.CN)} on ${request.socket.remotePort}`);
+    },
+  );
+  const url = await listenRaw(server);
+  const { network } = quietEnvironment();
+  const answers: string[] = [];
+  for (const client of [ann, bob, ann, bob]) {
+    answers.push(await get(network, url, { ca: authority.ca, ...client }));
+  }
+  expect(answers.map((answer) => answer.split(" ")[0])).toEqual(["ann", "bob", "ann", "bob"]);
+  expect(new Set(answers).size).toBe(2);
+  expect((await failureOf(get(network, url, { ca: authority.ca }))).code).toBe("TLS");
+  server.closeAllConnections();
+  server.close();
+});
+
+it("goes on working through more identities than it keeps pools for", async () => {
+  await whileListening(async (network, url) => {
+    for (let count = 0; count < 70; count += 1) {
+      // A comment before the PEM makes another identity of the same authority.
+      expect(await get(network, url, { ca: `# ${count}\n${authority.ca}` })).toBe("secret");
+    }
+  });
+});
+
+async function whileListening(
+  use: (network: Network, url: string) => Promise<void>,
+): Promise<void> {
+  const { network } = quietEnvironment();
+  const listener = await network.listen({ host, port: 0, tls: serverPair }, (exchange) =>
+    exchange.respond(200).end(Buffer.from("secret")),
+  );
+  try {
+    await use(network, `https://${host}:${listener.port}/`);
+  } finally {
+    await listener.close();
+  }
+}
+
+async function get(network: Network, url: string, tls: ClientTls): Promise<string> {
+  return readText((await network.request({ method: "GET", url, tls })).body);
+}
+
+function quietEnvironment() {
+  return nodeEnvironment({ log: { write: () => undefined } });
+}
+
+async function listenRaw(server: Server): Promise<string> {
+  await new Promise<void>((resolve) => server.listen(0, host, resolve));
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("not listening");
+  return `https://${host}:${address.port}/`;
+}

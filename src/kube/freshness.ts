@@ -1,0 +1,243 @@
+// How far a source can be trusted right now. Two things must be proved again and again: that the
+// connection is alive, and that the server behind it is current. The second needs more than events
+// or bookmarks, because a server whose watch cache lags sends them happily, all of them old. So the
+// reflector asks for the collection's newest version by a quorum read; when the watch reaches that
+// version, the source is proved current as of the moment the read was sent.
+//
+// The answer depends only on recorded instants and on now: a source that is not fresh says so in
+// time even when everything hangs.
+import { type Clock, elapsedMs, type MonotonicMs, monotonicAfter } from "../environment/clock.ts";
+import { deadPeerMs } from "../environment/network.ts";
+import { compareResourceVersions, hasReached, isOlder } from "./resource-version.ts";
+
+/** The network reports a dead peer within this time, so asking for less would prove nothing. */
+export const defaultAliveWithinMs = deadPeerMs;
+/** A bookmark a minute and a quorum read each 24 s at the latest leave a few seconds to spare. */
+export const defaultCurrentWithinMs = 90_000;
+/** Reads wait for the watch to reach them. The oldest are dropped: they would prove the least. */
+export const maxUnreachedReads = 16;
+
+export interface Freshness {
+  readonly fresh: boolean;
+  /** Why not, in words; undefined when fresh. */
+  readonly reason: string | undefined;
+  /** Undefined while no watch is open. */
+  readonly connectedSinceMs: MonotonicMs | undefined;
+  /** When the server last proved to be there; now, while a watch is open. */
+  readonly aliveAtMs: MonotonicMs | undefined;
+  /** Everything that was true at this instant has been seen. */
+  readonly currentAtMs: MonotonicMs | undefined;
+  readonly resourceVersion: string | undefined;
+  /** The address that answered last. */
+  readonly server: string | undefined;
+  /** `events` when quorum reads are refused: a lagging cache would then go unnoticed. */
+  readonly provedBy: "quorum" | "events";
+}
+
+export interface FreshnessOptions {
+  readonly clock: Clock;
+  readonly aliveWithinMs?: number | undefined;
+  readonly currentWithinMs?: number | undefined;
+}
+
+export interface QuorumRead {
+  readonly sentAt: MonotonicMs;
+  /** The collection's version in the answer. */
+  readonly resourceVersion: string;
+  /** What the watch had reached when the read was sent. */
+  readonly reachedAtSending: string;
+}
+
+/** Invariant: `#unreached` is in the order of sending, and none of its versions has been reached. */
+export class FreshnessTracker {
+  readonly #clock: Clock;
+  readonly #aliveWithinMs: number;
+  readonly #currentWithinMs: number;
+  #connectedSince: MonotonicMs | undefined;
+  #heardAt: MonotonicMs | undefined;
+  #aliveAt: MonotonicMs | undefined;
+  #currentAt: MonotonicMs | undefined;
+  #eventAt: MonotonicMs | undefined;
+  #resourceVersion: string | undefined;
+  #server: string | undefined;
+  #unreached: QuorumRead[] = [];
+  #provedBy: "quorum" | "events" = "quorum";
+  #quorumProofs = 0;
+
+  constructor(options: FreshnessOptions) {
+    this.#clock = options.clock;
+    this.#aliveWithinMs = options.aliveWithinMs ?? defaultAliveWithinMs;
+    this.#currentWithinMs = options.currentWithinMs ?? defaultCurrentWithinMs;
+  }
+
+  get resourceVersion(): string | undefined {
+    return this.#resourceVersion;
+  }
+
+  /** When a watch was opened or last sent a byte. */
+  get heardAt(): MonotonicMs | undefined {
+    return this.#heardAt;
+  }
+
+  /** When the last event or bookmark arrived. */
+  get eventAt(): MonotonicMs | undefined {
+    return this.#eventAt;
+  }
+
+  /** When the oldest quorum read was sent whose version the watch has still not reached. */
+  get behindSince(): MonotonicMs | undefined {
+    return this.#unreached[0]?.sentAt;
+  }
+
+  /** How many quorum reads the watch has reached so far. */
+  get quorumProofs(): number {
+    return this.#quorumProofs;
+  }
+
+  connected(server: string): void {
+    const now = this.#clock.monotonicMs();
+    this.#connectedSince = now;
+    this.#heardAt = now;
+    this.#server = server;
+  }
+
+  heard(): void {
+    this.#heardAt = this.#clock.monotonicMs();
+  }
+
+  /** The watch ended. A peer that vanished was last there when the network began to doubt it. */
+  disconnected(options: { readonly peerVanished: boolean }): void {
+    if (this.#connectedSince === undefined) {
+      return;
+    }
+    const now = this.#clock.monotonicMs();
+    const doubtedAt = monotonicAfter(now, -deadPeerMs);
+    this.#aliveAt = options.peerVanished ? later(this.#heardAt, doubtedAt) : now;
+    this.#connectedSince = undefined;
+  }
+
+  /** The server answered something. */
+  answered(): void {
+    this.#aliveAt = this.#clock.monotonicMs();
+  }
+
+  /**
+   * A list replaced everything. A consistent one shows all that was true when it was sent, unless
+   * a read made before it, perhaps at another server, has already shown something newer.
+   */
+  listed(list: { sentAt: MonotonicMs; resourceVersion: string; consistent: boolean }): void {
+    this.#resourceVersion = list.resourceVersion;
+    const contradicted = this.#unreached.some(
+      (read) => read.sentAt <= list.sentAt && isOlder(list.resourceVersion, read.resourceVersion),
+    );
+    if (list.consistent && !contradicted) {
+      this.#provedCurrent(list.sentAt);
+      this.#unreached = this.#unreached.filter((read) => read.sentAt > list.sentAt);
+    }
+  }
+
+  /** An event or a bookmark brought the watch to this version. */
+  reached(resourceVersion: string): void {
+    this.#eventAt = this.#heardAt;
+    const changed = resourceVersion !== this.#resourceVersion;
+    this.#resourceVersion = resourceVersion;
+    if (this.#provedBy === "events" && changed && this.#heardAt !== undefined) {
+      this.#provedCurrent(this.#heardAt);
+    }
+    if (this.#unreached.length > 0) {
+      this.#settleReads(resourceVersion, changed);
+    }
+  }
+
+  /** A quorum read was answered: `rewound` when the server's history has gone back since. */
+  quorumRead(read: QuorumRead): "reached" | "unreached" | "rewound" {
+    this.#provedBy = "quorum";
+    if (isOlder(read.resourceVersion, read.reachedAtSending)) {
+      return "rewound";
+    }
+    if (
+      this.#resourceVersion !== undefined &&
+      hasReached(this.#resourceVersion, read.resourceVersion)
+    ) {
+      this.#quorumProofs += 1;
+      this.#provedCurrent(read.sentAt);
+      return "reached";
+    }
+    this.#unreached.push(read);
+    if (this.#unreached.length > maxUnreachedReads) {
+      this.#unreached.shift();
+    }
+    return "unreached";
+  }
+
+  /** Quorum reads are not allowed: events and bookmarks have to do. */
+  quorumRefused(): void {
+    this.#provedBy = "events";
+  }
+
+  freshness(): Freshness {
+    const now = this.#clock.monotonicMs();
+    const aliveAtMs = this.#connectedSince === undefined ? this.#aliveAt : now;
+    const reason = this.#reasonAgainst(now, aliveAtMs);
+    return {
+      fresh: reason === undefined,
+      reason,
+      connectedSinceMs: this.#connectedSince,
+      aliveAtMs,
+      currentAtMs: this.#currentAt,
+      resourceVersion: this.#resourceVersion,
+      server: this.#server,
+      provedBy: this.#provedBy,
+    };
+  }
+
+  #reasonAgainst(now: MonotonicMs, aliveAt: MonotonicMs | undefined): string | undefined {
+    if (this.#resourceVersion === undefined || aliveAt === undefined) {
+      return "nothing has been listed yet";
+    }
+    const server = this.#server ?? "the server";
+    const silentMs = elapsedMs(aliveAt, now);
+    if (silentMs > this.#aliveWithinMs) {
+      return `${server} was last reached ${seconds(silentMs)} ago`;
+    }
+    if (this.#currentAt === undefined) {
+      return `${server} has not proved to be current yet`;
+    }
+    const ageMs = elapsedMs(this.#currentAt, now);
+    return ageMs > this.#currentWithinMs
+      ? `${server} was last proved current ${seconds(ageMs)} ago`
+      : undefined;
+  }
+
+  /**
+   * Every read up to the last one that was reached counts as reached: a later read never shows an
+   * earlier version. Versions that cannot be ordered have to be believed when they change.
+   */
+  #settleReads(resourceVersion: string, changed: boolean): void {
+    let settled = 0;
+    for (const [index, read] of this.#unreached.entries()) {
+      const order = compareResourceVersions(resourceVersion, read.resourceVersion);
+      if (order === undefined ? changed : order >= 0) {
+        settled = index + 1;
+      }
+    }
+    const last = this.#unreached[settled - 1];
+    if (last !== undefined) {
+      this.#quorumProofs += settled;
+      this.#provedCurrent(last.sentAt);
+      this.#unreached = this.#unreached.slice(settled);
+    }
+  }
+
+  #provedCurrent(instant: MonotonicMs): void {
+    this.#currentAt = later(this.#currentAt, instant);
+  }
+}
+
+function later(a: MonotonicMs | undefined, b: MonotonicMs): MonotonicMs {
+  return a !== undefined && a > b ? a : b;
+}
+
+function seconds(ms: number): string {
+  return `${Math.round(ms / 1000)} s`;
+}

@@ -1,0 +1,102 @@
+// EndpointSlice: the published form since Kubernetes 1.21, several objects per service. Terminating
+// endpoints stay listed, with conditions that say so.
+import {
+  listAt,
+  optionalBoolean,
+  optionalNumber,
+  optionalString,
+  recordAt,
+  requiredRecord,
+  stringMapAt,
+  stringsAt,
+} from "./fields.ts";
+import { internString, internStructure, type StringMap } from "./intern.ts";
+import type { Kind, ObjectMeta } from "./kind.ts";
+import { objectRecord, projectMetadata } from "./metadata.ts";
+import { type TargetRef, targetRefOf } from "./target-ref.ts";
+
+export interface SliceEndpoint {
+  readonly addresses: readonly string[];
+  /** Undefined means ready: the API asks consumers to read it so. */
+  readonly ready: boolean | undefined;
+  /** Undefined before Kubernetes 1.22: then `ready` stands for it. */
+  readonly serving: boolean | undefined;
+  readonly terminating: boolean | undefined;
+  readonly hostname: string | undefined;
+  readonly nodeName: string | undefined;
+  readonly zone: string | undefined;
+  readonly targetRef: TargetRef | undefined;
+}
+
+export interface SlicePort {
+  readonly name: string;
+  /** Undefined means every port. */
+  readonly port: number | undefined;
+  readonly protocol: string;
+  readonly appProtocol: string | undefined;
+}
+
+export interface EndpointSlice {
+  readonly metadata: ObjectMeta;
+  readonly annotations: StringMap;
+  readonly addressType: string;
+  readonly endpoints: readonly SliceEndpoint[];
+  readonly ports: readonly SlicePort[];
+}
+
+export const endpointSliceKind: Kind<EndpointSlice> = {
+  group: "discovery.k8s.io",
+  version: "v1",
+  kind: "EndpointSlice",
+  resource: "endpointslices",
+  namespaced: true,
+  project: projectEndpointSlice,
+};
+
+/** The service a slice belongs to; undefined for one that names none. */
+export function serviceNameOf(slice: EndpointSlice): string | undefined {
+  return slice.metadata.labels["kubernetes.io/service-name"];
+}
+
+/** Who writes the slice: `endpointslice-controller.k8s.io` for the ordinary controller. */
+export function managedByOf(slice: EndpointSlice): string | undefined {
+  return slice.metadata.labels["endpointslice.kubernetes.io/managed-by"];
+}
+
+function projectEndpointSlice(raw: unknown, similar?: EndpointSlice): EndpointSlice {
+  const object = objectRecord(raw);
+  return {
+    metadata: projectMetadata(object, endpointSliceKind, similar?.metadata),
+    annotations: stringMapAt(recordAt(object, "metadata"), "annotations", similar?.annotations),
+    addressType: internString(optionalString(object, "addressType") ?? "IPv4"),
+    endpoints: listAt(object, "endpoints").map(endpoint),
+    ports: internStructure(listAt(object, "ports").map(port)),
+  };
+}
+
+function endpoint(entry: unknown): SliceEndpoint {
+  const record = requiredRecord(entry, "an endpoint");
+  const conditions = recordAt(record, "conditions");
+  const nodeName = optionalString(record, "nodeName");
+  const zone = optionalString(record, "zone");
+  return {
+    addresses: stringsAt(record, "addresses"),
+    ready: optionalBoolean(conditions, "ready"),
+    serving: optionalBoolean(conditions, "serving"),
+    terminating: optionalBoolean(conditions, "terminating"),
+    hostname: optionalString(record, "hostname"),
+    nodeName: nodeName === undefined ? undefined : internString(nodeName),
+    zone: zone === undefined ? undefined : internString(zone),
+    targetRef: targetRefOf(record),
+  };
+}
+
+function port(entry: unknown): SlicePort {
+  const record = requiredRecord(entry, "a port");
+  return {
+    name: optionalString(record, "name") ?? "",
+    port: optionalNumber(record, "port"),
+    protocol: optionalString(record, "protocol") ?? "TCP",
+    appProtocol: optionalString(record, "appProtocol"),
+  };
+}

@@ -1,0 +1,90 @@
+// Endpoints: the older published form, one object per service with ready and not ready addresses.
+import {
+  listAt,
+  optionalNumber,
+  optionalString,
+  type RawRecord,
+  recordAt,
+  requiredRecord,
+  requiredString,
+  stringMapAt,
+} from "./fields.ts";
+import { internString, internStructure, type StringMap } from "./intern.ts";
+import type { Kind, ObjectMeta } from "./kind.ts";
+import { objectRecord, projectMetadata } from "./metadata.ts";
+import { type TargetRef, targetRefOf } from "./target-ref.ts";
+
+export interface EndpointAddress {
+  readonly ip: string;
+  readonly hostname: string | undefined;
+  readonly nodeName: string | undefined;
+  readonly targetRef: TargetRef | undefined;
+}
+
+export interface EndpointsPort {
+  readonly name: string;
+  readonly port: number;
+  readonly protocol: string;
+  readonly appProtocol: string | undefined;
+}
+
+export interface EndpointsSubset {
+  readonly addresses: readonly EndpointAddress[];
+  readonly notReadyAddresses: readonly EndpointAddress[];
+  readonly ports: readonly EndpointsPort[];
+}
+
+export interface Endpoints {
+  readonly metadata: ObjectMeta;
+  /** Among them the trigger time, the over-capacity mark and, on old locks, the leader's record. */
+  readonly annotations: StringMap;
+  readonly subsets: readonly EndpointsSubset[];
+}
+
+export const endpointsKind: Kind<Endpoints> = {
+  group: "",
+  version: "v1",
+  kind: "Endpoints",
+  resource: "endpoints",
+  namespaced: true,
+  project: projectEndpoints,
+};
+
+function projectEndpoints(raw: unknown, similar?: Endpoints): Endpoints {
+  const object = objectRecord(raw);
+  return {
+    metadata: projectMetadata(object, endpointsKind, similar?.metadata),
+    annotations: stringMapAt(recordAt(object, "metadata"), "annotations", similar?.annotations),
+    subsets: listAt(object, "subsets").map(subset),
+  };
+}
+
+function subset(entry: unknown): EndpointsSubset {
+  const record = requiredRecord(entry, "a subset");
+  return {
+    addresses: listAt(record, "addresses").map(address),
+    notReadyAddresses: listAt(record, "notReadyAddresses").map(address),
+    ports: internStructure(listAt(record, "ports").map(port)),
+  };
+}
+
+function address(entry: unknown): EndpointAddress {
+  const record: RawRecord = requiredRecord(entry, "an address");
+  const nodeName = optionalString(record, "nodeName");
+  return {
+    ip: requiredString(record, "ip"),
+    hostname: optionalString(record, "hostname"),
+    nodeName: nodeName === undefined ? undefined : internString(nodeName),
+    targetRef: targetRefOf(record),
+  };
+}
+
+function port(entry: unknown): EndpointsPort {
+  const record = requiredRecord(entry, "a port");
+  return {
+    name: optionalString(record, "name") ?? "",
+    port: optionalNumber(record, "port") ?? 0,
+    protocol: optionalString(record, "protocol") ?? "TCP",
+    appProtocol: optionalString(record, "appProtocol"),
+  };
+}

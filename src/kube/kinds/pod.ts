@@ -1,0 +1,169 @@
+// A pod as routing sees it: whose it is, where it runs, which addresses and ports it has, and
+// whether it is ready, leaving or gone.
+import type { WallMs } from "../../environment/clock.ts";
+import {
+  listAt,
+  optionalNumber,
+  optionalRecordAt,
+  optionalString,
+  optionalTime,
+  type RawRecord,
+  recordAt,
+  requiredRecord,
+  requiredString,
+} from "./fields.ts";
+import { internString, internStructure } from "./intern.ts";
+import type { Kind, ObjectMeta } from "./kind.ts";
+import { objectRecord, projectMetadata } from "./metadata.ts";
+
+export type ConditionStatus = "True" | "False" | "Unknown";
+
+export interface ContainerPort {
+  readonly name: string;
+  readonly containerPort: number;
+  readonly protocol: string;
+}
+
+/** How the kubelet asks the first container that has a readiness probe. */
+export interface ReadinessProbe {
+  readonly type: "httpGet" | "tcpSocket" | "grpc" | "exec";
+  /** A number or the name of a container port; undefined for `exec`. */
+  readonly port: number | string | undefined;
+  readonly path: string | undefined;
+  readonly scheme: string | undefined;
+}
+
+export interface Pod {
+  readonly metadata: ObjectMeta;
+  /** Empty until scheduled. */
+  readonly nodeName: string;
+  readonly phase: string;
+  /** Of the cluster's primary family; empty until the sandbox exists. */
+  readonly podIP: string;
+  /** Of the other family in a dual-stack cluster. A pod has at most one address of each. */
+  readonly secondPodIP: string | undefined;
+  readonly hostname: string | undefined;
+  readonly subdomain: string | undefined;
+  readonly restartPolicy: string;
+  /** Undefined when the pod has no such condition, which counts as not ready. */
+  readonly ready: ConditionStatus | undefined;
+  readonly readyTransitionTime: WallMs | undefined;
+  readonly containersReady: ConditionStatus | undefined;
+  readonly containersReadyTransitionTime: WallMs | undefined;
+  /** Of all containers, in order. */
+  readonly ports: readonly ContainerPort[];
+  readonly readinessProbe: ReadinessProbe | undefined;
+}
+
+export const podKind: Kind<Pod> = {
+  group: "",
+  version: "v1",
+  kind: "Pod",
+  resource: "pods",
+  namespaced: true,
+  project: projectPod,
+};
+
+/** The pod's addresses, the primary family's first. */
+export function podIPs(pod: Pod): readonly string[] {
+  return [pod.podIP, pod.secondPodIP ?? ""].filter((ip) => ip !== "");
+}
+
+function projectPod(raw: unknown, similar?: Pod): Pod {
+  const object = objectRecord(raw);
+  const spec = recordAt(object, "spec");
+  const status = recordAt(object, "status");
+  const conditions = listAt(status, "conditions");
+  const ready = conditionOf(conditions, "Ready");
+  const containersReady = conditionOf(conditions, "ContainersReady");
+  const containers = listAt(spec, "containers");
+  const ips = listAt(status, "podIPs").map(ipOf);
+  return {
+    metadata: projectMetadata(object, podKind, similar?.metadata),
+    nodeName: internString(optionalString(spec, "nodeName") ?? "", similar?.nodeName),
+    phase: internString(optionalString(status, "phase") ?? "", similar?.phase),
+    podIP: ips[0] ?? optionalString(status, "podIP") ?? "",
+    secondPodIP: ips[1],
+    hostname: optionalString(spec, "hostname"),
+    subdomain: optionalString(spec, "subdomain"),
+    restartPolicy: internString(
+      optionalString(spec, "restartPolicy") ?? "",
+      similar?.restartPolicy,
+    ),
+    ready: ready === undefined ? undefined : statusOf(ready),
+    readyTransitionTime: ready && optionalTime(ready, "lastTransitionTime"),
+    containersReady: containersReady === undefined ? undefined : statusOf(containersReady),
+    containersReadyTransitionTime:
+      containersReady && optionalTime(containersReady, "lastTransitionTime"),
+    ports: portsOf(containers, similar?.ports),
+    readinessProbe: readinessProbeOf(containers, similar?.readinessProbe),
+  };
+}
+
+/** Servers older than 1.16 have no list of them. */
+function ipOf(entry: unknown): string {
+  return requiredString(requiredRecord(entry, "an item of podIPs"), "ip");
+}
+
+function conditionOf(conditions: readonly unknown[], type: string): RawRecord | undefined {
+  for (const entry of conditions) {
+    const condition = requiredRecord(entry, "an item of conditions");
+    if (condition["type"] === type) {
+      return condition;
+    }
+  }
+  return undefined;
+}
+
+/** A status Kubernetes does not define is not known to be true. */
+function statusOf(condition: RawRecord): ConditionStatus {
+  const status = condition["status"];
+  return status === "True" || status === "False" ? status : "Unknown";
+}
+
+function portsOf(
+  containers: readonly unknown[],
+  similar: readonly ContainerPort[] | undefined,
+): readonly ContainerPort[] {
+  const ports: ContainerPort[] = [];
+  for (const container of containers) {
+    for (const entry of listAt(requiredRecord(container, "a container"), "ports")) {
+      const port = requiredRecord(entry, "a port");
+      ports.push({
+        name: optionalString(port, "name") ?? "",
+        containerPort: optionalNumber(port, "containerPort") ?? 0,
+        protocol: optionalString(port, "protocol") ?? "TCP",
+      });
+    }
+  }
+  return internStructure<readonly ContainerPort[]>(ports, similar);
+}
+
+function readinessProbeOf(
+  containers: readonly unknown[],
+  similar: ReadinessProbe | undefined,
+): ReadinessProbe | undefined {
+  for (const container of containers) {
+    const probe = optionalRecordAt(requiredRecord(container, "a container"), "readinessProbe");
+    if (probe !== undefined) {
+      return internStructure(probeOf(probe), similar);
+    }
+  }
+  return undefined;
+}
+
+function probeOf(probe: RawRecord): ReadinessProbe {
+  for (const type of ["httpGet", "tcpSocket", "grpc"] as const) {
+    const action = optionalRecordAt(probe, type);
+    if (action !== undefined) {
+      const port = action["port"];
+      return {
+        type,
+        port: typeof port === "number" || typeof port === "string" ? port : undefined,
+        path: optionalString(action, "path"),
+        scheme: optionalString(action, "scheme"),
+      };
+    }
+  }
+  return { type: "exec", port: undefined, path: undefined, scheme: undefined };
+}

@@ -1,0 +1,145 @@
+// Reads a whole collection into a replacement of the store, in one of two ways: page by page, or as
+// the first part of a watch. Nothing changes until the replacement is committed, so a list that
+// fails half-way leaves the store as it was.
+import { elapsedMs } from "../environment/clock.ts";
+import { parseJson, StatusError } from "./client.ts";
+import { isRecord, MalformedObjectError } from "./kinds/fields.ts";
+import type { Projected } from "./kinds/kind.ts";
+import { resourceVersionOf } from "./kinds/metadata.ts";
+import type { ReflectorParts } from "./reflector-parts.ts";
+import type { WatchStream } from "./reflector-stream.ts";
+import type { Replacement } from "./store.ts";
+
+/** Five million objects: a server that goes on is repeating itself. */
+export const maxListPages = 10_000;
+/** As many as a page has: the longest that one turn of the event loop should take. */
+export const eventsPerBreath = 500;
+/** Marks the bookmark that ends the first part of a watch that begins with everything. */
+const initialEventsEnd = "k8s.io/initial-events-end";
+
+/** Returns the version that the whole list shows. */
+export async function listPages<T extends Projected, I extends string>(
+  parts: ReflectorParts<T, I>,
+  notOlderThan: string | undefined,
+  replacement: Replacement<T, I>,
+): Promise<string> {
+  const { client, collection, intake, counts, clock, signal } = parts;
+  let answer = client.request(collection.firstPage(notOlderThan, signal));
+  let similar: T | undefined;
+  for (let pages = 0; pages < maxListPages; pages += 1) {
+    const response = await answer;
+    parts.freshness.answered();
+    const startedAt = clock.monotonicMs();
+    // Asked for before this page is read, so that the server works meanwhile. Nothing is awaited
+    // in between, so the failure of the request cannot go unhandled.
+    const early = peekContinueToken(response.body);
+    if (early !== undefined) {
+      answer = client.request(collection.nextPage(early, signal));
+    }
+    const page = readPage(parseJson(response));
+    for (const item of page.items) {
+      similar = intake.addListed(item, replacement, similar);
+    }
+    counts.page(response.body.length);
+    counts.decoded(elapsedMs(startedAt, clock.monotonicMs()));
+    if (page.continueToken === undefined) {
+      return page.resourceVersion;
+    }
+    if (early === undefined) {
+      answer = client.request(collection.nextPage(page.continueToken, signal));
+    }
+  }
+  throw new MalformedObjectError(`the list has more than ${maxListPages} pages`);
+}
+
+/** Reads the stream up to the bookmark that ends the initial events, and returns its version. */
+export async function readInitialEvents<T extends Projected, I extends string>(
+  parts: ReflectorParts<T, I>,
+  stream: WatchStream,
+  replacement: Replacement<T, I>,
+): Promise<string> {
+  let sinceBreath = 0;
+  for (;;) {
+    const bytes = await stream.read();
+    if (bytes === 0) {
+      throw new StatusError({
+        code: 500,
+        reason: "",
+        message: "the watch ended before it had sent the whole collection",
+      });
+    }
+    parts.freshness.answered();
+    const startedAt = parts.clock.monotonicMs();
+    for (let event = stream.nextEvent(); event !== undefined; event = stream.nextEvent()) {
+      parts.counts.event(event.type);
+      if (event.type === "BOOKMARK" && endsInitialEvents(event.object)) {
+        parts.counts.chunk(bytes, elapsedMs(startedAt, parts.clock.monotonicMs()));
+        return versionOf(event.object);
+      }
+      parts.intake.addInitial(event, replacement);
+      sinceBreath += 1;
+      if (sinceBreath >= eventsPerBreath) {
+        sinceBreath = 0;
+        await parts.timers.breathe();
+      }
+    }
+    parts.counts.chunk(bytes, elapsedMs(startedAt, parts.clock.monotonicMs()));
+  }
+}
+
+/** Whether the server does not know how to begin a watch with the collection. */
+export function refusesInitialEvents(error: unknown): boolean {
+  return error instanceof StatusError && (error.code === 400 || error.code === 422);
+}
+
+/** Kubernetes encodes the metadata of a list first; this is more than it takes. */
+const longestListHeadBytes = 8_192;
+
+/** The token of the next page, if it can be told from the first bytes without parsing them all. */
+function peekContinueToken(body: Buffer): string | undefined {
+  const itemsAt = body.subarray(0, longestListHeadBytes).indexOf(',"items":[');
+  if (itemsAt === -1) {
+    return undefined;
+  }
+  try {
+    return readPage(JSON.parse(`${body.toString("utf8", 0, itemsAt)}}`)).continueToken;
+  } catch {
+    // The metadata is not in front after all: the token shows when the whole page is parsed.
+    return undefined;
+  }
+}
+
+interface Page {
+  readonly items: readonly unknown[];
+  readonly resourceVersion: string;
+  readonly continueToken: string | undefined;
+}
+
+function readPage(list: unknown): Page {
+  const record = isRecord(list) ? list : {};
+  const metadata = isRecord(record["metadata"]) ? record["metadata"] : {};
+  const items = record["items"] ?? [];
+  const token = metadata["continue"];
+  if (!Array.isArray(items)) {
+    throw new MalformedObjectError("the answer should be a list, and has no items");
+  }
+  return {
+    items,
+    resourceVersion: versionOf(list),
+    continueToken: typeof token === "string" && token !== "" ? token : undefined,
+  };
+}
+
+function versionOf(object: unknown): string {
+  const version = resourceVersionOf(object);
+  if (version === undefined) {
+    throw new MalformedObjectError("the answer has no resourceVersion to watch from");
+  }
+  return version;
+}
+
+function endsInitialEvents(bookmark: unknown): boolean {
+  const metadata = isRecord(bookmark) ? bookmark["metadata"] : undefined;
+  const annotations = isRecord(metadata) ? metadata["annotations"] : undefined;
+  return isRecord(annotations) && annotations[initialEventsEnd] === "true";
+}

@@ -1,0 +1,118 @@
+// What a reflector counts, labelled by cluster and resource. Ages are taken when somebody scrapes:
+// a gauge that is set by events would stand still exactly when it matters.
+import { Counter, Gauge, type Registry } from "prom-client";
+import { type Clock, elapsedMs, type MonotonicMs } from "../environment/clock.ts";
+import type { FreshnessTracker } from "./freshness.ts";
+
+export interface SourceLabels {
+  readonly cluster: string;
+  readonly resource: string;
+}
+
+/** What the gauges look at when they are scraped. */
+export interface MeasuredSource {
+  readonly labels: SourceLabels;
+  readonly clock: Clock;
+  readonly freshness: FreshnessTracker;
+}
+
+const labelNames = ["cluster", "resource"] as const;
+
+export type ReflectorMetrics = ReturnType<typeof createMetrics>;
+
+const known = new WeakMap<Registry, ReflectorMetrics>();
+
+/** The metrics in this registry, shared by all its reflectors. */
+export function reflectorMetrics(registry: Registry): ReflectorMetrics {
+  let metrics = known.get(registry);
+  if (metrics === undefined) {
+    metrics = createMetrics(registry);
+    known.set(registry, metrics);
+  }
+  return metrics;
+}
+
+function createMetrics(registry: Registry) {
+  const sources = new Set<MeasuredSource>();
+  createGauges(registry, sources);
+  const counter = (name: string, help: string) =>
+    new Counter({ name, help, labelNames, registers: [registry] });
+  const counterBy = <L extends string>(label: L, name: string, help: string) =>
+    new Counter({ name, help, labelNames: [...labelNames, label], registers: [registry] });
+  return {
+    /** Running reflectors add themselves, and leave when they stop. */
+    sources,
+    lists: counter("lockstep_reflector_lists_total", "Lists that were completed."),
+    pages: counter("lockstep_reflector_list_pages_total", "Pages of lists that were read."),
+    relists: counterBy(
+      "reason",
+      "lockstep_reflector_relists_total",
+      "Lists that were completed after the first, by what made them necessary.",
+    ),
+    watches: counter("lockstep_reflector_watches_total", "Watches that the server accepted."),
+    events: counterBy(
+      "type",
+      "lockstep_reflector_events_total",
+      "Watch events that arrived, bookmarks included.",
+    ),
+    bytes: counter("lockstep_reflector_received_bytes_total", "Bytes of lists and watches."),
+    decodeSeconds: counter(
+      "lockstep_reflector_decode_seconds_total",
+      "Time spent on decoding, projecting, storing and handing on.",
+    ),
+    handlerFailures: counter(
+      "lockstep_reflector_handler_failures_total",
+      "Changes on which a handler failed.",
+    ),
+    malformed: counter(
+      "lockstep_reflector_malformed_objects_total",
+      "Objects that could not be understood and were left out.",
+    ),
+    quorumReads: counterBy(
+      "result",
+      "lockstep_reflector_quorum_reads_total",
+      "Quorum reads made to prove the watch current, by result.",
+    ),
+  };
+}
+
+function createGauges(registry: Registry, sources: ReadonlySet<MeasuredSource>): void {
+  const gauge = (
+    name: string,
+    help: string,
+    measure: (source: MeasuredSource) => number | undefined,
+  ) =>
+    new Gauge({
+      name,
+      help,
+      labelNames,
+      registers: [registry],
+      collect() {
+        this.reset();
+        for (const source of sources) {
+          const value = measure(source);
+          if (value !== undefined) {
+            this.set({ ...source.labels }, value);
+          }
+        }
+      },
+    });
+  gauge("lockstep_reflector_fresh", "1 while the source can be trusted.", ({ freshness }) =>
+    freshness.freshness().fresh ? 1 : 0,
+  );
+  gauge(
+    "lockstep_reflector_last_event_age_seconds",
+    "Time since the last event or bookmark.",
+    ({ freshness, clock }) => ageSeconds(clock, freshness.eventAt),
+  );
+  gauge(
+    "lockstep_reflector_current_age_seconds",
+    "Time since the instant as of which the source was last proved current.",
+    ({ freshness, clock }) => ageSeconds(clock, freshness.freshness().currentAtMs),
+  );
+}
+
+/** Undefined, and so not shown, while there is nothing to measure from. */
+function ageSeconds(clock: Clock, instant: MonotonicMs | undefined): number | undefined {
+  return instant === undefined ? undefined : elapsedMs(instant, clock.monotonicMs()) / 1000;
+}

@@ -1,0 +1,105 @@
+// What a reflector is made of, put together once. Each part takes the few others it needs.
+import { Registry } from "prom-client";
+import type { Clock } from "../environment/clock.ts";
+import type { Log } from "../environment/log.ts";
+import { jitter, type Random } from "../environment/random.ts";
+import type { Timers } from "../environment/timers.ts";
+import { Backoff } from "./backoff.ts";
+import type { KubeClient } from "./client.ts";
+import { FreshnessTracker } from "./freshness.ts";
+import type { Kind, Projected } from "./kinds/kind.ts";
+import { LimitedLog } from "./limited-log.ts";
+import { ReflectorCounts } from "./reflector-counts.ts";
+import { type ChangeHandler, Delivery } from "./reflector-delivery.ts";
+import { StallGuard } from "./reflector-guard.ts";
+import { Intake } from "./reflector-intake.ts";
+import { Collection } from "./reflector-request.ts";
+import type { WaitPolicy } from "./reflector-state.ts";
+import { Store } from "./store.ts";
+import type { IndexFunctions } from "./store-view.ts";
+
+/** Between two tries, stretched by up to as much again, when rules forbid the request. */
+export const refusedRetryMs = 30_000;
+
+export interface ReflectorOptions<T extends Projected, I extends string> {
+  readonly kind: Kind<T>;
+  readonly client: KubeClient;
+  /** Another API server of the same cluster to make the quorum reads at. */
+  readonly witness?: KubeClient;
+  /** For logs and metrics. */
+  readonly cluster: string;
+  /** All namespaces when absent. */
+  readonly namespace?: string;
+  readonly labelSelector?: string;
+  readonly fieldSelector?: string;
+  readonly indexes: IndexFunctions<T, I>;
+  readonly handlers: readonly ChangeHandler<T>[];
+  /** Servers since 1.32 can stream the first list; older ones are noticed and asked for pages. */
+  readonly initialList?: "watchlist" | "pages";
+  readonly aliveWithinMs?: number;
+  readonly currentWithinMs?: number;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly random: Random;
+  readonly log: Log;
+  readonly metrics?: Registry;
+}
+
+export interface ReflectorParts<T extends Projected, I extends string> {
+  readonly client: KubeClient;
+  /** Where quorum reads are made. */
+  readonly witness: KubeClient;
+  readonly collection: Collection;
+  readonly store: Store<T, I>;
+  readonly intake: Intake<T, I>;
+  readonly delivery: Delivery<T>;
+  readonly freshness: FreshnessTracker;
+  readonly guard: StallGuard;
+  readonly counts: ReflectorCounts;
+  readonly policy: WaitPolicy;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly random: Random;
+  readonly log: Log;
+  /** Aborts when the reflector is stopped. */
+  readonly signal: AbortSignal;
+}
+
+export function assembleReflector<T extends Projected, I extends string>(
+  options: ReflectorOptions<T, I>,
+  signal: AbortSignal,
+): ReflectorParts<T, I> {
+  const { kind, client, clock, timers, random } = options;
+  const labels = { cluster: options.cluster, resource: kind.resource };
+  const log = options.log.child(labels);
+  const limitedLog = new LimitedLog({ clock, log });
+  const counts = new ReflectorCounts(options.metrics ?? new Registry(), labels);
+  const store = new Store({ indexes: options.indexes });
+  const delivery = new Delivery({ handlers: options.handlers, counts, log: limitedLog });
+  const freshness = new FreshnessTracker(options);
+  return {
+    client,
+    witness: options.witness ?? client,
+    collection: new Collection({ ...options, place: kind }),
+    store,
+    intake: new Intake({ kind, store, delivery, counts, log: limitedLog }),
+    delivery,
+    freshness,
+    guard: new StallGuard({ freshness }),
+    counts,
+    policy: waitPolicy(clock, random),
+    clock,
+    timers,
+    random,
+    log,
+    signal,
+  };
+}
+
+function waitPolicy(clock: Clock, random: Random): WaitPolicy {
+  const backoff = new Backoff({ clock, random });
+  return {
+    backoffMs: () => backoff.next(),
+    refusedMs: () => jitter(random, refusedRetryMs, 1),
+  };
+}

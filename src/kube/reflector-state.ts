@@ -1,0 +1,219 @@
+// The states of a reflector and every way from one to the next, as pure functions. Doing the work of
+// a state is `reflector.ts`; how long to wait is a policy handed in.
+//
+//   empty → listing → watching ⇄ waiting → stopped
+//             ↑___________|________|
+import { NetworkError } from "../environment/network.ts";
+import { DeadlineExceededError, StatusError } from "./client.ts";
+import type { WatchStream } from "./reflector-stream.ts";
+import { WatchDecodeError } from "./watch-decoder.ts";
+
+/** Why everything is listed again; `initial` is the first time. */
+export type ListReason =
+  | "initial"
+  /** The server no longer has the history after our version. */
+  | "expired"
+  /** The server's cache does not reach what a quorum read shows. */
+  | "lagging"
+  /** Two streams in a row sent nothing at all. */
+  | "silent"
+  /** A quorum read showed an older version than the watch had: a restored backup. */
+  | "rewound"
+  /** A line of the watch could not be read, so a change may have been missed. */
+  | "undecodable"
+  /** The server answers every watch with an error. */
+  | "failing";
+
+export interface Listing {
+  readonly name: "listing";
+  readonly reason: ListReason;
+  /** Take any state at least as new as this version; undefined asks for the newest, by quorum. */
+  readonly notOlderThan: string | undefined;
+}
+
+export interface Watching {
+  readonly name: "watching";
+  readonly resourceVersion: string;
+  /** Whether a stream has lasted since the last list: then history has been there once. */
+  readonly settled: boolean;
+  /** Streams in a row that the server ended early or with an error. */
+  readonly failures: number;
+  /** The open stream whose first part was the list. */
+  readonly stream: WatchStream | undefined;
+}
+
+export interface Waiting {
+  readonly name: "waiting";
+  readonly delayMs: number;
+  readonly because: Condition;
+  readonly next: Listing | Watching;
+}
+
+export type ReflectorState =
+  | { readonly name: "empty" }
+  | Listing
+  | Watching
+  | Waiting
+  | { readonly name: "stopped" };
+
+/** What a person should know about the source. `ok` needs no attention. */
+export interface Condition {
+  readonly type: "ok" | "retrying" | "throttled" | "refused";
+  readonly message: string;
+}
+
+export type WatchEnd =
+  | { readonly type: "closed" }
+  | { readonly type: "failed"; readonly error: unknown }
+  /** We ended it: it was overdue, or the guard wants a new stream or a list. */
+  | { readonly type: "cut"; readonly relist: ListReason | undefined };
+
+/** How long to wait; the only part of the way between states that chance and time have a say in. */
+export interface WaitPolicy {
+  /** One more failure in a row. */
+  backoffMs(): number;
+  /** The server refused by its rules, which only a person can change. */
+  refusedMs(): number;
+}
+
+/** A stream that lives shorter than this has failed, however politely it was closed. */
+export const shortStreamMs = 1_000;
+/** The server asks to be asked again after this time when its cache is not there yet. */
+export const versionTooLargeRetryMs = 1_000;
+/** The longest `Retry-After` that is believed: a source must not go blind on one answer. */
+export const maxRetryAfterMs = 300_000;
+/** Streams the server may fail in a row before the version itself is doubted. */
+export const failuresBeforeRelist = 5;
+
+export function listing(reason: ListReason, notOlderThan?: string): Listing {
+  return { name: "listing", reason, notOlderThan };
+}
+
+export function watchingAfterList(resourceVersion: string, stream?: WatchStream): Watching {
+  return { name: "watching", resourceVersion, settled: false, failures: 0, stream };
+}
+
+export function afterListFailure(
+  state: Listing,
+  error: unknown,
+  policy: WaitPolicy,
+): ReflectorState {
+  const again = listing(state.reason);
+  switch (classify(error)) {
+    case "expired":
+      return state.notOlderThan === undefined ? wait(policy.backoffMs(), error, again) : again;
+    case "version-too-large":
+      return wait(versionTooLargeRetryMs, error, again);
+    default:
+      return waitAsTold(error, policy, state);
+  }
+}
+
+/** `resourceVersion` is what the watch had reached, `lastedMs` how long the stream was open. */
+export function afterWatchEnd(
+  state: Watching,
+  end: WatchEnd,
+  reached: { readonly resourceVersion: string; readonly lastedMs: number },
+  policy: WaitPolicy,
+): ReflectorState {
+  const lasted = reached.lastedMs >= shortStreamMs;
+  const again: Watching = {
+    name: "watching",
+    resourceVersion: reached.resourceVersion,
+    settled: state.settled || lasted,
+    failures: lasted ? 0 : state.failures + 1,
+    stream: undefined,
+  };
+  switch (end.type) {
+    case "cut":
+      return end.relist === undefined ? { ...again, failures: 0 } : listing(end.relist);
+    case "closed":
+      return lasted
+        ? again
+        : wait(policy.backoffMs(), new Error("the watch was closed at once"), again);
+    case "failed":
+      return afterWatchFailure(again, end.error, policy);
+  }
+}
+
+function afterWatchFailure(again: Watching, error: unknown, policy: WaitPolicy): ReflectorState {
+  switch (classify(error)) {
+    case "expired":
+      // A server that expires what it has just listed would make us list in a tight loop.
+      return again.settled
+        ? listing("expired", again.resourceVersion)
+        : wait(policy.backoffMs(), error, listing("expired"));
+    case "version-too-large":
+      return wait(versionTooLargeRetryMs, error, again);
+    case "undecodable":
+      return wait(policy.backoffMs(), error, listing("undecodable"));
+    case "failed":
+      return again.failures >= failuresBeforeRelist
+        ? wait(policy.backoffMs(), error, listing("failing"))
+        : wait(policy.backoffMs(), error, again);
+    default:
+      return waitAsTold(error, policy, again);
+  }
+}
+
+/** Throttled and refused requests, and lost connections, are tried again as they were. */
+function waitAsTold(error: unknown, policy: WaitPolicy, next: Listing | Watching): Waiting {
+  switch (classify(error)) {
+    case "throttled": {
+      const retryAfterMs = error instanceof StatusError ? error.retryAfterMs : undefined;
+      const delayMs =
+        retryAfterMs === undefined ? policy.backoffMs() : Math.min(retryAfterMs, maxRetryAfterMs);
+      return { name: "waiting", delayMs, because: condition("throttled", error), next };
+    }
+    case "refused":
+      return {
+        name: "waiting",
+        delayMs: policy.refusedMs(),
+        because: condition("refused", error),
+        next,
+      };
+    default:
+      return wait(policy.backoffMs(), error, next);
+  }
+}
+
+type Failure =
+  | "expired"
+  | "version-too-large"
+  | "throttled"
+  | "refused"
+  | "undecodable"
+  /** The server failed, or does not know what it wants. */
+  | "failed"
+  /** The server was not reached. */
+  | "unreachable";
+
+function classify(error: unknown): Failure {
+  if (error instanceof WatchDecodeError) {
+    return "undecodable";
+  }
+  if (error instanceof NetworkError || error instanceof DeadlineExceededError) {
+    return "unreachable";
+  }
+  if (!(error instanceof StatusError)) {
+    return "failed";
+  }
+  if (error.code === 410 || error.reason === "Expired" || error.reason === "Gone") {
+    return "expired";
+  }
+  if (error.causes.includes("ResourceVersionTooLarge")) {
+    return "version-too-large";
+  }
+  if (error.code === 429) {
+    return "throttled";
+  }
+  return error.code === 403 || error.code === 404 ? "refused" : "failed";
+}
+
+function wait(delayMs: number, error: unknown, next: Listing | Watching): Waiting {
+  return { name: "waiting", delayMs, because: condition("retrying", error), next };
+}
+
+function condition(type: Condition["type"], error: unknown): Condition {
+  return { type, message: error instanceof Error ? error.message : String(error) };
+}

@@ -1,0 +1,216 @@
+// One Kubernetes API server of the lab. Several may share one storage, each with its own watch
+// caches and its own faults. The same code serves real HTTPS and the simulated network.
+import { Registry } from "prom-client";
+import type { Clock } from "../../environment/clock.ts";
+import type { Log } from "../../environment/log.ts";
+import type {
+  BodyWriter,
+  ExchangeHandler,
+  Listener,
+  ListenOptions,
+  Network,
+  ServerExchange,
+} from "../../environment/network.ts";
+import type { Random } from "../../environment/random.ts";
+import type { Timers } from "../../environment/timers.ts";
+import { ApiError } from "./api-error.ts";
+import { ApiServerFaults, ConnectionResetFault, type FaultSubject } from "./faults.ts";
+import { type Answer, errorAnswer, internalError, send } from "./http/answer.ts";
+import { type Authentication, authenticate, type User } from "./http/authentication.ts";
+import { otherAnswer, publicAnswer } from "./http/other-paths.ts";
+import { type RequestMetrics, requestMetrics } from "./http/request-metrics.ts";
+import { clientGoneCode, RequestRecord } from "./http/request-record.ts";
+import { ResourceHandler } from "./http/resource-handler.ts";
+import { parseRoute, type Route } from "./http/route.ts";
+import { ensureInitialObjects } from "./initial-objects.ts";
+import { allKinds } from "./kinds/all-kinds.ts";
+import type { ResourceKind } from "./kinds/resource-kind.ts";
+import type { ResourceNames } from "./listwatch/resource-names.ts";
+import { ResourceStore } from "./listwatch/resource-store.ts";
+import { noPodLogs, type PodLogs } from "./pod-logs.ts";
+import type { Storage } from "./storage/storage.ts";
+import type { Backend } from "./verbs/backend.ts";
+import { ServiceAllocator } from "./verbs/service-allocator.ts";
+
+export interface ApiServerOptions {
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly random: Random;
+  readonly network: Network;
+  readonly log: Log;
+  readonly storage: Storage;
+  /** In logs, to tell the servers of one cluster apart. */
+  readonly name: string;
+  /** What /version says: `v1.33.1`. */
+  readonly gitVersion: string;
+  readonly authentication: Authentication;
+  readonly podLogs?: PodLogs;
+  /** Two servers in one process need two registries, as two real servers have. */
+  readonly metrics?: Registry;
+}
+
+export class ApiServer {
+  /** May be changed at any time. */
+  readonly faults: ApiServerFaults;
+  readonly metrics: Registry;
+  readonly #options: ApiServerOptions;
+  readonly #log: Log;
+  readonly #requestMetrics: RequestMetrics;
+  readonly #stores: ReadonlyMap<ResourceKind, ResourceStore>;
+  readonly #backend: Backend;
+  readonly #resources: ResourceHandler;
+  #listener: Listener | undefined;
+
+  constructor(options: ApiServerOptions) {
+    const { clock, random, storage } = options;
+    this.#options = options;
+    this.#log = options.log.child({ apiserver: options.name });
+    this.faults = new ApiServerFaults(options);
+    this.metrics = options.metrics ?? new Registry();
+    this.#requestMetrics = requestMetrics(this.metrics);
+    this.#stores = this.#makeStores();
+    this.#backend = {
+      clock,
+      random,
+      allocator: new ServiceAllocator({ storage, random }),
+      store: (kind) => this.#store(kind),
+    };
+    const podLogs = options.podLogs ?? noPodLogs;
+    this.#resources = new ResourceHandler({ backend: this.#backend, podLogs });
+  }
+
+  /** Makes the namespaces every cluster has, then listens. */
+  async start(listen: ListenOptions): Promise<Listener> {
+    if (this.#listener !== undefined) {
+      throw new Error(`the API server ${this.#options.name} has been started before`);
+    }
+    await ensureInitialObjects(this.#backend);
+    this.#listener = await this.#options.network.listen(listen, this.handle);
+    return this.#listener;
+  }
+
+  /** Ends every watch and stops listening. Idempotent. */
+  async stop(): Promise<void> {
+    for (const store of this.#stores.values()) {
+      store.stop();
+    }
+    await this.#listener?.close();
+  }
+
+  readonly handle: ExchangeHandler = async (exchange) => {
+    const { method } = exchange.request;
+    const tracked = new TrackedExchange(exchange);
+    const record = new RequestRecord({
+      metrics: this.#requestMetrics,
+      clock: this.#options.clock,
+      method,
+    });
+    let code = 200;
+    try {
+      const answer = await this.#serve(tracked, record);
+      if (answer !== undefined) {
+        code = answer.status;
+        send(tracked, answer);
+      }
+    } catch (error) {
+      code = this.#refuse(tracked, error);
+    } finally {
+      record.finish(code);
+    }
+  };
+
+  async #serve(exchange: TrackedExchange, record: RequestRecord): Promise<Answer | undefined> {
+    const { method, target, headers, closed } = exchange.request;
+    const open = publicAnswer(target.split("?", 1)[0] ?? "", this.#options.gitVersion);
+    if (open !== undefined) {
+      return open;
+    }
+    const user = authenticate(this.#options.authentication, headers);
+    const route = parseRoute(method, target);
+    record.begin(route);
+    await this.faults.pass(subjectOf(route, user, headers["user-agent"] ?? ""), closed);
+    return route.type === "resource"
+      ? this.#resources.handle({ route, exchange, clientName: user.name })
+      : otherAnswer(method, route, this.metrics);
+  }
+
+  /** Answers with what went wrong, as far as that is still possible; returns the code. */
+  #refuse(exchange: TrackedExchange, error: unknown): number {
+    const { request } = exchange;
+    if (error instanceof ConnectionResetFault) {
+      exchange.break();
+      return clientGoneCode;
+    }
+    if (request.closed.aborted) {
+      return clientGoneCode;
+    }
+    const isExpected = error instanceof ApiError;
+    if (!isExpected) {
+      const { method, target } = request;
+      this.#log.error("A request failed by a mistake of the server.", { method, target, error });
+    }
+    const answer = errorAnswer(isExpected ? error : internalError(error));
+    if (exchange.responded) {
+      exchange.break();
+    } else {
+      send(exchange, answer);
+    }
+    return answer.status;
+  }
+
+  #makeStores(): ReadonlyMap<ResourceKind, ResourceStore> {
+    const { clock, timers, random, storage } = this.#options;
+    const shared = { clock, timers, random, storage, log: this.#log, metrics: this.metrics };
+    const faults = this.faults.cache;
+    return new Map(
+      allKinds.map((kind) => [kind, new ResourceStore({ ...shared, ...namesOf(kind), faults })]),
+    );
+  }
+
+  #store(kind: ResourceKind): ResourceStore {
+    const store = this.#stores.get(kind);
+    if (store === undefined) {
+      throw new Error(`this server has no kind ${kind.kind}`);
+    }
+    return store;
+  }
+}
+
+/** Knows whether an answer has begun, because after that only the connection can be broken. */
+class TrackedExchange implements ServerExchange {
+  readonly request: ServerExchange["request"];
+  readonly #exchange: ServerExchange;
+  #writer: BodyWriter | undefined;
+
+  constructor(exchange: ServerExchange) {
+    this.#exchange = exchange;
+    this.request = exchange.request;
+  }
+
+  get responded(): boolean {
+    return this.#writer !== undefined;
+  }
+
+  respond(...args: Parameters<ServerExchange["respond"]>): BodyWriter {
+    this.#writer = this.#exchange.respond(...args);
+    return this.#writer;
+  }
+
+  break(): void {
+    (this.#writer ?? this.respond(500)).abort();
+  }
+}
+
+function namesOf({ group, version, resource, kind, prefix }: ResourceKind): ResourceNames {
+  return { group, version, resource, kind, prefix };
+}
+
+function subjectOf(route: Route, user: User, userAgent: string): FaultSubject {
+  const isResource = route.type === "resource";
+  return {
+    user: user.name,
+    userAgent,
+    verb: isResource ? route.verb : undefined,
+    resource: isResource ? route.kind.resource : undefined,
+  };
+}

@@ -1,0 +1,34 @@
+import { webcrypto } from "node:crypto";
+import { expect, test } from "vitest";
+import { nodeEnvironment } from "../../environment/node/node-environment.ts";
+import { ApiServer } from "./api-server.ts";
+import { makeServerCertificates } from "./certificates.ts";
+import { MemoryStorage } from "./storage/memory-storage.ts";
+
+test("a client that trusts the authority reaches the server over HTTPS, another does not", async () => {
+  const environment = nodeEnvironment();
+  const { clock, network } = environment;
+  const own = await makeServerCertificates({ clock, crypto: webcrypto, names: ["127.0.0.2"] });
+  const other = await makeServerCertificates({ clock, crypto: webcrypto });
+  const server = new ApiServer({
+    ...environment,
+    storage: new MemoryStorage({ clock }),
+    name: "live",
+    gitVersion: "v1.33.1",
+    authentication: { tokens: new Map() },
+  });
+  const { port } = await server.start({ host: "127.0.0.2", port: 0, tls: own });
+  try {
+    const get = (ca: string) =>
+      network.request({ method: "GET", url: `https://127.0.0.2:${port}/healthz`, tls: { ca } });
+    const response = await get(own.ca);
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of response.body) {
+      chunks.push(chunk);
+    }
+    expect(Buffer.concat(chunks).toString("utf8")).toBe("ok");
+    await expect(get(other.ca)).rejects.toMatchObject({ code: "TLS" });
+  } finally {
+    await server.stop();
+  }
+});

@@ -1,0 +1,279 @@
+// Brings JSON into the shape of its schema: a new value with known fields only, without nulls and
+// meaningless zeros, in one order of fields. Two objects that mean the same thus become the same bytes, which is how an
+// update that changes nothing is recognised, as it is through the Go types of the real server.
+import { isJsonObject, type JsonObject } from "../kinds/fields.ts";
+import type { Schema, TypeSchema } from "../kinds/schema.ts";
+import { schemas } from "../kinds/schemas.generated.ts";
+
+/** A value of another type than the schema's; the message reads like Go's JSON decoder. */
+export class SchemaTypeError extends Error {
+  override readonly name = "SchemaTypeError";
+  readonly code = "SCHEMA_TYPE";
+}
+
+export interface Conformed {
+  readonly value: JsonObject;
+  /** Paths of fields that the schema does not have, in the order met. */
+  readonly unknownFields: readonly string[];
+}
+
+export function conform(typeName: string, value: unknown): Conformed {
+  const unknownFields: string[] = [];
+  const place: Place = { owner: typeName, path: "", unknownFields };
+  const conformed = conformType(typeName, value, place);
+  return { value: conformed, unknownFields };
+}
+
+/** Where in the object we are; for messages only. */
+interface Place {
+  /** The type whose field is being read. */
+  readonly owner: string;
+  readonly path: string;
+  readonly unknownFields: string[];
+}
+
+function conformType(typeName: string, value: unknown, place: Place): JsonObject {
+  if (!isJsonObject(value)) {
+    throw mistyped(value, { type: "ref", to: typeName }, place);
+  }
+  const type = typeSchema(typeName);
+  for (const field of Object.keys(value)) {
+    if (!Object.hasOwn(type.fields, field)) {
+      place.unknownFields.push(childPath(place.path, field));
+    }
+  }
+  const result: JsonObject = {};
+  for (const [field, schema] of Object.entries(type.fields)) {
+    const isAbsent = schema.omitZero === true && isZero(value[field]);
+    const given = (isAbsent ? undefined : value[field]) ?? schema.default;
+    if (given !== undefined) {
+      result[field] = conformValue(schema, given, {
+        owner: typeName,
+        path: childPath(place.path, field),
+        unknownFields: place.unknownFields,
+      });
+    }
+  }
+  return result;
+}
+
+function conformValue(schema: Schema, value: unknown, place: Place): unknown {
+  switch (schema.type) {
+    case "ref":
+      return conformType(schema.to, value, place);
+    case "array":
+      return conformArray(schema, value, place);
+    case "map":
+      return conformMap(schema, value, place);
+    case "json":
+      return value;
+    case "int32":
+    case "int64":
+      return conformInteger(schema, value, place);
+    case "number":
+    case "boolean":
+      return expectType(schema.type, schema, value, place);
+    case "intOrString":
+      return typeof value === "number"
+        ? conformInteger(schema, value, place)
+        : expectType("string", schema, value, place);
+    case "quantity":
+      return conformQuantity(schema, value, place);
+    case "time":
+    case "microTime":
+      return conformTime(schema, value, place);
+    case "bytes":
+      return conformBytes(schema, value, place);
+    case "string":
+      return expectType("string", schema, value, place);
+  }
+}
+
+function conformArray(
+  schema: Extract<Schema, { type: "array" }>,
+  value: unknown,
+  place: Place,
+): unknown[] {
+  if (!Array.isArray(value)) {
+    throw mistyped(value, schema, place);
+  }
+  return value.map((item: unknown, index) =>
+    conformValue(schema.of, item ?? zeroValue(schema.of), {
+      ...place,
+      path: `${place.path}[${index}]`,
+    }),
+  );
+}
+
+function conformMap(
+  schema: Extract<Schema, { type: "map" }>,
+  value: unknown,
+  place: Place,
+): JsonObject {
+  if (!isJsonObject(value)) {
+    throw mistyped(value, schema, place);
+  }
+  const result: JsonObject = {};
+  for (const key of Object.keys(value).sort()) {
+    const item = value[key] ?? zeroValue(schema.of);
+    result[key] = conformValue(schema.of, item, { ...place, path: childPath(place.path, key) });
+  }
+  return result;
+}
+
+const int32Max = 2 ** 31 - 1;
+
+function conformInteger(schema: Schema, value: unknown, place: Place): unknown {
+  const isInteger = typeof value === "number" && Number.isInteger(value);
+  if (!isInteger || (schema.type !== "int64" && Math.abs(value) > int32Max)) {
+    throw mistyped(value, schema, place);
+  }
+  return value;
+}
+
+const quantityPattern = /^[+-]?(\d+(\.\d*)?|\.\d+)([numkKMGTPE]i?|[eE][+-]?\d+)?$/;
+
+function conformQuantity(schema: Schema, value: unknown, place: Place): unknown {
+  const text = typeof value === "number" ? String(value) : value;
+  if (typeof text !== "string") {
+    throw mistyped(value, schema, place);
+  }
+  if (!quantityPattern.test(text)) {
+    throw new SchemaTypeError(
+      "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'" +
+        ` (${place.path}: ${JSON.stringify(text)})`,
+    );
+  }
+  return text;
+}
+
+const timePattern = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/;
+
+function conformTime(schema: Schema, value: unknown, place: Place): unknown {
+  if (typeof value !== "string") {
+    throw mistyped(value, schema, place);
+  }
+  if (!timePattern.test(value) || Number.isNaN(Date.parse(value))) {
+    throw new SchemaTypeError(
+      `parsing time ${JSON.stringify(value)} as "2006-01-02T15:04:05Z07:00": ` +
+        `cannot parse it (${place.path})`,
+    );
+  }
+  return value;
+}
+
+const base64Pattern = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+
+function conformBytes(schema: Schema, value: unknown, place: Place): unknown {
+  if (typeof value !== "string") {
+    throw mistyped(value, schema, place);
+  }
+  if (!base64Pattern.test(value)) {
+    throw new SchemaTypeError(`illegal base64 data in ${place.path}`);
+  }
+  return value;
+}
+
+function expectType(
+  type: "string" | "number" | "boolean",
+  schema: Schema,
+  value: unknown,
+  place: Place,
+): unknown {
+  if (typeof value !== type) {
+    throw mistyped(value, schema, place);
+  }
+  return value;
+}
+
+function isZero(value: unknown): boolean {
+  if (Array.isArray(value)) {
+    return value.length === 0;
+  }
+  return (
+    value === "" ||
+    value === 0 ||
+    value === false ||
+    (isJsonObject(value) && Object.keys(value).length === 0)
+  );
+}
+
+/** What Go makes of a null inside a list or map. */
+function zeroValue(schema: Schema): unknown {
+  switch (schema.type) {
+    case "ref":
+    case "map":
+    case "json":
+      return {};
+    case "array":
+      return [];
+    case "int32":
+    case "int64":
+    case "number":
+    case "intOrString":
+      return 0;
+    case "boolean":
+      return false;
+    default:
+      return "";
+  }
+}
+
+function mistyped(value: unknown, schema: Schema, place: Place): SchemaTypeError {
+  const owner = place.owner.split(".").at(-1);
+  const target = place.path === "" ? "Go value" : `Go struct field ${owner}.${place.path}`;
+  return new SchemaTypeError(
+    `json: cannot unmarshal ${describe(value)} into ${target} of type ${goType(schema)}`,
+  );
+}
+
+function describe(value: unknown): string {
+  if (Array.isArray(value)) {
+    return "array";
+  }
+  if (typeof value === "boolean") {
+    return "bool";
+  }
+  return typeof value === "number" ? `number ${value}` : typeof value;
+}
+
+function goType(schema: Schema): string {
+  switch (schema.type) {
+    case "ref":
+      return schema.to.split(".").slice(-2).join(".");
+    case "array":
+      return `[]${goType(schema.of)}`;
+    case "map":
+      return `map[string]${goType(schema.of)}`;
+    case "bytes":
+      return "[]uint8";
+    case "boolean":
+      return "bool";
+    case "number":
+      return "float64";
+    case "intOrString":
+      return "intstr.IntOrString";
+    case "quantity":
+      return "resource.Quantity";
+    case "time":
+      return "v1.Time";
+    case "microTime":
+      return "v1.MicroTime";
+    case "json":
+      return "map[string]interface {}";
+    default:
+      return schema.type;
+  }
+}
+
+function typeSchema(name: string): TypeSchema {
+  const type = schemas[name];
+  if (type === undefined) {
+    throw new Error(`no schema for ${name}`);
+  }
+  return type;
+}
+
+function childPath(path: string, field: string): string {
+  return path === "" ? field : `${path}.${field}`;
+}

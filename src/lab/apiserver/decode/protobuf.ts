@@ -1,0 +1,173 @@
+// Kubernetes protobuf bodies, as typed Go clients and `kubectl create` send them: an envelope that
+// names the kind, and the object with fields by number. Decoded to the same JSON a JSON body would
+// hold; conforming it afterwards drops the zero values that protobuf spells out.
+import { isJsonObject, type JsonObject } from "../kinds/fields.ts";
+import type { Schema } from "../kinds/schema.ts";
+import { schemas } from "../kinds/schemas.generated.ts";
+import { ProtobufError, type ProtobufField, readProtobufFields } from "./protobuf-wire.ts";
+import type { ExpectedKind } from "./request-object.ts";
+
+const magic = Buffer.from("k8s\0", "latin1");
+
+/** Numbers of the envelope's fields. */
+const envelope = { typeMeta: 1, raw: 2, apiVersion: 1, kind: 2 };
+
+/** The object with its apiVersion and kind; only these when the kind is not the expected one. */
+export function decodeProtobuf(body: Buffer, expected: ExpectedKind): JsonObject {
+  if (!body.subarray(0, magic.length).equals(magic)) {
+    throw new ProtobufError("the body does not begin with the Kubernetes protobuf prefix");
+  }
+  const outer = readProtobufFields(body.subarray(magic.length));
+  const names = readProtobufFields(bytesOf(outer, envelope.typeMeta));
+  const apiVersion = bytesOf(names, envelope.apiVersion).toString("utf8");
+  const kind = bytesOf(names, envelope.kind).toString("utf8");
+  const object =
+    kind === expected.kind ? decodeMessage(expected.schema, bytesOf(outer, envelope.raw)) : {};
+  return { ...object, apiVersion, kind };
+}
+
+function bytesOf(fields: readonly ProtobufField[], number: number): Buffer {
+  const value = fields.findLast((field) => field.number === number)?.value;
+  return Buffer.isBuffer(value) ? value : Buffer.alloc(0);
+}
+
+/** A field of a type, or a struct that Go embeds there, whose fields are the type's own in JSON. */
+type Numbered =
+  | { readonly name: string; readonly schema: Schema }
+  | { readonly embedded: Map<number, Numbered> };
+
+const numbersByType = new Map<string, Map<number, Numbered>>();
+
+function decodeMessage(typeName: string, bytes: Buffer): JsonObject {
+  const result: JsonObject = {};
+  decodeInto(result, numbersOf(typeName), bytes);
+  return result;
+}
+
+function decodeInto(result: JsonObject, numbers: Map<number, Numbered>, bytes: Buffer): void {
+  for (const { number, value } of readProtobufFields(bytes)) {
+    const known = numbers.get(number);
+    if (known !== undefined && "embedded" in known) {
+      decodeInto(result, known.embedded, expectBytes(value));
+    } else if (known !== undefined) {
+      decodeField(result, known.name, known.schema, value);
+    }
+  }
+}
+
+function numbersOf(typeName: string): Map<number, Numbered> {
+  const known = numbersByType.get(typeName);
+  if (known !== undefined) {
+    return known;
+  }
+  const numbers = new Map<number, Numbered>();
+  for (const [name, schema] of Object.entries(schemas[typeName]?.fields ?? {})) {
+    const path = schema.proto ?? [];
+    const last = path.at(-1);
+    if (last !== undefined) {
+      embeddedAt(numbers, path.slice(0, -1)).set(last, { name, schema });
+    }
+  }
+  numbersByType.set(typeName, numbers);
+  return numbers;
+}
+
+function embeddedAt(
+  numbers: Map<number, Numbered>,
+  path: readonly number[],
+): Map<number, Numbered> {
+  let inner = numbers;
+  for (const number of path) {
+    const known = inner.get(number);
+    const embedded = known !== undefined && "embedded" in known ? known.embedded : new Map();
+    inner.set(number, { embedded });
+    inner = embedded;
+  }
+  return inner;
+}
+
+function decodeField(
+  result: JsonObject,
+  name: string,
+  schema: Schema,
+  value: ProtobufField["value"],
+): void {
+  if (schema.type === "array") {
+    const list = result[name];
+    const item = decodeValue(schema.of, value);
+    result[name] = Array.isArray(list) ? [...list, item] : [item];
+  } else if (schema.type === "map") {
+    const entry = readProtobufFields(expectBytes(value));
+    const map = result[name];
+    const key = bytesOf(entry, 1).toString("utf8");
+    const item = entry.find((field) => field.number === 2)?.value ?? Buffer.alloc(0);
+    result[name] = { ...(isJsonObject(map) ? map : {}), [key]: decodeValue(schema.of, item) };
+  } else {
+    result[name] = decodeValue(schema, value);
+  }
+}
+
+function decodeValue(schema: Schema, value: ProtobufField["value"]): unknown {
+  switch (schema.type) {
+    case "ref":
+      return decodeMessage(schema.to, expectBytes(value));
+    case "string":
+      return expectBytes(value).toString("utf8");
+    case "bytes":
+      return expectBytes(value).toString("base64");
+    case "int32":
+    case "int64":
+      return Number(expectNumber(value));
+    case "boolean":
+      return expectNumber(value) !== 0n;
+    case "intOrString":
+      return decodeIntOrString(readProtobufFields(expectBytes(value)));
+    case "quantity":
+      return bytesOf(readProtobufFields(expectBytes(value)), 1).toString("utf8");
+    case "time":
+    case "microTime":
+      return decodeTime(readProtobufFields(expectBytes(value)), schema.type);
+    case "json":
+      return parseRaw(bytesOf(readProtobufFields(expectBytes(value)), 1));
+    default:
+      throw new ProtobufError(`a ${schema.type} cannot be read from protobuf here`);
+  }
+}
+
+function decodeIntOrString(fields: readonly ProtobufField[]): number | string {
+  const isText = numberOf(fields, 1) === 1n;
+  return isText ? bytesOf(fields, 3).toString("utf8") : Number(numberOf(fields, 2));
+}
+
+/** Null for the zero time, which Go writes as nothing at all. */
+function decodeTime(fields: readonly ProtobufField[], type: "time" | "microTime"): string | null {
+  if (fields.length === 0) {
+    return null;
+  }
+  const whole = new Date(Number(numberOf(fields, 1)) * 1000).toISOString().slice(0, 19);
+  const micros = String(numberOf(fields, 2) / 1000n).padStart(6, "0");
+  return type === "time" ? `${whole}Z` : `${whole}.${micros}Z`;
+}
+
+function parseRaw(bytes: Buffer): unknown {
+  return bytes.byteLength === 0 ? {} : JSON.parse(bytes.toString("utf8"));
+}
+
+function numberOf(fields: readonly ProtobufField[], number: number): bigint {
+  const value = fields.findLast((field) => field.number === number)?.value;
+  return typeof value === "bigint" ? value : 0n;
+}
+
+function expectBytes(value: ProtobufField["value"]): Buffer {
+  if (!Buffer.isBuffer(value)) {
+    throw new ProtobufError("a number where bytes should be");
+  }
+  return value;
+}
+
+function expectNumber(value: ProtobufField["value"]): bigint {
+  if (typeof value !== "bigint") {
+    throw new ProtobufError("bytes where a number should be");
+  }
+  return value;
+}

@@ -1,0 +1,270 @@
+// One request on a resource: reads what the verb needs from the request, runs the verb, and gives
+// the answer. Watches and logs stream, so they write their own answer.
+import type { IncomingRequest, ServerExchange } from "../../../environment/network.ts";
+import { mediaType, parseDocumentBody, readBody } from "../decode/body.ts";
+import { type AnswerType, negotiate } from "../decode/negotiate.ts";
+import {
+  decodeDocument,
+  type ExpectedKind,
+  type FieldValidation,
+  readFieldValidation,
+} from "../decode/request-object.ts";
+import type { JsonObject } from "../kinds/fields.ts";
+import { groupVersion, type ResourceKind } from "../kinds/resource-kind.ts";
+import type { KubeObject } from "../kube-object.ts";
+import { encodeList } from "../listwatch/list-body.ts";
+import { notFound } from "../listwatch/refusals.ts";
+import { readPatch } from "../patch/apply-patch.ts";
+import { type PodLogs, readPodLogRequest } from "../pod-logs.ts";
+import { asKubeObject } from "../verbs/api-object.ts";
+import type { Backend, Target } from "../verbs/backend.ts";
+import { bindingKind, bindPod } from "../verbs/bind.ts";
+import { createObject } from "../verbs/create.ts";
+import { deleteObject } from "../verbs/delete.ts";
+import { type DeleteOptions, readDeleteOptions } from "../verbs/delete-options.ts";
+import {
+  readDryRun,
+  readListRequest,
+  readSelectors,
+  readWatchRequest,
+} from "../verbs/read-options.ts";
+import { scaleKind, scaleOf, updateScale } from "../verbs/scale.ts";
+import { checkNameInBody, successStatus } from "../verbs/status-answer.ts";
+import { updateObject } from "../verbs/update.ts";
+import { type Answer, DeferredWriter, encodedAnswer, jsonAnswer, withWarnings } from "./answer.ts";
+import type { ResourceRoute } from "./route.ts";
+
+export interface ResourceCall {
+  readonly route: ResourceRoute;
+  readonly exchange: ServerExchange;
+  /** Who watches, as faults choose them. */
+  readonly clientName: string;
+}
+
+export class ResourceHandler {
+  readonly #backend: Backend;
+  readonly #podLogs: PodLogs;
+
+  constructor(options: { backend: Backend; podLogs: PodLogs }) {
+    this.#backend = options.backend;
+    this.#podLogs = options.podLogs;
+  }
+
+  /** The answer, or undefined when the verb has streamed it itself. */
+  async handle(call: ResourceCall): Promise<Answer | undefined> {
+    const { route, exchange } = call;
+    const isLog = route.subresource === "log";
+    const type = isLog ? "application/json" : negotiate(exchange.request.headers["accept"]);
+    switch (route.verb) {
+      case "get":
+        return isLog ? this.#log(call) : this.#get(route, type);
+      case "list":
+        return this.#list(route, type);
+      case "watch":
+        return this.#watch(call);
+      case "create":
+        return this.#create(route, exchange.request, type);
+      case "update":
+        return this.#update(route, exchange.request, type);
+      case "patch":
+        return this.#patch(route, exchange.request, type);
+      case "delete":
+        return this.#delete(route, exchange.request, type);
+      case "deletecollection":
+        return this.#deleteCollection(route, exchange.request, type);
+    }
+  }
+
+  async #get(route: ResourceRoute, type: AnswerType): Promise<Answer> {
+    const object = await this.#read(route);
+    return jsonAnswer(200, route.subresource === "scale" ? scaleOf(object) : object, type);
+  }
+
+  async #read(route: ResourceRoute): Promise<KubeObject> {
+    const { kind, namespace, name } = targetOf(route);
+    const store = this.#backend.store(kind);
+    const version = route.query.get("resourceVersion") ?? "";
+    const object =
+      version === ""
+        ? await store.get(namespace, name)
+        : await store.getCached(namespace, name, version);
+    if (object === undefined) {
+      throw notFound(kind, name);
+    }
+    return object;
+  }
+
+  async #list(route: ResourceRoute, type: AnswerType): Promise<Answer> {
+    const answer = await this.#backend.store(route.kind).list(readListRequest(route));
+    return encodedAnswer(200, encodeList(route.kind, answer), type);
+  }
+
+  async #watch({ route, exchange, clientName }: ResourceCall): Promise<undefined> {
+    const request = readWatchRequest(route, clientName);
+    const writer = new DeferredWriter(exchange, {
+      "cache-control": "no-cache, private",
+      "content-type": "application/json",
+    });
+    await this.#backend.store(route.kind).watch(request, writer, exchange.request.closed);
+  }
+
+  async #log({ route, exchange }: ResourceCall): Promise<undefined> {
+    const pod = await this.#read(route);
+    const request = readPodLogRequest(pod, route.query);
+    const writer = exchange.respond(200, { "content-type": "text/plain" });
+    await this.#podLogs.write(request, writer, exchange.request.closed);
+    writer.end();
+  }
+
+  async #create(route: ResourceRoute, request: IncomingRequest, type: AnswerType): Promise<Answer> {
+    const { kind, namespace } = route;
+    const validation = readFieldValidation(route.query, "CreateOptions");
+    const dryRun = readDryRun(route.query, "CreateOptions");
+    if (route.subresource === "binding") {
+      const binding = await decodeBody(request, bindingKind, validation);
+      await bindPod(this.#backend, targetOf(route), binding.value);
+      return jsonAnswer(201, successStatus(201), type);
+    }
+    const { value, warnings } = await decodeBody(request, expectedOf(kind), validation);
+    const object = asKubeObject(kind, value);
+    const created = await createObject(this.#backend, { kind, namespace, object, dryRun });
+    return withWarnings(jsonAnswer(201, created, type), warnings);
+  }
+
+  async #update(route: ResourceRoute, request: IncomingRequest, type: AnswerType): Promise<Answer> {
+    const validation = readFieldValidation(route.query, "UpdateOptions");
+    const dryRun = readDryRun(route.query, "UpdateOptions");
+    const target = targetOf(route);
+    const { kind, namespace, name } = target;
+    if (route.subresource === "scale") {
+      const { value, warnings } = await decodeBody(request, scaleKind, validation);
+      checkNameInBody(value, name);
+      const scale = await updateScale(this.#backend, { ...target, dryRun }, () => value);
+      return withWarnings(jsonAnswer(200, scale, type), warnings);
+    }
+    const { value, warnings } = await decodeBody(request, expectedOf(kind), validation);
+    checkNameInBody(value, name);
+    if (route.subresource === undefined && (await this.#createsOnUpdate(target))) {
+      const object = asKubeObject(kind, structuredClone(value));
+      delete object.metadata.resourceVersion;
+      const created = await createObject(this.#backend, { kind, namespace, object, dryRun });
+      return withWarnings(jsonAnswer(201, created, type), warnings);
+    }
+    const updated = await updateObject(this.#backend, {
+      ...target,
+      dryRun,
+      part: partOf(route),
+      next: () => asKubeObject(kind, structuredClone(value)),
+    });
+    return withWarnings(jsonAnswer(200, updated, type), warnings);
+  }
+
+  async #createsOnUpdate({ kind, namespace, name }: Target): Promise<boolean> {
+    return (
+      kind.createOnUpdate && (await this.#backend.store(kind).get(namespace, name)) === undefined
+    );
+  }
+
+  async #patch(route: ResourceRoute, request: IncomingRequest, type: AnswerType): Promise<Answer> {
+    const validation = readFieldValidation(route.query, "PatchOptions");
+    const dryRun = readDryRun(route.query, "PatchOptions");
+    const target = targetOf(route);
+    const expected = route.subresource === "scale" ? scaleKind : expectedOf(route.kind);
+    const body = await readBody(request);
+    const patch = readPatch(body, mediaType(request.headers), expected.schema);
+    let warnings: readonly string[] = [];
+    const apply = (document: JsonObject): JsonObject => {
+      const decoded = decodeDocument(patch(document), expected, validation);
+      warnings = decoded.warnings;
+      return decoded.value;
+    };
+    const result =
+      route.subresource === "scale"
+        ? await updateScale(this.#backend, { ...target, dryRun }, apply)
+        : await updateObject(this.#backend, {
+            ...target,
+            dryRun,
+            part: partOf(route),
+            next: (current) => asKubeObject(route.kind, apply(current)),
+          });
+    return withWarnings(jsonAnswer(200, result, type), warnings);
+  }
+
+  async #delete(route: ResourceRoute, request: IncomingRequest, type: AnswerType): Promise<Answer> {
+    const options = await readOptions(request, route.query);
+    const target = targetOf(route);
+    const { object, removed } = await deleteObject(this.#backend, target, options);
+    if (removed && !target.kind.returnsDeleted) {
+      return jsonAnswer(200, successStatus(200, target.kind, object), type);
+    }
+    return jsonAnswer(200, object, type);
+  }
+
+  async #deleteCollection(
+    route: ResourceRoute,
+    request: IncomingRequest,
+    type: AnswerType,
+  ): Promise<Answer> {
+    const { kind } = route;
+    const options = await readOptions(request, route.query);
+    const store = this.#backend.store(kind);
+    const answer = await store.list({ namespace: route.namespace, matches: readSelectors(route) });
+    for (const { object } of answer.items) {
+      const { namespace, name } = object.metadata;
+      await ignoreNotFound(deleteObject(this.#backend, { kind, namespace, name }, options));
+    }
+    return encodedAnswer(200, encodeList(kind, answer), type);
+  }
+}
+
+function targetOf({ kind, namespace, name = "" }: ResourceRoute): Target {
+  return { kind, namespace, name };
+}
+
+function expectedOf(kind: ResourceKind): ExpectedKind {
+  return { kind: kind.kind, apiVersion: groupVersion(kind), schema: kind.schema };
+}
+
+function partOf({ subresource }: ResourceRoute): "object" | "status" | "finalize" {
+  return subresource === "status" || subresource === "finalize" ? subresource : "object";
+}
+
+async function decodeBody(
+  request: IncomingRequest,
+  expected: ExpectedKind,
+  validation: FieldValidation,
+) {
+  const body = await readBody(request);
+  const document = parseDocumentBody(body, mediaType(request.headers), expected);
+  return decodeDocument(document, expected, validation);
+}
+
+/** Clients put the group and version of the deleted resource here. */
+const deleteOptionsKind: ExpectedKind = {
+  kind: "DeleteOptions",
+  apiVersion: "",
+  schema: "meta.v1.DeleteOptions",
+};
+
+async function readOptions(
+  request: IncomingRequest,
+  query: URLSearchParams,
+): Promise<DeleteOptions> {
+  const body = await readBody(request);
+  if (body.byteLength === 0) {
+    return readDeleteOptions(undefined, query);
+  }
+  const document = parseDocumentBody(body, mediaType(request.headers), deleteOptionsKind);
+  return readDeleteOptions(decodeDocument(document, deleteOptionsKind, "Ignore").value, query);
+}
+
+/** Another client may delete from the same collection. */
+async function ignoreNotFound(deletion: Promise<unknown>): Promise<void> {
+  try {
+    await deletion;
+  } catch (error) {
+    if (!(error instanceof Error && "reason" in error && error.reason === "NotFound")) {
+      throw error;
+    }
+  }
+}

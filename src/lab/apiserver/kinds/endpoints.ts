@@ -1,0 +1,72 @@
+// Endpoints: the old, one-object form of a service's addresses. Loopback addresses, which the real
+// server refuses, are allowed: the lab's pods live there.
+import type { KubeObject } from "../kube-object.ts";
+import type { FieldErrors } from "./field-errors.ts";
+import { type JsonObject, numberAt, objectsAt, setDefaults, textAt } from "./fields.ts";
+import { invalidIpMessage, isIp } from "./ip-address.ts";
+import { dnsLabel } from "./names.ts";
+import { defineKind } from "./resource-kind.ts";
+
+export const endpointsKind = defineKind({
+  kind: "Endpoints",
+  resource: "endpoints",
+  singular: "endpoints",
+  shortNames: ["ep"],
+  namespaced: true,
+  schema: "core.v1.Endpoints",
+  prefix: "/registry/services/endpoints/",
+  createOnUpdate: true,
+  setDefaults(endpoints) {
+    for (const subset of objectsAt(endpoints, "subsets")) {
+      for (const port of objectsAt(subset, "ports")) {
+        setDefaults(port, { protocol: "TCP" });
+      }
+    }
+  },
+  validate: validateEndpoints,
+});
+
+function validateEndpoints(endpoints: KubeObject, errors: FieldErrors): void {
+  for (const [index, subset] of objectsAt(endpoints, "subsets").entries()) {
+    const path = `subsets[${index}]`;
+    const addresses = objectsAt(subset, "addresses");
+    const notReady = objectsAt(subset, "notReadyAddresses");
+    if (addresses.length === 0 && notReady.length === 0) {
+      errors.required(path, "must specify `addresses` or `notReadyAddresses`");
+    }
+    validateAddresses(addresses, `${path}.addresses`, errors);
+    validateAddresses(notReady, `${path}.notReadyAddresses`, errors);
+    validatePorts(objectsAt(subset, "ports"), `${path}.ports`, errors);
+  }
+}
+
+function validateAddresses(
+  addresses: readonly JsonObject[],
+  path: string,
+  errors: FieldErrors,
+): void {
+  for (const [index, address] of addresses.entries()) {
+    const ip = textAt(address, "ip");
+    if (!isIp(ip)) {
+      errors.invalid(`${path}[${index}].ip`, ip, invalidIpMessage);
+    }
+    const hostname = textAt(address, "hostname");
+    if (hostname !== "") {
+      errors.invalidForEach(`${path}[${index}].hostname`, hostname, dnsLabel(hostname));
+    }
+  }
+}
+
+function validatePorts(ports: readonly JsonObject[], path: string, errors: FieldErrors): void {
+  for (const [index, port] of ports.entries()) {
+    const at = `${path}[${index}]`;
+    const name = textAt(port, "name");
+    if (name === "" && ports.length > 1) {
+      errors.required(`${at}.name`);
+    } else if (name !== "") {
+      errors.invalidForEach(`${at}.name`, name, dnsLabel(name));
+    }
+    errors.portNumber(`${at}.port`, numberAt(port, "port"));
+    errors.oneOf(`${at}.protocol`, textAt(port, "protocol"), ["SCTP", "TCP", "UDP"]);
+  }
+}

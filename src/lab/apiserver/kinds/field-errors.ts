@@ -1,0 +1,112 @@
+// What is wrong with an object, field by field, worded as Kubernetes words it, and the one `Status`
+// that says all of it. Validation collects everything before it refuses.
+import { ApiError, type StatusCause } from "../api-error.ts";
+
+type FieldErrorReason =
+  | "FieldValueDuplicate"
+  | "FieldValueForbidden"
+  | "FieldValueInvalid"
+  | "FieldValueNotFound"
+  | "FieldValueNotSupported"
+  | "FieldValueRequired"
+  | "FieldValueTooLong"
+  | "FieldValueTooMany";
+
+export class FieldErrors {
+  readonly #causes: StatusCause[] = [];
+
+  required(field: string, detail = ""): void {
+    this.#add("FieldValueRequired", field, withDetail("Required value", detail));
+  }
+
+  invalid(field: string, value: unknown, detail: string): void {
+    this.#add("FieldValueInvalid", field, `Invalid value: ${JSON.stringify(value)}: ${detail}`);
+  }
+
+  duplicate(field: string, value: unknown): void {
+    this.#add("FieldValueDuplicate", field, `Duplicate value: ${JSON.stringify(value)}`);
+  }
+
+  notFound(field: string, value: unknown): void {
+    this.#add("FieldValueNotFound", field, `Not found: ${JSON.stringify(value)}`);
+  }
+
+  notSupported(field: string, value: string, supported: readonly string[]): void {
+    const values = supported.map((text) => JSON.stringify(text)).join(", ");
+    const message = `Unsupported value: ${JSON.stringify(value)}: supported values: ${values}`;
+    this.#add("FieldValueNotSupported", field, message);
+  }
+
+  forbidden(field: string, detail: string): void {
+    this.#add("FieldValueForbidden", field, withDetail("Forbidden", detail));
+  }
+
+  tooLong(field: string, maxBytes: number): void {
+    this.#add("FieldValueTooLong", field, `Too long: may not be more than ${maxBytes} bytes`);
+  }
+
+  tooMany(field: string, count: number, max: number): void {
+    const message = `Too many: ${count}: must have at most ${max} items`;
+    this.#add("FieldValueTooMany", field, message);
+  }
+
+  /** One error for each message about the same value. */
+  invalidForEach(field: string, value: unknown, messages: readonly string[]): void {
+    for (const message of messages) {
+      this.invalid(field, value, message);
+    }
+  }
+
+  oneOf(field: string, value: string, supported: readonly string[]): void {
+    if (value === "") {
+      this.required(field);
+    } else if (!supported.includes(value)) {
+      this.notSupported(field, value, supported);
+    }
+  }
+
+  nonNegative(field: string, value: number | undefined): void {
+    if (value !== undefined && value < 0) {
+      this.invalid(field, value, "must be greater than or equal to 0");
+    }
+  }
+
+  portNumber(field: string, value: number | undefined): void {
+    if (value === undefined || value < 1 || value > maxPort) {
+      this.invalid(field, value ?? 0, `must be between 1 and ${maxPort}, inclusive`);
+    }
+  }
+
+  /** Throws one 422 with everything that was found; does nothing when all is well. */
+  throwIfAny(subject: { readonly group: string; readonly kind: string }, name: string): void {
+    if (this.#causes.length > 0) {
+      throw invalidObject(subject, name, this.#causes);
+    }
+  }
+
+  #add(reason: FieldErrorReason, field: string, message: string): void {
+    this.#causes.push({ reason, message, field });
+  }
+}
+
+const maxPort = 65_535;
+
+function withDetail(text: string, detail: string): string {
+  return detail === "" ? text : `${text}: ${detail}`;
+}
+
+function invalidObject(
+  subject: { readonly group: string; readonly kind: string },
+  name: string,
+  causes: readonly StatusCause[],
+): ApiError {
+  const sentences = [...new Set(causes.map((cause) => `${cause.field}: ${cause.message}`))];
+  const all = sentences.length === 1 ? sentences[0] : `[${sentences.join(", ")}]`;
+  const qualified = subject.group === "" ? subject.kind : `${subject.kind}.${subject.group}`;
+  return new ApiError(422, "Invalid", `${qualified} ${JSON.stringify(name)} is invalid: ${all}`, {
+    ...(name === "" ? {} : { name }),
+    ...(subject.group === "" ? {} : { group: subject.group }),
+    kind: subject.kind,
+    causes,
+  });
+}

@@ -1,0 +1,112 @@
+// Reading and filling JSON whose shape the schema has already checked. Absent, null and (for text)
+// empty mean the same here, as they do to the Go types of the real server.
+
+export type JsonObject = Record<string, unknown>;
+
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** The value at the path, or undefined when any step is missing. */
+export function valueAt(from: unknown, ...path: readonly string[]): unknown {
+  let value = from;
+  for (const step of path) {
+    if (!isJsonObject(value)) {
+      return undefined;
+    }
+    value = value[step];
+  }
+  return value ?? undefined;
+}
+
+export function objectAt(from: unknown, ...path: readonly string[]): JsonObject | undefined {
+  const value = valueAt(from, ...path);
+  return isJsonObject(value) ? value : undefined;
+}
+
+/** "" when absent. */
+export function textAt(from: unknown, ...path: readonly string[]): string {
+  const value = valueAt(from, ...path);
+  return typeof value === "string" ? value : "";
+}
+
+export function numberAt(from: unknown, ...path: readonly string[]): number | undefined {
+  const value = valueAt(from, ...path);
+  return typeof value === "number" ? value : undefined;
+}
+
+export function listAt(from: unknown, ...path: readonly string[]): readonly unknown[] {
+  const value = valueAt(from, ...path);
+  return Array.isArray(value) ? value : [];
+}
+
+/** The objects of a list; anything else in it was refused by the schema before. */
+export function objectsAt(from: unknown, ...path: readonly string[]): readonly JsonObject[] {
+  return listAt(from, ...path).filter(isJsonObject);
+}
+
+export function textsAt(from: unknown, ...path: readonly string[]): readonly string[] {
+  return listAt(from, ...path).filter((item) => typeof item === "string");
+}
+
+/** The text entries of a map of texts, such as labels. */
+export function textMapAt(from: unknown, ...path: readonly string[]): Record<string, string> {
+  const texts: Record<string, string> = {};
+  for (const [key, value] of Object.entries(objectAt(from, ...path) ?? {})) {
+    if (typeof value === "string") {
+      texts[key] = value;
+    }
+  }
+  return texts;
+}
+
+/** The object in that field, made empty first when absent. */
+export function ensureObject(parent: JsonObject, field: string): JsonObject {
+  const value = parent[field];
+  if (isJsonObject(value)) {
+    return value;
+  }
+  const created: JsonObject = {};
+  parent[field] = created;
+  return created;
+}
+
+/** Fills each field that is absent or empty text. */
+export function setDefaults(target: JsonObject, defaults: JsonObject): void {
+  for (const [field, value] of Object.entries(defaults)) {
+    const current = target[field];
+    if (current === undefined || current === null || current === "") {
+      target[field] = value;
+    }
+  }
+}
+
+/** Equal as JSON, whatever the order of fields; absent, null and empty are equal. */
+export function sameJson(a: unknown, b: unknown): boolean {
+  if (isEmpty(a) || isEmpty(b)) {
+    return isEmpty(a) && isEmpty(b);
+  }
+  if (Array.isArray(a) || Array.isArray(b)) {
+    return (
+      Array.isArray(a) &&
+      Array.isArray(b) &&
+      a.length === b.length &&
+      a.every((item, index) => sameJson(item, b[index]))
+    );
+  }
+  if (isJsonObject(a) && isJsonObject(b)) {
+    const keys = new Set([...Object.keys(a), ...Object.keys(b)]);
+    return [...keys].every((key) => sameJson(a[key], b[key]));
+  }
+  return a === b;
+}
+
+function isEmpty(value: unknown): boolean {
+  if (value === undefined || value === null || value === "") {
+    return true;
+  }
+  if (Array.isArray(value)) {
+    return value.length === 0;
+  }
+  return isJsonObject(value) && Object.values(value).every((item) => item === undefined);
+}

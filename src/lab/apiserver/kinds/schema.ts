@@ -1,0 +1,36 @@
+// The shape of an API type: which fields it has and what each may hold. `schemas.generated.ts` is a
+// table of these, made from the published Kubernetes specification by scripts/generate-schemas.mjs;
+// decoding, unknown-field handling, patching and the OpenAPI document all read the same table.
+
+export type Schema = (
+  | { readonly type: "string" | "bytes" | "int32" | "int64" | "number" | "boolean" }
+  | { readonly type: "intOrString" | "quantity" | "time" | "microTime" }
+  /** Any JSON object: managed fields, extensions. */
+  | { readonly type: "json" }
+  | { readonly type: "ref"; readonly to: string }
+  | { readonly type: "map"; readonly of: Schema }
+  | {
+      readonly type: "array";
+      readonly of: Schema;
+      /** `map` lists are keyed by `mapKeys`, `set` lists hold a value once, `atomic` are one value. */
+      readonly listType?: "map" | "set" | "atomic";
+      readonly mapKeys?: readonly string[];
+      /** The field by which a strategic merge patch matches elements. */
+      readonly mergeKey?: string;
+    }
+) & {
+  /** `merge`, `replace` (the default) or `retainKeys`, in a strategic merge patch. */
+  readonly patchStrategy?: readonly string[];
+  readonly default?: string | number | boolean;
+  /** Its number in protobuf; two where Go embeds a struct that JSON does not show. */
+  readonly proto?: readonly number[];
+  /** Empty text, zero, false and empty lists mean the same as absent, and become it. */
+  readonly omitZero?: true;
+};
+
+export interface TypeSchema {
+  readonly fields: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+}
+
+export type SchemaTable = Readonly<Record<string, TypeSchema>>;

@@ -1,0 +1,112 @@
+// One version of an object, as an object and as bytes, each made once and shared by everyone: the
+// writer, all servers of the process, lists and watches. The storage keeps an object without its
+// resourceVersion, which is the revision of its record and is put in on reading.
+import type { KubeObject } from "../kube-object.ts";
+import type { StoredRecord } from "../storage/storage.ts";
+
+export class EncodedObject {
+  /** Shared: never changed. */
+  readonly object: KubeObject;
+  readonly revision: number;
+  readonly #stored: Uint8Array;
+  #encoding: Encoding | undefined;
+
+  constructor(stored: Uint8Array, revision: number) {
+    const object = storedObject(stored);
+    const metadata = { ...object.metadata, resourceVersion: String(revision) };
+    this.object = { ...object, metadata };
+    this.revision = revision;
+    this.#stored = stored;
+  }
+
+  /** The length of the JSON with the resourceVersion. */
+  get byteLength(): number {
+    const { before, version, after } = this.#parts();
+    return before.length + version.length + after.length;
+  }
+
+  /** Writes the JSON with the resourceVersion and gives the offset behind it. */
+  copyInto(target: Uint8Array, offset: number): number {
+    const { before, version, after } = this.#parts();
+    target.set(before, offset);
+    target.set(version, offset + before.length);
+    target.set(after, offset + before.length + version.length);
+    return offset + before.length + version.length + after.length;
+  }
+
+  /** The same state under another revision: how a deletion shows what it removed. */
+  at(revision: number): EncodedObject {
+    return new EncodedObject(this.#stored, revision);
+  }
+
+  #parts(): Encoding {
+    this.#encoding ??= encodingOf(this.#stored, this.object);
+    return this.#encoding;
+  }
+}
+
+/** The stored bytes, cut where the version goes in. */
+interface Encoding {
+  readonly before: Uint8Array;
+  readonly version: Uint8Array;
+  readonly after: Uint8Array;
+}
+
+export function decodeRecord(record: StoredRecord): EncodedObject {
+  const known = decodedRecords.get(record);
+  if (known !== undefined) return known;
+  const decoded = new EncodedObject(record.value, record.revision);
+  decodedRecords.set(record, decoded);
+  return decoded;
+}
+
+/** What to store for an object. The object counts as shared from here on. */
+export function encodeForStorage(object: KubeObject): Uint8Array {
+  const { kind, apiVersion, metadata, ...rest } = object;
+  const { resourceVersion: _, ...storedMetadata } = metadata;
+  const stored: KubeObject = { kind, apiVersion, metadata: storedMetadata, ...rest };
+  const bytes = Buffer.from(JSON.stringify(stored), "utf8");
+  storedObjects.set(bytes, stored);
+  return bytes;
+}
+
+/** The object in stored bytes, without resourceVersion. */
+export function storedObject(stored: Uint8Array): KubeObject {
+  const known = storedObjects.get(stored);
+  if (known !== undefined) return known;
+  const parsed: unknown = JSON.parse(asBuffer(stored).toString("utf8"));
+  if (!isKubeObject(parsed)) throw new Error("the storage holds something that is not an object");
+  storedObjects.set(stored, parsed);
+  return parsed;
+}
+
+const decodedRecords = new WeakMap<StoredRecord, EncodedObject>();
+const storedObjects = new WeakMap<Uint8Array, KubeObject>();
+
+/** Encodes only the version, when the bytes begin as we write them; else all of it again. */
+function encodingOf(stored: Uint8Array, object: KubeObject): Encoding {
+  const { kind, apiVersion, metadata } = object;
+  const type = `"kind":${JSON.stringify(kind)},"apiVersion":${JSON.stringify(apiVersion)}`;
+  const head = `{${type},"metadata":{`;
+  if (asBuffer(stored).toString("utf8", 0, head.length) !== head) {
+    const before = Buffer.from(JSON.stringify(object), "utf8");
+    return { before, version: nothing, after: nothing };
+  }
+  const version = Buffer.from(`"resourceVersion":"${metadata.resourceVersion}",`);
+  const { length } = head;
+  return { before: stored.subarray(0, length), version, after: stored.subarray(length) };
+}
+
+const nothing = new Uint8Array(0);
+
+function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+function isKubeObject(value: unknown): value is KubeObject {
+  if (typeof value !== "object" || value === null) return false;
+  if (!("apiVersion" in value && "kind" in value && "metadata" in value)) return false;
+  const { apiVersion, kind, metadata } = value;
+  if (typeof apiVersion !== "string" || typeof kind !== "string") return false;
+  return typeof metadata === "object" && metadata !== null && "name" in metadata;
+}

@@ -1,0 +1,117 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { applyJsonPatch, JsonPatchError } from "./json-patch.ts";
+
+const document = { a: { b: [1, 2, 3], "x/y": "slash", "m~n": "tilde" }, c: "text" };
+
+const applied: readonly { what: string; patch: object[]; expected: unknown }[] = [
+  {
+    what: "add puts in a field",
+    patch: [{ op: "add", path: "/a/d", value: null }],
+    expected: { ...document, a: { ...document.a, d: null } },
+  },
+  {
+    what: "add puts an element before the index, or at the end",
+    patch: [
+      { op: "add", path: "/a/b/1", value: 9 },
+      { op: "add", path: "/a/b/-", value: 8 },
+    ],
+    expected: { ...document, a: { ...document.a, b: [1, 9, 2, 3, 8] } },
+  },
+  {
+    what: "remove takes out by escaped names",
+    patch: [
+      { op: "remove", path: "/a/x~1y" },
+      { op: "remove", path: "/a/m~0n" },
+      { op: "remove", path: "/a/b/0" },
+    ],
+    expected: { a: { b: [2, 3] }, c: "text" },
+  },
+  {
+    what: "replace, test, copy and move",
+    patch: [
+      { op: "test", path: "/c", value: "text" },
+      { op: "replace", path: "/c", value: { deep: true } },
+      { op: "copy", from: "/c/deep", path: "/e" },
+      { op: "move", from: "/a/b", path: "/b" },
+    ],
+    expected: {
+      a: { "x/y": "slash", "m~n": "tilde" },
+      b: [1, 2, 3],
+      c: { deep: true },
+      e: true,
+    },
+  },
+  { what: "the whole document", patch: [{ op: "replace", path: "", value: 1 }], expected: 1 },
+];
+
+const refused: readonly { why: string; patch: unknown; message: string }[] = [
+  { why: "is no list", patch: {}, message: "a JSON patch must be an array of operations" },
+  {
+    why: "replaces what is not there",
+    patch: [{ op: "replace", path: "/a/none/x", value: 1 }],
+    message: "doc is missing path: /a/none/x: missing value",
+  },
+  {
+    why: "removes what is not there",
+    patch: [{ op: "remove", path: "/none" }],
+    message: "Unable to remove nonexistent key: none: missing value",
+  },
+  {
+    why: "adds below what is not there",
+    patch: [{ op: "add", path: "/none/x", value: 1 }],
+    message: "doc is missing path: /none/x: missing value",
+  },
+  {
+    why: "goes beyond a list",
+    patch: [{ op: "add", path: "/a/b/7", value: 1 }],
+    message: "Unable to access invalid index: 7 in /a/b/7",
+  },
+  {
+    why: "tests for another value",
+    patch: [{ op: "test", path: "/c", value: "other" }],
+    message: "testing value /c failed: test failed",
+  },
+  {
+    why: "has no value to add",
+    patch: [{ op: "add", path: "/d" }],
+    message: "add operation needs a value",
+  },
+  {
+    why: "is of an unknown kind",
+    patch: [{ op: "merge", path: "/d" }],
+    message: 'Unexpected kind: "merge"',
+  },
+];
+
+describe("a JSON patch", () => {
+  test.each(applied)("does what RFC 6902 says: $what", ({ patch, expected }) => {
+    const before = structuredClone(document);
+    expect(applyJsonPatch(document, patch)).toEqual(expected);
+    expect(document).toEqual(before);
+  });
+
+  test.each(refused)("is refused when it $why", ({ patch, message }) => {
+    expect(() => applyJsonPatch(document, patch)).toThrow(new JsonPatchError(message));
+  });
+
+  test("that adds a field and removes it again changes nothing", () => {
+    const field = fc.string().filter((name) => name !== "__proto__");
+    fc.assert(
+      fc.property(
+        fc.dictionary(field, fc.jsonValue()),
+        field,
+        fc.jsonValue(),
+        (base, name, value) => {
+          fc.pre(!Object.hasOwn(base, name));
+          const path = `/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+          const patch = [
+            { op: "add", path, value },
+            { op: "remove", path },
+          ];
+          expect(applyJsonPatch(base, patch)).toEqual(base);
+        },
+      ),
+    );
+  });
+});

@@ -1,0 +1,25 @@
+// Which seeds a test tries, and how a failing one is repeated.
+import { expect, test } from "vitest";
+import { chooseSeeds, repeatCommand } from "./seeds.ts";
+
+test("tries the regressions first, then consecutive seeds, none twice", () => {
+  expect(chooseSeeds({ seeds: 3, regressions: [17, 2] }, {})).toEqual([17, 2, 1, 3]);
+  expect(chooseSeeds({}, {})).toHaveLength(50);
+});
+
+test("LOCKSTEP_SEEDS says how many, LOCKSTEP_SEED which one alone", () => {
+  const options = { seeds: 3, regressions: [17] };
+  expect(chooseSeeds(options, { LOCKSTEP_SEEDS: "2" })).toEqual([17, 1, 2]);
+  expect(chooseSeeds(options, { LOCKSTEP_SEED: "99", LOCKSTEP_SEEDS: "2" })).toEqual([99]);
+  expect(() => chooseSeeds(options, { LOCKSTEP_SEED: "many" })).toThrow(
+    "LOCKSTEP_SEED must be a whole number, not many",
+  );
+});
+
+test("a failing seed can be repeated with one command, whatever the test is called", () => {
+  const failing = { seed: 17, file: "src/kube/store.simulation.test.ts", test: "holds (it's so)" };
+  expect(repeatCommand(failing)).toBe(
+    "LOCKSTEP_SEED=17 npx vitest run --project simulation src/kube/store.simulation.test.ts " +
+      "-t 'holds \\(it'\\''s so\\)'",
+  );
+});

@@ -1,0 +1,66 @@
+// Only for tests: declares one test that runs a simulation from many seeds. A seed that ever failed
+// joins the test's regressions and is tried first. LOCKSTEP_SEEDS says how many seeds to try,
+// LOCKSTEP_SEED which one alone; a failure prints the command that repeats it.
+import { relative } from "node:path";
+import { expect, test } from "vitest";
+
+export interface SeedOptions {
+  /** How many consecutive seeds, when LOCKSTEP_SEEDS does not say; `defaultSeeds` unless given. */
+  readonly seeds?: number;
+  /** Seeds that failed once. */
+  readonly regressions?: readonly number[];
+}
+
+export interface Failing {
+  readonly seed: number;
+  readonly file: string;
+  readonly test: string;
+}
+
+const defaultSeeds = 50;
+
+export function forEachSeed(
+  name: string,
+  options: SeedOptions,
+  run: (seed: number) => Promise<void>,
+): void {
+  test(name, async () => {
+    const { testPath = "" } = expect.getState();
+    const file = relative(process.cwd(), testPath);
+    for (const seed of chooseSeeds(options, process.env)) {
+      try {
+        await run(seed);
+      } catch (cause) {
+        const command = repeatCommand({ seed, file, test: name });
+        throw new Error(`seed ${seed} failed; repeat it with: ${command}`, { cause });
+      }
+    }
+  });
+}
+
+/** The seeds to run, in order. */
+export function chooseSeeds(
+  options: SeedOptions,
+  variables: Readonly<Record<string, string | undefined>>,
+): readonly number[] {
+  const only = wholeNumber("LOCKSTEP_SEED", variables["LOCKSTEP_SEED"]);
+  if (only !== undefined) return [only];
+  const asked = wholeNumber("LOCKSTEP_SEEDS", variables["LOCKSTEP_SEEDS"]);
+  const count = asked ?? options.seeds ?? defaultSeeds;
+  const consecutive = Array.from({ length: count }, (_, index) => index + 1);
+  return [...new Set([...(options.regressions ?? []), ...consecutive])];
+}
+
+/** What to type in a shell to run one seed of one test alone. */
+export function repeatCommand({ seed, file, test: name }: Failing): string {
+  const project = file.endsWith(".simulation.test.ts") ? "simulation" : "unit";
+  const pattern = name.replaceAll(/[\\^$.*+?()[\]{}|]/g, "\\$&").replaceAll("'", "'\\''");
+  return `LOCKSTEP_SEED=${seed} npx vitest run --project ${project} ${file} -t '${pattern}'`;
+}
+
+function wholeNumber(name: string, text: string | undefined): number | undefined {
+  if (text === undefined || text === "") return undefined;
+  const value = Number(text);
+  if (Number.isSafeInteger(value) && value >= 0) return value;
+  throw new RangeError(`${name} must be a whole number, not ${text}`);
+}

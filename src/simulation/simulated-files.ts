@@ -1,0 +1,127 @@
+// Files in memory. The tree belongs to the machine, so it survives the crash of a process and of
+// the machine; each process reaches it through its own `SimulatedFiles`, which stops having any
+// effect when the process ends. Operations take no virtual time.
+import { posix } from "node:path";
+import { type Files, FilesError } from "../environment/files.ts";
+import { never, type SimulatedProcess } from "./simulated-process.ts";
+
+export class FileTree {
+  readonly files = new Map<string, Uint8Array>();
+  /** Invariant: holds every ancestor of every file and folder in it. */
+  readonly folders = new Set<string>(["/", "/tmp"]);
+  /** How many temporary folders were ever made here. */
+  temporaryCount = 0;
+}
+
+export class SimulatedFiles implements Files {
+  readonly #process: SimulatedProcess;
+  readonly #tree: FileTree;
+
+  constructor(process: SimulatedProcess) {
+    this.#process = process;
+    this.#tree = process.host.files;
+  }
+
+  read(path: string): Promise<Uint8Array | undefined> {
+    return this.#perform(() => {
+      const key = this.#filePath(path);
+      return this.#tree.files.get(key)?.slice();
+    });
+  }
+
+  write(path: string, content: Uint8Array | string): Promise<void> {
+    return this.#perform(() => this.#put(path, toBytes(content)));
+  }
+
+  append(path: string, content: Uint8Array | string): Promise<void> {
+    return this.#perform(() => {
+      const before = this.#tree.files.get(normal(path));
+      const added = toBytes(content);
+      this.#put(path, before === undefined ? added : Buffer.concat([before, added]));
+    });
+  }
+
+  remove(path: string): Promise<void> {
+    return this.#perform(() => {
+      const key = normal(path);
+      const { files, folders } = this.#tree;
+      files.delete(key);
+      folders.delete(key);
+      for (const file of files.keys()) if (isInside(file, key)) files.delete(file);
+      for (const folder of folders) if (isInside(folder, key)) folders.delete(folder);
+    });
+  }
+
+  list(path: string): Promise<readonly string[]> {
+    return this.#perform(() => {
+      const key = normal(path);
+      if (this.#tree.files.has(key)) throw notAFile(key);
+      const names: string[] = [];
+      for (const entry of [...this.#tree.files.keys(), ...this.#tree.folders]) {
+        if (entry !== "/" && posix.dirname(entry) === key) names.push(posix.basename(entry));
+      }
+      return names.sort();
+    });
+  }
+
+  makeDirectory(path: string): Promise<void> {
+    return this.#perform(() => this.#makeFolder(normal(path)));
+  }
+
+  temporaryDirectory(prefix: string): Promise<string> {
+    return this.#perform(() => {
+      this.#tree.temporaryCount += 1;
+      const path = `/tmp/${prefix}${this.#tree.temporaryCount}`;
+      this.#makeFolder(path);
+      return path;
+    });
+  }
+
+  async #perform<Result>(operation: () => Result): Promise<Result> {
+    if (this.#process.ended) return never();
+    return operation();
+  }
+
+  #put(path: string, content: Uint8Array): void {
+    const key = this.#filePath(path);
+    if (!this.#tree.folders.has(posix.dirname(key))) {
+      throw new FilesError("FAILED", key, `cannot write ${key}: its folder does not exist`);
+    }
+    this.#tree.files.set(key, content);
+  }
+
+  /** Where a file is or may be: not a folder, nor anything inside a file. */
+  #filePath(path: string): string {
+    const key = normal(path);
+    if (this.#tree.folders.has(key)) throw notAFile(key);
+    for (let above = posix.dirname(key); above !== "/"; above = posix.dirname(above)) {
+      if (this.#tree.files.has(above)) throw notAFile(key);
+    }
+    return key;
+  }
+
+  #makeFolder(key: string): void {
+    for (let folder = key; folder !== "/"; folder = posix.dirname(folder)) {
+      if (this.#tree.files.has(folder)) throw notAFile(folder);
+      this.#tree.folders.add(folder);
+    }
+  }
+}
+
+function normal(path: string): string {
+  if (!path.startsWith("/")) throw new FilesError("FAILED", path, `${path} is not absolute`);
+  const key = posix.normalize(path);
+  return key.length > 1 && key.endsWith("/") ? key.slice(0, -1) : key;
+}
+
+function isInside(path: string, folder: string): boolean {
+  return path.startsWith(folder === "/" ? "/" : `${folder}/`) && path !== "/";
+}
+
+function toBytes(content: Uint8Array | string): Uint8Array {
+  return typeof content === "string" ? Buffer.from(content, "utf8") : content.slice();
+}
+
+function notAFile(path: string): FilesError {
+  return new FilesError("NOT_A_FILE", path, `${path} is a folder, or inside a file`);
+}
