@@ -155,8 +155,32 @@ function status(ip: string, time: string, ready: boolean) {
   };
 }
 
+/** What the controller manager owns of a pod with these containers, as the server records it. */
 function managedFields(manager: string, time: string) {
-  const leaves = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, {}]));
+  const probe = {
+    ...leaves([".", "f:failureThreshold", "f:periodSeconds", "f:successThreshold"]),
+    "f:httpGet": leaves([".", "f:path", "f:port", "f:scheme"]),
+  };
+  const port = leaves([".", "f:containerPort", "f:name", "f:protocol"]);
+  const container = {
+    ...leaves([".", "f:image", "f:imagePullPolicy", "f:name", "f:terminationMessagePath"]),
+    "f:env": entries("name", ["SETTING_A", "SETTING_B", "SETTING_C", "SETTING_D"], () =>
+      leaves([".", "f:name", "f:value"]),
+    ),
+    "f:livenessProbe": probe,
+    "f:ports": {
+      ".": {},
+      'k:{"containerPort":8080,"protocol":"TCP"}': port,
+      'k:{"containerPort":9090,"protocol":"TCP"}': port,
+    },
+    "f:readinessProbe": probe,
+    "f:resources": {
+      ".": {},
+      "f:limits": leaves([".", "f:cpu", "f:memory"]),
+      "f:requests": leaves([".", "f:cpu"]),
+    },
+  };
+  const labels = ["f:app", "f:app.kubernetes.io/name", "f:pod-template-hash"];
   return {
     manager,
     operation: "Update",
@@ -166,26 +190,25 @@ function managedFields(manager: string, time: string) {
     fieldsV1: {
       "f:metadata": {
         "f:annotations": leaves([".", "f:prometheus.io/scrape", "f:checksum/config"]),
-        "f:labels": leaves([".", "f:app", "f:app.kubernetes.io/name", "f:pod-template-hash"]),
+        "f:generateName": {},
+        "f:labels": leaves([".", ...labels]),
+        "f:ownerReferences": leaves([".", 'k:{"uid":"bb3da0ba-4c1e-4f0a-9b1d-00000000110f"}']),
       },
       "f:spec": {
-        "f:containers": {
-          'k:{"name":"main"}': leaves([
-            ".",
-            "f:env",
-            "f:image",
-            "f:imagePullPolicy",
-            "f:livenessProbe",
-            "f:name",
-            "f:ports",
-            "f:readinessProbe",
-            "f:resources",
-          ]),
-        },
+        "f:containers": { 'k:{"name":"main"}': container },
         ...leaves(["f:dnsPolicy", "f:restartPolicy", "f:schedulerName", "f:serviceAccountName"]),
       },
     },
   };
+}
+
+function leaves(names: readonly string[]): Record<string, object> {
+  return Object.fromEntries(names.map((name) => [name, {}]));
+}
+
+function entries(key: string, values: readonly string[], content: () => object) {
+  const pairs = values.map((value) => [`k:${JSON.stringify({ [key]: value })}`, content()]);
+  return { ".": {}, ...Object.fromEntries(pairs) };
 }
 
 function statusFields(time: string) {

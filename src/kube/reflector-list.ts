@@ -2,10 +2,11 @@
 // the first part of a watch. Nothing changes until the replacement is committed, so a list that
 // fails half-way leaves the store as it was.
 import { elapsedMs } from "../environment/clock.ts";
-import { parseJson, StatusError } from "./client.ts";
+import { StatusError } from "./client.ts";
 import { isRecord, MalformedObjectError } from "./kinds/fields.ts";
 import type { Projected } from "./kinds/kind.ts";
 import { resourceVersionOf } from "./kinds/metadata.ts";
+import { parseWithoutManagedFields } from "./lean-json.ts";
 import type { ReflectorParts } from "./reflector-parts.ts";
 import type { WatchStream } from "./reflector-stream.ts";
 import type { Replacement } from "./store.ts";
@@ -30,13 +31,14 @@ export async function listPages<T extends Projected, I extends string>(
     const response = await answer;
     parts.freshness.answered();
     const startedAt = clock.monotonicMs();
-    // Asked for before this page is read, so that the server works meanwhile. Nothing is awaited
-    // in between, so the failure of the request cannot go unhandled.
+    // Asked for before this page is read, so that the server works meanwhile.
     const early = peekContinueToken(response.body);
     if (early !== undefined) {
       answer = client.request(collection.nextPage(early, signal));
+      // It is awaited in the next round, unless this page turns out to be unreadable.
+      answer.catch(() => undefined);
     }
-    const page = readPage(parseJson(response));
+    const page = readPage(parseWithoutManagedFields(response.body));
     for (const item of page.items) {
       similar = intake.addListed(item, replacement, similar);
     }

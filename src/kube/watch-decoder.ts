@@ -2,6 +2,7 @@
 // come out, one at a time, so that the reader can pause between any two. Splitting works on bytes:
 // 0x0A never occurs inside a UTF-8 sequence, and the JSON encoder escapes newlines in strings.
 import { isRecord, type RawRecord } from "./kinds/fields.ts";
+import { parseWithoutManagedFields } from "./lean-json.ts";
 
 export type WatchEventType = "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK" | "ERROR";
 
@@ -56,22 +57,21 @@ export class WatchDecoder {
         this.#keepRest();
         return undefined;
       }
-      const line = this.#takeLine(end);
-      if (line !== "") {
-        return parseEvent(line);
+      const start = this.#position;
+      this.#position = end + 1;
+      this.#checkLength(this.#headBytes + end - start);
+      if (this.#headBytes > 0) {
+        return parseEvent(this.#takeHead(start, end));
+      }
+      if (end > start) {
+        return parseEvent(this.#chunk, start, end);
       }
     }
   }
 
-  #takeLine(end: number): string {
-    const start = this.#position;
-    this.#position = end + 1;
-    this.#checkLength(this.#headBytes + end - start);
-    if (this.#headBytes === 0) {
-      return this.#chunk.toString("utf8", start, end);
-    }
-    this.#head.push(this.#chunk.subarray(start, end));
-    const line = Buffer.concat(this.#head).toString("utf8");
+  /** The unfinished line with its end in the current chunk, in one piece. */
+  #takeHead(start: number, end: number): Buffer {
+    const line = Buffer.concat([...this.#head, this.#chunk.subarray(start, end)]);
     this.#head = [];
     this.#headBytes = 0;
     return line;
@@ -94,10 +94,10 @@ export class WatchDecoder {
   }
 }
 
-function parseEvent(line: string): WatchEvent {
+function parseEvent(bytes: Buffer, start?: number, end?: number): WatchEvent {
   let event: unknown;
   try {
-    event = JSON.parse(line);
+    event = parseWithoutManagedFields(bytes, start, end);
   } catch (error) {
     throw new WatchDecodeError("a line of the watch is not JSON", { cause: error });
   }

@@ -1,3 +1,4 @@
+// The server as a whole over the simulated network: refusals, lists, watches, discovery, metrics.
 import { describe, expect, test } from "vitest";
 import { failure, inApiWorld, pod, pods } from "./api-world.contract.ts";
 import { objectsAt, textAt } from "./kinds/fields.ts";

@@ -27,11 +27,16 @@ export interface ApiWorld {
   readonly server: ApiServer;
   readonly client: Environment;
   readonly storage: MemoryStorage;
-  call(method: string, path: string, body?: unknown, options?: CallOptions): Promise<Reply>;
+  readonly call: (
+    method: string,
+    path: string,
+    body?: unknown,
+    options?: CallOptions,
+  ) => Promise<Reply>;
   /** Opens a stream; the caller reads the body. */
-  open(path: string, options?: CallOptions): Promise<IncomingResponse>;
+  readonly open: (path: string, options?: CallOptions) => Promise<IncomingResponse>;
   /** One more server on the same storage. */
-  addServer(host: string, options?: Partial<ApiServerOptions>): Promise<ApiServer>;
+  readonly addServer: (host: string, options?: Partial<ApiServerOptions>) => Promise<ApiServer>;
 }
 
 export const pods = "/api/v1/namespaces/default/pods";

@@ -1,3 +1,4 @@
+// The server over real HTTPS, with the certificates made for it.
 import { webcrypto } from "node:crypto";
 import { expect, test } from "vitest";
 import { nodeEnvironment } from "../../environment/node/node-environment.ts";

@@ -1,3 +1,4 @@
+// Faults of an API server as its clients meet them.
 import { describe, expect, test } from "vitest";
 import { failure, inApiWorld, pod, pods } from "./api-world.contract.ts";
 

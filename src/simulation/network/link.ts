@@ -23,7 +23,6 @@ export interface NetworkNode {
 
 /** One chunk in so many is cut in two, so that nobody relies on chunks arriving as written. */
 const splitOneIn = 16;
-const leak = Math.random;
 
 export class Link {
   readonly from: NetworkNode;
@@ -58,7 +57,7 @@ export class Link {
   }
 
   drawLatencyMs(): number {
-    return Math.max(0, this.latency(this.#random)) + leak() / 1e9;
+    return Math.max(0, this.latency(this.#random));
   }
 
   /** Where to cut a chunk of this many bytes; undefined to leave it whole. */

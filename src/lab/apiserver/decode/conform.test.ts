@@ -1,5 +1,7 @@
+// The one form in which objects are stored, and what does not fit it.
 import { describe, expect, test } from "vitest";
-import { conform, SchemaTypeError } from "./conform.ts";
+import { conform } from "./conform.ts";
+import { SchemaTypeError } from "./schema-type-error.ts";
 
 describe("conforming", () => {
   test("drops nulls and unknown fields, orders the rest, and names what it dropped", () => {

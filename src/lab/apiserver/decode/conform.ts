@@ -4,12 +4,7 @@
 import { isJsonObject, type JsonObject } from "../kinds/fields.ts";
 import type { Schema, TypeSchema } from "../kinds/schema.ts";
 import { schemas } from "../kinds/schemas.generated.ts";
-
-/** A value of another type than the schema's; the message reads like Go's JSON decoder. */
-export class SchemaTypeError extends Error {
-  override readonly name = "SchemaTypeError";
-  readonly code = "SCHEMA_TYPE";
-}
+import { mistyped, type Place, SchemaTypeError } from "./schema-type-error.ts";
 
 export interface Conformed {
   readonly value: JsonObject;
@@ -22,14 +17,6 @@ export function conform(typeName: string, value: unknown): Conformed {
   const place: Place = { owner: typeName, path: "", unknownFields };
   const conformed = conformType(typeName, value, place);
   return { value: conformed, unknownFields };
-}
-
-/** Where in the object we are; for messages only. */
-interface Place {
-  /** The type whose field is being read. */
-  readonly owner: string;
-  readonly path: string;
-  readonly unknownFields: string[];
 }
 
 function conformType(typeName: string, value: unknown, place: Place): JsonObject {
@@ -216,53 +203,6 @@ function zeroValue(schema: Schema): unknown {
       return false;
     default:
       return "";
-  }
-}
-
-function mistyped(value: unknown, schema: Schema, place: Place): SchemaTypeError {
-  const owner = place.owner.split(".").at(-1);
-  const target = place.path === "" ? "Go value" : `Go struct field ${owner}.${place.path}`;
-  return new SchemaTypeError(
-    `json: cannot unmarshal ${describe(value)} into ${target} of type ${goType(schema)}`,
-  );
-}
-
-function describe(value: unknown): string {
-  if (Array.isArray(value)) {
-    return "array";
-  }
-  if (typeof value === "boolean") {
-    return "bool";
-  }
-  return typeof value === "number" ? `number ${value}` : typeof value;
-}
-
-function goType(schema: Schema): string {
-  switch (schema.type) {
-    case "ref":
-      return schema.to.split(".").slice(-2).join(".");
-    case "array":
-      return `[]${goType(schema.of)}`;
-    case "map":
-      return `map[string]${goType(schema.of)}`;
-    case "bytes":
-      return "[]uint8";
-    case "boolean":
-      return "bool";
-    case "number":
-      return "float64";
-    case "intOrString":
-      return "intstr.IntOrString";
-    case "quantity":
-      return "resource.Quantity";
-    case "time":
-      return "v1.Time";
-    case "microTime":
-      return "v1.MicroTime";
-    case "json":
-      return "map[string]interface {}";
-    default:
-      return schema.type;
   }
 }
 

@@ -4,7 +4,8 @@ import type { ApiError } from "../api-error.ts";
 import { FieldErrors } from "../kinds/field-errors.ts";
 import { isJsonObject, type JsonObject, textAt } from "../kinds/fields.ts";
 import { badRequest } from "./body.ts";
-import { conform, SchemaTypeError } from "./conform.ts";
+import { conform } from "./conform.ts";
+import { SchemaTypeError } from "./schema-type-error.ts";
 
 const fieldValidations = ["Ignore", "Warn", "Strict"] as const;
 

@@ -1,12 +1,12 @@
 // One request on a resource: reads what the verb needs from the request, runs the verb, and gives
 // the answer. Watches and logs stream, so they write their own answer.
 import type { IncomingRequest, ServerExchange } from "../../../environment/network.ts";
-import { mediaType, parseDocumentBody, readBody } from "../decode/body.ts";
+import { ApiError } from "../api-error.ts";
+import { mediaType, readBody } from "../decode/body.ts";
 import { type AnswerType, negotiate } from "../decode/negotiate.ts";
 import {
   decodeDocument,
   type ExpectedKind,
-  type FieldValidation,
   readFieldValidation,
 } from "../decode/request-object.ts";
 import type { JsonObject } from "../kinds/fields.ts";
@@ -21,7 +21,6 @@ import type { Backend, Target } from "../verbs/backend.ts";
 import { bindingKind, bindPod } from "../verbs/bind.ts";
 import { createObject } from "../verbs/create.ts";
 import { deleteObject } from "../verbs/delete.ts";
-import { type DeleteOptions, readDeleteOptions } from "../verbs/delete-options.ts";
 import {
   readDryRun,
   readListRequest,
@@ -32,6 +31,7 @@ import { scaleKind, scaleOf, updateScale } from "../verbs/scale.ts";
 import { checkNameInBody, successStatus } from "../verbs/status-answer.ts";
 import { updateObject } from "../verbs/update.ts";
 import { type Answer, DeferredWriter, encodedAnswer, jsonAnswer, withWarnings } from "./answer.ts";
+import { decodeBody, decodeDeleteOptions } from "./request-body.ts";
 import type { ResourceRoute } from "./route.ts";
 
 export interface ResourceCall {
@@ -191,7 +191,7 @@ export class ResourceHandler {
   }
 
   async #delete(route: ResourceRoute, request: IncomingRequest, type: AnswerType): Promise<Answer> {
-    const options = await readOptions(request, route.query);
+    const options = await decodeDeleteOptions(request, route.query);
     const target = targetOf(route);
     const { object, removed } = await deleteObject(this.#backend, target, options);
     if (removed && !target.kind.returnsDeleted) {
@@ -206,7 +206,7 @@ export class ResourceHandler {
     type: AnswerType,
   ): Promise<Answer> {
     const { kind } = route;
-    const options = await readOptions(request, route.query);
+    const options = await decodeDeleteOptions(request, route.query);
     const store = this.#backend.store(kind);
     const answer = await store.list({ namespace: route.namespace, matches: readSelectors(route) });
     for (const { object } of answer.items) {
@@ -229,41 +229,12 @@ function partOf({ subresource }: ResourceRoute): "object" | "status" | "finalize
   return subresource === "status" || subresource === "finalize" ? subresource : "object";
 }
 
-async function decodeBody(
-  request: IncomingRequest,
-  expected: ExpectedKind,
-  validation: FieldValidation,
-) {
-  const body = await readBody(request);
-  const document = parseDocumentBody(body, mediaType(request.headers), expected);
-  return decodeDocument(document, expected, validation);
-}
-
-/** Clients put the group and version of the deleted resource here. */
-const deleteOptionsKind: ExpectedKind = {
-  kind: "DeleteOptions",
-  apiVersion: "",
-  schema: "meta.v1.DeleteOptions",
-};
-
-async function readOptions(
-  request: IncomingRequest,
-  query: URLSearchParams,
-): Promise<DeleteOptions> {
-  const body = await readBody(request);
-  if (body.byteLength === 0) {
-    return readDeleteOptions(undefined, query);
-  }
-  const document = parseDocumentBody(body, mediaType(request.headers), deleteOptionsKind);
-  return readDeleteOptions(decodeDocument(document, deleteOptionsKind, "Ignore").value, query);
-}
-
 /** Another client may delete from the same collection. */
 async function ignoreNotFound(deletion: Promise<unknown>): Promise<void> {
   try {
     await deletion;
   } catch (error) {
-    if (!(error instanceof Error && "reason" in error && error.reason === "NotFound")) {
+    if (!(error instanceof ApiError) || error.reason !== "NotFound") {
       throw error;
     }
   }

@@ -1,3 +1,4 @@
+// The rules of each kind, as the answers to objects that break them.
 import { describe, expect, test } from "vitest";
 import { failure, inApiWorld } from "../api-world.contract.ts";
 import { objectAt, objectsAt, textAt } from "./fields.ts";

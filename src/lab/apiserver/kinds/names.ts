@@ -42,16 +42,6 @@ export function wildcardSubdomain(name: string): readonly string[] {
   });
 }
 
-/** Any name that can stand in a path: for kinds without a rule of their own, such as Endpoints. */
-export function pathSegment(name: string): readonly string[] {
-  if (name === "." || name === "..") {
-    return [`may not be '${name}'`];
-  }
-  return ["/", "%"]
-    .filter((text) => name.includes(text))
-    .map((text) => `may not contain '${text}'`);
-}
-
 /** A label key, annotation key (in lower case) or finalizer: `name` or `prefix/name`. */
 export function qualifiedName(key: string): readonly string[] {
   const parts = key.split("/");

@@ -1,3 +1,4 @@
+// JSON Patch: every operation, every refusal.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { applyJsonPatch, JsonPatchError } from "./json-patch.ts";

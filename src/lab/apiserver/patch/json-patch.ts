@@ -34,8 +34,7 @@ function apply(document: unknown, operation: unknown): unknown {
     case "remove":
       return remove(document, path);
     case "replace":
-      read(document, path);
-      return set(document, path, requireValue(operation));
+      return insert(remove(document, path), path, requireValue(operation));
     case "test":
       return test(document, path, operation["value"]);
     case "copy":
@@ -69,35 +68,29 @@ function requireValue(operation: JsonObject): unknown {
 }
 
 function test(document: unknown, path: Pointer, value: unknown): unknown {
-  const actual = has(document, path) ? read(document, path) : null;
-  if (!sameJson(actual, value)) {
+  if (!sameJson(find(document, path) ?? null, value)) {
     throw new JsonPatchError(`testing value ${format(path)} failed: test failed`);
   }
   return document;
 }
 
-function has(document: unknown, path: Pointer): boolean {
-  const [step, ...rest] = path;
-  if (step === undefined) {
-    return true;
+function read(document: unknown, path: Pointer): unknown {
+  const value = find(document, path);
+  if (value === undefined) {
+    throw missing(path);
   }
-  const child = Array.isArray(document)
-    ? document[Number(step)]
-    : isJsonObject(document) && Object.hasOwn(document, step)
-      ? document[step]
-      : undefined;
-  return child !== undefined && has(child, rest);
+  return value;
 }
 
-function read(document: unknown, path: Pointer): unknown {
+function find(document: unknown, path: Pointer): unknown {
   let value = document;
   for (const step of path) {
     if (Array.isArray(value)) {
-      value = value[arrayIndex(value, step, path)];
+      value = value[Number(step)];
     } else if (isJsonObject(value) && Object.hasOwn(value, step)) {
       value = value[step];
     } else {
-      throw missing(path);
+      return undefined;
     }
   }
   return value;
@@ -105,80 +98,49 @@ function read(document: unknown, path: Pointer): unknown {
 
 /** Adds a field or list element, or replaces a field. */
 function insert(document: unknown, path: Pointer, value: unknown): unknown {
-  return change(
-    document,
-    path,
-    path,
-    (parent, step) => {
-      if (!Array.isArray(parent)) {
-        return { ...parent, [step]: value };
-      }
-      const index = step === "-" ? parent.length : arrayIndex([...parent, null], step, path);
-      return parent.toSpliced(index, 0, value);
-    },
-    value,
-  );
-}
-
-function set(document: unknown, path: Pointer, value: unknown): unknown {
-  return change(
-    document,
-    path,
-    path,
-    (parent, step) => {
-      return Array.isArray(parent)
-        ? parent.with(arrayIndex(parent, step, path), value)
-        : { ...parent, [step]: value };
-    },
-    value,
-  );
+  const edit: Edit = (parent, step) => {
+    if (!Array.isArray(parent)) {
+      return { ...parent, [step]: value };
+    }
+    const index = step === "-" ? parent.length : arrayIndex([...parent, null], step, path);
+    return parent.toSpliced(index, 0, value);
+  };
+  return path.length === 0 ? value : change(document, path, edit);
 }
 
 function remove(document: unknown, path: Pointer): unknown {
-  return change(
-    document,
-    path,
-    path,
-    (parent, step) => {
-      if (Array.isArray(parent)) {
-        return parent.toSpliced(arrayIndex(parent, step, path), 1);
-      }
-      if (!Object.hasOwn(parent, step)) {
-        throw new JsonPatchError(`Unable to remove nonexistent key: ${step}: missing value`);
-      }
-      const { [step]: _removed, ...rest } = parent;
-      return rest;
-    },
-    null,
-  );
+  const edit: Edit = (parent, step) => {
+    if (Array.isArray(parent)) {
+      return parent.toSpliced(arrayIndex(parent, step, path), 1);
+    }
+    if (!Object.hasOwn(parent, step)) {
+      throw new JsonPatchError(`Unable to remove nonexistent key: ${step}: missing value`);
+    }
+    const { [step]: _removed, ...rest } = parent;
+    return rest;
+  };
+  return path.length === 0 ? null : change(document, path, edit);
 }
 
-/** Rebuilds the parents along the path; `whole` is the result when the path is the document. */
-function change(
-  node: unknown,
-  path: Pointer,
-  rest: Pointer,
-  edit: (parent: JsonObject | unknown[], step: string) => unknown,
-  whole: unknown,
-): unknown {
-  const [step, ...deeper] = rest;
-  if (step === undefined) {
-    return whole;
-  }
-  if (!Array.isArray(node) && !isJsonObject(node)) {
-    throw missing(path);
-  }
-  if (deeper.length === 0) {
-    return edit(node, step);
-  }
-  if (Array.isArray(node)) {
-    const index = arrayIndex(node, step, path);
-    return node.with(index, change(node[index], path, deeper, edit, whole));
-  }
-  if (!Object.hasOwn(node, step)) {
-    throw missing(path);
-  }
-  return { ...node, [step]: change(node[step], path, deeper, edit, whole) };
+type Edit = (parent: JsonObject | unknown[], step: string) => unknown;
+
+/** Edits the place's parent and rebuilds the parents above it. */
+function change(document: unknown, path: Pointer, edit: Edit): unknown {
+  const rebuild = (node: unknown, depth: number): unknown => {
+    const step = path[depth] ?? "";
+    if (!Array.isArray(node) && !isJsonObject(node)) {
+      throw missing(path);
+    }
+    if (depth === path.length - 1) {
+      return edit(node, step);
+    }
+    if (Array.isArray(node)) {
+      const index = arrayIndex(node, step, path);
+      return node.with(index, rebuild(node[index], depth + 1));
+    }
+    return { ...node, [step]: rebuild(node[step], depth + 1) };
+  };
+  return rebuild(document, 0);
 }
 
 function arrayIndex(array: readonly unknown[], step: string, path: Pointer): number {

@@ -1,3 +1,4 @@
+// Tables of label and field selectors.
 import { describe, expect, test } from "vitest";
 import { ApiError } from "../api-error.ts";
 import { podKind } from "../kinds/pod.ts";

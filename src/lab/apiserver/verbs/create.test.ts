@@ -1,3 +1,4 @@
+// Creating objects, over the simulated network.
 import { describe, expect, test } from "vitest";
 import { failure, inApiWorld, pod, pods } from "../api-world.contract.ts";
 import { textAt } from "../kinds/fields.ts";

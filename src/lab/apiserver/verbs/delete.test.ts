@@ -1,3 +1,4 @@
+// Deleting objects: at once, with grace, with finalizers; namespaces.
 import { describe, expect, test } from "vitest";
 import { failure, inApiWorld, pod, pods } from "../api-world.contract.ts";
 import { objectAt, objectsAt, textAt, textsAt } from "../kinds/fields.ts";

@@ -1,3 +1,4 @@
+// Cluster IPs and node ports, also with two servers on one storage.
 import { expect, test } from "vitest";
 import { failure, inApiWorld } from "../api-world.contract.ts";
 import { numberAt, objectAt, objectsAt, textAt } from "../kinds/fields.ts";

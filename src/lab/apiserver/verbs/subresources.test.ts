@@ -1,3 +1,4 @@
+// The subresources scale, binding and log.
 import { expect, test } from "vitest";
 import { failure, inApiWorld, pod, pods } from "../api-world.contract.ts";
 import { objectAt, objectsAt, textAt } from "../kinds/fields.ts";

@@ -1,3 +1,4 @@
+// PUT and PATCH: versions, parts of an object, immutability.
 import { describe, expect, test } from "vitest";
 import { type ApiWorld, failure, inApiWorld, pod, pods } from "../api-world.contract.ts";
 import { objectAt, objectsAt } from "../kinds/fields.ts";
