@@ -131,16 +131,12 @@ spec: { containers: [{ name: shop, image: shop }] }
     await kubectl("label", "configmap", "patched", "tier=gold");
     await kubectl("annotate", "configmap", "patched", "note=kept");
     await kubectl("patch", "configmap", "patched", "--type=merge", "-p", '{"data":{"b":"2"}}');
-    await kubectl(
-      ...["patch", "configmap", "patched", "--type=json"],
-      ...["-p", '[{"op":"remove","path":"/data/a"}]'],
+    const removal = '[{"op":"remove","path":"/data/a"}]';
+    await kubectl("patch", "configmap", "patched", "--type=json", "-p", removal);
+    const shown = "jsonpath={.metadata.labels} {.metadata.annotations} {.data}";
+    expect(await kubectl("get", "configmap", "patched", "-o", shown)).toBe(
+      '{"tier":"gold"} {"note":"kept"} {"b":"2"}',
     );
-    expect(
-      await kubectl(
-        ...["get", "configmap", "patched", "-o"],
-        "jsonpath={.metadata.labels} {.metadata.annotations} {.data}",
-      ),
-    ).toBe('{"tier":"gold"} {"note":"kept"} {"b":"2"}');
     await kubectl("delete", "configmap", "patched");
   });
 

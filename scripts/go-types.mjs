@@ -31,7 +31,9 @@ function collectFields(structs, typeName) {
       continue;
     }
     for (const [inner, tag] of collectFields(structs, type.replace(/^\*/, ""))) {
-      fields.set(inner, { ...tag, proto: [...proto, ...tag.proto] });
+      // An embedded struct without a number of its own (TypeMeta) is not sent at all.
+      const path = proto.length === 0 ? [] : [...proto, ...tag.proto];
+      fields.set(inner, { ...tag, proto: path });
     }
   }
   return fields;

@@ -142,6 +142,15 @@ export function networkEndingContract(run: RunInNetworkWorld): void {
       });
     }));
 
+  it("fails with RESET when the server breaks the connection instead of answering", () =>
+    run(async (world) => {
+      const abort = (exchange: ServerExchange): void => exchange.abort();
+      await whileServing(world, abort, async ({ network, url }) => {
+        const post = { method: "POST", url: `${url}/`, body: Buffer.from("a body") };
+        expect((await failureOf(network.request(post))).code).toBe("RESET");
+      });
+    }));
+
   it("fails with RESET when the handler throws after it has begun to answer", () =>
     run(async (world) => {
       let fail: () => void = () => undefined;

@@ -76,6 +76,8 @@ export interface ServerExchange {
   readonly request: IncomingRequest;
   /** Sends status and headers; may be called once. */
   respond(status: number, headers?: Headers): BodyWriter;
+  /** Breaks the connection, answered or not: the client sees a reset. Idempotent. */
+  abort(): void;
 }
 
 /**

@@ -1,9 +1,10 @@
 // Kubeconfig files on a real disk, down to a request over real TLS with what they say.
+import { webcrypto } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Clock, MonotonicMs, WallMs } from "../environment/clock.ts";
-import { makeAuthority } from "../environment/node/certificates.contract.ts";
 import { nodeEnvironment } from "../environment/node/node-environment.ts";
 import type { Processes } from "../environment/processes.ts";
+import { makeAuthority } from "../lab/apiserver/certificate-authority.ts";
 import type { ClusterAccess } from "./credentials.ts";
 import { type KubeconfigOptions, kubeconfigAccess } from "./credentials-kubeconfig.ts";
 import { HttpKubeClient } from "./http-client.ts";
@@ -128,7 +129,8 @@ contexts:
   });
 
   it("open a real HTTPS connection", async () => {
-    const authority = await makeAuthority("kubeconfig test");
+    const { clock } = nodeEnvironment();
+    const authority = await makeAuthority({ clock, crypto: webcrypto, name: "kubeconfig test" });
     const tls = await authority.issueServer(["127.0.0.1"]);
     const listener = await environment.network.listen(
       { host: "127.0.0.1", port: 0, tls },

@@ -1,6 +1,7 @@
 // What the Kubernetes transport counts: one set of metrics per registry, told apart by cluster.
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import type { Verb } from "./client.ts";
+import { oncePerRegistry } from "./metrics-of-registry.ts";
 
 /** What one client reports of one exchange. */
 export interface ExchangeMetrics {
@@ -28,15 +29,7 @@ export function exchangeMetrics(registry: Registry, cluster: string, verb: Verb)
 /** From a cached read on the same machine to the longest an API server lets a request take. */
 const durationBuckets = [0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
-const metricsByRegistry = new WeakMap<Registry, ReturnType<typeof createMetrics>>();
-
-function metricsOf(registry: Registry): ReturnType<typeof createMetrics> {
-  const known = metricsByRegistry.get(registry);
-  if (known !== undefined) return known;
-  const created = createMetrics(registry);
-  metricsByRegistry.set(registry, created);
-  return created;
-}
+const metricsOf = oncePerRegistry(createMetrics);
 
 function createMetrics(registry: Registry) {
   const labelNames = ["cluster", "verb"] as const;

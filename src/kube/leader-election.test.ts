@@ -1,3 +1,5 @@
+// The election step by step, in virtual time and without latency.
+import { Registry } from "prom-client";
 import { expect, test } from "vitest";
 import type { Simulation } from "../simulation/simulation.ts";
 import { simulate } from "../simulation/simulation.ts";
@@ -221,4 +223,24 @@ test("unsafe times are refused before anything is asked of the server", async ()
     expect(start).toThrow("the lease duration (15000 ms) must be longer than");
     expect(world.server.requests).toEqual([]);
   });
+});
+
+test("its metrics say who leads, and how the lock is faring", async () => {
+  const metrics = new Registry();
+  const scrapes = await withServer(async (world, simulation) => {
+    world.start("one", { ...quiet, metrics });
+    await simulation.sleep(4_500);
+    const leading = await metrics.metrics();
+    simulation.network.partition("one", "api");
+    await simulation.sleep(12_000);
+    return [leading, await metrics.metrics()].map((text) =>
+      text.split("\n").filter((line) => line !== "" && !line.startsWith("#")),
+    );
+  });
+  expect(scrapes[0]).toEqual([
+    'leader_election_master_status{name="leader"} 1',
+    'lockstep_leader_attempts_total{name="leader",outcome="ours"} 3',
+    'lockstep_leader_terms_total{name="leader"} 1',
+  ]);
+  expect(scrapes[1]?.[0]).toBe('leader_election_master_status{name="leader"} 0');
 });

@@ -4,12 +4,14 @@
 // last renewal that succeeded, and the lease's duration, which others count from a later moment, is
 // longer: so no two replicas lead at once, as long as their clocks run at the same rate and nobody
 // edits or deletes the Lease.
+import { Registry } from "prom-client";
 import type { MonotonicMs } from "../environment/clock.ts";
 import type { Log } from "../environment/log.ts";
 import { jitter, type Random } from "../environment/random.ts";
 import type { Timers } from "../environment/timers.ts";
 import { LeaderFence } from "./leader-fence.ts";
 import { LeaderLock, type LeaderLockOptions, type ObservedLeader } from "./leader-lock.ts";
+import { type LockOutcome, leaderMetrics } from "./leader-metrics.ts";
 import { checkElectionTimes, retryJitterFactor } from "./leader-rules.ts";
 
 export interface LeaderElectionOptions extends LeaderLockOptions {
@@ -21,6 +23,7 @@ export interface LeaderElectionOptions extends LeaderLockOptions {
   /** The leader's work; the signal aborts when leading ends. A failure is logged. */
   readonly onStartedLeading: (signal: AbortSignal) => void | Promise<void>;
   readonly onStoppedLeading?: () => void;
+  readonly metrics?: Registry;
 }
 
 /** `stepping-down`: leads no more and lets the leader's work end before it competes again. */
@@ -32,6 +35,7 @@ export class LeaderElection {
   readonly #options: LeaderElectionOptions;
   readonly #lock: LeaderLock;
   readonly #log: Log;
+  readonly #metrics: ReturnType<typeof leaderMetrics>;
   #state: ElectionState = "idle";
 
   constructor(options: LeaderElectionOptions) {
@@ -40,6 +44,7 @@ export class LeaderElection {
     this.#lock = new LeaderLock(options);
     this.#log = options.log.child({ lock: this.#lock.reference, identity: options.identity });
     this.fence = new LeaderFence(options);
+    this.#metrics = leaderMetrics(options.metrics ?? new Registry());
   }
 
   get state(): ElectionState {
@@ -57,18 +62,23 @@ export class LeaderElection {
 
   /** Competes, leads, competes again, until the signal aborts; then steps down and resolves. */
   async run(signal: AbortSignal): Promise<void> {
+    const { name } = this.#lock.reference;
+    const isLeader = () => this.isLeader();
+    this.#metrics.elections.set(name, isLeader);
     while (!signal.aborted) {
       this.#state = "candidate";
       const until = await this.#acquire(signal);
       if (until !== undefined) await this.#lead(until, signal);
     }
     this.#state = "stopped";
+    if (this.#metrics.elections.get(name) === isLeader) this.#metrics.elections.delete(name);
   }
 
   async #acquire(signal: AbortSignal): Promise<MonotonicMs | undefined> {
     const { random, retryPeriodMs } = this.#options;
     while (!signal.aborted) {
       const outcome = await this.#lock.tryTake(signal);
+      this.#count(outcome.kind);
       if (outcome.kind === "ours") return outcome.until;
       if (outcome.kind === "failed" && !signal.aborted) {
         this.#log.warn("could not try for the leader lock", { error: outcome.error });
@@ -85,6 +95,7 @@ export class LeaderElection {
     if (stop.aborted) onStop();
     this.#state = "leading";
     this.#log.info("started leading");
+    this.#metrics.terms.inc({ name: this.#lock.reference.name });
     const work = this.#work(leading);
     await this.#renew(leading);
     stop.removeEventListener("abort", onStop);
@@ -109,6 +120,7 @@ export class LeaderElection {
       await this.#pause(this.#options.retryPeriodMs, leading);
       if (leading.aborted) return;
       const outcome = await this.#lock.tryRenew(leading);
+      this.#count(outcome.kind);
       if (leading.aborted) return;
       switch (outcome.kind) {
         case "ours":
@@ -138,6 +150,10 @@ export class LeaderElection {
     patience.abort();
     if (!hasEnded) this.#log.error("the leader's work goes on though it no longer leads");
     return hasEnded;
+  }
+
+  #count(outcome: LockOutcome): void {
+    this.#metrics.attempts.inc({ name: this.#lock.reference.name, outcome });
   }
 
   async #release(): Promise<void> {

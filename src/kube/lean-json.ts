@@ -12,18 +12,14 @@ const closeBracket = 0x5d;
  * The value of these bytes with every `managedFields` list left out that is not the first field of
  * its object. The name cannot be met inside a string, where its quotes would be escaped.
  */
-export function parseWithoutManagedFields(
-  bytes: Buffer,
-  from = 0,
-  to: number = bytes.length,
-): unknown {
+export function parseWithoutManagedFields(bytes: Buffer): unknown {
   let text = "";
-  let keptTo = from;
+  let keptTo = 0;
   for (;;) {
     const at = bytes.indexOf(start, keptTo);
-    const end = at === -1 || at >= to ? undefined : listEnd(bytes, at + start.length, to);
+    const end = at === -1 ? undefined : listEnd(bytes, at + start.length);
     if (end === undefined) {
-      return JSON.parse(text + bytes.toString("utf8", keptTo, to));
+      return JSON.parse(text + bytes.toString("utf8", keptTo));
     }
     text += bytes.toString("utf8", keptTo, at);
     keptTo = end;
@@ -31,12 +27,12 @@ export function parseWithoutManagedFields(
 }
 
 /** Just behind the bracket that closes the list whose first byte is at `from`. */
-function listEnd(bytes: Buffer, from: number, to: number): number | undefined {
+function listEnd(bytes: Buffer, from: number): number | undefined {
   let depth = 1;
-  for (let at = from; at < to; at += 1) {
+  for (let at = from; at < bytes.length; at += 1) {
     const byte = bytes[at];
     if (byte === quote) {
-      at = stringEnd(bytes, at + 1, to);
+      at = stringEnd(bytes, at + 1);
     } else if (byte === openBracket) {
       depth += 1;
     } else if (byte === closeBracket) {
@@ -50,9 +46,9 @@ function listEnd(bytes: Buffer, from: number, to: number): number | undefined {
 }
 
 /** Where the quote is that closes the string whose first byte is at `from`. */
-function stringEnd(bytes: Buffer, from: number, to: number): number {
+function stringEnd(bytes: Buffer, from: number): number {
   let at = from;
-  while (at < to && bytes[at] !== quote) {
+  while (at < bytes.length && bytes[at] !== quote) {
     at += bytes[at] === backslash ? 2 : 1;
   }
   return at;

@@ -14,6 +14,7 @@ import {
   type KubeRequest,
   type KubeResponse,
 } from "./client.ts";
+import { oncePerRegistry } from "./metrics-of-registry.ts";
 import type { TokenBucket } from "./token-bucket.ts";
 
 /** Shorter waits are not worth a line; client-go has the same threshold in every version. */
@@ -105,18 +106,13 @@ export function logThrottled(log: Log): (request: ThrottledRequest) => void {
 /** The buckets of the Kubernetes components for this metric. */
 const waitBuckets = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60];
 
-const histograms = new WeakMap<Registry, Histogram<"verb" | "host">>();
-
-function waitHistogram(registry: Registry): Histogram<"verb" | "host"> {
-  const known = histograms.get(registry);
-  if (known !== undefined) return known;
-  const created = new Histogram({
-    name: "rest_client_rate_limiter_duration_seconds",
-    help: "How long a request waited for the client's own rate limit",
-    labelNames: ["verb", "host"] as const,
-    buckets: waitBuckets,
-    registers: [registry],
-  });
-  histograms.set(registry, created);
-  return created;
-}
+const waitHistogram = oncePerRegistry(
+  (registry) =>
+    new Histogram({
+      name: "rest_client_rate_limiter_duration_seconds",
+      help: "How long a request waited for the client's own rate limit",
+      labelNames: ["verb", "host"] as const,
+      buckets: waitBuckets,
+      registers: [registry],
+    }),
+);

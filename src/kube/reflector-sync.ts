@@ -52,7 +52,7 @@ export class SyncGate {
       return;
     }
     this.#state = state;
-    for (const waiter of [...this.#waiters]) {
+    for (const waiter of this.#waiters) {
       waiter();
     }
   }

@@ -49,7 +49,10 @@ export function reflectorWorld(
       indexes: { node: (pod) => pod.nodeName },
       handlers: [(change) => void heard.push(describe(change))],
       metrics: registry,
-      ...{ clock, timers, random, log },
+      clock,
+      timers,
+      random,
+      log,
       ...options,
     });
     await run({ simulation, server, reflector, registry, heard });

@@ -64,7 +64,7 @@ export class WatchDecoder {
         return parseEvent(this.#takeHead(start, end));
       }
       if (end > start) {
-        return parseEvent(this.#chunk, start, end);
+        return parseEvent(this.#chunk.subarray(start, end));
       }
     }
   }
@@ -94,10 +94,10 @@ export class WatchDecoder {
   }
 }
 
-function parseEvent(bytes: Buffer, start?: number, end?: number): WatchEvent {
+function parseEvent(line: Buffer): WatchEvent {
   let event: unknown;
   try {
-    event = parseWithoutManagedFields(bytes, start, end);
+    event = parseWithoutManagedFields(line);
   } catch (error) {
     throw new WatchDecodeError("a line of the watch is not JSON", { cause: error });
   }

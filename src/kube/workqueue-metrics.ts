@@ -3,6 +3,7 @@
 // apart by the queue's name. Gauges of running work are computed when somebody asks, not by a
 // ticker.
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import { oncePerRegistry } from "./metrics-of-registry.ts";
 
 /** What a queue reports as it happens; times are in milliseconds. */
 export interface QueueMetrics {
@@ -52,15 +53,7 @@ export function queueMetrics(
 /** 10 ns to 10 s by tens, as in every Kubernetes component: minutes all fall into +Inf. */
 const durationBuckets = [1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.1, 1, 10];
 
-const metricsByRegistry = new WeakMap<Registry, ReturnType<typeof createMetrics>>();
-
-function metricsOf(registry: Registry): ReturnType<typeof createMetrics> {
-  const known = metricsByRegistry.get(registry);
-  if (known !== undefined) return known;
-  const created = createMetrics(registry);
-  metricsByRegistry.set(registry, created);
-  return created;
-}
+const metricsOf = oncePerRegistry(createMetrics);
 
 function createMetrics(registry: Registry) {
   const running = new Map<string, RunningWork>();

@@ -1,11 +1,15 @@
-// Embedded clusters on real sockets: for each cluster one storage and one or more API servers, with
-// certificates and a token made for this run. Nothing outlives `stop`.
+// Embedded clusters on real sockets: for each cluster one storage, one or more API servers and the
+// controllers that belong to every cluster, with certificates and a token made for this run.
+// Nothing outlives `stop`.
 import type { webcrypto } from "node:crypto";
 import type { Environment } from "../environment/environment.ts";
 import type { Listener } from "../environment/network.ts";
+import { type ClusterAccess, fixedAccess } from "../kube/credentials.ts";
+import { HttpKubeClient } from "../kube/http-client.ts";
 import { ApiServer } from "./apiserver/api-server.ts";
-import { makeServerCertificates, type ServerCertificates } from "./apiserver/certificates.ts";
+import { makeAuthority } from "./apiserver/certificate-authority.ts";
 import { MemoryStorage } from "./apiserver/storage/memory-storage.ts";
+import { runNamespaceController } from "./controllers/namespace-controller.ts";
 import type { KubeconfigContext } from "./kubeconfig.ts";
 
 export interface LabOptions {
@@ -40,17 +44,25 @@ export interface Lab {
 /** What `/version` says: the version whose behaviour the server follows, and that it is ours. */
 export const labGitVersion = "v1.33.0+lockstep";
 
+/** What a Kubernetes client may verify a server by, beside the address it listens on. */
+const serverNames = ["localhost", "kubernetes", "kubernetes.default.svc", "127.0.0.1", "::1"];
+
 /** Whoever has the lab's kubeconfig may do everything in it. */
 const administrator = { name: "lab-admin", groups: ["system:masters"] };
 
 export async function startLab(options: LabOptions): Promise<Lab> {
   const { environment, crypto, host } = options;
   const { clock } = environment;
-  const certificates = await makeServerCertificates({ clock, crypto, names: [host] });
+  const authority = await makeAuthority({ clock, crypto, name: "lockstep-lab" });
+  const tls = await authority.issueServer([...new Set([host, ...serverNames])]);
   const started: ApiServer[] = [];
   const servers: LabServer[] = [];
   const contexts: KubeconfigContext[] = [];
+  const controllers = new AbortController();
+  const running: Promise<void>[] = [];
   const stop = async () => {
+    controllers.abort(new Error("the lab is stopping"));
+    await Promise.all(running);
     await Promise.all(started.map((server) => server.stop()));
   };
   try {
@@ -69,11 +81,15 @@ export async function startLab(options: LabOptions): Promise<Lab> {
         });
         started.push(server);
         const port = options.firstPort === 0 ? 0 : options.firstPort + servers.length;
-        const url = urlOf(await listen(server, host, port, certificates));
+        const url = urlOf(await server.start({ host, port, tls }));
         const ready = { cluster: `lab-${cluster}`, context: name, url };
         servers.push(ready);
-        contexts.push({ name, server: url, ca: certificates.ca, token });
+        contexts.push({ name, server: url, ca: authority.ca, token });
         options.onReady?.(ready);
+        if (number === 1) {
+          const access = fixedAccess({ name, server: url, token, tls: { ca: authority.ca } });
+          running.push(runControllers(environment, access, controllers.signal));
+        }
       }
     }
   } catch (error) {
@@ -83,13 +99,15 @@ export async function startLab(options: LabOptions): Promise<Lab> {
   return { servers, contexts, stop };
 }
 
-function listen(
-  server: ApiServer,
-  host: string,
-  port: number,
-  { cert, key }: ServerCertificates,
-): Promise<Listener> {
-  return server.start({ host, port, tls: { cert, key } });
+/** What a cluster's controller manager does in every cluster, through its first API server. */
+async function runControllers(
+  environment: LabOptions["environment"],
+  cluster: ClusterAccess,
+  signal: AbortSignal,
+): Promise<void> {
+  const userAgent = "kube-controller-manager/v1.33.0 (lockstep lab)";
+  const client = new HttpKubeClient({ ...environment, cluster, userAgent });
+  await runNamespaceController({ ...environment, client, cluster: cluster.name }, signal);
 }
 
 function urlOf({ host, port }: Listener): string {

@@ -28,6 +28,7 @@ export async function handleExchange(
   const exchange: ServerExchange = {
     request: incoming(message, closed.signal),
     respond: (status, headers) => answer.begin(status, headers),
+    abort: () => answer.abort(),
   };
   try {
     await handler(exchange);

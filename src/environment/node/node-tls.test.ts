@@ -1,20 +1,27 @@
 // HTTPS over real sockets: who is believed, who is shown, and what a misfit is called.
+import { webcrypto } from "node:crypto";
 import { createServer, type Server } from "node:https";
 import type { TLSSocket } from "node:tls";
 import { beforeAll, expect, it } from "vitest";
+import {
+  type CertificateAuthority,
+  type KeyPair,
+  makeAuthority,
+} from "../../lab/apiserver/certificate-authority.ts";
 import type { ClientTls, Network } from "../network.ts";
 import { failureOf, readText } from "../network-world.contract.ts";
-import { type Authority, type KeyPair, makeAuthority } from "./certificates.contract.ts";
+import { nodeClock } from "./node-clock.ts";
 import { nodeEnvironment } from "./node-environment.ts";
 
 const host = "127.0.0.1";
-let authority: Authority;
-let stranger: Authority;
+let authority: CertificateAuthority;
+let stranger: CertificateAuthority;
 let serverPair: KeyPair;
 
 beforeAll(async () => {
-  authority = await makeAuthority("ours");
-  stranger = await makeAuthority("strange");
+  const source = { clock: nodeClock, crypto: webcrypto };
+  authority = await makeAuthority({ ...source, name: "ours" });
+  stranger = await makeAuthority({ ...source, name: "strange" });
   serverPair = await authority.issueServer([host, "kubernetes.default.svc"]);
 });
 

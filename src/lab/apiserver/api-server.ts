@@ -138,7 +138,7 @@ export class ApiServer {
   #refuse(exchange: TrackedExchange, error: unknown): number {
     const { request } = exchange;
     if (error instanceof ConnectionResetFault) {
-      exchange.break();
+      exchange.abort();
       return clientGoneCode;
     }
     if (request.closed.aborted) {
@@ -151,7 +151,7 @@ export class ApiServer {
     }
     const answer = errorAnswer(isExpected ? error : internalError(error));
     if (exchange.responded) {
-      exchange.break();
+      exchange.abort();
     } else {
       send(exchange, answer);
     }
@@ -180,7 +180,7 @@ export class ApiServer {
 class TrackedExchange implements ServerExchange {
   readonly request: ServerExchange["request"];
   readonly #exchange: ServerExchange;
-  #writer: BodyWriter | undefined;
+  #responded = false;
 
   constructor(exchange: ServerExchange) {
     this.#exchange = exchange;
@@ -188,16 +188,16 @@ class TrackedExchange implements ServerExchange {
   }
 
   get responded(): boolean {
-    return this.#writer !== undefined;
+    return this.#responded;
   }
 
   respond(...args: Parameters<ServerExchange["respond"]>): BodyWriter {
-    this.#writer = this.#exchange.respond(...args);
-    return this.#writer;
+    this.#responded = true;
+    return this.#exchange.respond(...args);
   }
 
-  break(): void {
-    (this.#writer ?? this.respond(500)).abort();
+  abort(): void {
+    this.#exchange.abort();
   }
 }
 

@@ -73,8 +73,9 @@ const tokens = new Map([
 export async function inApiWorld(
   run: (world: ApiWorld) => Promise<void>,
   options: Partial<ApiServerOptions> = {},
+  seed = 1,
 ): Promise<void> {
-  await simulate({ seed: 1 }, async (simulation) => {
+  await simulate({ seed }, async (simulation) => {
     const client = simulation.host("client");
     const storage = new MemoryStorage({ clock: simulation.host("server").clock });
     const servers: ApiServer[] = [];

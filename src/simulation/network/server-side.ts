@@ -82,6 +82,10 @@ export class ServerSide implements ServerExchange {
     return new SimulatedWriter(this, sender);
   }
 
+  abort(): void {
+    this.leave();
+  }
+
   /** Hands the exchange to the program. */
   start(): void {
     this.#handle(this);

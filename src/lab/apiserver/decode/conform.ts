@@ -201,7 +201,11 @@ function zeroValue(schema: Schema): unknown {
       return 0;
     case "boolean":
       return false;
-    default:
+    case "bytes":
+    case "microTime":
+    case "quantity":
+    case "string":
+    case "time":
       return "";
   }
 }

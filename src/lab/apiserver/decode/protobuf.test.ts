@@ -1,5 +1,6 @@
 // Protobuf bodies recorded from kubectl, and broken ones.
 import { describe, expect, test } from "vitest";
+import { schemas } from "../kinds/schemas.generated.ts";
 import { conform } from "./conform.ts";
 import { decodeProtobuf } from "./protobuf.ts";
 import { ProtobufError } from "./protobuf-wire.ts";
@@ -11,7 +12,13 @@ const secret = "azhzAAoMCgJ2MRIGU2VjcmV0Eh0KEQoBcxIAGgAiACoAMgA4AEIAEgYKAWESAWIa
 const service =
   "azhzAAoNCgJ2MRIHU2VydmljZRJsCh8KA3dlYhIAGgAiACoAMgA4AEIAWgoKA2FwcBIDd2ViEkUKHgoHODAtaHR0cBIDVENQGFAiCggBEAAaBGh0dHAoABIKCgNhcHASA3dlYhoAIglDbHVzdGVySVA6AEIAUgBaAGAAaAAaAgoAGgAiAA==";
 
+const deleteOptions = Buffer.from(
+  "k8s\0\x0a\x13\x0a\x02v1\x12\x0dDeleteOptions\x12\x0e\x08\x00\x22\x0aBackground",
+  "latin1",
+).toString("base64");
+
 const kinds = {
+  DeleteOptions: { kind: "DeleteOptions", apiVersion: "", schema: "meta.v1.DeleteOptions" },
   Deployment: { kind: "Deployment", apiVersion: "apps/v1", schema: "apps.v1.Deployment" },
   Secret: { kind: "Secret", apiVersion: "v1", schema: "core.v1.Secret" },
   Service: { kind: "Service", apiVersion: "v1", schema: "core.v1.Service" },
@@ -69,6 +76,22 @@ describe("a protobuf body", () => {
       },
       status: { loadBalancer: {} },
     });
+  });
+
+  test("holds the options of a deletion", () => {
+    expect(decoded(deleteOptions, "DeleteOptions")).toEqual({
+      apiVersion: "v1",
+      kind: "DeleteOptions",
+      gracePeriodSeconds: 0,
+      propagationPolicy: "Background",
+    });
+  });
+
+  test("has one field for each number of each type", () => {
+    for (const [type, { fields }] of Object.entries(schemas)) {
+      const numbers = Object.values(fields).flatMap(({ proto }) => proto?.join(".") ?? []);
+      expect([type, numbers]).toEqual([type, [...new Set(numbers)]]);
+    }
   });
 
   test("of another kind is not read beyond its name", () => {

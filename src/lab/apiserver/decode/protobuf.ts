@@ -129,7 +129,9 @@ function decodeValue(schema: Schema, value: ProtobufField["value"]): unknown {
       return decodeTime(readProtobufFields(expectBytes(value)), schema.type);
     case "json":
       return parseRaw(bytesOf(readProtobufFields(expectBytes(value)), 1));
-    default:
+    case "array":
+    case "map":
+    case "number":
       throw new ProtobufError(`a ${schema.type} cannot be read from protobuf here`);
   }
 }

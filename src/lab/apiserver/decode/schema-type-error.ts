@@ -58,7 +58,9 @@ function goType(schema: Schema): string {
       return "v1.MicroTime";
     case "json":
       return "map[string]interface {}";
-    default:
+    case "int32":
+    case "int64":
+    case "string":
       return schema.type;
   }
 }

@@ -81,15 +81,10 @@ function collectTypes(name: string, used: Set<string>): void {
 }
 
 function references(schema: Schema): readonly string[] {
-  switch (schema.type) {
-    case "ref":
-      return [schema.to];
-    case "array":
-    case "map":
-      return references(schema.of);
-    default:
-      return [];
+  if (schema.type === "ref") {
+    return [schema.to];
   }
+  return schema.type === "array" || schema.type === "map" ? references(schema.of) : [];
 }
 
 function describeType(name: string, kinds: readonly ResourceKind[]): object {
@@ -138,7 +133,9 @@ function describeField(schema: Schema): object {
       return { type: "string", format: "date-time" };
     case "bytes":
       return { type: "string", format: "byte" };
-    default:
+    case "boolean":
+    case "number":
+    case "string":
       return { type: schema.type };
   }
 }

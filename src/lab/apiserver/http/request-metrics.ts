@@ -1,5 +1,6 @@
 // The request metrics of a real API server, under their real names.
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import { oncePerRegistry } from "../../../kube/metrics-of-registry.ts";
 import type { ResourceRoute, Route } from "./route.ts";
 
 type PlaceLabel = "verb" | "group" | "version" | "resource" | "subresource" | "scope" | "component";
@@ -11,15 +12,7 @@ export interface RequestMetrics {
   readonly longRunning: Gauge<PlaceLabel>;
 }
 
-export function requestMetrics(registry: Registry): RequestMetrics {
-  const known = made.get(registry);
-  if (known !== undefined) {
-    return known;
-  }
-  const metrics = makeMetrics(registry);
-  made.set(registry, metrics);
-  return metrics;
-}
+export const requestMetrics = oncePerRegistry(makeMetrics);
 
 /** Where a request goes, as metrics label it; paths outside the API have no resource. */
 export function placeLabels(method: string, route: Route | undefined): Record<PlaceLabel, string> {
@@ -70,8 +63,6 @@ function scopeOf(route: ResourceRoute): string {
   }
   return route.namespace === undefined ? "cluster" : "namespace";
 }
-
-const made = new WeakMap<Registry, RequestMetrics>();
 
 /** Seconds; those of the real server. */
 const durationBuckets = [

@@ -209,7 +209,9 @@ describe("an object is refused:", () => {
       });
       expect(status).toBe(422);
       const causes = objectsAt(json, "details", "causes");
-      expect(causes.map((cause) => `${cause["field"]}: ${cause["message"]}`)).toEqual(errors);
+      expect(
+        causes.map((cause) => `${textAt(cause, "field")}: ${textAt(cause, "message")}`),
+      ).toEqual(errors);
       expect((await call("GET", `${paths[kind]}/a`)).status).toBe(404);
     }),
   );

@@ -1745,11 +1745,11 @@ export const schemas: SchemaTable = {
   },
   "meta.v1.DeleteOptions": {
     fields: {
-      "apiVersion": {"type":"string","proto":[2],"omitZero":true},
+      "apiVersion": {"type":"string","omitZero":true},
       "dryRun": {"type":"array","of":{"type":"string"},"listType":"atomic","proto":[5],"omitZero":true},
       "gracePeriodSeconds": {"type":"int64","proto":[1]},
       "ignoreStoreReadErrorWithClusterBreakingPotential": {"type":"boolean","proto":[6]},
-      "kind": {"type":"string","proto":[1],"omitZero":true},
+      "kind": {"type":"string","omitZero":true},
       "orphanDependents": {"type":"boolean","proto":[3]},
       "preconditions": {"type":"ref","to":"meta.v1.Preconditions","proto":[2]},
       "propagationPolicy": {"type":"string","proto":[4]},
@@ -1833,10 +1833,10 @@ export const schemas: SchemaTable = {
   },
   "meta.v1.Status": {
     fields: {
-      "apiVersion": {"type":"string","proto":[2],"omitZero":true},
+      "apiVersion": {"type":"string","omitZero":true},
       "code": {"type":"int32","proto":[6],"omitZero":true},
       "details": {"type":"ref","to":"meta.v1.StatusDetails","proto":[5]},
-      "kind": {"type":"string","proto":[1],"omitZero":true},
+      "kind": {"type":"string","omitZero":true},
       "message": {"type":"string","proto":[3],"omitZero":true},
       "metadata": {"type":"ref","to":"meta.v1.ListMeta","proto":[1]},
       "reason": {"type":"string","proto":[4],"omitZero":true},

@@ -2,6 +2,7 @@
 // and the doctor read the lab as they read a cluster. What happens per event is counted in plain
 // numbers and given to the registry when it is scraped: a hundred watchers make a hundred counts.
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import { oncePerRegistry } from "../../../kube/metrics-of-registry.ts";
 import type { ResourceNames } from "./resource-names.ts";
 
 /** Counted by one resource of the servers that share a registry. */
@@ -21,15 +22,7 @@ export interface CacheMetrics {
   readonly consistentReads: Counter<"group" | "resource" | "success" | "fallback">;
 }
 
-export function cacheMetrics(registry: Registry): CacheMetrics {
-  const known = made.get(registry);
-  if (known !== undefined) return known;
-  const metrics = makeMetrics(registry);
-  made.set(registry, metrics);
-  return metrics;
-}
-
-const made = new WeakMap<Registry, CacheMetrics>();
+export const cacheMetrics = oncePerRegistry(makeMetrics);
 
 interface Tallied {
   readonly names: ResourceNames;

@@ -3,14 +3,14 @@ import { webcrypto } from "node:crypto";
 import { expect, test } from "vitest";
 import { nodeEnvironment } from "../../environment/node/node-environment.ts";
 import { ApiServer } from "./api-server.ts";
-import { makeServerCertificates } from "./certificates.ts";
+import { makeAuthority } from "./certificate-authority.ts";
 import { MemoryStorage } from "./storage/memory-storage.ts";
 
 test("a client that trusts the authority reaches the server over HTTPS, another does not", async () => {
   const environment = nodeEnvironment();
   const { clock, network } = environment;
-  const own = await makeServerCertificates({ clock, crypto: webcrypto, names: ["127.0.0.2"] });
-  const other = await makeServerCertificates({ clock, crypto: webcrypto });
+  const own = await makeAuthority({ clock, crypto: webcrypto, name: "own" });
+  const other = await makeAuthority({ clock, crypto: webcrypto, name: "other" });
   const server = new ApiServer({
     ...environment,
     storage: new MemoryStorage({ clock }),
@@ -18,7 +18,11 @@ test("a client that trusts the authority reaches the server over HTTPS, another 
     gitVersion: "v1.33.1",
     authentication: { tokens: new Map() },
   });
-  const { port } = await server.start({ host: "127.0.0.2", port: 0, tls: own });
+  const { port } = await server.start({
+    host: "127.0.0.2",
+    port: 0,
+    tls: await own.issueServer(["127.0.0.2"]),
+  });
   try {
     const get = (ca: string) =>
       network.request({ method: "GET", url: `https://127.0.0.2:${port}/healthz`, tls: { ca } });

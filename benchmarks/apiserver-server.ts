@@ -1,0 +1,85 @@
+// A server in a process of its own, so that its work and the client's are told apart: the lab's API
+// server (`lab`), or the least that answers the same requests (`bare`). It ends with its parent.
+import { webcrypto } from "node:crypto";
+import type { BodyWriter, ExchangeHandler, IncomingRequest } from "../src/environment/network.ts";
+import { nodeEnvironment } from "../src/environment/node/node-environment.ts";
+import { makeAuthority } from "../src/lab/apiserver/certificate-authority.ts";
+import { startLab } from "../src/lab/lab.ts";
+
+/** The first message: where the server is. */
+export interface ServerAddress {
+  readonly port: number;
+  readonly ca: string;
+  readonly token: string;
+}
+
+/** The answer to every message: the processor time used so far. */
+export interface ServerUsage {
+  readonly cpuMicroseconds: number;
+}
+
+const host = "127.0.0.1";
+const environment = nodeEnvironment();
+
+process.once("disconnect", () => process.exit(0));
+process.on("message", () => {
+  const { user, system } = process.cpuUsage();
+  tell({ cpuMicroseconds: user + system });
+});
+tell(process.argv[2] === "lab" ? await startLabServer() : await startBareServer());
+
+async function startLabServer(): Promise<ServerAddress> {
+  const lab = await startLab({
+    environment,
+    crypto: webcrypto,
+    clusters: 1,
+    apiservers: 1,
+    host,
+    firstPort: 0,
+  });
+  const [context] = lab.contexts;
+  if (context === undefined) {
+    throw new Error("the lab has no context");
+  }
+  return { port: Number(new URL(context.server).port), ca: context.ca, token: context.token };
+}
+
+async function startBareServer(): Promise<ServerAddress> {
+  const { clock, network } = environment;
+  const authority = await makeAuthority({ clock, crypto: webcrypto, name: "bare" });
+  const tls = await authority.issueServer([host]);
+  const listener = await network.listen({ host, port: 0, tls }, bareHandler());
+  return { port: listener.port, ca: authority.ca, token: "none" };
+}
+
+/** Parses what is posted, answers with it, and writes it to everyone whose GET is open. */
+function bareHandler(): ExchangeHandler {
+  const watchers = new Set<BodyWriter>();
+  return async ({ request, respond }) => {
+    if (request.method === "GET") {
+      const writer = respond(200, { "content-type": "application/json" });
+      watchers.add(writer);
+      request.closed.addEventListener("abort", () => watchers.delete(writer));
+      return;
+    }
+    const text = JSON.stringify(JSON.parse(await textOf(request)));
+    const answer = Buffer.from(text);
+    const line = Buffer.from(`{"type":"ADDED","object":${text}}\n`);
+    for (const watcher of watchers) {
+      watcher.write(line);
+    }
+    respond(201, { "content-length": String(answer.length) }).end(answer);
+  };
+}
+
+async function textOf(request: IncomingRequest): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of request.body) {
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+function tell(message: ServerAddress | ServerUsage): void {
+  process.send?.(message);
+}
