@@ -2,8 +2,8 @@
 // benchmark's server and prints what that took, as JSON. Arguments: who, port, pods, events.
 import { Registry } from "prom-client";
 import { nodeEnvironment } from "../src/environment/node/node-environment.ts";
-import { fixedAccess } from "../src/kube/credentials.ts";
-import { HttpKubeClient } from "../src/kube/http-client.ts";
+import { HttpKubeClient } from "../src/kube/client/http-client.ts";
+import { fixedAccess } from "../src/kube/credentials/credentials.ts";
 import { podKind } from "../src/kube/kinds/pod.ts";
 import { Reflector } from "../src/kube/reflector.ts";
 import { type InformerFigures, InformerMeter } from "./bench-informer-meter.ts";

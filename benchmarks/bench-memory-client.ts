@@ -1,6 +1,6 @@
 // A client without a network: what is measured through it is the reflector alone.
 import type { IncomingResponse } from "../src/environment/network.ts";
-import type { KubeClient, KubeResponse } from "../src/kube/client.ts";
+import type { KubeClient, KubeResponse } from "../src/kube/client/client.ts";
 
 /** What a socket delivers at once. */
 export const chunkBytes = 64 * 1024;

@@ -2,7 +2,7 @@
 // the first part of a watch. Nothing changes until the replacement is committed, so a list that
 // fails half-way leaves the store as it was.
 import { elapsedMs } from "../environment/clock.ts";
-import { StatusError } from "./client.ts";
+import { StatusError } from "./client/client.ts";
 import { isRecord, MalformedObjectError } from "./kinds/fields.ts";
 import type { Projected } from "./kinds/kind.ts";
 import { resourceVersionOf } from "./kinds/metadata.ts";

@@ -5,7 +5,7 @@ import type { Log } from "../environment/log.ts";
 import { jitter, type Random } from "../environment/random.ts";
 import type { Timers } from "../environment/timers.ts";
 import { Backoff } from "./backoff.ts";
-import type { KubeClient } from "./client.ts";
+import type { KubeClient } from "./client/client.ts";
 import { FreshnessTracker } from "./freshness.ts";
 import type { Kind, Projected } from "./kinds/kind.ts";
 import { LimitedLog } from "./limited-log.ts";

@@ -3,7 +3,7 @@
 import type { Clock } from "../environment/clock.ts";
 import { type Random, randomBetween } from "../environment/random.ts";
 import type { Timers } from "../environment/timers.ts";
-import { type KubeClient, parseJson, StatusError } from "./client.ts";
+import { type KubeClient, parseJson, StatusError } from "./client/client.ts";
 import type { FreshnessTracker } from "./freshness.ts";
 import { resourceVersionOf } from "./kinds/metadata.ts";
 import type { ReflectorCounts } from "./reflector-counts.ts";

@@ -2,7 +2,7 @@
 // The server is asked to end it after some minutes; should it forget, a timer of our own does.
 import { type Clock, elapsedMs, type MonotonicMs } from "../environment/clock.ts";
 import type { CancelTimer, Timers } from "../environment/timers.ts";
-import { type KubeClient, StatusError } from "./client.ts";
+import { type KubeClient, StatusError } from "./client/client.ts";
 import { isRecord } from "./kinds/fields.ts";
 import { WatchDecoder, type WatchEvent } from "./watch-decoder.ts";
 

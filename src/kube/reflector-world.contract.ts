@@ -4,8 +4,8 @@
 import { Registry } from "prom-client";
 import type { BodyWriter, ServerExchange } from "../environment/network.ts";
 import { type Simulation, simulate } from "../simulation/simulation.ts";
-import { fixedAccess } from "./credentials.ts";
-import { HttpKubeClient } from "./http-client.ts";
+import { HttpKubeClient } from "./client/http-client.ts";
+import { fixedAccess } from "./credentials/credentials.ts";
 import { type Pod, podKind } from "./kinds/pod.ts";
 import { Reflector } from "./reflector.ts";
 import type { ReflectorOptions } from "./reflector-parts.ts";

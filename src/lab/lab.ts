@@ -4,8 +4,8 @@
 import type { webcrypto } from "node:crypto";
 import type { Environment } from "../environment/environment.ts";
 import type { Listener } from "../environment/network.ts";
-import { type ClusterAccess, fixedAccess } from "../kube/credentials.ts";
-import { HttpKubeClient } from "../kube/http-client.ts";
+import { HttpKubeClient } from "../kube/client/http-client.ts";
+import { type ClusterAccess, fixedAccess } from "../kube/credentials/credentials.ts";
 import { ApiServer } from "./apiserver/api-server.ts";
 import { makeAuthority } from "./apiserver/certificate-authority.ts";
 import { MemoryStorage } from "./apiserver/storage/memory-storage.ts";

@@ -2,7 +2,7 @@
 // it learns from discovery what a namespace can hold.
 import type { Registry } from "prom-client";
 import type { Environment } from "../../environment/environment.ts";
-import { type KubeClient, parseJson, StatusError } from "../../kube/client.ts";
+import { type KubeClient, parseJson, StatusError } from "../../kube/client/client.ts";
 import { isRecord, listAt, optionalString, recordAt } from "../../kube/kinds/fields.ts";
 import {
   collectionPath,
@@ -12,8 +12,8 @@ import {
 } from "../../kube/kinds/kind.ts";
 import { type Namespace, namespaceKind } from "../../kube/kinds/namespace.ts";
 import { Reflector } from "../../kube/reflector.ts";
-import { Workqueue } from "../../kube/workqueue.ts";
-import { runWorkers } from "../../kube/workqueue-workers.ts";
+import { Workqueue } from "../../kube/workqueue/workqueue.ts";
+import { runWorkers } from "../../kube/workqueue/workqueue-workers.ts";
 
 export interface NamespaceControllerOptions
   extends Pick<Environment, "clock" | "timers" | "random" | "log"> {

@@ -1,0 +1,109 @@
+// The two documents of the exec plugin protocol (client.authentication.k8s.io): what a kubeconfig
+// says about the plugin, and what the plugin prints.
+import type { WallMs } from "../../environment/clock.ts";
+import {
+  isRecord,
+  listAt,
+  optionalString,
+  optionalTime,
+  type RawRecord,
+  recordAt,
+  requiredRecord,
+  requiredString,
+  stringsAt,
+} from "../kinds/fields.ts";
+import { CredentialsError } from "./credentials.ts";
+import type { Identity } from "./credentials-identity.ts";
+
+export interface ExecSpec {
+  /** The kubeconfig's user, for messages. */
+  readonly user: string;
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+  readonly apiVersion: string;
+  /** Shown when the program is not installed. */
+  readonly installHint: string | undefined;
+  /** Given to the plugin in `KUBERNETES_EXEC_INFO`. */
+  readonly info: object;
+}
+
+/** What the plugin may be told of the cluster, when the kubeconfig asks for it. */
+export interface ExecClusterInfo {
+  readonly server: string;
+  readonly "tls-server-name"?: string;
+  readonly "insecure-skip-tls-verify"?: boolean;
+  readonly "certificate-authority-data"?: string;
+}
+
+export function parseExecSpec(user: string, exec: unknown, cluster: ExecClusterInfo): ExecSpec {
+  const fields = requiredRecord(exec, `exec of user "${user}"`);
+  const apiVersion = requiredString(fields, "apiVersion");
+  if (optionalString(fields, "interactiveMode") === "Always") {
+    const message = `the credential plugin of user "${user}" asks for a terminal, and has none here`;
+    throw new CredentialsError("UNSUPPORTED", message);
+  }
+  const told = fields["provideClusterInfo"] === true ? { cluster } : {};
+  return {
+    user,
+    command: requiredString(fields, "command"),
+    args: stringsAt(fields, "args"),
+    environment: variablesOf(fields),
+    apiVersion,
+    installHint: optionalString(fields, "installHint"),
+    info: { kind: "ExecCredential", apiVersion, spec: { ...told, interactive: false } },
+  };
+}
+
+/** What a plugin printed. Its content is secret and appears in no message. */
+export function parseExecCredential(
+  spec: ExecSpec,
+  output: string,
+): { identity: Identity; expiresAt: WallMs | undefined } {
+  const credential = parseObject(spec, output);
+  if (credential["kind"] !== "ExecCredential" || credential["apiVersion"] !== spec.apiVersion) {
+    throw badOutput(spec, `is not an ExecCredential of ${spec.apiVersion}`);
+  }
+  const status = recordAt(credential, "status");
+  const token = optionalString(status, "token");
+  const cert = optionalString(status, "clientCertificateData");
+  const key = optionalString(status, "clientKeyData");
+  if ((cert === undefined) !== (key === undefined)) {
+    throw badOutput(spec, "has only one of client certificate and key");
+  }
+  if (token === undefined && cert === undefined) {
+    throw badOutput(spec, "has neither a token nor a client certificate");
+  }
+  const identity: Identity = {
+    ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+    ...(cert === undefined ? {} : { cert }),
+    ...(key === undefined ? {} : { key }),
+  };
+  return { identity, expiresAt: optionalTime(status, "expirationTimestamp") };
+}
+
+function parseObject(spec: ExecSpec, output: string): RawRecord {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(output);
+  } catch {
+    // The parser's message quotes the text, and the text is a secret.
+    throw badOutput(spec, "is not JSON");
+  }
+  if (isRecord(parsed)) return parsed;
+  throw badOutput(spec, "is not a JSON object");
+}
+
+function badOutput({ user, command }: ExecSpec, what: string): CredentialsError {
+  const message = `what the credential plugin ${command} of user "${user}" printed ${what}`;
+  return new CredentialsError("PLUGIN_FAILED", message);
+}
+
+function variablesOf(fields: RawRecord): Record<string, string> {
+  const variables: Record<string, string> = {};
+  for (const item of listAt(fields, "env")) {
+    const variable = requiredRecord(item, "an item of env");
+    variables[requiredString(variable, "name")] = optionalString(variable, "value") ?? "";
+  }
+  return variables;
+}

@@ -1,0 +1,85 @@
+// A piece of text that belongs to somebody's credentials: fixed, or the content of a file that
+// another program replaces from time to time (a projected service-account token, a rotated
+// certificate). Files are read again each minute, as client-go does.
+import { type Clock, elapsedMs, type MonotonicMs } from "../../environment/clock.ts";
+import type { Files } from "../../environment/files.ts";
+import type { Log } from "../../environment/log.ts";
+import { CredentialsError } from "./credentials.ts";
+
+export interface TextSource {
+  read(): Promise<string>;
+  /** The next `read` looks again. */
+  invalidate(): void;
+}
+
+/** A token is renewed minutes before it expires, so a minute is soon enough. */
+const rereadMs = 60_000;
+
+export function fixedText(text: string): TextSource {
+  return { read: () => Promise.resolve(text), invalidate: () => undefined };
+}
+
+export interface FileTextOptions {
+  readonly files: Files;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly path: string;
+  /** What the file is, as the error's message names it: `the token of user "ann"`. */
+  readonly what: string;
+}
+
+/** Invariant: at most one read of the file is under way, and `#text` is the newest that succeeded. */
+export class FileText implements TextSource {
+  readonly #options: FileTextOptions;
+  #text: string | undefined;
+  #readAt: MonotonicMs | undefined;
+  #reading: Promise<string> | undefined;
+
+  constructor(options: FileTextOptions) {
+    this.#options = options;
+  }
+
+  read(): Promise<string> {
+    if (this.#text !== undefined && this.#isRecent()) return Promise.resolve(this.#text);
+    this.#reading ??= this.#readFile().finally(() => {
+      this.#reading = undefined;
+    });
+    return this.#reading;
+  }
+
+  invalidate(): void {
+    this.#readAt = undefined;
+  }
+
+  #isRecent(): boolean {
+    if (this.#readAt === undefined) return false;
+    return elapsedMs(this.#readAt, this.#options.clock.monotonicMs()) < rereadMs;
+  }
+
+  async #readFile(): Promise<string> {
+    const { files, clock, log, path, what } = this.#options;
+    const readAt = clock.monotonicMs();
+    try {
+      const content = await files.read(path);
+      if (content === undefined) {
+        throw new CredentialsError("UNREADABLE", `${what}: no such file: ${path}`);
+      }
+      this.#text = Buffer.from(content).toString("utf8").trim();
+    } catch (error) {
+      if (this.#text === undefined) throw unreadable(what, error);
+      // What we have may still be good, and the file may only be in the middle of its rotation.
+      log.warn("a credentials file cannot be read again; its last content stays in use", {
+        path,
+        error,
+      });
+    }
+    this.#readAt = readAt;
+    return this.#text;
+  }
+}
+
+function unreadable(what: string, error: unknown): CredentialsError {
+  if (error instanceof CredentialsError) return error;
+  const why = error instanceof Error ? error.message : String(error);
+  return new CredentialsError("UNREADABLE", `${what}: ${why}`, { cause: error });
+}

@@ -1,0 +1,38 @@
+// Who leads, as metrics: the gauge every Kubernetes component has, and how the lock is faring. Taken
+// when somebody scrapes, so that a lapsed leadership shows even if nothing has noticed it yet.
+import { Counter, Gauge } from "prom-client";
+import { oncePerRegistry } from "../metrics-of-registry.ts";
+
+/** `ours`: taken or renewed; `others`: held by someone else; `failed`: no answer. */
+export type LockOutcome = "ours" | "others" | "failed";
+
+export const leaderMetrics = oncePerRegistry((registry) => {
+  const elections = new Map<string, () => boolean>();
+  const registers = [registry];
+  new Gauge({
+    name: "leader_election_master_status",
+    help: "1 while this process leads by the lock of that name, else 0",
+    labelNames: ["name"] as const,
+    registers,
+    collect() {
+      this.reset();
+      for (const [name, isLeader] of elections) this.set({ name }, isLeader() ? 1 : 0);
+    },
+  });
+  return {
+    /** Elections that run, by the name of their lock. */
+    elections,
+    attempts: new Counter({
+      name: "lockstep_leader_attempts_total",
+      help: "Attempts to take or renew the lock, by how they ended",
+      labelNames: ["name", "outcome"] as const,
+      registers,
+    }),
+    terms: new Counter({
+      name: "lockstep_leader_terms_total",
+      help: "How often this process began to lead",
+      labelNames: ["name"] as const,
+      registers,
+    }),
+  };
+});

@@ -1,0 +1,87 @@
+// Workers on a queue: take a key, work on it, and let it rest, or try it again later. One key that
+// fails delays no other, and is given up after a bounded number of tries: the next event or resync
+// brings it back.
+import { setMaxListeners } from "node:events";
+import type { Log } from "../../environment/log.ts";
+import type { Workqueue } from "./workqueue.ts";
+
+/** Throws to have the key tried again. */
+export type Sync = (key: string, signal: AbortSignal) => Promise<void>;
+
+export interface WorkersOptions {
+  readonly queue: Workqueue;
+  readonly workers: number;
+  readonly sync: Sync;
+  /** Retries of one key before it is dropped; Kubernetes' endpoint controllers allow 15. */
+  readonly maxRetries: number;
+  readonly log: Log;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Resolves when every worker has ended: after an abort each finishes the key in hand, after
+ * `queue.shutDown()` what is queued is finished too.
+ */
+export async function runWorkers(options: WorkersOptions): Promise<void> {
+  // Each worker that waits listens to the signal; that is not a leak to warn of.
+  setMaxListeners(0, options.signal);
+  await Promise.all(Array.from({ length: options.workers }, () => work(options)));
+}
+
+async function work(options: WorkersOptions): Promise<void> {
+  const { queue, signal } = options;
+  for (;;) {
+    const key = await nextKey(options);
+    if (key === undefined) return;
+    if (signal.aborted) {
+      // The key was handed over just before the abort; the queue may outlive these workers.
+      queue.add(key);
+      queue.done(key);
+      return;
+    }
+    await workOn(key, options);
+  }
+}
+
+async function nextKey({ queue, signal }: WorkersOptions): Promise<string | undefined> {
+  try {
+    return await queue.get(signal);
+  } catch (error) {
+    if (signal.aborted) return undefined;
+    throw error;
+  }
+}
+
+async function workOn(key: string, options: WorkersOptions): Promise<void> {
+  const { queue, sync, signal } = options;
+  try {
+    await sync(key, signal);
+    queue.forget(key);
+  } catch (error) {
+    retryOrDrop(key, error, options);
+  } finally {
+    queue.done(key);
+  }
+}
+
+function retryOrDrop(key: string, error: unknown, options: WorkersOptions): void {
+  const { queue, maxRetries, log } = options;
+  const retries = queue.numRequeues(key);
+  if (retries < maxRetries) {
+    log.debug("work on a key failed and will be tried again", {
+      queue: queue.name,
+      key,
+      retries,
+      error,
+    });
+    queue.addRateLimited(key);
+    return;
+  }
+  log.warn("work on a key kept failing and was given up until its next event", {
+    queue: queue.name,
+    key,
+    retries,
+    error,
+  });
+  queue.forget(key);
+}
