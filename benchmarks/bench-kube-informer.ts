@@ -5,7 +5,7 @@ import { nodeEnvironment } from "../src/environment/node/node-environment.ts";
 import { HttpKubeClient } from "../src/kube/client/http-client.ts";
 import { fixedAccess } from "../src/kube/credentials/credentials.ts";
 import { podKind } from "../src/kube/kinds/pod.ts";
-import { Reflector } from "../src/kube/reflector.ts";
+import { Reflector } from "../src/kube/reflector/reflector.ts";
 import { type InformerFigures, InformerMeter } from "./bench-informer-meter.ts";
 
 const [who = "", port = "", podCount = "", eventCount = ""] = process.argv.slice(2);

@@ -13,7 +13,7 @@ import type { KubeClient } from "../src/kube/client/client.ts";
 import { HttpKubeClient } from "../src/kube/client/http-client.ts";
 import { fixedAccess } from "../src/kube/credentials/credentials.ts";
 import { type Pod, podKind } from "../src/kube/kinds/pod.ts";
-import { Reflector } from "../src/kube/reflector.ts";
+import { Reflector } from "../src/kube/reflector/reflector.ts";
 import type { InformerFigures } from "./bench-informer-meter.ts";
 import type { BenchServerData } from "./bench-kube-server.ts";
 import { chunkBytes, MemoryClient, noWatch } from "./bench-memory-client.ts";

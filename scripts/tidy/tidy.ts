@@ -65,7 +65,8 @@ export function tidy(path: string, source: string): Breach[] {
   for (const error of parsed.errors) report(0, `does not parse: ${error.message}`, "syntax");
   const isTest = /\.(test|contract)\.ts$/.test(path) || !path.startsWith("src/");
   checkName(path, report);
-  checkComments(parsed.comments, source, report);
+  if (!/\.test\.(ts|mjs)$/.test(path)) checkHeader(parsed.comments, source, report);
+  checkComments(parsed.comments, report);
   if (!isTest) {
     for (const one of importsOf(parsed, source)) {
       checkModule(path, one.from, one.names, one.start, report);
@@ -85,12 +86,16 @@ function checkName(path: string, report: Report): void {
   }
 }
 
-function checkComments(comments: Parsed["comments"], source: string, report: Report): void {
+/** A test needs none: its subject has one, and its sentences say the rest. */
+function checkHeader(comments: Parsed["comments"], source: string, report: Report): void {
   const first = comments[0];
   const head = source.startsWith("#!") ? source.indexOf("\n") + 1 : 0;
   if (first === undefined || first.start > head) {
     report(0, "has no header comment", "a reader learns first what a file is for");
   }
+}
+
+function checkComments(comments: Parsed["comments"], report: Report): void {
   for (const comment of comments) {
     const found = /\b(TODO|FIXME|XXX|HACK)\b/.exec(comment.value)?.[1];
     if (found !== undefined) {

@@ -11,7 +11,7 @@ import {
   type ResourcePlace,
 } from "../../kube/kinds/kind.ts";
 import { type Namespace, namespaceKind } from "../../kube/kinds/namespace.ts";
-import { Reflector } from "../../kube/reflector.ts";
+import { Reflector } from "../../kube/reflector/reflector.ts";
 import { Workqueue } from "../../kube/workqueue/workqueue.ts";
 import { runWorkers } from "../../kube/workqueue/workqueue-workers.ts";
 

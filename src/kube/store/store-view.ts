@@ -1,7 +1,7 @@
 // One state of a store: objects by namespace and name, and the indexes over them, always in step.
 // Namespace and name are two levels of maps rather than one joined key, which saves the key string
 // of every object and makes "all of a namespace" free.
-import type { Projected } from "./kinds/kind.ts";
+import type { Projected } from "../kinds/kind.ts";
 
 /** The values an object is found by; none, one or several. */
 export type IndexFunction<T> = (object: T) => string | readonly string[] | undefined;

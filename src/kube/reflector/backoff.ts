@@ -1,7 +1,12 @@
 // How long to wait after the n-th failure in a row, as client-go's reflector does, but never longer
 // than the bound: an apiserver that is back should be heard again within half a minute.
-import { type Clock, elapsedMs, type MonotonicMs, monotonicAfter } from "../environment/clock.ts";
-import { jitter, type Random } from "../environment/random.ts";
+import {
+  type Clock,
+  elapsedMs,
+  type MonotonicMs,
+  monotonicAfter,
+} from "../../environment/clock.ts";
+import { jitter, type Random } from "../../environment/random.ts";
 
 /** The shortest first wait: a restarted apiserver needs about a second to answer again. */
 export const backoffBaseMs = 800;

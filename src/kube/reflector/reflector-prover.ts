@@ -1,11 +1,11 @@
 // Proves, while a watch is open, that it is current: asks for the collection's newest version by a
 // quorum read now and then and tells the freshness tracker. See `freshness.ts` for what that proves.
-import type { Clock } from "../environment/clock.ts";
-import { type Random, randomBetween } from "../environment/random.ts";
-import type { Timers } from "../environment/timers.ts";
-import { type KubeClient, parseJson, StatusError } from "./client/client.ts";
+import type { Clock } from "../../environment/clock.ts";
+import { type Random, randomBetween } from "../../environment/random.ts";
+import type { Timers } from "../../environment/timers.ts";
+import { type KubeClient, parseJson, StatusError } from "../client/client.ts";
+import { resourceVersionOf } from "../kinds/metadata.ts";
 import type { FreshnessTracker } from "./freshness.ts";
-import { resourceVersionOf } from "./kinds/metadata.ts";
 import type { ReflectorCounts } from "./reflector-counts.ts";
 import type { Collection } from "./reflector-request.ts";
 

@@ -1,7 +1,7 @@
 // Warnings about things that can happen thousands of times a second, once in a while. The count of
 // those left out goes with the next line, and metrics count all of them.
-import { type Clock, elapsedMs, type MonotonicMs } from "../environment/clock.ts";
-import type { Log, LogFields } from "../environment/log.ts";
+import { type Clock, elapsedMs, type MonotonicMs } from "../../environment/clock.ts";
+import type { Log, LogFields } from "../../environment/log.ts";
 
 /** One line each ten seconds shows that it goes on without filling a disk. */
 export const limitedLogEveryMs = 10_000;

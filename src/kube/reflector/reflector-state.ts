@@ -3,8 +3,8 @@
 //
 //   empty → listing → watching ⇄ waiting → stopped
 //             ↑___________|________|
-import { NetworkError } from "../environment/network.ts";
-import { DeadlineExceededError, StatusError } from "./client/client.ts";
+import { NetworkError } from "../../environment/network.ts";
+import { DeadlineExceededError, StatusError } from "../client/client.ts";
 import type { WatchStream } from "./reflector-stream.ts";
 import { WatchDecodeError } from "./watch-decoder.ts";
 

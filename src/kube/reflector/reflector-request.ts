@@ -1,7 +1,7 @@
 // The requests a reflector makes of one collection: pages of a list, a watch, and the smallest
 // possible quorum read.
-import type { KubeRequest } from "./client/client.ts";
-import { collectionPath, type ResourcePlace } from "./kinds/kind.ts";
+import type { KubeRequest } from "../client/client.ts";
+import { collectionPath, type ResourcePlace } from "../kinds/kind.ts";
 
 /** kubectl's and client-go's page: small enough to parse in some 15 ms, one block of the loop. */
 export const listPageSize = 500;

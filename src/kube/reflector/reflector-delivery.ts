@@ -2,10 +2,10 @@
 // only takes note, by enqueueing a key for instance. One that fails is counted and cannot keep the
 // change from the others, nor stop the reflector.
 
-import { objectKey, type Projected } from "./kinds/kind.ts";
+import { objectKey, type Projected } from "../kinds/kind.ts";
+import type { Change } from "../store/store-change.ts";
 import type { LimitedLog } from "./limited-log.ts";
 import type { ReflectorCounts } from "./reflector-counts.ts";
-import type { Change } from "./store-change.ts";
 
 /** Called synchronously; the store already shows the change. */
 export type ChangeHandler<T> = (change: Change<T>) => void;

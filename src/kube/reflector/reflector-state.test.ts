@@ -1,7 +1,7 @@
 // Every way from one state to the next, as a table.
 import { describe, expect, test } from "vitest";
-import { NetworkError } from "../environment/network.ts";
-import { DeadlineExceededError, StatusError } from "./client/client.ts";
+import { NetworkError } from "../../environment/network.ts";
+import { DeadlineExceededError, StatusError } from "../client/client.ts";
 import {
   afterListFailure,
   afterWatchEnd,

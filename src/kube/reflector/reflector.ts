@@ -2,10 +2,11 @@
 // lists once, then watches and resumes, and never gives up: a failure leads to a wait and a new try,
 // whatever it was. `reflector-state.ts` holds the states and the ways between them; here is the one
 // step that does the work of each.
-import type { MonotonicMs } from "../environment/clock.ts";
-import { randomInt } from "../environment/random.ts";
+import type { MonotonicMs } from "../../environment/clock.ts";
+import { randomInt } from "../../environment/random.ts";
+import type { Projected } from "../kinds/kind.ts";
+import type { ReadonlyStore, Replacement } from "../store/store.ts";
 import type { Freshness } from "./freshness.ts";
-import type { Projected } from "./kinds/kind.ts";
 import {
   eventsPerBreath,
   listPages,
@@ -31,7 +32,6 @@ import {
 import { WatchStream } from "./reflector-stream.ts";
 import { SyncGate } from "./reflector-sync.ts";
 import { followWatch } from "./reflector-watch.ts";
-import type { ReadonlyStore, Replacement } from "./store.ts";
 
 /** The server is asked to end a watch after five to ten minutes, so that load can move. */
 export const watchTimeoutMinSeconds = 300;

@@ -1,13 +1,15 @@
 // What a reflector is made of, put together once. Each part takes the few others it needs.
 import { Registry } from "prom-client";
-import type { Clock } from "../environment/clock.ts";
-import type { Log } from "../environment/log.ts";
-import { jitter, type Random } from "../environment/random.ts";
-import type { Timers } from "../environment/timers.ts";
+import type { Clock } from "../../environment/clock.ts";
+import type { Log } from "../../environment/log.ts";
+import { jitter, type Random } from "../../environment/random.ts";
+import type { Timers } from "../../environment/timers.ts";
+import type { KubeClient } from "../client/client.ts";
+import type { Kind, Projected } from "../kinds/kind.ts";
+import { Store } from "../store/store.ts";
+import type { IndexFunctions } from "../store/store-view.ts";
 import { Backoff } from "./backoff.ts";
-import type { KubeClient } from "./client/client.ts";
 import { FreshnessTracker } from "./freshness.ts";
-import type { Kind, Projected } from "./kinds/kind.ts";
 import { LimitedLog } from "./limited-log.ts";
 import { ReflectorCounts } from "./reflector-counts.ts";
 import { type ChangeHandler, Delivery } from "./reflector-delivery.ts";
@@ -15,8 +17,6 @@ import { StallGuard } from "./reflector-guard.ts";
 import { Intake } from "./reflector-intake.ts";
 import { Collection } from "./reflector-request.ts";
 import type { WaitPolicy } from "./reflector-state.ts";
-import { Store } from "./store.ts";
-import type { IndexFunctions } from "./store-view.ts";
 
 /** Between two tries, stretched by up to as much again, when rules forbid the request. */
 export const refusedRetryMs = 30_000;

@@ -1,7 +1,8 @@
 // What a reflector counts, labelled by cluster and resource. Ages are taken when somebody scrapes:
 // a gauge that is set by events would stand still exactly when it matters.
 import { Counter, Gauge, type Registry } from "prom-client";
-import { type Clock, elapsedMs, type MonotonicMs } from "../environment/clock.ts";
+import { type Clock, elapsedMs, type MonotonicMs } from "../../environment/clock.ts";
+import { oncePerRegistry } from "../metrics-of-registry.ts";
 import type { FreshnessTracker } from "./freshness.ts";
 
 export interface SourceLabels {
@@ -20,17 +21,8 @@ const labelNames = ["cluster", "resource"] as const;
 
 export type ReflectorMetrics = ReturnType<typeof createMetrics>;
 
-const known = new WeakMap<Registry, ReflectorMetrics>();
-
 /** The metrics in this registry, shared by all its reflectors. */
-export function reflectorMetrics(registry: Registry): ReflectorMetrics {
-  let metrics = known.get(registry);
-  if (metrics === undefined) {
-    metrics = createMetrics(registry);
-    known.set(registry, metrics);
-  }
-  return metrics;
-}
+export const reflectorMetrics = oncePerRegistry(createMetrics);
 
 function createMetrics(registry: Registry) {
   const sources = new Set<MeasuredSource>();

@@ -1,15 +1,15 @@
 // Reads a whole collection into a replacement of the store, in one of two ways: page by page, or as
 // the first part of a watch. Nothing changes until the replacement is committed, so a list that
 // fails half-way leaves the store as it was.
-import { elapsedMs } from "../environment/clock.ts";
-import { StatusError } from "./client/client.ts";
-import { isRecord, MalformedObjectError } from "./kinds/fields.ts";
-import type { Projected } from "./kinds/kind.ts";
-import { resourceVersionOf } from "./kinds/metadata.ts";
+import { elapsedMs } from "../../environment/clock.ts";
+import { StatusError } from "../client/client.ts";
+import { isRecord, MalformedObjectError } from "../kinds/fields.ts";
+import type { Projected } from "../kinds/kind.ts";
+import { resourceVersionOf } from "../kinds/metadata.ts";
+import type { Replacement } from "../store/store.ts";
 import { parseWithoutManagedFields } from "./lean-json.ts";
 import type { ReflectorParts } from "./reflector-parts.ts";
 import type { WatchStream } from "./reflector-stream.ts";
-import type { Replacement } from "./store.ts";
 
 /** Five million objects: a server that goes on is repeating itself. */
 export const maxListPages = 10_000;

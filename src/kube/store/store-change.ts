@@ -1,5 +1,5 @@
 // What a new version of an object, or its absence, means to those who follow the store.
-import type { Projected } from "./kinds/kind.ts";
+import type { Projected } from "../kinds/kind.ts";
 
 /** How a change was learnt: from the watch as it happened, or some time after, from a list. */
 export type LearntBy = "watch" | "list";

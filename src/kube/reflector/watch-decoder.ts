@@ -1,7 +1,7 @@
 // A watch body is JSON values separated by newlines, cut into chunks anywhere. Bytes go in, events
 // come out, one at a time, so that the reader can pause between any two. Splitting works on bytes:
 // 0x0A never occurs inside a UTF-8 sequence, and the JSON encoder escapes newlines in strings.
-import { isRecord, type RawRecord } from "./kinds/fields.ts";
+import { isRecord, type RawRecord } from "../kinds/fields.ts";
 import { parseWithoutManagedFields } from "./lean-json.ts";
 
 export type WatchEventType = "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK" | "ERROR";

@@ -1,7 +1,7 @@
 // The local copy of a collection. One writer, the reflector, puts versions in and replaces the whole
 // after a list; everybody else reads. A reader never sees a half replaced or emptied store: a
 // replacement is built beside the current view and takes its place in one step.
-import type { Projected } from "./kinds/kind.ts";
+import type { Projected } from "../kinds/kind.ts";
 import { type Change, describeChange } from "./store-change.ts";
 import { type IndexFunctions, StoreView } from "./store-view.ts";
 

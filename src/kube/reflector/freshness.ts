@@ -6,8 +6,13 @@
 //
 // The answer depends only on recorded instants and on now: a source that is not fresh says so in
 // time even when everything hangs.
-import { type Clock, elapsedMs, type MonotonicMs, monotonicAfter } from "../environment/clock.ts";
-import { deadPeerMs } from "../environment/network.ts";
+import {
+  type Clock,
+  elapsedMs,
+  type MonotonicMs,
+  monotonicAfter,
+} from "../../environment/clock.ts";
+import { deadPeerMs } from "../../environment/network.ts";
 import { compareResourceVersions, hasReached, isOlder } from "./resource-version.ts";
 
 /** The network reports a dead peer within this time, so asking for less would prove nothing. */

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Projected } from "./kinds/kind.ts";
+import type { Projected } from "../kinds/kind.ts";
 import { Store } from "./store.ts";
 
 interface Thing extends Projected {

@@ -1,16 +1,16 @@
 // Where raw objects become stored ones. From the watch: one version takes the place of another, and
 // the handlers hear of it. From a list: versions gather in a replacement. In both, an object that
 // cannot be understood is left out and counted, and the last good version of it stays.
-import { MalformedObjectError } from "./kinds/fields.ts";
-import type { Kind, Projected } from "./kinds/kind.ts";
-import { objectKey } from "./kinds/kind.ts";
-import { identify, resourceVersionOf } from "./kinds/metadata.ts";
+import { MalformedObjectError } from "../kinds/fields.ts";
+import type { Kind, Projected } from "../kinds/kind.ts";
+import { objectKey } from "../kinds/kind.ts";
+import { identify, resourceVersionOf } from "../kinds/metadata.ts";
+import type { Replacement, Store } from "../store/store.ts";
+import { describeChange } from "../store/store-change.ts";
 import type { LimitedLog } from "./limited-log.ts";
 import type { ReflectorCounts } from "./reflector-counts.ts";
 import type { Delivery } from "./reflector-delivery.ts";
 import { hasReached, isOlder } from "./resource-version.ts";
-import type { Replacement, Store } from "./store.ts";
-import { describeChange } from "./store-change.ts";
 import type { WatchEvent } from "./watch-decoder.ts";
 
 export interface IntakeOptions<T extends Projected, I extends string> {

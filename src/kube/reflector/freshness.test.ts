@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { MonotonicMs, WallMs } from "../environment/clock.ts";
+import type { MonotonicMs, WallMs } from "../../environment/clock.ts";
 import { FreshnessTracker, maxUnreachedReads } from "./freshness.ts";
 
 function trackerAt(startMs = 0) {

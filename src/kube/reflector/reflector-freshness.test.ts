@@ -1,9 +1,9 @@
 // How the reflector notices, in virtual time, that its source cannot be trusted, and what it does.
 import { describe, expect, test } from "vitest";
-import { deadPeerMs } from "../environment/network.ts";
-import { simulate } from "../simulation/simulation.ts";
+import { deadPeerMs } from "../../environment/network.ts";
+import { simulate } from "../../simulation/simulation.ts";
+import { podKind } from "../kinds/pod.ts";
 import { defaultAliveWithinMs, defaultCurrentWithinMs } from "./freshness.ts";
-import { podKind } from "./kinds/pod.ts";
 import { Reflector } from "./reflector.ts";
 import {
   behindAfterMs,

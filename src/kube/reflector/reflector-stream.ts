@@ -1,9 +1,9 @@
 // One open watch: bytes from the server, events out of the decoder, and an end that always comes.
 // The server is asked to end it after some minutes; should it forget, a timer of our own does.
-import { type Clock, elapsedMs, type MonotonicMs } from "../environment/clock.ts";
-import type { CancelTimer, Timers } from "../environment/timers.ts";
-import { type KubeClient, StatusError } from "./client/client.ts";
-import { isRecord } from "./kinds/fields.ts";
+import { type Clock, elapsedMs, type MonotonicMs } from "../../environment/clock.ts";
+import type { CancelTimer, Timers } from "../../environment/timers.ts";
+import { type KubeClient, StatusError } from "../client/client.ts";
+import { isRecord } from "../kinds/fields.ts";
 import { WatchDecoder, type WatchEvent } from "./watch-decoder.ts";
 
 /** Headers of a watch come at once; a server that takes longer is not well. */

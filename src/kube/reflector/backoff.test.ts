@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { MonotonicMs, WallMs } from "../environment/clock.ts";
+import type { MonotonicMs, WallMs } from "../../environment/clock.ts";
 import { Backoff, backoffResetAfterMs } from "./backoff.ts";
 
 function backoffAt(chance: number) {

@@ -1,9 +1,9 @@
 // Follows one open watch to its end: applies its events in order, proves meanwhile that it is
 // current, and cuts it when the guard says so.
-import { elapsedMs } from "../environment/clock.ts";
-import { NetworkError } from "../environment/network.ts";
-import type { CancelTimer } from "../environment/timers.ts";
-import type { Projected } from "./kinds/kind.ts";
+import { elapsedMs } from "../../environment/clock.ts";
+import { NetworkError } from "../../environment/network.ts";
+import type { CancelTimer } from "../../environment/timers.ts";
+import type { Projected } from "../kinds/kind.ts";
 import { eventsPerBreath } from "./reflector-list.ts";
 import type { ReflectorParts } from "./reflector-parts.ts";
 import { proveCurrent } from "./reflector-prover.ts";

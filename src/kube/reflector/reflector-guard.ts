@@ -3,7 +3,7 @@
 // opened again, which cures a stuck stream and may find a better server. If that does not help, the
 // server's cache lags, and only a consistent list shows the truth; it is repeated while this lasts.
 // Pure but for the stage it remembers: instants come in, a verdict goes out.
-import { elapsedMs, type MonotonicMs, monotonicAfter } from "../environment/clock.ts";
+import { elapsedMs, type MonotonicMs, monotonicAfter } from "../../environment/clock.ts";
 import type { FreshnessTracker } from "./freshness.ts";
 
 /** Servers send a bookmark a minute; half a minute of grace for a slow one. */
