@@ -11,6 +11,13 @@ export interface LabProcess {
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
+/** Labs that run: a test that fails must not leave its lab behind. */
+const running = new Set<LabProcess>();
+
+export async function stopAllLabs(): Promise<void> {
+  await Promise.all([...running].map((lab) => lab.stop()));
+}
+
 export async function startLabProcess(...args: readonly string[]): Promise<LabProcess> {
   const child = lockstep("lab", "--json", ...args);
   let errors = "";
@@ -19,7 +26,7 @@ export async function startLabProcess(...args: readonly string[]): Promise<LabPr
   });
   const line = await firstLine(child, () => errors);
   const { kubeconfig, servers } = JSON.parse(line) as Pick<LabProcess, "kubeconfig" | "servers">;
-  return {
+  const lab: LabProcess = {
     kubeconfig,
     servers,
     errorOutput: () => errors,
@@ -28,9 +35,12 @@ export async function startLabProcess(...args: readonly string[]): Promise<LabPr
       const exited = once(child, "exit");
       child.kill(signal);
       await exited;
+      running.delete(lab);
       return child.exitCode;
     },
   };
+  running.add(lab);
+  return lab;
 }
 
 export interface Finished {

@@ -4,11 +4,12 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync 
 import { request } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, expect, it } from "vitest";
+import { afterAll, afterEach, expect, it } from "vitest";
 import { parse } from "yaml";
-import { runLockstep, startLabProcess } from "./lab-process.ts";
+import { runLockstep, startLabProcess, stopAllLabs } from "./lab-process.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "lockstep-e2e-lab-"));
+afterEach(stopAllLabs);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 it("has a context per server of each cluster, and stops without a trace", async () => {
