@@ -13,6 +13,9 @@ const writersCount = 4;
 const namespace = "kube-system";
 const path = `/api/v1/namespaces/${namespace}/endpoints`;
 
+/** Far longer than a turn takes on a slow machine. */
+const deliveryDeadlineMs = 60_000;
+
 export interface FanOutRate {
   readonly eventsPerSecond: number;
   /** The server's, for one event to one watcher. */
@@ -90,9 +93,17 @@ export class Audience {
     });
   }
 
+  /** Fails when watchers do not hear everything in time: the server may have dropped one. */
   #untilDelivered(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#onDelivered = resolve;
+    return new Promise((resolve, reject) => {
+      const late = setTimeout(() => {
+        const expected = this.#written * watchersCount;
+        reject(new Error(`${this.#delivered} of ${expected} events were delivered in time`));
+      }, deliveryDeadlineMs);
+      this.#onDelivered = () => {
+        clearTimeout(late);
+        resolve();
+      };
     });
   }
 

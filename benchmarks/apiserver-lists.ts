@@ -43,7 +43,7 @@ export async function measureLists(
 async function itemsOf(server: ServerProcess, connection: RawConnection) {
   const { chunks, bodyBytes } = await get(server, connection, path);
   const list: { items: unknown[] } = JSON.parse(Buffer.concat(chunks).toString("utf8"));
-  if (list.items.length !== endpointsCount) {
+  if (list.items.length < endpointsCount) {
     throw new Error(`the list has ${list.items.length} items`);
   }
   return { items: list.items, bodyBytes };

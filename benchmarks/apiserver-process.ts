@@ -54,8 +54,11 @@ export class ServerProcess {
     for (const connection of this.#connections) {
       connection.close();
     }
-    this.#child.disconnect();
-    await once(this.#child, "exit");
+    if (this.#child.connected) {
+      const ended = once(this.#child, "exit");
+      this.#child.disconnect();
+      await ended;
+    }
   }
 
   #head(): string {

@@ -55,9 +55,10 @@ async function startBareServer(): Promise<ServerAddress> {
 /** Parses what is posted, answers with it, and writes it to everyone whose GET is open. */
 function bareHandler(): ExchangeHandler {
   const watchers = new Set<BodyWriter>();
-  return async ({ request, respond }) => {
+  return async (exchange) => {
+    const { request } = exchange;
     if (request.method === "GET") {
-      const writer = respond(200, { "content-type": "application/json" });
+      const writer = exchange.respond(200, { "content-type": "application/json" });
       watchers.add(writer);
       request.closed.addEventListener("abort", () => watchers.delete(writer));
       return;
@@ -68,7 +69,7 @@ function bareHandler(): ExchangeHandler {
     for (const watcher of watchers) {
       watcher.write(line);
     }
-    respond(201, { "content-length": String(answer.length) }).end(answer);
+    exchange.respond(201, { "content-length": String(answer.length) }).end(answer);
   };
 }
 

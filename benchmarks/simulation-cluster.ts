@@ -3,8 +3,8 @@
 // keeps writing Endpoints at the default limits of client-go. Idle or busy, it is the same cluster.
 import { Registry } from "prom-client";
 import type { Environment } from "../src/environment/environment.ts";
-import { fixedAccess } from "../src/kube/credentials.ts";
-import { HttpKubeClient } from "../src/kube/http-client.ts";
+import { HttpKubeClient } from "../src/kube/client/http-client.ts";
+import { fixedAccess } from "../src/kube/credentials/credentials.ts";
 import { type Endpoints, endpointsKind } from "../src/kube/kinds/endpoints.ts";
 import { Reflector } from "../src/kube/reflector/reflector.ts";
 import { ApiServer } from "../src/lab/apiserver/api-server.ts";
@@ -18,8 +18,6 @@ export interface SimulatedCluster {
   clientOf(host: Environment, serverIndex: number): HttpKubeClient;
   stop(): Promise<void>;
 }
-
-export const namespace = "default";
 
 const serversCount = 3;
 const replicasCount = 6;

@@ -64,8 +64,8 @@ export function exchangeSeconds(exchanges: number): Promise<number> {
     const server = simulation.host("server");
     const client = simulation.host("client");
     const answer = Buffer.from("{}");
-    const listener = await server.network.listen({ host: "server", port }, ({ respond }) =>
-      respond(200, { "content-type": "application/json" }).end(answer),
+    const listener = await server.network.listen({ host: "server", port }, (exchange) =>
+      exchange.respond(200, { "content-type": "application/json" }).end(answer),
     );
     const startedAt = realNow();
     for (let exchange = 0; exchange < exchanges; exchange += 1) {
@@ -79,9 +79,13 @@ export function exchangeSeconds(exchanges: number): Promise<number> {
 
 async function get(client: Environment): Promise<void> {
   const url = `http://server:${port}/`;
-  const { body } = await client.network.request({ method: "GET", url });
-  for await (const _ of body) {
-    // Read to the end, as every client does.
+  const { status, body } = await client.network.request({ method: "GET", url });
+  let bytes = 0;
+  for await (const chunk of body) {
+    bytes += chunk.length;
+  }
+  if (status !== 200 || bytes === 0) {
+    throw new Error(`answered with ${status} and ${bytes} bytes`);
   }
 }
 

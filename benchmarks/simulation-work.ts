@@ -1,21 +1,22 @@
 // What goes on in the simulated cluster: nodes that renew their Leases, and a controller that
 // writes Endpoints as the real one does, from a queue, by workers, through a limited client.
-
-import { toMicroTime } from "../src/environment/clock.ts";
 import type { Environment } from "../src/environment/environment.ts";
-import { type KubeClient, parseJson, StatusError } from "../src/kube/client.ts";
-import { createLease, type LockVersion, updateLease } from "../src/kube/lease-lock.ts";
-import type { LeaderRecord } from "../src/kube/lease-record.ts";
-import { RateLimitedClient } from "../src/kube/rate-limited-client.ts";
-import { TokenBucket } from "../src/kube/token-bucket.ts";
-import { Workqueue } from "../src/kube/workqueue.ts";
-import { runWorkers } from "../src/kube/workqueue-workers.ts";
+import { type KubeClient, parseJson } from "../src/kube/client/client.ts";
+import { RateLimitedClient } from "../src/kube/client/rate-limited-client.ts";
+import { TokenBucket } from "../src/kube/client/token-bucket.ts";
+import { isRecord } from "../src/kube/kinds/fields.ts";
+import { LeaderLock } from "../src/kube/leader/leader-lock.ts";
+import { Workqueue } from "../src/kube/workqueue/workqueue.ts";
+import { runWorkers } from "../src/kube/workqueue/workqueue-workers.ts";
 import { endpoints } from "./apiserver-objects.ts";
-import { namespace } from "./simulation-cluster.ts";
 
 /** A kubelet's defaults. */
 const renewEveryMs = 10_000;
-const leaseDurationMs = 40_000;
+const leaseTimes = {
+  leaseDurationMs: 40_000,
+  renewDeadlineMs: 20_000,
+  retryPeriodMs: renewEveryMs,
+};
 
 /** The limits of kube-controller-manager, and its workers on endpoints. */
 const qps = 20;
@@ -24,62 +25,54 @@ const workers = 5;
 const maxRetries = 15;
 
 const deadlineMs = 10_000;
+const namespace = "default";
 const path = `/api/v1/namespaces/${namespace}/endpoints`;
 
-/** Renews a node's Lease until the signal aborts. */
+/** Renews a node's Lease until the signal aborts; a renewal that fails is left to the next. */
 export async function renewLease(
-  host: Environment,
+  { clock, timers, random }: Environment,
   client: KubeClient,
   node: string,
   signal: AbortSignal,
 ): Promise<void> {
-  const lock = { kind: "Lease", namespace: "kube-node-lease", name: node } as const;
-  let current: LockVersion | undefined;
-  await host.timers.sleep(host.random.next() * renewEveryMs, signal);
+  const lock = new LeaderLock({
+    client,
+    clock,
+    lock: { namespace: "kube-node-lease", name: node },
+    identity: node,
+    ...leaseTimes,
+  });
+  await timers.sleep(random.next() * renewEveryMs);
   while (!signal.aborted) {
-    const record: LeaderRecord = {
-      holder: node,
-      leaseDurationMs,
-      acquireTime: undefined,
-      renewTime: toMicroTime(host.clock.wallMs()),
-      transitions: 0,
-    };
-    const limits = { deadlineMs, signal };
-    current =
-      current === undefined
-        ? await createLease(client, lock, record, limits)
-        : await updateLease(client, lock, current, record, limits);
-    await host.timers.sleep(renewEveryMs, signal);
+    await lock.tryRenew(signal);
+    await timers.sleep(renewEveryMs);
   }
 }
 
 export interface WriterOptions {
   readonly host: Environment;
   readonly client: KubeClient;
-  readonly server: string;
   /** Names of the Endpoints it writes. */
   readonly services: readonly string[];
   readonly signal: AbortSignal;
 }
 
-/** Writes one Endpoints after the other, as fast as its limits allow. */
 export class EndpointsWriter {
   readonly #options: WriterOptions;
   readonly #client: KubeClient;
   readonly #queue: Workqueue;
-  /** The newest version of each object that we know of. */
+  /** The newest version of each object that we know of; none while a write is under way. */
   readonly #known = new Map<string, unknown>();
   #writes = 0;
 
   constructor(options: WriterOptions) {
-    const { host, client, server } = options;
+    const { host, client } = options;
     this.#options = options;
-    const bucket = new TokenBucket({ ...host, qps, burst });
     this.#client = new RateLimitedClient({
       ...host,
       client,
-      bucket,
-      server,
+      bucket: new TokenBucket({ ...host, qps, burst }),
+      server: "https://cluster",
       onThrottled: () => undefined,
     });
     this.#queue = new Workqueue({ ...host, name: "endpoints" });
@@ -90,7 +83,17 @@ export class EndpointsWriter {
     return this.#writes;
   }
 
-  /** Until the signal aborts: keys come a little faster than they can be written. */
+  /** Creates them all, without any limit: the cluster as it is before the run. */
+  async createAll(): Promise<void> {
+    const { client, services } = this.#options;
+    for (const [number, name] of services.entries()) {
+      const body = endpoints(namespace, name, number);
+      const request = { verb: "create", method: "POST", path, body, deadlineMs } as const;
+      this.#known.set(name, parseJson(await client.request(request)));
+    }
+  }
+
+  /** Until the signal aborts: keys come as fast as they can be written. */
   async run(): Promise<void> {
     const { host, services, signal } = this.#options;
     const working = runWorkers({
@@ -109,10 +112,9 @@ export class EndpointsWriter {
   }
 
   async #sync(name: string): Promise<void> {
-    const number = this.#writes;
     const known = this.#known.get(name) ?? (await this.#read(name));
-    const { metadata }: { metadata: object } = Object(known);
-    const body = { ...endpoints(namespace, name, number), metadata };
+    const metadata = isRecord(known) ? known["metadata"] : undefined;
+    const body = { ...endpoints(namespace, name, this.#writes), metadata };
     this.#known.delete(name);
     const request = { verb: "update", method: "PUT", path: `${path}/${name}` } as const;
     const answer = await this.#client.request({ ...request, body, deadlineMs });
@@ -123,19 +125,5 @@ export class EndpointsWriter {
   async #read(name: string): Promise<unknown> {
     const request = { verb: "get", method: "GET", path: `${path}/${name}` } as const;
     return parseJson(await this.#client.request({ ...request, deadlineMs }));
-  }
-}
-
-/** Creates the Endpoints without any limit: the cluster as it is before the run. */
-export async function createAll(client: KubeClient, services: readonly string[]): Promise<void> {
-  for (const [number, name] of services.entries()) {
-    const body = endpoints(namespace, name, number);
-    try {
-      await client.request({ verb: "create", method: "POST", path, body, deadlineMs });
-    } catch (error) {
-      if (!(error instanceof StatusError && error.code === 409)) {
-        throw error;
-      }
-    }
   }
 }

@@ -30,6 +30,35 @@ export function networkEndingContract(run: RunInNetworkWorld): void {
       });
     }));
 
+  it("finishes what is under way and refuses what comes after it stops accepting", () =>
+    run(async (world) => {
+      const { handler, exchange } = heldExchange();
+      await whileServing(world, handler, async ({ network, url, listener }) => {
+        const pending = network.request({ method: "GET", url: `${url}/` });
+        const held = await exchange;
+        listener.stopAccepting();
+        listener.stopAccepting();
+        const refused = await failureOf(network.request({ method: "GET", url: `${url}/` }));
+        expect(refused.code).toBe("REFUSED");
+        held.respond(200).end(Buffer.from("finished"));
+        expect((await readAll((await pending).body)).toString()).toBe("finished");
+        const again = await failureOf(network.request({ method: "GET", url: `${url}/` }));
+        expect(again.code).toBe("REFUSED");
+      });
+    }));
+
+  it("breaks what is still under way when it closes after it stopped accepting", () =>
+    run(async (world) => {
+      const { handler, exchange } = heldExchange();
+      await whileServing(world, handler, async ({ network, url, listener }) => {
+        const failure = failureOf(network.request({ method: "GET", url: `${url}/` }));
+        await exchange;
+        listener.stopAccepting();
+        await listener.close();
+        expect((await failure).code).toBe("RESET");
+      });
+    }));
+
   it("ignores what the server writes after the client has gone", () =>
     run(async (world) => {
       const { handler, exchange } = heldExchange();

@@ -100,6 +100,11 @@ export interface ListenOptions {
 export interface Listener {
   readonly host: string;
   readonly port: number;
+  /**
+   * Refuses new connections from now on; exchanges under way go on, and each connection ends with
+   * its last one. Idempotent; `close` still ends the rest.
+   */
+  stopAccepting(): void;
   /** Stops listening and breaks every open exchange. Idempotent. */
   close(): Promise<void>;
 }

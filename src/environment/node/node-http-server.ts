@@ -1,6 +1,6 @@
 // An HTTP/1.1 server over node:http or node:https. A response may stay open for ever: the timeouts
 // bound only how long a request may take to arrive.
-import { createServer, type Server, type ServerOptions } from "node:http";
+import { createServer, type Server, type ServerOptions, type ServerResponse } from "node:http";
 import { createServer as createSecureServer } from "node:https";
 import type { Log } from "../log.ts";
 import type { ExchangeHandler, Listener, ListenOptions } from "../network.ts";
@@ -25,14 +25,21 @@ export async function listen(
   log: Log,
 ): Promise<Listener> {
   const server = makeServer(options.tls);
+  const open = new Set<ServerResponse>();
   server.on("request", (message, response) => {
+    open.add(response);
+    if (!server.listening) response.shouldKeepAlive = false;
+    response.once("close", () => {
+      open.delete(response);
+      if (!server.listening) server.closeIdleConnections();
+    });
     // Never rejects: it answers for the handler's failures itself.
     void handleExchange(message, response, handler, log);
   });
   await bind(server, options);
   const where = options.socketPath ?? hostAndPort(options.host, options.port);
   server.on("error", (error) => log.error("a listener failed", { where, error }));
-  return listenerOf(server, options);
+  return listenerOf(server, options, open);
 }
 
 function makeServer(tls: ListenOptions["tls"]): Server {
@@ -50,23 +57,32 @@ function makeServer(tls: ListenOptions["tls"]): Server {
   return createSecureServer({ ...serverOptions, cert, key, ALPNProtocols: ["http/1.1"] });
 }
 
-function listenerOf(server: Server, options: ListenOptions): Listener {
+/** `open` holds the responses under way. */
+function listenerOf(
+  server: Server,
+  options: ListenOptions,
+  open: ReadonlySet<ServerResponse>,
+): Listener {
   const address = server.address();
   const port = typeof address === "object" && address !== null ? address.port : 0;
-  let closing: Promise<void> | undefined;
+  let closed: Promise<void> | undefined;
+  const stopAccepting = (): Promise<void> => {
+    // Tells the clients of answers that have not begun; the others are cut after their answer.
+    for (const response of open) response.shouldKeepAlive = false;
+    closed ??= new Promise((resolve) => {
+      server.close(() => resolve());
+    });
+    return closed;
+  };
   return {
     host: options.socketPath ?? options.host,
     port,
+    // It resolves when the last connection is gone, which nobody here waits for.
+    stopAccepting: () => void stopAccepting(),
     close: () => {
-      closing ??= closeServer(server);
-      return closing;
+      const gone = stopAccepting();
+      server.closeAllConnections();
+      return gone;
     },
   };
-}
-
-function closeServer(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    server.close(() => resolve());
-    server.closeAllConnections();
-  });
 }

@@ -120,7 +120,7 @@ export class ApiServer {
   };
 
   async #serve(exchange: TrackedExchange, record: RequestRecord): Promise<Answer | undefined> {
-    const { method, target, headers, closed } = exchange.request;
+    const { method, target, headers } = exchange.request;
     const open = publicAnswer(target.split("?", 1)[0] ?? "", this.#options.gitVersion);
     if (open !== undefined) {
       return open;
@@ -128,7 +128,8 @@ export class ApiServer {
     const user = authenticate(this.#options.authentication, headers);
     const route = parseRoute(method, target);
     record.begin(route);
-    await this.faults.pass(subjectOf(route, user, headers["user-agent"] ?? ""), closed);
+    const subject = subjectOf(route, user, headers["user-agent"] ?? "");
+    await this.faults.pass(subject, exchange.request);
     return route.type === "resource"
       ? this.#resources.handle({ route, exchange, clientName: user.name })
       : otherAnswer(method, route, this.metrics);

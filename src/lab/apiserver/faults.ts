@@ -3,6 +3,7 @@
 // watches. All chance comes from the environment, so a simulated run repeats.
 import type { Clock } from "../../environment/clock.ts";
 import { elapsedMs, type MonotonicMs, monotonicAfter } from "../../environment/clock.ts";
+import type { IncomingRequest } from "../../environment/network.ts";
 import { type Random, randomBetween } from "../../environment/random.ts";
 import type { Timers } from "../../environment/timers.ts";
 import { ApiError } from "./api-error.ts";
@@ -43,6 +44,9 @@ export interface FaultSubject {
   readonly resource: string | undefined;
 }
 
+/** A request; its signal is asked for only to wait, because some networks make it on demand. */
+type Closable = Pick<IncomingRequest, "closed">;
+
 /** The connection is to be broken without an answer. */
 export class ConnectionResetFault extends Error {
   override readonly name = "ConnectionResetFault";
@@ -77,17 +81,17 @@ export class ApiServerFaults {
   }
 
   /** Lets a request through after its delays, or throws what it is to be answered with. */
-  async pass(subject: FaultSubject, closed: AbortSignal): Promise<void> {
+  async pass(subject: FaultSubject, request: Closable): Promise<void> {
     // The real server counts neither watches nor logs against its limits either.
     if (subject.verb !== "watch") {
-      await this.#waitForTurn(closed);
+      await this.#waitForTurn(request);
     }
     for (const rule of this.#rules.filter((candidate) => matches(candidate, subject))) {
-      await this.#apply(rule, closed);
+      await this.#apply(rule, request);
     }
   }
 
-  async #waitForTurn(closed: AbortSignal): Promise<void> {
+  async #waitForTurn(request: Closable): Promise<void> {
     const capacity = this.#capacity;
     if (capacity === undefined) {
       return;
@@ -102,16 +106,16 @@ export class ApiServerFaults {
     if (waitMs > 0) {
       this.#queued++;
       try {
-        await this.#timers.sleep(waitMs, closed);
+        await this.#timers.sleep(waitMs, request.closed);
       } finally {
         this.#queued--;
       }
     }
   }
 
-  async #apply(rule: FaultRule, closed: AbortSignal): Promise<void> {
+  async #apply(rule: FaultRule, request: Closable): Promise<void> {
     if (rule.latency !== undefined) {
-      await this.#timers.sleep(this.#latencyMs(rule.latency), closed);
+      await this.#timers.sleep(this.#latencyMs(rule.latency), request.closed);
     }
     if (rule.resets !== undefined && this.#random.next() < rule.resets.rate) {
       throw new ConnectionResetFault("the connection is reset by a fault");

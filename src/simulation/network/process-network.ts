@@ -102,10 +102,8 @@ export class ProcessNetwork implements Network {
       port,
       handler,
       log: this.#log,
-      onClose: () => {
-        listeners.delete(key);
-        this.#listeners.delete(listener);
-      },
+      onStopAccepting: () => listeners.delete(key),
+      onClose: () => this.#listeners.delete(listener),
     });
     listeners.set(key, listener);
     this.#listeners.add(listener);

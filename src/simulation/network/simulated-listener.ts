@@ -15,8 +15,10 @@ export class SimulatedListener implements Listener {
   readonly port: number;
   readonly #handler: ExchangeHandler;
   readonly #log: Log;
+  readonly #onStopAccepting: () => void;
   readonly #onClose: () => void;
   readonly #open = new Set<ServerSide>();
+  #accepts = true;
   #closed = false;
 
   constructor(options: {
@@ -24,12 +26,15 @@ export class SimulatedListener implements Listener {
     port: number;
     handler: ExchangeHandler;
     log: Log;
+    /** Called once: nobody finds the listener from here on. */
+    onStopAccepting: () => void;
     onClose: () => void;
   }) {
     this.host = options.host;
     this.port = options.port;
     this.#handler = options.handler;
     this.#log = options.log;
+    this.#onStopAccepting = options.onStopAccepting;
     this.#onClose = options.onClose;
   }
 
@@ -45,15 +50,23 @@ export class SimulatedListener implements Listener {
     return side;
   }
 
+  stopAccepting(): void {
+    if (!this.#accepts) return;
+    this.#accepts = false;
+    this.#onStopAccepting();
+  }
+
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
+    this.stopAccepting();
     this.#onClose();
     for (const side of this.#open) side.leave();
   }
 
   died(end: ProcessEnd): void {
     this.#closed = true;
+    this.stopAccepting();
     this.#onClose();
     for (const side of this.#open) side.died(end);
     this.#open.clear();

@@ -1,10 +1,12 @@
 // Brings JSON into the shape of its schema: a new value with known fields only, without nulls and
-// meaningless zeros, in one order of fields. Two objects that mean the same thus become the same bytes, which is how an
-// update that changes nothing is recognised, as it is through the Go types of the real server.
+// meaningless zeros, in one order of fields. Two objects that mean the same thus become the same
+// bytes, which is how an update that changes nothing is recognised, as it is through the Go types
+// of the real server.
 import { isJsonObject, type JsonObject } from "../kinds/fields.ts";
 import type { Schema, TypeSchema } from "../kinds/schema.ts";
 import { schemas } from "../kinds/schemas.generated.ts";
-import { mistyped, type Place, SchemaTypeError } from "./schema-type-error.ts";
+import { Place } from "./place.ts";
+import { mistyped, SchemaTypeError } from "./schema-type-error.ts";
 
 export interface Conformed {
   readonly value: JsonObject;
@@ -13,32 +15,29 @@ export interface Conformed {
 }
 
 export function conform(typeName: string, value: unknown): Conformed {
-  const unknownFields: string[] = [];
-  const place: Place = { owner: typeName, path: "", unknownFields };
+  const place = Place.root(typeName);
   const conformed = conformType(typeName, value, place);
-  return { value: conformed, unknownFields };
+  return { value: conformed, unknownFields: place.unknownFields };
 }
 
 function conformType(typeName: string, value: unknown, place: Place): JsonObject {
   if (!isJsonObject(value)) {
     throw mistyped(value, { type: "ref", to: typeName }, place);
   }
-  const type = typeSchema(typeName);
+  const { fields } = typeSchema(typeName);
   for (const field of Object.keys(value)) {
-    if (!Object.hasOwn(type.fields, field)) {
-      place.unknownFields.push(childPath(place.path, field));
+    if (!Object.hasOwn(fields, field)) {
+      place.unknownFields.push(place.field(field, typeName).path);
     }
   }
   const result: JsonObject = {};
-  for (const [field, schema] of Object.entries(type.fields)) {
-    const isAbsent = schema.omitZero === true && isZero(value[field]);
-    const given = (isAbsent ? undefined : value[field]) ?? schema.default;
-    if (given !== undefined) {
-      result[field] = conformValue(schema, given, {
-        owner: typeName,
-        path: childPath(place.path, field),
-        unknownFields: place.unknownFields,
-      });
+  // Not over entries: this loop sees every field of every object that is written.
+  for (const field in fields) {
+    const schema = fields[field];
+    const isAbsent = schema?.omitZero === true && isZero(value[field]);
+    const given = (isAbsent ? undefined : value[field]) ?? schema?.default;
+    if (schema !== undefined && given !== undefined) {
+      result[field] = conformValue(schema, given, place.field(field, typeName));
     }
   }
   return result;
@@ -85,10 +84,7 @@ function conformArray(
     throw mistyped(value, schema, place);
   }
   return value.map((item: unknown, index) =>
-    conformValue(schema.of, item ?? zeroValue(schema.of), {
-      ...place,
-      path: `${place.path}[${index}]`,
-    }),
+    conformValue(schema.of, item ?? zeroValue(schema.of), place.item(index)),
   );
 }
 
@@ -103,7 +99,7 @@ function conformMap(
   const result: JsonObject = {};
   for (const key of Object.keys(value).sort()) {
     const item = value[key] ?? zeroValue(schema.of);
-    result[key] = conformValue(schema.of, item, { ...place, path: childPath(place.path, key) });
+    result[key] = conformValue(schema.of, item, place.field(key, place.owner));
   }
   return result;
 }
@@ -216,8 +212,4 @@ function typeSchema(name: string): TypeSchema {
     throw new Error(`no schema for ${name}`);
   }
   return type;
-}
-
-function childPath(path: string, field: string): string {
-  return path === "" ? field : `${path}.${field}`;
 }

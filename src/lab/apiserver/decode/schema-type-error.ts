@@ -1,19 +1,11 @@
 // A value that is not what the schema says, in the words of Go's JSON decoder, which is what people
 // find when they search for the message.
 import type { Schema } from "../kinds/schema.ts";
+import type { Place } from "./place.ts";
 
 export class SchemaTypeError extends Error {
   override readonly name = "SchemaTypeError";
   readonly code = "SCHEMA_TYPE";
-}
-
-/** Where in the object we are. */
-export interface Place {
-  /** The type whose field is being read. */
-  readonly owner: string;
-  readonly path: string;
-  /** Paths of fields that the schema does not have, collected on the way. */
-  readonly unknownFields: string[];
 }
 
 export function mistyped(value: unknown, schema: Schema, place: Place): SchemaTypeError {

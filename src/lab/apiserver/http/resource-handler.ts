@@ -9,7 +9,7 @@ import {
   type ExpectedKind,
   readFieldValidation,
 } from "../decode/request-object.ts";
-import type { JsonObject } from "../kinds/fields.ts";
+import { copyJson, type JsonObject } from "../kinds/fields.ts";
 import { groupVersion, type ResourceKind } from "../kinds/resource-kind.ts";
 import type { KubeObject } from "../kube-object.ts";
 import { encodeList } from "../listwatch/list-body.ts";
@@ -145,7 +145,7 @@ export class ResourceHandler {
     const { value, warnings } = await decodeBody(request, expectedOf(kind), validation);
     checkNameInBody(value, name);
     if (route.subresource === undefined && (await this.#createsOnUpdate(target))) {
-      const object = asKubeObject(kind, structuredClone(value));
+      const object = asKubeObject(kind, copyJson(value));
       delete object.metadata.resourceVersion;
       const created = await createObject(this.#backend, { kind, namespace, object, dryRun });
       return withWarnings(jsonAnswer(201, created, type), warnings);
@@ -154,7 +154,7 @@ export class ResourceHandler {
       ...target,
       dryRun,
       part: partOf(route),
-      next: () => asKubeObject(kind, structuredClone(value)),
+      next: () => asKubeObject(kind, copyJson(value)),
     });
     return withWarnings(jsonAnswer(200, updated, type), warnings);
   }

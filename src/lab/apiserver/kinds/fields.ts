@@ -7,6 +7,22 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** A deep copy of JSON; several times faster than structuredClone, which knows far more types. */
+export function copyJson(object: JsonObject): JsonObject {
+  const copy: JsonObject = {};
+  for (const field of Object.keys(object)) {
+    copy[field] = copyValue(object[field]);
+  }
+  return copy;
+}
+
+function copyValue(value: unknown): unknown {
+  if (Array.isArray(value)) {
+    return value.map(copyValue);
+  }
+  return isJsonObject(value) ? copyJson(value) : value;
+}
+
 /** The value at the path, or undefined when any step is missing. */
 export function valueAt(from: unknown, ...path: readonly string[]): unknown {
   let value = from;
