@@ -35,7 +35,7 @@ function json(benchmarkName: string, figures: Figures): string {
 function table(benchmarkName: string, figures: Figures): string {
   const rows = Object.entries(figures).map(([key, one]) => {
     const goal = one.goal === undefined ? "" : `goal ${one.goal} ${one.holds ? "holds" : "MISSED"}`;
-    return `  ${key.padEnd(30)}${String(one.value).padStart(10)} ${one.unit.padEnd(14)}${goal}`;
+    return `  ${key.padEnd(30)}${String(one.value).padStart(10)} ${one.unit.padEnd(18)}${goal}`;
   });
   return `${benchmarkName}\n${rows.join("\n")}\n`;
 }
