@@ -1,6 +1,7 @@
 // The server as a whole over the simulated network: refusals, lists, watches, discovery, metrics.
 import { describe, expect, test } from "vitest";
 import { failure, inApiWorld, pod, pods } from "./api-world.contract.ts";
+import { allKinds } from "./kinds/all-kinds.ts";
 import { objectsAt, textAt } from "./kinds/fields.ts";
 
 const json = { accept: "application/json" };
@@ -237,3 +238,17 @@ test("metrics count requests under the real names", () =>
     ]);
     expect(text).toContain('apiserver_current_inflight_requests{request_kind="readOnly"} 1');
   }));
+
+test("a server of an old version has fewer kinds, in discovery and on its paths", async () => {
+  const kinds = allKinds.filter(({ group }) => group !== "discovery.k8s.io");
+  await inApiWorld(
+    async ({ call }) => {
+      const { json: groups } = await call("GET", "/apis");
+      const names = objectsAt(groups, "groups").map((group) => textAt(group, "name"));
+      expect(names).toEqual(["apps", "coordination.k8s.io", "networking.k8s.io"]);
+      const { status } = await call("GET", "/apis/discovery.k8s.io/v1/endpointslices");
+      expect(status).toBe(404);
+    },
+    { kinds },
+  );
+});

@@ -44,6 +44,8 @@ export interface ApiServerOptions {
   /** What /version says: `v1.33.1`. */
   readonly gitVersion: string;
   readonly authentication: Authentication;
+  /** What it serves; all there are unless given: an old version has fewer. */
+  readonly kinds?: readonly ResourceKind[];
   readonly podLogs?: PodLogs;
   /** Two servers in one process need two registries, as two real servers have. */
   readonly metrics?: Registry;
@@ -54,6 +56,7 @@ export class ApiServer {
   readonly faults: ApiServerFaults;
   readonly metrics: Registry;
   readonly #options: ApiServerOptions;
+  readonly #kinds: readonly ResourceKind[];
   readonly #log: Log;
   readonly #requestMetrics: RequestMetrics;
   readonly #stores: ReadonlyMap<ResourceKind, ResourceStore>;
@@ -64,6 +67,7 @@ export class ApiServer {
   constructor(options: ApiServerOptions) {
     const { clock, random, storage } = options;
     this.#options = options;
+    this.#kinds = options.kinds ?? allKinds;
     this.#log = options.log.child({ apiserver: options.name });
     this.faults = new ApiServerFaults(options);
     this.metrics = options.metrics ?? new Registry();
@@ -126,13 +130,13 @@ export class ApiServer {
       return open;
     }
     const user = authenticate(this.#options.authentication, headers);
-    const route = parseRoute(method, target);
+    const route = parseRoute(method, target, this.#kinds);
     record.begin(route);
     const subject = subjectOf(route, user, headers["user-agent"] ?? "");
     await this.faults.pass(subject, exchange.request);
     return route.type === "resource"
       ? this.#resources.handle({ route, exchange, clientName: user.name })
-      : otherAnswer(method, route, this.metrics);
+      : otherAnswer(method, route, this.metrics, this.#kinds);
   }
 
   /** Answers with what went wrong, as far as that is still possible; returns the code. */
@@ -164,7 +168,7 @@ export class ApiServer {
     const shared = { clock, timers, random, storage, log: this.#log, metrics: this.metrics };
     const faults = this.faults.cache;
     return new Map(
-      allKinds.map((kind) => [kind, new ResourceStore({ ...shared, ...namesOf(kind), faults })]),
+      this.#kinds.map((kind) => [kind, new ResourceStore({ ...shared, ...namesOf(kind), faults })]),
     );
   }
 

@@ -1,34 +1,43 @@
 // Discovery: which groups, versions and resources there are, in the legacy form every client reads.
-import { allKinds } from "../kinds/all-kinds.ts";
 import { groupVersion, type ResourceKind, type Subresource } from "../kinds/resource-kind.ts";
 
 /** The document at a discovery path; undefined for any other path. */
-export function discoveryDocument(path: string): object | undefined {
+export function discoveryDocument(
+  path: string,
+  kinds: readonly ResourceKind[],
+): object | undefined {
   const parts = path.split("/").filter((part) => part !== "");
   const [root, group, version, ...more] = parts;
   if (more.length > 0) {
     return undefined;
   }
   if (root === "api") {
-    return version === undefined ? coreDocument(group) : undefined;
+    return version === undefined ? coreDocument(group, kinds) : undefined;
   }
   if (root !== "apis") {
     return undefined;
   }
   if (group === undefined) {
-    return { kind: "APIGroupList", apiVersion: "v1", groups: groupNames().map(describeGroup) };
+    return {
+      kind: "APIGroupList",
+      apiVersion: "v1",
+      groups: groupNames(kinds).map((name) => describeGroup(name, kinds)),
+    };
   }
-  if (!groupNames().includes(group)) {
+  if (!groupNames(kinds).includes(group)) {
     return undefined;
   }
   return version === undefined
-    ? { kind: "APIGroup", apiVersion: "v1", ...describeGroup(group) }
-    : resourceList(group, version);
+    ? { kind: "APIGroup", apiVersion: "v1", ...describeGroup(group, kinds) }
+    : resourceList(group, version, kinds);
 }
 
-function coreDocument(version: string | undefined): object | undefined {
+function coreDocument(
+  version: string | undefined,
+  kinds: readonly ResourceKind[],
+): object | undefined {
   if (version !== undefined) {
-    return resourceList("", version);
+    return resourceList("", version, kinds);
   }
   return {
     kind: "APIVersions",
@@ -37,19 +46,23 @@ function coreDocument(version: string | undefined): object | undefined {
   };
 }
 
-function groupNames(): readonly string[] {
-  return [...new Set(allKinds.map((kind) => kind.group))].filter((group) => group !== "");
+function groupNames(kinds: readonly ResourceKind[]): readonly string[] {
+  return [...new Set(kinds.map((kind) => kind.group))].filter((group) => group !== "");
 }
 
-function describeGroup(group: string): object {
+function describeGroup(group: string, kinds: readonly ResourceKind[]): object {
   const versions = [
-    ...new Set(allKinds.filter((kind) => kind.group === group).map((kind) => kind.version)),
+    ...new Set(kinds.filter((kind) => kind.group === group).map((kind) => kind.version)),
   ].map((version) => ({ groupVersion: `${group}/${version}`, version }));
   return { name: group, versions, preferredVersion: versions[0] };
 }
 
-function resourceList(group: string, version: string): object | undefined {
-  const kinds = allKinds.filter((kind) => kind.group === group && kind.version === version);
+function resourceList(
+  group: string,
+  version: string,
+  served: readonly ResourceKind[],
+): object | undefined {
+  const kinds = served.filter((kind) => kind.group === group && kind.version === version);
   const [first] = kinds;
   if (first === undefined) {
     return undefined;

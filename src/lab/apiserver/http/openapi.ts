@@ -1,6 +1,5 @@
 // The OpenAPI v3 documents, made from the same schemas that check requests. kubectl reads them to
 // learn that the server validates fields itself; without them `kubectl create` refuses to go on.
-import { allKinds } from "../kinds/all-kinds.ts";
 import type { ResourceKind } from "../kinds/resource-kind.ts";
 import type { Schema } from "../kinds/schema.ts";
 import { schemas } from "../kinds/schemas.generated.ts";
@@ -8,16 +7,16 @@ import { schemas } from "../kinds/schemas.generated.ts";
 const root = "/openapi/v3";
 
 /** The document at the path; undefined for any other path. */
-export function openApiDocument(path: string): object | undefined {
+export function openApiDocument(path: string, served: readonly ResourceKind[]): object | undefined {
   if (path === root) {
-    const places = [...new Set(allKinds.map(groupPath))];
+    const places = [...new Set(served.map(groupPath))];
     return {
       paths: Object.fromEntries(
         places.map((place) => [place, { serverRelativeURL: `${root}/${place}` }]),
       ),
     };
   }
-  const kinds = allKinds.filter((kind) => path === `${root}/${groupPath(kind)}`);
+  const kinds = served.filter((kind) => path === `${root}/${groupPath(kind)}`);
   return kinds.length === 0 ? undefined : describeGroup(kinds);
 }
 

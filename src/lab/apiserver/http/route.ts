@@ -1,7 +1,6 @@
 // What a request's method and path ask for: a verb on a resource, or some other path. Unknown
 // resources are 404 and impossible methods 405, before anything else is looked at.
 import { ApiError } from "../api-error.ts";
-import { findKind } from "../kinds/all-kinds.ts";
 import type { ResourceKind, Subresource } from "../kinds/resource-kind.ts";
 
 export type ApiVerb =
@@ -33,7 +32,8 @@ export interface OtherRoute {
 
 export type Route = ResourceRoute | OtherRoute;
 
-export function parseRoute(method: string, target: string): Route {
+/** `kinds` are those the server has. */
+export function parseRoute(method: string, target: string, kinds: readonly ResourceKind[]): Route {
   const mark = target.indexOf("?");
   const path = mark < 0 ? target : target.slice(0, mark);
   const query = new URLSearchParams(mark < 0 ? "" : target.slice(mark + 1));
@@ -41,7 +41,10 @@ export function parseRoute(method: string, target: string): Route {
   if (place === undefined) {
     return { type: "other", path, query };
   }
-  const kind = findKind(place.group, place.version, place.resource);
+  const { group, version, resource } = place;
+  const kind = kinds.find(
+    (one) => one.group === group && one.version === version && one.resource === resource,
+  );
   const subresource = kind?.subresources.find((name) => name === place.subresource);
   const isMisplaced = kind !== undefined && !kind.namespaced && place.namespace !== undefined;
   if (kind === undefined || isMisplaced || (place.subresource !== undefined && !subresource)) {

@@ -1,4 +1,4 @@
-// Every kind this server serves.
+// Every kind a server of the lab can serve; an older version serves fewer.
 import { eventKind, leaseKind, namespaceKind, nodeKind, serviceAccountKind } from "./cluster.ts";
 import { configMapKind, secretKind } from "./config.ts";
 import { endpointSliceKind } from "./endpoint-slice.ts";
@@ -26,13 +26,3 @@ export const allKinds: readonly ResourceKind[] = [
   ingressClassKind,
   ingressKind,
 ];
-
-export function findKind(
-  group: string,
-  version: string,
-  resource: string,
-): ResourceKind | undefined {
-  return allKinds.find(
-    (kind) => kind.group === group && kind.version === version && kind.resource === resource,
-  );
-}
