@@ -1,7 +1,9 @@
 // The command line: one subcommand per file in this folder, and help that teaches.
 import { Command, CommanderError } from "commander";
 import type { CommandContext, ExitCode } from "./command.ts";
+import { ingressCommand } from "./ingress.ts";
 import { labCommand } from "./lab.ts";
+import { syncCommand } from "./sync.ts";
 
 const epilogue = `
 First steps:
@@ -34,7 +36,7 @@ export async function runProgram(
       getOutHelpWidth: () => Math.min(context.terminal.columns, 100),
     })
     .configureHelp({ sortSubcommands: false });
-  for (const command of [labCommand]) {
+  for (const command of [ingressCommand, syncCommand, labCommand]) {
     program.addCommand(
       command(context, (code) => {
         exitCode = code;

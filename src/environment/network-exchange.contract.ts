@@ -74,6 +74,18 @@ export function networkExchangeContract(run: RunInNetworkWorld): void {
       }),
     ));
 
+  it.each(["GET", "POST", "PUT", "DELETE", "OPTIONS"])("carries the body of a %s", (method) =>
+    run((world) =>
+      whileServing(world, echoBody, async ({ network, url }) => {
+        for (const body of [Buffer.from("whole"), piecesOf("in ", "pieces")]) {
+          const response = await network.request({ method, url: `${url}/`, body });
+          const expected = body instanceof Uint8Array ? "whole" : "in pieces";
+          expect(await readText(response.body)).toBe(expected);
+        }
+      }),
+    ),
+  );
+
   it("streams a request body in order", () =>
     run((world) =>
       whileServing(world, echoBody, async ({ network, url }) => {
@@ -221,4 +233,8 @@ function numberLines(): string {
 function fail({ request }: ServerExchange): void | Promise<void> {
   if (request.target === "/throw") throw new Error("thrown by a handler, on purpose");
   return Promise.reject(new Error("rejected by a handler, on purpose"));
+}
+
+async function* piecesOf(...texts: readonly string[]): AsyncGenerator<Uint8Array> {
+  for (const text of texts) yield Buffer.from(text);
 }

@@ -131,6 +131,9 @@ function boundConnecting(request: ClientRequest, socket: Socket, timeoutMs: numb
 }
 
 function send(request: ClientRequest, body: OutgoingRequest["body"]): void {
+  // Node does not frame the body of a DELETE or a GET by itself: its bytes would be read as the
+  // beginning of the next request on the connection.
+  if (body !== undefined) request.useChunkedEncodingByDefault = true;
   if (body === undefined || body instanceof Uint8Array) {
     request.end(body);
     return;

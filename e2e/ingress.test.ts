@@ -1,0 +1,171 @@
+// A replica of the ingress on real sockets: an embedded API server, real nginx, and pods that are
+// HTTP servers on loopback. Nobody publishes a slice, so all that is routed comes from the pods.
+import { describe, expect, it } from "vitest";
+import { IngressReplica } from "../src/ingress/ingress-replica.ts";
+import type { RoutedEntry } from "../src/ingress/routed-journal.ts";
+import { HttpKubeClient } from "../src/kube/client/http-client.ts";
+import { fixedAccess } from "../src/kube/credentials/credentials.ts";
+import { ApiServer } from "../src/lab/apiserver/api-server.ts";
+import { MemoryStorage } from "../src/lab/apiserver/storage/memory-storage.ts";
+import { ProxyWorld, withoutNginx } from "./proxy-world.ts";
+
+const core = "/api/v1/namespaces/default";
+const requestsEach = 40;
+
+describe.skipIf(withoutNginx !== false)("a replica of the ingress", () => {
+  it("serves by an Ingress, follows each pod at once, and leaves nothing behind", () =>
+    ProxyWorld.use(async (world) => {
+      const { environment } = world;
+      const server = new ApiServer({
+        ...environment,
+        storage: new MemoryStorage(environment),
+        name: "lab",
+        gitVersion: "v1.33.1",
+        authentication: { tokens: new Map([["token", { name: "admin", groups: [] }]]) },
+      });
+      const { port } = await server.start({ host: "127.0.0.1", port: 0 });
+      const address = `http://127.0.0.1:${port}`;
+      const cluster = fixedAccess({ name: "lab", server: address, token: "token" });
+      const admin = new Administrator(
+        new HttpKubeClient({ ...environment, cluster, userAgent: "admin" }),
+      );
+      await admin.serviceAndIngress();
+      for (const name of ["web-1", "web-2"]) {
+        await admin.readyPod(name, (await world.backend(name)).peer);
+      }
+      const routed = new Routed();
+      const replica = new IngressReplica({
+        environment,
+        clusters: [cluster],
+        access: cluster,
+        className: "lockstep",
+        policy: { followSlices: false },
+        listen: [{ address: "127.0.0.1", port: world.port }],
+        prefix: world.prefix,
+        workers: 2,
+        status: { host: "127.0.0.1", port: 0 },
+        onRouted: (entry) => routed.note(entry),
+      });
+      try {
+        await replica.start();
+        await routed.joined(2);
+        expect(await whoAnswers(world)).toEqual(new Set(["web-1", "web-2"]));
+        expect(replica.notReadyBecause).toBeUndefined();
+        await admin.deletePod("web-1");
+        await routed.left(1);
+        expect(await whoAnswers(world)).toEqual(new Set(["web-2"]));
+        await admin.readyPod("web-3", (await world.backend("web-3")).peer);
+        await routed.joined(3);
+        expect(await whoAnswers(world)).toEqual(new Set(["web-2", "web-3"]));
+        const state = await ask(world, replica, "/state");
+        expect(Object.keys(JSON.parse(state).services)).toEqual(["default/web:80"]);
+        expect(await ask(world, replica, "/readyz")).toBe("ok\n");
+      } finally {
+        await replica.stop({ keepNginx: false });
+        await server.stop();
+      }
+      expect((await world.ask("web.example")).status).toBe(0);
+    }));
+});
+
+async function whoAnswers(world: ProxyWorld): Promise<ReadonlySet<string>> {
+  const answers = new Set<string>();
+  for (let count = 0; count < requestsEach; count += 1) {
+    const { status, body } = await world.ask("web.example");
+    answers.add(status === 200 ? body : `status ${status}`);
+  }
+  return answers;
+}
+
+async function ask({ environment }: ProxyWorld, replica: IngressReplica, path: string) {
+  const port = replica.statusAddress?.port ?? 0;
+  const url = `http://127.0.0.1:${port}${path}`;
+  const { body } = await environment.network.request({ method: "GET", url });
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of body) chunks.push(chunk);
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+/** Waits for the proxy's word instead of for time to pass. */
+class Routed {
+  #joined = 0;
+  #left = 0;
+  readonly #waiters = new Set<() => void>();
+
+  note({ joined, left }: RoutedEntry): void {
+    this.#joined += joined.length;
+    this.#left += left.length;
+    for (const waiter of this.#waiters) waiter();
+  }
+
+  joined(count: number): Promise<void> {
+    return this.#until(() => this.#joined >= count);
+  }
+
+  left(count: number): Promise<void> {
+    return this.#until(() => this.#left >= count);
+  }
+
+  #until(isSo: () => boolean): Promise<void> {
+    return new Promise((resolve) => {
+      const look = (): void => {
+        if (!isSo()) return;
+        this.#waiters.delete(look);
+        resolve();
+      };
+      this.#waiters.add(look);
+      look();
+    });
+  }
+}
+
+class Administrator {
+  readonly #client: HttpKubeClient;
+
+  constructor(client: HttpKubeClient) {
+    this.#client = client;
+  }
+
+  async serviceAndIngress(): Promise<void> {
+    const ports = [{ port: 80, targetPort: "http" }];
+    await this.#create(`${core}/services`, {
+      metadata: { name: "web" },
+      spec: { selector: { app: "web" }, ports },
+    });
+    const backend = { service: { name: "web", port: { number: 80 } } };
+    const paths = [{ path: "/", pathType: "Prefix", backend }];
+    await this.#create("/apis/networking.k8s.io/v1/namespaces/default/ingresses", {
+      metadata: { name: "web" },
+      spec: { ingressClassName: "lockstep", rules: [{ host: "web.example", http: { paths } }] },
+    });
+  }
+
+  async readyPod(name: string, peer: string): Promise<void> {
+    const [podIP = "", port = ""] = peer.split(":");
+    const ports = [{ name: "http", containerPort: Number(port) }];
+    await this.#create(`${core}/pods`, {
+      metadata: { name, labels: { app: "web" } },
+      spec: { nodeName: "n1", containers: [{ name: "web", image: "web:1", ports }] },
+    });
+    const conditions = [{ type: "Ready", status: "True" }];
+    await this.#client.request({
+      verb: "patch",
+      method: "PATCH",
+      path: `${core}/pods/${name}/status`,
+      contentType: "application/merge-patch+json",
+      body: { status: { phase: "Running", podIP, podIPs: [{ ip: podIP }], conditions } },
+    });
+  }
+
+  async deletePod(name: string): Promise<void> {
+    await this.#client.request({
+      verb: "delete",
+      method: "DELETE",
+      path: `${core}/pods/${name}`,
+    });
+  }
+
+  async #create(path: string, body: object): Promise<void> {
+    await this.#client.request({ verb: "create", method: "POST", path, body });
+  }
+}

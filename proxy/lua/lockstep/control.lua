@@ -1,0 +1,145 @@
+-- The control socket's small HTTP interface. Everything that changes names the boot id, the epoch
+-- and the owner in headers; answers are JSON, a refusal has a stable code.
+--
+--   GET  /state              who answers, what is loaded
+--   GET  /hold               an answer that ends when this worker does
+--   GET  /counters           what each endpoint slot did
+--   POST /loads              begin a full load            → { generation }
+--   PUT  /loads/N            a part of it
+--   POST /loads/N/commit     make it visible as a whole
+--   PUT  /changes            single hosts and services; null removes
+local batch = require("lockstep.batch")
+local cjson = require("cjson")
+local counters = require("lockstep.counters")
+local process = require("ngx.process")
+local state = require("lockstep.state")
+local suspects = require("lockstep.suspects")
+local writer = require("lockstep.writer")
+
+local meta = ngx.shared.lockstep_meta
+
+local _M = {}
+
+-- How soon a worker that was asked to go lets go of those who watch it.
+local HOLD_CHECK_SECONDS = 0.2
+
+local function answer(status, body)
+    ngx.status = status
+    ngx.header.content_type = "application/json"
+    local text = cjson.encode(body)
+    ngx.header.content_length = #text
+    ngx.print(text)
+    return ngx.exit(ngx.OK)
+end
+
+local function answer_change(result)
+    if result.status ~= nil then
+        return answer(result.status, { code = result.code, message = result.message })
+    end
+    return answer(200, result)
+end
+
+local function get_state()
+    return answer(200, {
+        bootId = meta:get("boot"),
+        run = ngx.var.lockstep_run,
+        generation = meta:get("generation"),
+        version = meta:get("version"),
+        epoch = meta:get("epoch"),
+        owner = meta:get("owner"),
+        masterPid = process.get_master_pid(),
+        workerPids = state.worker_pids(),
+    })
+end
+
+local function get_counters()
+    local used = counters.read(meta:get("highest_slot"), suspects.is_suspect)
+    return answer(200, {
+        bootId = meta:get("boot"),
+        epoch = meta:get("epoch"),
+        -- An empty Lua table would be an object.
+        counters = #used > 0 and used or cjson.null,
+    })
+end
+
+local function hold()
+    ngx.header.content_type = "text/plain"
+    ngx.send_headers()
+    ngx.flush(true)
+    local gone = false
+    ngx.on_abort(function()
+        gone = true
+        ngx.exit(499)
+    end)
+    while not gone and not ngx.worker.exiting() do
+        ngx.sleep(HOLD_CHECK_SECONDS)
+    end
+end
+
+local function pusher_of(headers)
+    local boot, owner = headers["x-lockstep-boot"], headers["x-lockstep-owner"]
+    local epoch = tonumber(headers["x-lockstep-epoch"])
+    if type(boot) ~= "string" or type(owner) ~= "string" or epoch == nil then
+        return nil
+    end
+    return { boot = boot, owner = owner, epoch = epoch }
+end
+
+-- Calls `use` with the pusher and the checked body.
+local function with_batch(use)
+    local pusher = pusher_of(ngx.req.get_headers())
+    ngx.req.read_body()
+    local values, problem = batch.parse(ngx.req.get_body_data() or "")
+    if pusher == nil or values == nil then
+        local message = problem or "the pusher's headers are missing"
+        return answer(400, { code = "MALFORMED", message = message })
+    end
+    return answer_change(writer.locked(function()
+        return use(pusher, values)
+    end))
+end
+
+local function without_body(use)
+    local pusher = pusher_of(ngx.req.get_headers())
+    ngx.req.discard_body()
+    if pusher == nil then
+        return answer(400, { code = "MALFORMED", message = "the pusher's headers are missing" })
+    end
+    return answer_change(writer.locked(function()
+        return use(pusher)
+    end))
+end
+
+local fixed = {
+    ["GET /state"] = get_state,
+    ["GET /hold"] = hold,
+    ["GET /counters"] = get_counters,
+    ["POST /loads"] = function()
+        return without_body(writer.begin)
+    end,
+    ["PUT /changes"] = function()
+        return with_batch(writer.change)
+    end,
+}
+
+function _M.handle()
+    local what = ngx.req.get_method() .. " " .. ngx.var.uri
+    if fixed[what] ~= nil then
+        return fixed[what]()
+    end
+    local generation = tonumber(what:match("^PUT /loads/(%d+)$"))
+    if generation ~= nil then
+        return with_batch(function(pusher, values)
+            return writer.load_part(pusher, generation, values)
+        end)
+    end
+    generation = tonumber(what:match("^POST /loads/(%d+)/commit$"))
+    if generation ~= nil then
+        return without_body(function(pusher)
+            return writer.commit(pusher, generation)
+        end)
+    end
+    return answer(404, { code = "UNKNOWN", message = "no such request" })
+end
+
+return _M

@@ -1,0 +1,52 @@
+-- What happens once, in the master before the sockets open, and once in every worker. Everything is
+-- loaded here: a worker without the right to read the disk can still serve.
+local ffi = require("ffi")
+
+ffi.cdef([[
+int chmod(const char *path, unsigned int mode);
+unsigned int geteuid(void);
+]])
+
+local private = tonumber("700", 8)
+local own = tonumber("600", 8)
+local passable = tonumber("711", 8)
+
+local _M = {}
+
+local function random_id()
+    local source = assert(io.open("/dev/urandom", "rb"))
+    local bytes = source:read(16)
+    source:close()
+    return (bytes:gsub(".", function(byte)
+        return string.format("%02x", string.byte(byte))
+    end))
+end
+
+local function change_mode(path, mode)
+    if ffi.C.chmod(path, mode) ~= 0 then
+        error("cannot set the mode of " .. path .. "; does the folder belong to this user?")
+    end
+end
+
+function _M.init()
+    require("resty.core")
+    local prefix = ngx.config.prefix()
+    -- nginx opens its unix sockets to everybody; the folder around them does not.
+    change_mode(prefix .. "control", private)
+    -- As root, the workers are another user and must reach their temporary files.
+    if ffi.C.geteuid() == 0 then
+        change_mode(prefix, passable)
+    end
+    require("lockstep.rows").allocate()
+    require("lockstep.state").init(random_id())
+    require("lockstep.request")
+    require("lockstep.control")
+end
+
+function _M.init_worker()
+    -- As another user than the master this fails, and the folder alone keeps others out.
+    ffi.C.chmod(ngx.config.prefix() .. "control/control.sock", own)
+    require("lockstep.state").register_worker()
+end
+
+return _M

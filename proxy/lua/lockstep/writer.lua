@@ -1,0 +1,203 @@
+-- Changes to the state, one at a time. A change carries the boot id it was made for and the epoch of
+-- its pusher: another boot id means that nginx was restarted and knows nothing, an older epoch that
+-- somebody else is in charge now. Both are refused.
+local cjson = require("cjson")
+local rows = require("lockstep.rows")
+local state = require("lockstep.state")
+
+local dict = ngx.shared.lockstep_state
+local meta = ngx.shared.lockstep_meta
+
+local _M = {}
+
+-- A worker killed while it holds the lock must not hold it for ever; no change takes this long.
+local LOCK_SECONDS = 1
+local LOCK_TRIES = 2000
+-- Growing a value in a full dictionary loses the old one, so it is never let run full.
+local RESERVE_BYTES = 4 * 1024 * 1024
+-- Removing goes on in small steps beside the traffic, after every worker has looked away.
+local CLEAN_AFTER_SECONDS = 1
+local CLEAN_STEP = 256
+
+local function refusal(status, code, message)
+    return { status = status, code = code, message = message }
+end
+
+-- Runs the change, which must not wait, and gives what it returns: a table, or a refusal.
+function _M.locked(change)
+    for _ = 1, LOCK_TRIES do
+        if meta:safe_add("lock", true, LOCK_SECONDS) then
+            local fine, result = pcall(change)
+            meta:delete("lock")
+            if fine then
+                return result
+            end
+            ngx.log(ngx.ERR, "a change failed: ", result)
+            return refusal(500, "FAILED", "the change failed; see the error log")
+        end
+        ngx.sleep(0.001)
+    end
+    return refusal(503, "BUSY", "another change is under way")
+end
+
+local function boot_refusal(boot)
+    if boot ~= meta:get("boot") then
+        return refusal(409, "BOOT", "made for another nginx; load everything again")
+    end
+    return nil
+end
+
+local function announce(key)
+    local version = meta:get("version") + 1
+    local set, problem = meta:safe_set("ring:" .. version % state.RING, key)
+    if not set then
+        error("the ring is out of memory: " .. problem)
+    end
+    meta:safe_set("version", version)
+    return version
+end
+
+local function put(key, value)
+    if dict:free_space() < RESERVE_BYTES then
+        return refusal(507, "NO_MEMORY", "the shared memory is full")
+    end
+    local set, problem = dict:safe_set(key, cjson.encode(value))
+    if not set then
+        return refusal(507, "NO_MEMORY", problem)
+    end
+    return nil
+end
+
+-- `after` is called for each key that changed.
+local function apply(generation, batch, after)
+    local function each(values, key_of, is_removal)
+        for name, value in pairs(values) do
+            if (value == cjson.null) == is_removal then
+                local key = key_of(generation, name)
+                local refused = nil
+                if is_removal then
+                    dict:delete(key)
+                else
+                    refused = put(key, value)
+                end
+                if refused ~= nil then
+                    return refused
+                end
+                after(key)
+            end
+        end
+        return nil
+    end
+    -- A host never refers to a service that is not there yet, or no longer.
+    return each(batch.services, state.service_key, false)
+        or each(batch.hosts, state.host_key, false)
+        or each(batch.hosts, state.host_key, true)
+        or each(batch.services, state.service_key, true)
+end
+
+local function raise_highest_slot(batch)
+    if batch.highest_slot > meta:get("highest_slot") then
+        meta:safe_set("highest_slot", batch.highest_slot)
+    end
+end
+
+-- A pusher takes charge, or stays in charge, by beginning a full load.
+function _M.begin(pusher)
+    local refused = boot_refusal(pusher.boot)
+    if refused ~= nil then
+        return refused
+    end
+    local epoch, owner = meta:get("epoch"), meta:get("owner")
+    if pusher.epoch < epoch or (pusher.epoch == epoch and pusher.owner ~= owner) then
+        return refusal(409, "EPOCH", "a newer pusher is in charge")
+    end
+    if pusher.epoch > epoch then
+        -- Slots mean other endpoints to another pusher.
+        rows.clear(meta:get("highest_slot"))
+        meta:safe_set("highest_slot", 0)
+        meta:safe_set("owner", pusher.owner)
+        meta:safe_set("epoch", pusher.epoch)
+    end
+    return { generation = meta:incr("last_generation", 1) }
+end
+
+local function pusher_refusal(pusher)
+    local refused = boot_refusal(pusher.boot)
+    if refused ~= nil then
+        return refused
+    end
+    if pusher.epoch ~= meta:get("epoch") or pusher.owner ~= meta:get("owner") then
+        return refusal(409, "EPOCH", "another pusher is in charge")
+    end
+    return nil
+end
+
+local function load_refusal(pusher, generation)
+    local refused = pusher_refusal(pusher)
+    if refused == nil and generation ~= meta:get("last_generation") then
+        refused = refusal(409, "LOAD", "another load has begun since")
+    end
+    return refused
+end
+
+local function nothing() end
+
+-- One part of a load: not seen by any request yet.
+function _M.load_part(pusher, generation, batch)
+    local refused = load_refusal(pusher, generation) or apply(generation, batch, nothing)
+    if refused ~= nil then
+        return refused
+    end
+    raise_highest_slot(batch)
+    return {}
+end
+
+-- Listing all keys holds up the others for some milliseconds, once for each load.
+local function clean(premature, newest)
+    if premature then
+        return
+    end
+    local removed = 0
+    for _, key in ipairs(dict:get_keys(0)) do
+        local generation = tonumber(key:match("^[hs]:(%d+):"))
+        if generation ~= nil and generation < newest then
+            dict:delete(key)
+            removed = removed + 1
+            if removed % CLEAN_STEP == 0 then
+                ngx.sleep(0)
+            end
+        end
+    end
+end
+
+-- Everything of the load is seen at once, and what it does not hold is gone.
+function _M.commit(pusher, generation)
+    local refused = load_refusal(pusher, generation)
+    if refused ~= nil then
+        return refused
+    end
+    meta:safe_set("generation", generation)
+    local version = announce(state.ALL)
+    local started, problem = ngx.timer.at(CLEAN_AFTER_SECONDS, clean, generation)
+    if not started then
+        ngx.log(ngx.ERR, "the last load is not removed before the next: ", problem)
+    end
+    return { generation = generation, version = version }
+end
+
+-- Changes of single hosts and services within the generation that is seen.
+function _M.change(pusher, batch)
+    local refused = pusher_refusal(pusher)
+    local generation = meta:get("generation")
+    if refused == nil and generation == 0 then
+        refused = refusal(409, "LOAD", "nothing was loaded yet")
+    end
+    refused = refused or apply(generation, batch, announce)
+    if refused ~= nil then
+        return refused
+    end
+    raise_highest_slot(batch)
+    return { version = meta:get("version") }
+end
+
+return _M

@@ -1,0 +1,112 @@
+// The kubeconfig reader loads this at its first use, which virtual time cannot wait for.
+import "@kubernetes/client-node";
+import { expect, test } from "vitest";
+import { clusters, inSyncWorld, type SyncWorld } from "../outputs/slices/sync-world.contract.ts";
+import { UsageError } from "./command.ts";
+import { runProgram } from "./program.ts";
+
+const kubeconfig = JSON.stringify({
+  apiVersion: "v1",
+  kind: "Config",
+  clusters: clusters.map((name) => ({ name, cluster: { server: `https://${name}:6443` } })),
+  contexts: clusters.map((name) => ({ name, context: { cluster: name, user: "admin" } })),
+  users: [{ name: "admin", user: { token: "token" } }],
+});
+
+const both = ["--from", "lab-1", "--from", "lab-2", "--to", "edge"];
+
+/** Runs `lockstep sync` until it ends, or for so long. */
+async function lockstepSync(world: SyncWorld, args: readonly string[], forMs?: number) {
+  const environment = world.simulation.host("lockstep");
+  await environment.files.write("/kubeconfig", kubeconfig);
+  const out: string[] = [];
+  const errors: string[] = [];
+  const terminal = {
+    write: (text: string) => void out.push(text),
+    writeError: (text: string) => void errors.push(text),
+    interactive: false,
+    colours: false,
+    columns: 80,
+  };
+  const stop = new AbortController();
+  if (forMs !== undefined) {
+    environment.timers.after(forMs, () => stop.abort(new Error("stopped by the test")));
+  }
+  const context = { environment, terminal, stop: stop.signal };
+  const line = ["sync", "--kubeconfig", "/kubeconfig", ...args];
+  const code = await runProgram(context, "0.0.0", line);
+  return { code, out: out.join(""), errors: errors.join("") };
+}
+
+test("a dry run prints every write and makes none, a run makes them, and then none is left", () =>
+  inSyncWorld(async (world) => {
+    await world.publish("lab-1", "web", ["10.1.0.1", "10.1.0.2"]);
+    await world.publish("lab-2", "web", ["10.2.0.1"]);
+    await world.publish("lab-2", "taken", []);
+    await world.publish("edge", "taken", []);
+    const before = await world.copies();
+    const args = [...both, "--namespace", "shop"];
+    expect(await lockstepSync(world, [...args, "--dry-run"])).toEqual({
+      code: 0,
+      out: [
+        "cannot sync shop/taken: the Service shop/taken exists and was not made by Lockstep",
+        "create Service shop/web: offered by lab-1, lab-2",
+        "create EndpointSlice shop/web-lab-1-0: 2 endpoints of lab-1",
+        "create EndpointSlice shop/web-lab-2-0: 1 endpoint of lab-2",
+        "3 writes to edge.",
+        "",
+      ].join("\n"),
+      errors: "",
+    });
+    expect(await world.copies()).toEqual(before);
+    const run = await lockstepSync(world, args, 10_000);
+    expect(run).toMatchObject({
+      code: 0,
+      errors: "Syncing lab-1, lab-2 to edge. Ctrl-C stops it.\n",
+    });
+    expect(run.out.replaceAll(/\d+ ms \(\d writes?\)/g, "N ms")).toBe(
+      "shop/web of lab-1 is in step after N ms\nshop/web of lab-2 is in step after N ms\n",
+    );
+    expect(await lockstepSync(world, [...args, "--dry-run", "--json"])).toEqual({
+      code: 0,
+      out: `${JSON.stringify({
+        service: "shop/taken",
+        blocked: "the Service shop/taken exists and was not made by Lockstep",
+        writes: [],
+      })}\n`,
+      errors: "",
+    });
+  }));
+
+test("a dry run says which cluster it could not hear", () =>
+  inSyncWorld(async (world) => {
+    world.simulation.network.partition("lockstep", "lab-2");
+    await expect(lockstepSync(world, [...both, "--dry-run"])).rejects.toEqual(
+      new UsageError(
+        "Not every cluster was heard within 30 s:\n  lab-2: nothing has been listed yet",
+      ),
+    );
+  }));
+
+test.each([
+  [["--from", "lab-1", "--to", "lab-1"], "lab-1 is given twice: each cluster has one part in it."],
+  [["--from", "a=lab-1", "--to", "b=lab-1"], "b is given twice: each cluster has one part in it."],
+  [
+    ["--from", "nowhere", "--to", "edge"],
+    'the kubeconfig has no context "nowhere"; it has: lab-1, lab-2, edge',
+  ],
+  [
+    ["--from", "arn:aws:eks:1:cluster/pay", "--to", "edge"],
+    '"arn:aws:eks:1:cluster/pay" cannot be part of an object\'s name: that takes small letters, ' +
+      "digits and dashes,\n63 at most. Give the context another name, for example: " +
+      "shop=arn:aws:eks:1:cluster/pay",
+  ],
+  [
+    [...both, "--namespace", "shop", "--all-namespaces"],
+    "--all-namespaces and --namespace exclude each other: give one of them.",
+  ],
+])("%j is refused in words", (args, message) =>
+  inSyncWorld(async (world) => {
+    await expect(lockstepSync(world, args)).rejects.toEqual(new UsageError(message));
+  }),
+);

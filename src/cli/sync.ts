@@ -1,0 +1,200 @@
+// `lockstep sync`: keeps the services of business clusters, with their endpoints, in an access cluster,
+// so that any ingress controller there can route to them.
+import { Command } from "commander";
+import type { SyncPolicy } from "../decide/syncing/sync-policy.ts";
+import { describeWrite } from "../decide/syncing/sync-write.ts";
+import { elapsedMs } from "../environment/clock.ts";
+import { logThrottled, RateLimitedClient } from "../kube/client/rate-limited-client.ts";
+import { TokenBucket } from "../kube/client/token-bucket.ts";
+import { ServiceSyncer, type SyncedReport } from "../outputs/slices/service-syncer.ts";
+import { SyncView } from "../outputs/slices/sync-view.ts";
+import { type CommandContext, type ExitCode, UsageError } from "./command.ts";
+import { connectClusters, type SyncClusters } from "./sync/sync-clusters.ts";
+
+interface SyncFlags {
+  readonly from: readonly string[];
+  readonly to: string;
+  readonly kubeconfig?: string;
+  readonly namespace: readonly string[];
+  readonly allNamespaces: boolean;
+  readonly createNamespaces: boolean;
+  readonly dryRun: boolean;
+  readonly json: boolean;
+}
+
+/** A rollout of a hundred deployments is written within seconds, and no API server notices. */
+const writesPerSecond = 50;
+const writeBurst = 100;
+
+/** How long a dry run waits for every cluster to be heard, and a run before it says who is not. */
+const hearWithinMs = 30_000;
+const hearCheckMs = 50;
+
+const epilogue = `
+For every synced service the access cluster gets a headless Service of the same name without a
+selector, and EndpointSlices <service>-<cluster>-<n> with the endpoints as each business cluster
+publishes them. An ingress controller in the access cluster routes to them as to any other.
+
+Synced are services labelled lockstep.dev/sync=true, and with --namespace or --all-namespaces
+also every service there that has a selector (except those labelled lockstep.dev/sync=false).
+
+Lockstep changes and deletes only what it has made, which is labelled so. What came from a cluster
+that cannot be reached stays. A namespace is never deleted.
+
+--from and --to name contexts of the kubeconfig. The name becomes part of object names; where it
+cannot, as in arn:aws:eks:…, give another: --from pay=arn:aws:eks:…
+
+Examples:
+  lockstep sync --from shop-1 --from shop-2 --to edge --namespace shop --dry-run
+  lockstep sync --from shop-1 --from shop-2 --to edge --namespace shop
+  lockstep sync --from shop-1 --to edge --all-namespaces --create-namespaces --json`;
+
+export function syncCommand(context: CommandContext, done: (code: ExitCode) => void): Command {
+  return new Command("sync")
+    .description("keep the services of business clusters in an access cluster, until stopped")
+    .requiredOption(
+      "--from <cluster>",
+      "business cluster: a context, or name=context; repeatable",
+      collect,
+    )
+    .requiredOption("--to <cluster>", "access cluster: a context, or name=context")
+    .option("--kubeconfig <file>", "instead of $KUBECONFIG or ~/.kube/config")
+    .option(
+      "--namespace <name>",
+      "sync every service with a selector in it; repeatable",
+      collect,
+      [],
+    )
+    .option("--all-namespaces", "as if every namespace were named", false)
+    .option("--create-namespaces", "make namespaces that the access cluster lacks", false)
+    .option("--dry-run", "print what would be written, write nothing, and end", false)
+    .option("--json", "print JSON, one object a line", false)
+    .addHelpText("after", epilogue)
+    .action(async (flags: SyncFlags) => done(await runSync(context, flags)));
+}
+
+async function runSync(context: CommandContext, flags: SyncFlags): Promise<ExitCode> {
+  const policy = policyOf(flags);
+  const clusters = await connectClusters(context.environment, flags);
+  return flags.dryRun
+    ? await printPlan(context, flags, clusters, policy)
+    : await keepInStep(context, flags, clusters, policy);
+}
+
+async function keepInStep(
+  { environment, terminal, stop }: CommandContext,
+  flags: SyncFlags,
+  { sources, target }: SyncClusters,
+  policy: SyncPolicy,
+): Promise<ExitCode> {
+  const { clock, timers, log } = environment;
+  const writeClient = new RateLimitedClient({
+    client: target.client,
+    bucket: new TokenBucket({ clock, timers, qps: writesPerSecond, burst: writeBurst }),
+    clock,
+    server: target.server,
+    onThrottled: logThrottled(log),
+  });
+  const report = (synced: SyncedReport) =>
+    terminal.write(flags.json ? `${JSON.stringify(synced)}\n` : describeReport(synced));
+  const syncer = new ServiceSyncer({
+    ...environment,
+    sources,
+    target,
+    policy,
+    writeClient,
+    onSynced: report,
+  });
+  const names = sources.map(({ cluster }) => cluster).join(", ");
+  terminal.writeError(`Syncing ${names} to ${target.cluster}. Ctrl-C stops it.\n`);
+  const cancel = timers.after(hearWithinMs, () => {
+    for (const line of syncer.view.waitingFor()) terminal.writeError(`still waiting for ${line}\n`);
+  });
+  try {
+    await syncer.run(stop);
+  } finally {
+    cancel();
+  }
+  return 0;
+}
+
+async function printPlan(
+  { environment, terminal, stop }: CommandContext,
+  flags: SyncFlags,
+  { sources, target }: SyncClusters,
+  policy: SyncPolicy,
+): Promise<ExitCode> {
+  const { timers } = environment;
+  const view = new SyncView({
+    ...environment,
+    sources,
+    target,
+    policy,
+    // A dry run plans once, when everything has been heard; news on the way are part of that.
+    onService: () => undefined,
+  });
+  const patience = new AbortController();
+  const cancel = timers.after(hearWithinMs, () => patience.abort(new Error("out of patience")));
+  const signal = AbortSignal.any([stop, patience.signal]);
+  try {
+    await view.start(signal);
+    while (view.waitingFor().length > 0) await timers.sleep(hearCheckMs, signal);
+    const plans = [...view.keys].sort().map((key) => ({ service: key, ...view.plan(key) }));
+    terminal.write(flags.json ? planAsJson(plans) : planAsText(plans, target.cluster));
+    return 0;
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    if (stop.aborted) return 2;
+    const waiting = view.waitingFor().map((line) => `  ${line}`);
+    throw new UsageError(
+      `Not every cluster was heard within ${hearWithinMs / 1000} s:\n${waiting.join("\n")}`,
+    );
+  } finally {
+    cancel();
+    await view.stop();
+  }
+}
+
+type NamedPlan = ReturnType<SyncView["plan"]> & { readonly service: string };
+
+function planAsText(plans: readonly NamedPlan[], target: string): string {
+  const lines = plans.flatMap(({ service, writes, blocked }) => [
+    ...writes.map(describeWrite),
+    ...(blocked === undefined ? [] : [`cannot sync ${service}: ${blocked}`]),
+  ]);
+  const writes = plans.reduce((sum, plan) => sum + plan.writes.length, 0);
+  const end = writes === 0 ? `Nothing to write to ${target}.` : `${writes} writes to ${target}.`;
+  return [...lines, end, ""].join("\n");
+}
+
+/** A line for each service that has something to be said about. */
+function planAsJson(plans: readonly NamedPlan[]): string {
+  return plans
+    .filter(({ writes, blocked }) => writes.length > 0 || blocked !== undefined)
+    .map(({ service, writes, blocked }) =>
+      JSON.stringify({ service, blocked: blocked ?? null, writes }),
+    )
+    .map((line) => `${line}\n`)
+    .join("");
+}
+
+/** `shop/web of lab-1 is in step after 4 ms (1 write)` */
+function describeReport({ service, source, version, seenAtMs, syncedAtMs, writes }: SyncedReport) {
+  const count = writes === 1 ? "1 write" : `${writes} writes`;
+  if (version === undefined) return `${service} of ${source} is removed (${count})\n`;
+  if (writes === 0 || seenAtMs === undefined) return `${service} of ${source} is in step\n`;
+  const lagMs = elapsedMs(seenAtMs, syncedAtMs);
+  return `${service} of ${source} is in step after ${Math.round(lagMs)} ms (${count})\n`;
+}
+
+function policyOf(flags: SyncFlags): SyncPolicy {
+  const { namespace, allNamespaces, createNamespaces } = flags;
+  if (allNamespaces && namespace.length > 0) {
+    throw new UsageError("--all-namespaces and --namespace exclude each other: give one of them.");
+  }
+  return { namespaces: allNamespaces ? "all" : new Set(namespace), createNamespaces };
+}
+
+function collect(value: string, earlier: readonly string[] = []): readonly string[] {
+  return [...earlier, value];
+}

@@ -1,0 +1,78 @@
+// The clusters that `lockstep sync` was asked to connect: each a context of the kubeconfig, under a
+// name that can become part of object names.
+import { resolve as absolute } from "node:path";
+import { isClusterName } from "../../decide/syncing/synced-names.ts";
+import type { Environment } from "../../environment/environment.ts";
+import { HttpKubeClient } from "../../kube/client/http-client.ts";
+import { type ClusterAccess, CredentialsError } from "../../kube/credentials/credentials.ts";
+import { kubeconfigAccess } from "../../kube/credentials/credentials-kubeconfig.ts";
+import type { ClusterClient } from "../../outputs/slices/sync-view.ts";
+import { UsageError } from "../command.ts";
+
+export interface SyncClusters {
+  readonly sources: readonly ClusterClient[];
+  readonly target: ClusterClient & { readonly server: string };
+}
+
+export interface AskedClusters {
+  /** Each a context, or `name=context`. */
+  readonly from: readonly string[];
+  readonly to: string;
+  readonly kubeconfig?: string;
+}
+
+export async function connectClusters(
+  environment: Environment,
+  { from, to, kubeconfig }: AskedClusters,
+): Promise<SyncClusters> {
+  const sources = from.map(parseCluster);
+  const target = parseCluster(to);
+  refuseDuplicates([...sources, target]);
+  const path = kubeconfig === undefined ? undefined : absolute(kubeconfig);
+  const connect = async ({ name, context }: NamedContext) => {
+    const cluster = await accessTo(environment, context, path);
+    const client = new HttpKubeClient({ ...environment, cluster, userAgent: "lockstep-sync" });
+    return { cluster: name, client, server: cluster.server };
+  };
+  return { sources: await Promise.all(sources.map(connect)), target: await connect(target) };
+}
+
+interface NamedContext {
+  readonly name: string;
+  readonly context: string;
+}
+
+function parseCluster(text: string): NamedContext {
+  const equals = text.indexOf("=");
+  const name = equals === -1 ? text : text.slice(0, equals);
+  const context = equals === -1 ? text : text.slice(equals + 1);
+  if (isClusterName(name) && context !== "") return { name, context };
+  throw new UsageError(
+    `"${name}" cannot be part of an object's name: that takes small letters, digits and dashes,\n` +
+      `63 at most. Give the context another name, for example: shop=${context || "CONTEXT"}`,
+  );
+}
+
+function refuseDuplicates(named: readonly NamedContext[]): void {
+  for (const [index, { name, context }] of named.entries()) {
+    const isTwice = named
+      .slice(0, index)
+      .some((other) => other.name === name || other.context === context);
+    if (isTwice) throw new UsageError(`${name} is given twice: each cluster has one part in it.`);
+  }
+}
+
+async function accessTo(
+  environment: Environment,
+  context: string,
+  path: string | undefined,
+): Promise<ClusterAccess> {
+  try {
+    const [access] = await kubeconfigAccess({ ...environment, path, contexts: [context] });
+    if (access !== undefined) return access;
+  } catch (error) {
+    if (!(error instanceof CredentialsError)) throw error;
+    throw new UsageError(error.message, { cause: error });
+  }
+  throw new UsageError(`the kubeconfig gives no access to ${context}`);
+}

@@ -1,0 +1,61 @@
+// What should be, as data: which host and path lead to which service, and which endpoints serve it.
+// Everything in it was decided by pure functions from the model; the outputs only make it so.
+
+export type EndpointState =
+  /** Gets requests. */
+  | "active"
+  /** Leaving but still answering: gets a request only when nothing better is left. */
+  | "draining"
+  /** Something says that it has left, and it still answers. */
+  | "held"
+  /** Traffic to it failed a moment ago. */
+  | "suspect"
+  /** Gets nothing. It is listed so that its reason can be read. */
+  | "out";
+
+export interface DecidedEndpoint {
+  readonly address: string;
+  readonly port: number;
+  readonly cluster: string;
+  /** Undefined when no source names the pod behind the address. */
+  readonly podUid?: string;
+  readonly podName?: string;
+  readonly state: EndpointState;
+  /** One plain sentence: why it is in this state. */
+  readonly reason: string;
+}
+
+export interface PathRule {
+  /** Starts with a slash; a prefix ends with one only when it is the slash alone. */
+  readonly path: string;
+  /** `Prefix` matches whole elements: `/a` matches `/a` and `/a/b`, not `/ab`. */
+  readonly type: "Exact" | "Prefix";
+  /** A key of `services`. */
+  readonly service: string;
+}
+
+export interface RoutingDecision {
+  /** By host: a lower case name, `*.name` for exactly one label more, or `*` for any other host. */
+  readonly hosts: ReadonlyMap<string, readonly PathRule[]>;
+  /**
+   * By `namespace/name:port`, the port as the route writes it, a number or a name. A service of the
+   * same name in several clusters is one entry. Every service a path rule names is here.
+   */
+  readonly services: ReadonlyMap<string, readonly DecidedEndpoint[]>;
+}
+
+/** What is new since the output was last told. */
+export interface DecisionChanges {
+  /** Hosts or path rules changed, or a service came or went. */
+  readonly routes: boolean;
+  /** Services whose endpoints changed, each with the version that says so; versions only rise. */
+  readonly services: ReadonlyMap<string, number>;
+}
+
+export interface DecisionOutput {
+  /**
+   * Called after every change with the whole decision, which stays the same object and changes
+   * under the reader; takes note and returns at once.
+   */
+  apply(decision: RoutingDecision, changes: DecisionChanges): void;
+}

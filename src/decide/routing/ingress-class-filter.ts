@@ -1,0 +1,30 @@
+// Which Ingresses are ours. An Ingress names its class in its spec, or as of old in an annotation;
+// one that names none belongs to the class that is marked as the cluster's default.
+import type { Ingress } from "../../kube/kinds/ingress.ts";
+import type { IngressClass } from "../../kube/kinds/ingress-class.ts";
+
+/** What an IngressClass names as its controller to have its Ingresses served by Lockstep. */
+export const ingressController = "lockstep.dev/ingress";
+
+const classAnnotation = "kubernetes.io/ingress.class";
+
+/**
+ * Classes are ours by their controller. The configured name is ours too while the cluster has no
+ * IngressClass of that name, so that the annotation works without one.
+ */
+export function ingressFilter(
+  classes: readonly IngressClass[],
+  className: string,
+): (ingress: Ingress) => boolean {
+  const ours = new Set(
+    classes
+      .filter(({ controller }) => controller === ingressController)
+      .map(({ metadata }) => metadata.name),
+  );
+  if (!classes.some(({ metadata }) => metadata.name === className)) ours.add(className);
+  const isDefault = classes.some((one) => one.isDefault && ours.has(one.metadata.name));
+  return (ingress) => {
+    const named = ingress.ingressClassName ?? ingress.annotations[classAnnotation];
+    return named === undefined ? isDefault : ours.has(named);
+  };
+}

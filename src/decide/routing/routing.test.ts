@@ -1,0 +1,209 @@
+import { describe, expect, test } from "vitest";
+import type { WallMs } from "../../environment/clock.ts";
+import type { Ingress, IngressPath, IngressRule } from "../../kube/kinds/ingress.ts";
+import type { IngressClass } from "../../kube/kinds/ingress-class.ts";
+import { metadata } from "../truth/service-facts.contract.ts";
+import { routing } from "./routing.ts";
+
+function ingress(
+  name: string,
+  rules: readonly IngressRule[],
+  fields: Partial<Ingress> & { readonly bornMs?: number } = {},
+): Ingress {
+  const { bornMs, ...own } = fields;
+  return {
+    metadata: metadata(name, { creationTimestamp: (bornMs ?? 0) as WallMs }),
+    annotations: {},
+    ingressClassName: "lockstep",
+    defaultBackend: undefined,
+    rules,
+    ...own,
+  };
+}
+
+function path(text: string, name: string, pathType = "Prefix", port: number | string = 80) {
+  return { path: text, pathType, backend: { service: { name, port } } } satisfies IngressPath;
+}
+
+function ingressClass(name: string, controller: string, isDefault = false): IngressClass {
+  return { metadata: metadata(name, { namespace: "" }), controller, isDefault };
+}
+
+/** The table as plain lines: `host type path → service`, and the problems. */
+function routed(ingresses: readonly Ingress[], classes: readonly IngressClass[] = []) {
+  const table = routing({ ingresses, classes, className: "lockstep" });
+  const lines = [...table.hosts].flatMap(([host, rules]) =>
+    rules.map((rule) => `${host} ${rule.type} ${rule.path} → ${rule.service}`),
+  );
+  const problems = table.problems.map(({ origin, message }) => `${origin.name}: ${message}`);
+  return { lines, problems };
+}
+
+test("one Ingress becomes hosts, rules and backends", () => {
+  const rules = [{ host: "Shop.example", paths: [path("/", "web", "Prefix", "http")] }];
+  expect(routing({ ingresses: [ingress("a", rules)], classes: [], className: "lockstep" })).toEqual(
+    {
+      hosts: new Map([["shop.example", [{ path: "/", type: "Prefix", service: "shop/web:http" }]]]),
+      backends: new Map([["shop/web:http", { namespace: "shop", name: "web", port: "http" }]]),
+      problems: [],
+    },
+  );
+});
+
+test("the longer path comes first, an exact one before a prefix, and a prefix has no slash at its end", () => {
+  const paths = [
+    path("/", "root"),
+    path("/cart/", "cart"),
+    path("/cart", "exact", "Exact"),
+    path("/cart/", "slash", "Exact"),
+    path("/cart/items", "items"),
+    path("", "whole", "ImplementationSpecific"),
+  ];
+  expect(routed([ingress("a", [{ host: "", paths }])])).toEqual({
+    lines: [
+      "* Prefix /cart/items → shop/items:80",
+      "* Exact /cart/ → shop/slash:80",
+      "* Exact /cart → shop/exact:80",
+      "* Prefix /cart → shop/cart:80",
+      "* Prefix / → shop/root:80",
+    ],
+    problems: ["a: Prefix / of host * belongs to Ingress shop/a, which came first"],
+  });
+});
+
+describe("classes", () => {
+  const rules = [{ host: "a.example", paths: [path("/", "web")] }];
+  const served = ["a.example Prefix / → shop/web:80"];
+  const ours = "lockstep.dev/ingress";
+  const annotation = { "kubernetes.io/ingress.class": "lockstep" };
+  const table: readonly (readonly [string, Partial<Ingress>, readonly IngressClass[], boolean])[] =
+    [
+      ["the configured name needs no class object", {}, [], true],
+      ["another name is not ours", { ingressClassName: "nginx" }, [], false],
+      [
+        "any class with our controller is ours",
+        { ingressClassName: "edge" },
+        [ingressClass("edge", ours)],
+        true,
+      ],
+      [
+        "a class of the configured name that another controller serves is not",
+        {},
+        [ingressClass("lockstep", "example.com/other")],
+        false,
+      ],
+      [
+        "the annotation counts when the spec names none",
+        { ingressClassName: undefined, annotations: annotation },
+        [],
+        true,
+      ],
+      [
+        "the spec counts before the annotation",
+        { ingressClassName: "nginx", annotations: annotation },
+        [],
+        false,
+      ],
+      ["an Ingress without a class is nobody's", { ingressClassName: undefined }, [], false],
+      [
+        "unless our class is the default",
+        { ingressClassName: undefined },
+        [ingressClass("lockstep", ours, true)],
+        true,
+      ],
+      [
+        "another's default is not ours",
+        { ingressClassName: undefined },
+        [ingressClass("lockstep", ours), ingressClass("nginx", "k8s.io/ingress-nginx", true)],
+        false,
+      ],
+    ];
+  test.each(table)("%s", (_, fields, classes, isServed) => {
+    expect(routed([ingress("a", rules, fields)], classes)).toEqual({
+      lines: isServed ? served : [],
+      problems: [],
+    });
+  });
+});
+
+test("a default backend serves what its own hosts leave open, and yields to every rule", () => {
+  const defaultBackend = { service: { name: "fallback", port: 80 } };
+  const older = ingress("older", [{ host: "a.example", paths: [path("/api", "api")] }], {
+    defaultBackend,
+    bornMs: 1,
+  });
+  const younger = ingress("younger", [{ host: "", paths: [path("/", "catch-all")] }], {
+    bornMs: 2,
+  });
+  expect(routed([older, younger])).toEqual({
+    lines: [
+      "a.example Prefix /api → shop/api:80",
+      "a.example Prefix / → shop/fallback:80",
+      "* Prefix / → shop/catch-all:80",
+    ],
+    problems: [],
+  });
+});
+
+describe("conflicts", () => {
+  const claim = (name: string, bornMs: number, target: string) =>
+    ingress(name, [{ host: "a.example", paths: [path("/", target)] }], { bornMs });
+
+  test("the oldest object has the path, in whatever order they come, and the others are told", () => {
+    const [old, young] = [claim("z-old", 1, "first"), claim("a-young", 2, "second")];
+    const expected = {
+      lines: ["a.example Prefix / → shop/first:80"],
+      problems: [
+        "a-young: Prefix / of host a.example belongs to Ingress shop/z-old, which came first",
+      ],
+    };
+    expect(routed([old, young])).toEqual(expected);
+    expect(routed([young, old])).toEqual(expected);
+  });
+
+  test("of two that are as old the first by name has it", () => {
+    expect(routed([claim("b", 1, "second"), claim("a", 1, "first")]).lines).toEqual([
+      "a.example Prefix / → shop/first:80",
+    ]);
+  });
+});
+
+test("what is wrong with an object is reported and harms nothing else", () => {
+  const bad = ingress("bad", [
+    { host: "not a host", paths: [path("/", "lost")] },
+    { host: "*.example.com", paths: [path("/", "wildcard")] },
+    { host: "a.*.com", paths: [path("/", "lost")] },
+    {
+      host: "b.example",
+      paths: [
+        path("relative", "lost"),
+        path("/regex", "lost", "Regex"),
+        { path: "/r", pathType: "Prefix", backend: { service: undefined } },
+        {
+          path: "/p",
+          pathType: "Prefix",
+          backend: { service: { name: "web", port: undefined } },
+        },
+        path("/x'; drop {}\n", "literal", "Exact"),
+      ],
+    },
+  ]);
+  const good = ingress("good", [{ host: "c.example", paths: [path("/", "web")] }]);
+  expect(routed([bad, good])).toEqual({
+    lines: [
+      "*.example.com Prefix / → shop/wildcard:80",
+      "b.example Exact /x'; drop {}\n → shop/literal:80",
+      "c.example Prefix / → shop/web:80",
+    ],
+    problems: [
+      "bad: spec.rules[0].host: this is not a host name, so the rule is ignored",
+      "bad: spec.rules[2].host: this is not a host name, so the rule is ignored",
+      "bad: spec.rules[3].http.paths[0]: path does not begin with a slash, so the path is ignored",
+      'bad: spec.rules[3].http.paths[1]: pathType is "Regex", which Kubernetes does not know, ' +
+        "so the path is ignored",
+      "bad: spec.rules[3].http.paths[2]: backend is a resource, and only services are served, " +
+        "so the path is ignored",
+      "bad: spec.rules[3].http.paths[3]: backend names no port, so the path is ignored",
+    ],
+  });
+});

@@ -1,0 +1,96 @@
+// The Service in the access cluster that the copied slices hang on: without a selector, so that no
+// controller there writes endpoints for it, and headless, because no proxy has to know it.
+import type { RawRecord } from "../../kube/kinds/fields.ts";
+import type { Service, ServicePort } from "../../kube/kinds/service.ts";
+import type { ServiceOffer } from "./service-offer.ts";
+import { deletion, type SyncWrite } from "./sync-write.ts";
+import { ownedLabels } from "./synced-names.ts";
+
+export interface ServiceInput {
+  readonly namespace: string;
+  readonly name: string;
+  /** In the order of preference: where two disagree about a port, the first is right. */
+  readonly offers: readonly ServiceOffer[];
+  /** Lockstep's own, or none. */
+  readonly service: Service | undefined;
+  /** Whether slices stay that no offer speaks of. */
+  readonly isStillUsed: boolean;
+}
+
+/** One write at most. */
+export function planService(input: ServiceInput): readonly SyncWrite[] {
+  const { service, offers, isStillUsed } = input;
+  const offering = offers.flatMap((offer) => (offer.service === undefined ? [] : [offer.cluster]));
+  if (offering.length === 0) {
+    if (service === undefined || isStillUsed) return [];
+    return [deletion("Service", service.metadata, "no cluster offers it any more")];
+  }
+  const ports = portsToOffer(input);
+  if (service === undefined) return [create(input, ports, offering)];
+  const isRight = service.selector === undefined && samePorts(service.ports, ports);
+  return isRight ? [] : [update(service, ports)];
+}
+
+/**
+ * All ports of all clusters. As long as a cluster has not been heard, or slices stay of one that is
+ * not ours to hear, the ports that are there may be its own and are not taken away.
+ */
+function portsToOffer({ offers, service, isStillUsed }: ServiceInput): readonly ServicePort[] {
+  const mayBeOthers = isStillUsed || offers.some(({ heard }) => !heard);
+  const ports: ServicePort[] = mayBeOthers ? [...(service?.ports ?? [])] : [];
+  for (const port of offers.flatMap((offer) => offer.service?.ports ?? [])) {
+    if (fitsBeside(port, ports)) ports.push(port);
+  }
+  return ports;
+}
+
+/** The API server refuses a name or number twice, and among several a port without a name. */
+function fitsBeside(port: ServicePort, others: readonly ServicePort[]): boolean {
+  return others.every(
+    (other) =>
+      other.name !== "" &&
+      port.name !== "" &&
+      other.name !== port.name &&
+      !(other.port === port.port && other.protocol === port.protocol),
+  );
+}
+
+function create(
+  { namespace, name }: ServiceInput,
+  ports: readonly ServicePort[],
+  offering: readonly string[],
+): SyncWrite {
+  const object = {
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: { namespace, name, labels: ownedLabels },
+    spec: { clusterIP: "None", ports: ports.map(rawPort) },
+  };
+  const summary = `offered by ${offering.join(", ")}`;
+  return { type: "create", kind: "Service", namespace, name, object, summary };
+}
+
+function update({ metadata, selector }: Service, ports: readonly ServicePort[]): SyncWrite {
+  const { namespace, name, resourceVersion } = metadata;
+  const patch = {
+    metadata: { resourceVersion },
+    spec: { ...(selector === undefined ? {} : { selector: null }), ports: ports.map(rawPort) },
+  };
+  const summary = selector === undefined ? "its ports change" : "it has a selector and must not";
+  const place = { kind: "Service", namespace, name } as const;
+  return { type: "update", ...place, patch, resourceVersion, summary };
+}
+
+function rawPort({ name, port, protocol, targetPort, appProtocol }: ServicePort): RawRecord {
+  return {
+    ...(name === "" ? {} : { name }),
+    port,
+    protocol,
+    targetPort,
+    ...(appProtocol === undefined ? {} : { appProtocol }),
+  };
+}
+
+function samePorts(a: readonly ServicePort[], b: readonly ServicePort[]): boolean {
+  return JSON.stringify(a.map(rawPort)) === JSON.stringify(b.map(rawPort));
+}

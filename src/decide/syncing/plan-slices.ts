@@ -1,0 +1,143 @@
+// The writes that make the slices of one service and one source cluster hold what the cluster offers.
+// Endpoints are put in before slices are taken away, so that one that moves is never missing.
+import { toMicroTime } from "../../environment/clock.ts";
+import type { EndpointSlice, SlicePort } from "../../kube/kinds/endpoint-slice.ts";
+import type { RawRecord } from "../../kube/kinds/fields.ts";
+import type { Service } from "../../kube/kinds/service.ts";
+import { isPlaced, isSameEndpoint, type PlacedSlice, placeEndpoints } from "./place-endpoints.ts";
+import type { ServiceOffer } from "./service-offer.ts";
+import { deletion, type SyncWrite } from "./sync-write.ts";
+import { fromSlice, type SyncedEndpoint } from "./synced-endpoint.ts";
+import { originTimeAnnotation, ownedSliceLabels, sliceName } from "./synced-names.ts";
+
+export interface SlicesInput {
+  readonly namespace: string;
+  /** The service's. */
+  readonly name: string;
+  readonly offer: ServiceOffer;
+  /** Those Lockstep has made for this service and cluster, in the order of their names. */
+  readonly slices: readonly EndpointSlice[];
+  /** Whether the namespace holds a slice of that name, whoever made it. */
+  readonly isTaken: (sliceName: string) => boolean;
+}
+
+export function planSlices(input: SlicesInput): readonly SyncWrite[] {
+  const { offer, slices } = input;
+  const { service } = offer;
+  if (service === undefined) return slices.map((slice) => remove(slice, offer));
+  const placed = placeEndpoints(offer.endpoints, slices, addressTypeOf(service));
+  const used = new Set(placed.map(({ slice }) => slice));
+  const names = freeNames(input);
+  return [
+    ...placed.flatMap((one) => {
+      if (one.slice === undefined) return [create(input, one, names.next().value)];
+      return isUpToDate(input, one) ? [] : [update(input, one, one.slice)];
+    }),
+    ...slices.filter((slice) => !used.has(slice)).map((slice) => remove(slice, offer)),
+  ];
+}
+
+function isUpToDate(input: SlicesInput, placed: PlacedSlice): boolean {
+  const held = placed.slice?.metadata.labels ?? {};
+  const labels = Object.entries(ownedSliceLabels(input.name, input.offer.cluster));
+  return isPlaced(placed) && labels.every(([label, value]) => held[label] === value);
+}
+
+function create(input: SlicesInput, placed: PlacedSlice, name: string): SyncWrite {
+  const { namespace, offer } = input;
+  const { addressType, endpoints } = placed;
+  const object = {
+    apiVersion: "discovery.k8s.io/v1",
+    kind: "EndpointSlice",
+    metadata: { namespace, name, ...marks(input) },
+    addressType,
+    ...contents(placed),
+  };
+  const summary = `${counted(endpoints.length)} of ${offer.cluster}`;
+  return { type: "create", kind: "EndpointSlice", namespace, name, object, summary };
+}
+
+function update(input: SlicesInput, placed: PlacedSlice, slice: EndpointSlice): SyncWrite {
+  const { namespace, name, resourceVersion } = slice.metadata;
+  const patch = { metadata: { resourceVersion, ...marks(input) }, ...contents(placed) };
+  const summary = `${difference(fromSlice(slice), placed.endpoints)} of ${input.offer.cluster}`;
+  const place = { kind: "EndpointSlice", namespace, name } as const;
+  return { type: "update", ...place, patch, resourceVersion, summary };
+}
+
+function remove(slice: EndpointSlice, { cluster, service }: ServiceOffer): SyncWrite {
+  const summary =
+    service === undefined
+      ? `${cluster} no longer offers the service`
+      : `no endpoint of ${cluster} is left for it`;
+  return deletion("EndpointSlice", slice.metadata, summary);
+}
+
+/** Written only together with a change, so the time is never a reason to write. */
+function marks({ name, offer }: SlicesInput): RawRecord {
+  const { changedAt, cluster } = offer;
+  const origin =
+    changedAt === undefined ? {} : { [originTimeAnnotation]: toMicroTime(changedAt.origin) };
+  return { labels: ownedSliceLabels(name, cluster), annotations: origin };
+}
+
+function contents({ ports, endpoints }: PlacedSlice): RawRecord {
+  return { ports: ports.map(rawPort), endpoints: endpoints.map(rawEndpoint) };
+}
+
+function rawPort({ name, port, protocol, appProtocol }: SlicePort): RawRecord {
+  return {
+    name,
+    ...(port === undefined ? {} : { port }),
+    protocol,
+    ...(appProtocol === undefined ? {} : { appProtocol }),
+  };
+}
+
+function rawEndpoint(endpoint: SyncedEndpoint): RawRecord {
+  const { address, ready, serving, terminating, hostname, zone, targetRef } = endpoint;
+  return {
+    addresses: [address],
+    conditions: { ready, serving, terminating },
+    ...(hostname === undefined ? {} : { hostname }),
+    ...(zone === undefined ? {} : { zone }),
+    ...(targetRef === undefined ? {} : { targetRef: rawTarget(targetRef) }),
+  };
+}
+
+function rawTarget({ kind, namespace, name, uid }: NonNullable<SyncedEndpoint["targetRef"]>) {
+  return { kind, namespace, name, ...(uid === undefined ? {} : { uid }) };
+}
+
+function addressTypeOf({ ipFamilies }: Service): string {
+  return ipFamilies[0] ?? "IPv4";
+}
+
+function* freeNames({ name, offer, isTaken }: SlicesInput): Generator<string, never, undefined> {
+  for (let number = 0; ; number += 1) {
+    const candidate = sliceName(name, offer.cluster, number);
+    if (!isTaken(candidate)) yield candidate;
+  }
+}
+
+/** `+2 −1 ~1 endpoints`: how many join, leave and change their state. */
+function difference(before: readonly SyncedEndpoint[], after: readonly SyncedEndpoint[]): string {
+  const known = new Map(before.map((endpoint) => [endpoint.address, endpoint]));
+  const still = new Set(after.map(({ address }) => address));
+  const joining = after.filter(({ address }) => !known.has(address)).length;
+  const leaving = before.filter(({ address }) => !still.has(address)).length;
+  const changing = after.filter((endpoint) => {
+    const earlier = known.get(endpoint.address);
+    return earlier !== undefined && !isSameEndpoint(endpoint, earlier);
+  }).length;
+  const parts = [
+    ...(joining > 0 ? [`+${joining}`] : []),
+    ...(leaving > 0 ? [`−${leaving}`] : []),
+    ...(changing > 0 ? [`~${changing}`] : []),
+  ];
+  return parts.length === 0 ? "ports or labels" : `${parts.join(" ")} endpoints`;
+}
+
+function counted(endpoints: number): string {
+  return endpoints === 1 ? "1 endpoint" : `${endpoints} endpoints`;
+}

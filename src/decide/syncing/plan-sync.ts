@@ -1,0 +1,107 @@
+// What has to be written so that the access cluster shows one service as the business clusters offer
+// it: nothing that is right already, nothing that is not Lockstep's own, and nothing taken away on
+// the word of a cluster that has not been heard.
+import type { EndpointSlice } from "../../kube/kinds/endpoint-slice.ts";
+import type { Namespace } from "../../kube/kinds/namespace.ts";
+import type { Service } from "../../kube/kinds/service.ts";
+import { planService } from "./plan-service.ts";
+import { planSlices } from "./plan-slices.ts";
+import type { ServiceOffer } from "./service-offer.ts";
+import type { SyncPolicy } from "./sync-policy.ts";
+import type { SyncWrite } from "./sync-write.ts";
+import { isOwned, isOwnedSlice, ownedLabels, sourceClusterOf } from "./synced-names.ts";
+
+export interface SyncInput {
+  readonly namespace: string;
+  readonly name: string;
+  /** One for each business cluster, in the order of preference. */
+  readonly offers: readonly ServiceOffer[];
+  readonly target: TargetState;
+  readonly policy: Pick<SyncPolicy, "createNamespaces">;
+}
+
+/** What the access cluster holds of the service, whoever made it. */
+export interface TargetState {
+  readonly namespace: Namespace | undefined;
+  readonly service: Service | undefined;
+  readonly slices: readonly EndpointSlice[];
+  /** Whether the namespace holds a slice of that name. */
+  readonly isTaken: (sliceName: string) => boolean;
+}
+
+export interface SyncPlan {
+  /** In the order in which they have to be made. */
+  readonly writes: readonly SyncWrite[];
+  /** Why nothing is written though something should be, in words. */
+  readonly blocked: string | undefined;
+}
+
+const nothing: SyncPlan = { writes: [], blocked: undefined };
+
+export function planSync(input: SyncInput): SyncPlan {
+  const { namespace, name, offers, target } = input;
+  const owned = target.slices.filter(isOwnedSlice).sort(byName);
+  const isOffered = offers.some(({ service }) => service !== undefined);
+  if (!isOffered && owned.length === 0 && !isOwnService(target.service)) return nothing;
+  const blocked = obstacle(input);
+  if (blocked !== undefined) return { writes: [], blocked };
+  const heard = offers.filter((offer) => offer.heard);
+  const slices = heard.flatMap((offer) => {
+    const ofCluster = owned.filter((slice) => sourceClusterOf(slice) === offer.cluster);
+    return planSlices({ namespace, name, offer, slices: ofCluster, isTaken: target.isTaken });
+  });
+  const heardClusters = new Set<string | undefined>(heard.map(({ cluster }) => cluster));
+  const service = planService({
+    namespace,
+    name,
+    offers,
+    service: target.service,
+    isStillUsed: owned.some((slice) => !heardClusters.has(sourceClusterOf(slice))),
+  });
+  return { writes: inOrder([...planNamespace(input), ...service, ...slices]), blocked: undefined };
+}
+
+/** Whether the access cluster holds anything of the service that Lockstep made. */
+export function holdsOwn({ service, slices }: TargetState): boolean {
+  return isOwnService(service) || slices.some(isOwnedSlice);
+}
+
+function isOwnService(service: Service | undefined): boolean {
+  return service !== undefined && isOwned(service);
+}
+
+/** While one is there nothing is written, and nothing taken away either. */
+function obstacle({ namespace, name, target, policy }: SyncInput): string | undefined {
+  const { service } = target;
+  if (service !== undefined && !isOwned(service)) {
+    return `the Service ${namespace}/${name} exists and was not made by Lockstep`;
+  }
+  if (target.namespace === undefined) {
+    return policy.createNamespaces ? undefined : `there is no namespace ${namespace}`;
+  }
+  return target.namespace.metadata.deletionTimestamp === undefined
+    ? undefined
+    : `the namespace ${namespace} is being deleted`;
+}
+
+/** Made when it is missing, and never deleted: others may have put their things into it. */
+function planNamespace({ namespace, offers, target }: SyncInput): readonly SyncWrite[] {
+  const isOffered = offers.some(({ service }) => service !== undefined);
+  if (target.namespace !== undefined || !isOffered) return [];
+  const object = {
+    apiVersion: "v1",
+    kind: "Namespace",
+    metadata: { name: namespace, labels: ownedLabels },
+  };
+  const summary = "an offered service is in it";
+  return [{ type: "create", kind: "Namespace", namespace: "", name: namespace, object, summary }];
+}
+
+function byName(a: EndpointSlice, b: EndpointSlice): number {
+  return a.metadata.name < b.metadata.name ? -1 : 1;
+}
+
+/** Whatever makes or changes comes before whatever takes away. */
+function inOrder(writes: readonly SyncWrite[]): readonly SyncWrite[] {
+  return writes.toSorted((a, b) => Number(a.type === "delete") - Number(b.type === "delete"));
+}

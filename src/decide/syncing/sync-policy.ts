@@ -1,0 +1,20 @@
+// Which services are synced. Whoever owns a service can say it on the service itself; for the rest
+// the operator names namespaces.
+import type { Service } from "../../kube/kinds/service.ts";
+import { isOwned, syncLabel } from "./synced-names.ts";
+
+export interface SyncPolicy {
+  /** Where every service with a selector is synced, unless its label says no. */
+  readonly namespaces: "all" | ReadonlySet<string>;
+  /** Whether a namespace that the access cluster lacks may be made there. */
+  readonly createNamespaces: boolean;
+}
+
+export function isSelected(service: Service, policy: SyncPolicy): boolean {
+  // What Lockstep made is a copy already. Copying it on would send endpoints in circles.
+  if (isOwned(service) || service.type === "ExternalName") return false;
+  const wish = service.metadata.labels[syncLabel];
+  if (wish === "true") return true;
+  if (wish === "false" || service.selector === undefined) return false;
+  return policy.namespaces === "all" || policy.namespaces.has(service.metadata.namespace);
+}

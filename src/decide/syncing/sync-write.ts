@@ -1,0 +1,38 @@
+// One change to the access cluster, as data: what it does, to which version of which object, and why
+// in a few words. Outputs carry it out as it stands, and a dry run prints it.
+import type { RawRecord } from "../../kube/kinds/fields.ts";
+import type { ObjectMeta } from "../../kube/kinds/kind.ts";
+
+export type SyncedKind = "Namespace" | "Service" | "EndpointSlice";
+
+export type SyncWrite = Place &
+  (
+    | { readonly type: "create"; readonly object: RawRecord }
+    /** A JSON merge patch: it names only what changes, and the version it changes. */
+    | { readonly type: "update"; readonly patch: RawRecord; readonly resourceVersion: string }
+    /** Only this very version: one that changed since has to be looked at again. */
+    | { readonly type: "delete"; readonly uid: string; readonly resourceVersion: string }
+  );
+
+interface Place {
+  readonly kind: SyncedKind;
+  /** Empty for a Namespace. */
+  readonly namespace: string;
+  readonly name: string;
+  /** What a person reads: `2 endpoints of lab-1 join`. */
+  readonly summary: string;
+}
+
+export function deletion(
+  kind: SyncedKind,
+  { namespace, name, uid, resourceVersion }: ObjectMeta,
+  summary: string,
+): SyncWrite {
+  return { type: "delete", kind, namespace, name, uid, resourceVersion, summary };
+}
+
+/** `update EndpointSlice shop/web-lab-1-0: 1 endpoint of lab-1 leaves` */
+export function describeWrite({ type, kind, namespace, name, summary }: SyncWrite): string {
+  const place = namespace === "" ? name : `${namespace}/${name}`;
+  return `${type} ${kind} ${place}: ${summary}`;
+}

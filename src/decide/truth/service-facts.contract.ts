@@ -1,0 +1,138 @@
+// For tests only: snapshots of a service, written in a few words.
+import type { MonotonicMs, WallMs } from "../../environment/clock.ts";
+import type { ObjectMeta } from "../../kube/kinds/kind.ts";
+import type { Pod } from "../../kube/kinds/pod.ts";
+import type { Service } from "../../kube/kinds/service.ts";
+import type { PublishedEndpoint } from "../../model/published-endpoint.ts";
+import type { PodFact, ServiceInCluster, ServiceSnapshot } from "../../model/service-snapshot.ts";
+import { selects } from "../../sources/service-pods.ts";
+import type { WatchStatus } from "../../sources/watch-status.ts";
+
+export const seenAtMs = 1_000 as MonotonicMs;
+
+export const freshWatch: WatchStatus = { state: "fresh", detail: "", currentAtMs: seenAtMs };
+
+export const staleWatch: WatchStatus = {
+  state: "stale",
+  detail: "the server was last reached 20 s ago",
+  currentAtMs: undefined,
+};
+
+export const refusedWatch: WatchStatus = {
+  state: "refused",
+  detail: "pods is forbidden",
+  currentAtMs: undefined,
+};
+
+export function metadata(name: string, fields: Partial<ObjectMeta> = {}): ObjectMeta {
+  return {
+    namespace: "shop",
+    name,
+    uid: `uid-${name}`,
+    resourceVersion: "1",
+    creationTimestamp: undefined,
+    deletionTimestamp: undefined,
+    deletionGracePeriodSeconds: undefined,
+    labels: {},
+    ...fields,
+  };
+}
+
+export function service(fields: Partial<Service> = {}): Service {
+  return {
+    metadata: metadata("web"),
+    annotations: {},
+    type: "ClusterIP",
+    clusterIP: "10.96.0.1",
+    clusterIPs: ["10.96.0.1"],
+    ipFamilies: ["IPv4"],
+    externalName: undefined,
+    selector: { app: "web" },
+    ports: [
+      { name: "http", port: 80, protocol: "TCP", targetPort: 8080, appProtocol: undefined },
+      { name: "admin", port: 81, protocol: "TCP", targetPort: "manage", appProtocol: undefined },
+    ],
+    publishNotReadyAddresses: false,
+    sessionAffinity: "None",
+    ...fields,
+  };
+}
+
+/** A ready pod `web-<number>` with the address 10.0.0.<number>, unless the fields say otherwise. */
+export function pod(number: number, fields: Partial<Pod> & { terminating?: boolean } = {}): Pod {
+  const { terminating, ...own } = fields;
+  const deletionTimestamp = terminating === true ? (5_000 as WallMs) : undefined;
+  return {
+    metadata: metadata(`web-${number}`, { labels: { app: "web" }, deletionTimestamp }),
+    nodeName: "n1",
+    phase: "Running",
+    podIP: `10.0.0.${number}`,
+    secondPodIP: undefined,
+    hostname: undefined,
+    subdomain: undefined,
+    restartPolicy: "Always",
+    ready: "True",
+    readyTransitionTime: undefined,
+    containersReady: "True",
+    containersReadyTransitionTime: undefined,
+    ports: [{ name: "manage", containerPort: 9000 + number, protocol: "TCP" }],
+    readinessProbe: undefined,
+    ...own,
+  };
+}
+
+/** How the slice lists the pod of this number. */
+export function listed(number: number, fields: Partial<PublishedEndpoint> = {}): PublishedEndpoint {
+  const ready = fields.ready ?? true;
+  return {
+    object: "endpointslices/web-abc",
+    seenAtMs,
+    address: `10.0.0.${number}`,
+    ports: [
+      { name: "http", port: 8080, protocol: "TCP" },
+      { name: "admin", port: 9000 + number, protocol: "TCP" },
+    ],
+    ready,
+    serving: ready,
+    terminating: false,
+    pod: { name: `web-${number}`, uid: `uid-web-${number}` },
+    ...fields,
+  };
+}
+
+export interface FactsInWords {
+  readonly cluster?: string;
+  readonly service?: Service;
+  readonly podWatch?: WatchStatus;
+  readonly pods?: readonly Pod[];
+  /** Uids of pods known to be gone. */
+  readonly gone?: readonly string[];
+  readonly published?: readonly PublishedEndpoint[];
+}
+
+export function inCluster(words: FactsInWords = {}): ServiceInCluster {
+  const one = words.service ?? service();
+  const pods = (words.pods ?? []).map(
+    (each): PodFact => ({
+      pod: each,
+      seenAtMs,
+      selected: selects(one.selector, each.metadata.labels),
+    }),
+  );
+  return {
+    cluster: words.cluster ?? "east",
+    service: one,
+    serviceSeenAtMs: seenAtMs,
+    services: freshWatch,
+    pods: { watch: words.podWatch ?? freshWatch, pods, gone: new Set(words.gone) },
+    published: {
+      watch: freshWatch,
+      form: "endpointslices",
+      endpoints: words.published ?? [],
+    },
+  };
+}
+
+export function snapshot(...clusters: readonly ServiceInCluster[]): ServiceSnapshot {
+  return { namespace: "shop", name: "web", clusters };
+}

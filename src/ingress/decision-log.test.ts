@@ -1,0 +1,44 @@
+import { expect, test } from "vitest";
+import type { TruthEndpoint } from "../decide/truth/truth.ts";
+import { simulate } from "../simulation/simulation.ts";
+import { DecisionLog } from "./decision-log.ts";
+
+const service = "shop/web:80";
+
+function endpoint(fields: Partial<TruthEndpoint>): TruthEndpoint {
+  return {
+    address: "10.0.0.1",
+    port: 8080,
+    cluster: "east",
+    state: "active",
+    reason: "its pod is ready",
+    rule: "join at once",
+    pod: "ready",
+    published: "ready",
+    ...fields,
+  };
+}
+
+test("an override stands until the slices agree, and then shows how long they were behind", () =>
+  simulate({ seed: 1 }, async (simulation) => {
+    const host = simulation.host("lockstep");
+    const log = new DecisionLog(host);
+    const note = (...endpoints: readonly TruthEndpoint[]) =>
+      log.note({ service, version: 1, before: undefined, after: { endpoints, problems: [] } });
+    const early = endpoint({ published: "absent" });
+    const agreed = endpoint({});
+    const sinceWallMs = host.clock.wallMs();
+    note(agreed);
+    expect(log.entries()).toEqual([]);
+    note(early);
+    await simulation.sleep(2_500);
+    note({ ...early, reason: "its pod is ready, as before" });
+    expect(log.entries()).toEqual([{ service, endpoint: early, sinceWallMs, lastedMs: undefined }]);
+    note(agreed);
+    const over = { service, endpoint: early, sinceWallMs, lastedMs: 2_500 };
+    expect(log.entries()).toEqual([over]);
+    log.note({ service, version: 2, before: undefined, after: undefined });
+    expect(log.entries()).toEqual([over]);
+    const lines = simulation.logLines().map(({ message }) => message);
+    expect(lines).toContain("the slices were behind what is true");
+  }));

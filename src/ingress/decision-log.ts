@@ -1,0 +1,103 @@
+// The decision log: every time truth overrides the published slices, and for how long. It is what
+// people look at before they believe it, so it can be read without a log file.
+
+import { overridesSlices, type TruthEndpoint } from "../decide/truth/truth.ts";
+import { type Clock, elapsedMs, type MonotonicMs, type WallMs } from "../environment/clock.ts";
+import type { Log } from "../environment/log.ts";
+import type { TruthChange } from "./decisions.ts";
+
+export interface Override {
+  readonly service: string;
+  readonly endpoint: TruthEndpoint;
+  readonly sinceWallMs: WallMs;
+  /** How long the slices were behind; undefined while they still are. */
+  readonly lastedMs: number | undefined;
+}
+
+/** A rollout of fifty deployments leaves a few hundred; these are the last of them. */
+export const maxOverridesKept = 2_000;
+
+/** Slices that are behind for less are the ordinary case, and no news. */
+const worthALineMs = 1_000;
+
+interface Standing {
+  readonly service: string;
+  readonly endpoint: TruthEndpoint;
+  readonly sinceMs: MonotonicMs;
+  readonly sinceWallMs: WallMs;
+}
+
+export class DecisionLog {
+  readonly #clock: Clock;
+  readonly #log: Log;
+  /** Overrides that stand now, by service and endpoint. */
+  readonly #standing = new Map<string, Map<string, Standing>>();
+  /** Those that are over, oldest first; at most `maxOverridesKept`. */
+  #over: Override[] = [];
+
+  constructor(options: { readonly clock: Clock; readonly log: Log }) {
+    this.#clock = options.clock;
+    this.#log = options.log;
+  }
+
+  readonly note = ({ service, after }: TruthChange): void => {
+    const before = this.#standing.get(service) ?? new Map<string, Standing>();
+    const now = new Map<string, Standing>();
+    for (const endpoint of after?.endpoints ?? []) {
+      if (!overridesSlices(endpoint)) continue;
+      const key = keyOf(endpoint);
+      now.set(key, before.get(key) ?? this.#begin(service, endpoint));
+      before.delete(key);
+    }
+    for (const standing of before.values()) this.#end(standing);
+    if (now.size > 0) this.#standing.set(service, now);
+    else this.#standing.delete(service);
+  };
+
+  /** Oldest first; those that still stand are last. */
+  entries(): readonly Override[] {
+    const standing = [...this.#standing.values()].flatMap((ones) => [...ones.values()]);
+    return [
+      ...this.#over,
+      ...standing.map(({ service, endpoint, sinceWallMs }) => ({
+        service,
+        endpoint,
+        sinceWallMs,
+        lastedMs: undefined,
+      })),
+    ];
+  }
+
+  #begin(service: string, endpoint: TruthEndpoint): Standing {
+    const { cluster, address, port, podName, state, reason, rule } = endpoint;
+    this.#log.debug("an endpoint is routed otherwise than the slices say", {
+      service,
+      cluster,
+      endpoint: `${address}:${port}`,
+      pod: podName,
+      state,
+      rule,
+      reason,
+    });
+    const sinceMs = this.#clock.monotonicMs();
+    return { service, endpoint, sinceMs, sinceWallMs: this.#clock.wallMs() };
+  }
+
+  #end({ service, endpoint, sinceMs, sinceWallMs }: Standing): void {
+    const lastedMs = elapsedMs(sinceMs, this.#clock.monotonicMs());
+    this.#over.push({ service, endpoint, sinceWallMs, lastedMs });
+    if (this.#over.length > maxOverridesKept) this.#over = this.#over.slice(-maxOverridesKept);
+    if (lastedMs < worthALineMs) return;
+    this.#log.info("the slices were behind what is true", {
+      service,
+      cluster: endpoint.cluster,
+      endpoint: `${endpoint.address}:${endpoint.port}`,
+      behindMs: Math.round(lastedMs),
+      reason: endpoint.reason,
+    });
+  }
+}
+
+function keyOf({ cluster, address, port, podUid, state }: TruthEndpoint): string {
+  return `${cluster} ${address} ${port} ${podUid ?? ""} ${state}`;
+}

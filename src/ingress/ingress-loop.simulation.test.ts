@@ -1,0 +1,166 @@
+import { expect, test } from "vitest";
+import { forEachSeed } from "../simulation/seeds.ts";
+import { type IngressWorld, inIngressWorld } from "./ingress-world.contract.ts";
+
+const web = "default/web:80";
+
+/** Two messages of the network at most lie between the API server's answer and the decision. */
+const aMomentMs = 20;
+
+async function webWithTwoPods({ east }: IngressWorld["clusters"]): Promise<void> {
+  await east.service("web");
+  await east.pod("web-1", "web", "10.0.0.1");
+  await east.pod("web-2", "web", "10.0.0.2");
+  await east.slice("web", { "web-1": "10.0.0.1", "web-2": "10.0.0.2" });
+  await east.ingress("web", "web.example", "web");
+}
+
+const both = ["east 10.0.0.1:8080", "east 10.0.0.2:8080"];
+
+forEachSeed(
+  "a deleted pod is routed around within milliseconds, though the slice still lists it",
+  { seeds: 20 },
+  (seed) =>
+    inIngressWorld(
+      async ({ simulation, clusters, active, nextTold, overrides }) => {
+        expect(active(web)).toEqual(both);
+        const told = nextTold();
+        await clusters.east.deletePod("web-1");
+        const deletedAtMs = simulation.now();
+        expect((await told).atMs - deletedAtMs).toBeLessThan(aMomentMs);
+        expect(active(web)).toEqual(["east 10.0.0.2:8080"]);
+        expect(
+          overrides.entries().map(({ endpoint, lastedMs }) => [endpoint.reason, lastedMs]),
+        ).toEqual([["its pod is terminating, though it is still published as ready", undefined]]);
+      },
+      { seed, before: webWithTwoPods },
+    ),
+);
+
+test("a pod that becomes unready leaves, and joins again when it is ready", () =>
+  inIngressWorld(
+    async ({ clusters, active, nextTold }) => {
+      const left = nextTold();
+      await clusters.east.podStatus("web-1", {}, "False");
+      await left;
+      expect(active(web)).toEqual(["east 10.0.0.2:8080"]);
+      const joined = nextTold();
+      await clusters.east.podStatus("web-1", {}, "True");
+      await joined;
+      expect(active(web)).toEqual(both);
+    },
+    { before: webWithTwoPods },
+  ));
+
+test("a new pod joins before any slice lists it, and a cluster adds its pods to the same service", () =>
+  inIngressWorld(
+    async ({ simulation, clusters, active }) => {
+      await clusters.east.pod("web-3", "web", "10.0.0.3");
+      await clusters.west.service("web");
+      await clusters.west.pod("web-1", "web", "10.8.0.1");
+      await simulation.sleep(aMomentMs);
+      expect(active(web)).toEqual([...both, "east 10.0.0.3:8080", "west 10.8.0.1:8080"]);
+    },
+    { before: webWithTwoPods },
+  ));
+
+test("following the slices, a deleted pod stays until the slice drops it", () =>
+  inIngressWorld(
+    async ({ simulation, clusters, active, told }) => {
+      const before = told.length;
+      await clusters.east.deletePod("web-1");
+      await simulation.sleep(60_000);
+      expect(active(web)).toEqual(both);
+      expect(told.length).toBe(before);
+    },
+    { before: webWithTwoPods, policy: { followSlices: true } },
+  ));
+
+test("a pod that was gone before the start is not believed, though a slice names it", () =>
+  inIngressWorld(
+    async ({ active }) => {
+      expect(active(web)).toEqual(["east 10.0.0.2:8080"]);
+    },
+    {
+      before: async (clusters) => {
+        await webWithTwoPods(clusters);
+        await clusters.east.deletePod("web-1", { graceSeconds: 0 });
+      },
+    },
+  ));
+
+test("without permission to watch pods the slices are followed, and each endpoint says so", () =>
+  inIngressWorld(
+    async ({ loop, active }) => {
+      expect(active(web)).toEqual(both);
+      const reasons = loop.decisions.truths.get(web)?.truth.endpoints.map(({ reason }) => reason);
+      const reason = "it is published as ready, and pods may not be watched";
+      expect(reasons).toEqual([reason, reason]);
+    },
+    { before: webWithTwoPods, forbidden: "pods" },
+  ));
+
+test("routes come and go with their Ingress, and a status write is not told", () =>
+  inIngressWorld(
+    async ({ simulation, clusters, loop, told }) => {
+      const path = "/apis/networking.k8s.io/v1/namespaces/default/ingresses";
+      await clusters.east.service("shop");
+      await clusters.east.ingress("shop", "shop.example", "shop");
+      await simulation.sleep(aMomentMs);
+      expect([...loop.decisions.routes.hosts.keys()].sort()).toEqual([
+        "shop.example",
+        "web.example",
+      ]);
+      expect(told.at(-1)).toMatchObject({ routes: true, services: ["default/shop:80"] });
+      const before = told.length;
+      const status = { loadBalancer: { ingress: [{ ip: "10.1.1.1" }] } };
+      await clusters.east.update(`${path}/shop/status`, { status });
+      await simulation.sleep(aMomentMs);
+      expect(told.length).toBe(before);
+      await clusters.east.update(`${path}/shop`, { spec: { ingressClassName: "other" } });
+      await simulation.sleep(aMomentMs);
+      expect([...loop.decisions.routes.hosts.keys()]).toEqual(["web.example"]);
+      expect([...loop.decisions.truths.keys()]).toEqual([web]);
+    },
+    { before: webWithTwoPods },
+  ));
+
+test("a pod that is gone stays out, though a slice that names it is written after that", () =>
+  inIngressWorld(
+    async ({ simulation, clusters, active }) => {
+      await clusters.east.deletePod("web-1", { graceSeconds: 0 });
+      const path = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/web-x";
+      await clusters.east.update(path, { metadata: { annotations: { written: "late" } } });
+      await simulation.sleep(aMomentMs);
+      expect(active(web)).toEqual(["east 10.0.0.2:8080"]);
+    },
+    { before: webWithTwoPods },
+  ));
+
+test("the output is told when nothing is asked for, so that an old proxy lets go of its routes", () =>
+  inIngressWorld(async ({ told }) => {
+    expect(told.map(({ routes, services }) => ({ routes, services }))).toEqual([
+      { routes: true, services: [] },
+    ]);
+  }));
+
+test("when the pod watch goes stale the slices are followed, and when it is back the pods again", () =>
+  inIngressWorld(
+    async ({ simulation, clusters, active, loop }) => {
+      const { faults } = clusters.east.server;
+      await clusters.east.podStatus("web-1", {}, "False");
+      await simulation.sleep(aMomentMs);
+      expect(active(web)).toEqual(["east 10.0.0.2:8080"]);
+      const match = { resource: "pods", userAgent: "lockstep" };
+      faults.setRules([{ match, errors: { rate: 1, code: 503 } }]);
+      faults.cache.resetWatches(({ resource }) => resource === "pods");
+      await simulation.sleep(30_000);
+      expect(loop.sources[0]?.watch("pods").state).toBe("stale");
+      expect(active(web)).toEqual(both);
+      faults.setRules([]);
+      await simulation.sleep(60_000);
+      expect(loop.sources[0]?.watch("pods").state).toBe("fresh");
+      expect(active(web)).toEqual(["east 10.0.0.2:8080"]);
+    },
+    { before: webWithTwoPods },
+  ));

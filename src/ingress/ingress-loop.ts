@@ -1,0 +1,147 @@
+// From clusters to an output: sources enqueue what may have changed, one worker decides it anew, and
+// the output is told. A leave is decided in the same turn of the event loop in which the pod's event
+// was read; nothing waits for anything else but its turn in the queue.
+import type { Registry } from "prom-client";
+import type { DecisionOutput } from "../decide/decision.ts";
+import type { TruthPolicy } from "../decide/truth/truth.ts";
+import { type Clock, elapsedMs } from "../environment/clock.ts";
+import type { Environment } from "../environment/environment.ts";
+import type { KubeClient } from "../kube/client/client.ts";
+import { Workqueue } from "../kube/workqueue/workqueue.ts";
+import { runWorkers } from "../kube/workqueue/workqueue-workers.ts";
+import { ClusterSource } from "../sources/cluster-source.ts";
+import { IngressSource } from "../sources/ingress-source.ts";
+import { Decisions, type TruthChange } from "./decisions.ts";
+import { ingressMetrics } from "./ingress-metrics.ts";
+
+export interface IngressCluster {
+  readonly name: string;
+  readonly client: KubeClient;
+}
+
+export interface IngressLoopOptions
+  extends Pick<Environment, "clock" | "timers" | "random" | "log"> {
+  /** Where pods run. */
+  readonly clusters: readonly IngressCluster[];
+  /** Where the Ingresses are. */
+  readonly access: IngressCluster;
+  readonly className: string;
+  readonly policy: TruthPolicy;
+  readonly output: DecisionOutput;
+  readonly onTruth: (change: TruthChange) => void;
+  readonly metrics?: Registry;
+}
+
+/** The key of the routes in the queue; keys of services have a slash in them. */
+const routesKey = "routes";
+
+/** Deciding routes goes over all Ingresses, so changes that come together are taken together. */
+const routesHoldOffMs = 5;
+
+/** One by one: a decision takes microseconds, and the proxy wants its pushes in order. */
+const workers = 1;
+const maxRetries = 15;
+
+/** How long the first decision waits for clusters that do not answer, so that the others serve. */
+export const clustersWithinMs = 30_000;
+const lookAgainMs = 20;
+
+export class IngressLoop {
+  readonly decisions: Decisions;
+  readonly sources: readonly ClusterSource[];
+  readonly asked: IngressSource;
+  readonly #options: IngressLoopOptions;
+  readonly #queue: Workqueue;
+  #isReady = false;
+
+  constructor(options: IngressLoopOptions) {
+    this.#options = options;
+    const { clusters, access, metrics, ...rest } = options;
+    const shared = { ...rest, ...(metrics === undefined ? {} : { metrics }) };
+    this.#queue = new Workqueue({
+      ...rest,
+      name: "ingress",
+      ...(metrics === undefined ? {} : { registry: metrics }),
+    });
+    this.sources = clusters.map(
+      ({ name, client }) =>
+        new ClusterSource({
+          ...shared,
+          client,
+          cluster: name,
+          onService: (key) => this.#queue.add(key),
+          onFreshness: () => this.#everyService(),
+        }),
+    );
+    this.asked = new IngressSource({
+      ...shared,
+      client: access.client,
+      cluster: access.name,
+      onRoutes: () => this.#queue.addAfter(routesKey, routesHoldOffMs),
+    });
+    this.decisions = new Decisions({ ...options, sources: this.sources, asked: this.asked });
+  }
+
+  /** Whether the first decision has been made. */
+  get isReady(): boolean {
+    return this.#isReady;
+  }
+
+  /** Runs until the signal aborts; then everything has stopped. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { log, metrics } = this.#options;
+    if (metrics !== undefined) ingressMetrics(metrics).shown.add(this.decisions);
+    try {
+      this.asked.start();
+      for (const source of this.sources) source.start();
+      await this.#waitForSources(signal);
+      this.decisions.decideRoutes();
+      this.#isReady = true;
+      const sync = async (key: string): Promise<void> => this.#decide(key);
+      await runWorkers({ queue: this.#queue, workers, sync, maxRetries, log, signal });
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    } finally {
+      if (metrics !== undefined) ingressMetrics(metrics).shown.delete(this.decisions);
+      this.#queue.shutDown();
+      await Promise.all([this.asked, ...this.sources].map((source) => source.stop()));
+    }
+  }
+
+  #decide(key: string): void {
+    const { clock, metrics } = this.#options;
+    const startedAt = clock.monotonicMs();
+    if (key === routesKey) this.decisions.decideRoutes();
+    else this.decisions.decideService(key);
+    if (metrics === undefined) return;
+    const kind = key === routesKey ? "routes" : "service";
+    const seconds = elapsedMs(startedAt, clock.monotonicMs()) / 1000;
+    ingressMetrics(metrics).decisions.observe({ kind }, seconds);
+  }
+
+  #everyService(): void {
+    for (const key of this.decisions.serviceKeys) this.#queue.add(key, "resync");
+  }
+
+  /**
+   * Nothing is decided before it is known what was asked for, or a proxy that serves well would be
+   * emptied. Clusters that do not answer are waited for as well, but not for ever.
+   */
+  async #waitForSources(signal: AbortSignal): Promise<void> {
+    const { clock, timers, log } = this.#options;
+    const startedAt = clock.monotonicMs();
+    const isKnown = () =>
+      this.asked.settled &&
+      (this.sources.every((source) => source.settled) || isOver(clock, startedAt));
+    while (!isKnown()) await timers.sleep(lookAgainMs, signal);
+    for (const source of this.sources.filter(({ settled }) => !settled)) {
+      log.warn("a cluster does not answer; its endpoints are missing until it does", {
+        cluster: source.cluster,
+      });
+    }
+  }
+}
+
+function isOver(clock: Clock, startedAt: ReturnType<Clock["monotonicMs"]>): boolean {
+  return elapsedMs(startedAt, clock.monotonicMs()) >= clustersWithinMs;
+}

@@ -1,0 +1,66 @@
+// What the ingress has decided, as metrics. Endpoints are counted by state and never named: their
+// addresses would make a new series for every pod that ever was.
+import { Gauge, Histogram, type Registry } from "prom-client";
+import { overridesSlices } from "../decide/truth/truth.ts";
+import { oncePerRegistry } from "../kube/metrics-of-registry.ts";
+import type { Decisions } from "./decisions.ts";
+
+/** A service takes microseconds; the routes of a large cluster some hundred milliseconds. */
+const decisionBuckets = [0.000_05, 0.000_1, 0.000_5, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1];
+
+/** From a push over an idle socket to a proxy that was away for minutes. */
+const routedBuckets = [0.000_5, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5, 30, 300];
+
+export const ingressMetrics = oncePerRegistry((registry: Registry) => {
+  /** Decisions that stand; a loop adds its own while it runs. */
+  const shown = new Set<Decisions>();
+  const registers = [registry];
+  new Gauge({
+    name: "lockstep_ingress_endpoints",
+    help: "Endpoints of routed services by state, and those routed otherwise than published.",
+    labelNames: ["state"] as const,
+    registers,
+    collect() {
+      this.reset();
+      for (const [state, count] of countEndpoints(shown)) this.set({ state }, count);
+    },
+  });
+  new Gauge({
+    name: "lockstep_ingress_problems",
+    help: "Problems of Ingresses that were reported and left out.",
+    registers,
+    collect() {
+      this.set([...shown].reduce((sum, { routes }) => sum + routes.problems.length, 0));
+    },
+  });
+  return {
+    shown,
+    decisions: new Histogram({
+      name: "lockstep_ingress_decision_seconds",
+      help: "How long one decision took, by what was decided.",
+      labelNames: ["kind"] as const,
+      buckets: decisionBuckets,
+      registers,
+    }),
+    routed: new Histogram({
+      name: "lockstep_ingress_routed_seconds",
+      help: "From the decision about a service to the proxy's word that it routes by it.",
+      buckets: routedBuckets,
+      registers,
+    }),
+  };
+});
+
+function countEndpoints(shown: ReadonlySet<Decisions>): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  const count = (state: string) => void counts.set(state, (counts.get(state) ?? 0) + 1);
+  for (const { truths } of shown) {
+    for (const { truth } of truths.values()) {
+      for (const endpoint of truth.endpoints) {
+        count(endpoint.state);
+        if (overridesSlices(endpoint)) count("overriding");
+      }
+    }
+  }
+  return counts;
+}

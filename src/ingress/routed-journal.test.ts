@@ -1,0 +1,107 @@
+import { expect, test } from "vitest";
+import type { EndpointState } from "../decide/decision.ts";
+import type { ServiceTruth } from "../decide/truth/truth.ts";
+import type { MonotonicMs, WallMs } from "../environment/clock.ts";
+import { maxEntriesKept, type RoutedEntry, RoutedJournal } from "./routed-journal.ts";
+
+const service = "shop/web:80";
+
+function journalWorld() {
+  let nowMs = 0;
+  const told: RoutedEntry[] = [];
+  const journal = new RoutedJournal({
+    clock: { monotonicMs: () => nowMs as MonotonicMs, wallMs: () => (nowMs + 1_000) as WallMs },
+    onRouted: (entry) => void told.push(entry),
+  });
+  const at = (ms: number) => {
+    nowMs = ms;
+    return ms as MonotonicMs;
+  };
+  return { journal, told, at };
+}
+
+function truthOf(states: Readonly<Record<string, EndpointState>>): ServiceTruth {
+  const endpoints = Object.entries(states).map(([address, state]) => ({
+    address,
+    port: 8080,
+    cluster: "east",
+    podUid: `uid-${address}`,
+    state,
+    reason: "for the test",
+    rule: "test",
+    pod: "ready" as const,
+    published: "ready" as const,
+  }));
+  return { endpoints, problems: [] };
+}
+
+const name = (address: string) => ({
+  cluster: "east",
+  address,
+  port: 8080,
+  podUid: `uid-${address}`,
+});
+
+test("a change is written down when the proxy routes by it, with its lag", () => {
+  const { journal, told, at } = journalWorld();
+  const [before, after] = [truthOf({ a: "active" }), truthOf({ a: "draining", b: "active" })];
+  at(10);
+  journal.decided({ service, version: 1, before, after });
+  expect(journal.after(0)).toEqual([]);
+  journal.routed(service, 1, at(14));
+  const entry = {
+    sequence: 1,
+    service,
+    version: 1,
+    joined: [name("b")],
+    left: [name("a")],
+    decidedWallMs: 1_010,
+    routedWallMs: 1_014,
+    routedAtMs: 14,
+    lagMs: 4,
+  };
+  expect([journal.after(0), journal.after(1), told]).toEqual([[entry], [], [entry]]);
+});
+
+test("a version that the proxy skipped is routed with the one that came after it", () => {
+  const { journal, at } = journalWorld();
+  const [a, ab, b] = [
+    truthOf({ a: "active" }),
+    truthOf({ a: "active", b: "active" }),
+    truthOf({ b: "active" }),
+  ];
+  journal.decided({ service, version: 1, before: a, after: ab });
+  journal.decided({ service, version: 2, before: ab, after: b });
+  journal.decided({ service, version: 3, before: b, after: undefined });
+  journal.routed(service, 2, at(5));
+  expect(journal.after(0).map(({ version, joined, left }) => [version, joined, left])).toEqual([
+    [1, [name("b")], []],
+    [2, [], [name("a")]],
+  ]);
+  journal.routed(service, 3, at(6));
+  expect(journal.after(2).map(({ left }) => left)).toEqual([[name("b")]]);
+});
+
+test("a decision that changes no active endpoint is no change", () => {
+  const { journal, at } = journalWorld();
+  const before = truthOf({ a: "active", b: "draining" });
+  journal.decided({ service, version: 1, before, after: truthOf({ a: "active", b: "out" }) });
+  journal.routed(service, 1, at(1));
+  expect(journal.after(0)).toEqual([]);
+});
+
+test("only the newest entries are kept, and their numbers go on rising", () => {
+  const { journal, at } = journalWorld();
+  const [on, off] = [truthOf({ a: "active" }), truthOf({ a: "out" })];
+  for (let version = 1; version <= maxEntriesKept + 1; version += 1) {
+    const [before, after] = version % 2 === 1 ? [off, on] : [on, off];
+    journal.decided({ service, version, before, after });
+    journal.routed(service, version, at(version));
+  }
+  const kept = journal.after(0);
+  expect([kept.length, kept[0]?.sequence, kept.at(-1)?.sequence]).toEqual([
+    maxEntriesKept,
+    2,
+    maxEntriesKept + 1,
+  ]);
+});

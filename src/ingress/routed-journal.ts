@@ -1,0 +1,125 @@
+// When each decision was routed: the times an observer needs for the hop `routed` of this replica.
+// A bounded journal with rising numbers, so that a reader can ask for what is new to it.
+
+import type { DecidedEndpoint } from "../decide/decision.ts";
+import type { ServiceTruth } from "../decide/truth/truth.ts";
+import { type Clock, elapsedMs, type MonotonicMs, type WallMs } from "../environment/clock.ts";
+import type { TruthChange } from "./decisions.ts";
+
+export interface RoutedJournalOptions {
+  readonly clock: Clock;
+  /** Called with every new entry. */
+  readonly onRouted: (entry: RoutedEntry) => void;
+}
+
+export interface EndpointName {
+  readonly cluster: string;
+  readonly address: string;
+  readonly port: number;
+  readonly podUid: string | undefined;
+}
+
+export interface RoutedEntry {
+  readonly sequence: number;
+  readonly service: string;
+  readonly version: number;
+  /** Endpoints that get requests from now on, and those that no longer do. */
+  readonly joined: readonly EndpointName[];
+  readonly left: readonly EndpointName[];
+  readonly decidedWallMs: WallMs;
+  readonly routedWallMs: WallMs;
+  /** The same instant on this process's monotonic clock. */
+  readonly routedAtMs: MonotonicMs;
+  /** From the decision to the proxy's word that it routes by it. */
+  readonly lagMs: number;
+}
+
+/** At 500 changes a second an observer that asks each second misses none, with room to spare. */
+export const maxEntriesKept = 5_000;
+
+/** Decisions that wait for the proxy; while it is away for long, further ones are not written. */
+const maxWaiting = 20_000;
+
+interface Waiting extends Pick<RoutedEntry, "joined" | "left" | "decidedWallMs"> {
+  readonly version: number;
+  readonly decidedAtMs: MonotonicMs;
+}
+
+export class RoutedJournal {
+  readonly #clock: Clock;
+  readonly #onRouted: RoutedJournalOptions["onRouted"];
+  /** By service, its decisions that are not known to be routed, oldest first. */
+  readonly #waiting = new Map<string, Waiting[]>();
+  #waitingCount = 0;
+  #entries: RoutedEntry[] = [];
+  #sequence = 0;
+
+  constructor(options: RoutedJournalOptions) {
+    this.#clock = options.clock;
+    this.#onRouted = options.onRouted;
+  }
+
+  readonly decided = ({ service, version, before, after }: TruthChange): void => {
+    const [was, is] = [activeOf(before), activeOf(after)];
+    const joined = [...is].filter(([key]) => !was.has(key)).map(([, endpoint]) => endpoint);
+    const left = [...was].filter(([key]) => !is.has(key)).map(([, endpoint]) => endpoint);
+    if (joined.length + left.length === 0 || this.#waitingCount >= maxWaiting) return;
+    const waiting = this.#waiting.get(service) ?? [];
+    waiting.push({
+      version,
+      joined,
+      left,
+      decidedWallMs: this.#clock.wallMs(),
+      decidedAtMs: this.#clock.monotonicMs(),
+    });
+    this.#waiting.set(service, waiting);
+    this.#waitingCount += 1;
+  };
+
+  /** The proxy routes this service by this version, and so by all before it. */
+  readonly routed = (service: string, version: number, atMs: MonotonicMs): void => {
+    const waiting = this.#waiting.get(service) ?? [];
+    const rest = waiting.filter((one) => one.version > version);
+    for (const one of waiting) {
+      if (one.version <= version) this.#add(service, one, atMs);
+    }
+    this.#waitingCount -= waiting.length - rest.length;
+    if (rest.length > 0) this.#waiting.set(service, rest);
+    else this.#waiting.delete(service);
+  };
+
+  /** What came after this number, oldest first. */
+  after(sequence: number): readonly RoutedEntry[] {
+    return this.#entries.filter((entry) => entry.sequence > sequence);
+  }
+
+  #add(service: string, { decidedAtMs, ...decided }: Waiting, atMs: MonotonicMs): void {
+    this.#sequence += 1;
+    const entry: RoutedEntry = {
+      sequence: this.#sequence,
+      service,
+      ...decided,
+      routedWallMs: this.#clock.wallMs(),
+      routedAtMs: atMs,
+      lagMs: elapsedMs(decidedAtMs, atMs),
+    };
+    this.#entries.push(entry);
+    this.#onRouted(entry);
+    if (this.#entries.length > maxEntriesKept) {
+      this.#entries = this.#entries.slice(-maxEntriesKept);
+    }
+  }
+}
+
+function activeOf(truth: ServiceTruth | undefined): ReadonlyMap<string, EndpointName> {
+  const active = (truth?.endpoints ?? []).filter(({ state }) => state === "active");
+  return new Map(active.map((endpoint) => [nameKey(endpoint), nameOf(endpoint)]));
+}
+
+function nameOf({ cluster, address, port, podUid }: DecidedEndpoint): EndpointName {
+  return { cluster, address, port, podUid };
+}
+
+function nameKey({ cluster, address, port, podUid }: DecidedEndpoint): string {
+  return `${cluster} ${address} ${port} ${podUid ?? ""}`;
+}

@@ -1,0 +1,54 @@
+// Everything the ingress knows and has decided, as one JSON document: what each cluster's watches
+// are worth, which host leads where, and the truth table with a reason for every endpoint.
+import { type Clock, elapsedMs } from "../environment/clock.ts";
+import { clusterWatches } from "../sources/cluster-source.ts";
+import type { WatchStatus } from "../sources/watch-status.ts";
+import type { DecisionLog } from "./decision-log.ts";
+import type { IngressLoop } from "./ingress-loop.ts";
+
+export interface StateReportOptions {
+  readonly clock: Clock;
+  readonly loop: IngressLoop;
+  readonly overrides: DecisionLog;
+  /** What is known of the proxy; undefined when none serves. */
+  readonly proxy: () => object | undefined;
+}
+
+export function stateReport(options: StateReportOptions): object {
+  const { clock, loop, overrides, proxy } = options;
+  const { routes, truths } = loop.decisions;
+  const watch = (status: WatchStatus) => watchReport(clock, status);
+  return {
+    ready: loop.isReady,
+    proxy: proxy() ?? null,
+    clusters: loop.sources.map((source) => ({
+      cluster: source.cluster,
+      watches: Object.fromEntries(clusterWatches.map((name) => [name, watch(source.watch(name))])),
+    })),
+    access: {
+      cluster: loop.asked.cluster,
+      watches: {
+        ingresses: watch(loop.asked.watch("ingresses")),
+        ingressclasses: watch(loop.asked.watch("ingressclasses")),
+      },
+    },
+    hosts: Object.fromEntries(routes.hosts),
+    services: Object.fromEntries(
+      [...truths].map(([key, { version, truth }]) => [key, { version, ...truth }]),
+    ),
+    problems: routes.problems.map(({ origin, message }) => ({
+      object: `${origin.kind} ${origin.namespace}/${origin.name}`,
+      message,
+    })),
+    overrides: overrides.entries(),
+  };
+}
+
+function watchReport(clock: Clock, { state, detail, currentAtMs }: WatchStatus): object {
+  return {
+    state,
+    ...(detail === "" ? {} : { detail }),
+    provedCurrentMsAgo:
+      currentAtMs === undefined ? null : Math.round(elapsedMs(currentAtMs, clock.monotonicMs())),
+  };
+}

@@ -1,0 +1,33 @@
+// Durations as people read them: three significant digits and always a unit; above a minute two
+// units, because nobody converts 646 s in the head.
+
+const secondMs = 1_000;
+const minuteMs = 60 * secondMs;
+const hourMs = 60 * minuteMs;
+const dayMs = 24 * hourMs;
+
+/** `0`, `0.25 ms`, `12 ms`, `1.2 s`, `10 min 46 s`, `3 h 5 min`, `2 d 4 h`. */
+export function durationText(ms: number): string {
+  if (ms < 0) return `−${durationText(-ms)}`;
+  // Rounded first: 999.7 ms must not become `1000 ms`, nor 59.97 s `60 s`.
+  const inMs = significant(ms);
+  if (inMs < 0.01) return "0";
+  if (inMs < secondMs) return `${inMs} ms`;
+  const inSeconds = significant(ms / secondMs);
+  if (inSeconds < 60) return `${inSeconds} s`;
+  if (Math.round(ms / secondMs) < hourMs / secondMs) return two(ms, minuteMs, "min", secondMs, "s");
+  if (Math.round(ms / minuteMs) < dayMs / minuteMs) return two(ms, hourMs, "h", minuteMs, "min");
+  return two(ms, dayMs, "d", hourMs, "h");
+}
+
+function significant(value: number): number {
+  return Number(value.toPrecision(3));
+}
+
+function two(ms: number, largeMs: number, large: string, smallMs: number, small: string): string {
+  const units = Math.round(ms / smallMs);
+  const perLarge = largeMs / smallMs;
+  const rest = units % perLarge;
+  const head = `${Math.floor(units / perLarge)} ${large}`;
+  return rest === 0 ? head : `${head} ${rest} ${small}`;
+}

@@ -1,0 +1,131 @@
+// A journey as one line of a terminal: what changed, then the lag at each hop. It fits the given
+// width by giving up detail in a fixed order: single replicas, the pod hop where it is the origin,
+// the namespace, and at last letters of the service's name.
+import type { MonotonicMs } from "../environment/clock.ts";
+import { durationText } from "./duration-text.ts";
+import { ageMs, type HopState, type Journey } from "./journey.ts";
+import { type Hop, hops } from "./witness.ts";
+
+export interface LineOptions {
+  /** For the age of what is pending. */
+  readonly now: MonotonicMs;
+  /** Columns; 80 unless given. */
+  readonly width?: number;
+}
+
+const defaultWidth = 80;
+
+/** A shorter piece of a name says nothing any more. */
+const serviceMinWidth = 8;
+
+/** `−127.31.2.5 shop/web  pod 0 · published 31.2 s · synced 31.3 s · routed 12–14 ms`. */
+export function journeyLine(journey: Journey, options: LineOptions): string {
+  const { now, width = defaultWidth } = options;
+  const { address, service } = journey.endpoint;
+  const subject = (journey.direction === "join" ? "+" : "−") + address;
+  const forms = [
+    hopsText(journey, now, listed, hops),
+    hopsText(journey, now, ranged, hops),
+    hopsText(journey, now, ranged, isOriginAtPod(journey) ? hops.slice(1) : hops),
+  ];
+  const roomBeside = (text: string) => width - `${subject}   ${text}`.length;
+  const needed = Math.min(service.length, serviceMinWidth);
+  const text =
+    forms.find((form) => roomBeside(form) >= service.length) ??
+    forms.find((form) => roomBeside(form) >= needed) ??
+    forms.at(-1) ??
+    "";
+  const name = shortened(service, Math.max(needed, roomBeside(text)));
+  return cut(`${subject} ${name}  ${text}`, width);
+}
+
+/** The age is that of a pending journey; once it is over, what is missing will not come. */
+type WitnessesText = (states: readonly HopState[], age: number | undefined) => string;
+
+function hopsText(
+  journey: Journey,
+  now: MonotonicMs,
+  witnessesText: WitnessesText,
+  named: readonly Hop[],
+): string {
+  const age = journey.outcome === "pending" ? Math.max(0, ageMs(journey, now)) : undefined;
+  const parts = named.flatMap((hop) => {
+    const states = journey.hops.filter((one) => one.hop === hop).map(({ state }) => state);
+    if (states.length > 0) return [`${hop} ${witnessesText(states, age)}`];
+    return isAlwaysNamed(hop) ? [`${hop} ?`] : [];
+  });
+  const { outcome } = journey;
+  const end = outcome === "pending" || outcome === "complete" ? "" : ` (${outcome})`;
+  return parts.join(" · ") + end;
+}
+
+/** Not everybody copies endpoints to an access cluster; every change has the other hops. */
+function isAlwaysNamed(hop: Hop): boolean {
+  return hop !== "synced";
+}
+
+/** Each witness by itself: `12 14 13 ms`. */
+function listed(states: readonly HopState[], age: number | undefined): string {
+  return withSharedUnit(
+    states.map((state) => stateText(state, age)),
+    " ",
+  );
+}
+
+/** The fastest and the slowest, and how many are missing: `12–14 ms`, `12–14 ms, 1 of 3 …`. */
+function ranged(states: readonly HopState[], age: number | undefined): string {
+  const [first] = states;
+  if (states.length === 1 && first !== undefined) return stateText(first, age);
+  const lags = states.flatMap((state) => (state.type === "shown" ? [state.lagMs] : []));
+  const late = states.filter(({ type }) => type === "pending" || type === "stuck").length;
+  const missing = `${late} of ${states.length} ${age === undefined ? "never shown" : "…"}`;
+  if (lags.length === 0) return late === 0 ? "unchanged" : missing;
+  const ends = new Set([durationText(Math.min(...lags)), durationText(Math.max(...lags))]);
+  const range = withSharedUnit([...ends], "–");
+  return late === 0 ? range : `${range}, ${missing}`;
+}
+
+/** The unit once, at the end, where all have the same one. */
+function withSharedUnit(texts: readonly string[], separator: string): string {
+  const parts = texts.map((text) => text.split(" "));
+  const unit = parts[0]?.[1];
+  const isShared = parts.every((part) => part.length === 2 && part[1] === unit);
+  if (!isShared) return texts.join(separator);
+  return `${parts.map(([number]) => number).join(separator)} ${unit}`;
+}
+
+function stateText(state: HopState, age: number | undefined): string {
+  switch (state.type) {
+    case "shown":
+      return durationText(state.lagMs);
+    case "pending":
+      return missingText("", age);
+    case "stuck":
+      return missingText("stuck ", age);
+    case "unchanged":
+      return "unchanged";
+    case "passed":
+      return "passed";
+  }
+}
+
+function missingText(word: string, age: number | undefined): string {
+  if (age === undefined) return "never shown";
+  return age === 0 ? `${word}…` : `${word}${durationText(age)}…`;
+}
+
+function isOriginAtPod(journey: Journey): boolean {
+  return journey.hops.some(
+    ({ hop, state }) => hop === "pod" && state.type === "shown" && state.lagMs === 0,
+  );
+}
+
+/** Without the namespace if that is enough. */
+function shortened(service: string, width: number): string {
+  if (service.length <= width) return service;
+  return cut(service.slice(service.indexOf("/") + 1), width);
+}
+
+function cut(text: string, width: number): string {
+  return text.length <= width ? text : `${text.slice(0, Math.max(0, width - 1))}…`;
+}

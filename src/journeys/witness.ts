@@ -1,0 +1,68 @@
+// What witnesses say. A witness stands at one hop (a cluster's pod watch, its published endpoints, a
+// copy in an access cluster, one proxy replica) and reports when an endpoint appears or vanishes
+// there. All reports carry times of one monotonic clock, the observer's.
+import type { MonotonicMs } from "../environment/clock.ts";
+
+export type Hop = "pod" | "published" | "synced" | "routed";
+
+/** In the order in which stock components show a change. */
+export const hops: readonly Hop[] = ["pod", "published", "synced", "routed"];
+
+export type Direction = "join" | "leave";
+
+export interface Witness {
+  readonly hop: Hop;
+  /** The cluster at `pod` and `published`, the access cluster at `synced`, the replica at `routed`. */
+  readonly name: string;
+}
+
+/** A service of a cluster; a proxy replica routes to all clusters' services of a name as to one. */
+export interface ServiceRef {
+  readonly cluster: string | undefined;
+  /** `namespace/name`. */
+  readonly service: string;
+}
+
+/** An endpoint as far as the witness can tell: a proxy may know nothing but the address. */
+export interface WitnessedEndpoint extends ServiceRef {
+  readonly address: string;
+  /** Where the pod listens; 0 for a headless service without ports. */
+  readonly port: number;
+  readonly podUid: string | undefined;
+}
+
+export interface WitnessReport {
+  readonly witness: Witness;
+  readonly endpoint: WitnessedEndpoint;
+  readonly direction: Direction;
+  readonly at: MonotonicMs;
+  /** What made it so, in one or two words: `ready`, `terminating`. Only pod watches know. */
+  readonly cause?: string;
+  readonly podName?: string;
+  /** Learnt from a list: it happened after this instant and not later than `at`. */
+  readonly notBefore?: MonotonicMs;
+  /** It was so when the witness began to look, so this is a state and not a change. */
+  readonly baseline?: boolean;
+}
+
+/** Where witnesses report to. */
+export interface WitnessSink {
+  report(report: WitnessReport): void;
+  /** From now on this witness is expected to show every change of the service's endpoints. */
+  follow(witness: Witness, service: ServiceRef): void;
+  unfollow(witness: Witness, service: ServiceRef): void;
+}
+
+export function witnessId({ hop, name }: Witness): string {
+  return `${hop} ${name}`;
+}
+
+/** Names the place in the service; two pods can have it, one after the other. */
+export function placeKey({ service, address, port }: WitnessedEndpoint): string {
+  return `${service} ${address} ${port}`;
+}
+
+/** Names the endpoint among all that have been or will be. */
+export function endpointKey(endpoint: WitnessedEndpoint): string {
+  return `${endpoint.cluster ?? ""} ${endpoint.podUid ?? ""} ${placeKey(endpoint)}`;
+}

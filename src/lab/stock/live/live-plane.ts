@@ -1,0 +1,117 @@
+// The stock proxy as a real nginx: real checks, real reloads, real workers that really look for new
+// backends once a second. Modelled are its configuration, much smaller than ingress-nginx's, and its
+// Lua code, which is ours (see `nginx-lua.ts`).
+import type { Environment } from "../../../environment/environment.ts";
+import type { StockBackend, StockServer } from "../stock-configuration.ts";
+import type { OnRouted, StockPlane } from "../stock-plane.ts";
+import { accessLog, controlSocket, nginxConf } from "./nginx-conf.ts";
+import { NginxControl } from "./nginx-control.ts";
+import { NginxProcess, type NginxProcessOptions } from "./nginx-process.ts";
+
+export interface LivePlaneOptions
+  extends Pick<Environment, "timers" | "network" | "files" | "processes" | "log">,
+    Pick<NginxProcessOptions, "prefix" | "program"> {
+  readonly host: string;
+  /** 0 takes any free port. */
+  readonly port: number;
+  readonly onRouted?: OnRouted;
+  /** Writes an access log, which grows for as long as nginx runs; off unless asked for. */
+  readonly accessLog?: boolean;
+}
+
+export class LivePlane implements StockPlane {
+  readonly #options: LivePlaneOptions;
+  readonly #nginx: NginxProcess;
+  readonly #control: NginxControl;
+  readonly #abort = new AbortController();
+  /** Of the configuration; each reload is a new one. */
+  #generation = 0;
+  #port: number;
+  #starting: Promise<void> | undefined;
+  /** Waits for the workers to see what was pushed last. */
+  #watching: Promise<void> = Promise.resolve();
+
+  constructor(options: LivePlaneOptions) {
+    this.#options = options;
+    this.#port = options.port;
+    this.#nginx = new NginxProcess(options);
+    const socketPath = `${options.prefix}/${controlSocket}`;
+    this.#control = new NginxControl({ ...options, socketPath });
+  }
+
+  get address(): string {
+    return `${this.#options.host}:${this.#port}`;
+  }
+
+  /** The nginx master's; undefined before the start. */
+  get pid(): number | undefined {
+    return this.#nginx.pid;
+  }
+
+  /** A JSON object a line, with `target` and `upstream`, written up to 1 s late; if asked for. */
+  get accessLogPath(): string {
+    return `${this.#options.prefix}/${accessLog}`;
+  }
+
+  start(): Promise<void> {
+    this.#starting ??= this.#start();
+    return this.#starting;
+  }
+
+  async reload(servers: readonly StockServer[], signal: AbortSignal): Promise<void> {
+    await this.#nginx.install(this.#configuration(servers, this.#generation + 1));
+    this.#generation += 1;
+    this.#nginx.reload();
+    await this.#control.reached("generation", this.#generation, this.#whileRunning(signal));
+  }
+
+  async push(backends: readonly StockBackend[], signal: AbortSignal): Promise<void> {
+    const generation = await this.#control.push(backends, signal);
+    this.#watching = this.#reportRouted(backends, generation);
+  }
+
+  async stop(): Promise<void> {
+    this.#abort.abort(new Error("the stock proxy is stopping"));
+    // A start that failed has told its caller; what it left behind is removed all the same.
+    await this.#starting?.catch(() => undefined);
+    await this.#watching;
+    await this.#nginx.stop();
+  }
+
+  async #start(): Promise<void> {
+    if (this.#port === 0) this.#port = await this.#freePort();
+    await this.#nginx.start(this.#configuration([], this.#generation));
+    const signal = this.#whileRunning(this.#abort.signal);
+    await this.#control.reached("generation", this.#generation, signal);
+  }
+
+  /** An nginx that has ended takes nothing any more: there is no use in asking on. */
+  #whileRunning(signal: AbortSignal): AbortSignal {
+    return AbortSignal.any([signal, this.#nginx.ended]);
+  }
+
+  /** nginx cannot be told to take any port, so one is asked for and given back. */
+  async #freePort(): Promise<number> {
+    const { network, host } = this.#options;
+    const listener = await network.listen({ host, port: 0 }, (exchange) => exchange.abort());
+    await listener.close();
+    return listener.port;
+  }
+
+  async #reportRouted(backends: readonly StockBackend[], generation: number): Promise<void> {
+    const { onRouted, log } = this.#options;
+    try {
+      const signal = this.#whileRunning(this.#abort.signal);
+      await this.#control.reached("backends", generation, signal);
+      onRouted?.(backends);
+    } catch (error) {
+      if (this.#abort.signal.aborted) return;
+      log.warn("it is not known when the stock proxy's workers took the backends", { error });
+    }
+  }
+
+  #configuration(servers: readonly StockServer[], generation: number): string {
+    const { prefix, host, accessLog: hasAccessLog = false } = this.#options;
+    return nginxConf(servers, { prefix, host, port: this.#port, generation, hasAccessLog });
+  }
+}

@@ -1,0 +1,242 @@
+// The control socket from Lockstep's side. Every answer is checked; every failure is a
+// `ControlError` whose code says what to do about it.
+import { type Network, NetworkError } from "../../environment/network.ts";
+import type { Timers } from "../../environment/timers.ts";
+import { Deadline } from "../../kube/client/deadline.ts";
+import { readBounded } from "../../kube/client/http-client-body.ts";
+import { isRecord } from "../../kube/kinds/fields.ts";
+
+/** What the socket says of the nginx behind it. */
+export interface ControlState {
+  /** Another one means that nginx was restarted and knows nothing. */
+  readonly bootId: string;
+  /** The files and options it was started with. */
+  readonly run: string;
+  /** 0 until the first full load. */
+  readonly generation: number;
+  readonly version: number;
+  /** Of the pusher in charge; 0 when there was none. */
+  readonly epoch: number;
+  readonly owner: string;
+  readonly masterPid: number;
+  readonly workerPids: readonly number[];
+}
+
+/** Who pushes, and for which nginx. */
+export interface Pusher {
+  readonly bootId: string;
+  readonly owner: string;
+  readonly epoch: number;
+}
+
+export interface SlotCounters {
+  readonly slot: number;
+  readonly requests: number;
+  readonly failures: number;
+  readonly lastUsedMs: number;
+  readonly suspect: boolean;
+}
+
+export type ControlErrorCode =
+  /** Nobody listens at the socket. */
+  | "SILENT"
+  /** Somebody does, but the exchange failed or took too long. */
+  | "FAILED"
+  /** nginx was restarted: load everything again. */
+  | "BOOT"
+  /** Another pusher is in charge. */
+  | "EPOCH"
+  /** The load this belongs to is no longer the newest, or there was none. */
+  | "LOAD"
+  /** Its shared memory is full. */
+  | "NO_MEMORY"
+  /** It refuses what it was sent. */
+  | "MALFORMED";
+
+export class ControlError extends Error {
+  override readonly name = "ControlError";
+  readonly code: ControlErrorCode;
+
+  constructor(code: ControlErrorCode, message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+/** The socket is local and its answers short: this long means that something is wrong. */
+export const controlDeadlineMs = 2_000;
+
+/** Whoever holds in a loop must not turn without end while nobody answers. */
+const holdPauseMs = 10;
+
+/** A line of counters for each of all slots. */
+const longestAnswerBytes = 32 * 1024 * 1024;
+
+/** nginx's own answer to a body beyond its limit. */
+const tooLarge = 413;
+
+const refusals: ReadonlySet<string> = new Set(["BOOT", "EPOCH", "LOAD", "NO_MEMORY", "MALFORMED"]);
+
+export interface ControlClientOptions {
+  readonly network: Network;
+  readonly timers: Timers;
+  readonly socketPath: string;
+}
+
+export class ControlClient {
+  readonly #options: ControlClientOptions;
+
+  constructor(options: ControlClientOptions) {
+    this.#options = options;
+  }
+
+  async state(signal?: AbortSignal): Promise<ControlState> {
+    const answer = await this.#ask("GET", "/state", {}, signal);
+    return {
+      bootId: textAt(answer, "bootId"),
+      run: textAt(answer, "run"),
+      generation: wholeAt(answer, "generation"),
+      version: wholeAt(answer, "version"),
+      epoch: wholeAt(answer, "epoch"),
+      owner: textAt(answer, "owner"),
+      masterPid: wholeAt(answer, "masterPid"),
+      workerPids: itemsAt(answer, "workerPids").filter((pid) => typeof pid === "number"),
+    };
+  }
+
+  /** Sums over all workers, for the slots that were ever used. */
+  async counters(signal?: AbortSignal): Promise<readonly SlotCounters[]> {
+    const answer = await this.#ask("GET", "/counters", {}, signal);
+    return itemsAt(answer, "counters")
+      .filter(isRecord)
+      .map((one) => ({
+        slot: wholeAt(one, "slot"),
+        requests: wholeAt(one, "requests"),
+        failures: wholeAt(one, "failures"),
+        lastUsedMs: wholeAt(one, "lastUsedMs"),
+        suspect: one["suspect"] === true,
+      }));
+  }
+
+  /** Begins a full load and takes charge; gives the generation to load into. */
+  async beginLoad(pusher: Pusher, signal?: AbortSignal): Promise<number> {
+    return wholeAt(await this.#ask("POST", "/loads", { pusher }, signal), "generation");
+  }
+
+  async loadPart(
+    pusher: Pusher,
+    generation: number,
+    body: string,
+    signal?: AbortSignal,
+  ): Promise<void> {
+    await this.#ask("PUT", `/loads/${generation}`, { pusher, body }, signal);
+  }
+
+  /** Once it has answered, every request sees the load and nothing else. */
+  async commitLoad(pusher: Pusher, generation: number, signal?: AbortSignal): Promise<void> {
+    await this.#ask("POST", `/loads/${generation}/commit`, { pusher }, signal);
+  }
+
+  /** Once it has answered, every request sees the changes. */
+  async change(pusher: Pusher, body: string, signal?: AbortSignal): Promise<void> {
+    await this.#ask("PUT", "/changes", { pusher, body }, signal);
+  }
+
+  /** Resolves as soon as the worker that answered has ended, or soon when none can be asked. */
+  async hold(signal: AbortSignal): Promise<void> {
+    const { network, socketPath, timers } = this.#options;
+    const what = "GET /hold";
+    const deadline = new Deadline({ timers, deadlineMs: controlDeadlineMs, signal, what });
+    try {
+      const url = "http://nginx/hold";
+      const request = { method: "GET", url, socketPath, signal: deadline.signal };
+      const response = await network.request(request);
+      deadline.met();
+      await readBounded(response.body, longestAnswerBytes, what);
+      if (response.status === 200) return;
+    } catch (error) {
+      if (!(error instanceof NetworkError)) throw error;
+    } finally {
+      deadline.release();
+    }
+    await timers.sleep(holdPauseMs, signal).catch(() => undefined);
+  }
+
+  async #ask(
+    method: string,
+    path: string,
+    { pusher, body }: { readonly pusher?: Pusher; readonly body?: string },
+    signal: AbortSignal | undefined,
+  ): Promise<Answer> {
+    const { network, socketPath, timers } = this.#options;
+    const what = `${method} ${path}`;
+    const deadline = new Deadline({ timers, deadlineMs: controlDeadlineMs, signal, what });
+    try {
+      const response = await network.request({
+        method,
+        url: `http://nginx${path}`,
+        socketPath,
+        headers: pusher === undefined ? {} : headersOf(pusher),
+        signal: deadline.signal,
+        ...(body === undefined ? {} : { body: Buffer.from(body) }),
+      });
+      const text = (await readBounded(response.body, longestAnswerBytes, what)).toString("utf8");
+      return answerOf(what, response.status, text);
+    } catch (error) {
+      signal?.throwIfAborted();
+      throw controlError(what, error);
+    } finally {
+      deadline.release();
+    }
+  }
+}
+
+type Answer = Readonly<Record<string, unknown>>;
+
+function headersOf({ bootId, owner, epoch }: Pusher): Readonly<Record<string, string>> {
+  return {
+    "content-type": "application/json",
+    "x-lockstep-boot": bootId,
+    "x-lockstep-owner": owner,
+    "x-lockstep-epoch": String(epoch),
+  };
+}
+
+function answerOf(what: string, status: number, body: string): Answer {
+  if (status === tooLarge) throw new ControlError("MALFORMED", `${what}: the body is too large`);
+  const answer: unknown = JSON.parse(body);
+  if (!isRecord(answer)) throw new ControlError("FAILED", `${what}: the answer is no object`);
+  if (status < 300) return answer;
+  const { code, message } = answer;
+  const text = `${what}: ${status} ${typeof message === "string" ? message : ""}`;
+  throw new ControlError(isRefusal(code) ? code : "FAILED", text);
+}
+
+function isRefusal(code: unknown): code is ControlErrorCode {
+  return typeof code === "string" && refusals.has(code);
+}
+
+function controlError(what: string, error: unknown): ControlError {
+  if (error instanceof ControlError) return error;
+  const silent = error instanceof NetworkError && error.code === "REFUSED";
+  const why = error instanceof Error ? error.message : String(error);
+  return new ControlError(silent ? "SILENT" : "FAILED", `${what}: ${why}`, { cause: error });
+}
+
+function wholeAt(record: Answer, field: string): number {
+  const value = record[field];
+  if (typeof value === "number" && Number.isSafeInteger(value) && value >= 0) return value;
+  throw new ControlError("FAILED", `the answer has no number ${field}`);
+}
+
+function textAt(record: Answer, field: string): string {
+  const value = record[field];
+  if (typeof value === "string") return value;
+  throw new ControlError("FAILED", `the answer has no text ${field}`);
+}
+
+/** Lua cannot tell an empty list from an empty object. */
+function itemsAt(record: Answer, field: string): readonly unknown[] {
+  const value = record[field];
+  return Array.isArray(value) ? value : [];
+}

@@ -1,0 +1,149 @@
+// What the control socket must do, in nginx and in the twin. A route to a service without endpoints
+// answers 503 and no route 404: that tells what requests see.
+import { expect, it } from "vitest";
+import { type ControlClient, ControlError, type Pusher } from "./control-client.ts";
+
+export interface ControlWorld {
+  readonly control: ControlClient;
+  /** Status of a request for this host through the proxy. */
+  readonly status: (host: string) => Promise<number>;
+}
+
+/** Runs one test body with a proxy that was just started, and cleans up. */
+export type RunInControlWorld = (test: (world: ControlWorld) => Promise<void>) => Promise<void>;
+
+const emptyService = { active: 0, addresses: [], ports: [], slots: [] };
+
+export function controlContract(run: RunInControlWorld): void {
+  it("has nothing loaded at first: requests get 503, changes are refused", () =>
+    run(async ({ control, status }) => {
+      const { bootId, ...rest } = await control.state();
+      expect(bootId).not.toBe("");
+      expect(rest).toMatchObject({ generation: 0, version: 0, epoch: 0, owner: "" });
+      expect(await status("a")).toBe(503);
+      const pusher = await takeCharge(control, 1);
+      expect(await codeOf(control.change(pusher, batchOf("a")))).toBe("LOAD");
+    }));
+
+  it("shows a load as a whole at its commit, and removes what it does not hold", () =>
+    run(async ({ control, status }) => {
+      const pusher = await pusherOf(control, 1);
+      const first = await control.beginLoad(pusher);
+      await control.loadPart(pusher, first, batchOf("a"));
+      await control.loadPart(pusher, first, batchOf("b"));
+      expect([await status("a"), await status("c")]).toEqual([503, 503]);
+      await control.commitLoad(pusher, first);
+      expect([await status("a"), await status("b"), await status("c")]).toEqual([503, 503, 404]);
+      const second = await control.beginLoad(pusher);
+      await control.loadPart(pusher, second, batchOf("c"));
+      expect([await status("a"), await status("c")]).toEqual([503, 404]);
+      await control.commitLoad(pusher, second);
+      expect([await status("a"), await status("b"), await status("c")]).toEqual([404, 404, 503]);
+      expect(await control.state()).toMatchObject({ generation: 2, epoch: 1, owner: "owner-1" });
+    }));
+
+  it("shows changes at once, and removes by null", () =>
+    run(async ({ control, status }) => {
+      const pusher = await loaded(control, 1, "a");
+      await control.change(pusher, batchOf("b"));
+      expect([await status("a"), await status("b")]).toEqual([503, 503]);
+      await control.change(pusher, '{"hosts":{"a":null}}');
+      expect([await status("a"), await status("b")]).toEqual([404, 503]);
+    }));
+
+  it("refuses what was made for another boot id", () =>
+    run(async ({ control, status }) => {
+      const pusher = await loaded(control, 1, "a");
+      const other = { ...pusher, bootId: "another" };
+      expect(await codeOf(control.change(other, batchOf("b")))).toBe("BOOT");
+      expect(await codeOf(control.beginLoad({ ...other, epoch: 9 }))).toBe("BOOT");
+      expect(await status("b")).toBe(404);
+    }));
+
+  it("refuses an older pusher, another of the same epoch, and a newer one that has not loaded", () =>
+    run(async ({ control, status }) => {
+      const older = await loaded(control, 1, "a");
+      const newer = await loaded(control, 2, "b");
+      const twin = { ...newer, owner: "another" };
+      const newest = { ...newer, epoch: 3 };
+      expect([
+        await codeOf(control.change(older, batchOf("c"))),
+        await codeOf(control.beginLoad(older)),
+        await codeOf(control.change(twin, batchOf("c"))),
+        await codeOf(control.beginLoad(twin)),
+        await codeOf(control.change(newest, batchOf("c"))),
+      ]).toEqual(["EPOCH", "EPOCH", "EPOCH", "EPOCH", "EPOCH"]);
+      expect([await status("a"), await status("b"), await status("c")]).toEqual([404, 503, 404]);
+    }));
+
+  it("refuses parts and the commit of a load when another has begun since", () =>
+    run(async ({ control }) => {
+      const pusher = await pusherOf(control, 1);
+      const first = await control.beginLoad(pusher);
+      await control.beginLoad(pusher);
+      expect([
+        await codeOf(control.loadPart(pusher, first, batchOf("a"))),
+        await codeOf(control.commitLoad(pusher, first)),
+      ]).toEqual(["LOAD", "LOAD"]);
+      expect((await control.state()).generation).toBe(0);
+    }));
+
+  it.each([
+    ["no JSON", "{"],
+    ["no object", '"text"'],
+    ["a path without a slash", hostWith({ path: "x", type: "Prefix", service: "s" })],
+    ["a port out of range", serviceWith({ active: 1, addresses: ["10.0.0.1"], ports: [0] })],
+    ["a service without addresses", '{"services":{"s":{"active":0}}}'],
+  ])("refuses %s, and takes nothing of that part", (_, body) =>
+    run(async ({ control, status }) => {
+      const pusher = await loaded(control, 1, "a");
+      expect(await codeOf(control.change(pusher, body))).toBe("MALFORMED");
+      expect([await status("a"), await status("good")]).toEqual([503, 404]);
+    }),
+  );
+}
+
+async function pusherOf(control: ControlClient, epoch: number): Promise<Pusher> {
+  const { bootId } = await control.state();
+  return { bootId, epoch, owner: `owner-${epoch}` };
+}
+
+async function takeCharge(control: ControlClient, epoch: number): Promise<Pusher> {
+  const pusher = await pusherOf(control, epoch);
+  await control.beginLoad(pusher);
+  return pusher;
+}
+
+async function loaded(control: ControlClient, epoch: number, host: string): Promise<Pusher> {
+  const pusher = await pusherOf(control, epoch);
+  const generation = await control.beginLoad(pusher);
+  await control.loadPart(pusher, generation, batchOf(host));
+  await control.commitLoad(pusher, generation);
+  return pusher;
+}
+
+/** A host and a service of the same name, without endpoints. */
+function batchOf(name: string): string {
+  const rules = [{ path: "/", type: "Prefix", service: name }];
+  return JSON.stringify({ hosts: { [name]: rules }, services: { [name]: emptyService } });
+}
+
+/** Beside something that is fine by itself. */
+function hostWith(rule: object): string {
+  const good = [{ path: "/", type: "Prefix", service: "good" }];
+  return JSON.stringify({ hosts: { bad: [rule], good }, services: { good: emptyService } });
+}
+
+function serviceWith(service: object): string {
+  const good = [{ path: "/", type: "Prefix", service: "good" }];
+  const services = { good: emptyService, bad: { slots: [1], ...service } };
+  return JSON.stringify({ hosts: { good }, services });
+}
+
+async function codeOf(attempt: Promise<unknown>): Promise<string> {
+  const error = await attempt.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  return error instanceof ControlError ? error.code : String(error);
+}

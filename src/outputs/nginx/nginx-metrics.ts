@@ -1,0 +1,40 @@
+// What Lockstep does to nginx, as metrics. What nginx itself did comes from its counters.
+import { Counter, Histogram } from "prom-client";
+import { oncePerRegistry } from "../../kube/metrics-of-registry.ts";
+
+/** From well below a push over an idle socket to the control deadline. */
+const pushBuckets = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2];
+
+export const nginxMetrics = oncePerRegistry((registry) => {
+  const registers = [registry];
+  return {
+    pushes: new Histogram({
+      name: "lockstep_nginx_push_seconds",
+      help: "How long nginx took to acknowledge one push of changes",
+      buckets: pushBuckets,
+      registers,
+    }),
+    loads: new Counter({
+      name: "lockstep_nginx_full_loads_total",
+      help: "Full loads that nginx acknowledged",
+      registers,
+    }),
+    failures: new Counter({
+      name: "lockstep_nginx_push_failures_total",
+      help: "Pushes and loads that failed, by the code of the failure; each is tried again",
+      labelNames: ["code"] as const,
+      registers,
+    }),
+    refused: new Counter({
+      name: "lockstep_nginx_refused_entries_total",
+      help: "Hosts and services that nginx refused by themselves; they are left out",
+      registers,
+    }),
+    starts: new Counter({
+      name: "lockstep_nginx_starts_total",
+      help: "Starts of nginx by Lockstep, by how they ended",
+      labelNames: ["outcome"] as const,
+      registers,
+    }),
+  };
+});

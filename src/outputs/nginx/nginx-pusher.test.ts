@@ -1,0 +1,214 @@
+import { describe, expect, it } from "vitest";
+import { decide, nginxWorld, refusal } from "./nginx-world.contract.ts";
+
+const web = (...endpoints: string[]) => ({ hosts: { h: "web" }, services: { web: endpoints } });
+
+describe("a pusher", () => {
+  it("loads everything once, then pushes only what changed", () =>
+    nginxWorld(async (world) => {
+      await world.startNginx();
+      const pusher = world.pusher();
+      pusher.start();
+      decide(pusher, { ...web("p1:80"), services: { web: ["p1:80"], other: [] } }, 1);
+      await world.simulation.sleep(100);
+      expect(world.take()).toEqual([
+        "GET /state",
+        "POST /loads",
+        "PUT /loads/1",
+        "POST /loads/1/commit",
+      ]);
+      expect(await world.ask("h")).toBe("502");
+      decide(pusher, { ...web(), services: { web: [], other: [] } }, 2);
+      await world.simulation.sleep(100);
+      expect(world.take()).toEqual(["PUT /changes"]);
+      expect(await world.ask("h")).toBe("503");
+      await pusher.stop();
+    }));
+
+  it("pushes nothing before the first decision", () =>
+    nginxWorld(async (world) => {
+      await world.startNginx();
+      const pusher = world.pusher();
+      pusher.start();
+      await world.simulation.sleep(60_000);
+      expect(world.take()).toEqual([]);
+      await pusher.stop();
+    }));
+
+  it("puts together what changes while a push is under way", () =>
+    nginxWorld(async (world) => {
+      await world.startNginx();
+      const pusher = world.pusher();
+      pusher.start();
+      decide(pusher, web(), 1);
+      await world.simulation.sleep(100);
+      world.take();
+      world.script(/changes/, async (exchange) => {
+        await world.simulation.sleep(500);
+        exchange.respond(200).end(Buffer.from("{}"));
+      });
+      for (let version = 2; version < 20; version += 1) {
+        decide(pusher, web(`p${version}:80`), version);
+        await world.simulation.sleep(10);
+      }
+      await world.simulation.sleep(1000);
+      expect(world.take()).toEqual(["PUT /changes", "PUT /changes"]);
+      expect(world.routed.map((line) => line.split(" ")[0])).toEqual(["web@1", "web@2", "web@19"]);
+      await pusher.stop();
+    }));
+
+  it("says from when each version is routed, also one that makes no difference", () =>
+    nginxWorld(async (world) => {
+      await world.startNginx();
+      const pusher = world.pusher();
+      pusher.start();
+      decide(pusher, web("p1:80"), 1);
+      await world.simulation.sleep(100);
+      decide(pusher, web("p1:80"), 2);
+      await world.simulation.sleep(100);
+      decide(pusher, { hosts: {}, services: {} }, 3);
+      await world.simulation.sleep(100);
+      expect(world.take().filter((what) => what.includes("changes"))).toEqual(["PUT /changes"]);
+      expect(world.routed.map((line) => line.split(" ")[0])).toEqual(["web@1", "web@2", "web@2"]);
+      await pusher.stop();
+    }));
+
+  it("loads again, at once, when nginx was restarted", () =>
+    nginxWorld(async (world) => {
+      const first = await world.startNginx();
+      const pusher = world.pusher();
+      pusher.start();
+      decide(pusher, web(), 1);
+      await world.simulation.sleep(100);
+      world.host.processes.kill(first, "SIGKILL");
+      await world.startNginx();
+      await world.simulation.sleep(200);
+      expect(await world.ask("h")).toBe("503");
+      expect(
+        await world.registry.getSingleMetricAsString("lockstep_nginx_full_loads_total"),
+      ).toContain("lockstep_nginx_full_loads_total 2");
+      await pusher.stop();
+    }));
+
+  it("goes on with changes when only the connection broke", () =>
+    nginxWorld(async (world) => {
+      world.script(/hold/, async (exchange) => {
+        exchange.respond(200);
+        await world.simulation.sleep(100);
+        exchange.abort();
+      });
+      await world.startNginx();
+      const pusher = world.pusher();
+      pusher.start();
+      decide(pusher, web(), 1);
+      await world.simulation.sleep(200);
+      world.take();
+      decide(pusher, web("p1:80"), 2);
+      await world.simulation.sleep(100);
+      expect(world.take()).toEqual(["PUT /changes"]);
+      await pusher.stop();
+    }));
+
+  it.each([
+    ["is restarted in the same moment", "BOOT"],
+    ["has lost the load", "LOAD"],
+  ])("tries again when nginx %s", (_, code) =>
+    nginxWorld(async (world) => {
+      await world.startNginx();
+      const pusher = world.pusher();
+      pusher.start();
+      decide(pusher, web(), 1);
+      await world.simulation.sleep(100);
+      world.script(/changes/, refusal(409, code));
+      decide(pusher, web("p1:80"), 2);
+      await world.simulation.sleep(200);
+      expect(world.routed.at(-1)).toMatch(/^web@2 /);
+      await pusher.stop();
+    }),
+  );
+
+  it("pushes what failed again, in its newest version", () =>
+    nginxWorld(async (world) => {
+      await world.startNginx();
+      const pusher = world.pusher();
+      pusher.start();
+      decide(pusher, web(), 1);
+      await world.simulation.sleep(100);
+      world.script(/changes/, (exchange) => exchange.abort());
+      decide(pusher, web("p1:80"), 2);
+      await world.simulation.sleep(5);
+      decide(pusher, web("p2:80"), 3);
+      await world.simulation.sleep(300);
+      expect(world.routed.map((line) => line.split(" ")[0])).toEqual(["web@1", "web@3"]);
+      await pusher.stop();
+    }));
+
+  it("asks a silent socket again and again, but not without end faster", () =>
+    nginxWorld(async (world) => {
+      const pusher = world.pusher();
+      pusher.start();
+      decide(pusher, web(), 1);
+      await world.simulation.sleep(10 * 60_000);
+      await world.startNginx();
+      await world.simulation.sleep(4_000);
+      expect(world.routed.length).toBe(1);
+      const failures = await world.registry
+        .getSingleMetric("lockstep_nginx_push_failures_total")
+        ?.get();
+      const [silent] = failures?.values ?? [];
+      expect(silent?.labels).toEqual({ code: "SILENT" });
+      expect(silent?.value).toBeGreaterThan(150);
+      expect(silent?.value).toBeLessThan(320);
+      await pusher.stop();
+    }));
+
+  it("does not wait for ever for an nginx that takes the connection and says nothing", () =>
+    nginxWorld(async (world) => {
+      await world.startNginx();
+      world.script(/loads/, () => undefined);
+      const pusher = world.pusher();
+      pusher.start();
+      decide(pusher, web(), 1);
+      await world.simulation.sleep(3_000);
+      expect(world.routed.length).toBe(1);
+      await pusher.stop();
+    }));
+
+  it("leaves out an entry that nginx refuses, and routes the others", () =>
+    nginxWorld(async (world) => {
+      await world.startNginx();
+      const pusher = world.pusher();
+      pusher.start();
+      const services = Object.fromEntries(
+        Array.from({ length: 20 }, (_, index) => [`s${index}`, [`p:${index === 13 ? 0 : 80}`]]),
+      );
+      decide(pusher, { hosts: { h: "s1" }, services }, 1);
+      await world.simulation.sleep(200);
+      expect(world.routed.length).toBe(19);
+      expect(world.routed.some((line) => line.startsWith("s13@"))).toBe(false);
+      await pusher.stop();
+    }));
+
+  it("stops for good when another has taken charge", () =>
+    nginxWorld(async (world) => {
+      await world.startNginx();
+      let superseded = 0;
+      const older = world.pusher({
+        onSuperseded: () => {
+          superseded += 1;
+        },
+      });
+      const newer = world.pusher();
+      older.start();
+      decide(older, web("old:80"), 1);
+      await world.simulation.sleep(100);
+      newer.start();
+      decide(newer, web(), 1);
+      await world.simulation.sleep(100);
+      decide(older, web("old:80", "older:80"), 2);
+      await world.simulation.sleep(60_000);
+      expect(superseded).toBe(1);
+      expect(await world.ask("h")).toBe("503");
+      await Promise.all([older.stop(), newer.stop(), older.stop()]);
+    }));
+});

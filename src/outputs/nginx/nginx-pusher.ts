@@ -1,0 +1,214 @@
+// Keeps nginx equal to the desired state: everything when it knows nothing of ours, else only what
+// changed. One push at a time; what changes meanwhile goes together with the next one.
+//
+// Whoever loads last is in charge. A pusher that was replaced stops for good and says so: two that
+// take the proxy from each other would be worse than one that is gone.
+import type { Registry } from "prom-client";
+import type { DecisionChanges, DecisionOutput, RoutingDecision } from "../../decide/decision.ts";
+import type { MonotonicMs } from "../../environment/clock.ts";
+import type { Environment } from "../../environment/environment.ts";
+import { jitter } from "../../environment/random.ts";
+import { ControlClient, ControlError, type Pusher } from "./control-client.ts";
+import { nginxMetrics } from "./nginx-metrics.ts";
+import { ProxyState } from "./proxy-state.ts";
+import { PushSession, type RoutedEntry } from "./push-session.ts";
+
+export interface NginxPusherOptions
+  extends Pick<Environment, "clock" | "timers" | "random" | "network" | "log"> {
+  readonly socketPath: string;
+  /** From this instant every request is routed by this version of the service. */
+  readonly onRouted?: (service: string, version: number, at: MonotonicMs) => void;
+  /** nginx has the whole state and goes on with it. */
+  readonly onLoaded?: (at: MonotonicMs) => void;
+  /** Another pusher took charge; this one has stopped. */
+  readonly onSuperseded?: () => void;
+  readonly metrics?: Registry;
+}
+
+/** nginx is back within tens of milliseconds of a restart, and asking a local socket is cheap. */
+export const retryBaseMs = 25;
+export const retryMaxMs = 2_000;
+const retryJitter = 0.5;
+
+export class NginxPusher implements DecisionOutput {
+  readonly state = new ProxyState();
+  readonly #options: NginxPusherOptions;
+  readonly #client: ControlClient;
+  readonly #owner: string;
+  readonly #stopped = new AbortController();
+  /** Set once the state was loaded; its boot id says into which nginx. */
+  #pusher: Pusher | undefined;
+  /** Nothing is pushed before the first decision: an empty load would take every route away. */
+  #hasDecision = false;
+  #wake: () => void = () => undefined;
+  #running: Promise<void> | undefined;
+
+  constructor(options: NginxPusherOptions) {
+    this.#options = options;
+    this.#client = new ControlClient(options);
+    this.#owner = options.random.uuid();
+  }
+
+  apply(decision: RoutingDecision, changes: DecisionChanges): void {
+    this.state.apply(decision, changes);
+    this.#hasDecision = true;
+    this.#wake();
+  }
+
+  start(): void {
+    this.#running ??= this.#run();
+  }
+
+  /** Idempotent. nginx goes on with what it has. */
+  async stop(): Promise<void> {
+    this.#stopped.abort(new Error("the pusher was stopped"));
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stopped;
+    let failures = 0;
+    while (!signal.aborted) {
+      try {
+        await this.#decided(signal);
+        const session = await this.#connect(signal);
+        failures = 0;
+        await this.#follow(session, signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        if (!(error instanceof ControlError)) throw error;
+        this.#count(error);
+        if (error.code === "EPOCH" && this.#pusher !== undefined) {
+          this.#superseded();
+          return;
+        }
+        const stepMs = Math.min(retryBaseMs * 2 ** failures, retryMaxMs);
+        this.#logFailure(error, failures);
+        failures += 1;
+        const delayMs = jitter(this.#options.random, stepMs, retryJitter);
+        await this.#options.timers.sleep(delayMs, signal).catch(() => undefined);
+      }
+    }
+  }
+
+  /** Resolves when there is something to say. */
+  async #decided(signal: AbortSignal): Promise<void> {
+    while (!this.#hasDecision) {
+      await this.#woken(signal);
+      signal.throwIfAborted();
+    }
+  }
+
+  /** Finds out whom we talk to, and loads everything unless nginx has it from us already. */
+  async #connect(signal: AbortSignal): Promise<PushSession> {
+    const state = await this.#client.state(signal);
+    const known = this.#pusher;
+    if (known !== undefined && known.bootId === state.bootId) {
+      if (
+        state.epoch > known.epoch ||
+        (state.epoch === known.epoch && state.owner !== known.owner)
+      ) {
+        throw new ControlError("EPOCH", "another pusher has taken charge");
+      }
+      if (state.owner === known.owner && state.generation > 0) return this.#session(known);
+    }
+    const epoch = Math.max(state.epoch + 1, known?.epoch ?? 0);
+    const pusher: Pusher = { bootId: state.bootId, owner: this.#owner, epoch };
+    // Until the load has succeeded we are in charge of nothing, and may try again.
+    this.#pusher = undefined;
+    const session = this.#session(pusher);
+    const routed = await session.load(this.state, signal);
+    this.#pusher = pusher;
+    this.#loaded(routed);
+    return session;
+  }
+
+  #session(pusher: Pusher): PushSession {
+    const { log, metrics } = this.#options;
+    const counts = metrics && nginxMetrics(metrics);
+    return new PushSession({
+      client: this.#client,
+      pusher,
+      onRefused: ({ kind, name }, reason) => {
+        counts?.refused.inc();
+        log.error("nginx refuses an entry; the others are not affected", { kind, name, reason });
+      },
+    });
+  }
+
+  /** Pushes what changes until the connection to this nginx breaks. */
+  async #follow(session: PushSession, signal: AbortSignal): Promise<void> {
+    const following = new AbortController();
+    const stop = (): void => following.abort(signal.reason);
+    signal.addEventListener("abort", stop, { once: true });
+    let broken = false;
+    const held = this.#client.hold(following.signal).finally(() => {
+      broken = true;
+      this.#wake();
+    });
+    try {
+      while (!broken && !signal.aborted) {
+        if (this.state.hasUnpushed) await this.#push(session, signal);
+        this.#tell(this.state.takeSettled());
+        // Nothing ran since the check, so no wake-up is missed.
+        if (!broken && !this.state.hasUnpushed) await this.#woken(signal);
+      }
+    } finally {
+      signal.removeEventListener("abort", stop);
+      following.abort(new Error("no longer followed"));
+      await held;
+    }
+  }
+
+  async #push(session: PushSession, signal: AbortSignal): Promise<void> {
+    const { clock, metrics } = this.#options;
+    const beganAt = clock.monotonicMs();
+    await session.change(this.state, signal, (routed) => this.#tell(routed));
+    const seconds = (clock.monotonicMs() - beganAt) / 1000;
+    if (metrics !== undefined) nginxMetrics(metrics).pushes.observe(seconds);
+  }
+
+  #loaded(routed: readonly RoutedEntry[]): void {
+    const { clock, log, metrics, onLoaded } = this.#options;
+    if (metrics !== undefined) nginxMetrics(metrics).loads.inc();
+    log.info("nginx has the whole state", { services: routed.length });
+    this.#tell(routed);
+    onLoaded?.(clock.monotonicMs());
+  }
+
+  #tell(routed: readonly RoutedEntry[]): void {
+    const at = this.#options.clock.monotonicMs();
+    for (const { name, version } of routed) this.#options.onRouted?.(name, version, at);
+  }
+
+  #superseded(): void {
+    this.#options.log.error("another Lockstep has taken charge of this nginx; pushing stops");
+    this.#options.onSuperseded?.();
+  }
+
+  #logFailure(error: ControlError, failures: number): void {
+    const fields = { code: error.code, reason: error.message };
+    // A restart of nginx fails once or twice; more than that is worth waking up for.
+    if (failures < 3) this.#options.log.info("nginx cannot be told now; trying again", fields);
+    else this.#options.log.warn("nginx still cannot be told; trying again", fields);
+  }
+
+  #count({ code }: ControlError): void {
+    const { metrics } = this.#options;
+    if (metrics !== undefined) nginxMetrics(metrics).failures.inc({ code });
+  }
+
+  /** Resolves at the next `#wake` or when the signal aborts. */
+  #woken(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const settle = (): void => {
+        signal.removeEventListener("abort", settle);
+        this.#wake = () => undefined;
+        resolve();
+      };
+      this.#wake = settle;
+      if (signal.aborted) settle();
+      else signal.addEventListener("abort", settle, { once: true });
+    });
+  }
+}

@@ -1,0 +1,196 @@
+// The control socket's behaviour without nginx: the twin of proxy/lua/lockstep/control.lua and
+// writer.lua, for simulations. The same contract (control.contract.ts) holds for both.
+import type { PathRule } from "../../decide/decision.ts";
+import type { ServerExchange } from "../../environment/network.ts";
+import { readBounded } from "../../kube/client/http-client-body.ts";
+import { isRecord } from "../../kube/kinds/fields.ts";
+import { type CompiledHost, compileHost, type ServiceEndpoints } from "./balancer.ts";
+
+export interface TwinIdentity {
+  readonly bootId: string;
+  readonly run: string;
+  readonly masterPid: number;
+  readonly workerPid: number;
+}
+
+/** What one full load brought, and the changes since. */
+interface Generation {
+  readonly hosts: Map<string, CompiledHost>;
+  readonly services: Map<string, ServiceEndpoints>;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+/** As client_max_body_size of the control server. */
+const longestBodyBytes = 1024 * 1024;
+
+export class TwinControl {
+  readonly #identity: TwinIdentity;
+  /** What requests see; undefined until the first load is complete. */
+  visible: Generation | undefined;
+  #loading: Generation | undefined;
+  #generation = 0;
+  #lastGeneration = 0;
+  #version = 0;
+  #epoch = 0;
+  #owner = "";
+
+  constructor(identity: TwinIdentity) {
+    this.#identity = identity;
+  }
+
+  readonly handle = async (exchange: ServerExchange): Promise<void> => {
+    const { method, target } = exchange.request;
+    // Held until this process ends.
+    if (target === "/hold") {
+      exchange.respond(200);
+      return;
+    }
+    const what = "the body of a push";
+    const text = (await readBounded(exchange.request.body, longestBodyBytes, what)).toString();
+    const { status, body } = this.#answer(`${method} ${target}`, exchange, text);
+    exchange.respond(status).end(Buffer.from(JSON.stringify(body)));
+  };
+
+  #answer(what: string, { request }: ServerExchange, text: string): Answer {
+    if (what === "GET /state") return { status: 200, body: this.#state() };
+    const [, part] = /^PUT \/loads\/(\d+)$/.exec(what) ?? [];
+    const [, commit] = /^POST \/loads\/(\d+)\/commit$/.exec(what) ?? [];
+    const isBegin = what === "POST /loads";
+    const refused = this.#refusal(request.headers, isBegin);
+    if (refused !== undefined) return refused;
+    if (isBegin) return this.#begin(request.headers);
+    if (part !== undefined) return this.#loadPart(Number(part), text);
+    if (commit !== undefined) return this.#commit(Number(commit));
+    if (what === "PUT /changes") return this.#change(text);
+    return refusal(404, "UNKNOWN", "no such request");
+  }
+
+  #state(): Answer["body"] {
+    const { bootId, run, masterPid, workerPid } = this.#identity;
+    return {
+      bootId,
+      run,
+      generation: this.#generation,
+      version: this.#version,
+      epoch: this.#epoch,
+      owner: this.#owner,
+      masterPid,
+      workerPids: [workerPid],
+    };
+  }
+
+  #refusal(headers: Readonly<Record<string, string>>, isBegin: boolean): Answer | undefined {
+    if (headers["x-lockstep-boot"] !== this.#identity.bootId) {
+      return refusal(409, "BOOT", "made for another nginx; load everything again");
+    }
+    const epoch = Number(headers["x-lockstep-epoch"]);
+    const isOwner = headers["x-lockstep-owner"] === this.#owner;
+    const inCharge = epoch === this.#epoch && isOwner;
+    if (inCharge || (isBegin && epoch > this.#epoch)) return undefined;
+    return refusal(409, "EPOCH", "another pusher is in charge");
+  }
+
+  #begin(headers: Readonly<Record<string, string>>): Answer {
+    this.#epoch = Number(headers["x-lockstep-epoch"]);
+    this.#owner = headers["x-lockstep-owner"] ?? "";
+    this.#loading = { hosts: new Map(), services: new Map() };
+    this.#lastGeneration += 1;
+    return { status: 200, body: { generation: this.#lastGeneration } };
+  }
+
+  #loadPart(generation: number, text: string): Answer {
+    if (generation !== this.#lastGeneration || this.#loading === undefined) return noLoad();
+    return this.#apply(this.#loading, text);
+  }
+
+  #commit(generation: number): Answer {
+    if (generation !== this.#lastGeneration || this.#loading === undefined) return noLoad();
+    this.visible = this.#loading;
+    this.#loading = undefined;
+    this.#generation = generation;
+    this.#version += 1;
+    return { status: 200, body: { generation, version: this.#version } };
+  }
+
+  #change(text: string): Answer {
+    if (this.visible === undefined) return noLoad();
+    this.#version += 1;
+    return this.#apply(this.visible, text);
+  }
+
+  #apply(generation: Generation, text: string): Answer {
+    const batch = parseBatch(text);
+    if (typeof batch === "string") return refusal(400, "MALFORMED", batch);
+    for (const [name, rules] of batch.hosts) {
+      if (rules === undefined) generation.hosts.delete(name);
+      else generation.hosts.set(name, compileHost(rules));
+    }
+    for (const [name, service] of batch.services) {
+      if (service === undefined) generation.services.delete(name);
+      else generation.services.set(name, service);
+    }
+    return { status: 200, body: { version: this.#version } };
+  }
+}
+
+interface Batch {
+  readonly hosts: ReadonlyMap<string, readonly PathRule[] | undefined>;
+  readonly services: ReadonlyMap<string, ServiceEndpoints | undefined>;
+}
+
+/** All of it, or what is wrong with it. */
+function parseBatch(text: string): Batch | string {
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    return "the body is not JSON";
+  }
+  if (!isRecord(body)) return "the body must be an object";
+  const hosts = new Map<string, readonly PathRule[] | undefined>();
+  const services = new Map<string, ServiceEndpoints | undefined>();
+  for (const [name, value] of entriesOf(body["hosts"])) {
+    if (value !== null && !isRules(value)) return "the rules of a host are malformed";
+    hosts.set(name, value ?? undefined);
+  }
+  for (const [name, value] of entriesOf(body["services"])) {
+    if (value !== null && !isService(value)) return "a service is malformed";
+    services.set(name, value ?? undefined);
+  }
+  return { hosts, services };
+}
+
+function noLoad(): Answer {
+  return refusal(409, "LOAD", "no such load");
+}
+
+function refusal(status: number, code: string, message: string): Answer {
+  return { status, body: { code, message } };
+}
+
+function entriesOf(value: unknown): readonly [string, unknown][] {
+  return isRecord(value) ? Object.entries(value) : [];
+}
+
+function isRules(value: unknown): value is readonly PathRule[] {
+  return (
+    Array.isArray(value) &&
+    value.every((rule) => isRecord(rule) && String(rule["path"]).startsWith("/"))
+  );
+}
+
+function isService(value: unknown): value is ServiceEndpoints {
+  if (!isRecord(value)) return false;
+  const { active, addresses, ports, slots } = value;
+  return (
+    typeof active === "number" &&
+    Array.isArray(addresses) &&
+    Array.isArray(ports) &&
+    Array.isArray(slots) &&
+    ports.every((port: unknown) => typeof port === "number" && port >= 1 && port <= 65_535)
+  );
+}

@@ -1,0 +1,48 @@
+// What the syncer reports of itself. Writes that changed nothing are a bug, ours or a neighbour's, and
+// have a counter of their own so that an alert can be put on it.
+import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import { oncePerRegistry } from "../../kube/metrics-of-registry.ts";
+
+export type SyncMetrics = ReturnType<typeof createMetrics>;
+
+export const syncMetrics = oncePerRegistry(createMetrics);
+
+/** From a millisecond to an hour: a sync that is late by minutes must still be told from another. */
+const lagBuckets = [0.001, 0.005, 0.02, 0.1, 0.5, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600];
+
+function createMetrics(registry: Registry) {
+  const registers = [registry];
+  return {
+    writes: new Counter({
+      name: "lockstep_sync_writes_total",
+      help: "Writes that the access cluster accepted",
+      labelNames: ["target", "kind", "type"] as const,
+      registers,
+    }),
+    noopWrites: new Counter({
+      name: "lockstep_sync_noop_writes_total",
+      help: "Writes that changed nothing: each one is a bug",
+      labelNames: ["target", "kind"] as const,
+      registers,
+    }),
+    conflicts: new Counter({
+      name: "lockstep_sync_conflicts_total",
+      help: "Writes refused because the object had changed, appeared or gone meanwhile",
+      labelNames: ["target", "kind"] as const,
+      registers,
+    }),
+    blocked: new Gauge({
+      name: "lockstep_sync_blocked_services",
+      help: "Services that are offered and cannot be synced",
+      labelNames: ["target"] as const,
+      registers,
+    }),
+    lagSeconds: new Histogram({
+      name: "lockstep_sync_lag_seconds",
+      help: "From seeing a change in the source cluster to its copy being written",
+      labelNames: ["source", "target"] as const,
+      buckets: lagBuckets,
+      registers,
+    }),
+  };
+}

@@ -1,0 +1,140 @@
+// What the business clusters offer and what the access cluster holds, side by side, and for each
+// service what would have to be written. It only looks; `ServiceSyncer` writes.
+import type { Registry } from "prom-client";
+import { planSync, type SyncPlan } from "../../decide/syncing/plan-sync.ts";
+import { isHeard, type ServiceOffer, serviceOffer } from "../../decide/syncing/service-offer.ts";
+import type { SyncPolicy } from "../../decide/syncing/sync-policy.ts";
+import { elapsedMs, type MonotonicMs, type WallMs } from "../../environment/clock.ts";
+import type { Environment } from "../../environment/environment.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import { splitObjectKey } from "../../kube/kinds/kind.ts";
+import type { Lane } from "../../kube/workqueue/workqueue.ts";
+import { ClusterSource } from "../../sources/cluster-source.ts";
+import { SyncTarget } from "./sync-target.ts";
+
+export interface ClusterClient {
+  /** A name that can be part of an object's name; see `isClusterName`. */
+  readonly cluster: string;
+  readonly client: KubeClient;
+}
+
+export interface SyncViewOptions extends Pick<Environment, "clock" | "timers" | "random" | "log"> {
+  /** In the order of preference. */
+  readonly sources: readonly ClusterClient[];
+  readonly target: ClusterClient;
+  readonly policy: SyncPolicy;
+  /** Called synchronously: this service has to be looked at, now or when there is time. */
+  readonly onService: (key: string, lane: Lane) => void;
+  readonly metrics?: Registry;
+}
+
+export interface ServicePlan extends SyncPlan {
+  readonly offers: readonly ServiceOffer[];
+}
+
+export class SyncView {
+  readonly target: SyncTarget;
+  readonly #options: SyncViewOptions;
+  readonly #sources: readonly ClusterSource[];
+  /**
+   * Every service that a business cluster has or the access cluster holds a copy of. One that turns
+   * out to be neither offered nor copied is dropped when it is planned for.
+   */
+  readonly #keys = new Set<string>();
+
+  constructor(options: SyncViewOptions) {
+    this.#options = options;
+    this.target = new SyncTarget({
+      ...options,
+      ...options.target,
+      onService: (key, isOwn) => {
+        if (isOwn) this.#keys.add(key);
+        if (this.#keys.has(key)) options.onService(key, "resync");
+      },
+      onNamespace: (name) => this.#lookAgain((key) => key.startsWith(`${name}/`)),
+    });
+    this.#sources = options.sources.map((source) => this.#source(source));
+  }
+
+  /** The services that may have something to be done about; not to be changed while it is read. */
+  get keys(): Iterable<string> {
+    return this.#keys;
+  }
+
+  plan(key: string): ServicePlan {
+    const { namespace, name } = splitObjectKey(key);
+    const { policy } = this.#options;
+    const offers = this.#sources.map((source) =>
+      serviceOffer(source, { namespace, name }, policy, this.#wallOf),
+    );
+    const target = this.target.state(key);
+    const plan = planSync({ namespace, name, offers, target, policy });
+    this.#dropUnlessNeeded(key, offers);
+    return { ...plan, offers };
+  }
+
+  /** Which clusters have not been heard, and why, in words. */
+  waitingFor(): readonly string[] {
+    const target = this.target.waitingFor();
+    const sources = this.#sources.flatMap((source) => {
+      if (isHeard(source)) return [];
+      const details = (["services", "published"] as const).map((name) => source.watch(name).detail);
+      return [`${source.cluster}: ${details.find((detail) => detail !== "") ?? "not listed yet"}`];
+    });
+    return target === undefined ? sources : [`${this.target.cluster}: ${target}`, ...sources];
+  }
+
+  /** Looks at every service again when there is time. */
+  lookAgain(): void {
+    this.#lookAgain(() => true);
+  }
+
+  /**
+   * Begins to watch; resolves when the access cluster is known, which has to be before the first
+   * plan. Rejects when the signal aborts before.
+   */
+  async start(signal: AbortSignal): Promise<void> {
+    for (const source of this.#sources) source.start();
+    await this.target.start(signal);
+  }
+
+  /** Idempotent; it cannot be started again. */
+  async stop(): Promise<void> {
+    await Promise.all([this.target.stop(), ...this.#sources.map((source) => source.stop())]);
+  }
+
+  #source({ cluster, client }: ClusterClient): ClusterSource {
+    const { onService } = this.#options;
+    const source = new ClusterSource({
+      ...this.#options,
+      cluster,
+      client,
+      onService: (key) => {
+        this.#keys.add(key);
+        // Until it is settled it delivers its first lists, which are no news but a resync.
+        onService(key, source.settled ? "fresh" : "resync");
+      },
+      // A cluster heard for the first time may turn out to lack what was synced from it before.
+      onFreshness: () => this.lookAgain(),
+    });
+    return source;
+  }
+
+  #lookAgain(isMeant: (key: string) => boolean): void {
+    for (const key of this.#keys) {
+      if (isMeant(key)) this.#options.onService(key, "resync");
+    }
+  }
+
+  #dropUnlessNeeded(key: string, offers: readonly ServiceOffer[]): void {
+    const isOffered = offers.some(({ heard, service }) => !heard || service !== undefined);
+    if (!isOffered && !this.target.holdsOwn(key)) this.#keys.delete(key);
+  }
+
+  readonly #wallOf = (instant: MonotonicMs): WallMs => {
+    const { clock } = this.#options;
+    const agoMs = elapsedMs(instant, clock.monotonicMs());
+    // The moment by the wall clock as it goes now, whatever it showed then.
+    return (clock.wallMs() - agoMs) as WallMs;
+  };
+}

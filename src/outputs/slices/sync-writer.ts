@@ -1,0 +1,120 @@
+// Carries one write out. Whatever the API server answers becomes known at once: the object as it now
+// is, or, when the write came too late, the object as somebody else has left it.
+import { Registry } from "prom-client";
+import type { SyncWrite } from "../../decide/syncing/sync-write.ts";
+import type { Log } from "../../environment/log.ts";
+import {
+  type KubeClient,
+  type KubeRequest,
+  parseJson,
+  StatusError,
+} from "../../kube/client/client.ts";
+import { collectionPath, objectPath } from "../../kube/kinds/kind.ts";
+import { type SyncMetrics, syncMetrics } from "./sync-metrics.ts";
+import type { SyncTarget } from "./sync-target.ts";
+
+export interface SyncWriterOptions {
+  readonly client: KubeClient;
+  readonly target: Pick<SyncTarget, "cluster" | "collections">;
+  readonly log: Log;
+  readonly metrics?: Registry;
+}
+
+/** The object was not as planned for. It has been read again: plan anew. */
+export class SyncConflictError extends Error {
+  override readonly name = "SyncConflictError";
+  readonly code = "SYNC_CONFLICT";
+}
+
+/** Of one request, the wait for our own rate limit included. */
+const requestDeadlineMs = 30_000;
+
+export class SyncWriter {
+  readonly #options: SyncWriterOptions;
+  readonly #metrics: SyncMetrics;
+
+  constructor(options: SyncWriterOptions) {
+    this.#options = options;
+    this.#metrics = syncMetrics(options.metrics ?? new Registry());
+  }
+
+  /** Rejects with a `SyncConflictError` when a new plan may succeed at once. */
+  async apply(write: SyncWrite, signal: AbortSignal): Promise<void> {
+    const { client, target } = this.#options;
+    const collection = target.collections[write.kind];
+    const limits = { deadlineMs: requestDeadlineMs, signal };
+    const labels = { target: target.cluster, kind: write.kind };
+    try {
+      const answer = await client.request({ ...requestOf(write, collection.kind), ...limits });
+      this.#metrics.writes.inc({ ...labels, type: write.type });
+      if (write.type === "delete") collection.noteGone(write.namespace, write.name);
+      else this.#noteVersion(write, collection.note(parseJson(answer)));
+    } catch (error) {
+      if (!(error instanceof StatusError) || !wasTooLate(error)) throw error;
+      this.#metrics.conflicts.inc(labels);
+      await this.#readAgain(write, limits);
+      const isGoneAnyway = write.type === "delete" && error.code === 404;
+      if (!isGoneAnyway) throw new SyncConflictError(error.message, { cause: error });
+    }
+  }
+
+  #noteVersion(write: SyncWrite, version: string): void {
+    if (write.type !== "update" || write.resourceVersion !== version) return;
+    const { target, log } = this.#options;
+    const { kind, namespace, name, summary } = write;
+    this.#metrics.noopWrites.inc({ target: target.cluster, kind });
+    log.warn("a write changed nothing", { kind, namespace, object: name, summary });
+  }
+
+  async #readAgain(
+    write: SyncWrite,
+    limits: Pick<KubeRequest, "deadlineMs" | "signal">,
+  ): Promise<void> {
+    const { client, target } = this.#options;
+    const collection = target.collections[write.kind];
+    const path = objectPath(collection.kind, write);
+    try {
+      const answer = await client.request({ verb: "get", method: "GET", path, ...limits });
+      collection.note(parseJson(answer));
+    } catch (error) {
+      if (!(error instanceof StatusError && error.code === 404)) throw error;
+      collection.noteGone(write.namespace, write.name);
+    }
+  }
+}
+
+/** Conflict, already there, or not there any more. */
+function wasTooLate({ code }: StatusError): boolean {
+  return code === 409 || code === 404;
+}
+
+type WrittenKind = SyncTarget["collections"][SyncWrite["kind"]]["kind"];
+
+function requestOf(write: SyncWrite, kind: WrittenKind): KubeRequest {
+  switch (write.type) {
+    case "create":
+      return {
+        verb: "create",
+        method: "POST",
+        path: collectionPath(kind, write.namespace),
+        body: write.object,
+      };
+    case "update":
+      return {
+        verb: "patch",
+        method: "PATCH",
+        path: objectPath(kind, write),
+        body: write.patch,
+        contentType: "application/merge-patch+json",
+      };
+    case "delete": {
+      const { uid, resourceVersion } = write;
+      return {
+        verb: "delete",
+        method: "DELETE",
+        path: objectPath(kind, write),
+        body: { apiVersion: "v1", kind: "DeleteOptions", preconditions: { uid, resourceVersion } },
+      };
+    }
+  }
+}

@@ -1,0 +1,208 @@
+// What one cluster says about its services: the services themselves, their pods, and the endpoints
+// its controllers have published. It keeps what it hears, says which services a change may concern,
+// and never hides how far each watch can be relied on.
+import type { Registry } from "prom-client";
+import type { MonotonicMs } from "../environment/clock.ts";
+import type { Environment } from "../environment/environment.ts";
+import type { CancelTimer } from "../environment/timers.ts";
+import type { KubeClient } from "../kube/client/client.ts";
+import { objectKey, type Projected } from "../kube/kinds/kind.ts";
+import { type Pod, podKind } from "../kube/kinds/pod.ts";
+import { type Service, serviceKind } from "../kube/kinds/service.ts";
+import { Reflector } from "../kube/reflector/reflector.ts";
+import type { Change } from "../kube/store/store-change.ts";
+import { DepartedPods } from "./departed-pods.ts";
+import { type PublishedObjects, PublishedWatch } from "./published-watch.ts";
+import { ServicePods, selectorIndex } from "./service-pods.ts";
+import { type WatchStatus, watchStatus } from "./watch-status.ts";
+
+export interface ClusterSourceOptions
+  extends Pick<Environment, "clock" | "timers" | "random" | "log"> {
+  readonly client: KubeClient;
+  readonly cluster: string;
+  /** Called synchronously with `namespace/name`: what this cluster says of it may have changed. */
+  readonly onService: (key: string) => void;
+  /** A watch became or stopped being fresh, so every service of the cluster may be judged anew. */
+  readonly onFreshness: () => void;
+  readonly metrics?: Registry;
+}
+
+export type ClusterWatch = "services" | "pods" | "published";
+
+export const clusterWatches: readonly ClusterWatch[] = ["services", "pods", "published"];
+
+/** Freshness changes by time passing, of which nobody tells: it is looked at this often. */
+export const freshnessCheckMs = 1_000;
+
+/** How long the pods wait for the slices to be listed before them; see `#run`. */
+const slicesFirstMs = 5_000;
+
+export class ClusterSource {
+  readonly cluster: string;
+  readonly #options: ClusterSourceOptions;
+  readonly #services: Reflector<Service, "selector">;
+  readonly #pods: Reflector<Pod>;
+  readonly #published: PublishedWatch;
+  readonly #servicePods: ServicePods;
+  readonly #departed: DepartedPods;
+  /** When each version in the stores was delivered; forgets with the stores. */
+  readonly #seenAt = new WeakMap<Projected, MonotonicMs>();
+  readonly #abort = new AbortController();
+  /** The state of each watch when it was last looked at; undefined before. */
+  #states: string | undefined;
+  #running: Promise<void> | undefined;
+  #cancelCheck: CancelTimer | undefined;
+
+  constructor(options: ClusterSourceOptions) {
+    this.#options = options;
+    this.cluster = options.cluster;
+    this.#departed = new DepartedPods(options);
+    this.#services = new Reflector({
+      ...options,
+      kind: serviceKind,
+      indexes: { selector: selectorIndex },
+      handlers: [(change) => this.#serviceChanged(change)],
+    });
+    this.#pods = new Reflector({
+      ...options,
+      kind: podKind,
+      indexes: {},
+      handlers: [(change) => this.#podChanged(change)],
+    });
+    this.#published = new PublishedWatch({
+      ...options,
+      onChange: (change, services) => this.#publishedChanged(change, services),
+    });
+    this.#servicePods = new ServicePods({ services: this.#services.store, pods: this.#pods.store });
+  }
+
+  service(namespace: string, name: string): Service | undefined {
+    return this.#services.store.get(namespace, name);
+  }
+
+  pod(namespace: string, name: string): Pod | undefined {
+    return this.#pods.store.get(namespace, name);
+  }
+
+  podsOf(service: Service): Iterable<Pod> {
+    return this.#servicePods.podsOf(service);
+  }
+
+  /** When the pod watch showed that the pod with this uid is gone. */
+  departedAt(uid: string): MonotonicMs | undefined {
+    return this.#departed.departedAt(uid);
+  }
+
+  publishedOf(namespace: string, name: string): PublishedObjects {
+    return this.#published.of(namespace, name);
+  }
+
+  /** When this version was first seen; now, for one that is about to be delivered. */
+  seenAtMs(object: Projected): MonotonicMs {
+    return this.#seenAt.get(object) ?? this.#options.clock.monotonicMs();
+  }
+
+  watch(name: ClusterWatch): WatchStatus {
+    switch (name) {
+      case "services":
+        return watchStatus(this.#services);
+      case "pods":
+        return watchStatus(this.#pods);
+      case "published":
+        return this.#published.status;
+    }
+  }
+
+  /** Whether every watch has been listed or refused: more will not be known for now. */
+  get settled(): boolean {
+    return (
+      (this.#services.synced || this.watch("services").state === "refused") &&
+      (this.#pods.synced || this.watch("pods").state === "refused") &&
+      this.#published.settled
+    );
+  }
+
+  /** Begins to list and watch; a second call does nothing. */
+  start(): void {
+    this.#running ??= this.#run();
+  }
+
+  /** Resolves when nothing of it goes on any more. Idempotent; it cannot be started again. */
+  async stop(): Promise<void> {
+    this.#abort.abort(new Error("the source was stopped"));
+    this.#cancelCheck?.();
+    await this.#running;
+    await Promise.all([this.#services.stop(), this.#pods.stop(), this.#published.stop()]);
+  }
+
+  /**
+   * The pods are listed last. Then that list was made after the slices had been seen, and a pod
+   * that a slice names and the list does not show is known to be gone, not merely unknown.
+   */
+  async #run(): Promise<void> {
+    const { signal } = this.#abort;
+    this.#checkFreshness();
+    this.#services.start();
+    try {
+      await this.#published.start(signal);
+    } catch (error) {
+      if (!signal.aborted) throw error;
+      return;
+    }
+    await this.#waitForPublished(signal);
+    if (!signal.aborted) this.#pods.start();
+  }
+
+  async #waitForPublished(signal: AbortSignal): Promise<void> {
+    const { timers, log } = this.#options;
+    const patience = new AbortController();
+    const cancel = timers.after(slicesFirstMs, () => {
+      patience.abort(new Error("the published endpoints are not listed yet"));
+    });
+    try {
+      await this.#published.waitForSync(AbortSignal.any([signal, patience.signal]));
+    } catch (error) {
+      if (!signal.aborted) {
+        log.info("the pods are listed without waiting longer", { cluster: this.cluster, error });
+      }
+    } finally {
+      cancel();
+    }
+  }
+
+  #serviceChanged(change: Change<Service>): void {
+    this.#note(change);
+    this.#servicePods.serviceChanged(change);
+    this.#options.onService(objectKey(change.object.metadata));
+  }
+
+  #podChanged(change: Change<Pod>): void {
+    this.#note(change);
+    if (change.type === "deleted") this.#departed.add(change.object.metadata.uid);
+    for (const key of this.#servicePods.podChanged(change)) this.#options.onService(key);
+  }
+
+  #publishedChanged(change: Change<Projected>, services: readonly string[]): void {
+    this.#note(change);
+    for (const key of services) this.#options.onService(key);
+  }
+
+  #note(change: Change<Projected>): void {
+    if (change.type === "deleted") return;
+    this.#seenAt.set(change.object, this.#options.clock.monotonicMs());
+  }
+
+  #checkFreshness(): void {
+    if (this.#abort.signal.aborted) return;
+    this.#cancelCheck = this.#options.timers.after(freshnessCheckMs, () => this.#checkFreshness());
+    const before = this.#states;
+    const states = clusterWatches.map((name) => `${name} ${this.watch(name).state}`).join(", ");
+    this.#states = states;
+    if (before === undefined || before === states) return;
+    this.#options.log.info("how far a cluster's watches can be relied on has changed", {
+      cluster: this.cluster,
+      states,
+    });
+    this.#options.onFreshness();
+  }
+}

@@ -1,0 +1,59 @@
+// The Ingresses and IngressClasses of the access cluster: what people asked to be routed.
+import type { Registry } from "prom-client";
+import type { Environment } from "../environment/environment.ts";
+import type { KubeClient } from "../kube/client/client.ts";
+import { type Ingress, ingressKind } from "../kube/kinds/ingress.ts";
+import { type IngressClass, ingressClassKind } from "../kube/kinds/ingress-class.ts";
+import { Reflector } from "../kube/reflector/reflector.ts";
+import { type WatchStatus, watchStatus } from "./watch-status.ts";
+
+export interface IngressSourceOptions
+  extends Pick<Environment, "clock" | "timers" | "random" | "log"> {
+  readonly client: KubeClient;
+  readonly cluster: string;
+  /** Called synchronously: what is asked for may have changed. */
+  readonly onRoutes: () => void;
+  readonly metrics?: Registry;
+}
+
+export class IngressSource {
+  readonly cluster: string;
+  readonly #ingresses: Reflector<Ingress>;
+  readonly #classes: Reflector<IngressClass>;
+
+  constructor(options: IngressSourceOptions) {
+    this.cluster = options.cluster;
+    const handlers = [() => options.onRoutes()];
+    this.#ingresses = new Reflector({ ...options, kind: ingressKind, indexes: {}, handlers });
+    this.#classes = new Reflector({ ...options, kind: ingressClassKind, indexes: {}, handlers });
+  }
+
+  ingresses(): readonly Ingress[] {
+    return this.#ingresses.store.snapshot();
+  }
+
+  classes(): readonly IngressClass[] {
+    return this.#classes.store.snapshot();
+  }
+
+  watch(name: "ingresses" | "ingressclasses"): WatchStatus {
+    return name === "ingresses" ? watchStatus(this.#ingresses) : watchStatus(this.#classes);
+  }
+
+  /** Whether it is known what is asked for. Without permission to read classes names have to do. */
+  get settled(): boolean {
+    const classesKnown = this.#classes.synced || this.watch("ingressclasses").state === "refused";
+    return this.#ingresses.synced && classesKnown;
+  }
+
+  /** Begins to list and watch; a second call does nothing. */
+  start(): void {
+    this.#ingresses.start();
+    this.#classes.start();
+  }
+
+  /** Resolves when nothing of it goes on any more. Idempotent; it cannot be started again. */
+  async stop(): Promise<void> {
+    await Promise.all([this.#ingresses.stop(), this.#classes.stop()]);
+  }
+}

@@ -1,0 +1,119 @@
+// The endpoints a cluster's controllers have published, watched in the form the cluster uses. Which
+// one that is has to be asked first, so until then there is nothing to read.
+import type { Registry } from "prom-client";
+import type { Environment } from "../environment/environment.ts";
+import type { KubeClient } from "../kube/client/client.ts";
+import {
+  type EndpointSlice,
+  endpointSliceKind,
+  serviceNameOf,
+} from "../kube/kinds/endpoint-slice.ts";
+import { type Endpoints, endpointsKind } from "../kube/kinds/endpoints.ts";
+import { objectKey, type Projected } from "../kube/kinds/kind.ts";
+import { Reflector } from "../kube/reflector/reflector.ts";
+import type { Change } from "../kube/store/store-change.ts";
+import { type PublishedForm, publishedForm } from "./published-form.ts";
+import { notStarted, type WatchStatus, watchStatus } from "./watch-status.ts";
+
+export interface PublishedWatchOptions
+  extends Pick<Environment, "clock" | "timers" | "random" | "log"> {
+  readonly client: KubeClient;
+  readonly cluster: string;
+  /** Called synchronously with each change and the `namespace/name` of the services it is about. */
+  readonly onChange: (change: Change<Projected>, services: readonly string[]) => void;
+  readonly metrics?: Registry;
+}
+
+/** The published objects of one service; of the form that the cluster does not use there are none. */
+export interface PublishedObjects {
+  readonly form: PublishedForm;
+  readonly slices: readonly EndpointSlice[];
+  readonly endpoints: Endpoints | undefined;
+}
+
+type Watched =
+  | { readonly form: "endpointslices"; readonly reflector: Reflector<EndpointSlice, "service"> }
+  | { readonly form: "endpoints"; readonly reflector: Reflector<Endpoints> };
+
+export class PublishedWatch {
+  readonly #options: PublishedWatchOptions;
+  #watched: Watched | undefined;
+
+  constructor(options: PublishedWatchOptions) {
+    this.#options = options;
+  }
+
+  of(namespace: string, name: string): PublishedObjects {
+    const watched = this.#watched;
+    if (watched?.form === "endpoints") {
+      const endpoints = watched.reflector.store.get(namespace, name);
+      return { form: "endpoints", slices: [], endpoints };
+    }
+    const slices = watched?.reflector.store.byIndex("service", `${namespace}/${name}`) ?? [];
+    return { form: "endpointslices", slices: [...slices], endpoints: undefined };
+  }
+
+  get status(): WatchStatus {
+    const watched = this.#watched;
+    if (watched === undefined) return notStarted;
+    // The two kinds of reflector have one status; only the compiler has to see them apart.
+    return watched.form === "endpoints"
+      ? watchStatus(watched.reflector)
+      : watchStatus(watched.reflector);
+  }
+
+  /** Whether it has been listed or refused: more will not be known for now. */
+  get settled(): boolean {
+    return this.#watched?.reflector.synced === true || this.status.state === "refused";
+  }
+
+  /** Asks for the form and begins to watch; rejects when the signal aborts before that. */
+  async start(signal: AbortSignal): Promise<void> {
+    const form = await publishedForm(this.#options, signal);
+    this.#watched ??= form === "endpoints" ? this.#endpoints() : this.#slices();
+    this.#watched.reflector.start();
+  }
+
+  /** Rejects when the signal aborts first. */
+  async waitForSync(signal: AbortSignal): Promise<void> {
+    await this.#watched?.reflector.waitForSync(signal);
+  }
+
+  /** Idempotent. */
+  async stop(): Promise<void> {
+    await this.#watched?.reflector.stop();
+  }
+
+  #slices(): Watched {
+    const onSlice = (change: Change<EndpointSlice>): void => {
+      const after = serviceKeyOf(change.object);
+      const before = change.type === "updated" ? serviceKeyOf(change.previous) : undefined;
+      const keys = new Set([before, after].filter((key) => key !== undefined));
+      this.#options.onChange(change, [...keys]);
+    };
+    const reflector = new Reflector({
+      ...this.#options,
+      kind: endpointSliceKind,
+      indexes: { service: serviceKeyOf },
+      handlers: [onSlice],
+    });
+    return { form: "endpointslices", reflector };
+  }
+
+  #endpoints(): Watched {
+    const onEndpoints = (change: Change<Endpoints>): void =>
+      this.#options.onChange(change, [objectKey(change.object.metadata)]);
+    const reflector = new Reflector({
+      ...this.#options,
+      kind: endpointsKind,
+      indexes: {},
+      handlers: [onEndpoints],
+    });
+    return { form: "endpoints", reflector };
+  }
+}
+
+function serviceKeyOf(slice: EndpointSlice): string | undefined {
+  const name = serviceNameOf(slice);
+  return name === undefined ? undefined : `${slice.metadata.namespace}/${name}`;
+}

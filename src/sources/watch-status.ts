@@ -1,0 +1,35 @@
+// How far one watch can be relied on, in the three ways that decisions tell apart.
+import type { MonotonicMs } from "../environment/clock.ts";
+import type { Projected } from "../kube/kinds/kind.ts";
+import type { Reflector } from "../kube/reflector/reflector.ts";
+
+export interface WatchStatus {
+  readonly state:
+    | "fresh"
+    /** What it says may no longer be so; see `detail`. */
+    | "stale"
+    /** The API server refuses it by its rules: we have no permission, or it has no such resource. */
+    | "refused";
+  /** Why it is not fresh, in words; empty when it is. */
+  readonly detail: string;
+  /** Everything that was true at this instant has been seen. */
+  readonly currentAtMs: MonotonicMs | undefined;
+}
+
+/** Of a watch that does not exist yet, because what the server offers is still being asked. */
+export const notStarted: WatchStatus = {
+  state: "stale",
+  detail: "nothing has been listed yet",
+  currentAtMs: undefined,
+};
+
+export function watchStatus<T extends Projected, I extends string>(
+  reflector: Pick<Reflector<T, I>, "freshness" | "condition">,
+): WatchStatus {
+  const { fresh, reason, currentAtMs } = reflector.freshness();
+  if (fresh) return { state: "fresh", detail: "", currentAtMs };
+  const { type, message } = reflector.condition();
+  return type === "refused"
+    ? { state: "refused", detail: message, currentAtMs }
+    : { state: "stale", detail: reason ?? message, currentAtMs };
+}
