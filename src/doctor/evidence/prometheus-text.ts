@@ -1,0 +1,51 @@
+// Reads the text that a /metrics endpoint answers with. Comments, types and timestamps are passed
+// over, and so is a line that cannot be read: one odd metric must not hide the others.
+
+export interface MetricSample {
+  readonly name: string;
+  readonly labels: ReadonlyMap<string, string>;
+  readonly value: number;
+}
+
+/** A large API server answers with some 200,000 lines; more is no metrics page. */
+const linesMax = 1_000_000;
+
+const line = /^([a-zA-Z_:][\w:]*)\s*(?:\{(.*)\})?\s+(\S+)(?:\s+-?\d+)?\s*$/;
+const label = /([a-zA-Z_]\w*)\s*=\s*"((?:[^"\\]|\\.)*)"/g;
+
+/** `wanted` chooses by name, because most of a page is of no interest. */
+export function parsePrometheusText(
+  text: string,
+  wanted: (name: string) => boolean = () => true,
+): readonly MetricSample[] {
+  const samples: MetricSample[] = [];
+  for (const [index, one] of text.split("\n").entries()) {
+    if (index >= linesMax) break;
+    if (one === "" || one.startsWith("#")) continue;
+    const [, name, labels, number] = line.exec(one) ?? [];
+    if (name === undefined || number === undefined || !wanted(name)) continue;
+    const value = parseNumber(number);
+    if (value !== undefined) samples.push({ name, labels: parseLabels(labels ?? ""), value });
+  }
+  return samples;
+}
+
+function parseLabels(text: string): ReadonlyMap<string, string> {
+  const labels = new Map<string, string>();
+  for (const [, name, value] of text.matchAll(label)) {
+    if (name !== undefined && value !== undefined) labels.set(name, unescaped(value));
+  }
+  return labels;
+}
+
+function unescaped(text: string): string {
+  return text.replaceAll(/\\(.)/g, (_all, letter: string) => (letter === "n" ? "\n" : letter));
+}
+
+function parseNumber(text: string): number | undefined {
+  if (text === "+Inf" || text === "Inf") return Number.POSITIVE_INFINITY;
+  if (text === "-Inf") return Number.NEGATIVE_INFINITY;
+  if (text === "NaN") return Number.NaN;
+  const value = Number(text);
+  return Number.isNaN(value) ? undefined : value;
+}
