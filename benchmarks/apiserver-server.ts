@@ -34,6 +34,7 @@ async function startLabServer(): Promise<ServerAddress> {
     crypto: webcrypto,
     clusters: 1,
     apiservers: 1,
+    nodes: 0,
     host,
     firstPort: 0,
   });

@@ -23,7 +23,7 @@ describe.skipIf(kubectlMinor === undefined || kubectlMinor < oldestMinor)(`with 
   const folder = mkdtempSync(join(tmpdir(), "lockstep-e2e-kubectl-"));
   let lab: LabProcess;
   beforeAll(async () => {
-    lab = await startLabProcess("--apiservers", "2");
+    lab = await startLabProcess("--apiservers", "2", "--nodes", "0");
   });
   afterAll(async () => {
     await lab?.stop();

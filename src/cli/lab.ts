@@ -3,14 +3,16 @@ import { webcrypto } from "node:crypto";
 import { resolve as absolute } from "node:path";
 import { Command, InvalidArgumentError, Option } from "commander";
 import type { Files } from "../environment/files.ts";
+import { labGitVersion } from "../lab/cluster.ts";
 import { kubeconfig, kubeconfigMark } from "../lab/kubeconfig.ts";
-import { type Lab, labGitVersion, startLab } from "../lab/lab.ts";
+import { type Lab, startLab } from "../lab/lab.ts";
 import { type CommandContext, type ExitCode, UsageError } from "./command.ts";
 import { paintFor } from "./paint.ts";
 
 interface LabFlags {
   readonly clusters: number;
   readonly apiservers: number;
+  readonly nodes: number;
   readonly host: string;
   readonly port: number;
   readonly kubeconfig?: string;
@@ -20,15 +22,25 @@ interface LabFlags {
 /** More would be a mistake at a keyboard, and each is a server with its caches. */
 const maxClusters = 50;
 const maxApiservers = 9;
+const maxNodes = 100;
 
 const epilogue = `
-Each cluster has one store and one or more API servers in front of it. The kubeconfig has a
-context per server: lab-1 is the first cluster, lab-1-server-2 its second server. Everything
-lives in this process and is gone when it stops.
+Each cluster has one store, one or more API servers in front of it, controllers, and nodes. A pod
+on a node is an HTTP server on an address of its own in 127.0.0.0/8, whatever its image, and
+answers who it is. The kubeconfig has a context per server: lab-1 is the first cluster,
+lab-1-server-2 its second server. Everything lives in this process and is gone when it stops.
+
+Annotations on a pod say how it behaves (lab.lockstep.dev/…):
+  ready-after: 3s          starts slowly, answering 503 until then
+  response-time: 200ms     takes its time for each answer
+  status: "500"            answers with this status
+  on-term: exit            when asked to end: exit at once, drain (the default) or ignore
+  drain-time: 10s          the longest it waits for requests under way
+  crash-after: 1m          falls over by itself
 
 Examples:
   lockstep lab
-  lockstep lab --clusters 2 --apiservers 3
+  lockstep lab --clusters 2 --apiservers 3 --nodes 4
   lockstep lab --kubeconfig ./lab.yaml        then: kubectl --kubeconfig ./lab.yaml get ns
   lockstep lab --kubeconfig - > lab.yaml      the kubeconfig on standard output
   lockstep lab --json                         addresses as one JSON object`;
@@ -38,6 +50,7 @@ export function labCommand(context: CommandContext, done: (code: ExitCode) => vo
     .description("run embedded clusters that kubectl can talk to, until stopped")
     .option("--clusters <n>", "how many clusters", wholeNumber(1, maxClusters), 1)
     .option("--apiservers <n>", "API servers in each cluster", wholeNumber(1, maxApiservers), 1)
+    .option("--nodes <n>", "nodes in each cluster", wholeNumber(0, maxNodes), 2)
     .option("--kubeconfig <file>", "write the kubeconfig there (- for standard output)")
     .addOption(new Option("--host <address>", "address to listen on").default("127.0.0.1"))
     .option("--port <n>", "first port; 0 for any free ones", wholeNumber(0, 65_000), 0)
@@ -115,16 +128,17 @@ async function refuseForeignFile(files: Files, path: string): Promise<void> {
 function firstSteps({ terminal }: CommandContext, flags: LabFlags, path: string | undefined) {
   if (path === undefined) return "";
   const paint = paintFor(terminal);
-  const second = flags.clusters > 1 ? "  kubectl --context lab-2 get namespaces\n" : "";
+  const second = flags.clusters > 1 ? "  kubectl --context lab-2 get nodes\n" : "";
   return `
 ${paint.strong(`The lab is running (Kubernetes API ${labGitVersion}). Ctrl-C stops it.`)}
 
 In another terminal:
   export KUBECONFIG=${path}
-  kubectl get namespaces
-${second}  kubectl create configmap hello --from-literal=who=world
-  kubectl get configmaps --watch
-  kubectl get --raw /metrics | head
+  kubectl get nodes
+${second}  kubectl create deployment web --image=web --port=8080 --replicas=3
+  kubectl get pods -o jsonpath='{range .items[*]}{.status.podIP} {.spec.nodeName}{"\\n"}{end}'
+  curl http://$(kubectl get pods -l app=web -o jsonpath='{.items[0].status.podIP}'):8080/
+  kubectl rollout restart deployment web
 
 `;
 }

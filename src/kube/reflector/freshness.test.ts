@@ -113,13 +113,13 @@ describe("being current", () => {
 });
 
 describe("being alive", () => {
-  test("holds while connected, and for fifteen seconds after a close", () => {
+  test("holds while connected, and for fifteen seconds after the server closed", () => {
     const { tracker, listed, hear, pass } = trackerAt();
     listed("10");
     pass(40_000);
     tracker.quorumRefused();
     hear("11");
-    tracker.disconnected({ peerVanished: false });
+    tracker.disconnected({ byServer: true });
     pass(15_000);
     expect(tracker.freshness().fresh).toBe(true);
     pass(1);
@@ -132,16 +132,16 @@ describe("being alive", () => {
     });
   });
 
-  test("ends at once for a peer that vanished, unless it was heard since", () => {
+  test("ends at once for a connection that broke, unless something was heard on it lately", () => {
     const { tracker, listed, hear, pass } = trackerAt();
     listed("10");
     pass(50_000);
-    tracker.disconnected({ peerVanished: true });
+    tracker.disconnected({ byServer: false });
     expect(tracker.freshness().aliveAtMs).toBe(35_000);
     tracker.connected("api:443");
     hear("11");
     pass(5_000);
-    tracker.disconnected({ peerVanished: true });
+    tracker.disconnected({ byServer: false });
     expect(tracker.freshness().aliveAtMs).toBe(50_000);
   });
 });

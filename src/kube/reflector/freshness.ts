@@ -110,14 +110,17 @@ export class FreshnessTracker {
     this.#heardAt = this.#clock.monotonicMs();
   }
 
-  /** The watch ended. A peer that vanished was last there when the network began to doubt it. */
-  disconnected(options: { readonly peerVanished: boolean }): void {
+  /**
+   * The watch ended. Only the server's own word proves that it was there to the end: a connection
+   * that broke, perhaps somewhere on the way, or that we gave up may have been doubted for a while.
+   */
+  disconnected(options: { readonly byServer: boolean }): void {
     if (this.#connectedSince === undefined) {
       return;
     }
     const now = this.#clock.monotonicMs();
     const doubtedAt = monotonicAfter(now, -deadPeerMs);
-    this.#aliveAt = options.peerVanished ? later(this.#heardAt, doubtedAt) : now;
+    this.#aliveAt = options.byServer ? now : later(this.#heardAt, doubtedAt);
     this.#connectedSince = undefined;
   }
 

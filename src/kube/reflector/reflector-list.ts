@@ -2,30 +2,32 @@
 // the first part of a watch. Nothing changes until the replacement is committed, so a list that
 // fails half-way leaves the store as it was.
 import { elapsedMs } from "../../environment/clock.ts";
-import { StatusError } from "../client/client.ts";
+import { type KubeRequest, StatusError } from "../client/client.ts";
 import { isRecord, MalformedObjectError } from "../kinds/fields.ts";
 import type { Projected } from "../kinds/kind.ts";
 import { resourceVersionOf } from "../kinds/metadata.ts";
 import type { Replacement } from "../store/store.ts";
 import { parseWithoutManagedFields } from "./lean-json.ts";
 import type { ReflectorParts } from "./reflector-parts.ts";
-import type { WatchStream } from "./reflector-stream.ts";
+import { StalledListError, type WatchStream } from "./reflector-stream.ts";
 
 /** Five million objects: a server that goes on is repeating itself. */
 export const maxListPages = 10_000;
 /** As many as a page has: the longest that one turn of the event loop should take. */
 export const eventsPerBreath = 500;
+/** What a streamed list consists of is there when it begins: a pause this long is not one. */
+export const listStallMs = 30_000;
 /** Marks the bookmark that ends the first part of a watch that begins with everything. */
 const initialEventsEnd = "k8s.io/initial-events-end";
 
-/** Returns the version that the whole list shows. */
+/** Follows the first answer to the last page, and returns the version that the whole list shows. */
 export async function listPages<T extends Projected, I extends string>(
   parts: ReflectorParts<T, I>,
-  notOlderThan: string | undefined,
+  first: KubeRequest,
   replacement: Replacement<T, I>,
 ): Promise<string> {
   const { client, collection, intake, counts, clock, signal } = parts;
-  let answer = client.request(collection.firstPage(notOlderThan, signal));
+  let answer = client.request(first);
   let similar: T | undefined;
   for (let pages = 0; pages < maxListPages; pages += 1) {
     const response = await answer;
@@ -62,7 +64,7 @@ export async function readInitialEvents<T extends Projected, I extends string>(
 ): Promise<string> {
   let sinceBreath = 0;
   for (;;) {
-    const bytes = await stream.read();
+    const bytes = await readUnlessStalled(parts, stream);
     if (bytes === 0) {
       throw new StatusError({
         code: 500,
@@ -86,6 +88,23 @@ export async function readInitialEvents<T extends Projected, I extends string>(
       }
     }
     parts.counts.chunk(bytes, elapsedMs(startedAt, parts.clock.monotonicMs()));
+  }
+}
+
+/** Nobody guards a list: it is cut off here when nothing comes any more. */
+async function readUnlessStalled<T extends Projected, I extends string>(
+  { timers, signal }: ReflectorParts<T, I>,
+  stream: WatchStream,
+): Promise<number> {
+  const cancel = timers.after(listStallMs, () => stream.cut());
+  try {
+    return await stream.read();
+  } catch (cause) {
+    throw stream.isCut && !signal.aborted
+      ? new StalledListError("the list stopped half-way", { cause })
+      : cause;
+  } finally {
+    cancel();
   }
 }
 

@@ -39,6 +39,11 @@ export class Collection {
     return this.#list({ limit: String(listPageSize), continue: token }, signal);
   }
 
+  /** The newest state in one answer, however long. */
+  whole(signal: AbortSignal): KubeRequest {
+    return this.#list({}, signal);
+  }
+
   quorumRead(signal: AbortSignal): KubeRequest {
     return { ...this.#list({ limit: "1" }, signal), deadlineMs: quorumReadDeadlineMs };
   }

@@ -11,6 +11,7 @@ import {
   type WatchEnd,
   watchingAfterList,
 } from "./reflector-state.ts";
+import { StalledListError } from "./reflector-stream.ts";
 import { WatchDecodeError } from "./watch-decoder.ts";
 
 const policy = { backoffMs: () => 800, refusedMs: () => 30_000 };
@@ -18,6 +19,8 @@ const status = (code: number, fields: { retryAfterMs?: number; causes?: string[]
   new StatusError({ code, reason: "", message: `status ${code}`, ...fields });
 const tooLarge = status(504, { causes: ["ResourceVersionTooLarge"] });
 const reset = new NetworkError("RESET", "the connection broke");
+const unreachable = new NetworkError("REFUSED", "nobody is there");
+const stalled = new StalledListError("stalled");
 const failed = (error: unknown): WatchEnd => ({ type: "failed", error });
 const waiting = (delayMs: number, type: string, message: string, next: object) => ({
   name: "waiting",
@@ -27,11 +30,23 @@ const waiting = (delayMs: number, type: string, message: string, next: object) =
 });
 
 describe("after a list that failed", () => {
-  const atVersion = listing("expired", "7");
+  const atVersion = listing("expired", { notOlderThan: "7" });
   const newest = listing("expired");
+  const pages = listing("expired", { way: "pages" });
+  const whole = listing("expired", { way: "whole" });
   test.each([
     [atVersion, status(410), newest],
-    [newest, status(410), waiting(800, "retrying", "status 410", newest)],
+    [newest, status(410), waiting(800, "retrying", "status 410", pages)],
+    [pages, status(410), waiting(800, "retrying", "status 410", whole)],
+    [whole, status(410), waiting(800, "retrying", "status 410", whole)],
+    [newest, tooLarge, waiting(1_000, "retrying", "status 504", pages)],
+    [pages, tooLarge, waiting(1_000, "retrying", "status 504", whole)],
+    [newest, stalled, waiting(800, "retrying", "stalled", pages)],
+    [atVersion, stalled, waiting(800, "retrying", "stalled", { ...atVersion, way: "pages" })],
+    [newest, new WatchDecodeError("odd"), waiting(800, "retrying", "odd", pages)],
+    [newest, status(500), waiting(800, "retrying", "status 500", pages)],
+    [pages, status(500), waiting(800, "retrying", "status 500", pages)],
+    [newest, unreachable, waiting(800, "retrying", "nobody is there", newest)],
     [atVersion, tooLarge, waiting(1_000, "retrying", "status 504", newest)],
     [atVersion, status(429), waiting(800, "throttled", "status 429", atVersion)],
     [
@@ -46,8 +61,8 @@ describe("after a list that failed", () => {
     ],
     [newest, status(403), waiting(30_000, "refused", "status 403", newest)],
     [newest, status(404), waiting(30_000, "refused", "status 404", newest)],
-    [newest, status(401), waiting(800, "retrying", "status 401", newest)],
-    [atVersion, reset, waiting(800, "retrying", "the connection broke", atVersion)],
+    [pages, status(401), waiting(800, "retrying", "status 401", pages)],
+    [atVersion, unreachable, waiting(800, "retrying", "nobody is there", atVersion)],
   ])("%j and %s", (state, error, next) => {
     expect(afterListFailure(state, error, policy)).toEqual(next);
   });
@@ -69,9 +84,15 @@ describe("after a watch that ended", () => {
       waiting(800, "retrying", "the watch was closed at once", retried),
     ],
     ["cut", settled, cut(undefined), 0, resumed],
-    ["cut for a list", settled, cut("lagging"), 0, listing("lagging")],
-    ["expired", settled, failed(status(410)), 0, listing("expired", "7")],
-    ["expired at last", fresh, failed(status(410)), 5_000, listing("expired", "7")],
+    ["cut for a list", settled, cut("lagging"), 0, listing("lagging", { way: "pages" })],
+    ["expired", settled, failed(status(410)), 0, listing("expired", { notOlderThan: "7" })],
+    [
+      "expired at last",
+      fresh,
+      failed(status(410)),
+      5_000,
+      listing("expired", { notOlderThan: "7" }),
+    ],
     [
       "expired at once",
       fresh,
@@ -103,11 +124,25 @@ describe("after a watch that ended", () => {
     ],
     ["reset", settled, failed(reset), 5_000, waiting(800, "retrying", reset.message, resumed)],
     [
-      "reset often",
+      "unreachable for long",
       { ...settled, failures: 99 },
+      failed(unreachable),
+      0,
+      waiting(800, "retrying", unreachable.message, { ...resumed, failures: 100 }),
+    ],
+    [
+      "reset too often",
+      { ...settled, failures: failuresBeforeRelist - 1 },
       failed(reset),
       0,
-      waiting(800, "retrying", reset.message, { ...resumed, failures: 100 }),
+      waiting(800, "retrying", reset.message, listing("failing", { way: "pages" })),
+    ],
+    [
+      "too slow too often",
+      { ...settled, failures: failuresBeforeRelist - 1 },
+      failed(new DeadlineExceededError("late")),
+      0,
+      waiting(800, "retrying", "late", listing("failing", { way: "pages" })),
     ],
     [
       "too slow",
@@ -121,7 +156,7 @@ describe("after a watch that ended", () => {
       { ...settled, failures: failuresBeforeRelist - 1 },
       failed(status(500)),
       0,
-      waiting(800, "retrying", "status 500", listing("failing")),
+      waiting(800, "retrying", "status 500", listing("failing", { way: "pages" })),
     ],
   ] as const)("%s", (_, state, end, lastedMs, next) => {
     expect(afterWatchEnd(state, end, { resourceVersion: "7", lastedMs }, policy)).toEqual(next);

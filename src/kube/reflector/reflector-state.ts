@@ -4,8 +4,8 @@
 //   empty → listing → watching ⇄ waiting → stopped
 //             ↑___________|________|
 import { NetworkError } from "../../environment/network.ts";
-import { DeadlineExceededError, StatusError } from "../client/client.ts";
-import type { WatchStream } from "./reflector-stream.ts";
+import { StatusError } from "../client/client.ts";
+import { StalledListError, type WatchStream } from "./reflector-stream.ts";
 import { WatchDecodeError } from "./watch-decoder.ts";
 
 /** Why everything is listed again; `initial` is the first time. */
@@ -24,9 +24,17 @@ export type ListReason =
   /** The server answers every watch with an error. */
   | "failing";
 
+/**
+ * How a list is asked for, from the gentlest way to the surest. A `stream` comes as the first part of
+ * a watch and needs all of the server's watch cache. `pages` need a cache that keeps up, or history,
+ * from the second page on. The `whole` in one answer needs neither.
+ */
+export type ListWay = "stream" | "pages" | "whole";
+
 export interface Listing {
   readonly name: "listing";
   readonly reason: ListReason;
+  readonly way: ListWay;
   /** Take any state at least as new as this version; undefined asks for the newest, by quorum. */
   readonly notOlderThan: string | undefined;
 }
@@ -85,8 +93,12 @@ export const maxRetryAfterMs = 300_000;
 /** Streams the server may fail in a row before the version itself is doubted. */
 export const failuresBeforeRelist = 5;
 
-export function listing(reason: ListReason, notOlderThan?: string): Listing {
-  return { name: "listing", reason, notOlderThan };
+export function listing(
+  reason: ListReason,
+  options: { readonly notOlderThan?: string; readonly way?: ListWay } = {},
+): Listing {
+  const { notOlderThan, way = "stream" } = options;
+  return { name: "listing", reason, way, notOlderThan };
 }
 
 export function watchingAfterList(resourceVersion: string, stream?: WatchStream): Watching {
@@ -98,12 +110,18 @@ export function afterListFailure(
   error: unknown,
   policy: WaitPolicy,
 ): ReflectorState {
-  const again = listing(state.reason);
+  const surer: Listing = { ...state, way: surerWay(state.way) };
+  const newest: Listing = { ...state, notOlderThan: undefined };
+  const isNewest = state.notOlderThan === undefined;
   switch (classify(error)) {
     case "expired":
-      return state.notOlderThan === undefined ? wait(policy.backoffMs(), error, again) : again;
+      return isNewest ? wait(policy.backoffMs(), error, surer) : newest;
     case "version-too-large":
-      return wait(versionTooLargeRetryMs, error, again);
+      return wait(versionTooLargeRetryMs, error, isNewest ? surer : newest);
+    case "stalled":
+    case "undecodable":
+    case "failed":
+      return wait(policy.backoffMs(), error, state.way === "stream" ? surer : state);
     default:
       return waitAsTold(error, policy, state);
   }
@@ -126,7 +144,9 @@ export function afterWatchEnd(
   };
   switch (end.type) {
     case "cut":
-      return end.relist === undefined ? { ...again, failures: 0 } : listing(end.relist);
+      return end.relist === undefined
+        ? { ...again, failures: 0 }
+        : listing(end.relist, { way: "pages" });
     case "closed":
       return lasted
         ? again
@@ -141,7 +161,7 @@ function afterWatchFailure(again: Watching, error: unknown, policy: WaitPolicy):
     case "expired":
       // A server that expires what it has just listed would make us list in a tight loop.
       return again.settled
-        ? listing("expired", again.resourceVersion)
+        ? listing("expired", { notOlderThan: again.resourceVersion })
         : wait(policy.backoffMs(), error, listing("expired"));
     case "version-too-large":
       return wait(versionTooLargeRetryMs, error, again);
@@ -149,11 +169,15 @@ function afterWatchFailure(again: Watching, error: unknown, policy: WaitPolicy):
       return wait(policy.backoffMs(), error, listing("undecodable"));
     case "failed":
       return again.failures >= failuresBeforeRelist
-        ? wait(policy.backoffMs(), error, listing("failing"))
+        ? wait(policy.backoffMs(), error, listing("failing", { way: "pages" }))
         : wait(policy.backoffMs(), error, again);
     default:
       return waitAsTold(error, policy, again);
   }
+}
+
+function surerWay(way: ListWay): ListWay {
+  return way === "stream" ? "pages" : "whole";
 }
 
 /** Throttled and refused requests, and lost connections, are tried again as they were. */
@@ -183,7 +207,9 @@ type Failure =
   | "throttled"
   | "refused"
   | "undecodable"
-  /** The server failed, or does not know what it wants. */
+  /** A streamed list stopped half-way. */
+  | "stalled"
+  /** The server failed, or does not know what it wants, or breaks off what it has accepted. */
   | "failed"
   /** The server was not reached. */
   | "unreachable";
@@ -192,8 +218,11 @@ function classify(error: unknown): Failure {
   if (error instanceof WatchDecodeError) {
     return "undecodable";
   }
-  if (error instanceof NetworkError || error instanceof DeadlineExceededError) {
-    return "unreachable";
+  if (error instanceof StalledListError) {
+    return "stalled";
+  }
+  if (error instanceof NetworkError) {
+    return error.code === "RESET" ? "failed" : "unreachable";
   }
   if (!(error instanceof StatusError)) {
     return "failed";

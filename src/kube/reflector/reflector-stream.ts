@@ -11,6 +11,12 @@ export const watchHeadersDeadlineMs = 30_000;
 /** How much later than asked the server may end the watch before we do. */
 export const overdueSlackMs = 15_000;
 
+/** A watch that should begin with the whole collection stopped before it was complete. */
+export class StalledListError extends Error {
+  override readonly name = "StalledListError";
+  readonly code = "STALLED_LIST";
+}
+
 export interface OpenWatchOptions {
   readonly client: KubeClient;
   readonly clock: Clock;

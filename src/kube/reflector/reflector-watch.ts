@@ -26,7 +26,7 @@ export async function followWatch<T extends Projected, I extends string>(
   } catch (error) {
     return supervision.endOf({ type: "failed", error });
   } finally {
-    freshness.disconnected({ peerVanished: supervision.peerVanished });
+    freshness.disconnected({ byServer: supervision.endedByServer });
     await supervision.stop();
     await stream.close();
   }
@@ -67,15 +67,15 @@ class Supervision<T extends Projected, I extends string> {
   #proving: Promise<void> = Promise.resolve();
   #cancelLook: CancelTimer | undefined;
   #relist: ListReason | undefined;
-  #peerVanished = false;
+  #endedByServer = false;
 
   constructor(parts: ReflectorParts<T, I>, stream: WatchStream) {
     this.#parts = parts;
     this.#stream = stream;
   }
 
-  get peerVanished(): boolean {
-    return this.#peerVanished;
+  get endedByServer(): boolean {
+    return this.#endedByServer;
   }
 
   start(): void {
@@ -105,8 +105,7 @@ class Supervision<T extends Projected, I extends string> {
     if (this.#stream.isCut) {
       return { type: "cut", relist: this.#relist };
     }
-    this.#peerVanished =
-      end.type === "failed" && end.error instanceof NetworkError && end.error.code === "DEAD_PEER";
+    this.#endedByServer = !(end.type === "failed" && end.error instanceof NetworkError);
     return end;
   }
 

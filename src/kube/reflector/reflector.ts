@@ -129,10 +129,12 @@ export class Reflector<T extends Projected, I extends string = never> {
     switch (state.name) {
       case "empty":
         return listing("initial");
-      case "listing":
-        return this.#list(state).catch((error: unknown) =>
-          afterListFailure(state, error, this.#parts.policy),
+      case "listing": {
+        const possible = this.#listByWatch || state.way !== "stream" ? state : byPages(state);
+        return this.#list(possible).catch((error: unknown) =>
+          afterListFailure(possible, error, this.#parts.policy),
         );
+      }
       case "watching":
         return this.#watch(state);
       case "waiting":
@@ -146,7 +148,7 @@ export class Reflector<T extends Projected, I extends string = never> {
   }
 
   async #list(state: Listing): Promise<ReflectorState> {
-    if (!this.#listByWatch) {
+    if (state.way !== "stream") {
       return this.#listByPages(state);
     }
     try {
@@ -157,14 +159,19 @@ export class Reflector<T extends Projected, I extends string = never> {
       }
       this.#parts.log.info("the server cannot stream a list, so it is asked for pages");
       this.#listByWatch = false;
-      return this.#listByPages(state);
+      return byPages(state);
     }
   }
 
   async #listByPages(state: Listing): Promise<ReflectorState> {
     const sentAt = this.#parts.clock.monotonicMs();
     const replacement = this.#parts.store.startReplacement();
-    const version = await listPages(this.#parts, state.notOlderThan, replacement);
+    const { collection, signal } = this.#parts;
+    const first =
+      state.way === "whole"
+        ? collection.whole(signal)
+        : collection.firstPage(state.notOlderThan, signal);
+    const version = await listPages(this.#parts, first, replacement);
     await this.#replaceAll(state, replacement, version, sentAt);
     return watchingAfterList(version);
   }
@@ -247,4 +254,8 @@ export class Reflector<T extends Projected, I extends string = never> {
     this.#problem = undefined;
     return stream;
   }
+}
+
+function byPages(state: Listing): Listing {
+  return { ...state, way: "pages" };
 }

@@ -1,0 +1,58 @@
+// Each controller of the real controller manager builds a client of its own, and with it a rate
+// limit of its own: `--kube-api-qps` is per controller, not for the process. Waits for a token have
+// no deadline there, so the deadline of a request starts behind the limiter.
+import type { Registry } from "prom-client";
+import type { Environment } from "../../environment/environment.ts";
+import type { KubeClient, KubeRequest } from "../../kube/client/client.ts";
+import { RateLimitedClient, type ThrottledRequest } from "../../kube/client/rate-limited-client.ts";
+import { TokenBucket } from "../../kube/client/token-bucket.ts";
+import { measured } from "./client-metrics.ts";
+
+export interface ControllerClientsOptions extends Pick<Environment, "clock" | "timers"> {
+  /** A client that sends at once, under this user agent. */
+  readonly clientFor: (userAgent: string) => KubeClient;
+  /** `https://host:port`, for log lines and metrics. */
+  readonly server: string;
+  /** `kube-controller-manager/v1.33.0 (linux/amd64)`: what every user agent begins with. */
+  readonly program: string;
+  readonly limit: ClientLimit;
+  readonly onThrottled: (request: ThrottledRequest) => void;
+  readonly registry: Registry;
+}
+
+export interface ClientLimit {
+  readonly qps: number;
+  readonly burst: number;
+}
+
+/** The server gives up on a request after a minute by itself. */
+const requestDeadlineMs = 60_000;
+
+export class ControllerClients {
+  readonly #options: ControllerClientsOptions;
+
+  constructor(options: ControllerClientsOptions) {
+    this.#options = options;
+  }
+
+  /** A new client with a full bucket. */
+  for(controller: string, limit: ClientLimit = this.#options.limit): KubeClient {
+    const { clientFor, program, clock, timers, server, onThrottled, registry } = this.#options;
+    const client = measured({
+      client: withDeadline(clientFor(`${program}/${controller}`)),
+      clock,
+      registry,
+      server,
+    });
+    const bucket = new TokenBucket({ clock, timers, ...limit });
+    return new RateLimitedClient({ client, bucket, clock, server, onThrottled, registry });
+  }
+}
+
+function withDeadline(client: KubeClient): KubeClient {
+  const bounded = (request: KubeRequest) => ({ deadlineMs: requestDeadlineMs, ...request });
+  return {
+    request: (request) => client.request(bounded(request)),
+    stream: (request) => client.stream(request),
+  };
+}

@@ -1,0 +1,102 @@
+// Puts addresses and ports into as few subsets as possible, always in the same order whatever the
+// order of the pods, because the controller compares by position. Ports and subsets are in the
+// order of a hash, as in Kubernetes; it is taken of our own text, so it is not the same order.
+import { createHash } from "node:crypto";
+
+export interface SubsetAddress {
+  readonly ip: string;
+  readonly hostname?: string;
+  readonly nodeName: string;
+  readonly targetRef: {
+    readonly kind: string;
+    readonly namespace: string;
+    readonly name: string;
+    readonly uid: string;
+    readonly resourceVersion?: string;
+  };
+}
+
+export interface SubsetPort {
+  readonly name?: string;
+  readonly port: number;
+  readonly protocol: string;
+  readonly appProtocol?: string;
+}
+
+export interface Subset {
+  readonly addresses?: readonly SubsetAddress[];
+  readonly notReadyAddresses?: readonly SubsetAddress[];
+  readonly ports?: readonly SubsetPort[];
+}
+
+/** One address at one port; without a port for headless services that name none. */
+export interface Placed {
+  readonly port: SubsetPort | undefined;
+  readonly address: SubsetAddress;
+  readonly ready: boolean;
+}
+
+export function repack(placed: Iterable<Placed>): readonly Subset[] {
+  const groups = new Map<
+    string,
+    { readonly ports: SubsetPort[]; readonly at: readonly Placed[] }
+  >();
+  for (const [text, addresses] of byPort(placed)) {
+    const at = [...addresses.values()].sort(byAddress);
+    const signature = at.map(({ address, ready }) => `${keyOf(address)} ${ready}`).join();
+    const group = groups.get(signature) ?? { ports: [], at };
+    groups.set(signature, group);
+    const port = at[0]?.port;
+    if (port !== undefined && text !== "") group.ports.push(port);
+  }
+  return sortedByHash([...groups.values()].map(({ ports, at }) => subsetOf(ports, at)));
+}
+
+/** For each port its addresses; an address that is ready once and not ready once is not ready. */
+function byPort(placed: Iterable<Placed>): Map<string, Map<string, Placed>> {
+  const ports = new Map<string, Map<string, Placed>>();
+  for (const one of placed) {
+    const text = one.port === undefined ? "" : JSON.stringify(one.port);
+    const addresses = ports.get(text) ?? new Map<string, Placed>();
+    ports.set(text, addresses);
+    const key = keyOf(one.address);
+    if (addresses.get(key)?.ready !== false) addresses.set(key, one);
+  }
+  return ports;
+}
+
+function subsetOf(ports: readonly SubsetPort[], at: readonly Placed[]): Subset {
+  const addresses = at.filter(({ ready }) => ready).map(({ address }) => address);
+  const notReadyAddresses = at.filter(({ ready }) => !ready).map(({ address }) => address);
+  return {
+    ...(addresses.length === 0 ? {} : { addresses }),
+    ...(notReadyAddresses.length === 0 ? {} : { notReadyAddresses }),
+    ...(ports.length === 0 ? {} : { ports: sortedByHash(ports) }),
+  };
+}
+
+function keyOf({ ip, targetRef }: SubsetAddress): string {
+  return `${ip} ${targetRef.uid}`;
+}
+
+function byAddress(one: Placed, other: Placed): number {
+  return (
+    compare(one.address.ip, other.address.ip) ||
+    compare(one.address.targetRef.uid, other.address.targetRef.uid)
+  );
+}
+
+function sortedByHash<T>(values: readonly T[]): readonly T[] {
+  if (values.length < 2) return values;
+  return values
+    .map((value) => ({
+      value,
+      hash: createHash("md5").update(JSON.stringify(value)).digest("hex"),
+    }))
+    .sort((one, other) => compare(one.hash, other.hash))
+    .map(({ value }) => value);
+}
+
+function compare(one: string, other: string): number {
+  return one < other ? -1 : one > other ? 1 : 0;
+}

@@ -1,0 +1,96 @@
+// The address rules of the Endpoints controller as a pure function: a service and its pods in, the
+// subsets that should be published out, in the form they have in the API.
+import { podIPs } from "../../../kube/kinds/pod.ts";
+import type { Service } from "../../../kube/kinds/service.ts";
+import { findPort, hostnameFor, ipFamilyOf } from "../memberships.ts";
+import { isReady, isTerminal, type OwnedPod } from "../owned-pod.ts";
+import type { EndpointsRules } from "../profiles.ts";
+import { type Placed, repack, type Subset, type SubsetAddress, type SubsetPort } from "./repack.ts";
+
+export type SubsetRules = Pick<
+  EndpointsRules,
+  "terminalPods" | "portlessHeadless" | "publishesPodVersion"
+>;
+
+export function subsetsOf(
+  service: Service,
+  pods: Iterable<OwnedPod>,
+  rules: SubsetRules,
+): readonly Subset[] {
+  const placed: Placed[] = [];
+  for (const pod of pods) {
+    const address = addressFor(service, pod, rules);
+    if (address === undefined || !mayBeListed(service, pod, rules)) continue;
+    const ready = service.publishNotReadyAddresses || isReady(pod);
+    for (const port of portsFor(service, pod, rules)) placed.push({ port, address, ready });
+  }
+  return repack(placed);
+}
+
+function mayBeListed(service: Service, pod: OwnedPod, rules: SubsetRules): boolean {
+  if (pod.metadata.deletionTimestamp !== undefined && !service.publishNotReadyAddresses) {
+    return false;
+  }
+  if (!isTerminal(pod)) return true;
+  if (rules.terminalPods === "left-out") return false;
+  if (service.publishNotReadyAddresses || isReady(pod)) return true;
+  // A container that will be started again may serve again.
+  return pod.restartPolicy === "OnFailure"
+    ? pod.phase !== "Succeeded"
+    : pod.restartPolicy !== "Never";
+}
+
+function addressFor(
+  service: Service,
+  pod: OwnedPod,
+  rules: SubsetRules,
+): SubsetAddress | undefined {
+  const ip = ipFor(service, pod);
+  if (ip === undefined) return undefined;
+  const { namespace, name, uid, resourceVersion } = pod.metadata;
+  const hostname = hostnameFor(pod, service);
+  return {
+    ip,
+    ...(hostname === undefined ? {} : { hostname }),
+    nodeName: pod.nodeName,
+    targetRef: {
+      kind: "Pod",
+      namespace,
+      name,
+      uid,
+      ...(rules.publishesPodVersion ? { resourceVersion } : {}),
+    },
+  };
+}
+
+/** The pod's address of the service's family: that of its cluster IP, or the first it asks for. */
+function ipFor(service: Service, pod: OwnedPod): string | undefined {
+  const ips = podIPs(pod);
+  const { clusterIP, ipFamilies } = service;
+  const family = clusterIP === "" || clusterIP === "None" ? ipFamilies[0] : ipFamilyOf(clusterIP);
+  return family === undefined ? ips[0] : ips.find((ip) => ipFamilyOf(ip) === family);
+}
+
+/** One for each port the pod has; one without a port for a headless service that names none. */
+function portsFor(
+  service: Service,
+  pod: OwnedPod,
+  rules: SubsetRules,
+): readonly (SubsetPort | undefined)[] {
+  if (service.ports.length === 0) {
+    return rules.portlessHeadless && service.clusterIP === "None" ? [undefined] : [];
+  }
+  const ports: SubsetPort[] = [];
+  for (const servicePort of service.ports) {
+    const port = findPort(pod, servicePort);
+    if (port === undefined) continue;
+    const { name, protocol, appProtocol } = servicePort;
+    ports.push({
+      ...(name === "" ? {} : { name }),
+      port,
+      protocol,
+      ...(appProtocol === undefined ? {} : { appProtocol }),
+    });
+  }
+  return ports;
+}

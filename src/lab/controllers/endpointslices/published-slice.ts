@@ -1,0 +1,132 @@
+// One EndpointSlice as the controller sees it: read from the stored object, or new and not yet
+// created.
+import {
+  isRecord,
+  listAt,
+  optionalBoolean,
+  optionalNumber,
+  optionalString,
+  type RawRecord,
+  recordAt,
+  stringsAt,
+} from "../../../kube/kinds/fields.ts";
+import type { StringMap } from "../../../kube/kinds/intern.ts";
+import type { ObjectMeta } from "../../../kube/kinds/kind.ts";
+import { isHeadless, type Service, serviceKind } from "../../../kube/kinds/service.ts";
+import { ownedBy, typeOf, type WholeObject, wholeSlices } from "../whole-object.ts";
+import type { AddressType, Endpoint, SlicePort } from "./slice-groups.ts";
+
+export const serviceNameLabel = "kubernetes.io/service-name";
+export const managedByLabel = "endpointslice.kubernetes.io/managed-by";
+export const sliceController = "endpointslice-controller.k8s.io";
+const headlessLabel = "service.kubernetes.io/headless";
+
+/** Labels the controller sets itself; a service's own of these names are passed over. */
+const reservedLabels = new Set([serviceNameLabel, managedByLabel, headlessLabel]);
+
+export interface PublishedSlice {
+  readonly object: WholeObject;
+  readonly addressType: string;
+  readonly ports: readonly SlicePort[];
+  readonly endpoints: readonly Endpoint[];
+}
+
+/** A slice as it should be; `object` is the one it takes the place of, if any. */
+export interface WantedSlice {
+  readonly object: WholeObject | undefined;
+  readonly addressType: AddressType;
+  readonly ports: readonly SlicePort[];
+  readonly endpoints: readonly Endpoint[];
+}
+
+export function readSlice(object: WholeObject): PublishedSlice {
+  return {
+    object,
+    addressType: optionalString(object.raw, "addressType") ?? "",
+    ports: listAt(object.raw, "ports").filter(isRecord).map(readPort),
+    endpoints: listAt(object.raw, "endpoints").filter(isRecord).map(readEndpoint),
+  };
+}
+
+export function isOwnedBy({ object }: PublishedSlice, { metadata }: Service): boolean {
+  return object.owners.some(
+    ({ uid, kind, apiVersion }) =>
+      uid === metadata.uid && kind === "Service" && apiVersion === "v1",
+  );
+}
+
+/** The body of a POST, or of a PUT that takes the name of a slice that is not needed any more. */
+export function newSliceBody(
+  service: Service,
+  { addressType, ports, endpoints }: WantedSlice,
+  annotations: StringMap,
+): RawRecord {
+  const { namespace, name } = service.metadata;
+  return {
+    ...typeOf(wholeSlices),
+    metadata: {
+      generateName: `${name}-`,
+      namespace,
+      labels: labelsFor(service),
+      annotations,
+      ownerReferences: [ownedBy(serviceKind, service.metadata)],
+    },
+    addressType,
+    ports,
+    endpoints,
+  };
+}
+
+export function labelsFor(service: Service): StringMap {
+  return {
+    ...unreserved(service.metadata.labels),
+    ...(isHeadless(service) ? { [headlessLabel]: "" } : {}),
+    [serviceNameLabel]: service.metadata.name,
+    [managedByLabel]: sliceController,
+  };
+}
+
+/** Labels without those that are compared by nobody. */
+export function unreserved(labels: StringMap): StringMap {
+  return Object.fromEntries(Object.entries(labels).filter(([name]) => !reservedLabels.has(name)));
+}
+
+/** `namespace/name` of the service a slice says it belongs to. */
+export function serviceKeyOf({ namespace, labels }: ObjectMeta): string {
+  return `${namespace}/${labels[serviceNameLabel] ?? ""}`;
+}
+
+function readPort(port: RawRecord): SlicePort {
+  const appProtocol = optionalString(port, "appProtocol");
+  return {
+    name: optionalString(port, "name") ?? "",
+    port: optionalNumber(port, "port") ?? 0,
+    protocol: optionalString(port, "protocol") ?? "TCP",
+    ...(appProtocol === undefined ? {} : { appProtocol }),
+  };
+}
+
+function readEndpoint(endpoint: RawRecord): Endpoint {
+  const conditions = recordAt(endpoint, "conditions");
+  const target = recordAt(endpoint, "targetRef");
+  const hostname = optionalString(endpoint, "hostname");
+  const nodeName = optionalString(endpoint, "nodeName");
+  const zone = optionalString(endpoint, "zone");
+  return {
+    addresses: stringsAt(endpoint, "addresses"),
+    conditions: {
+      ready: optionalBoolean(conditions, "ready") ?? true,
+      serving: optionalBoolean(conditions, "serving") ?? true,
+      terminating: optionalBoolean(conditions, "terminating") ?? false,
+    },
+    ...(hostname === undefined ? {} : { hostname }),
+    ...(nodeName === undefined ? {} : { nodeName }),
+    targetRef: {
+      kind: optionalString(target, "kind") ?? "",
+      namespace: optionalString(target, "namespace") ?? "",
+      name: optionalString(target, "name") ?? "",
+      uid: optionalString(target, "uid") ?? "",
+    },
+    ...(zone === undefined ? {} : { zone }),
+  };
+}

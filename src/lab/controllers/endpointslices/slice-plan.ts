@@ -1,0 +1,158 @@
+// The fewest writes that make a service's slices hold what they should, as a pure function: slices
+// are changed in place, endpoints stay in the slice they are in, new ones go into slices that are
+// written anyway, then into the fullest that has room, and only then into new slices.
+import type { Service } from "../../../kube/kinds/service.ts";
+import { sameJson } from "../../apiserver/kinds/fields.ts";
+import { sameStrings } from "../memberships.ts";
+import { isOwnedBy, type PublishedSlice, unreserved, type WantedSlice } from "./published-slice.ts";
+import { type AddressType, type Endpoint, portsKey, type SliceGroup } from "./slice-groups.ts";
+
+export interface SlicePlan {
+  readonly create: readonly WantedSlice[];
+  readonly update: readonly WantedSlice[];
+  readonly remove: readonly PublishedSlice[];
+}
+
+export interface SlicePlanInput {
+  readonly service: Service;
+  readonly addressType: AddressType;
+  /** All slices of the service and of that family. */
+  readonly existing: readonly PublishedSlice[];
+  readonly groups: readonly SliceGroup[];
+  readonly maxEndpoints: number;
+}
+
+export function planSlices(input: SlicePlanInput): SlicePlan {
+  const { service, addressType, existing, groups } = input;
+  const own = existing.filter((slice) => isOwnedBy(slice, service));
+  const plans = groups.map((group) => {
+    const key = portsKey(group.ports);
+    return planGroup(
+      input,
+      group,
+      own.filter(({ ports }) => portsKey(ports) === key),
+    );
+  });
+  const wantedKeys = new Set(groups.map(({ ports }) => portsKey(ports)));
+  const create = plans.flatMap((plan) => plan.create);
+  const remove = [
+    ...existing.filter((slice) => !isOwnedBy(slice, service)),
+    ...plans.flatMap((plan) => plan.remove),
+    ...own.filter(({ ports }) => !wantedKeys.has(portsKey(ports))),
+  ];
+  // A service without endpoints keeps one empty slice, so that there is something to watch.
+  if (remove.length === existing.length && create.length === 0) {
+    const [only] = remove;
+    if (remove.length === 1 && only !== undefined && isPlaceholder(only, service)) {
+      return { create, update: [], remove: [] };
+    }
+    create.push({ object: undefined, addressType, ports: [], endpoints: [] });
+  }
+  return reuse({ create, update: plans.flatMap((plan) => plan.update), remove }, service);
+}
+
+function planGroup(
+  { service, addressType, maxEndpoints }: SlicePlanInput,
+  { ports, endpoints }: SliceGroup,
+  slices: readonly PublishedSlice[],
+): SlicePlan {
+  const missing = new Map(endpoints.map((endpoint) => [identityOf(endpoint), endpoint]));
+  const wanted = (object: PublishedSlice["object"] | undefined, list: readonly Endpoint[]) => ({
+    object,
+    addressType,
+    ports,
+    endpoints: [...list],
+  });
+  const remove: PublishedSlice[] = [];
+  const update: ReturnType<typeof wanted>[] = [];
+  const create: ReturnType<typeof wanted>[] = [];
+  let unchanged: PublishedSlice[] = [];
+  for (const slice of slices) {
+    const kept = keepWanted(slice, missing);
+    const isSame = sameJson(kept, slice.endpoints) && areLabelsRight(slice, service);
+    if (kept.length === 0) remove.push(slice);
+    else if (isSame) unchanged.push(slice);
+    else update.push(wanted(slice.object, kept));
+  }
+  const fill = (list: Endpoint[]): void => {
+    for (const [identity, endpoint] of missing) {
+      if (list.length >= maxEndpoints) return;
+      list.push(endpoint);
+      missing.delete(identity);
+    }
+  };
+  update.sort((one, other) => other.endpoints.length - one.endpoints.length);
+  for (const slice of update) fill(slice.endpoints);
+  while (missing.size > 0) {
+    const roomy = fullestWithRoom(unchanged, missing.size, maxEndpoints);
+    unchanged = unchanged.filter((slice) => slice !== roomy);
+    const slice = wanted(roomy?.object, roomy?.endpoints ?? []);
+    fill(slice.endpoints);
+    (roomy === undefined ? create : update).push(slice);
+  }
+  return { create, update, remove };
+}
+
+/** The endpoints of a slice that are still wanted, as wanted; takes them out of `missing`. */
+function keepWanted(slice: PublishedSlice, missing: Map<string, Endpoint>): readonly Endpoint[] {
+  const kept: Endpoint[] = [];
+  for (const endpoint of slice.endpoints) {
+    const identity = identityOf(endpoint);
+    const wanted = missing.get(identity);
+    if (wanted === undefined) continue;
+    missing.delete(identity);
+    kept.push(wanted);
+  }
+  return kept;
+}
+
+/** Of slices in which all that is missing fits, the one that is fullest then. */
+function fullestWithRoom(
+  slices: readonly PublishedSlice[],
+  missing: number,
+  maxEndpoints: number,
+): PublishedSlice | undefined {
+  if (missing >= maxEndpoints) return undefined;
+  let best: PublishedSlice | undefined;
+  for (const slice of slices) {
+    if (slice.endpoints.length + missing > maxEndpoints) continue;
+    if (best === undefined || slice.endpoints.length > best.endpoints.length) best = slice;
+  }
+  return best;
+}
+
+/** A slice that would go takes over what would otherwise be created: one write instead of two. */
+function reuse({ create, update, remove }: SlicePlan, service: Service): SlicePlan {
+  const toCreate = [...create];
+  const toRemove: PublishedSlice[] = [];
+  const toUpdate = [...update];
+  for (const slice of remove) {
+    const wanted = toCreate.at(-1);
+    if (wanted?.addressType !== slice.addressType || !isOwnedBy(slice, service)) {
+      toRemove.push(slice);
+      continue;
+    }
+    toCreate.pop();
+    toUpdate.push({ ...wanted, object: slice.object });
+  }
+  return { create: toCreate, update: toUpdate, remove: toRemove };
+}
+
+function isPlaceholder(slice: PublishedSlice, service: Service): boolean {
+  return (
+    slice.endpoints.length === 0 &&
+    slice.ports.length === 0 &&
+    isOwnedBy(slice, service) &&
+    areLabelsRight(slice, service)
+  );
+}
+
+function areLabelsRight({ object }: PublishedSlice, { metadata }: Service): boolean {
+  return sameStrings(unreserved(object.metadata.labels), unreserved(metadata.labels));
+}
+
+/** Which endpoint it is, whatever its state. */
+function identityOf({ addresses, hostname = "", targetRef }: Endpoint): string {
+  const { namespace, name } = targetRef;
+  return `${[...addresses].sort().join()} ${hostname} ${namespace}/${name}`;
+}

@@ -1,0 +1,96 @@
+// The watches a controller process shares, made when first asked for and started together. Their
+// client has a rate limit of its own, so that no controller's writes can delay what they all hear.
+import type { Environment } from "../../environment/environment.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import type { Kind, Projected } from "../../kube/kinds/kind.ts";
+import { nodeKind } from "../../kube/kinds/node.ts";
+import { type Service, serviceKind } from "../../kube/kinds/service.ts";
+import type { IndexFunctions } from "../../kube/store/store-view.ts";
+import { Informer } from "./informer.ts";
+import { ownedPodKind } from "./owned-pod.ts";
+import {
+  type OwnerReference,
+  wholeDeployments,
+  wholeEndpoints,
+  wholeReplicaSets,
+  wholeSlices,
+} from "./whole-object.ts";
+
+export interface InformersOptions extends Pick<Environment, "clock" | "timers" | "random" | "log"> {
+  readonly client: KubeClient;
+  readonly cluster: string;
+  readonly resyncMs: number;
+}
+
+/** What all informers can do, whatever they watch. */
+type AnyInformer = Pick<Informer<Projected, never>, "start" | "waitForSync" | "stop">;
+
+/** Under this a service is found by its pods: each has it, whatever its labels. */
+const everyPod = "*";
+
+export class Informers {
+  readonly #options: InformersOptions;
+  readonly #used: AnyInformer[] = [];
+
+  readonly pods = this.#once(ownedPodKind, {
+    label: ({ metadata: { namespace, labels } }) => [
+      `${namespace}/${everyPod}`,
+      ...Object.entries(labels).map(([name, value]) => `${namespace}/${name}=${value}`),
+    ],
+    owner: ownerUids,
+    node: ({ nodeName }) => nodeName,
+  });
+  readonly services = this.#once(serviceKind, { selector: selectorKey });
+  readonly nodes = this.#once(nodeKind, {});
+  readonly endpoints = this.#once(wholeEndpoints, {});
+  readonly slices = this.#once(wholeSlices, {
+    service: ({ metadata: { namespace, labels } }) =>
+      `${namespace}/${labels["kubernetes.io/service-name"] ?? ""}`,
+    owner: ownerUids,
+  });
+  readonly replicaSets = this.#once(wholeReplicaSets, { owner: ownerUids });
+  readonly deployments = this.#once(wholeDeployments, {});
+
+  constructor(options: InformersOptions) {
+    this.#options = options;
+  }
+
+  /** Starts what has been asked for until now. */
+  start(): void {
+    for (const informer of this.#used) informer.start();
+  }
+
+  /** Resolves when every handler has heard of everything there was at the start. */
+  async waitForSync(signal: AbortSignal): Promise<void> {
+    await Promise.all(this.#used.map((informer) => informer.waitForSync(signal)));
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#used.map((informer) => informer.stop()));
+  }
+
+  #once<T extends Projected, I extends string>(
+    kind: Kind<T>,
+    indexes: IndexFunctions<T, I>,
+  ): () => Informer<T, I> {
+    let made: Informer<T, I> | undefined;
+    return () => {
+      if (made === undefined) {
+        made = new Informer({ ...this.#options, kind, indexes });
+        this.#used.push(made);
+      }
+      return made;
+    };
+  }
+}
+
+/** Where the pods a service may select are indexed; the rest of its selector filters them. */
+export function selectorKey({ metadata, selector }: Service): string | undefined {
+  if (selector === undefined) return undefined;
+  const [first] = Object.entries(selector);
+  return `${metadata.namespace}/${first === undefined ? everyPod : first.join("=")}`;
+}
+
+function ownerUids({ owners }: { readonly owners: readonly OwnerReference[] }): readonly string[] {
+  return owners.map(({ uid }) => uid);
+}

@@ -1,0 +1,184 @@
+// kube-controller-manager: all controllers of a cluster in one process, each with a client of its
+// own, over one set of watches. A run reads its flags once; to change them, stop it and start
+// another, which syncs everything anew as the real process does.
+import { setMaxListeners } from "node:events";
+import { Gauge, Registry } from "prom-client";
+import type { Environment } from "../../environment/environment.ts";
+import type { Listener } from "../../environment/network.ts";
+import { jitter } from "../../environment/random.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import { publishComponentPod } from "./component-pod.ts";
+import type { ControllerOptions } from "./controller.ts";
+import { ControllerClients } from "./controller-clients.ts";
+import { runEndpointsController } from "./endpoints/endpoints-controller.ts";
+import { runEndpointSliceController } from "./endpointslices/endpointslice-controller.ts";
+import { type ControllerFlags, controllerFlags, flagArguments } from "./flags.ts";
+import { runGarbageCollector } from "./garbage-collector.ts";
+import { Informers } from "./informers.ts";
+import { type Klog, structured } from "./klog/klog.ts";
+import { ThrottlingLog } from "./klog/throttling-lines.ts";
+import { listenForMetrics } from "./metrics-listener.ts";
+import { runNamespaceController } from "./namespace-controller.ts";
+import { type ProfileName, profileNamed } from "./profiles.ts";
+import { runDeploymentController } from "./workloads/deployment-controller.ts";
+import { runReplicaSetController } from "./workloads/replicaset-controller.ts";
+
+export interface ControllerManagerOptions {
+  readonly environment: Pick<Environment, "clock" | "timers" | "random" | "network" | "log">;
+  /** The cluster's name, for our own logs. */
+  readonly cluster: string;
+  /** `https://host:port` of the API server. */
+  readonly server: string;
+  /** A client of that server without a rate limit, under this user agent. */
+  readonly clientFor: (userAgent: string) => KubeClient;
+  readonly profile: ProfileName;
+  /** The rest has the defaults of the profile. */
+  readonly flags?: Partial<ControllerFlags>;
+  /** Where the process logs; it outlives the run. */
+  readonly klog: Klog;
+  /** A new one for each run: a process that starts again counts from zero. */
+  readonly metrics?: Registry;
+  /** Where /metrics is served; nowhere when absent. */
+  readonly listen?: { readonly host: string; readonly port: number };
+  /** Called when it is: whoever asked for any free port learns which. */
+  readonly onListening?: (listener: Listener) => void;
+  /** The node whose kubelet is said to run the process. */
+  readonly nodeName?: string;
+}
+
+/** Its pod is `kube-controller-manager-<node>` in kube-system. */
+export const controllerManager = "kube-controller-manager";
+
+/** A machine of its own, which no kubelet of the lab looks after. */
+export const controlPlaneNode = "control-plane";
+
+/** cmd/kube-controller-manager/app/core.go startNamespaceController. */
+const namespaceClientFactor = { qps: 20, burst: 100 };
+
+/** Works until the signal aborts; then ends every watch and request of it before it resolves. */
+export async function runControllerManager(
+  options: ControllerManagerOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const flags = controllerFlags(options.flags);
+  const registry = options.metrics ?? new Registry();
+  const stop = new AbortController();
+  // Every controller and every watch it waits for listens to it; that is not a leak to warn of.
+  setMaxListeners(0, stop.signal);
+  const forward = () => stop.abort(signal.reason);
+  signal.addEventListener("abort", forward, { once: true });
+  if (signal.aborted) forward();
+  let listener: Listener | undefined;
+  try {
+    noteStart(options, registry);
+    if (options.listen !== undefined) {
+      const { network } = options.environment;
+      listener = await listenForMetrics({ network, ...options.listen, registry });
+      options.onListening?.(listener);
+    }
+    await runAll(options, flags, registry, stop);
+  } finally {
+    signal.removeEventListener("abort", forward);
+    await listener?.close();
+  }
+}
+
+/** Ends when all controllers have ended; the first that fails ends the others. */
+async function runAll(
+  options: ControllerManagerOptions,
+  flags: ControllerFlags,
+  registry: Registry,
+  stop: AbortController,
+): Promise<void> {
+  const { environment, cluster, klog } = options;
+  const { random } = environment;
+  const profile = profileNamed(options.profile);
+  const clients = controllerClients(options, flags, registry);
+  // Drawn once for all watches of the process, and the same until it starts again.
+  const resyncMs = jitter(random, flags["min-resync-period"], 1);
+  const client = clients.for("shared-informers");
+  const informers = new Informers({ ...environment, client, cluster, resyncMs });
+  const shared = { ...environment, informers, flags, profile, klog, registry };
+  const optionsFor = (name: string): ControllerOptions => ({
+    ...shared,
+    client: clients.for(name),
+  });
+  const { signal } = stop;
+  const limit = {
+    qps: flags["kube-api-qps"] * namespaceClientFactor.qps,
+    burst: flags["kube-api-burst"] * namespaceClientFactor.burst,
+  };
+  const namespaceClient = clients.for("namespace-controller", limit);
+  const running = [
+    publishPod(options, flags, signal),
+    runEndpointsController(optionsFor("endpoint-controller"), signal),
+    ...(profile.endpointSlices
+      ? [runEndpointSliceController(optionsFor("endpointslice-controller"), signal)]
+      : []),
+    runReplicaSetController(optionsFor("replicaset-controller"), signal),
+    runDeploymentController(optionsFor("deployment-controller"), signal),
+    runGarbageCollector(optionsFor("generic-garbage-collector"), signal),
+    runNamespaceController({ ...environment, client: namespaceClient, cluster }, signal),
+  ];
+  informers.start();
+  const failures: unknown[] = [];
+  const ended = running.map((run) =>
+    run.catch((error: unknown) => {
+      // What fails after the abort fails because of it.
+      if (!signal.aborted) failures.push(error);
+      stop.abort(error);
+    }),
+  );
+  await Promise.all(ended);
+  await informers.stop();
+  if (failures.length > 0) throw new Error("a controller failed", { cause: failures[0] });
+}
+
+function publishPod(
+  options: ControllerManagerOptions,
+  flags: ControllerFlags,
+  signal: AbortSignal,
+): Promise<void> {
+  const { environment, clientFor, nodeName = controlPlaneNode } = options;
+  const { gitVersion } = profileNamed(options.profile);
+  const client = clientFor(`kubelet/${gitVersion} (linux/amd64)`);
+  const command = [controllerManager, ...flagArguments(flags)];
+  const component = controllerManager;
+  return publishComponentPod(
+    { ...environment, client, component, nodeName, gitVersion, command },
+    signal,
+  );
+}
+
+function controllerClients(
+  options: ControllerManagerOptions,
+  flags: ControllerFlags,
+  registry: Registry,
+): ControllerClients {
+  const { clock, timers } = options.environment;
+  const { clientFor, server, klog } = options;
+  const { gitVersion, throttling } = profileNamed(options.profile);
+  const throttlingLog = new ThrottlingLog({ clock, klog, lines: throttling, verbosity: flags.v });
+  return new ControllerClients({
+    clock,
+    timers,
+    clientFor,
+    server,
+    program: `${controllerManager}/${gitVersion} (linux/amd64)`,
+    limit: { qps: flags["kube-api-qps"], burst: flags["kube-api-burst"] },
+    onThrottled: throttlingLog.report,
+    registry,
+  });
+}
+
+function noteStart({ environment, klog, profile }: ControllerManagerOptions, registry: Registry) {
+  const { gitVersion, logs } = profileNamed(profile);
+  if (logs === "sentences") klog.write("I", "controllermanager.go:108", `Version: ${gitVersion}`);
+  else klog.write("I", "controllermanager.go:189", structured("Starting", { version: gitVersion }));
+  const started = new Gauge({
+    name: "process_start_time_seconds",
+    help: "Start time of the process since unix epoch in seconds.",
+    registers: [registry],
+  });
+  started.set(Math.floor(environment.clock.wallMs() / 1000));
+}

@@ -1,0 +1,198 @@
+// The Deployment controller: one ReplicaSet per template, pods moved from the old ones to the new
+// one within the limits of the strategy. New sets have names made from their template and every
+// other write carries a version, so a stale cache leads to a conflict and never to double work.
+import { recordAt } from "../../../kube/kinds/fields.ts";
+import { objectKey, splitObjectKey } from "../../../kube/kinds/kind.ts";
+import type { Workqueue } from "../../../kube/workqueue/workqueue.ts";
+import { type ControllerOptions, controllerQueue, runController } from "../controller.ts";
+import { isTerminal } from "../owned-pod.ts";
+import { controllerOf, numberIn, type WholeObject } from "../whole-object.ts";
+import {
+  limitsOf,
+  newSetBody,
+  newSetOf,
+  oldestFirst,
+  revisionOf,
+  sizeOf,
+  wasScaled,
+} from "./deployment-sets.ts";
+import { deploymentStatus } from "./deployment-status.ts";
+import { DeploymentWrites } from "./deployment-writes.ts";
+import { newSetSize, oldSetSizes, proportionalSizes } from "./rollout.ts";
+
+/** Runs until the signal aborts. */
+export async function runDeploymentController(
+  options: ControllerOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const { informers, flags } = options;
+  const queue = controllerQueue(options, "deployment");
+  const addOwner = (set: WholeObject): void => {
+    const owner = controllerOf(set);
+    const { namespace } = set.metadata;
+    if (owner?.kind === "Deployment") queue.add(objectKey({ namespace, name: owner.name }));
+  };
+  informers.deployments().onChange(({ object }) => queue.add(objectKey(object.metadata)));
+  informers.replicaSets().onChange(({ object }) => addOwner(object));
+  // Recreate waits for the last old pod to be gone.
+  informers.pods().onChange(({ type, object }) => {
+    const owner = type === "deleted" ? controllerOf(object) : undefined;
+    if (owner?.kind !== "ReplicaSet") return;
+    const set = informers.replicaSets().store.get(object.metadata.namespace, owner.name);
+    if (set !== undefined) addOwner(set);
+  });
+  await runController(
+    options,
+    {
+      name: "deployment-controller",
+      failure: {
+        source: "deployment_controller.go:535",
+        key: "deployment",
+        retrying: "Error syncing deployment",
+        dropped: "Dropping deployment out of the queue",
+        verbosity: 2,
+      },
+      queue,
+      workers: flags["concurrent-deployment-syncs"],
+      sync: async (key, stop) => {
+        const rollout = rolloutOf(options, key, stop);
+        if (rollout === undefined) return;
+        const { created, deployment } = await roll(options, rollout);
+        await writeStatus(options, { ...rollout, deployment }, created, queue);
+      },
+    },
+    signal,
+  );
+}
+
+/** What one sync works on. */
+interface Rollout {
+  readonly deployment: WholeObject;
+  /** Oldest first, the new one included. */
+  readonly sets: readonly WholeObject[];
+  readonly newSet: WholeObject | undefined;
+  readonly old: readonly WholeObject[];
+  readonly writes: DeploymentWrites;
+}
+
+/** What a step did: whether it made a set, and the Deployment as it is now. */
+interface Step {
+  readonly created: boolean;
+  readonly deployment: WholeObject;
+}
+
+function rolloutOf(
+  { informers, client }: ControllerOptions,
+  key: string,
+  signal: AbortSignal,
+): Rollout | undefined {
+  const { namespace, name } = splitObjectKey(key);
+  const deployment = informers.deployments().store.get(namespace, name);
+  if (deployment === undefined) return undefined;
+  const { uid } = deployment.metadata;
+  const sets = oldestFirst(informers.replicaSets().store.byIndex("owner", uid));
+  const newSet = newSetOf(deployment, sets);
+  const old = sets.filter((set) => set !== newSet);
+  return { deployment, sets, newSet, old, writes: new DeploymentWrites({ client, signal }) };
+}
+
+/** One step forward; the watch of what it changed brings the next. */
+async function roll(options: ControllerOptions, rollout: Rollout): Promise<Step> {
+  const { deployment, sets, old, newSet, writes } = rollout;
+  const nothing = { created: false, deployment };
+  if (deployment.metadata.deletionTimestamp !== undefined) return nothing;
+  const spec = recordAt(deployment.raw, "spec");
+  if (spec["paused"] === true || sets.some((set) => wasScaled(deployment, set))) {
+    await rescale(rollout);
+    return nothing;
+  }
+  if (recordAt(spec, "strategy")["type"] === "Recreate") {
+    const hasScaled = await scaleOld(
+      rollout,
+      old.map(() => 0),
+    );
+    if (hasScaled || hasOldPods(options, rollout)) return nothing;
+  }
+  const newest = Math.max(0, ...old.map(revisionOf)) + 1;
+  const limits = limitsOf(deployment);
+  const allWanted = sets.reduce((sum, set) => sum + sizeOf(set).wanted, 0);
+  if (newSet === undefined) {
+    const replicas = newSetSize(limits, { wanted: 0 }, allWanted);
+    const body = newSetBody(deployment, { replicas, revision: newest, limits });
+    await writes.createSet(deployment.metadata.namespace, body);
+    return { created: true, deployment: await writes.markDeployment(deployment, newest) };
+  }
+  // A set whose template is back gets the newest number, and its size in the next step.
+  const revision = Math.max(newest, revisionOf(newSet));
+  await writes.markSet(newSet, revision);
+  const marked = { created: false, deployment: await writes.markDeployment(deployment, revision) };
+  if (revisionOf(newSet) !== revision) return marked;
+  const size = newSetSize(limits, sizeOf(newSet), allWanted);
+  if (await writes.scale(deployment, newSet, size)) return marked;
+  const hasScaled = await scaleOld(rollout, oldSetSizes(limits, sizeOf(newSet), old.map(sizeOf)));
+  if (!hasScaled) await forgetOldRevisions(rollout);
+  return marked;
+}
+
+/** The Deployment was scaled: alone, the active set follows; in a rollout, each by its share. */
+async function rescale({ deployment, sets, newSet, writes }: Rollout): Promise<void> {
+  const limits = limitsOf(deployment);
+  const active = sets.filter((set) => sizeOf(set).wanted > 0);
+  const [only] = active.length === 0 && newSet !== undefined ? [newSet] : active;
+  if (only !== undefined && active.length <= 1) {
+    await writes.scale(deployment, only, limits.replicas);
+    return;
+  }
+  const largestFirst = [...active].sort((one, other) => sizeOf(other).wanted - sizeOf(one).wanted);
+  const sizes = proportionalSizes(limits, largestFirst.map(sizeOf));
+  for (const [index, set] of largestFirst.entries()) {
+    await writes.scale(deployment, set, sizes[index] ?? 0);
+  }
+}
+
+/** True when one of them was changed. */
+async function scaleOld(rollout: Rollout, sizes: readonly number[]): Promise<boolean> {
+  const { deployment, old, writes } = rollout;
+  let hasScaled = false;
+  for (const [index, set] of old.entries()) {
+    const size = sizes[index] ?? 0;
+    if (size === sizeOf(set).wanted) continue;
+    hasScaled = (await writes.scale(deployment, set, size)) || hasScaled;
+  }
+  return hasScaled;
+}
+
+function hasOldPods({ informers }: ControllerOptions, { old }: Rollout): boolean {
+  const { store } = informers.pods();
+  return old.some(({ metadata }) =>
+    [...store.byIndex("owner", metadata.uid)].some((pod) => !isTerminal(pod)),
+  );
+}
+
+/** Old sets without pods are kept for going back to, but only so many. */
+async function forgetOldRevisions({ deployment, old, writes }: Rollout): Promise<void> {
+  const idle = old.filter(
+    (set) =>
+      sizeOf(set).wanted === 0 &&
+      numberIn(set, "status", "replicas") === 0 &&
+      set.metadata.deletionTimestamp === undefined,
+  );
+  const surplus = idle.length - numberIn(deployment, "spec", "revisionHistoryLimit");
+  for (const set of idle.slice(0, Math.max(0, surplus))) await writes.deleteSet(set);
+}
+
+async function writeStatus(
+  { clock }: ControllerOptions,
+  { deployment, sets, newSet, writes }: Rollout,
+  created: boolean,
+  queue: Workqueue,
+): Promise<void> {
+  const limits = limitsOf(deployment);
+  const now = clock.wallMs();
+  const status = deploymentStatus({ deployment, newSet, sets, limits, created, now });
+  if (status !== undefined) await writes.putStatus(deployment, status);
+  const deadlineMs = numberIn(deployment, "spec", "progressDeadlineSeconds") * 1000;
+  const isWaiting = newSet === undefined || sizeOf(newSet).available < limits.replicas;
+  // Nothing may happen any more, and that is to be noticed too.
+  if (isWaiting && deadlineMs > 0) queue.addAfter(objectKey(deployment.metadata), deadlineMs);
+}

@@ -1,0 +1,132 @@
+// The ReplicaSets of a Deployment: which one is of the current template, which are old, and how a
+// new one begins.
+import {
+  optionalNumber,
+  type RawRecord,
+  recordAt,
+  stringMapAt,
+} from "../../../kube/kinds/fields.ts";
+import type { StringMap } from "../../../kube/kinds/intern.ts";
+import { sameJson } from "../../apiserver/kinds/fields.ts";
+import {
+  numberIn,
+  ownedBy,
+  typeOf,
+  type WholeObject,
+  wholeDeployments,
+  wholeReplicaSets,
+} from "../whole-object.ts";
+import { type RolloutLimits, rolloutLimits, type SetSize } from "./rollout.ts";
+import { templateHash } from "./template-hash.ts";
+
+export const revisionAnnotation = "deployment.kubernetes.io/revision";
+const desiredAnnotation = "deployment.kubernetes.io/desired-replicas";
+const maxReplicasAnnotation = "deployment.kubernetes.io/max-replicas";
+const hashLabel = "pod-template-hash";
+
+/** kubectl's record of what was applied is the Deployment's own business. */
+const lastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration";
+
+export function limitsOf(deployment: WholeObject): RolloutLimits {
+  const strategy = recordAt(specOf(deployment), "strategy");
+  const replicas = numberIn(deployment, "spec", "replicas");
+  return strategy["type"] === "Recreate"
+    ? { replicas, maxSurge: 0, maxUnavailable: 0 }
+    : rolloutLimits({ replicas, strategy: recordAt(strategy, "rollingUpdate") });
+}
+
+/** The set made from the Deployment's template; of several, the oldest. */
+export function newSetOf(
+  deployment: WholeObject,
+  oldestFirst: readonly WholeObject[],
+): WholeObject | undefined {
+  const template = recordAt(specOf(deployment), "template");
+  return oldestFirst.find((set) =>
+    sameJson(withoutHash(recordAt(specOf(set), "template")), template),
+  );
+}
+
+export function oldestFirst(sets: Iterable<WholeObject>): readonly WholeObject[] {
+  return [...sets].sort(({ metadata: one }, { metadata: other }) => {
+    const difference = (one.creationTimestamp ?? 0) - (other.creationTimestamp ?? 0);
+    return difference === 0 ? (one.name < other.name ? -1 : 1) : difference;
+  });
+}
+
+export function sizeOf(set: WholeObject): SetSize {
+  const wanted = numberIn(set, "spec", "replicas");
+  const maxReplicas = Number(set.annotations[maxReplicasAnnotation] ?? wanted);
+  const available = numberIn(set, "status", "availableReplicas");
+  return { name: set.metadata.name, wanted, available, maxReplicas };
+}
+
+export function revisionOf({ annotations }: WholeObject): number {
+  return Number(annotations[revisionAnnotation] ?? 0);
+}
+
+/** Whether the Deployment was scaled since the set's size was last decided. */
+export function wasScaled(deployment: WholeObject, set: WholeObject): boolean {
+  const desired = set.annotations[desiredAnnotation];
+  const replicas = numberIn(deployment, "spec", "replicas");
+  return (
+    numberIn(set, "spec", "replicas") > 0 && desired !== undefined && Number(desired) !== replicas
+  );
+}
+
+/** What a set remembers of its Deployment, beside the revision. */
+export function sizeAnnotations({ replicas, maxSurge }: RolloutLimits): StringMap {
+  return {
+    [desiredAnnotation]: String(replicas),
+    [maxReplicasAnnotation]: String(replicas + maxSurge),
+  };
+}
+
+/** The body of a POST. Its name comes from the template, so that it cannot be made twice. */
+export function newSetBody(
+  deployment: WholeObject,
+  size: { readonly replicas: number; readonly revision: number; readonly limits: RolloutLimits },
+): RawRecord {
+  const spec = specOf(deployment);
+  const template = recordAt(spec, "template");
+  const hash = templateHash(
+    template,
+    optionalNumber(recordAt(deployment.raw, "status"), "collisionCount") ?? 0,
+  );
+  const { namespace, name } = deployment.metadata;
+  const labels = { ...stringMapAt(recordAt(template, "metadata"), "labels"), [hashLabel]: hash };
+  const selector = recordAt(spec, "selector");
+  const { [lastAppliedAnnotation]: _, ...annotations } = deployment.annotations;
+  return {
+    ...typeOf(wholeReplicaSets),
+    metadata: {
+      namespace,
+      name: `${name}-${hash}`,
+      labels,
+      annotations: {
+        ...annotations,
+        ...sizeAnnotations(size.limits),
+        [revisionAnnotation]: String(size.revision),
+      },
+      ownerReferences: [ownedBy(wholeDeployments, deployment.metadata)],
+    },
+    spec: {
+      replicas: size.replicas,
+      ...("minReadySeconds" in spec ? { minReadySeconds: spec["minReadySeconds"] } : {}),
+      selector: {
+        ...selector,
+        matchLabels: { ...stringMapAt(selector, "matchLabels"), [hashLabel]: hash },
+      },
+      template: { ...template, metadata: { ...recordAt(template, "metadata"), labels } },
+    },
+  };
+}
+
+function specOf(object: WholeObject): RawRecord {
+  return recordAt(object.raw, "spec");
+}
+
+function withoutHash(template: RawRecord): RawRecord {
+  const metadata = recordAt(template, "metadata");
+  const { [hashLabel]: _, ...labels } = stringMapAt(metadata, "labels");
+  return { ...template, metadata: { ...metadata, labels } };
+}

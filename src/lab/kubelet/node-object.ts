@@ -1,0 +1,94 @@
+// The Node a kubelet registers, and the status it goes on posting. Pure. Words and fields are those
+// of a Kubernetes 1.33 kubelet on a machine that lacks nothing.
+import { toTime, type WallMs } from "../../environment/clock.ts";
+import { isRecord, listAt, optionalString, type RawRecord } from "../../kube/kinds/fields.ts";
+
+export interface NodeFacts {
+  readonly name: string;
+  readonly address: string;
+  readonly kubeletVersion: string;
+}
+
+/** What the machine says it can hold; nothing in the lab measures it. */
+const resources = { cpu: "8", memory: "32Gi", "ephemeral-storage": "100Gi", pods: "110" };
+
+const healthy = [
+  ["MemoryPressure", "False", "KubeletHasSufficientMemory", "has sufficient memory available"],
+  ["DiskPressure", "False", "KubeletHasNoDiskPressure", "has no disk pressure"],
+  ["PIDPressure", "False", "KubeletHasSufficientPID", "has sufficient PID available"],
+  ["Ready", "True", "KubeletReady", "is posting ready status"],
+] as const;
+
+export function nodeObject(facts: NodeFacts, now: WallMs): RawRecord {
+  const { name } = facts;
+  const labels = {
+    "kubernetes.io/hostname": name,
+    "kubernetes.io/os": "linux",
+    "kubernetes.io/arch": "amd64",
+  };
+  const metadata = { name, labels };
+  return { apiVersion: "v1", kind: "Node", metadata, status: nodeStatus(facts, {}, now) };
+}
+
+/** What the kubelet says now; conditions that have not changed keep their transition time. */
+export function nodeStatus(
+  { name, address, kubeletVersion }: NodeFacts,
+  previous: RawRecord,
+  now: WallMs,
+): RawRecord {
+  const time = toTime(now);
+  const before = listAt(previous, "conditions").filter(isRecord);
+  const conditions = healthy.map(([type, status, reason, message]) => {
+    const known = before.find((condition) => condition["type"] === type);
+    const since = known?.["status"] === status && optionalString(known, "lastTransitionTime");
+    return {
+      type,
+      status,
+      reason,
+      message: `kubelet ${message}`,
+      lastHeartbeatTime: time,
+      lastTransitionTime: since || time,
+    };
+  });
+  return {
+    capacity: resources,
+    allocatable: resources,
+    addresses: [
+      { type: "InternalIP", address },
+      { type: "Hostname", address: name },
+    ],
+    conditions,
+    nodeInfo: nodeInfo(name, kubeletVersion),
+  };
+}
+
+/** True when the two say the same, whenever they said it. */
+export function saysTheSame(held: RawRecord, own: RawRecord): boolean {
+  const heldConditions = listAt(held, "conditions").filter(isRecord);
+  return listAt(own, "conditions")
+    .filter(isRecord)
+    .every(({ type, status, reason, message }) =>
+      heldConditions.some(
+        (one) =>
+          one["type"] === type &&
+          one["status"] === status &&
+          one["reason"] === reason &&
+          one["message"] === message,
+      ),
+    );
+}
+
+function nodeInfo(name: string, kubeletVersion: string): RawRecord {
+  return {
+    machineID: name,
+    systemUUID: name,
+    bootID: name,
+    kernelVersion: "6.1.0",
+    osImage: "Lockstep lab",
+    containerRuntimeVersion: "lab://1.0.0",
+    kubeletVersion,
+    kubeProxyVersion: "",
+    operatingSystem: "linux",
+    architecture: "amd64",
+  };
+}

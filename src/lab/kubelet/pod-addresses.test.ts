@@ -1,0 +1,62 @@
+import { expect, it } from "vitest";
+import type { MonotonicMs, WallMs } from "../../environment/clock.ts";
+import { SeededRandom } from "../../simulation/seeded-random.ts";
+import { loopbackNetworks, NoAddressError, PodAddresses } from "./pod-addresses.ts";
+
+function makeAddresses(reuseAfterMs: number) {
+  const time = { now: 0 };
+  const clock = { monotonicMs: () => time.now as MonotonicMs, wallMs: () => time.now as WallMs };
+  return { time, addresses: new PodAddresses({ clock, network: "127.83", reuseAfterMs }) };
+}
+
+it("hands out different addresses of its network, in order", () => {
+  const { addresses } = makeAddresses(1_000);
+  const taken = Array.from({ length: 255 }, () => addresses.take());
+  expect([taken[0], taken[1], taken[253], taken[254]]).toEqual([
+    "127.83.0.1",
+    "127.83.0.2",
+    "127.83.0.254",
+    "127.83.1.1",
+  ]);
+});
+
+it("lets an address rest before it is used again, the one given back first to go first", () => {
+  const { addresses, time } = makeAddresses(1_000);
+  const [first, second] = [addresses.take(), addresses.take()];
+  addresses.release(second);
+  time.now = 500;
+  addresses.release(first);
+  time.now = 999;
+  expect(addresses.take()).toBe("127.83.0.3");
+  time.now = 1_000;
+  expect(addresses.take()).toBe(second);
+  expect(addresses.take()).toBe("127.83.0.4");
+  time.now = 1_500;
+  expect(addresses.take()).toBe(first);
+});
+
+it("uses an address again at once when told to", () => {
+  const { addresses } = makeAddresses(0);
+  const address = addresses.take();
+  addresses.release(address);
+  expect(addresses.take()).toBe(address);
+});
+
+it("says so when every address is in use", () => {
+  const { addresses } = makeAddresses(0);
+  const taken = Array.from({ length: 256 * 254 }, () => addresses.take());
+  expect(new Set(taken).size).toBe(256 * 254);
+  expect(() => addresses.take()).toThrow(NoAddressError);
+});
+
+it("gives every cluster a loopback network of its own, elsewhere in each run", () => {
+  const networksOf = (seed: number) =>
+    loopbackNetworks(new SeededRandom({ seed, name: "test", onDraw: () => undefined }), 239);
+  expect(new Set(networksOf(1)).size).toBe(239);
+  expect(
+    networksOf(1).every((network) =>
+      /^127\.(1[6-9]|[2-9]\d|1\d\d|2[0-4]\d|25[0-4])$/.test(network),
+    ),
+  ).toBe(true);
+  expect(networksOf(1)[0]).not.toBe(networksOf(2)[0]);
+});

@@ -1,0 +1,188 @@
+// The program that runs in every pod: an HTTP server on the pod's own address that answers who it
+// is. It knows nothing of Kubernetes but what it was told at the start; like a real program it can
+// be asked to end, be killed, or fall over by itself. Invariant: it accepts connections exactly
+// while the ledger says so, and once it has exited nothing of it listens or answers.
+import type { Environment } from "../../environment/environment.ts";
+import type { Listener, ServerExchange } from "../../environment/network.ts";
+import type { Ledger } from "./ledger.ts";
+import type { PodBehaviour } from "./pod-behaviour.ts";
+
+export interface ProgramIdentity {
+  readonly cluster: string;
+  readonly namespace: string;
+  readonly pod: string;
+  readonly uid: string;
+  readonly node: string;
+  readonly address: string;
+}
+
+export interface PodProgramOptions extends Pick<Environment, "timers" | "clock" | "network"> {
+  readonly identity: ProgramIdentity;
+  readonly ports: readonly number[];
+  readonly behaviour: PodBehaviour;
+  readonly ledger: Ledger;
+  /** Its standard output, line by line. */
+  readonly print: (line: string) => void;
+}
+
+/** What the kubelet's probes call themselves; they are left out of the output. */
+export const probeUserAgent = "kube-probe/1.33";
+
+/** Ended by a signal: 128 plus its number, as a shell and every container runtime count. */
+export const exitCodes = { completed: 0, crashed: 1, terminated: 143, killed: 137 } as const;
+
+const json = { "content-type": "application/json" };
+
+export class PodProgram {
+  /** Resolves to the exit code when nothing of it is left; never rejects. */
+  readonly exited: Promise<number>;
+  readonly #options: PodProgramOptions;
+  readonly #listeners: Listener[] = [];
+  readonly #open = new Set<ServerExchange>();
+  readonly #ending = new AbortController();
+  #resolveExited: (exitCode: number) => void = () => undefined;
+  #isWarm = false;
+  #onIdle: () => void = () => undefined;
+  #isStopping = false;
+
+  /** Rejects with a `NetworkError`, leaving nothing behind, when it cannot listen. */
+  static async start(options: PodProgramOptions): Promise<PodProgram> {
+    const program = new PodProgram(options);
+    try {
+      await program.#listen();
+    } catch (error) {
+      await Promise.all(program.#listeners.map((listener) => listener.close()));
+      throw error;
+    }
+    program.#begin();
+    return program;
+  }
+
+  private constructor(options: PodProgramOptions) {
+    this.#options = options;
+    this.exited = new Promise((resolve) => {
+      this.#resolveExited = resolve;
+    });
+  }
+
+  /** TERM: what happens is the program's affair. */
+  terminate(): void {
+    const { behaviour, print } = this.#options;
+    switch (behaviour.onTerm) {
+      case "ignore":
+        print("ignoring SIGTERM");
+        return;
+      case "exit":
+        this.#exit(exitCodes.terminated);
+        return;
+      case "drain":
+        this.#drain();
+        return;
+    }
+  }
+
+  /** KILL: it ends, whatever it was doing. */
+  kill(): void {
+    this.#exit(exitCodes.killed);
+  }
+
+  crash(): void {
+    this.#options.print("crashing");
+    this.#exit(exitCodes.crashed);
+  }
+
+  async #listen(): Promise<void> {
+    const { network, identity, ports } = this.#options;
+    for (const port of new Set(ports)) {
+      const listener = await network.listen({ host: identity.address, port }, (exchange) =>
+        this.#answer(exchange, port),
+      );
+      this.#listeners.push(listener);
+    }
+  }
+
+  #begin(): void {
+    const { timers, behaviour, identity, ledger, ports, print } = this.#options;
+    if (ports.length > 0) ledger.began(identity.address, identity.uid);
+    print(`listening on ${identity.address}, ports ${ports.join(", ") || "none"}`);
+    const later = (delayMs: number, act: () => void): void => {
+      const cancel = timers.after(delayMs, act);
+      this.#ending.signal.addEventListener("abort", cancel, { once: true });
+    };
+    if (behaviour.readyAfterMs === 0) this.#isWarm = true;
+    else later(behaviour.readyAfterMs, () => this.#warm());
+    if (behaviour.crashAfterMs !== undefined) later(behaviour.crashAfterMs, () => this.crash());
+  }
+
+  #warm(): void {
+    this.#isWarm = true;
+    this.#options.print("ready");
+  }
+
+  async #answer(exchange: ServerExchange, port: number): Promise<void> {
+    const { timers, behaviour } = this.#options;
+    const { closed } = exchange.request;
+    this.#open.add(exchange);
+    // An answer is finished when its last byte has left, not when it has been written.
+    closed.addEventListener("abort", () => this.#over(exchange), { once: true });
+    try {
+      if (behaviour.responseTimeMs > 0) await timers.sleep(behaviour.responseTimeMs, closed);
+      this.#respond(exchange, port);
+    } catch (error) {
+      // A client that leaves before its answer is an everyday thing; anything else is ours.
+      if (!closed.aborted) throw error;
+    }
+  }
+
+  #over(exchange: ServerExchange): void {
+    this.#open.delete(exchange);
+    if (this.#open.size === 0) this.#onIdle();
+  }
+
+  #respond(exchange: ServerExchange, port: number): void {
+    const { identity, behaviour, print } = this.#options;
+    const { method, target, headers } = exchange.request;
+    const status = this.#isWarm ? behaviour.status : 503;
+    if (!(headers["user-agent"] ?? "").startsWith("kube-probe/")) {
+      print(`${method} ${target} ${status}`);
+    }
+    const host = headers["host"] ?? "";
+    const answer = { ...identity, port, method, path: target, host, headers };
+    const body = Buffer.from(`${JSON.stringify(answer)}\n`);
+    const writer = exchange.respond(status, json);
+    if (method === "HEAD") writer.end();
+    else writer.end(body);
+  }
+
+  #drain(): void {
+    const { timers, behaviour, print } = this.#options;
+    print(`SIGTERM: finishing ${this.#open.size} requests`);
+    this.#stopAccepting();
+    if (this.#open.size === 0) {
+      this.#exit(exitCodes.completed);
+      return;
+    }
+    this.#onIdle = () => this.#exit(exitCodes.completed);
+    const cancel = timers.after(behaviour.drainTimeMs, () => this.#exit(exitCodes.completed));
+    this.#ending.signal.addEventListener("abort", cancel, { once: true });
+  }
+
+  #stopAccepting(): void {
+    if (this.#isStopping) return;
+    this.#isStopping = true;
+    const { ledger, identity } = this.#options;
+    ledger.ended(identity.address, identity.uid);
+    for (const listener of this.#listeners) listener.stopAccepting();
+  }
+
+  #exit(exitCode: number): void {
+    if (this.#ending.signal.aborted) return;
+    this.#stopAccepting();
+    this.#ending.abort(new Error("the program has exited"));
+    this.#options.print(`exited with code ${exitCode}`);
+    // Closing a listener does not fail; the exit is known when the last connection is gone.
+    void Promise.all(this.#listeners.map((listener) => listener.close())).then(() =>
+      this.#resolveExited(exitCode),
+    );
+  }
+}

@@ -1,0 +1,123 @@
+// Makes the API server say of a node's pods what their runners say: posts each status that changed,
+// puts right what others wrote over it, and removes pods that have ended. One pod at a time, as the
+// kubelet's status manager does; a pod whose post fails waits for its next try alone.
+import type { Environment } from "../../environment/environment.ts";
+import { type KubeClient, StatusError } from "../../kube/client/client.ts";
+import type { RawRecord } from "../../kube/kinds/fields.ts";
+import { objectPath } from "../../kube/kinds/kind.ts";
+import { ExponentialRateLimiter } from "../../kube/workqueue/rate-limiter.ts";
+import { Workqueue } from "../../kube/workqueue/workqueue.ts";
+import { runWorkers } from "../../kube/workqueue/workqueue-workers.ts";
+import { type KubeletPod, kubeletPodKind } from "./kubelet-pod.ts";
+import type { PodRunner } from "./pod-runner.ts";
+import { holdsStatus, statusPatch } from "./pod-status.ts";
+
+export interface PodStatusPosterOptions extends Pick<Environment, "clock" | "timers" | "log"> {
+  readonly client: KubeClient;
+  readonly runners: ReadonlyMap<string, PodRunner>;
+}
+
+/**
+ * How often the statuses of all pods are compared with the API server's (syncPeriod in
+ * pkg/kubelet/status, 1.33): so long may a foreign Ready=False stand.
+ */
+const compareEveryMs = 10_000;
+
+const requestDeadlineMs = 10_000;
+
+/** A failing post is tried again soon at first, and at last with each comparison. */
+const retry = { baseMs: 200, maxMs: compareEveryMs };
+
+export class PodStatusPoster {
+  readonly #options: PodStatusPosterOptions;
+  readonly #queue: Workqueue;
+  /** By uid: what the API server took last. */
+  readonly #posted = new Map<string, RawRecord>();
+
+  constructor(options: PodStatusPosterOptions) {
+    this.#options = options;
+    const { clock, timers } = options;
+    const rateLimiter = new ExponentialRateLimiter(retry);
+    this.#queue = new Workqueue({ clock, timers, name: "pod-status", rateLimiter });
+  }
+
+  /** The pod's runner may have something to say. */
+  changed(podUid: string): void {
+    this.#queue.add(podUid);
+  }
+
+  forget(podUid: string): void {
+    this.#posted.delete(podUid);
+    this.#queue.forget(podUid);
+  }
+
+  /** Runs until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    const working = runWorkers({
+      queue: this.#queue,
+      workers: 1,
+      sync: (podUid) => this.#sync(podUid, signal),
+      maxRetries: Number.POSITIVE_INFINITY,
+      log: this.#options.log,
+      signal,
+    });
+    await Promise.all([working, this.#compareAll(signal)]);
+    this.#queue.shutDown();
+  }
+
+  async #compareAll(signal: AbortSignal): Promise<void> {
+    const { timers, runners } = this.#options;
+    try {
+      for (;;) {
+        await timers.sleep(compareEveryMs, signal);
+        for (const [podUid, { pod, status }] of runners) {
+          if (status === undefined || holdsStatus(pod.status, status)) continue;
+          this.#posted.delete(podUid);
+          this.#queue.add(podUid);
+        }
+      }
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    }
+  }
+
+  async #sync(podUid: string, signal: AbortSignal): Promise<void> {
+    const runner = this.#options.runners.get(podUid);
+    if (runner === undefined) return;
+    const { pod, status } = runner;
+    try {
+      if (status !== undefined && status !== this.#posted.get(podUid)) {
+        await this.#post(pod, status, signal);
+        this.#posted.set(podUid, status);
+      }
+      if (runner.isDeletable && status === runner.status) await this.#remove(pod, signal);
+    } catch (error) {
+      // The pod is gone, or another of the same name is there: the watch will say so.
+      const isGone = error instanceof StatusError && (error.code === 404 || error.code === 409);
+      if (!isGone && !signal.aborted) throw error;
+    }
+  }
+
+  async #post(pod: KubeletPod, status: RawRecord, signal: AbortSignal): Promise<void> {
+    await this.#options.client.request({
+      verb: "patch",
+      method: "PATCH",
+      path: objectPath(kubeletPodKind, pod.metadata, "status"),
+      contentType: "application/strategic-merge-patch+json",
+      body: statusPatch(pod, status),
+      deadlineMs: requestDeadlineMs,
+      signal,
+    });
+  }
+
+  async #remove(pod: KubeletPod, signal: AbortSignal): Promise<void> {
+    await this.#options.client.request({
+      verb: "delete",
+      method: "DELETE",
+      path: objectPath(kubeletPodKind, pod.metadata),
+      body: { gracePeriodSeconds: 0, preconditions: { uid: pod.metadata.uid } },
+      deadlineMs: requestDeadlineMs,
+      signal,
+    });
+  }
+}
