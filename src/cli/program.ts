@@ -4,6 +4,7 @@ import type { CommandContext, ExitCode } from "./command.ts";
 import { ingressCommand } from "./ingress.ts";
 import { labCommand } from "./lab.ts";
 import { syncCommand } from "./sync.ts";
+import { upCommand } from "./up.ts";
 
 const epilogue = `
 First steps:
@@ -36,7 +37,7 @@ export async function runProgram(
       getOutHelpWidth: () => Math.min(context.terminal.columns, 100),
     })
     .configureHelp({ sortSubcommands: false });
-  for (const command of [ingressCommand, syncCommand, labCommand]) {
+  for (const command of [upCommand, ingressCommand, syncCommand, labCommand]) {
     program.addCommand(
       command(context, (code) => {
         exitCode = code;

@@ -1,0 +1,189 @@
+// `lockstep up`, which is what `npm start` runs: the whole path in a few minutes, losing requests and
+// not losing them, and then a system to play with.
+import { webcrypto } from "node:crypto";
+import { Command } from "commander";
+import { allIncidents } from "../lab/incidents/all-incidents.ts";
+import { resultLines, tableHead } from "../lab/incidents/incident-table.ts";
+import { kubeconfig } from "../lab/kubeconfig.ts";
+import type { CommandContext, ExitCode } from "./command.ts";
+import { type Check, checksOf } from "./up/checks.ts";
+import { Narrator } from "./up/narrator.ts";
+import { warningsOnly } from "./up/quiet-log.ts";
+import { makeRunFolder } from "./up/run-folder.ts";
+import { shopHost } from "./up/shop.ts";
+import { type StoryResult, tellStory } from "./up/story.ts";
+import { TrafficCount } from "./up/traffic-count.ts";
+import { World } from "./up/world.ts";
+import { wholeNumber } from "./whole-number.ts";
+
+interface UpFlags {
+  readonly once: boolean;
+  readonly json: boolean;
+  readonly followSlices: boolean;
+  readonly incidents: boolean;
+  readonly port: number;
+  readonly stockPort: number;
+}
+
+const epilogue = `
+The story, in four acts:
+  1  incidents in virtual time: what the write-up saw, stock, Lockstep
+  2  three clusters, six ingress replicas with a real nginx each, and traffic
+  3  a release under a throttled controller manager, and the cause by name
+  4  the fix, and the release again
+Then everything keeps running until Ctrl-C. Every figure is measured in that run.
+
+Without nginx and its Lua module, acts 2 to 4 show the control plane alone.
+
+Examples:
+  lockstep up
+  lockstep up --once                   tell the story and exit: 0 if it held, 1 if not
+  lockstep up --once --follow-slices   the same without the truth rules: it does not hold
+  lockstep up --once --json            the figures as one JSON object`;
+
+export function upCommand(context: CommandContext, done: (code: ExitCode) => void): Command {
+  return new Command("up")
+    .description("show the whole path: clusters, ingress, a slow control plane, the fix")
+    .option("--once", "exit after the story, with a code that says whether it held", false)
+    .option("--json", "print the result as one JSON object", false)
+    .option("--follow-slices", "switch the truth rules off", false)
+    .option("--no-incidents", "leave out act 1")
+    .option("--port <n>", "port of the Lockstep entry; 0 for any", wholeNumber(0, 65_535), 0)
+    .option("--stock-port <n>", "port of the stock entry; 0 for any", wholeNumber(0, 65_535), 0)
+    .addHelpText("after", epilogue)
+    .action(async (flags: UpFlags) => done(await runUp(context, flags)));
+}
+
+async function runUp(context: CommandContext, flags: UpFlags): Promise<ExitCode> {
+  const { terminal, stop } = context;
+  const narrator = new Narrator({ terminal, quiet: flags.json });
+  try {
+    if (flags.incidents) await showIncidents(narrator, stop);
+    stop.throwIfAborted();
+    return await runWorld(context, flags, narrator);
+  } catch (error) {
+    if (!stop.aborted) throw error;
+    narrator.text("\nStopped; nothing is left behind.");
+    return flags.once ? 1 : 0;
+  }
+}
+
+async function showIncidents(narrator: Narrator, stop: AbortSignal): Promise<void> {
+  narrator.act("1  Incidents in virtual time");
+  narrator.text(tableHead());
+  for (const incident of allIncidents) {
+    stop.throwIfAborted();
+    const result = await incident.run({
+      seed: 1,
+      onProgress: ({ step, virtualMs }) =>
+        narrator.counters({
+          seconds: virtualMs / 1000,
+          stock: undefined,
+          lockstep: undefined,
+          waiting: `${incident.name}: ${step}`,
+        }),
+    });
+    for (const line of resultLines(result)) narrator.text(line);
+  }
+}
+
+async function runWorld(
+  context: CommandContext,
+  flags: UpFlags,
+  narrator: Narrator,
+): Promise<ExitCode> {
+  const { terminal, stop } = context;
+  const environment = { ...context.environment, log: warningsOnly(context.environment.log) };
+  const { folder, cleaned } = await makeRunFolder(environment);
+  const missing = await whatIsMissing(context);
+  narrator.act("2  Three clusters, six ingress replicas, traffic");
+  if (cleaned > 0) narrator.step(`cleaned up after ${cleaned} run(s) that had been killed`);
+  if (missing !== undefined) narrator.late(missing);
+  const world = new World({
+    environment,
+    crypto: webcrypto,
+    folder,
+    proxies: missing === undefined,
+    followSlices: flags.followSlices,
+    ports: { stock: flags.stockPort, lockstep: flags.port },
+    onStep: (text) => narrator.step(text),
+    onJourney: () => undefined,
+    signal: stop,
+  });
+  let traffic: TrafficCount | undefined;
+  try {
+    await world.start();
+    if (world.sides.length > 0) {
+      traffic = new TrafficCount({ environment, sides: world.sides, ledger: world.ledger, folder });
+      traffic.start();
+    }
+    const { columns } = terminal;
+    const told = { environment, world, traffic, narrator, columns, signal: stop };
+    const result = await tellStory(told);
+    const checks = checksOf(result);
+    const held = checks.every(({ holds }) => holds);
+    report(context, flags, narrator, { result, checks, held });
+    if (!flags.once) await keepRunning(context, narrator, world, folder);
+    return held ? 0 : 1;
+  } finally {
+    await traffic?.stop();
+    await world.stop();
+    await environment.files.remove(folder);
+  }
+}
+
+function report(
+  { terminal }: CommandContext,
+  flags: UpFlags,
+  narrator: Narrator,
+  outcome: { result: StoryResult; checks: readonly Check[]; held: boolean },
+): void {
+  const { checks, held } = outcome;
+  narrator.text("");
+  for (const { what, seen, holds } of checks) {
+    narrator.text(`${holds ? "●" : "!"} ${what}: ${seen}`);
+  }
+  narrator.text(held ? "The story held." : "The story did not hold.");
+  if (flags.json) terminal.write(`${JSON.stringify(outcome)}\n`);
+}
+
+async function keepRunning(
+  { environment, stop }: CommandContext,
+  narrator: Narrator,
+  world: World,
+  folder: string,
+): Promise<void> {
+  const path = `${folder}/kubeconfig`;
+  await environment.files.write(path, kubeconfig(world.contexts), { mode: 0o600 });
+  const urls = world.sides.map(
+    ({ name, entry }) => `  curl -H 'Host: ${shopHost}' ${entry.url}/   # ${name}`,
+  );
+  narrator.text(`
+Everything keeps running; Ctrl-C stops it and cleans up.
+${urls.join("\n")}
+  export KUBECONFIG=${path}
+  kubectl --context alpha rollout restart deployment shop
+  kubectl --context alpha scale deployment shop --replicas=6
+
+On a cluster of your own, without writing to it:
+  npx lockstep sync --from CONTEXT --to CONTEXT --dry-run
+`);
+  await new Promise<void>((resolve) => {
+    if (stop.aborted) resolve();
+    stop.addEventListener("abort", () => resolve(), { once: true });
+  });
+  narrator.text("\nStopped; nothing is left behind.");
+}
+
+/** Undefined when nginx with Lua is there; else a sentence that says what to install. */
+async function whatIsMissing({ environment }: CommandContext): Promise<string | undefined> {
+  const { files } = environment;
+  const needed = ["/usr/sbin/nginx", "/usr/lib/nginx/modules/ngx_http_lua_module.so"];
+  const absent: string[] = [];
+  for (const path of needed) if ((await files.read(path)) === undefined) absent.push(path);
+  if (absent.length === 0) return undefined;
+  return (
+    `nginx with Lua is missing (${absent.join(", ")}), so there are no proxies and no traffic.\n` +
+    "Install it with: apt-get install nginx libnginx-mod-http-lua lua-resty-core lua-cjson"
+  );
+}

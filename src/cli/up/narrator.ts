@@ -1,0 +1,73 @@
+// What the person at the terminal sees of the story: lines that stay, and on a terminal one line of
+// counters that is redrawn. Everything is plain text when nobody looks.
+import type { Terminal } from "../../environment/terminal.ts";
+import { paintFor } from "../paint.ts";
+
+export interface Counters {
+  readonly seconds: number;
+  readonly stock: { readonly requests: number; readonly lost: number } | undefined;
+  readonly lockstep: { readonly requests: number; readonly lost: number } | undefined;
+  /** What is being waited for. */
+  readonly waiting: string;
+}
+
+/** Without a terminal the counters are written now and then only. */
+const plainEverySeconds = 10;
+
+export class Narrator {
+  readonly #terminal: Terminal;
+  readonly #paint: ReturnType<typeof paintFor>;
+  #hasStatus = false;
+  #lastPlain = -plainEverySeconds;
+
+  /** With `quiet` nothing is said: the result is for a machine. */
+  constructor(options: { readonly terminal: Terminal; readonly quiet: boolean }) {
+    const { terminal, quiet } = options;
+    this.#terminal = quiet ? { ...terminal, interactive: false, write: () => undefined } : terminal;
+    this.#paint = paintFor(terminal);
+  }
+
+  act(title: string): void {
+    this.#lastPlain = -plainEverySeconds;
+    this.#line(`\n${this.#paint.strong(title)}`);
+  }
+
+  step(text: string): void {
+    this.#line(`${this.#paint.lockstep("●")} ${text}`);
+  }
+
+  text(text: string): void {
+    this.#line(text);
+  }
+
+  late(text: string): void {
+    this.#line(this.#paint.late(text));
+  }
+
+  counters(counters: Counters): void {
+    const text = `  ${countersText(counters)}`;
+    if (this.#terminal.interactive) {
+      this.#terminal.write(`\r\u001b[K${text.slice(0, this.#terminal.columns - 1)}`);
+      this.#hasStatus = true;
+    } else if (counters.seconds - this.#lastPlain >= plainEverySeconds) {
+      this.#lastPlain = counters.seconds;
+      this.#line(text);
+    }
+  }
+
+  #line(text: string): void {
+    if (this.#hasStatus) this.#terminal.write("\r\u001b[K");
+    this.#hasStatus = false;
+    this.#terminal.write(`${text}\n`);
+  }
+}
+
+/** Both sides have the same denominator: the same requests go through both. */
+export function countersText({ seconds, stock, lockstep, waiting }: Counters): string {
+  const time = `${String(Math.floor(seconds)).padStart(3)} s`;
+  if (stock === undefined || lockstep === undefined) return `${time}  ${waiting}`;
+  return (
+    `${time}  lost of ${stock.requests} requests: stock (model) ${stock.lost}, ` +
+    `Lockstep ${lockstep.lost}  ·  ${waiting}`
+  );
+}
