@@ -2,15 +2,17 @@
 // not losing them, and then a system to play with.
 import { webcrypto } from "node:crypto";
 import { Command } from "commander";
+import type { JourneyEvent } from "../journeys/journeys.ts";
 import { allIncidents } from "../lab/incidents/all-incidents.ts";
 import { resultLines, tableHead } from "../lab/incidents/incident-table.ts";
 import { kubeconfig } from "../lab/kubeconfig.ts";
 import type { CommandContext, ExitCode } from "./command.ts";
 import { type Check, checksOf } from "./up/checks.ts";
+import { earlyLine, lateLine } from "./up/journey-lines.ts";
 import { Narrator } from "./up/narrator.ts";
 import { warningsOnly } from "./up/quiet-log.ts";
 import { makeRunFolder } from "./up/run-folder.ts";
-import { shopHost } from "./up/shop.ts";
+import { shopHost, shopService } from "./up/shop.ts";
 import { type StoryResult, tellStory } from "./up/story.ts";
 import { TrafficCount } from "./up/traffic-count.ts";
 import { World } from "./up/world.ts";
@@ -99,6 +101,8 @@ async function runWorld(
   narrator.act("2  Three clusters, six ingress replicas, traffic");
   if (cleaned > 0) narrator.step(`cleaned up after ${cleaned} run(s) that had been killed`);
   if (missing !== undefined) narrator.late(missing);
+  /** After the story, every change is shown as it arrives. */
+  let watching: ((event: JourneyEvent) => void) | undefined;
   const world = new World({
     environment,
     crypto: webcrypto,
@@ -107,7 +111,7 @@ async function runWorld(
     followSlices: flags.followSlices,
     ports: { stock: flags.stockPort, lockstep: flags.port },
     onStep: (text) => narrator.step(text),
-    onJourney: () => undefined,
+    onJourney: (event) => watching?.(event),
     signal: stop,
   });
   let traffic: TrafficCount | undefined;
@@ -123,7 +127,10 @@ async function runWorld(
     const checks = checksOf(result);
     const held = checks.every(({ holds }) => holds);
     report(context, flags, narrator, { result, checks, held });
-    if (!flags.once) await keepRunning(context, narrator, world, folder);
+    if (!flags.once) {
+      watching = (event) => showArrival(narrator, event);
+      await keepRunning(context, narrator, world, folder);
+    }
     return held ? 0 : 1;
   } finally {
     await traffic?.stop();
@@ -173,6 +180,18 @@ On a cluster of your own, without writing to it:
     stop.addEventListener("abort", () => resolve(), { once: true });
   });
   narrator.text("\nStopped; nothing is left behind.");
+}
+
+function showArrival(narrator: Narrator, event: JourneyEvent): void {
+  if (event.journey.endpoint.service !== shopService) return;
+  const { journey } = event;
+  if (event.type === "over") {
+    narrator.text(lateLine(journey));
+  } else if (event.hop.witness.startsWith("lockstep")) {
+    // The last of the replicas makes it complete.
+    const line = earlyLine(journey);
+    if (line !== undefined) narrator.text(line);
+  }
 }
 
 /** Undefined when nginx with Lua is there; else a sentence that says what to install. */

@@ -7,13 +7,13 @@ import { findingText } from "../../doctor/report/text.ts";
 import { elapsedMs } from "../../environment/clock.ts";
 import type { Environment } from "../../environment/environment.ts";
 import { durationText } from "../../journeys/duration-text.ts";
-import { journeyLine } from "../../journeys/format.ts";
 import { type Journey, lagsAt } from "../../journeys/journey.ts";
 import { objectKey } from "../../kube/kinds/kind.ts";
 import { componentPodName } from "../../lab/controllers/component-pod.ts";
 import { controllerManager, controlPlaneNode } from "../../lab/controllers/kube-controllers.ts";
 import type { Tally } from "../../lab/traffic/tally.ts";
 import { Examination } from "./examination.ts";
+import { earlyLine, lateLine } from "./journey-lines.ts";
 import type { Narrator } from "./narrator.ts";
 import { rollShop, shopReplicas, shopService } from "./shop.ts";
 import type { TrafficCount } from "./traffic-count.ts";
@@ -86,7 +86,7 @@ async function release(
   const startedAt = clock.monotonicMs();
   narrator.step("every pod of the shop in alpha is replaced");
   await rollShop(world.client(busyCluster), name);
-  const shown = new Set<number>();
+  const shown = new Set<string>();
   for (;;) {
     await timers.sleep(pollMs, signal);
     const sinceMs = elapsedMs(startedAt, clock.monotonicMs());
@@ -124,13 +124,17 @@ function isThrough(leaves: readonly Journey[]): boolean {
   return leaves.length >= shopReplicas && leaves.every(({ outcome }) => outcome !== "pending");
 }
 
-/** Each leave is shown once, when it is over. */
-function showNew(options: StoryOptions, leaves: readonly Journey[], shown: Set<number>): void {
-  const now = options.environment.clock.monotonicMs();
+/** Each leave is shown when every Lockstep replica routes by it, and when it is over. */
+function showNew({ narrator }: StoryOptions, leaves: readonly Journey[], shown: Set<string>): void {
   for (const journey of leaves) {
-    if (journey.outcome === "pending" || shown.has(journey.id)) continue;
-    shown.add(journey.id);
-    options.narrator.text(`  ${journeyLine(journey, { now, width: options.columns - 2 })}`);
+    const early = shown.has(`${journey.id} early`) ? undefined : earlyLine(journey);
+    if (early !== undefined) {
+      shown.add(`${journey.id} early`);
+      narrator.text(early);
+    }
+    if (journey.outcome === "pending" || shown.has(`${journey.id} late`)) continue;
+    shown.add(`${journey.id} late`);
+    narrator.text(lateLine(journey));
   }
 }
 

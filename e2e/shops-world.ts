@@ -1,0 +1,240 @@
+// For tests of traffic: a lab cluster with shops (a Deployment, a Service and a host each, behind one
+// Ingress), and what an administrator does to them. Everything a test started is ended with it.
+import { webcrypto } from "node:crypto";
+import type { Environment } from "../src/environment/environment.ts";
+import { nodeEnvironment } from "../src/environment/node/node-environment.ts";
+import { parseJson } from "../src/kube/client/client.ts";
+import { HttpKubeClient } from "../src/kube/client/http-client.ts";
+import { isRecord, listAt, type RawRecord, recordAt } from "../src/kube/kinds/fields.ts";
+import type { Cluster } from "../src/lab/cluster.ts";
+import { kubeconfig } from "../src/lab/kubeconfig.ts";
+import { type Lab, startLab } from "../src/lab/lab.ts";
+
+export interface ShopsOptions {
+  readonly shops: number;
+  /** Pods of each shop. */
+  readonly replicas: number;
+  /** How the pods of a shop behave; see `lockstep lab --help`. */
+  readonly annotations?: (shop: string, index: number) => Readonly<Record<string, string>>;
+}
+
+export interface ShopPod {
+  readonly shop: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly address: string;
+  readonly release: string;
+  readonly isReady: boolean;
+  readonly isLeaving: boolean;
+}
+
+export const ingressClass = "lockstep";
+
+const loopback = "127.0.0.1";
+const firstRelease = "1";
+const core = "/api/v1/namespaces/default";
+const deployments = "/apis/apps/v1/namespaces/default/deployments";
+const ingresses = "/apis/networking.k8s.io/v1/namespaces/default/ingresses";
+
+/** Longer than anything here takes, on a machine that does much else. */
+const longestWaitMs = 45_000;
+const pollMs = 50;
+const requestDeadlineMs = 10_000;
+
+export class ShopsWorld {
+  readonly environment: Environment;
+  readonly shops: readonly string[];
+  /** Of this world alone. */
+  readonly folder: string;
+  readonly #lab: Lab;
+  readonly #client: HttpKubeClient;
+  readonly #options: ShopsOptions;
+  readonly #undo: (() => Promise<void>)[] = [];
+
+  private constructor(
+    options: ShopsOptions,
+    given: { readonly environment: Environment; readonly folder: string; readonly lab: Lab },
+  ) {
+    this.#options = options;
+    this.environment = given.environment;
+    this.folder = given.folder;
+    this.#lab = given.lab;
+    this.shops = Array.from({ length: options.shops }, (_, index) => `shop-${index + 1}`);
+    this.#client = new HttpKubeClient({
+      ...given.environment,
+      cluster: this.cluster.access,
+      userAgent: "e2e",
+    });
+  }
+
+  /** Resolves when every pod of every shop is ready. */
+  static async start(options: ShopsOptions): Promise<ShopsWorld> {
+    const environment = nodeEnvironment({ log: { write: () => undefined } });
+    const folder = await environment.files.temporaryDirectory("lockstep-e2e-shops-");
+    const size = { clusters: 1, apiservers: 1, nodes: 2, host: loopback, firstPort: 0 };
+    const lab = await startLab({ environment, crypto: webcrypto, ...size });
+    const world = new ShopsWorld(options, { environment, folder, lab });
+    try {
+      await world.#createShops();
+      await world.released(firstRelease);
+    } catch (error) {
+      await world.stop();
+      throw error;
+    }
+    return world;
+  }
+
+  get cluster(): Cluster {
+    const [cluster] = this.#lab.clusters;
+    if (cluster === undefined) throw new Error("the lab has no cluster");
+    return cluster;
+  }
+
+  get hosts(): readonly string[] {
+    return this.shops.map(hostOf);
+  }
+
+  /** Ends what was started last first. */
+  atStop(undo: () => Promise<void>): void {
+    this.#undo.push(undo);
+  }
+
+  async stop(): Promise<void> {
+    for (const undo of this.#undo.splice(0).reverse()) await undo();
+    await this.#lab.stop();
+    await this.environment.files.remove(this.folder);
+  }
+
+  async kubeconfigFile(): Promise<string> {
+    const path = `${this.folder}/kubeconfig`;
+    await this.environment.files.write(path, kubeconfig(this.#lab.contexts), { mode: 0o600 });
+    return path;
+  }
+
+  /** nginx is told its port before it runs, so it is found by listening on any and letting go. */
+  async freePort(): Promise<number> {
+    const any = { host: loopback, port: 0 };
+    const listener = await this.environment.network.listen(any, (exchange) => exchange.abort());
+    await listener.close();
+    return listener.port;
+  }
+
+  /** A rolling restart of all shops at once. */
+  async roll(release: string): Promise<void> {
+    const body = { spec: { template: { metadata: { annotations: { release } } } } };
+    const contentType = "application/merge-patch+json";
+    const request = { verb: "patch", method: "PATCH", contentType, body } as const;
+    const patch = (shop: string) =>
+      this.#client.request({
+        ...request,
+        path: `${deployments}/${shop}`,
+        deadlineMs: requestDeadlineMs,
+      });
+    await Promise.all(this.shops.map(patch));
+  }
+
+  /** The pods, once there are none but ready ones of this release, as many as asked for. */
+  async released(release: string): Promise<readonly ShopPod[]> {
+    const { shops, replicas } = this.#options;
+    let pods: readonly ShopPod[] = [];
+    await this.until(`every pod is a ready one of release ${release}`, async () => {
+      pods = await this.pods();
+      const isDone = (pod: ShopPod) => pod.release === release && pod.isReady && !pod.isLeaving;
+      return pods.length === shops * replicas && pods.every(isDone);
+    });
+    return pods;
+  }
+
+  async pods(): Promise<readonly ShopPod[]> {
+    const path = `${core}/pods`;
+    const request = { verb: "list", method: "GET", path, deadlineMs: requestDeadlineMs } as const;
+    const list = parseJson(await this.#client.request(request));
+    return (isRecord(list) ? listAt(list, "items") : []).filter(isRecord).map(shopPod);
+  }
+
+  async deletePod({ name }: ShopPod): Promise<void> {
+    const request = { verb: "delete", method: "DELETE", path: `${core}/pods/${name}` } as const;
+    await this.#client.request({ ...request, deadlineMs: requestDeadlineMs });
+  }
+
+  /** Asks until it holds; says what did not when that takes too long. */
+  async until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
+    const { clock, timers } = this.environment;
+    const beganAt = clock.monotonicMs();
+    while (!(await holds())) {
+      if (clock.monotonicMs() - beganAt > longestWaitMs) {
+        throw new Error(`waited in vain until ${what}`);
+      }
+      await timers.sleep(pollMs);
+    }
+  }
+
+  async #createShops(): Promise<void> {
+    const create = (path: string, body: object) =>
+      this.#client.request({
+        verb: "create",
+        method: "POST",
+        path,
+        body,
+        deadlineMs: requestDeadlineMs,
+      });
+    for (const [index, shop] of this.shops.entries()) {
+      const annotations = this.#options.annotations?.(shop, index) ?? {};
+      await create(deployments, deployment(shop, this.#options.replicas, annotations));
+      const ports = [{ port: 80, targetPort: "http" }];
+      await create(`${core}/services`, {
+        metadata: { name: shop },
+        spec: { selector: { app: shop }, ports },
+      });
+    }
+    const rules = this.shops.map((shop) => ({
+      host: hostOf(shop),
+      http: { paths: pathsTo(shop) },
+    }));
+    await create(ingresses, {
+      metadata: { name: "shops" },
+      spec: { ingressClassName: ingressClass, rules },
+    });
+  }
+}
+
+export function hostOf(shop: string): string {
+  return `${shop}.example`;
+}
+
+function deployment(name: string, replicas: number, annotations: object): object {
+  const labels = { app: name };
+  const container = { name: "shop", image: "shop", ports: [{ name: "http", containerPort: 8080 }] };
+  return {
+    metadata: { name },
+    spec: {
+      replicas,
+      selector: { matchLabels: labels },
+      template: {
+        metadata: { labels, annotations: { release: firstRelease, ...annotations } },
+        spec: { containers: [container] },
+      },
+    },
+  };
+}
+
+function pathsTo(shop: string): readonly object[] {
+  const backend = { service: { name: shop, port: { number: 80 } } };
+  return [{ path: "/", pathType: "Prefix", backend }];
+}
+
+function shopPod(pod: RawRecord): ShopPod {
+  const { name, uid, labels, annotations, deletionTimestamp } = recordAt(pod, "metadata");
+  const status = recordAt(pod, "status");
+  return {
+    shop: isRecord(labels) ? String(labels["app"]) : "",
+    name: String(name),
+    uid: String(uid),
+    address: String(status["podIP"] ?? ""),
+    release: isRecord(annotations) ? String(annotations["release"]) : "",
+    isReady: listAt(status, "conditions")
+      .filter(isRecord)
+      .some((one) => one["type"] === "Ready" && one["status"] === "True"),
+    isLeaving: deletionTimestamp !== undefined,
+  };
+}

@@ -1,0 +1,146 @@
+// The two sides of the comparison, in virtual time: replicas on simulated machines behind an entry
+// that stands for the load balancer. Stock replicas are the labelled model; a Lockstep replica is
+// the real decision loop and the real pusher, with the twin of the proxy in nginx's place.
+import type { Environment } from "../../environment/environment.ts";
+import { IngressLoop } from "../../ingress/ingress-loop.ts";
+import type { RoutedWitness } from "../../journeys/routed-witness.ts";
+import { HttpKubeClient } from "../../kube/client/http-client.ts";
+import type { ClusterAccess } from "../../kube/credentials/credentials.ts";
+import { NginxPusher } from "../../outputs/nginx/nginx-pusher.ts";
+import { TwinProxy } from "../../outputs/nginx/twin-proxy.ts";
+import { StockController } from "../stock/stock-controller.ts";
+import { VirtualPlane } from "../stock/virtual/virtual-plane.ts";
+import { Entry } from "../traffic/entry.ts";
+import { ingressClass, shopPort, shopService } from "./shop.ts";
+import { UpstreamLog } from "./upstream-log.ts";
+
+export type SideName = "stock" | "lockstep";
+
+export interface IngressSide {
+  readonly name: SideName;
+  /** `http://host:port` of the entry. */
+  readonly url: string;
+  /** Which pods its replicas tried for which request. */
+  readonly upstreams: UpstreamLog;
+  /** Idempotent. */
+  stop(): Promise<void>;
+}
+
+export interface IngressSideOptions {
+  readonly environmentOf: (machine: string) => Environment;
+  readonly access: ClusterAccess;
+  /** Where a replica says what it routes to. */
+  readonly witnessOf: (replica: string) => RoutedWitness;
+}
+
+/** As many as the write-ups had, and enough to see them differ. */
+const replicas = 3;
+
+const httpPort = 80;
+
+/** On the replica's own simulated machine. */
+const controlSocket = "/run/lockstep/control.sock";
+
+/** The shop's service port as the decisions and as the stock model name it. */
+const decisionKey = `${shopService}:${shopPort}`;
+const stockBackend = `${shopService.replace("/", "-")}-${shopPort}`;
+
+interface Replica {
+  stop(): Promise<void>;
+}
+
+interface ReplicaOptions extends IngressSideOptions {
+  readonly name: string;
+  readonly upstreams: UpstreamLog;
+}
+
+export async function startSide(name: SideName, options: IngressSideOptions): Promise<IngressSide> {
+  const startReplica = name === "stock" ? startStockReplica : startLockstepReplica;
+  const upstreams = new UpstreamLog();
+  const names = Array.from({ length: replicas }, (_, index) => `${name}-${index + 1}`);
+  const started: Replica[] = [];
+  for (const replica of names) {
+    started.push(await startReplica({ ...options, name: replica, upstreams }));
+  }
+  const host = `${name}-entry`;
+  const { clock, network } = options.environmentOf(host);
+  const targets = names.map((replica) => ({ name: replica, address: `${replica}:${httpPort}` }));
+  const entry = new Entry({ clock, network, host, port: httpPort, replicas: targets });
+  await entry.start();
+  const stop = async (): Promise<void> => {
+    await entry.stop();
+    await Promise.all(started.map((replica) => replica.stop()));
+  };
+  return { name, url: entry.url, upstreams, stop };
+}
+
+async function startStockReplica(options: ReplicaOptions): Promise<Replica> {
+  const { name, access, upstreams } = options;
+  const environment = options.environmentOf(name);
+  const { clock, network } = environment;
+  const witness = options.witnessOf(name);
+  const plane = new VirtualPlane({
+    ...environment,
+    network: upstreams.noting(network),
+    host: name,
+    port: httpPort,
+    onRouted: (backends) => {
+      const backend = backends.find((one) => one.name === stockBackend);
+      witness.routed(shopService, backend?.endpoints ?? [], clock.monotonicMs());
+    },
+  });
+  const controller = new StockController({
+    ...environment,
+    client: new HttpKubeClient({ ...environment, cluster: access, userAgent: "stock" }),
+    cluster: access.name,
+    published: "endpoints",
+    plane,
+  });
+  await controller.start();
+  return controller;
+}
+
+async function startLockstepReplica(options: ReplicaOptions): Promise<Replica> {
+  const { name, access, upstreams } = options;
+  const environment = options.environmentOf(name);
+  const proxy = new TwinProxy({
+    ...environment,
+    network: upstreams.noting(environment.network),
+    socketPath: controlSocket,
+    listen: { host: name, port: httpPort },
+  });
+  const witness = options.witnessOf(name);
+  const pusher = new NginxPusher({
+    ...environment,
+    socketPath: controlSocket,
+    onRouted: (service, version, at) => {
+      const decided = loop.decisions.truths.get(service);
+      // A newer decision is already on its way, and its own word will follow.
+      if (service !== decisionKey || decided === undefined || decided.version > version) return;
+      const active = decided.truth.endpoints.filter(({ state }) => state === "active");
+      witness.routed(shopService, active, at);
+    },
+  });
+  const client = new HttpKubeClient({ ...environment, cluster: access, userAgent: "lockstep" });
+  const cluster = { name: access.name, client };
+  const loop = new IngressLoop({
+    ...environment,
+    clusters: [cluster],
+    access: cluster,
+    className: ingressClass,
+    policy: { followSlices: false },
+    output: pusher,
+    onTruth: () => undefined,
+  });
+  await proxy.start();
+  pusher.start();
+  const stopping = new AbortController();
+  const running = loop.run(stopping.signal);
+  const stop = async (): Promise<void> => {
+    stopping.abort(new Error(`${name} is stopping`));
+    await running;
+    await pusher.stop();
+    await proxy.stop();
+  };
+  return { stop };
+}

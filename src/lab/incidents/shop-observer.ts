@@ -1,0 +1,79 @@
+// The eyes of an incident: one observer that watches the cluster and hears from every replica, and
+// keeps the journeys of the shop's endpoints. It reads what any observer of a cluster could read.
+import type { MonotonicMs } from "../../environment/clock.ts";
+import type { Environment } from "../../environment/environment.ts";
+import { ClusterWitness } from "../../journeys/cluster-witness.ts";
+import type { Journey } from "../../journeys/journey.ts";
+import { Journeys } from "../../journeys/journeys.ts";
+import { RoutedWitness } from "../../journeys/routed-witness.ts";
+import type { Direction, Hop } from "../../journeys/witness.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import { shopService } from "./shop.ts";
+
+export interface ShopObserverOptions
+  extends Pick<Environment, "clock" | "timers" | "random" | "log"> {
+  readonly client: KubeClient;
+  readonly cluster: string;
+}
+
+export interface LagQuery {
+  readonly direction: Direction;
+  readonly hop: Hop;
+  /** The beginning of the witnesses' names; all of the hop unless given. */
+  readonly witnesses?: string;
+}
+
+export class ShopObserver {
+  readonly #journeys: Journeys;
+  readonly #cluster: ClusterWitness;
+  /** Journeys of the shop that are over. */
+  readonly #over: Journey[] = [];
+
+  constructor(options: ShopObserverOptions) {
+    this.#journeys = new Journeys({
+      onEvent: ({ type, journey }) => {
+        if (type === "over" && isOfShop(journey)) this.#over.push(journey);
+      },
+    });
+    this.#cluster = new ClusterWitness({ ...options, form: "endpoints", sink: this.#journeys });
+  }
+
+  /** From now on changes are seen; what is there already is none. */
+  async start(): Promise<void> {
+    this.#cluster.start();
+    await this.#cluster.waitForSync();
+  }
+
+  stop(): Promise<void> {
+    return this.#cluster.stop();
+  }
+
+  /** A proxy replica joins the witnesses. */
+  replica(name: string): RoutedWitness {
+    return new RoutedWitness({ replica: name, sink: this.#journeys });
+  }
+
+  /** The shop's changes since an instant that every hop has shown. */
+  completeSince(instant: MonotonicMs): readonly Journey[] {
+    return this.#over.filter(
+      ({ outcome, origin }) => outcome === "complete" && origin.at >= instant,
+    );
+  }
+}
+
+/** The longest lag among the journeys; undefined when no witness showed any. */
+export function longestLagMs(
+  journeys: readonly Journey[],
+  { direction, hop, witnesses = "" }: LagQuery,
+): number | undefined {
+  const lags = journeys
+    .filter((journey) => journey.direction === direction)
+    .flatMap((journey) => journey.hops)
+    .filter((one) => one.hop === hop && one.witness.startsWith(witnesses))
+    .flatMap(({ state }) => (state.type === "shown" ? [state.lagMs] : []));
+  return lags.length === 0 ? undefined : Math.max(...lags);
+}
+
+function isOfShop({ endpoint }: Journey): boolean {
+  return endpoint.service === shopService;
+}
