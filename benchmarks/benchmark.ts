@@ -20,6 +20,12 @@ export interface Benchmark {
   run(progress: (step: string) => void): Promise<Figures>;
 }
 
+/** What a benchmark needs is not there, or it was stopped; the message says so to a person. */
+export class CannotMeasureError extends Error {
+  override readonly name = "CannotMeasureError";
+  readonly code = "CANNOT_MEASURE";
+}
+
 export function atMost(value: number, limit: number, unit: string, note?: string): Figure {
   return figure(value, unit, `≤ ${limit}`, value <= limit, note);
 }

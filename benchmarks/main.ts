@@ -1,14 +1,16 @@
 // `npm run bench -- NAME [--json]`: measures one area and prints its figures, as a table for people
 // or as one JSON object for machines (values by name; goals and notes beside them).
 import { apiserverBenchmark } from "./apiserver.ts";
-import type { Benchmark, Figures } from "./benchmark.ts";
+import { type Benchmark, CannotMeasureError, type Figures } from "./benchmark.ts";
 import { kubeBenchmark } from "./kube.ts";
+import { pathBenchmark } from "./path.ts";
 import { simulationBenchmark } from "./simulation.ts";
 
 const benchmarks: Readonly<Record<string, Benchmark>> = {
   kube: kubeBenchmark,
   apiserver: apiserverBenchmark,
   simulation: simulationBenchmark,
+  path: pathBenchmark,
 };
 
 const args = process.argv.slice(2);
@@ -23,8 +25,14 @@ if (benchmark === undefined || unknown !== undefined || args.includes("--help"))
   process.stderr.write(`Usage: npm run bench -- NAME [--json]\n\n${list.join("\n")}\n`);
   process.exitCode = args.includes("--help") ? 0 : 2;
 } else {
-  const figures = await benchmark.run((step) => process.stderr.write(`  ${step}\n`));
-  process.stdout.write(args.includes("--json") ? json(name, figures) : table(name, figures));
+  try {
+    const figures = await benchmark.run((step) => process.stderr.write(`  ${step}\n`));
+    process.stdout.write(args.includes("--json") ? json(name, figures) : table(name, figures));
+  } catch (error) {
+    if (!(error instanceof CannotMeasureError)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    process.exitCode = 2;
+  }
 }
 
 function json(benchmarkName: string, figures: Figures): string {

@@ -121,8 +121,9 @@ export class World {
   async #startClusters(): Promise<void> {
     const { environment, crypto, onStep, signal } = this.#options;
     const { clock, random } = environment;
-    const { ca, issueServer } = await makeAuthority({ clock, crypto, name: "lockstep-up" });
-    const keys = await issueServer(serverNames);
+    const authority = await makeAuthority({ clock, crypto, name: "lockstep-up" });
+    const keys = await authority.issueServer(serverNames);
+    const { ca } = authority;
     const networks = loopbackNetworks(random, clusterNames.length);
     for (const [index, name] of clusterNames.entries()) {
       signal.throwIfAborted();

@@ -1,4 +1,4 @@
-// Reads a whole collection into a replacement of the store, in one of two ways: page by page, or as
+// Reads a whole collection into a replacement of the store: in pages, which may be one for all, or as
 // the first part of a watch. Nothing changes until the replacement is committed, so a list that
 // fails half-way leaves the store as it was.
 import { elapsedMs } from "../../environment/clock.ts";

@@ -83,6 +83,18 @@ describe("after a watch that ended", () => {
       999,
       waiting(800, "retrying", "the watch was closed at once", retried),
     ],
+    [
+      "closed early too often",
+      { ...settled, failures: failuresBeforeRelist - 1 },
+      { type: "closed" },
+      999,
+      waiting(
+        800,
+        "retrying",
+        "the watch was closed at once",
+        listing("failing", { way: "pages" }),
+      ),
+    ],
     ["cut", settled, cut(undefined), 0, resumed],
     ["cut for a list", settled, cut("lagging"), 0, listing("lagging", { way: "pages" })],
     ["expired", settled, failed(status(410)), 0, listing("expired", { notOlderThan: "7" })],

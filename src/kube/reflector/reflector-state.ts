@@ -21,7 +21,7 @@ export type ListReason =
   | "rewound"
   /** A line of the watch could not be read, so a change may have been missed. */
   | "undecodable"
-  /** The server answers every watch with an error. */
+  /** The server answers every watch with an error, or breaks it off at once. */
   | "failing";
 
 /**
@@ -150,7 +150,7 @@ export function afterWatchEnd(
     case "closed":
       return lasted
         ? again
-        : wait(policy.backoffMs(), new Error("the watch was closed at once"), again);
+        : afterWatchFailure(again, new Error("the watch was closed at once"), policy);
     case "failed":
       return afterWatchFailure(again, end.error, policy);
   }

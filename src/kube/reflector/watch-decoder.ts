@@ -4,10 +4,8 @@
 import { isRecord, type RawRecord } from "../kinds/fields.ts";
 import { parseWithoutManagedFields } from "./lean-json.ts";
 
-export type WatchEventType = "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK" | "ERROR";
-
 export interface WatchEvent {
-  /** One of `WatchEventType`, or something a newer server invented. */
+  /** `ADDED`, `MODIFIED`, `DELETED`, `BOOKMARK`, `ERROR`, or something a newer server invented. */
   readonly type: string;
   readonly object: unknown;
 }

@@ -2,24 +2,20 @@
 // and asks the API server about each, so its client's limit is used up for ever and a release waits
 // in the queue behind all other services. Lockstep hears of the same pods from the pods themselves.
 
-import { throttlingLog } from "../../doctor/evidence/throttling-log.ts";
 import { elapsedMs } from "../../environment/clock.ts";
 import { randomBetween } from "../../environment/random.ts";
 import type { Journey } from "../../journeys/journey.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { HttpKubeClient } from "../../kube/client/http-client.ts";
-import { objectPath } from "../../kube/kinds/kind.ts";
-import { podKind } from "../../kube/kinds/pod.ts";
 import { type Simulation, simulate } from "../../simulation/simulation.ts";
 import { type Cluster, startCluster } from "../cluster.ts";
-import { componentPodName } from "../controllers/component-pod.ts";
-import { controllerManager, controlPlaneNode } from "../controllers/kube-controllers.ts";
 import { Ledger } from "../kubelet/ledger.ts";
 import { tallyOf } from "../traffic/tally.ts";
 import type { TrafficResult } from "../traffic/traffic-result.ts";
 import { TrafficSource } from "../traffic/traffic-source.ts";
 import type { Incident, IncidentOptions, IncidentResult } from "./incident.ts";
 import { type IngressSide, startSide } from "./ingress-sides.ts";
+import { longestLoggedWaitMs } from "./logged-wait.ts";
 import {
   createCrowd,
   createShop,
@@ -55,6 +51,7 @@ const verbosity = 4;
 /** Each finds the shop's key at another place of the queue. */
 const releases = 2;
 
+/** Gentle, and enough that every pod is asked each second. */
 const requestsPerSecond = 8;
 
 /** Every service is enqueued this often, so that a release comes at any moment between. */
@@ -95,41 +92,13 @@ async function run(
   progress: { step: string },
 ): Promise<IncidentResult> {
   const { seed, fix = false, services = fittedServices, workers = fittedWorkers } = options;
-  const flags = { v: verbosity, "concurrent-endpoint-syncs": workers, ...(fix ? fixFlags : {}) };
-  const user = simulation.host("user");
-  const ledger = new Ledger(user);
   progress.step = `creating ${services} services`;
-  const cluster = await startThrottledCluster(simulation, ledger);
-  const client = new HttpKubeClient({ ...user, cluster: cluster.access, userAgent: "user" });
-  await createShop(client);
-  await createCrowd(client, services);
-  while ((await publishedServices(client)) <= services) await simulation.sleep(lookAgainMs);
-  const observer = new ShopObserver({ ...simulation.host("observer"), client, cluster: "blue" });
-  await observer.start();
-  const sides = await startSides(simulation, cluster, observer);
-  await simulation.sleep(settleMs);
+  const world = await setUp(simulation, services);
+  const flags = { v: verbosity, "concurrent-endpoint-syncs": workers, ...(fix ? fixFlags : {}) };
   progress.step = "starting the controllers as they were";
-  await cluster.controlPlane.restart(flags);
-  const restartedAt = user.clock.monotonicMs();
-  const { results, finish } = startTraffic(simulation, sides);
-  for (let release = 1; release <= releases; release += 1) {
-    await simulation.sleep(randomBetween(simulation.random, 0, enqueuePeriodMs) + settleMs);
-    progress.step = `release ${release} of ${releases}`;
-    const releasedAt = user.clock.monotonicMs();
-    await releaseShop(client, String(release));
-    await untilRouted(simulation, () => observer.completeSince(releasedAt));
-  }
-  await finish();
-  const sinceMs = elapsedMs(restartedAt, user.clock.monotonicMs());
-  const measures: Measures = {
-    journeys: observer.completeSince(restartedAt),
-    stock: tally(results, sides.stock, ledger),
-    lockstep: tally(results, sides.lockstep, ledger),
-    loggedWaitMs: await longestLoggedWaitMs(client, sinceMs),
-  };
-  await Promise.all([sides.stock.stop(), sides.lockstep.stop()]);
-  await observer.stop();
-  await cluster.stop();
+  await world.cluster.controlPlane.restart(flags);
+  const measures = await measure(simulation, world, progress);
+  await world.stop();
   return {
     name: throttledController.name,
     isFixed: fix,
@@ -137,6 +106,63 @@ async function run(
     fitted: fittedIn(services, workers),
     seed,
     virtualMs: simulation.now(),
+  };
+}
+
+interface World {
+  readonly ledger: Ledger;
+  readonly cluster: Cluster;
+  /** Whoever releases. */
+  readonly client: KubeClient;
+  readonly observer: ShopObserver;
+  readonly sides: Sides;
+  stop(): Promise<void>;
+}
+
+/** A cluster where everything is published and routed, and nothing happens. */
+async function setUp(simulation: Simulation, services: number): Promise<World> {
+  const user = simulation.host("user");
+  const ledger = new Ledger(user);
+  const cluster = await startThrottledCluster(simulation, ledger);
+  const client = new HttpKubeClient({ ...user, cluster: cluster.access, userAgent: "user" });
+  await createShop(client);
+  await createCrowd(client, services);
+  while ((await publishedServices(client)) <= services) await simulation.sleep(lookAgainMs);
+  const { name } = cluster;
+  const observer = new ShopObserver({ ...simulation.host("observer"), client, cluster: name });
+  await observer.start();
+  const sides = await startSides(simulation, cluster, observer);
+  await simulation.sleep(settleMs);
+  const stop = async (): Promise<void> => {
+    await Promise.all([sides.stock.stop(), sides.lockstep.stop()]);
+    await observer.stop();
+    await cluster.stop();
+  };
+  return { ledger, cluster, client, observer, sides, stop };
+}
+
+/** Releases under traffic, each at another moment of the controllers' rounds. */
+async function measure(
+  simulation: Simulation,
+  { ledger, client, observer, sides }: World,
+  progress: { step: string },
+): Promise<Measures> {
+  const { clock } = simulation.host("observer");
+  const startedAt = clock.monotonicMs();
+  const { results, finish } = startTraffic(simulation, sides);
+  for (let release = 1; release <= releases; release += 1) {
+    await simulation.sleep(randomBetween(simulation.random, 0, enqueuePeriodMs) + settleMs);
+    progress.step = `release ${release} of ${releases}`;
+    const releasedAt = clock.monotonicMs();
+    await releaseShop(client, String(release));
+    await untilRouted(simulation, () => observer.completeSince(releasedAt));
+  }
+  await finish();
+  return {
+    journeys: observer.completeSince(startedAt),
+    stock: tally(results, sides.stock, ledger),
+    lockstep: tally(results, sides.lockstep, ledger),
+    loggedWaitMs: await longestLoggedWaitMs(client, elapsedMs(startedAt, clock.monotonicMs())),
   };
 }
 
@@ -206,19 +232,6 @@ function tally(results: readonly TrafficResult[], side: IngressSide, ledger: Led
     lives: ledger,
     upstreamsOf: (result) => side.upstreams.upstreamsOf(result),
   });
-}
-
-/** What a reader of the controller manager's log finds at most. */
-async function longestLoggedWaitMs(
-  client: KubeClient,
-  sinceMs: number,
-): Promise<number | undefined> {
-  const pod = componentPodName(controllerManager, controlPlaneNode);
-  const path = `${objectPath(podKind, pod, "log")}?sinceSeconds=${Math.ceil(sinceMs / 1000)}`;
-  const { body } = await client.request({ verb: "get", method: "GET", path });
-  const lines = body.toString("utf8").split("\n");
-  const source = `${pod.namespace}/${pod.name}`;
-  return throttlingLog({ component: controllerManager, source, lines })?.maxWaitMs;
 }
 
 function fittedIn(services: number, workers: number): readonly string[] {

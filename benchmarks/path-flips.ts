@@ -1,0 +1,89 @@
+// Writes Ready conditions at a fixed pace, whatever the answers take. At rest the half of the pods is
+// ready. Leaves and joins take turns and go round all pods, so every pod stays as it is for as many
+// changes as there are pods, and every service keeps about half of its endpoints.
+import { elapsedMs } from "../src/environment/clock.ts";
+import type { Environment } from "../src/environment/environment.ts";
+import type { KubeClient } from "../src/kube/client/client.ts";
+import type { ChangeMeter, Direction } from "./path-meter.ts";
+import { addressOf, podsCount, writeReady } from "./path-objects.ts";
+
+export interface FlipsOptions extends Pick<Environment, "clock" | "timers"> {
+  readonly client: KubeClient;
+  readonly meter: ChangeMeter;
+  readonly signal: AbortSignal;
+}
+
+export interface Series {
+  readonly name: string;
+  /** Even, so that half of the pods is ready again at its end. */
+  readonly changes: number;
+  readonly perSecond: number;
+}
+
+interface Flip {
+  readonly pod: number;
+  readonly direction: Direction;
+}
+
+const half = podsCount / 2;
+
+export class Flips {
+  readonly #options: FlipsOptions;
+  #flipped = 0;
+  #failure: unknown;
+
+  constructor(options: FlipsOptions) {
+    this.#options = options;
+  }
+
+  /** The second half of the pods, none of which is ready yet, becomes so. */
+  async prepare(perSecond: number): Promise<void> {
+    const flips = Array.from({ length: half }, (_, index) => ({
+      pod: half + index,
+      direction: "join" as const,
+    }));
+    await this.#pace("preparation", flips, perSecond);
+  }
+
+  /** Resolves when the last change was answered; throws when one was refused. */
+  async run({ name, changes, perSecond }: Series): Promise<void> {
+    const flips = Array.from({ length: changes }, (_, index) => flipAt(this.#flipped + index));
+    this.#flipped += changes;
+    await this.#pace(name, flips, perSecond);
+  }
+
+  async #pace(series: string, flips: readonly Flip[], perSecond: number): Promise<void> {
+    const { clock, timers, signal } = this.#options;
+    const startedAt = clock.monotonicMs();
+    const sent: Promise<void>[] = [];
+    for (const [index, flip] of flips.entries()) {
+      const dueMs = (index * 1000) / perSecond;
+      await timers.sleep(dueMs - elapsedMs(startedAt, clock.monotonicMs()), signal);
+      sent.push(this.#flip(series, flip));
+    }
+    await Promise.all(sent);
+    if (this.#failure !== undefined) {
+      throw new Error("the API server refused a change", { cause: this.#failure });
+    }
+  }
+
+  /** Never rejects: nobody awaits it while the others are being sent. */
+  async #flip(series: string, { pod, direction }: Flip): Promise<void> {
+    const { client, clock, meter } = this.#options;
+    const address = addressOf(pod);
+    meter.begin(series, address, direction);
+    try {
+      await writeReady(client, clock, { pod, ready: direction === "join" });
+      meter.accepted(address, direction, clock.monotonicMs());
+    } catch (error) {
+      this.#failure ??= error;
+    }
+  }
+}
+
+function flipAt(number: number): Flip {
+  const turn = Math.floor(number / 2);
+  return number % 2 === 0
+    ? { pod: (half + turn) % podsCount, direction: "leave" }
+    : { pod: turn % podsCount, direction: "join" };
+}

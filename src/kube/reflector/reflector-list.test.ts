@@ -1,0 +1,49 @@
+// What becomes of a list that the server does not bring to its end: it is asked for in a surer way.
+import { expect, test } from "vitest";
+import { backoffBaseMs } from "./backoff.ts";
+import { listStallMs } from "./reflector-list.ts";
+import { listPageSize } from "./reflector-request.ts";
+import { versionTooLargeRetryMs } from "./reflector-state.ts";
+import { eventLine, rawPod, reflectorWorld, refusal } from "./reflector-world.contract.ts";
+
+test("a streamed list that stops half-way is given up and asked for by pages", () =>
+  reflectorWorld(
+    async ({ simulation, server, reflector, heard }) => {
+      server.put("web-0");
+      server.put("web-1");
+      server.script("watch", (exchange) => {
+        exchange.respond(200).write(eventLine("ADDED", rawPod("web-0", "uid-web-0", 2)));
+      });
+      reflector.start();
+      await simulation.sleep(listStallMs);
+      expect([reflector.synced, heard]).toEqual([false, []]);
+      await simulation.sleep(2 * backoffBaseMs + 1_000);
+      expect(heard).toEqual(["added web-0@2 by list", "added web-1@3 by list"]);
+      expect(server.requests.slice(0, 3).map(({ kind }) => kind)).toEqual([
+        "watch",
+        "list",
+        "watch",
+      ]);
+    },
+    { initialList: "watchlist" },
+  ));
+
+test("a list whose second page a lagging cache cannot give is asked for in one answer", () =>
+  reflectorWorld(async ({ simulation, server, reflector }) => {
+    for (let index = 0; index <= listPageSize; index += 1) {
+      server.put(`web-${index}`);
+    }
+    const details = { causes: [{ reason: "ResourceVersionTooLarge" }] };
+    server.script("page", refusal(504, { reason: "Timeout", details }));
+    server.script("list", server.list, (exchange) =>
+      server.list(exchange, new URLSearchParams({ limit: String(2 * listPageSize) })),
+    );
+    reflector.start();
+    await simulation.sleep(versionTooLargeRetryMs + 1_000);
+    expect(server.requests.slice(0, 3).map(({ kind, query }) => ({ kind, query }))).toEqual([
+      { kind: "list", query: { limit: String(listPageSize) } },
+      { kind: "page", query: { limit: String(listPageSize), continue: String(listPageSize) } },
+      { kind: "list", query: {} },
+    ]);
+    expect(reflector.store.size).toBe(listPageSize + 1);
+  }));
