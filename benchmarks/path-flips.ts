@@ -1,4 +1,4 @@
-// Writes Ready conditions at a fixed pace, whatever the answers take. At rest the half of the pods is
+// Writes Ready conditions at a given rate, whatever the answers take. At rest half of the pods are
 // ready. Leaves and joins take turns and go round all pods, so every pod stays as it is for as many
 // changes as there are pods, and every service keeps about half of its endpoints.
 import { elapsedMs } from "../src/environment/clock.ts";
@@ -7,7 +7,7 @@ import type { KubeClient } from "../src/kube/client/client.ts";
 import type { ChangeMeter, Direction } from "./path-meter.ts";
 import { addressOf, podsCount, writeReady } from "./path-objects.ts";
 
-export interface FlipsOptions extends Pick<Environment, "clock" | "timers"> {
+export interface FlipsOptions extends Pick<Environment, "clock" | "timers" | "random"> {
   readonly client: KubeClient;
   readonly meter: ChangeMeter;
   readonly signal: AbortSignal;
@@ -15,7 +15,7 @@ export interface FlipsOptions extends Pick<Environment, "clock" | "timers"> {
 
 export interface Series {
   readonly name: string;
-  /** Even, so that half of the pods is ready again at its end. */
+  /** Even, so that half of the pods are ready again at its end. */
   readonly changes: number;
   readonly perSecond: number;
 }
@@ -53,11 +53,12 @@ export class Flips {
   }
 
   async #pace(series: string, flips: readonly Flip[], perSecond: number): Promise<void> {
-    const { clock, timers, signal } = this.#options;
+    const { clock, timers, random, signal } = this.#options;
     const startedAt = clock.monotonicMs();
     const sent: Promise<void>[] = [];
     for (const [index, flip] of flips.entries()) {
-      const dueMs = (index * 1000) / perSecond;
+      // Anywhere in its slot: in step with a poll of one second every change would wait the same.
+      const dueMs = ((index + random.next()) * 1000) / perSecond;
       await timers.sleep(dueMs - elapsedMs(startedAt, clock.monotonicMs()), signal);
       sent.push(this.#flip(series, flip));
     }

@@ -25,6 +25,8 @@ const preparationPerSecond = 100;
 const settleLongestMs = 15_000;
 const settlePollMs = 50;
 
+const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
 const environment = nodeEnvironment({ log: { level: "warn" } });
 
 export const pathBenchmark: Benchmark = {
@@ -36,7 +38,7 @@ export const pathBenchmark: Benchmark = {
       stop.abort(new CannotMeasureError(`stopped by ${name}; nothing is left behind`));
     };
     // Lockstep's nginx outlives its controller by design, so a signal must not end us at once.
-    for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(name, interrupt);
+    for (const name of signals) process.on(name, interrupt);
     const { folder } = await makeRunFolder(environment);
     const meter = new ChangeMeter();
     const world = new PathWorld({ environment, folder, meter, signal: stop.signal });
@@ -45,7 +47,7 @@ export const pathBenchmark: Benchmark = {
     } finally {
       await world.stop();
       await environment.files.remove(folder);
-      for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.off(name, interrupt);
+      for (const name of signals) process.off(name, interrupt);
     }
   },
 };
@@ -65,11 +67,13 @@ async function measure(
   const figures: Figures[] = [];
   for (const series of measured) {
     progress(`${series.changes} changes at ${series.perSecond} a second`);
-    const before = performance.eventLoopUtilization();
+    const startedAt = performance.now();
+    const before = process.cpuUsage();
     await flips.run(series);
-    const { utilization } = performance.eventLoopUtilization(before);
+    const { user, system } = process.cpuUsage(before);
+    const processorShare = (user + system) / 1000 / (performance.now() - startedAt);
     await settled(meter, signal);
-    figures.push(seriesFigures(meter, series, utilization));
+    figures.push(seriesFigures(meter, series, processorShare));
   }
   return Object.assign({}, ...figures);
 }

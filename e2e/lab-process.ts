@@ -31,7 +31,7 @@ export async function startLabProcess(...args: readonly string[]): Promise<LabPr
     servers,
     errorOutput: () => errors,
     async stop(signal = "SIGINT") {
-      if (child.exitCode !== null) return child.exitCode;
+      if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
       const exited = once(child, "exit");
       child.kill(signal);
       await exited;

@@ -23,6 +23,7 @@ interface UpFlags {
   readonly json: boolean;
   readonly followSlices: boolean;
   readonly incidents: boolean;
+  readonly proxies: boolean;
   readonly port: number;
   readonly stockPort: number;
 }
@@ -50,6 +51,7 @@ export function upCommand(context: CommandContext, done: (code: ExitCode) => voi
     .option("--json", "print the result as one JSON object", false)
     .option("--follow-slices", "switch the truth rules off", false)
     .option("--no-incidents", "leave out act 1")
+    .option("--no-proxies", "the control plane alone, as if nginx were missing")
     .option("--port <n>", "port of the Lockstep entry; 0 for any", wholeNumber(0, 65_535), 0)
     .option("--stock-port <n>", "port of the stock entry; 0 for any", wholeNumber(0, 65_535), 0)
     .addHelpText("after", epilogue)
@@ -97,7 +99,7 @@ async function runWorld(
   const { terminal, stop } = context;
   const environment = { ...context.environment, log: warningsOnly(context.environment.log) };
   const { folder, cleaned } = await makeRunFolder(environment);
-  const missing = await whatIsMissing(context);
+  const missing = flags.proxies ? await whatIsMissing(context) : "No proxies and no traffic.";
   narrator.act("2  Three clusters, six ingress replicas, traffic");
   if (cleaned > 0) narrator.step(`cleaned up after ${cleaned} run(s) that had been killed`);
   if (missing !== undefined) narrator.late(missing);

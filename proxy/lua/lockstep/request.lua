@@ -14,6 +14,12 @@ local _M = {}
 local MOST_TRIES = 3
 local SHARDS = 64
 
+-- A new nginx listens before it is told anything, and is told everything soon after. Requests of
+-- that moment wait for it: three seconds, which is longer than any load but shorter than a client's
+-- patience.
+local LOAD_POLL_SECONDS = 0.02
+local LOAD_POLLS = 150
+
 local shard_names = {}
 for shard = 0, SHARDS - 1 do
     shard_names[shard] = "lockstep_" .. shard
@@ -34,9 +40,20 @@ local function use(context, index)
     context.slot = service.slots[index]
 end
 
+local function load_comes()
+    for _ = 1, LOAD_POLLS do
+        ngx.sleep(LOAD_POLL_SECONDS)
+        state.refresh()
+        if state.generation > 0 then
+            return true
+        end
+    end
+    return false
+end
+
 function _M.access()
     state.refresh()
-    if state.generation == 0 then
+    if state.generation == 0 and not load_comes() then
         return refuse(503, "nothing loaded yet")
     end
     local var = ngx.var

@@ -15,7 +15,14 @@ export type RunInControlWorld = (test: (world: ControlWorld) => Promise<void>) =
 const emptyService = { active: 0, addresses: [], ports: [], slots: [] };
 
 export function controlContract(run: RunInControlWorld): void {
-  it("has nothing loaded at first: requests get 503, changes are refused", () =>
+  it("lets a request that comes before the first load wait for it", () =>
+    run(async ({ control, status }) => {
+      const early = status("nowhere");
+      await loaded(control, 1, "a");
+      expect(await early).toBe(404);
+    }));
+
+  it("has nothing loaded at first: requests wait in vain and get 503, changes are refused", () =>
     run(async ({ control, status }) => {
       const { bootId, ...rest } = await control.state();
       expect(bootId).not.toBe("");
@@ -31,7 +38,7 @@ export function controlContract(run: RunInControlWorld): void {
       const first = await control.beginLoad(pusher);
       await control.loadPart(pusher, first, batchOf("a"));
       await control.loadPart(pusher, first, batchOf("b"));
-      expect([await status("a"), await status("c")]).toEqual([503, 503]);
+      expect(await Promise.all([status("a"), status("c")])).toEqual([503, 503]);
       await control.commitLoad(pusher, first);
       expect([await status("a"), await status("b"), await status("c")]).toEqual([503, 503, 404]);
       const second = await control.beginLoad(pusher);

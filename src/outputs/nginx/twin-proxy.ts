@@ -26,6 +26,8 @@ export interface TwinProxyOptions
 /** As in proxy/lua/lockstep and proxy/nginx.conf. */
 const suspectMs = 10_000;
 const mostTries = 3;
+const loadPollMs = 20;
+const loadPolls = 150;
 const readTimeoutMs = 60_000;
 const longestRequestBytes = 100 * 1024 * 1024;
 
@@ -63,7 +65,7 @@ export class TwinProxy {
   }
 
   async #serve(exchange: ServerExchange): Promise<void> {
-    const { visible } = this.#control;
+    const visible = this.#control.visible ?? (await this.#firstLoad(exchange));
     if (visible === undefined) return answer(exchange, 503);
     const { headers, target } = exchange.request;
     const host = (headers["host"] ?? "").replace(/:\d+$/, "").toLowerCase();
@@ -73,6 +75,15 @@ export class TwinProxy {
     const service = visible.services.get(name);
     if (service === undefined || service.addresses.length === 0) return answer(exchange, 503);
     await this.#forward(exchange, name, service);
+  }
+
+  /** What is loaded soon after the start; undefined when nothing is. */
+  async #firstLoad({ request }: ServerExchange): Promise<TwinControl["visible"]> {
+    for (let poll = 0; poll < loadPolls && !request.closed.aborted; poll += 1) {
+      await this.#options.timers.sleep(loadPollMs);
+      if (this.#control.visible !== undefined) return this.#control.visible;
+    }
+    return undefined;
   }
 
   async #forward(exchange: ServerExchange, name: string, first: ServiceEndpoints): Promise<void> {

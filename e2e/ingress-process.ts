@@ -1,0 +1,138 @@
+// A replica of the ingress as users run it, for tests to kill and to start again: `lockstep ingress`
+// as a process of its own, with its nginx under a prefix of its own.
+import type { ChildProcess } from "../src/environment/processes.ts";
+import { readAccessLog } from "../src/lab/traffic/access-log.ts";
+import {
+  ControlClient,
+  ControlError,
+  type ControlState,
+} from "../src/outputs/nginx/control-client.ts";
+import { socketPathOf } from "../src/outputs/nginx/nginx-prefix.ts";
+import { NginxProcess } from "../src/outputs/nginx/nginx-process.ts";
+import { textOf } from "./proxy-world.ts";
+import type { ShopsWorld } from "./shops-world.ts";
+
+/** Where it says that it answers questions. */
+const statusLine = /truth table: (http:\/\/127\.0\.0\.1:\d+)\/state/;
+
+export class IngressProcess {
+  readonly name: string;
+  /** Where it takes requests. */
+  readonly address: string;
+  readonly #world: ShopsWorld;
+  readonly #port: number;
+  readonly #prefix: string;
+  readonly #nginx: NginxProcess;
+  readonly #control: ControlClient;
+  #child: ChildProcess | undefined;
+  /** Everything the newest run has said. */
+  #said = "";
+
+  /** Resolves when it serves by the cluster's routes. */
+  static async start(world: ShopsWorld, name: string): Promise<IngressProcess> {
+    const replica = new IngressProcess(world, name, await world.freePort());
+    world.atStop(() => replica.#stop());
+    await replica.start();
+    return replica;
+  }
+
+  private constructor(world: ShopsWorld, name: string, port: number) {
+    const { environment, folder } = world;
+    this.#world = world;
+    this.name = name;
+    this.address = `127.0.0.1:${port}`;
+    this.#port = port;
+    this.#prefix = `${folder}/${name}`;
+    this.#nginx = new NginxProcess({ ...environment, prefix: this.#prefix, program: "nginx" });
+    const socketPath = socketPathOf(this.#prefix);
+    this.#control = new ControlClient({ ...environment, socketPath });
+  }
+
+  /** Also again, after it was killed: the prefix and the port stay the same. */
+  async start(): Promise<void> {
+    const { environment } = this.#world;
+    const options = {
+      kubeconfig: await this.#world.kubeconfigFile(),
+      "http-address": "127.0.0.1",
+      "http-port": this.#port,
+      "status-port": 0,
+      workers: 2,
+      prefix: this.#prefix,
+    };
+    const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)]);
+    const program = ["bin/lockstep.mjs", "ingress", ...args];
+    this.#said = "";
+    const child = await environment.processes.spawn(process.execPath, program);
+    this.#child = child;
+    // It ends with the process, whose exit is waited for.
+    void this.#listen(child);
+    await this.#world.until(`${this.name} is ready`, async () => {
+      if (!environment.processes.isAlive(child.pid)) {
+        throw new Error(`${this.name} ended before it was ready:\n${this.#said}`);
+      }
+      return (await this.#ask("/readyz")) === "ok\n";
+    });
+  }
+
+  /** kill -9, of Lockstep alone. */
+  async kill(): Promise<void> {
+    this.#child?.kill("SIGKILL");
+    await this.#child?.exited;
+    this.#child = undefined;
+  }
+
+  /** What nginx says of itself; undefined while none does. */
+  async nginx(): Promise<ControlState | undefined> {
+    try {
+      return await this.#control.state();
+    } catch (error) {
+      if (error instanceof ControlError) return undefined;
+      throw error;
+    }
+  }
+
+  /** The addresses of a service's active endpoints, by its truth table. */
+  async activeAddresses(service: string): Promise<ReadonlySet<string>> {
+    const state = JSON.parse(await this.#ask("/state")) as StatePart;
+    const endpoints = state.services[service]?.endpoints ?? [];
+    const active = endpoints.filter((endpoint) => endpoint.state === "active");
+    return new Set(active.map(({ address }) => address));
+  }
+
+  /** The addresses it tried, by the target of the request. nginx writes them a second later. */
+  async tries(): Promise<ReadonlyMap<string, readonly string[]>> {
+    const log = await this.#world.environment.files.read(`${this.#prefix}/logs/access.log`);
+    return readAccessLog(Buffer.from(log ?? []).toString("utf8"));
+  }
+
+  async #listen({ errorOutput }: ChildProcess): Promise<void> {
+    for await (const chunk of errorOutput) this.#said += Buffer.from(chunk).toString("utf8");
+  }
+
+  /** Empty before it has said where it answers. */
+  async #ask(path: string): Promise<string> {
+    const [, url] = statusLine.exec(this.#said) ?? [];
+    if (url === undefined) return "";
+    const { network } = this.#world.environment;
+    const { body } = await network.request({ method: "GET", url: `${url}${path}` });
+    return await textOf(body);
+  }
+
+  /** As Ctrl-C would; what a failed test has left is ended too. */
+  async #stop(): Promise<void> {
+    this.#child?.kill("SIGINT");
+    await this.#child?.exited;
+    const { masterPid, workerPids = [] } = (await this.nginx()) ?? {};
+    const master = masterPid ?? (await this.#nginx.masterPid());
+    await this.#nginx.endNow([...(master === undefined ? [] : [master]), ...workerPids]);
+  }
+}
+
+interface StatePart {
+  readonly services: Readonly<
+    Record<
+      string,
+      { readonly endpoints: readonly { readonly address: string; readonly state: string }[] }
+    >
+  >;
+}

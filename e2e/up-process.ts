@@ -1,0 +1,79 @@
+// A `lockstep up` started as a user would start it, watched line by line, and what it may leave.
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+export class UpProcess {
+  readonly #child: ChildProcess;
+  #output = "";
+  #errors = "";
+
+  constructor(...args: readonly string[]) {
+    this.#child = spawn(process.execPath, ["bin/lockstep.mjs", "up", ...args], {
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    this.#child.stdout?.on("data", (chunk: Buffer) => {
+      this.#output += chunk.toString("utf8");
+    });
+    this.#child.stderr?.on("data", (chunk: Buffer) => {
+      this.#errors += chunk.toString("utf8");
+    });
+  }
+
+  get output(): string {
+    return this.#output;
+  }
+
+  get errors(): string {
+    return this.#errors;
+  }
+
+  /** The folder of this run; undefined before it is made and after it is removed. */
+  get folder(): string | undefined {
+    const name = readdirSync(tmpdir()).find((one) =>
+      one.startsWith(`lockstep-up-${this.#child.pid}-`),
+    );
+    return name === undefined ? undefined : join(tmpdir(), name);
+  }
+
+  get #isOver(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null;
+  }
+
+  /** Resolves when the output has this; rejects when the process ends before. */
+  async says(text: string): Promise<void> {
+    while (!this.#output.includes(text)) {
+      if (this.#isOver) {
+        throw new Error(`ended without saying "${text}":\n${this.#output}${this.#errors}`);
+      }
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+
+  /** Sends the signal, if any, and resolves to the exit code. */
+  async ended(signal?: NodeJS.Signals): Promise<number | null> {
+    if (this.#isOver) return this.#child.exitCode;
+    const exited = once(this.#child, "close");
+    if (signal !== undefined) this.#child.kill(signal);
+    await exited;
+    return this.#child.exitCode;
+  }
+}
+
+/** Command lines of processes that name this folder. */
+export function processesOf(folder: string): readonly string[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((pid) => {
+      const path = `/proc/${pid}/cmdline`;
+      try {
+        const command = existsSync(path) ? readFileSync(path, "utf8").replaceAll("\0", " ") : "";
+        return command.includes(folder) ? [`${pid} ${command}`] : [];
+      } catch {
+        // It ended while we looked.
+        return [];
+      }
+    });
+}

@@ -1,0 +1,121 @@
+// `lockstep up` as a newcomer meets it: the story holds, it can fail, and whatever happens to it
+// nothing is left behind.
+import { existsSync } from "node:fs";
+import { createServer } from "node:net";
+import { afterEach, expect, it } from "vitest";
+import { processesOf, UpProcess } from "./up-process.ts";
+
+const hasNginx = existsSync("/usr/lib/nginx/modules/ngx_http_lua_module.so");
+const storyMs = 240_000;
+
+const running = new Set<UpProcess>();
+afterEach(async () => {
+  await Promise.all([...running].map((up) => up.ended("SIGKILL")));
+  running.clear();
+});
+
+function start(...args: readonly string[]): UpProcess {
+  const up = new UpProcess(...args);
+  running.add(up);
+  return up;
+}
+
+interface Told {
+  readonly held: boolean;
+  readonly checks: readonly { readonly what: string; readonly holds: boolean }[];
+}
+
+function failed({ checks }: Told): readonly string[] {
+  return checks.filter(({ holds }) => !holds).map(({ what }) => what);
+}
+
+it.skipIf(!hasNginx)(
+  "the story holds, and does not hold without the truth rules, both at the same time",
+  async () => {
+    const normal = start("--once", "--json");
+    const disabled = start("--once", "--json", "--no-incidents", "--follow-slices");
+    const codes = await Promise.all([normal.ended(), disabled.ended()]);
+    const told = [normal, disabled].map((up) => JSON.parse(up.output) as Told);
+    expect(told.map(failed)).toEqual([
+      [],
+      expect.arrayContaining(["Lockstep sends none to a pod that has been gone for a second"]),
+    ]);
+    expect(codes).toEqual([0, 1]);
+    expect([normal.folder, disabled.folder]).toEqual([undefined, undefined]);
+  },
+  storyMs,
+);
+
+it(
+  "without proxies the control plane's part of the story holds",
+  async () => {
+    const up = start("--once", "--json", "--no-incidents", "--no-proxies");
+    expect(await up.ended()).toBe(0);
+    const told = JSON.parse(up.output) as Told;
+    expect(told.checks.map(({ what }) => what)).toEqual([
+      "the doctor names the cause",
+      "the fix has changes published 5 times sooner",
+    ]);
+  },
+  storyMs,
+);
+
+const moments = [
+  "1  Incidents in virtual time",
+  "cluster alpha at",
+  "lockstep sync copies",
+  "three stock replicas",
+  "three Lockstep replicas",
+  "every pod of the shop",
+];
+
+it.skipIf(!hasNginx).each(moments)(
+  "Ctrl-C after %j leaves nothing behind",
+  async (moment) => {
+    const up = start(...(moment.startsWith("1") ? [] : ["--no-incidents"]));
+    await up.says(moment);
+    const folder = up.folder ?? "no folder yet";
+    expect(await up.ended("SIGINT")).toBe(0);
+    expect(up.output).toMatch(/Stopped; nothing is left behind\.\n$/);
+    expect(up.errors).toBe("");
+    expect(up.folder).toBeUndefined();
+    expect(processesOf(folder)).toEqual([]);
+  },
+  storyMs,
+);
+
+it.skipIf(!hasNginx)(
+  "what a killed run leaves is cleaned up by the next",
+  async () => {
+    const killed = start("--no-incidents");
+    await killed.says("every pod of the shop");
+    const folder = killed.folder ?? "";
+    await killed.ended("SIGKILL");
+    expect(processesOf(folder).length).toBeGreaterThan(0);
+    const next = start("--no-incidents");
+    await next.says("that had been killed");
+    expect(existsSync(folder)).toBe(false);
+    expect(processesOf(folder)).toEqual([]);
+    await next.ended("SIGINT");
+  },
+  storyMs,
+);
+
+it.skipIf(!hasNginx)(
+  "a port that is taken is named, and nothing is left behind",
+  async () => {
+    const server = createServer();
+    const port = await new Promise<number>((resolve) => {
+      server.listen(0, "127.0.0.1", () => {
+        const address = server.address();
+        resolve(typeof address === "object" ? (address?.port ?? 0) : 0);
+      });
+    });
+    const up = start("--no-incidents", "--port", String(port));
+    expect(await up.ended()).toBe(1);
+    expect(up.errors).toContain(`lockstep: cannot listen on 127.0.0.1:${port}`);
+    expect(up.folder).toBeUndefined();
+    server.close();
+  },
+  storyMs,
+);
