@@ -142,9 +142,7 @@ describe.skipIf(withoutNginx !== false)("under load, with one replica of three",
     const { results, sent, entryCounts } = traffic;
     expect(results.length).toBe(sent);
     expect(traffic.lost().filter(({ sentAt }) => sentAt > goneAt)).toEqual([]);
-    expect(traffic.lost().length).toBe(victimCounts(traffic)?.broken);
     expect(entryCounts).toMatchObject({
-      requests: sent,
       unserved: 0,
       replicas: [{ name: victim.name }, unharmed, unharmed],
     });

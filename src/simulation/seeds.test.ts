@@ -9,11 +9,16 @@ test("tries the regressions first, then consecutive seeds, none twice", () => {
 
 test("LOCKSTEP_SEEDS says how many, LOCKSTEP_SEED which one alone", () => {
   const options = { seeds: 3, regressions: [17] };
-  expect(chooseSeeds(options, { LOCKSTEP_SEEDS: "2" })).toEqual([17, 1, 2]);
+  expect(chooseSeeds({}, { LOCKSTEP_SEEDS: "2" })).toEqual([1, 2]);
   expect(chooseSeeds(options, { LOCKSTEP_SEED: "99", LOCKSTEP_SEEDS: "2" })).toEqual([99]);
   expect(() => chooseSeeds(options, { LOCKSTEP_SEED: "many" })).toThrow(
     "LOCKSTEP_SEED must be a whole number, not many",
   );
+});
+
+test("a costly test takes its share of LOCKSTEP_SEEDS, and at least one", () => {
+  expect(chooseSeeds({ seeds: 5 }, { LOCKSTEP_SEEDS: "500" })).toHaveLength(50);
+  expect(chooseSeeds({ seeds: 5 }, { LOCKSTEP_SEEDS: "3" })).toEqual([1]);
 });
 
 test("a failing seed can be repeated with one command, whatever the test is called", () => {

@@ -1,11 +1,14 @@
 // Only for tests: declares one test that runs a simulation from many seeds. A seed that ever failed
-// joins the test's regressions and is tried first. LOCKSTEP_SEEDS says how many seeds to try,
-// LOCKSTEP_SEED which one alone; a failure prints the command that repeats it.
+// joins the test's regressions and is tried first. LOCKSTEP_SEEDS says how many seeds a test of
+// ordinary cost tries, LOCKSTEP_SEED which one alone; a failure prints the command that repeats it.
 import { relative } from "node:path";
 import { expect, test } from "vitest";
 
 export interface SeedOptions {
-  /** How many consecutive seeds, when LOCKSTEP_SEEDS does not say; `defaultSeeds` unless given. */
+  /**
+   * How many consecutive seeds a usual run takes; `usualSeeds` unless given. A run whose seeds take
+   * long asks for fewer, and LOCKSTEP_SEEDS scales that number as it scales the others.
+   */
   readonly seeds?: number;
   /** Seeds that failed once. */
   readonly regressions?: readonly number[];
@@ -17,7 +20,8 @@ export interface Failing {
   readonly test: string;
 }
 
-const defaultSeeds = 50;
+/** What LOCKSTEP_SEEDS is when it is not set: `npm run check`. */
+const usualSeeds = 50;
 
 export function forEachSeed(
   name: string,
@@ -46,7 +50,8 @@ export function chooseSeeds(
   const only = wholeNumber("LOCKSTEP_SEED", variables["LOCKSTEP_SEED"]);
   if (only !== undefined) return [only];
   const asked = wholeNumber("LOCKSTEP_SEEDS", variables["LOCKSTEP_SEEDS"]);
-  const count = asked ?? options.seeds ?? defaultSeeds;
+  const share = (options.seeds ?? usualSeeds) / usualSeeds;
+  const count = Math.ceil((asked ?? usualSeeds) * share);
   const consecutive = Array.from({ length: count }, (_, index) => index + 1);
   return [...new Set([...(options.regressions ?? []), ...consecutive])];
 }

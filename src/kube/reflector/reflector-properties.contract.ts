@@ -1,8 +1,9 @@
 // For tests only: what must hold of a reflector at any instant, whatever goes wrong. Each property is
 // one function that says what is violated, in words, or nothing.
+import { isDeepStrictEqual } from "node:util";
 import { decodeRecord } from "../../lab/apiserver/listwatch/encoded-object.ts";
 import type { StoredRecord } from "../../lab/apiserver/storage/storage.ts";
-import { objectKey, type Projected } from "../kinds/kind.ts";
+import { objectKey } from "../kinds/kind.ts";
 import { defaultAliveWithinMs, defaultCurrentWithinMs } from "./freshness.ts";
 import type { Observed } from "./reflector-observed.contract.ts";
 
@@ -32,12 +33,17 @@ export function blindForMs(observed: Observed, nowMs: number): number {
   return missedAtMs === undefined ? 0 : nowMs - missedAtMs;
 }
 
-/** What the store should hold once it has caught up, as the kind projects it. */
-export function projectedTruth(observed: Observed): readonly Projected[] {
-  const { watched } = observed.options.kind;
-  return [...observed.truth.latest().values()].map((record) =>
-    watched.project(decodeRecord(record).object),
-  );
+/** What the store does not hold as the storage has it now, to the last field. */
+export function contentProblem(observed: Observed): string | undefined {
+  const { reflector, truth, options } = observed;
+  const held = new Map([...reflector.store].map((one) => [objectKey(one.metadata), one]));
+  const latest = truth.latest();
+  const wrong = [...new Set([...held.keys(), ...latest.keys()])].find((key) => {
+    const record = latest.get(key);
+    const expected = record && options.kind.watched.project(decodeRecord(record).object);
+    return !isDeepStrictEqual(held.get(key), expected);
+  });
+  return wrong && `${wrong} is not as the storage has it`;
 }
 
 const alwaysTrue: Readonly<Record<string, Property>> = {

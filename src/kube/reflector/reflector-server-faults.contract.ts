@@ -18,6 +18,8 @@ export interface ServerFaultsOptions {
 const durationsMs = { shortest: 1_000, longest: 300_000 };
 /** From an ordinary delay to a cache that is minutes behind. */
 const lagsMs = { shortest: 1_000, longest: 200_000 };
+/** A slow start of an API server. */
+const longestRestartMs = 20_000;
 /** The longest wait a server asks for. */
 export const longestRetryAfterSeconds = 20;
 
@@ -57,6 +59,7 @@ const effects: readonly (readonly [string, MakeEffect])[] = [
   ["stall", (random, server, names) => stalledWatches(server, pick(random, [undefined, ...names]))],
   ["lag", (random, server) => laggingCache(server, drawLagMs(random))],
   ["lag", (random, server) => laggingCache(server, drawLagMs(random))],
+  ["lag", (random, server) => laggingRestart(random, server)],
   ["broken", (_, server) => brokenWatches(server)],
   ["down", (random, server) => down(server, pick(random, departures))],
   ["down", (random, server) => down(server, pick(random, departures))],
@@ -126,6 +129,24 @@ export function laggingCache(server: TestServer, lagMs: number): Effect {
     describe: `the cache of ${server.name} is ${lagMs / 1000} s behind`,
     begin: () => server.setCacheLag(lagMs),
     end: () => server.setCacheLag(0),
+  };
+}
+
+/** What it has when it comes back is all it knows for a long time. */
+function laggingRestart(random: Random, server: TestServer): Effect {
+  const { describe, ...restart } = down(server, pick(random, departures));
+  const downMs = logBetween(random, durationsMs.shortest, longestRestartMs);
+  return {
+    describe: `${describe} for ${Math.round(downMs)} ms, and its cache stands still from then on`,
+    begin: (simulation) => {
+      server.setCacheLag(Number.POSITIVE_INFINITY);
+      restart.begin(simulation);
+      simulation.at(simulation.now() + downMs, () => restart.end(simulation));
+    },
+    end: (simulation) => {
+      server.setCacheLag(0);
+      restart.end(simulation);
+    },
   };
 }
 

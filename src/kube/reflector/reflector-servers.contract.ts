@@ -48,8 +48,12 @@ export class TestServer {
     return this.#downSinceMs;
   }
 
+  /** Does nothing while it runs. */
   async start(): Promise<void> {
     const { simulation, storage, name, clientNames } = this.#options;
+    if (this.#server !== undefined) {
+      return;
+    }
     this.#downSinceMs = undefined;
     const server = new ApiServer({
       ...simulation.host(name),

@@ -4,13 +4,12 @@ import { expect } from "vitest";
 import { type Random, randomBetween, randomInt } from "../../environment/random.ts";
 import { randomFaultPlan, withFaults } from "../../simulation/faults.ts";
 import { forEachSeed } from "../../simulation/seeds.ts";
-import { objectKey } from "../kinds/kind.ts";
 import { backoffMaxMs } from "./backoff.ts";
 import { defaultCurrentWithinMs } from "./freshness.ts";
 import { type Cluster, inCluster } from "./reflector-cluster.contract.ts";
 import { observedKinds } from "./reflector-observed.contract.ts";
 import { logBetween, pick } from "./reflector-pick.contract.ts";
-import { blindForMs, projectedTruth } from "./reflector-properties.contract.ts";
+import { blindForMs, contentProblem } from "./reflector-properties.contract.ts";
 import { listDeadlineMs } from "./reflector-request.ts";
 import { randomServerFaults } from "./reflector-server-faults.contract.ts";
 import { appLabels, writtenNamespaces } from "./reflector-writers.contract.ts";
@@ -82,14 +81,12 @@ async function checkUntil(cluster: Cluster, untilMs: number): Promise<void> {
 /** Healthy again, and in step with the storage to the last field. */
 function checkEnd(cluster: Cluster): void {
   for (const observed of cluster.observed) {
-    const { reflector } = observed;
-    if (!reflector.freshness().fresh) {
-      cluster.fail(observed, "not fresh, long after the last fault");
+    const isFresh = observed.reflector.freshness().fresh;
+    const problem = isFresh ? contentProblem(observed) : "not fresh, long after the last fault";
+    if (problem !== undefined) {
+      cluster.fail(observed, problem);
     }
-    const byKey = new Map([...reflector.store].map((one) => [objectKey(one.metadata), one]));
-    const truth = new Map(projectedTruth(observed).map((one) => [objectKey(one.metadata), one]));
-    expect(byKey).toEqual(truth);
-    expect(truth.size).toBeGreaterThan(0);
+    expect(observed.reflector.store.size).toBeGreaterThan(0);
   }
 }
 
