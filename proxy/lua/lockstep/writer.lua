@@ -142,9 +142,32 @@ end
 
 local function nothing() end
 
+local function generation_of(key)
+    return tonumber(key:match("^[hs]:(%d+):"))
+end
+
+-- Loads may follow each other faster than what they replace is removed. When memory is short, what
+-- is over goes at once; but not what was seen until the last commit, for a request may look at it.
+local function make_room()
+    local kept = {}
+    for _, name in ipairs({ "generation", "previous_generation", "last_generation" }) do
+        kept[meta:get(name)] = true
+    end
+    for _, key in ipairs(dict:get_keys(0)) do
+        local generation = generation_of(key)
+        if generation ~= nil and not kept[generation] then
+            dict:delete(key)
+        end
+    end
+end
+
 -- One part of a load: not seen by any request yet.
 function _M.load_part(pusher, generation, batch)
     local refused = load_refusal(pusher, generation) or apply(generation, batch, nothing)
+    if refused ~= nil and refused.code == "NO_MEMORY" then
+        make_room()
+        refused = apply(generation, batch, nothing)
+    end
     if refused ~= nil then
         return refused
     end
@@ -159,7 +182,7 @@ local function clean(premature, newest)
     end
     local removed = 0
     for _, key in ipairs(dict:get_keys(0)) do
-        local generation = tonumber(key:match("^[hs]:(%d+):"))
+        local generation = generation_of(key)
         if generation ~= nil and generation < newest then
             dict:delete(key)
             removed = removed + 1
@@ -176,6 +199,7 @@ function _M.commit(pusher, generation)
     if refused ~= nil then
         return refused
     end
+    meta:safe_set("previous_generation", meta:get("generation"))
     meta:safe_set("generation", generation)
     local version = announce(state.ALL)
     local started, problem = ngx.timer.at(CLEAN_AFTER_SECONDS, clean, generation)

@@ -28,7 +28,10 @@ export function checksOf({ throttled, fixed }: StoryResult): readonly Check[] {
           },
           {
             what: "Lockstep sends none to a pod that has been gone for a second",
-            seen: `the longest dead had been so for ${durationText(lockstep.longestDeadMs)}`,
+            seen:
+              lockstep.sentToDead === 0
+                ? "none to a dead pod at all"
+                : `the longest gone had been so for ${durationText(lockstep.longestDeadMs)}`,
             holds: lockstep.longestDeadMs < deadLongestMs,
           },
           {
