@@ -63,6 +63,7 @@ describe.skipIf(withoutNginx !== false)("under load, with one replica of three",
       return bootId !== before.bootId;
     });
     await expectAllServe(traffic);
+    expect((await nginxOf(victim)).masterPid).not.toBe(before.masterPid);
     await traffic.finish();
     expectLostOnly(traffic, goneAt);
   });

@@ -5,7 +5,13 @@ import type { Environment } from "../src/environment/environment.ts";
 import { nodeEnvironment } from "../src/environment/node/node-environment.ts";
 import { parseJson } from "../src/kube/client/client.ts";
 import { HttpKubeClient } from "../src/kube/client/http-client.ts";
-import { isRecord, listAt, type RawRecord, recordAt } from "../src/kube/kinds/fields.ts";
+import {
+  isRecord,
+  listAt,
+  optionalString,
+  type RawRecord,
+  recordAt,
+} from "../src/kube/kinds/fields.ts";
 import type { Cluster } from "../src/lab/cluster.ts";
 import { kubeconfig } from "../src/lab/kubeconfig.ts";
 import { type Lab, startLab } from "../src/lab/lab.ts";
@@ -230,7 +236,7 @@ function shopPod(pod: RawRecord): ShopPod {
     shop: isRecord(labels) ? String(labels["app"]) : "",
     name: String(name),
     uid: String(uid),
-    address: String(status["podIP"] ?? ""),
+    address: optionalString(status, "podIP") ?? "",
     release: isRecord(annotations) ? String(annotations["release"]) : "",
     isReady: listAt(status, "conditions")
       .filter(isRecord)

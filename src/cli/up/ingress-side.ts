@@ -5,11 +5,11 @@ import { IngressReplica } from "../../ingress/ingress-replica.ts";
 import type { RoutedWitness } from "../../journeys/routed-witness.ts";
 import { HttpKubeClient } from "../../kube/client/http-client.ts";
 import type { ClusterAccess } from "../../kube/credentials/credentials.ts";
+import { ingressClass, shopPort, shopService } from "../../lab/shop.ts";
 import { LivePlane } from "../../lab/stock/live/live-plane.ts";
 import type { StockBackend } from "../../lab/stock/stock-configuration.ts";
 import { StockController } from "../../lab/stock/stock-controller.ts";
 import { Entry } from "../../lab/traffic/entry.ts";
-import { ingressClass, shopService } from "./shop.ts";
 
 export interface IngressSide {
   readonly name: "stock" | "lockstep";
@@ -33,9 +33,6 @@ const host = "127.0.0.1";
 
 /** Enough for the story's gentle traffic; the machine runs three clusters beside. */
 const workers = 1;
-
-/** The port of the shop's service, as keys of decisions and backends name it. */
-const servicePort = 80;
 
 export async function startLockstepSide(
   options: SideOptions & {
@@ -140,11 +137,11 @@ async function freePort({ network }: Environment): Promise<number> {
 
 /** What a Lockstep replica routes the shop's requests to. */
 function routedBy(replica: IngressReplica) {
-  const decided = replica.loop.decisions.truths.get(`${shopService}:${servicePort}`);
+  const decided = replica.loop.decisions.truths.get(`${shopService}:${shopPort}`);
   return (decided?.truth.endpoints ?? []).filter(({ state }) => state === "active");
 }
 
 function endpointsOf(backends: readonly StockBackend[]) {
-  const name = `${shopService.replace("/", "-")}-${servicePort}`;
+  const name = `${shopService.replace("/", "-")}-${shopPort}`;
   return backends.find((backend) => backend.name === name)?.endpoints ?? [];
 }

@@ -11,11 +11,11 @@ import { type Journey, lagsAt } from "../../journeys/journey.ts";
 import { objectKey } from "../../kube/kinds/kind.ts";
 import { componentPodName } from "../../lab/controllers/component-pod.ts";
 import { controllerManager, controlPlaneNode } from "../../lab/controllers/kube-controllers.ts";
+import { releaseShop, shopReplicas, shopService } from "../../lab/shop.ts";
 import type { Tally } from "../../lab/traffic/tally.ts";
 import { Examination } from "./examination.ts";
 import { earlyLine, lateLine } from "./journey-lines.ts";
 import type { Narrator } from "./narrator.ts";
-import { rollShop, shopReplicas, shopService } from "./shop.ts";
 import type { TrafficCount } from "./traffic-count.ts";
 import { busyCluster, type World } from "./world.ts";
 
@@ -85,7 +85,7 @@ async function release(
   await timers.sleep(baselineMs, signal);
   const startedAt = clock.monotonicMs();
   narrator.step("every pod of the shop in alpha is replaced");
-  await rollShop(world.client(busyCluster), name);
+  await releaseShop(world.client(busyCluster), name);
   const shown = new Set<string>();
   for (;;) {
     await timers.sleep(pollMs, signal);

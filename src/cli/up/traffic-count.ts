@@ -2,12 +2,12 @@
 // Lockstep replica tried is in its access log; a stock replica says it in a header of its answer.
 import type { Environment } from "../../environment/environment.ts";
 import type { Ledger } from "../../lab/kubelet/ledger.ts";
+import { shopHost } from "../../lab/shop.ts";
 import { readAccessLog } from "../../lab/traffic/access-log.ts";
 import { type Tally, tallyOf } from "../../lab/traffic/tally.ts";
 import type { TrafficResult } from "../../lab/traffic/traffic-result.ts";
 import { TrafficSource } from "../../lab/traffic/traffic-source.ts";
 import { type IngressSide, replicas } from "./ingress-side.ts";
-import { shopHost } from "./shop.ts";
 
 export interface TrafficCountOptions {
   readonly environment: Environment;

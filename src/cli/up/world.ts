@@ -14,10 +14,10 @@ import type { KubeconfigContext } from "../../lab/kubeconfig.ts";
 import { Ledger } from "../../lab/kubelet/ledger.ts";
 import { loopbackNetworks } from "../../lab/kubelet/pod-addresses.ts";
 import { serverNames } from "../../lab/lab.ts";
+import { createCrowd, createShop, createShopIngress, shopReplicas } from "../../lab/shop.ts";
 import { ServiceSyncer } from "../../outputs/slices/service-syncer.ts";
 import { type IngressSide, startLockstepSide, startStockSide } from "./ingress-side.ts";
 import { Observer } from "./observer.ts";
-import { createCrowd, createIngress, createShop, crowdSize, shopReplicas } from "./shop.ts";
 
 export interface WorldOptions {
   readonly environment: Environment;
@@ -54,6 +54,18 @@ const throttledFlags = { v: 4 } as const;
 
 /** The first Endpoints of all are written without the limit: the story begins when all is settled. */
 const preparationFlags = { "kube-api-qps": 1_000, "kube-api-burst": 1_000 } as const;
+
+/**
+ * Services without pods. A 1.7 controller looks at every service each 30 s and pays two requests
+ * for each of these, so at 20 requests a second more than 300 keep it busy for ever.
+ */
+const crowdSize = 330;
+
+/** New pods first, then the old ones go: no moment without enough of them. */
+const shop = {
+  strategy: { rollingUpdate: { maxSurge: "50%", maxUnavailable: 0 } },
+  terminationGracePeriodSeconds: 5,
+};
 
 const settlePollMs = 100;
 const settleLongestMs = 60_000;
@@ -97,9 +109,10 @@ export class World {
     await this.#startClusters();
     onStep(`a shop in alpha and beta, ${crowdSize} other services in alpha, an Ingress in access`);
     await Promise.all([
-      createShop(this.client("alpha")).then(() => createCrowd(this.client("alpha"))),
-      createShop(this.client("beta")),
-      createIngress(this.client("access")),
+      createShop(this.client("alpha"), shop),
+      createCrowd(this.client("alpha"), crowdSize, "none"),
+      createShop(this.client("beta"), shop),
+      createShopIngress(this.client("access")),
     ]);
     onStep("lockstep sync copies the endpoints of alpha and beta to access");
     this.#startSync();

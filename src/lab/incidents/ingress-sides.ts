@@ -8,10 +8,10 @@ import { HttpKubeClient } from "../../kube/client/http-client.ts";
 import type { ClusterAccess } from "../../kube/credentials/credentials.ts";
 import { NginxPusher } from "../../outputs/nginx/nginx-pusher.ts";
 import { TwinProxy } from "../../outputs/nginx/twin-proxy.ts";
+import { ingressClass, shopPort, shopService } from "../shop.ts";
 import { StockController } from "../stock/stock-controller.ts";
 import { VirtualPlane } from "../stock/virtual/virtual-plane.ts";
 import { Entry } from "../traffic/entry.ts";
-import { ingressClass, shopPort, shopService } from "./shop.ts";
 import { UpstreamLog } from "./upstream-log.ts";
 
 export type SideName = "stock" | "lockstep";

@@ -8,7 +8,7 @@ import { Journeys } from "../../journeys/journeys.ts";
 import { RoutedWitness } from "../../journeys/routed-witness.ts";
 import type { Direction, Hop } from "../../journeys/witness.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
-import { shopService } from "./shop.ts";
+import { shopService } from "../shop.ts";
 
 export interface ShopObserverOptions
   extends Pick<Environment, "clock" | "timers" | "random" | "log"> {

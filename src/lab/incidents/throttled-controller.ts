@@ -10,20 +10,21 @@ import { HttpKubeClient } from "../../kube/client/http-client.ts";
 import { type Simulation, simulate } from "../../simulation/simulation.ts";
 import { type Cluster, startCluster } from "../cluster.ts";
 import { Ledger } from "../kubelet/ledger.ts";
+import {
+  createCrowd,
+  createShop,
+  createShopIngress,
+  publishedServices,
+  releaseShop,
+  shopHost,
+  shopReplicas,
+} from "../shop.ts";
 import { tallyOf } from "../traffic/tally.ts";
 import type { TrafficResult } from "../traffic/traffic-result.ts";
 import { TrafficSource } from "../traffic/traffic-source.ts";
 import type { Incident, IncidentOptions, IncidentResult } from "./incident.ts";
 import { type IngressSide, startSide } from "./ingress-sides.ts";
 import { longestLoggedWaitMs } from "./logged-wait.ts";
-import {
-  createCrowd,
-  createShop,
-  publishedServices,
-  releaseShop,
-  shopHost,
-  shopReplicas,
-} from "./shop.ts";
 import { ShopObserver } from "./shop-observer.ts";
 import { type Measures, throttledRows } from "./throttled-rows.ts";
 
@@ -61,6 +62,9 @@ const enqueuePeriodMs = 30_000;
 const settleMs = 5_000;
 
 const lookAgainMs = 1_000;
+
+/** A small program's start, so that a release takes some seconds and not an instant. */
+const readyAfter = "2s";
 
 /** Far more than the deduplicated queue can make a change wait. */
 const releaseWithinMs = 600_000;
@@ -125,8 +129,9 @@ async function setUp(simulation: Simulation, services: number): Promise<World> {
   const ledger = new Ledger(user);
   const cluster = await startThrottledCluster(simulation, ledger);
   const client = new HttpKubeClient({ ...user, cluster: cluster.access, userAgent: "user" });
-  await createShop(client);
-  await createCrowd(client, services);
+  await createShop(client, { readyAfter });
+  await createShopIngress(client);
+  await createCrowd(client, services, "shared");
   while ((await publishedServices(client)) <= services) await simulation.sleep(lookAgainMs);
   const { name } = cluster;
   const observer = new ShopObserver({ ...simulation.host("observer"), client, cluster: name });

@@ -1,10 +1,10 @@
-// What runs in an incident's cluster: one shop that is released under traffic, its Ingress, and a
-// crowd of other services that gives the controllers their work. Plain Kubernetes objects, created
-// as anybody would; only the crowd's pod has no machine, its status is posted once.
-import { type KubeClient, parseJson } from "../../kube/client/client.ts";
-import { listAt, type RawRecord } from "../../kube/kinds/fields.ts";
-import { objectRecord } from "../../kube/kinds/metadata.ts";
-import { behaviourPrefix } from "../kubelet/pod-behaviour.ts";
+// What runs in the clusters of incidents and of the story: one shop that is released under traffic,
+// its Ingress, and a crowd of other services that gives the controllers their work. Plain Kubernetes
+// objects, created as anybody would.
+import { type KubeClient, parseJson } from "../kube/client/client.ts";
+import { listAt, type RawRecord } from "../kube/kinds/fields.ts";
+import { objectRecord } from "../kube/kinds/metadata.ts";
+import { behaviourPrefix } from "./kubelet/pod-behaviour.ts";
 
 export const shopHost = "shop.example";
 export const shopService = "default/shop";
@@ -19,16 +19,22 @@ const servicesPath = "/api/v1/namespaces/default/services";
 const crowd = "other";
 const crowdAddress = "10.200.0.1";
 
-/** A small program's start, so that a release takes some seconds and not an instant. */
-const readyAfter = "2s";
-
 /** So many objects are created at a time. */
 const createsAtOnce = 16;
 
 const requestDeadlineMs = 30_000;
 
-/** Strategy and grace period are Kubernetes' own defaults. */
-export async function createShop(client: KubeClient): Promise<void> {
+export interface ShopOptions {
+  /** Until a new pod is ready: `2s`; at once unless given. */
+  readonly readyAfter?: string;
+  /** Kubernetes' own defaults unless given. */
+  readonly strategy?: object;
+  readonly terminationGracePeriodSeconds?: number;
+}
+
+/** A Deployment and its Service. */
+export async function createShop(client: KubeClient, options: ShopOptions = {}): Promise<void> {
+  const { readyAfter, strategy, terminationGracePeriodSeconds } = options;
   const readinessProbe = { httpGet: { path: "/", port: containerPort }, periodSeconds: 1 };
   await create(client, "/apis/apps/v1/namespaces/default/deployments", {
     apiVersion: "apps/v1",
@@ -37,18 +43,25 @@ export async function createShop(client: KubeClient): Promise<void> {
     spec: {
       replicas: shopReplicas,
       selector: { matchLabels: { app: "shop" } },
+      strategy,
       template: {
         metadata: {
           labels: { app: "shop" },
-          annotations: { [`${behaviourPrefix}ready-after`]: readyAfter },
+          ...(readyAfter !== undefined && {
+            annotations: { [`${behaviourPrefix}ready-after`]: readyAfter },
+          }),
         },
         spec: {
+          terminationGracePeriodSeconds,
           containers: [{ name: "shop", image: "shop", ports: [{ containerPort }], readinessProbe }],
         },
       },
     },
   });
   await create(client, servicesPath, serviceObject("shop", "shop"));
+}
+
+export async function createShopIngress(client: KubeClient): Promise<void> {
   await create(client, "/apis/networking.k8s.io/v1/ingressclasses", {
     apiVersion: "networking.k8s.io/v1",
     kind: "IngressClass",
@@ -67,13 +80,17 @@ export async function createShop(client: KubeClient): Promise<void> {
   });
 }
 
-/** Services that all have the same ready pod: what a controller does for each is the same. */
-export async function createCrowd(client: KubeClient, services: number): Promise<void> {
-  await createCrowdPod(client);
+/** `shared`: all have the same ready pod, whose status is posted once; `none`: they have no pods. */
+export async function createCrowd(
+  client: KubeClient,
+  services: number,
+  pods: "shared" | "none",
+): Promise<void> {
+  if (pods === "shared") await createCrowdPod(client);
   for (let first = 1; first <= services; first += createsAtOnce) {
     const count = Math.min(createsAtOnce, services - first + 1);
     const objects = Array.from({ length: count }, (_, index) =>
-      serviceObject(`${crowd}-${first + index}`, crowd),
+      serviceObject(`${crowd}-${first + index}`, crowd, { "lockstep.dev/sync": "false" }),
     );
     await Promise.all(objects.map((object) => create(client, servicesPath, object)));
   }
@@ -118,11 +135,11 @@ async function createCrowdPod(client: KubeClient): Promise<void> {
   });
 }
 
-function serviceObject(name: string, app: string): object {
+function serviceObject(name: string, app: string, labels = {}): object {
   return {
     apiVersion: "v1",
     kind: "Service",
-    metadata: { name },
+    metadata: { name, labels },
     spec: { selector: { app }, ports: [{ port: shopPort, targetPort: containerPort }] },
   };
 }
