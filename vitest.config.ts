@@ -8,6 +8,9 @@ export default defineConfig({
       {
         test: {
           name: "unit",
+          // Files of one worker share what they import: three times as fast, and nothing here keeps
+          // state in a module that another file would notice.
+          isolate: false,
           include: ["src/**/*.test.ts", "scripts/**/*.test.{ts,mjs}"],
           exclude: ["src/**/*.simulation.test.ts"],
         },
