@@ -42,11 +42,11 @@ export class UpProcess {
     return this.#child.exitCode !== null || this.#child.signalCode !== null;
   }
 
-  /** Resolves when the output has this; rejects when the process ends before. */
-  async says(text: string): Promise<void> {
-    while (!this.#output.includes(text)) {
+  /** Resolves when the output from there on has this; rejects when the process ends before. */
+  async says(text: string | RegExp, from = 0): Promise<void> {
+    while (this.#output.slice(from).search(text) < 0) {
       if (this.#isOver) {
-        throw new Error(`ended without saying "${text}":\n${this.#output}${this.#errors}`);
+        throw new Error(`ended without saying ${text}:\n${this.#output}${this.#errors}`);
       }
       await new Promise((resolve) => setTimeout(resolve, 50));
     }

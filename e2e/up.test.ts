@@ -1,5 +1,6 @@
 // `lockstep up` as a newcomer meets it: the story holds, it can fail, and whatever happens to it
 // nothing is left behind.
+import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { createServer } from "node:net";
 import { afterEach, expect, it } from "vitest";
@@ -18,6 +19,15 @@ function start(...args: readonly string[]): UpProcess {
   const up = new UpProcess(...args);
   running.add(up);
   return up;
+}
+
+function hasKubectl(): boolean {
+  try {
+    execFileSync("kubectl", ["version", "--client"], { stdio: "ignore" });
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 interface Told {
@@ -56,6 +66,32 @@ it(
       "the doctor names the cause",
       "the fix has changes published 5 times sooner",
     ]);
+  },
+  storyMs,
+);
+
+it.skipIf(!hasNginx || !hasKubectl())(
+  "after the story, what kubectl changes is shown as it arrives",
+  async () => {
+    const up = start("--no-incidents");
+    await up.says("Everything keeps running");
+    const kubectl = (...args: readonly string[]) =>
+      execFileSync("kubectl", ["--kubeconfig", `${up.folder}/kubeconfig`, ...args], {
+        encoding: "utf8",
+      });
+    const told = up.output.length;
+    kubectl("--context", "beta", "scale", "deployment", "shop", "--replicas=5");
+    await up.says("joined the Lockstep replicas after", told);
+    const [pod = ""] = kubectl("--context", "beta", "get", "pods", "-o", "name").split("\n");
+    const shown = "jsonpath={.status.podIP}";
+    const address = kubectl("--context", "beta", "get", pod, "-o", shown);
+    kubectl("--context", "beta", "delete", pod);
+    await up.says(`−${address}`, told);
+    const patch = '{"spec":{"template":{"metadata":{"annotations":{"release":"third"}}}}}';
+    kubectl("--context", "beta", "patch", "deployment", "shop", "--type=merge", "-p", patch);
+    kubectl("--context", "beta", "rollout", "status", "deployment", "shop", "--timeout=60s");
+    await up.says(/\+127\.\S+ +published .* · synced .* · stock /, told);
+    expect(await up.ended("SIGINT")).toBe(0);
   },
   storyMs,
 );
