@@ -17,3 +17,11 @@ export class UsageError extends Error {
   override readonly name = "UsageError";
   readonly code = "USAGE";
 }
+
+/** Resolves when the signal aborts. */
+export function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}

@@ -6,7 +6,7 @@ import { IngressReplica } from "../ingress/ingress-replica.ts";
 import type { ClusterAccess } from "../kube/credentials/credentials.ts";
 import { inClusterAccess, isInCluster } from "../kube/credentials/credentials-in-cluster.ts";
 import { kubeconfigAccess } from "../kube/credentials/credentials-kubeconfig.ts";
-import { type CommandContext, type ExitCode, UsageError } from "./command.ts";
+import { aborted, type CommandContext, type ExitCode, UsageError } from "./command.ts";
 import { paintFor } from "./paint.ts";
 import { wholeNumber } from "./whole-number.ts";
 
@@ -147,11 +147,4 @@ function greeting({ terminal }: CommandContext, flags: IngressFlags, replica: In
     `  pods of ${clusters}; routes of ${replica.loop.asked.cluster}\n` +
     `  ${paint.secondary(`truth table: http://${loopback}:${port}/state`)}\n`
   );
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    signal.addEventListener("abort", () => resolve(), { once: true });
-  });
 }

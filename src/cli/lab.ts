@@ -1,13 +1,14 @@
 // `lockstep lab`: runs embedded clusters until stopped, and hands out a kubeconfig for them.
 import { webcrypto } from "node:crypto";
 import { resolve as absolute } from "node:path";
-import { Command, InvalidArgumentError, Option } from "commander";
+import { Command, Option } from "commander";
 import type { Files } from "../environment/files.ts";
 import { labGitVersion } from "../lab/cluster.ts";
 import { kubeconfig, kubeconfigMark } from "../lab/kubeconfig.ts";
 import { type Lab, startLab } from "../lab/lab.ts";
-import { type CommandContext, type ExitCode, UsageError } from "./command.ts";
+import { aborted, type CommandContext, type ExitCode, UsageError } from "./command.ts";
 import { paintFor } from "./paint.ts";
+import { wholeNumber } from "./whole-number.ts";
 
 interface LabFlags {
   readonly clusters: number;
@@ -146,19 +147,4 @@ ${second}  kubectl create deployment web --image=web --port=8080 --replicas=3
 function asJson(lab: Lab, path: string | undefined): string {
   const { servers } = lab;
   return `${JSON.stringify({ gitVersion: labGitVersion, kubeconfig: path ?? null, servers })}\n`;
-}
-
-function wholeNumber(from: number, to: number): (text: string) => number {
-  return (text) => {
-    const value = Number(text);
-    if (Number.isInteger(value) && value >= from && value <= to) return value;
-    throw new InvalidArgumentError(`It must be a whole number from ${from} to ${to}.`);
-  };
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    signal.addEventListener("abort", () => resolve(), { once: true });
-  });
 }

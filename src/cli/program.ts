@@ -8,8 +8,9 @@ import { upCommand } from "./up.ts";
 
 const epilogue = `
 First steps:
-  lockstep lab                   run an embedded cluster and talk to it with kubectl
-  lockstep lab --clusters 2      two of them, one kubeconfig context each
+  lockstep up                    see the whole path work, on this machine alone
+  lockstep lab                   an embedded cluster to talk to with kubectl
+  lockstep ingress --help        route traffic of clusters of your own
 
 Exit codes: 0 done, 1 the answer is no, 2 it could not be done as asked.`;
 

@@ -7,7 +7,7 @@ import { allIncidents } from "../lab/incidents/all-incidents.ts";
 import { resultLines, tableHead } from "../lab/incidents/incident-table.ts";
 import { kubeconfig } from "../lab/kubeconfig.ts";
 import { shopHost, shopService } from "../lab/shop.ts";
-import type { CommandContext, ExitCode } from "./command.ts";
+import { aborted, type CommandContext, type ExitCode } from "./command.ts";
 import { type Check, checksOf } from "./up/checks.ts";
 import { earlyLine, lateLine } from "./up/journey-lines.ts";
 import { Narrator } from "./up/narrator.ts";
@@ -177,10 +177,7 @@ ${urls.join("\n")}
 On a cluster of your own, without writing to it:
   npx lockstep sync --from CONTEXT --to CONTEXT --dry-run
 `);
-  await new Promise<void>((resolve) => {
-    if (stop.aborted) resolve();
-    stop.addEventListener("abort", () => resolve(), { once: true });
-  });
+  await aborted(stop);
   narrator.text("\nStopped; nothing is left behind.");
 }
 
