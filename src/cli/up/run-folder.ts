@@ -3,7 +3,6 @@
 // controller by design, is ended, and the folder removed.
 import type { Environment } from "../../environment/environment.ts";
 import { NginxProcess } from "../../outputs/nginx/nginx-process.ts";
-import { replicas } from "./ingress-side.ts";
 
 const folderPrefix = "lockstep-up-";
 
@@ -27,10 +26,11 @@ export async function makeRunFolder(
   return { folder, cleaned };
 }
 
-/** A master that is told to end takes its workers with it. */
+/** Those of both sides; a master that is told to end takes its workers with it. */
 async function endProxies(environment: Pieces, folder: string): Promise<void> {
-  for (let number = 1; number <= replicas; number += 1) {
-    const prefix = `${folder}/lockstep-${number}`;
+  for (const replica of await environment.files.list(folder)) {
+    if (!/^(stock|lockstep)-\d+$/.test(replica)) continue;
+    const prefix = `${folder}/${replica}`;
     const nginx = new NginxProcess({ ...environment, prefix, program: "nginx" });
     const master = await nginx.masterPid();
     if (master !== undefined) await nginx.endNow([master]);
