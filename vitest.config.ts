@@ -1,9 +1,12 @@
 // Three suites with one runner: unit tests beside the code, simulations (seeded, in virtual time)
 // and end-to-end tests over real sockets and binaries.
+import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 
 export default defineConfig({
   test: {
+    // vitest leaves one core idle; of two that is half the machine.
+    maxWorkers: availableParallelism(),
     projects: [
       {
         test: {

@@ -96,7 +96,7 @@ async function withGhost(
 
 forEachSeed(
   "a ghost is named within two lease durations and deposed for good",
-  {},
+  { seeds: 25 },
   async (seed) => {
     await withGhost(seed, true, ({ server, seen, replicas }, ghost, watchedSinceMs) => {
       const leaders = [...replicas.values()].filter((replica) => replica.election.isLeader());
@@ -128,7 +128,7 @@ forEachSeed("without permission a ghost is named and left alone", { seeds: 20 },
 forEachSeed(
   "a living replica is never called a ghost, whatever the network does",
   // A last renewal that arrives after its pod is gone.
-  { regressions: [36] },
+  { seeds: 25, regressions: [36] },
   async (seed) => {
     await simulate({ seed }, async (simulation) => {
       const world = new World(simulation);
