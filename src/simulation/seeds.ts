@@ -42,6 +42,12 @@ export function forEachSeed(
   });
 }
 
+/** Whether a run takes its time: `npm test` and a soak, but not `npm run check`. */
+export function isThorough(variables: Readonly<Record<string, string | undefined>>): boolean {
+  const asked = wholeNumber("LOCKSTEP_SEEDS", variables["LOCKSTEP_SEEDS"]);
+  return (asked ?? usualSeeds) > usualSeeds;
+}
+
 /** The seeds to run, in order. */
 export function chooseSeeds(
   options: SeedOptions,

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { isThorough } from "../../simulation/seeds.ts";
 import { objectsAt } from "../apiserver/kinds/fields.ts";
 import {
   type ControllerWorld,
@@ -16,30 +17,36 @@ const pollMs = 250;
 /** Enough for the first sync of all: a GET and a POST each, at 20 a second. */
 const settleMs = 80_000;
 
-describe("the controllers of 1.7 with more services than their limit can go over in 30 s", () => {
-  test("let leaving pods stand for tens of seconds, and log only workers ÷ qps", async () => {
-    const { lagsMs, waitsMs, requestsPerSecond } = await measure({ v: 4 });
-    expect(Math.max(...lagsMs)).toBeGreaterThan(20_000);
-    // A key waits once for all the others at most: 700 at 20 a second, and one cycle of polling.
-    expect(Math.max(...lagsMs)).toBeLessThan((count / 20) * 1000 + 1000);
-    expect(requestsPerSecond).toBeCloseTo(20, 0);
-    expect(waitsMs.length).toBeGreaterThan(1000);
-    expect(Math.max(...waitsMs)).toBeLessThan(300);
-  });
+// Some seconds each; the incident of the same name shows the same in every run.
+describe.runIf(isThorough(process.env))(
+  "the controllers of 1.7 with more services than their limit can go over in 30 s",
+  () => {
+    test("let leaving pods stand for tens of seconds, and log only workers ÷ qps", async () => {
+      const { lagsMs, waitsMs, requestsPerSecond } = await measure({ v: 4 });
+      expect(Math.max(...lagsMs)).toBeGreaterThan(20_000);
+      // A key waits once for all the others at most: 700 at 20 a second, and one cycle of polling.
+      expect(Math.max(...lagsMs)).toBeLessThan((count / 20) * 1000 + 1000);
+      expect(requestsPerSecond).toBeCloseTo(20, 0);
+      expect(waitsMs.length).toBeGreaterThan(1000);
+      expect(Math.max(...waitsMs)).toBeLessThan(300);
+    });
 
-  test("are hardly faster with ten times the workers, but log ten times the wait", async () => {
-    const { lagsMs, waitsMs } = await measure({ v: 4, "concurrent-endpoint-syncs": 50 });
-    expect(Math.max(...lagsMs)).toBeGreaterThan(20_000);
-    expect(Math.max(...waitsMs)).toBeGreaterThan(2400);
-    expect(Math.max(...waitsMs)).toBeLessThan(2600);
-  });
+    test("are hardly faster with ten times the workers, but log ten times the wait", async () => {
+      const { lagsMs, waitsMs } = await measure({ v: 4, "concurrent-endpoint-syncs": 50 });
+      expect(Math.max(...lagsMs)).toBeGreaterThan(20_000);
+      expect(Math.max(...waitsMs)).toBeGreaterThan(2400);
+      expect(Math.max(...waitsMs)).toBeLessThan(2600);
+    });
 
-  test("are at once right with 300 qps", async () => {
-    const { lagsMs } = await measure({ v: 4, "kube-api-qps": 300, "kube-api-burst": 325 });
-    expect(Math.max(...lagsMs)).toBeLessThan(3000);
-    expect([...lagsMs].sort((one, other) => one - other)[observed / 2]).toBeLessThan(pollMs + 100);
-  });
-});
+    test("are at once right with 300 qps", async () => {
+      const { lagsMs } = await measure({ v: 4, "kube-api-qps": 300, "kube-api-burst": 325 });
+      expect(Math.max(...lagsMs)).toBeLessThan(3000);
+      expect([...lagsMs].sort((one, other) => one - other)[observed / 2]).toBeLessThan(
+        pollMs + 100,
+      );
+    });
+  },
+);
 
 interface Measured {
   /** From the DELETE of a pod to the version of the Endpoints without it. */
