@@ -5,6 +5,7 @@ import { type CommandContext, UsageError } from "./cli/command.ts";
 import { runProgram } from "./cli/program.ts";
 import { nodeEnvironment } from "./environment/node/node-environment.ts";
 import { nodeTerminal } from "./environment/node/node-terminal.ts";
+import { CredentialsError } from "./kube/credentials/credentials.ts";
 
 const stop = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
@@ -30,7 +31,9 @@ try {
   process.exitCode = await runProgram(context, version(), process.argv.slice(2));
 } catch (error) {
   context.terminal.writeError(`lockstep: ${describe(error)}\n`);
-  process.exitCode = error instanceof UsageError ? 2 : 1;
+  // A kubeconfig or context that is not there was named by the caller, or should have been.
+  const isAskedWrongly = error instanceof UsageError || error instanceof CredentialsError;
+  process.exitCode = isAskedWrongly ? 2 : 1;
 }
 
 function version(): string {
