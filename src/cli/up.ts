@@ -5,6 +5,7 @@ import { Command } from "commander";
 import type { JourneyEvent } from "../journeys/journeys.ts";
 import { allIncidents } from "../lab/incidents/all-incidents.ts";
 import { resultLines, tableHead } from "../lab/incidents/incident-table.ts";
+import { playInVirtualTime } from "../lab/incidents/virtual-stage.ts";
 import { kubeconfig } from "../lab/kubeconfig.ts";
 import { shopHost, shopService } from "../lab/shop.ts";
 import { aborted, type CommandContext, type ExitCode } from "./command.ts";
@@ -77,11 +78,11 @@ async function showIncidents(narrator: Narrator, stop: AbortSignal): Promise<voi
   narrator.text(tableHead());
   for (const incident of allIncidents) {
     stop.throwIfAborted();
-    const result = await incident.run({
+    const result = await playInVirtualTime(incident, {
       seed: 1,
-      onProgress: ({ step, virtualMs }) =>
+      onProgress: ({ step, stageMs }) =>
         narrator.counters({
-          seconds: virtualMs / 1000,
+          seconds: stageMs / 1000,
           stock: undefined,
           lockstep: undefined,
           waiting: `${incident.name}: ${step}`,

@@ -1,12 +1,12 @@
 // Results of incidents as a table of text: write-up, stock and Lockstep beside each other, never
 // wider than a terminal of 80 columns. Lines can be shown one by one as results come. Pure.
 import { durationText } from "../../journeys/duration-text.ts";
-import type { IncidentResult, IncidentRow, Unit } from "./incident.ts";
+import type { Figure, IncidentResult, Measure, Unit } from "./incident.ts";
 
 /** With a space between columns and two before the first: 80 in all. */
-const widths = { measure: 30, writeUp: 18, stock: 14, lockstep: 13 } as const;
+const widths = { text: 30, writeUp: 18, stock: 14, lockstep: 13 } as const;
 
-/** What stands where a measure does not apply. */
+/** What stands where something does not apply. */
 const nothing = "–";
 
 /** Above all results. */
@@ -14,44 +14,52 @@ export function tableHead(): string {
   return line(["", "write-up", "stock", "Lockstep"]);
 }
 
-/** The name of the incident, then its rows, then what was fitted. */
+/** The name of the incident, then its figures and measures, then what was fitted. */
 export function resultLines(result: IncidentResult): readonly string[] {
-  const { name, isFixed, rows, fitted } = result;
+  const { name, isFixed, figures, measures, fitted } = result;
   return [
     isFixed ? `${name}, with the fix` : name,
-    ...rows.map(rowLine),
+    ...figures.map(figureLine),
+    ...measures.map(measureLine),
     ...fitted.map((text) => cut(`  fitted: ${text}`, totalWidth)),
   ];
 }
 
-export function rowLine({ measure, writeUp, stock, lockstep, unit }: IncidentRow): string {
-  return line([measure, writeUp, measuredText(stock, unit), measuredText(lockstep, unit)]);
-}
-
-const totalWidth = 80;
-
-function line([measure, writeUp, stock, lockstep]: readonly [
-  string,
-  string,
-  string,
-  string,
-]): string {
-  return [
-    ` ${cut(measure, widths.measure).padEnd(widths.measure)}`,
-    cut(writeUp, widths.writeUp).padStart(widths.writeUp),
-    cut(stock, widths.stock).padStart(widths.stock),
-    cut(lockstep, widths.lockstep).padStart(widths.lockstep),
-  ].join(" ");
-}
-
-function measuredText(value: number | undefined, unit: Unit): string {
+export function valueText(value: number | undefined, unit: Unit): string {
   if (value === undefined) return nothing;
   switch (unit) {
     case "ms":
       return durationText(value);
     case "requests":
+    case "count":
       return value.toLocaleString("en-US");
+    case "per second":
+      return `${value.toPrecision(3)}/s`;
+    case "share":
+      return `${(value * 100).toPrecision(3)} %`;
+    case "factor":
+      return value.toPrecision(3);
   }
+}
+
+const totalWidth = 80;
+
+function figureLine({ text, unit, measured, expected }: Figure): string {
+  const said = expected.find(({ source }) => source === "write-up")?.text ?? "";
+  return line([text, said, valueText(measured, unit), nothing]);
+}
+
+function measureLine({ text, unit, stock, lockstep }: Measure): string {
+  return line([text, "", valueText(stock, unit), valueText(lockstep, unit)]);
+}
+
+function line([text, writeUp, stock, lockstep]: readonly [string, string, string, string]): string {
+  return [
+    ` ${cut(text, widths.text).padEnd(widths.text)}`,
+    cut(writeUp, widths.writeUp).padStart(widths.writeUp),
+    cut(stock, widths.stock).padStart(widths.stock),
+    cut(lockstep, widths.lockstep).padStart(widths.lockstep),
+  ].join(" ");
 }
 
 function cut(text: string, width: number): string {

@@ -1,47 +1,92 @@
-// What an incident is to whoever shows it: a run from a seed, and the figures that came out of it
-// beside those of the write-up. No figure of a write-up goes into a run; where a parameter had to be
-// chosen so that the run fits, the result says so.
+// What an incident is to whoever shows it: something that can be played on a stage, and what came
+// out of it beside the write-up and beside Lockstep. No figure of a write-up goes into a play; where
+// a parameter had to be chosen so that the play fits, the findings say so.
+import type { OpenStage } from "./stage.ts";
 
 export interface Incident {
   readonly name: string;
   /** One sentence: what people saw. */
   readonly summary: string;
-  readonly run: (options: IncidentOptions) => Promise<IncidentResult>;
+  /** One sentence: what the write-up did about it. */
+  readonly fix: string;
+  /** May open several stages one after the other, one for each variant it compares. */
+  readonly play: (open: OpenStage, options: IncidentOptions) => Promise<IncidentFindings>;
 }
 
 export interface IncidentOptions {
+  /** With the write-up's fix, to show what it does, both sides of it. */
+  readonly fix: boolean;
+}
+
+export interface IncidentFindings {
+  /** What happened, in order. */
+  readonly timeline: readonly TimelineEntry[];
+  /** What the write-up measured, and what this play did. */
+  readonly figures: readonly Figure[];
+  /** What it meant for traffic: stock components and Lockstep in their place. */
+  readonly measures: readonly Measure[];
+  /** For charts; all on the time of the stage they were measured on. */
+  readonly series: readonly Series[];
+  /** Parameters that were chosen to fit the write-up, and what the model leaves out. */
+  readonly fitted: readonly string[];
+}
+
+export interface IncidentResult extends IncidentFindings {
+  readonly name: string;
+  readonly isFixed: boolean;
+  readonly stage: "virtual" | "live";
   readonly seed: number;
-  /** Applies the write-up's fix and shows what it does; the incident as it was unless given. */
-  readonly fix?: boolean;
-  /** Called now and then in real time, while virtual time stands still. */
-  readonly onProgress?: (progress: IncidentProgress) => void | Promise<void>;
+  /** How much time passed on all stages together. */
+  readonly durationMs: number;
+  /** Of everything that happened in virtual time: the same from the same seed. */
+  readonly traceHash: string | undefined;
 }
 
-export interface IncidentProgress {
-  /** What is being done, in a few words. */
-  readonly step: string;
-  readonly virtualMs: number;
+export interface TimelineEntry {
+  /** Since the stage was opened. */
+  readonly atMs: number;
+  readonly text: string;
 }
 
-export type Unit = "ms" | "requests";
+export type Unit = "ms" | "requests" | "per second" | "count" | "share" | "factor";
 
-export interface IncidentRow {
-  readonly measure: string;
-  /** In the write-up's own words; empty where it says nothing. */
-  readonly writeUp: string;
+export interface Figure {
+  /** `puts-per-resync`: the same in every version, for machines. */
+  readonly id: string;
+  readonly text: string;
+  readonly unit: Unit;
+  /** Undefined when the play could not show it. */
+  readonly measured: number | undefined;
+  /** Empty where nobody has said anything to compare with. */
+  readonly expected: readonly Expectation[];
+}
+
+/** What was seen elsewhere. Without bounds it is only shown, with them it is compared. */
+export interface Expectation {
+  readonly source: "write-up" | "real binaries";
+  /** In its own words: `10–12 min`. */
+  readonly text: string;
+  readonly from?: number;
+  readonly to?: number;
+}
+
+export interface Measure {
+  readonly id: string;
+  readonly text: string;
+  readonly unit: Unit;
   /** Undefined where the measure does not apply to that side. */
   readonly stock: number | undefined;
   readonly lockstep: number | undefined;
-  readonly unit: Unit;
+  /** What Lockstep must show, in words; undefined where the measure is only context. */
+  readonly goal: string | undefined;
+  /** Whether it did; true where there is no goal. */
+  readonly held: boolean;
 }
 
-export interface IncidentResult {
-  readonly name: string;
-  readonly isFixed: boolean;
-  readonly rows: readonly IncidentRow[];
-  /** Parameters that were chosen to fit the write-up, and what the model leaves out. */
-  readonly fitted: readonly string[];
-  readonly seed: number;
-  /** How much time passed in the run. */
-  readonly virtualMs: number;
+export interface Series {
+  readonly id: string;
+  readonly text: string;
+  readonly unit: Unit;
+  /** Time and value, in order. */
+  readonly points: readonly (readonly [atMs: number, value: number])[];
 }

@@ -1,7 +1,6 @@
 // The two sides of the comparison, in virtual time: replicas on simulated machines behind an entry
 // that stands for the load balancer. Stock replicas are the labelled model; a Lockstep replica is
 // the real decision loop and the real pusher, with the twin of the proxy in nginx's place.
-import type { Environment } from "../../environment/environment.ts";
 import { IngressLoop } from "../../ingress/ingress-loop.ts";
 import type { RoutedWitness } from "../../journeys/routed-witness.ts";
 import { HttpKubeClient } from "../../kube/client/http-client.ts";
@@ -12,6 +11,7 @@ import { ingressClass, shopPort, shopService } from "../shop.ts";
 import { StockController } from "../stock/stock-controller.ts";
 import { VirtualPlane } from "../stock/virtual/virtual-plane.ts";
 import { Entry } from "../traffic/entry.ts";
+import type { Stage } from "./stage.ts";
 import { UpstreamLog } from "./upstream-log.ts";
 
 export type SideName = "stock" | "lockstep";
@@ -27,8 +27,9 @@ export interface IngressSide {
 }
 
 export interface IngressSideOptions {
-  readonly environmentOf: (machine: string) => Environment;
-  readonly access: ClusterAccess;
+  readonly stage: Stage;
+  /** How a replica reaches the API servers. */
+  readonly accessOf: (replica: string) => ClusterAccess;
   /** Where a replica says what it routes to. */
   readonly witnessOf: (replica: string) => RoutedWitness;
 }
@@ -36,10 +37,8 @@ export interface IngressSideOptions {
 /** As many as the write-ups had, and enough to see them differ. */
 const replicas = 3;
 
-const httpPort = 80;
-
-/** On the replica's own simulated machine. */
-const controlSocket = "/run/lockstep/control.sock";
+/** Every replica has an address of its own, and this port needs no privilege. */
+const httpPort = 8080;
 
 /** The shop's service port as the decisions and as the stock model name it. */
 const decisionKey = `${shopService}:${shopPort}`;
@@ -62,10 +61,15 @@ export async function startSide(name: SideName, options: IngressSideOptions): Pr
   for (const replica of names) {
     started.push(await startReplica({ ...options, name: replica, upstreams }));
   }
+  const { stage } = options;
   const host = `${name}-entry`;
-  const { clock, network } = options.environmentOf(host);
-  const targets = names.map((replica) => ({ name: replica, address: `${replica}:${httpPort}` }));
-  const entry = new Entry({ clock, network, host, port: httpPort, replicas: targets });
+  const { clock, network } = stage.environmentOf(host);
+  const targets = names.map((replica) => ({
+    name: replica,
+    address: `${stage.hostOf(replica)}:${httpPort}`,
+  }));
+  const listen = { host: stage.hostOf(host), port: httpPort };
+  const entry = new Entry({ clock, network, ...listen, replicas: targets });
   await entry.start();
   const stop = async (): Promise<void> => {
     await entry.stop();
@@ -75,14 +79,15 @@ export async function startSide(name: SideName, options: IngressSideOptions): Pr
 }
 
 async function startStockReplica(options: ReplicaOptions): Promise<Replica> {
-  const { name, access, upstreams } = options;
-  const environment = options.environmentOf(name);
+  const { name, stage, upstreams } = options;
+  const access = options.accessOf(name);
+  const environment = stage.environmentOf(name);
   const { clock, network } = environment;
   const witness = options.witnessOf(name);
   const plane = new VirtualPlane({
     ...environment,
     network: upstreams.noting(network),
-    host: name,
+    host: stage.hostOf(name),
     port: httpPort,
     onRouted: (backends) => {
       const backend = backends.find((one) => one.name === stockBackend);
@@ -101,18 +106,20 @@ async function startStockReplica(options: ReplicaOptions): Promise<Replica> {
 }
 
 async function startLockstepReplica(options: ReplicaOptions): Promise<Replica> {
-  const { name, access, upstreams } = options;
-  const environment = options.environmentOf(name);
+  const { name, stage, upstreams } = options;
+  const access = options.accessOf(name);
+  const environment = stage.environmentOf(name);
+  const socketPath = `${stage.folderOf(name)}/control.sock`;
   const proxy = new TwinProxy({
     ...environment,
     network: upstreams.noting(environment.network),
-    socketPath: controlSocket,
-    listen: { host: name, port: httpPort },
+    socketPath,
+    listen: { host: stage.hostOf(name), port: httpPort },
   });
   const witness = options.witnessOf(name);
   const pusher = new NginxPusher({
     ...environment,
-    socketPath: controlSocket,
+    socketPath,
     onRouted: (service, version, at) => {
       const decided = loop.decisions.truths.get(service);
       // A newer decision is already on its way, and its own word will follow.

@@ -1,10 +1,11 @@
-// The figures of `throttled-controller` as rows, beside the write-up's. Pure. Lags are the longest
-// of all releases and replicas; requests have one denominator on both sides.
+// The figures of `throttled-controller`, beside the write-up's. Pure. Lags are the longest of all
+// releases and replicas; requests have one denominator on both sides.
 import type { Journey } from "../../journeys/journey.ts";
 import type { Direction } from "../../journeys/witness.ts";
 import type { Tally } from "../traffic/tally.ts";
-import type { IncidentRow } from "./incident.ts";
+import type { Figure, IncidentFindings, Measure } from "./incident.ts";
 import { longestLagMs } from "./shop-observer.ts";
+import { lagMeasure, requestMeasures } from "./usual-measures.ts";
 
 export interface Measures {
   /** Of all releases, complete. */
@@ -15,63 +16,46 @@ export interface Measures {
   readonly loggedWaitMs: number | undefined;
 }
 
-/** What the write-up says, without and with its fix. */
-const writeUp = {
-  lag: { before: "30 s to 2 min", after: "at once" },
-  loggedWait: { before: "2.49 s", after: "" },
-} as const;
+const directions: readonly Direction[] = ["leave", "join"];
 
-export function throttledRows(
+export function throttledFindings(
   measures: Measures,
   { isFixed }: { readonly isFixed: boolean },
-): readonly IncidentRow[] {
-  const { stock, lockstep, loggedWaitMs } = measures;
-  const said = isFixed ? "after" : "before";
-  const requests = (measure: string, of: (tally: Tally) => number): IncidentRow => ({
-    measure,
-    writeUp: "",
-    stock: of(stock),
-    lockstep: of(lockstep),
-    unit: "requests",
-  });
-  return [
-    ...lagRows(measures, "leave", writeUp.lag[said]),
-    ...lagRows(measures, "join", writeUp.lag[said]),
-    {
-      measure: "longest wait in a log line",
-      writeUp: writeUp.loggedWait[said],
-      stock: loggedWaitMs,
-      lockstep: undefined,
-      unit: "ms",
-    },
-    requests("requests sent", (tally) => tally.requests),
-    requests("requests to dead pods", (tally) => tally.sentToDead),
-    requests("requests lost", (tally) => tally.lost),
-  ];
+): Pick<IncidentFindings, "figures" | "measures"> {
+  const { journeys, stock, lockstep, loggedWaitMs } = measures;
+  return {
+    figures: [
+      ...directions.map((direction) => publishedFigure(journeys, direction, isFixed)),
+      {
+        id: "longest-logged-wait",
+        text: "longest wait in a log line",
+        unit: "ms",
+        measured: loggedWaitMs,
+        expected: isFixed ? [] : [{ source: "write-up", text: "2.49 s", from: 2_400, to: 2_600 }],
+      },
+    ],
+    measures: [
+      ...directions.map((direction): Measure => lagMeasure(journeys, direction)),
+      ...requestMeasures({ stock, lockstep }),
+    ],
+  };
 }
 
 /** Lockstep does not wait for what is published, so that hop is stock's alone. */
-function lagRows(
-  { journeys }: Measures,
+function publishedFigure(
+  journeys: readonly Journey[],
   direction: Direction,
-  said: string,
-): readonly IncidentRow[] {
-  const routed = (witnesses: string) =>
-    longestLagMs(journeys, { direction, hop: "routed", witnesses });
-  return [
-    {
-      measure: `longest ${direction} lag at published`,
-      writeUp: said,
-      stock: longestLagMs(journeys, { direction, hop: "published" }),
-      lockstep: undefined,
-      unit: "ms",
-    },
-    {
-      measure: `longest ${direction} lag at routed`,
-      writeUp: "",
-      stock: routed("stock-"),
-      lockstep: routed("lockstep-"),
-      unit: "ms",
-    },
-  ];
+  isFixed: boolean,
+): Figure {
+  return {
+    id: `longest-${direction}-lag-at-published`,
+    text: `longest ${direction} lag at published`,
+    unit: "ms",
+    measured: longestLagMs(journeys, { direction, hop: "published" }),
+    expected: [
+      isFixed
+        ? { source: "write-up", text: "at once" }
+        : { source: "write-up", text: "30 s to 2 min", from: 30_000, to: 120_000 },
+    ],
+  };
 }

@@ -1,0 +1,166 @@
+// The usual scenery of an incident: one cluster with a shop and its Ingress, stock and Lockstep
+// replicas behind an entry each, an observer of every hop, and traffic judged by what was really
+// true. A play changes what it wants to go wrong and reads what came of it.
+import { elapsedMs, type MonotonicMs } from "../../environment/clock.ts";
+import type { Journey } from "../../journeys/journey.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import { HttpKubeClient } from "../../kube/client/http-client.ts";
+import type { ClusterAccess } from "../../kube/credentials/credentials.ts";
+import { type Cluster, type ClusterOptions, startCluster } from "../cluster.ts";
+import { Ledger } from "../kubelet/ledger.ts";
+import {
+  createShop,
+  createShopIngress,
+  publishedServices,
+  releaseShop,
+  type ShopOptions,
+  shopHost,
+  shopReplicas,
+} from "../shop.ts";
+import { type Tally, tallyOf } from "../traffic/tally.ts";
+import type { TrafficResult } from "../traffic/traffic-result.ts";
+import { TrafficSource } from "../traffic/traffic-source.ts";
+import { type IngressSide, type SideName, startSide } from "./ingress-sides.ts";
+import { ShopObserver } from "./shop-observer.ts";
+import type { Stage } from "./stage.ts";
+
+export interface SceneOptions {
+  /** What differs from an ordinary cluster with one API server and two nodes. */
+  readonly cluster?: Partial<
+    Omit<ClusterOptions, "environmentOf" | "hostOf" | "podNetwork" | "ledger">
+  >;
+  readonly shop?: ShopOptions;
+  /** After the shop, before anybody watches: other objects of the cluster. */
+  readonly furnish?: (client: KubeClient, cluster: Cluster) => Promise<void>;
+  /** Services beside the shop that must be published before the play begins. */
+  readonly otherServices?: number;
+  /** How a replica reaches the API servers; the first one directly unless given. */
+  readonly accessOf?: (replica: string, cluster: Cluster) => ClusterAccess;
+}
+
+export interface Traffic {
+  /** All so far, of both sides. */
+  readonly results: readonly TrafficResult[];
+  /** Sends no more and judges what was sent. */
+  finish(): Promise<Readonly<Record<SideName, Tally>>>;
+}
+
+/** Gentle, and enough that every pod is asked each second. */
+const defaultRequestsPerSecond = 8;
+
+/** For routes and endpoints to reach every replica in quiet times: one sync of stock and a poll. */
+export const settleMs = 5_000;
+
+const lookAgainMs = 1_000;
+
+export class Scene {
+  readonly stage: Stage;
+  readonly ledger: Ledger;
+  readonly cluster: Cluster;
+  /** Whoever operates the cluster: at its first API server, with every right. */
+  readonly client: KubeClient;
+  readonly observer: ShopObserver;
+  readonly sides: Readonly<Record<SideName, IngressSide>>;
+
+  private constructor(parts: Omit<Scene, "now" | "release" | "startTraffic" | "stop">) {
+    this.stage = parts.stage;
+    this.ledger = parts.ledger;
+    this.cluster = parts.cluster;
+    this.client = parts.client;
+    this.observer = parts.observer;
+    this.sides = parts.sides;
+  }
+
+  /** Resolves when everything is published and routed, and nothing happens. */
+  static async open(stage: Stage, options: SceneOptions = {}): Promise<Scene> {
+    const user = stage.environmentOf("user");
+    const ledger = new Ledger(user);
+    const cluster = await startCluster({
+      name: "blue",
+      ports: [6443],
+      nodes: 2,
+      ...options.cluster,
+      environmentOf: (part) => stage.environmentOf(part),
+      hostOf: (part) => stage.hostOf(part),
+      podNetwork: stage.podNetwork,
+      ledger,
+    });
+    const client = new HttpKubeClient({ ...user, cluster: cluster.access, userAgent: "user" });
+    await createShop(client, options.shop);
+    await createShopIngress(client);
+    await options.furnish?.(client, cluster);
+    const { otherServices = 0 } = options;
+    while ((await publishedServices(client)) <= otherServices) await stage.sleep(lookAgainMs);
+    const { name } = cluster;
+    const observer = new ShopObserver({
+      ...stage.environmentOf("observer"),
+      client,
+      cluster: name,
+    });
+    await observer.start();
+    const side = (which: SideName) =>
+      startSide(which, {
+        stage,
+        accessOf: (replica) => options.accessOf?.(replica, cluster) ?? cluster.access,
+        witnessOf: (replica) => observer.replica(replica),
+      });
+    const sides = { stock: await side("stock"), lockstep: await side("lockstep") };
+    await stage.sleep(settleMs);
+    return new Scene({ stage, ledger, cluster, client, observer, sides });
+  }
+
+  /** The observer's one clock, on which journeys are. */
+  now(): MonotonicMs {
+    return this.stage.environmentOf("observer").clock.monotonicMs();
+  }
+
+  /** Replaces every pod of the shop; resolves when every hop has shown every change of it. */
+  async release(name: string, withinMs: number): Promise<readonly Journey[]> {
+    const began = this.now();
+    await releaseShop(this.client, name);
+    const journeys = () => this.observer.completeSince(began);
+    // As many join as leave.
+    while (journeys().length < 2 * shopReplicas) {
+      if (elapsedMs(began, this.now()) > withinMs) {
+        throw new Error(`${journeys().length} of ${2 * shopReplicas} changes were routed in time`);
+      }
+      await this.stage.sleep(lookAgainMs);
+    }
+    return journeys();
+  }
+
+  /** The same requests at the same moments to both sides. */
+  startTraffic(requestsPerSecond = defaultRequestsPerSecond): Traffic {
+    const results: TrafficResult[] = [];
+    const { stock, lockstep } = this.sides;
+    const source = new TrafficSource({
+      ...this.stage.environmentOf("clients"),
+      entries: [stock, lockstep],
+      requestsPerSecond,
+      hosts: [shopHost],
+      onResult: (result) => results.push(result),
+    });
+    source.start();
+    const finish = async () => {
+      await source.finish();
+      return { stock: this.#tally(results, stock), lockstep: this.#tally(results, lockstep) };
+    };
+    return { results, finish };
+  }
+
+  /** Idempotent. */
+  async stop(): Promise<void> {
+    const { stock, lockstep } = this.sides;
+    await Promise.all([stock.stop(), lockstep.stop()]);
+    await this.observer.stop();
+    await this.cluster.stop();
+  }
+
+  #tally(results: readonly TrafficResult[], side: IngressSide): Tally {
+    const own = results.filter(({ entry }) => entry === side.name);
+    return tallyOf(own, {
+      lives: this.ledger,
+      upstreamsOf: (result) => side.upstreams.upstreamsOf(result),
+    });
+  }
+}

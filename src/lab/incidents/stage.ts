@@ -1,0 +1,33 @@
+// Where an incident is played: machines with an environment each, and time that passes. Plays are
+// written against this alone, so the same play runs in virtual time and over real sockets.
+import type { Environment } from "../../environment/environment.ts";
+import type { Random } from "../../environment/random.ts";
+
+export interface Stage {
+  readonly mode: "virtual" | "live";
+  /** The environment of a machine; the same name gives the same machine. */
+  environmentOf(machine: string): Environment;
+  /** The address a machine listens on; no two machines share one. */
+  hostOf(machine: string): string;
+  /** A folder of the machine's own, for sockets and files. */
+  folderOf(machine: string): string;
+  /** The first two octets of the pods' addresses. */
+  readonly podNetwork: string;
+  /** Chance for the play itself; no machine draws from it. */
+  readonly random: Random;
+  /** Milliseconds since the stage was opened. */
+  now(): number;
+  /** Rejects when the play is called off. */
+  sleep(ms: number): Promise<void>;
+  /** What is being done, in a few words, for those who wait. */
+  say(step: string): void;
+}
+
+/** Plays on a fresh stage, with the same chance each time, and clears it afterwards. */
+export type OpenStage = <Result>(play: (stage: Stage) => Promise<Result>) => Promise<Result>;
+
+export interface StageProgress {
+  readonly step: string;
+  /** On the stage that is open. */
+  readonly stageMs: number;
+}

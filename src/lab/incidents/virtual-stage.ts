@@ -1,0 +1,89 @@
+// A stage in virtual time: every machine is simulated, and hours pass in seconds. The guard of the
+// simulation is lifted only to tell how far the play is.
+import { createHash } from "node:crypto";
+import { type Simulation, simulate } from "../../simulation/simulation.ts";
+import type { Incident, IncidentResult } from "./incident.ts";
+import type { Stage, StageProgress } from "./stage.ts";
+
+export interface VirtualPlayOptions {
+  readonly seed: number;
+  readonly fix?: boolean;
+  /** Called now and then in real time, while virtual time stands still. */
+  readonly onProgress?: (progress: StageProgress) => void | Promise<void>;
+}
+
+/** Some times a second. */
+const progressEveryEvents = 2_000;
+
+/** Any network will do: nothing of it leaves the simulation. */
+const podNetwork = "10.7";
+
+/** Where stages are opened and what happened on all of them. */
+export class VirtualStages {
+  readonly #options: VirtualPlayOptions;
+  readonly #hash = createHash("sha256");
+  #durationMs = 0;
+
+  constructor(options: VirtualPlayOptions) {
+    this.#options = options;
+  }
+
+  get durationMs(): number {
+    return this.#durationMs;
+  }
+
+  /** Of all stages until now; afterwards none may be opened. */
+  traceHash(): string {
+    return this.#hash.digest("hex");
+  }
+
+  readonly open = async <Result>(play: (stage: Stage) => Promise<Result>): Promise<Result> => {
+    const { seed, onProgress } = this.#options;
+    const said = { step: "" };
+    const progress = onProgress && {
+      onProgress: ({ nowMs }: { readonly nowMs: number }) =>
+        onProgress({ step: said.step, stageMs: nowMs }),
+    };
+    return simulate({ seed, progressEveryEvents, ...progress }, async (simulation) => {
+      const result = await play(virtualStage(simulation, said));
+      this.#durationMs += simulation.now();
+      this.#hash.update(simulation.trace.hash());
+      return result;
+    });
+  };
+}
+
+/** The whole incident in virtual time. */
+export async function playInVirtualTime(
+  incident: Incident,
+  options: VirtualPlayOptions,
+): Promise<IncidentResult> {
+  const { seed, fix = false } = options;
+  const stages = new VirtualStages(options);
+  const findings = await incident.play(stages.open, { fix });
+  return {
+    name: incident.name,
+    isFixed: fix,
+    stage: "virtual",
+    seed,
+    durationMs: stages.durationMs,
+    traceHash: stages.traceHash(),
+    ...findings,
+  };
+}
+
+function virtualStage(simulation: Simulation, said: { step: string }): Stage {
+  return {
+    mode: "virtual",
+    environmentOf: (machine) => simulation.host(machine),
+    hostOf: (machine) => machine,
+    folderOf: () => "/run/lockstep",
+    podNetwork,
+    random: simulation.random,
+    now: () => simulation.now(),
+    sleep: (ms) => simulation.sleep(ms),
+    say: (step) => {
+      said.step = step;
+    },
+  };
+}
