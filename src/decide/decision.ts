@@ -25,6 +25,11 @@ export interface DecidedEndpoint {
   readonly reason: string;
 }
 
+/** Whether it gets its share of the requests. */
+export function isRouted({ state }: Pick<DecidedEndpoint, "state">): boolean {
+  return state === "active" || state === "held";
+}
+
 export interface PathRule {
   /** Starts with a slash; a prefix ends with one only when it is the slash alone. */
   readonly path: string;

@@ -32,6 +32,8 @@ export interface OutgoingRequest {
   readonly headers?: Headers;
   readonly body?: Uint8Array | AsyncIterable<Uint8Array>;
   readonly tls?: ClientTls;
+  /** Bounds the connection attempt, which then fails with `DEAD_PEER`; `deadPeerMs` unless given. */
+  readonly connectTimeoutMs?: number;
   /** Aborting it ends the exchange at any stage, the body included. */
   readonly signal?: AbortSignal;
 }

@@ -24,7 +24,12 @@ test("an override stands until the slices agree, and then shows how long they we
     const host = simulation.host("lockstep");
     const log = new DecisionLog(host);
     const note = (...endpoints: readonly TruthEndpoint[]) =>
-      log.note({ service, version: 1, before: undefined, after: { endpoints, problems: [] } });
+      log.note({
+        service,
+        version: 1,
+        before: undefined,
+        after: { endpoints, problems: [], doubts: [] },
+      });
     const early = endpoint({ published: "absent" });
     const agreed = endpoint({});
     const sinceWallMs = host.clock.wallMs();

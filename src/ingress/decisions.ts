@@ -14,6 +14,7 @@ import { type ServiceTruth, type TruthPolicy, truth } from "../decide/truth/trut
 import type { Ingress } from "../kube/kinds/ingress.ts";
 import type { IngressClass } from "../kube/kinds/ingress-class.ts";
 import { type SnapshotSource, snapshotService } from "../model/service-snapshot.ts";
+import type { Probes } from "../sources/probes.ts";
 
 export interface DecisionsOptions {
   /** The clusters whose services are routed to. */
@@ -22,6 +23,8 @@ export interface DecisionsOptions {
   readonly className: string;
   readonly policy: TruthPolicy;
   readonly output: DecisionOutput;
+  /** Who settles doubts; without it nothing is ever doubted. */
+  readonly probes?: Pick<Probes, "want" | "answersFor">;
   readonly onTruth: (change: TruthChange) => void;
 }
 
@@ -71,6 +74,12 @@ export class Decisions {
     return this.#backendsOf.keys();
   }
 
+  /** `namespace/name` of the service behind a key of the decision. */
+  serviceOf(key: string): string | undefined {
+    const backend = this.#table.backends.get(key);
+    return backend && `${backend.namespace}/${backend.name}`;
+  }
+
   /** Decides anew which host and path lead where. */
   decideRoutes(): void {
     const { asked, className } = this.#options;
@@ -107,9 +116,11 @@ export class Decisions {
   #decide(key: string): number | undefined {
     const backend = this.#table.backends.get(key);
     if (backend === undefined) return undefined;
-    const { sources, policy, onTruth } = this.#options;
-    const snapshot = snapshotService(sources, backend.namespace, backend.name);
-    const after = truth(snapshot, backend.port, policy);
+    const { sources, policy, probes, onTruth } = this.#options;
+    const { namespace, name, port } = backend;
+    const snapshot = snapshotService(sources, namespace, name, probes?.answersFor(key));
+    const after = truth(snapshot, port, policy);
+    probes?.want(key, after.doubts);
     const known = this.#decided.get(key);
     const isNew = known === undefined || !areRoutedAlike(known.truth, after);
     if (isNew) this.#version += 1;
@@ -124,6 +135,7 @@ export class Decisions {
     const known = this.#decided.get(key);
     this.#decided.delete(key);
     this.#services.delete(key);
+    this.#options.probes?.want(key, []);
     if (known === undefined) return;
     const { version, truth: before } = known;
     this.#options.onTruth({ service: key, version, before, after: undefined });

@@ -11,6 +11,7 @@ import { Workqueue } from "../kube/workqueue/workqueue.ts";
 import { runWorkers } from "../kube/workqueue/workqueue-workers.ts";
 import { ClusterSource } from "../sources/cluster-source.ts";
 import { IngressSource } from "../sources/ingress-source.ts";
+import { Probes } from "../sources/probes.ts";
 import { Decisions, type TruthChange } from "./decisions.ts";
 import { ingressMetrics } from "./ingress-metrics.ts";
 
@@ -20,7 +21,7 @@ export interface IngressCluster {
 }
 
 export interface IngressLoopOptions
-  extends Pick<Environment, "clock" | "timers" | "random" | "log"> {
+  extends Pick<Environment, "clock" | "timers" | "random" | "network" | "log"> {
   /** Where pods run. */
   readonly clusters: readonly IngressCluster[];
   /** Where the Ingresses are. */
@@ -50,6 +51,7 @@ export class IngressLoop {
   readonly decisions: Decisions;
   readonly sources: readonly ClusterSource[];
   readonly asked: IngressSource;
+  readonly probes: Probes;
   readonly #options: IngressLoopOptions;
   readonly #queue: Workqueue;
   #isReady = false;
@@ -79,7 +81,9 @@ export class IngressLoop {
       cluster: access.name,
       onRoutes: () => this.#queue.addAfter(routesKey, routesHoldOffMs),
     });
-    this.decisions = new Decisions({ ...options, sources: this.sources, asked: this.asked });
+    this.probes = new Probes({ ...rest, onAnswer: (backend) => this.#probed(backend) });
+    const { sources, asked, probes } = this;
+    this.decisions = new Decisions({ ...options, sources, asked, probes });
   }
 
   /** Whether the first decision has been made. */
@@ -104,7 +108,8 @@ export class IngressLoop {
     } finally {
       if (metrics !== undefined) ingressMetrics(metrics).shown.delete(this.decisions);
       this.#queue.shutDown();
-      await Promise.all([this.asked, ...this.sources].map((source) => source.stop()));
+      const parts = [this.asked, this.probes, ...this.sources];
+      await Promise.all(parts.map((part) => part.stop()));
     }
   }
 
@@ -117,6 +122,11 @@ export class IngressLoop {
     const kind = key === routesKey ? "routes" : "service";
     const seconds = elapsedMs(startedAt, clock.monotonicMs()) / 1000;
     ingressMetrics(metrics).decisions.observe({ kind }, seconds);
+  }
+
+  #probed(backend: string): void {
+    const service = this.decisions.serviceOf(backend);
+    if (service !== undefined) this.#queue.add(service);
   }
 
   #everyService(): void {

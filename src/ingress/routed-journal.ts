@@ -2,6 +2,7 @@
 // A bounded journal with rising numbers, so that a reader can ask for what is new to it.
 
 import type { DecidedEndpoint } from "../decide/decision.ts";
+import { isRouted } from "../decide/decision.ts";
 import type { ServiceTruth } from "../decide/truth/truth.ts";
 import { type Clock, elapsedMs, type MonotonicMs, type WallMs } from "../environment/clock.ts";
 import type { TruthChange } from "./decisions.ts";
@@ -112,7 +113,7 @@ export class RoutedJournal {
 }
 
 function activeOf(truth: ServiceTruth | undefined): ReadonlyMap<string, EndpointName> {
-  const active = (truth?.endpoints ?? []).filter(({ state }) => state === "active");
+  const active = (truth?.endpoints ?? []).filter(isRouted);
   return new Map(active.map((endpoint) => [nameKey(endpoint), nameOf(endpoint)]));
 }
 

@@ -4,6 +4,7 @@ import type { MonotonicMs } from "../environment/clock.ts";
 import type { Pod } from "../kube/kinds/pod.ts";
 import type { Service } from "../kube/kinds/service.ts";
 import type { ClusterSource } from "../sources/cluster-source.ts";
+import type { ProbeAnswer } from "../sources/probes.ts";
 import type { PublishedForm } from "../sources/published-form.ts";
 import { selects } from "../sources/service-pods.ts";
 import type { WatchStatus } from "../sources/watch-status.ts";
@@ -23,6 +24,8 @@ export interface ServiceInCluster {
   readonly services: WatchStatus;
   readonly pods: PodFacts;
   readonly published: PublishedFacts;
+  /** What probes of its endpoints showed, by `placeKey`; undefined where nobody probes. */
+  readonly probes: ReadonlyMap<string, ProbeAnswer> | undefined;
 }
 
 export interface PodFacts {
@@ -52,19 +55,31 @@ export type SnapshotSource = Pick<
   "cluster" | "service" | "pod" | "podsOf" | "departedAt" | "publishedOf" | "seenAtMs" | "watch"
 >;
 
+/** By cluster, what probes of the service's endpoints there showed. */
+export type ProbesByCluster = ReadonlyMap<string, ReadonlyMap<string, ProbeAnswer>>;
+
 export function snapshotService(
   sources: readonly SnapshotSource[],
   namespace: string,
   name: string,
+  probes?: ProbesByCluster,
 ): ServiceSnapshot {
   const clusters = sources.flatMap((source) => {
     const service = source.service(namespace, name);
-    return service === undefined ? [] : [serviceInCluster(source, service)];
+    if (service === undefined) return [];
+    const answers = probes && (probes.get(source.cluster) ?? noAnswers);
+    return [serviceInCluster(source, service, answers)];
   });
   return { namespace, name, clusters };
 }
 
-function serviceInCluster(source: SnapshotSource, service: Service): ServiceInCluster {
+const noAnswers: ReadonlyMap<string, ProbeAnswer> = new Map();
+
+function serviceInCluster(
+  source: SnapshotSource,
+  service: Service,
+  probes: ServiceInCluster["probes"],
+): ServiceInCluster {
   const published = publishedFacts(source, service);
   return {
     cluster: source.cluster,
@@ -73,6 +88,7 @@ function serviceInCluster(source: SnapshotSource, service: Service): ServiceInCl
     services: source.watch("services"),
     pods: podFacts(source, service, published.endpoints),
     published,
+    probes,
   };
 }
 

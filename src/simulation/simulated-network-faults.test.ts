@@ -114,6 +114,17 @@ describe("a partition", () => {
       expect(seen).toEqual({ text: "", end: "DEAD_PEER", atMs });
     }));
 
+  test("ends a connection attempt when its caller will wait no longer", () =>
+    run(async (simulation) => {
+      const { network } = simulation.host("client");
+      simulation.host("server");
+      simulation.network.partition("client", "server");
+      const url = "http://server/";
+      const attempt = network.request({ method: "GET", url, connectTimeoutMs: 1_000 });
+      await expect(attempt).rejects.toMatchObject({ code: "DEAD_PEER" });
+      expect(Math.round(simulation.now())).toBe(1_000);
+    }));
+
   test("lets a connection attempt through that it held, once healed", () =>
     run(async (simulation) => {
       const targets: string[] = [];

@@ -1,5 +1,6 @@
 // One side of the comparison: three ingress replicas behind an entry that stands for the load
 // balancer. The sides differ in who drives the proxies: Lockstep, or the labelled stock model.
+import { isRouted } from "../../decide/decision.ts";
 import type { Environment } from "../../environment/environment.ts";
 import { IngressReplica } from "../../ingress/ingress-replica.ts";
 import type { RoutedWitness } from "../../journeys/routed-witness.ts";
@@ -138,7 +139,7 @@ async function freePort({ network }: Environment): Promise<number> {
 /** What a Lockstep replica routes the shop's requests to. */
 function routedBy(replica: IngressReplica) {
   const decided = replica.loop.decisions.truths.get(`${shopService}:${shopPort}`);
-  return (decided?.truth.endpoints ?? []).filter(({ state }) => state === "active");
+  return (decided?.truth.endpoints ?? []).filter(isRouted);
 }
 
 function endpointsOf(backends: readonly StockBackend[]) {

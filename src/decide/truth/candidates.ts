@@ -5,6 +5,7 @@ import { podIPs } from "../../kube/kinds/pod.ts";
 import type { Service, ServicePort } from "../../kube/kinds/service.ts";
 import type { PublishedEndpoint } from "../../model/published-endpoint.ts";
 import type { PodFact, ServiceInCluster } from "../../model/service-snapshot.ts";
+import { placeKey } from "../../sources/probes.ts";
 import type { Candidate } from "./verdict.ts";
 
 /** The port of a service that a route names, by its number or its name there. */
@@ -22,12 +23,12 @@ export function candidatesOf(facts: ServiceInCluster, port: ServicePort): readon
     const candidate = fact.selected ? fromPod(facts, port, fact) : undefined;
     if (candidate === undefined) continue;
     candidates.set(keyOf(candidate), candidate);
-    owners.set(placeOf(candidate), likelierOwner(owners.get(placeOf(candidate)), candidate));
+    owners.set(placeKey(candidate), likelierOwner(owners.get(placeKey(candidate)), candidate));
   }
   for (const endpoint of facts.published.endpoints) {
     const published = fromPublished(facts, port, endpoint, pods);
     if (published === undefined) continue;
-    const owner = endpoint.pod === undefined ? owners.get(placeOf(published)) : undefined;
+    const owner = endpoint.pod === undefined ? owners.get(placeKey(published)) : undefined;
     const key = keyOf(owner ?? published);
     candidates.set(key, merged(candidates.get(key), published));
   }
@@ -50,6 +51,7 @@ function fromPod(facts: ServiceInCluster, port: ServicePort, fact: PodFact): Can
     isPodAddress: true,
     podWatch: facts.pods.watch,
     published: undefined,
+    probed: probedAt(facts, address, number),
   };
 }
 
@@ -77,7 +79,12 @@ function fromPublished(
     isPodAddress: false,
     podWatch: facts.pods.watch,
     published,
+    probed: probedAt(facts, published.address, listed.port),
   };
+}
+
+function probedAt(facts: ServiceInCluster, address: string, port: number): Candidate["probed"] {
+  return facts.probes && (facts.probes.get(placeKey({ address, port })) ?? "unknown");
 }
 
 /** Pods of the host's network, or a pod and its successor, can share a place: the ready one has it. */
@@ -105,10 +112,6 @@ function rank(published: PublishedEndpoint | undefined): number {
 
 function keyOf({ podUid, address, port }: Candidate): string {
   return `${podUid ?? ""} ${address} ${port}`;
-}
-
-function placeOf({ address, port }: Candidate): string {
-  return `${address} ${port}`;
 }
 
 /** The address of the service's first family, as its first slices have it. */

@@ -1,9 +1,10 @@
 // Rule 7, never empty: before a service answers 503, endpoints that are leaving but still serve get
 // its requests. It looks at the whole set, after every endpoint has been judged by itself.
+import { isRouted } from "../decision.ts";
 import type { TruthEndpoint } from "./truth.ts";
 
 export function neverEmpty(endpoints: readonly TruthEndpoint[]): readonly TruthEndpoint[] {
-  if (endpoints.some(({ state }) => state === "active")) return endpoints;
+  if (endpoints.some(isRouted)) return endpoints;
   return endpoints.map((endpoint) =>
     endpoint.state === "draining"
       ? {

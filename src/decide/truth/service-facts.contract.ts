@@ -75,6 +75,7 @@ export function pod(number: number, fields: Partial<Pod> & { terminating?: boole
     readyTransitionTime: undefined,
     containersReady: "True",
     containersReadyTransitionTime: undefined,
+    hasReadinessGates: false,
     ports: [{ name: "manage", containerPort: 9000 + number, protocol: "TCP" }],
     readinessProbe: undefined,
     ...own,
@@ -108,6 +109,8 @@ export interface FactsInWords {
   /** Uids of pods known to be gone. */
   readonly gone?: readonly string[];
   readonly published?: readonly PublishedEndpoint[];
+  /** By address and port; nobody probes when absent. */
+  readonly probes?: ServiceInCluster["probes"];
 }
 
 export function inCluster(words: FactsInWords = {}): ServiceInCluster {
@@ -130,6 +133,7 @@ export function inCluster(words: FactsInWords = {}): ServiceInCluster {
       form: "endpointslices",
       endpoints: words.published ?? [],
     },
+    probes: words.probes,
   };
 }
 

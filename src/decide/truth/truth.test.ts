@@ -42,6 +42,73 @@ test("an endpoint that all witnesses agree on is shown whole", () => {
       },
     ],
     problems: [],
+    doubts: [],
+  });
+});
+
+describe("holding through a flap", () => {
+  const flipped = { ready: "False", containersReady: "True" } as const;
+  const why = "its pod was marked unready from outside while its containers are ready";
+  const held = (reason: string) =>
+    `10.0.0.1:8080 held (hold through a flap): ${why}, and ${reason}`;
+  const published = [listed(1, { ready: false })];
+  const probes = (answer?: "answers" | "silent") =>
+    new Map(answer === undefined ? [] : [["10.0.0.1 8080", answer] as const]);
+  const table: readonly (readonly [string, FactsInWords, string])[] = [
+    ["is held while it is being probed", { probes: probes() }, held("it is being probed")],
+    ["is held when it answers", { probes: probes("answers") }, held("it answers a probe")],
+    [
+      "is held when it answers, though the pod watch is stale",
+      { probes: probes("answers"), podWatch: staleWatch },
+      held("it answers a probe"),
+    ],
+    [
+      "is out when it does not answer",
+      { probes: probes("silent") },
+      `10.0.0.1:8080 out (hold through a flap): ${why}, and it does not answer a probe`,
+    ],
+    ["is out where nobody probes", {}, "10.0.0.1:8080 out (leave at once): its pod is not ready"],
+  ];
+  test.each(table)("an endpoint whose pod was marked unready from outside %s", (_, words, row) => {
+    expect(rows({ pods: [pod(1, flipped)], published, ...words })).toEqual([row]);
+  });
+
+  test.each([
+    ["the kubelet reported unready", { ready: "False", containersReady: "False" }],
+    ["hangs on readiness gates", { ...flipped, hasReadinessGates: true }],
+    ["is terminating", { ...flipped, terminating: true }],
+    ["has ended", { ...flipped, phase: "Failed" }],
+    ["is ready", {}],
+  ] as const)("a pod that %s is not doubted", (_, fields) => {
+    const words = { pods: [pod(1, fields)], published, probes: probes("answers") };
+    const { doubts, endpoints } = truth(snapshot(inCluster(words)), 80, policy);
+    expect(doubts).toEqual([]);
+    expect(endpoints.map(({ rule }) => rule)).not.toContain("hold through a flap");
+  });
+
+  test.each([
+    [undefined, undefined],
+    [{ type: "exec", port: undefined, path: undefined, scheme: undefined }, undefined],
+    [
+      { type: "httpGet", port: 9999, path: "/ready", scheme: "HTTPS" },
+      { port: 9999, path: "/ready", secure: true },
+    ],
+    [
+      { type: "httpGet", port: "manage", path: undefined, scheme: "HTTP" },
+      { port: 9001, path: "/", secure: false },
+    ],
+    [{ type: "httpGet", port: "unnamed", path: "/", scheme: undefined }, undefined],
+  ] as const)("it is probed as its kubelet would: %j", (readinessProbe, http) => {
+    const words = { pods: [pod(1, { ...flipped, readinessProbe })], published, probes: probes() };
+    expect(truth(snapshot(inCluster(words)), 80, policy).doubts).toEqual([
+      { cluster: "east", address: "10.0.0.1", port: 8080, ...(http && { http }) },
+    ]);
+  });
+
+  test("a service that follows its slices doubts nothing", () => {
+    const words = { pods: [pod(1, flipped)], published, probes: probes("answers") };
+    const followed = truth(snapshot(inCluster(words)), 80, { followSlices: true });
+    expect([followed.doubts, followed.endpoints.map(({ state }) => state)]).toEqual([[], ["out"]]);
   });
 });
 
@@ -265,6 +332,7 @@ describe("several clusters", () => {
     expect(truth(snapshot(), 80, policy)).toEqual({
       endpoints: [],
       problems: ["no cluster has the service shop/web"],
+      doubts: [],
     });
     const external = service({ type: "ExternalName", selector: undefined, ports: [] });
     const facts = [
@@ -277,6 +345,7 @@ describe("several clusters", () => {
         "the service shop/web in east has no port http",
         "the service shop/web in west is an external name, which is not routed",
       ],
+      doubts: [],
     });
   });
 });

@@ -2,11 +2,13 @@
 // everything the model knows. Pure: the same snapshot gives the same truth, in whatever order its
 // facts stand.
 import type { ServiceInCluster, ServiceSnapshot } from "../../model/service-snapshot.ts";
+import type { ProbeTarget } from "../../sources/probe-once.ts";
 import { compareText } from "../compare-text.ts";
-import type { DecidedEndpoint, EndpointState } from "../decision.ts";
+import { type DecidedEndpoint, type EndpointState, isRouted } from "../decision.ts";
 import { candidatesOf, servicePort } from "./candidates.ts";
 import { neverEmpty } from "./never-empty.ts";
 import { followPublished, followSlicesExactly } from "./rules/follow-published.ts";
+import { holdThroughFlap, probeOf } from "./rules/hold-through-flap.ts";
 import { joinAtOnce } from "./rules/join-at-once.ts";
 import { leaveAtOnce } from "./rules/leave-at-once.ts";
 import type { Candidate, TruthRule } from "./verdict.ts";
@@ -29,35 +31,41 @@ export interface ServiceTruth {
   readonly endpoints: readonly TruthEndpoint[];
   /** Why there may be fewer endpoints than expected, in plain sentences. */
   readonly problems: readonly string[];
+  /** Endpoints to be probed for as long as they are here: nothing else can settle their state. */
+  readonly doubts: readonly ProbeTarget[];
 }
 
 /** A service follows its slices exactly when its annotation says so. */
 export const followSlicesAnnotation = "lockstep.dev/follow-slices";
 
 /** The first rule that decides counts. */
-export const rules: readonly TruthRule[] = [leaveAtOnce, joinAtOnce, followPublished];
+export const rules: readonly TruthRule[] = [
+  holdThroughFlap,
+  leaveAtOnce,
+  joinAtOnce,
+  followPublished,
+];
 
 export function truth(
   snapshot: ServiceSnapshot,
   port: number | string,
   policy: TruthPolicy,
 ): ServiceTruth {
-  const problems = problemsOf(snapshot, port);
-  const endpoints = snapshot.clusters.flatMap((facts) => judgeAll(facts, port, policy));
-  endpoints.sort(compareEndpoints);
-  return { endpoints: neverEmpty(endpoints), problems };
+  const judged = snapshot.clusters.flatMap((facts) => judgeAll(facts, port, policy));
+  judged.sort((one, other) => compareEndpoints(one.endpoint, other.endpoint));
+  return {
+    endpoints: neverEmpty(judged.map(({ endpoint }) => endpoint)),
+    problems: problemsOf(snapshot, port),
+    doubts: judged.flatMap(({ doubt }) => doubt ?? []),
+  };
 }
 
 /** Whether following the slices would have decided otherwise. */
-export function overridesSlices({ state, published }: TruthEndpoint): boolean {
-  return (state === "active") !== (published === "ready");
+export function overridesSlices(endpoint: TruthEndpoint): boolean {
+  return isRouted(endpoint) !== (endpoint.published === "ready");
 }
 
-function judgeAll(
-  facts: ServiceInCluster,
-  port: number | string,
-  policy: TruthPolicy,
-): TruthEndpoint[] {
+function judgeAll(facts: ServiceInCluster, port: number | string, policy: TruthPolicy): Judged[] {
   const found = servicePort(facts.service, port);
   if (found === undefined) return [];
   const asked = facts.service.annotations[followSlicesAnnotation] === "true";
@@ -65,10 +73,17 @@ function judgeAll(
   return candidatesOf(facts, found).map((candidate) => judge(candidate, chosen));
 }
 
-function judge(candidate: Candidate, chosen: readonly TruthRule[]): TruthEndpoint {
+interface Judged {
+  readonly endpoint: TruthEndpoint;
+  readonly doubt: ProbeTarget | undefined;
+}
+
+function judge(candidate: Candidate, chosen: readonly TruthRule[]): Judged {
   for (const rule of chosen) {
     const verdict = rule.decide(candidate);
-    if (verdict !== undefined) return endpointOf(candidate, rule.name, verdict);
+    if (verdict === undefined) continue;
+    const doubt = rule === holdThroughFlap ? probeOf(candidate) : undefined;
+    return { endpoint: endpointOf(candidate, rule.name, verdict), doubt };
   }
   throw new Error("the last rule of truth decides always");
 }

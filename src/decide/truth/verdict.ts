@@ -3,6 +3,7 @@
 import type { Service } from "../../kube/kinds/service.ts";
 import type { PublishedEndpoint } from "../../model/published-endpoint.ts";
 import type { PodFact } from "../../model/service-snapshot.ts";
+import type { ProbeAnswer } from "../../sources/probes.ts";
 import type { WatchStatus } from "../../sources/watch-status.ts";
 import type { EndpointState } from "../decision.ts";
 
@@ -23,6 +24,8 @@ export interface Candidate {
   readonly podWatch: WatchStatus;
   /** How it is published; undefined when it is not. */
   readonly published: PublishedEndpoint | undefined;
+  /** What a probe showed: `unknown` before the first answer, undefined where nobody probes. */
+  readonly probed: ProbeAnswer | "unknown" | undefined;
 }
 
 export interface Verdict {

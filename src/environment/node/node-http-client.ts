@@ -5,7 +5,7 @@ import { type ClientRequest, type IncomingMessage, request as startPlain } from 
 import { request as startSecure } from "node:https";
 import type { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
-import type { IncomingResponse, OutgoingRequest } from "../network.ts";
+import { deadPeerMs, type IncomingResponse, type OutgoingRequest } from "../network.ts";
 import { errorCode } from "./error-code.ts";
 import { socketAddress } from "./node-address.ts";
 import { keepAliveDelayMs, type NodeAgents } from "./node-agents.ts";
@@ -13,12 +13,6 @@ import { chunksOf, noChunks } from "./node-body.ts";
 import { plainHeaders } from "./node-headers.ts";
 import { exchangeAborted, exchangeFailure } from "./node-network-errors.ts";
 import { nodeTimers } from "./node-timers.ts";
-
-export interface ExchangeSettings {
-  readonly agents: NodeAgents;
-  /** Bounds the connection attempt, the TLS handshake included. */
-  readonly connectTimeoutMs: number;
-}
 
 /**
  * Methods that are repeated once when a kept-alive connection turns out to have been closed by the
@@ -29,13 +23,13 @@ const repeatableMethods: readonly string[] = ["GET", "HEAD", "OPTIONS"];
 
 export async function exchange(
   outgoing: OutgoingRequest,
-  settings: ExchangeSettings,
+  agents: NodeAgents,
 ): Promise<IncomingResponse> {
   try {
-    return await attempt(outgoing, settings, "pooled");
+    return await attempt(outgoing, agents, "pooled");
   } catch (error) {
     if (!(error instanceof ReusedConnectionClosed)) throw error;
-    if (mayRepeat(outgoing)) return attempt(outgoing, settings, "single");
+    if (mayRepeat(outgoing)) return attempt(outgoing, agents, "single");
     throw error.failure;
   }
 }
@@ -57,7 +51,7 @@ function mayRepeat({ method, body, signal }: OutgoingRequest): boolean {
 
 function attempt(
   outgoing: OutgoingRequest,
-  settings: ExchangeSettings,
+  agents: NodeAgents,
   connection: "pooled" | "single",
 ): Promise<IncomingResponse> {
   const { signal } = outgoing;
@@ -68,7 +62,7 @@ function attempt(
       return;
     }
     let response: IncomingMessage | undefined;
-    const request = start(what, outgoing, settings, connection);
+    const request = start(what, outgoing, agents, connection);
     // What broke the connection shows on the request; the response only learns that it was cut off.
     let broken: Error | undefined;
     const failure = (error: Error): Error =>
@@ -80,7 +74,8 @@ function attempt(
     };
     const release = (): void => signal?.removeEventListener("abort", onAbort);
     signal?.addEventListener("abort", onAbort, { once: true });
-    request.once("socket", (socket) => boundConnecting(request, socket, settings.connectTimeoutMs));
+    const connectTimeoutMs = outgoing.connectTimeoutMs ?? deadPeerMs;
+    request.once("socket", (socket) => boundConnecting(request, socket, connectTimeoutMs));
     // The request closes after its response has: nothing can come any more.
     request.once("close", release);
     request.on("error", (error) => {
@@ -102,7 +97,7 @@ function attempt(
 function start(
   what: string,
   outgoing: OutgoingRequest,
-  { agents }: ExchangeSettings,
+  agents: NodeAgents,
   connection: "pooled" | "single",
 ): ClientRequest {
   try {

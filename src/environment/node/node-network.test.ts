@@ -9,7 +9,6 @@ import { networkContract } from "../network.contract.ts";
 import type { ServerExchange } from "../network.ts";
 import { failureOf, readAll, readText, whileServing } from "../network-world.contract.ts";
 import { nodeEnvironment } from "./node-environment.ts";
-import { nodeNetwork } from "./node-network.ts";
 
 const host = "127.0.0.1";
 
@@ -105,12 +104,12 @@ describe("connections", () => {
   });
 
   it("give up when the peer never answers the attempt", async () => {
-    const log = quietEnvironment().log;
-    const network = nodeNetwork({ log, connectTimeoutMs: 50 });
+    const { network } = quietEnvironment();
     // Takes the connection and never the handshake.
     const server = createServer((socket) => socket.on("error", () => undefined));
     const url = (await listenRaw(server)).replace("http:", "https:");
-    const error = await failureOf(network.request({ method: "GET", url }));
+    const attempt = network.request({ method: "GET", url, connectTimeoutMs: 50 });
+    const error = await failureOf(attempt);
     expect({ code: error.code, message: error.message }).toEqual({
       code: "DEAD_PEER",
       message: `GET ${url}: the peer does not answer; is the host up and the network path open?`,

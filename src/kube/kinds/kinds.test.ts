@@ -81,6 +81,7 @@ test("a pod", () => {
     readyTransitionTime: Date.parse(minute(1)),
     containersReady: "True",
     containersReadyTransitionTime: Date.parse(minute(2)),
+    hasReadinessGates: false,
     ports: [{ name: "http", containerPort: 8080, protocol: "TCP" }],
     readinessProbe: { type: "httpGet", port: "http", path: "/ready", scheme: "HTTPS" },
   });
@@ -103,10 +104,28 @@ test("a pod that has only just been created, from a server that knows one addres
     readyTransitionTime: undefined,
     containersReady: undefined,
     containersReadyTransitionTime: undefined,
+    hasReadinessGates: false,
     ports: [],
     readinessProbe: undefined,
   });
   expect([podIPs(pod), podIPs(addressed)]).toEqual([[], ["10.0.0.9"]]);
+});
+
+test.each([
+  ["none is known", [], undefined],
+  ["all are ready", [{ ready: true }, { ready: true }], "True"],
+  ["one is not", [{ ready: true }, { ready: false }], "False"],
+] as const)(
+  "before 1.11 the containers say whether they are ready: %s",
+  (_, statuses, expected) => {
+    const status = { containerStatuses: statuses };
+    expect(podKind.project({ metadata: raw, status }).containersReady).toBe(expected);
+  },
+);
+
+test("a pod may hang on readiness gates", () => {
+  const spec = { readinessGates: [{ conditionType: "example.com/ok" }] };
+  expect(podKind.project({ metadata: raw, spec }).hasReadinessGates).toBe(true);
 });
 
 test("equal labels, ports and probes are kept once", () => {

@@ -48,8 +48,11 @@ export interface Pod {
   /** Undefined when the pod has no such condition, which counts as not ready. */
   readonly ready: ConditionStatus | undefined;
   readonly readyTransitionTime: WallMs | undefined;
+  /** By its condition, or before 1.11, which had none, by the containers themselves. */
   readonly containersReady: ConditionStatus | undefined;
   readonly containersReadyTransitionTime: WallMs | undefined;
+  /** Its readiness also hangs on conditions that somebody else sets. */
+  readonly hasReadinessGates: boolean;
   /** Of all containers, in order. */
   readonly ports: readonly ContainerPort[];
   readonly readinessProbe: ReadinessProbe | undefined;
@@ -92,9 +95,13 @@ function projectPod(raw: unknown, similar?: Pod): Pod {
     ),
     ready: ready === undefined ? undefined : statusOf(ready),
     readyTransitionTime: ready && optionalTime(ready, "lastTransitionTime"),
-    containersReady: containersReady === undefined ? undefined : statusOf(containersReady),
+    containersReady:
+      containersReady === undefined
+        ? containersSay(listAt(status, "containerStatuses"))
+        : statusOf(containersReady),
     containersReadyTransitionTime:
       containersReady && optionalTime(containersReady, "lastTransitionTime"),
+    hasReadinessGates: listAt(spec, "readinessGates").length > 0,
     ports: portsOf(containers, similar?.ports),
     readinessProbe: readinessProbeOf(containers, similar?.readinessProbe),
   };
@@ -113,6 +120,14 @@ function conditionOf(conditions: readonly unknown[], type: string): RawRecord | 
     }
   }
   return undefined;
+}
+
+function containersSay(statuses: readonly unknown[]): ConditionStatus | undefined {
+  if (statuses.length === 0) return undefined;
+  const areReady = statuses.every(
+    (entry) => requiredRecord(entry, "a container's status")["ready"] === true,
+  );
+  return areReady ? "True" : "False";
 }
 
 /** A status Kubernetes does not define is not known to be true. */

@@ -13,7 +13,7 @@ export interface VirtualPlayOptions {
 }
 
 /** Some times a second. */
-const progressEveryEvents = 2_000;
+const progressEveryEvents = 500;
 
 /** Any network will do: nothing of it leaves the simulation. */
 const podNetwork = "10.7";

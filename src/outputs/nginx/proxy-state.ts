@@ -2,7 +2,9 @@
 // it has not been told yet. Values are kept as the text that is pushed, so a change that makes no
 // difference there is none.
 // Invariant: a name is among the unpushed exactly when its value changed since it was last taken.
+
 import type { DecidedEndpoint, DecisionChanges, RoutingDecision } from "../../decide/decision.ts";
+import { isRouted } from "../../decide/decision.ts";
 import type { ServiceEndpoints } from "./balancer.ts";
 import { SlotTable } from "./slot-table.ts";
 
@@ -168,7 +170,7 @@ function routedEndpoints(endpoints: readonly DecidedEndpoint[]): {
     const peer = `${endpoint.address} ${endpoint.port}`;
     if (!byPeer.has(peer)) byPeer.set(peer, endpoint);
   };
-  for (const one of endpoints) if (one.state === "active" || one.state === "held") add(one);
+  for (const one of endpoints) if (isRouted(one)) add(one);
   const active = byPeer.size;
   for (const one of endpoints) if (one.state === "draining" || one.state === "suspect") add(one);
   return { active, all: [...byPeer.values()] };

@@ -32,9 +32,6 @@ export interface ExchangeOptions {
   readonly onClientOver: (exchange: Exchange) => void;
 }
 
-/** How long a connection attempt is repeated before the caller is told. */
-const connectTimeoutMs = 15_000;
-
 export class Exchange {
   readonly #options: ExchangeOptions;
   readonly #openedMs: number;
@@ -199,6 +196,7 @@ export class Exchange {
   }
 
   #limitOpening(): void {
+    const { connectTimeoutMs = deadPeerMs } = this.#options.request;
     const atMs = this.#openedMs + connectTimeoutMs;
     this.#options.time.at(atMs, undefined, () => {
       if (this.#up.opening && this.#up.held && !this.#clientOver) this.breakBoth("DEAD_PEER");

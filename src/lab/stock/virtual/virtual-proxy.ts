@@ -71,8 +71,8 @@ async function tryPeer(
 ): Promise<Outcome> {
   const { method, target, headers, closed } = exchange.request;
   const patience = new AbortController();
-  const cancel = timers.after(ingressNginx.connectTimeoutMs, () => {
-    patience.abort(new Error("no answer within the connect timeout"));
+  const cancel = timers.after(ingressNginx.readTimeoutMs, () => {
+    patience.abort(new Error("no answer within the read timeout"));
   });
   try {
     const response = await network.request({
@@ -80,6 +80,7 @@ async function tryPeer(
       url: `http://${hostOf(peer.address)}:${peer.port}${target}`,
       headers,
       ...(body.length === 0 ? {} : { body }),
+      connectTimeoutMs: ingressNginx.connectTimeoutMs,
       signal: AbortSignal.any([closed, patience.signal]),
     });
     return { kind: "answered", response };

@@ -1,0 +1,137 @@
+import { expect, test } from "vitest";
+import type { ServerExchange } from "../environment/network.ts";
+import { type Simulation, simulate } from "../simulation/simulation.ts";
+import { type ProbeOutcome, type ProbeTarget, probeOnce, probeTimeoutMs } from "./probe-once.ts";
+import { Probes, probeEveryMs } from "./probes.ts";
+
+const target: ProbeTarget = { cluster: "east", address: "pod", port: 80 };
+const http = { port: 80, path: "/ready", secure: false };
+
+type Handler = (exchange: ServerExchange) => void;
+
+const answering =
+  (status: number): Handler =>
+  (exchange) =>
+    exchange.respond(status).end();
+
+async function listen(simulation: Simulation, handler: Handler) {
+  return simulation.host("pod").network.listen({ host: "pod", port: 80 }, handler);
+}
+
+const table: readonly (readonly [string, Handler | undefined, boolean, ProbeOutcome])[] = [
+  ["answers an HTTP probe with 200", answering(200), true, "answered"],
+  ["answers an HTTP probe with a redirect", answering(302), true, "answered"],
+  ["answers an HTTP probe with 503", answering(503), true, "missed"],
+  ["takes a connection and answers 503", answering(503), false, "answered"],
+  ["takes a connection and breaks it", (exchange) => exchange.abort(), false, "answered"],
+  ["breaks an HTTP probe", (exchange) => exchange.abort(), true, "missed"],
+  ["never answers", () => undefined, false, "missed"],
+  ["is not there", undefined, false, "refused"],
+];
+
+test.each(table)("an endpoint that %s", (_, handler, isHttp, expected) =>
+  simulate({ seed: 1 }, async (simulation) => {
+    const listener = handler && (await listen(simulation, handler));
+    const { signal } = new AbortController();
+    const asked = isHttp ? { ...target, http } : target;
+    // A machine has an address even when nobody listens there.
+    simulation.host("pod");
+    expect(await probeOnce(simulation.host("proxy"), asked, signal)).toBe(expected);
+    await listener?.close();
+  }),
+);
+
+/** Probes with what they reported, in order. */
+function probesIn(simulation: Simulation) {
+  const heard: string[] = [];
+  const probes: Probes = new Probes({
+    ...simulation.host("proxy"),
+    onAnswer: (doubter) => {
+      const answer = probes.answersFor(doubter).get("east")?.get("pod 80") ?? "unknown";
+      heard.push(`${doubter} ${answer} at ${Math.round(simulation.now() / 100) / 10} s`);
+    },
+  });
+  return { probes, heard };
+}
+
+test("an endpoint is asked at once and again, and only a change of its answer is told", () =>
+  simulate({ seed: 1 }, async (simulation) => {
+    let asked = 0;
+    const listener = await listen(simulation, (exchange) => {
+      asked += 1;
+      exchange.respond(200).end();
+    });
+    const { probes, heard } = probesIn(simulation);
+    probes.want("shop/web:80", [target]);
+    probes.want("shop/web:http", [target]);
+    await simulation.sleep(5 * probeEveryMs + 500);
+    expect(asked).toBe(6);
+    await listener.close();
+    await simulation.sleep(probeEveryMs);
+    expect(heard).toEqual([
+      "shop/web:80 answers at 0 s",
+      "shop/web:http answers at 0 s",
+      "shop/web:80 silent at 12 s",
+      "shop/web:http silent at 12 s",
+    ]);
+    await probes.stop();
+  }));
+
+test("one missed probe is forgiven, two in a row are not", () =>
+  simulate({ seed: 1 }, async (simulation) => {
+    const statuses = [200, 503, 200, 503, 503];
+    const listener = await listen(simulation, (exchange) => {
+      exchange.respond(statuses.shift() ?? 200).end();
+    });
+    const { probes, heard } = probesIn(simulation);
+    probes.want("web", [{ ...target, http }]);
+    await simulation.sleep(4 * probeEveryMs + 500);
+    expect(heard).toEqual(["web answers at 0 s", "web silent at 8 s"]);
+    await probes.stop();
+    await listener.close();
+  }));
+
+test("a machine that is gone is found silent after two timeouts", () =>
+  simulate({ seed: 1 }, async (simulation) => {
+    await listen(simulation, answering(200));
+    simulation.crash("pod", { vanish: true });
+    const { probes, heard } = probesIn(simulation);
+    probes.want("web", [target]);
+    await simulation.sleep(2 * probeTimeoutMs + probeEveryMs + 100);
+    expect(heard).toEqual(["web silent at 4 s"]);
+    await probes.stop();
+  }));
+
+test("nobody is asked whom nobody doubts any more", () =>
+  simulate({ seed: 1 }, async (simulation) => {
+    let asked = 0;
+    const listener = await listen(simulation, (exchange) => {
+      asked += 1;
+      exchange.respond(200).end();
+    });
+    const { probes } = probesIn(simulation);
+    probes.want("one", [target]);
+    probes.want("other", [target]);
+    await simulation.sleep(100);
+    probes.want("one", []);
+    await simulation.sleep(probeEveryMs);
+    expect([probes.size, asked]).toEqual([1, 2]);
+    probes.want("other", []);
+    await simulation.sleep(10 * probeEveryMs);
+    expect([probes.size, asked, probes.answersFor("other")]).toEqual([0, 2, new Map()]);
+    await probes.stop();
+    await listener.close();
+  }));
+
+test("stopping gives up what is under way, and asks nobody afterwards", () =>
+  simulate({ seed: 1 }, async (simulation) => {
+    const listener = await listen(simulation, () => undefined);
+    const { probes, heard } = probesIn(simulation);
+    probes.want("web", [target]);
+    await simulation.sleep(10);
+    await probes.stop();
+    probes.want("web", [target]);
+    await simulation.sleep(10_000);
+    expect([probes.size, heard]).toEqual([0, []]);
+    await listener.close();
+  }));
