@@ -17,6 +17,8 @@ const numbers = fc.uniqueArray(fc.integer({ min: 1, max: 8 }), { maxLength: 8 })
 
 const podShape = fc.record({
   ready: fc.constantFrom("True" as const, "False" as const, "Unknown" as const, undefined),
+  containersReady: fc.constantFrom("True" as const, "False" as const, undefined),
+  hasReadinessGates: fc.boolean(),
   phase: fc.constantFrom("Running", "Running", "Running", "Failed"),
   terminating: fc.boolean(),
 });
@@ -40,7 +42,14 @@ const published = fc.tuple(slice, slice).map((slices) => slices.flat());
 
 const watch = fc.constantFrom(freshWatch, freshWatch, staleWatch, refusedWatch);
 
-const facts = fc.record({ pods, published, podWatch: watch });
+/** What probes showed of some of the addresses. */
+const probes = numbers.chain((chosen) =>
+  fc
+    .tuple(...chosen.map(() => fc.constantFrom("answers" as const, "silent" as const)))
+    .map((answers) => new Map(answers.map((one, at) => [`10.0.0.${chosen[at]} 8080`, one]))),
+);
+
+const facts = fc.record({ pods, published, podWatch: watch, probes });
 
 const policy = { followSlices: false };
 
@@ -82,6 +91,27 @@ test("in a fresh pod watch only a terminating pod that still answers can stand i
         const isDraining = one.metadata.deletionTimestamp !== undefined && one.ready === "True";
         if (isServing(one) || (isDraining && one.phase === "Running")) continue;
         expect(active.has(one.metadata.uid)).toBe(false);
+      }
+    }),
+  );
+});
+
+test("only a pod marked unready from outside is held, and never one known to be silent", () => {
+  fc.assert(
+    fc.property(facts, (words) => {
+      const { endpoints, doubts } = truth(snapshot(inCluster(words)), 80, policy);
+      const doubted = new Set(doubts.map(({ address }) => address));
+      for (const { state, address } of endpoints) {
+        const owner = words.pods.find((one) => one.podIP === address);
+        const isFlipped =
+          owner?.phase === "Running" &&
+          owner.metadata.deletionTimestamp === undefined &&
+          owner.ready !== "True" &&
+          owner.containersReady === "True" &&
+          !owner.hasReadinessGates;
+        const isSilent = words.probes.get(`${address} 8080`) === "silent";
+        expect(state === "held").toBe(isFlipped && !isSilent);
+        expect(doubted.has(address)).toBe(isFlipped);
       }
     }),
   );
