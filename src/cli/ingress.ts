@@ -7,10 +7,16 @@ import type { ClusterAccess } from "../kube/credentials/credentials.ts";
 import { inClusterAccess, isInCluster } from "../kube/credentials/credentials-in-cluster.ts";
 import { kubeconfigAccess } from "../kube/credentials/credentials-kubeconfig.ts";
 import { aborted, type CommandContext, type ExitCode, UsageError } from "./command.ts";
+import {
+  addLeadershipFlags,
+  type LeadershipFlags,
+  leadershipHelp,
+  leadershipOf,
+} from "./ingress/leadership-flags.ts";
 import { paintFor } from "./paint.ts";
 import { wholeNumber } from "./whole-number.ts";
 
-interface IngressFlags {
+interface IngressFlags extends LeadershipFlags {
   readonly kubeconfig?: string;
   readonly context: readonly string[];
   readonly accessContext?: string;
@@ -27,6 +33,8 @@ interface IngressFlags {
 interface Clusters {
   readonly clusters: readonly ClusterAccess[];
   readonly access: ClusterAccess;
+  /** The access cluster is the one this process is a pod of. */
+  readonly isOwnCluster: boolean;
 }
 
 const loopback = "127.0.0.1";
@@ -45,6 +53,7 @@ its slices exactly with the annotation lockstep.dev/follow-slices: "true", all w
 
 nginx runs by itself: if Lockstep dies it goes on, and the next start adopts it. SIGTERM or Ctrl-C
 lets it finish its requests and ends it, unless --keep-nginx is given.
+${leadershipHelp}
 
 On http://127.0.0.1:<status-port>:
   /healthz, /readyz     alive; serving by a decision of this process
@@ -56,11 +65,13 @@ Examples:
   lockstep ingress                                     the current context, on port 8080
   lockstep ingress --context east --context west --access-context edge
   lockstep ingress --http-port 80 --ingress-class web
+  lockstep ingress --publish-address 192.0.2.10 --depose-ghosts
+  lockstep ingress --watch-lock configmap/ingress-nginx/ingress-controller-leader-nginx
   curl -s http://127.0.0.1:10260/state | jq .services`;
 
 export function ingressCommand(context: CommandContext, done: (code: ExitCode) => void): Command {
   const collect = (value: string, known: readonly string[]) => [...known, value];
-  return new Command("ingress")
+  const command = new Command("ingress")
     .description("route traffic to the services of one or more clusters, in step with the pods")
     .option("--kubeconfig <file>", "instead of $KUBECONFIG or ~/.kube/config")
     .option("--context <name>", "a cluster where pods run; repeatable", collect, [])
@@ -75,7 +86,8 @@ export function ingressCommand(context: CommandContext, done: (code: ExitCode) =
     .option("--status-port <n>", "port on 127.0.0.1; 0 for any", wholeNumber(0, 65_535), 10_260)
     .option("--workers <n>", "nginx workers", wholeNumber(1, maxWorkers), 2)
     .option("--prefix <dir>", "nginx's own folder; ~/.lockstep/ingress-<http-port> if absent")
-    .option("--keep-nginx", "leave nginx serving when stopped", false)
+    .option("--keep-nginx", "leave nginx serving when stopped", false);
+  return addLeadershipFlags(command)
     .addHelpText("after", epilogue)
     .action(async (flags: IngressFlags) => done(await runIngress(context, flags)));
 }
@@ -83,10 +95,14 @@ export function ingressCommand(context: CommandContext, done: (code: ExitCode) =
 async function runIngress(context: CommandContext, flags: IngressFlags): Promise<ExitCode> {
   const { environment, terminal, stop } = context;
   const { httpAddress, httpPort, statusPort, keepNginx } = flags;
+  const { clusters, access, isOwnCluster } = await clustersOf(environment, flags);
+  const className = flags.ingressClass;
   const replica = new IngressReplica({
     environment,
-    ...(await clustersOf(environment, flags)),
-    className: flags.ingressClass,
+    clusters,
+    access,
+    className,
+    leadership: leadershipOf(environment, flags, { className, isOwnCluster }),
     policy: { followSlices: flags.followSlices },
     listen: [{ address: httpAddress, port: httpPort }],
     prefix: prefixOf(environment, flags),
@@ -112,7 +128,7 @@ async function clustersOf(environment: Environment, flags: IngressFlags): Promis
   const isAsked = kubeconfig !== undefined || context.length > 0 || accessContext !== undefined;
   if (!isAsked && isInCluster(environment.processes)) {
     const access = inClusterAccess(environment);
-    return { clusters: [access], access };
+    return { clusters: [access], access, isOwnCluster: true };
   }
   const names = [...new Set([...(accessContext === undefined ? [] : [accessContext]), ...context])];
   const accesses = await kubeconfigAccess({
@@ -124,7 +140,8 @@ async function clustersOf(environment: Environment, flags: IngressFlags): Promis
   const [access] = accesses;
   if (access === undefined) throw new UsageError("the kubeconfig names no cluster to watch");
   const wanted = new Set(context.length === 0 ? [access.name] : context);
-  return { clusters: accesses.filter(({ name }) => wanted.has(name)), access };
+  const clusters = accesses.filter(({ name }) => wanted.has(name));
+  return { clusters, access, isOwnCluster: false };
 }
 
 function prefixOf({ processes }: Environment, { prefix, httpPort }: IngressFlags): string {

@@ -5,7 +5,7 @@ import { Registry } from "prom-client";
 import type { TruthPolicy } from "../decide/truth/truth.ts";
 import type { Environment } from "../environment/environment.ts";
 import type { Listener } from "../environment/network.ts";
-import { HttpKubeClient } from "../kube/client/http-client.ts";
+import { DirectKubeClient } from "../kube/client/direct-client.ts";
 import type { ClusterAccess } from "../kube/credentials/credentials.ts";
 import { findProxyDirectory, type ListenAddress } from "../outputs/nginx/nginx-prefix.ts";
 import { NginxPusher } from "../outputs/nginx/nginx-pusher.ts";
@@ -14,6 +14,7 @@ import { DecisionLog } from "./decision-log.ts";
 import type { TruthChange } from "./decisions.ts";
 import { type IngressCluster, IngressLoop } from "./ingress-loop.ts";
 import { ingressMetrics } from "./ingress-metrics.ts";
+import { Leadership, type LeadershipSettings } from "./leadership.ts";
 import { type RoutedEntry, RoutedJournal } from "./routed-journal.ts";
 import { stateReport } from "./state-report.ts";
 import { startStatusServer } from "./status-server.ts";
@@ -32,6 +33,8 @@ export interface IngressReplicaOptions {
   readonly prefix: string;
   readonly workers: number;
   readonly status: { readonly host: string; readonly port: number };
+  /** Writes no status and watches no lock when absent. */
+  readonly leadership?: LeadershipSettings;
   /** Called as the proxy begins to route by each change. */
   readonly onRouted?: (entry: RoutedEntry) => void;
   readonly metrics?: Registry;
@@ -44,6 +47,7 @@ export class IngressReplica {
   readonly journal: RoutedJournal;
   readonly overrides: DecisionLog;
   readonly metrics: Registry;
+  readonly #leadership: Leadership;
   readonly #options: IngressReplicaOptions;
   readonly #stopping = new AbortController();
   readonly #superseded = new AbortController();
@@ -77,6 +81,14 @@ export class IngressReplica {
       policy: options.policy,
       output: { apply: (decision, changes) => this.#pusher?.apply(decision, changes) },
       onTruth: (change) => this.#note(change),
+      metrics: this.metrics,
+    });
+    this.#leadership = new Leadership({
+      ...environment,
+      ...(options.leadership ?? { watchedLocks: [] }),
+      cluster: options.access,
+      asked: this.loop.asked,
+      className: options.className,
       metrics: this.metrics,
     });
   }
@@ -124,7 +136,7 @@ export class IngressReplica {
     await this.#supervisor.start();
     this.#hasNginx = true;
     this.#pusher.start();
-    this.#running = this.loop.run(this.#stopping.signal);
+    this.#running = this.#run(this.#stopping.signal);
   }
 
   /** Stops deciding; nginx finishes its requests and ends, or goes on by itself. Idempotent. */
@@ -137,6 +149,10 @@ export class IngressReplica {
     await this.#status?.close();
   }
 
+  async #run(signal: AbortSignal): Promise<void> {
+    await Promise.all([this.loop.run(signal), this.#leadership.run(signal)]);
+  }
+
   #note(change: TruthChange): void {
     this.overrides.note(change);
     this.journal.decided(change);
@@ -146,14 +162,15 @@ export class IngressReplica {
     const { clock } = this.#options.environment;
     const { loop, overrides } = this;
     const proxy = () => this.#supervisor?.serving;
-    return stateReport({ clock, loop, overrides, proxy });
+    const leadership = () => this.#leadership.report();
+    return stateReport({ clock, loop, overrides, proxy, leadership });
   }
 
   #clusterOf(cluster: ClusterAccess): IngressCluster {
     const known = this.#clients.get(cluster);
     if (known !== undefined) return known;
     const { environment } = this.#options;
-    const client = new HttpKubeClient({
+    const client = new DirectKubeClient({
       ...environment,
       cluster,
       userAgent,

@@ -5,6 +5,7 @@ import { clusterWatches } from "../sources/cluster-source.ts";
 import type { WatchStatus } from "../sources/watch-status.ts";
 import type { DecisionLog } from "./decision-log.ts";
 import type { IngressLoop } from "./ingress-loop.ts";
+import type { LeadershipReport } from "./leadership.ts";
 
 export interface StateReportOptions {
   readonly clock: Clock;
@@ -12,15 +13,18 @@ export interface StateReportOptions {
   readonly overrides: DecisionLog;
   /** What is known of the proxy; undefined when none serves. */
   readonly proxy: () => object | undefined;
+  /** Who leads and since when, and locks that are held by ghosts. */
+  readonly leadership: () => LeadershipReport;
 }
 
 export function stateReport(options: StateReportOptions): object {
-  const { clock, loop, overrides, proxy } = options;
+  const { clock, loop, overrides, proxy, leadership } = options;
   const { routes, truths } = loop.decisions;
   const watch = (status: WatchStatus) => watchReport(clock, status);
   return {
     ready: loop.isReady,
     proxy: proxy() ?? null,
+    leadership: leadership(),
     clusters: loop.sources.map((source) => ({
       cluster: source.cluster,
       watches: Object.fromEntries(clusterWatches.map((name) => [name, watch(source.watch(name))])),

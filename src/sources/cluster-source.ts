@@ -6,6 +6,7 @@ import type { MonotonicMs } from "../environment/clock.ts";
 import type { Environment } from "../environment/environment.ts";
 import type { CancelTimer } from "../environment/timers.ts";
 import type { KubeClient } from "../kube/client/client.ts";
+import { apiServersService, serverAddresses } from "../kube/client/direct-client.ts";
 import { objectKey, type Projected } from "../kube/kinds/kind.ts";
 import { type Pod, podKind } from "../kube/kinds/pod.ts";
 import { type Service, serviceKind } from "../kube/kinds/service.ts";
@@ -185,6 +186,19 @@ export class ClusterSource {
   #publishedChanged(change: Change<Projected>, services: readonly string[]): void {
     this.#note(change);
     for (const key of services) this.#options.onService(key);
+    if (services.includes(objectKey(apiServersService))) this.#learnServers();
+  }
+
+  /** Where the API servers are: for a client that would rather talk to them directly. */
+  #learnServers(): void {
+    const { namespace, name } = apiServersService;
+    const { slices, endpoints } = this.#published.of(namespace, name);
+    const ofSlices = slices.map(({ endpoints: listed, ports }) => ({
+      addresses: listed.flatMap(({ addresses }) => addresses.map((ip) => ({ ip }))),
+      ports: ports.flatMap(({ port }) => (port === undefined ? [] : [{ port }])),
+    }));
+    const subsets = [...(endpoints?.subsets ?? []), ...ofSlices];
+    this.#options.client.learnServers?.(serverAddresses(subsets));
   }
 
   #note(change: Change<Projected>): void {

@@ -17,6 +17,7 @@ function ingress(
     ingressClassName: "lockstep",
     defaultBackend: undefined,
     rules,
+    loadBalancer: [],
     ...own,
   };
 }

@@ -35,6 +35,10 @@ export interface KubeClient {
   request(request: KubeRequest): Promise<KubeResponse>;
   /** Resolves when the headers are there; the caller reads the body. Throws as `request` does. */
   stream(request: KubeRequest): Promise<IncomingResponse>;
+  /** These servers are listed now, `host:port` each; a client that can will use them. */
+  learnServers?(addresses: readonly string[]): void;
+  /** A watch of this server, `host:port`, is silent or behind; a client that can will use another. */
+  doubtServer?(address: string, why: "silent" | "behind"): void;
 }
 
 export function parseJson(response: KubeResponse): unknown {

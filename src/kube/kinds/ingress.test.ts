@@ -40,6 +40,7 @@ test("an ingress keeps its hosts, paths and backends as they were written", () =
         { host: null },
       ],
     },
+    status: { loadBalancer: { ingress: [{ ip: "192.0.2.1" }, { hostname: "edge.example" }] } },
   });
   expect(ingress).toEqual({
     metadata,
@@ -59,6 +60,10 @@ test("an ingress keeps its hosts, paths and backends as they were written", () =
         ],
       },
       { host: "", paths: [] },
+    ],
+    loadBalancer: [
+      { ip: "192.0.2.1", hostname: "" },
+      { ip: "", hostname: "edge.example" },
     ],
   });
 });

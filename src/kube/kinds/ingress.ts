@@ -1,5 +1,6 @@
-// An Ingress: which hosts and paths lead to which services, as its author wrote it. What is allowed
-// and what it means is decided later; here it only has to be readable.
+// An Ingress: which hosts and paths lead to which services, as its author wrote it, and where its
+// status says it can be reached. What is allowed and what it means is decided later; here it only
+// has to be readable.
 import {
   listAt,
   optionalNumber,
@@ -10,7 +11,7 @@ import {
   requiredRecord,
   stringMapAt,
 } from "./fields.ts";
-import type { StringMap } from "./intern.ts";
+import { internStructure, type StringMap } from "./intern.ts";
 import type { Kind, ObjectMeta } from "./kind.ts";
 import { objectRecord, projectMetadata } from "./metadata.ts";
 
@@ -38,12 +39,20 @@ export interface IngressRule {
   readonly paths: readonly IngressPath[];
 }
 
+/** Where an Ingress can be reached; one of the two is empty. */
+export interface LoadBalancerAddress {
+  readonly ip: string;
+  readonly hostname: string;
+}
+
 export interface Ingress {
   readonly metadata: ObjectMeta;
   readonly annotations: StringMap;
   readonly ingressClassName: string | undefined;
   readonly defaultBackend: IngressBackend | undefined;
   readonly rules: readonly IngressRule[];
+  /** `status.loadBalancer.ingress`, in its order. */
+  readonly loadBalancer: readonly LoadBalancerAddress[];
 }
 
 export const ingressKind: Kind<Ingress> = {
@@ -65,6 +74,18 @@ function projectIngress(raw: unknown, similar?: Ingress): Ingress {
     ingressClassName: optionalString(spec, "ingressClassName"),
     defaultBackend: defaultBackend === undefined ? undefined : backendOf(defaultBackend),
     rules: listAt(spec, "rules").map(ruleOf),
+    loadBalancer: internStructure(
+      listAt(recordAt(recordAt(object, "status"), "loadBalancer"), "ingress").map(addressOf),
+      similar?.loadBalancer,
+    ),
+  };
+}
+
+function addressOf(entry: unknown): LoadBalancerAddress {
+  const address = requiredRecord(entry, "an address");
+  return {
+    ip: optionalString(address, "ip") ?? "",
+    hostname: optionalString(address, "hostname") ?? "",
   };
 }
 

@@ -69,6 +69,16 @@ describe("being current", () => {
     expect([tracker.freshness().currentAtMs, tracker.behindSince]).toEqual([1_000, undefined]);
   });
 
+  test("is proved by a list that may be old when it has reached what a read has shown", () => {
+    const { tracker, listed, read, pass } = trackerAt();
+    listed("10");
+    pass(1_000);
+    read("30");
+    pass(1_000);
+    listed("30", false);
+    expect([tracker.freshness().currentAtMs, tracker.behindSince]).toEqual([1_000, undefined]);
+  });
+
   test("is believed when versions that cannot be ordered change", () => {
     const { tracker, listed, read, hear, pass } = trackerAt();
     listed("a");

@@ -141,6 +141,9 @@ export class FreshnessTracker {
     if (list.consistent && !contradicted) {
       this.#provedCurrent(list.sentAt);
       this.#unreached = this.#unreached.filter((read) => read.sentAt > list.sentAt);
+    } else {
+      // Whatever state it shows, it has reached the reads of that version or an earlier one.
+      this.#settleReads(list.resourceVersion, false);
     }
   }
 

@@ -21,6 +21,24 @@ import type { WaitPolicy } from "./reflector-state.ts";
 /** Between two tries, stretched by up to as much again, when rules forbid the request. */
 export const refusedRetryMs = 30_000;
 
+/**
+ * How an open watch is doubted. `all` proves again and again that it is alive and current, and gives
+ * up on one that is not. Without checks it is client-go's way: the first list may come from the
+ * server's cache, however old, and a watch is believed until its connection ends.
+ */
+export type WatchChecks =
+  | "all"
+  | {
+      /**
+       * A watch that has been silent for so long has ended: what the kernel makes of a connection
+       * whose other end is gone. Silence is believed for ever when absent.
+       */
+      readonly silenceMaxMs?: number;
+    };
+
+/** The way of client-go, whose kernel notices nothing. */
+export const noChecks: WatchChecks = {};
+
 export interface ReflectorOptions<T extends Projected, I extends string> {
   readonly kind: Kind<T>;
   readonly client: KubeClient;
@@ -38,6 +56,7 @@ export interface ReflectorOptions<T extends Projected, I extends string> {
   readonly initialList?: "watchlist" | "pages";
   readonly aliveWithinMs?: number;
   readonly currentWithinMs?: number;
+  readonly checks?: WatchChecks;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly random: Random;
@@ -55,6 +74,7 @@ export interface ReflectorParts<T extends Projected, I extends string> {
   readonly delivery: Delivery<T>;
   readonly freshness: FreshnessTracker;
   readonly guard: StallGuard;
+  readonly checks: WatchChecks;
   readonly counts: ReflectorCounts;
   readonly policy: WaitPolicy;
   readonly clock: Clock;
@@ -86,6 +106,7 @@ export function assembleReflector<T extends Projected, I extends string>(
     delivery,
     freshness,
     guard: new StallGuard({ freshness }),
+    checks: options.checks ?? "all",
     counts,
     policy: waitPolicy(clock, random),
     clock,

@@ -39,9 +39,9 @@ export class Collection {
     return this.#list({ limit: String(listPageSize), continue: token }, signal);
   }
 
-  /** The newest state in one answer, however long. */
-  whole(signal: AbortSignal): KubeRequest {
-    return this.#list({}, signal);
+  /** Everything in one answer, however long. */
+  whole(notOlderThan: string | undefined, signal: AbortSignal): KubeRequest {
+    return this.#list(atLeast(notOlderThan), signal);
   }
 
   quorumRead(signal: AbortSignal): KubeRequest {

@@ -1,5 +1,5 @@
-// One open watch: bytes from the server, events out of the decoder, and an end that always comes.
-// The server is asked to end it after some minutes; should it forget, a timer of our own does.
+// One open watch: bytes from the server, events out of the decoder, and an end: the server is asked
+// to end it after some minutes, and should it forget, a timer of our own does if it is told to.
 import { type Clock, elapsedMs, type MonotonicMs } from "../../environment/clock.ts";
 import type { CancelTimer, Timers } from "../../environment/timers.ts";
 import { type KubeClient, StatusError } from "../client/client.ts";
@@ -21,9 +21,10 @@ export interface OpenWatchOptions {
   readonly client: KubeClient;
   readonly clock: Clock;
   readonly timers: Timers;
-  /** With the query, `timeoutSeconds` included. */
+  /** With the query. */
   readonly path: string;
-  readonly timeoutSeconds: number;
+  /** When we end it ourselves; never when undefined. */
+  readonly overdueMs: number | undefined;
   /** Ends the watch at any stage. */
   readonly signal: AbortSignal;
 }
@@ -36,7 +37,7 @@ export class WatchStream {
   readonly #chunks: AsyncIterator<Uint8Array>;
   readonly #decoder = new WatchDecoder();
   readonly #abort: AbortController;
-  readonly #cancelOverdue: CancelTimer;
+  readonly #cancelOverdue: CancelTimer | undefined;
   readonly #release: () => void;
   #isCut = false;
 
@@ -76,8 +77,9 @@ export class WatchStream {
     this.#chunks = response.body[Symbol.asyncIterator]();
     this.#abort = abort;
     this.#release = release;
-    const overdueMs = options.timeoutSeconds * 1000 + overdueSlackMs;
-    this.#cancelOverdue = options.timers.after(overdueMs, () => this.cut());
+    const { overdueMs } = options;
+    this.#cancelOverdue =
+      overdueMs === undefined ? undefined : options.timers.after(overdueMs, () => this.cut());
   }
 
   get lastedMs(): number {
@@ -120,7 +122,7 @@ export class WatchStream {
 
   /** Gives everything back. Idempotent. */
   async close(): Promise<void> {
-    this.#cancelOverdue();
+    this.#cancelOverdue?.();
     this.#release();
     await this.#chunks.return?.();
   }

@@ -4,6 +4,7 @@ import { elapsedMs } from "../../environment/clock.ts";
 import { NetworkError } from "../../environment/network.ts";
 import type { CancelTimer } from "../../environment/timers.ts";
 import type { Projected } from "../kinds/kind.ts";
+import { behindAfterMs } from "./reflector-guard.ts";
 import { eventsPerBreath } from "./reflector-list.ts";
 import type { ReflectorParts } from "./reflector-parts.ts";
 import { proveCurrent } from "./reflector-prover.ts";
@@ -59,7 +60,7 @@ async function applyEvents<T extends Projected, I extends string>(
   } while (bytes > 0);
 }
 
-/** The two things that go on beside the events of a stream: the guard's timer and the prover. */
+/** What goes on beside the events of a stream: the guard's timer and the prover, or only silence. */
 class Supervision<T extends Projected, I extends string> {
   readonly #parts: ReflectorParts<T, I>;
   readonly #stream: WatchStream;
@@ -79,6 +80,11 @@ class Supervision<T extends Projected, I extends string> {
   }
 
   start(): void {
+    const { checks } = this.#parts;
+    if (checks !== "all") {
+      if (checks.silenceMaxMs !== undefined) this.#listen(checks.silenceMaxMs);
+      return;
+    }
     this.#look();
     this.#proving = proveCurrent(
       {
@@ -121,12 +127,31 @@ class Supervision<T extends Projected, I extends string> {
         );
         break;
       case "rewatch":
-        this.#cut(undefined);
+        this.#doubt(verdict.why, undefined);
         break;
       case "relist":
-        this.#cut(verdict.why);
+        this.#doubt(verdict.why === "silent" ? "silent" : "behind", verdict.why);
         break;
     }
+  }
+
+  /** Without checks: only a long silence ends the watch, and what follows is a new one. */
+  #listen(silenceMaxMs: number): void {
+    const { clock, freshness, timers } = this.#parts;
+    const now = clock.monotonicMs();
+    const silentMs = elapsedMs(freshness.heardAt ?? now, now);
+    if (silentMs >= silenceMaxMs) {
+      this.#cut(undefined);
+      return;
+    }
+    this.#cancelLook = timers.after(silenceMaxMs - silentMs, () => this.#listen(silenceMaxMs));
+  }
+
+  /** One that has had its time should better be followed by another server's; a new one has not. */
+  #doubt(why: "silent" | "behind", relist: ListReason | undefined): void {
+    const hadItsTime = this.#stream.lastedMs >= behindAfterMs;
+    if (hadItsTime) this.#parts.client.doubtServer?.(this.#stream.peer, why);
+    this.#cut(relist);
   }
 
   #cut(relist: ListReason | undefined): void {

@@ -17,6 +17,7 @@ import {
   assembleReflector,
   type ReflectorOptions,
   type ReflectorParts,
+  type WatchChecks,
 } from "./reflector-parts.ts";
 import {
   afterListFailure,
@@ -29,7 +30,7 @@ import {
   type Watching,
   watchingAfterList,
 } from "./reflector-state.ts";
-import { WatchStream } from "./reflector-stream.ts";
+import { overdueSlackMs, WatchStream } from "./reflector-stream.ts";
 import { SyncGate } from "./reflector-sync.ts";
 import { followWatch } from "./reflector-watch.ts";
 
@@ -128,7 +129,7 @@ export class Reflector<T extends Projected, I extends string = never> {
   async #step(state: ReflectorState): Promise<ReflectorState> {
     switch (state.name) {
       case "empty":
-        return listing("initial");
+        return firstListing(this.#parts.checks);
       case "listing": {
         const possible = this.#listByWatch || state.way !== "stream" ? state : byPages(state);
         return this.#list(possible).catch((error: unknown) =>
@@ -169,7 +170,7 @@ export class Reflector<T extends Projected, I extends string = never> {
     const { collection, signal } = this.#parts;
     const first =
       state.way === "whole"
-        ? collection.whole(signal)
+        ? collection.whole(state.notOlderThan, signal)
         : collection.firstPage(state.notOlderThan, signal);
     const version = await listPages(this.#parts, first, replacement);
     await this.#replaceAll(state, replacement, version, sentAt);
@@ -239,14 +240,14 @@ export class Reflector<T extends Projected, I extends string = never> {
   }
 
   async #open(path: (timeoutSeconds: number) => string): Promise<WatchStream> {
-    const { client, clock, timers, random } = this.#parts;
+    const { client, checks, clock, timers, random } = this.#parts;
     const spread = watchTimeoutMaxSeconds - watchTimeoutMinSeconds + 1;
     const timeoutSeconds = watchTimeoutMinSeconds + randomInt(random, spread);
     const stream = await WatchStream.open({
       client,
       clock,
       timers,
-      timeoutSeconds,
+      overdueMs: checks === "all" ? timeoutSeconds * 1000 + overdueSlackMs : undefined,
       path: path(timeoutSeconds),
       signal: this.#abort.signal,
     });
@@ -254,6 +255,13 @@ export class Reflector<T extends Projected, I extends string = never> {
     this.#problem = undefined;
     return stream;
   }
+}
+
+/** client-go takes for its first list whatever the server's cache has. */
+function firstListing(checks: WatchChecks): Listing {
+  return checks === "all"
+    ? listing("initial")
+    : listing("initial", { notOlderThan: "0", way: "whole" });
 }
 
 function byPages(state: Listing): Listing {

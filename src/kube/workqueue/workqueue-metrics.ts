@@ -33,6 +33,12 @@ export function queueMetrics(
   const queueDuration = metrics.queueDuration.labels(labels);
   const workDuration = metrics.workDuration.labels(labels);
   const retries = metrics.retries.labels(labels);
+  // A queue is seen from its start, as those of Go's client are.
+  metrics.depth.set(labels, 0);
+  metrics.adds.inc(labels, 0);
+  metrics.retries.inc(labels, 0);
+  metrics.queueDuration.zero(labels);
+  metrics.workDuration.zero(labels);
   return {
     added: () => {
       depth.inc();

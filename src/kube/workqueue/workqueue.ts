@@ -28,8 +28,10 @@ export interface WorkqueueOptions {
   readonly name: string;
   /** client-go's default unless given. */
   readonly rateLimiter?: RateLimiter;
-  /** No metrics when absent. */
+  /** No metrics when both this and `metrics` are absent. */
   readonly registry?: Registry;
+  /** Metrics in another form than Kubernetes' present one. */
+  readonly metrics?: QueueMetrics;
 }
 
 interface Dirty {
@@ -82,7 +84,9 @@ export class Workqueue {
       onReady: (key, lane) => this.add(key, lane),
       merge: (known, added) => (known === "fresh" ? known : added),
     });
-    if (options.registry !== undefined) {
+    if (options.metrics !== undefined) {
+      this.#metrics = options.metrics;
+    } else if (options.registry !== undefined) {
       this.#metrics = queueMetrics(options.registry, options.name, () => this.#runningMs());
     }
   }

@@ -1,0 +1,233 @@
+import { Registry } from "prom-client";
+import { expect, test } from "vitest";
+import { loadBalancerAddress } from "../decide/status/load-balancer-address.ts";
+import { HttpKubeClient } from "../kube/client/http-client.ts";
+import { fixedAccess } from "../kube/credentials/credentials.ts";
+import { ingressKind } from "../kube/kinds/ingress.ts";
+import { podIdentity } from "../kube/leader/leader-identity.ts";
+import { type ApiWorld, inApiWorld, pod } from "../lab/apiserver/api-world.contract.ts";
+import { rewriteAfterMs } from "../outputs/status/status-writer.ts";
+import { IngressSource } from "../sources/ingress-source.ts";
+import { Leadership, type LeadershipSettings, type PublishSettings } from "./leadership.ts";
+
+const ingresses = "/apis/networking.k8s.io/v1/namespaces/default/ingresses";
+const lease = { namespace: "default", name: "leader" };
+const mergePatch = { contentType: "application/merge-patch+json" };
+
+/** From a change to its status: the watch, the write, and their answers. */
+const atOnceMs = 30;
+
+/** Lease 15 s, renewal and candidates' tries as Kubernetes' own components have them. */
+const takeOverMs = 15_000 + 2 * 4_400 + atOnceMs;
+
+interface Started {
+  readonly leadership: Leadership;
+  readonly metrics: Registry;
+  stop(): Promise<void>;
+}
+
+async function createIngress({ call }: ApiWorld, name: string, className = "lockstep") {
+  const service = { name: "web", port: { number: 80 } };
+  const spec = { ingressClassName: className, defaultBackend: { service } };
+  await call("POST", ingresses, { metadata: { name }, spec });
+}
+
+async function statusOf({ call }: ApiWorld, name: string) {
+  const { json } = await call("GET", `${ingresses}/${name}`);
+  const { loadBalancer, metadata } = ingressKind.project(json);
+  return { addresses: loadBalancer.map(({ ip }) => ip), version: metadata.resourceVersion };
+}
+
+function start(
+  { simulation }: ApiWorld,
+  host: string,
+  publish: Partial<PublishSettings> = {},
+  settings: Partial<LeadershipSettings> = {},
+): Started {
+  const environment = simulation.host(host);
+  const cluster = fixedAccess({ name: "c", server: "http://server:6443", token: "admin-token" });
+  const client = new HttpKubeClient({ ...environment, cluster, userAgent: "test" });
+  const metrics = new Registry();
+  const asked = new IngressSource({
+    ...environment,
+    client,
+    cluster: "c",
+    onRoutes: () => undefined,
+  });
+  const leadership = new Leadership({
+    ...environment,
+    cluster,
+    asked,
+    className: "lockstep",
+    metrics,
+    watchedLocks: [],
+    publish: {
+      addresses: [loadBalancerAddress("192.0.2.1")],
+      lease,
+      identity: host,
+      podNamespace: "default",
+      deposeGhosts: false,
+      ...publish,
+    },
+    ...settings,
+  });
+  asked.start();
+  const stopping = new AbortController();
+  const running = leadership.run(stopping.signal);
+  const stop = async (): Promise<void> => {
+    stopping.abort(new Error("the end"));
+    await running;
+    await asked.stop();
+  };
+  return { leadership, metrics, stop };
+}
+
+async function writesOf({ metrics }: Started): Promise<number> {
+  const { values } = (await metrics.getSingleMetric("lockstep_status_writes_total")?.get()) ?? {};
+  return (values ?? []).reduce((sum, { value }) => sum + value, 0);
+}
+
+test("the leader writes what is wrong, at once when it appears, and nothing else", () =>
+  inApiWorld(async (world) => {
+    const { simulation, call } = world;
+    await createIngress(world, "first");
+    await createIngress(world, "foreign", "nginx");
+    const one = start(world, "one");
+    await simulation.sleep(1_000);
+    await createIngress(world, "second");
+    await simulation.sleep(atOnceMs);
+    const [first, second] = [await statusOf(world, "first"), await statusOf(world, "second")];
+    expect([first, second].map(({ addresses }) => addresses)).toEqual([
+      ["192.0.2.1"],
+      ["192.0.2.1"],
+    ]);
+    expect((await statusOf(world, "foreign")).addresses).toEqual([]);
+    await simulation.sleep(rewriteAfterMs);
+    await call(
+      "PATCH",
+      `${ingresses}/first/status`,
+      { status: { loadBalancer: { ingress: null } } },
+      mergePatch,
+    );
+    await simulation.sleep(atOnceMs);
+    expect((await statusOf(world, "first")).addresses).toEqual(["192.0.2.1"]);
+    await simulation.sleep(60_000);
+    expect(await statusOf(world, "second")).toEqual(second);
+    expect(await writesOf(one)).toBe(3);
+    await one.stop();
+  }));
+
+test("a leader that ends or loses its lease leaves every status as it is, and the next takes over", () =>
+  inApiWorld(async (world) => {
+    const { simulation, call } = world;
+    await createIngress(world, "shop");
+    const one = start(world, "one");
+    await simulation.sleep(1_000);
+    const two = start(world, "two", { addresses: [loadBalancerAddress("192.0.2.2")] });
+    await simulation.sleep(10_000);
+    expect((await statusOf(world, "shop")).addresses).toEqual(["192.0.2.1"]);
+    expect(await writesOf(two)).toBe(0);
+    // Somebody else holds the lock for ever: both stand by.
+    await call(
+      "PATCH",
+      "/apis/coordination.k8s.io/v1/namespaces/default/leases/leader",
+      {
+        spec: { holderIdentity: "somebody", leaseDurationSeconds: 3600 },
+      },
+      mergePatch,
+    );
+    await simulation.sleep(60_000);
+    expect((await statusOf(world, "shop")).addresses).toEqual(["192.0.2.1"]);
+    expect([one, two].map(({ leadership }) => leadership.report().election?.isLeading)).toEqual([
+      false,
+      false,
+    ]);
+    await one.stop();
+    expect((await statusOf(world, "shop")).addresses).toEqual(["192.0.2.1"]);
+    await call("DELETE", "/apis/coordination.k8s.io/v1/namespaces/default/leases/leader");
+    await simulation.sleep(takeOverMs);
+    expect((await statusOf(world, "shop")).addresses).toEqual(["192.0.2.2"]);
+    await two.stop();
+  }));
+
+test("every replica says who leads and since when, and names the ghost that holds another's lock", () =>
+  inApiWorld(async (world) => {
+    const { simulation, call } = world;
+    const { json } = await call("POST", "/api/v1/namespaces/default/pods", pod("one"));
+    const { metadata } = json as { readonly metadata: { readonly uid: string } };
+    const identity = podIdentity("one", metadata.uid);
+    const lock = { kind: "ConfigMap", namespace: "default", name: "nginx" } as const;
+    const renew = (second: number) => ({
+      metadata: {
+        name: lock.name,
+        annotations: {
+          "control-plane.alpha.kubernetes.io/leader":
+            '{"holderIdentity":"nginx-ingress-controller-qxlt8","leaseDurationSeconds":30,' +
+            `"renewTime":"2026-01-01T00:00:${String(second).padStart(2, "0")}Z"}`,
+        },
+      },
+    });
+    const path = "/api/v1/namespaces/default/configmaps";
+    await call("POST", path, renew(0));
+    const one = start(world, "one", { identity });
+    await simulation.sleep(1_000);
+    const two = start(world, "two", {}, { watchedLocks: [lock] });
+    for (let second = 7; second < 60; second += 7) {
+      await simulation.sleep(7_000);
+      await call("PUT", `${path}/nginx`, renew(second));
+    }
+    const seen = two.leadership.report();
+    expect(seen.election).toEqual({
+      lease: "default/leader",
+      identity: "two",
+      isLeading: false,
+      leader: {
+        identity,
+        since: "2026-01-01T00:00:00.003001Z",
+        renewTime: expect.stringMatching(/^2026-01-01T00:00:5/),
+        transitions: 0,
+        isExpired: false,
+      },
+    });
+    expect(seen.ghosts).toEqual([
+      {
+        lock,
+        holder: "nginx-ingress-controller-qxlt8",
+        evidence: [
+          "no pod nginx-ingress-controller-qxlt8 in the cluster and no node of that name",
+          expect.stringMatching(/^its record was renewed afterwards, last at 2026-01-01T00:00:/),
+          "still: no pod nginx-ingress-controller-qxlt8 in the cluster and no node of that name",
+        ],
+        since: expect.any(Number),
+      },
+    ]);
+    await Promise.all([one.stop(), two.stop()]);
+  }));
+
+test.each([true, false])(
+  "a ghost of our own is named, and deposed if that is allowed: %s",
+  (deposeGhosts) =>
+    inApiWorld(async (world) => {
+      const { simulation, call } = world;
+      await createIngress(world, "shop");
+      const { json } = await call("POST", "/api/v1/namespaces/default/pods", pod("live"));
+      const { metadata } = json as { readonly metadata: { readonly uid: string } };
+      const gone = podIdentity("gone", "8c5f3c1e-0d5b-4f39-9a8c-1f2e3d4c5b6a");
+      const ghost = start(world, "stray", { identity: gone });
+      await simulation.sleep(1_000);
+      const identity = podIdentity("live", metadata.uid);
+      const addresses = [loadBalancerAddress("192.0.2.2")];
+      const live = start(world, "live", { identity, addresses, deposeGhosts });
+      await simulation.sleep(45_000);
+      const { election, ghosts } = live.leadership.report();
+      expect(ghosts.map(({ holder }) => holder)).toEqual(deposeGhosts ? [] : [gone]);
+      expect(election?.leader?.identity).toBe(deposeGhosts ? identity : gone);
+      expect((await statusOf(world, "shop")).addresses).toEqual([
+        deposeGhosts ? "192.0.2.2" : "192.0.2.1",
+      ]);
+      // The one that was deposed may answer once, before it knows.
+      expect(await writesOf(ghost)).toBeLessThanOrEqual(2);
+      expect(await writesOf(live)).toBeLessThanOrEqual(deposeGhosts ? 2 : 0);
+      await Promise.all([ghost.stop(), live.stop()]);
+    }),
+);

@@ -1,0 +1,153 @@
+// One replica's part in leading: it competes for the Lease, writes status while it holds it, and
+// watches locks for ghosts, its own and others' that it was asked to watch. A ghost is named whoever
+// it is; only on our own lock, and only if that was allowed, is it deposed.
+import type { Registry } from "prom-client";
+import type { Environment } from "../environment/environment.ts";
+import { HttpKubeClient } from "../kube/client/http-client.ts";
+import { logThrottled, RateLimitedClient } from "../kube/client/rate-limited-client.ts";
+import { TokenBucket } from "../kube/client/token-bucket.ts";
+import type { ClusterAccess } from "../kube/credentials/credentials.ts";
+import type { LoadBalancerAddress } from "../kube/kinds/ingress.ts";
+import type { GhostReport } from "../kube/leader/ghost-check.ts";
+import { GhostWatch } from "../kube/leader/ghost-watch.ts";
+import { LeaderElection } from "../kube/leader/leader-election.ts";
+import type { ObservedLeader } from "../kube/leader/leader-lock.ts";
+import { defaultElectionTimes, type ElectionTimes } from "../kube/leader/leader-rules.ts";
+import type { LockReference } from "../kube/leader/lease-record.ts";
+import { type AskedIngresses, StatusWriter } from "../outputs/status/status-writer.ts";
+
+export interface LeadershipSettings {
+  /** What to write, and who competes for it; nothing is written when absent. */
+  readonly publish?: PublishSettings;
+  /** Locks of others that are watched for ghosts. */
+  readonly watchedLocks: readonly LockReference[];
+  /** Called when a holder is first known to be a ghost. */
+  readonly onGhost?: (report: GhostReport) => void;
+}
+
+export interface PublishSettings {
+  readonly addresses: readonly LoadBalancerAddress[];
+  /** The Lease, in the cluster with the Ingresses. */
+  readonly lease: { readonly namespace: string; readonly name: string };
+  /** See `leader-identity.ts`. */
+  readonly identity: string;
+  /** Where the pods of our replicas are; any namespace when absent. */
+  readonly podNamespace: string | undefined;
+  readonly deposeGhosts: boolean;
+  /** Kubernetes' own unless given. */
+  readonly times?: ElectionTimes;
+}
+
+export interface LeadershipOptions
+  extends LeadershipSettings,
+    Pick<Environment, "clock" | "timers" | "random" | "network" | "log"> {
+  readonly cluster: ClusterAccess;
+  readonly asked: AskedIngresses;
+  readonly className: string;
+  readonly metrics: Registry;
+}
+
+/** For people and machines, as `/state` shows it. */
+export interface LeadershipReport {
+  /** Undefined when this replica does not compete. */
+  readonly election:
+    | {
+        readonly lease: string;
+        readonly identity: string;
+        readonly isLeading: boolean;
+        /** Who leads and since when; undefined while that is not known. */
+        readonly leader: ObservedLeader | undefined;
+      }
+    | undefined;
+  readonly ghosts: readonly GhostReport[];
+}
+
+/** A new leader of thousands of Ingresses must not crowd the API server. */
+const writesPerSecond = 50;
+const writeBurst = 100;
+
+const userAgent = "lockstep-ingress-status";
+
+export class Leadership {
+  readonly #options: LeadershipOptions;
+  readonly #election: LeaderElection | undefined;
+  readonly #ghostWatches: readonly GhostWatch[];
+
+  constructor(options: LeadershipOptions) {
+    this.#options = options;
+    const { publish, watchedLocks } = options;
+    const others = watchedLocks.map((lock) => this.#watch(lock, "foreign", undefined));
+    if (publish === undefined) {
+      this.#ghostWatches = others;
+      return;
+    }
+    const own = this.#watch({ kind: "Lease", ...publish.lease }, "own", publish.podNamespace);
+    this.#ghostWatches = [own, ...others];
+    const election: LeaderElection = new LeaderElection({
+      ...options,
+      ...(publish.times ?? defaultElectionTimes),
+      client: this.#clientOver(options.network),
+      lock: publish.lease,
+      identity: publish.identity,
+      releaseOnStop: true,
+      onStartedLeading: (leading) => this.#write(election, publish, leading),
+      mayDepose: (holder) => publish.deposeGhosts && own.confirms(holder),
+    });
+    this.#election = election;
+  }
+
+  /** Runs until the signal aborts; then the lock is free if it was ours. */
+  async run(signal: AbortSignal): Promise<void> {
+    const watching = this.#ghostWatches.map((watch) => watch.run(signal));
+    await Promise.all([this.#election?.run(signal), ...watching]);
+  }
+
+  report(): LeadershipReport {
+    const { publish } = this.#options;
+    const election = this.#election;
+    return {
+      election: election &&
+        publish && {
+          lease: `${publish.lease.namespace}/${publish.lease.name}`,
+          identity: publish.identity,
+          isLeading: election.isLeader(),
+          leader: election.leader(),
+        },
+      ghosts: this.#ghostWatches.flatMap(({ verdict }) =>
+        verdict?.kind === "ghost" ? [verdict.report] : [],
+      ),
+    };
+  }
+
+  #watch(lock: LockReference, form: "own" | "foreign", podNamespace: string | undefined) {
+    const { onGhost } = this.#options;
+    return new GhostWatch({
+      ...this.#options,
+      client: this.#clientOver(this.#options.network),
+      lock,
+      form,
+      ...(podNamespace !== undefined && { podNamespace }),
+      ...(onGhost !== undefined && { onGhost }),
+    });
+  }
+
+  async #write(
+    { fence }: LeaderElection,
+    { addresses }: PublishSettings,
+    leading: AbortSignal,
+  ): Promise<void> {
+    const { clock, timers, log, network, cluster } = this.#options;
+    const client = new RateLimitedClient({
+      client: this.#clientOver(fence.guard(network)),
+      bucket: new TokenBucket({ clock, timers, qps: writesPerSecond, burst: writeBurst }),
+      clock,
+      server: cluster.server,
+      onThrottled: logThrottled(log),
+    });
+    await new StatusWriter({ ...this.#options, client, addresses }).run(leading);
+  }
+
+  #clientOver(network: Environment["network"]): HttpKubeClient {
+    return new HttpKubeClient({ ...this.#options, network, userAgent });
+  }
+}

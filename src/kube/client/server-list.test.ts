@@ -1,0 +1,112 @@
+import { expect, it } from "vitest";
+import { simulate } from "../../simulation/simulation.ts";
+import { doubtedMs, rememberedMs, restMs, ServerList, serversMax } from "./server-list.ts";
+
+function withList(
+  act: (list: ServerList, sleep: (ms: number) => Promise<void>) => Promise<void> | void,
+): Promise<void> {
+  return simulate({ seed: 1 }, async (simulation) => {
+    await act(new ServerList(simulation.host("client")), (ms) => simulation.sleep(ms));
+  });
+}
+
+it("uses a server only once it has answered", () =>
+  withList((list) => {
+    expect(list.seen(["a:1", "b:1"])).toEqual(["a:1", "b:1"]);
+    expect(list.current).toBeUndefined();
+    list.answered("b:1");
+    expect(list.current).toBe("b:1");
+    list.answered("a:1");
+    expect(list.current).toBe("b:1");
+    expect(list.proved).toBe(2);
+  }));
+
+it("remembers servers that no longer show, and forgets them in time", () =>
+  withList(async (list, sleep) => {
+    list.seen(["a:1"]);
+    list.answered("a:1");
+    await sleep(rememberedMs - 1);
+    list.seen(["b:1"]);
+    expect(list.current).toBe("a:1");
+    await sleep(1);
+    list.seen(["b:1"]);
+    expect(list.current).toBeUndefined();
+    list.answered("a:1");
+    expect(list.current).toBeUndefined();
+  }));
+
+it("turns to another when one fails, and asks that one again after a rest", () =>
+  withList(async (list, sleep) => {
+    list.seen(["a:1", "b:1"]);
+    list.answered("a:1");
+    list.answered("b:1");
+    list.failed("a:1");
+    expect(list.current).toBe("b:1");
+    list.failed("b:1");
+    expect(list.current).toBeUndefined();
+    expect(list.toAsk()).toEqual([]);
+    await sleep(restMs);
+    expect(list.toAsk()).toEqual(["a:1", "b:1"]);
+  }));
+
+it("turns away from a server whose watches are behind, and back when all others are worse", () =>
+  withList(async (list, sleep) => {
+    list.seen(["a:1", "b:1"]);
+    list.answered("a:1");
+    list.answered("b:1");
+    list.doubted("a:1", "behind");
+    expect(list.current).toBe("b:1");
+    await sleep(1);
+    list.doubted("b:1", "silent");
+    expect(list.current).toBe("b:1");
+    list.doubted("b:1", "behind");
+    expect(list.current).toBe("a:1");
+    await sleep(1);
+    list.doubted("a:1", "behind");
+    expect(list.current).toBe("b:1");
+  }));
+
+it("takes turns among servers that are silent, which may have nothing to say", () =>
+  withList(async (list, sleep) => {
+    list.seen(["a:1", "b:1"]);
+    list.answered("a:1");
+    list.answered("b:1");
+    const used: (string | undefined)[] = [];
+    for (let turn = 0; turn < 4; turn += 1) {
+      list.doubted(list.current ?? "", "silent");
+      used.push(list.current);
+      await sleep(1);
+    }
+    expect(used).toEqual(["b:1", "a:1", "b:1", "a:1"]);
+  }));
+
+it("forgets a doubt in time", () =>
+  withList(async (list, sleep) => {
+    list.seen(["a:1", "b:1"]);
+    list.answered("a:1");
+    list.answered("b:1");
+    list.doubted("a:1", "behind");
+    await sleep(doubtedMs - 1);
+    list.seen(["a:1", "b:1"]);
+    list.doubted("b:1", "silent");
+    expect(list.current).toBe("b:1");
+    await sleep(1);
+    list.doubted("b:1", "silent");
+    expect(list.current).toBe("a:1");
+  }));
+
+it("does not mind a word about a server it does not know or use", () =>
+  withList((list) => {
+    list.seen(["a:1", "b:1"]);
+    list.answered("a:1");
+    list.doubted("c:1", "behind");
+    list.failed("c:1");
+    list.doubted("b:1", "behind");
+    expect(list.current).toBe("a:1");
+  }));
+
+it("keeps a bounded number of servers", () =>
+  withList((list) => {
+    const many = Array.from({ length: serversMax + 5 }, (_, index) => `10.0.0.${index}:1`);
+    expect(list.seen(many)).toEqual(many.slice(0, serversMax));
+  }));

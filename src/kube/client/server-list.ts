@@ -1,0 +1,128 @@
+// What is known of the API servers of one cluster beside the address people gave: which have been
+// seen in the Endpoints of `kubernetes`, which of them answer to us, and which one is used. Servers
+// that no longer show are remembered for a while, because where servers overwrite each other's
+// entry only one shows at a time. Pure: instants come in, nothing is sent from here.
+import { type Clock, elapsedMs, type MonotonicMs } from "../../environment/clock.ts";
+import { type Random, randomInt } from "../../environment/random.ts";
+
+/** A server that has not been listed for so long is forgotten. */
+export const rememberedMs = 600_000;
+/** One that failed is not asked again for so long. */
+export const restMs = 30_000;
+/** One whose watches were doubted is used again after so long, or when there is no better one. */
+export const doubtedMs = 600_000;
+/** No cluster has more; the list comes from outside, and each server is asked once. */
+export const serversMax = 16;
+
+/**
+ * Why a watch was given up. One that is behind is proved to be; one that was silent may only have
+ * had nothing to say, so that it is the better of the two.
+ */
+export type Doubt = "silent" | "behind";
+
+interface KnownServer {
+  /** `10.0.0.1:6443`. */
+  readonly address: string;
+  seenAt: MonotonicMs;
+  /** Whether it has answered since it last failed. */
+  proved: boolean;
+  failedAt: MonotonicMs | undefined;
+  doubt: { readonly why: Doubt; readonly at: MonotonicMs } | undefined;
+}
+
+export interface ServerListOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+/** Invariant: `#current` is undefined, for the given address, or a proved server of the list. */
+export class ServerList {
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #servers = new Map<string, KnownServer>();
+  #current: string | undefined;
+
+  constructor(options: ServerListOptions) {
+    this.#clock = options.clock;
+    this.#random = options.random;
+  }
+
+  /** The server to use; undefined for the given address. */
+  get current(): string | undefined {
+    return this.#current;
+  }
+
+  /** Servers that answer. */
+  get proved(): number {
+    return [...this.#servers.values()].filter(({ proved }) => proved).length;
+  }
+
+  /** These are listed now; returns those worth asking whether they answer. */
+  seen(addresses: readonly string[]): readonly string[] {
+    const now = this.#clock.monotonicMs();
+    for (const address of addresses) {
+      const known = this.#servers.get(address);
+      if (known !== undefined) known.seenAt = now;
+      else if (this.#servers.size < serversMax) {
+        const fresh = { address, seenAt: now, proved: false };
+        this.#servers.set(address, { ...fresh, failedAt: undefined, doubt: undefined });
+      }
+    }
+    for (const { address, seenAt } of this.#servers.values()) {
+      if (elapsedMs(seenAt, now) < rememberedMs) continue;
+      this.#servers.delete(address);
+      if (this.#current === address) this.#choose();
+    }
+    return this.toAsk();
+  }
+
+  /** Servers that have not answered yet, or failed long enough ago. */
+  toAsk(): readonly string[] {
+    const now = this.#clock.monotonicMs();
+    return [...this.#servers.values()].flatMap(({ address, proved, failedAt }) =>
+      !proved && (failedAt === undefined || elapsedMs(failedAt, now) >= restMs) ? [address] : [],
+    );
+  }
+
+  answered(address: string): void {
+    const server = this.#servers.get(address);
+    if (server === undefined) return;
+    server.proved = true;
+    server.failedAt = undefined;
+    if (this.#current === undefined) this.#choose();
+  }
+
+  failed(address: string): void {
+    const server = this.#servers.get(address);
+    if (server === undefined) return;
+    server.proved = false;
+    server.failedAt = this.#clock.monotonicMs();
+    if (this.#current === address) this.#choose();
+  }
+
+  /** Another is used from now on, if there is a better one. */
+  doubted(address: string, why: Doubt): void {
+    const server = this.#servers.get(address);
+    if (server === undefined) return;
+    server.doubt = { why, at: this.#clock.monotonicMs() };
+    if (this.#current === address) this.#choose();
+  }
+
+  /** Any of those that the least speaks against, so that many clients spread. */
+  #choose(): void {
+    const proved = [...this.#servers.values()].filter((server) => server.proved);
+    const least = Math.min(...proved.map((server) => this.#against(server)));
+    const best = proved.filter((server) => this.#against(server) === least);
+    const oldest = Math.min(...best.map(({ doubt }) => doubt?.at ?? 0));
+    const choice = best.filter(({ doubt }) => (doubt?.at ?? 0) === oldest);
+    this.#current = choice[randomInt(this.#random, Math.max(1, choice.length))]?.address;
+  }
+
+  #against({ doubt }: KnownServer): number {
+    if (doubt === undefined) return 0;
+    const isOver = elapsedMs(doubt.at, this.#clock.monotonicMs()) >= doubtedMs;
+    return isOver ? 0 : doubtWeights[doubt.why];
+  }
+}
+
+const doubtWeights: Readonly<Record<Doubt, number>> = { silent: 1, behind: 2 };

@@ -1,0 +1,37 @@
+// How a client finds the API servers by itself, in figures: one set per registry, told apart by
+// cluster.
+import { Counter, Gauge, type Registry } from "prom-client";
+import { oncePerRegistry } from "../metrics-of-registry.ts";
+import type { Doubt } from "./server-list.ts";
+
+export interface ServerMetrics {
+  /** So many servers answer. */
+  proved(servers: number): void;
+  moved(why: Doubt | "failed"): void;
+}
+
+export function serverMetrics(registry: Registry | undefined, cluster: string): ServerMetrics {
+  if (registry === undefined) return noMetrics;
+  const { servers, moves } = metricsOf(registry);
+  return {
+    proved: (count) => servers.set({ cluster }, count),
+    moved: (why) => moves.inc({ cluster, why }),
+  };
+}
+
+const noMetrics: ServerMetrics = { proved: () => undefined, moved: () => undefined };
+
+const metricsOf = oncePerRegistry((registry: Registry) => ({
+  servers: new Gauge({
+    name: "lockstep_kube_direct_servers",
+    help: "API servers that answer at their own addresses",
+    labelNames: ["cluster"] as const,
+    registers: [registry],
+  }),
+  moves: new Counter({
+    name: "lockstep_kube_server_moves_total",
+    help: "Changes to another API server, because one failed, or its watch was silent or behind",
+    labelNames: ["cluster", "why"] as const,
+    registers: [registry],
+  }),
+}));

@@ -1,0 +1,111 @@
+import { Registry } from "prom-client";
+import { expect, test } from "vitest";
+import { loadBalancerAddress } from "../../decide/status/load-balancer-address.ts";
+import { HttpKubeClient } from "../../kube/client/http-client.ts";
+import { fixedAccess } from "../../kube/credentials/credentials.ts";
+import { type Ingress, ingressKind } from "../../kube/kinds/ingress.ts";
+import { type ApiWorld, inApiWorld } from "../../lab/apiserver/api-world.contract.ts";
+import { type AskedIngresses, StatusWriter } from "./status-writer.ts";
+
+const ingresses = "/apis/networking.k8s.io/v1/namespaces/default/ingresses";
+const mergePatch = { contentType: "application/merge-patch+json" };
+
+async function created({ call }: ApiWorld): Promise<Ingress> {
+  const service = { name: "web", port: { number: 80 } };
+  const spec = { ingressClassName: "lockstep", defaultBackend: { service } };
+  const { json } = await call("POST", ingresses, { metadata: { name: "shop" }, spec });
+  return ingressKind.project(json);
+}
+
+/** What is known of the one Ingress, one version after the other. */
+function askedOf(versions: readonly Ingress[], isSettled = () => true): AskedIngresses {
+  const [first] = versions;
+  let looks = 0;
+  return {
+    ingresses: () => (first === undefined ? [] : [first]),
+    ingress: () => {
+      const version = versions[Math.min(looks, versions.length - 1)];
+      looks += 1;
+      return version;
+    },
+    classes: () => [],
+    get settled() {
+      return isSettled();
+    },
+    follow: () => () => undefined,
+  };
+}
+
+function writerOf({ simulation }: ApiWorld, asked: AskedIngresses, metrics = new Registry()) {
+  const environment = simulation.host("leader");
+  const cluster = fixedAccess({ name: "c", server: "http://server:6443", token: "admin-token" });
+  const client = new HttpKubeClient({ ...environment, cluster, userAgent: "test" });
+  const addresses = [loadBalancerAddress("192.0.2.1")];
+  return new StatusWriter({
+    ...environment,
+    client,
+    asked,
+    className: "lockstep",
+    addresses,
+    metrics,
+  });
+}
+
+async function addressesNow({ call }: ApiWorld) {
+  const { json } = await call("GET", `${ingresses}/shop`);
+  return ingressKind.project(json).loadBalancer.map(({ ip }) => ip);
+}
+
+test("a write on an old version is refused and made anew on the newer one", () =>
+  inApiWorld(async (world) => {
+    const old = await created(world);
+    const labels = { team: "edge" };
+    const { json } = await world.call(
+      "PATCH",
+      `${ingresses}/shop`,
+      { metadata: { labels } },
+      mergePatch,
+    );
+    const metrics = new Registry();
+    const term = new AbortController();
+    const writer = writerOf(world, askedOf([old, ingressKind.project(json)]), metrics);
+    const running = writer.run(term.signal);
+    await world.simulation.sleep(1_000);
+    expect(await addressesNow(world)).toEqual(["192.0.2.1"]);
+    const counted = await metrics.getSingleMetric("lockstep_status_writes_total")?.get();
+    expect(counted?.values.map(({ labels: { outcome }, value }) => [outcome, value])).toEqual([
+      ["conflict", 1],
+      ["written", 1],
+    ]);
+    term.abort();
+    await running;
+  }));
+
+test("nothing is written before it is known which Ingresses are ours", () =>
+  inApiWorld(async (world) => {
+    const ingress = await created(world);
+    const settledAtMs = world.simulation.now() + 5_000;
+    const isSettled = () => world.simulation.now() >= settledAtMs;
+    const term = new AbortController();
+    const running = writerOf(world, askedOf([ingress], isSettled)).run(term.signal);
+    await world.simulation.sleep(4_900);
+    expect(await addressesNow(world)).toEqual([]);
+    await world.simulation.sleep(200);
+    expect(await addressesNow(world)).toEqual(["192.0.2.1"]);
+    term.abort();
+    await running;
+  }));
+
+test("a term that ends before anything is known writes nothing", () =>
+  inApiWorld(async (world) => {
+    const ingress = await created(world);
+    const term = new AbortController();
+    const running = writerOf(
+      world,
+      askedOf([ingress], () => false),
+    ).run(term.signal);
+    await world.simulation.sleep(1_000);
+    term.abort(new Error("the lock is lost"));
+    await running;
+    expect(await addressesNow(world)).toEqual([]);
+  }));
