@@ -16,6 +16,8 @@ export interface ComponentPodOptions extends Pick<Environment, "clock" | "timers
   readonly nodeName: string;
   readonly gitVersion: string;
   readonly command: readonly string[];
+  /** How often it has ended by itself; 0 unless given. */
+  readonly restartCount?: number;
 }
 
 const namespace = "kube-system";
@@ -94,16 +96,14 @@ function podOf({ component, nodeName, gitVersion, command }: ComponentPodOptions
       hostNetwork: true,
       priorityClassName: "system-node-critical",
       tolerations: [{ operator: "Exists" }],
-      containers: [
-        { name: component, image: `registry.k8s.io/${component}:${gitVersion}`, command },
-      ],
+      containers: [{ name: component, image: imageOf(component, gitVersion), command }],
     },
   };
 }
 
 function runningStatus(
   created: RawRecord,
-  { component, gitVersion }: ComponentPodOptions,
+  { component, gitVersion, restartCount = 0 }: ComponentPodOptions,
   now: string,
 ): RawRecord {
   const condition = (type: string) => ({ type, status: "True", lastTransitionTime: now });
@@ -115,13 +115,20 @@ function runningStatus(
     containerStatuses: [
       {
         name: component,
-        image: `registry.k8s.io/${component}:${gitVersion}`,
+        image: imageOf(component, gitVersion),
         imageID: "",
         ready: true,
         started: true,
-        restartCount: 0,
+        restartCount,
         state: { running: { startedAt: now } },
       },
     ],
   };
+}
+
+/** Where images came from at the time: `-amd64` was part of the name until 1.12. */
+function imageOf(component: string, gitVersion: string): string {
+  const minor = Number(/^v1\.(\d+)/.exec(gitVersion)?.[1]);
+  if (minor < 12) return `gcr.io/google_containers/${component}-amd64:${gitVersion}`;
+  return `${minor < 25 ? "k8s.gcr.io" : "registry.k8s.io"}/${component}:${gitVersion}`;
 }

@@ -6,7 +6,7 @@ import type { Environment } from "../../environment/environment.ts";
 import type { KubeClient, KubeRequest } from "../../kube/client/client.ts";
 import { RateLimitedClient, type ThrottledRequest } from "../../kube/client/rate-limited-client.ts";
 import { TokenBucket } from "../../kube/client/token-bucket.ts";
-import { measured } from "./client-metrics.ts";
+import { type ClientMetricsForm, measured, measuresLimiter } from "./client-metrics.ts";
 
 export interface ControllerClientsOptions extends Pick<Environment, "clock" | "timers"> {
   /** A client that sends at once, under this user agent. */
@@ -18,6 +18,7 @@ export interface ControllerClientsOptions extends Pick<Environment, "clock" | "t
   readonly limit: ClientLimit;
   readonly onThrottled: (request: ThrottledRequest) => void;
   readonly registry: Registry;
+  readonly metricsForm: ClientMetricsForm;
 }
 
 export interface ClientLimit {
@@ -38,14 +39,17 @@ export class ControllerClients {
   /** A new client with a full bucket. */
   for(controller: string, limit: ClientLimit = this.#options.limit): KubeClient {
     const { clientFor, program, clock, timers, server, onThrottled, registry } = this.#options;
+    const form = this.#options.metricsForm;
     const client = measured({
       client: withDeadline(clientFor(`${program}/${controller}`)),
       clock,
       registry,
       server,
+      form,
     });
     const bucket = new TokenBucket({ clock, timers, ...limit });
-    return new RateLimitedClient({ client, bucket, clock, server, onThrottled, registry });
+    const metrics = measuresLimiter(form) ? { registry } : {};
+    return new RateLimitedClient({ client, bucket, clock, server, onThrottled, ...metrics });
   }
 }
 

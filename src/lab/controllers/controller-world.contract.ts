@@ -44,6 +44,13 @@ export const endpoints = "/api/v1/namespaces/default/endpoints";
 export const slices = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices";
 
 const roundMs = 1000;
+
+/** The nodes say once that they are ready, and are believed for as long as any test takes. */
+const neverLost = { "node-monitor-grace-period": 24 * 3_600_000 };
+
+/** No pod but the component's own runs there. */
+const masterTaint = { key: "node-role.kubernetes.io/control-plane", effect: "NoSchedule" };
+
 const server = "https://server:6443";
 
 export async function inControllerWorld(
@@ -62,7 +69,14 @@ export async function inControllerWorld(
       logs.current.set({ namespace: "kube-system", name: `${controllerManager}-master` }, klog);
       const metrics = new Registry();
       const start = (changed: Partial<ControllerFlags>) =>
-        startControllers({ environment: master, klog, metrics, profile, flags: changed });
+        startControllers({
+          environment: master,
+          klog,
+          metrics,
+          profile,
+          flags: { ...neverLost, ...changed },
+        });
+      await addNode(world, "master", { taints: [masterTaint] });
       for (let number = 1; number <= nodes; number += 1) await addNode(world, `node-${number}`);
       let stop = start(flags);
       const restart = async (changed: Partial<ControllerFlags>) => {
@@ -94,6 +108,7 @@ function startControllers(options: {
     runControllerManager(
       {
         ...options,
+        flags: { "leader-elect": false, ...options.flags },
         cluster: "lab",
         server,
         clientFor,
@@ -172,8 +187,8 @@ function addressOf(uid: string): string {
   return `10.${bytes.join(".")}`;
 }
 
-async function addNode({ call }: ApiWorld, name: string): Promise<void> {
-  const node = await call("POST", "/api/v1/nodes", { metadata: { name } });
+async function addNode({ call }: ApiWorld, name: string, spec: object = {}): Promise<void> {
+  const node = await call("POST", "/api/v1/nodes", { metadata: { name }, spec });
   await call("PUT", `/api/v1/nodes/${name}/status`, {
     ...objectOf(node),
     status: { conditions: [{ type: "Ready", status: "True" }] },

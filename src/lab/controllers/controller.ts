@@ -7,10 +7,12 @@ import type { KubeClient } from "../../kube/client/client.ts";
 import type { RateLimiter } from "../../kube/workqueue/rate-limiter.ts";
 import { Workqueue } from "../../kube/workqueue/workqueue.ts";
 import { runWorkers, type Sync } from "../../kube/workqueue/workqueue-workers.ts";
+import type { ComponentForm } from "../components/component-form.ts";
+import { namedQueueMetrics } from "../components/named-queue-metrics.ts";
 import type { ControllerFlags } from "./flags.ts";
 import type { Informers } from "./informers.ts";
 import { type Klog, structured } from "./klog/klog.ts";
-import type { Profile } from "./profiles.ts";
+import type { FailureLines, Profile } from "./profiles/profile.ts";
 
 export interface ControllerOptions
   extends Pick<Environment, "clock" | "timers" | "random" | "log"> {
@@ -20,6 +22,8 @@ export interface ControllerOptions
   readonly profile: Profile;
   readonly klog: Klog;
   readonly registry: Registry;
+  /** How the version names the metrics of its queues; `labelled` unless given. */
+  readonly queueMetrics?: ComponentForm["queues"];
 }
 
 export interface ControllerLoop {
@@ -27,14 +31,14 @@ export interface ControllerLoop {
   readonly workers: number;
   readonly sync: Sync;
   readonly maxRetries?: number;
-  /** After the watches are complete and before the first key. */
-  readonly onSynced?: () => Promise<void> | void;
+  /** As soon as the workers run: what they have in hand by then may be added once more. */
+  readonly onStarted?: (signal: AbortSignal) => Promise<void>;
   /** `endpoints-controller`, in log lines. */
   readonly name: string;
-  readonly failure: FailureWords;
+  readonly failure: FailureWords | FailureLines;
 }
 
-/** What the controller logs of a key that failed, as its source has it. */
+/** What a controller logs of a key that failed, when only the form differs by version. */
 export interface FailureWords {
   /** `endpoints_controller.go:340`. */
   readonly source: string;
@@ -55,11 +59,12 @@ export function controllerQueue(
   rateLimiter?: RateLimiter,
 ): Workqueue {
   const { clock, timers, registry } = options;
+  const isNamed = options.queueMetrics === "named";
   return new Workqueue({
     clock,
     timers,
     name,
-    registry,
+    ...(isNamed ? { metrics: namedQueueMetrics(registry, name, clock) } : { registry }),
     ...(rateLimiter === undefined ? {} : { rateLimiter }),
   });
 }
@@ -82,9 +87,9 @@ export async function runController(
   };
   try {
     if (!(await synced(options.informers, signal))) return;
-    await loop.onSynced?.();
     const log = options.log.child({ controller: name });
-    await runWorkers({ queue, workers, sync, maxRetries, log, signal });
+    const working = runWorkers({ queue, workers, sync, maxRetries, log, signal });
+    await Promise.all([working, loop.onStarted?.(signal)]);
   } finally {
     queue.shutDown();
   }
@@ -103,17 +108,30 @@ async function synced(informers: Informers, signal: AbortSignal): Promise<boolea
 
 function noteFailure(
   { klog, flags, profile }: ControllerOptions,
-  { queue, name, failure: words }: ControllerLoop,
+  { queue, name, failure }: ControllerLoop,
   failed: { readonly key: string; readonly error: unknown; readonly maxRetries: number },
 ): void {
   const { key, error, maxRetries } = failed;
   const err = error instanceof Error ? error.message : String(error);
-  if (profile.logs === "sentences") {
-    klog.write("E", words.source, `Sync ${key} failed with ${err}`);
-    return;
+  const { retrying, dropped } = "source" in failure ? linesOf(failure, profile, name) : failure;
+  const lines = queue.numRequeues(key) >= maxRetries ? dropped : [retrying];
+  for (const { severity, source, verbosity, text } of lines) {
+    if (flags.v >= verbosity) klog.write(severity, source, text(key, err));
   }
-  const isDropped = queue.numRequeues(key) >= maxRetries;
-  if (!isDropped && flags.v < words.verbosity) return;
-  const message = isDropped ? words.dropped : words.retrying;
-  klog.write("I", words.source, structured(message, { logger: name, [words.key]: key, err }));
+}
+
+function linesOf(words: FailureWords, { logs }: Profile, logger: string): FailureLines {
+  const { source, verbosity } = words;
+  if (logs === "sentences") {
+    const text = (key: string, error: string) => `Sync ${key} failed with ${error}`;
+    const line = { severity: "E", source, verbosity: 0, text } as const;
+    return { retrying: line, dropped: [line] };
+  }
+  const saying = (message: string) => (key: string, err: string) =>
+    structured(message, { logger, [words.key]: key, err });
+  const line = { severity: "I", source } as const;
+  return {
+    retrying: { ...line, verbosity, text: saying(words.retrying) },
+    dropped: [{ ...line, verbosity: 0, text: saying(words.dropped) }],
+  };
 }

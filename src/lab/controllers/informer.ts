@@ -7,6 +7,7 @@ import type { KubeClient } from "../../kube/client/client.ts";
 import type { Kind, Projected } from "../../kube/kinds/kind.ts";
 import { Reflector } from "../../kube/reflector/reflector.ts";
 import type { ChangeHandler } from "../../kube/reflector/reflector-delivery.ts";
+import { noChecks } from "../../kube/reflector/reflector-parts.ts";
 import type { ReadonlyStore } from "../../kube/store/store.ts";
 import type { IndexFunctions } from "../../kube/store/store-view.ts";
 
@@ -15,6 +16,8 @@ export interface InformerOptions<T extends Projected, I extends string>
   readonly client: KubeClient;
   readonly cluster: string;
   readonly kind: Kind<T>;
+  /** All namespaces when absent. */
+  readonly namespace?: string;
   readonly indexes: IndexFunctions<T, I>;
   /** Between two resyncs of a handler that names no period of its own. */
   readonly resyncMs: number;
@@ -36,6 +39,7 @@ export class Informer<T extends Projected, I extends string> {
     this.#options = options;
     this.#reflector = new Reflector({
       ...options,
+      checks: noChecks,
       handlers: [
         (change) => {
           for (const { handler } of this.#registrations) handler(change);

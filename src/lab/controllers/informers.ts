@@ -3,10 +3,11 @@
 import type { Environment } from "../../environment/environment.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { Kind, Projected } from "../../kube/kinds/kind.ts";
-import { nodeKind } from "../../kube/kinds/node.ts";
+import { leaseKind } from "../../kube/kinds/lease.ts";
 import { type Service, serviceKind } from "../../kube/kinds/service.ts";
 import type { IndexFunctions } from "../../kube/store/store-view.ts";
 import { Informer } from "./informer.ts";
+import { wholeNodeKind } from "./nodes/whole-node.ts";
 import { ownedPodKind } from "./owned-pod.ts";
 import {
   type OwnerReference,
@@ -25,6 +26,9 @@ export interface InformersOptions extends Pick<Environment, "clock" | "timers" |
 /** What all informers can do, whatever they watch. */
 type AnyInformer = Pick<Informer<Projected, never>, "start" | "waitForSync" | "stop">;
 
+/** Where kubelets renew the Leases of their nodes. */
+export const nodeLeaseNamespace = "kube-node-lease";
+
 /** Under this a service is found by its pods: each has it, whatever its labels. */
 const everyPod = "*";
 
@@ -41,7 +45,9 @@ export class Informers {
     node: ({ nodeName }) => nodeName,
   });
   readonly services = this.#once(serviceKind, { selector: selectorKey });
-  readonly nodes = this.#once(nodeKind, {});
+  readonly nodes = this.#once(wholeNodeKind, {});
+  /** The kubelets' alone; the real one watches those of leaders too and passes over them. */
+  readonly nodeLeases = this.#once(leaseKind, {}, { namespace: nodeLeaseNamespace });
   readonly endpoints = this.#once(wholeEndpoints, {});
   readonly slices = this.#once(wholeSlices, {
     service: ({ metadata: { namespace, labels } }) =>
@@ -72,11 +78,12 @@ export class Informers {
   #once<T extends Projected, I extends string>(
     kind: Kind<T>,
     indexes: IndexFunctions<T, I>,
+    scope: { readonly namespace?: string } = {},
   ): () => Informer<T, I> {
     let made: Informer<T, I> | undefined;
     return () => {
       if (made === undefined) {
-        made = new Informer({ ...this.#options, kind, indexes });
+        made = new Informer({ ...this.#options, ...scope, kind, indexes });
         this.#used.push(made);
       }
       return made;

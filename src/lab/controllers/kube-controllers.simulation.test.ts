@@ -33,8 +33,11 @@ const flags = { "max-endpoints-per-slice": maxEndpointsPerSlice };
 /** Longer than the longest retry that chance makes. */
 const quietMs = 100_000;
 
-/** What a new process writes of itself: its pod, in the place of the old one, and that it runs. */
-const writesOfStart = 3;
+/**
+ * What a new process writes of itself: its pod, in the place of the old one, and that it runs; and
+ * of each of the three nodes an event that it has found it.
+ */
+const writesOfStart = 3 + 3;
 
 forEachSeed("after quiet, what is published follows from the final state", { seeds: 6 }, (seed) =>
   inControllerWorld(

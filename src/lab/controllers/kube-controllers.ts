@@ -2,11 +2,12 @@
 // own, over one set of watches. A run reads its flags once; to change them, stop it and start
 // another, which syncs everything anew as the real process does.
 import { setMaxListeners } from "node:events";
-import { Gauge, Registry } from "prom-client";
+import { Registry } from "prom-client";
 import type { Environment } from "../../environment/environment.ts";
 import type { Listener } from "../../environment/network.ts";
 import { jitter } from "../../environment/random.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
+import { componentForm } from "../components/component-form.ts";
 import { publishComponentPod } from "./component-pod.ts";
 import type { ControllerOptions } from "./controller.ts";
 import { ControllerClients } from "./controller-clients.ts";
@@ -15,10 +16,16 @@ import { runEndpointSliceController } from "./endpointslices/endpointslice-contr
 import { type ControllerFlags, controllerFlags, flagArguments } from "./flags.ts";
 import { runGarbageCollector } from "./garbage-collector.ts";
 import { Informers } from "./informers.ts";
-import { type Klog, structured } from "./klog/klog.ts";
+import type { Klog } from "./klog/klog.ts";
 import { ThrottlingLog } from "./klog/throttling-lines.ts";
+import { leadAlone } from "./kube-controllers-election.ts";
+import { countStart, noteControllers, noteStart } from "./kube-controllers-start.ts";
 import { listenForMetrics } from "./metrics-listener.ts";
+import { runMirroringController } from "./mirroring/mirroring-controller.ts";
 import { runNamespaceController } from "./namespace-controller.ts";
+import { runNodeLifecycle } from "./nodes/node-lifecycle.ts";
+import { runPodGc } from "./nodes/pod-gc.ts";
+import { runTaintEviction } from "./nodes/taint-eviction.ts";
 import { type ProfileName, profileNamed } from "./profiles.ts";
 import { runDeploymentController } from "./workloads/deployment-controller.ts";
 import { runReplicaSetController } from "./workloads/replicaset-controller.ts";
@@ -34,6 +41,8 @@ export interface ControllerManagerOptions {
   readonly profile: ProfileName;
   /** The rest has the defaults of the profile. */
   readonly flags?: Partial<ControllerFlags>;
+  /** What the resync period is stretched by, from 1 to 2; drawn by each run unless given. */
+  readonly resyncFactor?: number | undefined;
   /** Where the process logs; it outlives the run. */
   readonly klog: Klog;
   /** A new one for each run: a process that starts again counts from zero. */
@@ -44,6 +53,8 @@ export interface ControllerManagerOptions {
   readonly onListening?: (listener: Listener) => void;
   /** The node whose kubelet is said to run the process. */
   readonly nodeName?: string;
+  /** How often the process has ended by itself. */
+  readonly restartCount?: number;
 }
 
 /** Its pod is `kube-controller-manager-<node>` in kube-system. */
@@ -60,7 +71,7 @@ export async function runControllerManager(
   options: ControllerManagerOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  const flags = controllerFlags(options.flags);
+  const flags = controllerFlags(profileNamed(options.profile), options.flags);
   const registry = options.metrics ?? new Registry();
   const stop = new AbortController();
   // Every controller and every watch it waits for listens to it; that is not a leak to warn of.
@@ -70,17 +81,51 @@ export async function runControllerManager(
   if (signal.aborted) forward();
   let listener: Listener | undefined;
   try {
-    noteStart(options, registry);
+    noteStart(options);
+    countStart(registry, options.environment.clock);
     if (options.listen !== undefined) {
       const { network } = options.environment;
       listener = await listenForMetrics({ network, ...options.listen, registry });
       options.onListening?.(listener);
     }
-    await runAll(options, flags, registry, stop);
+    await runLeader(options, flags, registry, stop);
   } finally {
     signal.removeEventListener("abort", forward);
     await listener?.close();
   }
+}
+
+/** The pod is there from the start; the work is done by the one process that leads. */
+async function runLeader(
+  options: ControllerManagerOptions,
+  flags: ControllerFlags,
+  registry: Registry,
+  stop: AbortController,
+): Promise<void> {
+  const { environment, klog, profile, nodeName = controlPlaneNode } = options;
+  const published = publishPod(options, flags, stop.signal);
+  const clients = controllerClients(options, flags, registry);
+  if (flags["leader-elect"]) {
+    const client = clients.for("leader-election");
+    const election = { ...environment, client, profile, flags, klog, registry, hostName: nodeName };
+    const work = async (leading: AbortSignal): Promise<void> => {
+      const working = new AbortController();
+      setMaxListeners(0, working.signal);
+      leading.addEventListener("abort", () => working.abort(leading.reason), { once: true });
+      if (leading.aborted) working.abort(leading.reason);
+      try {
+        await runAll(options, flags, registry, working, clients);
+      } catch (error) {
+        stop.abort(error);
+        throw error;
+      }
+    };
+    await leadAlone(election, work, stop.signal);
+    stop.abort(new Error("the process has ended"));
+  } else {
+    await runAll(options, flags, registry, stop, clients);
+  }
+  await published;
 }
 
 /** Ends when all controllers have ended; the first that fails ends the others. */
@@ -89,16 +134,20 @@ async function runAll(
   flags: ControllerFlags,
   registry: Registry,
   stop: AbortController,
+  clients: ControllerClients,
 ): Promise<void> {
   const { environment, cluster, klog } = options;
   const { random } = environment;
   const profile = profileNamed(options.profile);
-  const clients = controllerClients(options, flags, registry);
   // Drawn once for all watches of the process, and the same until it starts again.
-  const resyncMs = jitter(random, flags["min-resync-period"], 1);
+  const minResyncMs = flags["min-resync-period"];
+  const drawnMs = jitter(random, minResyncMs, 1);
+  const { resyncFactor } = options;
+  const resyncMs = resyncFactor === undefined ? drawnMs : minResyncMs * resyncFactor;
   const client = clients.for("shared-informers");
   const informers = new Informers({ ...environment, client, cluster, resyncMs });
-  const shared = { ...environment, informers, flags, profile, klog, registry };
+  const queueMetrics = componentForm(options.profile).queues;
+  const shared = { ...environment, informers, flags, profile, klog, registry, queueMetrics };
   const optionsFor = (name: string): ControllerOptions => ({
     ...shared,
     client: clients.for(name),
@@ -109,17 +158,27 @@ async function runAll(
     burst: flags["kube-api-burst"] * namespaceClientFactor.burst,
   };
   const namespaceClient = clients.for("namespace-controller", limit);
+  const nodeOptions = optionsFor("node-controller");
   const running = [
-    publishPod(options, flags, signal),
     runEndpointsController(optionsFor("endpoint-controller"), signal),
     ...(profile.endpointSlices
       ? [runEndpointSliceController(optionsFor("endpointslice-controller"), signal)]
       : []),
+    ...(profile.sliceMirroring
+      ? [runMirroringController(optionsFor("endpointslicemirroring-controller"), signal)]
+      : []),
     runReplicaSetController(optionsFor("replicaset-controller"), signal),
     runDeploymentController(optionsFor("deployment-controller"), signal),
     runGarbageCollector(optionsFor("generic-garbage-collector"), signal),
+    runNodeLifecycle(nodeOptions, signal),
+    runTaintEviction(
+      profile.nodes.ownTaintClient ? optionsFor("node-controller") : nodeOptions,
+      signal,
+    ),
+    runPodGc(optionsFor("pod-garbage-collector"), signal),
     runNamespaceController({ ...environment, client: namespaceClient, cluster }, signal),
   ];
+  noteControllers(options);
   informers.start();
   const failures: unknown[] = [];
   const ended = running.map((run) =>
@@ -139,13 +198,14 @@ function publishPod(
   flags: ControllerFlags,
   signal: AbortSignal,
 ): Promise<void> {
-  const { environment, clientFor, nodeName = controlPlaneNode } = options;
-  const { gitVersion } = profileNamed(options.profile);
+  const { environment, clientFor, nodeName = controlPlaneNode, restartCount = 0 } = options;
+  const profile = profileNamed(options.profile);
+  const { gitVersion } = profile;
   const client = clientFor(`kubelet/${gitVersion} (linux/amd64)`);
-  const command = [controllerManager, ...flagArguments(flags)];
+  const command = [controllerManager, ...flagArguments(flags, profile)];
   const component = controllerManager;
   return publishComponentPod(
-    { ...environment, client, component, nodeName, gitVersion, command },
+    { ...environment, client, component, nodeName, gitVersion, command, restartCount },
     signal,
   );
 }
@@ -168,17 +228,6 @@ function controllerClients(
     limit: { qps: flags["kube-api-qps"], burst: flags["kube-api-burst"] },
     onThrottled: throttlingLog.report,
     registry,
+    metricsForm: componentForm(options.profile).clients,
   });
-}
-
-function noteStart({ environment, klog, profile }: ControllerManagerOptions, registry: Registry) {
-  const { gitVersion, logs } = profileNamed(profile);
-  if (logs === "sentences") klog.write("I", "controllermanager.go:108", `Version: ${gitVersion}`);
-  else klog.write("I", "controllermanager.go:189", structured("Starting", { version: gitVersion }));
-  const started = new Gauge({
-    name: "process_start_time_seconds",
-    help: "Start time of the process since unix epoch in seconds.",
-    registers: [registry],
-  });
-  started.set(Math.floor(environment.clock.wallMs() / 1000));
 }

@@ -4,6 +4,7 @@ import { Store } from "../../kube/store/store.ts";
 import { type PodFields, podOf } from "./controller-objects.contract.ts";
 import { selectorKey } from "./informers.ts";
 import { servicesConcerned } from "./memberships.ts";
+import type { PodUpdates } from "./profiles/profile.ts";
 
 function serviceNamed(name: string, selector: object | undefined, namespace = "default"): Service {
   const metadata = { namespace, name, uid: name, resourceVersion: "1" };
@@ -23,11 +24,7 @@ services.replace([
 const red = { color: "red", app: "web" };
 const blue = { color: "blue", app: "web" };
 
-function concerned(
-  before: PodFields,
-  after: PodFields,
-  podUpdates: "any" | "relevant" = "relevant",
-) {
+function concerned(before: PodFields, after: PodFields, podUpdates: PodUpdates = "address") {
   const previous = podOf("a", { version: "1", ...before });
   const object = podOf("a", { version: "2", ...after });
   const change = { type: "updated", object, previous, learntBy: "watch" } as const;
@@ -37,7 +34,7 @@ function concerned(
 test.each(["added", "deleted"] as const)("a pod that is %s concerns all that select it", (type) => {
   const object = podOf("a", { labels: red });
   const change = { type, object, learntBy: "watch", finalStateUnknown: false } as const;
-  expect([...servicesConcerned(change, services, "relevant")].sort()).toEqual([
+  expect([...servicesConcerned(change, services, "address")].sort()).toEqual([
     "default/all",
     "default/red",
     "default/red-web",
@@ -89,6 +86,15 @@ describe("an update concerns", () => {
     ],
   ])("%s", (_, before, after, expected) => {
     expect(concerned(before, after)).toEqual(expected);
+  });
+
+  test("its services when it gets its node, but not in 1.33", () => {
+    const [before, after] = [
+      { labels: red, ip: "", node: "" },
+      { labels: red, ip: "" },
+    ];
+    expect(concerned(before, after, "address-or-node")).toEqual(ofRed);
+    expect(concerned(before, after, "address")).toEqual([]);
   });
 
   test("all its services in 1.7, whatever changed", () => {

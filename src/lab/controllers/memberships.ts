@@ -7,6 +7,7 @@ import type { ReadonlyStore } from "../../kube/store/store.ts";
 import type { Change } from "../../kube/store/store-change.ts";
 import { selectorKey } from "./informers.ts";
 import { isReady, type OwnedPod } from "./owned-pod.ts";
+import type { PodUpdates } from "./profiles/profile.ts";
 
 export type ServiceStore = ReadonlyStore<Service, "selector">;
 export type PodStore = ReadonlyStore<OwnedPod, "label" | "owner" | "node">;
@@ -21,14 +22,14 @@ export function podsOf(service: Service, pods: PodStore): readonly OwnedPod[] {
 export function servicesConcerned(
   change: Change<OwnedPod>,
   services: ServiceStore,
-  podUpdates: "any" | "relevant",
+  podUpdates: PodUpdates,
 ): Iterable<string> {
   if (change.type !== "updated") return servicesSelecting(change.object, services);
   const { object, previous } = change;
   // A resync hands over what is known already.
   if (object.metadata.resourceVersion === previous.metadata.resourceVersion) return [];
   const haveLabelsChanged = identityChanged(previous, object);
-  const hasPodChanged = podUpdates === "any" || endpointChanged(previous, object);
+  const hasPodChanged = podUpdates === "any" || endpointChanged(previous, object, podUpdates);
   if (!haveLabelsChanged && !hasPodChanged) return [];
   const after = servicesSelecting(object, services);
   if (!haveLabelsChanged) return after;
@@ -77,11 +78,12 @@ function selects({ metadata, selector }: Service, pod: Pod): boolean {
  * Kubernetes compares the pointers of the two deletion timestamps, so any update of a pod that is
  * on its way out counts.
  */
-function endpointChanged(before: Pod, after: Pod): boolean {
+function endpointChanged(before: Pod, after: Pod, podUpdates: PodUpdates): boolean {
   return (
     before.metadata.deletionTimestamp !== undefined ||
     after.metadata.deletionTimestamp !== undefined ||
     isReady(before) !== isReady(after) ||
+    (podUpdates === "address-or-node" && before.nodeName !== after.nodeName) ||
     podIPs(before).join() !== podIPs(after).join()
   );
 }

@@ -2,6 +2,7 @@
 // one.
 import type { Registry } from "prom-client";
 import type { Listener, Network, ServerExchange } from "../../environment/network.ts";
+import { exposition } from "../components/exposition.ts";
 
 export interface MetricsListenerOptions {
   readonly network: Network;
@@ -22,7 +23,7 @@ async function answer(exchange: ServerExchange, registry: Registry): Promise<voi
   if (method !== "GET") {
     exchange.respond(405, text).end(Buffer.from("method not allowed\n"));
   } else if (path === "/metrics") {
-    const body = Buffer.from(await registry.metrics());
+    const body = Buffer.from(await exposition(registry));
     exchange.respond(200, { "content-type": registry.contentType }).end(body);
   } else if (path === "/healthz") {
     exchange.respond(200, text).end(Buffer.from("ok"));

@@ -12,6 +12,7 @@ import {
 } from "../../kube/kinds/kind.ts";
 import { type Namespace, namespaceKind } from "../../kube/kinds/namespace.ts";
 import { Reflector } from "../../kube/reflector/reflector.ts";
+import { noChecks } from "../../kube/reflector/reflector-parts.ts";
 import { Workqueue } from "../../kube/workqueue/workqueue.ts";
 import { runWorkers } from "../../kube/workqueue/workqueue-workers.ts";
 
@@ -47,6 +48,7 @@ export async function runNamespaceController(
   const namespaces = new Reflector({
     ...rest,
     client,
+    checks: noChecks,
     kind: namespaceKind,
     indexes: {},
     handlers: [(change) => queue.add(objectKey(change.object.metadata))],

@@ -1,6 +1,6 @@
-// A pod with its owners: what the endpoint controllers and the workload controllers share one watch
-// for.
-import { recordAt } from "../../kube/kinds/fields.ts";
+// A pod with its owners, and whole: what the endpoint, workload and node controllers share one watch
+// for. A PUT of a pod's status must carry what it does not mean to change.
+import { type RawRecord, recordAt } from "../../kube/kinds/fields.ts";
 import type { Kind } from "../../kube/kinds/kind.ts";
 import { objectRecord } from "../../kube/kinds/metadata.ts";
 import { type Pod, podKind } from "../../kube/kinds/pod.ts";
@@ -8,14 +8,16 @@ import { type OwnerReference, ownersOf } from "./whole-object.ts";
 
 export interface OwnedPod extends Pod {
   readonly owners: readonly OwnerReference[];
+  readonly raw: RawRecord;
 }
 
 export const ownedPodKind: Kind<OwnedPod> = {
   ...podKind,
-  project: (raw, similar) => ({
-    ...podKind.project(raw, similar),
-    owners: ownersOf(recordAt(objectRecord(raw), "metadata")),
-  }),
+  project: (object, similar) => {
+    const raw = objectRecord(object);
+    const owners = ownersOf(recordAt(raw, "metadata"));
+    return { ...podKind.project(raw, similar), owners, raw };
+  },
 };
 
 export function isReady(pod: Pod): boolean {

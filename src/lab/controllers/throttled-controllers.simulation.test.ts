@@ -113,8 +113,6 @@ async function gets({ client }: ControllerWorld): Promise<number> {
   });
   let text = "";
   for await (const chunk of response.body) text += Buffer.from(chunk).toString("utf8");
-  const line = /^rest_client_rate_limiter_duration_seconds_count\{verb="GET",.*\} (\d+)$/m.exec(
-    text,
-  );
-  return Number(line?.[1]);
+  const lines = text.matchAll(/^rest_client_requests_total\{.*method="GET"\} (\d+)$/gm);
+  return [...lines].reduce((sum, [, count]) => sum + Number(count), 0);
 }

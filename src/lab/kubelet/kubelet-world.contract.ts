@@ -8,6 +8,7 @@ import { Reflector } from "../../kube/reflector/reflector.ts";
 import { type ApiWorld, inApiWorld } from "../apiserver/api-world.contract.ts";
 import { Kubelet } from "./kubelet.ts";
 import { type KubeletPod, kubeletPodKind } from "./kubelet-pod.ts";
+import { type KubeletRules, todaysKubelet } from "./kubelet-rules.ts";
 import { Ledger } from "./ledger.ts";
 import { PodAddresses } from "./pod-addresses.ts";
 import { PodLogBook } from "./pod-log-book.ts";
@@ -47,7 +48,11 @@ export interface PodParts {
 
 export async function inKubeletWorld(
   run: (world: KubeletWorld) => Promise<void>,
-  options: { readonly seed?: number; readonly reuseAfterMs?: number } = {},
+  options: {
+    readonly seed?: number;
+    readonly reuseAfterMs?: number;
+    readonly rules?: KubeletRules;
+  } = {},
 ): Promise<void> {
   let logs: PodLogBook | undefined;
   const podLogs: Pick<PodLogBook, "write"> = {
@@ -69,7 +74,9 @@ export async function inKubeletWorld(
       const addNode = (node: string): Kubelet => {
         const environment = world.simulation.host(node);
         const client = clientOf(world, node);
-        const kubelet = new Kubelet({ ...environment, ...parts, client, cluster: "blue", node });
+        const { rules = todaysKubelet } = options;
+        const own = { client, cluster: "blue", node, rules };
+        const kubelet = new Kubelet({ ...environment, ...parts, ...own });
         running.push(kubelet.run(stop.signal));
         return kubelet;
       };

@@ -211,16 +211,27 @@ it("puts a foreign Ready=False right with its next comparison, and nothing befor
     await createPod("web");
     await simulation.sleep(13_000);
     const before = statusesOf("web").at(-1)?.status;
-    const ready = { type: "Ready", status: "False", lastTransitionTime: second(13) };
-    await patchStatus("web", { conditions: [ready] });
-    await simulation.sleep(60_000);
-    expect(timelineOf("web").slice(-3)).toEqual([
+    for (const flippedAt of [13, 36]) {
+      await simulation.sleep(flippedAt * 1_000 - simulation.now());
+      const ready = { type: "Ready", status: "False", lastTransitionTime: second(flippedAt) };
+      await patchStatus("web", { conditions: [ready] });
+      await simulation.sleep(12_000);
+    }
+    const [first, next] = timelineOf("web").flatMap((line, index, all) =>
+      all[index - 1]?.endsWith("Running") === true ? [Number.parseInt(line, 10)] : [],
+    );
+    // Every ten seconds from the node's own start, whenever the flip comes.
+    const tick = (first ?? Number.NaN) % 10;
+    expect([first, next]).toEqual([tick + (tick < 3 ? 20 : 10), tick + (tick < 6 ? 40 : 30)]);
+    expect(timelineOf("web").slice(-5)).toEqual([
       "0 Running ready",
       "13 Running",
-      "20 Running ready",
+      `${first} Running ready`,
+      "36 Running",
+      `${next} Running ready`,
     ]);
     expect(statusesOf("web").at(-1)?.status).toEqual(before);
-    expect(statusesOf("web").length).toBe(5);
+    expect(statusesOf("web").length).toBe(7);
   }));
 
 it("keeps conditions that others put on a pod", () =>

@@ -4,9 +4,12 @@
 import type { Environment } from "../../environment/environment.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { Reflector } from "../../kube/reflector/reflector.ts";
+import { noChecks } from "../../kube/reflector/reflector-parts.ts";
 import type { Change } from "../../kube/store/store-change.ts";
+import type { HeartbeatGaps } from "./heartbeat-gaps.ts";
 import { KubeletEvents } from "./kubelet-events.ts";
 import { type KubeletPod, kubeletPodKind } from "./kubelet-pod.ts";
+import { type KubeletRules, todaysKubelet } from "./kubelet-rules.ts";
 import type { Ledger } from "./ledger.ts";
 import { NodeHeartbeat } from "./node-heartbeat.ts";
 import type { PodAddresses } from "./pod-addresses.ts";
@@ -24,12 +27,14 @@ export interface KubeletOptions
   readonly addresses: PodAddresses;
   readonly ledger: Ledger;
   readonly logs: PodLogBook;
+  /** Today's unless given. */
+  readonly rules?: KubeletRules;
+  /** How late it reports; timely unless given. */
+  readonly gaps?: HeartbeatGaps;
 }
 
 /** On the API's picture of a pod that something else runs: a component of the control plane. */
 const mirrorAnnotation = "kubernetes.io/config.mirror";
-
-const kubeletVersion = "v1.33.0+lockstep";
 
 export class Kubelet {
   readonly #options: KubeletOptions;
@@ -37,7 +42,8 @@ export class Kubelet {
   readonly #heartbeat: NodeHeartbeat;
   readonly #events: KubeletEvents;
   readonly #poster: PodStatusPoster;
-  readonly #pods: Reflector<KubeletPod>;
+  readonly #rules: KubeletRules;
+  #pods: Reflector<KubeletPod>;
   /** By uid: every pod that is, or is about to be, or has just been on this node. */
   readonly #runners = new Map<string, PodRunner>();
   readonly #vanishing = new AbortController();
@@ -46,21 +52,24 @@ export class Kubelet {
   constructor(options: KubeletOptions) {
     this.#options = options;
     this.#hostIP = options.addresses.take();
-    const name = options.node;
+    this.#rules = options.rules ?? todaysKubelet;
     const { signal } = this.#vanishing;
     this.#heartbeat = new NodeHeartbeat({
       ...options,
-      node: { name, address: this.#hostIP, kubeletVersion },
+      node: { name: options.node, address: this.#hostIP, rules: this.#rules },
     });
     this.#events = new KubeletEvents({ ...options, signal });
     this.#poster = new PodStatusPoster({ ...options, runners: this.#runners });
-    this.#pods = new Reflector({
-      ...options,
-      kind: kubeletPodKind,
-      fieldSelector: `spec.nodeName=${name}`,
-      indexes: {},
-      handlers: [(change) => this.#heard(change)],
-    });
+    this.#pods = this.#podWatch();
+  }
+
+  get node(): string {
+    return this.#options.node;
+  }
+
+  /** The node's own address. */
+  get hostIP(): string {
+    return this.#hostIP;
   }
 
   /** Runs until the signal aborts or the machine vanishes. */
@@ -96,6 +105,23 @@ export class Kubelet {
     this.#heartbeat.resume();
   }
 
+  /** How late the node reports from now on. */
+  setHeartbeatGaps(gaps: HeartbeatGaps): void {
+    this.#heartbeat.setGaps(gaps);
+  }
+
+  /**
+   * The API server takes its credentials no longer: the kubelet hears of nothing any more and asks
+   * in vain, and its pods run on, whatever becomes of their objects.
+   */
+  async stray(): Promise<void> {
+    const signal = this.#vanishing.signal;
+    await this.#pods.stop();
+    if (signal.aborted) return;
+    this.#pods = this.#podWatch();
+    this.#pods.start();
+  }
+
   async #run(signal: AbortSignal): Promise<void> {
     try {
       await this.#heartbeat.register(signal);
@@ -108,6 +134,17 @@ export class Kubelet {
       await this.#cutPods();
       await this.#events.settled();
     }
+  }
+
+  #podWatch(): Reflector<KubeletPod> {
+    return new Reflector({
+      ...this.#options,
+      checks: noChecks,
+      kind: kubeletPodKind,
+      fieldSelector: `spec.nodeName=${this.#options.node}`,
+      indexes: {},
+      handlers: [(change) => this.#heard(change)],
+    });
   }
 
   async #cutPods(): Promise<void> {
@@ -134,6 +171,7 @@ export class Kubelet {
     const runner = new PodRunner({
       ...this.#options,
       hostIP: this.#hostIP,
+      rules: this.#rules,
       events: this.#events,
       pod,
       onChange: () => this.#poster.changed(uid),

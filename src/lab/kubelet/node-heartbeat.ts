@@ -1,10 +1,11 @@
 // How a node stays believed: it registers once, renews its Lease every ten seconds, and posts its
-// status when that differs from the API server's or has not been posted for five minutes. A pause
-// stops both and nothing else, as on a machine too busy to report. A node that somebody deletes is
-// not registered again: such a machine goes on running pods that no cluster knows.
+// status when that differs from the API server's or has not been posted for five minutes; before
+// Leases, each time. A pause stops both and nothing else, and gaps make both late, as on a machine
+// too busy to report. A node that somebody deletes is not registered again: such a machine goes on
+// running pods that no cluster knows.
 import { type Clock, elapsedMs, type MonotonicMs, toMicroTime } from "../../environment/clock.ts";
 import type { Log } from "../../environment/log.ts";
-import { jitter, type Random } from "../../environment/random.ts";
+import type { Random } from "../../environment/random.ts";
 import type { Timers } from "../../environment/timers.ts";
 import { type KubeClient, parseJson, StatusError } from "../../kube/client/client.ts";
 import {
@@ -16,6 +17,7 @@ import {
 import { collectionPath, objectPath } from "../../kube/kinds/kind.ts";
 import { leaseKind } from "../../kube/kinds/lease.ts";
 import { nodeKind } from "../../kube/kinds/node.ts";
+import { type Beat, checkGaps, drawGapMs, type HeartbeatGaps } from "./heartbeat-gaps.ts";
 import { type NodeFacts, nodeObject, nodeStatus, saysTheSame } from "./node-object.ts";
 
 export interface NodeHeartbeatOptions {
@@ -25,16 +27,13 @@ export interface NodeHeartbeatOptions {
   readonly log: Log;
   readonly client: KubeClient;
   readonly node: NodeFacts;
+  /** Timely unless given. */
+  readonly gaps?: HeartbeatGaps;
 }
 
-/** Lease and status, the kubelet's defaults since leases exist (pkg/kubelet, 1.33). */
-const leaseEveryMs = 10_000;
+/** The kubelet's defaults since leases exist (pkg/kubelet, 1.33). */
 const leaseDurationSeconds = 40;
-const statusEveryMs = 10_000;
 const unchangedStatusEveryMs = 300_000;
-
-/** Heartbeats of nodes that started together drift apart. */
-const jitterFactor = 0.04;
 
 /** A heartbeat that takes longer than the time to the next is given up. */
 const requestDeadlineMs = 10_000;
@@ -45,12 +44,24 @@ const registerRetryMs = 1_000;
 export class NodeHeartbeat {
   readonly #options: NodeHeartbeatOptions;
   #isPaused = false;
+  #gaps: HeartbeatGaps;
+  /** Each ends a wait for the next beat, which begins anew. */
+  readonly #waits = new Set<() => void>();
   /** The Lease as the API server has it; undefined when that is not known. */
   #lease: RawRecord | undefined;
   #postedAt: MonotonicMs | undefined;
 
   constructor(options: NodeHeartbeatOptions) {
     this.#options = options;
+    this.#gaps = options.gaps ?? {};
+    checkGaps(this.#gaps);
+  }
+
+  /** From now on beats come so late; one that is being waited for, too. */
+  setGaps(gaps: HeartbeatGaps): void {
+    checkGaps(gaps);
+    this.#gaps = gaps;
+    for (const end of this.#waits) end();
   }
 
   pause(): void {
@@ -82,27 +93,42 @@ export class NodeHeartbeat {
 
   /** Runs until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
+    const { leases } = this.#options.node.rules;
     await Promise.all([
-      this.#repeat("renew the node's lease", leaseEveryMs, () => this.#renew(signal), signal),
-      this.#repeat("post the node's status", statusEveryMs, () => this.#post(signal), signal),
+      ...(leases ? [this.#repeat("lease", () => this.#renew(signal), signal)] : []),
+      this.#repeat("status", () => this.#post(signal), signal),
     ]);
   }
 
-  async #repeat(
-    what: string,
-    everyMs: number,
-    beat: () => Promise<void>,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const { timers, random, log, node } = this.#options;
+  async #repeat(beat: Beat, act: () => Promise<void>, signal: AbortSignal): Promise<void> {
+    const { log, node } = this.#options;
     while (!signal.aborted) {
       try {
-        if (!this.#isPaused) await beat();
+        if (!this.#isPaused) await act();
       } catch (error) {
-        if (!signal.aborted) log.warn(`could not ${what}`, { node: node.name, error });
+        if (!signal.aborted) log.warn("a heartbeat failed", { beat, node: node.name, error });
       }
-      await untilAborted(timers.sleep(jitter(random, everyMs, jitterFactor), signal), signal);
+      while (await this.#isCutShort(beat, signal));
     }
+  }
+
+  /** Waits for the next beat; true when the gaps were changed meanwhile. */
+  #isCutShort(beat: Beat, signal: AbortSignal): Promise<boolean> {
+    const { timers, random } = this.#options;
+    if (signal.aborted) return Promise.resolve(false);
+    return new Promise((resolve) => {
+      const end = (isCutShort: boolean): void => {
+        cancel();
+        this.#waits.delete(cutShort);
+        signal.removeEventListener("abort", stop);
+        resolve(isCutShort);
+      };
+      const cutShort = (): void => end(true);
+      const stop = (): void => end(false);
+      const cancel = timers.after(drawGapMs(this.#gaps, beat, random), () => end(false));
+      this.#waits.add(cutShort);
+      signal.addEventListener("abort", stop, { once: true });
+    });
   }
 
   async #renew(signal: AbortSignal): Promise<void> {
@@ -149,7 +175,7 @@ export class NodeHeartbeat {
     const { clock, node } = this.#options;
     const held = recordAt(await this.#readNode(signal), "status");
     const own = nodeStatus(node, held, clock.wallMs());
-    if (saysTheSame(held, own) && !this.#isStatusDue()) return;
+    if (node.rules.leases && saysTheSame(held, own) && !this.#isStatusDue()) return;
     const path = objectPath(nodeKind, { namespace: "", name: node.name }, "status");
     await this.#send("PATCH", path, { status: own }, signal);
     this.#postedAt = clock.monotonicMs();
@@ -188,12 +214,3 @@ export class NodeHeartbeat {
 const verbs = { GET: "get", POST: "create", PUT: "update", PATCH: "patch" } as const;
 
 const leaseNamespace = "kube-node-lease";
-
-/** The same wait, ended rather than failed by the signal. */
-async function untilAborted(wait: Promise<void>, signal: AbortSignal): Promise<void> {
-  try {
-    await wait;
-  } catch (error) {
-    if (!signal.aborted) throw error;
-  }
-}

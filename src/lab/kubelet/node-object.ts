@@ -1,18 +1,23 @@
 // The Node a kubelet registers, and the status it goes on posting. Pure. Words and fields are those
-// of a Kubernetes 1.33 kubelet on a machine that lacks nothing.
+// of a Kubernetes kubelet on a machine that lacks nothing.
 import { toTime, type WallMs } from "../../environment/clock.ts";
 import { isRecord, listAt, optionalString, type RawRecord } from "../../kube/kinds/fields.ts";
+import type { KubeletRules } from "./kubelet-rules.ts";
 
 export interface NodeFacts {
   readonly name: string;
   readonly address: string;
-  readonly kubeletVersion: string;
+  readonly rules: KubeletRules;
+  /** Of a machine that is kept for something: its taints. */
+  readonly taints?: readonly { readonly key: string; readonly effect: string }[];
 }
 
 /** What the machine says it can hold; nothing in the lab measures it. */
 const resources = { cpu: "8", memory: "32Gi", "ephemeral-storage": "100Gi", pods: "110" };
 
+/** OutOfDisk was there until 1.12, PIDPressure since 1.10. */
 const healthy = [
+  ["OutOfDisk", "False", "KubeletHasSufficientDisk", "has sufficient disk space available"],
   ["MemoryPressure", "False", "KubeletHasSufficientMemory", "has sufficient memory available"],
   ["DiskPressure", "False", "KubeletHasNoDiskPressure", "has no disk pressure"],
   ["PIDPressure", "False", "KubeletHasSufficientPID", "has sufficient PID available"],
@@ -20,25 +25,28 @@ const healthy = [
 ] as const;
 
 export function nodeObject(facts: NodeFacts, now: WallMs): RawRecord {
-  const { name } = facts;
+  const { name, taints } = facts;
   const labels = {
     "kubernetes.io/hostname": name,
     "kubernetes.io/os": "linux",
     "kubernetes.io/arch": "amd64",
   };
   const metadata = { name, labels };
-  return { apiVersion: "v1", kind: "Node", metadata, status: nodeStatus(facts, {}, now) };
+  const spec = taints === undefined ? {} : { taints };
+  return { apiVersion: "v1", kind: "Node", metadata, spec, status: nodeStatus(facts, {}, now) };
 }
 
 /** What the kubelet says now; conditions that have not changed keep their transition time. */
 export function nodeStatus(
-  { name, address, kubeletVersion }: NodeFacts,
+  { name, address, rules }: NodeFacts,
   previous: RawRecord,
   now: WallMs,
 ): RawRecord {
   const time = toTime(now);
   const before = listAt(previous, "conditions").filter(isRecord);
-  const conditions = healthy.map(([type, status, reason, message]) => {
+  const types = [...rules.otherConditions, "Ready"];
+  const posted = healthy.filter(([type]) => types.includes(type));
+  const conditions = posted.map(([type, status, reason, message]) => {
     const known = before.find((condition) => condition["type"] === type);
     const since = known?.["status"] === status && optionalString(known, "lastTransitionTime");
     return {
@@ -58,7 +66,7 @@ export function nodeStatus(
       { type: "Hostname", address: name },
     ],
     conditions,
-    nodeInfo: nodeInfo(name, kubeletVersion),
+    nodeInfo: nodeInfo(name, rules.version),
   };
 }
 

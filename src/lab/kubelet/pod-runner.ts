@@ -5,6 +5,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { MonotonicMs } from "../../environment/clock.ts";
 import type { RawRecord } from "../../kube/kinds/fields.ts";
 import type { KubeletPod } from "./kubelet-pod.ts";
+import type { KubeletRules } from "./kubelet-rules.ts";
 import { readBehaviour } from "./pod-behaviour.ts";
 import { firstState, type PodState, step } from "./pod-lifecycle.ts";
 import { podStatus } from "./pod-status.ts";
@@ -12,6 +13,7 @@ import { PodWork, type PodWorkOptions, preStopMs, type UntimedPodEvent } from ".
 
 export interface PodRunnerOptions extends Omit<PodWorkOptions, "behaviour" | "dispatch"> {
   readonly hostIP: string;
+  readonly rules: Pick<KubeletRules, "containersReady" | "postsEnd">;
   /** Its status or its state has changed. */
   readonly onChange: () => void;
   /** It is over: nothing of it is left on the node. */
@@ -156,10 +158,10 @@ export class PodRunner {
   #publish(): void {
     const state = this.#state;
     if (state.name === "gone") return;
-    const { hostIP, clock, onChange } = this.#options;
+    const { hostIP, rules, clock, onChange } = this.#options;
     const previous = this.#status ?? this.#pod.status;
     const now = clock.wallMs();
-    const status = podStatus({ pod: this.#pod, state, previous, hostIP, now });
+    const status = podStatus({ ...rules, pod: this.#pod, state, previous, hostIP, now });
     if (isDeepStrictEqual(status, this.#status)) return;
     this.#status = status;
     onChange();

@@ -2,6 +2,7 @@
 // puts right what others wrote over it, and removes pods that have ended. One pod at a time, as the
 // kubelet's status manager does; a pod whose post fails waits for its next try alone.
 import type { Environment } from "../../environment/environment.ts";
+import { randomBetween } from "../../environment/random.ts";
 import { type KubeClient, StatusError } from "../../kube/client/client.ts";
 import type { RawRecord } from "../../kube/kinds/fields.ts";
 import { objectPath } from "../../kube/kinds/kind.ts";
@@ -12,7 +13,8 @@ import { type KubeletPod, kubeletPodKind } from "./kubelet-pod.ts";
 import type { PodRunner } from "./pod-runner.ts";
 import { holdsStatus, statusPatch } from "./pod-status.ts";
 
-export interface PodStatusPosterOptions extends Pick<Environment, "clock" | "timers" | "log"> {
+export interface PodStatusPosterOptions
+  extends Pick<Environment, "clock" | "timers" | "random" | "log"> {
   readonly client: KubeClient;
   readonly runners: ReadonlyMap<string, PodRunner>;
 }
@@ -66,15 +68,17 @@ export class PodStatusPoster {
   }
 
   async #compareAll(signal: AbortSignal): Promise<void> {
-    const { timers, runners } = this.#options;
+    const { timers, random, runners } = this.#options;
     try {
+      // Machines were not switched on at the same moment, and neither are their periods.
+      await timers.sleep(randomBetween(random, 0, compareEveryMs), signal);
       for (;;) {
-        await timers.sleep(compareEveryMs, signal);
         for (const [podUid, { pod, status }] of runners) {
           if (status === undefined || holdsStatus(pod.status, status)) continue;
           this.#posted.delete(podUid);
           this.#queue.add(podUid);
         }
+        await timers.sleep(compareEveryMs, signal);
       }
     } catch (error) {
       if (!signal.aborted) throw error;

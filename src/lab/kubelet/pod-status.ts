@@ -18,13 +18,20 @@ export interface PodStatusInput {
   readonly previous: RawRecord;
   readonly hostIP: string;
   readonly now: WallMs;
+  /** Whether the containers' readiness is a condition of its own. */
+  readonly containersReady: boolean;
+  /** Whether a pod that is being deleted shows how it ended; otherwise it seems to run until then. */
+  readonly postsEnd: boolean;
 }
 
 export function podStatus(input: PodStatusInput): RawRecord {
   const { pod, state, previous, hostIP, now } = input;
-  const phase = phaseOf(state);
+  const isHidden = !input.postsEnd && state.name === "finished" && endsBy(pod) === "deletion";
+  const phase = isHidden ? "Running" : phaseOf(state);
   const address = "address" in state ? state.address : undefined;
-  const conditions = conditionsOf(pod, state, phase);
+  const conditions = conditionsOf(pod, state, phase).filter(
+    ({ type }) => input.containersReady || type !== "ContainersReady",
+  );
   return {
     phase,
     conditions: withTransitionTimes(conditions, listAt(previous, "conditions"), toTime(now)),
@@ -56,6 +63,12 @@ export function statusPatch({ metadata }: KubeletPod, status: RawRecord): RawRec
     .filter(isRecord)
     .map((condition) => ({ reason: null, message: null, ...condition }));
   return { metadata: { uid: metadata.uid }, status: { ...status, conditions } };
+}
+
+/** What ended a pod whose containers would be started again otherwise. */
+function endsBy({ metadata, restartPolicy }: KubeletPod): "deletion" | "itself" {
+  const isDeleted = metadata.deletionTimestamp !== undefined;
+  return isDeleted && restartPolicy === "Always" ? "deletion" : "itself";
 }
 
 type Phase = "Pending" | "Running" | "Succeeded" | "Failed";

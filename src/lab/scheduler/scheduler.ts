@@ -7,6 +7,7 @@ import { objectKey, objectPath, splitObjectKey } from "../../kube/kinds/kind.ts"
 import { type Node, nodeKind } from "../../kube/kinds/node.ts";
 import { type Pod, podKind } from "../../kube/kinds/pod.ts";
 import { Reflector } from "../../kube/reflector/reflector.ts";
+import { noChecks } from "../../kube/reflector/reflector-parts.ts";
 import { Workqueue } from "../../kube/workqueue/workqueue.ts";
 import { runWorkers } from "../../kube/workqueue/workqueue-workers.ts";
 
@@ -24,7 +25,7 @@ const requestDeadlineMs = 30_000;
 /** Runs until the signal aborts. */
 export async function runScheduler(options: SchedulerOptions, signal: AbortSignal): Promise<void> {
   const { client, cluster, clock, timers, random, log } = options;
-  const shared = { client, cluster, clock, timers, random, log };
+  const shared = { client, cluster, clock, timers, random, log, checks: noChecks };
   const queue = new Workqueue({ clock, timers, name: "scheduler" });
   /** Bound by us and not yet shown so by the watch: pod uid to node. */
   const assumed = new Map<string, string>();

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { WallMs } from "../../../environment/clock.ts";
+import type { Service } from "../../../kube/kinds/service.ts";
 import { podOf, serviceOf, wholeOf } from "../controller-objects.contract.ts";
 import { profileNamed } from "../profiles.ts";
 import { wholeEndpoints } from "../whole-object.ts";
@@ -46,6 +47,72 @@ describe("nothing is written by 1.33", () => {
     const current = wholeOf(wholeEndpoints, "web", {}, { labels });
     expect(isUpToDate(current, service, [], now)).toBe(true);
   });
+});
+
+describe("1.17", () => {
+  const [bug, fixed] = [profileNamed("1.17.3").endpoints, profileNamed("1.17.13").endpoints];
+  const none = serviceOf({ clusterIP: "None" }, { team: "shop" });
+  const wanted = subsetsOf(service, pods, bug);
+  const touched = [podOf("a", { ready: true, version: "43" })];
+
+  /** Expected of 1.17.3 and 1.17.13. */
+  test.each<[string, Service, readonly Subset[], object, readonly boolean[]]>([
+    ["leaves a service with an address alone", service, wanted, {}, [true, true]],
+    ["leaves a headless service alone only since 1.17.13", none, wanted, headless, [false, true]],
+    [
+      "does not miss the headless label of an object made without it",
+      none,
+      wanted,
+      {},
+      [true, true],
+    ],
+    [
+      "writes when a pod was touched in any way",
+      service,
+      subsetsOf(service, touched, bug),
+      {},
+      [false, false],
+    ],
+    ["knows nothing of the mark of 1.33", service, wanted, managed, [false, false]],
+    ["takes no list and an empty one for the same", service, [], {}, [true, true]],
+  ])("%s", (_, one, subsets, labels, expected) => {
+    const published = subsets.length === 0 ? {} : { subsets: wanted };
+    const metadata = { labels: { team: "shop", ...labels } };
+    const current = wholeOf(wholeEndpoints, "web", published, metadata);
+    expect([bug, fixed].map((rules) => isUpToDate(current, one, subsets, rules))).toEqual(expected);
+  });
+
+  test("writes the headless label and the trigger time, and removes the latter when it has none", () => {
+    const kept = { keep: "me", [over]: "warning", [trigger]: "before" };
+    expect(publishedEndpoints(none, wanted, kept, undefined, bug)).toEqual({
+      labels: { team: "shop", ...headless },
+      annotations: { keep: "me", [over]: "warning" },
+      subsets: wanted,
+    });
+    expect(publishedEndpoints(service, wanted, kept, at, fixed)).toEqual({
+      labels: { team: "shop" },
+      annotations: { ...kept, [trigger]: "2026-01-01T00:00:07.25Z" },
+      subsets: wanted,
+    });
+  });
+
+  test("does not cut off", () => {
+    const many = [{ addresses: addresses(1001) }];
+    expect(publishedEndpoints(service, many, {}, undefined, fixed).subsets).toEqual(many);
+  });
+});
+
+test("a headless label of the service's own is never right once the controller writes one", () => {
+  const labelled = serviceOf({}, { team: "shop", ...headless });
+  const versions = ["1.9", "1.17.3", "1.17.13", "1.33"] as const;
+  const areRight = versions.map((version) => {
+    const rules = profileNamed(version).endpoints;
+    const own = subsetsOf(labelled, pods, rules);
+    const { labels } = publishedEndpoints(labelled, own, {}, undefined, rules);
+    const current = wholeOf(wholeEndpoints, "web", { subsets: own }, { labels });
+    return isUpToDate(current, labelled, own, rules);
+  });
+  expect(areRight).toEqual([true, false, false, false]);
 });
 
 describe("1.7 compares strictly", () => {

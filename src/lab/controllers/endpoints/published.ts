@@ -4,9 +4,9 @@ import type { WallMs } from "../../../environment/clock.ts";
 import { isRecord, listAt, type RawRecord } from "../../../kube/kinds/fields.ts";
 import type { StringMap } from "../../../kube/kinds/intern.ts";
 import { isHeadless, type Service } from "../../../kube/kinds/service.ts";
-import { sameJson } from "../../apiserver/kinds/fields.ts";
+import { sameJson } from "../../same-json.ts";
 import { sameStrings } from "../memberships.ts";
-import type { EndpointsRules } from "../profiles.ts";
+import type { EndpointsRules } from "../profiles/profile.ts";
 import type { WholeObject } from "../whole-object.ts";
 import type { Subset, SubsetAddress } from "./repack.ts";
 
@@ -30,13 +30,12 @@ export function isUpToDate(
   rules: EndpointsRules,
 ): boolean {
   const published = listAt(current.raw, "subsets");
-  if (rules.comparison === "strict") {
-    // What was computed is an empty list, what was read is none: never equal, so each sync writes.
-    const areEqual = subsets.length > 0 && sameJson(published, subsets);
-    return areEqual && sameStrings(current.metadata.labels, service.metadata.labels);
-  }
+  // Compared strictly, what was computed is an empty list and what was read is none: never equal, so
+  // that each sync of a service without addresses writes.
+  if (rules.comparison === "strict" && subsets.length === 0) return false;
+  const compared = rules.publishesPodVersion ? published : withoutVersions(published);
   return (
-    sameJson(withoutVersions(published), subsets) &&
+    sameJson(compared, subsets) &&
     areLabelsRight(current.metadata.labels, service.metadata.labels, rules) &&
     isCapacityRight(current, rules)
   );
@@ -50,22 +49,21 @@ export function publishedEndpoints(
   triggerTime: WallMs | undefined,
   rules: EndpointsRules,
 ): PublishedEndpoints {
-  const {
-    [triggerTimeAnnotation]: _trigger,
-    [overCapacityAnnotation]: _over,
-    ...kept
-  } = annotations;
-  const isOver = rules.capacity !== undefined && addressesIn(subsets) > rules.capacity;
+  const { capacity } = rules;
+  const isOver = capacity !== undefined && addressesIn(subsets) > capacity;
+  const set: Record<string, string> = {};
+  const removed = new Set<string>();
+  if (rules.triggerTime) {
+    if (triggerTime === undefined) removed.add(triggerTimeAnnotation);
+    else set[triggerTimeAnnotation] = goTime(triggerTime);
+  }
+  if (isOver) set[overCapacityAnnotation] = "truncated";
+  else if (capacity !== undefined) removed.add(overCapacityAnnotation);
+  const kept = Object.entries(annotations).filter(([name]) => !removed.has(name));
   return {
     labels: labelsFor(service, rules),
-    annotations: rules.triggerTime
-      ? {
-          ...kept,
-          ...(triggerTime === undefined ? {} : { [triggerTimeAnnotation]: goTime(triggerTime) }),
-          ...(isOver ? { [overCapacityAnnotation]: "truncated" } : {}),
-        }
-      : annotations,
-    subsets: isOver ? truncated(subsets, rules.capacity ?? 0) : subsets,
+    annotations: { ...Object.fromEntries(kept), ...set },
+    subsets: isOver ? truncated(subsets, capacity) : subsets,
   };
 }
 
@@ -76,7 +74,7 @@ export function goTime(at: WallMs): string {
 
 function labelsFor(service: Service, rules: EndpointsRules): StringMap {
   const { labels } = service.metadata;
-  if (!rules.headlessLabel) return labels;
+  if (rules.headlessLabel === "absent") return labels;
   const { [headlessLabel]: _, ...others } = labels;
   return {
     ...others,
@@ -87,8 +85,12 @@ function labelsFor(service: Service, rules: EndpointsRules): StringMap {
 
 function areLabelsRight(labels: StringMap, service: StringMap, rules: EndpointsRules): boolean {
   if (rules.managedByLabel && labels[managedByLabel] !== managedBy) return false;
-  const { [headlessLabel]: _headless, [managedByLabel]: _managed, ...compared } = labels;
-  return sameStrings(compared, service);
+  const own = Object.entries(labels).filter(
+    ([name]) =>
+      !(name === headlessLabel && rules.headlessLabel === "written") &&
+      !(name === managedByLabel && rules.managedByLabel),
+  );
+  return sameStrings(Object.fromEntries(own), service);
 }
 
 function isCapacityRight(current: WholeObject, { capacity }: EndpointsRules): boolean {

@@ -6,14 +6,14 @@ import { createHash } from "node:crypto";
 export interface SubsetAddress {
   readonly ip: string;
   readonly hostname?: string;
-  readonly nodeName: string;
-  readonly targetRef: {
-    readonly kind: string;
-    readonly namespace: string;
-    readonly name: string;
-    readonly uid: string;
-    readonly resourceVersion?: string;
-  };
+  readonly nodeName?: string;
+  readonly targetRef?: TargetRef;
+}
+
+/** What an address stands for: kind, namespace, name and whatever else is said of it. */
+export interface TargetRef {
+  readonly uid?: string;
+  readonly [field: string]: unknown;
 }
 
 export interface SubsetPort {
@@ -75,14 +75,17 @@ function subsetOf(ports: readonly SubsetPort[], at: readonly Placed[]): Subset {
   };
 }
 
-function keyOf({ ip, targetRef }: SubsetAddress): string {
-  return `${ip} ${targetRef.uid}`;
+function keyOf(address: SubsetAddress): string {
+  return `${address.ip} ${uidOf(address)}`;
+}
+
+function uidOf({ targetRef }: SubsetAddress): string {
+  return targetRef?.uid ?? "";
 }
 
 function byAddress(one: Placed, other: Placed): number {
   return (
-    compare(one.address.ip, other.address.ip) ||
-    compare(one.address.targetRef.uid, other.address.targetRef.uid)
+    compare(one.address.ip, other.address.ip) || compare(uidOf(one.address), uidOf(other.address))
   );
 }
 

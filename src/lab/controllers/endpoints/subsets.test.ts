@@ -26,34 +26,44 @@ const never = { restartPolicy: "Never" };
 const onFailure = { restartPolicy: "OnFailure" };
 
 describe("where a pod is published", () => {
-  test.each<[string, PodFields, Service, string, string]>([
-    ["ready", { ready: true }, strict, "ready", "ready"],
-    ["not ready", { ready: false }, strict, "not ready", "not ready"],
-    ["without a Ready condition", { ready: undefined }, strict, "not ready", "not ready"],
-    ["not ready, tolerated", { ready: false }, tolerant, "ready", "ready"],
-    ["without an address", { ready: true, ip: "" }, strict, "nowhere", "nowhere"],
-    ["on its way out", { ready: true, deleted: true }, strict, "nowhere", "nowhere"],
-    ["on its way out, tolerated", { ready: true, deleted: true }, tolerant, "ready", "ready"],
-    ["failed but ready", { ready: true, phase: "Failed" }, strict, "ready", "nowhere"],
-    ["failed", { ready: false, phase: "Failed" }, strict, "not ready", "nowhere"],
-    [
-      "failed for good",
-      { ready: false, phase: "Failed", spec: never },
-      strict,
-      "nowhere",
-      "nowhere",
-    ],
-    ["ended well", { phase: "Succeeded", spec: onFailure }, strict, "nowhere", "nowhere"],
-    [
-      "failed, to be tried again",
-      { phase: "Failed", spec: onFailure },
-      strict,
-      "not ready",
-      "nowhere",
-    ],
-    ["ended, tolerated", { phase: "Succeeded", spec: never }, tolerant, "ready", "nowhere"],
-  ])("a pod %s", (_, pod, service, before, now) => {
-    expect([placeOf(pod, service, "1.7"), placeOf(pod, service, "1.33")]).toEqual([before, now]);
+  const versions: readonly ProfileName[] = ["1.7", "1.9", "1.17.3", "1.33"];
+  const [yes, no, none] = ["ready", "not ready", "nowhere"];
+
+  /** Expected of 1.7, 1.9, 1.17.3 and 1.33. */
+  test.each<[string, PodFields, Service, readonly (string | undefined)[]]>([
+    ["ready", { ready: true }, strict, [yes, yes, yes, yes]],
+    ["not ready", { ready: false }, strict, [no, no, no, no]],
+    ["without a Ready condition", { ready: undefined }, strict, [no, no, no, no]],
+    ["not ready, tolerated", { ready: false }, tolerant, [no, no, yes, yes]],
+    ["without an address", { ready: true, ip: "" }, strict, [none, none, none, none]],
+    ["on its way out", { ready: true, deleted: true }, strict, [none, none, none, none]],
+    ["on its way out, tolerated", { ready: true, deleted: true }, tolerant, [none, none, yes, yes]],
+    ["failed but ready", { ready: true, phase: "Failed" }, strict, [yes, yes, yes, none]],
+    ["failed", { ready: false, phase: "Failed" }, strict, [no, no, no, none]],
+    ["failed for good", { phase: "Failed", spec: never }, strict, [no, none, none, none]],
+    ["ended for good", { phase: "Succeeded", spec: never }, strict, [no, none, none, none]],
+    ["ended well", { phase: "Succeeded", spec: onFailure }, strict, [no, none, none, none]],
+    ["failed, to be tried again", { phase: "Failed", spec: onFailure }, strict, [no, no, no, none]],
+    ["ended, tolerated", { phase: "Succeeded", spec: never }, tolerant, [no, none, yes, none]],
+  ])("a pod %s", (_, pod, service, expected) => {
+    expect(versions.map((version) => placeOf(pod, service, version))).toEqual(expected);
+  });
+
+  /** The annotation's text, the field, and expected of a pod on its way out. */
+  test.each<[string | undefined, boolean, readonly (string | undefined)[]]>([
+    ["true", false, [yes, yes, yes, none]],
+    ["false", true, [none, none, none, yes]],
+    ["what?", true, [none, none, yes, yes]],
+    [undefined, true, [none, none, yes, yes]],
+    [undefined, false, [none, none, none, none]],
+  ])("is tolerated by annotation %s and field %s", (text, field, expected) => {
+    const annotation = "service.alpha.kubernetes.io/tolerate-unready-endpoints";
+    const service = {
+      ...serviceOf({ publishNotReadyAddresses: field }),
+      annotations: text === undefined ? {} : { [annotation]: text },
+    };
+    const pod = { ready: true, deleted: true };
+    expect(versions.map((version) => placeOf(pod, service, version))).toEqual(expected);
   });
 });
 
@@ -98,13 +108,29 @@ describe("what is published of a pod", () => {
       ip({ clusterIP: "None", ipFamilies: ["IPv6", "IPv4"] }),
       ip({ clusterIP: "None", ipFamilies: [] }),
     ]).toEqual(["10.0.0.1", "fd00::1", "fd00::1", "10.0.0.1"]);
+    const before = publish(serviceOf({ clusterIP: "fd00::9" }), [pod], "1.17.13");
+    expect(before[0]?.addresses?.[0]?.ip).toBe("10.0.0.1");
   });
 
-  test("is an address without ports for a headless service that has none, but not in 1.7", () => {
+  test("is the application protocol of a port, but not in 1.17", () => {
+    const ports = [{ port: 80, targetPort: 8080, appProtocol: "http" }];
+    const published = (profile: ProfileName) =>
+      publish(serviceOf({ ports }), [podOf("a", { ready: true })], profile)[0]?.ports;
+    const port = { port: 8080, protocol: "TCP" };
+    expect(published("1.33")).toEqual([{ ...port, appProtocol: "http" }]);
+    expect(published("1.17.3")).toEqual([port]);
+  });
+
+  test("is an address without ports for a headless service that has none", () => {
     const service = serviceOf({ clusterIP: "None", ports: [] });
     const pods = [podOf("a", { ready: true })];
-    expect(publish(service, pods)).toMatchObject([{ addresses: [{ ip: "10.0.0.1" }] }]);
+    const subset = { addresses: [{ ip: "10.0.0.1" }] };
+    expect(publish(service, pods)).toMatchObject([subset]);
     expect(publish(service, pods)[0]?.ports).toBeUndefined();
+    expect(publish(service, pods, "1.17.3")).toMatchObject([subset]);
+    // 1.9 tries it with a port that no server accepts, and 1.7 not at all.
+    const ports = [{ port: 0, protocol: "TCP" }];
+    expect(publish(service, pods, "1.9")).toMatchObject([{ ...subset, ports }]);
     expect(publish(service, pods, "1.7")).toEqual([]);
     expect(publish(serviceOf({ ports: [] }), pods)).toEqual([]);
   });

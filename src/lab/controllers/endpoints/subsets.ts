@@ -4,13 +4,25 @@ import { podIPs } from "../../../kube/kinds/pod.ts";
 import type { Service } from "../../../kube/kinds/service.ts";
 import { findPort, hostnameFor, ipFamilyOf } from "../memberships.ts";
 import { isReady, isTerminal, type OwnedPod } from "../owned-pod.ts";
-import type { EndpointsRules } from "../profiles.ts";
+import type { EndpointsRules } from "../profiles/profile.ts";
 import { type Placed, repack, type Subset, type SubsetAddress, type SubsetPort } from "./repack.ts";
 
 export type SubsetRules = Pick<
   EndpointsRules,
-  "terminalPods" | "portlessHeadless" | "publishesPodVersion"
+  | "unreadyBy"
+  | "terminalPods"
+  | "portlessHeadless"
+  | "podAddress"
+  | "publishesPodVersion"
+  | "publishesAppProtocol"
 >;
+
+/** Before 1.24 it went before the service's field, and before 1.11 the field meant nothing. */
+const tolerateAnnotation = "service.alpha.kubernetes.io/tolerate-unready-endpoints";
+
+/** What Go's strconv.ParseBool accepts. */
+const trueTexts = new Set(["1", "t", "T", "TRUE", "true", "True"]);
+const falseTexts = new Set(["0", "f", "F", "FALSE", "false", "False"]);
 
 export function subsetsOf(
   service: Service,
@@ -18,22 +30,29 @@ export function subsetsOf(
   rules: SubsetRules,
 ): readonly Subset[] {
   const placed: Placed[] = [];
+  const isTolerant = toleratesUnready(service, rules);
   for (const pod of pods) {
     const address = addressFor(service, pod, rules);
-    if (address === undefined || !mayBeListed(service, pod, rules)) continue;
-    const ready = service.publishNotReadyAddresses || isReady(pod);
+    if (address === undefined || !mayBeListed(pod, isTolerant, rules)) continue;
+    const ready = isTolerant || isReady(pod);
     for (const port of portsFor(service, pod, rules)) placed.push({ port, address, ready });
   }
   return repack(placed);
 }
 
-function mayBeListed(service: Service, pod: OwnedPod, rules: SubsetRules): boolean {
-  if (pod.metadata.deletionTimestamp !== undefined && !service.publishNotReadyAddresses) {
-    return false;
-  }
-  if (!isTerminal(pod)) return true;
+function toleratesUnready(service: Service, { unreadyBy }: SubsetRules): boolean {
+  const { annotations, publishNotReadyAddresses } = service;
+  if (unreadyBy === "field") return publishNotReadyAddresses;
+  const text = annotations[tolerateAnnotation] ?? "";
+  if (trueTexts.has(text)) return true;
+  return unreadyBy === "annotation-or-field" && !falseTexts.has(text) && publishNotReadyAddresses;
+}
+
+function mayBeListed(pod: OwnedPod, isTolerant: boolean, rules: SubsetRules): boolean {
+  if (pod.metadata.deletionTimestamp !== undefined && !isTolerant) return false;
+  if (!isTerminal(pod) || rules.terminalPods === "listed") return true;
   if (rules.terminalPods === "left-out") return false;
-  if (service.publishNotReadyAddresses || isReady(pod)) return true;
+  if (isTolerant || isReady(pod)) return true;
   // A container that will be started again may serve again.
   return pod.restartPolicy === "OnFailure"
     ? pod.phase !== "Succeeded"
@@ -45,7 +64,7 @@ function addressFor(
   pod: OwnedPod,
   rules: SubsetRules,
 ): SubsetAddress | undefined {
-  const ip = ipFor(service, pod);
+  const ip = rules.podAddress === "first" ? podIPs(pod)[0] : ipFor(service, pod);
   if (ip === undefined) return undefined;
   const { namespace, name, uid, resourceVersion } = pod.metadata;
   const hostname = hostnameFor(pod, service);
@@ -78,7 +97,8 @@ function portsFor(
   rules: SubsetRules,
 ): readonly (SubsetPort | undefined)[] {
   if (service.ports.length === 0) {
-    return rules.portlessHeadless && service.clusterIP === "None" ? [undefined] : [];
+    if (service.clusterIP !== "None" || rules.portlessHeadless === "nothing") return [];
+    return [rules.portlessHeadless === "no-port" ? undefined : { port: 0, protocol: "TCP" }];
   }
   const ports: SubsetPort[] = [];
   for (const servicePort of service.ports) {
@@ -89,7 +109,7 @@ function portsFor(
       ...(name === "" ? {} : { name }),
       port,
       protocol,
-      ...(appProtocol === undefined ? {} : { appProtocol }),
+      ...(appProtocol === undefined || !rules.publishesAppProtocol ? {} : { appProtocol }),
     });
   }
   return ports;

@@ -11,6 +11,7 @@ import {
 } from "../../../kube/workqueue/rate-limiter.ts";
 import { type ControllerOptions, controllerQueue, runController } from "../controller.ts";
 import { goTime, triggerTimeAnnotation } from "../endpoints/published.ts";
+import { structuredFailures } from "../klog/failure-lines.ts";
 import { podsOf, servicesConcerned } from "../memberships.ts";
 import { TriggerTimes } from "../trigger-times.ts";
 import { revised, type WholeObject, wholeSlices } from "../whole-object.ts";
@@ -55,7 +56,7 @@ export async function runEndpointSliceController(
   const sync = new SliceSync(options);
   services.onChange(({ object }) => queue.add(objectKey(object.metadata)));
   informers.pods().onChange((change) => {
-    const concerned = servicesConcerned(change, services.store, "relevant");
+    const concerned = servicesConcerned(change, services.store, "address");
     for (const key of concerned) queue.addAfter(key, batchMs);
   });
   slices.onChange((change) => {
@@ -74,13 +75,18 @@ export async function runEndpointSliceController(
     options,
     {
       name: "endpointslice-controller",
-      failure: {
-        source: "endpointslice_controller.go:344",
+      failure: structuredFailures({
+        logger: "endpointslice-controller",
         key: "key",
-        retrying: "Error syncing endpoint slices for service, retrying",
-        dropped: "Retry budget exceeded, dropping service out of the queue",
-        verbosity: 0,
-      },
+        file: "endpointslice_controller.go",
+        retrying: {
+          line: 344,
+          message: "Error syncing endpoint slices for service, retrying",
+          verbosity: 0,
+        },
+        dropped: { line: 349, message: "Retry budget exceeded, dropping service out of the queue" },
+        handledLine: 351,
+      }),
       queue,
       workers: flags["concurrent-service-endpoint-syncs"],
       sync: (key, stop) => sync.sync(key, stop),
@@ -135,6 +141,7 @@ class SliceSync {
       (one) => !addressTypes.some((type) => type === one.addressType),
     );
     for (const slice of foreign) await this.#remove(key, slice, signal);
+    for (const slice of existing) this.tracker.found(key, slice);
     if (left.length > 0) {
       throw new Error(
         `skipping Pods of Service ${key} whose Node was not found: ${left.join(" ")}`,

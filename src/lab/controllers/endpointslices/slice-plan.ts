@@ -2,7 +2,7 @@
 // are changed in place, endpoints stay in the slice they are in, new ones go into slices that are
 // written anyway, then into the fullest that has room, and only then into new slices.
 import type { Service } from "../../../kube/kinds/service.ts";
-import { sameJson } from "../../apiserver/kinds/fields.ts";
+import { sameJson } from "../../same-json.ts";
 import { sameStrings } from "../memberships.ts";
 import { isOwnedBy, type PublishedSlice, unreserved, type WantedSlice } from "./published-slice.ts";
 import { type AddressType, type Endpoint, portsKey, type SliceGroup } from "./slice-groups.ts";

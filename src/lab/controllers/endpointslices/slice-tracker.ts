@@ -11,17 +11,19 @@ type Expectation = number | "deleted";
 export class SliceTracker {
   readonly #services = new Map<string, Map<string, Expectation>>();
 
-  /** We wrote this version, or saw it come from us. */
+  /** We wrote this version. */
   wrote(serviceKey: string, uid: string, generation: number): void {
-    const slices = this.#services.get(serviceKey) ?? new Map<string, Expectation>();
-    this.#services.set(serviceKey, slices);
-    slices.set(uid, generation);
+    this.#expect(serviceKey, uid, generation);
+  }
+
+  /** What was found right counts as if we had written it. */
+  found(serviceKey: string, { metadata, generation }: WholeObject): void {
+    if (this.#services.get(serviceKey)?.has(metadata.uid) === true) return;
+    this.#expect(serviceKey, metadata.uid, generation);
   }
 
   expectDeletion(serviceKey: string, { uid }: Pick<ObjectMeta, "uid">): void {
-    if (this.#services.get(serviceKey)?.has(uid) === true) {
-      this.#services.get(serviceKey)?.set(uid, "deleted");
-    }
+    this.#expect(serviceKey, uid, "deleted");
   }
 
   /** Whether the cache lags behind what we wrote. */
@@ -52,5 +54,11 @@ export class SliceTracker {
 
   forget(serviceKey: string): void {
     this.#services.delete(serviceKey);
+  }
+
+  #expect(serviceKey: string, uid: string, expectation: Expectation): void {
+    const slices = this.#services.get(serviceKey) ?? new Map<string, Expectation>();
+    this.#services.set(serviceKey, slices);
+    slices.set(uid, expectation);
   }
 }

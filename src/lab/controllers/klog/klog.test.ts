@@ -133,18 +133,18 @@ describe("throttling is logged", () => {
   });
 
   test("by 1.33 from verbosity 3 on, and long waits once more", async () => {
-    const line = (delay: string) =>
-      `      1 request.go:752] "Waited before sending request" delay="${delay}" ` +
+    const line = (at: number, delay: string) =>
+      `      1 request.go:${at}] "Waited before sending request" delay="${delay}" ` +
       `reason="client-side throttling, not priority and fairness" verb="GET" URL="${url}"`;
-    expect(await linesOf("1.33", 3, [250])).toEqual([line("250ms")]);
-    expect(await linesOf("1.33", 3, [1500])).toEqual([line("1.5s"), line("1.5s")]);
+    expect(await linesOf("1.33", 3, [250])).toEqual([line(683, "250ms")]);
+    expect(await linesOf("1.33", 3, [1500])).toEqual([line(683, "1.5s"), line(752, "1.5s")]);
     expect(await linesOf("1.33", 0, [250])).toEqual([]);
   });
 
   test("by 1.33 at low verbosity as a sample", async () => {
     const waits = Array.from({ length: 50 }, () => 1500);
-    // Twenty seconds: one line each ten, or each second and then the slower one as well.
+    // Twenty seconds, a wait each 0.4 s: one line each ten seconds, or each 1.2.
     expect((await linesOf("1.33", 0, waits))?.length).toBe(2);
-    expect((await linesOf("1.33", 2, waits))?.length).toBe(19);
+    expect((await linesOf("1.33", 2, waits))?.length).toBe(17);
   });
 });

@@ -13,7 +13,7 @@ export interface KlogLine {
   readonly text: string;
 }
 
-export type Severity = "I" | "W" | "E";
+export type Severity = "I" | "W" | "E" | "F";
 
 export type KlogValues = Readonly<Record<string, string | number | boolean>>;
 

@@ -3,7 +3,7 @@
 // line shows the wait of one request for its token and nothing of the queue before it.
 import { type Clock, elapsedMs, type MonotonicMs } from "../../../environment/clock.ts";
 import type { ThrottledRequest } from "../../../kube/client/rate-limited-client.ts";
-import type { ThrottlingLines } from "../profiles.ts";
+import type { ThrottlingLines } from "../profiles/profile.ts";
 import { goDuration } from "./go-duration.ts";
 import { type Klog, structured } from "./klog.ts";
 
@@ -18,7 +18,7 @@ export interface ThrottlingLogOptions {
 /** Waits longer than this are worth a line at low verbosity: client-go extraLongThrottleLatency. */
 const longWaitMs = 1000;
 
-/** client-go rest/request.go globalThrottledLogger: of several settings the first that is due. */
+/** client-go rest/request.go globalThrottledLogger: the first setting that is enabled decides. */
 const samples = [
   { verbosity: 2, everyMs: 1000 },
   { verbosity: 0, everyMs: 10_000 },
@@ -38,8 +38,8 @@ export class ThrottlingLog {
     const { klog, lines, verbosity } = this.#options;
     const message = describe(lines, request);
     if (verbosity >= lines.verbosity) klog.write("I", lines.source, message);
-    const isSampled = lines.samplesLongWaits && request.waitedMs > longWaitMs;
-    if (isSampled && this.#takeSample()) klog.write("I", lines.source, message);
+    const isSampled = lines.sampledSource !== undefined && request.waitedMs > longWaitMs;
+    if (isSampled && this.#takeSample()) klog.write("I", lines.sampledSource, message);
   };
 
   #takeSample(): boolean {
@@ -47,7 +47,7 @@ export class ThrottlingLog {
     for (const [index, { verbosity, everyMs }] of samples.entries()) {
       if (this.#options.verbosity < verbosity) continue;
       const last = this.#sampledAt[index];
-      if (last !== undefined && elapsedMs(last, now) < everyMs) continue;
+      if (last !== undefined && elapsedMs(last, now) < everyMs) return false;
       this.#sampledAt[index] = now;
       return true;
     }

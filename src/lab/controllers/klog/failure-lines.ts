@@ -1,0 +1,50 @@
+// What a controller of the structured era logs of a key that failed: a line at each retry, and when
+// it gives up one of its own and one of the library that takes errors nobody else does.
+import type { FailureLines } from "../profiles/profile.ts";
+import { structured } from "./klog.ts";
+
+export interface StructuredFailures {
+  /** `endpoints-controller`. */
+  readonly logger: string;
+  /** What the key is called. */
+  readonly key: string;
+  /** `endpoints_controller.go`. */
+  readonly file: string;
+  readonly retrying: {
+    readonly line: number;
+    readonly message: string;
+    readonly verbosity: number;
+  };
+  readonly dropped: { readonly line: number; readonly message: string };
+  /** Where the error is handed to runtime.HandleError. */
+  readonly handledLine: number;
+}
+
+export function structuredFailures(failures: StructuredFailures): FailureLines {
+  const { logger, key: name, file, retrying, dropped, handledLine } = failures;
+  const saying = (message: string) => (key: string, err: string) =>
+    structured(message, { logger, [name]: key, err });
+  return {
+    retrying: {
+      severity: "I",
+      source: `${file}:${retrying.line}`,
+      verbosity: retrying.verbosity,
+      text: saying(retrying.message),
+    },
+    dropped: [
+      {
+        severity: "I",
+        source: `${file}:${dropped.line}`,
+        verbosity: 0,
+        text: saying(dropped.message),
+      },
+      {
+        severity: "E",
+        source: `${file}:${handledLine}`,
+        verbosity: 0,
+        // staging/src/k8s.io/apimachinery/pkg/util/runtime/runtime.go logError.
+        text: (_, err) => structured("Unhandled Error", { err, logger: "UnhandledError" }),
+      },
+    ],
+  };
+}

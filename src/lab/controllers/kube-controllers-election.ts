@@ -1,0 +1,102 @@
+// Which of several controller managers works: the one that holds the lock in kube-system. The kind
+// of lock is that of `--leader-elect-resource-lock`. A process that loses the lock ends, as the real
+// one does; to start it again is for whoever runs it.
+import { Gauge, type Registry } from "prom-client";
+import type { Environment } from "../../environment/environment.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import type { LockReference } from "../../kube/leader/lease-record.ts";
+import { electionForm, failedText } from "../components/election-form.ts";
+import { ClientGoElection } from "../leader/client-go-election.ts";
+import type { ControllerFlags, ResourceLock } from "./flags.ts";
+import { type Klog, structured } from "./klog/klog.ts";
+import { type ProfileName, profileNamed } from "./profiles.ts";
+
+export interface ControllersElectionOptions
+  extends Pick<Environment, "clock" | "timers" | "random"> {
+  readonly client: KubeClient;
+  readonly profile: ProfileName;
+  readonly flags: ControllerFlags;
+  readonly klog: Klog;
+  readonly registry: Registry;
+  /** The machine's name; most versions add something of their own to it. */
+  readonly hostName: string;
+}
+
+/** The lock, and the label of the metric. */
+const place = { namespace: "kube-system", name: "kube-controller-manager" };
+const description = `${place.namespace}/${place.name}`;
+
+const file = "leaderelection.go";
+
+const kinds: Readonly<Record<ResourceLock, LockReference["kind"]>> = {
+  endpoints: "Endpoints",
+  endpointsleases: "Endpoints",
+  leases: "Lease",
+};
+
+/** Competes, works while it leads, and resolves when the lock is lost or the signal aborts. */
+export async function leadAlone(
+  options: ControllersElectionOptions,
+  work: (leading: AbortSignal) => Promise<void>,
+  signal: AbortSignal,
+): Promise<void> {
+  const { flags, klog, hostName, random } = options;
+  const form = electionForm(options.profile);
+  const resourceLock = flags["leader-elect-resource-lock"];
+  const setLeading = form.hasGauge ? leaderGauge(options.registry) : () => undefined;
+  /** Never rejects: what the work failed with is kept until the election is over. */
+  let working = Promise.resolve();
+  const failures: unknown[] = [];
+  const election = new ClientGoElection({
+    ...options,
+    lock: { kind: kinds[resourceLock], ...place },
+    ...(resourceLock === "endpointsleases" && { mirror: { kind: "Lease", ...place } }),
+    identity: form.identity === "host" ? hostName : `${hostName}_${random.uuid()}`,
+    waitsFor: form.waitsFor,
+    renewsUnread: form.renewsUnread,
+    leaseDurationMs: flags["leader-elect-lease-duration"],
+    renewDeadlineMs: flags["leader-elect-renew-deadline"],
+    retryPeriodMs: flags["leader-elect-retry-period"],
+    onStartedLeading: (leading) => {
+      klog.write("I", `${file}:${form.acquired}`, `successfully acquired lease ${description}`);
+      setLeading(1);
+      working = work(leading).catch((error: unknown) => void failures.push(error));
+    },
+    onStoppedLeading: () => {
+      setLeading(0);
+      if (!signal.aborted) noteLost(options);
+    },
+    onMissed: (missed) => {
+      if (missed.kind === "held") return;
+      const text = failedText(missed.at, description, missed.text);
+      klog.write("E", `${file}:${form.failed[missed.at]}`, text);
+    },
+  });
+  const { line, text } = form.attempting(description);
+  klog.write("I", `${file}:${line}`, text);
+  await election.run(signal);
+  await working;
+  if (failures.length > 0) throw failures[0];
+}
+
+function noteLost({ klog, profile }: ControllersElectionOptions): void {
+  const { notRenewed, lost } = electionForm(profile);
+  const { line, text } = notRenewed(description);
+  klog.write("I", `${file}:${line}`, text);
+  const isStructured = profileNamed(profile).logs === "structured";
+  const last = "leaderelection lost";
+  klog.write(lost.severity, lost.source, isStructured ? structured(last, {}) : last);
+}
+
+function leaderGauge(registry: Registry): (value: 0 | 1) => void {
+  const gauge = new Gauge({
+    name: "leader_election_master_status",
+    help:
+      "[ALPHA] Gauge of if the reporting system is master of the relevant lease, 0 indicates " +
+      "backup, 1 indicates master. 'name' is the string used to identify the lease. Please make " +
+      "sure to group by name.",
+    labelNames: ["name"],
+    registers: [registry],
+  });
+  return (value) => gauge.set({ name: place.name }, value);
+}

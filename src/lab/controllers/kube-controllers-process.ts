@@ -1,0 +1,105 @@
+// One controller manager as a process that somebody looks after: started again with other flags when
+// asked, and started again by itself when it ended because it lost the lock. Its log goes on through
+// all of that; its metrics begin anew each time.
+import { Registry } from "prom-client";
+import type { Environment } from "../../environment/environment.ts";
+import { HttpKubeClient } from "../../kube/client/http-client.ts";
+import type { ClusterAccess } from "../../kube/credentials/credentials.ts";
+import type { ControllerFlags } from "./flags.ts";
+import type { Klog } from "./klog/klog.ts";
+import { runControllerManager } from "./kube-controllers.ts";
+import type { ProfileName } from "./profiles.ts";
+
+export interface ControllersProcessOptions {
+  readonly environment: Pick<Environment, "clock" | "timers" | "random" | "network" | "log">;
+  readonly access: ClusterAccess;
+  readonly profile: ProfileName;
+  readonly flags: Partial<ControllerFlags>;
+  /** See `ControllerManagerOptions`. */
+  readonly resyncFactor?: number | undefined;
+  readonly klog: Klog;
+  /** Where it shows its metrics, on a port the system chooses. */
+  readonly host: string;
+  readonly nodeName: string;
+}
+
+/** How long a kubelet waits before it starts a container again: its first back-off. */
+const restartDelayMs = 10_000;
+
+export class ControllersProcess {
+  readonly #options: ControllersProcessOptions;
+  #flags: Partial<ControllerFlags>;
+  #port = 0;
+  #restarts = 0;
+  #life: { readonly stop: AbortController; readonly ended: Promise<void> } | undefined;
+
+  constructor(options: ControllersProcessOptions) {
+    this.#options = options;
+    this.#flags = options.flags;
+  }
+
+  /** `http://host:port/metrics`; undefined until it listens. */
+  get metricsUrl(): string | undefined {
+    return this.#port === 0 ? undefined : `http://${this.#options.host}:${this.#port}/metrics`;
+  }
+
+  start(): void {
+    if (this.#life !== undefined) return;
+    const stop = new AbortController();
+    this.#life = { stop, ended: this.#live(stop.signal) };
+  }
+
+  /** Ends it and starts it with these flags instead. */
+  async restart(flags: Partial<ControllerFlags>): Promise<void> {
+    await this.stop();
+    this.#flags = flags;
+    this.#restarts = 0;
+    this.start();
+  }
+
+  /** Resolves when nothing of it goes on any more. Idempotent; it may be started again. */
+  async stop(): Promise<void> {
+    const life = this.#life;
+    this.#life = undefined;
+    life?.stop.abort(new Error("the controller manager is stopping"));
+    await life?.ended;
+  }
+
+  async #live(signal: AbortSignal): Promise<void> {
+    const { timers } = this.#options.environment;
+    for (;;) {
+      await this.#run(signal);
+      if (signal.aborted) return;
+      this.#restarts += 1;
+      await timers.sleep(restartDelayMs, signal).catch((error: unknown) => {
+        if (!signal.aborted) throw error;
+      });
+      if (signal.aborted) return;
+    }
+  }
+
+  #run(signal: AbortSignal): Promise<void> {
+    const { environment, access, profile, klog, host, resyncFactor, nodeName } = this.#options;
+    return runControllerManager(
+      {
+        environment,
+        cluster: access.name,
+        server: access.server,
+        clientFor: (userAgent) =>
+          new HttpKubeClient({ ...environment, cluster: access, userAgent }),
+        profile,
+        flags: this.#flags,
+        resyncFactor,
+        klog,
+        metrics: new Registry(),
+        listen: { host, port: this.#port },
+        onListening: ({ port }) => {
+          this.#port = port;
+        },
+        nodeName,
+        restartCount: this.#restarts,
+      },
+      signal,
+    );
+  }
+}

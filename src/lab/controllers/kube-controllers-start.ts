@@ -1,0 +1,42 @@
+// The first lines of a controller manager's log, and the metric that says when it started.
+import { Gauge, type Registry } from "prom-client";
+import type { Clock } from "../../environment/clock.ts";
+import { componentForm } from "../components/component-form.ts";
+import { type Klog, structured } from "./klog/klog.ts";
+import { type ProfileName, profileNamed } from "./profiles.ts";
+
+export interface StartedControllers {
+  readonly klog: Klog;
+  readonly profile: ProfileName;
+}
+
+export function noteStart({ klog, profile }: StartedControllers): void {
+  const { gitVersion, logs } = profileNamed(profile);
+  const { lines } = componentForm(profile);
+  const text =
+    logs === "sentences"
+      ? `Version: ${gitVersion}`
+      : structured("Starting", { version: gitVersion });
+  klog.write("I", lines.managerVersion, text);
+}
+
+/** One line for each controller, when it leads. */
+export function noteControllers({ klog, profile }: StartedControllers): void {
+  const { controllerStarted, controllers } = componentForm(profile).lines;
+  const isStructured = profileNamed(profile).logs === "structured";
+  for (const controller of controllers) {
+    const text = isStructured
+      ? structured("Started controller", { controller })
+      : `Started ${JSON.stringify(controller)}`;
+    klog.write("I", controllerStarted, text);
+  }
+}
+
+export function countStart(registry: Registry, clock: Clock): void {
+  const started = new Gauge({
+    name: "process_start_time_seconds",
+    help: "Start time of the process since unix epoch in seconds.",
+    registers: [registry],
+  });
+  started.set(Math.floor(clock.wallMs() / 1000));
+}

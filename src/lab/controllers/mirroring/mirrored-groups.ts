@@ -1,0 +1,139 @@
+// What the slices copied from an Endpoints object should hold, as a pure function: its subsets in
+// their shortest form, each as one slice per address family. What is over the limit of a subset is
+// left out, ready addresses last.
+import {
+  isRecord,
+  listAt,
+  optionalNumber,
+  optionalString,
+  type RawRecord,
+} from "../../../kube/kinds/fields.ts";
+import {
+  type Placed,
+  repack,
+  type Subset,
+  type SubsetAddress,
+  type SubsetPort,
+  type TargetRef,
+} from "../endpoints/repack.ts";
+import { type AddressType, portsKey, type SlicePort } from "../endpointslices/slice-groups.ts";
+import { ipFamilyOf } from "../memberships.ts";
+import type { WholeObject } from "../whole-object.ts";
+
+/** One address as a slice has it: neither `serving` nor `terminating` is known of it. */
+export interface MirroredEndpoint {
+  readonly addresses: readonly string[];
+  readonly conditions: { readonly ready: boolean };
+  readonly hostname?: string;
+  readonly nodeName?: string;
+  readonly targetRef?: TargetRef;
+}
+
+export interface MirroredGroup {
+  readonly addressType: AddressType;
+  readonly ports: readonly SlicePort[];
+  readonly endpoints: readonly MirroredEndpoint[];
+}
+
+export interface MirroredGroups {
+  /** Without those that would be empty. */
+  readonly groups: readonly MirroredGroup[];
+  /** Addresses over the limit. */
+  readonly skipped: number;
+}
+
+const families: readonly AddressType[] = ["IPv4", "IPv6"];
+
+export function mirroredGroups(endpoints: WholeObject, maxPerSubset: number): MirroredGroups {
+  const groups = new Map<string, MirroredGroup & { readonly endpoints: MirroredEndpoint[] }>();
+  let skipped = 0;
+  for (const subset of repack(placedIn(endpoints))) {
+    const ports = (subset.ports ?? []).map(slicePort);
+    const all = addressesIn(subset);
+    skipped += Math.max(0, all.length - maxPerSubset);
+    for (const { address, ready } of all.slice(0, maxPerSubset)) {
+      const addressType = ipFamilyOf(address.ip);
+      const key = groupKey(addressType, ports);
+      const group = groups.get(key) ?? { addressType, ports, endpoints: [] };
+      groups.set(key, group);
+      group.endpoints.push(mirrored(address, ready));
+    }
+  }
+  const inOrder = [...groups.values()].sort(
+    (one, other) => families.indexOf(one.addressType) - families.indexOf(other.addressType),
+  );
+  return { groups: inOrder, skipped };
+}
+
+/** Equal for slices of which there should be one. */
+export function groupKey(addressType: string, ports: readonly SlicePort[]): string {
+  return `${addressType} ${portsKey(ports)}`;
+}
+
+function addressesIn({ addresses = [], notReadyAddresses = [] }: Subset) {
+  return [
+    ...addresses.map((address) => ({ address, ready: true })),
+    ...notReadyAddresses.map((address) => ({ address, ready: false })),
+  ];
+}
+
+function placedIn({ raw }: WholeObject): readonly Placed[] {
+  const placed: Placed[] = [];
+  for (const subset of listAt(raw, "subsets").filter(isRecord)) {
+    const ports = listAt(subset, "ports").filter(isRecord).map(readPort);
+    for (const port of ports.length === 0 ? [undefined] : ports) {
+      for (const ready of [true, false]) {
+        const field = ready ? "addresses" : "notReadyAddresses";
+        for (const address of listAt(subset, field).filter(isRecord)) {
+          placed.push({ port, address: readAddress(address), ready });
+        }
+      }
+    }
+  }
+  return placed;
+}
+
+function mirrored(
+  { ip, hostname, nodeName, targetRef }: SubsetAddress,
+  ready: boolean,
+): MirroredEndpoint {
+  return {
+    addresses: [ip],
+    conditions: { ready },
+    ...(hostname === undefined ? {} : { hostname }),
+    ...(nodeName === undefined ? {} : { nodeName }),
+    ...(targetRef === undefined ? {} : { targetRef }),
+  };
+}
+
+function slicePort({ name = "", port, protocol, appProtocol }: SubsetPort): SlicePort {
+  return { name, port, protocol, ...(appProtocol === undefined ? {} : { appProtocol }) };
+}
+
+function readPort(port: RawRecord): SubsetPort {
+  const name = optionalString(port, "name");
+  const appProtocol = optionalString(port, "appProtocol");
+  return {
+    ...(name === undefined ? {} : { name }),
+    port: optionalNumber(port, "port") ?? 0,
+    protocol: optionalString(port, "protocol") ?? "TCP",
+    ...(appProtocol === undefined ? {} : { appProtocol }),
+  };
+}
+
+function readAddress(address: RawRecord): SubsetAddress {
+  const hostname = optionalString(address, "hostname");
+  const nodeName = optionalString(address, "nodeName");
+  const target = address["targetRef"];
+  return {
+    ip: optionalString(address, "ip") ?? "",
+    ...(hostname === undefined ? {} : { hostname }),
+    ...(nodeName === undefined ? {} : { nodeName }),
+    ...(isRecord(target) ? { targetRef: readTarget(target) } : {}),
+  };
+}
+
+function readTarget(raw: RawRecord): TargetRef {
+  const { uid, ...target } = raw;
+  return typeof uid === "string" ? { ...target, uid } : target;
+}

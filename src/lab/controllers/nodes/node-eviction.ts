@@ -1,0 +1,154 @@
+// What happens to lost nodes after their pods were marked: queued by zone, emptied at the zone's
+// rate. Emptying puts on the NoExecute taint, and the taint eviction controller does the rest;
+// before taints did that, the pods were deleted from here once the node had been lost for
+// `--pod-eviction-timeout`.
+import { elapsedMs } from "../../../environment/clock.ts";
+import { StatusError } from "../../../kube/client/client.ts";
+import { recordAt } from "../../../kube/kinds/fields.ts";
+import { objectPath } from "../../../kube/kinds/kind.ts";
+import type { ConditionStatus } from "../../../kube/kinds/pod.ts";
+import { type OwnedPod, ownedPodKind } from "../owned-pod.ts";
+import type { NodeHealth } from "./node-health.ts";
+import type { NodeMetrics } from "./node-metrics.ts";
+import { changeTaints, hasTaint, notReady, type TaintKey, unreachable } from "./taints.ts";
+import { podsOn, type UnreadyPodsOptions } from "./unready-pods.ts";
+import { type WholeNode, zoneOf } from "./whole-node.ts";
+import { ZoneQueue } from "./zone-queue.ts";
+
+export interface NodeEvictionOptions extends UnreadyPodsOptions {
+  readonly metrics: NodeMetrics;
+  readonly signal: AbortSignal;
+}
+
+export class NodeEviction {
+  readonly #options: NodeEvictionOptions;
+  readonly #queues = new Map<string, ZoneQueue>();
+
+  constructor(options: NodeEvictionOptions) {
+    this.#options = options;
+  }
+
+  setRate(zone: string, rate: number): void {
+    this.#queue(zone).setRate(rate);
+  }
+
+  /** What follows from the Ready condition of a node at each look at it. */
+  async consider(node: WholeNode, status: ConditionStatus, health: NodeHealth): Promise<void> {
+    if (status === "True") await this.release(node);
+    else if (this.#options.profile.nodes.eviction === "taints")
+      await this.#queueTaint(node, status);
+    else this.#queueTimeout(node, status, health);
+  }
+
+  /** The node is heard of again, or none is and so none is to be emptied. */
+  async release(node: WholeNode): Promise<void> {
+    const { nodeLog, signal, profile } = this.#options;
+    const remove = [unreachable, notReady].filter((taint) => hasTaint(node, taint));
+    if (remove.length > 0) {
+      await changeTaints(this.#options, node.metadata.name, { add: [], remove }, signal);
+    }
+    const wasQueued = this.#queue(zoneOf(node)).remove(node.metadata.name);
+    if (wasQueued && profile.nodes.eviction === "taints") {
+      nodeLog.note({ type: "healthyAgain", node: node.metadata.name });
+    }
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([...this.#queues.values()].map((queue) => queue.stop()));
+  }
+
+  async #queueTaint(node: WholeNode, status: "False" | "Unknown"): Promise<void> {
+    const { nodeLog, signal, clock } = this.#options;
+    const { name } = node.metadata;
+    const [wanted, opposite] = taintsFor(status);
+    if (hasTaint(node, opposite)) {
+      const change = { add: [wanted], remove: [opposite] };
+      await changeTaints(this.#options, name, change, signal);
+      return;
+    }
+    const queue = this.#queue(zoneOf(node));
+    if (!hasTaint(node, wanted)) queue.remove(name);
+    if (queue.add(name)) nodeLog.note({ type: "toTaint", node: name, status, at: clock.wallMs() });
+  }
+
+  #queueTimeout(node: WholeNode, status: "False" | "Unknown", health: NodeHealth): void {
+    const { clock, flags } = this.#options;
+    const since = status === "False" ? health.changedAt : health.seenAt;
+    if (elapsedMs(since, clock.monotonicMs()) <= flags["pod-eviction-timeout"]) return;
+    this.#queue(zoneOf(node)).add(node.metadata.name);
+  }
+
+  #queue(zone: string): ZoneQueue {
+    const known = this.#queues.get(zone);
+    if (known !== undefined) return known;
+    const { clock, timers, flags, metrics } = this.#options;
+    metrics.evictions(zone);
+    const queue = new ZoneQueue({
+      clock,
+      timers,
+      rate: flags["node-eviction-rate"],
+      empty: (node) => this.#tryToEmpty(zone, node),
+    });
+    this.#queues.set(zone, queue);
+    return queue;
+  }
+
+  async #tryToEmpty(zone: string, name: string): Promise<boolean> {
+    const { informers, log, signal, metrics } = this.#options;
+    const node = informers.nodes().store.get("", name);
+    const status = node?.ready?.status;
+    // It is gone, or back.
+    if (node === undefined || status === undefined || status === "True") return true;
+    try {
+      await this.#empty(node, status);
+    } catch (error) {
+      if (!signal.aborted) log.warn("a lost node could not be emptied", { node: name, error });
+      return false;
+    }
+    metrics.evictions(zone, 1);
+    return true;
+  }
+
+  async #empty({ metadata }: WholeNode, status: "False" | "Unknown"): Promise<void> {
+    const { profile, signal, events } = this.#options;
+    const { name, uid } = metadata;
+    if (profile.nodes.eviction === "taints") {
+      const [wanted, opposite] = taintsFor(status);
+      await changeTaints(this.#options, name, { add: [wanted], remove: [opposite] }, signal);
+      return;
+    }
+    const pods = await podsOn(this.#options, name, signal);
+    if (pods.length > 0) {
+      const message = `Node ${name} event: Deleting all Pods from Node ${name}.`;
+      const text = { type: "Normal", reason: "DeletingAllPods", message } as const;
+      events.tell({ kind: "Node", namespace: "", name, uid }, text);
+    }
+    for (const pod of pods) await this.#deletePod(pod, name);
+  }
+
+  /** controller_utils.go deletePods: the pod's status says why, then it is deleted with its grace. */
+  async #deletePod({ metadata, raw }: OwnedPod, node: string): Promise<void> {
+    const { client, signal, events } = this.#options;
+    const message = `Node ${node} which was running pod ${metadata.name} is unresponsive`;
+    const status = { ...recordAt(raw, "status"), reason: "NodeLost", message };
+    const type = { apiVersion: "v1", kind: "Pod" };
+    const statusPath = objectPath(ownedPodKind, metadata, "status");
+    const put = { verb: "update", method: "PUT", path: statusPath } as const;
+    try {
+      await client.request({ ...put, body: { ...raw, ...type, status }, signal });
+      if (metadata.deletionTimestamp !== undefined) return;
+      const said = `Marking for deletion Pod ${metadata.name} from Node ${node}`;
+      const text = { type: "Normal", reason: "NodeControllerEviction", message: said } as const;
+      events.tell({ kind: "Pod", ...metadata }, text);
+      const path = objectPath(ownedPodKind, metadata);
+      await client.request({ verb: "delete", method: "DELETE", path, signal });
+    } catch (error) {
+      if (!(error instanceof StatusError && error.code === 404)) throw error;
+    }
+  }
+}
+
+/** The taint for a condition, and the one that excludes it. */
+function taintsFor(status: "False" | "Unknown"): readonly [TaintKey, TaintKey] {
+  return status === "False" ? [notReady, unreachable] : [unreachable, notReady];
+}

@@ -1,0 +1,298 @@
+// The node lifecycle controller: every few seconds it looks for signs of life of each node, and when
+// there was none for the grace period it says so: conditions Unknown, pods not ready, and the node
+// is queued to be emptied. Nothing here ever makes a pod ready again: that is the kubelet's.
+import type { Clock } from "../../../environment/clock.ts";
+import { elapsedMs } from "../../../environment/clock.ts";
+import { parseJson, StatusError } from "../../../kube/client/client.ts";
+import { recordAt } from "../../../kube/kinds/fields.ts";
+import { objectPath } from "../../../kube/kinds/kind.ts";
+import type { NodeReady } from "../../../kube/kinds/node.ts";
+import type { ConditionStatus } from "../../../kube/kinds/pod.ts";
+import type { ControllerOptions } from "../controller.ts";
+import { EventRecorder } from "../event-recorder.ts";
+import { nodeLeaseNamespace } from "../informers.ts";
+import { NodeEviction } from "./node-eviction.ts";
+import { type Instant, isLost, look, type NodeHealth, unknownConditions } from "./node-health.ts";
+import { NodeLog } from "./node-lines.ts";
+import { NodeMetrics } from "./node-metrics.ts";
+import { runNodeQueues } from "./node-queues.ts";
+import { NodeZones } from "./node-zones.ts";
+import { markUnready, podsOn, type UnreadyPodsOptions } from "./unready-pods.ts";
+import { conditionsOf, type WholeNode, wholeNodeKind } from "./whole-node.ts";
+
+/**
+ * What a look over the nodes takes by itself. The next period begins at its end (wait.Until), so
+ * that eight periods of 5 s are more than 40 s, and a grace of 40 s is over at the eighth look and
+ * not at the ninth.
+ */
+const lookMs = 1;
+
+/** node_lifecycle_controller.go retrySleepTime and NodeHealthUpdateRetry. */
+const retryMs = 20;
+const triesMax = 5;
+
+/** Runs until the signal aborts. */
+export async function runNodeLifecycle(
+  options: ControllerOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const { informers, flags, profile, klog, registry } = options;
+  const rules = profile.nodes;
+  informers.nodes();
+  informers.pods();
+  if (rules.leases) informers.nodeLeases();
+  const events = new EventRecorder({
+    ...options,
+    component: "node-controller",
+    limits: rules.limitsEvents,
+    signal,
+  });
+  const nodeLog = new NodeLog({ klog, verbosity: flags.v, style: rules.lines });
+  const metrics = new NodeMetrics(registry, rules);
+  const shared = { ...options, events, nodeLog };
+  const eviction = new NodeEviction({ ...shared, metrics, signal });
+  const controller = new NodeLifecycle(shared, eviction, metrics, signal);
+  const queues = runNodeQueues({ ...shared, isLost: (node) => controller.isLost(node) }, signal);
+  try {
+    await Promise.all([queues, controller.run()]);
+  } finally {
+    await eviction.stop();
+    await events.settled();
+  }
+}
+
+interface Look {
+  readonly node: WholeNode;
+  /** The Ready condition as it was found; undefined where there was none. */
+  readonly observed: NodeReady | undefined;
+  /** And as it is after the look. */
+  readonly status: ConditionStatus;
+}
+
+class NodeLifecycle {
+  readonly #options: UnreadyPodsOptions;
+  readonly #eviction: NodeEviction;
+  readonly #zones: NodeZones;
+  readonly #signal: AbortSignal;
+  /** Of the nodes that exist. */
+  readonly #known = new Map<string, WholeNode>();
+  readonly #health = new Map<string, NodeHealth>();
+  /** Not all of their pods could be marked. */
+  readonly #toRetry = new Set<string>();
+
+  constructor(
+    options: UnreadyPodsOptions,
+    eviction: NodeEviction,
+    metrics: NodeMetrics,
+    signal: AbortSignal,
+  ) {
+    this.#options = options;
+    this.#eviction = eviction;
+    this.#signal = signal;
+    this.#zones = new NodeZones({ ...options, eviction, metrics });
+  }
+
+  /** Whether the node was not ready at the last look. */
+  isLost(node: string): boolean {
+    const ready = this.#health.get(node)?.ready;
+    return ready !== undefined && ready.status !== "True";
+  }
+
+  /** Until the signal aborts. */
+  async run(): Promise<void> {
+    const { informers, timers, flags } = this.#options;
+    try {
+      await informers.waitForSync(this.#signal);
+      for (;;) {
+        await this.#lookAtAll();
+        await timers.sleep(flags["node-monitor-period"] + lookMs, this.#signal);
+      }
+    } catch (error) {
+      if (!this.#signal.aborted) throw error;
+    }
+  }
+
+  async #lookAtAll(): Promise<void> {
+    const nodes = [...this.#options.informers.nodes().store];
+    await this.#noteComings(nodes);
+    const statuses = new Map<WholeNode, ConditionStatus | undefined>();
+    const waiting = [...nodes];
+    const work = async (): Promise<void> => {
+      for (let node = waiting.shift(); node !== undefined; node = waiting.shift()) {
+        const looked = await this.#lookAt(node);
+        if (looked !== undefined) statuses.set(node, looked.status);
+      }
+    };
+    const { nodesAtOnce } = this.#options.profile.nodes;
+    await Promise.all(Array.from({ length: nodesAtOnce }, work));
+    const isBack = await this.#zones.update(statuses);
+    if (isBack) this.#forgive(nodes);
+  }
+
+  async #noteComings(nodes: readonly WholeNode[]): Promise<void> {
+    const { nodeLog, profile } = this.#options;
+    const { self } = profile.nodes.lines;
+    const names = new Set(nodes.map(({ metadata }) => metadata.name));
+    for (const node of nodes) {
+      const { name } = node.metadata;
+      if (this.#known.has(name)) continue;
+      nodeLog.note({ type: "nodeAdded", node: name });
+      this.#tell(node, "RegisteredNode", `Registered Node ${name} in ${self}`);
+      this.#known.set(name, node);
+      await this.#attempt(name, () => this.#eviction.release(node));
+    }
+    for (const [name, node] of this.#known) {
+      if (names.has(name)) continue;
+      nodeLog.note({ type: "nodeDeleted", node: name });
+      this.#tell(node, "RemovingNode", `Removing Node ${name} from ${self}`);
+      this.#known.delete(name);
+      this.#health.delete(name);
+      this.#toRetry.delete(name);
+    }
+  }
+
+  /** After a time in which no node was heard of, each starts with a full grace period. */
+  #forgive(nodes: readonly WholeNode[]): void {
+    const at = this.#options.clock.monotonicMs();
+    for (const { metadata } of nodes) {
+      const health = this.#health.get(metadata.name);
+      if (health === undefined) continue;
+      this.#health.set(metadata.name, { ...health, seenAt: at, changedAt: at });
+    }
+  }
+
+  /** Undefined when the node's health could not be written: then nothing follows from it. */
+  async #lookAt(found: WholeNode): Promise<Look | undefined> {
+    const { name } = found.metadata;
+    const { timers, profile } = this.#options;
+    let node = found;
+    for (let tries = 1; ; tries += 1) {
+      try {
+        const looked = await this.#judge(node);
+        const { observed, status } = looked;
+        const health = this.#health.get(name);
+        const by = profile.nodes.evictionBy === "current" ? status : observed?.status;
+        if (health !== undefined && by !== undefined) {
+          await this.#attempt(name, () => this.#eviction.consider(node, by, health));
+        }
+        await this.#markPods(looked);
+        return looked;
+      } catch (error) {
+        if (this.#signal.aborted) throw error;
+        const isGone = error instanceof StatusError && error.code === 404;
+        if (isGone || tries === triesMax) {
+          this.#options.log.warn("the health of a node could not be written", { name, error });
+          return undefined;
+        }
+        await timers.sleep(retryMs, this.#signal);
+        node = await this.#readNode(name);
+      }
+    }
+  }
+
+  async #judge(node: WholeNode): Promise<Look> {
+    const { clock, informers, flags, profile } = this.#options;
+    const { name } = node.metadata;
+    const now = instantOf(clock);
+    const lease = profile.nodes.leases
+      ? informers.nodeLeases().store.get(nodeLeaseNamespace, name)
+      : undefined;
+    const health = look(this.#health.get(name), node, lease?.renewTime, now);
+    this.#health.set(name, health);
+    const graceMs =
+      flags[node.ready === undefined ? "node-startup-grace-period" : "node-monitor-grace-period"];
+    const observed = node.ready;
+    if (!isLost(health, graceMs, now)) {
+      return { node, observed, status: observed?.status ?? "Unknown" };
+    }
+    this.#noteMissed(node, elapsedMs(health.seenAt, now.monotonic));
+    if (observed?.status !== "Unknown") await this.#writeUnknown(node, health, now);
+    return { node, observed, status: "Unknown" };
+  }
+
+  async #writeUnknown(node: WholeNode, health: NodeHealth, now: Instant): Promise<void> {
+    const { client, profile } = this.#options;
+    const { name } = node.metadata;
+    const status = {
+      ...recordAt(node.raw, "status"),
+      conditions: unknownConditions(node, profile.nodes.otherConditions, now),
+    };
+    const raw = { ...node.raw, apiVersion: "v1", kind: "Node", status };
+    await client.request({
+      verb: "update",
+      method: "PUT",
+      path: objectPath(wholeNodeKind, node.metadata, "status"),
+      body: raw,
+      signal: this.#signal,
+    });
+    const { ready } = wholeNodeKind.project(raw);
+    this.#health.set(name, { ...health, ready, changedAt: now.monotonic });
+  }
+
+  #noteMissed(node: WholeNode, silentMs: number): void {
+    const { nodeLog, profile } = this.#options;
+    const { name } = node.metadata;
+    const conditions = conditionsOf(node);
+    for (const type of ["Ready", ...profile.nodes.otherConditions]) {
+      const condition = conditions.find((one) => one["type"] === type);
+      if (condition !== undefined)
+        nodeLog.note({ type: "missed", node: name, silentMs, condition });
+      else nodeLog.note({ type: "neverUpdated", node: name, condition: type });
+    }
+  }
+
+  /** Only when a node that was ready is no longer, and once more as long as that failed. */
+  async #markPods({ node, observed, status }: Look): Promise<void> {
+    const { nodeLog, log } = this.#options;
+    const { name } = node.metadata;
+    const isFlip = status !== "True" && observed?.status === "True";
+    if (isFlip) {
+      nodeLog.note({ type: "statusChange", node: name, status: "NodeNotReady" });
+      this.#tellAs(node, "NodeNotReady", `Node ${name} status is now: NodeNotReady`);
+    }
+    if (!isFlip && !(this.#toRetry.has(name) && observed?.status !== "True")) {
+      this.#toRetry.delete(name);
+      return;
+    }
+    try {
+      const pods = await podsOn(this.#options, name, this.#signal);
+      await markUnready(this.#options, name, pods, this.#signal);
+      this.#toRetry.delete(name);
+    } catch (error) {
+      this.#toRetry.add(name);
+      if (!this.#signal.aborted)
+        log.warn("not all pods of a lost node were marked", { name, error });
+    }
+  }
+
+  #tell(node: WholeNode, reason: string, event: string): void {
+    const { name } = node.metadata;
+    this.#options.nodeLog.note({ type: "nodeEvent", node: name, event });
+    this.#tellAs(node, reason, `Node ${name} event: ${event}`);
+  }
+
+  #tellAs({ metadata: { name, uid } }: WholeNode, reason: string, message: string): void {
+    const text = { type: "Normal", reason, message } as const;
+    this.#options.events.tell({ kind: "Node", namespace: "", name, uid }, text);
+  }
+
+  async #readNode(name: string): Promise<WholeNode> {
+    const path = objectPath(wholeNodeKind, { namespace: "", name });
+    const request = { verb: "get", method: "GET", path, signal: this.#signal } as const;
+    return wholeNodeKind.project(parseJson(await this.#options.client.request(request)));
+  }
+
+  /** What fails here is tried again at the next look. */
+  async #attempt(node: string, act: () => Promise<void>): Promise<void> {
+    try {
+      await act();
+    } catch (error) {
+      if (this.#signal.aborted) throw error;
+      this.#options.log.warn("the taints of a node could not be changed", { node, error });
+    }
+  }
+}
+
+function instantOf(clock: Clock): Instant {
+  return { monotonic: clock.monotonicMs(), wall: clock.wallMs() };
+}

@@ -1,0 +1,168 @@
+// Deletes pods from nodes with NoExecute taints once their tolerations have run out: the taint
+// manager, a controller of its own since 1.29 (pkg/controller/tainteviction). A taint that goes in
+// time saves the pod.
+import type { CancelTimer } from "../../../environment/timers.ts";
+import { parseJson, StatusError } from "../../../kube/client/client.ts";
+import { objectKey, objectPath } from "../../../kube/kinds/kind.ts";
+import type { Taint } from "../../../kube/kinds/node.ts";
+import type { ControllerOptions } from "../controller.ts";
+import { EventRecorder } from "../event-recorder.ts";
+import { type OwnedPod, ownedPodKind } from "../owned-pod.ts";
+import { disrupted } from "./disruption.ts";
+import { NodeLog } from "./node-lines.ts";
+import { toleratedMs } from "./tolerations.ts";
+import type { WholeNode } from "./whole-node.ts";
+
+/** Runs until the signal aborts. */
+export async function runTaintEviction(
+  options: ControllerOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const eviction = new TaintEviction(options, signal);
+  options.informers.nodes().onChange((change) => {
+    if (change.type === "deleted") eviction.nodeChanged(change.object, []);
+    else eviction.nodeChanged(change.object, noExecute(change.object));
+  });
+  options.informers.pods().onChange((change) => {
+    if (change.type === "deleted") eviction.podGone(change.object);
+    else if (change.type === "added" || change.previous.nodeName !== change.object.nodeName) {
+      eviction.podChanged(change.object);
+    }
+  });
+  await new Promise<void>((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+  await eviction.stop();
+}
+
+/** taint_eviction.go retries and the pause between them. */
+const triesMax = 5;
+const retryMs = 10;
+
+class TaintEviction {
+  readonly #options: ControllerOptions;
+  readonly #signal: AbortSignal;
+  readonly #events: EventRecorder;
+  readonly #log: NodeLog;
+  /** By node, those with NoExecute taints. */
+  readonly #taints = new Map<string, readonly Taint[]>();
+  /** By pod: its deletion is set for a time. */
+  readonly #pending = new Map<string, CancelTimer>();
+  readonly #running = new Set<Promise<void>>();
+
+  constructor(options: ControllerOptions, signal: AbortSignal) {
+    const { klog, flags, profile } = options;
+    const { limitsEvents, lines } = profile.nodes;
+    this.#options = options;
+    this.#signal = signal;
+    const component = "taint-eviction-controller";
+    this.#events = new EventRecorder({ ...options, component, limits: limitsEvents, signal });
+    this.#log = new NodeLog({ klog, verbosity: flags.v, style: lines });
+  }
+
+  nodeChanged({ metadata: { name } }: WholeNode, taints: readonly Taint[]): void {
+    const before = this.#taints.get(name) ?? [];
+    if (taints.length === 0) this.#taints.delete(name);
+    else this.#taints.set(name, taints);
+    if (sameTaints(before, taints)) return;
+    const pods = this.#options.informers.pods().store.byIndex("node", name);
+    for (const pod of pods) this.#consider(pod, taints);
+  }
+
+  podChanged(pod: OwnedPod): void {
+    const taints = this.#taints.get(pod.nodeName);
+    if (taints !== undefined) this.#consider(pod, taints);
+  }
+
+  podGone(pod: OwnedPod): void {
+    this.#cancel(pod, { tells: false });
+  }
+
+  async stop(): Promise<void> {
+    for (const cancel of this.#pending.values()) cancel();
+    this.#pending.clear();
+    await Promise.all(this.#running);
+    await this.#events.settled();
+  }
+
+  #consider(pod: OwnedPod, taints: readonly Taint[]): void {
+    const waitMs = toleratedMs(pod, taints);
+    if (taints.length === 0 || waitMs === Number.POSITIVE_INFINITY) {
+      this.#cancel(pod, { tells: true });
+      return;
+    }
+    const key = objectKey(pod.metadata);
+    // Another taint does not start the time anew.
+    if (this.#pending.has(key) && waitMs > 0) return;
+    this.#cancel(pod, { tells: false });
+    const cancel = this.#options.timers.after(waitMs, () => {
+      this.#pending.delete(key);
+      const run = this.#evict(pod).finally(() => this.#running.delete(run));
+      this.#running.add(run);
+    });
+    this.#pending.set(key, cancel);
+  }
+
+  #cancel({ metadata }: OwnedPod, { tells }: { readonly tells: boolean }): void {
+    const key = objectKey(metadata);
+    const cancel = this.#pending.get(key);
+    if (cancel === undefined) return;
+    cancel();
+    this.#pending.delete(key);
+    if (tells) this.#tell(metadata, `Cancelling deletion of Pod ${key}`);
+  }
+
+  #tell(pod: OwnedPod["metadata"], message: string): void {
+    const { namespace, name } = pod;
+    const text = { type: "Normal", reason: "TaintManagerEviction", message } as const;
+    this.#events.tell({ kind: "Pod", namespace, name }, text);
+  }
+
+  async #evict({ metadata }: OwnedPod): Promise<void> {
+    const { timers, log } = this.#options;
+    this.#log.note({ type: "evicting", pod: metadata });
+    this.#tell(metadata, `Marking for deletion Pod ${objectKey(metadata)}`);
+    for (let tries = 1; !this.#signal.aborted; tries += 1) {
+      try {
+        await this.#deletePod(metadata);
+        return;
+      } catch (error) {
+        if (error instanceof StatusError && error.code === 404) return;
+        if (this.#signal.aborted) return;
+        if (tries === triesMax) {
+          log.warn("a pod could not be evicted", { pod: objectKey(metadata), error });
+          return;
+        }
+      }
+      await timers.sleep(retryMs);
+    }
+  }
+
+  async #deletePod(metadata: OwnedPod["metadata"]): Promise<void> {
+    const { client, profile, clock } = this.#options;
+    const path = objectPath(ownedPodKind, metadata);
+    const signal = this.#signal;
+    if (profile.nodes.explainsDeletion) {
+      const answer = await client.request({ verb: "get", method: "GET", path, signal });
+      const pod = ownedPodKind.project(parseJson(answer));
+      const patch = disrupted(pod, clock.wallMs(), {
+        reason: "DeletionByTaintManager",
+        message: "Taint manager: deleting due to NoExecute taint",
+      });
+      await client.request({ ...patch, signal });
+    }
+    await client.request({ verb: "delete", method: "DELETE", path, signal });
+  }
+}
+
+function noExecute({ taints }: WholeNode): readonly Taint[] {
+  return taints.filter(({ effect }) => effect === "NoExecute");
+}
+
+function sameTaints(one: readonly Taint[], other: readonly Taint[]): boolean {
+  return (
+    one.length === other.length &&
+    one.every(({ key, value }) => other.some((taint) => taint.key === key && taint.value === value))
+  );
+}

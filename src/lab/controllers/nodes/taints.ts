@@ -1,0 +1,92 @@
+// The taints a node has because of its conditions, and how they are put on it: NoSchedule follows
+// the conditions at once, NoExecute empties the node and is put on rarely, at a zone's own rate.
+import { toTime } from "../../../environment/clock.ts";
+import { parseJson } from "../../../kube/client/client.ts";
+import { isRecord, listAt, type RawRecord, recordAt } from "../../../kube/kinds/fields.ts";
+import { objectPath } from "../../../kube/kinds/kind.ts";
+import { objectRecord } from "../../../kube/kinds/metadata.ts";
+import type { ControllerOptions } from "../controller.ts";
+import { conditionsOf, type WholeNode, wholeNodeKind } from "./whole-node.ts";
+
+export interface TaintKey {
+  readonly key: string;
+  readonly effect: "NoSchedule" | "NoExecute";
+}
+
+export const unreachable: TaintKey = {
+  key: "node.kubernetes.io/unreachable",
+  effect: "NoExecute",
+};
+export const notReady: TaintKey = { key: "node.kubernetes.io/not-ready", effect: "NoExecute" };
+
+/** node_lifecycle_controller.go nodeConditionToTaintKeyStatusMap. */
+const conditionTaints: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  Ready: { False: notReady.key, Unknown: unreachable.key },
+  MemoryPressure: { True: "node.kubernetes.io/memory-pressure" },
+  DiskPressure: { True: "node.kubernetes.io/disk-pressure" },
+  NetworkUnavailable: { True: "node.kubernetes.io/network-unavailable" },
+  PIDPressure: { True: "node.kubernetes.io/pid-pressure" },
+};
+
+const unschedulableKey = "node.kubernetes.io/unschedulable";
+
+/** Only these are the controller's to take away. */
+const ownKeys = new Set([
+  unschedulableKey,
+  ...Object.values(conditionTaints).flatMap((byStatus) => Object.values(byStatus)),
+]);
+
+export function hasTaint(node: WholeNode, { key, effect }: TaintKey): boolean {
+  return node.taints.some((one) => one.key === key && one.effect === effect);
+}
+
+/** What must be added and removed for the NoSchedule taints to say what the conditions say. */
+export function scheduleTaints(node: WholeNode): {
+  readonly add: readonly TaintKey[];
+  readonly remove: readonly TaintKey[];
+} {
+  const wanted = new Set<string>(node.unschedulable ? [unschedulableKey] : []);
+  for (const { type, status } of conditionsOf(node)) {
+    const key = conditionTaints[String(type)]?.[String(status)];
+    if (key !== undefined) wanted.add(key);
+  }
+  const present = new Set(
+    node.taints
+      .filter(({ key, effect }) => effect === "NoSchedule" && ownKeys.has(key))
+      .map(({ key }) => key),
+  );
+  const taint = (key: string): TaintKey => ({ key, effect: "NoSchedule" });
+  return {
+    add: [...wanted].filter((key) => !present.has(key)).map(taint),
+    remove: [...present].filter((key) => !wanted.has(key)).map(taint),
+  };
+}
+
+/** Reads the node as a cache has it and patches its taints, if they are not as wanted already. */
+export async function changeTaints(
+  { client, clock }: Pick<ControllerOptions, "client" | "clock">,
+  node: string,
+  { add, remove }: { readonly add: readonly TaintKey[]; readonly remove: readonly TaintKey[] },
+  signal: AbortSignal,
+): Promise<void> {
+  const path = objectPath(wholeNodeKind, { namespace: "", name: node });
+  const live = { verb: "get", method: "GET", path: `${path}?resourceVersion=0`, signal } as const;
+  const spec = recordAt(objectRecord(parseJson(await client.request(live))), "spec");
+  const before = listAt(spec, "taints").filter(isRecord);
+  const kept = before.filter((taint) => !remove.some((one) => isTaint(taint, one)));
+  const added = add.filter((one) => !kept.some((taint) => isTaint(taint, one)));
+  if (added.length === 0 && kept.length === before.length) return;
+  const timeAdded = toTime(clock.wallMs());
+  await client.request({
+    verb: "patch",
+    method: "PATCH",
+    path,
+    contentType: "application/strategic-merge-patch+json",
+    body: { spec: { taints: [...kept, ...added.map((taint) => ({ ...taint, timeAdded }))] } },
+    signal,
+  });
+}
+
+function isTaint(taint: RawRecord, { key, effect }: TaintKey): boolean {
+  return taint["key"] === key && taint["effect"] === effect;
+}

@@ -1,0 +1,112 @@
+// Kubernetes 1.17 before and after the end of its headless bug: 1.16 began to write a label that the
+// service does not have and went on comparing with the service's labels, so every sync of a headless
+// service wrote it again; 1.17.13 compares without it (PR 94112). Nothing else differs between the
+// two. Unless said otherwise read in 1.17.3 pkg/controller/endpoint/endpoints_controller.go.
+import { nodeRules117 } from "../nodes/node-rules.ts";
+import type { EndpointsRules, Profile } from "./profile.ts";
+
+const endpoints: EndpointsRules = {
+  // syncService, checkLeftoverEndpoints: endpointsLister.
+  currentFrom: "cache",
+  leftoversFrom: "cache",
+  serviceResyncMs: undefined,
+  // endpointChanged compares podToEndpointAddress, which has the node's name.
+  podUpdates: "address-or-node",
+  // addPod, updatePod: queue.AddAfter, since 1.16.
+  delaysPodChanges: true,
+  // syncService: apiequality.Semantic.DeepEqual, of the pods' versions too.
+  comparison: "semantic",
+  // syncService: the annotation overrides the field.
+  unreadyBy: "annotation-or-field",
+  // shouldPodBeInEndpoints.
+  terminalPods: "by-restart-policy",
+  // addEndpointSubset with a nil port, since 1.11.
+  portlessHeadless: "no-port",
+  // podToEndpointAddressForService: pod.Status.PodIP unless IPv6DualStack, alpha, is on.
+  podAddress: "first",
+  publishesPodVersion: true,
+  publishesAppProtocol: false,
+  skipsExternalName: false,
+  // pkg/controller/util/endpoint/trigger_time_tracker.go.
+  triggerTime: true,
+  // syncService: CloneAndAddLabel(IsHeadlessService), and DeepEqual(currentEndpoints.Labels).
+  headlessLabel: "written-and-compared",
+  managedByLabel: false,
+  capacity: undefined,
+  staleGuard: false,
+  // Since 1.19.
+  restoresDeleted: false,
+  // syncService: HasStatusCause(NamespaceTerminatingCause).
+  leavesEndingNamespaces: true,
+  // syncService: FailedToCreateEndpoint, FailedToUpdateEndpoint.
+  recordsFailures: true,
+  maxRetries: 15,
+  failures: {
+    retrying: {
+      severity: "I",
+      source: "endpoints_controller.go:340",
+      verbosity: 2,
+      text: (key, error) =>
+        `Error syncing endpoints for service "${key}", retrying. Error: ${error}`,
+    },
+    dropped: [
+      {
+        severity: "W",
+        source: "endpoints_controller.go:345",
+        verbosity: 0,
+        text: (key, error) => `Dropping service "${key}" out of the queue: ${error}`,
+      },
+      {
+        severity: "E",
+        source: "endpoints_controller.go:347",
+        verbosity: 0,
+        text: (_, error) => error,
+      },
+    ],
+  },
+};
+
+export const kubernetes1173: Profile = {
+  name: "1.17.3",
+  gitVersion: "v1.17.3",
+  flags: {
+    // cmd/kube-controller-manager/app/options/endpointslicecontroller.go and beside it.
+    lacks: [
+      "endpointslice-updates-batch-period",
+      "mirroring-concurrent-service-endpoint-syncs",
+      "mirroring-max-endpoints-per-subset",
+      "mirroring-endpointslice-updates-batch-period",
+    ],
+    defaults: {
+      // pkg/controller/nodelifecycle/config/v1alpha1/defaults.go.
+      "node-monitor-grace-period": 40_000,
+      // pkg/controller/apis/config/v1alpha1/defaults.go.
+      "leader-elect-resource-lock": "endpointsleases",
+    },
+  },
+  endpoints,
+  // pkg/features/kube_features.go: EndpointSlice is off by default until 1.18.
+  endpointSlices: false,
+  // Since 1.19.
+  sliceMirroring: false,
+  // staging/src/k8s.io/client-go/rest/request.go tryThrottle: klog.V(4).
+  throttling: {
+    format: "took",
+    verbosity: 4,
+    source: "request.go:565",
+    sampledSource: undefined,
+  },
+  logs: "sentences",
+  nodes: nodeRules117,
+};
+
+export const kubernetes11713: Profile = {
+  ...kubernetes1173,
+  name: "1.17.13",
+  gitVersion: "v1.17.13",
+  endpoints: {
+    ...endpoints,
+    // 1.17.13 syncService: compareLabels.
+    headlessLabel: "written",
+  },
+};

@@ -1,0 +1,71 @@
+// Kubernetes 1.33.0, today's. Unless said otherwise read in 1.33.0
+// pkg/controller/endpoint/endpoints_controller.go.
+import { structuredFailures } from "../klog/failure-lines.ts";
+import { nodeRules133 } from "../nodes/node-rules.ts";
+import type { Profile } from "./profile.ts";
+
+export const kubernetes133: Profile = {
+  name: "1.33",
+  gitVersion: "v1.33.0",
+  flags: {
+    // Removed in 1.27.
+    lacks: ["pod-eviction-timeout"],
+    defaults: {},
+  },
+  endpoints: {
+    // syncService, checkLeftoverEndpoints: endpointsLister.
+    currentFrom: "cache",
+    leftoversFrom: "cache",
+    serviceResyncMs: undefined,
+    // staging/src/k8s.io/endpointslice/util/controller_utils.go podEndpointsChanged.
+    podUpdates: "address",
+    delaysPodChanges: true,
+    comparison: "semantic",
+    // The annotation went in 1.24.
+    unreadyBy: "field",
+    // 1.25+: controller_utils.go ShouldPodBeInEndpoints.
+    terminalPods: "left-out",
+    portlessHeadless: "no-port",
+    // podToEndpointAddressForService: svc.Spec.IPFamilies[0].
+    podAddress: "of-family",
+    // 1.24+ neither publishes nor compares it (kubernetes issue 108077).
+    publishesPodVersion: false,
+    // endpointPortFromServicePort.
+    publishesAppProtocol: true,
+    // 1.27+ (kubernetes issue 105986).
+    skipsExternalName: true,
+    triggerTime: true,
+    // labelsCorrectForEndpoints leaves it out (PR 94112).
+    headlessLabel: "written",
+    // 1.33+: LabelManagedBy.
+    managedByLabel: true,
+    // 1.22+: maxCapacity, truncateEndpoints.
+    capacity: 1000,
+    // 1.31+, and right for PUTs that change nothing since 1.32 (issue 127370).
+    staleGuard: true,
+    // 1.19+: onEndpointsDelete.
+    restoresDeleted: true,
+    leavesEndingNamespaces: true,
+    recordsFailures: true,
+    maxRetries: 15,
+    failures: structuredFailures({
+      logger: "endpoints-controller",
+      key: "service",
+      file: "endpoints_controller.go",
+      retrying: { line: 334, message: "Error syncing endpoints, retrying", verbosity: 2 },
+      dropped: { line: 339, message: "Dropping service out of the queue" },
+      handledLine: 341,
+    }),
+  },
+  endpointSlices: true,
+  sliceMirroring: true,
+  // client-go 1.33 rest/request.go tryThrottleWithInfo.
+  throttling: {
+    format: "structured",
+    verbosity: 3,
+    source: "request.go:683",
+    sampledSource: "request.go:752",
+  },
+  logs: "structured",
+  nodes: nodeRules133,
+};

@@ -1,0 +1,103 @@
+// What differs between versions of the controllers, as data: the code asks a profile and never a
+// version number. Every value says in which Kubernetes source it was read. Bugs that a version had
+// are part of its profile.
+import type { ControllerFlags } from "../flags.ts";
+import type { NodeRules } from "../nodes/node-rules.ts";
+
+export interface Profile {
+  readonly name: string;
+  readonly gitVersion: string;
+  readonly flags: VersionFlags;
+  readonly endpoints: EndpointsRules;
+  /** Whether the EndpointSlice controller runs by default. */
+  readonly endpointSlices: boolean;
+  /** Whether Endpoints that users write are copied into slices. */
+  readonly sliceMirroring: boolean;
+  readonly throttling: ThrottlingLines;
+  readonly nodes: NodeRules;
+  /** Sentences, or since 1.19 and everywhere by now a message with keys and values. */
+  readonly logs: "sentences" | "structured";
+}
+
+export interface VersionFlags {
+  /** Flags the lab knows and this version does not. */
+  readonly lacks: readonly (keyof ControllerFlags)[];
+  /** Where this version's defaults differ from today's. */
+  readonly defaults: Partial<ControllerFlags>;
+}
+
+export interface EndpointsRules {
+  /** Where a sync reads the object it compares with: a live GET costs a token of the client's. */
+  readonly currentFrom: "cache" | "live-get";
+  /** Where Endpoints that lost their service are looked for at the start. */
+  readonly leftoversFrom: "cache" | "live-list";
+  /** Every service is enqueued this often, beside the resync of all informers. */
+  readonly serviceResyncMs: number | undefined;
+  /** Which new versions of a pod enqueue its services: all, or those that change its address. */
+  readonly podUpdates: PodUpdates;
+  /** Whether a pod's change is added after a delay, if only of 0: the metrics call that a retry. */
+  readonly delaysPodChanges: boolean;
+  /** `strict` takes an empty list and an absent one for different. */
+  readonly comparison: "strict" | "semantic";
+  /** What makes pods that are not ready or on their way out count as ready. */
+  readonly unreadyBy: "annotation" | "annotation-or-field" | "field";
+  /** What becomes of pods whose phase is Failed or Succeeded. */
+  readonly terminalPods: "listed" | "by-restart-policy" | "left-out";
+  /** What a headless service without ports publishes of a pod. */
+  readonly portlessHeadless: "nothing" | "port-zero" | "no-port";
+  /** The pod's address: its first, or the one of the service's family. */
+  readonly podAddress: "first" | "of-family";
+  /** Whether the pods' versions are published, and with that compared. */
+  readonly publishesPodVersion: boolean;
+  readonly publishesAppProtocol: boolean;
+  readonly skipsExternalName: boolean;
+  readonly triggerTime: boolean;
+  /**
+   * The label of headless services. Written and compared with labels that cannot have it, no such
+   * object is ever right, and each sync writes it once more.
+   */
+  readonly headlessLabel: "absent" | "written-and-compared" | "written";
+  readonly managedByLabel: boolean;
+  /** Addresses of one object, the rest is cut off; undefined for no limit. */
+  readonly capacity: number | undefined;
+  /** An object whose replaced version is still in the cache is tried again later. */
+  readonly staleGuard: boolean;
+  /** A deleted Endpoints object of a living service is made again at once. */
+  readonly restoresDeleted: boolean;
+  /** Nothing is tried again in a namespace that is on its way out. */
+  readonly leavesEndingNamespaces: boolean;
+  /** Whether an event is written for each write that failed. */
+  readonly recordsFailures: boolean;
+  /** Retries of a failing key before it is dropped. */
+  readonly maxRetries: number;
+  readonly failures: FailureLines;
+}
+
+/** `address-or-node` counts the pod's node as part of its address. */
+export type PodUpdates = "any" | "address-or-node" | "address";
+
+/** What is logged of a key that failed. */
+export interface FailureLines {
+  readonly retrying: FailureLine;
+  /** After the last retry; empty where there is no last one. */
+  readonly dropped: readonly FailureLine[];
+}
+
+export interface FailureLine {
+  readonly severity: "I" | "W" | "E";
+  /** `endpoints_controller.go:340`. */
+  readonly source: string;
+  /** From which on it is logged. */
+  readonly verbosity: number;
+  readonly text: (key: string, error: string) => string;
+}
+
+export interface ThrottlingLines {
+  readonly format: "took" | "structured";
+  /** Verbosity at which every wait over 50 ms is logged. */
+  readonly verbosity: number;
+  /** Where in client-go the line says it comes from. */
+  readonly source: string;
+  /** Where it comes from when a wait over a second is logged at any verbosity, now and then. */
+  readonly sampledSource: string | undefined;
+}
