@@ -1,24 +1,32 @@
 // One embedded cluster: a storage, API servers in front of it, the control plane, and nodes that run
 // pods. The same in real time, where all parts share one environment, and in a simulation, where
 // each part runs on a machine of its own. Nothing outlives `stop`.
-import type { ListenOptions } from "../environment/network.ts";
-import { HttpKubeClient } from "../kube/client/http-client.ts";
 import { type ClusterAccess, fixedAccess } from "../kube/credentials/credentials.ts";
-import { ApiServer } from "./apiserver/api-server.ts";
-import { allKinds } from "./apiserver/kinds/all-kinds.ts";
-import { MemoryStorage } from "./apiserver/storage/memory-storage.ts";
+import type { ApiServer } from "./apiserver/api-server.ts";
+import { PeerAddresses } from "./apiserver/audit/peer-addresses.ts";
+import type { User } from "./apiserver/http/authentication.ts";
+import type { RequestObserver } from "./apiserver/http/served-request.ts";
+import type { KubernetesServiceFlags } from "./apiserver/kubernetes-service/kept-service.ts";
+import {
+  administrator,
+  commandOf,
+  componentToken,
+  defaultProfile,
+  startServers,
+} from "./cluster-servers.ts";
 import { ControlPlane } from "./control-plane.ts";
-import { componentPodName } from "./controllers/component-pod.ts";
 import type { ControllerFlags } from "./controllers/flags.ts";
 import { ComponentLogs } from "./controllers/klog/component-logs.ts";
-import { Klog } from "./controllers/klog/klog.ts";
-import { controllerManager, controlPlaneNode } from "./controllers/kube-controllers.ts";
+import type { Klog } from "./controllers/klog/klog.ts";
+import { controlPlaneNode } from "./controllers/kube-controllers.ts";
 import { type ProfileName, profileNamed } from "./controllers/profiles.ts";
-import { Kubelet } from "./kubelet/kubelet.ts";
+import type { HeartbeatGaps } from "./kubelet/heartbeat-gaps.ts";
+import type { Kubelet } from "./kubelet/kubelet.ts";
 import type { Ledger } from "./kubelet/ledger.ts";
-import { PodAddresses } from "./kubelet/pod-addresses.ts";
 import { PodLogBook } from "./kubelet/pod-log-book.ts";
 import type { LabEnvironment } from "./lab-environment.ts";
+import { Machines } from "./machines.ts";
+import type { StageRecorder } from "./saved/stage-recorder.ts";
 
 export interface ClusterOptions {
   /** `lab-1`; the parts are named after it. */
@@ -29,6 +37,10 @@ export interface ClusterOptions {
   readonly hostOf: (part: string) => string;
   /** One for each API server, 0 for any free one. */
   readonly ports: readonly number[];
+  /** The address of an API server; its machine's unless given. */
+  readonly serverAddressOf?: (server: string) => string;
+  /** How servers whose address is an IP address keep the service `kubernetes`. */
+  readonly kubernetesService?: KubernetesServiceFlags;
   /** Certificate and key of the servers, and what to verify them with; plain HTTP when absent. */
   readonly tls?: { readonly cert: string; readonly key: string; readonly ca: string };
   readonly nodes: number;
@@ -39,11 +51,27 @@ export interface ClusterOptions {
   readonly podNetwork: string;
   /** How long a pod's address rests before another gets it. */
   readonly reuseAddressAfterMs?: number;
+  /** How late machines report; timely unless given. Each kubelet's can be changed as it runs. */
+  readonly heartbeatGaps?: HeartbeatGaps;
   /** Where the pods report what is really true of them. */
   readonly ledger: Ledger;
+  /** In the storage before the first server starts, at no request: namespaces come first. */
+  readonly objects?: Iterable<object>;
+  /** How many controller managers; with more than one of them they elect who works. */
+  readonly controllerManagers?: number;
+  /** `--v` of the API servers. */
+  readonly serverVerbosity?: number;
+  /** Collects what an operator would have of it; the servers keep an audit log only for that. */
+  readonly recorder?: ClusterRecorder;
+  /** Keep a record of each request to any of the servers. */
+  readonly observers?: readonly RequestObserver[];
+  /** What the controllers' resync period is stretched by, from 1 to 2; drawn unless given. */
+  readonly resyncFactor?: number;
   /** Called as each server begins to listen. */
   readonly onReady?: (server: ClusterServer) => void;
 }
+
+export type ClusterRecorder = Pick<StageRecorder, "audit" | "attach" | "finish">;
 
 export interface ClusterServer {
   readonly cluster: string;
@@ -53,6 +81,10 @@ export interface ClusterServer {
   readonly token: string;
   /** For its faults. */
   readonly apiServer: ApiServer;
+  /** What the server itself logs. */
+  readonly klog: Klog;
+  /** Ends this server alone. Idempotent. */
+  stop(): Promise<void>;
 }
 
 export interface Cluster {
@@ -62,119 +94,70 @@ export interface Cluster {
   readonly access: ClusterAccess;
   readonly controlPlane: ControlPlane;
   readonly kubelets: readonly Kubelet[];
+  /** What `kubectl logs` shows of pods that keep their own log; set by whoever runs in them. */
+  readonly logs: ComponentLogs;
+  /** Takes a machine out of the cluster that goes on by itself: see `machines.ts`. */
+  expel(node: string): Promise<void>;
   /** Ends every part. Idempotent. */
   stop(): Promise<void>;
 }
 
-/** What `/version` says: the version whose behaviour the server follows, and that it is ours. */
-export const labGitVersion = "v1.33.0+lockstep";
-
-const defaultProfile: ProfileName = "1.33";
-
-/** Whoever has the lab's kubeconfig may do everything in it. */
-const administrator = { name: "lab-admin", groups: ["system:masters"] };
-
 export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const { name, environmentOf, hostOf, tls } = options;
   const { clock } = environmentOf(name);
-  const klog = new Klog({ clock });
   const logs = new PodLogBook({ clock });
   const componentLogs = new ComponentLogs({ clock, otherwise: logs });
-  componentLogs.set(componentPodName(controllerManager, controlPlaneNode), klog);
-  const servers = await startServers(options, componentLogs);
+  const profile = options.profile ?? defaultProfile;
+  const nodeAddresses = new Map<string, string>();
+  const peers = new PeerAddresses({ known: (machine) => nodeAddresses.get(machine) });
+  const tokens = new Map<string, User>();
+  const servers = await startServers(options, componentLogs, peers, tokens);
   const { url = "", token = "" } = servers[0] ?? {};
-  const access = fixedAccess({
-    name,
-    server: url,
-    token,
-    tls: tls === undefined ? {} : { ca: tls.ca },
-  });
-  const part = `${name}-control-plane`;
+  const accessAs = (user: string): ClusterAccess =>
+    fixedAccess({
+      name,
+      server: url,
+      token: user === administrator.name ? token : componentToken(token, user),
+      tls: tls === undefined ? {} : { ca: tls.ca },
+    });
+  const access = accessAs(administrator.name);
+  const part = (machine: number) =>
+    machine === 0 ? `${name}-control-plane` : `${name}-control-plane-${machine + 1}`;
   const controlPlane = new ControlPlane({
-    environment: environmentOf(part),
-    host: hostOf(part),
-    access,
-    profile: options.profile ?? defaultProfile,
+    environmentOf: (machine) => environmentOf(part(machine)),
+    hostOf: (machine) => hostOf(part(machine)),
+    accessOf: (component) =>
+      accessAs(`system:${component === controlPlaneNode ? "node:" : ""}${component}`),
+    profile,
     flags: options.flags ?? {},
-    klog,
+    resyncFactor: options.resyncFactor,
+    managers: options.controllerManagers ?? 1,
+    logs: componentLogs,
+    servers: servers.map(({ url: own, klog }) => ({
+      command: commandOf(options, own, peers),
+      klog,
+    })),
   });
-  const kubelets = makeKubelets(options, access, logs);
+  const machines = new Machines({
+    cluster: options,
+    profile: profileNamed(profile),
+    access,
+    tokens,
+    logs,
+  });
+  const { kubelets } = machines;
+  for (const { node, hostIP } of kubelets) nodeAddresses.set(node, hostIP);
   const nodes = new AbortController();
-  const running = kubelets.map((kubelet) => kubelet.run(nodes.signal));
+  const running = machines.run(nodes.signal);
+  const recorded = { name, access, servers, controlPlane };
+  options.recorder?.attach(recorded);
   const stop = async (): Promise<void> => {
+    await options.recorder?.finish(recorded);
     nodes.abort(new Error(`the cluster ${name} is stopping`));
-    await Promise.all([controlPlane.stop(), ...running]);
-    await Promise.all(servers.map(({ apiServer }) => apiServer.stop()));
+    await Promise.all([controlPlane.stop(), running]);
+    await Promise.all(servers.map((server) => server.stop()));
   };
-  return { name, servers, access, controlPlane, kubelets, stop };
-}
-
-/** All of them, or none when one cannot listen. */
-async function startServers(
-  options: ClusterOptions,
-  podLogs: ComponentLogs,
-): Promise<readonly ClusterServer[]> {
-  const { name, environmentOf, hostOf, tls } = options;
-  const { clock, random } = environmentOf(name);
-  const token = random.uuid();
-  const storage = new MemoryStorage({ clock });
-  const servers: ClusterServer[] = [];
-  const made: ApiServer[] = [];
-  try {
-    for (const [index, port] of options.ports.entries()) {
-      const own = index === 0 ? name : `${name}-server-${index + 1}`;
-      const apiServer = new ApiServer({
-        ...environmentOf(own),
-        storage,
-        name: own,
-        gitVersion: labGitVersion,
-        authentication: { tokens: new Map([[token, administrator]]) },
-        podLogs,
-        kinds: kindsOf(options.profile ?? defaultProfile),
-      });
-      made.push(apiServer);
-      const host = hostOf(own);
-      const listen = { host, port, ...(tls === undefined ? {} : { tls }) };
-      const url = urlOf(listen, (await apiServer.start(listen)).port);
-      const server = { cluster: name, name: own, url, token, apiServer };
-      servers.push(server);
-      options.onReady?.(server);
-    }
-  } catch (error) {
-    await Promise.all(made.map((apiServer) => apiServer.stop()));
-    throw error;
-  }
-  return servers;
-}
-
-/** An API server of before EndpointSlices has none. */
-function kindsOf(profile: ProfileName): typeof allKinds {
-  if (profileNamed(profile).endpointSlices) return allKinds;
-  return allKinds.filter(({ kind }) => kind !== "EndpointSlice");
-}
-
-function makeKubelets(
-  options: ClusterOptions,
-  cluster: ClusterAccess,
-  logs: PodLogBook,
-): readonly Kubelet[] {
-  const { name, environmentOf, podNetwork, reuseAddressAfterMs, ledger } = options;
-  const { clock } = environmentOf(name);
-  const addresses = new PodAddresses({
-    clock,
-    network: podNetwork,
-    ...(reuseAddressAfterMs === undefined ? {} : { reuseAfterMs: reuseAddressAfterMs }),
-  });
-  return Array.from({ length: options.nodes }, (_, index) => {
-    const node = `${name}-node-${index + 1}`;
-    const environment = environmentOf(node);
-    const userAgent = "kubelet/v1.33.0 (lockstep lab)";
-    const client = new HttpKubeClient({ ...environment, cluster, userAgent });
-    return new Kubelet({ ...environment, client, cluster: name, node, addresses, ledger, logs });
-  });
-}
-
-function urlOf({ host, tls }: ListenOptions, port: number): string {
-  const scheme = tls === undefined ? "http" : "https";
-  return `${scheme}://${host.includes(":") ? `[${host}]` : host}:${port}`;
+  const expel = (node: string): Promise<void> => machines.expel(node);
+  const parts = { servers, controlPlane, kubelets, logs: componentLogs };
+  return { name, access, ...parts, expel, stop };
 }

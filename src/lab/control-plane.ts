@@ -1,44 +1,62 @@
-// The controllers and the scheduler of one cluster, as processes beside its API servers. Flags are
-// read at the start, as the real ones do: to change them the controller manager is started again,
-// with its log going on and its metrics from zero.
-import { Registry } from "prom-client";
+// The controllers and the scheduler of one cluster, as processes beside its API servers, each with a
+// pod in kube-system that shows its command and its log. Flags are read at the start, as the real
+// ones do: to change them the controller managers are started again.
 import { HttpKubeClient } from "../kube/client/http-client.ts";
 import type { ClusterAccess } from "../kube/credentials/credentials.ts";
+import { componentForm } from "./components/component-form.ts";
+import { componentPodName, publishComponentPod } from "./controllers/component-pod.ts";
 import type { ControllerFlags } from "./controllers/flags.ts";
-import type { Klog } from "./controllers/klog/klog.ts";
-import { runControllerManager } from "./controllers/kube-controllers.ts";
-import type { ProfileName } from "./controllers/profiles.ts";
+import type { ComponentLogs } from "./controllers/klog/component-logs.ts";
+import { Klog, structured } from "./controllers/klog/klog.ts";
+import { controllerManager, controlPlaneNode } from "./controllers/kube-controllers.ts";
+import { ControllersProcess } from "./controllers/kube-controllers-process.ts";
+import { type ProfileName, profileNamed } from "./controllers/profiles.ts";
 import type { LabEnvironment } from "./lab-environment.ts";
 import { runScheduler } from "./scheduler/scheduler.ts";
 
 export interface ControlPlaneOptions {
-  readonly environment: LabEnvironment;
-  readonly access: ClusterAccess;
+  /** Of one machine of the control plane: the first is 0. */
+  readonly environmentOf: (machine: number) => LabEnvironment;
+  /** Where the controller manager of a machine shows its metrics. */
+  readonly hostOf: (machine: number) => string;
+  /** How a component reaches the API servers, as the user it is. */
+  readonly accessOf: (component: string) => ClusterAccess;
   readonly profile: ProfileName;
   readonly flags: Partial<ControllerFlags>;
-  readonly klog: Klog;
-  /** Where the controller manager shows its metrics, on a port the system chooses. */
-  readonly host: string;
+  /** See `ControllerManagerOptions`. */
+  readonly resyncFactor?: number | undefined;
+  /** How many controller managers; one leads, the others stand by. */
+  readonly managers: number;
+  /** Gets the log of each component. */
+  readonly logs: ComponentLogs;
+  readonly servers: readonly ServerComponent[];
 }
+
+/** An API server, as its pod shows it. */
+export interface ServerComponent {
+  readonly command: readonly string[];
+  readonly klog: Klog;
+}
+
+const scheduler = "kube-scheduler";
+const apiServer = "kube-apiserver";
 
 export class ControlPlane {
   readonly #options: ControlPlaneOptions;
   readonly #stopping = new AbortController();
-  readonly #scheduling: Promise<void>;
+  readonly #managers: readonly ControllersProcess[];
+  /** The scheduler, and the pods of what is not a controller manager. */
+  readonly #rest: readonly Promise<void>[];
   #flags: Partial<ControllerFlags>;
-  #port = 0;
-  #manager: { readonly stop: AbortController; readonly run: Promise<void> };
 
   constructor(options: ControlPlaneOptions) {
     this.#options = options;
     this.#flags = options.flags;
-    const { environment, access } = options;
-    const client = this.#clientFor("kube-scheduler");
-    this.#scheduling = runScheduler(
-      { ...environment, client, cluster: access.name },
-      this.#stopping.signal,
+    this.#rest = [this.#schedule(), ...options.servers.map((server, at) => this.#show(server, at))];
+    this.#managers = Array.from({ length: options.managers }, (_, machine) =>
+      this.#makeManager(machine),
     );
-    this.#manager = this.#startManager();
+    for (const manager of this.#managers) manager.start();
   }
 
   /** The flags that differ from the defaults. */
@@ -46,55 +64,103 @@ export class ControlPlane {
     return this.#flags;
   }
 
-  /** `http://host:port/metrics` of the controller manager; undefined until it listens. */
+  /** Of the first controller manager; undefined until it listens. */
   get metricsUrl(): string | undefined {
-    return this.#port === 0 ? undefined : `http://${this.#options.host}:${this.#port}/metrics`;
+    return this.#managers[0]?.metricsUrl;
   }
 
-  /** Ends the controller manager and starts it with these flags instead. */
+  /** The controller managers, for those who end one of them. */
+  get managers(): readonly ControllersProcess[] {
+    return this.#managers;
+  }
+
+  /** Ends the controller managers and starts them with these flags instead. */
   async restart(flags: Partial<ControllerFlags>): Promise<void> {
-    await this.#stopManager();
     this.#flags = flags;
-    if (!this.#stopping.signal.aborted) this.#manager = this.#startManager();
+    const all = this.#managers.map((manager) => manager.restart(this.#flagsOf(flags)));
+    await Promise.all(all);
+    if (this.#stopping.signal.aborted) await this.#stopManagers();
   }
 
   /** Resolves when nothing of it goes on any more. Idempotent. */
   async stop(): Promise<void> {
     this.#stopping.abort(new Error("the control plane is stopping"));
-    await Promise.all([this.#stopManager(), this.#scheduling]);
+    await Promise.all([this.#stopManagers(), ...this.#rest]);
   }
 
-  #startManager(): { readonly stop: AbortController; readonly run: Promise<void> } {
-    const { environment, access, profile, klog, host } = this.#options;
-    const stop = new AbortController();
-    const run = runControllerManager(
-      {
-        environment,
-        cluster: access.name,
-        server: access.server,
-        clientFor: (userAgent) => this.#clientFor(userAgent),
-        profile,
-        flags: this.#flags,
-        klog,
-        metrics: new Registry(),
-        listen: { host, port: this.#port },
-        onListening: ({ port }) => {
-          this.#port = port;
-        },
-      },
-      stop.signal,
+  #makeManager(machine: number): ControllersProcess {
+    const { environmentOf, hostOf, accessOf, profile, flags, resyncFactor } = this.#options;
+    const environment = environmentOf(machine);
+    const nodeName = nodeNameOf(machine);
+    return new ControllersProcess({
+      environment,
+      access: accessOf(controllerManager),
+      profile,
+      flags: this.#flagsOf(flags),
+      resyncFactor,
+      klog: this.#klogOf(controllerManager, nodeName, new Klog(environment)),
+      host: hostOf(machine),
+      nodeName,
+    });
+  }
+
+  /** Who runs only one need not elect it, and saves its writes of every two seconds. */
+  #flagsOf(flags: Partial<ControllerFlags>): Partial<ControllerFlags> {
+    return { "leader-elect": this.#options.managers > 1, ...flags };
+  }
+
+  async #schedule(): Promise<void> {
+    const { environmentOf, accessOf, profile } = this.#options;
+    const environment = environmentOf(0);
+    const access = accessOf(scheduler);
+    const { gitVersion, logs } = profileNamed(profile);
+    const klog = this.#klogOf(scheduler, controlPlaneNode, new Klog(environment));
+    const line = componentForm(profile).lines.schedulerVersion;
+    if (line?.verbosity === 0) {
+      const isStructured = logs === "structured";
+      const text = isStructured
+        ? structured(line.text, { version: gitVersion })
+        : `${line.text}${gitVersion}`;
+      klog.write("I", line.source, text);
+    }
+    const userAgent = `${scheduler}/${gitVersion} (linux/amd64)`;
+    const client = new HttpKubeClient({ ...environment, cluster: access, userAgent });
+    await Promise.all([
+      runScheduler({ ...environment, client, cluster: access.name }, this.#stopping.signal),
+      this.#publish(scheduler, 0, [scheduler, "--leader-elect=false"]),
+    ]);
+  }
+
+  async #show({ command, klog }: ServerComponent, machine: number): Promise<void> {
+    this.#klogOf(apiServer, nodeNameOf(machine), klog);
+    await this.#publish(apiServer, machine, command);
+  }
+
+  async #publish(component: string, machine: number, command: readonly string[]): Promise<void> {
+    const { environmentOf, accessOf, profile } = this.#options;
+    const environment = environmentOf(0);
+    const { gitVersion } = profileNamed(profile);
+    const userAgent = `kubelet/${gitVersion} (linux/amd64)`;
+    const access = accessOf(controlPlaneNode);
+    const client = new HttpKubeClient({ ...environment, cluster: access, userAgent });
+    const nodeName = nodeNameOf(machine);
+    await publishComponentPod(
+      { ...environment, client, component, nodeName, gitVersion, command },
+      this.#stopping.signal,
     );
-    return { stop, run };
   }
 
-  async #stopManager(): Promise<void> {
-    const { stop, run } = this.#manager;
-    stop.abort(new Error("the controller manager is stopping"));
-    await run;
+  #klogOf(component: string, nodeName: string, klog: Klog): Klog {
+    this.#options.logs.set(componentPodName(component, nodeName), klog);
+    return klog;
   }
 
-  #clientFor(userAgent: string): HttpKubeClient {
-    const { environment, access } = this.#options;
-    return new HttpKubeClient({ ...environment, cluster: access, userAgent });
+  async #stopManagers(): Promise<void> {
+    await Promise.all(this.#managers.map((manager) => manager.stop()));
   }
+}
+
+/** `control-plane`, `control-plane-2`, …: machines that run nothing but the components. */
+export function nodeNameOf(machine: number): string {
+  return machine === 0 ? controlPlaneNode : `${controlPlaneNode}-${machine + 1}`;
 }

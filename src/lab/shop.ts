@@ -17,7 +17,6 @@ const servicesPath = "/api/v1/namespaces/default/services";
 
 /** The crowd's services, its pod and its label are named so. */
 const crowd = "other";
-const crowdAddress = "10.200.0.1";
 
 /** So many objects are created at a time. */
 const createsAtOnce = 16;
@@ -27,6 +26,8 @@ const requestDeadlineMs = 30_000;
 export interface ShopOptions {
   /** Until a new pod is ready: `2s`; at once unless given. */
   readonly readyAfter?: string;
+  /** Between two looks at a pod's readiness; each second unless given. */
+  readonly probePeriodSeconds?: number;
   /** Kubernetes' own defaults unless given. */
   readonly strategy?: object;
   readonly terminationGracePeriodSeconds?: number;
@@ -34,8 +35,9 @@ export interface ShopOptions {
 
 /** A Deployment and its Service. */
 export async function createShop(client: KubeClient, options: ShopOptions = {}): Promise<void> {
-  const { readyAfter, strategy, terminationGracePeriodSeconds } = options;
-  const readinessProbe = { httpGet: { path: "/", port: containerPort }, periodSeconds: 1 };
+  const { readyAfter, strategy, terminationGracePeriodSeconds, probePeriodSeconds = 1 } = options;
+  const httpGet = { path: "/", port: containerPort };
+  const readinessProbe = { httpGet, periodSeconds: probePeriodSeconds };
   await create(client, "/apis/apps/v1/namespaces/default/deployments", {
     apiVersion: "apps/v1",
     kind: "Deployment",
@@ -80,20 +82,30 @@ export async function createShopIngress(client: KubeClient): Promise<void> {
   });
 }
 
-/** `shared`: all have the same ready pod, whose status is posted once; `none`: they have no pods. */
-export async function createCrowd(
-  client: KubeClient,
-  services: number,
-  pods: "shared" | "none",
-): Promise<void> {
-  if (pods === "shared") await createCrowdPod(client);
-  for (let first = 1; first <= services; first += createsAtOnce) {
-    const count = Math.min(createsAtOnce, services - first + 1);
-    const objects = Array.from({ length: count }, (_, index) =>
-      serviceObject(`${crowd}-${first + index}`, crowd, { "lockstep.dev/sync": "false" }),
-    );
-    await Promise.all(objects.map((object) => create(client, servicesPath, object)));
+/** Services without pods. */
+export async function createCrowd(client: KubeClient, services: number): Promise<void> {
+  const objects = crowdServices(services);
+  for (let first = 0; first < services; first += createsAtOnce) {
+    const some = objects.slice(first, first + createsAtOnce);
+    await Promise.all(some.map((object) => create(client, servicesPath, object)));
   }
+}
+
+/** The services of the crowd, for a cluster that has them before it starts. */
+export function crowdServices(services: number): readonly object[] {
+  return Array.from({ length: services }, (_, index) =>
+    serviceObject(`${crowd}-${index + 1}`, crowd, { "lockstep.dev/sync": "false" }),
+  );
+}
+
+/** The pod that all services of the crowd share; some node of the cluster runs it. */
+export async function createCrowdPod(client: KubeClient): Promise<void> {
+  await create(client, "/api/v1/namespaces/default/pods", {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name: crowd, labels: { app: crowd } },
+    spec: { containers: [{ name: crowd, image: crowd, ports: [{ containerPort }] }] },
+  });
 }
 
 /** A release: every pod is replaced, because the template is another. */
@@ -115,24 +127,6 @@ export async function publishedServices(client: KubeClient): Promise<number> {
   const answer = await client.request({ verb: "list", method: "GET", path, ...limits });
   const items = listAt(objectRecord(parseJson(answer)), "items").map(objectRecord);
   return items.filter((endpoints) => listAt(endpoints, "subsets").length > 0).length;
-}
-
-async function createCrowdPod(client: KubeClient): Promise<void> {
-  const pods = "/api/v1/namespaces/default/pods";
-  const pod = await create(client, pods, {
-    apiVersion: "v1",
-    kind: "Pod",
-    metadata: { name: crowd, labels: { app: crowd } },
-    spec: { nodeName: "elsewhere", containers: [{ name: crowd, image: crowd }] },
-  });
-  const conditions = [{ type: "Ready", status: "True" }];
-  await client.request({
-    verb: "update",
-    method: "PUT",
-    path: `${pods}/${crowd}/status`,
-    body: { ...pod, status: { phase: "Running", podIP: crowdAddress, conditions } },
-    deadlineMs: requestDeadlineMs,
-  });
 }
 
 function serviceObject(name: string, app: string, labels = {}): object {

@@ -194,6 +194,8 @@ test("discovery lists every group and resource", () =>
       "pods/status",
       "pods/log",
       "pods/binding",
+      "replicationcontrollers",
+      "replicationcontrollers/status",
       "secrets",
       "serviceaccounts",
       "services",
@@ -231,10 +233,10 @@ test("metrics count requests under the real names", () =>
     const { text } = await call("GET", "/metrics");
     const lines = text.split("\n").filter((line) => line.startsWith("apiserver_request_total"));
     const place =
-      'verb="POST",group="",version="v1",resource="pods",subresource="",scope="namespace",component="apiserver"';
+      'dry_run="",group="",resource="pods",scope="namespace",subresource="",verb="POST",version="v1"';
     expect(lines).toEqual([
-      `apiserver_request_total{${place},code="201",dry_run=""} 1`,
-      `apiserver_request_total{${place},code="409",dry_run=""} 1`,
+      `apiserver_request_total{code="201",component="apiserver",${place}} 1`,
+      `apiserver_request_total{code="409",component="apiserver",${place}} 1`,
     ]);
     expect(text).toContain('apiserver_current_inflight_requests{request_kind="readOnly"} 1');
   }));

@@ -14,20 +14,24 @@ import type {
 import type { Random } from "../../environment/random.ts";
 import type { Timers } from "../../environment/timers.ts";
 import { ApiError } from "./api-error.ts";
+import { auditIds } from "./audit/audit-ids.ts";
 import { ApiServerFaults, ConnectionResetFault, type FaultSubject } from "./faults.ts";
 import { type Answer, errorAnswer, internalError, send } from "./http/answer.ts";
 import { type Authentication, authenticate, type User } from "./http/authentication.ts";
 import { otherAnswer, publicAnswer } from "./http/other-paths.ts";
-import { type RequestMetrics, requestMetrics } from "./http/request-metrics.ts";
-import { clientGoneCode, RequestRecord } from "./http/request-record.ts";
+import { requestMetrics } from "./http/request-metrics.ts";
+import { type RequestMetricsForm, requestMetrics133 } from "./http/request-metrics-forms.ts";
+import { clientGoneCode, type RequestEnd, RequestRecord } from "./http/request-record.ts";
 import { ResourceHandler } from "./http/resource-handler.ts";
 import { parseRoute, type Route } from "./http/route.ts";
+import type { RequestObserver } from "./http/served-request.ts";
 import { ensureInitialObjects } from "./initial-objects.ts";
 import { allKinds } from "./kinds/all-kinds.ts";
 import type { ResourceKind } from "./kinds/resource-kind.ts";
 import type { ResourceNames } from "./listwatch/resource-names.ts";
 import { ResourceStore } from "./listwatch/resource-store.ts";
 import { noPodLogs, type PodLogs } from "./pod-logs.ts";
+import { preloadObjects } from "./preloaded-objects.ts";
 import type { Storage } from "./storage/storage.ts";
 import type { Backend } from "./verbs/backend.ts";
 import { ServiceAllocator } from "./verbs/service-allocator.ts";
@@ -47,8 +51,14 @@ export interface ApiServerOptions {
   /** What it serves; all there are unless given: an old version has fewer. */
   readonly kinds?: readonly ResourceKind[];
   readonly podLogs?: PodLogs;
+  /** What the storage holds before it listens, beside what every cluster holds. */
+  readonly objects?: Iterable<object>;
   /** Two servers in one process need two registries, as two real servers have. */
   readonly metrics?: Registry;
+  /** How its version names its request metrics; as today unless given. */
+  readonly requestMetrics?: RequestMetricsForm;
+  /** Others who keep a record of each request: an audit log, the server's own log. */
+  readonly observers?: readonly RequestObserver[];
 }
 
 export class ApiServer {
@@ -58,7 +68,8 @@ export class ApiServer {
   readonly #options: ApiServerOptions;
   readonly #kinds: readonly ResourceKind[];
   readonly #log: Log;
-  readonly #requestMetrics: RequestMetrics;
+  readonly #observers: readonly RequestObserver[];
+  readonly #nextAuditId: () => string;
   readonly #stores: ReadonlyMap<ResourceKind, ResourceStore>;
   readonly #backend: Backend;
   readonly #resources: ResourceHandler;
@@ -71,7 +82,10 @@ export class ApiServer {
     this.#log = options.log.child({ apiserver: options.name });
     this.faults = new ApiServerFaults(options);
     this.metrics = options.metrics ?? new Registry();
-    this.#requestMetrics = requestMetrics(this.metrics);
+    const form = options.requestMetrics ?? requestMetrics133;
+    const meter = requestMetrics({ registry: this.metrics, form, clock });
+    this.#observers = [meter, ...(options.observers ?? [])];
+    this.#nextAuditId = auditIds(options.name);
     this.#stores = this.#makeStores();
     this.#backend = {
       clock,
@@ -83,12 +97,13 @@ export class ApiServer {
     this.#resources = new ResourceHandler({ backend: this.#backend, podLogs });
   }
 
-  /** Makes the namespaces every cluster has, then listens. */
+  /** Stores what is to be there from the first moment, then listens. */
   async start(listen: ListenOptions): Promise<Listener> {
     if (this.#listener !== undefined) {
       throw new Error(`the API server ${this.#options.name} has been started before`);
     }
     await ensureInitialObjects(this.#backend);
+    await preloadObjects(this.#backend, this.#kinds, this.#options.objects ?? []);
     this.#listener = await this.#options.network.listen(listen, this.handle);
     return this.#listener;
   }
@@ -102,24 +117,24 @@ export class ApiServer {
   }
 
   readonly handle: ExchangeHandler = async (exchange) => {
-    const { method } = exchange.request;
-    const tracked = new TrackedExchange(exchange);
     const record = new RequestRecord({
-      metrics: this.#requestMetrics,
+      request: exchange.request,
       clock: this.#options.clock,
-      method,
+      nextAuditId: this.#nextAuditId,
+      observers: this.#observers,
     });
-    let code = 200;
+    const tracked = new TrackedExchange(exchange, (status) => record.responding(status));
+    let end: RequestEnd = { code: 200, contentType: "" };
     try {
       const answer = await this.#serve(tracked, record);
       if (answer !== undefined) {
-        code = answer.status;
+        end = { code: answer.status, contentType: answer.contentType };
         send(tracked, answer);
       }
     } catch (error) {
-      code = this.#refuse(tracked, error);
+      end = this.#refuse(tracked, error);
     } finally {
-      record.finish(code);
+      record.finish(end);
     }
   };
 
@@ -130,37 +145,40 @@ export class ApiServer {
       return open;
     }
     const user = authenticate(this.#options.authentication, headers);
+    record.authenticated(user);
     const route = parseRoute(method, target, this.#kinds);
     record.begin(route);
     const subject = subjectOf(route, user, headers["user-agent"] ?? "");
     await this.faults.pass(subject, exchange.request);
     return route.type === "resource"
-      ? this.#resources.handle({ route, exchange, clientName: user.name })
+      ? this.#resources.handle({ route, exchange, clientName: user.name, notes: record.notes })
       : otherAnswer(method, route, this.metrics, this.#kinds);
   }
 
-  /** Answers with what went wrong, as far as that is still possible; returns the code. */
-  #refuse(exchange: TrackedExchange, error: unknown): number {
+  /** Answers with what went wrong, as far as that is still possible. */
+  #refuse(exchange: TrackedExchange, error: unknown): RequestEnd {
     const { request } = exchange;
+    const gone: RequestEnd = { code: clientGoneCode, contentType: "" };
     if (error instanceof ConnectionResetFault) {
       exchange.abort();
-      return clientGoneCode;
+      return gone;
     }
     if (request.closed.aborted) {
-      return clientGoneCode;
+      return gone;
     }
     const isExpected = error instanceof ApiError;
     if (!isExpected) {
       const { method, target } = request;
       this.#log.error("A request failed by a mistake of the server.", { method, target, error });
     }
-    const answer = errorAnswer(isExpected ? error : internalError(error));
+    const failure = isExpected ? error : internalError(error);
+    const answer = errorAnswer(failure);
     if (exchange.responded) {
       exchange.abort();
     } else {
       send(exchange, answer);
     }
-    return answer.status;
+    return { code: answer.status, contentType: answer.contentType, failure };
   }
 
   #makeStores(): ReadonlyMap<ResourceKind, ResourceStore> {
@@ -185,10 +203,12 @@ export class ApiServer {
 class TrackedExchange implements ServerExchange {
   readonly request: ServerExchange["request"];
   readonly #exchange: ServerExchange;
+  readonly #onResponding: (status: number) => void;
   #responded = false;
 
-  constructor(exchange: ServerExchange) {
+  constructor(exchange: ServerExchange, onResponding: (status: number) => void) {
     this.#exchange = exchange;
+    this.#onResponding = onResponding;
     this.request = exchange.request;
   }
 
@@ -198,6 +218,7 @@ class TrackedExchange implements ServerExchange {
 
   respond(...args: Parameters<ServerExchange["respond"]>): BodyWriter {
     this.#responded = true;
+    this.#onResponding(args[0]);
     return this.#exchange.respond(...args);
   }
 

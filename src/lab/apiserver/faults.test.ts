@@ -2,6 +2,8 @@
 import { describe, expect, test } from "vitest";
 import { failure, inApiWorld, pod, pods } from "./api-world.contract.ts";
 
+const configMaps = "/api/v1/namespaces/default/configmaps";
+
 const throttled = failure(
   429,
   "TooManyRequests",
@@ -67,4 +69,19 @@ test("a bounded capacity queues requests, and refuses those beyond the queue", (
     expect(codes.filter((code) => code === 200).length).toBe(21);
     expect(codes.filter((code) => code === 429).length).toBe(9);
     expect(Math.floor((client.clock.monotonicMs() - began) / 1000)).toBe(2);
+  }));
+
+test("a bounded capacity for writes leaves reads alone", () =>
+  inApiWorld(async ({ call, server, client }) => {
+    server.faults.setCapacity({ requestsPerSecond: 10, maxQueued: 20, of: "writes" });
+    const began = client.clock.monotonicMs();
+    const secondsSince = (): number => Math.floor((client.clock.monotonicMs() - began) / 1000);
+    await Promise.all(Array.from({ length: 30 }, () => call("GET", pods)));
+    expect(secondsSince()).toBe(0);
+    const names = Array.from({ length: 21 }, (_, index) => `write-${index}`);
+    const replies = await Promise.all(
+      names.map((name) => call("POST", configMaps, { metadata: { name } })),
+    );
+    expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([201]));
+    expect(secondsSince()).toBe(2);
   }));

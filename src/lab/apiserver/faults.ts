@@ -35,6 +35,8 @@ export interface Capacity {
   readonly requestsPerSecond: number;
   /** Requests that may wait for their turn; more are refused with 429. */
   readonly maxQueued: number;
+  /** What it bounds: everything, or only requests that change something. Everything when absent. */
+  readonly of?: "requests" | "writes";
 }
 
 export interface FaultSubject {
@@ -43,6 +45,14 @@ export interface FaultSubject {
   readonly verb: ApiVerb | undefined;
   readonly resource: string | undefined;
 }
+
+const writes: ReadonlySet<ApiVerb> = new Set([
+  "create",
+  "update",
+  "patch",
+  "delete",
+  "deletecollection",
+]);
 
 /** A request; its signal is asked for only to wait, because some networks make it on demand. */
 type Closable = Pick<IncomingRequest, "closed">;
@@ -82,20 +92,16 @@ export class ApiServerFaults {
 
   /** Lets a request through after its delays, or throws what it is to be answered with. */
   async pass(subject: FaultSubject, request: Closable): Promise<void> {
-    // The real server counts neither watches nor logs against its limits either.
-    if (subject.verb !== "watch") {
-      await this.#waitForTurn(request);
+    const capacity = this.#capacity;
+    if (capacity !== undefined && isBounded(capacity, subject)) {
+      await this.#waitForTurn(capacity, request);
     }
     for (const rule of this.#rules.filter((candidate) => matches(candidate, subject))) {
       await this.#apply(rule, request);
     }
   }
 
-  async #waitForTurn(request: Closable): Promise<void> {
-    const capacity = this.#capacity;
-    if (capacity === undefined) {
-      return;
-    }
+  async #waitForTurn(capacity: Capacity, request: Closable): Promise<void> {
     const now = this.#clock.monotonicMs();
     const turn = elapsedMs(now, this.#freeAt) > 0 ? this.#freeAt : now;
     const waitMs = elapsedMs(now, turn);
@@ -139,6 +145,11 @@ export class ApiServerFaults {
       ? latency
       : randomBetween(this.#random, latency.minMs, latency.maxMs);
   }
+}
+
+/** The real server counts neither watches nor logs against its limits either. */
+function isBounded({ of: what = "requests" }: Capacity, { verb }: FaultSubject): boolean {
+  return what === "writes" ? verb !== undefined && writes.has(verb) : verb !== "watch";
 }
 
 function matches({ match }: FaultRule, subject: FaultSubject): boolean {

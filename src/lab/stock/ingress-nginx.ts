@@ -27,4 +27,12 @@ export const ingressNginx = {
   keepaliveConnections: 320,
   keepaliveTimeoutMs: 60_000,
   keepaliveRequests: 10_000,
+  /** `--election-id`; pkg/flags/flags.go. */
+  electionId: "ingress-controller-leader",
+  /** `--election-ttl`, in older releases the `ttl` of setupLeaderElection in controller/status.go. */
+  electionTtlMs: 30_000,
+  /** UpdateInterval, `--status-update-interval`; internal/ingress/status/status.go. */
+  statusUpdateIntervalMs: 60_000,
+  /** updateStatus in status.go has a pool of so many. */
+  statusWriters: 10,
 } as const;

@@ -158,6 +158,9 @@ it("answers from the pods, and 404 and 503 where there is nothing to ask", async
   });
 });
 
+/** With this seed not all workers begin their round with the same peer. */
+const bothStartsSeed = { seed: 2 };
+
 it("tries up to three peers after errors, the same one again if there is no other", async () => {
   await inStockWorld(async (world) => {
     const first = await world.startPod("10.1.0.1", "uid-1");
@@ -178,7 +181,7 @@ it("tries up to three peers after errors, the same one again if there is no othe
       new Set(["10.1.0.2:8080", "10.1.0.1:8080, 10.1.0.2:8080"]),
     );
     await second.stop();
-  });
+  }, bothStartsSeed);
 });
 
 it("gives a peer that does not answer five seconds, three times", async () => {

@@ -15,6 +15,7 @@ import {
   type StockBackend,
   type StockConfiguration,
 } from "./stock-configuration.ts";
+import { StockLeader, type StockLeaderOptions } from "./stock-leader.ts";
 import type { StockPlane } from "./stock-plane.ts";
 import { StockWatches, type StockWatchesOptions } from "./stock-watches.ts";
 
@@ -23,8 +24,16 @@ export interface StockControllerOptions
     Omit<StockWatchesOptions, "onChange"> {
   /** Started and stopped by the controller. */
   readonly plane: StockPlane;
+  /** Competes for the lock and writes status while it leads; does neither when absent. */
+  readonly leader?: StockLeading;
   readonly metrics?: Registry;
 }
+
+/** What a replica must know to lead, beside what it knows as a proxy. */
+export type StockLeading = Omit<
+  StockLeaderOptions,
+  keyof Pick<Environment, "clock" | "timers" | "random" | "log"> | "client" | "ingresses"
+>;
 
 /** What the controller did since it began. */
 export interface StockCounts {
@@ -40,6 +49,8 @@ export interface StockCounts {
 const everything = "sync";
 
 export class StockController {
+  /** Undefined when it does not compete. */
+  readonly leader: StockLeader | undefined;
   readonly #options: StockControllerOptions;
   readonly #queue: Workqueue;
   readonly #watches: StockWatches;
@@ -61,6 +72,8 @@ export class StockController {
       qps: ingressNginx.syncsPerSecond,
       burst: ingressNginx.syncBurst,
     });
+    const ingresses = () => this.#watches.ingresses();
+    this.leader = options.leader && new StockLeader({ ...options, ...options.leader, ingresses });
   }
 
   get counts(): StockCounts {
@@ -79,6 +92,7 @@ export class StockController {
     this.#abort.abort(new Error("the stock controller is stopping"));
     this.#queue.shutDown();
     await this.#work;
+    await this.leader?.stop();
     await Promise.all([this.#watches.stop(), this.#options.plane.stop()]);
   }
 
@@ -91,6 +105,7 @@ export class StockController {
       if (signal.aborted) return;
       throw error;
     }
+    this.leader?.start();
     this.#queue.add(everything);
     // A failed sync is repeated for ever: nothing else would bring the endpoints back.
     const maxRetries = Number.POSITIVE_INFINITY;

@@ -13,6 +13,7 @@ import { type Ingress, ingressKind } from "../../kube/kinds/ingress.ts";
 import type { Projected } from "../../kube/kinds/kind.ts";
 import { type Service, serviceKind } from "../../kube/kinds/service.ts";
 import { Reflector } from "../../kube/reflector/reflector.ts";
+import { noChecks } from "../../kube/reflector/reflector-parts.ts";
 import type { Change } from "../../kube/store/store-change.ts";
 import { endpointsOf, type Published } from "./stock-backends.ts";
 import type { StockBackend, StockConfiguration } from "./stock-configuration.ts";
@@ -46,9 +47,9 @@ export class StockWatches {
 
   constructor(options: StockWatchesOptions) {
     this.#options = options;
-    const handlers = [() => options.onChange()];
-    this.#ingresses = new Reflector({ ...options, kind: ingressKind, indexes: {}, handlers });
-    this.#services = new Reflector({ ...options, kind: serviceKind, indexes: {}, handlers });
+    const all = { ...options, checks: noChecks, indexes: {}, handlers: [() => options.onChange()] };
+    this.#ingresses = new Reflector({ ...all, kind: ingressKind });
+    this.#services = new Reflector({ ...all, kind: serviceKind });
     this.#published = publishedReflector(options);
   }
 
@@ -67,9 +68,13 @@ export class StockWatches {
 
   /** What the proxy should do by all that is known now. */
   configuration(): StockConfiguration {
-    const served = this.#ingresses.store.snapshot().filter((ingress) => this.#isServed(ingress));
-    const { servers, references } = routesOf(served);
+    const { servers, references } = routesOf(this.ingresses());
     return { servers, backends: references.map((reference) => this.#backend(reference)) };
+  }
+
+  /** Those of its class. */
+  ingresses(): readonly Ingress[] {
+    return this.#ingresses.store.snapshot().filter((ingress) => this.#isServed(ingress));
   }
 
   #isServed({ ingressClassName, annotations }: Ingress): boolean {
@@ -109,11 +114,13 @@ function publishedReflector(options: StockWatchesOptions): PublishedReflector {
     };
   if (options.published === "endpoints") {
     const handlers = [hearing<Endpoints>(({ subsets }) => subsets)];
-    const reflector = new Reflector({ ...options, kind: endpointsKind, indexes: {}, handlers });
+    const all = { ...options, checks: noChecks };
+    const reflector = new Reflector({ ...all, kind: endpointsKind, indexes: {}, handlers });
     return { form: "endpoints", reflector };
   }
   const reflector = new Reflector({
     ...options,
+    checks: noChecks,
     kind: endpointSliceKind,
     indexes: {
       service: (slice) => `${slice.metadata.namespace}/${serviceNameOf(slice) ?? ""}`,

@@ -1,5 +1,6 @@
 // Paths that are not resources: health, version, discovery, OpenAPI and metrics.
 import type { Registry } from "prom-client";
+import { exposition } from "../../components/exposition.ts";
 import type { ResourceKind } from "../kinds/resource-kind.ts";
 import { type Answer, jsonAnswer, textAnswer } from "./answer.ts";
 import { discoveryDocument } from "./discovery.ts";
@@ -24,7 +25,7 @@ export async function otherAnswer(
 ): Promise<Answer> {
   const path = route.path.length > 1 ? route.path.replace(/\/$/, "") : route.path;
   if (path === "/metrics") {
-    const body = Buffer.from(await metrics.metrics(), "utf8");
+    const body = Buffer.from(await exposition(metrics), "utf8");
     return { status: 200, body, contentType: metrics.contentType };
   }
   const document = discoveryDocument(path, kinds) ?? openApiDocument(path, kinds);

@@ -1,47 +1,88 @@
-// One request as metrics see it: in flight (or long-running) from the moment it is understood, and
-// counted once with its code and duration when it is over.
-import { type Clock, elapsedMs, type MonotonicMs } from "../../../environment/clock.ts";
-import { isLongRunning, placeLabels, type RequestMetrics, requestKind } from "./request-metrics.ts";
+// One request from its arrival to its end: what is known of it grows as it is understood, and the
+// observers are told at each stage. `finish` is called once and for all.
+import {
+  type Clock,
+  elapsedMs,
+  type MonotonicMs,
+  type WallMs,
+} from "../../../environment/clock.ts";
+import type { IncomingRequest } from "../../../environment/network.ts";
+import type { ApiError } from "../api-error.ts";
+import type { User } from "./authentication.ts";
 import type { Route } from "./route.ts";
+import type { RequestNotes, RequestObserver, ServedRequest } from "./served-request.ts";
 
 /** What real servers count when the client left before the answer. */
 export const clientGoneCode = 0;
 
-export class RequestRecord {
-  readonly #metrics: RequestMetrics;
+export interface RequestEnd {
+  readonly code: number;
+  readonly contentType: string;
+  readonly failure?: ApiError;
+}
+
+export class RequestRecord implements ServedRequest {
+  readonly request: IncomingRequest;
+  readonly receivedAt: WallMs;
+  readonly notes: RequestNotes = {};
+  readonly #observers: readonly RequestObserver[];
   readonly #clock: Clock;
-  readonly #method: string;
+  readonly #nextAuditId: () => string;
   readonly #began: MonotonicMs;
+  #auditId: string | undefined;
+  #user: User | undefined;
   #route: Route | undefined;
 
-  constructor(options: { metrics: RequestMetrics; clock: Clock; method: string }) {
-    this.#metrics = options.metrics;
+  constructor(options: {
+    readonly request: IncomingRequest;
+    readonly clock: Clock;
+    readonly nextAuditId: () => string;
+    readonly observers: readonly RequestObserver[];
+  }) {
+    this.request = options.request;
+    this.receivedAt = options.clock.wallMs();
     this.#clock = options.clock;
-    this.#method = options.method;
+    this.#nextAuditId = options.nextAuditId;
+    this.#observers = options.observers;
     this.#began = options.clock.monotonicMs();
+  }
+
+  /** Made only if somebody asks. */
+  get auditId(): string {
+    this.#auditId ??= this.#nextAuditId();
+    return this.#auditId;
+  }
+
+  get user(): User | undefined {
+    return this.#user;
+  }
+
+  get route(): Route | undefined {
+    return this.#route;
+  }
+
+  authenticated(user: User): void {
+    this.#user = user;
   }
 
   /** Called once, when it is known what is asked for. */
   begin(route: Route): void {
     this.#route = route;
-    this.#countInFlight(route, 1);
+    for (const observer of this.#observers) observer.began?.(this);
   }
 
-  finish(code: number): void {
-    const labels = placeLabels(this.#method, this.#route);
-    this.#metrics.total.inc({ ...labels, code: String(code), dry_run: "" });
-    const seconds = elapsedMs(this.#began, this.#clock.monotonicMs()) / 1000;
-    this.#metrics.durationSeconds.observe(labels, seconds);
-    if (this.#route !== undefined) {
-      this.#countInFlight(this.#route, -1);
-    }
+  responding(code: number): void {
+    if (!isLongRunning(this.#route)) return;
+    for (const observer of this.#observers) observer.streaming?.(this, code);
   }
 
-  #countInFlight(route: Route, change: 1 | -1): void {
-    if (isLongRunning(route)) {
-      this.#metrics.longRunning.inc(placeLabels(this.#method, route), change);
-    } else {
-      this.#metrics.inFlight.inc({ request_kind: requestKind(this.#method) }, change);
-    }
+  finish({ code, contentType, failure }: RequestEnd): void {
+    const elapsed = elapsedMs(this.#began, this.#clock.monotonicMs());
+    const outcome = { code, elapsedMs: elapsed, contentType, failure };
+    for (const observer of this.#observers) observer.finished(this, outcome);
   }
+}
+
+export function isLongRunning(route: Route | undefined): boolean {
+  return route?.type === "resource" && (route.verb === "watch" || route.subresource === "log");
 }

@@ -33,12 +33,15 @@ import { updateObject } from "../verbs/update.ts";
 import { type Answer, DeferredWriter, encodedAnswer, jsonAnswer, withWarnings } from "./answer.ts";
 import { decodeBody, decodeDeleteOptions } from "./request-body.ts";
 import type { ResourceRoute } from "./route.ts";
+import type { RequestNotes } from "./served-request.ts";
 
 export interface ResourceCall {
   readonly route: ResourceRoute;
   readonly exchange: ServerExchange;
   /** Who watches, as faults choose them. */
   readonly clientName: string;
+  /** For those who keep a record of the request. */
+  readonly notes: RequestNotes;
 }
 
 export class ResourceHandler {
@@ -59,13 +62,13 @@ export class ResourceHandler {
       case "get":
         return isLog ? this.#log(call) : this.#get(route, type);
       case "list":
-        return this.#list(route, type);
+        return this.#list(call, type);
       case "watch":
         return this.#watch(call);
       case "create":
-        return this.#create(route, exchange.request, type);
+        return this.#create(call, type);
       case "update":
-        return this.#update(route, exchange.request, type);
+        return this.#update(call, type);
       case "patch":
         return this.#patch(route, exchange.request, type);
       case "delete":
@@ -94,8 +97,9 @@ export class ResourceHandler {
     return object;
   }
 
-  async #list(route: ResourceRoute, type: AnswerType): Promise<Answer> {
+  async #list({ route, notes }: ResourceCall, type: AnswerType): Promise<Answer> {
     const answer = await this.#backend.store(route.kind).list(readListRequest(route));
+    notes.items = answer.items.length;
     return encodedAnswer(200, encodeList(route.kind, answer), type);
   }
 
@@ -116,8 +120,9 @@ export class ResourceHandler {
     writer.end();
   }
 
-  async #create(route: ResourceRoute, request: IncomingRequest, type: AnswerType): Promise<Answer> {
+  async #create({ route, exchange, notes }: ResourceCall, type: AnswerType): Promise<Answer> {
     const { kind, namespace } = route;
+    const { request } = exchange;
     const validation = readFieldValidation(route.query, "CreateOptions");
     const dryRun = readDryRun(route.query, "CreateOptions");
     if (route.subresource === "binding") {
@@ -126,12 +131,14 @@ export class ResourceHandler {
       return jsonAnswer(201, successStatus(201), type);
     }
     const { value, warnings } = await decodeBody(request, expectedOf(kind), validation);
+    notes.object = value;
     const object = asKubeObject(kind, value);
     const created = await createObject(this.#backend, { kind, namespace, object, dryRun });
     return withWarnings(jsonAnswer(201, created, type), warnings);
   }
 
-  async #update(route: ResourceRoute, request: IncomingRequest, type: AnswerType): Promise<Answer> {
+  async #update({ route, exchange, notes }: ResourceCall, type: AnswerType): Promise<Answer> {
+    const { request } = exchange;
     const validation = readFieldValidation(route.query, "UpdateOptions");
     const dryRun = readDryRun(route.query, "UpdateOptions");
     const target = targetOf(route);
@@ -143,6 +150,7 @@ export class ResourceHandler {
       return withWarnings(jsonAnswer(200, scale, type), warnings);
     }
     const { value, warnings } = await decodeBody(request, expectedOf(kind), validation);
+    notes.object = value;
     checkNameInBody(value, name);
     if (route.subresource === undefined && (await this.#createsOnUpdate(target))) {
       const object = asKubeObject(kind, copyJson(value));

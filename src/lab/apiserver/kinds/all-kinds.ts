@@ -7,7 +7,12 @@ import { ingressClassKind, ingressKind } from "./ingress.ts";
 import { podKind } from "./pod.ts";
 import type { ResourceKind } from "./resource-kind.ts";
 import { serviceKind } from "./service.ts";
-import { deploymentKind, replicaSetKind } from "./workload.ts";
+import {
+  daemonSetKind,
+  deploymentKind,
+  replicaSetKind,
+  replicationControllerKind,
+} from "./workload.ts";
 
 export const allKinds: readonly ResourceKind[] = [
   configMapKind,
@@ -16,9 +21,11 @@ export const allKinds: readonly ResourceKind[] = [
   namespaceKind,
   nodeKind,
   podKind,
+  replicationControllerKind,
   secretKind,
   serviceAccountKind,
   serviceKind,
+  daemonSetKind,
   deploymentKind,
   replicaSetKind,
   leaseKind,

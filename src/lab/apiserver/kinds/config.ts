@@ -1,7 +1,9 @@
 // ConfigMaps and Secrets: maps of data with a size bound, which may be frozen.
+
+import { sameJson } from "../../same-json.ts";
 import type { KubeObject } from "../kube-object.ts";
 import type { FieldErrors } from "./field-errors.ts";
-import { ensureObject, objectAt, sameJson, setDefaults, textAt, textMapAt } from "./fields.ts";
+import { ensureObject, objectAt, setDefaults, textAt, textMapAt } from "./fields.ts";
 import { configKey } from "./names.ts";
 import { validateImmutable } from "./object-meta.ts";
 import { defineKind } from "./resource-kind.ts";

@@ -1,16 +1,9 @@
 // EndpointSlices: a bounded part of a service's endpoints, of one address family. Loopback
 // addresses, which the real server refuses, are allowed: the lab's pods live there.
+import { sameJson } from "../../same-json.ts";
 import type { KubeObject } from "../kube-object.ts";
 import type { FieldErrors } from "./field-errors.ts";
-import {
-  type JsonObject,
-  objectsAt,
-  sameJson,
-  setDefaults,
-  textAt,
-  textsAt,
-  valueAt,
-} from "./fields.ts";
+import { type JsonObject, objectsAt, setDefaults, textAt, textsAt, valueAt } from "./fields.ts";
 import { isIpv4, isIpv6 } from "./ip-address.ts";
 import { dnsLabel, dnsSubdomain } from "./names.ts";
 import { validateImmutable } from "./object-meta.ts";

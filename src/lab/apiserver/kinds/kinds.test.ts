@@ -5,6 +5,7 @@ import { objectAt, objectsAt, textAt } from "./fields.ts";
 
 const paths = {
   ConfigMap: "/api/v1/namespaces/default/configmaps",
+  DaemonSet: "/apis/apps/v1/namespaces/default/daemonsets",
   Deployment: "/apis/apps/v1/namespaces/default/deployments",
   Endpoints: "/api/v1/namespaces/default/endpoints",
   EndpointSlice: "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices",
@@ -15,6 +16,7 @@ const paths = {
   Namespace: "/api/v1/namespaces",
   Node: "/api/v1/nodes",
   Pod: "/api/v1/namespaces/default/pods",
+  ReplicationController: "/api/v1/namespaces/default/replicationcontrollers",
   Secret: "/api/v1/namespaces/default/secrets",
   Service: "/api/v1/namespaces/default/services",
 } as const;
@@ -175,6 +177,21 @@ const invalid: readonly {
     body: { data: { "a/b": "c" } },
     errors: [
       "data[a/b]: Invalid value: \"a/b\": a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')",
+    ],
+  },
+  {
+    kind: "DaemonSet",
+    why: "without a selector",
+    body: { spec: { template } },
+    errors: ["spec.selector: Required value"],
+  },
+  {
+    kind: "ReplicationController",
+    why: "whose pods have no labels to select",
+    body: { spec: { replicas: -1, template: { ...template, metadata: {} } } },
+    errors: [
+      "spec.replicas: Invalid value: -1: must be greater than or equal to 0",
+      "spec.selector: Required value",
     ],
   },
   {

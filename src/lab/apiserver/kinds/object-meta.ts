@@ -2,9 +2,9 @@
 // and what may never change.
 import { toTime, type WallMs } from "../../../environment/clock.ts";
 import { type Random, randomInt } from "../../../environment/random.ts";
+import { sameJson } from "../../same-json.ts";
 import type { KubeObject, ObjectMeta, OwnerReference } from "../kube-object.ts";
 import type { FieldErrors } from "./field-errors.ts";
-import { sameJson } from "./fields.ts";
 import { dnsLabel, labelValue, type NameRule, qualifiedName } from "./names.ts";
 
 /** All annotations of an object together, as in Kubernetes. */

@@ -1,5 +1,7 @@
 // Pods: a spec that is nearly immutable once created, a status written by the kubelet, and a grace
 // period between DELETE and removal for pods that run somewhere.
+import { sameJson } from "../../same-json.ts";
+import { addDefaultTolerations } from "../admission/default-tolerations.ts";
 import type { KubeObject } from "../kube-object.ts";
 import type { FieldErrors } from "./field-errors.ts";
 import {
@@ -8,7 +10,6 @@ import {
   numberAt,
   objectAt,
   objectsAt,
-  sameJson,
   setDefaults,
   textAt,
   valueAt,
@@ -48,6 +49,7 @@ export const podKind = defineKind({
   },
   prepareCreate(pod) {
     startGeneration(pod);
+    addDefaultTolerations(pod);
     pod["status"] = { phase: "Pending", qosClass: qosClass(pod) };
   },
   prepareUpdate(pod, current) {

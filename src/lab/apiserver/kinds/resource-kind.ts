@@ -1,9 +1,10 @@
 // What the server knows of one kind beyond its schema: its names, its rules, its subresources. The
 // verbs are the same for all kinds; whatever differs is a field here. The `prepare…` and `default`
 // functions get a copy that is theirs to change.
+
+import { sameJson } from "../../same-json.ts";
 import type { KubeObject } from "../kube-object.ts";
 import type { FieldErrors } from "./field-errors.ts";
-import { sameJson } from "./fields.ts";
 import { dnsSubdomain, type NameRule } from "./names.ts";
 
 export type Subresource = "status" | "scale" | "log" | "binding" | "finalize";

@@ -4,6 +4,56 @@
 import type { SchemaTable } from "./schema.ts";
 
 export const schemas: SchemaTable = {
+  "apps.v1.DaemonSet": {
+    fields: {
+      "apiVersion": {"type":"string"},
+      "kind": {"type":"string"},
+      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1]},
+      "spec": {"type":"ref","to":"apps.v1.DaemonSetSpec","proto":[2]},
+      "status": {"type":"ref","to":"apps.v1.DaemonSetStatus","proto":[3]},
+    },
+  },
+  "apps.v1.DaemonSetCondition": {
+    required: ["type","status"],
+    fields: {
+      "lastTransitionTime": {"type":"time","proto":[3]},
+      "message": {"type":"string","proto":[5],"omitZero":true},
+      "reason": {"type":"string","proto":[4],"omitZero":true},
+      "status": {"type":"string","proto":[2]},
+      "type": {"type":"string","proto":[1]},
+    },
+  },
+  "apps.v1.DaemonSetSpec": {
+    required: ["selector","template"],
+    fields: {
+      "minReadySeconds": {"type":"int32","proto":[4],"omitZero":true},
+      "revisionHistoryLimit": {"type":"int32","proto":[6]},
+      "selector": {"type":"ref","to":"meta.v1.LabelSelector","proto":[1]},
+      "template": {"type":"ref","to":"core.v1.PodTemplateSpec","proto":[2]},
+      "updateStrategy": {"type":"ref","to":"apps.v1.DaemonSetUpdateStrategy","proto":[3]},
+    },
+  },
+  "apps.v1.DaemonSetStatus": {
+    required: ["currentNumberScheduled","numberMisscheduled","desiredNumberScheduled","numberReady"],
+    fields: {
+      "collisionCount": {"type":"int32","proto":[9]},
+      "conditions": {"type":"array","of":{"type":"ref","to":"apps.v1.DaemonSetCondition"},"listType":"map","mapKeys":["type"],"mergeKey":"type","patchStrategy":["merge"],"proto":[10],"omitZero":true},
+      "currentNumberScheduled": {"type":"int32","proto":[1]},
+      "desiredNumberScheduled": {"type":"int32","proto":[3]},
+      "numberAvailable": {"type":"int32","proto":[7],"omitZero":true},
+      "numberMisscheduled": {"type":"int32","proto":[2]},
+      "numberReady": {"type":"int32","proto":[4]},
+      "numberUnavailable": {"type":"int32","proto":[8],"omitZero":true},
+      "observedGeneration": {"type":"int64","proto":[5],"omitZero":true},
+      "updatedNumberScheduled": {"type":"int32","proto":[6],"omitZero":true},
+    },
+  },
+  "apps.v1.DaemonSetUpdateStrategy": {
+    fields: {
+      "rollingUpdate": {"type":"ref","to":"apps.v1.RollingUpdateDaemonSet","proto":[2]},
+      "type": {"type":"string","proto":[1],"omitZero":true},
+    },
+  },
   "apps.v1.Deployment": {
     fields: {
       "apiVersion": {"type":"string"},
@@ -94,6 +144,12 @@ export const schemas: SchemaTable = {
       "readyReplicas": {"type":"int32","proto":[4],"omitZero":true},
       "replicas": {"type":"int32","proto":[1]},
       "terminatingReplicas": {"type":"int32","proto":[7]},
+    },
+  },
+  "apps.v1.RollingUpdateDaemonSet": {
+    fields: {
+      "maxSurge": {"type":"intOrString","proto":[2]},
+      "maxUnavailable": {"type":"intOrString","proto":[1]},
     },
   },
   "apps.v1.RollingUpdateDeployment": {
@@ -1290,6 +1346,44 @@ export const schemas: SchemaTable = {
       "readOnly": {"type":"boolean","proto":[8],"omitZero":true},
       "secretRef": {"type":"ref","to":"core.v1.LocalObjectReference","proto":[7]},
       "user": {"type":"string","default":"admin","proto":[5],"omitZero":true},
+    },
+  },
+  "core.v1.ReplicationController": {
+    fields: {
+      "apiVersion": {"type":"string"},
+      "kind": {"type":"string"},
+      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1]},
+      "spec": {"type":"ref","to":"core.v1.ReplicationControllerSpec","proto":[2]},
+      "status": {"type":"ref","to":"core.v1.ReplicationControllerStatus","proto":[3]},
+    },
+  },
+  "core.v1.ReplicationControllerCondition": {
+    required: ["type","status"],
+    fields: {
+      "lastTransitionTime": {"type":"time","proto":[3]},
+      "message": {"type":"string","proto":[5],"omitZero":true},
+      "reason": {"type":"string","proto":[4],"omitZero":true},
+      "status": {"type":"string","proto":[2]},
+      "type": {"type":"string","proto":[1]},
+    },
+  },
+  "core.v1.ReplicationControllerSpec": {
+    fields: {
+      "minReadySeconds": {"type":"int32","proto":[4],"omitZero":true},
+      "replicas": {"type":"int32","default":1,"proto":[1]},
+      "selector": {"type":"map","of":{"type":"string"},"proto":[2],"omitZero":true},
+      "template": {"type":"ref","to":"core.v1.PodTemplateSpec","proto":[3]},
+    },
+  },
+  "core.v1.ReplicationControllerStatus": {
+    required: ["replicas"],
+    fields: {
+      "availableReplicas": {"type":"int32","proto":[5],"omitZero":true},
+      "conditions": {"type":"array","of":{"type":"ref","to":"core.v1.ReplicationControllerCondition"},"listType":"map","mapKeys":["type"],"mergeKey":"type","patchStrategy":["merge"],"proto":[6],"omitZero":true},
+      "fullyLabeledReplicas": {"type":"int32","proto":[2],"omitZero":true},
+      "observedGeneration": {"type":"int64","proto":[3],"omitZero":true},
+      "readyReplicas": {"type":"int32","proto":[4],"omitZero":true},
+      "replicas": {"type":"int32","proto":[1]},
     },
   },
   "core.v1.ResourceClaim": {

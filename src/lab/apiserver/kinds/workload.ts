@@ -1,4 +1,6 @@
-// Deployments and ReplicaSets: a number of pods made from a template, with a scale subresource.
+// Deployments, ReplicaSets and their kin: pods made from a template. The lab has controllers for
+// Deployments and ReplicaSets; DaemonSets and ReplicationControllers are kept and given out, because
+// tools list them, and nobody acts on them.
 
 import type { KubeObject } from "../kube-object.ts";
 import { matchesLabelSelector } from "../select/label-selector.ts";
@@ -102,6 +104,56 @@ export const replicaSetKind = defineKind({
     startGeneration(set);
   },
   validate: validateWorkload,
+});
+
+export const daemonSetKind = defineKind({
+  ...shared,
+  kind: "DaemonSet",
+  resource: "daemonsets",
+  shortNames: ["ds"],
+  subresources: ["status"],
+  schema: "apps.v1.DaemonSet",
+  setDefaults(set) {
+    const spec = ensureObject(set, "spec");
+    setDefaults(spec, { revisionHistoryLimit: 10 });
+    const strategy = ensureObject(spec, "updateStrategy");
+    setDefaults(strategy, { type: "RollingUpdate" });
+    if (strategy["type"] === "RollingUpdate") {
+      setDefaults(ensureObject(strategy, "rollingUpdate"), { maxSurge: 0, maxUnavailable: 1 });
+    }
+    setTemplateDefaults(set);
+  },
+  validate: validateWorkload,
+});
+
+/** Its selector is a plain map, which is also what its pods are labelled with unless it says so. */
+export const replicationControllerKind = defineKind({
+  kind: "ReplicationController",
+  group: "",
+  namespaced: true,
+  categories: ["all"],
+  resource: "replicationcontrollers",
+  shortNames: ["rc"],
+  subresources: ["status"],
+  schema: "core.v1.ReplicationController",
+  setDefaults(controller) {
+    const spec = ensureObject(controller, "spec");
+    const labels = textMapAt(controller, "spec", "template", "metadata", "labels");
+    setDefaults(spec, { replicas: 1, selector: labels });
+    setTemplateDefaults(controller);
+  },
+  prepareCreate(controller) {
+    controller["status"] = { replicas: 0 };
+    startGeneration(controller);
+  },
+  prepareUpdate: shared.prepareUpdate,
+  validate(controller, errors) {
+    errors.nonNegative("spec.replicas", numberAt(controller, "spec", "replicas"));
+    const selector = textMapAt(controller, "spec", "selector");
+    if (Object.keys(selector).length === 0) errors.required("spec.selector");
+    const podSpec = objectAt(controller, "spec", "template", "spec");
+    validatePodSpec(podSpec, "spec.template.spec", errors);
+  },
 });
 
 function setTemplateDefaults(object: KubeObject): void {

@@ -1,6 +1,7 @@
 // JSON Patch (RFC 6902) on plain JSON. The document is never changed: every operation gives a new
 // one that shares what it did not touch.
-import { isJsonObject, type JsonObject, sameJson } from "../kinds/fields.ts";
+import { sameJson } from "../../same-json.ts";
+import { isJsonObject, type JsonObject } from "../kinds/fields.ts";
 
 /** The patch does not fit the document, or is not a patch. */
 export class JsonPatchError extends Error {

@@ -68,6 +68,19 @@ export class MemoryStorage implements Storage {
     this.#lastCompaction = { at: options.clock.monotonicMs(), revision: firstRevision };
   }
 
+  /** The same state in a storage of its own, without the history and with another clock. */
+  copy(options: MemoryStorageOptions): MemoryStorage {
+    const copy = new MemoryStorage(options);
+    for (const [key, record] of this.#records) {
+      copy.#records.set(key, record);
+      copy.#keys.add(key);
+    }
+    copy.#revision = this.#revision;
+    copy.#compacted = this.#revision;
+    copy.#lastCompaction = { ...copy.#lastCompaction, revision: this.#revision };
+    return copy;
+  }
+
   async get(key: string): Promise<{ record: StoredRecord | undefined; revision: number }> {
     return { record: this.#records.get(key), revision: this.#revision };
   }

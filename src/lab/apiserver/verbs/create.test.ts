@@ -37,6 +37,12 @@ describe("create", () => {
           schedulerName: "default-scheduler",
           securityContext: {},
           terminationGracePeriodSeconds: 30,
+          tolerations: ["not-ready", "unreachable"].map((state) => ({
+            key: `node.kubernetes.io/${state}`,
+            operator: "Exists",
+            effect: "NoExecute",
+            tolerationSeconds: 300,
+          })),
         },
         status: { phase: "Pending", qosClass: "BestEffort" },
       });

@@ -1,0 +1,197 @@
+import { describe, expect, test } from "vitest";
+import {
+  optionalNumber,
+  type RawRecord,
+  recordAt,
+  requiredRecord,
+} from "../../../kube/kinds/fields.ts";
+import { type ApiWorld, inApiWorld } from "../api-world.contract.ts";
+import { type AuditForm, AuditLog, type AuditStage } from "./audit-log.ts";
+import { PeerAddresses } from "./peer-addresses.ts";
+
+const configMaps = "/api/v1/namespaces/default/configmaps";
+
+/** The lines of a server with an audit log of this form. */
+async function auditOf(
+  form: AuditForm,
+  ask: (call: ApiWorld["call"], world: ApiWorld) => Promise<void>,
+  omitStages?: readonly AuditStage[],
+): Promise<readonly RawRecord[]> {
+  const lines: RawRecord[] = [];
+  await inApiWorld(async (world) => {
+    const log = new AuditLog({
+      clock: world.simulation.host("audited").clock,
+      form,
+      peers: new PeerAddresses(),
+      ...(omitStages === undefined ? {} : { omitStages }),
+      write: (line) => lines.push(requiredRecord(JSON.parse(line), "an event")),
+    });
+    await world.addServer("audited", { observers: [log] });
+    const headers = { "user-agent": "kubectl/v1" };
+    const call: ApiWorld["call"] = (method, path, body, options) =>
+      world.call(method, path, body, { host: "audited", headers, ...options });
+    await ask(call, world);
+  });
+  return lines;
+}
+
+const create = async (call: ApiWorld["call"]): Promise<void> => {
+  await call("POST", configMaps, { metadata: { name: "a" } });
+};
+
+describe("a request is audited", () => {
+  test("in the events of 1.7", async () => {
+    expect(await auditOf("v1alpha1", create)).toMatchInlineSnapshot(`
+      [
+        {
+          "apiVersion": "audit.k8s.io/v1alpha1",
+          "auditID": "65e72486-3ec5-48ff-8f97-734a23a11dbf",
+          "kind": "Event",
+          "level": "Metadata",
+          "metadata": {
+            "creationTimestamp": "2026-01-01T00:00:00Z",
+          },
+          "objectRef": {
+            "apiVersion": "v1",
+            "name": "a",
+            "namespace": "default",
+            "resource": "configmaps",
+          },
+          "requestURI": "/api/v1/namespaces/default/configmaps",
+          "responseStatus": {
+            "code": 201,
+            "metadata": {},
+          },
+          "sourceIPs": [
+            "192.168.0.1",
+          ],
+          "stage": "ResponseComplete",
+          "timestamp": "2026-01-01T00:00:00Z",
+          "user": {
+            "groups": [
+              "system:masters",
+              "system:authenticated",
+            ],
+            "username": "admin",
+          },
+          "verb": "create",
+        },
+      ]
+    `);
+  });
+
+  test("in those of 1.8 to 1.11, which have the times of each stage", async () => {
+    const [event] = await auditOf("v1beta1", create);
+    expect(event).toMatchObject({
+      apiVersion: "audit.k8s.io/v1beta1",
+      metadata: { creationTimestamp: "2026-01-01T00:00:00Z" },
+      requestReceivedTimestamp: "2026-01-01T00:00:00.000000Z",
+      stageTimestamp: "2026-01-01T00:00:00.000000Z",
+    });
+  });
+
+  test("in those of today, with what the object sent says of itself", async () => {
+    const update = async (call: ApiWorld["call"]): Promise<void> => {
+      const { json } = await call(
+        "POST",
+        configMaps,
+        { metadata: { name: "a" } },
+        { host: "server" },
+      );
+      await call("PUT", `${configMaps}/a`, json);
+    };
+    expect(await auditOf("v1", update)).toMatchInlineSnapshot(`
+      [
+        {
+          "annotations": {
+            "authorization.k8s.io/decision": "allow",
+            "authorization.k8s.io/reason": "",
+          },
+          "apiVersion": "audit.k8s.io/v1",
+          "auditID": "65e72486-3ec5-48ff-8f97-734a23a11dbf",
+          "kind": "Event",
+          "level": "Metadata",
+          "objectRef": {
+            "apiVersion": "v1",
+            "name": "a",
+            "namespace": "default",
+            "resource": "configmaps",
+            "resourceVersion": "6",
+            "uid": "1af27f35-cd27-4709-a8f3-c0046e3e8a2e",
+          },
+          "requestReceivedTimestamp": "2026-01-01T00:00:00.002000Z",
+          "requestURI": "/api/v1/namespaces/default/configmaps/a",
+          "responseStatus": {
+            "code": 200,
+            "metadata": {},
+          },
+          "sourceIPs": [
+            "192.168.0.1",
+          ],
+          "stage": "ResponseComplete",
+          "stageTimestamp": "2026-01-01T00:00:00.002000Z",
+          "user": {
+            "groups": [
+              "system:masters",
+              "system:authenticated",
+            ],
+            "username": "admin",
+          },
+          "userAgent": "kubectl/v1",
+          "verb": "update",
+        },
+      ]
+    `);
+  });
+
+  test("with why it was refused", async () => {
+    const miss = async (call: ApiWorld["call"]): Promise<void> => {
+      await call("GET", `${configMaps}/none`);
+    };
+    const [event] = await auditOf("v1", miss);
+    expect(event).toMatchObject({
+      verb: "get",
+      responseStatus: {
+        metadata: {},
+        status: "Failure",
+        message: 'configmaps "none" not found',
+        reason: "NotFound",
+        details: { name: "none", kind: "configmaps" },
+        code: 404,
+      },
+    });
+  });
+});
+
+test("a watch is audited when it begins and when it ends, under one id", async () => {
+  const watch = async (call: ApiWorld["call"]): Promise<void> => {
+    await call("GET", `${configMaps}?watch=true&timeoutSeconds=1`);
+  };
+  const events = await auditOf("v1", watch);
+  expect(events.map((event) => summary(event))).toEqual([
+    "ResponseStarted watch 200",
+    "ResponseComplete watch 200",
+  ]);
+  expect(new Set(events.map((event) => event["auditID"])).size).toBe(1);
+});
+
+test("the policy leaves out stages, and who was not let in is not audited", async () => {
+  const events = await auditOf(
+    "v1",
+    async (call) => {
+      await create(call);
+      await call("GET", "/healthz");
+      await call("GET", configMaps, undefined, { token: "wrong" });
+    },
+    ["ResponseStarted"],
+  );
+  expect(events.map((event) => summary(event))).toEqual([
+    "RequestReceived create",
+    "ResponseComplete create 201",
+  ]);
+});
+
+function summary(event: RawRecord): string {
+  const code = optionalNumber(recordAt(event, "responseStatus"), "code");
+  return [event["stage"], event["verb"], code].filter((part) => part !== undefined).join(" ");
+}

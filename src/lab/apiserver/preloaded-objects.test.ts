@@ -1,0 +1,66 @@
+// What is stored before the server listens is what a create would have stored.
+import { expect, test } from "vitest";
+import { inApiWorld } from "./api-world.contract.ts";
+
+const own = new Set(["uid", "creationTimestamp", "resourceVersion", "name"]);
+
+function service(name: string, spec: object = {}): object {
+  return {
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: { name, namespace: "shop" },
+    spec: { selector: { app: "web" }, ports: [{ port: 80 }], ...spec },
+  };
+}
+
+const namespace = { apiVersion: "v1", kind: "Namespace", metadata: { name: "shop" } };
+const services = "/api/v1/namespaces/shop/services";
+
+/** Without what no two objects share. */
+function common(object: unknown): unknown {
+  return JSON.parse(
+    JSON.stringify(object, (key: string, value: unknown) =>
+      own.has(key) || key.startsWith("clusterIP") ? undefined : value,
+    ),
+  );
+}
+
+test("a preloaded object is as one that was created, and costs no request", () =>
+  inApiWorld(
+    async ({ call, server }) => {
+      const counted = await server.metrics.getSingleMetric("apiserver_request_total")?.get();
+      expect(counted?.values ?? []).toEqual([]);
+      const preloaded = await call("GET", `${services}/first`);
+      const created = await call("POST", services, service("second"));
+      expect([preloaded.status, created.status]).toEqual([200, 201]);
+      expect(common(preloaded.json)).toEqual(common(created.json));
+      expect(preloaded.json).toMatchObject({
+        metadata: {
+          uid: expect.stringMatching(/^[0-9a-f-]{36}$/),
+          creationTimestamp: expect.any(String),
+          resourceVersion: expect.stringMatching(/^\d+$/),
+        },
+        spec: { clusterIP: expect.stringMatching(/^10\.96\./), type: "ClusterIP" },
+      });
+    },
+    { objects: [namespace, service("first")] },
+  ));
+
+test("an address that a preloaded service has taken is taken", () =>
+  inApiWorld(
+    async ({ call }) => {
+      const refused = await call("POST", services, service("second", { clusterIP: "10.96.0.9" }));
+      expect(refused.status).toBe(422);
+    },
+    { objects: [namespace, service("first", { clusterIP: "10.96.0.9" })] },
+  ));
+
+test.each([
+  ["an unknown field", { ...service("bad"), speck: {} }, /unknown field "speck"/],
+  ["an invalid value", service("bad", { ports: [{ port: 0 }] }), /spec\.ports\[0\]\.port/],
+  ["an unknown kind", { apiVersion: "v1", kind: "Servise", metadata: {} }, /not served/],
+])("%s is refused before the server listens", (_, object, message) =>
+  expect(inApiWorld(async () => undefined, { objects: [namespace, object] })).rejects.toThrow(
+    message,
+  ),
+);

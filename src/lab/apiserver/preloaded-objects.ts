@@ -1,0 +1,32 @@
+// Objects that are in the storage before anybody can ask for them: a cluster that has been in use
+// for a while, without the requests that made it so. Each passes through the same checks, defaults
+// and allocations as a create does, so none differs from an object that was sent.
+import { decodeDocument } from "./decode/request-object.ts";
+import { textAt } from "./kinds/fields.ts";
+import { groupVersion, type ResourceKind } from "./kinds/resource-kind.ts";
+import { asKubeObject } from "./verbs/api-object.ts";
+import type { Backend } from "./verbs/backend.ts";
+import { createObject } from "./verbs/create.ts";
+
+/** What a namespaced object without a namespace means, as to kubectl. */
+const defaultNamespace = "default";
+
+/** In the order given: a namespace comes before what is in it. A refused object ends it. */
+export async function preloadObjects(
+  backend: Backend,
+  kinds: readonly ResourceKind[],
+  objects: Iterable<object>,
+): Promise<void> {
+  const kindsByName = new Map(kinds.map((kind) => [`${groupVersion(kind)} ${kind.kind}`, kind]));
+  for (const document of objects) {
+    const kind = kindsByName.get(`${textAt(document, "apiVersion")} ${textAt(document, "kind")}`);
+    if (kind === undefined) {
+      throw new Error(`an object of a kind that is not served: ${JSON.stringify(document)}`);
+    }
+    const expected = { kind: kind.kind, apiVersion: groupVersion(kind), schema: kind.schema };
+    const object = asKubeObject(kind, decodeDocument(document, expected, "Strict").value);
+    const given = textAt(document, "metadata", "namespace");
+    const namespace = kind.namespaced ? given || defaultNamespace : undefined;
+    await createObject(backend, { kind, namespace, object, dryRun: false });
+  }
+}
