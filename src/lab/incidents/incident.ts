@@ -66,6 +66,8 @@ export interface Expectation {
   readonly source: "write-up" | "real binaries";
   /** In its own words: `10–12 min`. */
   readonly text: string;
+  /** Where it is one number: what the difference is told from; else the middle of close bounds. */
+  readonly value?: number;
   readonly from?: number;
   readonly to?: number;
 }
@@ -85,8 +87,13 @@ export interface Measure {
 
 export interface Series {
   readonly id: string;
+  /** Series of one text and different sides are drawn in one chart; those in `ms` are lags. */
   readonly text: string;
   readonly unit: Unit;
+  /** Whose it is, where stock and Lockstep are compared. */
+  readonly side?: "stock" | "lockstep";
+  /** On which of several stages it was measured; the first, which the timeline is of, is 1. */
+  readonly stage?: number;
   /** Time and value, in order. */
   readonly points: readonly (readonly [atMs: number, value: number])[];
 }

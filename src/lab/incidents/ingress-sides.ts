@@ -1,12 +1,16 @@
 // The two sides of the comparison, in virtual time: replicas on simulated machines behind an entry
 // that stands for the load balancer. Stock replicas are the labelled model; a Lockstep replica is
 // the real decision loop and the real pusher, with the twin of the proxy in nginx's place.
+import { isRouted } from "../../decide/decision.ts";
+import type { Network } from "../../environment/network.ts";
 import { IngressLoop } from "../../ingress/ingress-loop.ts";
 import type { RoutedWitness } from "../../journeys/routed-witness.ts";
+import { DirectKubeClient } from "../../kube/client/direct-client.ts";
 import { HttpKubeClient } from "../../kube/client/http-client.ts";
 import type { ClusterAccess } from "../../kube/credentials/credentials.ts";
 import { NginxPusher } from "../../outputs/nginx/nginx-pusher.ts";
 import { TwinProxy } from "../../outputs/nginx/twin-proxy.ts";
+import type { AccessForm } from "../saved/proxy-access.ts";
 import { ingressClass, shopPort, shopService } from "../shop.ts";
 import { StockController } from "../stock/stock-controller.ts";
 import { VirtualPlane } from "../stock/virtual/virtual-plane.ts";
@@ -53,10 +57,15 @@ interface ReplicaOptions extends IngressSideOptions {
   readonly upstreams: UpstreamLog;
 }
 
+/** In the order in which they are started, each also the name of its machine. */
+export function replicaNames(side: SideName): readonly string[] {
+  return Array.from({ length: replicas }, (_, index) => `${side}-${index + 1}`);
+}
+
 export async function startSide(name: SideName, options: IngressSideOptions): Promise<IngressSide> {
   const startReplica = name === "stock" ? startStockReplica : startLockstepReplica;
   const upstreams = new UpstreamLog();
-  const names = Array.from({ length: replicas }, (_, index) => `${name}-${index + 1}`);
+  const names = replicaNames(name);
   const started: Replica[] = [];
   for (const replica of names) {
     started.push(await startReplica({ ...options, name: replica, upstreams }));
@@ -86,7 +95,7 @@ async function startStockReplica(options: ReplicaOptions): Promise<Replica> {
   const witness = options.witnessOf(name);
   const plane = new VirtualPlane({
     ...environment,
-    network: upstreams.noting(network),
+    network: recorded(options, "ingress-nginx", upstreams.noting(network)),
     host: stage.hostOf(name),
     port: httpPort,
     onRouted: (backends) => {
@@ -112,7 +121,7 @@ async function startLockstepReplica(options: ReplicaOptions): Promise<Replica> {
   const socketPath = `${stage.folderOf(name)}/control.sock`;
   const proxy = new TwinProxy({
     ...environment,
-    network: upstreams.noting(environment.network),
+    network: recorded(options, "lockstep", upstreams.noting(environment.network)),
     socketPath,
     listen: { host: stage.hostOf(name), port: httpPort },
   });
@@ -124,11 +133,10 @@ async function startLockstepReplica(options: ReplicaOptions): Promise<Replica> {
       const decided = loop.decisions.truths.get(service);
       // A newer decision is already on its way, and its own word will follow.
       if (service !== decisionKey || decided === undefined || decided.version > version) return;
-      const active = decided.truth.endpoints.filter(({ state }) => state === "active");
-      witness.routed(shopService, active, at);
+      witness.routed(shopService, decided.truth.endpoints.filter(isRouted), at);
     },
   });
-  const client = new HttpKubeClient({ ...environment, cluster: access, userAgent: "lockstep" });
+  const client = new DirectKubeClient({ ...environment, cluster: access, userAgent: "lockstep" });
   const cluster = { name: access.name, client };
   const loop = new IngressLoop({
     ...environment,
@@ -150,4 +158,11 @@ async function startLockstepReplica(options: ReplicaOptions): Promise<Replica> {
     await proxy.stop();
   };
   return { stop };
+}
+
+/** The replica's network; with an access log of what goes through it where one is wanted. */
+function recorded({ stage, name }: ReplicaOptions, form: AccessForm, network: Network): Network {
+  const upstreamName = form === "lockstep" ? decisionKey : stockBackend;
+  const { clock } = stage.environmentOf(name);
+  return stage.recorder?.proxied({ name, clock, form, upstreamName }, network) ?? network;
 }

@@ -1,6 +1,6 @@
 // What people on call find in the log of a throttled controller manager: the wait of single requests
 // for the client's limit. It is read as anybody would, through the API, by the doctor's own parser.
-import { throttlingLog } from "../../doctor/evidence/throttling-log.ts";
+import { type ThrottlingLog, throttlingLog } from "../../doctor/evidence/throttling-log.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { objectPath } from "../../kube/kinds/kind.ts";
 import { podKind } from "../../kube/kinds/pod.ts";
@@ -14,6 +14,14 @@ export async function longestLoggedWaitMs(
   client: KubeClient,
   sinceMs: number,
 ): Promise<number | undefined> {
+  return (await loggedWaits(client, sinceMs))?.maxWaitMs;
+}
+
+/** All of this time; undefined when there is none. */
+export async function loggedWaits(
+  client: KubeClient,
+  sinceMs: number,
+): Promise<ThrottlingLog | undefined> {
   const pod = componentPodName(controllerManager, controlPlaneNode);
   const path = `${objectPath(podKind, pod, "log")}?sinceSeconds=${Math.ceil(sinceMs / 1000)}`;
   const { body } = await client.request({
@@ -24,5 +32,5 @@ export async function longestLoggedWaitMs(
   });
   const lines = body.toString("utf8").split("\n");
   const source = `${pod.namespace}/${pod.name}`;
-  return throttlingLog({ component: controllerManager, source, lines })?.maxWaitMs;
+  return throttlingLog({ component: controllerManager, source, lines });
 }

@@ -27,7 +27,7 @@ import type { Stage } from "./stage.ts";
 export interface SceneOptions {
   /** What differs from an ordinary cluster with one API server and two nodes. */
   readonly cluster?: Partial<
-    Omit<ClusterOptions, "environmentOf" | "hostOf" | "podNetwork" | "ledger">
+    Omit<ClusterOptions, "environmentOf" | "hostOf" | "podNetwork" | "ledger" | "recorder">
   >;
   readonly shop?: ShopOptions;
   /** After the shop, before anybody watches: other objects of the cluster. */
@@ -84,6 +84,7 @@ export class Scene {
       hostOf: (part) => stage.hostOf(part),
       podNetwork: stage.podNetwork,
       ledger,
+      ...(stage.recorder !== undefined && { recorder: stage.recorder }),
     });
     const client = new HttpKubeClient({ ...user, cluster: cluster.access, userAgent: "user" });
     await createShop(client, options.shop);

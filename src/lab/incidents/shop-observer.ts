@@ -6,7 +6,7 @@ import { ClusterWitness } from "../../journeys/cluster-witness.ts";
 import type { Journey } from "../../journeys/journey.ts";
 import { Journeys } from "../../journeys/journeys.ts";
 import { RoutedWitness } from "../../journeys/routed-witness.ts";
-import type { Direction, Hop } from "../../journeys/witness.ts";
+import type { Direction, Hop, WitnessReport } from "../../journeys/witness.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { shopService } from "../shop.ts";
 
@@ -28,6 +28,8 @@ export class ShopObserver {
   readonly #cluster: ClusterWitness;
   /** Journeys of the shop that are over. */
   readonly #over: Journey[] = [];
+  /** What each replica began and ceased to route to, of the shop, in order. */
+  readonly #routed: WitnessReport[] = [];
 
   constructor(options: ShopObserverOptions) {
     this.#journeys = new Journeys({
@@ -50,7 +52,22 @@ export class ShopObserver {
 
   /** A proxy replica joins the witnesses. */
   replica(name: string): RoutedWitness {
-    return new RoutedWitness({ replica: name, sink: this.#journeys });
+    const journeys = this.#journeys;
+    const report = (said: WitnessReport): void => {
+      if (said.endpoint.service === shopService) this.#routed.push(said);
+      journeys.report(said);
+    };
+    const sink = {
+      report,
+      follow: journeys.follow.bind(journeys),
+      unfollow: journeys.unfollow.bind(journeys),
+    };
+    return new RoutedWitness({ replica: name, sink });
+  }
+
+  /** Every change of the shop's endpoints at the replicas, in order. */
+  get routed(): readonly WitnessReport[] {
+    return this.#routed;
   }
 
   /** The shop's changes since an instant that every hop has shown. */

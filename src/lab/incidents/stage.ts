@@ -2,6 +2,7 @@
 // written against this alone, so the same play runs in virtual time and over real sockets.
 import type { Environment } from "../../environment/environment.ts";
 import type { Random } from "../../environment/random.ts";
+import type { StageRecorder } from "../saved/stage-recorder.ts";
 
 export interface Stage {
   readonly mode: "virtual" | "live";
@@ -15,6 +16,8 @@ export interface Stage {
   readonly podNetwork: string;
   /** Chance for the play itself; no machine draws from it. */
   readonly random: Random;
+  /** Collects what an operator would have of what happens here; absent unless it is to be saved. */
+  readonly recorder?: StageRecorder;
   /** Milliseconds since the stage was opened. */
   now(): number;
   /** Rejects when the play is called off. */

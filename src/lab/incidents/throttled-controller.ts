@@ -2,41 +2,51 @@
 // and asks the API server about each, so its client's limit is used up for ever and a release waits
 // in the queue behind all other services. Lockstep hears of the same pods from the pods themselves.
 import { elapsedMs } from "../../environment/clock.ts";
-import { randomBetween } from "../../environment/random.ts";
-import { createCrowd } from "../shop.ts";
+import { createCrowdPod, crowdServices } from "../shop.ts";
+import { ControllerWatch } from "./controller-watch.ts";
 import type { Incident, IncidentFindings, TimelineEntry } from "./incident.ts";
 import { longestLoggedWaitMs } from "./logged-wait.ts";
 import { Scene, settleMs } from "./scene.ts";
 import type { OpenStage, Stage } from "./stage.ts";
-import { type Measures, throttledFindings } from "./throttled-rows.ts";
+import {
+  type ClientLimits,
+  playRounds,
+  saturatingServices,
+  setUpLimits,
+  verbosity,
+} from "./throttled-rounds.ts";
+import { type Compared, type Measures, throttledFindings } from "./throttled-rows.ts";
+import { lagSeries, lostSeries } from "./usual-series.ts";
 
 export interface ThrottledControllerOptions {
   readonly fix?: boolean;
-  /** Beside the shop; `fittedServices` unless given. */
+  /** Beside the shop; `fittedServices` unless given, or `liveServices` in real time. */
   readonly services?: number;
   /** `--concurrent-endpoint-syncs`; `fittedWorkers` unless given. */
   readonly workers?: number;
+  /** What the fix changes; as the write-up's was unless given. */
+  readonly limits?: ClientLimits;
+  /** Plays only the release, not the settings that are compared with each other. */
+  readonly releaseOnly?: boolean;
 }
 
-/** The write-up does not say how many; above 600 the queue never empties. */
-export const fittedServices = 1_200;
+/** The write-up does not say how many; its two minutes allow for twice as many at the most. */
+const fittedServices = 1_600;
 
-/** The write-up's log line shows a wait of workers ÷ qps, and fits these and not the default 5. */
-export const fittedWorkers = 50;
+/** A release then waits for up to 35 s: enough to see, and to see the end of. */
+const liveServices = 700;
 
-/** No limit to speak of: how the cluster came to be what it is takes no part in the incident. */
-const setUpFlags = { "kube-api-qps": 10_000, "kube-api-burst": 10_000 } as const;
+/** The write-up's log line shows a wait of workers ÷ qps, and fits these and not the default. */
+const fittedWorkers = 50;
+const defaultWorkers = 5;
 
-const fixFlags = { "kube-api-qps": 300, "kube-api-burst": 325 } as const;
+/** cmd/kube-controller-manager/app/options/options.go of 1.7. */
+const defaultLimits: ClientLimits = { "kube-api-qps": 20, "kube-api-burst": 30 };
 
-/** Up to 1.7 the waits for the limit are logged at this verbosity only. */
-const verbosity = 4;
+const fixLimits: ClientLimits = { "kube-api-qps": 300, "kube-api-burst": 325 };
 
 /** Each finds the shop's key at another place of the queue. */
 const releases = 2;
-
-/** Every service is enqueued this often, so that a release comes at any moment between. */
-const enqueuePeriodMs = 30_000;
 
 /** A small program's start, so that a release takes some seconds and not an instant. */
 const readyAfter = "2s";
@@ -44,9 +54,13 @@ const readyAfter = "2s";
 /** Far more than the deduplicated queue can make a change wait. */
 const releaseWithinMs = 600_000;
 
+const watchEveryMs = 1_000;
+
 export const throttledController: Incident = {
   name: "throttled-controller",
-  summary: "after a release, requests go to pods that are gone, for up to two minutes",
+  summary:
+    "for half a minute to two minutes after a release, requests go to pods that are gone, " +
+    "and the new ones get none",
   fix: "--kube-api-qps=300 --kube-api-burst=325",
   play: (open, { fix }) => playThrottledController(open, { fix }),
 };
@@ -55,59 +69,137 @@ export async function playThrottledController(
   open: OpenStage,
   options: ThrottledControllerOptions,
 ): Promise<IncidentFindings> {
-  const { fix = false, services = fittedServices, workers = fittedWorkers } = options;
-  const timeline: TimelineEntry[] = [];
-  const measures = await open(async (stage) => {
-    const scene = await openScene(stage, services);
-    const flags = { v: verbosity, "concurrent-endpoint-syncs": workers, ...(fix ? fixFlags : {}) };
-    stage.say("starting the controllers as they were");
-    timeline.push({ atMs: stage.now(), text: `${services} services; controllers start` });
-    await scene.cluster.controlPlane.restart(flags);
-    const measured = await measure(scene, timeline);
-    await scene.stop();
-    return measured;
+  const { fix = false, workers = fittedWorkers } = options;
+  const { limits = fix ? fixLimits : defaultLimits } = options;
+  const played = await open(async (stage) => {
+    const isLive = stage.mode === "live";
+    const services = options.services ?? (isLive ? liveServices : fittedServices);
+    const release = await playReleases(stage, { services, workers, limits });
+    return { ...release, services, isLive };
   });
+  const { services, isLive } = played;
+  const isCompared = !fix && !isLive && options.releaseOnly !== true;
+  const settings = { services, workers, limits };
+  const compared = isCompared ? await compareSettings(open, settings) : undefined;
+  const { timeline, series } = played;
   return {
     timeline,
-    ...throttledFindings(measures, { isFixed: fix }),
-    series: [],
-    fitted: fittedIn(services, workers),
+    ...throttledFindings(played, { ...settings, isFixed: fix, compared }),
+    series,
+    fitted: fittedIn(settings, { isFixed: fix, isLive }),
   };
 }
 
-function openScene(stage: Stage, services: number): Promise<Scene> {
-  stage.say(`creating ${services} services`);
-  return Scene.open(stage, {
-    cluster: { profile: "1.7", flags: setUpFlags },
+interface Settings {
+  readonly services: number;
+  readonly workers: number;
+  readonly limits: ClientLimits;
+}
+
+type Played = Measures & Pick<IncidentFindings, "timeline" | "series">;
+
+/** A cluster with its shop, controllers as they were, and releases under traffic. */
+async function playReleases(stage: Stage, settings: Settings): Promise<Played> {
+  const { services, workers, limits } = settings;
+  const timeline: TimelineEntry[] = [];
+  const note = (text: string) => void timeline.push({ atMs: stage.now(), text });
+  stage.say(`a cluster with ${services} services`);
+  const scene = await Scene.open(stage, {
+    cluster: { profile: "1.7", flags: setUpLimits, objects: crowdServices(services) },
     shop: { readyAfter },
-    furnish: (client) => createCrowd(client, services, "shared"),
+    furnish: createCrowdPod,
     otherServices: services,
   });
-}
-
-/** Releases under traffic, each at another moment of the controllers' rounds. */
-async function measure(scene: Scene, timeline: TimelineEntry[]): Promise<Measures> {
-  const { stage, observer, client } = scene;
+  const { cluster, observer } = scene;
+  const watch = new ControllerWatch({
+    ...stage.environmentOf("observer"),
+    metricsUrl: () => cluster.controlPlane.metricsUrl,
+    now: () => stage.now(),
+    queue: "endpoint",
+    everyMs: watchEveryMs,
+  });
+  watch.start();
+  note(
+    `the controllers start with ${services + 1} services, ${workers} workers and ` +
+      `${limits["kube-api-qps"]} requests/s`,
+  );
+  const flags = { v: verbosity, "concurrent-endpoint-syncs": workers, ...limits };
+  await cluster.controlPlane.restart(flags);
   const startedAt = scene.now();
   const traffic = scene.startTraffic();
-  for (let release = 1; release <= releases; release += 1) {
-    await stage.sleep(randomBetween(stage.random, 0, enqueuePeriodMs) + settleMs);
-    stage.say(`release ${release} of ${releases}`);
-    timeline.push({ atMs: stage.now(), text: `release ${release}` });
-    await scene.release(String(release), releaseWithinMs);
-    timeline.push({ atMs: stage.now(), text: `release ${release} has reached every replica` });
-  }
+  await releaseAtSpreadMoments(scene, settings, note);
+  const tallies = await traffic.finish();
+  const instant = { observer: scene.now(), stageMs: stage.now() };
+  const loggedWaitMs = await longestLoggedWaitMs(
+    scene.client,
+    elapsedMs(startedAt, instant.observer),
+  );
+  await watch.stop();
+  await scene.stop();
+  const journeys = observer.completeSince(startedAt);
   return {
-    ...(await traffic.finish()),
-    journeys: observer.completeSince(startedAt),
-    loggedWaitMs: await longestLoggedWaitMs(client, elapsedMs(startedAt, scene.now())),
+    ...tallies,
+    journeys,
+    loggedWaitMs,
+    depths: watch.depths.map(([, depth]) => depth),
+    rates: watch.rates.map(([, rate]) => rate),
+    timeline,
+    series: [
+      ...watch.series(),
+      ...lostSeries(traffic.results, instant),
+      ...lagSeries(journeys, instant),
+    ],
   };
 }
 
-function fittedIn(services: number, workers: number): readonly string[] {
+/**
+ * Each release comes at another part of the time in which the queue goes round once, so that the
+ * longest wait of them is a good part of that time, whatever moment chance picks.
+ */
+async function releaseAtSpreadMoments(
+  scene: Pick<Scene, "stage" | "release">,
+  { services, limits }: Settings,
+  note: (text: string) => void,
+): Promise<void> {
+  const { stage } = scene;
+  const roundMs = (services / limits["kube-api-qps"]) * 1_000;
+  const startedMs = stage.now();
+  const chance = stage.random.next();
+  for (let release = 1; release <= releases; release += 1) {
+    const phaseMs = ((release - 1 + chance) / releases) * roundMs;
+    const sinceMs = stage.now() - startedMs + settleMs;
+    const rounds = Math.max(0, Math.ceil((sinceMs - phaseMs) / roundMs));
+    stage.say(`release ${release} of ${releases}`);
+    await stage.sleep(startedMs + rounds * roundMs + phaseMs - stage.now());
+    note(`release ${release}: every pod of the shop is replaced`);
+    await scene.release(String(release), releaseWithinMs);
+    note(`release ${release} has reached every replica`);
+  }
+}
+
+/** More workers, and fewer services, with nothing else changed. */
+async function compareSettings(open: OpenStage, settings: Settings): Promise<Compared> {
+  const withFew = { ...settings, workers: defaultWorkers };
+  return {
+    few: await playRounds(open, withFew),
+    many: await playRounds(open, settings),
+    saturatingServices: await saturatingServices(open, { ...withFew, most: settings.services }),
+  };
+}
+
+function fittedIn(
+  { services, workers }: Settings,
+  { isFixed, isLive }: { readonly isFixed: boolean; readonly isLive: boolean },
+): readonly string[] {
   return [
-    `${services} services: the write-up gives no number`,
+    isLive
+      ? `${services} services, so that it does not take long; in virtual time ${fittedServices}`
+      : `${services} services: the write-up gives no number`,
     `${workers} endpoint workers: the wait in the log is workers ÷ qps`,
     "dead pods refuse at once, where the write-up's connections timed out",
+    ...(isLive ? ["the proxies run in this process, in nginx's place"] : []),
+    ...(isFixed
+      ? ["the write-up's log lines vanished; here a round's requests still wait for some 0.1 s"]
+      : []),
   ];
 }

@@ -2,12 +2,15 @@
 // simulation is lifted only to tell how far the play is.
 import { createHash } from "node:crypto";
 import { type Simulation, simulate } from "../../simulation/simulation.ts";
+import type { Recording } from "../saved/recording.ts";
 import type { Incident, IncidentResult } from "./incident.ts";
 import type { Stage, StageProgress } from "./stage.ts";
 
 export interface VirtualPlayOptions {
   readonly seed: number;
   readonly fix?: boolean;
+  /** Where each stage is recorded; not at all unless given. */
+  readonly recording?: Recording;
   /** Called now and then in real time, while virtual time stands still. */
   readonly onProgress?: (progress: StageProgress) => void | Promise<void>;
 }
@@ -38,14 +41,14 @@ export class VirtualStages {
   }
 
   readonly open = async <Result>(play: (stage: Stage) => Promise<Result>): Promise<Result> => {
-    const { seed, onProgress } = this.#options;
+    const { seed, onProgress, recording } = this.#options;
     const said = { step: "" };
     const progress = onProgress && {
       onProgress: ({ nowMs }: { readonly nowMs: number }) =>
         onProgress({ step: said.step, stageMs: nowMs }),
     };
     return simulate({ seed, progressEveryEvents, ...progress }, async (simulation) => {
-      const result = await play(virtualStage(simulation, said));
+      const result = await play(virtualStage(simulation, said, recording));
       this.#durationMs += simulation.now();
       this.#hash.update(simulation.trace.hash());
       return result;
@@ -72,8 +75,13 @@ export async function playInVirtualTime(
   };
 }
 
-function virtualStage(simulation: Simulation, said: { step: string }): Stage {
+function virtualStage(
+  simulation: Simulation,
+  said: { step: string },
+  recording: Recording | undefined,
+): Stage {
   return {
+    ...(recording !== undefined && { recorder: recording.forStage(simulation.host("operator")) }),
     mode: "virtual",
     environmentOf: (machine) => simulation.host(machine),
     hostOf: (machine) => machine,

@@ -1,0 +1,155 @@
+// A stage in real time: every machine has a loopback address of its own, and everything runs in this
+// process over real sockets. When the play is over, fails, takes too long or is called off, all of
+// it ends at once.
+import { elapsedMs } from "../../environment/clock.ts";
+import type { Environment } from "../../environment/environment.ts";
+import { SeededRandom } from "../../simulation/seeded-random.ts";
+import { loopbackNetworks } from "../kubelet/pod-addresses.ts";
+import type { Recording } from "../saved/recording.ts";
+import { EndingWorld } from "./ending-world.ts";
+import type { Figure, Incident, IncidentResult } from "./incident.ts";
+import type { Stage, StageProgress } from "./stage.ts";
+
+export interface LivePlayOptions {
+  readonly environment: Environment;
+  /** A folder of this run alone, for sockets and files. */
+  readonly folder: string;
+  /** For the chance of the play; that of the machines is real. */
+  readonly seed: number;
+  readonly fix?: boolean;
+  readonly signal: AbortSignal;
+  /** Where each stage is recorded; not at all unless given. */
+  readonly recording?: Recording;
+  readonly onProgress?: (progress: StageProgress) => void;
+}
+
+/** A play takes one to three minutes; one that takes longer waits for what will not come. */
+const longestMs = 480_000;
+
+const progressEveryMs = 200;
+
+/** Pods have the low addresses of their network, so that a lab beside us never has these. */
+const machinesOctet = 254;
+
+/** A play that takes so long waits for something that will not come. */
+export class LiveTimeoutError extends Error {
+  override readonly name = "LiveTimeoutError";
+  readonly code = "LIVE_TIMEOUT";
+}
+
+export class LiveStages {
+  readonly #options: LivePlayOptions;
+  #durationMs = 0;
+
+  constructor(options: LivePlayOptions) {
+    this.#options = options;
+  }
+
+  /** On all stages until now. */
+  get durationMs(): number {
+    return this.#durationMs;
+  }
+
+  readonly open = async <Result>(play: (stage: Stage) => Promise<Result>): Promise<Result> => {
+    const { environment, signal, onProgress } = this.#options;
+    signal.throwIfAborted();
+    const world = new EndingWorld(environment);
+    const said = { step: "" };
+    const stage = this.#stage(world.environment, said);
+    const ending = new AbortController();
+    const report = () => {
+      if (said.step !== "") onProgress?.({ ...said, stageMs: stage.now() });
+    };
+    const progress = this.#report(report, ending);
+    try {
+      return await Promise.race([play(stage), this.#calledOff(said, ending.signal)]);
+    } finally {
+      this.#durationMs += stage.now();
+      ending.abort(new Error("the play is over"));
+      await progress;
+      await world.end();
+    }
+  };
+
+  /** Rejects when somebody stops the play or it takes too long; pending once it is over. */
+  #calledOff(said: { readonly step: string }, over: AbortSignal): Promise<never> {
+    const { environment, signal } = this.#options;
+    return new Promise((_, reject) => {
+      const stop = (): void => reject(signal.reason);
+      const cancel = environment.timers.after(longestMs, () =>
+        reject(new LiveTimeoutError(`still "${said.step}" after ${longestMs / 60_000} minutes`)),
+      );
+      signal.addEventListener("abort", stop, { once: true });
+      over.addEventListener("abort", () => {
+        cancel();
+        signal.removeEventListener("abort", stop);
+      });
+    });
+  }
+
+  async #report(report: () => void, ending: AbortController): Promise<void> {
+    const { timers } = this.#options.environment;
+    while (!ending.signal.aborted) {
+      report();
+      try {
+        await timers.sleep(progressEveryMs, ending.signal);
+      } catch (error) {
+        if (!ending.signal.aborted) throw error;
+      }
+    }
+  }
+
+  #stage(environment: Environment, said: { step: string }): Stage {
+    const { seed, folder, recording } = this.#options;
+    const { clock, timers } = environment;
+    const [machines = "", podNetwork = ""] = loopbackNetworks(environment.random, 2);
+    const numbers = new Map<string, number>();
+    const openedAt = clock.monotonicMs();
+    return {
+      ...(recording !== undefined && { recorder: recording.forStage(environment) }),
+      mode: "live",
+      environmentOf: () => environment,
+      hostOf: (machine) => {
+        const number = numbers.get(machine) ?? numbers.size + 1;
+        numbers.set(machine, number);
+        return `${machines}.${machinesOctet}.${number}`;
+      },
+      folderOf: (machine) => `${folder}/${machine}`,
+      podNetwork,
+      random: new SeededRandom({ seed, name: "the play" }),
+      now: () => elapsedMs(openedAt, clock.monotonicMs()),
+      sleep: (ms) => timers.sleep(ms),
+      say: (step) => {
+        said.step = step;
+      },
+    };
+  }
+}
+
+/** The whole incident in real time. */
+export async function playLive(
+  incident: Incident,
+  options: LivePlayOptions,
+): Promise<IncidentResult> {
+  const { seed, fix = false } = options;
+  const stages = new LiveStages(options);
+  const findings = await incident.play(stages.open, { fix });
+  return {
+    name: incident.name,
+    isFixed: fix,
+    stage: "live",
+    seed,
+    durationMs: stages.durationMs,
+    traceHash: undefined,
+    ...findings,
+    figures: findings.figures.map(shownOnly),
+  };
+}
+
+/** With fewer objects and shorter times the figures are others: they are shown, not judged. */
+function shownOnly(figure: Figure): Figure {
+  return {
+    ...figure,
+    expected: figure.expected.map(({ source, text }) => ({ source, text })),
+  };
+}
