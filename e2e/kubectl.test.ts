@@ -1,7 +1,7 @@
 // The ordinary kubectl against `lockstep lab`. Which kubectl is used is said; without one the tests
 // are skipped and say so.
 import { execFile, execFileSync, spawn } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -59,6 +59,33 @@ describe.skipIf(kubectlMinor === undefined || kubectlMinor < oldestMinor)(`with 
     expect(await kubectl("api-resources", "-o", "name")).toContain(
       "endpointslices.discovery.k8s.io\n",
     );
+  });
+
+  it("dumps the cluster, components with their logs included, laid out as a recording is", async () => {
+    const dump = join(folder, "dump");
+    await kubectl("cluster-info", "dump", "--all-namespaces", `--output-directory=${dump}`);
+    expect(readdirSync(join(dump, "kube-system")).sort()).toEqual([
+      "daemonsets.json",
+      "deployments.json",
+      "events.json",
+      "kube-apiserver-control-plane",
+      "kube-apiserver-control-plane-2",
+      "kube-controller-manager-control-plane",
+      "kube-scheduler-control-plane",
+      "pods.json",
+      "replicasets.json",
+      "replication-controllers.json",
+      "services.json",
+    ]);
+    const logs = join(dump, "kube-system", "kube-scheduler-control-plane", "logs.txt");
+    const title = "for container kube-scheduler of pod kube-system/kube-scheduler-control-plane";
+    const lines = readFileSync(logs, "utf8").split("\n");
+    expect(lines.map((line) => line.replace(/^I\d{4} [\d:.]{15}/, "I"))).toEqual([
+      `==== START logs ${title} ====`,
+      'I       1 server.go:171] "Starting Kubernetes Scheduler" version="v1.33.0"',
+      `==== END logs ${title} ====`,
+      "",
+    ]);
   });
 
   it("creates from a file of several documents, gets in several forms, and deletes", async () => {
@@ -143,8 +170,8 @@ spec: { containers: [{ name: shop, image: shop }] }
   it("reads raw paths", async () => {
     expect(await kubectl("get", "--raw", "/healthz")).toBe("ok");
     expect(await kubectl("get", "--raw", "/metrics")).toContain("apiserver_request_total{");
-    const list: unknown = JSON.parse(await kubectl("get", "--raw", "/api/v1/nodes"));
-    expect(list).toMatchObject({ kind: "NodeList", apiVersion: "v1", items: [] });
+    const list: unknown = JSON.parse(await kubectl("get", "--raw", "/api/v1/secrets"));
+    expect(list).toMatchObject({ kind: "SecretList", apiVersion: "v1", items: [] });
   });
 
   it("explains what is wrong with an object", async () => {

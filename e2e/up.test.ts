@@ -97,7 +97,7 @@ it.skipIf(!hasNginx || !hasKubectl())(
 );
 
 const moments = [
-  "1  Incidents in virtual time",
+  "1  An incident in virtual time",
   "cluster alpha at",
   "lockstep sync copies",
   "three stock replicas",

@@ -3,7 +3,7 @@ import { webcrypto } from "node:crypto";
 import { resolve as absolute } from "node:path";
 import { Command, Option } from "commander";
 import type { Files } from "../environment/files.ts";
-import { labGitVersion } from "../lab/cluster.ts";
+import { labGitVersion } from "../lab/cluster-servers.ts";
 import { kubeconfig, kubeconfigMark } from "../lab/kubeconfig.ts";
 import { type Lab, startLab } from "../lab/lab.ts";
 import { aborted, type CommandContext, type ExitCode, UsageError } from "./command.ts";

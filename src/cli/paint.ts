@@ -3,11 +3,11 @@
 import type { Terminal } from "../environment/terminal.ts";
 
 export interface Paint {
-  strong(text: string): string;
-  lockstep(text: string): string;
-  secondary(text: string): string;
-  late(text: string): string;
-  failed(text: string): string;
+  readonly strong: (text: string) => string;
+  readonly lockstep: (text: string) => string;
+  readonly secondary: (text: string) => string;
+  readonly late: (text: string) => string;
+  readonly failed: (text: string) => string;
 }
 
 export function paintFor(terminal: Pick<Terminal, "colours">): Paint {

@@ -2,13 +2,18 @@
 // not losing them, and then a system to play with.
 import { webcrypto } from "node:crypto";
 import { Command } from "commander";
+import { wrapText } from "../doctor/report/wrapped-text.ts";
 import type { JourneyEvent } from "../journeys/journeys.ts";
-import { allIncidents } from "../lab/incidents/all-incidents.ts";
-import { resultLines, tableHead } from "../lab/incidents/incident-table.ts";
+import {
+  playThrottledController,
+  throttledController,
+} from "../lab/incidents/throttled-controller.ts";
 import { playInVirtualTime } from "../lab/incidents/virtual-stage.ts";
 import { kubeconfig } from "../lab/kubeconfig.ts";
 import { shopHost, shopService } from "../lab/shop.ts";
 import { aborted, type CommandContext, type ExitCode } from "./command.ts";
+import { summaryHead, summaryLines } from "./incident/summary-lines.ts";
+import { paintFor } from "./paint.ts";
 import { type Check, checksOf } from "./up/checks.ts";
 import { earlyLine, lateLine } from "./up/journey-lines.ts";
 import { Narrator } from "./up/narrator.ts";
@@ -29,9 +34,12 @@ interface UpFlags {
   readonly stockPort: number;
 }
 
+/** What every terminal has. */
+const widthMin = 80;
+
 const epilogue = `
 The story, in four acts:
-  1  incidents in virtual time: what the write-up saw, stock, Lockstep
+  1  an incident in virtual time: what the write-up saw, stock, Lockstep
   2  three clusters, six ingress replicas with a real nginx each, and traffic
   3  a release under a throttled controller manager, and the cause by name
   4  the fix, and the release again
@@ -63,7 +71,7 @@ async function runUp(context: CommandContext, flags: UpFlags): Promise<ExitCode>
   const { terminal, stop } = context;
   const narrator = new Narrator({ terminal, quiet: flags.json });
   try {
-    if (flags.incidents) await showIncidents(narrator, stop);
+    if (flags.incidents) await showIncident(context, narrator);
     stop.throwIfAborted();
     return await runWorld(context, flags, narrator);
   } catch (error) {
@@ -73,23 +81,33 @@ async function runUp(context: CommandContext, flags: UpFlags): Promise<ExitCode>
   }
 }
 
-async function showIncidents(narrator: Narrator, stop: AbortSignal): Promise<void> {
-  narrator.act("1  Incidents in virtual time");
-  narrator.text(tableHead());
-  for (const incident of allIncidents) {
-    stop.throwIfAborted();
-    const result = await playInVirtualTime(incident, {
+/** The incident that the later acts show live, without the settings it is compared with. */
+async function showIncident({ terminal, stop }: CommandContext, narrator: Narrator): Promise<void> {
+  narrator.act("1  An incident in virtual time");
+  const result = await playInVirtualTime(
+    {
+      ...throttledController,
+      play: (open) => playThrottledController(open, { releaseOnly: true }),
+    },
+    {
       seed: 1,
-      onProgress: ({ step, stageMs }) =>
+      onProgress: ({ step, stageMs }) => {
+        stop.throwIfAborted();
         narrator.counters({
           seconds: stageMs / 1000,
           stock: undefined,
           lockstep: undefined,
-          waiting: `${incident.name}: ${step}`,
-        }),
-    });
-    for (const line of resultLines(result)) narrator.text(line);
-  }
+          waiting: `${throttledController.name}: ${step}`,
+        });
+      },
+    },
+  );
+  const options = { width: widthMin, paint: paintFor(terminal) };
+  const lines = [...summaryHead(options), ...summaryLines(result, options)];
+  for (const line of lines) narrator.text(line);
+  const fitted = `fitted: ${result.fitted.join("; ")}`;
+  for (const line of wrapText(fitted, { width: widthMin })) narrator.text(line);
+  narrator.text("All of them, with charts: npx lockstep incident --all");
 }
 
 async function runWorld(

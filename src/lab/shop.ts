@@ -26,8 +26,8 @@ const requestDeadlineMs = 30_000;
 export interface ShopOptions {
   /** Until a new pod is ready: `2s`; at once unless given. */
   readonly readyAfter?: string;
-  /** Between two looks at a pod's readiness; each second unless given. */
-  readonly probePeriodSeconds?: number;
+  /** When a pod's readiness is looked at first, and how often; at once, each second unless given. */
+  readonly probe?: { readonly initialDelaySeconds: number; readonly periodSeconds: number };
   /** Kubernetes' own defaults unless given. */
   readonly strategy?: object;
   readonly terminationGracePeriodSeconds?: number;
@@ -35,9 +35,9 @@ export interface ShopOptions {
 
 /** A Deployment and its Service. */
 export async function createShop(client: KubeClient, options: ShopOptions = {}): Promise<void> {
-  const { readyAfter, strategy, terminationGracePeriodSeconds, probePeriodSeconds = 1 } = options;
+  const { readyAfter, strategy, terminationGracePeriodSeconds, probe } = options;
   const httpGet = { path: "/", port: containerPort };
-  const readinessProbe = { httpGet, periodSeconds: probePeriodSeconds };
+  const readinessProbe = { httpGet, periodSeconds: 1, ...probe };
   await create(client, "/apis/apps/v1/namespaces/default/deployments", {
     apiVersion: "apps/v1",
     kind: "Deployment",

@@ -4,20 +4,19 @@
 import type { Environment } from "../../environment/environment.ts";
 import { NginxProcess } from "../../outputs/nginx/nginx-process.ts";
 
-const folderPrefix = "lockstep-up-";
-
 type Pieces = Pick<Environment, "files" | "processes" | "timers" | "clock">;
 
 /** A new folder; what killed runs left is cleaned up first. Gives how many of those there were. */
 export async function makeRunFolder(
   environment: Pieces,
+  command: "up" | "incident" = "up",
 ): Promise<{ readonly folder: string; readonly cleaned: number }> {
   const { files, processes } = environment;
-  const folder = await files.temporaryDirectory(`${folderPrefix}${processes.pid}-`);
+  const folder = await files.temporaryDirectory(`lockstep-${command}-${processes.pid}-`);
   const above = folder.slice(0, folder.lastIndexOf("/"));
   let cleaned = 0;
   for (const name of await files.list(above)) {
-    const pid = Number(/^lockstep-up-(\d+)-/.exec(name)?.[1] ?? Number.NaN);
+    const pid = Number(/^lockstep-(?:up|incident)-(\d+)-/.exec(name)?.[1] ?? Number.NaN);
     if (Number.isNaN(pid) || processes.isAlive(pid)) continue;
     await endProxies(environment, `${above}/${name}`);
     await files.remove(`${above}/${name}`);

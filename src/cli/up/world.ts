@@ -110,7 +110,7 @@ export class World {
     onStep(`a shop in alpha and beta, ${crowdSize} other services in alpha, an Ingress in access`);
     await Promise.all([
       createShop(this.client("alpha"), shop),
-      createCrowd(this.client("alpha"), crowdSize, "none"),
+      createCrowd(this.client("alpha"), crowdSize),
       createShop(this.client("beta"), shop),
       createShopIngress(this.client("access")),
     ]);

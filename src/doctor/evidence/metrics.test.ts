@@ -70,9 +70,21 @@ endpoint_queue_latency_sum ${queueSeconds * 1e6}
 endpoint_queue_latency_count ${taken}`;
 
 test.each([
-  ["since 1.14", recent],
-  ["before 1.14", old],
-])("a queue is read under the names %s", (_version, page) => {
+  [
+    "since 1.14",
+    recent,
+    {
+      work: 'workqueue_work_duration_seconds{name="endpoint"}',
+      depth: "workqueue_depth",
+      queue: "workqueue_queue_duration_seconds",
+    },
+  ],
+  [
+    "before 1.14",
+    old,
+    { work: "endpoint_work_duration", depth: "endpoint_depth", queue: "endpoint_queue_latency" },
+  ],
+])("a queue is read under the names %s", (_version, page, metrics) => {
   const window = windowOf(page(100, 25, 105, 3_000), page(300, 75, 305, 9_400));
   expect(queueWindow(window, "endpoint")).toEqual({
     name: "endpoint",
@@ -81,6 +93,7 @@ test.each([
     meanWorkSeconds: 0.25,
     workSeconds: 50,
     meanQueueSeconds: 32,
+    metrics,
   });
   expect(queueWindow(window, "endpoint_slice")).toBeUndefined();
 });

@@ -12,6 +12,8 @@ export interface QueueWindow {
   readonly workSeconds: number;
   /** Of the keys that were taken; those still waiting are not in it. */
   readonly meanQueueSeconds: number;
+  /** Under which names the version shows this: work, depth and wait in the queue. */
+  readonly metrics: Readonly<Record<"work" | "depth" | "queue", string>>;
 }
 
 const microsecondsPerSecond = 1e6;
@@ -33,6 +35,23 @@ export function queueWindow(window: MetricsWindow, name: string): QueueWindow | 
     meanWorkSeconds: workSeconds / done,
     workSeconds,
     meanQueueSeconds: taken === 0 ? 0 : (queueSeconds ?? 0) / taken,
+    metrics: seconds("work", "sum") === undefined ? namedMetrics(name) : labelledMetrics(name),
+  };
+}
+
+function labelledMetrics(name: string): QueueWindow["metrics"] {
+  return {
+    work: `workqueue_work_duration_seconds{name="${name}"}`,
+    depth: "workqueue_depth",
+    queue: "workqueue_queue_duration_seconds",
+  };
+}
+
+function namedMetrics(name: string): QueueWindow["metrics"] {
+  return {
+    work: `${name}_work_duration`,
+    depth: `${name}_depth`,
+    queue: `${name}_queue_latency`,
   };
 }
 

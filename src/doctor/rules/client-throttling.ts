@@ -93,11 +93,11 @@ function limiterSign({ source, pages }: MetricsEvidence): readonly Sign[] {
   const later = pages.at(-1);
   if (earlier === undefined || later === undefined) return [];
   const window = new MetricsWindow(earlier, later);
-  const limiter = limiterWindow(window);
-  if (limiter === undefined) return [];
   return endpointQueues.flatMap((name) => {
     const queue = queueWindow(window, name);
-    if (queue === undefined || !isLimitBinding(limiter, queue)) return [];
+    if (queue === undefined) return [];
+    const limiter = limiterWindow(window, queue);
+    if (limiter === undefined || !isLimitBinding(limiter, queue)) return [];
     const delayMs = queueDelayMs(queue);
     if (delayMs < lateMs) return [];
     const texts = [limiterText(limiter, queue), queueText(queue)];
@@ -119,23 +119,27 @@ function queueDelayMs({ depth, rate, meanQueueSeconds }: QueueWindow): number {
 
 function limiterText(limiter: LimiterWindow, queue: QueueWindow): string {
   const busy = queue.meanWorkSeconds * queue.rate;
+  const work = durationText(queue.meanWorkSeconds * 1000);
+  const wait = durationText(limiter.meanWaitSeconds * 1000);
   const server =
     limiter.meanRequestSeconds === undefined
       ? ""
       : `, the server answers in ${durationText(limiter.meanRequestSeconds * 1000)}`;
+  const waiting = limiter.isMeasured
+    ? `a request waits ${wait} for the client's limit${server}`
+    : `a sync takes ${work}${server}: ${wait} of it are a wait inside the client, which this ` +
+      "version does not measure";
   return (
-    `a request waits ${durationText(limiter.meanWaitSeconds * 1000)} for the client's limit` +
-    `${server}; ${figure(busy)} workers are busy at ${figure(queue.rate)} syncs/s of ` +
-    `${durationText(queue.meanWorkSeconds * 1000)} each (rest_client_rate_limiter_duration_seconds, ` +
-    `workqueue_work_duration_seconds{name="${queue.name}"})`
+    `${waiting}; ${figure(busy)} workers are busy at ${figure(queue.rate)} syncs/s of ${work} each ` +
+    `(${limiter.metric}, ${queue.metrics.work})`
   );
 }
 
 function queueText(queue: QueueWindow): string {
   return (
     `the queue ${queue.name} holds ${figure(queue.depth)} keys, and those taken had waited ` +
-    `${durationText(queue.meanQueueSeconds * 1000)} (workqueue_depth, ` +
-    "workqueue_queue_duration_seconds)"
+    `${durationText(queue.meanQueueSeconds * 1000)} (${queue.metrics.depth}, ` +
+    `${queue.metrics.queue})`
   );
 }
 

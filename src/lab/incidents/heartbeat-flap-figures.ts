@@ -25,15 +25,29 @@ export interface Played {
 /** How often the timeline mentions what goes on all the time. */
 const entriesMax = 6;
 
-/** Of the flaps of a long watch, the first few and the last. */
-export function drawn({ series }: LateNodesFindings, late: LateNodes): readonly TimelineEntry[] {
-  const first = series.slice(0, entriesMax).map(([atMs, flap]) => ({
+/** How the watch began, the first few flaps and the last. */
+export function drawn(
+  { beganMs, flips }: LateNodesFindings,
+  late: LateNodes,
+): readonly TimelineEntry[] {
+  const { status: gap } = late.gaps;
+  const graceText = `${late.graceMs / 1_000} s`;
+  const entries = flips.map(({ node, atMs }, index) => ({
     atMs,
-    text: `flap ${flap}: a node was silent for ${late.graceMs / 1_000} s, its pods are marked`,
+    text: `flap ${index + 1}: ${node} was silent for ${graceText}, its pods are marked not ready`,
   }));
-  const last = series.at(-1);
-  if (last === undefined || series.length <= entriesMax) return first;
-  return [...first, { atMs: last[0], text: `flap ${last[1]}, the last` }];
+  const began =
+    gap === undefined
+      ? []
+      : [
+          {
+            atMs: beganMs,
+            text:
+              `${late.nodes} nodes report every ${gap.minMs / 1_000} to ${gap.maxMs / 1_000} s ` +
+              `from now on; the controller waits for ${graceText}`,
+          },
+        ];
+  return [...began, ...entries.slice(0, entriesMax), ...entries.slice(entriesMax).slice(-1)];
 }
 
 export function findingsOf(played: Played): Omit<IncidentFindings, "timeline" | "fitted"> {
@@ -42,7 +56,12 @@ export function findingsOf(played: Played): Omit<IncidentFindings, "timeline" | 
     figures: [...flapFigures(played), ...leaseFigures(played), ...deadFigures(played)],
     measures: [...shopMeasures(shop), ...deadMeasures(played.dead)],
     series: [
-      { id: "flaps", text: "flaps", unit: "count", points: status.series },
+      {
+        id: "flaps",
+        text: "flaps until then",
+        unit: "count",
+        points: status.flips.map(({ atMs }, index) => [atMs, index + 1]),
+      },
       // The shop was on a stage of its own.
       ...(shop === undefined ? [] : lostSeries(shop.results, shop.instant)).map((one) => ({
         ...one,
@@ -65,7 +84,7 @@ function flapFigures({ late, speed, isFixed, status }: Played): readonly Figure[
       text: `flaps per heartbeat, ${late.graceMs / 1_000} s of grace`,
       unit: "share",
       measured: status.flaps / status.heartbeats,
-      expected: isFixed ? seen("none", 0, 0) : seen("0.237 (97 in 410)", 0.21, 0.29),
+      expected: isFixed ? seen("none", 0, 0) : seen("23.7 % (97 of 410)", 0.21, 0.29),
     },
     {
       id: "flaps-per-hour-and-node",
@@ -175,7 +194,7 @@ function shopMeasures(shop: FlappingShop | undefined): readonly Measure[] {
     },
     {
       id: "live-endpoints-out-for",
-      text: "and out for, all together",
+      text: "and out for, at all replicas together",
       unit: "ms",
       stock: stock.outMs,
       lockstep: lockstep.outMs,

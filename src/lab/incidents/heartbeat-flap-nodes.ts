@@ -32,8 +32,9 @@ export interface LateNodesFindings {
   readonly outagesMs: readonly number[];
   readonly missedLinesAtOnce: number | undefined;
   readonly shareOfFlipsInTime: number | undefined;
-  /** Flaps until each moment of the stage. */
-  readonly series: readonly (readonly [atMs: number, value: number])[];
+  /** On the stage's time: when the nodes became late, and which was given up when. */
+  readonly beganMs: number;
+  readonly flips: readonly { readonly node: string; readonly atMs: number }[];
 }
 
 /** Of the kubelet: what a timely one does. */
@@ -83,7 +84,8 @@ export async function watchLateNodes(stage: Stage, late: LateNodes): Promise<Lat
     outagesMs: outageLengths(journal.outages),
     missedLinesAtOnce: journal.missedLinesAtOnce,
     shareOfFlipsInTime: journal.shareOfFlipsInTime,
-    series: flips.map(({ at }, index) => [beganMs + elapsedMs(began, at), index + 1]),
+    beganMs,
+    flips: flips.map(({ node, at }) => ({ node, atMs: beganMs + elapsedMs(began, at) })),
   };
 }
 

@@ -137,8 +137,11 @@ async function watch(
   return found;
 }
 
-function fittedIn({ late }: HeartbeatFlapOptions): readonly string[] {
+function fittedIn({ late, speed = 1 }: HeartbeatFlapOptions): readonly string[] {
   return [
+    ...(speed === 1
+      ? []
+      : [`heartbeats, grace and monitor are ${speed} times as fast; the kubelet's posts are not`]),
     "heartbeat gaps are uniform: the write-up gives their range and not their shape",
     `${late.nodes} nodes: their number does not matter, but more of them count more flaps`,
     "a dead node's pods refuse connections, where those of a dead machine would not answer",

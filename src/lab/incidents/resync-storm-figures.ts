@@ -3,11 +3,11 @@
 import type { Journey } from "../../journeys/journey.ts";
 import type { Hop } from "../../journeys/witness.ts";
 import type { Expectation, Figure, IncidentFindings, Measure, Series } from "./incident.ts";
-import type { SideName } from "./ingress-sides.ts";
-import type { ResyncStormOptions } from "./resync-storm.ts";
+import type { ResyncStormOptions } from "./resync-storm-options.ts";
 import type { JudgedStorm, RaisedStorms, Storms } from "./resync-storm-play.ts";
 import { longestLagMs } from "./shop-observer.ts";
 import { lagMeasure, requestMeasures } from "./usual-measures.ts";
+import { lagSeries, lostSeries } from "./usual-series.ts";
 
 export interface FindingsOptions extends ResyncStormOptions {
   readonly fix: boolean;
@@ -210,38 +210,20 @@ function longestAt(journeys: readonly Journey[], hop: Hop): number | undefined {
   return lags.length === 0 ? undefined : Math.max(...lags);
 }
 
-function seriesOf({ depths, rates, quiet, during }: Storms): readonly Series[] {
-  const journeys = [...quiet, ...during];
+function seriesOf({ depths, rates, quiet, during, results, instant }: Storms): readonly Series[] {
   return [
     { id: "queue-depth", text: "keys in the endpoint queue", unit: "count", points: depths },
     { id: "puts", text: "PUTs of Endpoints a second", unit: "per second", points: rates },
-    lagSeries(journeys, "stock"),
-    lagSeries(journeys, "lockstep"),
+    ...lagSeries([...quiet, ...during], instant),
+    ...lostSeries(results, instant),
   ];
-}
-
-/** Each change at the time it began, with how long the last replica of the side took to hear. */
-function lagSeries(journeys: readonly Journey[], side: SideName): Series {
-  const points = journeys.flatMap((journey) => {
-    const lag = longestLagMs([journey], {
-      direction: journey.direction,
-      hop: "routed",
-      witnesses: `${side}-`,
-    });
-    return lag === undefined ? [] : [[journey.origin.at, lag] as const];
-  });
-  return {
-    id: `routed-lag-${side}`,
-    text: "lag at routed",
-    unit: "ms",
-    side,
-    points: points.sort(([left], [right]) => left - right),
-  };
 }
 
 function fittedIn({ resyncFactor, raised, fix }: FindingsOptions): readonly string[] {
   return [
-    `a resync period ${resyncFactor} times the shortest: the real process draws 1 to 2`,
+    ...(resyncFactor === undefined
+      ? []
+      : [`a resync period ${resyncFactor} times the shortest: the real process draws 1 to 2`]),
     ...(raised === undefined || fix
       ? []
       : [

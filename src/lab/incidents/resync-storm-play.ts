@@ -3,26 +3,27 @@
 // there are replicas, traffic, a release in quiet times and one in the storm. At last the limits are
 // raised, as the write-up did, with a server that keeps up and with one that does not.
 import type { Journey } from "../../journeys/journey.ts";
-import { HttpKubeClient } from "../../kube/client/http-client.ts";
-import { endpointsKind } from "../../kube/kinds/endpoints.ts";
-import { Reflector } from "../../kube/reflector/reflector.ts";
-import { noChecks } from "../../kube/reflector/reflector-parts.ts";
-import type { Cluster } from "../cluster.ts";
-import type { ControllerFlags } from "../controllers/flags.ts";
-import { shopService } from "../shop.ts";
 import type { Tally } from "../traffic/tally.ts";
+import type { TrafficResult } from "../traffic/traffic-result.ts";
 import type { SideName } from "./ingress-sides.ts";
-import type { RaisedLimits, ResyncStormOptions, StormLimits } from "./resync-storm.ts";
+import {
+  type FirstStorm,
+  type FirstStormOptions,
+  lookLeastMs,
+  stormLookMs,
+  untilSecondStorm,
+} from "./resync-storm-first.ts";
 import { StormMeter } from "./resync-storm-meter.ts";
 import { crowdObjects } from "./resync-storm-objects.ts";
-import { type Point, type QueueLook, QueueWatch } from "./resync-storm-queue.ts";
+import { flagsOf, type RaisedLimits, type StormLimits } from "./resync-storm-options.ts";
+import type { Point, QueueLook } from "./resync-storm-queue.ts";
 import { type Constraint, constraintOf, measureStorm, type Storm } from "./resync-storm-storm.ts";
 import { Scene } from "./scene.ts";
 import type { Stage } from "./stage.ts";
+import type { SameInstant } from "./usual-series.ts";
 
-export interface StormsPlayOptions extends ResyncStormOptions {
+export interface StormsPlayOptions extends FirstStormOptions {
   readonly fix: boolean;
-  readonly note: (text: string) => void;
 }
 
 export interface JudgedStorm extends Storm {
@@ -37,9 +38,12 @@ export interface Storms {
   readonly periodMs: number;
   /** Of the release before the second storm. */
   readonly quiet: readonly Journey[];
-  /** Of the release in it. */
+  /** Of the releases in it. */
   readonly during: readonly Journey[];
   readonly tallies: Readonly<Record<SideName, Tally>>;
+  readonly results: readonly TrafficResult[];
+  /** On the clocks that journeys and results are on, and on the stage's. */
+  readonly instant: SameInstant;
   readonly depths: readonly Point[];
   readonly rates: readonly Point[];
   /** With the raised limits; undefined where they were not tried. */
@@ -53,22 +57,7 @@ export interface RaisedStorms {
   readonly bounded: JudgedStorm;
 }
 
-/** Throttling lines are logged from here on in 1.17. */
-const verbosity = 4;
-
-/** The controllers run once and the lock's renewals, two requests each 2 s, change nothing. */
-const fixedFlags = { v: verbosity, "leader-elect": false } as const;
-
-/** How often a queue is looked at in quiet times: a share of the shortest period, or each second. */
-const lookShare = 1 / 360;
-const lookLeastMs = 1_000;
-const stormLookMs = 5_000;
-
-/** The replicas come up, and a release passes in quiet, in this time before a storm. */
-const leadMaxMs = 60_000;
-const leadShare = 0.4;
-
-/** The release begins when this share of the first storm's time has passed in the second. */
+/** The first release begins when this share of the first storm's time has passed in the second. */
 const releaseAtShare = 0.1;
 
 /** In quiet times a release takes some seconds. */
@@ -77,18 +66,22 @@ const quietReleaseWithinMs = 60_000;
 /** Everyone who waits for the server waits; nobody is sent away. */
 const maxQueued = 1_000_000;
 
-const shop = { readyAfter: "2s", probePeriodSeconds: 5, terminationGracePeriodSeconds: 5 };
+/** Ready after two seconds, and then looked at no oftener than hours of waiting can bear. */
+const shop = {
+  probe: { initialDelaySeconds: 2, periodSeconds: 60 },
+  terminationGracePeriodSeconds: 5,
+};
 
 export async function playStorms(stage: Stage, options: StormsPlayOptions): Promise<Storms> {
   const meter = new StormMeter(() => stage.now());
-  const { services, fix, note } = options;
+  const { services, resyncFactor, fix, note } = options;
   note(`${services + 1} services; the controllers start`);
-  let early: EarlyStorm | undefined;
+  let early: FirstStorm | undefined;
   const scene = await Scene.open(stage, {
     cluster: {
       profile: fix ? "1.17.13" : "1.17.3",
       flags: flagsOf(options.limits, options.minResyncMs),
-      resyncFactor: options.resyncFactor,
+      ...(resyncFactor === undefined ? {} : { resyncFactor }),
       objects: crowdObjects(options),
       observers: [meter.requests],
     },
@@ -106,56 +99,15 @@ export async function playStorms(stage: Stage, options: StormsPlayOptions): Prom
   }
 }
 
-interface EarlyStorm {
-  readonly storm: Storm;
-  readonly queue: QueueWatch;
-  readonly listener: { stop(): Promise<void> };
-}
-
-/** The start and the first storm, with nobody watching but the operator. */
-async function untilSecondStorm(
-  stage: Stage,
-  cluster: Cluster,
-  meter: StormMeter,
-  options: StormsPlayOptions,
-): Promise<EarlyStorm> {
-  const { services, minResyncMs, note } = options;
-  const client = operatorClient(stage, cluster);
-  const queue = new QueueWatch({
-    ...stage.environmentOf("operator"),
-    metricsUrl: () => cluster.controlPlane.metricsUrl,
-    meter,
-    now: () => stage.now(),
-    sleep: (ms) => stage.sleep(ms),
-  });
-  const lookMs = Math.max(minResyncMs * lookShare, lookLeastMs);
-  const startedMs = stage.now();
-  await queue.untilAdded({ ...(await queue.look()), adds: 0 }, services, stormLookMs);
-  await queue.untilEmpty(stormLookMs);
-  const listener = listenToEndpoints(stage, cluster, meter);
-  await listener.waitForSync();
-  note("everything is published; time passes");
-  const before = await queue.untilAdded(await queue.look(), services, lookMs);
-  note("the first resync");
-  const after = await queue.untilEmpty(stormLookMs);
-  const storm = await measureStorm({ client, stage }, meter, { before, after });
-  note(`the queue is empty after ${storm.requests} PUTs; time passes`);
-  // Without requests only the look before the resync is known: it was up to one look later.
-  const periodMs = storm.atMs - startedMs;
-  const leadMs = Math.min(leadMaxMs, periodMs * leadShare);
-  await stage.sleep(Math.max(0, storm.atMs + periodMs - leadMs - stage.now()));
-  return { storm, queue, listener };
-}
-
 /** The second storm, under traffic, and the raised limits. */
 class LateStorms {
   readonly #scene: Scene;
   readonly #meter: StormMeter;
-  readonly #early: EarlyStorm;
+  readonly #early: FirstStorm;
   readonly #options: StormsPlayOptions;
   #quietServerMs = 0;
 
-  constructor(scene: Scene, meter: StormMeter, early: EarlyStorm, options: StormsPlayOptions) {
+  constructor(scene: Scene, meter: StormMeter, early: FirstStorm, options: StormsPlayOptions) {
     this.#scene = scene;
     this.#meter = meter;
     this.#early = early;
@@ -177,6 +129,8 @@ class LateStorms {
       quiet,
       during,
       tallies,
+      results: traffic.results,
+      instant: { observer: this.#scene.now(), stageMs: this.#scene.stage.now() },
       depths: [...queue.depths],
       rates: [...queue.rates],
       raised: raised === undefined || fix ? undefined : await this.#raise(raised),
@@ -200,15 +154,25 @@ class LateStorms {
     note("the second resync");
     const drained = queue.untilEmpty(stormLookMs);
     await stage.sleep(first.drainMs * releaseAtShare);
-    note("a release in the storm");
-    // A change waits for a whole storm at the most; then it takes what it takes in quiet times.
-    const withinMs = 2 * first.drainMs + quietReleaseWithinMs;
-    const during = await this.#scene.release("storm", withinMs);
-    note("the release has reached every replica");
+    // The first finds its key still in the queue or not, by luck; the second surely behind all keys.
+    const during = [
+      ...(await this.#releaseInStorm("first")),
+      ...(first.requests === 0 ? [] : await this.#releaseInStorm("second")),
+    ];
     const after = await drained;
     const storm = await measureStorm(this.#scene, this.#meter, { before, after });
     note(`the queue is empty after ${storm.requests} PUTs`);
     return { storm, during };
+  }
+
+  /** A change waits for a whole storm at the most; then it takes what it takes in quiet times. */
+  async #releaseInStorm(which: string): Promise<readonly Journey[]> {
+    const { note } = this.#options;
+    note(`the ${which} release in the storm`);
+    const withinMs = 2 * this.#early.storm.drainMs + quietReleaseWithinMs;
+    const journeys = await this.#scene.release(which, withinMs);
+    note(`the ${which} release has reached every replica`);
+    return journeys;
   }
 
   async #raise(raised: RaisedLimits): Promise<RaisedStorms> {
@@ -244,42 +208,4 @@ class LateStorms {
     const quietServerMs = this.#quietServerMs;
     return { ...storm, constraint: constraintOf(storm, { workers, quietServerMs }) };
   }
-}
-
-function flagsOf(
-  { workers, qps, burst }: StormLimits,
-  minResyncMs: number,
-): Partial<ControllerFlags> {
-  return {
-    ...fixedFlags,
-    "concurrent-endpoint-syncs": workers,
-    "kube-api-qps": qps,
-    "kube-api-burst": burst,
-    "min-resync-period": minResyncMs,
-  };
-}
-
-function operatorClient(stage: Stage, { access }: Cluster): HttpKubeClient {
-  const environment = stage.environmentOf("operator");
-  return new HttpKubeClient({ ...environment, cluster: access, userAgent: "kubectl" });
-}
-
-/** Somebody who watches all Endpoints; the shop's own are no part of a storm. */
-function listenToEndpoints(stage: Stage, cluster: Cluster, meter: StormMeter) {
-  const reflector = new Reflector({
-    ...stage.environmentOf("operator"),
-    client: operatorClient(stage, cluster),
-    cluster: cluster.name,
-    kind: endpointsKind,
-    checks: noChecks,
-    indexes: {},
-    handlers: [
-      ({ type, object: { metadata } }) => {
-        const isShop = `${metadata.namespace}/${metadata.name}` === shopService;
-        if (type === "updated" && !isShop) meter.heard();
-      },
-    ],
-  });
-  reflector.start();
-  return reflector;
 }

@@ -4,61 +4,9 @@
 // of the pods from the pods themselves.
 import type { Incident, IncidentFindings, TimelineEntry } from "./incident.ts";
 import { findingsOf } from "./resync-storm-figures.ts";
+import { liveCluster, type ResyncStormOptions, writeUpCluster } from "./resync-storm-options.ts";
 import { playStorms } from "./resync-storm-play.ts";
 import type { OpenStage, Stage } from "./stage.ts";
-
-export interface StormLimits {
-  readonly workers: number;
-  readonly qps: number;
-  readonly burst: number;
-}
-
-export interface ResyncStormOptions {
-  /** Beside the shop's own. */
-  readonly services: number;
-  /** So many of them are headless. */
-  readonly headless: number;
-  readonly limits: StormLimits;
-  /** `--min-resync-period`. */
-  readonly minResyncMs: number;
-  /** What the period is stretched by, from 1 to 2. */
-  readonly resyncFactor: number;
-  /** The limits that were tried against it; they are not tried when absent. */
-  readonly raised: RaisedLimits | undefined;
-}
-
-export interface RaisedLimits extends StormLimits {
-  /** Writes a second that the API server can do. */
-  readonly writesPerSecond: number;
-  /** `--min-resync-period` while they are tried: the next storm need not be waited for. */
-  readonly minResyncMs: number;
-}
-
-/** The cluster of the write-up, as far as it describes it; see `fitted` for the rest. */
-export const writeUpCluster: ResyncStormOptions = {
-  services: 12_987,
-  headless: 12_954,
-  limits: { workers: 5, qps: 20, burst: 30 },
-  minResyncMs: 12 * 3_600_000,
-  resyncFactor: 1.37,
-  raised: {
-    workers: 30,
-    qps: 100,
-    burst: 120,
-    writesPerSecond: 42.6,
-    minResyncMs: 10 * 60_000,
-  },
-};
-
-/** Small enough to be watched as it happens: the same storm, within three minutes. */
-export const liveCluster: ResyncStormOptions = {
-  services: 215,
-  headless: 210,
-  limits: { workers: 5, qps: 5, burst: 10 },
-  minResyncMs: 50_000,
-  resyncFactor: 1.37,
-  raised: undefined,
-};
 
 export const resyncStorm: Incident = {
   name: "resync-storm",
@@ -67,7 +15,7 @@ export const resyncStorm: Incident = {
   play: (open, { fix }) => playResyncStorm(open, { fix, cluster: clusterFor }),
 };
 
-export interface PlayOptions {
+interface PlayOptions {
   readonly fix: boolean;
   /** The cluster to play on this stage. */
   readonly cluster: (stage: Stage) => ResyncStormOptions;

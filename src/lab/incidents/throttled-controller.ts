@@ -197,7 +197,6 @@ function fittedIn(
       : `${services} services: the write-up gives no number`,
     `${workers} endpoint workers: the wait in the log is workers ÷ qps`,
     "dead pods refuse at once, where the write-up's connections timed out",
-    ...(isLive ? ["the proxies run in this process, in nginx's place"] : []),
     ...(isFixed
       ? ["the write-up's log lines vanished; here a round's requests still wait for some 0.1 s"]
       : []),

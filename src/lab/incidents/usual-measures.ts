@@ -7,8 +7,11 @@ import type { Measure } from "./incident.ts";
 import type { SideName } from "./ingress-sides.ts";
 import { longestLagMs } from "./shop-observer.ts";
 
-/** What a change takes in quiet times: some messages of a network of milliseconds, and a push. */
-export const quietLagMs = 100;
+/**
+ * What a change takes in quiet times: some messages of a network of milliseconds, and a push; in real
+ * time on a machine that is busy with everything else some hundred. Stock takes seconds.
+ */
+const quietLagMs = 500;
 
 /** The longest of all replicas of a side. */
 export function lagMeasure(journeys: readonly Journey[], direction: Direction): Measure {

@@ -1,0 +1,122 @@
+// `lockstep incident` as somebody types it: a play in virtual time, one over real sockets, and what
+// is left when either is called off.
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { readdirSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { afterEach, expect, it } from "vitest";
+
+const playMs = 240_000;
+
+class IncidentProcess {
+  readonly #child: ChildProcess;
+  output = "";
+  errors = "";
+
+  constructor(...args: readonly string[]) {
+    this.#child = spawn(process.execPath, ["bin/lockstep.mjs", "incident", ...args], {
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    this.#child.stdout?.on("data", (chunk: Buffer) => {
+      this.output += chunk.toString("utf8");
+    });
+    this.#child.stderr?.on("data", (chunk: Buffer) => {
+      this.errors += chunk.toString("utf8");
+    });
+  }
+
+  /** Folders that this run made and has not removed. */
+  get folders(): readonly string[] {
+    return readdirSync(tmpdir()).filter((name) =>
+      name.startsWith(`lockstep-incident-${this.#child.pid}-`),
+    );
+  }
+
+  get isOver(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null;
+  }
+
+  async shows(progress: string): Promise<void> {
+    while (!this.errors.includes(progress)) {
+      if (this.isOver) throw new Error(`ended without ${progress}: ${this.output}${this.errors}`);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+
+  async ended(signal?: NodeJS.Signals): Promise<number | null> {
+    if (!this.isOver) {
+      const closed = once(this.#child, "close");
+      if (signal !== undefined) this.#child.kill(signal);
+      await closed;
+    }
+    return this.#child.exitCode;
+  }
+}
+
+const running = new Set<IncidentProcess>();
+afterEach(async () => {
+  await Promise.all([...running].map((one) => one.ended("SIGKILL")));
+  running.clear();
+});
+
+function start(...args: readonly string[]): IncidentProcess {
+  const one = new IncidentProcess(...args);
+  running.add(one);
+  return one;
+}
+
+interface Report {
+  readonly held: boolean;
+  readonly incidents: readonly {
+    readonly name: string;
+    readonly isFixed: boolean;
+    readonly stage: string;
+    readonly measures: readonly { readonly id: string; readonly lockstep: number | null }[];
+    readonly series: readonly { readonly points: readonly unknown[] }[];
+  }[];
+}
+
+it(
+  "a play in virtual time is one document on standard output, its progress beside it",
+  async () => {
+    const play = start("apiserver-fight", "--fix", "--json", "--seed", "3");
+    expect(await play.ended()).toBe(0);
+    const report = JSON.parse(play.output) as Report;
+    expect(report.held).toBe(true);
+    expect(report.incidents).toMatchObject([
+      { name: "apiserver-fight", isFixed: true, stage: "virtual", seed: 3 },
+    ]);
+    expect(play.errors).toMatch(/ {2}apiserver-fight with the fix: .* of virtual time\n/);
+  },
+  playMs,
+);
+
+it(
+  "the same play runs over real sockets, and leaves nothing behind",
+  async () => {
+    const play = start("apiserver-fight", "--live", "--json");
+    await play.shows("of real time");
+    expect(play.folders).toHaveLength(1);
+    await play.ended();
+    const { incidents } = JSON.parse(play.output) as Report;
+    expect(incidents).toMatchObject([{ name: "apiserver-fight", stage: "live" }]);
+    const lost = incidents[0]?.measures.find(({ id }) => id === "requests-lost");
+    expect(lost?.lockstep).toBe(0);
+    expect(incidents[0]?.series.every(({ points }) => points.length > 0)).toBe(true);
+    expect(play.folders).toEqual([]);
+  },
+  playMs,
+);
+
+it.each([[["apiserver-fight"]], [["apiserver-fight", "--live"]], [["--all", "--json"]]])(
+  "Ctrl-C in %j ends it, says so and leaves nothing behind",
+  async (args) => {
+    const play = start(...args);
+    await play.shows("time\n");
+    expect(await play.ended("SIGINT")).toBe(1);
+    expect(play.output).toBe("");
+    expect(play.errors).toMatch(/Stopped after 0 of \d+\.\n$/);
+    expect(play.folders).toEqual([]);
+  },
+  playMs,
+);

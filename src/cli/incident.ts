@@ -1,0 +1,228 @@
+// `lockstep incident`: plays the incidents of the write-ups, in virtual time or live, and shows what
+// came out beside what was seen elsewhere.
+import { resolve as absolute } from "node:path";
+import { Command } from "commander";
+import { wrapText } from "../doctor/report/wrapped-text.ts";
+import { durationText } from "../journeys/duration-text.ts";
+import { allIncidents } from "../lab/incidents/all-incidents.ts";
+import type { Incident, IncidentResult } from "../lab/incidents/incident.ts";
+import { type LivePlayOptions, playLive } from "../lab/incidents/live-stage.ts";
+import type { StageProgress } from "../lab/incidents/stage.ts";
+import { playInVirtualTime } from "../lab/incidents/virtual-stage.ts";
+import { checkSaveFolder, Recording, SaveFolderError } from "../lab/saved/recording.ts";
+import { type CommandContext, type ExitCode, UsageError } from "./command.ts";
+import { ProgressLine } from "./incident/progress-line.ts";
+import { reportDocument } from "./incident/report-document.ts";
+import { resultLines } from "./incident/result-lines.ts";
+import { didHold, summaryHead, summaryLines } from "./incident/summary-lines.ts";
+import { paintFor } from "./paint.ts";
+import { errorsOnly } from "./up/quiet-log.ts";
+import { makeRunFolder } from "./up/run-folder.ts";
+import { wholeNumber } from "./whole-number.ts";
+
+interface IncidentFlags {
+  readonly all: boolean;
+  readonly fix: boolean;
+  readonly seed: number;
+  readonly json: boolean;
+  readonly live: boolean;
+  readonly save?: string;
+}
+
+/** One play to be shown. */
+interface Run {
+  readonly incident: Incident;
+  readonly fix: boolean;
+}
+
+/** Tables and charts gain nothing from more. */
+const widthMax = 120;
+const widthMin = 80;
+
+const epilogue = `
+Each incident is a real write-up, played by the lab's components in virtual time: the figures come
+out of the mechanisms, and stand beside what the write-up and the real binaries showed. Parameters
+that had to be chosen so that they fit are listed as fitted. "stock (model)" is the lab's model of
+the ordinary components; Lockstep's own decisions run beside it, on the same requests.
+
+With --live everything runs in real time over real sockets on 127.0.0.0/8, for one to three minutes,
+with fewer objects and shorter times; figures are then shown beside the write-up's, not judged.
+
+Exit code: 0 when every figure is where it was seen and every goal is reached, 1 when not.
+
+Examples:
+  lockstep incident                                what there is
+  lockstep incident throttled-controller           as it was
+  lockstep incident throttled-controller --fix     with the write-up's fix
+  lockstep incident --all                          all of them, both ways, and one table
+  lockstep incident --all --json | jq .held
+  lockstep incident apiserver-fight --live         in real time, a minute
+  lockstep incident throttled-controller --seed 7  with other chance
+  lockstep incident apiserver-fight --save ./seen  what an operator would have of it`;
+
+export function incidentCommand(context: CommandContext, done: (code: ExitCode) => void): Command {
+  return new Command("incident")
+    .description("reproduce an incident, and see what Lockstep makes of it")
+    .argument("[name]", "which incident; without a name they are listed")
+    .option("--all", "every incident, as it was and with its fix", false)
+    .option("--fix", "with the fix that the write-up found", false)
+    .option("--seed <n>", "for chance", wholeNumber(0, 2 ** 31 - 1), 1)
+    .option("--live", "in real time over real sockets, with fewer objects", false)
+    .option("--save <dir>", "keep logs, metrics, audit and access logs and a dump in this folder")
+    .option("--json", "print everything as one JSON document", false)
+    .addHelpText("after", epilogue)
+    .action(async (name: string | undefined, flags: IncidentFlags) =>
+      done(await runIncidents(context, name, flags)),
+    );
+}
+
+async function runIncidents(
+  context: CommandContext,
+  name: string | undefined,
+  flags: IncidentFlags,
+): Promise<ExitCode> {
+  const { terminal, stop } = context;
+  if (name === undefined && !flags.all) {
+    terminal.write(listing(context, flags));
+    return 0;
+  }
+  const runs = runsOf(name, flags);
+  const saving = flags.save === undefined ? undefined : await prepareSaving(context, flags.save);
+  const results: IncidentResult[] = [];
+  try {
+    for (const [index, run] of runs.entries()) {
+      const place = runs.length === 1 ? "" : `${index + 1} of ${runs.length}, `;
+      const options = { ...flags, place, recording: saving?.recording };
+      const result = await play(context, run, options);
+      results.push(result);
+      if (!flags.json) show(context, run, result);
+    }
+    await saving?.finish();
+  } catch (error) {
+    if (!stop.aborted) throw error;
+    terminal.writeError(`Stopped after ${results.length} of ${runs.length}.\n`);
+    return 1;
+  }
+  if (flags.json) terminal.write(`${JSON.stringify(reportDocument(results))}\n`);
+  else if (flags.all) showSummary(context, results);
+  return results.every(didHold) ? 0 : 1;
+}
+
+function runsOf(name: string | undefined, { all, fix, save }: IncidentFlags): readonly Run[] {
+  if (all) {
+    if (name !== undefined) throw new UsageError(`either ${name} or --all, not both`);
+    if (save !== undefined) throw new UsageError("--save is for one incident; name it");
+    if (fix) throw new UsageError("--all plays every incident both ways; leave out --fix");
+    return allIncidents.flatMap((incident) => [
+      { incident, fix: false },
+      { incident, fix: true },
+    ]);
+  }
+  const incident = allIncidents.find((one) => one.name === name);
+  if (incident !== undefined) return [{ incident, fix }];
+  const names = allIncidents.map((one) => one.name).join(", ");
+  throw new UsageError(`there is no incident ${name}; there are ${names}`);
+}
+
+async function play(
+  context: CommandContext,
+  { incident, fix }: Run,
+  flags: IncidentFlags & { readonly place: string; readonly recording: Recording | undefined },
+): Promise<IncidentResult> {
+  const { environment, terminal, stop } = context;
+  const progress = new ProgressLine({ terminal, clock: environment.clock });
+  const kind = flags.live ? "real" : "virtual";
+  const onProgress = ({ step, stageMs }: StageProgress) => {
+    stop.throwIfAborted();
+    const passed = `${durationText(stageMs)} of ${kind} time`;
+    progress.show(`${flags.place}${incident.name}${fix ? " with the fix" : ""}: ${step}`, passed);
+  };
+  const { seed, recording } = flags;
+  const options = { seed, fix, onProgress, ...(recording !== undefined && { recording }) };
+  try {
+    return await (flags.live
+      ? playInFolder(context, incident, options)
+      : playInVirtualTime(incident, options));
+  } finally {
+    progress.clear();
+  }
+}
+
+async function playInFolder(
+  context: CommandContext,
+  incident: Incident,
+  options: Pick<LivePlayOptions, "seed" | "fix" | "onProgress" | "recording">,
+): Promise<IncidentResult> {
+  const environment = { ...context.environment, log: errorsOnly(context.environment.log) };
+  const { folder } = await makeRunFolder(environment, "incident");
+  try {
+    return await playLive(incident, { ...options, environment, folder, signal: context.stop });
+  } finally {
+    await environment.files.remove(folder);
+  }
+}
+
+/** The folder is looked at first: nobody wants to hear of it after the play. */
+async function prepareSaving({ environment, terminal }: CommandContext, path: string) {
+  const { files } = environment;
+  const folder = absolute(path);
+  try {
+    await checkSaveFolder(files, folder);
+  } catch (error) {
+    throw error instanceof SaveFolderError ? new UsageError(error.message) : error;
+  }
+  const recording = new Recording();
+  const finish = async (): Promise<void> => {
+    const { files: count, bytes, parts } = await recording.write(files, folder);
+    const size = `${(bytes / 1e6).toFixed(1)} MB`;
+    terminal.writeError(`Saved ${count} files, ${size}: ${folder}/ (${parts.join(", ")})\n`);
+  };
+  return { recording, finish };
+}
+
+function show(context: CommandContext, { incident }: Run, result: IncidentResult): void {
+  const { terminal } = context;
+  const options = { width: widthOf(context), paint: paintFor(terminal) };
+  terminal.write(`${resultLines(incident, result, options).join("\n")}\n\n`);
+}
+
+function showSummary(context: CommandContext, results: readonly IncidentResult[]): void {
+  const { terminal } = context;
+  const paint = paintFor(terminal);
+  const options = { width: widthOf(context), paint };
+  const held = results.filter(didHold).length;
+  const lines = [
+    paint.strong("All incidents"),
+    ...summaryHead(options),
+    ...results.flatMap((result) => summaryLines(result, options)),
+    "",
+    "● as it was seen elsewhere, or the goal is reached; ! not so",
+    `${held} of ${results.length} held.`,
+  ];
+  terminal.write(`${lines.join("\n")}\n`);
+}
+
+function listing(context: CommandContext, { json }: IncidentFlags): string {
+  const paint = paintFor(context.terminal);
+  if (json) {
+    const incidents = allIncidents.map(({ name, summary, fix }) => ({ name, summary, fix }));
+    return `${JSON.stringify({ kind: "lockstep-incident-names", version: 1, incidents })}\n`;
+  }
+  const width = widthOf(context);
+  const named = allIncidents.flatMap(({ name, summary, fix }) => [
+    paint.strong(name),
+    ...wrapText(summary, { width, first: "  ", rest: "  " }),
+    ...wrapText(`fix: ${fix}`, { width, first: "  ", rest: "  " }).map(paint.secondary),
+  ]);
+  const [first] = allIncidents;
+  return `${named.join("\n")}
+
+Play one with:   lockstep incident ${first?.name ?? "NAME"}
+and with --fix:  what the write-up did about it
+or all of them:  lockstep incident --all
+`;
+}
+
+function widthOf({ terminal }: CommandContext): number {
+  return Math.max(widthMin, Math.min(terminal.columns, widthMax));
+}

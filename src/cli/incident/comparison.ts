@@ -1,0 +1,62 @@
+// A measured value beside what was seen elsewhere: inside, outside and by how much, or only shown
+// because nobody said between which bounds it should lie. Pure.
+import type { Expectation, Figure } from "../../lab/incidents/incident.ts";
+import { numberText, percentText } from "./value-text.ts";
+
+export interface Comparison {
+  readonly verdict: "inside" | "outside" | "shown";
+  /** `+0.3 %`, `inside`, `outside, +12 %`; empty where it is only shown. */
+  readonly text: string;
+}
+
+/** So close together the bounds are a value with a tolerance, and the distance from it is told. */
+const toleranceMaxShare = 0.15;
+
+/** As fine as anybody reads. */
+const finestShare = 0.001;
+
+export function compare(
+  measured: number | undefined,
+  { value, from, to }: Pick<Expectation, "value" | "from" | "to">,
+): Comparison {
+  if (from === undefined && to === undefined) return { verdict: "shown", text: "" };
+  if (measured === undefined) return { verdict: "outside", text: "not measured" };
+  const { low, high } = { low: from ?? -Infinity, high: to ?? Infinity };
+  if (measured < low) return { verdict: "outside", text: `outside, ${distance(measured, low)}` };
+  if (measured > high) return { verdict: "outside", text: `outside, ${distance(measured, high)}` };
+  return { verdict: "inside", text: insideText(measured, low, high, value) };
+}
+
+/** In its own words, and whether a person or a program of that version saw it. */
+export function seenText({ source, text }: Expectation): string {
+  return source === "write-up" ? text : `${text} (real)`;
+}
+
+/** Whether every bound that was given holds. */
+export function isInside({ measured, expected }: Figure): boolean {
+  return expected.every((one) => compare(measured, one).verdict !== "outside");
+}
+
+function insideText(
+  measured: number,
+  low: number,
+  high: number,
+  value: number | undefined,
+): string {
+  const middle = value ?? (low + high) / 2;
+  if (measured === middle) return "the same";
+  if (value !== undefined) return distance(measured, value);
+  const isTolerance = high - low <= toleranceMaxShare * Math.abs(middle);
+  return Number.isFinite(middle) && isTolerance ? distance(measured, middle) : "inside";
+}
+
+/** In percent, and by itself where that means nothing. */
+function distance(measured: number, reference: number): string {
+  const difference = measured - reference;
+  const sign = difference < 0 ? "−" : "+";
+  if (reference === 0) return `${sign}${numberText(Math.abs(difference))}`;
+  const share = Math.abs(difference / reference);
+  if (share < finestShare) return `${sign}<${percentText(finestShare)}`;
+  const digits = share < 0.1 ? 1000 : 100;
+  return `${sign}${percentText(Math.round(share * digits) / digits)}`;
+}

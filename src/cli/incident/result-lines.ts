@@ -1,0 +1,194 @@
+// One result for a person at a terminal: what happened, the figures beside those seen elsewhere, what
+// it meant for traffic on both sides, the charts, and what was fitted. Never wider than asked.
+import { wrapText } from "../../doctor/report/wrapped-text.ts";
+import { durationText } from "../../journeys/duration-text.ts";
+import type {
+  Expectation,
+  Figure,
+  Incident,
+  IncidentResult,
+  Measure,
+} from "../../lab/incidents/incident.ts";
+import type { Paint } from "../paint.ts";
+import { chartLines } from "./charts.ts";
+import { compare, seenText } from "./comparison.ts";
+import { type Cell, type Column, rowLines, tableWidth } from "./table.ts";
+import { markName } from "./time-axis.ts";
+import { valueText } from "./value-text.ts";
+
+export interface ResultOptions {
+  /** Columns. */
+  readonly width: number;
+  readonly paint: Paint;
+}
+
+const indent = "  ";
+
+const numbers: Column = { width: 11, align: "right" };
+const sides: Column = { width: 13, align: "right" };
+const verdict: Column = { width: 16, align: "left" };
+
+/** `about 600 (real)`, `● as in quiet times`: what most of these need. */
+const seenLeastWidth = 16;
+const goalLeastWidth = 19;
+
+/** `14 h 22 min` and the mark before it. */
+const timeColumns = 12;
+
+export function resultLines(
+  { summary, fix }: Pick<Incident, "summary" | "fix">,
+  result: IncidentResult,
+  options: ResultOptions,
+): readonly string[] {
+  const { width, paint } = options;
+  const { name, isFixed, timeline, figures, measures, series, fitted } = result;
+  const sentence = isFixed ? `With the fix: ${fix}.` : `${capital(summary)}.`;
+  const charts = chartLines(series, timeline, options);
+  return [
+    paint.strong(isFixed ? `${name}, with the fix` : name),
+    ...wrapText(sentence, { width }),
+    paint.secondary(circumstances(result)),
+    ...section("What happened", timeline.length, () => timelineLines(result, options), paint),
+    ...section("Figures", figures.length, () => figureTable(figures, options), paint),
+    ...section("What it meant", measures.length, () => measureTable(measures, options), paint),
+    ...(charts.length === 0 ? [] : ["", ...charts]),
+    ...section(
+      "Fitted, and left out",
+      fitted.length,
+      () => fitted.flatMap((text) => wrapText(text, { width, first: "  · ", rest: "    " })),
+      paint,
+    ),
+  ];
+}
+
+/** What kind of time passed, how much, and what to type to see the same again. */
+function circumstances({ stage, durationMs, seed }: IncidentResult): string {
+  const passed = durationText(durationMs);
+  return stage === "virtual" ? `${passed} of virtual time, seed ${seed}` : `${passed} of real time`;
+}
+
+function section(
+  title: string,
+  count: number,
+  lines: () => readonly string[],
+  paint: Paint,
+): readonly string[] {
+  return count === 0 ? [] : ["", paint.strong(title), ...lines()];
+}
+
+function timelineLines({ timeline }: IncidentResult, { width, paint }: ResultOptions) {
+  return timeline.flatMap(({ atMs, text }, index) => {
+    const time = timeText(atMs, timeline[index - 1]?.atMs).padStart(timeColumns - 1);
+    const [first = "", ...rest] = wrapText(text, { width: width - timeColumns - 4 });
+    const below = " ".repeat(timeColumns + 4);
+    return [
+      `${indent}${markName(index)} ${paint.secondary(time)} ${first}`,
+      ...rest.map((line) => below + line),
+    ];
+  });
+}
+
+/** Since the beginning; since the entry before, where both would read the same. */
+function timeText(atMs: number, beforeMs: number | undefined): string {
+  const text = durationText(atMs);
+  if (beforeMs === undefined || atMs <= beforeMs || durationText(beforeMs) !== text) return text;
+  return `+${durationText(atMs - beforeMs)}`;
+}
+
+function figureTable(figures: readonly Figure[], options: ResultOptions): readonly string[] {
+  const { paint } = options;
+  const texts = figures.map(({ text }) => text);
+  const said = figures.flatMap(({ expected }) => expected.map(seenText));
+  const sharing = { texts, seconds: said, leastWidth: seenLeastWidth };
+  const [text, seen] = widths(options, [numbers, verdict], sharing);
+  const columns = [{ ...none, width: text }, numbers, { ...none, width: seen }, verdict];
+  const head = ["", "this run", "seen elsewhere", ""].map((text) => ({
+    text,
+    paint: paint.secondary,
+  }));
+  return [
+    ...rowLines(head, columns, indent),
+    ...figures.flatMap((figure) => figureRows(figure, columns, paint)),
+  ];
+}
+
+/** A row for each place where it was seen, the first beside the figure. */
+function figureRows(figure: Figure, columns: readonly Column[], paint: Paint): readonly string[] {
+  const { text, unit, measured, expected } = figure;
+  const own = [text, valueText(measured, unit)] as const;
+  if (expected.length === 0) return rowLines(own, columns, indent);
+  return expected.flatMap((one, index) =>
+    rowLines(
+      [...(index === 0 ? own : (["", ""] as const)), ...expectationCells(measured, one, paint)],
+      columns,
+      indent,
+    ),
+  );
+}
+
+function expectationCells(
+  measured: number | undefined,
+  expectation: Expectation,
+  paint: Paint,
+): readonly Cell[] {
+  const { verdict: found, text: difference } = compare(measured, expectation);
+  const seen = seenText(expectation);
+  if (found === "shown") return [seen];
+  return [seen, verdictCell(found === "inside", difference, paint)];
+}
+
+function measureTable(measures: readonly Measure[], options: ResultOptions): readonly string[] {
+  const { paint } = options;
+  const texts = measures.map(({ text }) => text);
+  const goals = measures.map(({ goal }) => `● ${goal ?? ""}`);
+  const sharing = { texts, seconds: goals, leastWidth: goalLeastWidth };
+  const [first, last] = widths(options, [sides, sides], sharing);
+  const columns = [{ ...none, width: first }, sides, sides, { ...none, width: last }];
+  const head: readonly Cell[] = [
+    "",
+    { text: "stock (model)", paint: paint.secondary },
+    { text: "Lockstep", paint: paint.lockstep },
+    { text: "goal for Lockstep", paint: paint.secondary },
+  ];
+  return [
+    ...rowLines(head, columns, indent),
+    ...measures.flatMap(({ text, unit, stock, lockstep, goal, held }) => {
+      const wanted = goal === undefined ? "" : verdictCell(held, goal, paint);
+      const cells = [text, valueText(stock, unit), valueText(lockstep, unit), wanted];
+      return rowLines(cells, columns, indent);
+    }),
+  ];
+}
+
+/** Said in a sign and in words; the colour only helps. */
+function verdictCell(isGood: boolean, text: string, paint: Paint): Cell {
+  return isGood ? `● ${text}` : { text: `! ${text}`, paint: paint.failed };
+}
+
+/**
+ * A table whose first column is as wide as its texts, and so is one other where there is room, which
+ * gives way down to its least width. Cells that are still too long are wrapped.
+ */
+function widths(
+  options: ResultOptions,
+  others: readonly Column[],
+  { texts, seconds, leastWidth }: Sharing,
+): readonly [number, number] {
+  const longest = (all: readonly string[]) => Math.max(0, ...all.map(({ length }) => length));
+  const taken = tableWidth([...others, none, none]);
+  const room = options.width - indent.length - taken;
+  const first = Math.min(longest(texts), room - leastWidth);
+  return [first, Math.max(leastWidth, Math.min(longest(seconds), room - first))];
+}
+
+interface Sharing {
+  readonly texts: readonly string[];
+  readonly seconds: readonly string[];
+  readonly leastWidth: number;
+}
+
+const none: Column = { width: 0, align: "left" };
+
+function capital(text: string): string {
+  return text.slice(0, 1).toUpperCase() + text.slice(1);
+}

@@ -1,0 +1,36 @@
+// Measured values as people read them: three significant digits where a value is not a count, and
+// always with what it counts. Pure.
+import { durationText } from "../../journeys/duration-text.ts";
+import type { Unit } from "../../lab/incidents/incident.ts";
+
+/** What stands where a value does not apply. */
+export const nothing = "–";
+
+/** `10 min 46 s`, `12,954`, `20/s`, `25 %`, `×1.37`. */
+export function valueText(value: number | undefined, unit: Unit): string {
+  if (value === undefined) return nothing;
+  switch (unit) {
+    case "ms":
+      return durationText(value);
+    case "requests":
+    case "count":
+      return numberText(value);
+    case "per second":
+      return `${numberText(value)}/s`;
+    case "share":
+      return percentText(value);
+    case "factor":
+      return `×${numberText(value)}`;
+  }
+}
+
+/** Whole numbers in full, others to three digits: `12,954`, `1.37`. */
+export function numberText(value: number): string {
+  const shown = Number.isInteger(value) ? value : Number(value.toPrecision(3));
+  return shown.toLocaleString("en-US", { maximumFractionDigits: 6 });
+}
+
+/** `25 %` for 0.25. */
+export function percentText(share: number): string {
+  return `${numberText(Number((share * 100).toPrecision(3)))} %`;
+}

@@ -1,0 +1,34 @@
+// Text broken into lines of a width, at spaces. Pure; used by whoever writes sentences to a terminal.
+
+export interface Wrapping {
+  readonly width: number;
+  /** Before the first line, and before the others. */
+  readonly first?: string;
+  readonly rest?: string;
+}
+
+/** Breaks at spaces; a word longer than a line is cut rather than lost. */
+export function wrapText(
+  text: string,
+  { width, first = "", rest = "" }: Wrapping,
+): readonly string[] {
+  const lines: string[] = [];
+  let line = first;
+  let isEmpty = true;
+  for (const word of text.split(" ").flatMap((one) => pieces(one, width - rest.length))) {
+    if (!isEmpty && line.length + 1 + word.length > width) {
+      lines.push(line);
+      line = rest;
+      isEmpty = true;
+    }
+    line += isEmpty ? word : ` ${word}`;
+    isEmpty = false;
+  }
+  return [...lines, line];
+}
+
+function pieces(word: string, width: number): readonly string[] {
+  const parts: string[] = [];
+  for (let at = 0; at < word.length; at += width) parts.push(word.slice(at, at + width));
+  return parts;
+}

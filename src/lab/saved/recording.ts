@@ -1,0 +1,62 @@
+// What `--save DIR` leaves behind: the recordings of all stages of an incident, kept in memory until
+// the play is over and then written to real files. A folder with anything in it is refused, so that
+// nothing is overwritten and nothing old is taken for new.
+import type { Environment } from "../../environment/environment.ts";
+import type { Files } from "../../environment/files.ts";
+import { StageRecorder } from "./stage-recorder.ts";
+
+export class SaveFolderError extends Error {
+  override readonly name = "SaveFolderError";
+  readonly code = "SAVE_FOLDER";
+}
+
+export interface Saved {
+  readonly folder: string;
+  readonly files: number;
+  readonly bytes: number;
+  /** `audit`, `cluster-info`, …: what there is, of each stage. */
+  readonly parts: readonly string[];
+}
+
+/** Throws `SaveFolderError` unless the folder is absent or empty. */
+export async function checkSaveFolder(files: Files, folder: string): Promise<void> {
+  const names = await files.list(folder);
+  if (names.length === 0) return;
+  throw new SaveFolderError(
+    `${folder} is not empty (${names.slice(0, 3).join(", ")}${names.length > 3 ? ", …" : ""}); ` +
+      "name an empty or a new folder to save to",
+  );
+}
+
+export class Recording {
+  readonly #stages: StageRecorder[] = [];
+
+  /** For a stage that was just opened; its machine `operator` is the one that looks. */
+  forStage(environment: Pick<Environment, "clock" | "timers" | "network" | "log">): StageRecorder {
+    const recorder = new StageRecorder({ environment });
+    this.#stages.push(recorder);
+    return recorder;
+  }
+
+  /** Writes everything; with several stages each has a folder of its own, in their order. */
+  async write(files: Files, folder: string): Promise<Saved> {
+    const parts = new Set<string>();
+    let count = 0;
+    let bytes = 0;
+    await files.makeDirectory(folder);
+    // A play may open a stage to measure one thing, with nothing on it that an operator would have.
+    const recorded = this.#stages.map((stage) => stage.files()).filter(({ length }) => length > 0);
+    for (const [index, stage] of recorded.entries()) {
+      const place = recorded.length === 1 ? folder : `${folder}/stage-${index + 1}`;
+      for (const [path, content] of stage) {
+        const file = `${place}/${path}`;
+        await files.makeDirectory(file.slice(0, file.lastIndexOf("/")));
+        await files.write(file, content);
+        parts.add(path.slice(0, path.indexOf("/")));
+        count += 1;
+        bytes += Buffer.byteLength(content);
+      }
+    }
+    return { folder, files: count, bytes, parts: [...parts].sort() };
+  }
+}
