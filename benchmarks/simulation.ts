@@ -4,6 +4,7 @@ import { atLeast, atMost, type Benchmark, type Figures, median, plain } from "./
 import { bareLoopSeconds, engineSeconds, exchangeSeconds } from "./simulation-engine.ts";
 import { PartsProfile } from "./simulation-profile.ts";
 import { type RunFigures, runCluster } from "./simulation-runs.ts";
+import { runStorm } from "./simulation-storm.ts";
 
 const turns = 5;
 const engineEvents = 300_000;
@@ -20,8 +21,22 @@ export const simulationBenchmark: Benchmark = {
     const engine = await measureEngine(progress);
     const idle = await measureCluster("idle", idleVirtualMs, progress);
     const busy = await measureCluster("busy", busyVirtualMs, progress);
+    progress("48 hours of the resync storm");
+    const storm = await runStorm(progress);
     return {
       ...engine,
+      stormVirtualSecondsPerSecond: atLeast(
+        storm.virtualSecondsPerSecond,
+        2_880,
+        "virtual s/s",
+        "48 hours of resync-storm with 13,000 services, start and two storms included",
+      ),
+      stormSeconds: plain(storm.seconds, "s"),
+      stormMicrosecondsPerWrite: plain(
+        storm.microsecondsPerWrite,
+        "µs",
+        "one PUT of a resync, through controller, client, network and API server",
+      ),
       idleVirtualSecondsPerSecond: atLeast(
         idle.virtualSecondsPerSecond,
         3_600,

@@ -1,15 +1,19 @@
 // The command line: one subcommand per file in this folder, and help that teaches.
 import { Command, CommanderError } from "commander";
 import type { CommandContext, ExitCode } from "./command.ts";
+import { incidentCommand } from "./incident.ts";
 import { ingressCommand } from "./ingress.ts";
 import { labCommand } from "./lab.ts";
 import { syncCommand } from "./sync.ts";
 import { upCommand } from "./up.ts";
+import { whatifCommand } from "./whatif.ts";
 
 const epilogue = `
 First steps:
   lockstep up                    see the whole path work, on this machine alone
   lockstep lab                   an embedded cluster to talk to with kubectl
+  lockstep incident              five real incidents, played in virtual time
+  lockstep whatif                how long changes would wait in a cluster of your size
   lockstep ingress --help        route traffic of clusters of your own
 
 Exit codes: 0 done, 1 the answer is no, 2 it could not be done as asked.`;
@@ -38,7 +42,14 @@ export async function runProgram(
       getOutHelpWidth: () => Math.min(context.terminal.columns, 100),
     })
     .configureHelp({ sortSubcommands: false });
-  for (const command of [upCommand, ingressCommand, syncCommand, labCommand]) {
+  for (const command of [
+    upCommand,
+    ingressCommand,
+    syncCommand,
+    labCommand,
+    incidentCommand,
+    whatifCommand,
+  ]) {
     program.addCommand(
       command(context, (code) => {
         exitCode = code;

@@ -8,7 +8,11 @@ import { componentPodName, publishComponentPod } from "./controllers/component-p
 import type { ControllerFlags } from "./controllers/flags.ts";
 import type { ComponentLogs } from "./controllers/klog/component-logs.ts";
 import { Klog, structured } from "./controllers/klog/klog.ts";
-import { controllerManager, controlPlaneNode } from "./controllers/kube-controllers.ts";
+import {
+  controllerManager,
+  controlPlaneNode,
+  kubeletAgent,
+} from "./controllers/kube-controllers.ts";
 import { ControllersProcess } from "./controllers/kube-controllers-process.ts";
 import { type ProfileName, profileNamed } from "./controllers/profiles.ts";
 import type { LabEnvironment } from "./lab-environment.ts";
@@ -95,6 +99,7 @@ export class ControlPlane {
     return new ControllersProcess({
       environment,
       access: accessOf(controllerManager),
+      kubeletAccess: accessOf(controlPlaneNode),
       profile,
       flags: this.#flagsOf(flags),
       resyncFactor,
@@ -140,7 +145,7 @@ export class ControlPlane {
     const { environmentOf, accessOf, profile } = this.#options;
     const environment = environmentOf(0);
     const { gitVersion } = profileNamed(profile);
-    const userAgent = `kubelet/${gitVersion} (linux/amd64)`;
+    const userAgent = kubeletAgent(gitVersion);
     const access = accessOf(controlPlaneNode);
     const client = new HttpKubeClient({ ...environment, cluster: access, userAgent });
     const nodeName = nodeNameOf(machine);

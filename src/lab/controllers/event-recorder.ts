@@ -1,26 +1,33 @@
-// The Events of one component, told as client-go's recorder tells them: the same event again only
-// raises the count of the first, and of one object a source tells no more than a burst and then one
-// each five minutes. So counts of events are a lower bound of what happened. Best effort, one at a
-// time, and never in the way of the work: they spend the component's own client, though.
-import { toTime } from "../../environment/clock.ts";
-import type { Environment } from "../../environment/environment.ts";
-import type { KubeClient } from "../../kube/client/client.ts";
-import { TokenBucket } from "../../kube/client/token-bucket.ts";
+// The Events of one component, recorded as client-go's recorder records them: each leaves a line in
+// the log, and what is to be told goes to the server. Best effort, one at a time, and never in the
+// way of the work: they spend the component's own client, though.
+import { toTime, type WallMs } from "../../environment/clock.ts";
+import { StatusError } from "../../kube/client/client.ts";
+import type { ObjectMeta } from "../../kube/kinds/kind.ts";
+import type { ControllerOptions } from "./controller.ts";
+import { EventCorrelator, type Observation } from "./event-correlation.ts";
+import { EventLog } from "./klog/event-lines.ts";
 
-export interface EventRecorderOptions extends Pick<Environment, "clock" | "timers" | "log"> {
-  readonly client: KubeClient;
+export interface EventRecorderOptions
+  extends Pick<
+    ControllerOptions,
+    "client" | "clock" | "timers" | "log" | "klog" | "flags" | "profile"
+  > {
   /** `node-controller`. */
   readonly component: string;
-  /** Whether this version limits what is told of one object: tools/record since 1.9. */
-  readonly limits: boolean;
+  /** What structured lines name as their logger; lines are sentences of every version if absent. */
+  readonly logger?: string;
   readonly signal: AbortSignal;
 }
 
+/** As references have it: some name neither a version nor a uid. */
 export interface InvolvedObject {
   readonly kind: string;
   readonly namespace: string;
   readonly name: string;
   readonly uid?: string;
+  readonly apiVersion?: string;
+  readonly resourceVersion?: string;
 }
 
 export interface EventText {
@@ -29,12 +36,15 @@ export interface EventText {
   readonly message: string;
 }
 
-/** tools/record/events_cache.go defaultSpamBurst and defaultSpamQPS. */
-const burst = 25;
-const qps = 1 / 300;
-
-/** events_cache.go maxLruCacheEntries: the event told longest ago is told as new again. */
-const knownMax = 4096;
+/** What client-go makes of an object that it has whole: tools/reference/ref.go GetReference. */
+export function referenceTo(
+  kind: string,
+  apiVersion: string,
+  { metadata }: { readonly metadata: ObjectMeta },
+): InvolvedObject {
+  const { namespace, name, uid, resourceVersion } = metadata;
+  return { kind, apiVersion, namespace, name, uid, resourceVersion };
+}
 
 /** tools/record/event.go maxQueuedEvents: beyond that events are dropped. */
 const waitingMax = 1000;
@@ -42,30 +52,29 @@ const waitingMax = 1000;
 /** Events of objects without a namespace go here. */
 const clusterNamespace = "default";
 
-interface Told {
-  readonly namespace: string;
-  readonly name: string;
-  readonly count: number;
-}
-
 export class EventRecorder {
   readonly #options: EventRecorderOptions;
-  /** By object and words; the one told longest ago first. */
-  readonly #told = new Map<string, Told>();
-  readonly #buckets = new Map<string, TokenBucket>();
+  readonly #correlator: EventCorrelator;
+  readonly #eventLog: EventLog;
   #waiting = 0;
   #last: Promise<void> = Promise.resolve();
 
   constructor(options: EventRecorderOptions) {
+    const { limits, lines } = options.profile.events;
+    const { klog, flags, logger } = options;
     this.#options = options;
+    this.#correlator = new EventCorrelator({ ...options, limits });
+    this.#eventLog = new EventLog({ klog, verbosity: flags.v, lines, logger });
   }
 
   tell(object: InvolvedObject, text: EventText): void {
-    const { signal } = this.#options;
-    if (signal.aborted || this.#waiting >= waitingMax || this.#isSpam(object)) return;
+    const { signal, clock } = this.#options;
+    if (signal.aborted || this.#waiting >= waitingMax) return;
+    this.#eventLog.note(object, text);
+    const at = clock.wallMs();
     this.#waiting += 1;
     this.#last = this.#last.then(async () => {
-      await this.#write(object, text);
+      await this.#write(object, text, at);
       this.#waiting -= 1;
     });
   }
@@ -75,98 +84,69 @@ export class EventRecorder {
     await this.#last;
   }
 
-  #isSpam(object: InvolvedObject): boolean {
-    if (!this.#options.limits) return false;
-    const key = keyOf(object);
-    const known = this.#buckets.get(key);
-    const bucket = known ?? new TokenBucket({ ...this.#options, qps, burst });
-    this.#buckets.delete(key);
-    this.#buckets.set(key, bucket);
-    forgetOldest(this.#buckets);
-    return !bucket.tryAccept();
-  }
-
-  async #write(object: InvolvedObject, text: EventText): Promise<void> {
-    const { client, signal, log, clock } = this.#options;
-    const key = `${keyOf(object)} ${text.type} ${text.reason} ${text.message}`;
-    const before = this.#told.get(key);
-    const now = toTime(clock.wallMs());
-    const told = before ?? {
-      namespace: namespaceOf(object),
-      name: this.#nameFor(object),
-      count: 0,
-    };
-    const count = told.count + 1;
-    const path = `/api/v1/namespaces/${encodeURIComponent(told.namespace)}/events`;
+  async #write(object: InvolvedObject, text: EventText, at: WallMs): Promise<void> {
+    const { signal, log } = this.#options;
+    const observation = this.#correlator.observe(object, text, at);
+    if (observation === undefined) return;
     try {
-      await (before === undefined
-        ? client.request({
-            verb: "create",
-            method: "POST",
-            path,
-            body: this.#eventOf(object, text, told, now),
-            signal,
-          })
-        : client.request({
-            verb: "patch",
-            method: "PATCH",
-            path: `${path}/${encodeURIComponent(told.name)}`,
-            contentType: "application/strategic-merge-patch+json",
-            body: { count, lastTimestamp: now },
-            signal,
-          }));
+      const isThere = observation.count > 1 && (await this.#raise(object, observation, at));
+      if (!isThere) await this.#create(object, text, observation, at);
     } catch (error) {
-      if (!signal.aborted) log.debug("an event was not taken", { event: told.name, error });
-      return;
+      if (!signal.aborted) log.debug("an event was not taken", { event: observation.name, error });
     }
-    this.#told.delete(key);
-    this.#told.set(key, { ...told, count });
-    forgetOldest(this.#told);
   }
 
-  /** client-go puts the time in nanoseconds behind the object's name. */
-  #nameFor({ name }: InvolvedObject): string {
-    return `${name}.${Math.floor(this.#options.clock.wallMs() * 1e6).toString(16)}`;
+  /** False when the server does not have it: it forgets events after an hour. */
+  async #raise(object: InvolvedObject, told: Observation, at: WallMs): Promise<boolean> {
+    const { client, signal } = this.#options;
+    const { name, count, message } = told;
+    try {
+      await client.request({
+        verb: "patch",
+        method: "PATCH",
+        path: `${eventsPath(object)}/${encodeURIComponent(name)}`,
+        contentType: "application/strategic-merge-patch+json",
+        body: { count, lastTimestamp: toTime(at), message },
+        signal,
+      });
+      return true;
+    } catch (error) {
+      if (error instanceof StatusError && error.code === 404) return false;
+      throw error;
+    }
   }
 
-  #eventOf(
-    { kind, namespace, name, uid }: InvolvedObject,
-    text: EventText,
-    told: Told,
-    now: string,
-  ): object {
-    const { component } = this.#options;
-    return {
+  async #create(
+    object: InvolvedObject,
+    { type, reason }: EventText,
+    { name, message, count, firstTimestamp }: Observation,
+    at: WallMs,
+  ): Promise<void> {
+    const { client, signal, component, profile } = this.#options;
+    const { namespace, ...others } = object;
+    const body = {
       apiVersion: "v1",
       kind: "Event",
-      metadata: { namespace: told.namespace, name: told.name },
-      involvedObject: {
-        apiVersion: "v1",
-        kind,
-        namespace,
-        name,
-        ...(uid === undefined ? {} : { uid }),
-      },
-      ...text,
-      count: 1,
-      firstTimestamp: now,
-      lastTimestamp: now,
+      metadata: { namespace: namespaceOf(object), name },
+      involvedObject: { ...others, ...(namespace === "" ? {} : { namespace }) },
+      reason,
+      message,
       source: { component },
-      reportingComponent: component,
+      firstTimestamp,
+      lastTimestamp: toTime(at),
+      count,
+      type,
+      reportingComponent: profile.events.namesReporter ? component : "",
       reportingInstance: "",
     };
+    await client.request({ verb: "create", method: "POST", path: eventsPath(object), body, signal });
   }
+}
+
+function eventsPath(object: InvolvedObject): string {
+  return `/api/v1/namespaces/${encodeURIComponent(namespaceOf(object))}/events`;
 }
 
 function namespaceOf({ namespace }: InvolvedObject): string {
   return namespace === "" ? clusterNamespace : namespace;
-}
-
-function keyOf({ kind, namespace, name, uid }: InvolvedObject): string {
-  return [kind, namespace, name, uid ?? ""].join(" ");
-}
-
-function forgetOldest(map: Map<string, unknown>): void {
-  const [oldest] = map.keys();
-  if (map.size > knownMax && oldest !== undefined) map.delete(oldest);
 }

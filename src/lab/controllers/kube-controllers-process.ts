@@ -7,12 +7,14 @@ import { HttpKubeClient } from "../../kube/client/http-client.ts";
 import type { ClusterAccess } from "../../kube/credentials/credentials.ts";
 import type { ControllerFlags } from "./flags.ts";
 import type { Klog } from "./klog/klog.ts";
-import { runControllerManager } from "./kube-controllers.ts";
-import type { ProfileName } from "./profiles.ts";
+import { kubeletAgent, runControllerManager } from "./kube-controllers.ts";
+import { type ProfileName, profileNamed } from "./profiles.ts";
 
 export interface ControllersProcessOptions {
   readonly environment: Pick<Environment, "clock" | "timers" | "random" | "network" | "log">;
   readonly access: ClusterAccess;
+  /** How the kubelet of its machine reaches the API servers. */
+  readonly kubeletAccess: ClusterAccess;
   readonly profile: ProfileName;
   readonly flags: Partial<ControllerFlags>;
   /** See `ControllerManagerOptions`. */
@@ -80,13 +82,15 @@ export class ControllersProcess {
 
   #run(signal: AbortSignal): Promise<void> {
     const { environment, access, profile, klog, host, resyncFactor, nodeName } = this.#options;
+    const cluster = this.#options.kubeletAccess;
+    const userAgent = kubeletAgent(profileNamed(profile).gitVersion);
     return runControllerManager(
       {
         environment,
         cluster: access.name,
         server: access.server,
-        clientFor: (userAgent) =>
-          new HttpKubeClient({ ...environment, cluster: access, userAgent }),
+        clientFor: (agent) =>
+          new HttpKubeClient({ ...environment, cluster: access, userAgent: agent }),
         profile,
         flags: this.#flags,
         resyncFactor,
@@ -97,6 +101,7 @@ export class ControllersProcess {
           this.#port = port;
         },
         nodeName,
+        kubeletClient: new HttpKubeClient({ ...environment, cluster, userAgent }),
         restartCount: this.#restarts,
       },
       signal,

@@ -53,6 +53,8 @@ export interface ControllerManagerOptions {
   readonly onListening?: (listener: Listener) => void;
   /** The node whose kubelet is said to run the process. */
   readonly nodeName?: string;
+  /** With what that kubelet writes the pod; as the process itself unless given. */
+  readonly kubeletClient?: KubeClient;
   /** How often the process has ended by itself. */
   readonly restartCount?: number;
 }
@@ -201,13 +203,17 @@ function publishPod(
   const { environment, clientFor, nodeName = controlPlaneNode, restartCount = 0 } = options;
   const profile = profileNamed(options.profile);
   const { gitVersion } = profile;
-  const client = clientFor(`kubelet/${gitVersion} (linux/amd64)`);
+  const client = options.kubeletClient ?? clientFor(kubeletAgent(gitVersion));
   const command = [controllerManager, ...flagArguments(flags, profile)];
   const component = controllerManager;
   return publishComponentPod(
     { ...environment, client, component, nodeName, gitVersion, command, restartCount },
     signal,
   );
+}
+
+export function kubeletAgent(gitVersion: string): string {
+  return `kubelet/${gitVersion} (linux/amd64)`;
 }
 
 function controllerClients(

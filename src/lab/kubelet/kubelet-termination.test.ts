@@ -1,4 +1,6 @@
 import { expect, it } from "vitest";
+import { isRecord, listAt } from "../../kube/kinds/fields.ts";
+import { todaysKubelet } from "./kubelet-rules.ts";
 import { inKubeletWorld, type KubeletWorld, type PodParts } from "./kubelet-world.contract.ts";
 
 const lab = "lab.lockstep.dev/";
@@ -191,3 +193,27 @@ function inSeconds(ledger: KubeletWorld["ledger"]): readonly (readonly number[])
     .spells("10.9.0.2")
     .map(({ since, until = Number.NaN }) => [since, until].map((ms) => Math.round(ms / 1_000)));
 }
+
+it("shows a deleted pod as running until it is gone, before kubelets told how pods end", () =>
+  inKubeletWorld(
+    async ({ createPod, deletePod, simulation, timelineOf, statusesOf }) => {
+      await createPod("web", { annotations: { "lab.lockstep.dev/on-term": "exit" } });
+      await simulation.sleep(5_000);
+      await deletePod("web");
+      await simulation.sleep(5_000);
+      expect(timelineOf("web").slice(-4)).toEqual([
+        "0 Running ready",
+        "5 Running ready deleting",
+        "5 Running deleting",
+        "5 deleted",
+      ]);
+      const { status = {} } = statusesOf("web").at(-1) ?? {};
+      const types = listAt(status, "conditions").filter(isRecord);
+      expect(types.map(({ type, status: value }) => [type, value])).toEqual([
+        ["Initialized", "True"],
+        ["Ready", "False"],
+        ["PodScheduled", "True"],
+      ]);
+    },
+    { rules: { ...todaysKubelet, containersReady: false, postsEnd: false } },
+  ));

@@ -85,7 +85,6 @@ export class RequestJournal implements RequestObserver {
   /** 1.33 handlers/trace_util.go traceFields. */
   #fields({ request, auditId }: ServedRequest, route: ResourceRoute, path: string) {
     const { kind, name = "", namespace = "", subresource = "" } = route;
-    const scope = name !== "" ? "resource" : namespace !== "" ? "namespace" : "cluster";
     return [
       `accept:${request.headers["accept"] ?? ""}`,
       `audit-id:${auditId}`,
@@ -97,7 +96,7 @@ export class RequestJournal implements RequestObserver {
       `namespace:${namespace}`,
       "protocol:HTTP/2.0",
       `resource:${kind.resource}`,
-      `scope:${scope}`,
+      `scope:${scopeOf(route)}`,
       `url:${path}`,
       `user-agent:${request.headers["user-agent"] ?? ""}`,
       `verb:${request.method === "GET" && route.verb === "list" ? "LIST" : request.method}`,
@@ -129,6 +128,12 @@ export class RequestJournal implements RequestObserver {
   #client(peer: string): string {
     return this.#options.peers.address(peer);
   }
+}
+
+/** metrics.CleanScope. */
+function scopeOf({ name, namespace }: ResourceRoute): string {
+  if (name !== undefined) return "resource";
+  return namespace === undefined ? "cluster" : "namespace";
 }
 
 function readVerb({ verb }: ResourceRoute): string {

@@ -121,3 +121,28 @@ function byKey(left: string, right: string): number {
   const [rightKey = ""] = right.split("@");
   return leftKey < rightKey ? -1 : 1;
 }
+
+describe("a copy of a memory storage", () => {
+  it("holds the same and goes its own way", async () => {
+    const clock = new HandClock();
+    const storage = new MemoryStorage({ clock });
+    await storage.put("/a", value, 0);
+    await storage.put("/b", value, 0);
+    const copy = storage.copy({ clock });
+    expect(await copy.list("/")).toEqual(await storage.list("/"));
+    const written = await copy.put("/c", value, 0);
+    await storage.delete("/a", 2);
+    expect(written).toEqual({ done: true, revision: 4 });
+    expect((await copy.list("/")).records.map(({ key }) => key)).toEqual(["/a", "/b", "/c"]);
+    expect((await storage.list("/")).records.map(({ key }) => key)).toEqual(["/b"]);
+  });
+
+  it("knows nothing of what came before it", async () => {
+    const clock = new HandClock();
+    const storage = new MemoryStorage({ clock });
+    await storage.put("/a", value, 0);
+    await storage.put("/b", value, 0);
+    const copy = storage.copy({ clock });
+    await expect(copy.list("/", { atRevision: 2 })).rejects.toBeInstanceOf(CompactedError);
+  });
+});

@@ -38,9 +38,8 @@ export async function runEndpointsController(
   endpoints.onChange(({ type, object }) => {
     if (type === "deleted" && rules.restoresDeleted) queue.add(objectKey(object.metadata));
   });
-  // client-go limits what is told of one object since 1.9, and no earlier version tells anything.
-  const told = { component: "endpoint-controller", limits: true };
-  const events = new EventRecorder({ ...options, ...told, signal });
+  const names = { component: "endpoint-controller", logger: "endpoints-controller" };
+  const events = new EventRecorder({ ...options, ...names, signal });
   const sync = new EndpointsSync({ ...options, events });
   await runController(
     options,

@@ -6,7 +6,7 @@ import { collectionPath, objectKey, objectPath, splitObjectKey } from "../../../
 import { objectRecord } from "../../../kube/kinds/metadata.ts";
 import type { Service } from "../../../kube/kinds/service.ts";
 import type { ControllerOptions } from "../controller.ts";
-import type { EventRecorder } from "../event-recorder.ts";
+import { type EventRecorder, referenceTo } from "../event-recorder.ts";
 import { podsOf } from "../memberships.ts";
 import { TriggerTimes } from "../trigger-times.ts";
 import { revised, typeOf, type WholeObject, wholeEndpoints } from "../whole-object.ts";
@@ -59,9 +59,10 @@ export class EndpointsSync {
     const { namespace, name } = metadata;
     const reason = error instanceof Error ? error.message : String(error);
     const place = `${namespace}/${name}: ${reason}`;
-    const uid = current?.metadata.uid;
+    // One that is to be created has neither a namespace nor a uid: it is named as it was sent.
+    const involved = { kind: "Endpoints", apiVersion: "v1", namespace, name };
     this.#options.events.tell(
-      { kind: "Endpoints", namespace, name, ...(uid === undefined ? {} : { uid }) },
+      current === undefined ? involved : referenceTo("Endpoints", "v1", current),
       current === undefined
         ? {
             type: "Warning",

@@ -15,7 +15,7 @@ import type { Workqueue } from "../../../kube/workqueue/workqueue.ts";
 import { type ControllerOptions, controllerQueue, runController } from "../controller.ts";
 import { managedByLabel, serviceKeyOf } from "../endpointslices/published-slice.ts";
 import { SliceTracker } from "../endpointslices/slice-tracker.ts";
-import { EventRecorder } from "../event-recorder.ts";
+import { EventRecorder, referenceTo } from "../event-recorder.ts";
 import { structuredFailures } from "../klog/failure-lines.ts";
 import { type WholeObject, wholeSlices } from "../whole-object.ts";
 import { type MirrorPlan, mirroringController, planMirror } from "./mirror-plan.ts";
@@ -42,7 +42,7 @@ export async function runMirroringController(
   );
   const queue = controllerQueue(options, "endpoint_slice_mirroring", limiter);
   const component = "endpoint-slice-mirroring-controller";
-  const events = new EventRecorder({ ...options, component, limits: true, signal });
+  const events = new EventRecorder({ ...options, component, signal });
   const sync = new MirrorSync(options, events);
   listen(options, queue, sync.tracker);
   await runController(
@@ -141,10 +141,9 @@ class MirrorSync {
     for (const slice of existing) this.tracker.found(key, slice);
   }
 
-  #tellSkipped({ metadata }: WholeObject, skipped: number, max: number): void {
-    const { namespace, name, uid } = metadata;
+  #tellSkipped(endpoints: WholeObject, skipped: number, max: number): void {
     this.#events.tell(
-      { kind: "Endpoints", namespace, name, uid },
+      referenceTo("Endpoints", "v1", endpoints),
       {
         type: "Warning",
         reason: "TooManyAddressesToMirror",

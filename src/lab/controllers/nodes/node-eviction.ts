@@ -121,7 +121,8 @@ export class NodeEviction {
     if (pods.length > 0) {
       const message = `Node ${name} event: Deleting all Pods from Node ${name}.`;
       const text = { type: "Normal", reason: "DeletingAllPods", message } as const;
-      events.tell({ kind: "Node", namespace: "", name, uid }, text);
+      const { handWritten } = profile.events;
+      events.tell({ kind: "Node", namespace: "", name, uid, ...handWritten }, text);
     }
     for (const pod of pods) await this.#deletePod(pod, name);
   }

@@ -1,24 +1,19 @@
 // The node lifecycle controller: every few seconds it looks for signs of life of each node, and when
 // there was none for the grace period it says so: conditions Unknown, pods not ready, and the node
 // is queued to be emptied. Nothing here ever makes a pod ready again: that is the kubelet's.
-import type { Clock } from "../../../environment/clock.ts";
-import { elapsedMs } from "../../../environment/clock.ts";
 import { parseJson, StatusError } from "../../../kube/client/client.ts";
-import { recordAt } from "../../../kube/kinds/fields.ts";
 import { objectPath } from "../../../kube/kinds/kind.ts";
-import type { NodeReady } from "../../../kube/kinds/node.ts";
 import type { ConditionStatus } from "../../../kube/kinds/pod.ts";
 import type { ControllerOptions } from "../controller.ts";
 import { EventRecorder } from "../event-recorder.ts";
-import { nodeLeaseNamespace } from "../informers.ts";
 import { NodeEviction } from "./node-eviction.ts";
-import { type Instant, isLost, look, type NodeHealth, unknownConditions } from "./node-health.ts";
+import { type Look, NodeJudge } from "./node-judge.ts";
 import { NodeLog } from "./node-lines.ts";
 import { NodeMetrics } from "./node-metrics.ts";
 import { runNodeQueues } from "./node-queues.ts";
 import { NodeZones } from "./node-zones.ts";
 import { markUnready, podsOn, type UnreadyPodsOptions } from "./unready-pods.ts";
-import { conditionsOf, type WholeNode, wholeNodeKind } from "./whole-node.ts";
+import { type WholeNode, wholeNodeKind } from "./whole-node.ts";
 
 /**
  * What a look over the nodes takes by itself. The next period begins at its end (wait.Until), so
@@ -43,16 +38,17 @@ export async function runNodeLifecycle(
   if (rules.leases) informers.nodeLeases();
   const events = new EventRecorder({
     ...options,
-    component: "node-controller",
-    limits: rules.limitsEvents,
+    component: profile.events.nodeComponent,
+    logger: "node-lifecycle-controller",
     signal,
   });
   const nodeLog = new NodeLog({ klog, verbosity: flags.v, style: rules.lines });
   const metrics = new NodeMetrics(registry, rules);
   const shared = { ...options, events, nodeLog };
   const eviction = new NodeEviction({ ...shared, metrics, signal });
-  const controller = new NodeLifecycle(shared, eviction, metrics, signal);
-  const queues = runNodeQueues({ ...shared, isLost: (node) => controller.isLost(node) }, signal);
+  const judge = new NodeJudge(shared);
+  const controller = new NodeLifecycle({ ...shared, eviction, metrics, judge }, signal);
+  const queues = runNodeQueues({ ...shared, isLost: (node) => judge.isLost(node) }, signal);
   try {
     await Promise.all([queues, controller.run()]);
   } finally {
@@ -61,12 +57,10 @@ export async function runNodeLifecycle(
   }
 }
 
-interface Look {
-  readonly node: WholeNode;
-  /** The Ready condition as it was found; undefined where there was none. */
-  readonly observed: NodeReady | undefined;
-  /** And as it is after the look. */
-  readonly status: ConditionStatus;
+interface NodeLifecycleOptions extends UnreadyPodsOptions {
+  readonly eviction: NodeEviction;
+  readonly metrics: NodeMetrics;
+  readonly judge: NodeJudge;
 }
 
 class NodeLifecycle {
@@ -76,26 +70,16 @@ class NodeLifecycle {
   readonly #signal: AbortSignal;
   /** Of the nodes that exist. */
   readonly #known = new Map<string, WholeNode>();
-  readonly #health = new Map<string, NodeHealth>();
+  readonly #judge: NodeJudge;
   /** Not all of their pods could be marked. */
   readonly #toRetry = new Set<string>();
 
-  constructor(
-    options: UnreadyPodsOptions,
-    eviction: NodeEviction,
-    metrics: NodeMetrics,
-    signal: AbortSignal,
-  ) {
+  constructor(options: NodeLifecycleOptions, signal: AbortSignal) {
     this.#options = options;
-    this.#eviction = eviction;
+    this.#eviction = options.eviction;
+    this.#judge = options.judge;
     this.#signal = signal;
-    this.#zones = new NodeZones({ ...options, eviction, metrics });
-  }
-
-  /** Whether the node was not ready at the last look. */
-  isLost(node: string): boolean {
-    const ready = this.#health.get(node)?.ready;
-    return ready !== undefined && ready.status !== "True";
+    this.#zones = new NodeZones(options);
   }
 
   /** Until the signal aborts. */
@@ -126,7 +110,7 @@ class NodeLifecycle {
     const { nodesAtOnce } = this.#options.profile.nodes;
     await Promise.all(Array.from({ length: nodesAtOnce }, work));
     const isBack = await this.#zones.update(statuses);
-    if (isBack) this.#forgive(nodes);
+    if (isBack) this.#judge.forgiveAll();
   }
 
   async #noteComings(nodes: readonly WholeNode[]): Promise<void> {
@@ -146,18 +130,8 @@ class NodeLifecycle {
       nodeLog.note({ type: "nodeDeleted", node: name });
       this.#tell(node, "RemovingNode", `Removing Node ${name} from ${self}`);
       this.#known.delete(name);
-      this.#health.delete(name);
+      this.#judge.forget(name);
       this.#toRetry.delete(name);
-    }
-  }
-
-  /** After a time in which no node was heard of, each starts with a full grace period. */
-  #forgive(nodes: readonly WholeNode[]): void {
-    const at = this.#options.clock.monotonicMs();
-    for (const { metadata } of nodes) {
-      const health = this.#health.get(metadata.name);
-      if (health === undefined) continue;
-      this.#health.set(metadata.name, { ...health, seenAt: at, changedAt: at });
     }
   }
 
@@ -168,11 +142,10 @@ class NodeLifecycle {
     let node = found;
     for (let tries = 1; ; tries += 1) {
       try {
-        const looked = await this.#judge(node);
-        const { observed, status } = looked;
-        const health = this.#health.get(name);
+        const looked = await this.#judge.judge(node, this.#signal);
+        const { observed, status, health } = looked;
         const by = profile.nodes.evictionBy === "current" ? status : observed?.status;
-        if (health !== undefined && by !== undefined) {
+        if (by !== undefined) {
           await this.#attempt(name, () => this.#eviction.consider(node, by, health));
         }
         await this.#markPods(looked);
@@ -187,57 +160,6 @@ class NodeLifecycle {
         await timers.sleep(retryMs, this.#signal);
         node = await this.#readNode(name);
       }
-    }
-  }
-
-  async #judge(node: WholeNode): Promise<Look> {
-    const { clock, informers, flags, profile } = this.#options;
-    const { name } = node.metadata;
-    const now = instantOf(clock);
-    const lease = profile.nodes.leases
-      ? informers.nodeLeases().store.get(nodeLeaseNamespace, name)
-      : undefined;
-    const health = look(this.#health.get(name), node, lease?.renewTime, now);
-    this.#health.set(name, health);
-    const graceMs =
-      flags[node.ready === undefined ? "node-startup-grace-period" : "node-monitor-grace-period"];
-    const observed = node.ready;
-    if (!isLost(health, graceMs, now)) {
-      return { node, observed, status: observed?.status ?? "Unknown" };
-    }
-    this.#noteMissed(node, elapsedMs(health.seenAt, now.monotonic));
-    if (observed?.status !== "Unknown") await this.#writeUnknown(node, health, now);
-    return { node, observed, status: "Unknown" };
-  }
-
-  async #writeUnknown(node: WholeNode, health: NodeHealth, now: Instant): Promise<void> {
-    const { client, profile } = this.#options;
-    const { name } = node.metadata;
-    const status = {
-      ...recordAt(node.raw, "status"),
-      conditions: unknownConditions(node, profile.nodes.otherConditions, now),
-    };
-    const raw = { ...node.raw, apiVersion: "v1", kind: "Node", status };
-    await client.request({
-      verb: "update",
-      method: "PUT",
-      path: objectPath(wholeNodeKind, node.metadata, "status"),
-      body: raw,
-      signal: this.#signal,
-    });
-    const { ready } = wholeNodeKind.project(raw);
-    this.#health.set(name, { ...health, ready, changedAt: now.monotonic });
-  }
-
-  #noteMissed(node: WholeNode, silentMs: number): void {
-    const { nodeLog, profile } = this.#options;
-    const { name } = node.metadata;
-    const conditions = conditionsOf(node);
-    for (const type of ["Ready", ...profile.nodes.otherConditions]) {
-      const condition = conditions.find((one) => one["type"] === type);
-      if (condition !== undefined)
-        nodeLog.note({ type: "missed", node: name, silentMs, condition });
-      else nodeLog.note({ type: "neverUpdated", node: name, condition: type });
     }
   }
 
@@ -273,7 +195,8 @@ class NodeLifecycle {
 
   #tellAs({ metadata: { name, uid } }: WholeNode, reason: string, message: string): void {
     const text = { type: "Normal", reason, message } as const;
-    this.#options.events.tell({ kind: "Node", namespace: "", name, uid }, text);
+    const { handWritten } = this.#options.profile.events;
+    this.#options.events.tell({ kind: "Node", namespace: "", name, uid, ...handWritten }, text);
   }
 
   async #readNode(name: string): Promise<WholeNode> {
@@ -291,8 +214,4 @@ class NodeLifecycle {
       this.#options.log.warn("the taints of a node could not be changed", { node, error });
     }
   }
-}
-
-function instantOf(clock: Clock): Instant {
-  return { monotonic: clock.monotonicMs(), wall: clock.wallMs() };
 }

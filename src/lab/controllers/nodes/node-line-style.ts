@@ -1,5 +1,5 @@
 // Where in each version's source the lines of the node controllers are, and what of their words
-// differs. `node-lines.ts` has the words.
+// differs. `node-words.ts` has the words.
 import type { NodeFact } from "./node-lines.ts";
 
 export interface NodeLineStyle {

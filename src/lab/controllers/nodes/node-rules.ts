@@ -38,8 +38,6 @@ export interface NodeRules {
   readonly taintsByCondition: boolean;
   /** Evicted and orphaned pods get a condition that says why, and a terminal phase. */
   readonly explainsDeletion: boolean;
-  /** A source tells at most so much of one object: tools/record/events_cache.go, since 1.9. */
-  readonly limitsEvents: boolean;
   /** How long a node must be unknown before pods on it count as orphaned. */
   readonly orphanQuarantineMs: number;
   readonly evictionsMetric: "evictions_number" | "evictions_total";
@@ -68,7 +66,6 @@ export const nodeRules17: NodeRules = {
   ownTaintClient: false,
   taintsByCondition: false,
   explainsDeletion: false,
-  limitsEvents: false,
   // gc_controller.go gcOrphaned asks for the nodes in each round.
   orphanQuarantineMs: 0,
   evictionsMetric: "evictions_number",
@@ -77,7 +74,6 @@ export const nodeRules17: NodeRules = {
 
 export const nodeRules19: NodeRules = {
   ...nodeRules17,
-  limitsEvents: true,
   lines: nodeLines19,
 };
 
@@ -99,7 +95,6 @@ export const nodeRules117: NodeRules = {
   ownTaintClient: false,
   taintsByCondition: true,
   explainsDeletion: false,
-  limitsEvents: true,
   // gc_controller.go quarantineTime.
   orphanQuarantineMs: 40_000,
   evictionsMetric: "evictions_number",

@@ -53,12 +53,12 @@ class TaintEviction {
 
   constructor(options: ControllerOptions, signal: AbortSignal) {
     const { klog, flags, profile } = options;
-    const { limitsEvents, lines } = profile.nodes;
     this.#options = options;
     this.#signal = signal;
-    const component = "taint-eviction-controller";
-    this.#events = new EventRecorder({ ...options, component, limits: limitsEvents, signal });
-    this.#log = new NodeLog({ klog, verbosity: flags.v, style: lines });
+    const component = profile.events.taintComponent;
+    const logger = "taint-eviction-controller";
+    this.#events = new EventRecorder({ ...options, component, logger, signal });
+    this.#log = new NodeLog({ klog, verbosity: flags.v, style: profile.nodes.lines });
   }
 
   nodeChanged({ metadata: { name } }: WholeNode, taints: readonly Taint[]): void {
@@ -116,7 +116,8 @@ class TaintEviction {
   #tell(pod: OwnedPod["metadata"], message: string): void {
     const { namespace, name } = pod;
     const text = { type: "Normal", reason: "TaintManagerEviction", message } as const;
-    this.#events.tell({ kind: "Pod", namespace, name }, text);
+    const { handWritten } = this.#options.profile.events;
+    this.#events.tell({ kind: "Pod", namespace, name, ...handWritten }, text);
   }
 
   async #evict({ metadata }: OwnedPod): Promise<void> {

@@ -7,7 +7,7 @@ import { isRecord, listAt, type RawRecord, recordAt } from "../../../kube/kinds/
 import { collectionPath, objectPath } from "../../../kube/kinds/kind.ts";
 import { objectRecord } from "../../../kube/kinds/metadata.ts";
 import type { ControllerOptions } from "../controller.ts";
-import type { EventRecorder } from "../event-recorder.ts";
+import { type EventRecorder, referenceTo } from "../event-recorder.ts";
 import { type OwnedPod, ownedPodKind } from "../owned-pod.ts";
 import type { NodeLog } from "./node-lines.ts";
 
@@ -54,7 +54,7 @@ export async function markUnready(
     }
     if (profile.nodes.tellsPods) {
       const text = { reason: "NodeNotReady", message: "Node is not ready" };
-      events.tell({ kind: "Pod", ...pod.metadata }, { type: "Warning", ...text });
+      events.tell(referenceTo("Pod", "v1", pod), { type: "Warning", ...text });
     }
   }
   if (failures.length > 0) throw new Error("not all pods were written", { cause: failures[0] });

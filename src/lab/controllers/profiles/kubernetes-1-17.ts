@@ -96,6 +96,18 @@ export const kubernetes1173: Profile = {
     source: "request.go:565",
     sampledSource: undefined,
   },
+  // staging/src/k8s.io/client-go/tools/record/event.go.
+  events: {
+    lines: { sentence: "event.go:281", structured: undefined },
+    limits: true,
+    namesReporter: false,
+    // pkg/controller/util/node/controller_utils.go RecordNodeEvent names none.
+    handWritten: {},
+    workloadVersion: "apps/v1",
+    namesOldSize: false,
+    taintComponent: "taint-controller",
+    nodeComponent: "node-controller",
+  },
   logs: "sentences",
   nodes: nodeRules117,
 };

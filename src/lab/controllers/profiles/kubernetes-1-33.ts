@@ -66,6 +66,17 @@ export const kubernetes133: Profile = {
     source: "request.go:683",
     sampledSource: "request.go:752",
   },
+  // client-go 1.33 tools/record/event.go.
+  events: {
+    lines: { sentence: "event.go:377", structured: "event.go:389" },
+    limits: true,
+    namesReporter: true,
+    handWritten: { apiVersion: "v1" },
+    workloadVersion: "apps/v1",
+    namesOldSize: true,
+    taintComponent: "taint-eviction-controller",
+    nodeComponent: "node-controller",
+  },
   logs: "structured",
   nodes: nodeRules133,
 };

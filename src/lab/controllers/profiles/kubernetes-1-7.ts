@@ -78,6 +78,18 @@ export const kubernetes17: Profile = {
     source: "request.go:638",
     sampledSource: undefined,
   },
+  // staging/src/k8s.io/client-go/tools/record/event.go; pkg/api/v1/ref/ref.go takes the group for
+  // the version.
+  events: {
+    lines: { sentence: "event.go:218", structured: undefined },
+    limits: false,
+    namesReporter: false,
+    handWritten: {},
+    workloadVersion: "extensions",
+    namesOldSize: false,
+    taintComponent: "controllermanager",
+    nodeComponent: "controllermanager",
+  },
   logs: "sentences",
   nodes: nodeRules17,
 };

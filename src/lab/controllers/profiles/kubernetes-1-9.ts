@@ -72,6 +72,13 @@ export const kubernetes19: Profile = {
     source: "request.go:480",
     sampledSource: undefined,
   },
+  // tools/record/events_cache.go limits since 1.9.
+  events: {
+    ...kubernetes17.events,
+    limits: true,
+    taintComponent: "taint-controller",
+    nodeComponent: "node-controller",
+  },
   logs: "sentences",
   nodes: nodeRules19,
 };

@@ -14,6 +14,7 @@ export interface Profile {
   /** Whether Endpoints that users write are copied into slices. */
   readonly sliceMirroring: boolean;
   readonly throttling: ThrottlingLines;
+  readonly events: EventRules;
   readonly nodes: NodeRules;
   /** Sentences, or since 1.19 and everywhere by now a message with keys and values. */
   readonly logs: "sentences" | "structured";
@@ -90,6 +91,31 @@ export interface FailureLine {
   /** From which on it is logged. */
   readonly verbosity: number;
   readonly text: (key: string, error: string) => string;
+}
+
+/** How the controllers record events: client-go tools/record of the version. */
+export interface EventRules {
+  readonly lines: EventLines;
+  /** Of one object a source tells only so much. */
+  readonly limits: boolean;
+  /** Events name who reports them beside their source. */
+  readonly namesReporter: boolean;
+  /** What references to nodes and pods, which controllers write by hand, name as the API version. */
+  readonly handWritten: { readonly apiVersion?: string };
+  /** What references to ReplicaSets and Deployments name as the API version. */
+  readonly workloadVersion: string;
+  /** Whether a Deployment's events say from which size a set was scaled. */
+  readonly namesOldSize: boolean;
+  /** Whom the events of evicted pods come from. */
+  readonly taintComponent: string;
+  readonly nodeComponent: string;
+}
+
+/** Where in event.go the line of an event comes from. */
+export interface EventLines {
+  readonly sentence: string;
+  /** Undefined where all lines are sentences. */
+  readonly structured: string | undefined;
 }
 
 export interface ThrottlingLines {

@@ -1,0 +1,220 @@
+// `lockstep whatif`: predicts what becomes of a change in a cluster of a given size with given
+// settings, by running the same controllers in virtual time; finds settings that meet a target.
+import { Command, InvalidArgumentError, Option } from "commander";
+import { parseGoDuration } from "../doctor/evidence/go-duration.ts";
+import { wrapText } from "../doctor/report/wrapped-text.ts";
+import { type ProfileName, profileNames } from "../lab/controllers/profiles.ts";
+import { type Input, type InputKey, inputs, rangeText, readInput } from "../lab/whatif/inputs.ts";
+import { type CommandContext, type ExitCode, UsageError } from "./command.ts";
+import { answer, type Sweep } from "./whatif/answers.ts";
+import {
+  examplePreset,
+  fittedIn,
+  type HeartbeatGap,
+  type PresetName,
+  parseHeartbeat,
+  parseVersion,
+  presetNames,
+  questionOf,
+} from "./whatif/asked.ts";
+import { readFromContext } from "./whatif/from-context.ts";
+import { wholeNumber } from "./whole-number.ts";
+
+interface WhatifFlags extends Readonly<Partial<Record<string, unknown>>> {
+  readonly preset?: PresetName;
+  readonly kubeVersion?: ProfileName;
+  readonly heartbeat?: HeartbeatGap;
+  readonly target?: number;
+  readonly sweep?: Sweep;
+  readonly steps: number;
+  readonly fromContext?: string;
+  readonly kubeconfig?: string;
+  readonly seed: number;
+  readonly json: boolean;
+}
+
+const descriptions: Readonly<Record<InputKey, string>> = {
+  services: "services with a selector (1,000)",
+  "headless-share": "share of them that are headless (0)",
+  pods: "pods (as many as services)",
+  nodes: "nodes (10)",
+  churn: "pods that change a second or a minute: 0.5/s, 30/min (0)",
+  "write-capacity": "writes a second the API server can do (no bound)",
+  "write-latency": "how long it takes over one when it is idle (3ms)",
+  qps: "--kube-api-qps (20)",
+  burst: "--kube-api-burst (30)",
+  workers: "--concurrent-endpoint-syncs, and those for slices (5)",
+  resync: "--min-resync-period (12h)",
+  "batch-period": "--endpoint-updates-batch-period, and that for slices (0s)",
+  "grace-period": "--node-monitor-grace-period (40s, 50s since 1.32)",
+};
+
+const forms: Readonly<Record<Input["unit"], string>> = {
+  count: "n",
+  share: "0..1",
+  "per second": "rate",
+  duration: "time",
+};
+
+const epilogue = `
+Predicts by simulation, not by a formula: a cluster of that size is made, its controllers are
+started as that version has them, and changes of pods at random moments are timed until they are
+published. "At any moment" weighs what is measured during a resync and in quiet times by how much of
+the time they take; "during a resync" is what hits you when you are unlucky. Nodes are simulated on
+their own: kubelets that report as late as you say, and some that die.
+
+--target finds the cheapest settings with which no timed change waits longer, in quiet times, during
+a resync or a restart. Cheaper means, in this order: a lower --kube-api-qps (with a burst of 1.5
+times as much), then fewer workers, then the version you have. Every try is simulated on the same
+cluster with the same chance; the answer is shown with the next cheaper settings, which fail.
+
+${wrapText(
+  `--sweep KEY=a..b simulates several values of ${inputs.map(({ key }) => key).join(", ")}.`,
+  { width: 100 },
+).join("\n")}
+
+--from-context reads the counts and the controllers' flags from a cluster. It says what it reads
+first, and writes nothing. What you give beside it goes before what it reads.
+
+Exit codes: 0 answered, 1 no setting meets the target, 2 it could not be asked like that.
+
+Examples:
+  lockstep whatif --services 5000 --headless-share 0.9 --kube-version 1.17.3
+  lockstep whatif --preset resync-storm --target 5s
+  lockstep whatif --services 2000 --headless-share 1 --kube-version 1.17.3 --target 5s
+  lockstep whatif --services 2000 --headless-share 1 --kube-version 1.17.3 --sweep qps=20..320
+  lockstep whatif --heartbeat 20s..50s --sweep grace-period=30s..120s
+  lockstep whatif --from-context production --target 10s --json`;
+
+export function whatifCommand(context: CommandContext, done: (code: ExitCode) => void): Command {
+  const command = new Command("whatif")
+    .description("predict how long changes wait, and find settings that are quick enough")
+    .addOption(
+      new Option("--preset <name>", "the cluster of an incident").choices([...presetNames]),
+    );
+  for (const input of inputs) {
+    command.option(
+      `--${input.key} <${forms[input.unit]}>`,
+      descriptions[input.key],
+      inputReader(input),
+    );
+  }
+  return command
+    .option("--kube-version <version>", `one of ${profileNames.join(", ")} (1.33)`, versionReader)
+    .option(
+      "--heartbeat <gap>",
+      "how late kubelets report: 10s, 20s..50s, lease:20s..50s, status:20s..50s",
+      heartbeatReader,
+    )
+    .option(
+      "--target <time>",
+      "find the cheapest settings with which nothing waits longer",
+      targetReader,
+    )
+    .option("--sweep <key=a..b>", "one value in several sizes", sweepReader)
+    .option("--steps <n>", "how many sizes a sweep has", wholeNumber(2, 20), 5)
+    .option("--from-context <name>", "read the counts from a cluster of the kubeconfig")
+    .option("--kubeconfig <file>", "instead of $KUBECONFIG or ~/.kube/config")
+    .option("--seed <n>", "for chance", wholeNumber(0, 2 ** 31 - 1), 1)
+    .option("--json", "print everything as one JSON document", false)
+    .addHelpText("after", epilogue)
+    .action(async (flags: WhatifFlags) => done(await runWhatif(context, flags)));
+}
+
+async function runWhatif(context: CommandContext, flags: WhatifFlags): Promise<ExitCode> {
+  const { target, sweep, fromContext, kubeconfig, kubeVersion, heartbeat, seed } = flags;
+  const given = givenIn(flags);
+  if (target !== undefined && sweep !== undefined) {
+    throw new UsageError("--target and --sweep are two questions: ask one of them.");
+  }
+  if (flags.preset !== undefined && fromContext !== undefined) {
+    throw new UsageError("--preset and --from-context are two clusters: name one of them.");
+  }
+  if (sweep !== undefined && given[sweep.input.key] !== undefined) {
+    throw new UsageError(`--${sweep.input.key} is what the sweep changes: leave it out.`);
+  }
+  const isOpen = Object.keys(given).length === 0 && kubeVersion === undefined;
+  const isExample = isOpen && fromContext === undefined && heartbeat === undefined && !sweep;
+  const preset = flags.preset ?? (isExample ? examplePreset : undefined);
+  const read =
+    fromContext === undefined
+      ? undefined
+      : await readFromContext(context, { name: fromContext, kubeconfig });
+  const question = questionOf({
+    given,
+    seed,
+    ...(preset === undefined ? {} : { preset }),
+    ...(kubeVersion === undefined ? {} : { version: kubeVersion }),
+    ...(heartbeat === undefined ? {} : { heartbeat }),
+    ...(read === undefined ? {} : { read }),
+  });
+  if (target !== undefined && question.settings.batchMs >= target) {
+    throw new UsageError("Every change waits for the batch period: a target must be above it.");
+  }
+  return answer(context, question, {
+    json: flags.json,
+    steps: flags.steps,
+    ...(target === undefined ? {} : { targetMs: target }),
+    ...(sweep === undefined ? {} : { sweep }),
+    ...(preset === undefined ? {} : { fitted: fittedIn(preset) }),
+    ...(flags.preset === undefined && isExample ? { example: examplePreset } : {}),
+  });
+}
+
+function givenIn(flags: WhatifFlags): Partial<Record<InputKey, number>> {
+  const given: Partial<Record<InputKey, number>> = {};
+  for (const { key } of inputs) {
+    const name = key.replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
+    const value = flags[name];
+    if (typeof value === "number") given[key] = value;
+  }
+  return given;
+}
+
+function inputReader(input: Input): (text: string) => number {
+  return (text) => {
+    const read = readInput(input, text);
+    if ("value" in read) return read.value;
+    throw new InvalidArgumentError(read.refusal);
+  };
+}
+
+function versionReader(text: string): ProfileName {
+  const version = parseVersion(text);
+  if (version !== undefined) return version;
+  throw new InvalidArgumentError(`It must be one of ${profileNames.join(", ")}.`);
+}
+
+function heartbeatReader(text: string): HeartbeatGap {
+  const gap = parseHeartbeat(text);
+  if (gap !== undefined) return gap;
+  throw new InvalidArgumentError(
+    "It must be a gap from 1s to 1h, such as 10s, 20s..50s, lease:20s..50s or status:20s..50s.",
+  );
+}
+
+const targetFromMs = 50;
+const targetToMs = 3_600_000;
+
+function targetReader(text: string): number {
+  const ms = parseGoDuration(text);
+  if (ms !== undefined && ms >= targetFromMs && ms <= targetToMs) return ms;
+  throw new InvalidArgumentError("It must be a duration from 50ms to 1h, such as 5s.");
+}
+
+function sweepReader(text: string): Sweep {
+  const [, key = "", first = "", last = ""] = /^([\w-]+)=(.+?)\.\.(.+)$/.exec(text) ?? [];
+  const input = inputs.find((one) => one.key === key);
+  const keys = inputs.map((one) => one.key).join(", ");
+  if (input === undefined) {
+    throw new InvalidArgumentError(`It must be KEY=a..b, with a KEY of ${keys}.`);
+  }
+  const from = readInput(input, first);
+  const to = readInput(input, last);
+  if ("value" in from && "value" in to && from.value < to.value) {
+    return { input, from: from.value, to: to.value };
+  }
+  throw new InvalidArgumentError(
+    `${key} goes ${rangeText(input)}, from a lower to a higher value.`,
+  );
+}

@@ -1,0 +1,65 @@
+// What binds, in one word, with the measurements that say so and what would help. Pure.
+import { wrapText } from "../../doctor/report/wrapped-text.ts";
+import { durationText } from "../../journeys/duration-text.ts";
+import type { ConstraintEvidence, ConstraintName } from "../../lab/whatif/constraint.ts";
+import type { PublishingPrediction } from "../../lab/whatif/prediction.ts";
+import type { Settings } from "../../lab/whatif/question.ts";
+import { numberText, percentText } from "../incident/value-text.ts";
+import type { LineOptions } from "./prediction-lines.ts";
+
+export function constraintLines(
+  prediction: PublishingPrediction,
+  { width, paint }: LineOptions,
+): readonly string[] {
+  const { name } = prediction.constraint;
+  const paintName = name === "none" ? paint.lockstep : paint.late;
+  const wrapped = (text: string) => wrapText(text, { width, first: "  ", rest: "  " });
+  return [
+    `${paint.strong("Binding constraint:")} ${paintName(name)}`,
+    ...wrapped(constraintSentence(prediction)),
+    ...wrapped(advice[name]).map(paint.secondary),
+  ];
+}
+
+export function constraintSentence({ constraint, question }: PublishingPrediction): string {
+  return sentences[constraint.name](constraint.evidence, question.settings);
+}
+
+const sentences: Readonly<
+  Record<ConstraintName, (evidence: ConstraintEvidence, settings: Settings) => string>
+> = {
+  limiter: (evidence, { qps, workers }) =>
+    `Workers spent ${percentText(round(evidence.tokenShare))} of their time waiting for a token: ` +
+    `${rate(evidence)} requests a second where ${numberText(qps)} are allowed. One key took ` +
+    `${durationText(evidence.workMs)} (workers ÷ qps is ${durationText((workers / qps) * 1000)}), ` +
+    `one answer of the server ${durationText(evidence.answerMs)}.`,
+  server: (evidence) =>
+    `The API server was at ${percentText(round(evidence.serverShare ?? 0))} of the writes it can ` +
+    `do: ${rate(evidence)} requests a second, each answered after ` +
+    `${durationText(evidence.answerMs)}. Workers waited for tokens ` +
+    `${percentText(round(evidence.tokenShare))} of their time.`,
+  workers: (evidence, { workers }) =>
+    `All ${workers} workers were busy ${percentText(round(evidence.busyShare))} of the time, ` +
+    `waiting for answers of ${durationText(evidence.answerMs)} each and for tokens only ` +
+    `${percentText(round(evidence.tokenShare))} of it: ${rate(evidence)} requests a second.`,
+  none: (evidence) =>
+    `No change that was timed waited as long as a second. Workers were busy ` +
+    `${percentText(round(evidence.busyShare))} of the time and waited for tokens ` +
+    `${percentText(round(evidence.tokenShare))} of that.`,
+};
+
+const advice: Readonly<Record<ConstraintName, string>> = {
+  limiter: "More workers would not help; a higher --kube-api-qps would.",
+  server: "Higher limits and more workers would not help; fewer writes would.",
+  workers: "A higher --kube-api-qps would not help; more --concurrent-endpoint-syncs would.",
+  none: "Nothing would make it quicker that is set here.",
+};
+
+function rate({ requestsPerSecond }: ConstraintEvidence): string {
+  return numberText(Number(requestsPerSecond.toPrecision(3)));
+}
+
+/** A share to the tenth of a percent. */
+function round(share: number): number {
+  return Math.round(share * 1000) / 1000;
+}

@@ -1,0 +1,34 @@
+// Reads a cluster's counts for a question, after saying what it will read.
+import { resolve as absolute } from "node:path";
+import { HttpKubeClient } from "../../kube/client/http-client.ts";
+import { kubeconfigAccess } from "../../kube/credentials/credentials-kubeconfig.ts";
+import { type CommandContext, UsageError } from "../command.ts";
+import { numberText } from "../incident/value-text.ts";
+import { type ClusterCounts, readCounts, readingStatement } from "./cluster-counts.ts";
+
+export async function readFromContext(
+  { environment, terminal, stop }: CommandContext,
+  { name, kubeconfig }: { readonly name: string; readonly kubeconfig: string | undefined },
+): Promise<ClusterCounts> {
+  const path = kubeconfig === undefined ? undefined : absolute(kubeconfig);
+  const [cluster] = await kubeconfigAccess({ ...environment, path, contexts: [name] });
+  if (cluster === undefined) throw new UsageError(`the kubeconfig gives no access to ${name}`);
+  terminal.writeError(readingStatement(name));
+  const client = new HttpKubeClient({ ...environment, cluster, userAgent: "lockstep-whatif" });
+  const counts = await readCounts(client, stop);
+  terminal.writeError(`${foundText(counts)}\n`);
+  return counts;
+}
+
+function foundText(counts: ClusterCounts): string {
+  const { given, gitVersion, version, hasFlags, withSelector, withoutSelector } = counts;
+  const { pods = 0, nodes = 0 } = given;
+  const flags = hasFlags
+    ? "with the flags of its controller manager"
+    : "and with default flags because its controller manager cannot be seen";
+  return (
+    `Found ${numberText(withSelector)} services with a selector, ` +
+    `${numberText(withoutSelector)} without, ${numberText(pods)} pods, ${numberText(nodes)} ` +
+    `nodes.\nIt is ${gitVersion}, simulated as ${version}, ${flags}.`
+  );
+}

@@ -1,0 +1,115 @@
+// A prediction for people: what was asked, how long changes wait, what a resync costs, what becomes
+// of nodes, what the API server is asked, and what holds it all up. Pure; fits 80 columns.
+import { wrapText } from "../../doctor/report/wrapped-text.ts";
+import { durationText } from "../../journeys/duration-text.ts";
+import { shortDuration } from "../../lab/whatif/inputs.ts";
+import type { Prediction, PublishingPrediction } from "../../lab/whatif/prediction.ts";
+import { type ByVerb, verbs } from "../../lab/whatif/sent-requests.ts";
+import type { ChangeWaits, Waits } from "../../lab/whatif/waits.ts";
+import { type Column, rowLines } from "../incident/table.ts";
+import { numberText, percentText } from "../incident/value-text.ts";
+import type { Paint } from "../paint.ts";
+import { constraintLines } from "./constraint-lines.ts";
+import { nodeLines } from "./node-lines.ts";
+import { questionLines } from "./question-lines.ts";
+
+export interface LineOptions {
+  readonly width: number;
+  readonly paint: Paint;
+  /** What of the cluster was chosen to fit a write-up. */
+  readonly fitted?: string;
+}
+
+export function predictionLines(prediction: Prediction, options: LineOptions): readonly string[] {
+  return [
+    ...questionLines(prediction.question, options),
+    "",
+    ...waitLines(prediction, options),
+    "",
+    ...resyncLines(prediction, options),
+    "",
+    ...nodeLines(prediction.nodes, prediction.question.settings, options),
+    "",
+    ...loadLines(prediction.load, options),
+    "",
+    ...constraintLines(prediction, options),
+  ];
+}
+
+const indent = "  ";
+
+const waitColumns: readonly Column[] = [
+  { width: 24, align: "left" },
+  { width: 12, align: "right" },
+  { width: 12, align: "right" },
+  { width: 12, align: "right" },
+  { width: 7, align: "right" },
+];
+
+function waitLines(
+  { published, waits, resync }: PublishingPrediction,
+  { paint, width }: LineOptions,
+): readonly string[] {
+  const rows: readonly (readonly [string, Waits | undefined])[] = [
+    ["at any moment", waits.anyMoment],
+    ["· if it joins", waits.anyMoment?.joins],
+    ["· if it leaves", waits.anyMoment?.leaves],
+    ["during a resync", waits.resync],
+    ["in quiet times", waits.quiet],
+    ["during a restart", waits.restart],
+  ];
+  const note =
+    resync.share === 1
+      ? "The queue is never empty, so there are no quiet times."
+      : `A resync takes ${percentText(resync.share)} of the time, and weighs as much in the ` +
+        "first three rows.";
+  return [
+    paint.strong(`A change of a pod is published as ${published} after`),
+    ...rowLines(["", "p50", "p99", "max", "changes"], waitColumns, indent).map(paint.secondary),
+    ...rows.flatMap(([name, row]) => rowLines([name, ...waitCells(row)], waitColumns, indent)),
+    ...wrapText(note, { width, first: indent, rest: indent }).map(paint.secondary),
+  ];
+}
+
+function waitCells(waits: Waits | ChangeWaits | undefined): readonly string[] {
+  if (waits === undefined) return ["–", "–", "–", "0"];
+  const { p50Ms, p99Ms, maxMs, changes } = waits;
+  return [p50Ms, p99Ms, maxMs].map(durationText).concat(numberText(changes));
+}
+
+function resyncLines({ resync }: PublishingPrediction, { paint }: LineOptions): readonly string[] {
+  const { drainMs, restartDrainMs, requests, periodMinMs, periodMaxMs } = resync;
+  const period =
+    periodMinMs === periodMaxMs
+      ? `every ${shortDuration(periodMinMs)}`
+      : `every ${shortDuration(periodMinMs)} to ${shortDuration(periodMaxMs)}`;
+  const cost = requests === undefined ? "" : `, ${numberText(requests)} requests`;
+  const drained = (ms: number | undefined) =>
+    ms === undefined ? "not drained before the next one" : `drained in ${durationText(ms)}`;
+  return [
+    paint.strong("A resync of all services"),
+    `  ${period}${cost}, ${drained(drainMs)}`,
+    `  a restart of the controllers is ${drained(restartDrainMs)}`,
+  ];
+}
+
+const loadColumns: readonly Column[] = [
+  { width: 14, align: "left" },
+  ...["total", ...verbs].map(() => ({ width: 6, align: "right" }) as const),
+];
+
+function loadLines({ mean, peak }: Prediction["load"], { paint }: LineOptions): readonly string[] {
+  const total = (load: ByVerb) => verbs.reduce((sum, verb) => sum + load[verb], 0);
+  const cells = (load: ByVerb) => [total(load), ...verbs.map((verb) => load[verb])].map(rateText);
+  return [
+    paint.strong("Requests a second at the API server"),
+    ...rowLines(["", "total", ...verbs], loadColumns, indent).map(paint.secondary),
+    ...rowLines(["on average", ...cells(mean)], loadColumns, indent),
+    ...rowLines(["busiest second", ...cells(peak)], loadColumns, indent),
+  ];
+}
+
+/** A sample does not tell more. */
+function rateText(perSecond: number): string {
+  return numberText(Number(perSecond.toFixed(perSecond >= 10 ? 0 : 2)));
+}

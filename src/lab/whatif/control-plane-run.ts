@@ -1,0 +1,140 @@
+// One API server over a cluster's storage and one controller manager before it, in virtual time: the
+// same server and the same controllers as everywhere in the lab. What is read of them is what an
+// operator could read: their metrics.
+import { Registry } from "prom-client";
+import type { KubeClient } from "../../kube/client/client.ts";
+import { HttpKubeClient } from "../../kube/client/http-client.ts";
+import { fixedAccess } from "../../kube/credentials/credentials.ts";
+import type { Simulation } from "../../simulation/simulation.ts";
+import { ApiServer } from "../apiserver/api-server.ts";
+import { allKinds } from "../apiserver/kinds/all-kinds.ts";
+import type { MemoryStorage } from "../apiserver/storage/memory-storage.ts";
+import type { ControllerFlags } from "../controllers/flags.ts";
+import { Klog } from "../controllers/klog/klog.ts";
+import { runControllerManager } from "../controllers/kube-controllers.ts";
+import { type ProfileName, profileNamed } from "../controllers/profiles.ts";
+import type { Counts } from "./question.ts";
+import { QueueReader } from "./queue-reader.ts";
+import { SentRequests } from "./sent-requests.ts";
+import type { Instruments } from "./stretch.ts";
+
+export interface ControlPlaneRunOptions {
+  readonly simulation: Simulation;
+  readonly storage: MemoryStorage;
+  readonly version: ProfileName;
+  readonly flags: Partial<ControllerFlags>;
+  /** What the resync period is stretched by; drawn unless given. */
+  readonly resyncFactor?: number;
+  /** How fast the server writes; at once when absent. */
+  readonly server?: Pick<Counts, "writesPerSecond" | "writeLatencyMs">;
+  readonly objects?: Iterable<object>;
+}
+
+const serverName = "apiserver";
+const serverUrl = `http://${serverName}:6443`;
+const token = "whatif";
+const managerName = "controller-manager";
+
+/** Every run has it, so that nobody takes the manager's pod for an orphan. */
+const managerNode = "node-0";
+
+/** Everyone who waits for the server waits; nobody is sent away. */
+const maxQueued = 1_000_000;
+
+/** Whose work publishes endpoints, by the end of their user agents; and their queues. */
+const publishers = ["/endpoint-controller", "/endpointslice-controller"];
+const queues = ["endpoint", "endpoint_slice"];
+
+const writeVerbs = ["create", "update", "patch", "delete"] as const;
+
+export class ControlPlaneRun {
+  readonly #options: ControlPlaneRunOptions;
+  readonly #server: ApiServer;
+  readonly #stopping = new AbortController();
+  readonly #metrics = new Registry();
+  readonly #publishing: SentRequests;
+  readonly #everybody: SentRequests;
+  #manager: Promise<void> = Promise.resolve();
+
+  constructor(options: ControlPlaneRunOptions) {
+    const { simulation, storage, version, objects } = options;
+    this.#options = options;
+    const { clock } = simulation.host(managerName);
+    this.#publishing = new SentRequests(clock);
+    this.#everybody = new SentRequests(clock);
+    const { endpointSlices } = profileNamed(version);
+    this.#server = new ApiServer({
+      ...simulation.host(serverName),
+      storage,
+      name: serverName,
+      gitVersion: profileNamed(version).gitVersion,
+      authentication: { tokens: new Map([[token, { name: "admin", groups: ["system:masters"] }]]) },
+      kinds: allKinds.filter(({ kind }) => kind !== "EndpointSlice" || endpointSlices),
+      ...(objects === undefined ? {} : { objects }),
+    });
+  }
+
+  get instruments(): Instruments {
+    const { simulation } = this.#options;
+    return {
+      now: () => simulation.now(),
+      queue: new QueueReader(this.#metrics, queues),
+      publishing: this.#publishing,
+      everybody: this.#everybody,
+    };
+  }
+
+  /** Resolves when the server listens. */
+  async startServer(): Promise<void> {
+    await this.#server.start({ host: serverName, port: 6443 });
+    const { writesPerSecond, writeLatencyMs = 0 } = this.#options.server ?? {};
+    if (writesPerSecond !== undefined) {
+      const requestsPerSecond = writesPerSecond;
+      this.#server.faults.setCapacity({ requestsPerSecond, maxQueued, of: "writes" });
+    }
+    if (writeLatencyMs > 0) {
+      this.#server.faults.setRules([{ match: { verbs: writeVerbs }, latency: writeLatencyMs }]);
+    }
+  }
+
+  startManager(): void {
+    const { simulation, version, flags, resyncFactor } = this.#options;
+    const environment = simulation.host(managerName);
+    this.#manager = runControllerManager(
+      {
+        environment,
+        cluster: "whatif",
+        server: serverUrl,
+        clientFor: (userAgent) => {
+          const client = this.clientOf(managerName, userAgent);
+          const isPublisher = publishers.some((name) => userAgent.endsWith(name));
+          return isPublisher ? this.#publishing.counted(client) : client;
+        },
+        profile: version,
+        flags: { "leader-elect": false, ...flags },
+        resyncFactor,
+        nodeName: managerNode,
+        klog: new Klog({ clock: environment.clock }),
+        metrics: this.#metrics,
+      },
+      this.#stopping.signal,
+    );
+  }
+
+  /** A client whose requests are part of the load. */
+  clientOf(machine: string, userAgent: string): KubeClient {
+    return this.#everybody.counted(this.uncountedClientOf(machine, userAgent));
+  }
+
+  /** A client that is there only to measure. */
+  uncountedClientOf(machine: string, userAgent: string): KubeClient {
+    const cluster = fixedAccess({ name: "whatif", server: serverUrl, token });
+    return new HttpKubeClient({ ...this.#options.simulation.host(machine), cluster, userAgent });
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort(new Error("the run is over"));
+    await this.#manager;
+    await this.#server.stop();
+  }
+}

@@ -1,0 +1,129 @@
+// Everything a question can be asked with that is a number, each with its bounds and what it is
+// about: one table for the command line, for sweeps and for refusals.
+import { parseGoDuration } from "../../doctor/evidence/go-duration.ts";
+import { goDuration } from "../controllers/klog/go-duration.ts";
+import type { Counts, Question, Settings } from "./question.ts";
+
+export interface Input {
+  /** As it is typed: `--grace-period`, `--sweep grace-period=20s..2m`. */
+  readonly key: InputKey;
+  readonly unit: "count" | "share" | "per second" | "duration";
+  readonly from: number;
+  readonly to: number;
+  /** What a run has to look at to see its effect. */
+  readonly concerns: "publishing" | "nodes";
+  readonly with: (question: Question, value: number) => Question;
+  readonly of: (question: Question) => number | undefined;
+}
+
+export type InputKey =
+  | "services"
+  | "headless-share"
+  | "pods"
+  | "nodes"
+  | "churn"
+  | "write-capacity"
+  | "write-latency"
+  | "qps"
+  | "burst"
+  | "workers"
+  | "resync"
+  | "batch-period"
+  | "grace-period";
+
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+
+/** A cluster with fewer is published within the first burst, whatever is set. */
+const servicesMin = 10;
+
+/** Above these a run takes many minutes, or a value is a slip at the keyboard. */
+export const inputs: readonly Input[] = [
+  count("services", servicesMin, 30_000, "services"),
+  { ...count("headless-share", 0, 1, "headlessShare"), unit: "share" },
+  count("pods", 1, 100_000, "pods"),
+  { ...count("nodes", 1, 5_000, "nodes"), concerns: "publishing" },
+  { ...count("churn", 0, 200, "changesPerSecond"), unit: "per second" },
+  { ...count("write-capacity", 1, 100_000, "writesPerSecond"), unit: "per second" },
+  { ...count("write-latency", 0, 10_000, "writeLatencyMs"), unit: "duration" },
+  { ...setting("qps", 1, 10_000, "qps"), unit: "per second" },
+  setting("burst", 1, 20_000, "burst"),
+  setting("workers", 1, 1_000, "workers"),
+  { ...setting("resync", minuteMs, 1_000 * hourMs, "resyncMs"), unit: "duration" },
+  { ...setting("batch-period", 0, minuteMs, "batchMs"), unit: "duration" },
+  { ...setting("grace-period", 1_000, hourMs, "graceMs"), unit: "duration", concerns: "nodes" },
+];
+
+export function inputNamed(key: string): Input | undefined {
+  return inputs.find((input) => input.key === key);
+}
+
+/** The value, or what would be right. */
+export function readInput(
+  input: Input,
+  text: string,
+): { readonly value: number } | { readonly refusal: string } {
+  const value = parse(input, text.trim());
+  const isWhole = input.unit !== "count" || Number.isInteger(value);
+  if (value !== undefined && isWhole && value >= input.from && value <= input.to) return { value };
+  const whole = input.unit === "count" ? "a whole number " : "";
+  const form = input.unit === "per second" ? ", such as 20, 0.5/s or 30/min" : "";
+  return { refusal: `It must be ${whole}${rangeText(input)}${form}.` };
+}
+
+/** `from 1 to 1,000`, `from 1s to 1h`. */
+export function rangeText(input: Input): string {
+  return `from ${inputText(input, input.from)} to ${inputText(input, input.to)}`;
+}
+
+/** As it would be typed, but for the thousands. */
+export function inputText({ unit }: Pick<Input, "unit">, value: number): string {
+  return unit === "duration" ? shortDuration(value) : value.toLocaleString("en-US");
+}
+
+/** `12h` where Go says `12h0m0s`. */
+export function shortDuration(ms: number): string {
+  return goDuration(ms)
+    .replace(/(?<=[hm])0s$/, "")
+    .replace(/(?<=h)0m$/, "");
+}
+
+function parse({ unit }: Input, text: string): number | undefined {
+  if (unit === "duration") return parseGoDuration(text);
+  const rate = unit === "per second" ? /^(.+)\/(s|min)$/.exec(text) : null;
+  const number = rate?.[1] ?? text;
+  if (!/^\d*\.?\d+$/.test(number)) return undefined;
+  return Number(number) / (rate?.[2] === "min" ? 60 : 1);
+}
+
+function count(key: InputKey, from: number, to: number, field: keyof Counts): Input {
+  return {
+    key,
+    unit: "count",
+    from,
+    to,
+    concerns: "publishing",
+    with: (question, value) => ({ ...question, counts: { ...question.counts, [field]: value } }),
+    of: ({ counts }) => counts[field],
+  };
+}
+
+function setting(
+  key: InputKey,
+  from: number,
+  to: number,
+  field: Exclude<keyof Settings, "version" | "heartbeat">,
+): Input {
+  return {
+    key,
+    unit: "count",
+    from,
+    to,
+    concerns: "publishing",
+    with: (question, value) => ({
+      ...question,
+      settings: { ...question.settings, [field]: value },
+    }),
+    of: ({ settings }) => settings[field],
+  };
+}

@@ -1,0 +1,237 @@
+// Nodes whose kubelets report as late as asked, under the controller that gives nodes up: how often
+// it gives up one that lives, and how long it takes to notice one that is dead. A run of its own with
+// a few nodes, because nodes do not wait for services nor services for nodes.
+import { setMaxListeners } from "node:events";
+import { randomBetween } from "../../environment/random.ts";
+import { nodeKind } from "../../kube/kinds/node.ts";
+import { Reflector } from "../../kube/reflector/reflector.ts";
+import { noChecks } from "../../kube/reflector/reflector-parts.ts";
+import { type Simulation, simulate } from "../../simulation/simulation.ts";
+import { MemoryStorage } from "../apiserver/storage/memory-storage.ts";
+import { profileNamed } from "../controllers/profiles.ts";
+import { Kubelet, type KubeletOptions } from "../kubelet/kubelet.ts";
+import { Ledger } from "../kubelet/ledger.ts";
+import { PodAddresses } from "../kubelet/pod-addresses.ts";
+import { PodLogBook } from "../kubelet/pod-log-book.ts";
+import { ControlPlaneRun } from "./control-plane-run.ts";
+import { NodeJournal } from "./node-journal.ts";
+import { nodeName, probedLabel } from "./population.ts";
+import { PublishedWatch } from "./published-watch.ts";
+import type { RunProgress } from "./publishing-run.ts";
+import type { Question, Settings } from "./question.ts";
+import { settingFlags } from "./run-flags.ts";
+import { type ByVerb, SentRequests } from "./sent-requests.ts";
+import { combined } from "./stretch.ts";
+
+export interface NodePrediction {
+  /** Of one node, that lives all the time. */
+  readonly flapsPerHour: number;
+  /** How long the endpoints of its pods were away, at each flap. */
+  readonly outages: Spread | undefined;
+  /** Of a node that is dead: until it is Unknown, and until its endpoints are gone. */
+  readonly noticed: Spread | undefined;
+  readonly left: Spread | undefined;
+  /** Of one node. */
+  readonly requestsPerSecond: ByVerb;
+  /** What the figures are drawn from. */
+  readonly nodeHours: number;
+}
+
+export interface Spread {
+  readonly count: number;
+  readonly p50Ms: number;
+  readonly maxMs: number;
+}
+
+export interface NodeRunOptions {
+  readonly question: Question;
+  readonly onProgress?: (progress: RunProgress) => void | Promise<void>;
+}
+
+/** Enough for a rate within a twentieth, and for deaths at different moments. */
+const heartbeats = 1_200;
+const nodes = 16;
+
+/** Nodes that die at the end; the others show that it is not everything that is lost. */
+const dying = 12;
+
+/** For all nodes to register and all pods to be published. */
+const settleMs = 60_000;
+
+/** Nodes die at random moments of so long: longer than a monitor period or a heartbeat. */
+const deathsMs = 60_000;
+
+/** Beyond the grace period, for the monitor, the writes and the queue. */
+const noticeSlackMs = 120_000;
+
+const progressEveryEvents = 2_000;
+
+const containerPort = 8080;
+
+export function predictNodes(options: NodeRunOptions): Promise<NodePrediction> {
+  const { question, onProgress } = options;
+  const step = "watching nodes";
+  const progress = onProgress && {
+    onProgress: ({ nowMs }: { readonly nowMs: number }) => onProgress({ step, virtualMs: nowMs }),
+  };
+  return simulate({ seed: question.seed, progressEveryEvents, ...progress }, (world) =>
+    new NodeRun(world, question.settings).play(),
+  );
+}
+
+class NodeRun {
+  readonly #world: Simulation;
+  readonly #settings: Settings;
+  readonly #plane: ControlPlaneRun;
+  readonly #journal: NodeJournal;
+  readonly #sent: SentRequests;
+  readonly #kubelets: readonly Kubelet[];
+  readonly #stopping = new AbortController();
+
+  constructor(world: Simulation, settings: Settings) {
+    this.#world = world;
+    this.#settings = settings;
+    const { clock } = world.host("apiserver");
+    this.#journal = new NodeJournal(() => world.now());
+    this.#sent = new SentRequests(clock);
+    this.#plane = new ControlPlaneRun({
+      simulation: world,
+      storage: new MemoryStorage({ clock }),
+      version: settings.version,
+      flags: settingFlags(settings),
+      objects: nodeRunObjects(),
+    });
+    const shared = {
+      addresses: new PodAddresses({ clock, network: "10.7" }),
+      ledger: new Ledger({ clock }),
+      logs: new PodLogBook({ clock }),
+    };
+    // Every kubelet listens to it; that is no leak to warn of.
+    setMaxListeners(0, this.#stopping.signal);
+    this.#kubelets = Array.from({ length: nodes }, (_, index) => this.#kubelet(index, shared));
+  }
+
+  async play(): Promise<NodePrediction> {
+    await this.#plane.startServer();
+    this.#plane.startManager();
+    const watches = this.#watches();
+    for (const watch of watches) await watch.start();
+    const { signal } = this.#stopping;
+    const running = this.#kubelets.map((kubelet) => kubelet.run(signal));
+    try {
+      return await this.#measure();
+    } finally {
+      this.#stopping.abort(new Error("the run is over"));
+      await Promise.all(running);
+      for (const watch of watches) await watch.stop();
+      await this.#plane.stop();
+    }
+  }
+
+  async #measure(): Promise<NodePrediction> {
+    await this.#world.sleep(settleMs);
+    this.#journal.forget();
+    const before = this.#sent.read().byVerb;
+    const { minMs, maxMs } = this.#settings.heartbeat;
+    const windowMs = (heartbeats / nodes) * ((minMs + maxMs) / 2);
+    await this.#world.sleep(windowMs);
+    const nodeHours = (windowMs / 3_600_000) * nodes;
+    const flapsPerHour = this.#journal.flaps / nodeHours;
+    const seconds = (windowMs / 1000) * nodes;
+    const sent = combined(this.#sent.read().byVerb, before, (to, from) => (to - from) / seconds);
+    const outages = spreadOf(this.#journal.outagesMs);
+    await this.#killSome();
+    return {
+      flapsPerHour,
+      outages,
+      noticed: spreadOf(this.#journal.noticedMs),
+      left: spreadOf(this.#journal.leftMs),
+      requestsPerSecond: sent,
+      nodeHours,
+    };
+  }
+
+  /** Some nodes vanish, each at a moment of its own. */
+  async #killSome(): Promise<void> {
+    const vanishing: Promise<void>[] = [];
+    for (const kubelet of this.#kubelets.slice(0, dying)) {
+      const atMs = this.#world.now() + randomBetween(this.#world.random, 0, deathsMs);
+      this.#world.at(atMs, () => {
+        this.#journal.died(kubelet.node);
+        vanishing.push(kubelet.vanish());
+      });
+    }
+    await this.#world.sleep(deathsMs + this.#settings.graceMs + noticeSlackMs);
+    await Promise.all(vanishing);
+  }
+
+  #kubelet(index: number, shared: Pick<KubeletOptions, "addresses" | "ledger" | "logs">): Kubelet {
+    const { heartbeat, version } = this.#settings;
+    const { gitVersion, nodes: rules } = profileNamed(version);
+    const node = nodeName(index);
+    const gap = { minMs: heartbeat.minMs, maxMs: heartbeat.maxMs };
+    return new Kubelet({
+      ...this.#world.host(node),
+      ...shared,
+      client: this.#sent.counted(this.#plane.uncountedClientOf(node, "kubelet")),
+      cluster: "whatif",
+      node,
+      rules: { ...rules, version: gitVersion },
+      gaps: { [heartbeat.by]: gap },
+    });
+  }
+
+  /** Of the nodes and of what is published of their pods. */
+  #watches(): readonly { start(): Promise<void>; stop(): Promise<void> }[] {
+    const watcher = this.#world.host("watcher");
+    const client = this.#plane.uncountedClientOf("watcher", "watcher");
+    const nodeWatch = new Reflector({
+      ...watcher,
+      client,
+      cluster: "whatif",
+      kind: nodeKind,
+      indexes: {},
+      checks: noChecks,
+      handlers: [
+        ({ object: { metadata, ready } }) =>
+          this.#journal.node(metadata.name, ready?.status === "True"),
+      ],
+    });
+    const published = new PublishedWatch({
+      ...watcher,
+      client,
+      form: profileNamed(this.#settings.version).endpointSlices ? "slices" : "endpoints",
+      onPublished: (_, isReady, node) => this.#journal.published(node, isReady),
+    });
+    return [{ start: async () => nodeWatch.start(), stop: () => nodeWatch.stop() }, published];
+  }
+}
+
+/** One service, and a pod of it on each node. */
+function* nodeRunObjects(): Generator<object, void, undefined> {
+  const name = "app";
+  yield {
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: { name, labels: { [probedLabel.name]: probedLabel.value } },
+    spec: { selector: { app: name }, ports: [{ port: 80, targetPort: containerPort }] },
+  };
+  for (let index = 0; index < nodes; index += 1) {
+    yield {
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: { name: `${name}-${index}`, labels: { app: name } },
+      spec: {
+        nodeName: nodeName(index),
+        containers: [{ name, image: name, ports: [{ containerPort }] }],
+      },
+    };
+  }
+}
+
+function spreadOf(values: readonly number[]): Spread | undefined {
+  const sorted = [...values].sort((one, other) => one - other);
+  const maxMs = sorted.at(-1);
+  if (maxMs === undefined) return undefined;
+  return { count: sorted.length, p50Ms: sorted[sorted.length >> 1] ?? maxMs, maxMs };
+}

@@ -1,0 +1,56 @@
+import { describe, expect, it } from "vitest";
+import { isThorough } from "../../simulation/seeds.ts";
+import { predictNodes } from "./node-run.ts";
+import type { Question, Settings } from "./question.ts";
+
+function question(settings: Partial<Settings>): Question {
+  return {
+    counts: {
+      services: 10,
+      headlessShare: 0,
+      pods: 10,
+      nodes: 3,
+      changesPerSecond: 0,
+      writesPerSecond: undefined,
+      writeLatencyMs: 3,
+    },
+    settings: {
+      version: "1.7",
+      qps: 20,
+      burst: 30,
+      workers: 5,
+      resyncMs: 12 * 3_600_000,
+      batchMs: 0,
+      graceMs: 40_000,
+      heartbeat: { by: "status", minMs: 20_000, maxMs: 50_000 },
+      ...settings,
+    },
+    seed: 1,
+  };
+}
+
+describe.runIf(isThorough(process.env))("nodes whose kubelets report every 20 to 50 s", () => {
+  it("are given up a quarter of the times at a grace of 40 s", async () => {
+    const nodes = await predictNodes({ question: question({}) });
+    // One gap in 35 s; it is noticed at a look each 5 s, so from 40 to 45 s on: of 30 s, 7.5 s.
+    const expected = (3_600 / 35) * 0.25;
+    expect(Math.abs(nodes.flapsPerHour / expected - 1)).toBeLessThan(0.15);
+    // Away until the kubelet's next look at its pods, each 10 s.
+    expect(nodes.outages?.maxMs).toBeLessThan(10_500);
+    // A dead one had been silent for up to 50 s, and is looked at each 5 s.
+    expect(nodes.noticed?.maxMs).toBeLessThan(46_000);
+  });
+
+  it("are never given up at a grace of 60 s, at which a dead one is noticed later", async () => {
+    const nodes = await predictNodes({ question: question({ graceMs: 60_000 }) });
+    expect(nodes.flapsPerHour).toBe(0);
+    expect(nodes.noticed?.maxMs).toBeGreaterThan(46_000);
+    expect(nodes.noticed?.maxMs).toBeLessThan(66_000);
+    expect(nodes.noticed?.count).toBe(12);
+  });
+
+  it("are never given up while their Leases are timely", async () => {
+    const nodes = await predictNodes({ question: question({ version: "1.17.3" }) });
+    expect(nodes.flapsPerHour).toBe(0);
+  });
+});

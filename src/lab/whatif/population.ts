@@ -1,0 +1,127 @@
+// A cluster of the size that is asked about, as it stands after a while in use: its services, pods
+// and nodes, everything published by its own controllers. Made once and copied for each run, so that
+// every setting is tried on the same cluster.
+import { isJsonObject } from "../apiserver/kinds/fields.ts";
+import { podKind } from "../apiserver/kinds/pod.ts";
+import type { MemoryStorage } from "../apiserver/storage/memory-storage.ts";
+import type { Counts } from "./question.ts";
+
+export interface PopulationPod {
+  readonly name: string;
+  readonly service: string;
+  readonly address: string;
+  readonly isReady: boolean;
+}
+
+/** Services with this label are the ones whose changes are timed; what is published carries it. */
+export const probedLabel = { name: "whatif.lockstep.dev/probed", value: "true" } as const;
+
+/** So many pods can be timed at most; a change waits no differently whichever pod makes it. */
+const probedPodsMax = 400;
+
+const containerPort = 8080;
+
+/** The services and nodes, and the pods without their status, which no create can set. */
+export function* populationObjects(counts: Counts): Generator<object, void, undefined> {
+  for (let index = 0; index < counts.nodes; index += 1) {
+    const name = nodeName(index);
+    yield { apiVersion: "v1", kind: "Node", metadata: { name } };
+    yield {
+      apiVersion: "coordination.k8s.io/v1",
+      kind: "Lease",
+      metadata: { name, namespace: "kube-node-lease" },
+      spec: { holderIdentity: name },
+    };
+  }
+  const headless = Math.round(counts.services * counts.headlessShare);
+  const probed = probedPods(counts);
+  for (let index = 0; index < counts.services; index += 1) {
+    // Spread evenly, so that those that are timed are like the rest.
+    const isHeadless =
+      Math.floor(((index + 1) * headless) / counts.services) >
+      Math.floor((index * headless) / counts.services);
+    yield serviceObject(index, { isHeadless, isProbed: index < probed });
+  }
+  for (const pod of populationPods(counts)) {
+    const index = Number(pod.name.slice("pod-".length));
+    yield {
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: { name: pod.name, labels: { app: pod.service } },
+      spec: {
+        nodeName: nodeName(index % counts.nodes),
+        containers: [{ name: "app", image: "app", ports: [{ containerPort }] }],
+      },
+    };
+  }
+}
+
+/** Pods in turn to the services: the first ones get one more when it does not come out even. */
+export function populationPods(counts: Counts): readonly PopulationPod[] {
+  const probed = probedPods(counts);
+  return Array.from({ length: counts.pods }, (_, index) => ({
+    name: `pod-${index}`,
+    service: serviceName(index % counts.services),
+    address: podAddress(index),
+    // Every other pod that is timed begins unready, so that as many can join as leave.
+    isReady: index >= probed || index % 2 === 0,
+  }));
+}
+
+/** The first so many pods are timed, each in a service of its own. */
+export function probedPods({ pods, services }: Counts): number {
+  return Math.min(pods, services, probedPodsMax);
+}
+
+/** Gives each pod the status its kubelet would have posted. */
+export async function postStatuses(storage: MemoryStorage, counts: Counts): Promise<void> {
+  const byName = new Map(populationPods(counts).map((pod) => [pod.name, pod]));
+  const { records } = await storage.list(`${podKind.prefix}default/`);
+  for (const { key, value, revision } of records) {
+    const stored: unknown = JSON.parse(Buffer.from(value).toString("utf8"));
+    const pod = byName.get(key.slice(key.lastIndexOf("/") + 1));
+    if (!isJsonObject(stored) || pod === undefined) continue;
+    const status = podStatus(pod.address, pod.isReady);
+    await storage.put(key, Buffer.from(JSON.stringify({ ...stored, status })), revision);
+  }
+}
+
+export function podStatus(address: string, isReady: boolean): object {
+  return {
+    phase: "Running",
+    podIP: address,
+    podIPs: [{ ip: address }],
+    conditions: [{ type: "Ready", status: isReady ? "True" : "False" }],
+  };
+}
+
+export function nodeName(index: number): string {
+  return `node-${index}`;
+}
+
+function serviceObject(
+  index: number,
+  { isHeadless, isProbed }: { readonly isHeadless: boolean; readonly isProbed: boolean },
+): object {
+  const name = serviceName(index);
+  return {
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: { name, labels: isProbed ? { [probedLabel.name]: probedLabel.value } : {} },
+    spec: {
+      ...(isHeadless ? { clusterIP: "None" } : {}),
+      selector: { app: name },
+      ports: [{ port: 80, targetPort: containerPort }],
+    },
+  };
+}
+
+function serviceName(index: number): string {
+  return `service-${index}`;
+}
+
+/** In 10.0.0.0/8, which has room for more pods than a cluster may have. */
+function podAddress(index: number): string {
+  const number = index + 1;
+  return `10.${(number >> 16) & 255}.${(number >> 8) & 255}.${number & 255}`;
+}

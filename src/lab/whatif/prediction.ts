@@ -1,0 +1,142 @@
+// The answer to a question, put together from runs of the same controllers: how long a resync takes
+// to drain, how long a change waits, what the API server is asked, what holds it up, and how nodes
+// are believed or given up.
+import { profileNamed } from "../controllers/profiles.ts";
+import { bindingConstraint, type Constraint } from "./constraint.ts";
+import type { NodePrediction } from "./node-run.ts";
+import {
+  type PublishingResult,
+  type PublishingRunOptions,
+  runPublishing,
+} from "./publishing-run.ts";
+import type { Question } from "./question.ts";
+import type { ByVerb } from "./sent-requests.ts";
+import { combined } from "./stretch.ts";
+import { type ChangeWaits, changeWaits } from "./waits.ts";
+
+export interface Prediction extends PublishingPrediction {
+  readonly nodes: NodePrediction;
+  /** Of controllers, churn and kubelets, in a second: on average and in the busiest one. */
+  readonly load: { readonly mean: ByVerb; readonly peak: ByVerb };
+}
+
+export interface PublishingPrediction {
+  readonly question: Question;
+  /** What consumers of this version watch. */
+  readonly published: "Endpoints" | "EndpointSlices";
+  readonly resync: ResyncPrediction;
+  /** Undefined where nothing was timed: there are no such times. */
+  readonly waits: {
+    readonly anyMoment: ChangeWaits | undefined;
+    readonly resync: ChangeWaits | undefined;
+    readonly quiet: ChangeWaits | undefined;
+    readonly restart: ChangeWaits | undefined;
+  };
+  /** The longest wait of all that were timed. */
+  readonly worstWaitMs: number;
+  readonly constraint: Constraint;
+  /** The run ended early: the target it was tried for could not be met. */
+  readonly isGivenUp: boolean;
+  readonly controllerLoad: { readonly mean: ByVerb; readonly peak: ByVerb };
+}
+
+export interface ResyncPrediction {
+  /** Until everything has been gone over; undefined when the next one comes before. */
+  readonly drainMs: number | undefined;
+  readonly restartDrainMs: number | undefined;
+  /** Requests that one resync costs; undefined when they run into one another. */
+  readonly requests: number | undefined;
+  /** Between two of them, at the least and at the most: the factor is drawn at each start. */
+  readonly periodMinMs: number;
+  readonly periodMaxMs: number;
+  /** Of all moments, those during a resync, 0 to 1. */
+  readonly share: number;
+}
+
+/** min-resync-period is stretched by 1 to 2: the mean of what one part of it is then. */
+const meanInverseFactor = Math.log(2);
+
+export function withNodes(publishing: PublishingPrediction, nodes: NodePrediction): Prediction {
+  const { counts } = publishing.question;
+  // With a bounded server the kubelets' writes were part of the run.
+  const hasWrites = counts.writesPerSecond !== undefined;
+  const ofNode = nodes.requestsPerSecond;
+  const ofKubelets = hasWrites ? { ...ofNode, POST: 0, PUT: 0, PATCH: 0, DELETE: 0 } : ofNode;
+  const withKubelets = (load: ByVerb) =>
+    combined(load, ofKubelets, (one, other) => one + other * counts.nodes);
+  const { mean, peak } = publishing.controllerLoad;
+  return { ...publishing, nodes, load: { mean: withKubelets(mean), peak: withKubelets(peak) } };
+}
+
+export async function predictPublishing(
+  options: PublishingRunOptions,
+): Promise<PublishingPrediction> {
+  const { question } = options;
+  const { counts, settings } = question;
+  const result = await runPublishing(options);
+  const { endpointSlices } = profileNamed(settings.version);
+  const resync = resyncOf(question, result);
+  const { probes } = result;
+  const all = [...probes.start, ...probes.quiet, ...probes.storm];
+  const worstWaitMs = Math.max(0, ...all.map(({ waitMs = 0 }) => waitMs));
+  const during = { probes: probes.storm, share: resync.share };
+  const between = { probes: probes.quiet, share: 1 - resync.share };
+  return {
+    question,
+    published: endpointSlices ? "EndpointSlices" : "Endpoints",
+    resync,
+    waits: {
+      anyMoment: changeWaits([between, during]),
+      resync: changeWaits([{ probes: probes.storm, share: 1 }]),
+      quiet: changeWaits([{ probes: probes.quiet, share: 1 }]),
+      restart: changeWaits([{ probes: probes.start, share: 1 }]),
+    },
+    worstWaitMs,
+    constraint: bindingConstraint({
+      stretch: result.storm.durationMs > 0 ? result.storm : result.quiet,
+      settings,
+      queues: endpointSlices ? 2 : 1,
+      writesPerSecond: counts.writesPerSecond,
+      worstWaitMs,
+    }),
+    isGivenUp: result.isGivenUp,
+    controllerLoad: loadOf(result, resync.share),
+  };
+}
+
+function resyncOf({ counts, settings }: Question, result: PublishingResult): ResyncPrediction {
+  const { endpoints, endpointSlices } = profileNamed(settings.version);
+  const { serviceResyncMs } = endpoints;
+  const queues = endpointSlices ? 2 : 1;
+  const drains = result.storms.map(({ startMs, endMs }) => endMs && endMs - startMs);
+  const ended = drains.filter((drainMs) => drainMs !== undefined).sort((a, b) => a - b);
+  const drainMs = result.isSaturated ? undefined : ended[ended.length >> 1];
+  const requests = result.storms.map(({ requests: sent, keys }) =>
+    // What was timed added keys of its own, each with one request.
+    Math.max(0, sent - Math.max(0, keys - counts.services * queues)),
+  );
+  const { quiet, storm } = result;
+  const share = result.isWhole
+    ? storm.durationMs / (storm.durationMs + quiet.durationMs)
+    : ((drainMs ?? 0) * meanInverseFactor) / settings.resyncMs;
+  return {
+    drainMs,
+    restartDrainMs: result.startDrainMs,
+    // What was timed may have cost one more: the least is what the resync itself cost.
+    requests: drainMs === undefined ? undefined : Math.min(...requests),
+    periodMinMs: serviceResyncMs ?? settings.resyncMs,
+    periodMaxMs: serviceResyncMs ?? settings.resyncMs * 2,
+    share: result.isSaturated ? 1 : Math.min(1, share),
+  };
+}
+
+function loadOf({ quiet, storm, peak }: PublishingResult, share: number) {
+  const perSecond = (load: ByVerb, durationMs: number): ByVerb =>
+    combined(load, load, (count) => (durationMs === 0 ? 0 : (count / durationMs) * 1000));
+  const mean = combined(
+    perSecond(quiet.load, quiet.durationMs),
+    perSecond(storm.load, storm.durationMs),
+    (between, during) => between * (1 - share) + during * share,
+  );
+  return { mean, peak };
+}

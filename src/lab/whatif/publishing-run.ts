@@ -1,0 +1,246 @@
+// One run of a control plane in virtual time: it starts, everything goes quiet, the informers resync,
+// and changes of pods at random moments of each are timed until they are published. The hours
+// between two resyncs, in which nothing happens, are left out of the run and counted afterwards.
+import { type Simulation, simulate } from "../../simulation/simulation.ts";
+import type { MemoryStorage } from "../apiserver/storage/memory-storage.ts";
+import type { Probe } from "./pod-changes.ts";
+import { PublishingPlan, quietLoadMs, quietProbes, settleMs } from "./publishing-plan.ts";
+import { PublishingWorld } from "./publishing-world.ts";
+import type { Question } from "./question.ts";
+import type { Storm } from "./queue-monitor.ts";
+import type { ByVerb } from "./sent-requests.ts";
+import { noStretch, type Stretch, together } from "./stretch.ts";
+
+export interface PublishingRunOptions {
+  readonly question: Question;
+  /** The cluster, as it stands; the run works on a copy. */
+  readonly storage: MemoryStorage;
+  /** Called now and then in real time. */
+  readonly onProgress?: (progress: RunProgress) => void | Promise<void>;
+  /** Gives up after the start when a change there waited longer: for a search that needs no more. */
+  readonly giveUpAfterMs?: number;
+}
+
+export interface RunProgress {
+  readonly step: string;
+  readonly virtualMs: number;
+}
+
+export interface PublishingResult {
+  /** From the start until every key had been worked on once; undefined when that never came. */
+  readonly startDrainMs: number | undefined;
+  /** Resyncs, or every round of a version that goes over all services by itself. */
+  readonly storms: readonly Storm[];
+  /** What came at a start, in quiet times and during a storm. */
+  readonly probes: Readonly<Record<"start" | "quiet" | "storm", readonly Probe[]>>;
+  readonly quiet: Stretch;
+  readonly storm: Stretch;
+  readonly peak: ByVerb;
+  /** The run kept the real period: how long it was quiet is how long it is. */
+  readonly isWhole: boolean;
+  /** The queue is never empty: there are no quiet times. */
+  readonly isSaturated: boolean;
+  /** The run ended early because it could already not do what was asked. */
+  readonly isGivenUp: boolean;
+}
+
+/** Between two looks at the queue in quiet times. */
+const quietLookMs = 250;
+
+/** Close looks begin so long before a resync is due, and it is given so long to come. */
+const resyncEarlyMs = 20;
+const resyncLateMs = 60_000;
+
+const progressEveryEvents = 2_000;
+
+export async function runPublishing(options: PublishingRunOptions): Promise<PublishingResult> {
+  const { question, onProgress } = options;
+  const said = { step: "" };
+  const progress = onProgress && {
+    onProgress: ({ nowMs }: { readonly nowMs: number }) =>
+      onProgress({ ...said, virtualMs: nowMs }),
+  };
+  let plan = new PublishingPlan(question);
+  for (;;) {
+    const simulated = { seed: question.seed, progressEveryEvents, ...progress };
+    const result = await simulate(simulated, (simulation) =>
+      new PublishingRun(simulation, options, plan, said).play(),
+    );
+    if (result !== "too early") return result;
+    plan = plan.withLaterResync();
+  }
+}
+
+/** What is known of the start when the rest begins. */
+interface Start {
+  readonly drainMs: number | undefined;
+  readonly probes: number;
+  readonly isGivenUp: boolean;
+}
+
+class PublishingRun {
+  readonly #simulation: Simulation;
+  readonly #options: PublishingRunOptions;
+  readonly #plan: PublishingPlan;
+  readonly #said: { step: string };
+  readonly #world: PublishingWorld;
+  #startMs = 0;
+
+  constructor(
+    simulation: Simulation,
+    options: PublishingRunOptions,
+    plan: PublishingPlan,
+    said: { step: string },
+  ) {
+    this.#simulation = simulation;
+    this.#options = options;
+    this.#plan = plan;
+    this.#said = said;
+    this.#world = new PublishingWorld({ ...options, simulation, plan });
+  }
+
+  /** `too early` when the resync of the run came before its start was over. */
+  async play(): Promise<PublishingResult | "too early"> {
+    this.#said.step = "starting the controllers";
+    await this.#world.start();
+    this.#startMs = this.#simulation.now();
+    try {
+      return await this.#measure();
+    } finally {
+      await this.#world.stop();
+    }
+  }
+
+  async #measure(): Promise<PublishingResult | "too early"> {
+    const { monitor } = this.#world;
+    const { periodMs } = this.#plan;
+    const start = await this.#timeStart();
+    if (monitor.storms.length > 1 && periodMs === undefined) return "too early";
+    // Of a run that goes no further the start is all there is to tell what held it up.
+    if (start.isGivenUp) return this.#result(start);
+    await monitor.forget();
+    if (start.drainMs === undefined || periodMs !== undefined) {
+      await this.#timeRounds();
+      return this.#result(start);
+    }
+    this.#said.step = "timing changes in quiet times";
+    await this.#timeQuiet();
+    if (!monitor.wasEmpty) {
+      // More changes than can be published: in such a queue a resync makes no difference.
+      await this.#timeRounds();
+      return withoutQuiet(await this.#result(start));
+    }
+    this.#said.step = "timing changes during a resync";
+    await this.#timeResyncs(start.drainMs);
+    return this.#result(start);
+  }
+
+  async #timeStart(): Promise<Start> {
+    const { monitor, changes } = this.#world;
+    const { expectedMs, probesPerStorm } = this.#plan;
+    this.#world.probeDuring(expectedMs, probesPerStorm);
+    const hasStarted = () => monitor.storms.length > 0 && !monitor.isStorm;
+    const isDrained = await monitor.until(hasStarted, this.#plan.limitMs(expectedMs));
+    this.#world.callOffProbes();
+    const nowMs = this.#simulation.now();
+    const { giveUpAfterMs = Number.POSITIVE_INFINITY } = this.#options;
+    return {
+      drainMs: isDrained ? nowMs - this.#startMs : undefined,
+      probes: changes.probes.length,
+      isGivenUp: closed(changes.probes, nowMs).some(({ waitMs = 0 }) => waitMs > giveUpAfterMs),
+    };
+  }
+
+  async #timeQuiet(): Promise<void> {
+    const { monitor } = this.#world;
+    const { quietWindowMs } = this.#plan;
+    monitor.gapMs = quietLookMs;
+    this.#world.probeDuring(quietWindowMs, quietProbes);
+    await monitor.until(() => false, quietWindowMs + settleMs);
+    // The load of quiet times is measured without what was timed in them.
+    await monitor.forget();
+    await monitor.until(() => false, quietLoadMs);
+  }
+
+  async #timeResyncs(startDrainMs: number): Promise<void> {
+    const { monitor, changes } = this.#world;
+    const { storms, probesPerStorm } = this.#plan;
+    const limitMs = this.#plan.limitMs(startDrainMs);
+    for (let storm = 0; storm < storms; storm += 1) {
+      await this.#untilResync(startDrainMs);
+      this.#world.probeDuring(startDrainMs, probesPerStorm);
+      const isOver = await monitor.until(() => !monitor.isStorm, limitMs);
+      this.#world.callOffProbes();
+      await monitor.until(() => changes.open === 0, limitMs);
+      if (!isOver) return;
+    }
+  }
+
+  /** The next one is due a period after the last, or after the start: close looks begin before. */
+  async #untilResync(startDrainMs: number): Promise<void> {
+    const { monitor } = this.#world;
+    const { storms } = monitor;
+    const seen = storms.length;
+    const last = seen > 1 ? storms.at(-1) : undefined;
+    const dueMs = (last?.startMs ?? this.#startMs) + this.#plan.resyncMs;
+    const gapMs = this.#plan.lookGapMs(startDrainMs);
+    monitor.gapMs = quietLookMs;
+    await monitor.until(() => false, dueMs - this.#simulation.now() - gapMs - resyncEarlyMs);
+    await monitor.expectStorm();
+    monitor.gapMs = gapMs;
+    await monitor.until(() => storms.length > seen, resyncLateMs);
+  }
+
+  async #timeRounds(): Promise<void> {
+    this.#said.step = "timing changes over many rounds";
+    const { monitor, changes } = this.#world;
+    const windowMs = this.#plan.roundsWindowMs();
+    this.#world.probeDuring(windowMs, this.#plan.roundsProbes());
+    await monitor.until(() => false, windowMs);
+    await monitor.until(() => changes.open === 0, windowMs);
+    // A round that is under way is given the time it has until the next.
+    await monitor.until(() => !monitor.isStorm, this.#plan.periodMs ?? 0);
+  }
+
+  async #result(start: Start): Promise<PublishingResult> {
+    const { monitor, changes } = this.#world;
+    const storms = start.drainMs === undefined ? monitor.storms : monitor.storms.slice(1);
+    const all = closed(changes.probes, this.#simulation.now());
+    const later = all.slice(start.probes);
+    const isInStorm = ({ atMs }: Probe) =>
+      storms.some(
+        ({ startMs, endMs = Number.POSITIVE_INFINITY }) => atMs >= startMs && atMs <= endMs,
+      );
+    return {
+      startDrainMs: start.drainMs,
+      storms,
+      probes: {
+        start: all.slice(0, start.probes),
+        quiet: later.filter((probe) => !isInStorm(probe)),
+        storm: later.filter(isInStorm),
+      },
+      ...(await monitor.stretches()),
+      peak: monitor.peak,
+      isWhole: this.#plan.periodMs !== undefined,
+      isSaturated: storms.some(({ endMs, isOvertaken }) => endMs === undefined || isOvertaken),
+      isGivenUp: start.isGivenUp,
+    };
+  }
+}
+
+/** What was measured when it should have been quiet is what it always is. */
+function withoutQuiet(result: PublishingResult): PublishingResult {
+  const { quiet, storm, probes } = result;
+  return {
+    ...result,
+    isSaturated: true,
+    quiet: noStretch,
+    storm: together(quiet, storm),
+    probes: { ...probes, quiet: [], storm: [...probes.quiet, ...probes.storm] },
+  };
+}
+
+/** A change that is not yet published has waited this long at the least. */
+function closed(probes: readonly Probe[], nowMs: number): readonly Probe[] {
+  return probes.map((probe) => ({ ...probe, waitMs: probe.waitMs ?? nowMs - probe.atMs }));
+}

@@ -1,0 +1,155 @@
+// Looks at the queues again and again and knows the storms: a storm begins when nearly every service
+// is enqueued at once, by a start or a resync, and is over when the last key of it has been worked
+// on. What is measured is kept apart for storms and for the quiet between them.
+import { type ByVerb, noRequests } from "./sent-requests.ts";
+import {
+  combined,
+  type Instruments,
+  noStretch,
+  type Stretch,
+  StretchMeter,
+  together,
+} from "./stretch.ts";
+
+export interface Storm {
+  readonly startMs: number;
+  /** Undefined while it lasts. */
+  endMs: number | undefined;
+  /** The next one began before it was over. */
+  isOvertaken: boolean;
+  /** Until it was over: keys that were added, and what was sent to publish. */
+  keys: number;
+  requests: number;
+}
+
+export interface QueueMonitorOptions {
+  readonly instruments: Instruments;
+  readonly services: number;
+  readonly sleep: (ms: number) => Promise<void>;
+  /** Between two looks; how exactly the beginning and the end of a storm are known. */
+  readonly gapMs: number;
+}
+
+/** So large a part of all services at once is a storm and no churn. */
+const stormShare = 0.9;
+
+const peakWindowMs = 1_000;
+
+export class QueueMonitor {
+  readonly storms: Storm[] = [];
+  gapMs: number;
+  readonly #options: QueueMonitorOptions;
+  #adds = 0;
+  #lookedMs = 0;
+  #requests = 0;
+  #peak: ByVerb = noRequests;
+  #secondFromMs = 0;
+  #secondFrom: ByVerb = noRequests;
+  readonly #meter: StretchMeter;
+  #stretches = { quiet: noStretch, storm: noStretch };
+  #isExpecting = false;
+  #wasEmpty = false;
+
+  constructor(options: QueueMonitorOptions) {
+    this.#options = options;
+    this.gapMs = options.gapMs;
+    this.#meter = new StretchMeter(options.instruments);
+  }
+
+  /** The queue was empty at a look, since the last time that everything was forgotten. */
+  get wasEmpty(): boolean {
+    return this.#wasEmpty;
+  }
+
+  /** A storm is going on. */
+  get isStorm(): boolean {
+    const latest = this.storms.at(-1);
+    return latest !== undefined && latest.endMs === undefined;
+  }
+
+  /** Requests in the busiest second so far, of each verb. */
+  get peak(): ByVerb {
+    return this.#peak;
+  }
+
+  /** Everything measured until now is not what is asked for. */
+  async forget(): Promise<void> {
+    await this.#meter.lap();
+    this.#stretches = { quiet: noStretch, storm: noStretch };
+    this.#peak = noRequests;
+    this.#wasEmpty = false;
+  }
+
+  /** A storm is due: what happens from now on until it is seen is part of it. */
+  async expectStorm(): Promise<void> {
+    await this.#lap("quiet");
+    this.#isExpecting = true;
+  }
+
+  /** What was measured, with what is still going on. */
+  async stretches(): Promise<Readonly<Record<"quiet" | "storm", Stretch>>> {
+    await this.#lap(this.isStorm ? "storm" : "quiet");
+    return { ...this.#stretches };
+  }
+
+  /** Looks until the condition holds; false when the time came first. */
+  async until(isDone: () => boolean, withinMs: number): Promise<boolean> {
+    const { instruments, sleep } = this.#options;
+    const endMs = instruments.now() + withinMs;
+    while (!isDone()) {
+      if (instruments.now() >= endMs) return false;
+      await sleep(Math.min(this.gapMs, endMs - instruments.now()));
+      await this.#look();
+    }
+    return true;
+  }
+
+  async #look(): Promise<void> {
+    const { instruments, services } = this.#options;
+    const nowMs = instruments.now();
+    const { depth, adds } = await instruments.queue.read();
+    const { requests } = instruments.publishing.read();
+    if (depth === 0) this.#wasEmpty = true;
+    const wasStorm = this.isStorm;
+    if (adds - this.#adds >= services * stormShare) {
+      const current = this.storms.at(-1);
+      if (current !== undefined) current.isOvertaken = wasStorm;
+      // It began somewhere between the two looks.
+      const startMs = (this.#lookedMs + nowMs) / 2;
+      this.storms.push({ startMs, endMs: undefined, isOvertaken: false, keys: 0, requests: 0 });
+    }
+    const latest = this.storms.at(-1);
+    const isOpen = latest !== undefined && latest.endMs === undefined;
+    if (isOpen) {
+      latest.keys += adds - this.#adds;
+      latest.requests += requests - this.#requests;
+    }
+    // Keys in work are in no queue; asked for only where it matters, because it takes long.
+    if (isOpen && depth === 0 && (await instruments.queue.work()).keys >= adds) {
+      latest.endMs = nowMs;
+    }
+    if (this.isStorm !== wasStorm) {
+      await this.#lap(wasStorm || this.#isExpecting ? "storm" : "quiet");
+      this.#isExpecting = false;
+    }
+    this.#adds = adds;
+    this.#lookedMs = nowMs;
+    this.#requests = requests;
+    this.#countSecond(nowMs);
+  }
+
+  async #lap(kind: "quiet" | "storm"): Promise<void> {
+    const stretch = together(this.#stretches[kind], await this.#meter.lap());
+    this.#stretches = { ...this.#stretches, [kind]: stretch };
+  }
+
+  #countSecond(nowMs: number): void {
+    const seconds = (nowMs - this.#secondFromMs) / peakWindowMs;
+    if (seconds < 1) return;
+    const { byVerb } = this.#options.instruments.everybody.read();
+    const rate = combined(byVerb, this.#secondFrom, (to, from) => (to - from) / seconds);
+    this.#peak = combined(this.#peak, rate, Math.max);
+    this.#secondFromMs = nowMs;
+    this.#secondFrom = byVerb;
+  }
+}
