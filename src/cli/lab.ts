@@ -3,7 +3,9 @@ import { webcrypto } from "node:crypto";
 import { resolve as absolute } from "node:path";
 import { Command, Option } from "commander";
 import type { Files } from "../environment/files.ts";
-import { labGitVersion } from "../lab/cluster-servers.ts";
+import { defaultProfile, labVersionOf } from "../lab/cluster-servers.ts";
+import { type ControllerFlags, controllerFlags, readFlags } from "../lab/controllers/flags.ts";
+import { type ProfileName, profileNamed, profileNames } from "../lab/controllers/profiles.ts";
 import { kubeconfig, kubeconfigMark } from "../lab/kubeconfig.ts";
 import { type Lab, startLab } from "../lab/lab.ts";
 import { aborted, type CommandContext, type ExitCode, UsageError } from "./command.ts";
@@ -14,6 +16,9 @@ interface LabFlags {
   readonly clusters: number;
   readonly apiservers: number;
   readonly nodes: number;
+  readonly kubeVersion: ProfileName;
+  readonly controllerManagers: number;
+  readonly controllerFlag: readonly string[];
   readonly host: string;
   readonly port: number;
   readonly kubeconfig?: string;
@@ -24,11 +29,13 @@ interface LabFlags {
 const maxClusters = 50;
 const maxApiservers = 9;
 const maxNodes = 100;
+const maxControllerManagers = 3;
 
 const epilogue = `
 Each cluster has one store, one or more API servers in front of it, controllers, and nodes. A pod
 on a node is an HTTP server on an address of its own in 127.0.0.0/8, whatever its image, and
-answers who it is. The kubeconfig has a context per server: lab-1 is the first cluster,
+answers who it is. The control plane is in kube-system: its pods show their flags, kubectl logs
+their logs, in the words of the version you choose. The kubeconfig has a context per server: lab-1 is the first cluster,
 lab-1-server-2 its second server. Everything lives in this process and is gone when it stops.
 
 Annotations on a pod say how it behaves (lab.lockstep.dev/…):
@@ -42,6 +49,7 @@ Annotations on a pod say how it behaves (lab.lockstep.dev/…):
 Examples:
   lockstep lab
   lockstep lab --clusters 2 --apiservers 3 --nodes 4
+  lockstep lab --kube-version 1.17.3 --controller-flag v=4 --controller-flag kube-api-qps=5
   lockstep lab --kubeconfig ./lab.yaml        then: kubectl --kubeconfig ./lab.yaml get ns
   lockstep lab --kubeconfig - > lab.yaml      the kubeconfig on standard output
   lockstep lab --json                         addresses as one JSON object`;
@@ -52,6 +60,23 @@ export function labCommand(context: CommandContext, done: (code: ExitCode) => vo
     .option("--clusters <n>", "how many clusters", wholeNumber(1, maxClusters), 1)
     .option("--apiservers <n>", "API servers in each cluster", wholeNumber(1, maxApiservers), 1)
     .option("--nodes <n>", "nodes in each cluster", wholeNumber(0, maxNodes), 2)
+    .addOption(
+      new Option("--kube-version <version>", "whose behaviour and bugs the control plane has")
+        .choices(profileNames)
+        .default(defaultProfile),
+    )
+    .option(
+      "--controller-managers <n>",
+      "in each cluster: one leads, the others stand by",
+      wholeNumber(1, maxControllerManagers),
+      1,
+    )
+    .option(
+      "--controller-flag <name=value>",
+      "a flag of kube-controller-manager, may be repeated",
+      (word: string, words: readonly string[]) => [...words, word],
+      [],
+    )
     .option("--kubeconfig <file>", "write the kubeconfig there (- for standard output)")
     .addOption(new Option("--host <address>", "address to listen on").default("127.0.0.1"))
     .option("--port <n>", "first port; 0 for any free ones", wholeNumber(0, 65_000), 0)
@@ -72,6 +97,8 @@ async function runLab(context: CommandContext, flags: LabFlags): Promise<ExitCod
     environment,
     crypto: webcrypto,
     ...flags,
+    profile: flags.kubeVersion,
+    flags: flagsOf(flags),
     firstPort: flags.port,
     onReady: ({ context: name, url }) =>
       terminal.writeError(`${paint.lockstep("●")} ${name.padEnd(18)} ${paint.secondary(url)}\n`),
@@ -79,7 +106,7 @@ async function runLab(context: CommandContext, flags: LabFlags): Promise<ExitCod
   try {
     const { path, cleanUp } = await handOut(context, flags, lab);
     try {
-      terminal.write(flags.json ? asJson(lab, path) : firstSteps(context, flags, path));
+      terminal.write(flags.json ? asJson(lab, flags, path) : firstSteps(context, flags, path));
       await aborted(stop);
     } finally {
       await cleanUp();
@@ -131,7 +158,7 @@ function firstSteps({ terminal }: CommandContext, flags: LabFlags, path: string 
   const paint = paintFor(terminal);
   const second = flags.clusters > 1 ? "  kubectl --context lab-2 get nodes\n" : "";
   return `
-${paint.strong(`The lab is running (Kubernetes API ${labGitVersion}). Ctrl-C stops it.`)}
+${paint.strong(`The lab is running (Kubernetes API ${labVersionOf(flags.kubeVersion)}). Ctrl-C stops it.`)}
 
 In another terminal:
   export KUBECONFIG=${path}
@@ -144,7 +171,19 @@ ${second}  kubectl create deployment web --image=web --port=8080 --replicas=3
 `;
 }
 
-function asJson(lab: Lab, path: string | undefined): string {
-  const { servers } = lab;
-  return `${JSON.stringify({ gitVersion: labGitVersion, kubeconfig: path ?? null, servers })}\n`;
+function asJson({ servers }: Lab, { kubeVersion }: LabFlags, path: string | undefined): string {
+  const gitVersion = labVersionOf(kubeVersion);
+  return `${JSON.stringify({ gitVersion, kubeconfig: path ?? null, servers })}\n`;
+}
+
+/** Refused before anything is started, by what the version has. */
+function flagsOf({ kubeVersion, controllerFlag }: LabFlags): Partial<ControllerFlags> {
+  try {
+    const flags = readFlags(controllerFlag);
+    controllerFlags(profileNamed(kubeVersion), flags);
+    return flags;
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new UsageError(`--controller-flag: ${error.message}`);
+  }
 }

@@ -7,7 +7,6 @@ import type { PeerAddresses } from "./apiserver/audit/peer-addresses.ts";
 import type { User } from "./apiserver/http/authentication.ts";
 import type { RequestObserver } from "./apiserver/http/served-request.ts";
 import { RequestJournal } from "./apiserver/journal/request-journal.ts";
-import { allKinds } from "./apiserver/kinds/all-kinds.ts";
 import { isIp } from "./apiserver/kinds/ip-address.ts";
 import {
   keepKubernetesService,
@@ -22,11 +21,9 @@ import type { ComponentLogs } from "./controllers/klog/component-logs.ts";
 import { Klog } from "./controllers/klog/klog.ts";
 import { controlPlaneNode } from "./controllers/kube-controllers.ts";
 import { type ProfileName, profileNamed } from "./controllers/profiles.ts";
+import { servedKinds } from "./served-kinds.ts";
 
 export const defaultProfile: ProfileName = "1.33";
-
-/** What `/version` says unless another profile is asked for. */
-export const labGitVersion = labVersionOf(defaultProfile);
 
 /** Whoever has the lab's kubeconfig may do everything in it. */
 export const administrator: User = { name: "lab-admin", groups: ["system:masters"] };
@@ -68,7 +65,7 @@ export async function startServers(
         gitVersion: labVersionOf(profile),
         authentication: { tokens },
         podLogs,
-        kinds: kindsOf(profile),
+        kinds: servedKinds(profile),
         requestMetrics: form.requests,
         observers: [...recordsOf(options, own, klog, peers), ...(options.observers ?? [])],
         objects: index === 0 ? (options.objects ?? []) : [],
@@ -152,19 +149,13 @@ function noteServing(profile: ProfileName, klog: Klog, url: string): void {
 }
 
 /** The version whose behaviour the server follows, and that it is ours. */
-function labVersionOf(profile: ProfileName): string {
+export function labVersionOf(profile: ProfileName): string {
   return `${profileNamed(profile).gitVersion}+lockstep`;
 }
 
 /** Derived, so that who has one component's token does not have another's by accident. */
 export function componentToken(token: string, user: string): string {
   return `${token}/${user}`;
-}
-
-/** An API server of before EndpointSlices has none. */
-function kindsOf(profile: ProfileName): typeof allKinds {
-  if (profileNamed(profile).endpointSlices) return allKinds;
-  return allKinds.filter(({ kind }) => kind !== "EndpointSlice");
 }
 
 function urlOf({ host, tls }: ListenOptions, port: number): string {

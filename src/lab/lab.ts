@@ -3,6 +3,8 @@
 import type { webcrypto } from "node:crypto";
 import { makeAuthority } from "./apiserver/certificate-authority.ts";
 import { type Cluster, type ClusterServer, startCluster } from "./cluster.ts";
+import type { ControllerFlags } from "./controllers/flags.ts";
+import type { ProfileName } from "./controllers/profiles.ts";
 import type { KubeconfigContext } from "./kubeconfig.ts";
 import { Ledger } from "./kubelet/ledger.ts";
 import { loopbackNetworks } from "./kubelet/pod-addresses.ts";
@@ -16,6 +18,12 @@ export interface LabOptions {
   readonly apiservers: number;
   /** In each cluster. */
   readonly nodes: number;
+  /** Whose behaviour and bugs the controllers have; today's unless given. */
+  readonly profile?: ProfileName;
+  /** Of the controller managers. */
+  readonly flags?: Partial<ControllerFlags>;
+  /** In each cluster; one leads, the others stand by. */
+  readonly controllerManagers?: number;
   /** The address every server listens on. */
   readonly host: string;
   /** The first server's port, the others follow; 0 lets the system choose each. */
@@ -73,6 +81,12 @@ export async function startLab(options: LabOptions): Promise<Lab> {
         ),
         tls,
         nodes: options.nodes,
+        ...(options.profile !== undefined && { profile: options.profile }),
+        ...(options.controllerManagers !== undefined && {
+          controllerManagers: options.controllerManagers,
+        }),
+        // As the real one does: nothing here waits for a lease that a stopped process left behind.
+        flags: { "leader-elect": true, ...options.flags },
         podNetwork,
         ledger,
         onReady: (server) => onReady?.(labServer(server)),

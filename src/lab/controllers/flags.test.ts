@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { controllerFlags, flagArguments } from "./flags.ts";
+import { controllerFlags, flagArguments, readFlags } from "./flags.ts";
 import { type ProfileName, profileNamed, profileNames } from "./profiles.ts";
 
 test("flags have the defaults of Kubernetes unless given", () => {
@@ -52,6 +52,37 @@ test.each<[ProfileName, object, string]>([
 ])("%s refuses a flag it does not have: %j", (version, flags, name) => {
   const message = `Kubernetes ${version} has no flag --${name}`;
   expect(() => controllerFlags(profileNamed(version), flags)).toThrow(new RangeError(message));
+});
+
+test("flags are read as they are typed", () => {
+  const words = [
+    "kube-api-qps=0.5",
+    "--node-monitor-grace-period=1m30s",
+    "leader-elect=false",
+    "leader-elect-resource-lock=endpoints",
+    "v=4",
+  ];
+  expect(readFlags(words)).toEqual({
+    "kube-api-qps": 0.5,
+    "node-monitor-grace-period": 90_000,
+    "leader-elect": false,
+    "leader-elect-resource-lock": "endpoints",
+    v: 4,
+  });
+});
+
+test.each([
+  ["kube-api-qps", "kube-api-qps: it must be NAME=VALUE, with a NAME of kube-api-qps, "],
+  ["qps=5", "qps=5: it must be NAME=VALUE, with a NAME of kube-api-qps, "],
+  ["v=", "--v: it must be a value such as 0, not nothing"],
+  ["min-resync-period=12", "--min-resync-period: it must be a value such as 12h0m0s, not 12"],
+  ["leader-elect=yes", "--leader-elect: it must be a value such as true, not yes"],
+  [
+    "leader-elect-resource-lock=file",
+    "--leader-elect-resource-lock: it must be a value such as leases, not file",
+  ],
+])("%s is refused with what would be right", (word, message) => {
+  expect(() => readFlags([word])).toThrow(message);
 });
 
 test("the arguments of the process are those of the version, with durations as Go prints them", () => {

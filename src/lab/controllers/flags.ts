@@ -1,6 +1,7 @@
 // The flags of kube-controller-manager that the lab's controllers obey, with their real names and
 // the defaults of the chosen version. They are read once at the start of a run: changing one means a
 // new run, as for the real process.
+import { parseGoDuration } from "../../doctor/evidence/go-duration.ts";
 import { goDuration } from "./klog/go-duration.ts";
 import type { Profile } from "./profiles/profile.ts";
 
@@ -48,7 +49,9 @@ export interface ControllerFlags {
 }
 
 /** What the lock of the leader election is written on. */
-export type ResourceLock = "endpoints" | "endpointsleases" | "leases";
+export type ResourceLock = (typeof locks)[number];
+
+const locks = ["endpoints", "endpointsleases", "leases"] as const;
 
 /** Flags whose value is a duration, here in milliseconds. */
 const durations = new Set<string>([
@@ -138,6 +141,45 @@ export function controllerFlags(
   }
   checkElection(flags);
   return flags;
+}
+
+/** Flags as they are typed, `kube-api-qps=300` or with dashes; a `RangeError` says what is wrong. */
+export function readFlags(words: readonly string[]): Partial<ControllerFlags> {
+  const read = Object.fromEntries(words.map(readFlag));
+  if (!areFlags(read)) throw new RangeError("a flag has a value of another kind");
+  return read;
+}
+
+function readFlag(word: string): readonly [string, number | boolean | string] {
+  const [, name = "", text = ""] = /^(?:--)?([\w-]+)=(.*)$/.exec(word) ?? [];
+  const known = Object.entries({ ...defaults }).find(([one]) => one === name);
+  if (known === undefined) {
+    const names = Object.keys(defaults).join(", ");
+    throw new RangeError(`${word}: it must be NAME=VALUE, with a NAME of ${names}`);
+  }
+  const [, standard] = known;
+  const value = durations.has(name) ? parseGoDuration(text) : valueLike(standard, text);
+  if (value !== undefined) return [name, value];
+  const example = durations.has(name) ? goDuration(Number(standard)) : standard;
+  throw new RangeError(
+    `--${name}: it must be a value such as ${example}, not ${text || "nothing"}`,
+  );
+}
+
+function valueLike(standard: number | boolean | string, text: string) {
+  switch (typeof standard) {
+    case "number":
+      return text !== "" && Number.isFinite(Number(text)) ? Number(text) : undefined;
+    case "boolean":
+      return text === "true" ? true : text === "false" ? false : undefined;
+    case "string":
+      return locks.find((lock) => lock === text);
+  }
+}
+
+function areFlags(read: Readonly<Record<string, unknown>>): read is Partial<ControllerFlags> {
+  const standards = new Map<string, unknown>(Object.entries({ ...defaults }));
+  return Object.entries(read).every(([name, value]) => typeof value === typeof standards.get(name));
 }
 
 /** `--kube-api-qps=20`, …: the arguments of the process, as its pod's command shows them. */
