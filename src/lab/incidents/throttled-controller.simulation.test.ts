@@ -54,36 +54,42 @@ const small = { services: 240, workers: 10, limits: limits(5, 10) };
 describe("with more services than a 1.7 controller can go over in 30 s", () => {
   forEachSeed("stock is late by services ÷ qps and Lockstep not at all", { seeds: 1 }, expectLate);
 
-  test("a limit that is large enough makes stock as fast as its own ingress controller", async () => {
-    const result = await play(2, { ...small, limits: limits(75, 80), fix: true });
-    // Mid-round the whole round may be ahead, less the burst; then a GET and a PUT behind others.
-    const publishedMs = ((small.services - 80 + 2 * (small.workers + 1)) / 75) * 1_000;
-    for (const direction of ["leave", "join"]) {
-      const published = figure(result, `longest-${direction}-lag-at-published`);
-      expect(published).toBeLessThan(publishedMs);
-      const routed = measure(result, `longest-${direction}-lag-at-routed`);
-      expect(routed.stock).toBeLessThan(published + stockIngressMs);
-      expect(routed.lockstep).toBeLessThan(aMomentMs);
-    }
-    expect(measure(result, "requests-lost").lockstep).toBe(0);
-    expect(figure(result, "empty-queue-share")).toBeGreaterThan(0.8);
-  });
+  test.runIf(isThorough(process.env))(
+    "a limit that is large enough makes stock as fast as its own ingress controller",
+    async () => {
+      const result = await play(2, { ...small, limits: limits(75, 80), fix: true });
+      // Mid-round the whole round may be ahead, less the burst; then a GET and a PUT behind others.
+      const publishedMs = ((small.services - 80 + 2 * (small.workers + 1)) / 75) * 1_000;
+      for (const direction of ["leave", "join"]) {
+        const published = figure(result, `longest-${direction}-lag-at-published`);
+        expect(published).toBeLessThan(publishedMs);
+        const routed = measure(result, `longest-${direction}-lag-at-routed`);
+        expect(routed.stock).toBeLessThan(published + stockIngressMs);
+        expect(routed.lockstep).toBeLessThan(aMomentMs);
+      }
+      expect(measure(result, "requests-lost").lockstep).toBe(0);
+      expect(figure(result, "empty-queue-share")).toBeGreaterThan(0.8);
+    },
+  );
 });
 
-test("with few services a release is published at once; the same seed repeats, another does not", async () => {
-  const few = { services: 20, workers: 10, limits: limits(20, 30) };
-  const steps = new Set<string>();
-  const first = await play(1, few, (step) => steps.add(step));
-  const other = await play(2, few);
-  for (const result of [first, other]) {
-    expect(figure(result, "longest-leave-lag-at-published")).toBeLessThan(aMomentMs);
-    expect(figure(result, "longest-join-lag-at-published")).toBeLessThan(aMomentMs);
-  }
-  expect([...steps]).toEqual(["a cluster with 20 services", "release 1 of 2", "release 2 of 2"]);
-  expect(await play(1, few)).toEqual(first);
-  expect(other.figures).not.toEqual(first.figures);
-  expect(other.traceHash).not.toEqual(first.traceHash);
-});
+test.runIf(isThorough(process.env))(
+  "with few services a release is published at once; the same seed repeats, another does not",
+  async () => {
+    const few = { services: 20, workers: 10, limits: limits(20, 30) };
+    const steps = new Set<string>();
+    const first = await play(1, few, (step) => steps.add(step));
+    const other = await play(2, few);
+    for (const result of [first, other]) {
+      expect(figure(result, "longest-leave-lag-at-published")).toBeLessThan(aMomentMs);
+      expect(figure(result, "longest-join-lag-at-published")).toBeLessThan(aMomentMs);
+    }
+    expect([...steps]).toEqual(["a cluster with 20 services", "release 1 of 2", "release 2 of 2"]);
+    expect(await play(1, few)).toEqual(first);
+    expect(other.figures).not.toEqual(first.figures);
+    expect(other.traceHash).not.toEqual(first.traceHash);
+  },
+);
 
 describe("the rounds of the controller", () => {
   const rounds = (options: RoundsOptions) =>
@@ -98,19 +104,22 @@ describe("the rounds of the controller", () => {
     expect(didEmpty).toBe(empties);
   });
 
-  test("more workers move the wait from the queue to the request, and the log shows it", async () => {
-    // A service has its turn once in services ÷ qps, of which it is out of the queue from its sync
-    // to the next enqueue: half a period on average.
-    const turnMs = (small.services / 5) * 1_000 - enqueuePeriodMs / 2;
-    for (const [workers, tolerance] of [
-      [3, 0.05],
-      [24, 0.2],
-    ] as const) {
-      const { turnMs: measured, loggedWaitMs } = await rounds({ ...small, workers });
-      expect(Math.abs((measured ?? 0) / turnMs - 1)).toBeLessThan(tolerance);
-      expect(Math.abs((loggedWaitMs ?? 0) / ((workers / 5) * 1_000) - 1)).toBeLessThan(0.05);
-    }
-  });
+  test.runIf(isThorough(process.env))(
+    "more workers move the wait from the queue to the request, and the log shows it",
+    async () => {
+      // A service has its turn once in services ÷ qps, of which it is out of the queue from its sync
+      // to the next enqueue: half a period on average.
+      const turnMs = (small.services / 5) * 1_000 - enqueuePeriodMs / 2;
+      for (const [workers, tolerance] of [
+        [3, 0.05],
+        [24, 0.2],
+      ] as const) {
+        const { turnMs: measured, loggedWaitMs } = await rounds({ ...small, workers });
+        expect(Math.abs((measured ?? 0) / turnMs - 1)).toBeLessThan(tolerance);
+        expect(Math.abs((loggedWaitMs ?? 0) / ((workers / 5) * 1_000) - 1)).toBeLessThan(0.05);
+      }
+    },
+  );
 });
 
 describe.runIf(isThorough(process.env))("as the write-up had it", () => {
