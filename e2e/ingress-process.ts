@@ -2,11 +2,8 @@
 // as a process of its own, with its nginx under a prefix of its own.
 import type { ChildProcess } from "../src/environment/processes.ts";
 import { readAccessLog } from "../src/lab/traffic/access-log.ts";
-import {
-  ControlClient,
-  ControlError,
-  type ControlState,
-} from "../src/outputs/nginx/control-client.ts";
+import { ControlError } from "../src/outputs/nginx/control-answer.ts";
+import { ControlClient, type ControlState } from "../src/outputs/nginx/control-client.ts";
 import { socketPathOf } from "../src/outputs/nginx/nginx-prefix.ts";
 import { NginxProcess } from "../src/outputs/nginx/nginx-process.ts";
 import { textOf } from "./proxy-world.ts";

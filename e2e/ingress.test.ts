@@ -7,7 +7,7 @@ import { HttpKubeClient } from "../src/kube/client/http-client.ts";
 import { fixedAccess } from "../src/kube/credentials/credentials.ts";
 import { ApiServer } from "../src/lab/apiserver/api-server.ts";
 import { MemoryStorage } from "../src/lab/apiserver/storage/memory-storage.ts";
-import { ProxyWorld, withoutNginx } from "./proxy-world.ts";
+import { type Backend, ProxyWorld, withoutNginx } from "./proxy-world.ts";
 
 const core = "/api/v1/namespaces/default";
 const requestsEach = 40;
@@ -15,40 +15,7 @@ const requestsEach = 40;
 describe.skipIf(withoutNginx !== false)("a replica of the ingress", () => {
   it("serves by an Ingress, follows each pod at once, and leaves nothing behind", () =>
     ProxyWorld.use(async (world) => {
-      const { environment } = world;
-      const server = new ApiServer({
-        ...environment,
-        storage: new MemoryStorage(environment),
-        name: "lab",
-        gitVersion: "v1.33.1",
-        authentication: { tokens: new Map([["token", { name: "admin", groups: [] }]]) },
-      });
-      const { port } = await server.start({ host: "127.0.0.1", port: 0 });
-      const address = `http://127.0.0.1:${port}`;
-      const cluster = fixedAccess({ name: "lab", server: address, token: "token" });
-      const admin = new Administrator(
-        new HttpKubeClient({ ...environment, cluster, userAgent: "admin" }),
-      );
-      await admin.serviceAndIngress();
-      for (const name of ["web-1", "web-2"]) {
-        await admin.readyPod(name, (await world.backend(name)).peer);
-      }
-      const routed = new Routed();
-      const replica = new IngressReplica({
-        environment,
-        clusters: [cluster],
-        access: cluster,
-        className: "lockstep",
-        policy: { followSlices: false },
-        listen: [{ address: "127.0.0.1", port: world.port }],
-        prefix: world.prefix,
-        workers: 2,
-        status: { host: "127.0.0.1", port: 0 },
-        onRouted: (entry) => routed.note(entry),
-      });
-      try {
-        await replica.start();
-        await routed.joined(2);
+      await withReplica(world, async ({ replica, admin, routed }) => {
         expect(await whoAnswers(world)).toEqual(new Set(["web-1", "web-2"]));
         expect(replica.notReadyBecause).toBeUndefined();
         await admin.deletePod("web-1");
@@ -60,13 +27,88 @@ describe.skipIf(withoutNginx !== false)("a replica of the ingress", () => {
         const state = await ask(world, replica, "/state");
         expect(Object.keys(JSON.parse(state).services)).toEqual(["default/web:80"]);
         expect(await ask(world, replica, "/readyz")).toBe("ok\n");
-      } finally {
-        await replica.stop({ keepNginx: false });
-        await server.stop();
-      }
+      });
       expect((await world.ask("web.example")).status).toBe(0);
     }));
+
+  it("suspects a pod that refuses requests and a probe, until it takes connections again", () =>
+    ProxyWorld.use((world) =>
+      withReplica(world, async ({ replica, routed, backends: [first] }) => {
+        const [host = "", port] = first.peer.split(":");
+        await first.close();
+        expect(await whoAnswers(world)).toEqual(new Set(["web-2"]));
+        await routed.left(1);
+        const { services } = JSON.parse(await ask(world, replica, "/state"));
+        expect(services["default/web:80"].endpoints[0]).toMatchObject({
+          podName: "web-1",
+          state: "suspect",
+          pod: "ready",
+          reason:
+            "its pod is ready, though it is not published as ready yet, " +
+            "but requests do not reach it, and it does not answer a probe",
+        });
+        const again = await world.environment.network.listen(
+          { host, port: Number(port) },
+          (exchange) => exchange.respond(200).end(Buffer.from("web-1")),
+        );
+        await routed.joined(3);
+        await again.close();
+      }),
+    ));
 });
+
+interface Serving {
+  readonly replica: IngressReplica;
+  readonly admin: Administrator;
+  readonly routed: Routed;
+  readonly backends: readonly [Backend, Backend];
+}
+
+/** Runs with two pods that are served by a replica, and ends both it and the cluster. */
+async function withReplica(
+  world: ProxyWorld,
+  run: (serving: Serving) => Promise<void>,
+): Promise<void> {
+  const { environment } = world;
+  const server = new ApiServer({
+    ...environment,
+    storage: new MemoryStorage(environment),
+    name: "lab",
+    gitVersion: "v1.33.1",
+    authentication: { tokens: new Map([["token", { name: "admin", groups: [] }]]) },
+  });
+  const { port } = await server.start({ host: "127.0.0.1", port: 0 });
+  const address = `http://127.0.0.1:${port}`;
+  const cluster = fixedAccess({ name: "lab", server: address, token: "token" });
+  const admin = new Administrator(
+    new HttpKubeClient({ ...environment, cluster, userAgent: "admin" }),
+  );
+  await admin.serviceAndIngress();
+  const backends = [await world.backend("web-1"), await world.backend("web-2")] as const;
+  for (const [index, { peer }] of backends.entries())
+    await admin.readyPod(`web-${index + 1}`, peer);
+  const routed = new Routed();
+  const replica = new IngressReplica({
+    environment,
+    clusters: [cluster],
+    access: cluster,
+    className: "lockstep",
+    policy: { followSlices: false },
+    listen: [{ address: "127.0.0.1", port: world.port }],
+    prefix: world.prefix,
+    workers: 2,
+    status: { host: "127.0.0.1", port: 0 },
+    onRouted: (entry) => routed.note(entry),
+  });
+  try {
+    await replica.start();
+    await routed.joined(2);
+    await run({ replica, admin, routed, backends });
+  } finally {
+    await replica.stop({ keepNginx: false });
+    await server.stop();
+  }
+}
 
 async function whoAnswers(world: ProxyWorld): Promise<ReadonlySet<string>> {
   const answers = new Set<string>();

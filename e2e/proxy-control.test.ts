@@ -8,7 +8,11 @@ describe.skipIf(withoutNginx !== false)("nginx's control socket", () => {
     ProxyWorld.use(async (world) => {
       await world.supervisor().start();
       const status = async (host: string) => (await world.ask(host)).status;
-      await test({ control: world.control(), status });
+      const backend = await world.backend("closed");
+      await backend.close();
+      const [address = "", port] = backend.peer.split(":");
+      const closed = { address, port: Number(port) };
+      await test({ control: world.control(), status, closed });
     }),
   );
 });

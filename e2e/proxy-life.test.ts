@@ -1,7 +1,7 @@
 // nginx and Lockstep live and die apart: what is killed comes back, what goes on serves, and the
 // state is right afterwards.
 import { describe, expect, it } from "vitest";
-import { ControlError } from "../src/outputs/nginx/control-client.ts";
+import { ControlError } from "../src/outputs/nginx/control-answer.ts";
 import { ProxyWorld, withoutNginx } from "./proxy-world.ts";
 
 describe.skipIf(withoutNginx !== false)("a proxy's life", () => {

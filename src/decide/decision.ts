@@ -8,7 +8,7 @@ export type EndpointState =
   | "draining"
   /** Something says that it has left, and it still answers. */
   | "held"
-  /** Traffic to it failed a moment ago. */
+  /** Neither requests nor probes reach it: gets a request only when nothing better is left. */
   | "suspect"
   /** Gets nothing. It is listed so that its reason can be read. */
   | "out";

@@ -132,7 +132,9 @@ export type NetworkErrorCode =
   | "ADDRESS_IN_USE"
   /** The caller's signal aborted; `cause` is its reason. */
   | "ABORTED"
-  /** The peer does not speak HTTP, or anything else not named above; see `cause`. */
+  /** The peer took the connection and answered with something that is not HTTP. */
+  | "NOT_HTTP"
+  /** Anything else not named above; see `cause`. */
   | "FAILED";
 
 export class NetworkError extends Error {

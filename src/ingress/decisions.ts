@@ -13,8 +13,9 @@ import { routing } from "../decide/routing/routing.ts";
 import { type ServiceTruth, type TruthPolicy, truth } from "../decide/truth/truth.ts";
 import type { Ingress } from "../kube/kinds/ingress.ts";
 import type { IngressClass } from "../kube/kinds/ingress-class.ts";
-import { type SnapshotSource, snapshotService } from "../model/service-snapshot.ts";
+import { type Evidence, type SnapshotSource, snapshotService } from "../model/service-snapshot.ts";
 import type { Probes } from "../sources/probes.ts";
+import { type ProxyFeedback, peerKey } from "../sources/proxy-feedback.ts";
 
 export interface DecisionsOptions {
   /** The clusters whose services are routed to. */
@@ -24,7 +25,9 @@ export interface DecisionsOptions {
   readonly policy: TruthPolicy;
   readonly output: DecisionOutput;
   /** Who settles doubts; without it nothing is ever doubted. */
-  readonly probes?: Pick<Probes, "want" | "answersFor">;
+  readonly probes?: Pick<Probes, "want" | "standing">;
+  /** What requests found out; without it they are not listened to. */
+  readonly feedback?: Pick<ProxyFeedback, "unreached"> | undefined;
   readonly onTruth: (change: TruthChange) => void;
 }
 
@@ -80,6 +83,17 @@ export class Decisions {
     return backend && `${backend.namespace}/${backend.name}`;
   }
 
+  /** `namespace/name` of every service that one of these peers, by `peerKey`, serves. */
+  servicesOf(peers: ReadonlySet<string>): ReadonlySet<string> {
+    const services = new Set<string>();
+    for (const [key, { truth: decided }] of this.#decided) {
+      const service = this.serviceOf(key);
+      if (service === undefined || services.has(service)) continue;
+      if (decided.endpoints.some((one) => peers.has(peerKey(one)))) services.add(service);
+    }
+    return services;
+  }
+
   /** Decides anew which host and path lead where. */
   decideRoutes(): void {
     const { asked, className } = this.#options;
@@ -118,7 +132,7 @@ export class Decisions {
     if (backend === undefined) return undefined;
     const { sources, policy, probes, onTruth } = this.#options;
     const { namespace, name, port } = backend;
-    const snapshot = snapshotService(sources, namespace, name, probes?.answersFor(key));
+    const snapshot = snapshotService(sources, namespace, name, this.#evidenceFor(key));
     const after = truth(snapshot, port, policy);
     probes?.want(key, after.doubts);
     const known = this.#decided.get(key);
@@ -129,6 +143,12 @@ export class Decisions {
     this.#services.set(key, after.endpoints);
     onTruth({ service: key, version, before: known?.truth, after });
     return isNew ? version : undefined;
+  }
+
+  #evidenceFor(key: string): Evidence | undefined {
+    const { probes, feedback } = this.#options;
+    if (probes === undefined) return undefined;
+    return { doubts: probes.standing(key), unreached: feedback?.unreached };
   }
 
   #forget(key: string): void {

@@ -12,6 +12,7 @@ import { runWorkers } from "../kube/workqueue/workqueue-workers.ts";
 import { ClusterSource } from "../sources/cluster-source.ts";
 import { IngressSource } from "../sources/ingress-source.ts";
 import { Probes } from "../sources/probes.ts";
+import { ProxyFeedback, type ProxyReporter } from "../sources/proxy-feedback.ts";
 import { Decisions, type TruthChange } from "./decisions.ts";
 import { ingressMetrics } from "./ingress-metrics.ts";
 
@@ -29,6 +30,8 @@ export interface IngressLoopOptions
   readonly className: string;
   readonly policy: TruthPolicy;
   readonly output: DecisionOutput;
+  /** Who says which endpoints requests could not reach; nobody does when absent. */
+  readonly proxy?: ProxyReporter;
   readonly onTruth: (change: TruthChange) => void;
   readonly metrics?: Registry;
 }
@@ -52,6 +55,7 @@ export class IngressLoop {
   readonly sources: readonly ClusterSource[];
   readonly asked: IngressSource;
   readonly probes: Probes;
+  readonly feedback: ProxyFeedback | undefined;
   readonly #options: IngressLoopOptions;
   readonly #queue: Workqueue;
   #isReady = false;
@@ -82,8 +86,15 @@ export class IngressLoop {
       onRoutes: () => this.#queue.addAfter(routesKey, routesHoldOffMs),
     });
     this.probes = new Probes({ ...rest, onAnswer: (backend) => this.#probed(backend) });
-    const { sources, asked, probes } = this;
-    this.decisions = new Decisions({ ...options, sources, asked, probes });
+    this.feedback =
+      options.proxy &&
+      new ProxyFeedback({
+        ...rest,
+        reporter: options.proxy,
+        onChange: (peers) => this.#unreached(peers),
+      });
+    const { sources, asked, probes, feedback } = this;
+    this.decisions = new Decisions({ ...options, sources, asked, probes, feedback });
   }
 
   /** Whether the first decision has been made. */
@@ -98,6 +109,7 @@ export class IngressLoop {
     try {
       this.asked.start();
       for (const source of this.sources) source.start();
+      this.feedback?.start();
       await this.#waitForSources(signal);
       this.decisions.decideRoutes();
       this.#isReady = true;
@@ -108,8 +120,8 @@ export class IngressLoop {
     } finally {
       if (metrics !== undefined) ingressMetrics(metrics).shown.delete(this.decisions);
       this.#queue.shutDown();
-      const parts = [this.asked, this.probes, ...this.sources];
-      await Promise.all(parts.map((part) => part.stop()));
+      const parts = [this.asked, this.probes, this.feedback, ...this.sources];
+      await Promise.all(parts.map((part) => part?.stop()));
     }
   }
 
@@ -127,6 +139,10 @@ export class IngressLoop {
   #probed(backend: string): void {
     const service = this.decisions.serviceOf(backend);
     if (service !== undefined) this.#queue.add(service);
+  }
+
+  #unreached(peers: ReadonlySet<string>): void {
+    for (const key of this.decisions.servicesOf(peers)) this.#queue.add(key);
   }
 
   #everyService(): void {

@@ -80,6 +80,7 @@ export class IngressReplica {
       className: options.className,
       policy: options.policy,
       output: { apply: (decision, changes) => this.#pusher?.apply(decision, changes) },
+      proxy: { report: async (since, signal) => this.#pusher?.report(since, signal) },
       onTruth: (change) => this.#note(change),
       metrics: this.metrics,
     });

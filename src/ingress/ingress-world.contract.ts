@@ -10,6 +10,7 @@ import { MemoryStorage } from "../lab/apiserver/storage/memory-storage.ts";
 import { type Simulation, simulate } from "../simulation/simulation.ts";
 import { DecisionLog } from "./decision-log.ts";
 import { IngressLoop, type IngressLoopOptions } from "./ingress-loop.ts";
+import { WorldProxy } from "./world-proxy.contract.ts";
 
 export interface Told {
   readonly atMs: number;
@@ -23,6 +24,8 @@ export interface IngressWorld {
   readonly told: Told[];
   readonly overrides: DecisionLog;
   readonly clusters: Readonly<Record<"east" | "west", WorldCluster>>;
+  /** Told of every decision too. */
+  readonly proxy: WorldProxy;
   /** The active endpoints of a service as last decided: `east 10.0.0.1:8080`. */
   readonly active: (service: string) => readonly string[];
   /** Waits until the output has been told something new. */
@@ -137,7 +140,9 @@ export function inIngressWorld(
     const host = simulation.host("lockstep");
     const told: Told[] = [];
     const overrides = new DecisionLog(host);
-    const output = new RecordingOutput(simulation, told);
+    const proxy = new WorldProxy(simulation);
+    await proxy.start();
+    const output = new RecordingOutput(simulation, told, proxy.pusher);
     const client = (name: string) =>
       withoutPermission(clientOf(simulation, name), options.forbidden);
     const loop = new IngressLoop({
@@ -147,6 +152,7 @@ export function inIngressWorld(
       className: "lockstep",
       policy: options.policy ?? { followSlices: false },
       output,
+      proxy: proxy.pusher,
       onTruth: overrides.note,
     });
     const stop = new AbortController();
@@ -154,9 +160,10 @@ export function inIngressWorld(
     await simulation.sleep(settleMs);
     const active = (service: string) => output.active(service);
     const nextTold = () => output.next();
-    await run({ simulation, loop, told, overrides, clusters, active, nextTold });
+    await run({ simulation, loop, told, overrides, clusters, proxy, active, nextTold });
     stop.abort(new Error("the test is over"));
     await running;
+    await proxy.stop();
     for (const { server } of Object.values(clusters)) await server.stop();
   });
 }
@@ -164,15 +171,19 @@ export function inIngressWorld(
 class RecordingOutput implements DecisionOutput {
   readonly #simulation: Simulation;
   readonly #told: Told[];
+  readonly #next: DecisionOutput;
   readonly #waiters: ((told: Told) => void)[] = [];
   #decision: RoutingDecision = { hosts: new Map(), services: new Map() };
 
-  constructor(simulation: Simulation, told: Told[]) {
+  constructor(simulation: Simulation, told: Told[], next: DecisionOutput) {
     this.#simulation = simulation;
     this.#told = told;
+    this.#next = next;
   }
 
-  apply: DecisionOutput["apply"] = (decision, { routes, services }) => {
+  apply: DecisionOutput["apply"] = (decision, changes) => {
+    const { routes, services } = changes;
+    this.#next.apply(decision, changes);
     this.#decision = decision;
     const told = { atMs: this.#simulation.now(), routes, services: [...services.keys()] };
     this.#told.push(told);

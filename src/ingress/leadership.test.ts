@@ -5,7 +5,7 @@ import { HttpKubeClient } from "../kube/client/http-client.ts";
 import { fixedAccess } from "../kube/credentials/credentials.ts";
 import { ingressKind } from "../kube/kinds/ingress.ts";
 import { podIdentity } from "../kube/leader/leader-identity.ts";
-import { type ApiWorld, inApiWorld, pod } from "../lab/apiserver/api-world.contract.ts";
+import { type ApiWorld, inApiWorld, pod, pods } from "../lab/apiserver/api-world.contract.ts";
 import { rewriteAfterMs } from "../outputs/status/status-writer.ts";
 import { IngressSource } from "../sources/ingress-source.ts";
 import { Leadership, type LeadershipSettings, type PublishSettings } from "./leadership.ts";
@@ -30,6 +30,17 @@ async function createIngress({ call }: ApiWorld, name: string, className = "lock
   const service = { name: "web", port: { number: 80 } };
   const spec = { ingressClassName: className, defaultBackend: { service } };
   await call("POST", ingresses, { metadata: { name }, spec });
+}
+
+/** Returns the identity of a replica in it. */
+async function createPod({ call }: ApiWorld, name: string): Promise<string> {
+  const { json } = await call("POST", pods, pod(name));
+  const { metadata } = json as { readonly metadata: { readonly uid: string } };
+  return podIdentity(name, metadata.uid);
+}
+
+async function removePod({ call }: ApiWorld, name: string): Promise<void> {
+  await call("DELETE", `${pods}/${name}`, { gracePeriodSeconds: 0 });
 }
 
 async function statusOf({ call }: ApiWorld, name: string) {
@@ -117,6 +128,22 @@ test("the leader writes what is wrong, at once when it appears, and nothing else
     await one.stop();
   }));
 
+test("somebody who always writes something else is answered less and less often", () =>
+  inApiWorld(async (world) => {
+    const { simulation, call } = world;
+    await createIngress(world, "shop");
+    const one = start(world, "one");
+    const other = { status: { loadBalancer: { ingress: [{ ip: "198.51.100.1" }] } } };
+    for (let turn = 0; turn < 34; turn += 1) {
+      await simulation.sleep(5_000);
+      if ((await statusOf(world, "shop")).addresses[0] === "198.51.100.1") continue;
+      await call("PATCH", `${ingresses}/shop/status`, other, mergePatch);
+    }
+    // At 0, 5, 15, 35, 75 and 155 seconds, or a turn later.
+    expect(await writesOf(one)).toBe(6);
+    await one.stop();
+  }));
+
 test("a leader that ends or loses its lease leaves every status as it is, and the next takes over", () =>
   inApiWorld(async (world) => {
     const { simulation, call } = world;
@@ -153,9 +180,7 @@ test("a leader that ends or loses its lease leaves every status as it is, and th
 test("every replica says who leads and since when, and names the ghost that holds another's lock", () =>
   inApiWorld(async (world) => {
     const { simulation, call } = world;
-    const { json } = await call("POST", "/api/v1/namespaces/default/pods", pod("one"));
-    const { metadata } = json as { readonly metadata: { readonly uid: string } };
-    const identity = podIdentity("one", metadata.uid);
+    const identity = await createPod(world, "one");
     const lock = { kind: "ConfigMap", namespace: "default", name: "nginx" } as const;
     const renew = (second: number) => ({
       metadata: {
@@ -183,7 +208,7 @@ test("every replica says who leads and since when, and names the ghost that hold
       isLeading: false,
       leader: {
         identity,
-        since: "2026-01-01T00:00:00.003001Z",
+        since: "2026-01-01T00:00:00.004001Z",
         renewTime: expect.stringMatching(/^2026-01-01T00:00:5/),
         transitions: 0,
         isExpired: false,
@@ -208,14 +233,13 @@ test.each([true, false])(
   "a ghost of our own is named, and deposed if that is allowed: %s",
   (deposeGhosts) =>
     inApiWorld(async (world) => {
-      const { simulation, call } = world;
+      const { simulation } = world;
       await createIngress(world, "shop");
-      const { json } = await call("POST", "/api/v1/namespaces/default/pods", pod("live"));
-      const { metadata } = json as { readonly metadata: { readonly uid: string } };
-      const gone = podIdentity("gone", "8c5f3c1e-0d5b-4f39-9a8c-1f2e3d4c5b6a");
+      const gone = await createPod(world, "gone");
       const ghost = start(world, "stray", { identity: gone });
       await simulation.sleep(1_000);
-      const identity = podIdentity("live", metadata.uid);
+      await removePod(world, "gone");
+      const identity = await createPod(world, "live");
       const addresses = [loadBalancerAddress("192.0.2.2")];
       const live = start(world, "live", { identity, addresses, deposeGhosts });
       await simulation.sleep(45_000);
@@ -228,6 +252,33 @@ test.each([true, false])(
       // The one that was deposed may answer once, before it knows.
       expect(await writesOf(ghost)).toBeLessThanOrEqual(2);
       expect(await writesOf(live)).toBeLessThanOrEqual(deposeGhosts ? 2 : 0);
-      await Promise.all([ghost.stop(), live.stop()]);
+      // Free as it is now, the one whose pod is gone does not take the lock again.
+      await live.stop();
+      await simulation.sleep(takeOverMs);
+      const left = ghost.leadership.report().election;
+      expect([left?.isLeading, left?.aside]).toEqual(
+        deposeGhosts ? [false, "no pod gone in namespace default"] : [true, undefined],
+      );
+      await ghost.stop();
     }),
 );
+
+test("a replica whose pod is gone does not begin to lead, and one that cannot be looked up does", () =>
+  inApiWorld(async (world) => {
+    const { simulation } = world;
+    const gone = await createPod(world, "gone");
+    await removePod(world, "gone");
+    const stray = start(world, "stray", { identity: gone });
+    await simulation.sleep(30_000);
+    expect(stray.leadership.report().election).toEqual({
+      lease: "default/leader",
+      identity: gone,
+      isLeading: false,
+      leader: undefined,
+      aside: "no pod gone in namespace default",
+    });
+    const outside = start(world, "outside", { identity: "outside/machine_1" });
+    await simulation.sleep(takeOverMs);
+    expect(outside.leadership.report().election?.isLeading).toBe(true);
+    await Promise.all([stray.stop(), outside.stop()]);
+  }));

@@ -1,6 +1,8 @@
 // One replica's part in leading: it competes for the Lease, writes status while it holds it, and
 // watches locks for ghosts, its own and others' that it was asked to watch. A ghost is named whoever
-// it is; only on our own lock, and only if that was allowed, is it deposed.
+// it is; only on our own lock, and only if that was allowed, is it deposed. Lest it become one itself
+// it stands aside when its own pod is gone: such a replica, deposed, would take the lock back as soon
+// as it is free.
 import type { Registry } from "prom-client";
 import type { Environment } from "../environment/environment.ts";
 import { HttpKubeClient } from "../kube/client/http-client.ts";
@@ -9,6 +11,7 @@ import { TokenBucket } from "../kube/client/token-bucket.ts";
 import type { ClusterAccess } from "../kube/credentials/credentials.ts";
 import type { LoadBalancerAddress } from "../kube/kinds/ingress.ts";
 import type { GhostReport } from "../kube/leader/ghost-check.ts";
+import { findHolder } from "../kube/leader/ghost-holder.ts";
 import { GhostWatch } from "../kube/leader/ghost-watch.ts";
 import { LeaderElection } from "../kube/leader/leader-election.ts";
 import type { ObservedLeader } from "../kube/leader/leader-lock.ts";
@@ -57,6 +60,8 @@ export interface LeadershipReport {
         readonly isLeading: boolean;
         /** Who leads and since when; undefined while that is not known. */
         readonly leader: ObservedLeader | undefined;
+        /** Why it does not take the lock though it could: what proves that its own pod is gone. */
+        readonly aside: string | undefined;
       }
     | undefined;
   readonly ghosts: readonly GhostReport[];
@@ -66,12 +71,16 @@ export interface LeadershipReport {
 const writesPerSecond = 50;
 const writeBurst = 100;
 
+/** Of the look for our own pod, before the lock is taken. */
+const lookDeadlineMs = 5_000;
+
 const userAgent = "lockstep-ingress-status";
 
 export class Leadership {
   readonly #options: LeadershipOptions;
   readonly #election: LeaderElection | undefined;
   readonly #ghostWatches: readonly GhostWatch[];
+  #aside: string | undefined;
 
   constructor(options: LeadershipOptions) {
     this.#options = options;
@@ -92,6 +101,7 @@ export class Leadership {
       releaseOnStop: true,
       onStartedLeading: (leading) => this.#write(election, publish, leading),
       mayDepose: (holder) => publish.deposeGhosts && own.confirms(holder),
+      mayStand: (signal) => this.#mayStand(publish, signal),
     });
     this.#election = election;
   }
@@ -112,11 +122,29 @@ export class Leadership {
           identity: publish.identity,
           isLeading: election.isLeader(),
           leader: election.leader(),
+          aside: this.#aside,
         },
       ghosts: this.#ghostWatches.flatMap(({ verdict }) =>
         verdict?.kind === "ghost" ? [verdict.report] : [],
       ),
     };
+  }
+
+  /** Only proof counts: who cannot be looked up may lead. */
+  async #mayStand(
+    { identity, podNamespace }: PublishSettings,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const { log, network } = this.#options;
+    const limits = { deadlineMs: lookDeadlineMs, signal };
+    const question = { identity, form: "own", podNamespace } as const;
+    const { kind, evidence } = await findHolder(this.#clientOver(network), question, limits);
+    const before = this.#aside;
+    this.#aside = kind === "absent" ? evidence : undefined;
+    if (this.#aside !== undefined && this.#aside !== before) {
+      log.warn("this replica does not lead: its own pod is gone", { identity, evidence });
+    }
+    return this.#aside === undefined;
   }
 
   #watch(lock: LockReference, form: "own" | "foreign", podNamespace: string | undefined) {

@@ -8,13 +8,9 @@ import { componentPodName, publishComponentPod } from "./controllers/component-p
 import type { ControllerFlags } from "./controllers/flags.ts";
 import type { ComponentLogs } from "./controllers/klog/component-logs.ts";
 import { Klog, structured } from "./controllers/klog/klog.ts";
-import {
-  controllerManager,
-  controlPlaneNode,
-  kubeletAgent,
-} from "./controllers/kube-controllers.ts";
+import { controllerManager, controlPlaneNode } from "./controllers/kube-controllers.ts";
 import { ControllersProcess } from "./controllers/kube-controllers-process.ts";
-import { type ProfileName, profileNamed } from "./controllers/profiles.ts";
+import { type ProfileName, profileNamed, userAgentOf } from "./controllers/profiles.ts";
 import type { LabEnvironment } from "./lab-environment.ts";
 import { runScheduler } from "./scheduler/scheduler.ts";
 
@@ -128,7 +124,7 @@ export class ControlPlane {
         : `${line.text}${gitVersion}`;
       klog.write("I", line.source, text);
     }
-    const userAgent = `${scheduler}/${gitVersion} (linux/amd64)`;
+    const userAgent = userAgentOf(scheduler, profileNamed(profile));
     const client = new HttpKubeClient({ ...environment, cluster: access, userAgent });
     await Promise.all([
       runScheduler({ ...environment, client, cluster: access.name }, this.#stopping.signal),
@@ -145,7 +141,7 @@ export class ControlPlane {
     const { environmentOf, accessOf, profile } = this.#options;
     const environment = environmentOf(0);
     const { gitVersion } = profileNamed(profile);
-    const userAgent = kubeletAgent(gitVersion);
+    const userAgent = userAgentOf("kubelet", profileNamed(profile));
     const access = accessOf(controlPlaneNode);
     const client = new HttpKubeClient({ ...environment, cluster: access, userAgent });
     const nodeName = nodeNameOf(machine);

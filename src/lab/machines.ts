@@ -8,6 +8,7 @@ import type { User } from "./apiserver/http/authentication.ts";
 import type { ClusterOptions } from "./cluster.ts";
 import { nodeNameOf } from "./control-plane.ts";
 import type { Profile } from "./controllers/profiles/profile.ts";
+import { userAgentOf } from "./controllers/profiles.ts";
 import { Kubelet } from "./kubelet/kubelet.ts";
 import type { KubeletRules } from "./kubelet/kubelet-rules.ts";
 import { NodeHeartbeat } from "./kubelet/node-heartbeat.ts";
@@ -39,9 +40,9 @@ export class Machines {
   constructor(options: MachinesOptions) {
     this.#options = options;
     const { gitVersion, nodes } = options.profile;
-    const { leases, otherConditions, containersReady, postsEnd } = nodes;
+    const { leases, otherConditions, stableLabels, containersReady, postsEnd } = nodes;
     const version = `${gitVersion}+lockstep`;
-    this.#rules = { version, leases, otherConditions, containersReady, postsEnd };
+    this.#rules = { version, leases, otherConditions, stableLabels, containersReady, postsEnd };
     this.kubelets = this.#makeKubelets();
   }
 
@@ -142,7 +143,7 @@ export class Machines {
         token,
         tls: tls === undefined ? {} : { ca: tls.ca },
       }),
-      userAgent: `kubelet/${profile.gitVersion} (linux/amd64)`,
+      userAgent: userAgentOf("kubelet", profile),
     });
   }
 }

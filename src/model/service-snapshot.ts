@@ -4,7 +4,7 @@ import type { MonotonicMs } from "../environment/clock.ts";
 import type { Pod } from "../kube/kinds/pod.ts";
 import type { Service } from "../kube/kinds/service.ts";
 import type { ClusterSource } from "../sources/cluster-source.ts";
-import type { ProbeAnswer } from "../sources/probes.ts";
+import type { StandingDoubt } from "../sources/probes.ts";
 import type { PublishedForm } from "../sources/published-form.ts";
 import { selects } from "../sources/service-pods.ts";
 import type { WatchStatus } from "../sources/watch-status.ts";
@@ -24,8 +24,10 @@ export interface ServiceInCluster {
   readonly services: WatchStatus;
   readonly pods: PodFacts;
   readonly published: PublishedFacts;
-  /** What probes of its endpoints showed, by `placeKey`; undefined where nobody probes. */
-  readonly probes: ReadonlyMap<string, ProbeAnswer> | undefined;
+  /** Those of its endpoints that are in doubt, by `peerKey`; undefined where nobody probes. */
+  readonly doubts: ReadonlyMap<string, StandingDoubt> | undefined;
+  /** Peers that requests did not reach a moment ago, by `peerKey`; of other services as well. */
+  readonly unreached: ReadonlySet<string>;
 }
 
 export interface PodFacts {
@@ -55,30 +57,35 @@ export type SnapshotSource = Pick<
   "cluster" | "service" | "pod" | "podsOf" | "departedAt" | "publishedOf" | "seenAtMs" | "watch"
 >;
 
-/** By cluster, what probes of the service's endpoints there showed. */
-export type ProbesByCluster = ReadonlyMap<string, ReadonlyMap<string, ProbeAnswer>>;
+/** What endpoints and requests say themselves, beside what clusters say of them. */
+export interface Evidence {
+  /** By cluster and `peerKey`, the endpoints of the service that are in doubt. */
+  readonly doubts: ReadonlyMap<string, ReadonlyMap<string, StandingDoubt>>;
+  /** Peers that requests did not reach, by `peerKey`; undefined where no proxy says so. */
+  readonly unreached: ReadonlySet<string> | undefined;
+}
 
 export function snapshotService(
   sources: readonly SnapshotSource[],
   namespace: string,
   name: string,
-  probes?: ProbesByCluster,
+  evidence?: Evidence,
 ): ServiceSnapshot {
   const clusters = sources.flatMap((source) => {
     const service = source.service(namespace, name);
     if (service === undefined) return [];
-    const answers = probes && (probes.get(source.cluster) ?? noAnswers);
-    return [serviceInCluster(source, service, answers)];
+    return [serviceInCluster(source, service, evidence)];
   });
   return { namespace, name, clusters };
 }
 
-const noAnswers: ReadonlyMap<string, ProbeAnswer> = new Map();
+const noDoubts: ReadonlyMap<string, StandingDoubt> = new Map();
+const noneUnreached: ReadonlySet<string> = new Set();
 
 function serviceInCluster(
   source: SnapshotSource,
   service: Service,
-  probes: ServiceInCluster["probes"],
+  evidence: Evidence | undefined,
 ): ServiceInCluster {
   const published = publishedFacts(source, service);
   return {
@@ -88,7 +95,8 @@ function serviceInCluster(
     services: source.watch("services"),
     pods: podFacts(source, service, published.endpoints),
     published,
-    probes,
+    doubts: evidence && (evidence.doubts.get(source.cluster) ?? noDoubts),
+    unreached: evidence?.unreached ?? noneUnreached,
   };
 }
 

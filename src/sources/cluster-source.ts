@@ -195,7 +195,9 @@ export class ClusterSource {
     const { slices, endpoints } = this.#published.of(namespace, name);
     const ofSlices = slices.map(({ endpoints: listed, ports }) => ({
       addresses: listed.flatMap(({ addresses }) => addresses.map((ip) => ({ ip }))),
-      ports: ports.flatMap(({ port }) => (port === undefined ? [] : [{ port }])),
+      ports: ports.flatMap(({ name: called, port }) =>
+        port === undefined ? [] : [{ name: called, port }],
+      ),
     }));
     const subsets = [...(endpoints?.subsets ?? []), ...ofSlices];
     this.#options.client.learnServers?.(serverAddresses(subsets));

@@ -1,9 +1,8 @@
 // One probe of one endpoint: HTTP where its readiness probe is HTTP, judged as a kubelet judges;
 // else whether it takes a connection. The network speaks HTTP only, so a program that speaks
-// something else fails in a way that proves it was there.
+// something else, or takes its time, fails in a way that proves it was there.
 import type { Environment } from "../environment/environment.ts";
 import { NetworkError, type NetworkErrorCode } from "../environment/network.ts";
-import { DeadlineExceededError } from "../kube/client/client.ts";
 import { Deadline } from "../kube/client/deadline.ts";
 
 export interface ProbeTarget {
@@ -11,17 +10,31 @@ export interface ProbeTarget {
   /** The endpoint that is in doubt. */
   readonly address: string;
   readonly port: number;
+  /** The pod that had the address when the doubt arose; its successor there is another one. */
+  readonly podUid?: string;
   /** How to ask it; whether it takes connections at its own port when absent. */
-  readonly http?: { readonly port: number; readonly path: string; readonly secure: boolean };
+  readonly http?: HttpProbe;
+}
+
+export interface HttpProbe {
+  readonly port: number;
+  /** Begins with a slash. */
+  readonly path: string;
+  readonly secure: boolean;
+  /** `probeTimeoutMs` when undefined. */
+  readonly timeoutMs: number | undefined;
 }
 
 export type ProbeOutcome = "answered" | "refused" | "missed";
 
-/** For the whole exchange: what a readiness probe has unless it says otherwise. */
+/** For the whole exchange, or the connection: what a readiness probe has unless it says otherwise. */
 export const probeTimeoutMs = 1_000;
 
+/** A probe may be given minutes; by then an endpoint that is dead has cost too much. */
+const probeTimeoutMaxMs = 5_000;
+
 /** Somebody took the connection, though not for HTTP. */
-const takenAsWell: ReadonlySet<NetworkErrorCode> = new Set(["RESET", "TLS", "FAILED"]);
+const takenAsWell: ReadonlySet<NetworkErrorCode> = new Set(["RESET", "NOT_HTTP"]);
 
 export async function probeOnce(
   { network, timers }: Pick<Environment, "network" | "timers">,
@@ -33,7 +46,10 @@ export async function probeOnce(
     http === undefined
       ? `http://${host}:${port}/`
       : `${http.secure ? "https" : "http"}://${host}:${http.port}${http.path}`;
-  const deadline = new Deadline({ timers, deadlineMs: probeTimeoutMs, signal, what: url });
+  const timeoutMs = Math.min(http?.timeoutMs ?? probeTimeoutMs, probeTimeoutMaxMs);
+  // Without HTTP the answer does not matter: what has not failed by then took the connection.
+  const deadlineMs = http === undefined ? 2 * probeTimeoutMs : timeoutMs;
+  const deadline = new Deadline({ timers, deadlineMs, signal, what: url });
   try {
     const response = await network.request({
       method: "GET",
@@ -41,6 +57,8 @@ export async function probeOnce(
       headers: { "user-agent": "lockstep-probe", connection: "close" },
       // As the kubelet does: a probe proves life, not identity.
       tls: { insecureSkipVerify: true },
+      // A machine that is gone is known at once, however long its program may think.
+      connectTimeoutMs: probeTimeoutMs,
       signal: deadline.signal,
     });
     for await (const _ of response.body) break;
@@ -48,14 +66,15 @@ export async function probeOnce(
     return isFine ? "answered" : "missed";
   } catch (error) {
     signal.throwIfAborted();
-    return outcomeOf(error, http === undefined);
+    const anyTakerCounts = http === undefined;
+    if (deadline.signal.aborted) return anyTakerCounts ? "answered" : "missed";
+    return outcomeOf(error, anyTakerCounts);
   } finally {
     deadline.release();
   }
 }
 
 function outcomeOf(error: unknown, anyTakerCounts: boolean): ProbeOutcome {
-  if (error instanceof DeadlineExceededError) return "missed";
   if (!(error instanceof NetworkError)) throw error;
   if (error.code === "REFUSED") return "refused";
   return anyTakerCounts && takenAsWell.has(error.code) ? "answered" : "missed";

@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
 import type { ServerExchange } from "../environment/network.ts";
 import { type Simulation, simulate } from "../simulation/simulation.ts";
-import { type ProbeOutcome, type ProbeTarget, probeOnce, probeTimeoutMs } from "./probe-once.ts";
-import { Probes, probeEveryMs } from "./probes.ts";
+import { type ProbeOutcome, probeOnce, probeTimeoutMs } from "./probe-once.ts";
+import { type Doubt, Probes, probeEveryMs } from "./probes.ts";
 
-const target: ProbeTarget = { cluster: "east", address: "pod", port: 80 };
-const http = { port: 80, path: "/ready", secure: false };
+const target: Doubt = { cluster: "east", address: "pod", port: 80, cause: "flap" };
+const http = { port: 80, path: "/ready", secure: false, timeoutMs: undefined };
 
-type Handler = (exchange: ServerExchange) => void;
+type Handler = (exchange: ServerExchange) => void | Promise<void>;
 
 const answering =
   (status: number): Handler =>
@@ -25,7 +25,8 @@ const table: readonly (readonly [string, Handler | undefined, boolean, ProbeOutc
   ["takes a connection and answers 503", answering(503), false, "answered"],
   ["takes a connection and breaks it", (exchange) => exchange.abort(), false, "answered"],
   ["breaks an HTTP probe", (exchange) => exchange.abort(), true, "missed"],
-  ["never answers", () => undefined, false, "missed"],
+  ["takes a connection and never answers", () => undefined, false, "answered"],
+  ["never answers an HTTP probe", () => undefined, true, "missed"],
   ["is not there", undefined, false, "refused"],
 ];
 
@@ -41,13 +42,30 @@ test.each(table)("an endpoint that %s", (_, handler, isHttp, expected) =>
   }),
 );
 
+test.each([
+  ["within its own timeout", 1_500, 2_000, "answered"],
+  ["within the longest that is waited for, but after its own timeout", 1_500, 1_000, "missed"],
+  ["later than is ever waited for", 6_000, 60_000, "missed"],
+] as const)("an endpoint that answers %s", (_, afterMs, timeoutMs, expected) =>
+  simulate({ seed: 1 }, async (simulation) => {
+    const listener = await listen(simulation, async (exchange) => {
+      await simulation.sleep(afterMs);
+      exchange.respond(200).end();
+    });
+    const { signal } = new AbortController();
+    const asked = { ...target, http: { ...http, timeoutMs } };
+    expect(await probeOnce(simulation.host("proxy"), asked, signal)).toBe(expected);
+    await listener.close();
+  }),
+);
+
 /** Probes with what they reported, in order. */
 function probesIn(simulation: Simulation) {
   const heard: string[] = [];
   const probes: Probes = new Probes({
     ...simulation.host("proxy"),
     onAnswer: (doubter) => {
-      const answer = probes.answersFor(doubter).get("east")?.get("pod 80") ?? "unknown";
+      const answer = probes.standing(doubter).get("east")?.get("pod 80")?.answer;
       heard.push(`${doubter} ${answer} at ${Math.round(simulation.now() / 100) / 10} s`);
     },
   });
@@ -118,7 +136,27 @@ test("nobody is asked whom nobody doubts any more", () =>
     expect([probes.size, asked]).toEqual([1, 2]);
     probes.want("other", []);
     await simulation.sleep(10 * probeEveryMs);
-    expect([probes.size, asked, probes.answersFor("other")]).toEqual([0, 2, new Map()]);
+    expect([probes.size, asked, probes.standing("other")]).toEqual([0, 2, new Map()]);
+    await probes.stop();
+    await listener.close();
+  }));
+
+test("one that is trusted before its turn has come is not asked", () =>
+  simulate({ seed: 1 }, async (simulation) => {
+    let asked = 0;
+    const listener = await listen(simulation, (exchange) => {
+      asked += 1;
+      exchange.respond(200).end();
+    });
+    const { probes } = probesIn(simulation);
+    // More of them than are asked at once.
+    const many = Array.from({ length: 500 }, (_, index) => ({ ...target, port: 1_000 + index }));
+    probes.want("many", many);
+    probes.want("web", [target]);
+    await simulation.sleep(100);
+    probes.want("web", []);
+    await simulation.sleep(10 * probeEveryMs);
+    expect([probes.size, asked]).toEqual([many.length, 0]);
     await probes.stop();
     await listener.close();
   }));

@@ -5,8 +5,24 @@ import type { Environment } from "../environment/environment.ts";
 import type { CancelTimer } from "../environment/timers.ts";
 import { TokenBucket } from "../kube/client/token-bucket.ts";
 import { type ProbeTarget, probeOnce } from "./probe-once.ts";
+import { peerKey } from "./proxy-feedback.ts";
 
 export type ProbeAnswer = "answers" | "silent";
+
+/** The node controller wrote what its kubelet did not say, or requests did not reach it. */
+export type DoubtCause = "flap" | "traffic";
+
+/** An endpoint to be probed, and why. */
+export interface Doubt extends ProbeTarget {
+  readonly cause: DoubtCause;
+}
+
+/** What came of a doubt until now. */
+export interface StandingDoubt {
+  readonly cause: DoubtCause;
+  /** `unknown` before the first answer. */
+  readonly answer: ProbeAnswer | "unknown";
+}
 
 export interface ProbesOptions extends Pick<Environment, "clock" | "timers" | "network" | "log"> {
   /** Called for everyone who doubts an endpoint that answers otherwise than before. */
@@ -19,13 +35,15 @@ export const probeEveryMs = 2_000;
 /** A busy program may miss one; a refused connection counts at once. */
 const missesToBeSilent = 2;
 
-/** All probes together: a node with a hundred pods is looked at within two seconds. */
-const probesPerSecond = 50;
-const probesAtOnce = 50;
+/** All probes together: a node with a hundred pods is looked at at once, a thousand pods in 5 s. */
+const probesPerSecond = 200;
+const probesAtOnce = 200;
 
 interface Doubted {
   readonly target: ProbeTarget;
   readonly doubters: Set<string>;
+  /** Aborts when nobody doubts it any more. */
+  readonly trusted: AbortController;
   misses: number;
   answer: ProbeAnswer | undefined;
   cancelNext: CancelTimer | undefined;
@@ -35,9 +53,9 @@ export class Probes {
   readonly #options: ProbesOptions;
   readonly #limit: TokenBucket;
   readonly #doubted = new Map<string, Doubted>();
-  /** By doubter, the keys in `#doubted`. */
-  readonly #wanted = new Map<string, ReadonlySet<string>>();
-  readonly #stopping = new AbortController();
+  /** By doubter, the keys in `#doubted` and why it doubts each. */
+  readonly #wanted = new Map<string, ReadonlyMap<string, DoubtCause>>();
+  #isStopped = false;
   readonly #underWay = new Set<Promise<void>>();
 
   constructor(options: ProbesOptions) {
@@ -51,38 +69,37 @@ export class Probes {
   }
 
   /** From now on these endpoints are asked for the doubter, at once and again, and no others. */
-  want(doubter: string, targets: readonly ProbeTarget[]): void {
+  want(doubter: string, doubts: readonly Doubt[]): void {
     const before = this.#wanted.get(doubter);
-    if (targets.length === 0 && before === undefined) return;
-    const keys = new Set(targets.map(keyOf));
-    if (keys.size === 0) this.#wanted.delete(doubter);
-    else this.#wanted.set(doubter, keys);
-    for (const target of targets) this.#doubt(doubter, target);
-    for (const key of before ?? []) if (!keys.has(key)) this.#trust(doubter, key);
+    if (doubts.length === 0 && before === undefined) return;
+    const causes = new Map(doubts.map((doubt) => [keyOf(doubt), doubt.cause]));
+    if (causes.size === 0) this.#wanted.delete(doubter);
+    else this.#wanted.set(doubter, causes);
+    for (const doubt of doubts) this.#doubt(doubter, doubt);
+    for (const key of before?.keys() ?? []) if (!causes.has(key)) this.#trust(doubter, key);
   }
 
-  /** By cluster and `placeKey`, what is known of the endpoints this one doubts. */
-  answersFor(doubter: string): ReadonlyMap<string, ReadonlyMap<string, ProbeAnswer>> {
-    const answers = new Map<string, Map<string, ProbeAnswer>>();
-    for (const key of this.#wanted.get(doubter) ?? []) {
-      const { target, answer } = this.#doubted.get(key) ?? {};
-      if (target === undefined || answer === undefined) continue;
-      const inCluster = answers.get(target.cluster) ?? new Map<string, ProbeAnswer>();
-      answers.set(target.cluster, inCluster.set(placeKey(target), answer));
+  /** By cluster and `peerKey`, what this one doubts and what is known of it. */
+  standing(doubter: string): ReadonlyMap<string, ReadonlyMap<string, StandingDoubt>> {
+    const standing = new Map<string, Map<string, StandingDoubt>>();
+    for (const [key, cause] of this.#wanted.get(doubter) ?? []) {
+      const { target, answer = "unknown" } = this.#doubted.get(key) ?? {};
+      if (target === undefined) continue;
+      const inCluster = standing.get(target.cluster) ?? new Map<string, StandingDoubt>();
+      standing.set(target.cluster, inCluster.set(peerKey(target), { cause, answer }));
     }
-    return answers;
+    return standing;
   }
 
   /** Idempotent. */
   async stop(): Promise<void> {
-    this.#stopping.abort(new Error("probing has ended"));
-    for (const { cancelNext } of this.#doubted.values()) cancelNext?.();
-    this.#doubted.clear();
+    this.#isStopped = true;
+    for (const doubted of this.#doubted.values()) this.#end(doubted);
     await Promise.all(this.#underWay);
   }
 
   #doubt(doubter: string, target: ProbeTarget): void {
-    if (this.#stopping.signal.aborted) return;
+    if (this.#isStopped) return;
     const known = this.#doubted.get(keyOf(target));
     if (known !== undefined) {
       known.doubters.add(doubter);
@@ -92,6 +109,7 @@ export class Probes {
     const doubted: Doubted = {
       target,
       doubters,
+      trusted: new AbortController(),
       misses: 0,
       answer: undefined,
       cancelNext: undefined,
@@ -103,9 +121,14 @@ export class Probes {
   #trust(doubter: string, key: string): void {
     const doubted = this.#doubted.get(key);
     doubted?.doubters.delete(doubter);
-    if (doubted === undefined || doubted.doubters.size > 0) return;
+    if (doubted !== undefined && doubted.doubters.size === 0) this.#end(doubted);
+  }
+
+  /** What waits for its turn is not asked any more, and what is being asked is given up. */
+  #end(doubted: Doubted): void {
     doubted.cancelNext?.();
-    this.#doubted.delete(key);
+    doubted.trusted.abort(new Error("it is not in doubt any more"));
+    this.#doubted.delete(keyOf(doubted.target));
   }
 
   #askNow(doubted: Doubted): void {
@@ -114,15 +137,15 @@ export class Probes {
   }
 
   async #ask(doubted: Doubted): Promise<void> {
-    const { signal } = this.#stopping;
+    const { signal } = doubted.trusted;
     try {
       await this.#limit.wait(signal);
       const outcome = await probeOnce(this.#options, doubted.target, signal);
-      this.#note(doubted, outcome);
+      if (!signal.aborted) this.#note(doubted, outcome);
     } catch (error) {
       if (!signal.aborted) throw error;
     }
-    if (signal.aborted || this.#doubted.get(keyOf(doubted.target)) !== doubted) return;
+    if (signal.aborted) return;
     const again = () => this.#askNow(doubted);
     doubted.cancelNext = this.#options.timers.after(probeEveryMs, again);
   }
@@ -139,11 +162,6 @@ export class Probes {
   }
 }
 
-/** Names an endpoint within its cluster. */
-export function placeKey({ address, port }: Pick<ProbeTarget, "address" | "port">): string {
-  return `${address} ${port}`;
-}
-
 function keyOf(target: ProbeTarget): string {
-  return `${target.cluster} ${placeKey(target)}`;
+  return `${target.cluster} ${peerKey(target)}`;
 }

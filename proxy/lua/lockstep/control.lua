@@ -4,6 +4,7 @@
 --   GET  /state              who answers, what is loaded
 --   GET  /hold               an answer that ends when this worker does
 --   GET  /counters           what each endpoint slot did
+--   GET  /suspects?after=N   which slots are suspect; waits while there is no change after the N-th
 --   POST /loads              begin a full load            → { generation }
 --   PUT  /loads/N            a part of it
 --   POST /loads/N/commit     make it visible as a whole
@@ -22,6 +23,9 @@ local _M = {}
 
 -- How soon a worker that was asked to go lets go of those who watch it.
 local HOLD_CHECK_SECONDS = 0.2
+
+-- The longest wait for a change of suspects; while there are any, until the last mark has ended.
+local MOST_WAIT_SECONDS = 60
 
 local function answer(status, body)
     ngx.status = status
@@ -62,18 +66,43 @@ local function get_counters()
     })
 end
 
-local function hold()
-    ngx.header.content_type = "text/plain"
-    ngx.send_headers()
-    ngx.flush(true)
+-- Waits for so long, while `goes_on` says so, the client is there and this worker may stay.
+local function wait(seconds, goes_on)
     local gone = false
     ngx.on_abort(function()
         gone = true
         ngx.exit(499)
     end)
-    while not gone and not ngx.worker.exiting() do
+    local waited = 0
+    while goes_on() and waited < seconds and not gone and not ngx.worker.exiting() do
         ngx.sleep(HOLD_CHECK_SECONDS)
+        waited = waited + HOLD_CHECK_SECONDS
     end
+end
+
+local function hold()
+    ngx.header.content_type = "text/plain"
+    ngx.send_headers()
+    ngx.flush(true)
+    wait(math.huge, function()
+        return true
+    end)
+end
+
+local function get_suspects()
+    local after = tonumber(ngx.var.arg_after)
+    local some = #suspects.list(meta:get("highest_slot")) > 0
+    wait(some and suspects.TTL_MS / 1000 or MOST_WAIT_SECONDS, function()
+        return suspects.changes() == after
+    end)
+    -- Counted before they are listed: what comes in between is told again rather than never.
+    local changes = suspects.changes()
+    local listed = suspects.list(meta:get("highest_slot"))
+    return answer(200, {
+        owner = meta:get("owner"),
+        changes = changes,
+        suspects = #listed > 0 and listed or cjson.null,
+    })
 end
 
 local function pusher_of(headers)
@@ -114,6 +143,7 @@ local fixed = {
     ["GET /state"] = get_state,
     ["GET /hold"] = hold,
     ["GET /counters"] = get_counters,
+    ["GET /suspects"] = get_suspects,
     ["POST /loads"] = function()
         return without_body(writer.begin)
     end,

@@ -38,6 +38,7 @@ function _M.init(boot_id)
     meta:safe_add("epoch", 0)
     meta:safe_add("owner", "")
     meta:safe_add("highest_slot", 0)
+    meta:safe_add("suspect_changes", 0)
 end
 
 function _M.register_worker()

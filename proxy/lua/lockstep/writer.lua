@@ -114,6 +114,7 @@ function _M.begin(pusher)
     if pusher.epoch > epoch then
         -- Slots mean other endpoints to another pusher.
         rows.clear(meta:get("highest_slot"))
+        meta:incr("suspect_changes", 1)
         meta:safe_set("highest_slot", 0)
         meta:safe_set("owner", pusher.owner)
         meta:safe_set("epoch", pusher.epoch)

@@ -42,16 +42,23 @@ test("in a pod of the cluster the identity names the pod, and the Lease is in it
 });
 
 test.each([
-  ["a pod of another cluster", inPod, false],
-  ["a machine", { HOSTNAME: "edge-1" }, true],
-  ["a pod that was not told its uid", { ...inPod, POD_UID: "" }, true],
+  ["a pod of another cluster", inPod, false, undefined],
+  ["a machine", { HOSTNAME: "edge-1" }, true, undefined],
+  ["a pod that was not told its uid", { ...inPod, POD_UID: "" }, true, "edge"],
 ])(
   "%s is nobody whom the cluster's pods could prove absent",
-  async (_, variables, isOwnCluster) => {
+  async (_, variables, isOwnCluster, namespace) => {
     const { publish } = await settings(["--publish-address", "192.0.2.1"], variables, isOwnCluster);
     expect(publish?.identity).toMatch(/^outside\/[-a-z0-9]+_[-0-9a-f]{36}$/);
+    expect(publish?.podNamespace).toBe(namespace);
+    expect(publish?.lease.namespace).toBe(namespace ?? "default");
   },
 );
+
+test("for a Lease that was named, holders may be pods of any namespace", async () => {
+  const args = ["--publish-address", "192.0.2.1", "--lease", "edge/mine"];
+  expect((await settings(args, inPod)).publish?.podNamespace).toBeUndefined();
+});
 
 test("locks and the Lease are named by what kubectl calls them", async () => {
   const locks = ["--watch-lock", "configmap/ingress-nginx/leader", "--watch-lock", "lease/a/b"];

@@ -37,7 +37,7 @@ export function addLeadershipFlags(command: Command): Command {
     )
     .option(
       "--lease <namespace/name>",
-      "the Lease of the leader; lockstep-ingress-<class> in the pod's namespace if absent",
+      "the Lease of the leader; lockstep-ingress-<class> in the pod's own namespace if absent",
       leaseName,
     )
     .option("--depose-ghosts", "take the Lease from a holder that provably does not exist", false)
@@ -57,15 +57,19 @@ export function leadershipOf(
   const { publishAddress, deposeGhosts, watchLock: watchedLocks } = flags;
   if (publishAddress.length === 0) return { watchedLocks };
   const variable = (name: string): string | undefined => processes.variables[name] || undefined;
-  const podNamespace = variable("POD_NAMESPACE");
+  // A pod of another cluster would look like a ghost to whoever looks for it in this one, and its
+  // namespace means nothing here.
+  const { isOwnCluster } = options;
+  const ownNamespace = isOwnCluster ? variable("POD_NAMESPACE") : undefined;
   const [podName, podUid] = [variable("POD_NAME"), variable("POD_UID")];
-  // A pod of another cluster would look like a ghost to whoever looks for it in this one.
-  const isPod = options.isOwnCluster && podName !== undefined && podUid !== undefined;
+  const isPod = isOwnCluster && podName !== undefined && podUid !== undefined;
   const identity = isPod
     ? podIdentity(podName, podUid)
     : outsideIdentity(variable("HOSTNAME") ?? "somewhere", random.uuid());
   const name = `lockstep-ingress-${options.className}`;
-  const lease = flags.lease ?? { namespace: podNamespace ?? "default", name };
+  const lease = flags.lease ?? { namespace: ownNamespace ?? "default", name };
+  // Replicas of other namespaces may compete for a Lease that was named.
+  const podNamespace = flags.lease === undefined ? ownNamespace : undefined;
   const addresses = publishAddress.map(loadBalancerAddress);
   return { publish: { addresses, lease, identity, podNamespace, deposeGhosts }, watchedLocks };
 }

@@ -5,7 +5,7 @@ import { podIPs } from "../../kube/kinds/pod.ts";
 import type { Service, ServicePort } from "../../kube/kinds/service.ts";
 import type { PublishedEndpoint } from "../../model/published-endpoint.ts";
 import type { PodFact, ServiceInCluster } from "../../model/service-snapshot.ts";
-import { placeKey } from "../../sources/probes.ts";
+import { peerKey } from "../../sources/proxy-feedback.ts";
 import type { Candidate } from "./verdict.ts";
 
 /** The port of a service that a route names, by its number or its name there. */
@@ -51,7 +51,7 @@ function fromPod(facts: ServiceInCluster, port: ServicePort, fact: PodFact): Can
     isPodAddress: true,
     podWatch: facts.pods.watch,
     published: undefined,
-    probed: probedAt(facts, address, number),
+    ...evidenceOf(facts, { address, port: number, podUid: fact.pod.metadata.uid }),
   };
 }
 
@@ -79,12 +79,22 @@ function fromPublished(
     isPodAddress: false,
     podWatch: facts.pods.watch,
     published,
-    probed: probedAt(facts, published.address, listed.port),
+    ...evidenceOf(facts, { address: published.address, port: listed.port, podUid: uid }),
   };
 }
 
-function probedAt(facts: ServiceInCluster, address: string, port: number): Candidate["probed"] {
-  return facts.probes && (facts.probes.get(placeKey({ address, port })) ?? "unknown");
+type Peer = Pick<Candidate, "address" | "port" | "podUid">;
+
+function evidenceOf(
+  { doubts, unreached }: ServiceInCluster,
+  peer: Peer,
+): Pick<Candidate, "probed" | "unreached"> {
+  if (doubts === undefined) return { probed: undefined, unreached: false };
+  if (doubts.size + unreached.size === 0) return { probed: "unknown", unreached: false };
+  const key = peerKey(peer);
+  const { cause, answer = "unknown" } = doubts.get(key) ?? {};
+  const isUnsettled = cause === "traffic" && answer !== "answers";
+  return { probed: answer, unreached: isUnsettled || unreached.has(key) };
 }
 
 /** Pods of the host's network, or a pod and its successor, can share a place: the ready one has it. */
@@ -108,6 +118,11 @@ function rank(published: PublishedEndpoint | undefined): number {
   if (published === undefined) return 0;
   if (published.ready) return 3;
   return published.serving && published.terminating ? 2 : 1;
+}
+
+/** An address and port, whoever is behind it. */
+function placeKey({ address, port }: Candidate): string {
+  return `${address} ${port}`;
 }
 
 function keyOf({ podUid, address, port }: Candidate): string {

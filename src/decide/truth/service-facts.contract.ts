@@ -109,8 +109,10 @@ export interface FactsInWords {
   /** Uids of pods known to be gone. */
   readonly gone?: readonly string[];
   readonly published?: readonly PublishedEndpoint[];
-  /** By address and port; nobody probes when absent. */
-  readonly probes?: ServiceInCluster["probes"];
+  /** By `peerKey`; nobody probes when absent. */
+  readonly doubts?: ServiceInCluster["doubts"];
+  /** Numbers of pods that requests did not reach. */
+  readonly unreached?: readonly number[];
 }
 
 export function inCluster(words: FactsInWords = {}): ServiceInCluster {
@@ -133,8 +135,14 @@ export function inCluster(words: FactsInWords = {}): ServiceInCluster {
       form: "endpointslices",
       endpoints: words.published ?? [],
     },
-    probes: words.probes,
+    doubts: words.doubts,
+    unreached: new Set((words.unreached ?? []).map(podPeer)),
   };
+}
+
+/** The `peerKey` of the pod of this number at the service's first port. */
+export function podPeer(number: number): string {
+  return `10.0.0.${number} 8080 uid-web-${number}`;
 }
 
 export function snapshot(...clusters: readonly ServiceInCluster[]): ServiceSnapshot {

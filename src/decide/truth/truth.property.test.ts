@@ -3,10 +3,12 @@ import { expect, test } from "vitest";
 import type { Pod } from "../../kube/kinds/pod.ts";
 import type { PublishedEndpoint } from "../../model/published-endpoint.ts";
 import {
+  type FactsInWords,
   freshWatch,
   inCluster,
   listed,
   pod,
+  podPeer,
   refusedWatch,
   snapshot,
   staleWatch,
@@ -42,19 +44,41 @@ const published = fc.tuple(slice, slice).map((slices) => slices.flat());
 
 const watch = fc.constantFrom(freshWatch, freshWatch, staleWatch, refusedWatch);
 
-/** What probes showed of some of the addresses. */
-const probes = numbers.chain((chosen) =>
+const doubtShape = fc.record({
+  cause: fc.constantFrom("flap" as const, "traffic" as const),
+  answer: fc.constantFrom("answers" as const, "silent" as const, "unknown" as const),
+});
+
+/** What came of the doubts about some of the pods. */
+const doubts = numbers.chain((chosen) =>
   fc
-    .tuple(...chosen.map(() => fc.constantFrom("answers" as const, "silent" as const)))
-    .map((answers) => new Map(answers.map((one, at) => [`10.0.0.${chosen[at]} 8080`, one]))),
+    .tuple(...chosen.map(() => doubtShape))
+    .map((shapes) => new Map(shapes.map((one, at) => [podPeer(chosen[at] ?? 0), one]))),
 );
 
-const facts = fc.record({ pods, published, podWatch: watch, probes });
+const facts = fc.record({ pods, published, podWatch: watch, doubts, unreached: numbers });
 
 const policy = { followSlices: false };
 
 function isServing({ phase, ready, metadata }: Pod): boolean {
   return phase === "Running" && ready === "True" && metadata.deletionTimestamp === undefined;
+}
+
+type Words = Pick<Required<FactsInWords>, "unreached"> & Pick<FactsInWords, "doubts">;
+
+function doubtOf({ doubts: standing }: Words, address: string) {
+  return standing?.get(podPeer(Number(address.split(".").at(-1))));
+}
+
+function answerOf(words: Words, address: string) {
+  return doubtOf(words, address)?.answer ?? "unknown";
+}
+
+/** By a request just now, or by an earlier one and nothing has answered since. */
+function isUnreached(words: Words, address: string): boolean {
+  const isUnsettled =
+    doubtOf(words, address)?.cause === "traffic" && answerOf(words, address) !== "answers";
+  return isUnsettled || words.unreached.includes(Number(address.split(".").at(-1)));
 }
 
 function activeUids(words: Parameters<typeof inCluster>[0], followSlices = false) {
@@ -99,9 +123,10 @@ test("in a fresh pod watch only a terminating pod that still answers can stand i
 test("only a pod marked unready from outside is held, and never one known to be silent", () => {
   fc.assert(
     fc.property(facts, (words) => {
-      const { endpoints, doubts } = truth(snapshot(inCluster(words)), 80, policy);
-      const doubted = new Set(doubts.map(({ address }) => address));
-      for (const { state, address } of endpoints) {
+      const decided = truth(snapshot(inCluster(words)), 80, policy);
+      const flapped = decided.doubts.filter(({ cause }) => cause === "flap");
+      const doubted = new Set(flapped.map(({ address }) => address));
+      for (const { state, address } of decided.endpoints) {
         const owner = words.pods.find((one) => one.podIP === address);
         const isFlipped =
           owner?.phase === "Running" &&
@@ -109,7 +134,7 @@ test("only a pod marked unready from outside is held, and never one known to be 
           owner.ready !== "True" &&
           owner.containersReady === "True" &&
           !owner.hasReadinessGates;
-        const isSilent = words.probes.get(`${address} 8080`) === "silent";
+        const isSilent = answerOf(words, address) === "silent";
         expect(state === "held").toBe(isFlipped && !isSilent);
         expect(doubted.has(address)).toBe(isFlipped);
       }
@@ -117,12 +142,51 @@ test("only a pod marked unready from outside is held, and never one known to be 
   );
 });
 
-test("in a fresh pod watch every ready pod is active", () => {
+test("in a fresh pod watch every ready pod is active, but for those with two witnesses against them", () => {
   fc.assert(
     fc.property(facts, (words) => {
-      const active = new Set(activeUids({ ...words, podWatch: freshWatch }));
-      const ready = words.pods.filter(isServing).map((one) => one.metadata.uid);
-      expect(ready.filter((uid) => !active.has(uid))).toEqual([]);
+      const fresh = { ...words, podWatch: freshWatch };
+      const { endpoints } = truth(snapshot(inCluster(fresh)), 80, policy);
+      for (const { podUid, address, state, rule } of endpoints) {
+        const owner = words.pods.find((one) => one.metadata.uid === podUid);
+        if (owner === undefined || !isServing(owner)) continue;
+        const isDead = isUnreached(words, address) && answerOf(words, address) === "silent";
+        const isStandIn = rule === "never empty";
+        expect(state).toBe(isDead && !isStandIn ? "suspect" : "active");
+      }
+    }),
+  );
+});
+
+test("a suspect stays in doubt until it answers, and only what would serve is suspect", () => {
+  fc.assert(
+    fc.property(facts, (words) => {
+      const quiet = truth(
+        snapshot(inCluster({ ...words, doubts: new Map(), unreached: [] })),
+        80,
+        policy,
+      );
+      const decided = truth(snapshot(inCluster(words)), 80, policy);
+      const doubted = new Set(
+        decided.doubts.filter(({ cause }) => cause === "traffic").map(({ address }) => address),
+      );
+      decided.endpoints.forEach(({ address, state }, at) => {
+        const before = quiet.endpoints[at];
+        const wouldServe = before?.state === "active" && before.rule !== "never empty";
+        expect(doubted.has(address)).toBe(wouldServe && isUnreached(words, address));
+        expect(state === "suspect" && !doubted.has(address)).toBe(false);
+      });
+    }),
+  );
+});
+
+test("where anything serves or drains or could not be reached, a service is not empty", () => {
+  fc.assert(
+    fc.property(facts, (words) => {
+      const { endpoints } = truth(snapshot(inCluster(words)), 80, policy);
+      const states = new Set(endpoints.map(({ state }) => state));
+      const couldServe = states.has("draining") || states.has("suspect");
+      expect(couldServe && !states.has("active") && !states.has("held")).toBe(false);
     }),
   );
 });

@@ -5,6 +5,7 @@ import {
   listed,
   metadata,
   pod,
+  podPeer,
   refusedWatch,
   service,
   snapshot,
@@ -52,19 +53,26 @@ describe("holding through a flap", () => {
   const held = (reason: string) =>
     `10.0.0.1:8080 held (hold through a flap): ${why}, and ${reason}`;
   const published = [listed(1, { ready: false })];
-  const probes = (answer?: "answers" | "silent") =>
-    new Map(answer === undefined ? [] : [["10.0.0.1 8080", answer] as const]);
+  const undressed = {
+    type: "httpGet",
+    path: undefined,
+    scheme: undefined,
+    isDressed: false,
+    timeoutSeconds: undefined,
+  } as const;
+  const doubts = (answer: "answers" | "silent" | "unknown") =>
+    new Map([[podPeer(1), { cause: "flap", answer } as const]]);
   const table: readonly (readonly [string, FactsInWords, string])[] = [
-    ["is held while it is being probed", { probes: probes() }, held("it is being probed")],
-    ["is held when it answers", { probes: probes("answers") }, held("it answers a probe")],
+    ["is held while it is being probed", { doubts: doubts("unknown") }, held("it is being probed")],
+    ["is held when it answers", { doubts: doubts("answers") }, held("it answers a probe")],
     [
       "is held when it answers, though the pod watch is stale",
-      { probes: probes("answers"), podWatch: staleWatch },
+      { doubts: doubts("answers"), podWatch: staleWatch },
       held("it answers a probe"),
     ],
     [
       "is out when it does not answer",
-      { probes: probes("silent") },
+      { doubts: doubts("silent") },
       `10.0.0.1:8080 out (hold through a flap): ${why}, and it does not answer a probe`,
     ],
     ["is out where nobody probes", {}, "10.0.0.1:8080 out (leave at once): its pod is not ready"],
@@ -80,33 +88,50 @@ describe("holding through a flap", () => {
     ["has ended", { ...flipped, phase: "Failed" }],
     ["is ready", {}],
   ] as const)("a pod that %s is not doubted", (_, fields) => {
-    const words = { pods: [pod(1, fields)], published, probes: probes("answers") };
-    const { doubts, endpoints } = truth(snapshot(inCluster(words)), 80, policy);
-    expect(doubts).toEqual([]);
-    expect(endpoints.map(({ rule }) => rule)).not.toContain("hold through a flap");
+    const words = { pods: [pod(1, fields)], published, doubts: doubts("answers") };
+    const decided = truth(snapshot(inCluster(words)), 80, policy);
+    expect(decided.doubts).toEqual([]);
+    expect(decided.endpoints.map(({ rule }) => rule)).not.toContain("hold through a flap");
   });
 
   test.each([
     [undefined, undefined],
-    [{ type: "exec", port: undefined, path: undefined, scheme: undefined }, undefined],
+    [{ type: "exec", port: undefined }, undefined],
     [
-      { type: "httpGet", port: 9999, path: "/ready", scheme: "HTTPS" },
+      { port: 9999, path: "/ready", scheme: "HTTPS" },
       { port: 9999, path: "/ready", secure: true },
     ],
     [
-      { type: "httpGet", port: "manage", path: undefined, scheme: "HTTP" },
-      { port: 9001, path: "/", secure: false },
+      { port: "manage", scheme: "HTTP", timeoutSeconds: 3 },
+      { port: 9001, path: "/", secure: false, timeoutMs: 3_000 },
     ],
-    [{ type: "httpGet", port: "unnamed", path: "/", scheme: undefined }, undefined],
-  ] as const)("it is probed as its kubelet would: %j", (readinessProbe, http) => {
-    const words = { pods: [pod(1, { ...flipped, readinessProbe })], published, probes: probes() };
+    [
+      { port: 80, path: "ready" },
+      { port: 80, path: "/ready", secure: false },
+    ],
+    [{ port: "unnamed", path: "/" }, undefined],
+    [{ port: 80, path: "/", isDressed: true }, undefined],
+  ] as const)("it is probed as its kubelet would: %j", (fields, http) => {
+    const readinessProbe = fields && { ...undressed, ...fields };
+    const words = {
+      pods: [pod(1, { ...flipped, readinessProbe })],
+      published,
+      doubts: doubts("unknown"),
+    };
     expect(truth(snapshot(inCluster(words)), 80, policy).doubts).toEqual([
-      { cluster: "east", address: "10.0.0.1", port: 8080, ...(http && { http }) },
+      {
+        cluster: "east",
+        address: "10.0.0.1",
+        port: 8080,
+        podUid: "uid-web-1",
+        ...(http && { http }),
+        cause: "flap",
+      },
     ]);
   });
 
   test("a service that follows its slices doubts nothing", () => {
-    const words = { pods: [pod(1, flipped)], published, probes: probes("answers") };
+    const words = { pods: [pod(1, flipped)], published, doubts: doubts("answers") };
     const followed = truth(snapshot(inCluster(words)), 80, { followSlices: true });
     expect([followed.doubts, followed.endpoints.map(({ state }) => state)]).toEqual([[], ["out"]]);
   });

@@ -2,13 +2,15 @@
 // everything the model knows. Pure: the same snapshot gives the same truth, in whatever order its
 // facts stand.
 import type { ServiceInCluster, ServiceSnapshot } from "../../model/service-snapshot.ts";
-import type { ProbeTarget } from "../../sources/probe-once.ts";
+import type { Doubt, DoubtCause } from "../../sources/probes.ts";
 import { compareText } from "../compare-text.ts";
 import { type DecidedEndpoint, type EndpointState, isRouted } from "../decision.ts";
 import { candidatesOf, servicePort } from "./candidates.ts";
 import { neverEmpty } from "./never-empty.ts";
+import { probeTargetOf } from "./probe-target.ts";
+import { believeTraffic } from "./rules/believe-traffic.ts";
 import { followPublished, followSlicesExactly } from "./rules/follow-published.ts";
-import { holdThroughFlap, probeOf } from "./rules/hold-through-flap.ts";
+import { holdThroughFlap } from "./rules/hold-through-flap.ts";
 import { joinAtOnce } from "./rules/join-at-once.ts";
 import { leaveAtOnce } from "./rules/leave-at-once.ts";
 import type { Candidate, TruthRule } from "./verdict.ts";
@@ -32,7 +34,7 @@ export interface ServiceTruth {
   /** Why there may be fewer endpoints than expected, in plain sentences. */
   readonly problems: readonly string[];
   /** Endpoints to be probed for as long as they are here: nothing else can settle their state. */
-  readonly doubts: readonly ProbeTarget[];
+  readonly doubts: readonly Doubt[];
 }
 
 /** A service follows its slices exactly when its annotation says so. */
@@ -42,6 +44,7 @@ export const followSlicesAnnotation = "lockstep.dev/follow-slices";
 export const rules: readonly TruthRule[] = [
   holdThroughFlap,
   leaveAtOnce,
+  believeTraffic,
   joinAtOnce,
   followPublished,
 ];
@@ -75,14 +78,16 @@ function judgeAll(facts: ServiceInCluster, port: number | string, policy: TruthP
 
 interface Judged {
   readonly endpoint: TruthEndpoint;
-  readonly doubt: ProbeTarget | undefined;
+  readonly doubt: Doubt | undefined;
 }
 
 function judge(candidate: Candidate, chosen: readonly TruthRule[]): Judged {
+  let cause: DoubtCause | undefined;
   for (const rule of chosen) {
+    cause ??= rule.doubt?.(candidate);
     const verdict = rule.decide(candidate);
     if (verdict === undefined) continue;
-    const doubt = rule === holdThroughFlap ? probeOf(candidate) : undefined;
+    const doubt = cause && { ...probeTargetOf(candidate), cause };
     return { endpoint: endpointOf(candidate, rule.name, verdict), doubt };
   }
   throw new Error("the last rule of truth decides always");

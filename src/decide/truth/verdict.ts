@@ -3,7 +3,7 @@
 import type { Service } from "../../kube/kinds/service.ts";
 import type { PublishedEndpoint } from "../../model/published-endpoint.ts";
 import type { PodFact } from "../../model/service-snapshot.ts";
-import type { ProbeAnswer } from "../../sources/probes.ts";
+import type { DoubtCause, StandingDoubt } from "../../sources/probes.ts";
 import type { WatchStatus } from "../../sources/watch-status.ts";
 import type { EndpointState } from "../decision.ts";
 
@@ -25,7 +25,9 @@ export interface Candidate {
   /** How it is published; undefined when it is not. */
   readonly published: PublishedEndpoint | undefined;
   /** What a probe showed: `unknown` before the first answer, undefined where nobody probes. */
-  readonly probed: ProbeAnswer | "unknown" | undefined;
+  readonly probed: StandingDoubt["answer"] | undefined;
+  /** Requests did not reach it, a moment ago or before, and no probe was answered since. */
+  readonly unreached: boolean;
 }
 
 export interface Verdict {
@@ -36,6 +38,8 @@ export interface Verdict {
 
 export interface TruthRule {
   readonly name: string;
+  /** Why it wants the endpoint probed, whether it decides or passes; undefined when it does not. */
+  readonly doubt?: (candidate: Candidate) => DoubtCause | undefined;
   decide(candidate: Candidate): Verdict | undefined;
 }
 

@@ -3,6 +3,8 @@
 // Invariant: `#byIdentity` holds at most `mostIdentities` pools, the least recently used first.
 import { type AgentOptions, Agent as HttpAgent } from "node:http";
 import { Agent as HttpsAgent } from "node:https";
+import { isIP } from "node:net";
+import { checkServerIdentity, type PeerCertificate } from "node:tls";
 import { type ClientTls, deadPeerMs } from "../network.ts";
 
 /** More clusters and certificate rotations than one process talks to at a time. */
@@ -86,12 +88,20 @@ function tlsOptions(tls: ClientTls): object {
     ...(tls.ca === undefined ? {} : { ca: tls.ca }),
     ...(tls.cert === undefined ? {} : { cert: tls.cert }),
     ...(tls.key === undefined ? {} : { key: tls.key }),
-    ...(tls.serverName === undefined ? {} : { servername: tls.serverName }),
+    ...(tls.serverName === undefined ? {} : verifiedAs(tls.serverName)),
     ...(tls.insecureSkipVerify === true ? { rejectUnauthorized: false } : {}),
     minVersion: "TLSv1.2",
     // The protocol is negotiated here: a later HTTP/2 client offers "h2" first.
     ALPNProtocols: ["http/1.1"],
   };
+}
+
+/** A server is asked for by name only; one that is known by its address is verified by it as well. */
+function verifiedAs(serverName: string): object {
+  if (isIP(serverName) === 0) return { servername: serverName };
+  const check = (_host: string, certificate: PeerCertificate) =>
+    checkServerIdentity(serverName, certificate);
+  return { servername: "", checkServerIdentity: check };
 }
 
 /** Exchanges under way go on; idle connections end now, the others when they become idle. */

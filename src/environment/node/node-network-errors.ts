@@ -57,6 +57,7 @@ export function listenFailure(where: string, error: Error): NetworkError {
 
 function networkCode(error: Error): NetworkErrorCode {
   const code = errorCode(error) ?? "";
+  if (code.startsWith("HPE_")) return "NOT_HTTP";
   return codes[code] ?? (tlsCode.test(code) ? "TLS" : "FAILED");
 }
 
@@ -72,16 +73,11 @@ function explanation(code: NetworkErrorCode, error: Error): string {
       return "the host's name cannot be resolved; is it spelled right and is DNS working?";
     case "TLS":
       return `the TLS handshake failed (${error.message}); do the certificates fit?`;
+    case "NOT_HTTP":
+      return "the peer does not speak plain HTTP here; is it HTTPS?";
     case "FAILED":
-      return notHttp(error)
-        ? "the peer does not speak plain HTTP here; is it HTTPS?"
-        : error.message;
     case "ADDRESS_IN_USE":
     case "ABORTED":
       return error.message;
   }
-}
-
-function notHttp(error: Error): boolean {
-  return errorCode(error)?.startsWith("HPE_") === true;
 }

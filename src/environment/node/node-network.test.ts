@@ -122,7 +122,7 @@ describe("a peer that is not orderly", () => {
   it.each([
     ["a chunked body cut off", "transfer-encoding: chunked\r\n\r\n5\r\nhello\r\n", "RESET"],
     ["a body shorter than announced", "content-length: 100\r\n\r\nhello", "RESET"],
-    ["a chunk that is not one", "transfer-encoding: chunked\r\n\r\nzz\r\nhello\r\n", "FAILED"],
+    ["a chunk that is not one", "transfer-encoding: chunked\r\n\r\nzz\r\nhello\r\n", "NOT_HTTP"],
   ])("fails the reader: %s", async (_, answer, code) => {
     const { network } = quietEnvironment();
     const server = createServer((socket) => {
@@ -153,7 +153,7 @@ describe("a peer that is not orderly", () => {
     const url = await listenRaw(server);
     const error = await failureOf(network.request({ method: "GET", url }));
     expect({ code: error.code, message: error.message }).toEqual({
-      code: "FAILED",
+      code: "NOT_HTTP",
       message: `GET ${url}: the peer does not speak plain HTTP here; is it HTTPS?`,
     });
     server.close();

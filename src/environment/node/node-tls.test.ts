@@ -51,6 +51,45 @@ it("refuses a server under a name its certificate does not have, unless told the
   });
 });
 
+it("verifies a server by an address instead of a name", async () => {
+  await whileListening(async (network, url) => {
+    const elsewhere = url.replace(host, "localhost");
+    const right = { ca: authority.ca, serverName: host };
+    expect((await failureOf(get(network, elsewhere, { ca: authority.ca }))).code).toBe("TLS");
+    expect(await get(network, elsewhere, right)).toBe("secret");
+    const wrong = { ca: authority.ca, serverName: "127.0.0.2" };
+    expect((await failureOf(get(network, url, wrong))).code).toBe("TLS");
+  });
+});
+
+it("asks no server for an address as if it were a name", async () => {
+  const server = createServer(serverPair, (request, response) =>
+    response.end(String((request.socket as TLSSocket & { servername: unknown }).servername)),
+  );
+  const url = await listenRaw(server);
+  const { network } = quietEnvironment();
+  expect(await get(network, url, { ca: authority.ca, serverName: host })).toBe("false");
+  server.closeAllConnections();
+  server.close();
+});
+
+it("shows a server that it does not believe nothing of the request", async () => {
+  let received = 0;
+  const server = createServer(serverPair, () => {
+    received += 1;
+  });
+  server.on("secureConnection", (socket) =>
+    socket.on("data", (bytes) => (received += bytes.length)),
+  );
+  const url = await listenRaw(server);
+  const { network } = quietEnvironment();
+  for (const tls of [{ ca: stranger.ca }, { ca: authority.ca, serverName: "127.0.0.2" }]) {
+    expect((await failureOf(get(network, url, tls))).code).toBe("TLS");
+  }
+  server.close();
+  expect(received).toBe(0);
+});
+
 it("believes any server when told not to verify", async () => {
   await whileListening(async (network, url) => {
     expect(await get(network, url, { insecureSkipVerify: true })).toBe("secret");

@@ -1,12 +1,11 @@
 // A client that does not depend on the way to the API servers it was given. Through a service, and
 // whatever balances it, a watch can be cut off without a word or be tied to a server that lags. So
-// it learns the servers' own addresses, asks each whether it answers, and talks to one of them;
+// it learns the servers' own addresses, asks each whether it is ready, and talks to one of them;
 // when that one fails or a watch of it is doubted, to another. The given address is used until one
 // has answered, and whenever none does: where the servers cannot be reached, nothing changes.
 
-import { type IncomingResponse, NetworkError } from "../../environment/network.ts";
+import { type IncomingResponse, type Network, NetworkError } from "../../environment/network.ts";
 import type { Random } from "../../environment/random.ts";
-import type { ClusterAccess } from "../credentials/credentials.ts";
 import { endpointsKind } from "../kinds/endpoints.ts";
 import { objectPath } from "../kinds/kind.ts";
 import {
@@ -15,14 +14,18 @@ import {
   type KubeRequest,
   type KubeResponse,
   parseJson,
+  StatusError,
 } from "./client.ts";
 import { orAborted } from "./deadline.ts";
 import { HttpKubeClient, type HttpKubeClientOptions } from "./http-client.ts";
+import { ServerAccess } from "./server-access.ts";
 import { type Doubt, ServerList } from "./server-list.ts";
-import { serverMetrics } from "./server-metrics.ts";
+import { type MoveReason, type ServerMetrics, serverMetrics } from "./server-metrics.ts";
 
 export interface DirectKubeClientOptions extends HttpKubeClientOptions {
   readonly random: Random;
+  /** Go to servers by plain HTTP too, which proves nothing of them: for a lab that has no others. */
+  readonly plainServers?: "trusted";
 }
 
 /** Where every cluster lists its API servers. */
@@ -31,10 +34,16 @@ export const apiServersService = { namespace: "default", name: "kubernetes" } as
 /** A server in reach answers in milliseconds; the first request waits for this at most twice. */
 const askDeadlineMs = 2_000;
 
+/** What balancers ask; the second is for servers of before 1.16, which do not know the first. */
+const readyPaths = ["/readyz", "/healthz"] as const;
+
 export class DirectKubeClient implements KubeClient {
   readonly #options: DirectKubeClientOptions;
   readonly #given: HttpKubeClient;
+  readonly #access: ServerAccess;
+  readonly #network: Network;
   readonly #servers: ServerList;
+  readonly #metrics: ServerMetrics;
   /** Servers that are being asked right now. */
   readonly #asking = new Map<string, Promise<void>>();
   /** The first look for servers; requests wait for it. */
@@ -43,7 +52,10 @@ export class DirectKubeClient implements KubeClient {
   constructor(options: DirectKubeClientOptions) {
     this.#options = options;
     this.#given = new HttpKubeClient(options);
+    this.#access = new ServerAccess(options.cluster, options);
+    this.#network = hurried(options.network);
     this.#servers = new ServerList(options);
+    this.#metrics = serverMetrics(options.metrics, options.cluster.name);
   }
 
   request(request: KubeRequest): Promise<KubeResponse> {
@@ -55,12 +67,13 @@ export class DirectKubeClient implements KubeClient {
   }
 
   learnServers(addresses: readonly string[]): void {
-    if (!this.#mayGoDirect()) return;
-    this.#askAll(this.#servers.seen(addresses));
+    if (!this.#access.mayGoDirect) return;
+    this.#note("unlisted", () => this.#servers.seen(addresses));
+    this.#askResting();
   }
 
   doubtServer(address: string, why: Doubt): void {
-    this.#move(why, () => this.#servers.doubted(address, why));
+    this.#note(why, () => this.#servers.doubted(address, why));
   }
 
   async #through<Answer>(
@@ -68,32 +81,46 @@ export class DirectKubeClient implements KubeClient {
     send: (client: HttpKubeClient) => Promise<Answer>,
   ): Promise<Answer> {
     this.#begun ??= this.#begin();
-    await (signal === undefined ? this.#begun : orAborted(this.#begun, signal));
+    // One that is aborted meanwhile goes on: the client below words it.
+    await (signal === undefined
+      ? this.#begun
+      : orAborted(this.#begun, signal).catch(() => undefined));
+    this.#askResting();
     const server = this.#servers.current;
     try {
       return await send(server === undefined ? this.#given : this.#clientOf(server));
     } catch (error) {
-      if (server !== undefined && saysServerIsGone(error)) {
-        this.#move("failed", () => this.#servers.failed(server));
-      }
+      if (server !== undefined) this.#judge(server, error);
       throw error;
     }
   }
 
-  #move(why: Doubt | "failed", note: () => void): void {
-    const { cluster, log, metrics } = this.#options;
+  #judge(server: string, error: unknown): void {
+    if (saysServerIsGone(error)) this.#note("failed", () => this.#servers.failed(server));
+    // It may be cut off from its storage; no balancer stands between that would have noticed.
+    else if (error instanceof StatusError && error.code >= 500) this.#askAll([server]);
+  }
+
+  /** Lets the list take note, and tells people if another server is used from then on. */
+  #note(why: MoveReason, take: () => void): void {
+    const { cluster, log } = this.#options;
     const before = this.#servers.current;
-    note();
-    this.#askAll(this.#servers.toAsk());
-    if (this.#servers.current === before) return;
-    serverMetrics(metrics, cluster.name).moved(why);
-    const now = this.#servers.current ?? cluster.server;
-    log.info("another API server is used from now on", { cluster: cluster.name, why, before, now });
+    take();
+    const now = this.#servers.current;
+    this.#metrics.proved(this.#servers.proved);
+    if (now === before) return;
+    this.#metrics.moved(why);
+    log.info("another API server is used from now on", {
+      cluster: cluster.name,
+      why,
+      before: before ?? cluster.server,
+      now: now ?? cluster.server,
+    });
   }
 
   /** One read at the given address, so that not even the first watch has to go through it. */
   async #begin(): Promise<void> {
-    if (!this.#mayGoDirect()) return;
+    if (!this.#access.mayGoDirect) return;
     const { log, cluster } = this.#options;
     try {
       const response = await this.#given.request({
@@ -110,9 +137,9 @@ export class DirectKubeClient implements KubeClient {
     await Promise.all(this.#asking.values());
   }
 
-  /** With a path there is a gateway at the given address, which has credentials of its own. */
-  #mayGoDirect(): boolean {
-    return new URL(this.#options.cluster.server).pathname === "/";
+  /** In passing, with every request: there is always a next one, and it needs no timer. */
+  #askResting(): void {
+    this.#note("unlisted", () => this.#askAll(this.#servers.toAsk()));
   }
 
   #askAll(addresses: readonly string[]): void {
@@ -123,65 +150,56 @@ export class DirectKubeClient implements KubeClient {
 
   /** Never rejects: what comes of it shows in the list. */
   async #ask(address: string): Promise<void> {
-    const answers = await this.#answers(address);
-    const before = this.#servers.current;
-    if (answers) this.#servers.answered(address);
-    else this.#servers.failed(address);
+    const isReady = await this.#isReady(address);
     this.#asking.delete(address);
-    this.#noteProved(before);
+    if (isReady) this.#note("answered", () => this.#servers.answered(address));
+    else this.#note("failed", () => this.#servers.failed(address));
   }
 
-  /** A server that is not verified gets to see no credentials. */
-  async #answers(address: string): Promise<boolean> {
+  async #isReady(address: string): Promise<boolean> {
     const { cluster, log } = this.#options;
-    const credentials = await cluster.credentials().catch(() => undefined);
-    if (credentials === undefined || credentials.tls.insecureSkipVerify === true) return false;
-    const ask = { verb: "get", method: "GET", path: "/version" } as const;
-    try {
-      await this.#clientOf(address).request({ ...ask, deadlineMs: askDeadlineMs });
-      return true;
-    } catch (error) {
-      log.debug("an API server does not answer here", { cluster: cluster.name, address, error });
-      return false;
+    for (const path of readyPaths) {
+      const ask = { verb: "get", method: "GET", path, deadlineMs: askDeadlineMs } as const;
+      try {
+        await this.#clientOf(address).request(ask);
+        return true;
+      } catch (error) {
+        if (error instanceof StatusError && error.code === 404) continue;
+        log.debug("an API server is not ready for us", { cluster: cluster.name, address, error });
+        return false;
+      }
     }
-  }
-
-  #noteProved(before: string | undefined): void {
-    const { cluster, log, metrics } = this.#options;
-    serverMetrics(metrics, cluster.name).proved(this.#servers.proved);
-    const { current } = this.#servers;
-    if (before !== undefined || current === undefined) return;
-    log.info("an API server is used directly", { cluster: cluster.name, server: current });
+    return false;
   }
 
   /** Made for each request: it holds nothing, and connections belong to the network. */
   #clientOf(address: string): HttpKubeClient {
-    const { cluster } = this.#options;
-    return new HttpKubeClient({ ...this.#options, cluster: accessAt(cluster, address) });
+    const cluster = this.#access.at(address);
+    return new HttpKubeClient({ ...this.#options, network: this.#network, cluster });
   }
 }
 
 export interface PublishedServers {
   readonly addresses: readonly { readonly ip: string }[];
-  readonly ports: readonly { readonly port: number }[];
+  readonly ports: readonly { readonly name: string; readonly port: number }[];
 }
 
-/** `host:port` of each. */
+/** `host:port` of each; other ports than the API's, which is called `https`, are left out. */
 export function serverAddresses(subsets: readonly PublishedServers[]): readonly string[] {
   return subsets.flatMap(({ addresses, ports }) =>
-    ports.flatMap(({ port }) =>
-      addresses.map(({ ip }) => `${ip.includes(":") ? `[${ip}]` : ip}:${port}`),
-    ),
+    ports
+      .filter(({ name }) => name === "https" || name === "")
+      .flatMap(({ port }) =>
+        addresses.map(({ ip }) => `${ip.includes(":") ? `[${ip}]` : ip}:${port}`),
+      ),
   );
 }
 
-/** The same credentials at another address. */
-function accessAt(cluster: ClusterAccess, address: string): ClusterAccess {
+/** A machine that has vanished is found out within the time in which one that is there answers. */
+function hurried(network: Network): Network {
   return {
-    name: cluster.name,
-    server: `${new URL(cluster.server).protocol}//${address}`,
-    credentials: () => cluster.credentials(),
-    invalidate: (refused) => cluster.invalidate(refused),
+    listen: (options, handler) => network.listen(options, handler),
+    request: (request) => network.request({ ...request, connectTimeoutMs: askDeadlineMs }),
   };
 }
 

@@ -7,8 +7,10 @@ import { type Random, randomInt } from "../../environment/random.ts";
 
 /** A server that has not been listed for so long is forgotten. */
 export const rememberedMs = 600_000;
-/** One that failed is not asked again for so long. */
+/** One that failed is not asked again for so long; twice as long after each further failure. */
 export const restMs = 30_000;
+/** At the most: servers that cannot be reached from here are asked in vain, and for ever. */
+export const restMaxMs = 600_000;
 /** One whose watches were doubted is used again after so long, or when there is no better one. */
 export const doubtedMs = 600_000;
 /** No cluster has more; the list comes from outside, and each server is asked once. */
@@ -23,10 +25,13 @@ export type Doubt = "silent" | "behind";
 interface KnownServer {
   /** `10.0.0.1:6443`. */
   readonly address: string;
-  seenAt: MonotonicMs;
+  /** Since when it no longer shows; undefined while it is listed. */
+  unlistedAt: MonotonicMs | undefined;
   /** Whether it has answered since it last failed. */
   proved: boolean;
   failedAt: MonotonicMs | undefined;
+  /** Times it has failed since it last answered, each after a rest. */
+  failures: number;
   doubt: { readonly why: Doubt; readonly at: MonotonicMs } | undefined;
 }
 
@@ -57,30 +62,28 @@ export class ServerList {
     return [...this.#servers.values()].filter(({ proved }) => proved).length;
   }
 
-  /** These are listed now; returns those worth asking whether they answer. */
-  seen(addresses: readonly string[]): readonly string[] {
+  /** These, and no others, are listed now. */
+  seen(addresses: readonly string[]): void {
     const now = this.#clock.monotonicMs();
+    for (const server of this.#servers.values()) {
+      server.unlistedAt = addresses.includes(server.address)
+        ? undefined
+        : (server.unlistedAt ?? now);
+    }
+    this.#forget(now);
     for (const address of addresses) {
-      const known = this.#servers.get(address);
-      if (known !== undefined) known.seenAt = now;
-      else if (this.#servers.size < serversMax) {
-        const fresh = { address, seenAt: now, proved: false };
-        this.#servers.set(address, { ...fresh, failedAt: undefined, doubt: undefined });
-      }
+      if (this.#servers.has(address) || this.#servers.size >= serversMax) continue;
+      const fresh = { address, unlistedAt: undefined, proved: false, failures: 0 };
+      this.#servers.set(address, { ...fresh, failedAt: undefined, doubt: undefined });
     }
-    for (const { address, seenAt } of this.#servers.values()) {
-      if (elapsedMs(seenAt, now) < rememberedMs) continue;
-      this.#servers.delete(address);
-      if (this.#current === address) this.#choose();
-    }
-    return this.toAsk();
   }
 
   /** Servers that have not answered yet, or failed long enough ago. */
   toAsk(): readonly string[] {
     const now = this.#clock.monotonicMs();
-    return [...this.#servers.values()].flatMap(({ address, proved, failedAt }) =>
-      !proved && (failedAt === undefined || elapsedMs(failedAt, now) >= restMs) ? [address] : [],
+    this.#forget(now);
+    return [...this.#servers.values()].flatMap((server) =>
+      !server.proved && hasRested(server, now) ? [server.address] : [],
     );
   }
 
@@ -89,14 +92,20 @@ export class ServerList {
     if (server === undefined) return;
     server.proved = true;
     server.failedAt = undefined;
+    server.failures = 0;
     if (this.#current === undefined) this.#choose();
   }
 
   failed(address: string): void {
     const server = this.#servers.get(address);
     if (server === undefined) return;
+    const now = this.#clock.monotonicMs();
+    // Requests that were under way together fail together, and count as one.
+    if (server.proved || hasRested(server, now)) {
+      server.failures += 1;
+      server.failedAt = now;
+    }
     server.proved = false;
-    server.failedAt = this.#clock.monotonicMs();
     if (this.#current === address) this.#choose();
   }
 
@@ -106,6 +115,14 @@ export class ServerList {
     if (server === undefined) return;
     server.doubt = { why, at: this.#clock.monotonicMs() };
     if (this.#current === address) this.#choose();
+  }
+
+  #forget(now: MonotonicMs): void {
+    for (const { address, unlistedAt } of this.#servers.values()) {
+      if (unlistedAt === undefined || elapsedMs(unlistedAt, now) < rememberedMs) continue;
+      this.#servers.delete(address);
+      if (this.#current === address) this.#choose();
+    }
   }
 
   /** Any of those that the least speaks against, so that many clients spread. */
@@ -123,6 +140,11 @@ export class ServerList {
     const isOver = elapsedMs(doubt.at, this.#clock.monotonicMs()) >= doubtedMs;
     return isOver ? 0 : doubtWeights[doubt.why];
   }
+}
+
+function hasRested({ failedAt, failures }: KnownServer, now: MonotonicMs): boolean {
+  if (failedAt === undefined) return true;
+  return elapsedMs(failedAt, now) >= Math.min(restMs * 2 ** (failures - 1), restMaxMs);
 }
 
 const doubtWeights: Readonly<Record<Doubt, number>> = { silent: 1, behind: 2 };

@@ -4,10 +4,16 @@ import { Counter, Gauge, type Registry } from "prom-client";
 import { oncePerRegistry } from "../metrics-of-registry.ts";
 import type { Doubt } from "./server-list.ts";
 
+/**
+ * Why another server is used, or none: the one in use failed, its watch was doubted or it is no
+ * longer listed; or there was none, and one answered.
+ */
+export type MoveReason = Doubt | "failed" | "unlisted" | "answered";
+
 export interface ServerMetrics {
   /** So many servers answer. */
   proved(servers: number): void;
-  moved(why: Doubt | "failed"): void;
+  moved(why: MoveReason): void;
 }
 
 export function serverMetrics(registry: Registry | undefined, cluster: string): ServerMetrics {
@@ -30,7 +36,7 @@ const metricsOf = oncePerRegistry((registry: Registry) => ({
   }),
   moves: new Counter({
     name: "lockstep_kube_server_moves_total",
-    help: "Changes to another API server, because one failed, or its watch was silent or behind",
+    help: "Changes to another API server: one answered, failed, was unlisted, silent or behind",
     labelNames: ["cluster", "why"] as const,
     registers: [registry],
   }),

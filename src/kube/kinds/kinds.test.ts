@@ -47,7 +47,10 @@ const rawPod = {
       {
         name: "main",
         ports: [{ containerPort: 8080, name: "http" }],
-        readinessProbe: { httpGet: { path: "/ready", port: "http", scheme: "HTTPS" } },
+        readinessProbe: {
+          httpGet: { path: "/ready", port: "http", scheme: "HTTPS" },
+          timeoutSeconds: 3,
+        },
       },
     ],
   },
@@ -83,9 +86,26 @@ test("a pod", () => {
     containersReadyTransitionTime: Date.parse(minute(2)),
     hasReadinessGates: false,
     ports: [{ name: "http", containerPort: 8080, protocol: "TCP" }],
-    readinessProbe: { type: "httpGet", port: "http", path: "/ready", scheme: "HTTPS" },
+    readinessProbe: {
+      type: "httpGet",
+      port: "http",
+      path: "/ready",
+      scheme: "HTTPS",
+      isDressed: false,
+      timeoutSeconds: 3,
+    },
   });
   expect(podIPs(pod)).toEqual(["10.0.0.1", "fd00::1"]);
+});
+
+test.each([
+  [{ httpGet: { port: 80, httpHeaders: [{ name: "Host", value: "shop.example" }] } }, true],
+  [{ httpGet: { port: 80, host: "10.9.9.9" } }, true],
+  [{ httpGet: { port: 80, host: "", httpHeaders: [] } }, false],
+  [{ exec: { command: ["true"] } }, false],
+])("whether a readiness probe asks with more than a path: %j", (readinessProbe, isDressed) => {
+  const spec = { containers: [{ name: "main", readinessProbe }] };
+  expect(podKind.project({ metadata: raw, spec }).readinessProbe?.isDressed).toBe(isDressed);
 });
 
 test("a pod that has only just been created, from a server that knows one address", () => {

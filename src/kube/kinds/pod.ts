@@ -31,6 +31,9 @@ export interface ReadinessProbe {
   readonly port: number | string | undefined;
   readonly path: string | undefined;
   readonly scheme: string | undefined;
+  /** With a host or headers of its own: asked without them, the pod may answer otherwise. */
+  readonly isDressed: boolean;
+  readonly timeoutSeconds: number | undefined;
 }
 
 export interface Pod {
@@ -168,6 +171,7 @@ function readinessProbeOf(
 }
 
 function probeOf(probe: RawRecord): ReadinessProbe {
+  const timeoutSeconds = optionalNumber(probe, "timeoutSeconds");
   for (const type of ["httpGet", "tcpSocket", "grpc"] as const) {
     const action = optionalRecordAt(probe, type);
     if (action !== undefined) {
@@ -177,8 +181,12 @@ function probeOf(probe: RawRecord): ReadinessProbe {
         port: typeof port === "number" || typeof port === "string" ? port : undefined,
         path: optionalString(action, "path"),
         scheme: optionalString(action, "scheme"),
+        isDressed:
+          (optionalString(action, "host") ?? "") !== "" || listAt(action, "httpHeaders").length > 0,
+        timeoutSeconds,
       };
     }
   }
-  return { type: "exec", port: undefined, path: undefined, scheme: undefined };
+  const none = { port: undefined, path: undefined, scheme: undefined };
+  return { type: "exec", ...none, isDressed: false, timeoutSeconds };
 }

@@ -180,6 +180,35 @@ test("a leader whose lock was edited by hand steps down at its next renewal", as
   expect(seen).toEqual([true, false, "two_uid"]);
 });
 
+test("one that must not stand takes no lock, however free, and asks about it only before taking", async () => {
+  await withServer(async (world, simulation) => {
+    let mayStand = true;
+    let asked = 0;
+    const election = {
+      ...quiet,
+      mayStand: () => {
+        asked += 1;
+        return Promise.resolve(mayStand);
+      },
+    };
+    const replica = world.start("one", election);
+    await simulation.sleep(1_000);
+    mayStand = false;
+    // A label, say: its next write is refused, it reads the lock, and that is still its own.
+    world.server.edit("one_uid");
+    await simulation.sleep(10_000);
+    expect([replica.election.isLeader(), asked]).toEqual([true, 1]);
+    world.server.lease = undefined;
+    await simulation.sleep(2_000);
+    expect(replica.election.isLeader()).toBe(false);
+    await simulation.sleep(60_000);
+    expect([replica.election.isLeader(), world.server.lease]).toEqual([false, undefined]);
+    mayStand = true;
+    await simulation.sleep(10_000);
+    expect(replica.election.isLeader()).toBe(true);
+  });
+});
+
 test("a leader cut off leads until its renew deadline, counted from its last renewal", async () => {
   const seen = await withServer(async (world, simulation) => {
     const stoppedAt: number[] = [];

@@ -129,6 +129,9 @@ export class LeaderElection {
         case "others":
           this.fence.revoke(`the lock is held by ${outcome.holder}`);
           break;
+        case "aside":
+          this.fence.revoke("the lock was lost, and it must not be taken again");
+          break;
         case "failed":
           this.#log.warn("could not renew the leader lock", { error: outcome.error });
           break;

@@ -24,6 +24,8 @@ export interface LeaderLockOptions extends ElectionTimes {
   readonly onNewLeader?: (identity: string) => void;
   /** True if this holder provably does not exist and we are allowed to take its lock. */
   readonly mayDepose?: (holder: string) => boolean;
+  /** Asked before a lock that is not ours is taken: false if we ourselves provably do not exist. */
+  readonly mayStand?: (signal: AbortSignal) => Promise<boolean>;
 }
 
 /** What any replica knows of the lock's holder. */
@@ -41,6 +43,8 @@ export type TryOutcome =
   /** We hold the lock and may act on it strictly before `until`. */
   | { readonly kind: "ours"; readonly until: MonotonicMs }
   | { readonly kind: "others"; readonly holder: string }
+  /** We could take the lock and must not. */
+  | { readonly kind: "aside" }
   | { readonly kind: "failed"; readonly error: unknown };
 
 /** Our own last renewal may still be under way when we release; nobody else writes our lock. */
@@ -80,6 +84,9 @@ export class LeaderLock {
         this.#observe(current);
         if (!this.#mayTake(current)) return { kind: "others", holder: current.record.holder };
       }
+      const { identity, mayStand } = this.#options;
+      const isOurs = current?.record.holder === identity;
+      if (!isOurs && (await mayStand?.(signal)) === false) return { kind: "aside" };
       return await this.#tryWrite(current, signal);
     } catch (error) {
       return { kind: "failed", error };

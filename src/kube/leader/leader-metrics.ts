@@ -3,8 +3,8 @@
 import { Counter, Gauge } from "prom-client";
 import { oncePerRegistry } from "../metrics-of-registry.ts";
 
-/** `ours`: taken or renewed; `others`: held by someone else; `failed`: no answer. */
-export type LockOutcome = "ours" | "others" | "failed";
+/** `ours`: taken or renewed; `others`: held by someone else; `aside`: left; `failed`: no answer. */
+export type LockOutcome = "ours" | "others" | "aside" | "failed";
 
 export const leaderMetrics = oncePerRegistry((registry) => {
   const elections = new Map<string, () => boolean>();

@@ -144,7 +144,9 @@ class Supervision<T extends Projected, I extends string> {
       this.#cut(undefined);
       return;
     }
-    this.#cancelLook = timers.after(silenceMaxMs - silentMs, () => this.#listen(silenceMaxMs));
+    // Rounded up: a wait too short for the clock to show would never be over.
+    const waitMs = Math.ceil(silenceMaxMs - silentMs);
+    this.#cancelLook = timers.after(waitMs, () => this.#listen(silenceMaxMs));
   }
 
   /** One that has had its time should better be followed by another server's; a new one has not. */

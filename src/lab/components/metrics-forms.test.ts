@@ -194,9 +194,9 @@ test.each(Object.entries(controllerNames))(
         let text = "";
         for await (const chunk of response.body) text += Buffer.from(chunk).toString("utf8");
         const shown = [...text.matchAll(/^# TYPE (\S+) \w+$/gm)].map(([, name = ""]) => name);
-        expect(shown.filter((name) => /^(endpoint|rest_client|workqueue)_/.test(name))).toEqual(
-          names,
-        );
+        expect(
+          shown.filter((name) => /^(endpoint_(?!slice)|rest_client_|workqueue_)/.test(name)),
+        ).toEqual(names);
         expect(text).toContain(`_seconds_count{${requestUrls[version]}}`);
       },
       { profile },

@@ -13,7 +13,7 @@ export interface ControllerClientsOptions extends Pick<Environment, "clock" | "t
   readonly clientFor: (userAgent: string) => KubeClient;
   /** `https://host:port`, for log lines and metrics. */
   readonly server: string;
-  /** `kube-controller-manager/v1.33.0 (linux/amd64)`: what every user agent begins with. */
+  /** What every user agent begins with. */
   readonly program: string;
   readonly limit: ClientLimit;
   readonly onThrottled: (request: ThrottledRequest) => void;

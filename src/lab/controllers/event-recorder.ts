@@ -139,7 +139,13 @@ export class EventRecorder {
       reportingComponent: profile.events.namesReporter ? component : "",
       reportingInstance: "",
     };
-    await client.request({ verb: "create", method: "POST", path: eventsPath(object), body, signal });
+    await client.request({
+      verb: "create",
+      method: "POST",
+      path: eventsPath(object),
+      body,
+      signal,
+    });
   }
 }
 

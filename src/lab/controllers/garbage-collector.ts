@@ -41,6 +41,9 @@ const ownerPlaces: Readonly<Record<string, ResourcePlace>> = {
   Service: serviceKind,
 };
 
+/** garbagecollector.go NewReferenceCache(500). */
+const absentMax = 500;
+
 /** Runs until the signal aborts. */
 export async function runGarbageCollector(
   options: ControllerOptions,
@@ -49,6 +52,7 @@ export async function runGarbageCollector(
   const { informers, flags } = options;
   const queue = controllerQueue(options, "garbage_collector_attempt_to_delete");
   const kinds = dependentKinds(options);
+  const absent = new AbsentOwners();
   const addOwned = (uid: string): void => {
     for (const { place, ownedBy } of kinds.values()) {
       for (const owned of ownedBy(uid)) queue.add(`${place.resource}/${objectKey(owned.metadata)}`);
@@ -94,7 +98,7 @@ export async function runGarbageCollector(
         const { namespace, name } = splitObjectKey(rest);
         const object = kind?.get(namespace, name);
         if (kind === undefined || object === undefined) return;
-        await collect(options, kind.place, object, stop);
+        await collect(options, absent, { place: kind.place, object }, stop);
       },
     },
     signal,
@@ -138,33 +142,56 @@ function isKnown(informers: Informers, { metadata }: Owned, owner: OwnerReferenc
   return found === undefined || found()?.metadata.uid === owner.uid;
 }
 
+/** attemptToDeleteItem: the object is asked for first, then each owner unless it is known to lack. */
 async function collect(
   { client, informers }: ControllerOptions,
-  place: ResourcePlace,
-  object: Owned,
+  absent: AbsentOwners,
+  { place, object }: { readonly place: ResourcePlace; readonly object: Owned },
   signal: AbortSignal,
 ): Promise<void> {
   const { metadata, owners } = object;
   if (metadata.deletionTimestamp !== undefined || owners.length === 0) return;
+  const uidAt = async (path: string): Promise<string | undefined> => {
+    try {
+      const answer = parseJson(await client.request({ verb: "get", method: "GET", path, signal }));
+      return optionalString(recordAt(objectRecord(answer), "metadata"), "uid");
+    } catch (error) {
+      if (isGone(error)) return undefined;
+      throw error;
+    }
+  };
+  const path = objectPath(place, metadata);
+  if ((await uidAt(path)) !== metadata.uid) return;
   for (const owner of owners) {
     if (isKnown(informers, object, owner)) return;
     const ownerPlace = ownerPlaces[owner.kind];
     if (ownerPlace === undefined) return;
-    const path = objectPath(ownerPlace, { namespace: metadata.namespace, name: owner.name });
-    try {
-      const answer = parseJson(await client.request({ verb: "get", method: "GET", path, signal }));
-      const uid = optionalString(recordAt(objectRecord(answer), "metadata"), "uid");
-      if (uid === owner.uid) return;
-    } catch (error) {
-      if (!isGone(error)) throw error;
-    }
+    if (absent.has(owner.uid)) continue;
+    const { namespace } = metadata;
+    if ((await uidAt(objectPath(ownerPlace, { namespace, name: owner.name }))) === owner.uid)
+      return;
+    absent.add(owner.uid);
   }
   const body = { propagationPolicy: "Background", preconditions: { uid: metadata.uid } };
   try {
-    const path = objectPath(place, metadata);
     await client.request({ verb: "delete", method: "DELETE", path, body, signal });
   } catch (error) {
     if (!isGone(error)) throw error;
+  }
+}
+
+/** Owners the server said are gone; of so many dependents only the first has to ask. */
+class AbsentOwners {
+  readonly #uids = new Set<string>();
+
+  has(uid: string): boolean {
+    return this.#uids.has(uid);
+  }
+
+  add(uid: string): void {
+    this.#uids.add(uid);
+    const [oldest] = this.#uids;
+    if (this.#uids.size > absentMax && oldest !== undefined) this.#uids.delete(oldest);
   }
 }
 

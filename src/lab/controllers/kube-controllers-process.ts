@@ -7,8 +7,8 @@ import { HttpKubeClient } from "../../kube/client/http-client.ts";
 import type { ClusterAccess } from "../../kube/credentials/credentials.ts";
 import type { ControllerFlags } from "./flags.ts";
 import type { Klog } from "./klog/klog.ts";
-import { kubeletAgent, runControllerManager } from "./kube-controllers.ts";
-import { type ProfileName, profileNamed } from "./profiles.ts";
+import { runControllerManager } from "./kube-controllers.ts";
+import { type ProfileName, profileNamed, userAgentOf } from "./profiles.ts";
 
 export interface ControllersProcessOptions {
   readonly environment: Pick<Environment, "clock" | "timers" | "random" | "network" | "log">;
@@ -83,7 +83,7 @@ export class ControllersProcess {
   #run(signal: AbortSignal): Promise<void> {
     const { environment, access, profile, klog, host, resyncFactor, nodeName } = this.#options;
     const cluster = this.#options.kubeletAccess;
-    const userAgent = kubeletAgent(profileNamed(profile).gitVersion);
+    const userAgent = userAgentOf("kubelet", profileNamed(profile));
     return runControllerManager(
       {
         environment,

@@ -65,6 +65,48 @@ describe("a service", () => {
     });
   });
 
+  test("leaves a pod out of its slice whose node is gone, and says so at each try", async () => {
+    await inControllerWorld(async (world) => {
+      await world.create(services, service("web"));
+      await world.create(deployments, deployment("web", 2));
+      await world.live(5000);
+      const [lost, staying] = await world.list(pods);
+      const node = textAt(lost, "spec", "nodeName");
+      await world.call("DELETE", `/api/v1/nodes/${node}`);
+      const touched = { metadata: { annotations: { touched: "yes" } } };
+      const contentType = "application/merge-patch+json";
+      await world.call("PATCH", `${services}/web`, touched, { contentType });
+      await world.simulation.sleep(5000);
+      const [slice] = await world.list(slices);
+      expect(objectsAt(slice, "endpoints").map((one) => textAt(one, "targetRef", "name"))).toEqual([
+        staying?.metadata.name,
+      ]);
+      // Endpoints know no nodes: there the pod stays until it is collected.
+      const [subset] = objectsAt(await world.get(`${endpoints}/web`), "subsets");
+      expect(addressesOf(subset, "addresses").length).toBe(2);
+      const pod = lost?.metadata.name;
+      const lines = world.klog.lines().map(({ text }) => text.slice(text.indexOf(" 1 ") + 3));
+      const skipped = lines.filter((line) => line.startsWith("reconciler.go"));
+      // At once, and after 1 and 2 s more.
+      expect(skipped).toEqual(
+        Array.from(
+          { length: 3 },
+          () =>
+            'reconciler.go:227] "skipping Pod for Service, Node not found" ' +
+            `logger="endpointslice-controller" pod="default/${pod}" service="default/web" ` +
+            `node="${node}"`,
+        ),
+      );
+      const events = await world.list(
+        "/api/v1/namespaces/default/events?fieldSelector=reason=FailedToUpdateEndpointSlices",
+      );
+      const message =
+        "Error updating Endpoint Slices for Service default/web: " +
+        `skipping Pod ${pod} for Service default/web: Node ${node} Not Found`;
+      expect(events.map((event) => [event["message"], event["count"]])).toEqual([[message, 3]]);
+    });
+  });
+
   test("with more pods than a slice may hold has no more slices than it needs", async () => {
     await inControllerWorld(
       async (world) => {
@@ -124,7 +166,7 @@ describe("the process", () => {
         ]);
         expect(textAt(pod, "status", "phase")).toBe("Running");
         const logs = await world.call("GET", `${path}/log`);
-        const starts = logs.text.split("\n").filter((line) => line.includes("Starting"));
+        const starts = logs.text.split("\n").filter((line) => line.includes('"Starting" version'));
         const line = '       1 controllermanager.go:188] "Starting" version="v1.33.0"';
         expect(starts).toEqual([`I0101 00:00:00.007000${line}`, `I0101 00:00:01.007000${line}`]);
       },
@@ -139,6 +181,14 @@ describe("the process", () => {
       const text = await scrape(world);
       const names = [...text.matchAll(/^# TYPE (\S+) \w+$/gm)].map(([, name = ""]) => name);
       expect(names).toEqual([
+        "endpoint_slice_controller_changes",
+        "endpoint_slice_controller_desired_endpoint_slices",
+        "endpoint_slice_controller_endpoints_added_per_sync",
+        "endpoint_slice_controller_endpoints_desired",
+        "endpoint_slice_controller_endpoints_removed_per_sync",
+        "endpoint_slice_controller_endpointslices_changed_per_sync",
+        "endpoint_slice_controller_num_endpoint_slices",
+        "endpoint_slice_controller_syncs",
         "node_collector_evictions_total",
         "node_collector_unhealthy_nodes_in_zone",
         "node_collector_zone_health",
@@ -154,6 +204,32 @@ describe("the process", () => {
         "workqueue_retries_total",
         "workqueue_unfinished_work_seconds",
         "workqueue_work_duration_seconds",
+      ]);
+      const queues = [...text.matchAll(/^workqueue_depth\{name="(\w+)"\}/gm)];
+      expect(queues.map(([, name]) => name).sort()).toEqual([
+        "deployment",
+        "endpoint",
+        "endpoint_slice",
+        "endpoint_slice_mirroring",
+        "garbage_collector_attempt_to_delete",
+        "namespace",
+        "node_lifecycle_controller",
+        "node_lifecycle_controller_pods",
+        "noexec_taint_node",
+        "noexec_taint_pod",
+        "replicaset",
+      ]);
+      const slices = text.split("\n").filter((line) => /^endpoint_slice_\w+[{ ]/.test(line));
+      expect(slices.filter((line) => !/_(bucket|count)/.test(line))).toEqual([
+        'endpoint_slice_controller_changes{operation="create"} 1',
+        "endpoint_slice_controller_desired_endpoint_slices 1",
+        "endpoint_slice_controller_endpoints_added_per_sync_sum 0",
+        "endpoint_slice_controller_endpoints_desired 0",
+        "endpoint_slice_controller_endpoints_removed_per_sync_sum 0",
+        "endpoint_slice_controller_endpointslices_changed_per_sync_sum" +
+          '{topology="Disabled",traffic_distribution=""} 1',
+        "endpoint_slice_controller_num_endpoint_slices 1",
+        'endpoint_slice_controller_syncs{result="success"} 1',
       ]);
       expect(/^workqueue_adds_total\{name="endpoint"\} (\d+)$/m.exec(text)?.[1]).toBe("1");
       expect(text).toMatch(

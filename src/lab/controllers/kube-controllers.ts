@@ -9,7 +9,7 @@ import { jitter } from "../../environment/random.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { componentForm } from "../components/component-form.ts";
 import { publishComponentPod } from "./component-pod.ts";
-import type { ControllerOptions } from "./controller.ts";
+import { type ControllerOptions, controllerQueue } from "./controller.ts";
 import { ControllerClients } from "./controller-clients.ts";
 import { runEndpointsController } from "./endpoints/endpoints-controller.ts";
 import { runEndpointSliceController } from "./endpointslices/endpointslice-controller.ts";
@@ -26,7 +26,7 @@ import { runNamespaceController } from "./namespace-controller.ts";
 import { runNodeLifecycle } from "./nodes/node-lifecycle.ts";
 import { runPodGc } from "./nodes/pod-gc.ts";
 import { runTaintEviction } from "./nodes/taint-eviction.ts";
-import { type ProfileName, profileNamed } from "./profiles.ts";
+import { type ProfileName, profileNamed, userAgentOf } from "./profiles.ts";
 import { runDeploymentController } from "./workloads/deployment-controller.ts";
 import { runReplicaSetController } from "./workloads/replicaset-controller.ts";
 
@@ -64,9 +64,6 @@ export const controllerManager = "kube-controller-manager";
 
 /** A machine of its own, which no kubelet of the lab looks after. */
 export const controlPlaneNode = "control-plane";
-
-/** cmd/kube-controller-manager/app/core.go startNamespaceController. */
-const namespaceClientFactor = { qps: 20, burst: 100 };
 
 /** Works until the signal aborts; then ends every watch and request of it before it resolves. */
 export async function runControllerManager(
@@ -150,16 +147,16 @@ async function runAll(
   const informers = new Informers({ ...environment, client, cluster, resyncMs });
   const queueMetrics = componentForm(options.profile).queues;
   const shared = { ...environment, informers, flags, profile, klog, registry, queueMetrics };
-  const optionsFor = (name: string): ControllerOptions => ({
+  const optionsFor = (name: string, factor = { qps: 1, burst: 1 }): ControllerOptions => ({
     ...shared,
-    client: clients.for(name),
+    client: clients.for(name, {
+      qps: flags["kube-api-qps"] * factor.qps,
+      burst: flags["kube-api-burst"] * factor.burst,
+    }),
   });
   const { signal } = stop;
-  const limit = {
-    qps: flags["kube-api-qps"] * namespaceClientFactor.qps,
-    burst: flags["kube-api-burst"] * namespaceClientFactor.burst,
-  };
-  const namespaceClient = clients.for("namespace-controller", limit);
+  const { clientFactors } = profile;
+  const namespaceOptions = optionsFor("namespace-controller", clientFactors.namespace);
   const nodeOptions = optionsFor("node-controller");
   const running = [
     runEndpointsController(optionsFor("endpoint-controller"), signal),
@@ -171,14 +168,17 @@ async function runAll(
       : []),
     runReplicaSetController(optionsFor("replicaset-controller"), signal),
     runDeploymentController(optionsFor("deployment-controller"), signal),
-    runGarbageCollector(optionsFor("generic-garbage-collector"), signal),
+    runGarbageCollector(optionsFor("generic-garbage-collector", clientFactors.garbage), signal),
     runNodeLifecycle(nodeOptions, signal),
     runTaintEviction(
       profile.nodes.ownTaintClient ? optionsFor("node-controller") : nodeOptions,
       signal,
     ),
     runPodGc(optionsFor("pod-garbage-collector"), signal),
-    runNamespaceController({ ...environment, client: namespaceClient, cluster }, signal),
+    runNamespaceController(
+      { ...namespaceOptions, cluster, queue: controllerQueue(namespaceOptions, "namespace") },
+      signal,
+    ),
   ];
   noteControllers(options);
   informers.start();
@@ -203,17 +203,13 @@ function publishPod(
   const { environment, clientFor, nodeName = controlPlaneNode, restartCount = 0 } = options;
   const profile = profileNamed(options.profile);
   const { gitVersion } = profile;
-  const client = options.kubeletClient ?? clientFor(kubeletAgent(gitVersion));
+  const client = options.kubeletClient ?? clientFor(userAgentOf("kubelet", profile));
   const command = [controllerManager, ...flagArguments(flags, profile)];
   const component = controllerManager;
   return publishComponentPod(
     { ...environment, client, component, nodeName, gitVersion, command, restartCount },
     signal,
   );
-}
-
-export function kubeletAgent(gitVersion: string): string {
-  return `kubelet/${gitVersion} (linux/amd64)`;
 }
 
 function controllerClients(
@@ -223,14 +219,15 @@ function controllerClients(
 ): ControllerClients {
   const { clock, timers } = options.environment;
   const { clientFor, server, klog } = options;
-  const { gitVersion, throttling } = profileNamed(options.profile);
+  const profile = profileNamed(options.profile);
+  const { throttling } = profile;
   const throttlingLog = new ThrottlingLog({ clock, klog, lines: throttling, verbosity: flags.v });
   return new ControllerClients({
     clock,
     timers,
     clientFor,
     server,
-    program: `${controllerManager}/${gitVersion} (linux/amd64)`,
+    program: userAgentOf(controllerManager, profile),
     limit: { qps: flags["kube-api-qps"], burst: flags["kube-api-burst"] },
     onThrottled: throttlingLog.report,
     registry,

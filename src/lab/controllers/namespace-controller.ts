@@ -1,6 +1,5 @@
 // Empties a namespace that is being deleted, then lets it go. An ordinary client of the API server:
 // it learns from discovery what a namespace can hold.
-import type { Registry } from "prom-client";
 import type { Environment } from "../../environment/environment.ts";
 import { type KubeClient, parseJson, StatusError } from "../../kube/client/client.ts";
 import { isRecord, listAt, optionalString, recordAt } from "../../kube/kinds/fields.ts";
@@ -13,14 +12,14 @@ import {
 import { type Namespace, namespaceKind } from "../../kube/kinds/namespace.ts";
 import { Reflector } from "../../kube/reflector/reflector.ts";
 import { noChecks } from "../../kube/reflector/reflector-parts.ts";
-import { Workqueue } from "../../kube/workqueue/workqueue.ts";
+import type { Workqueue } from "../../kube/workqueue/workqueue.ts";
 import { runWorkers } from "../../kube/workqueue/workqueue-workers.ts";
 
 export interface NamespaceControllerOptions
   extends Pick<Environment, "clock" | "timers" | "random" | "log"> {
   readonly client: KubeClient;
   readonly cluster: string;
-  readonly metrics?: Registry;
+  readonly queue: Workqueue;
 }
 
 /** What the API server puts on every namespace, and only this controller takes away. */
@@ -39,20 +38,18 @@ export async function runNamespaceController(
   options: NamespaceControllerOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  const { client, metrics, ...rest } = options;
-  const queue = new Workqueue({
-    ...rest,
-    name: "namespace",
-    ...(metrics === undefined ? {} : { registry: metrics }),
-  });
+  const { client, queue, ...rest } = options;
   const namespaces = new Reflector({
     ...rest,
     client,
     checks: noChecks,
     kind: namespaceKind,
     indexes: {},
-    handlers: [(change) => queue.add(objectKey(change.object.metadata))],
-    ...(metrics === undefined ? {} : { metrics }),
+    handlers: [
+      ({ object }) => {
+        if (isLeaving(object)) queue.add(objectKey(object.metadata));
+      },
+    ],
   });
   namespaces.start();
   const sync = async (name: string, stop: AbortSignal): Promise<void> => {

@@ -21,3 +21,11 @@ export const profileNames: readonly ProfileName[] = ["1.7", "1.9", "1.17.3", "1.
 export function profileNamed(name: ProfileName): Profile {
   return profiles[name];
 }
+
+/** client-go rest/config.go buildUserAgent. */
+export function userAgentOf(
+  program: string,
+  { gitVersion, gitCommit }: Pick<Profile, "gitVersion" | "gitCommit">,
+): string {
+  return `${program}/${gitVersion} (linux/amd64) kubernetes/${gitCommit}`;
+}

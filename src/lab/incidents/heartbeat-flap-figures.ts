@@ -1,5 +1,6 @@
 // The figures of `heartbeat-flap` beside what was seen with the real binaries, and what it meant for
 // traffic. Pure.
+import { deadFigures, deadMeasures } from "./heartbeat-flap-dead-figures.ts";
 import type { LateNodes, LateNodesFindings } from "./heartbeat-flap-nodes.ts";
 import type { DeadNode, FlappingShop } from "./heartbeat-flap-scene.ts";
 import type { Figure, IncidentFindings, Measure, TimelineEntry } from "./incident.ts";
@@ -159,26 +160,6 @@ function leaseFigures({ leases }: Played): readonly Figure[] {
   ];
 }
 
-/** The other side of a longer grace period: how much later a dead node is noticed. */
-function deadFigures({ late, dead, comparedDead }: Played): readonly Figure[] {
-  const grace = `${late.graceMs / 1_000} s of grace`;
-  const noticed = figure(
-    "dead-node-noticed",
-    `a dead node is noticed after, ${grace}`,
-    "ms",
-    dead.noticedMs,
-    [],
-  );
-  const before = comparedDead?.noticedMs;
-  if (before === undefined || dead.noticedMs === undefined) return [noticed];
-  const laterMs = dead.noticedMs - before;
-  return [
-    noticed,
-    figure("dead-node-noticed-before", "and before the fix", "ms", before, []),
-    figure("dead-node-noticed-later", "the price of the fix: later by", "ms", laterMs, []),
-  ];
-}
-
 function shopMeasures(shop: FlappingShop | undefined): readonly Measure[] {
   if (shop === undefined) return [];
   const { stock, lockstep } = shop.removals;
@@ -202,30 +183,6 @@ function shopMeasures(shop: FlappingShop | undefined): readonly Measure[] {
       held: lockstep.outMs === 0,
     },
     ...requestMeasures(shop.tallies),
-  ];
-}
-
-function deadMeasures({ unroutedMs, tallies }: DeadNode): readonly Measure[] {
-  const { stock, lockstep } = unroutedMs;
-  return [
-    {
-      id: "dead-node-out-after",
-      text: "a dead node's endpoints are out after",
-      unit: "ms",
-      stock,
-      lockstep,
-      goal: "not later than stock",
-      held: lockstep !== undefined && (stock === undefined || lockstep <= stock),
-    },
-    {
-      id: "requests-lost-to-dead-node",
-      text: "requests lost to a dead node",
-      unit: "requests",
-      stock: tallies.stock.lost,
-      lockstep: tallies.lockstep.lost,
-      goal: "none",
-      held: tallies.lockstep.lost === 0,
-    },
   ];
 }
 

@@ -2,14 +2,18 @@
 // that really dies. What each replica routed to is judged by the ledger, which knows what lived.
 import { elapsedMs, type MonotonicMs } from "../../environment/clock.ts";
 import type { WitnessReport } from "../../journeys/witness.ts";
+import { connectTimeoutMs } from "../../outputs/nginx/twin-proxy.ts";
+import { probeTimeoutMs } from "../../sources/probe-once.ts";
+import { probeEveryMs } from "../../sources/probes.ts";
+import { reportEveryMs } from "../../sources/proxy-feedback.ts";
 import type { Ledger } from "../kubelet/ledger.ts";
-import { shopService } from "../shop.ts";
-import type { Tally } from "../traffic/tally.ts";
+import { shopReplicas, shopService } from "../shop.ts";
+import { lossOf, type Tally } from "../traffic/tally.ts";
 import type { TrafficResult } from "../traffic/traffic-result.ts";
 import { FlapJournal } from "./flap-journal.ts";
 import { type LateNodes, timelyCluster, timelyMsOf } from "./heartbeat-flap-nodes.ts";
-import type { SideName } from "./ingress-sides.ts";
-import { Scene } from "./scene.ts";
+import { replicaNames, replicas, type SideName } from "./ingress-sides.ts";
+import { defaultRequestsPerSecond, Scene } from "./scene.ts";
 import type { Stage } from "./stage.ts";
 import type { SameInstant } from "./usual-series.ts";
 
@@ -32,9 +36,17 @@ export interface DeadNode {
   readonly noticedMs: number | undefined;
   /** Until its endpoints were no longer published. */
   readonly unpublishedMs: number | undefined;
-  /** Until no replica of a side routed to any of them. */
+  /** Until no replica of a side routed to any of them; undefined when one never ceased. */
   readonly unroutedMs: Readonly<Record<SideName, number | undefined>>;
+  /** What Lockstep's own bounds allow for that. */
+  readonly allowedMs: number;
   readonly tallies: Readonly<Record<SideName, Tally>>;
+  /** Of the requests sent after its death: what was under way just then is lost whoever sent it. */
+  readonly lost: Readonly<Record<SideName, number>>;
+  /** Of the same, those that waited for Lockstep's connect timeout or longer. */
+  readonly slowed: Readonly<Record<SideName, number>>;
+  /** Its pods answered nothing; otherwise they refused connections. */
+  readonly isSilent: boolean;
 }
 
 type SceneSettings = Pick<LateNodes, "profile" | "graceMs" | "monitorMs" | "timelyMs">;
@@ -44,6 +56,20 @@ const verbosity = 2;
 
 /** A gentle stream for a long time, so that it meets flaps of all lengths. */
 const requestsPerSecond = 2;
+
+/** Far more than they take in virtual time; in real time the machine is busy. */
+const messagesMs = 500;
+
+/**
+ * With traffic alone to go by: until a replica has sent a request to each endpoint, that request has
+ * failed, the proxy has said so, and two probes have had no answer; and the messages between.
+ */
+const deadEndpointOutMs =
+  (1_000 * shopReplicas * replicas) / defaultRequestsPerSecond +
+  connectTimeoutMs +
+  reportEveryMs +
+  (2 * probeTimeoutMs + probeEveryMs) +
+  messagesMs;
 
 /** Beyond the grace period: the period of the controller, its writes, and the ingress's own time. */
 const noticeSlackMs = 30_000;
@@ -82,7 +108,12 @@ export async function playDeadNode(stage: Stage, settings: SceneSettings): Promi
   const since = (at: MonotonicMs | undefined): number | undefined =>
     at === undefined ? undefined : elapsedMs(died, at);
   const unrouted = (side: SideName): number | undefined =>
-    since(lastLeave(routedBy(scene, side), dead.addresses, died));
+    since(latest(leavesOf(scene, side, dead.addresses, died)));
+  const count = (side: SideName, counts: (result: TrafficResult) => boolean): number =>
+    traffic.results.filter((one) => one.entry === side && one.sentAt >= died && counts(one)).length;
+  const isLost = (result: TrafficResult): boolean => lossOf(result) !== undefined;
+  const isSlow = ({ sentAt, doneAt }: TrafficResult): boolean =>
+    elapsedMs(sentAt, doneAt) >= connectTimeoutMs;
   const published = dead.addresses.map((address) => journal.outSince(address));
   await journal.stop();
   await scene.stop();
@@ -90,7 +121,11 @@ export async function playDeadNode(stage: Stage, settings: SceneSettings): Promi
     noticedMs: since(journal.unknown.find(({ node }) => node === dead.node)?.at),
     unpublishedMs: since(latest(published)),
     unroutedMs: { stock: unrouted("stock"), lockstep: unrouted("lockstep") },
+    allowedMs: deadEndpointOutMs,
     tallies,
+    lost: { stock: count("stock", isLost), lockstep: count("lockstep", isLost) },
+    slowed: { stock: count("stock", isSlow), lockstep: count("lockstep", isSlow) },
+    isSilent: dead.isSilent,
   };
 }
 
@@ -143,31 +178,41 @@ export function liveRemovals(
   return { count, outMs };
 }
 
-/** Its first node, and the addresses that died with it. */
-async function killNode(
-  scene: Scene,
-): Promise<{ readonly node: string; readonly addresses: readonly string[] }> {
+interface KilledNode extends Pick<DeadNode, "isSilent"> {
+  readonly node: string;
+  /** That died with it. */
+  readonly addresses: readonly string[];
+}
+
+/** Its first node. */
+async function killNode(scene: Scene): Promise<KilledNode> {
   const { ledger, observer } = scene;
   const all = [...new Set(observer.routed.map(({ endpoint }) => endpoint.address))];
   const alive = all.filter((address) => ledger.aliveAt(address, scene.now()));
   const [kubelet] = scene.cluster.kubelets;
   if (kubelet === undefined) throw new Error("the cluster has no nodes");
+  const isSilent = scene.stage.vanish(kubelet.node);
   await kubelet.vanish();
   const addresses = alive.filter((address) => !ledger.aliveAt(address, scene.now()));
-  return { node: kubelet.node, addresses };
+  return { node: kubelet.node, addresses, isSilent };
 }
 
-/** When the last of these left, of those that left at all after this instant. */
-function lastLeave(
-  reports: readonly WitnessReport[],
+/** When each of these last left each replica of the side after this instant, if it did. */
+function leavesOf(
+  scene: Scene,
+  side: SideName,
   addresses: readonly string[],
   since: MonotonicMs,
-): MonotonicMs | undefined {
-  const leaves = reports.filter(
-    ({ direction, endpoint, at }) =>
-      direction === "leave" && at >= since && addresses.includes(endpoint.address),
+): readonly (MonotonicMs | undefined)[] {
+  const reports = routedBy(scene, side);
+  return replicaNames(side).flatMap((replica) =>
+    addresses.map((address) => {
+      const ofIt = ({ witness, endpoint, at }: WitnessReport): boolean =>
+        witness.name === replica && endpoint.address === address && at >= since;
+      const last = reports.findLast(ofIt);
+      return last?.direction === "leave" ? last.at : undefined;
+    }),
   );
-  return latest(leaves.map(({ at }) => at));
 }
 
 /** Undefined when there is none, or one of them never came. */

@@ -7,6 +7,7 @@ import { describe, expect, test } from "vitest";
 import { forEachSeed, isThorough } from "../../simulation/seeds.ts";
 import { heartbeatFlap, playFlaps } from "./heartbeat-flap.ts";
 import { type LateNodes, type LateNodesFindings, watchLateNodes } from "./heartbeat-flap-nodes.ts";
+import { playDeadNode } from "./heartbeat-flap-scene.ts";
 import type { IncidentFindings } from "./incident.ts";
 import { playInVirtualTime, VirtualStages } from "./virtual-stage.ts";
 
@@ -118,6 +119,23 @@ describe.runIf(isThorough(process.env))("over hours", () => {
     expect(measure(findings, "requests-lost").stock).toBeGreaterThan(10);
     expect(findings.measures.every(({ held }) => held)).toBe(true);
   });
+
+  test.each([20_000, 60_000])(
+    "a node that dies leaves Lockstep long before %i ms of grace are over",
+    async (graceMs) => {
+      const { open } = new VirtualStages({ seed: 3 });
+      const dead = await open((stage) => playDeadNode(stage, { ...writeUp, graceMs }));
+      expect(dead.isSilent).toBe(true);
+      expect(dead.unroutedMs.lockstep).toBeLessThan(dead.allowedMs);
+      // Its last heartbeat was up to 10 s before.
+      expect(dead.unroutedMs.stock).toBeGreaterThan(graceMs - 10_000);
+      expect([dead.lost.lockstep, dead.lost.stock > 10]).toEqual([0, true]);
+      // Each replica found each dead endpoint once, and never tried it again.
+      const { deadTries, sentToDead, longestDeadMs } = dead.tallies.lockstep;
+      expect([deadTries, sentToDead]).toEqual([dead.slowed.lockstep, dead.slowed.lockstep]);
+      expect(longestDeadMs).toBeLessThan(dead.allowedMs);
+    },
+  );
 
   test("the fix ends the flaps and delays the notice of a dead node by as much", async () => {
     const { figures } = await playInVirtualTime(heartbeatFlap, { seed: 1, fix: true });

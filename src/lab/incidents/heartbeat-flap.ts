@@ -105,7 +105,7 @@ export async function playFlaps(
   return {
     timeline,
     ...findingsOf({ late, speed, isFixed, status, leases, shop, dead, comparedDead }),
-    fitted: fittedIn(options),
+    fitted: fittedIn(options, dead),
   };
 }
 
@@ -137,13 +137,18 @@ async function watch(
   return found;
 }
 
-function fittedIn({ late, speed = 1 }: HeartbeatFlapOptions): readonly string[] {
+function fittedIn(
+  { late, speed = 1 }: HeartbeatFlapOptions,
+  { isSilent }: DeadNode,
+): readonly string[] {
   return [
     ...(speed === 1
       ? []
       : [`heartbeats, grace and monitor are ${speed} times as fast; the kubelet's posts are not`]),
     "heartbeat gaps are uniform: the write-up gives their range and not their shape",
     `${late.nodes} nodes: their number does not matter, but more of them count more flaps`,
-    "a dead node's pods refuse connections, where those of a dead machine would not answer",
+    ...(isSilent
+      ? []
+      : ["a dead node's pods refuse connections, where those of a dead machine would not answer"]),
   ];
 }

@@ -39,7 +39,7 @@ export interface IngressSideOptions {
 }
 
 /** As many as the write-ups had, and enough to see them differ. */
-const replicas = 3;
+export const replicas = 3;
 
 /** Every replica has an address of its own, and this port needs no privilege. */
 const httpPort = 8080;
@@ -136,7 +136,12 @@ async function startLockstepReplica(options: ReplicaOptions): Promise<Replica> {
       witness.routed(shopService, decided.truth.endpoints.filter(isRouted), at);
     },
   });
-  const client = new DirectKubeClient({ ...environment, cluster: access, userAgent: "lockstep" });
+  const client = new DirectKubeClient({
+    ...environment,
+    cluster: access,
+    userAgent: "lockstep",
+    plainServers: "trusted",
+  });
   const cluster = { name: access.name, client };
   const loop = new IngressLoop({
     ...environment,
@@ -145,6 +150,7 @@ async function startLockstepReplica(options: ReplicaOptions): Promise<Replica> {
     className: ingressClass,
     policy: { followSlices: false },
     output: pusher,
+    proxy: pusher,
     onTruth: () => undefined,
   });
   await proxy.start();

@@ -121,6 +121,7 @@ export class LiveStages {
         return `${machines}.${machinesOctet}.${number}`;
       },
       folderOf: (machine) => `${folder}/${machine}`,
+      vanish: () => false,
       podNetwork,
       random: new SeededRandom({ seed, name: "the play" }),
       now: () => elapsedMs(openedAt, clock.monotonicMs()),

@@ -46,7 +46,7 @@ export interface Traffic {
 }
 
 /** Gentle, and enough that every pod is asked each second. */
-const defaultRequestsPerSecond = 8;
+export const defaultRequestsPerSecond = 8;
 
 /** For routes and endpoints to reach every replica in quiet times: one sync of stock and a poll. */
 export const settleMs = 5_000;

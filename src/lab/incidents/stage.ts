@@ -12,6 +12,11 @@ export interface Stage {
   hostOf(machine: string): string;
   /** A folder of the machine's own, for sockets and files. */
   folderOf(machine: string): string;
+  /**
+   * From now on the machine answers nothing, not even with a refusal. False where that cannot be
+   * played: over real sockets somebody always refuses in the place of one who is gone.
+   */
+  vanish(machine: string): boolean;
   /** The first two octets of the pods' addresses. */
   readonly podNetwork: string;
   /** Chance for the play itself; no machine draws from it. */

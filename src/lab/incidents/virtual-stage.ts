@@ -86,6 +86,10 @@ function virtualStage(
     environmentOf: (machine) => simulation.host(machine),
     hostOf: (machine) => machine,
     folderOf: () => "/run/lockstep",
+    vanish: (machine) => {
+      simulation.network.isolate(machine);
+      return true;
+    },
     podNetwork,
     random: simulation.random,
     now: () => simulation.now(),

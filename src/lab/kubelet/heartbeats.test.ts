@@ -10,6 +10,7 @@ const before114: KubeletRules = {
   version: "v1.7.16+lockstep",
   leases: false,
   otherConditions: ["OutOfDisk", "MemoryPressure", "DiskPressure"],
+  stableLabels: false,
   containersReady: false,
   postsEnd: false,
 };

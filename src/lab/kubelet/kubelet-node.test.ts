@@ -10,6 +10,8 @@ it("registers a node that is ready and lacks nothing", () =>
     const now = "2026-01-01T00:00:00Z";
     const times = { lastHeartbeatTime: now, lastTransitionTime: now };
     expect(recordAt({ metadata }, "metadata")["labels"]).toEqual({
+      "beta.kubernetes.io/arch": "amd64",
+      "beta.kubernetes.io/os": "linux",
       "kubernetes.io/arch": "amd64",
       "kubernetes.io/hostname": "node-1",
       "kubernetes.io/os": "linux",

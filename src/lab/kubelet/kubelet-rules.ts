@@ -10,6 +10,8 @@ export interface KubeletRules {
   readonly leases: boolean;
   /** Conditions of the node besides Ready, in the order in which they are posted. */
   readonly otherConditions: readonly string[];
+  /** The node's system has labels without `beta` in their names too: since 1.14. */
+  readonly stableLabels: boolean;
   /** Pods have a condition ContainersReady: since 1.11. */
   readonly containersReady: boolean;
   /** Posts how a pod ended before the pod is deleted: since 1.27. */
@@ -20,6 +22,7 @@ export const todaysKubelet: KubeletRules = {
   version: "v1.33.0+lockstep",
   leases: true,
   otherConditions: ["MemoryPressure", "DiskPressure", "PIDPressure"],
+  stableLabels: true,
   containersReady: true,
   postsEnd: true,
 };

@@ -25,11 +25,12 @@ const healthy = [
 ] as const;
 
 export function nodeObject(facts: NodeFacts, now: WallMs): RawRecord {
-  const { name, taints } = facts;
+  const { name, taints, rules } = facts;
   const labels = {
     "kubernetes.io/hostname": name,
-    "kubernetes.io/os": "linux",
-    "kubernetes.io/arch": "amd64",
+    ...(rules.stableLabels ? { "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64" } : {}),
+    "beta.kubernetes.io/os": "linux",
+    "beta.kubernetes.io/arch": "amd64",
   };
   const metadata = { name, labels };
   const spec = taints === undefined ? {} : { taints };

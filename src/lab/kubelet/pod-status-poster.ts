@@ -3,7 +3,7 @@
 // kubelet's status manager does; a pod whose post fails waits for its next try alone.
 import type { Environment } from "../../environment/environment.ts";
 import { randomBetween } from "../../environment/random.ts";
-import { type KubeClient, StatusError } from "../../kube/client/client.ts";
+import { type KubeClient, parseJson, StatusError } from "../../kube/client/client.ts";
 import type { RawRecord } from "../../kube/kinds/fields.ts";
 import { objectPath } from "../../kube/kinds/kind.ts";
 import { ExponentialRateLimiter } from "../../kube/workqueue/rate-limiter.ts";
@@ -102,15 +102,21 @@ export class PodStatusPoster {
     }
   }
 
+  /** The server is asked for the pod first (status_manager.go syncPod); a namesake is left alone. */
   async #post(pod: KubeletPod, status: RawRecord, signal: AbortSignal): Promise<void> {
-    await this.#options.client.request({
+    const { client } = this.#options;
+    const path = objectPath(kubeletPodKind, pod.metadata);
+    const limits = { deadlineMs: requestDeadlineMs, signal };
+    const answer = await client.request({ verb: "get", method: "GET", path, ...limits });
+    const held = kubeletPodKind.project(parseJson(answer));
+    if (held.metadata.uid !== pod.metadata.uid) return;
+    await client.request({
       verb: "patch",
       method: "PATCH",
-      path: objectPath(kubeletPodKind, pod.metadata, "status"),
+      path: `${path}/status`,
       contentType: "application/strategic-merge-patch+json",
       body: statusPatch(pod, status),
-      deadlineMs: requestDeadlineMs,
-      signal,
+      ...limits,
     });
   }
 

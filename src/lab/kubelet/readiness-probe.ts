@@ -98,6 +98,6 @@ async function ask(
 function problemFrom(error: unknown, { type }: KubeletProbe): string {
   if (!(error instanceof Error)) throw error;
   // Whoever answers a connection with anything at all has accepted it.
-  if (type === "tcpSocket" && error instanceof NetworkError && error.code === "FAILED") return "";
+  if (type === "tcpSocket" && error instanceof NetworkError && error.code === "NOT_HTTP") return "";
   return `Readiness probe failed: ${error.message}`;
 }

@@ -5,6 +5,7 @@ import type { Timers } from "../../environment/timers.ts";
 import { Deadline } from "../../kube/client/deadline.ts";
 import { readBounded } from "../../kube/client/http-client-body.ts";
 import { isRecord } from "../../kube/kinds/fields.ts";
+import { type Answer, answerOf, controlError, itemsAt, textAt, wholeAt } from "./control-answer.ts";
 
 /** What the socket says of the nginx behind it. */
 export interface ControlState {
@@ -37,45 +38,26 @@ export interface SlotCounters {
   readonly suspect: boolean;
 }
 
-export type ControlErrorCode =
-  /** Nobody listens at the socket. */
-  | "SILENT"
-  /** Somebody does, but the exchange failed or took too long. */
-  | "FAILED"
-  /** nginx was restarted: load everything again. */
-  | "BOOT"
-  /** Another pusher is in charge. */
-  | "EPOCH"
-  /** The load this belongs to is no longer the newest, or there was none. */
-  | "LOAD"
-  /** Its shared memory is full. */
-  | "NO_MEMORY"
-  /** It refuses what it was sent. */
-  | "MALFORMED";
-
-export class ControlError extends Error {
-  override readonly name = "ControlError";
-  readonly code: ControlErrorCode;
-
-  constructor(code: ControlErrorCode, message: string, options?: { cause?: unknown }) {
-    super(message, options);
-    this.code = code;
-  }
+/** Which slots are suspect, as the workers have found out by their requests. */
+export interface SuspectReport {
+  /** Of the pusher whose slots they are. */
+  readonly owner: string;
+  /** How often a mark was set or taken back. */
+  readonly changes: number;
+  readonly suspects: readonly { readonly slot: number; readonly ageMs: number }[];
 }
 
 /** The socket is local and its answers short: this long means that something is wrong. */
 export const controlDeadlineMs = 2_000;
+
+/** As long as nginx waits for a change of suspects (control.lua). */
+const longestWaitMs = 60_000;
 
 /** Whoever holds in a loop must not turn without end while nobody answers. */
 const holdPauseMs = 10;
 
 /** A line of counters for each of all slots. */
 const longestAnswerBytes = 32 * 1024 * 1024;
-
-/** nginx's own answer to a body beyond its limit. */
-const tooLarge = 413;
-
-const refusals: ReadonlySet<string> = new Set(["BOOT", "EPOCH", "LOAD", "NO_MEMORY", "MALFORMED"]);
 
 export interface ControlClientOptions {
   readonly network: Network;
@@ -116,6 +98,20 @@ export class ControlClient {
         lastUsedMs: wholeAt(one, "lastUsedMs"),
         suspect: one["suspect"] === true,
       }));
+  }
+
+  /** Answers as soon as there is a change after the n-th; at once unless that is given. */
+  async suspects(after: number | undefined, signal?: AbortSignal): Promise<SuspectReport> {
+    const path = after === undefined ? "/suspects" : `/suspects?after=${after}`;
+    const deadlineMs = longestWaitMs + controlDeadlineMs;
+    const answer = await this.#ask("GET", path, { deadlineMs }, signal);
+    return {
+      owner: textAt(answer, "owner"),
+      changes: wholeAt(answer, "changes"),
+      suspects: itemsAt(answer, "suspects")
+        .filter(isRecord)
+        .map((one) => ({ slot: wholeAt(one, "slot"), ageMs: wholeAt(one, "ageMs") })),
+    };
   }
 
   /** Begins a full load and takes charge; gives the generation to load into. */
@@ -165,12 +161,12 @@ export class ControlClient {
   async #ask(
     method: string,
     path: string,
-    { pusher, body }: { readonly pusher?: Pusher; readonly body?: string },
+    { pusher, body, deadlineMs = controlDeadlineMs }: Asked,
     signal: AbortSignal | undefined,
   ): Promise<Answer> {
     const { network, socketPath, timers } = this.#options;
     const what = `${method} ${path}`;
-    const deadline = new Deadline({ timers, deadlineMs: controlDeadlineMs, signal, what });
+    const deadline = new Deadline({ timers, deadlineMs, signal, what });
     try {
       const response = await network.request({
         method,
@@ -191,7 +187,11 @@ export class ControlClient {
   }
 }
 
-type Answer = Readonly<Record<string, unknown>>;
+interface Asked {
+  readonly pusher?: Pusher;
+  readonly body?: string;
+  readonly deadlineMs?: number;
+}
 
 function headersOf({ bootId, owner, epoch }: Pusher): Readonly<Record<string, string>> {
   return {
@@ -200,43 +200,4 @@ function headersOf({ bootId, owner, epoch }: Pusher): Readonly<Record<string, st
     "x-lockstep-owner": owner,
     "x-lockstep-epoch": String(epoch),
   };
-}
-
-function answerOf(what: string, status: number, body: string): Answer {
-  if (status === tooLarge) throw new ControlError("MALFORMED", `${what}: the body is too large`);
-  const answer: unknown = JSON.parse(body);
-  if (!isRecord(answer)) throw new ControlError("FAILED", `${what}: the answer is no object`);
-  if (status < 300) return answer;
-  const { code, message } = answer;
-  const text = `${what}: ${status} ${typeof message === "string" ? message : ""}`;
-  throw new ControlError(isRefusal(code) ? code : "FAILED", text);
-}
-
-function isRefusal(code: unknown): code is ControlErrorCode {
-  return typeof code === "string" && refusals.has(code);
-}
-
-function controlError(what: string, error: unknown): ControlError {
-  if (error instanceof ControlError) return error;
-  const silent = error instanceof NetworkError && error.code === "REFUSED";
-  const why = error instanceof Error ? error.message : String(error);
-  return new ControlError(silent ? "SILENT" : "FAILED", `${what}: ${why}`, { cause: error });
-}
-
-function wholeAt(record: Answer, field: string): number {
-  const value = record[field];
-  if (typeof value === "number" && Number.isSafeInteger(value) && value >= 0) return value;
-  throw new ControlError("FAILED", `the answer has no number ${field}`);
-}
-
-function textAt(record: Answer, field: string): string {
-  const value = record[field];
-  if (typeof value === "string") return value;
-  throw new ControlError("FAILED", `the answer has no text ${field}`);
-}
-
-/** Lua cannot tell an empty list from an empty object. */
-function itemsAt(record: Answer, field: string): readonly unknown[] {
-  const value = record[field];
-  return Array.isArray(value) ? value : [];
 }

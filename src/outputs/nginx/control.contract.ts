@@ -1,12 +1,15 @@
 // What the control socket must do, in nginx and in the twin. A route to a service without endpoints
 // answers 503 and no route 404: that tells what requests see.
 import { expect, it } from "vitest";
-import { type ControlClient, ControlError, type Pusher } from "./control-client.ts";
+import { ControlError } from "./control-answer.ts";
+import type { ControlClient, Pusher } from "./control-client.ts";
 
 export interface ControlWorld {
   readonly control: ControlClient;
   /** Status of a request for this host through the proxy. */
   readonly status: (host: string) => Promise<number>;
+  /** An address and port at which connections are refused. */
+  readonly closed: { readonly address: string; readonly port: number };
 }
 
 /** Runs one test body with a proxy that was just started, and cleans up. */
@@ -95,6 +98,33 @@ export function controlContract(run: RunInControlWorld): void {
       expect((await control.state()).generation).toBe(0);
     }));
 
+  it("tells of an endpoint that refuses as soon as it did, and whose slots they are", () =>
+    run(async ({ control, status, closed }) => {
+      await loaded(control, 1, "a", serviceAt(closed, 7));
+      const { changes, ...quiet } = await control.suspects(undefined);
+      expect(quiet).toEqual({ owner: "owner-1", suspects: [] });
+      const news = control.suspects(changes);
+      expect(await status("a")).toBe(502);
+      expect(await news).toEqual({
+        owner: "owner-1",
+        changes: changes + 1,
+        suspects: [{ slot: 7, ageMs: expect.any(Number) }],
+      });
+    }));
+
+  it("tells of no endpoint without a slot of its own, and forgets all for another pusher", () =>
+    run(async ({ control, status, closed }) => {
+      await loaded(control, 1, "a", serviceAt(closed, 0));
+      expect(await status("a")).toBe(502);
+      expect((await control.suspects(undefined)).suspects).toEqual([]);
+      await loaded(control, 2, "a", serviceAt(closed, 7));
+      expect(await status("a")).toBe(502);
+      const { changes, suspects } = await control.suspects(undefined);
+      expect(suspects.map(({ slot }) => slot)).toEqual([7]);
+      await loaded(control, 3, "a");
+      expect(await control.suspects(changes)).toMatchObject({ owner: "owner-3", suspects: [] });
+    }));
+
   it.each([
     ["no JSON", "{"],
     ["no object", '"text"'],
@@ -121,18 +151,27 @@ async function takeCharge(control: ControlClient, epoch: number): Promise<Pusher
   return pusher;
 }
 
-async function loaded(control: ControlClient, epoch: number, host: string): Promise<Pusher> {
+async function loaded(
+  control: ControlClient,
+  epoch: number,
+  host: string,
+  service: object = emptyService,
+): Promise<Pusher> {
   const pusher = await pusherOf(control, epoch);
   const generation = await control.beginLoad(pusher);
-  await control.loadPart(pusher, generation, batchOf(host));
+  await control.loadPart(pusher, generation, batchOf(host, service));
   await control.commitLoad(pusher, generation);
   return pusher;
 }
 
-/** A host and a service of the same name, without endpoints. */
-function batchOf(name: string): string {
+/** A host and a service of the same name, without endpoints unless they are given. */
+function batchOf(name: string, service: object = emptyService): string {
   const rules = [{ path: "/", type: "Prefix", service: name }];
-  return JSON.stringify({ hosts: { [name]: rules }, services: { [name]: emptyService } });
+  return JSON.stringify({ hosts: { [name]: rules }, services: { [name]: service } });
+}
+
+function serviceAt({ address, port }: ControlWorld["closed"], slot: number): object {
+  return { active: 1, addresses: [address], ports: [port], slots: [slot] };
 }
 
 /** Beside something that is fine by itself. */

@@ -35,6 +35,29 @@ describe("a pusher", () => {
       await pusher.stop();
     }));
 
+  it("says which of its endpoints requests could not reach", () =>
+    nginxWorld(async (world) => {
+      const { signal } = new AbortController();
+      const pusher = world.pusher();
+      expect(await pusher.report(undefined, signal)).toBeUndefined();
+      await world.startNginx();
+      world.script(/suspects/, refusal(404, "UNKNOWN"));
+      expect(await pusher.report(undefined, signal)).toBeUndefined();
+      expect(await pusher.report(undefined, signal)).toEqual({ revision: 0, unreached: [] });
+      pusher.start();
+      world.simulation.host("dead");
+      decide(pusher, web("dead:80"), 1);
+      await world.simulation.sleep(100);
+      expect(await world.ask("h")).toBe("502");
+      expect(await pusher.report(undefined, signal)).toEqual({
+        revision: 2,
+        unreached: [{ key: "dead 80 uid-of-dead:80", ageMs: expect.any(Number) }],
+      });
+      const other = world.pusher();
+      expect(await other.report(undefined, signal)).toEqual({ revision: 2, unreached: [] });
+      await pusher.stop();
+    }));
+
   it("puts together what changes while a push is under way", () =>
     nginxWorld(async (world) => {
       await world.startNginx();

@@ -8,7 +8,9 @@ import type { DecisionChanges, DecisionOutput, RoutingDecision } from "../../dec
 import type { MonotonicMs } from "../../environment/clock.ts";
 import type { Environment } from "../../environment/environment.ts";
 import { jitter } from "../../environment/random.ts";
-import { ControlClient, ControlError, type Pusher } from "./control-client.ts";
+import type { ProxyReport, ProxyReporter } from "../../sources/proxy-feedback.ts";
+import { ControlError } from "./control-answer.ts";
+import { ControlClient, type Pusher } from "./control-client.ts";
 import { nginxMetrics } from "./nginx-metrics.ts";
 import { ProxyState } from "./proxy-state.ts";
 import { PushSession, type RoutedEntry } from "./push-session.ts";
@@ -30,7 +32,7 @@ export const retryBaseMs = 25;
 export const retryMaxMs = 2_000;
 const retryJitter = 0.5;
 
-export class NginxPusher implements DecisionOutput {
+export class NginxPusher implements DecisionOutput, ProxyReporter {
   readonly state = new ProxyState();
   readonly #options: NginxPusherOptions;
   readonly #client: ControlClient;
@@ -63,6 +65,21 @@ export class NginxPusher implements DecisionOutput {
   async stop(): Promise<void> {
     this.#stopped.abort(new Error("the pusher was stopped"));
     await this.#running;
+  }
+
+  /** Slots are given by us, so only here can be said which endpoints nginx means. */
+  async report(since: number | undefined, signal: AbortSignal): Promise<ProxyReport | undefined> {
+    try {
+      const { owner, changes, suspects } = await this.#client.suspects(since, signal);
+      const unreached = suspects.flatMap(({ slot, ageMs }) => {
+        const key = owner === this.#owner ? this.state.slots.endpointAt(slot) : undefined;
+        return key === undefined ? [] : [{ key, ageMs }];
+      });
+      return { revision: changes, unreached };
+    } catch (error) {
+      if (error instanceof ControlError) return undefined;
+      throw error;
+    }
   }
 
   async #run(): Promise<void> {

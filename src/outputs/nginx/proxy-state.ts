@@ -5,6 +5,7 @@
 
 import type { DecidedEndpoint, DecisionChanges, RoutingDecision } from "../../decide/decision.ts";
 import { isRouted } from "../../decide/decision.ts";
+import { peerKey } from "../../sources/proxy-feedback.ts";
 import type { ServiceEndpoints } from "./balancer.ts";
 import { SlotTable } from "./slot-table.ts";
 
@@ -120,7 +121,8 @@ export class ProxyState {
   ): void {
     const routed = endpoints === undefined ? undefined : routedEndpoints(endpoints);
     const released = this.#slotUsers.get(key) ?? [];
-    const identities = (routed?.all ?? []).map(identity);
+    // An address that another pod has got is another endpoint, with its own counters.
+    const identities = (routed?.all ?? []).map(peerKey);
     const slots = identities.map((one) => this.slots.acquire(one));
     for (const one of released) this.slots.release(one);
     if (identities.length > 0) this.#slotUsers.set(key, identities);
@@ -174,9 +176,4 @@ function routedEndpoints(endpoints: readonly DecidedEndpoint[]): {
   const active = byPeer.size;
   for (const one of endpoints) if (one.state === "draining" || one.state === "suspect") add(one);
   return { active, all: [...byPeer.values()] };
-}
-
-/** An address that another pod has got is another endpoint, with its own counters. */
-function identity({ address, port, podUid }: DecidedEndpoint): string {
-  return `${address} ${port} ${podUid ?? ""}`;
 }

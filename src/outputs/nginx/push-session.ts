@@ -1,6 +1,7 @@
 // Pushes in the name of one pusher to one nginx: the load of everything and the changes after it.
 // An entry that nginx refuses is found by halving and left out, so that it harms only itself.
-import { type ControlClient, ControlError, type Pusher } from "./control-client.ts";
+import { ControlError } from "./control-answer.ts";
+import type { ControlClient, Pusher } from "./control-client.ts";
 import type { ProxyEntry, ProxyState } from "./proxy-state.ts";
 import { partBody, partsOf } from "./push-parts.ts";
 

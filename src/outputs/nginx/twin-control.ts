@@ -5,6 +5,7 @@ import type { ServerExchange } from "../../environment/network.ts";
 import { readBounded } from "../../kube/client/http-client-body.ts";
 import { isRecord } from "../../kube/kinds/fields.ts";
 import { type CompiledHost, compileHost, type ServiceEndpoints } from "./balancer.ts";
+import type { TwinSuspects } from "./twin-suspects.ts";
 
 export interface TwinIdentity {
   readonly bootId: string;
@@ -29,6 +30,7 @@ const longestBodyBytes = 1024 * 1024;
 
 export class TwinControl {
   readonly #identity: TwinIdentity;
+  readonly #suspects: TwinSuspects;
   /** What requests see; undefined until the first load is complete. */
   visible: Generation | undefined;
   #loading: Generation | undefined;
@@ -38,8 +40,9 @@ export class TwinControl {
   #epoch = 0;
   #owner = "";
 
-  constructor(identity: TwinIdentity) {
+  constructor(identity: TwinIdentity, suspects: TwinSuspects) {
     this.#identity = identity;
+    this.#suspects = suspects;
   }
 
   readonly handle = async (exchange: ServerExchange): Promise<void> => {
@@ -49,6 +52,10 @@ export class TwinControl {
       exchange.respond(200);
       return;
     }
+    const [, after] = /^\/suspects(?:\?after=(\d+))?$/.exec(target) ?? [];
+    if (after !== undefined) {
+      await this.#suspects.change(Number(after), exchange.request.closed);
+    }
     const what = "the body of a push";
     const text = (await readBounded(exchange.request.body, longestBodyBytes, what)).toString();
     const { status, body } = this.#answer(`${method} ${target}`, exchange, text);
@@ -57,6 +64,7 @@ export class TwinControl {
 
   #answer(what: string, { request }: ServerExchange, text: string): Answer {
     if (what === "GET /state") return { status: 200, body: this.#state() };
+    if (what.startsWith("GET /suspects")) return { status: 200, body: this.#listSuspects() };
     const [, part] = /^PUT \/loads\/(\d+)$/.exec(what) ?? [];
     const [, commit] = /^POST \/loads\/(\d+)\/commit$/.exec(what) ?? [];
     const isBegin = what === "POST /loads";
@@ -83,6 +91,11 @@ export class TwinControl {
     };
   }
 
+  #listSuspects(): Answer["body"] {
+    const { changes } = this.#suspects;
+    return { owner: this.#owner, changes, suspects: this.#suspects.list() };
+  }
+
   #refusal(headers: Readonly<Record<string, string>>, isBegin: boolean): Answer | undefined {
     if (headers["x-lockstep-boot"] !== this.#identity.bootId) {
       return refusal(409, "BOOT", "made for another nginx; load everything again");
@@ -95,7 +108,9 @@ export class TwinControl {
   }
 
   #begin(headers: Readonly<Record<string, string>>): Answer {
-    this.#epoch = Number(headers["x-lockstep-epoch"]);
+    const epoch = Number(headers["x-lockstep-epoch"]);
+    if (epoch > this.#epoch) this.#suspects.clearAll();
+    this.#epoch = epoch;
     this.#owner = headers["x-lockstep-owner"] ?? "";
     this.#loading = { hosts: new Map(), services: new Map() };
     this.#lastGeneration += 1;

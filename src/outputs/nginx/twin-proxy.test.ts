@@ -8,7 +8,9 @@ describe("the twin's control socket", () => {
   controlContract((test) =>
     nginxWorld(async (world) => {
       await world.startNginx();
+      world.simulation.host("closed");
       await test({
+        closed: { address: "closed", port: 80 },
         control: new ControlClient({ ...world.host, socketPath: world.socketPath }),
         status: async (host) => Number((await world.ask(host)).split(" ")[0]),
       });

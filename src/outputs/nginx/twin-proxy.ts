@@ -11,6 +11,7 @@ import { Deadline } from "../../kube/client/deadline.ts";
 import { readBounded } from "../../kube/client/http-client-body.ts";
 import { findService, pickEndpoint, type ServiceEndpoints } from "./balancer.ts";
 import { TwinControl } from "./twin-control.ts";
+import { TwinSuspects } from "./twin-suspects.ts";
 
 export interface TwinProxyOptions
   extends Pick<Environment, "clock" | "timers" | "random" | "network" | "processes"> {
@@ -22,12 +23,13 @@ export interface TwinProxyOptions
   readonly masterPid?: number;
 }
 
+/** As in proxy/nginx.conf: how long a request waits at a peer that is gone. */
+export const connectTimeoutMs = 1_000;
+
 /** As in proxy/lua/lockstep and proxy/nginx.conf. */
-const suspectMs = 10_000;
 const mostTries = 3;
 const loadPollMs = 20;
 const loadPolls = 150;
-const connectTimeoutMs = 1_000;
 const readTimeoutMs = 60_000;
 const longestRequestBytes = 100 * 1024 * 1024;
 
@@ -41,15 +43,17 @@ export class TwinProxy {
   readonly #options: TwinProxyOptions;
   readonly #control: TwinControl;
   readonly #cursors = new Map<string, number>();
-  readonly #suspectedAt = new Map<number, number>();
+  readonly #suspects: TwinSuspects;
   readonly #listeners: Listener[] = [];
 
   constructor(options: TwinProxyOptions) {
     const { random, processes, run = "" } = options;
     const { pid } = processes;
     const masterPid = options.masterPid ?? pid;
+    const identity = { bootId: random.uuid(), run, masterPid, workerPid: pid };
     this.#options = options;
-    this.#control = new TwinControl({ bootId: random.uuid(), run, masterPid, workerPid: pid });
+    this.#suspects = new TwinSuspects(options);
+    this.#control = new TwinControl(identity, this.#suspects);
   }
 
   async start(): Promise<void> {
@@ -106,11 +110,7 @@ export class TwinProxy {
   #pick(name: string, service: ServiceEndpoints, tried: ReadonlySet<string>): number | undefined {
     const indexes = service.addresses.keys();
     const triedIndexes = new Set([...indexes].filter((one) => tried.has(peerAt(service, one))));
-    const now = this.#options.clock.monotonicMs();
-    const isSuspect = (slot: number): boolean => {
-      const at = this.#suspectedAt.get(slot);
-      return at !== undefined && now - at < suspectMs;
-    };
+    const isSuspect = (slot: number): boolean => this.#suspects.isSuspect(slot);
     const cursor = this.#cursors.get(name) ?? 0;
     const pick = pickEndpoint(service, cursor, isSuspect, triedIndexes);
     if (pick !== undefined) this.#cursors.set(name, pick.cursor);
@@ -124,7 +124,7 @@ export class TwinProxy {
     index: number,
     body: Uint8Array,
   ): Promise<"answered" | "unreached" | "sent"> {
-    const { network, timers, clock } = this.#options;
+    const { network, timers } = this.#options;
     const peer = peerAt(service, index);
     const slot = service.slots[index] ?? 0;
     const { closed: signal, headers, method, target } = exchange.request;
@@ -138,12 +138,12 @@ export class TwinProxy {
       deadline.met();
     } catch (error) {
       if (!(error instanceof NetworkError)) throw error;
-      if (unreachable.has(error.code)) this.#suspectedAt.set(slot, clock.monotonicMs());
+      if (unreachable.has(error.code)) this.#suspects.mark(slot);
       return error.code === "REFUSED" ? "unreached" : "sent";
     } finally {
       deadline.release();
     }
-    this.#suspectedAt.delete(slot);
+    this.#suspects.clear(slot);
     const writer = exchange.respond(response.status, response.headers);
     for await (const chunk of response.body) {
       writer.write(chunk);

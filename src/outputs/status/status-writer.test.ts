@@ -1,11 +1,12 @@
 import { Registry } from "prom-client";
 import { expect, test } from "vitest";
 import { loadBalancerAddress } from "../../decide/status/load-balancer-address.ts";
+import type { Network } from "../../environment/network.ts";
 import { HttpKubeClient } from "../../kube/client/http-client.ts";
 import { fixedAccess } from "../../kube/credentials/credentials.ts";
 import { type Ingress, ingressKind } from "../../kube/kinds/ingress.ts";
 import { type ApiWorld, inApiWorld } from "../../lab/apiserver/api-world.contract.ts";
-import { type AskedIngresses, StatusWriter } from "./status-writer.ts";
+import { type AskedIngresses, resyncEveryMs, StatusWriter } from "./status-writer.ts";
 
 const ingresses = "/apis/networking.k8s.io/v1/namespaces/default/ingresses";
 const mergePatch = { contentType: "application/merge-patch+json" };
@@ -36,8 +37,13 @@ function askedOf(versions: readonly Ingress[], isSettled = () => true): AskedIng
   };
 }
 
-function writerOf({ simulation }: ApiWorld, asked: AskedIngresses, metrics = new Registry()) {
-  const environment = simulation.host("leader");
+function writerOf(
+  { simulation }: ApiWorld,
+  asked: AskedIngresses,
+  metrics = new Registry(),
+  network = simulation.host("leader").network,
+) {
+  const environment = { ...simulation.host("leader"), network };
   const cluster = fixedAccess({ name: "c", server: "http://server:6443", token: "admin-token" });
   const client = new HttpKubeClient({ ...environment, cluster, userAgent: "test" });
   const addresses = [loadBalancerAddress("192.0.2.1")];
@@ -108,4 +114,36 @@ test("a term that ends before anything is known writes nothing", () =>
     term.abort(new Error("the lock is lost"));
     await running;
     expect(await addressesNow(world)).toEqual([]);
+  }));
+
+test("a permission that was missing is used when it has been given", () =>
+  inApiWorld(async (world) => {
+    const ingress = await created(world);
+    const { network } = world.simulation.host("leader");
+    let isRefused = true;
+    // Where writes go while they are not permitted.
+    await world.simulation
+      .host("refusal")
+      .network.listen({ host: "refusal", port: 6443 }, (exchange) => exchange.respond(403).end());
+    const permitted: Network = {
+      listen: (options, handler) => network.listen(options, handler),
+      request: (request) => {
+        const isWrite = isRefused && request.method === "PATCH";
+        const url = isWrite ? request.url.replace("//server:", "//refusal:") : request.url;
+        return network.request({ ...request, url });
+      },
+    };
+    const term = new AbortController();
+    const metrics = new Registry();
+    const running = writerOf(world, askedOf([ingress]), metrics, permitted).run(term.signal);
+    await world.simulation.sleep(resyncEveryMs - 1);
+    isRefused = false;
+    expect(await addressesNow(world)).toEqual([]);
+    await world.simulation.sleep(1_000);
+    expect(await addressesNow(world)).toEqual(["192.0.2.1"]);
+    const counted = await metrics.getSingleMetric("lockstep_status_writes_total")?.get();
+    // The first try and fifteen more, and then none before the resync.
+    expect(counted?.values.map(({ value }) => value)).toEqual([16, 1]);
+    term.abort();
+    await running;
   }));

@@ -2,7 +2,7 @@
 // wrong, and after that each as soon as it changes. A write carries the version it was decided from,
 // so a slow one cannot undo a later one; what is right already is not written; the end of a term
 // writes nothing, so that a lost lease leaves every status as it is; and with somebody who writes
-// something else into the same status it does not race.
+// something else into the same status it does not race, but waits longer and longer.
 import { Registry } from "prom-client";
 import {
   type StatusRule,
@@ -11,6 +11,7 @@ import {
 } from "../../decide/status/ingress-status.ts";
 import { elapsedMs, type MonotonicMs } from "../../environment/clock.ts";
 import type { Environment } from "../../environment/environment.ts";
+import type { CancelTimer } from "../../environment/timers.ts";
 import { type KubeClient, StatusError } from "../../kube/client/client.ts";
 import { type Ingress, ingressKind, type LoadBalancerAddress } from "../../kube/kinds/ingress.ts";
 import type { IngressClass } from "../../kube/kinds/ingress-class.ts";
@@ -42,8 +43,11 @@ export interface StatusWriterOptions extends Pick<Environment, "clock" | "timers
 /** One Ingress waits for one write; the client's limit is what holds many of them back. */
 const workers = 10;
 
-/** As Kubernetes' controllers; the next change of the Ingress brings a dropped one back. */
+/** As Kubernetes' controllers; the next change of the Ingress or resync brings a dropped one back. */
 const maxRetries = 15;
+
+/** A permission that was missing may have been given since: nothing else would tell. */
+export const resyncEveryMs = 600_000;
 
 /** Of one request, the wait for our own rate limit included. */
 const requestDeadlineMs = 30_000;
@@ -55,6 +59,9 @@ const lookAgainMs = 20;
  * otherwise answer each of our writes with its own; by then it has tried to renew, and knows.
  */
 export const rewriteAfterMs = 5_000;
+
+/** Somebody who always writes something else is answered after twice as long each time, up to this. */
+const rewriteAfterMaxMs = 300_000;
 
 export class StatusWriter {
   readonly #options: StatusWriterOptions;
@@ -71,15 +78,28 @@ export class StatusWriter {
     if (!(await this.#settled(leading))) return;
     const queue = new Workqueue({ clock, timers, name: "status" });
     const leave = asked.follow((key) => queue.add(key));
-    for (const { metadata } of asked.ingresses()) queue.add(objectKey(metadata), "resync");
-    const term = { queue, leading, writtenAt: new Map<string, MonotonicMs>() };
+    const endResyncs = this.#resync(queue);
+    const term = { queue, leading, written: new Map<string, Written>() };
     const sync = (key: string) => this.#sync(key, term);
     try {
       await runWorkers({ queue, workers, sync, maxRetries, log, signal: leading });
     } finally {
+      endResyncs();
       leave();
       queue.shutDown();
     }
+  }
+
+  /** Every Ingress, now and again; returns how to end it. */
+  #resync(queue: Workqueue): () => void {
+    const { timers, asked } = this.#options;
+    let cancel: CancelTimer | undefined;
+    const resync = (): void => {
+      for (const { metadata } of asked.ingresses()) queue.add(objectKey(metadata), "resync");
+      cancel = timers.after(resyncEveryMs, resync);
+    };
+    resync();
+    return () => cancel?.();
   }
 
   /** False when the term ended first. */
@@ -93,25 +113,28 @@ export class StatusWriter {
     return !leading.aborted;
   }
 
-  async #sync(key: string, { queue, leading, writtenAt }: Term): Promise<void> {
-    const { clock, asked, className, addresses } = this.#options;
+  async #sync(key: string, { queue, leading, written }: Term): Promise<void> {
+    const { clock, log, asked, className, addresses } = this.#options;
     const { namespace, name } = splitObjectKey(key);
     const ingress = asked.ingress(namespace, name);
     if (ingress === undefined) {
-      writtenAt.delete(key);
+      written.delete(key);
       return;
     }
     const write = statusWrite(ingress, { classes: asked.classes(), className, addresses });
     if (write === undefined) return;
-    const before = writtenAt.get(key);
-    const waitMs =
-      before === undefined ? 0 : rewriteAfterMs - elapsedMs(before, clock.monotonicMs());
-    if (waitMs > 0) {
-      queue.addAfter(key, waitMs);
+    const before = written.get(key);
+    const sinceMs = before && elapsedMs(before.at, clock.monotonicMs());
+    if (before !== undefined && sinceMs !== undefined && sinceMs < before.restMs) {
+      // Rounded up: a wait too short for the clock to show would never be over.
+      queue.addAfter(key, Math.ceil(before.restMs - sinceMs));
       return;
     }
     await this.#write(write, leading);
-    writtenAt.set(key, clock.monotonicMs());
+    const restMs = restAfter(before, sinceMs);
+    written.set(key, { at: clock.monotonicMs(), restMs });
+    if (restMs === rewriteAfterMs) return;
+    log.warn("somebody else writes the status of an Ingress too", { ingress: key, restMs });
   }
 
   async #write(write: StatusWrite, signal: AbortSignal): Promise<void> {
@@ -134,8 +157,20 @@ export class StatusWriter {
 interface Term {
   readonly queue: Workqueue;
   readonly leading: AbortSignal;
-  /** When each Ingress that still exists was last written. */
-  readonly writtenAt: Map<string, MonotonicMs>;
+  /** Of each Ingress that still exists, the last write. */
+  readonly written: Map<string, Written>;
+}
+
+interface Written {
+  readonly at: MonotonicMs;
+  /** How long it is left as it is, whatever becomes of it. */
+  readonly restMs: number;
+}
+
+/** What did not last for long after its rest was over is left for longer. */
+function restAfter(before: Written | undefined, sinceMs = Infinity): number {
+  if (before === undefined || sinceMs >= 2 * before.restMs) return rewriteAfterMs;
+  return Math.min(2 * before.restMs, rewriteAfterMaxMs);
 }
 
 /** The version makes the server refuse the patch when the Ingress has changed meanwhile. */

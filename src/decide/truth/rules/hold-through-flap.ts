@@ -2,11 +2,12 @@
 // where both stand in a pod somebody else wrote the first: the node controller, which has not heard
 // from the node in time. That says nothing of the pod. As long as it answers a probe it is held;
 // until the first answer it is given the benefit of the doubt, for it served a moment ago.
-import type { ProbeTarget } from "../../../sources/probe-once.ts";
 import type { Candidate, TruthRule } from "../verdict.ts";
 
 export const holdThroughFlap: TruthRule = {
   name: "hold through a flap",
+  doubt: (candidate) =>
+    candidate.probed !== undefined && isFlipped(candidate) ? "flap" : undefined,
   decide(candidate) {
     if (candidate.probed === undefined || !isFlipped(candidate)) return undefined;
     const why = "its pod was marked unready from outside while its containers are ready";
@@ -20,21 +21,6 @@ export const holdThroughFlap: TruthRule = {
     }
   },
 };
-
-/** What to ask, and how, before this rule can be sure; undefined when it need not ask. */
-export function probeOf(candidate: Candidate): ProbeTarget | undefined {
-  if (candidate.pod === undefined || !isFlipped(candidate)) return undefined;
-  const { cluster, address, port } = candidate;
-  const { readinessProbe, ports } = candidate.pod.pod;
-  if (readinessProbe?.type !== "httpGet") return { cluster, address, port };
-  const { port: asked, path = "/", scheme } = readinessProbe;
-  const number =
-    typeof asked === "number"
-      ? asked
-      : ports.find(({ name, protocol }) => name === asked && protocol === "TCP")?.containerPort;
-  if (number === undefined) return { cluster, address, port };
-  return { cluster, address, port, http: { port: number, path, secure: scheme === "HTTPS" } };
-}
 
 /** Readiness gates are set by others too, and then an unready pod is meant to be unready. */
 function isFlipped({ pod: fact, isPodAddress, service }: Candidate): boolean {

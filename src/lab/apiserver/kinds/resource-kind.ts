@@ -43,6 +43,8 @@ export interface ResourceKind {
   prepareStatusUpdate(object: KubeObject, current: KubeObject): void;
   validate(object: KubeObject, errors: FieldErrors): void;
   validateUpdate(object: KubeObject, current: KubeObject, errors: FieldErrors): void;
+  /** Brings a valid object into the form it is stored in. Absent: as it is. */
+  canonicalize?(object: KubeObject): void;
   /** Seconds between DELETE and removal; 0 removes at once. Absent: kinds without grace. */
   gracePeriodSeconds?(object: KubeObject, requested: number | undefined): number;
 }

@@ -5,7 +5,7 @@ import { randomBetween } from "../../../environment/random.ts";
 import { HttpKubeClient } from "../../../kube/client/http-client.ts";
 import { fixedAccess } from "../../../kube/credentials/credentials.ts";
 import type { Klog } from "../../controllers/klog/klog.ts";
-import { type ProfileName, profileNamed } from "../../controllers/profiles.ts";
+import { type ProfileName, profileNamed, userAgentOf } from "../../controllers/profiles.ts";
 import type { User } from "../http/authentication.ts";
 import type { Storage } from "../storage/storage.ts";
 import { KubernetesService, reconcileEveryMs } from "./kubernetes-service.ts";
@@ -44,7 +44,7 @@ export function keepKubernetesService(options: KeptServiceOptions): KubernetesSe
   // The certificate need not be verified to talk to oneself.
   const tls = url.startsWith("https:") ? { insecureSkipVerify: true } : {};
   const cluster = fixedAccess({ name: url, server: url, token, tls });
-  const userAgent = `kube-apiserver/${profileNamed(profile).gitVersion} (lockstep lab)`;
+  const userAgent = userAgentOf("kube-apiserver", profileNamed(profile));
   const service = new KubernetesService({
     ...options,
     client: new HttpKubeClient({ ...options, cluster, userAgent }),

@@ -18,6 +18,7 @@ export function asKubeObject(kind: ResourceKind, value: JsonObject): KubeObject 
 
 /** A deep copy in the one order of fields; whatever the kind does not know is dropped. */
 export function canonicalCopy(kind: ResourceKind, object: KubeObject): KubeObject {
+  kind.canonicalize?.(object);
   return asKubeObject(kind, conform(kind.schema, object).value);
 }
 

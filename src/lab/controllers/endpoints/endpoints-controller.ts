@@ -8,6 +8,7 @@ import { objectRecord } from "../../../kube/kinds/metadata.ts";
 import { leaderAnnotation } from "../../../kube/leader/lease-record.ts";
 import { type ControllerOptions, controllerQueue, runController } from "../controller.ts";
 import { EventRecorder } from "../event-recorder.ts";
+import { structured } from "../klog/klog.ts";
 import { servicesConcerned } from "../memberships.ts";
 import { type WholeObject, wholeEndpoints } from "../whole-object.ts";
 import { EndpointsSync } from "./endpoints-sync.ts";
@@ -41,6 +42,7 @@ export async function runEndpointsController(
   const names = { component: "endpoint-controller", logger: "endpoints-controller" };
   const events = new EventRecorder({ ...options, ...names, signal });
   const sync = new EndpointsSync({ ...options, events });
+  noteStart(options, names.logger);
   await runController(
     options,
     {
@@ -61,6 +63,16 @@ export async function runEndpointsController(
     signal,
   );
   await events.settled();
+}
+
+function noteStart({ klog, profile }: ControllerOptions, logger: string): void {
+  const text = "Starting endpoint controller";
+  const isStructured = profile.logs === "structured";
+  klog.write(
+    "I",
+    profile.endpoints.startSource,
+    isStructured ? structured(text, { logger }) : text,
+  );
 }
 
 /** All Endpoints there are: from the cache, or asked for at the cost of a request. */

@@ -59,8 +59,8 @@ export class EndpointsSync {
     const { namespace, name } = metadata;
     const reason = error instanceof Error ? error.message : String(error);
     const place = `${namespace}/${name}: ${reason}`;
-    // One that is to be created has neither a namespace nor a uid: it is named as it was sent.
-    const involved = { kind: "Endpoints", apiVersion: "v1", namespace, name };
+    // The object that is to be created names no namespace yet, so that its events land in `default`.
+    const involved = { kind: "Endpoints", apiVersion: "v1", namespace: "", name };
     this.#options.events.tell(
       current === undefined ? involved : referenceTo("Endpoints", "v1", current),
       current === undefined

@@ -8,6 +8,7 @@ import { TokenBucket } from "../../../kube/client/token-bucket.ts";
 import { fixedAccess } from "../../../kube/credentials/credentials.ts";
 import { type ApiWorld, inApiWorld } from "../../apiserver/api-world.contract.ts";
 import { listAt, textAt } from "../../apiserver/kinds/fields.ts";
+import { servedKinds } from "../../served-kinds.ts";
 import { type ControllerFlags, controllerFlags } from "../flags.ts";
 import { Informers } from "../informers.ts";
 import { Klog } from "../klog/klog.ts";
@@ -83,7 +84,7 @@ export async function inEndpointsWorld(
       });
       await started.stop();
     },
-    {},
+    { kinds: servedKinds(profile) },
     seed,
   );
 }

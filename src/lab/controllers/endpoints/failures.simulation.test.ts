@@ -25,11 +25,13 @@ async function failing(profile: ProfileName): Promise<Failing> {
       { match: { resource: "endpoints", verbs: ["update"] }, errors: { rate: 1, code: 500 } },
     ]);
     world.requests();
+    const before = world.klog.lines().length;
     await patch(world, "services/b0", { metadata: { labels: { team: "shop" } } });
     await world.simulation.sleep(untilDroppedMs);
     const lines: Record<string, number> = {};
-    for (const { text } of world.klog.lines()) {
-      const line = `${text[0]} ${text.slice("I0101 00:00:00.000000       1 ".length)}`;
+    for (const { text } of world.klog.lines().slice(before)) {
+      const words = text.slice("I0101 00:00:00.000000       1 ".length);
+      const line = `${text[0]} ${words.replace(/ UID:.* FieldPath/, " FieldPath")}`;
       lines[line] = (lines[line] ?? 0) + 1;
     }
     const { json } = await world.call("GET", `${namespacePath}/events`);
@@ -81,6 +83,9 @@ describe.runIf(isThorough(process.env))("Endpoints that cannot be written", () =
             `retrying. Error: ${err}`]: 15,
           [`W endpoints_controller.go:345] Dropping service "default/b0" out of the queue: ${err}`]: 1,
           [`E endpoints_controller.go:347] ${err}`]: 1,
+          [`I event.go:281] Event(v1.ObjectReference{Kind:"Endpoints", Namespace:"default", ` +
+            `Name:"b0", FieldPath:""}): type: 'Warning' reason: 'FailedToUpdateEndpoint' ` +
+            `Failed to update endpoint default/b0: ${err}`]: 16,
         },
         events,
       },

@@ -1,7 +1,7 @@
 // Puts addresses and ports into as few subsets as possible, always in the same order whatever the
-// order of the pods, because the controller compares by position. Ports and subsets are in the
-// order of a hash, as in Kubernetes; it is taken of our own text, so it is not the same order.
-import { createHash } from "node:crypto";
+// order of the pods, because the controller compares by position (RepackSubsets in
+// pkg/api/v1/endpoints and, for API servers, pkg/api/endpoints).
+import { portsInOrder, type SubsetTypes, subsetsInOrder } from "./subset-order.ts";
 
 export interface SubsetAddress {
   readonly ip: string;
@@ -36,7 +36,7 @@ export interface Placed {
   readonly ready: boolean;
 }
 
-export function repack(placed: Iterable<Placed>): readonly Subset[] {
+export function repack(placed: Iterable<Placed>, types: SubsetTypes): readonly Subset[] {
   const groups = new Map<
     string,
     { readonly ports: SubsetPort[]; readonly at: readonly Placed[] }
@@ -49,7 +49,10 @@ export function repack(placed: Iterable<Placed>): readonly Subset[] {
     const port = at[0]?.port;
     if (port !== undefined && text !== "") group.ports.push(port);
   }
-  return sortedByHash([...groups.values()].map(({ ports, at }) => subsetOf(ports, at)));
+  const subsets = [...groups.values()].map(({ ports, at }) =>
+    subsetOf(portsInOrder(ports, types), at),
+  );
+  return subsetsInOrder(subsets, types);
 }
 
 /** For each port its addresses; an address that is ready once and not ready once is not ready. */
@@ -71,7 +74,7 @@ function subsetOf(ports: readonly SubsetPort[], at: readonly Placed[]): Subset {
   return {
     ...(addresses.length === 0 ? {} : { addresses }),
     ...(notReadyAddresses.length === 0 ? {} : { notReadyAddresses }),
-    ...(ports.length === 0 ? {} : { ports: sortedByHash(ports) }),
+    ...(ports.length === 0 ? {} : { ports }),
   };
 }
 
@@ -87,17 +90,6 @@ function byAddress(one: Placed, other: Placed): number {
   return (
     compare(one.address.ip, other.address.ip) || compare(uidOf(one.address), uidOf(other.address))
   );
-}
-
-function sortedByHash<T>(values: readonly T[]): readonly T[] {
-  if (values.length < 2) return values;
-  return values
-    .map((value) => ({
-      value,
-      hash: createHash("md5").update(JSON.stringify(value)).digest("hex"),
-    }))
-    .sort((one, other) => compare(one.hash, other.hash))
-    .map(({ value }) => value);
 }
 
 function compare(one: string, other: string): number {

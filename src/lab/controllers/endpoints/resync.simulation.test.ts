@@ -60,6 +60,29 @@ describe("going over three headless services and two others", () => {
   });
 });
 
+test.each<[ProfileName, string]>([
+  ["1.9", "1 PUT endpoints; 0 changed"],
+  ["1.17.3", "1 PUT endpoints; 0 changed"],
+  ["1.17.13", "nothing; 0 changed"],
+])(
+  "going over a service whose two ports the server sorts its own way, %s asks for",
+  (profile, each) =>
+    inEndpointsWorld({ profile, flags: oneWorker }, async (world) => {
+      await fill(world, 0, 1);
+      await addPod(world);
+      const ports = [
+        { name: "http", port: 80 },
+        { name: "https", port: 443 },
+      ];
+      await patch(world, "services/b0", { spec: { ports } });
+      await cost(world);
+      await world.untilResynced();
+      expect(await cost(world)).toBe(each);
+      await world.untilResynced();
+      expect(await cost(world)).toBe(each);
+    }),
+);
+
 describe.runIf(isThorough(process.env))(
   "a controller that starts again or goes over everything",
   () => {

@@ -37,7 +37,7 @@ export function subsetsOf(
     const ready = isTolerant || isReady(pod);
     for (const port of portsFor(service, pod, rules)) placed.push({ port, address, ready });
   }
-  return repack(placed);
+  return repack(placed, { package: "v1", appProtocol: rules.publishesAppProtocol });
 }
 
 function toleratesUnready(service: Service, { unreadyBy }: SubsetRules): boolean {

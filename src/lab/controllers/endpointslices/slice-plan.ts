@@ -13,6 +13,14 @@ export interface SlicePlan {
   readonly remove: readonly PublishedSlice[];
 }
 
+/** What a plan comes to, for those who count. */
+export interface SliceCounts {
+  readonly added: number;
+  readonly removed: number;
+  /** For each set of ports its endpoints and, once the plan is carried out, its slices. */
+  readonly groups: readonly { readonly endpoints: number; readonly slices: number }[];
+}
+
 export interface SlicePlanInput {
   readonly service: Service;
   readonly addressType: AddressType;
@@ -22,7 +30,7 @@ export interface SlicePlanInput {
   readonly maxEndpoints: number;
 }
 
-export function planSlices(input: SlicePlanInput): SlicePlan {
+export function planSlices(input: SlicePlanInput): SlicePlan & { readonly counts: SliceCounts } {
   const { service, addressType, existing, groups } = input;
   const own = existing.filter((slice) => isOwnedBy(slice, service));
   const plans = groups.map((group) => {
@@ -40,23 +48,44 @@ export function planSlices(input: SlicePlanInput): SlicePlan {
     ...plans.flatMap((plan) => plan.remove),
     ...own.filter(({ ports }) => !wantedKeys.has(portsKey(ports))),
   ];
+  const counts = countsOf(plans);
   // A service without endpoints keeps one empty slice, so that there is something to watch.
   if (remove.length === existing.length && create.length === 0) {
+    const withPlaceholder = { ...counts, groups: [...counts.groups, { endpoints: 0, slices: 1 }] };
     const [only] = remove;
     if (remove.length === 1 && only !== undefined && isPlaceholder(only, service)) {
-      return { create, update: [], remove: [] };
+      return { create, update: [], remove: [], counts: withPlaceholder };
     }
     create.push({ object: undefined, addressType, ports: [], endpoints: [] });
+    return { ...reuse({ create, update: [], remove }, service), counts: withPlaceholder };
   }
-  return reuse({ create, update: plans.flatMap((plan) => plan.update), remove }, service);
+  const update = plans.flatMap((plan) => plan.update);
+  return { ...reuse({ create, update, remove }, service), counts };
+}
+
+/** The plan of one set of ports, and what it comes to. */
+interface GroupPlan extends SlicePlan {
+  readonly added: number;
+  readonly removed: number;
+  readonly endpoints: number;
+  readonly slices: number;
+}
+
+function countsOf(plans: readonly GroupPlan[]): SliceCounts {
+  return {
+    added: plans.reduce((sum, plan) => sum + plan.added, 0),
+    removed: plans.reduce((sum, plan) => sum + plan.removed, 0),
+    groups: plans.map(({ endpoints, slices }) => ({ endpoints, slices })),
+  };
 }
 
 function planGroup(
   { service, addressType, maxEndpoints }: SlicePlanInput,
   { ports, endpoints }: SliceGroup,
   slices: readonly PublishedSlice[],
-): SlicePlan {
+): GroupPlan {
   const missing = new Map(endpoints.map((endpoint) => [identityOf(endpoint), endpoint]));
+  const all = missing.size;
   const wanted = (object: PublishedSlice["object"] | undefined, list: readonly Endpoint[]) => ({
     object,
     addressType,
@@ -67,13 +96,16 @@ function planGroup(
   const update: ReturnType<typeof wanted>[] = [];
   const create: ReturnType<typeof wanted>[] = [];
   let unchanged: PublishedSlice[] = [];
+  let removed = 0;
   for (const slice of slices) {
     const kept = keepWanted(slice, missing);
+    removed += slice.endpoints.length - kept.length;
     const isSame = sameJson(kept, slice.endpoints) && areLabelsRight(slice, service);
     if (kept.length === 0) remove.push(slice);
     else if (isSame) unchanged.push(slice);
     else update.push(wanted(slice.object, kept));
   }
+  const added = missing.size;
   const fill = (list: Endpoint[]): void => {
     for (const [identity, endpoint] of missing) {
       if (list.length >= maxEndpoints) return;
@@ -90,7 +122,8 @@ function planGroup(
     fill(slice.endpoints);
     (roomy === undefined ? create : update).push(slice);
   }
-  return { create, update, remove };
+  const left = slices.length + create.length - remove.length;
+  return { create, update, remove, added, removed, endpoints: all, slices: left };
 }
 
 /** The endpoints of a slice that are still wanted, as wanted; takes them out of `missing`. */

@@ -2,20 +2,14 @@
 // their shortest form, each as one slice per address family. What is over the limit of a subset is
 // left out, ready addresses last.
 import {
-  isRecord,
-  listAt,
-  optionalNumber,
-  optionalString,
-  type RawRecord,
-} from "../../../kube/kinds/fields.ts";
-import {
-  type Placed,
   repack,
   type Subset,
   type SubsetAddress,
   type SubsetPort,
   type TargetRef,
 } from "../endpoints/repack.ts";
+import { placedIn } from "../endpoints/stored-subsets.ts";
+import type { SubsetTypes } from "../endpoints/subset-order.ts";
 import { type AddressType, portsKey, type SlicePort } from "../endpointslices/slice-groups.ts";
 import { ipFamilyOf } from "../memberships.ts";
 import type { WholeObject } from "../whole-object.ts";
@@ -42,12 +36,15 @@ export interface MirroredGroups {
   readonly skipped: number;
 }
 
+/** Only versions that have it copy Endpoints: since 1.19. */
+const types: SubsetTypes = { package: "v1", appProtocol: true };
+
 const families: readonly AddressType[] = ["IPv4", "IPv6"];
 
 export function mirroredGroups(endpoints: WholeObject, maxPerSubset: number): MirroredGroups {
   const groups = new Map<string, MirroredGroup & { readonly endpoints: MirroredEndpoint[] }>();
   let skipped = 0;
-  for (const subset of repack(placedIn(endpoints))) {
+  for (const subset of repack(placedIn(endpoints.raw), types)) {
     const ports = (subset.ports ?? []).map(slicePort);
     const all = addressesIn(subset);
     skipped += Math.max(0, all.length - maxPerSubset);
@@ -77,22 +74,6 @@ function addressesIn({ addresses = [], notReadyAddresses = [] }: Subset) {
   ];
 }
 
-function placedIn({ raw }: WholeObject): readonly Placed[] {
-  const placed: Placed[] = [];
-  for (const subset of listAt(raw, "subsets").filter(isRecord)) {
-    const ports = listAt(subset, "ports").filter(isRecord).map(readPort);
-    for (const port of ports.length === 0 ? [undefined] : ports) {
-      for (const ready of [true, false]) {
-        const field = ready ? "addresses" : "notReadyAddresses";
-        for (const address of listAt(subset, field).filter(isRecord)) {
-          placed.push({ port, address: readAddress(address), ready });
-        }
-      }
-    }
-  }
-  return placed;
-}
-
 function mirrored(
   { ip, hostname, nodeName, targetRef }: SubsetAddress,
   ready: boolean,
@@ -108,32 +89,4 @@ function mirrored(
 
 function slicePort({ name = "", port, protocol, appProtocol }: SubsetPort): SlicePort {
   return { name, port, protocol, ...(appProtocol === undefined ? {} : { appProtocol }) };
-}
-
-function readPort(port: RawRecord): SubsetPort {
-  const name = optionalString(port, "name");
-  const appProtocol = optionalString(port, "appProtocol");
-  return {
-    ...(name === undefined ? {} : { name }),
-    port: optionalNumber(port, "port") ?? 0,
-    protocol: optionalString(port, "protocol") ?? "TCP",
-    ...(appProtocol === undefined ? {} : { appProtocol }),
-  };
-}
-
-function readAddress(address: RawRecord): SubsetAddress {
-  const hostname = optionalString(address, "hostname");
-  const nodeName = optionalString(address, "nodeName");
-  const target = address["targetRef"];
-  return {
-    ip: optionalString(address, "ip") ?? "",
-    ...(hostname === undefined ? {} : { hostname }),
-    ...(nodeName === undefined ? {} : { nodeName }),
-    ...(isRecord(target) ? { targetRef: readTarget(target) } : {}),
-  };
-}
-
-function readTarget(raw: RawRecord): TargetRef {
-  const { uid, ...target } = raw;
-  return typeof uid === "string" ? { ...target, uid } : target;
 }

@@ -142,16 +142,13 @@ class MirrorSync {
   }
 
   #tellSkipped(endpoints: WholeObject, skipped: number, max: number): void {
-    this.#events.tell(
-      referenceTo("Endpoints", "v1", endpoints),
-      {
-        type: "Warning",
-        reason: "TooManyAddressesToMirror",
-        message:
-          `A max of ${max} addresses can be mirrored to EndpointSlices per Endpoints subset. ` +
-          `${skipped} addresses were skipped`,
-      },
-    );
+    this.#events.tell(referenceTo("Endpoints", "v1", endpoints), {
+      type: "Warning",
+      reason: "TooManyAddressesToMirror",
+      message:
+        `A max of ${max} addresses can be mirrored to EndpointSlices per Endpoints subset. ` +
+        `${skipped} addresses were skipped`,
+    });
   }
 
   async #carryOut(

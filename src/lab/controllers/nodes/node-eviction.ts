@@ -7,6 +7,7 @@ import { StatusError } from "../../../kube/client/client.ts";
 import { recordAt } from "../../../kube/kinds/fields.ts";
 import { objectPath } from "../../../kube/kinds/kind.ts";
 import type { ConditionStatus } from "../../../kube/kinds/pod.ts";
+import { referenceTo } from "../event-recorder.ts";
 import { type OwnedPod, ownedPodKind } from "../owned-pod.ts";
 import type { NodeHealth } from "./node-health.ts";
 import type { NodeMetrics } from "./node-metrics.ts";
@@ -43,9 +44,8 @@ export class NodeEviction {
   /** The node is heard of again, or none is and so none is to be emptied. */
   async release(node: WholeNode): Promise<void> {
     const { nodeLog, signal, profile } = this.#options;
-    const remove = [unreachable, notReady].filter((taint) => hasTaint(node, taint));
-    if (remove.length > 0) {
-      await changeTaints(this.#options, node.metadata.name, { add: [], remove }, signal);
+    for (const taint of [unreachable, notReady]) {
+      await changeTaints(this.#options, node, { add: [], remove: [taint] }, signal);
     }
     const wasQueued = this.#queue(zoneOf(node)).remove(node.metadata.name);
     if (wasQueued && profile.nodes.eviction === "taints") {
@@ -58,16 +58,16 @@ export class NodeEviction {
   }
 
   async #queueTaint(node: WholeNode, status: "False" | "Unknown"): Promise<void> {
-    const { nodeLog, signal, clock } = this.#options;
+    const { nodeLog, signal, clock, profile } = this.#options;
     const { name } = node.metadata;
     const [wanted, opposite] = taintsFor(status);
     if (hasTaint(node, opposite)) {
       const change = { add: [wanted], remove: [opposite] };
-      await changeTaints(this.#options, name, change, signal);
+      await changeTaints(this.#options, node, change, signal);
       return;
     }
     const queue = this.#queue(zoneOf(node));
-    if (!hasTaint(node, wanted)) queue.remove(name);
+    if (profile.nodes.requeuesUntainted && !hasTaint(node, wanted)) queue.remove(name);
     if (queue.add(name)) nodeLog.note({ type: "toTaint", node: name, status, at: clock.wallMs() });
   }
 
@@ -81,7 +81,8 @@ export class NodeEviction {
   #queue(zone: string): ZoneQueue {
     const known = this.#queues.get(zone);
     if (known !== undefined) return known;
-    const { clock, timers, flags, metrics } = this.#options;
+    const { clock, timers, flags, metrics, nodeLog } = this.#options;
+    nodeLog.note({ type: "newZone", zone });
     metrics.evictions(zone);
     const queue = new ZoneQueue({
       clock,
@@ -109,12 +110,12 @@ export class NodeEviction {
     return true;
   }
 
-  async #empty({ metadata }: WholeNode, status: "False" | "Unknown"): Promise<void> {
+  async #empty(node: WholeNode, status: "False" | "Unknown"): Promise<void> {
     const { profile, signal, events } = this.#options;
-    const { name, uid } = metadata;
+    const { name, uid } = node.metadata;
     if (profile.nodes.eviction === "taints") {
       const [wanted, opposite] = taintsFor(status);
-      await changeTaints(this.#options, name, { add: [wanted], remove: [opposite] }, signal);
+      await changeTaints(this.#options, node, { add: [wanted], remove: [opposite] }, signal);
       return;
     }
     const pods = await podsOn(this.#options, name, signal);
@@ -128,7 +129,8 @@ export class NodeEviction {
   }
 
   /** controller_utils.go deletePods: the pod's status says why, then it is deleted with its grace. */
-  async #deletePod({ metadata, raw }: OwnedPod, node: string): Promise<void> {
+  async #deletePod(pod: OwnedPod, node: string): Promise<void> {
+    const { metadata, raw } = pod;
     const { client, signal, events } = this.#options;
     const message = `Node ${node} which was running pod ${metadata.name} is unresponsive`;
     const status = { ...recordAt(raw, "status"), reason: "NodeLost", message };
@@ -140,7 +142,7 @@ export class NodeEviction {
       if (metadata.deletionTimestamp !== undefined) return;
       const said = `Marking for deletion Pod ${metadata.name} from Node ${node}`;
       const text = { type: "Normal", reason: "NodeControllerEviction", message: said } as const;
-      events.tell({ kind: "Pod", ...metadata }, text);
+      events.tell(referenceTo("Pod", "v1", pod), text);
       const path = objectPath(ownedPodKind, metadata);
       await client.request({ verb: "delete", method: "DELETE", path, signal });
     } catch (error) {

@@ -53,7 +53,9 @@ export class NodeJudge {
     const lease = profile.nodes.leases
       ? informers.nodeLeases().store.get(nodeLeaseNamespace, name)
       : undefined;
-    const health = look(this.#health.get(name), node, lease?.renewTime, now);
+    const before = this.#health.get(name);
+    this.#noteFirst(before, node);
+    const health = look(before, node, lease?.renewTime, now);
     this.#health.set(name, health);
     const graceMs =
       flags[node.ready === undefined ? "node-startup-grace-period" : "node-monitor-grace-period"];
@@ -85,6 +87,12 @@ export class NodeJudge {
     const health = this.#health.get(name);
     if (health === undefined) return;
     this.#health.set(name, { ...health, ready, changedAt: now.monotonic });
+  }
+
+  #noteFirst(before: NodeHealth | undefined, { metadata, ready }: WholeNode): void {
+    if (ready === undefined || before?.ready !== undefined) return;
+    const type = before === undefined ? "firstSeen" : "firstStatus";
+    this.#options.nodeLog.note({ type, node: metadata.name });
   }
 
   #noteMissed(node: WholeNode, silentMs: number): void {

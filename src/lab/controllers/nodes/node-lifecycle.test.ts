@@ -129,6 +129,8 @@ describe("a node that falls silent while its pods run", () => {
 
   test.each(versions)("%s gives it up after 40 s", (profile) =>
     inCluster(profile, async ({ simulation, cluster, node, podsOnNode, logged }) => {
+      expect((await logged("Missing timestamp")).length).toBe(4);
+      expect((await logged("Initializing eviction metric for zone: ")).length).toBe(1);
       cluster.kubelets[0]?.pauseHeartbeat();
       await simulation.sleep(34_000);
       const [before] = await podsOnNode();
@@ -154,6 +156,13 @@ describe("a node that falls silent while its pods run", () => {
       expect(await logged("Recording status change")).toEqual([
         `${recordingSource[profile]}] Recording status change NodeNotReady event message for node ` +
           "blue-node-1",
+      ]);
+      const uid = String(recordAt(await node(), "metadata")["uid"]);
+      expect(await logged("reason: 'NodeNotReady'")).toEqual([
+        `event.go:${profile === "1.17.3" ? 281 : 218}] Event(v1.ObjectReference{Kind:"Node", ` +
+          `Namespace:"", Name:"blue-node-1", UID:"${uid}", APIVersion:"", ResourceVersion:"", ` +
+          `FieldPath:""}): type: 'Normal' reason: 'NodeNotReady' ` +
+          "Node blue-node-1 status is now: NodeNotReady",
       ]);
     }),
   );

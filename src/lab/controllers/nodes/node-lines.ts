@@ -9,6 +9,9 @@ import { sentence, structuredLine } from "./node-words.ts";
 export type NodeFact =
   | { readonly type: "nodeAdded"; readonly node: string }
   | { readonly type: "nodeDeleted"; readonly node: string }
+  | { readonly type: "firstSeen"; readonly node: string }
+  | { readonly type: "firstStatus"; readonly node: string }
+  | { readonly type: "newZone"; readonly zone: string }
   | {
       readonly type: "missed";
       readonly node: string;
@@ -61,7 +64,8 @@ export class NodeLog {
     const { klog, verbosity, style } = this.#options;
     if (verbosity < verbosityOf(fact, style)) return;
     const text = style.logs === "sentences" ? sentence(fact, style) : structuredLine(fact);
-    klog.write("I", sourceOf(fact, style), text);
+    const isWarning = fact.type === "firstSeen" && style.logs === "sentences";
+    klog.write(isWarning ? "W" : "I", sourceOf(fact, style), text);
   }
 }
 
@@ -71,7 +75,10 @@ function verbosityOf({ type }: NodeFact, style: NodeLineStyle): number {
       return style.missedVerbosity;
     case "nodeAdded":
     case "nodeDeleted":
+    case "firstStatus":
       return 1;
+    case "firstSeen":
+    case "newZone":
     case "allLost":
     case "someBack":
     case "zoneState":

@@ -39,6 +39,8 @@ export async function runNodeQueues(
         ...workers,
         queue: nodes,
         workers: nodeWorkers,
+        // doNodeProcessingPassWorker: what failed waits for the node's next change.
+        maxRetries: 0,
         sync: (name) => taintBySchedule(options, name, signal),
       }),
       runWorkers({
@@ -65,7 +67,7 @@ async function taintBySchedule(
   if (node === undefined) return;
   const change = scheduleTaints(node);
   if (change.add.length === 0 && change.remove.length === 0) return;
-  await changeTaints(options, name, change, signal);
+  await changeTaints(options, node, change, signal);
 }
 
 async function markIfLost(

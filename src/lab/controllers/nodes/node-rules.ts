@@ -12,6 +12,8 @@ import {
 export interface NodeRules {
   /** Kubelets renew a Lease, and its renewal counts as a heartbeat: on by default since 1.14. */
   readonly leases: boolean;
+  /** Kubelets label nodes without `beta` too: since 1.14. */
+  readonly stableLabels: boolean;
   /** Kubelets post whether the containers are ready as a condition: since 1.11. */
   readonly containersReady: boolean;
   /** Kubelets post how a pod ended before it is deleted: since 1.27. */
@@ -32,14 +34,18 @@ export interface NodeRules {
   readonly eviction: "taints" | "timeout";
   /** Whether eviction goes by the condition found, or by what the same pass made of it. */
   readonly evictionBy: "observed" | "current";
+  /** A lost node that still lacks its taint is queued anew at each look: 1.33, not yet 1.17. */
+  readonly requeuesUntainted: boolean;
   /** Taints evict by a client of their own, and so with a rate limit of their own: since 1.29. */
   readonly ownTaintClient: boolean;
   /** NoSchedule taints follow the conditions: on by default since 1.12. */
   readonly taintsByCondition: boolean;
   /** Evicted and orphaned pods get a condition that says why, and a terminal phase. */
   readonly explainsDeletion: boolean;
-  /** How long a node must be unknown before pods on it count as orphaned. */
+  /** How long a node must be unknown before pods on it count as orphaned; 0: all are listed. */
   readonly orphanQuarantineMs: number;
+  /** The queues of the taint manager have names, and with that metrics. */
+  readonly namesTaintQueues: boolean;
   readonly evictionsMetric: "evictions_number" | "evictions_total";
   readonly lines: NodeLineStyle;
 }
@@ -49,6 +55,7 @@ const pressures = ["MemoryPressure", "DiskPressure", "PIDPressure"];
 
 export const nodeRules17: NodeRules = {
   leases: false,
+  stableLabels: false,
   containersReady: false,
   postsEnd: false,
   // nodecontroller.go remainingNodeConditionTypes.
@@ -63,11 +70,13 @@ export const nodeRules17: NodeRules = {
   // TaintBasedEvictions is alpha and off.
   eviction: "timeout",
   evictionBy: "observed",
+  requeuesUntainted: false,
   ownTaintClient: false,
   taintsByCondition: false,
   explainsDeletion: false,
   // gc_controller.go gcOrphaned asks for the nodes in each round.
   orphanQuarantineMs: 0,
+  namesTaintQueues: false,
   evictionsMetric: "evictions_number",
   lines: nodeLines17,
 };
@@ -80,6 +89,7 @@ export const nodeRules19: NodeRules = {
 /** The same in 1.17.13. */
 export const nodeRules117: NodeRules = {
   leases: true,
+  stableLabels: true,
   containersReady: true,
   postsEnd: false,
   otherConditions: pressures,
@@ -92,11 +102,13 @@ export const nodeRules117: NodeRules = {
   eviction: "taints",
   // monitorNodeHealth: processTaintBaseEviction(node, &observedReadyCondition).
   evictionBy: "observed",
+  requeuesUntainted: false,
   ownTaintClient: false,
   taintsByCondition: true,
   explainsDeletion: false,
   // gc_controller.go quarantineTime.
   orphanQuarantineMs: 40_000,
+  namesTaintQueues: true,
   evictionsMetric: "evictions_number",
   lines: nodeLines117,
 };
@@ -108,6 +120,7 @@ export const nodeRules133: NodeRules = {
   // node_lifecycle_controller.go nodeUpdateWorkerSize.
   nodesAtOnce: 8,
   evictionBy: "current",
+  requeuesUntainted: true,
   ownTaintClient: true,
   // 1.26+: taint_eviction.go addConditionAndDeletePod, gc_controller.go markFailedAndDeletePod.
   explainsDeletion: true,

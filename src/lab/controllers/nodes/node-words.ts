@@ -16,6 +16,12 @@ export function sentence(fact: NodeFact, style: NodeLineStyle): string {
       return `${self} observed a new Node: ${JSON.stringify(fact.node)}`;
     case "nodeDeleted":
       return `${self} observed a Node deletion: ${fact.node}`;
+    case "firstSeen":
+      return `Missing timestamp for Node ${fact.node}. Assuming now as a timestamp.`;
+    case "firstStatus":
+      return `Creating timestamp entry for newly observed Node ${fact.node}`;
+    case "newZone":
+      return `Initializing eviction metric for zone: ${fact.zone}`;
     case "missed":
       return missedSentence(fact, style);
     case "neverUpdated":
@@ -80,6 +86,14 @@ export function structuredLine(fact: NodeFact): string {
       return lifecycle("Controller observed a new Node", { node: fact.node });
     case "nodeDeleted":
       return lifecycle("Controller observed a Node deletion", { node: fact.node });
+    case "firstSeen":
+      return lifecycle("Missing timestamp for Node. Assuming now as a timestamp", {
+        node: fact.node,
+      });
+    case "firstStatus":
+      return lifecycle("Creating timestamp entry for newly observed Node", { node: fact.node });
+    case "newZone":
+      return lifecycle("Initializing eviction metric for zone", { zone: fact.zone });
     case "missed":
       return lifecycle("Node hasn't been updated", {
         node: fact.node,

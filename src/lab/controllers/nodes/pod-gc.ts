@@ -1,8 +1,10 @@
 // The pod collector: force-deletes what nobody else will ever delete. Pods on nodes that no longer
 // exist, pods that are to go and have no node, and the oldest ended pods when there are too many.
 import { elapsedMs, type MonotonicMs } from "../../../environment/clock.ts";
-import { StatusError } from "../../../kube/client/client.ts";
-import { objectPath } from "../../../kube/kinds/kind.ts";
+import { parseJson, StatusError } from "../../../kube/client/client.ts";
+import { listAt } from "../../../kube/kinds/fields.ts";
+import { collectionPath, objectPath } from "../../../kube/kinds/kind.ts";
+import { objectRecord } from "../../../kube/kinds/metadata.ts";
 import type { ControllerOptions } from "../controller.ts";
 import { isTerminal, type OwnedPod, ownedPodKind } from "../owned-pod.ts";
 import { disrupted } from "./disruption.ts";
@@ -83,6 +85,7 @@ class PodCollector {
   /** Missed for the whole quarantine, and not on the server either. */
   async #lostNodes(pods: readonly OwnedPod[]): Promise<ReadonlySet<string>> {
     const { informers, clock, profile } = this.#options;
+    if (profile.nodes.orphanQuarantineMs === 0) return this.#unlistedNodes(pods);
     const nodes = informers.nodes().store;
     const now = clock.monotonicMs();
     const named = new Set(pods.map(({ nodeName }) => nodeName).filter((name) => name !== ""));
@@ -99,6 +102,23 @@ class PodCollector {
       this.#missing.delete(name);
     }
     return lost;
+  }
+
+  /** Those the server does not list, which is asked at each scan. */
+  async #unlistedNodes(pods: readonly OwnedPod[]): Promise<ReadonlySet<string>> {
+    const path = collectionPath(wholeNodeKind);
+    const signal = this.#signal;
+    try {
+      const request = { verb: "list", method: "GET", path, signal } as const;
+      const answer = objectRecord(parseJson(await this.#options.client.request(request)));
+      const nodes = listAt(answer, "items").map((item) => wholeNodeKind.project(item));
+      const listed = new Set(nodes.map(({ metadata }) => metadata.name));
+      const named = pods.map(({ nodeName }) => nodeName);
+      return new Set(named.filter((name) => name !== "" && !listed.has(name)));
+    } catch (error) {
+      if (signal.aborted) throw error;
+      return new Set();
+    }
   }
 
   async #isGone(node: string): Promise<boolean> {

@@ -3,13 +3,15 @@
 // time saves the pod.
 import type { CancelTimer } from "../../../environment/timers.ts";
 import { parseJson, StatusError } from "../../../kube/client/client.ts";
-import { objectKey, objectPath } from "../../../kube/kinds/kind.ts";
+import { objectKey, objectPath, splitObjectKey } from "../../../kube/kinds/kind.ts";
 import type { Taint } from "../../../kube/kinds/node.ts";
-import type { ControllerOptions } from "../controller.ts";
+import { Workqueue } from "../../../kube/workqueue/workqueue.ts";
+import { runWorkers } from "../../../kube/workqueue/workqueue-workers.ts";
+import { type ControllerOptions, controllerQueue } from "../controller.ts";
 import { EventRecorder } from "../event-recorder.ts";
 import { type OwnedPod, ownedPodKind } from "../owned-pod.ts";
 import { disrupted } from "./disruption.ts";
-import { NodeLog } from "./node-lines.ts";
+import { NodeLog, type PodName } from "./node-lines.ts";
 import { toleratedMs } from "./tolerations.ts";
 import type { WholeNode } from "./whole-node.ts";
 
@@ -18,22 +20,41 @@ export async function runTaintEviction(
   options: ControllerOptions,
   signal: AbortSignal,
 ): Promise<void> {
+  const { informers, log } = options;
   const eviction = new TaintEviction(options, signal);
-  options.informers.nodes().onChange((change) => {
-    if (change.type === "deleted") eviction.nodeChanged(change.object, []);
-    else eviction.nodeChanged(change.object, noExecute(change.object));
+  const nodes = taintQueue(options, "noexec_taint_node");
+  const pods = taintQueue(options, "noexec_taint_pod");
+  informers.nodes().onChange((change) => {
+    const { type, object } = change;
+    const isSame = type === "updated" && sameTaints(noExecute(change.previous), noExecute(object));
+    if (!isSame) nodes.add(object.metadata.name);
   });
-  options.informers.pods().onChange((change) => {
-    if (change.type === "deleted") eviction.podGone(change.object);
-    else if (change.type === "added" || change.previous.nodeName !== change.object.nodeName) {
-      eviction.podChanged(change.object);
-    }
+  informers.pods().onChange((change) => {
+    const isSame = change.type === "updated" && change.previous.nodeName === change.object.nodeName;
+    if (!isSame) pods.add(objectKey(change.object.metadata));
   });
-  await new Promise<void>((resolve) => {
-    if (signal.aborted) resolve();
-    signal.addEventListener("abort", () => resolve(), { once: true });
-  });
-  await eviction.stop();
+  const workers = { workers: 1, maxRetries: 0, log, signal };
+  try {
+    await informers.waitForSync(signal);
+    await Promise.all([
+      runWorkers({ ...workers, queue: nodes, sync: async (name) => eviction.nodeChanged(name) }),
+      runWorkers({ ...workers, queue: pods, sync: async (key) => eviction.podChanged(key) }),
+    ]);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  } finally {
+    nodes.shutDown();
+    pods.shutDown();
+    await eviction.stop();
+  }
+}
+
+/** Has metrics only where the version names it. */
+function taintQueue(options: ControllerOptions, name: string): Workqueue {
+  const { clock, timers, profile } = options;
+  return profile.nodes.namesTaintQueues
+    ? controllerQueue(options, name)
+    : new Workqueue({ clock, timers, name });
 }
 
 /** taint_eviction.go retries and the pause between them. */
@@ -61,22 +82,26 @@ class TaintEviction {
     this.#log = new NodeLog({ klog, verbosity: flags.v, style: profile.nodes.lines });
   }
 
-  nodeChanged({ metadata: { name } }: WholeNode, taints: readonly Taint[]): void {
-    const before = this.#taints.get(name) ?? [];
+  /** handleNodeUpdate: of a node that is gone it forgets the taints, and lets the times run on. */
+  nodeChanged(name: string): void {
+    const { informers } = this.#options;
+    const node = informers.nodes().store.get("", name);
+    const taints = node === undefined ? [] : noExecute(node);
     if (taints.length === 0) this.#taints.delete(name);
     else this.#taints.set(name, taints);
-    if (sameTaints(before, taints)) return;
-    const pods = this.#options.informers.pods().store.byIndex("node", name);
-    for (const pod of pods) this.#consider(pod, taints);
+    if (node === undefined) return;
+    for (const pod of informers.pods().store.byIndex("node", name)) this.#consider(pod, taints);
   }
 
-  podChanged(pod: OwnedPod): void {
+  podChanged(key: string): void {
+    const { namespace, name } = splitObjectKey(key);
+    const pod = this.#options.informers.pods().store.get(namespace, name);
+    if (pod === undefined) {
+      this.#cancel({ namespace, name }, { tells: false });
+      return;
+    }
     const taints = this.#taints.get(pod.nodeName);
     if (taints !== undefined) this.#consider(pod, taints);
-  }
-
-  podGone(pod: OwnedPod): void {
-    this.#cancel(pod, { tells: false });
   }
 
   async stop(): Promise<void> {
@@ -89,13 +114,13 @@ class TaintEviction {
   #consider(pod: OwnedPod, taints: readonly Taint[]): void {
     const waitMs = toleratedMs(pod, taints);
     if (taints.length === 0 || waitMs === Number.POSITIVE_INFINITY) {
-      this.#cancel(pod, { tells: true });
+      this.#cancel(pod.metadata, { tells: true });
       return;
     }
     const key = objectKey(pod.metadata);
     // Another taint does not start the time anew.
     if (this.#pending.has(key) && waitMs > 0) return;
-    this.#cancel(pod, { tells: false });
+    this.#cancel(pod.metadata, { tells: false });
     const cancel = this.#options.timers.after(waitMs, () => {
       this.#pending.delete(key);
       const run = this.#evict(pod).finally(() => this.#running.delete(run));
@@ -104,16 +129,16 @@ class TaintEviction {
     this.#pending.set(key, cancel);
   }
 
-  #cancel({ metadata }: OwnedPod, { tells }: { readonly tells: boolean }): void {
-    const key = objectKey(metadata);
+  #cancel(pod: PodName, { tells }: { readonly tells: boolean }): void {
+    const key = objectKey(pod);
     const cancel = this.#pending.get(key);
     if (cancel === undefined) return;
     cancel();
     this.#pending.delete(key);
-    if (tells) this.#tell(metadata, `Cancelling deletion of Pod ${key}`);
+    if (tells) this.#tell(pod, `Cancelling deletion of Pod ${key}`);
   }
 
-  #tell(pod: OwnedPod["metadata"], message: string): void {
+  #tell(pod: PodName, message: string): void {
     const { namespace, name } = pod;
     const text = { type: "Normal", reason: "TaintManagerEviction", message } as const;
     const { handWritten } = this.#options.profile.events;

@@ -62,27 +62,49 @@ export function scheduleTaints(node: WholeNode): {
   };
 }
 
-/** Reads the node as a cache has it and patches its taints, if they are not as wanted already. */
+/**
+ * SwapNodeControllerTaint: adds, then removes, each by a read of the node as a cache has it and a
+ * patch. What the node is known not to have is not asked for.
+ */
 export async function changeTaints(
-  { client, clock }: Pick<ControllerOptions, "client" | "clock">,
-  node: string,
+  options: Pick<ControllerOptions, "client" | "clock">,
+  node: WholeNode,
   { add, remove }: { readonly add: readonly TaintKey[]; readonly remove: readonly TaintKey[] },
   signal: AbortSignal,
 ): Promise<void> {
-  const path = objectPath(wholeNodeKind, { namespace: "", name: node });
-  const live = { verb: "get", method: "GET", path: `${path}?resourceVersion=0`, signal } as const;
-  const spec = recordAt(objectRecord(parseJson(await client.request(live))), "spec");
+  const timeAdded = toTime(options.clock.wallMs());
+  if (add.length > 0) {
+    await patchTaints(options, node, signal, (taints) => {
+      const added = add.filter((one) => !taints.some((taint) => isTaint(taint, one)));
+      return [...taints, ...added.map((taint) => ({ ...taint, timeAdded }))];
+    });
+  }
+  if (remove.some((one) => hasTaint(node, one))) {
+    await patchTaints(options, node, signal, (taints) =>
+      taints.filter((taint) => !remove.some((one) => isTaint(taint, one))),
+    );
+  }
+}
+
+/** `change` gives a list of another length, or nothing is to be done. */
+async function patchTaints(
+  { client }: Pick<ControllerOptions, "client">,
+  { metadata }: WholeNode,
+  signal: AbortSignal,
+  change: (taints: readonly RawRecord[]) => readonly RawRecord[],
+): Promise<void> {
+  const path = objectPath(wholeNodeKind, metadata);
+  const read = { verb: "get", method: "GET", path: `${path}?resourceVersion=0`, signal } as const;
+  const spec = recordAt(objectRecord(parseJson(await client.request(read))), "spec");
   const before = listAt(spec, "taints").filter(isRecord);
-  const kept = before.filter((taint) => !remove.some((one) => isTaint(taint, one)));
-  const added = add.filter((one) => !kept.some((taint) => isTaint(taint, one)));
-  if (added.length === 0 && kept.length === before.length) return;
-  const timeAdded = toTime(clock.wallMs());
+  const taints = change(before);
+  if (taints.length === before.length) return;
   await client.request({
     verb: "patch",
     method: "PATCH",
     path,
     contentType: "application/strategic-merge-patch+json",
-    body: { spec: { taints: [...kept, ...added.map((taint) => ({ ...taint, timeAdded }))] } },
+    body: { spec: { taints } },
     signal,
   });
 }

@@ -24,7 +24,10 @@ export function conditionsOf({ raw }: WholeNode): readonly RawRecord[] {
  * (component-helpers node/topology GetZoneKey).
  */
 export function zoneOf({ metadata: { labels } }: WholeNode): string {
-  const region = labels["topology.kubernetes.io/region"] ?? "";
-  const zone = labels["topology.kubernetes.io/zone"] ?? "";
+  const part = (name: string): string =>
+    labels[`topology.kubernetes.io/${name}`] ??
+    labels[`failure-domain.beta.kubernetes.io/${name}`] ??
+    "";
+  const [region, zone] = [part("region"), part("zone")];
   return region === "" && zone === "" ? "" : `${region}:\0:${zone}`;
 }

@@ -1,7 +1,8 @@
 // Kubernetes 1.17 before and after the end of its headless bug: 1.16 began to write a label that the
 // service does not have and went on comparing with the service's labels, so every sync of a headless
-// service wrote it again; 1.17.13 compares without it (PR 94112). Nothing else differs between the
-// two. Unless said otherwise read in 1.17.3 pkg/controller/endpoint/endpoints_controller.go.
+// service wrote it again; 1.17.13 compares without it (PR 94112). With that its API server ceased to
+// sort the subsets again, in an order that was not the controller's. Nothing else differs. Unless
+// said otherwise read in 1.17.3 pkg/controller/endpoint/endpoints_controller.go.
 import { nodeRules117 } from "../nodes/node-rules.ts";
 import type { EndpointsRules, Profile } from "./profile.ts";
 
@@ -41,6 +42,7 @@ const endpoints: EndpointsRules = {
   // syncService: FailedToCreateEndpoint, FailedToUpdateEndpoint.
   recordsFailures: true,
   maxRetries: 15,
+  startSource: "endpoints_controller.go:181",
   failures: {
     retrying: {
       severity: "I",
@@ -69,6 +71,7 @@ const endpoints: EndpointsRules = {
 export const kubernetes1173: Profile = {
   name: "1.17.3",
   gitVersion: "v1.17.3",
+  gitCommit: "06ad960",
   flags: {
     // cmd/kube-controller-manager/app/options/endpointslicecontroller.go and beside it.
     lacks: [
@@ -85,6 +88,8 @@ export const kubernetes1173: Profile = {
     },
   },
   endpoints,
+  // pkg/registry/core/endpoint/strategy.go Canonicalize.
+  endpointsPacking: { types: { package: "core", appProtocol: false }, keepsPortless: true },
   // pkg/features/kube_features.go: EndpointSlice is off by default until 1.18.
   endpointSlices: false,
   // Since 1.19.
@@ -108,6 +113,8 @@ export const kubernetes1173: Profile = {
     taintComponent: "taint-controller",
     nodeComponent: "node-controller",
   },
+  // cmd/kube-controller-manager/app/core.go startNamespaceController.
+  clientFactors: { namespace: { qps: 20, burst: 100 }, garbage: { qps: 1, burst: 1 } },
   logs: "sentences",
   nodes: nodeRules117,
 };
@@ -116,9 +123,12 @@ export const kubernetes11713: Profile = {
   ...kubernetes1173,
   name: "1.17.13",
   gitVersion: "v1.17.13",
+  gitCommit: "30d651d",
   endpoints: {
     ...endpoints,
     // 1.17.13 syncService: compareLabels.
     headlessLabel: "written",
   },
+  // strategy.go Canonicalize does nothing any more.
+  endpointsPacking: undefined,
 };

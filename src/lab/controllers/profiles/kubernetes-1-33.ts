@@ -7,6 +7,7 @@ import type { Profile } from "./profile.ts";
 export const kubernetes133: Profile = {
   name: "1.33",
   gitVersion: "v1.33.0",
+  gitCommit: "60a317e",
   flags: {
     // Removed in 1.27.
     lacks: ["pod-eviction-timeout"],
@@ -48,6 +49,7 @@ export const kubernetes133: Profile = {
     leavesEndingNamespaces: true,
     recordsFailures: true,
     maxRetries: 15,
+    startSource: "endpoints_controller.go:187",
     failures: structuredFailures({
       logger: "endpoints-controller",
       key: "service",
@@ -57,6 +59,7 @@ export const kubernetes133: Profile = {
       handledLine: 341,
     }),
   },
+  endpointsPacking: undefined,
   endpointSlices: true,
   sliceMirroring: true,
   // client-go 1.33 rest/request.go tryThrottleWithInfo.
@@ -77,6 +80,8 @@ export const kubernetes133: Profile = {
     taintComponent: "taint-eviction-controller",
     nodeComponent: "node-controller",
   },
+  // cmd/kube-controller-manager/app/core.go startNamespaceController, startGarbageCollectorController.
+  clientFactors: { namespace: { qps: 20, burst: 100 }, garbage: { qps: 2, burst: 1 } },
   logs: "structured",
   nodes: nodeRules133,
 };

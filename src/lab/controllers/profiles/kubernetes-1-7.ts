@@ -7,6 +7,7 @@ import type { Profile } from "./profile.ts";
 export const kubernetes17: Profile = {
   name: "1.7",
   gitVersion: "v1.7.11",
+  gitCommit: "b13f2fd",
   flags: {
     // cmd/kube-controller-manager/app/options/options.go.
     lacks: [
@@ -58,6 +59,7 @@ export const kubernetes17: Profile = {
     recordsFailures: false,
     // processNextWorkItem: it tries again without end.
     maxRetries: Number.POSITIVE_INFINITY,
+    startSource: "endpoints_controller.go:136",
     failures: {
       retrying: {
         severity: "E",
@@ -68,6 +70,8 @@ export const kubernetes17: Profile = {
       dropped: [],
     },
   },
+  // pkg/registry/core/endpoint/strategy.go, pkg/api/endpoints/util.go.
+  endpointsPacking: { types: { package: "api", appProtocol: false }, keepsPortless: false },
   // Alpha in 1.16.
   endpointSlices: false,
   sliceMirroring: false,
@@ -90,6 +94,8 @@ export const kubernetes17: Profile = {
     taintComponent: "controllermanager",
     nodeComponent: "controllermanager",
   },
+  // cmd/kube-controller-manager/app/core.go startNamespaceController.
+  clientFactors: { namespace: { qps: 10, burst: 10 }, garbage: { qps: 1, burst: 1 } },
   logs: "sentences",
   nodes: nodeRules17,
 };

@@ -8,6 +8,7 @@ import type { Profile } from "./profile.ts";
 export const kubernetes19: Profile = {
   name: "1.9",
   gitVersion: "v1.9.11",
+  gitCommit: "1bfeeb6",
   // cmd/kube-controller-manager/app/options/options.go, pkg/client/leaderelectionconfig/config.go.
   flags: kubernetes17.flags,
   endpoints: {
@@ -40,6 +41,7 @@ export const kubernetes19: Profile = {
     leavesEndingNamespaces: false,
     recordsFailures: false,
     maxRetries: 15,
+    startSource: "endpoints_controller.go:153",
     failures: {
       retrying: {
         severity: "I",
@@ -63,6 +65,8 @@ export const kubernetes19: Profile = {
       ],
     },
   },
+  // pkg/api/endpoints/util.go, of pkg/apis/core by now.
+  endpointsPacking: { types: { package: "core", appProtocol: false }, keepsPortless: false },
   endpointSlices: false,
   sliceMirroring: false,
   // staging/src/k8s.io/client-go/rest/request.go tryThrottle: glog.V(4).
@@ -79,6 +83,7 @@ export const kubernetes19: Profile = {
     taintComponent: "taint-controller",
     nodeComponent: "node-controller",
   },
+  clientFactors: kubernetes17.clientFactors,
   logs: "sentences",
   nodes: nodeRules19,
 };

@@ -1,19 +1,26 @@
 // What differs between versions of the controllers, as data: the code asks a profile and never a
 // version number. Every value says in which Kubernetes source it was read. Bugs that a version had
 // are part of its profile.
+import type { SubsetTypes } from "../endpoints/subset-order.ts";
 import type { ControllerFlags } from "../flags.ts";
 import type { NodeRules } from "../nodes/node-rules.ts";
 
 export interface Profile {
   readonly name: string;
   readonly gitVersion: string;
+  /** Of the tag, in the user agents of its programs. */
+  readonly gitCommit: string;
   readonly flags: VersionFlags;
   readonly endpoints: EndpointsRules;
+  /** How an API server packs the Endpoints it is sent; undefined where it keeps them as they are. */
+  readonly endpointsPacking: EndpointsPacking | undefined;
   /** Whether the EndpointSlice controller runs by default. */
   readonly endpointSlices: boolean;
   /** Whether Endpoints that users write are copied into slices. */
   readonly sliceMirroring: boolean;
   readonly throttling: ThrottlingLines;
+  /** What the flags are multiplied by for clients that ask for more: app/core.go of the process. */
+  readonly clientFactors: Readonly<Record<"namespace" | "garbage", ClientFactor>>;
   readonly events: EventRules;
   readonly nodes: NodeRules;
   /** Sentences, or since 1.19 and everywhere by now a message with keys and values. */
@@ -72,6 +79,14 @@ export interface EndpointsRules {
   /** Retries of a failing key before it is dropped. */
   readonly maxRetries: number;
   readonly failures: FailureLines;
+  /** Where the line comes from that says the controller starts. */
+  readonly startSource: string;
+}
+
+export interface EndpointsPacking {
+  readonly types: SubsetTypes;
+  /** Whether a subset without ports survives. */
+  readonly keepsPortless: boolean;
 }
 
 /** `address-or-node` counts the pod's node as part of its address. */
@@ -91,6 +106,11 @@ export interface FailureLine {
   /** From which on it is logged. */
   readonly verbosity: number;
   readonly text: (key: string, error: string) => string;
+}
+
+export interface ClientFactor {
+  readonly qps: number;
+  readonly burst: number;
 }
 
 /** How the controllers record events: client-go tools/record of the version. */

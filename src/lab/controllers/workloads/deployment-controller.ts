@@ -5,6 +5,7 @@ import { recordAt } from "../../../kube/kinds/fields.ts";
 import { objectKey, splitObjectKey } from "../../../kube/kinds/kind.ts";
 import type { Workqueue } from "../../../kube/workqueue/workqueue.ts";
 import { type ControllerOptions, controllerQueue, runController } from "../controller.ts";
+import { EventRecorder } from "../event-recorder.ts";
 import { isTerminal } from "../owned-pod.ts";
 import { controllerOf, numberIn, type WholeObject } from "../whole-object.ts";
 import {
@@ -41,6 +42,8 @@ export async function runDeploymentController(
     const set = informers.replicaSets().store.get(object.metadata.namespace, owner.name);
     if (set !== undefined) addOwner(set);
   });
+  const component = "deployment-controller";
+  const events = new EventRecorder({ ...options, component, logger: component, signal });
   await runController(
     options,
     {
@@ -55,7 +58,7 @@ export async function runDeploymentController(
       queue,
       workers: flags["concurrent-deployment-syncs"],
       sync: async (key, stop) => {
-        const rollout = rolloutOf(options, key, stop);
+        const rollout = rolloutOf({ ...options, events }, key, stop);
         if (rollout === undefined) return;
         const { created, deployment } = await roll(options, rollout);
         await writeStatus(options, { ...rollout, deployment }, created, queue);
@@ -63,6 +66,7 @@ export async function runDeploymentController(
     },
     signal,
   );
+  await events.settled();
 }
 
 /** What one sync works on. */
@@ -82,7 +86,7 @@ interface Step {
 }
 
 function rolloutOf(
-  { informers, client }: ControllerOptions,
+  { informers, client, profile, events }: ControllerOptions & { readonly events: EventRecorder },
   key: string,
   signal: AbortSignal,
 ): Rollout | undefined {
@@ -93,7 +97,8 @@ function rolloutOf(
   const sets = oldestFirst(informers.replicaSets().store.byIndex("owner", uid));
   const newSet = newSetOf(deployment, sets);
   const old = sets.filter((set) => set !== newSet);
-  return { deployment, sets, newSet, old, writes: new DeploymentWrites({ client, signal }) };
+  const writes = new DeploymentWrites({ client, profile, events, signal });
+  return { deployment, sets, newSet, old, writes };
 }
 
 /** One step forward; the watch of what it changed brings the next. */
@@ -119,7 +124,7 @@ async function roll(options: ControllerOptions, rollout: Rollout): Promise<Step>
   if (newSet === undefined) {
     const replicas = newSetSize(limits, { wanted: 0 }, allWanted);
     const body = newSetBody(deployment, { replicas, revision: newest, limits });
-    await writes.createSet(deployment.metadata.namespace, body);
+    await writes.createSet(deployment, body);
     return { created: true, deployment: await writes.markDeployment(deployment, newest) };
   }
   // A set whose template is back gets the newest number, and its size in the next step.

@@ -3,6 +3,8 @@
 import { type KubeClient, parseJson, StatusError } from "../../../kube/client/client.ts";
 import { type RawRecord, recordAt } from "../../../kube/kinds/fields.ts";
 import { collectionPath, objectPath } from "../../../kube/kinds/kind.ts";
+import { type EventRecorder, referenceTo } from "../event-recorder.ts";
+import type { Profile } from "../profiles/profile.ts";
 import {
   numberIn,
   type Revision,
@@ -14,33 +16,47 @@ import {
 } from "../whole-object.ts";
 import { limitsOf, revisionAnnotation, revisionOf, sizeAnnotations } from "./deployment-sets.ts";
 
+export interface DeploymentWritesOptions {
+  readonly client: KubeClient;
+  readonly profile: Pick<Profile, "events">;
+  readonly events: EventRecorder;
+  readonly signal: AbortSignal;
+}
+
 export class DeploymentWrites {
   readonly #client: KubeClient;
   readonly #signal: AbortSignal;
+  readonly #options: DeploymentWritesOptions;
 
-  constructor(options: { readonly client: KubeClient; readonly signal: AbortSignal }) {
+  constructor(options: DeploymentWritesOptions) {
     this.#client = options.client;
     this.#signal = options.signal;
+    this.#options = options;
   }
 
   /** True when the number changed; the set's record of the Deployment is renewed in any case. */
   async scale(deployment: WholeObject, set: WholeObject, size: number): Promise<boolean> {
     const wanted = Object.entries(sizeAnnotations(limitsOf(deployment)));
     const isRecorded = wanted.every(([name, value]) => set.annotations[name] === value);
-    const isSize = size === numberIn(set, "spec", "replicas");
+    const before = numberIn(set, "spec", "replicas");
+    const isSize = size === before;
     if (isSize && isRecorded) return false;
     await this.#put(wholeReplicaSets, set, {
       annotations: { ...set.annotations, ...Object.fromEntries(wanted) },
       fields: { spec: { ...recordAt(set.raw, "spec"), replicas: size } },
     });
+    if (!isSize) this.#tellScaled(deployment, set.metadata.name, before, size);
     return !isSize;
   }
 
-  async createSet(namespace: string, body: RawRecord): Promise<void> {
-    const path = collectionPath(wholeReplicaSets, namespace);
+  async createSet(deployment: WholeObject, body: RawRecord): Promise<void> {
+    const path = collectionPath(wholeReplicaSets, deployment.metadata.namespace);
     const signal = this.#signal;
     try {
-      await this.#client.request({ verb: "create", method: "POST", path, body, signal });
+      const request = { verb: "create", method: "POST", path, body, signal } as const;
+      const set = wholeReplicaSets.project(parseJson(await this.#client.request(request)));
+      const size = numberIn(set, "spec", "replicas");
+      if (size > 0) this.#tellScaled(deployment, set.metadata.name, 0, size);
     } catch (error) {
       // Made before, and the cache does not show it yet: its event brings us back.
       if (!(error instanceof StatusError && error.reason === "AlreadyExists")) throw error;
@@ -66,6 +82,19 @@ export class DeploymentWrites {
 
   async putStatus(deployment: WholeObject, status: RawRecord): Promise<void> {
     await this.#put(wholeDeployments, deployment, { fields: { status } }, "status");
+  }
+
+  /** sync.go scaleReplicaSet. */
+  #tellScaled(deployment: WholeObject, set: string, before: number, size: number): void {
+    const { events, profile } = this.#options;
+    const { workloadVersion, namesOldSize } = profile.events;
+    const direction = before < size ? "up" : "down";
+    const from = namesOldSize ? ` from ${before}` : "";
+    events.tell(referenceTo("Deployment", workloadVersion, deployment), {
+      type: "Normal",
+      reason: "ScalingReplicaSet",
+      message: `Scaled ${direction} replica set ${set}${from} to ${size}`,
+    });
   }
 
   #mark(kind: WholeKind, object: WholeObject, revision: number): Promise<WholeObject> {

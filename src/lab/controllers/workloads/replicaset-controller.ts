@@ -1,11 +1,12 @@
 // The ReplicaSet controller: as many pods as wanted, made from the template. It never acts on a
 // cache that does not yet show what it asked for last time.
-import { StatusError } from "../../../kube/client/client.ts";
+import { parseJson, StatusError } from "../../../kube/client/client.ts";
 import { type RawRecord, recordAt } from "../../../kube/kinds/fields.ts";
 import { collectionPath, objectKey, objectPath, splitObjectKey } from "../../../kube/kinds/kind.ts";
 import type { Change } from "../../../kube/store/store-change.ts";
 import type { Workqueue } from "../../../kube/workqueue/workqueue.ts";
 import { type ControllerOptions, controllerQueue, runController } from "../controller.ts";
+import { EventRecorder, referenceTo } from "../event-recorder.ts";
 import { isActive, type OwnedPod, ownedPodKind } from "../owned-pod.ts";
 import {
   controllerOf,
@@ -33,7 +34,9 @@ export async function runReplicaSetController(
   const expectations = new Expectations({ clock });
   informers.replicaSets().onChange(({ object }) => queue.add(objectKey(object.metadata)));
   informers.pods().onChange((change) => notePod(change, queue, expectations));
-  const sync = new ReplicaSetSync(options, queue, expectations);
+  const component = "replicaset-controller";
+  const events = new EventRecorder({ ...options, component, logger: component, signal });
+  const sync = new ReplicaSetSync(options, queue, expectations, events);
   await runController(
     options,
     {
@@ -53,6 +56,7 @@ export async function runReplicaSetController(
     },
     signal,
   );
+  await events.settled();
 }
 
 function notePod(change: Change<OwnedPod>, queue: Workqueue, expectations: Expectations): void {
@@ -70,11 +74,18 @@ class ReplicaSetSync {
   readonly #options: ControllerOptions;
   readonly #queue: Workqueue;
   readonly #expectations: Expectations;
+  readonly #events: EventRecorder;
 
-  constructor(options: ControllerOptions, queue: Workqueue, expectations: Expectations) {
+  constructor(
+    options: ControllerOptions,
+    queue: Workqueue,
+    expectations: Expectations,
+    events: EventRecorder,
+  ) {
     this.#options = options;
     this.#queue = queue;
     this.#expectations = expectations;
+    this.#events = events;
   }
 
   async sync(key: string, signal: AbortSignal): Promise<void> {
@@ -116,7 +127,7 @@ class ReplicaSetSync {
       key,
       surplus.map(({ metadata }) => metadata.uid),
     );
-    await all(surplus.map((pod) => this.#deletePod(key, pod, signal)));
+    await all(surplus.map((pod) => this.#deletePod(key, set, pod, signal)));
   }
 
   /** In batches that double, so that a template the server refuses is not sent 500 times. */
@@ -147,18 +158,41 @@ class ReplicaSetSync {
   async #createPod(set: WholeObject, signal: AbortSignal): Promise<void> {
     const path = collectionPath(ownedPodKind, set.metadata.namespace);
     const body = newPod(set);
-    await this.#options.client.request({ verb: "create", method: "POST", path, body, signal });
+    const { client } = this.#options;
+    try {
+      const answer = await client.request({ verb: "create", method: "POST", path, body, signal });
+      const { name } = ownedPodKind.project(parseJson(answer)).metadata;
+      this.#tell(set, "SuccessfulCreate", `Created pod: ${name}`);
+    } catch (error) {
+      if (!isEnding(error)) this.#tell(set, "FailedCreate", `Error creating: ${textOf(error)}`);
+      throw error;
+    }
   }
 
-  async #deletePod(key: string, { metadata }: OwnedPod, signal: AbortSignal): Promise<void> {
+  async #deletePod(
+    key: string,
+    set: WholeObject,
+    { metadata }: OwnedPod,
+    signal: AbortSignal,
+  ): Promise<void> {
     const path = objectPath(ownedPodKind, metadata);
     const body = { preconditions: { uid: metadata.uid } };
     try {
       await this.#options.client.request({ verb: "delete", method: "DELETE", path, body, signal });
+      this.#tell(set, "SuccessfulDelete", `Deleted pod: ${metadata.name}`);
     } catch (error) {
       this.#expectations.deletedOne(key, metadata.uid);
-      if (!(error instanceof StatusError && error.code === 404)) throw error;
+      if (error instanceof StatusError && error.code === 404) return;
+      this.#tell(set, "FailedDelete", `Error deleting: ${textOf(error)}`);
+      throw error;
     }
+  }
+
+  #tell(set: WholeObject, reason: string, message: string): void {
+    const type = reason.startsWith("Failed") ? "Warning" : "Normal";
+    const { workloadVersion } = this.#options.profile.events;
+    const involved = referenceTo("ReplicaSet", workloadVersion, set);
+    this.#events.tell(involved, { type, reason, message });
   }
 
   async #putStatus(set: WholeObject, status: RawRecord, signal: AbortSignal): Promise<void> {
@@ -171,6 +205,15 @@ class ReplicaSetSync {
       signal,
     });
   }
+}
+
+/** The namespace is going, which is no news. */
+function isEnding(error: unknown): boolean {
+  return error instanceof StatusError && error.causes.includes("NamespaceTerminating");
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 /** Waits for all of them, and only then fails with the first failure. */

@@ -1,0 +1,26 @@
+// Rule 6, believe traffic: where requests found nobody, and then a probe finds nobody either, the
+// endpoint gets a request only when nothing better is left, until a probe is answered again. One
+// witness is not enough: a connection can fail by bad luck. A proxy soon forgets what it could not
+// reach, and sends it nothing meanwhile, so the doubt itself lasts until an answer ends it.
+import type { Candidate, TruthRule, Verdict } from "../verdict.ts";
+import { followPublished } from "./follow-published.ts";
+import { joinAtOnce } from "./join-at-once.ts";
+
+export const believeTraffic: TruthRule = {
+  name: "believe traffic",
+  doubt: (candidate) => (wouldServe(candidate) === undefined ? undefined : "traffic"),
+  decide(candidate) {
+    if (candidate.probed !== "silent") return undefined;
+    const otherwise = wouldServe(candidate);
+    if (otherwise === undefined) return undefined;
+    const why = "but requests do not reach it, and it does not answer a probe";
+    return { state: "suspect", reason: `${otherwise.reason}, ${why}` };
+  },
+};
+
+/** Why it would get requests, were it not for those that failed; undefined for all others. */
+function wouldServe(candidate: Candidate): Verdict | undefined {
+  if (!candidate.unreached) return undefined;
+  const verdict = joinAtOnce.decide(candidate) ?? followPublished.decide(candidate);
+  return verdict?.state === "active" ? verdict : undefined;
+}

@@ -1,0 +1,61 @@
+// The credentials of a cluster at the own address of one of its API servers. Whoever may write the
+// list of servers must not learn them, so a server has to prove what the given address proves: that
+// its certificate is one for the name or address people gave, which every API server's is for, and
+// by the same authority. Where nothing is proved there, nothing is sent elsewhere.
+import type { ClientTls } from "../../environment/network.ts";
+import {
+  type ClusterAccess,
+  type Credentials,
+  CredentialsError,
+} from "../credentials/credentials.ts";
+
+export interface ServerAccessOptions {
+  /** Whether servers may be reached by plain HTTP, where none can prove anything. */
+  readonly plainServers?: "trusted";
+}
+
+export class ServerAccess {
+  /** False where credentials would not be safe, or not be the right ones. */
+  readonly mayGoDirect: boolean;
+  readonly #cluster: ClusterAccess;
+  readonly #protocol: string;
+  readonly #hostName: string;
+  /** What was made of each given one: connections are pooled by it, so it has to stay the same. */
+  readonly #tls = new WeakMap<ClientTls, ClientTls>();
+
+  constructor(cluster: ClusterAccess, { plainServers }: ServerAccessOptions) {
+    this.#cluster = cluster;
+    const { protocol, hostname, pathname } = URL.canParse(cluster.server)
+      ? new URL(cluster.server)
+      : nowhere;
+    this.#protocol = protocol;
+    this.#hostName = hostname.replace(/^\[(.*)\]$/, "$1");
+    const isSafe = protocol === "https:" || (protocol === "http:" && plainServers === "trusted");
+    // With a path there is a gateway at the given address, which has credentials of its own.
+    this.mayGoDirect = isSafe && pathname === "/";
+  }
+
+  /** The same credentials at `host:port`. */
+  at(address: string): ClusterAccess {
+    const cluster = this.#cluster;
+    return {
+      name: cluster.name,
+      server: `${this.#protocol}//${address}`,
+      credentials: async () => this.#forServer(await cluster.credentials()),
+      invalidate: (refused) => cluster.invalidate(refused),
+    };
+  }
+
+  #forServer({ authorization, tls }: Credentials): Credentials {
+    if (tls.insecureSkipVerify === true) {
+      const message = "the given API server is not verified, so no other is shown credentials";
+      throw new CredentialsError("UNSUPPORTED", message);
+    }
+    const known = this.#tls.get(tls);
+    const own = known ?? { ...tls, serverName: tls.serverName ?? this.#hostName };
+    if (known === undefined) this.#tls.set(tls, own);
+    return { authorization, tls: own };
+  }
+}
+
+const nowhere = { protocol: "", hostname: "", pathname: "" };

@@ -1,0 +1,78 @@
+// The order of ports in a subset and of subsets in an object: that of the MD5 of how go-spew prints
+// them, as pkg/util/hash DeepHashObject has it. The print names Go's types, so that the controller,
+// whose types are `v1`, and an API server that sorts again by its internal types arrive at different
+// orders of the same ports. A controller that compares by place then finds them changed at each sync.
+import { createHash } from "node:crypto";
+import type { Subset, SubsetAddress, SubsetPort, TargetRef } from "./repack.ts";
+
+/** Whose types are printed. */
+export interface SubsetTypes {
+  /** Go's package of the types: `v1` of the API, `core` or before 1.9 `api` inside a server. */
+  readonly package: "v1" | "core" | "api";
+  /** Whether a port has an appProtocol: since 1.18. */
+  readonly appProtocol: boolean;
+}
+
+export function portsInOrder(
+  ports: readonly SubsetPort[],
+  types: SubsetTypes,
+): readonly SubsetPort[] {
+  return sortedBy(ports, (port) => `(${types.package}.EndpointPort)${printedPort(port, types)}`);
+}
+
+/** The ports of each must be in order. */
+export function subsetsInOrder(subsets: readonly Subset[], types: SubsetTypes): readonly Subset[] {
+  return sortedBy(subsets, (subset) => printedSubset(subset, types));
+}
+
+function sortedBy<T>(values: readonly T[], print: (value: T) => string): readonly T[] {
+  if (values.length < 2) return values;
+  return values
+    .map((value) => ({ value, hash: createHash("md5").update(print(value)).digest("hex") }))
+    .sort((one, other) => (one.hash < other.hash ? -1 : 1))
+    .map(({ value }) => value);
+}
+
+/** `%#v` of go-spew, without methods and addresses. */
+function printedSubset(subset: Subset, types: SubsetTypes): string {
+  const list = (type: string, items: readonly string[]): string =>
+    `([]${types.package}.${type})${items.length === 0 ? "<nil>" : `[${items.join(" ")}]`}`;
+  const addresses = (all: readonly SubsetAddress[] = []): string =>
+    list(
+      "EndpointAddress",
+      all.map((address) => printedAddress(address, types)),
+    );
+  const ports = (subset.ports ?? []).map((port) => printedPort(port, types));
+  return (
+    `(${types.package}.EndpointSubset){Addresses:${addresses(subset.addresses)} ` +
+    `NotReadyAddresses:${addresses(subset.notReadyAddresses)} ` +
+    `Ports:${list("EndpointPort", ports)}}`
+  );
+}
+
+function printedPort({ name = "", port, protocol, appProtocol }: SubsetPort, types: SubsetTypes) {
+  const last = types.appProtocol ? ` AppProtocol:(*string)${appProtocol ?? "<nil>"}` : "";
+  const printedProtocol = `Protocol:(${types.package}.Protocol)${protocol}`;
+  return `{Name:(string)${name} Port:(int32)${port} ${printedProtocol}${last}}`;
+}
+
+function printedAddress(
+  { ip, hostname = "", nodeName, targetRef }: SubsetAddress,
+  types: SubsetTypes,
+): string {
+  return (
+    `{IP:(string)${ip} Hostname:(string)${hostname} NodeName:(*string)${nodeName ?? "<nil>"} ` +
+    `TargetRef:(*${types.package}.ObjectReference)${printedTarget(targetRef)}}`
+  );
+}
+
+function printedTarget(target: TargetRef | undefined): string {
+  if (target === undefined) return "<nil>";
+  const text = (field: string): string => String(target[field] ?? "");
+  return (
+    `{Kind:(string)${text("kind")} Namespace:(string)${text("namespace")} ` +
+    `Name:(string)${text("name")} UID:(types.UID)${text("uid")} ` +
+    `APIVersion:(string)${text("apiVersion")} ResourceVersion:(string)${text("resourceVersion")} ` +
+    `FieldPath:(string)${text("fieldPath")}}`
+  );
+}

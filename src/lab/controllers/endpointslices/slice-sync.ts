@@ -1,0 +1,159 @@
+// One sync of one service: what its slices should hold, what they hold, and the fewest requests to
+// make the one the other. A pod whose node is gone is left out, said so, and tried again.
+import { objectKey, splitObjectKey } from "../../../kube/kinds/kind.ts";
+import type { Service } from "../../../kube/kinds/service.ts";
+import type { ControllerOptions } from "../controller.ts";
+import { goTime, triggerTimeAnnotation } from "../endpoints/published.ts";
+import { type EventRecorder, referenceTo } from "../event-recorder.ts";
+import { structured } from "../klog/klog.ts";
+import { podsOf } from "../memberships.ts";
+import type { OwnedPod } from "../owned-pod.ts";
+import { TriggerTimes } from "../trigger-times.ts";
+import type { WholeObject } from "../whole-object.ts";
+import {
+  managedByLabel,
+  type PublishedSlice,
+  readSlice,
+  sliceController,
+} from "./published-slice.ts";
+import { type AddressType, addressTypesOf, sliceGroups } from "./slice-groups.ts";
+import { SliceMetrics } from "./slice-metrics.ts";
+import { planSlices } from "./slice-plan.ts";
+import { SliceTracker } from "./slice-tracker.ts";
+import { SliceWrites } from "./slice-writes.ts";
+
+export const sliceLogger = "endpointslice-controller";
+
+/** The cache does not yet show what was written: a reason to wait, and no news for anybody. */
+class StaleCacheError extends Error {}
+
+/** The slices of a service for one address family. */
+interface Family {
+  readonly service: Service;
+  readonly pods: readonly OwnedPod[];
+  readonly addressType: AddressType;
+  readonly existing: readonly PublishedSlice[];
+  readonly annotations: Readonly<Record<string, string>>;
+}
+
+export class SliceSync {
+  readonly tracker = new SliceTracker();
+  readonly #options: ControllerOptions;
+  readonly #events: EventRecorder;
+  readonly #metrics: SliceMetrics;
+  readonly #writes: SliceWrites;
+  readonly #triggerTimes = new TriggerTimes();
+
+  constructor(options: ControllerOptions, events: EventRecorder) {
+    const { registry, flags, client } = options;
+    const metrics = new SliceMetrics({ registry, maxEndpoints: flags["max-endpoints-per-slice"] });
+    this.#options = options;
+    this.#events = events;
+    this.#metrics = metrics;
+    this.#writes = new SliceWrites({ client, tracker: this.tracker, metrics });
+  }
+
+  async sync(key: string, signal: AbortSignal): Promise<void> {
+    try {
+      await this.#sync(key, signal);
+      this.#metrics.synced("success");
+    } catch (error) {
+      this.#metrics.synced(error instanceof StaleCacheError ? "stale" : "error");
+      throw error;
+    }
+  }
+
+  async #sync(key: string, signal: AbortSignal): Promise<void> {
+    const { informers } = this.#options;
+    const { namespace, name } = splitObjectKey(key);
+    const service = informers.services().store.get(namespace, name);
+    if (service === undefined) {
+      this.#triggerTimes.forget(key);
+      this.#metrics.gone(key);
+      this.tracker.forget(key);
+      return;
+    }
+    if (service.type === "ExternalName" || service.selector === undefined) return;
+    const pods = podsOf(service, informers.pods().store);
+    const existing = [...informers.slices().store.byIndex("service", key)].filter(
+      (slice) => isManaged(slice) && slice.metadata.deletionTimestamp === undefined,
+    );
+    if (this.tracker.isStale(key, existing)) {
+      throw new StaleCacheError("EndpointSlice informer cache is out of date");
+    }
+    const triggerTime = this.#triggerTimes.next(service, pods);
+    const annotations: Family["annotations"] =
+      triggerTime === undefined ? {} : { [triggerTimeAnnotation]: goTime(triggerTime) };
+    const failures = await this.#reconcile(service, pods, existing.map(readSlice), {
+      annotations,
+      signal,
+    });
+    for (const slice of existing) this.tracker.found(key, slice);
+    if (failures.length > 0) this.#fail(service, failures);
+  }
+
+  /** What went wrong, in words: neither family waits for the other. */
+  async #reconcile(
+    service: Service,
+    pods: readonly OwnedPod[],
+    published: readonly PublishedSlice[],
+    { annotations, signal }: Pick<Family, "annotations"> & { readonly signal: AbortSignal },
+  ): Promise<readonly string[]> {
+    const failures: string[] = [];
+    const families = addressTypesOf(service);
+    const attempt = async (work: () => Promise<void>): Promise<void> => {
+      try {
+        await work();
+      } catch (error) {
+        if (signal.aborted) throw error;
+        failures.push(error instanceof Error ? error.message : String(error));
+      }
+    };
+    for (const addressType of families) {
+      const existing = published.filter((slice) => slice.addressType === addressType);
+      const family = { service, pods, addressType, existing, annotations };
+      await attempt(() => this.#reconcileFamily(family, failures, signal));
+    }
+    for (const slice of published) {
+      if (families.some((family) => family === slice.addressType)) continue;
+      await attempt(() => this.#writes.remove(service, slice, "error deleting", signal));
+    }
+    return failures;
+  }
+
+  async #reconcileFamily(family: Family, failures: string[], signal: AbortSignal): Promise<void> {
+    const { informers, klog, flags } = this.#options;
+    const { service, pods, addressType, existing, annotations } = family;
+    const key = objectKey(service.metadata);
+    const nodes = informers.nodes().store;
+    const wanted = sliceGroups(service, pods, addressType, (node) => nodes.get("", node));
+    for (const { metadata, nodeName: node } of wanted.withoutNode) {
+      const values = { logger: sliceLogger, pod: objectKey(metadata), service: key, node };
+      const line = structured("skipping Pod for Service, Node not found", values);
+      klog.write("I", "reconciler.go:227", line);
+      failures.push(`skipping Pod ${metadata.name} for Service ${key}: Node ${node} Not Found`);
+    }
+    const maxEndpoints = flags["max-endpoints-per-slice"];
+    const { groups } = wanted;
+    const plan = planSlices({ service, addressType, existing, groups, maxEndpoints });
+    this.#metrics.planned(key, plan.counts);
+    await this.#writes.carryOut(service, plan, annotations, signal);
+  }
+
+  /** utilerrors.NewAggregate: each once, in brackets when there are several. */
+  #fail(service: Service, failures: readonly string[]): never {
+    const different = [...new Set(failures)];
+    const text = different.length === 1 ? different.join() : `[${different.join(", ")}]`;
+    const key = objectKey(service.metadata);
+    this.#events.tell(referenceTo("Service", "v1", service), {
+      type: "Warning",
+      reason: "FailedToUpdateEndpointSlices",
+      message: `Error updating Endpoint Slices for Service ${key}: ${text}`,
+    });
+    throw new Error(text);
+  }
+}
+
+export function isManaged({ metadata }: WholeObject): boolean {
+  return metadata.labels[managedByLabel] === sliceController;
+}

@@ -1,0 +1,65 @@
+import { expect, test } from "vitest";
+import { type Simulation, simulate } from "../simulation/simulation.ts";
+import { ProxyFeedback, type ProxyReport, reportEveryMs } from "./proxy-feedback.ts";
+
+const report = (revision: number, ...keys: string[]): ProxyReport => ({
+  revision,
+  unreached: keys.map((key) => ({ key, ageMs: 0 })),
+});
+
+/** A feedback whose proxy says these one after the other, and then nothing more. */
+function feedbackIn(simulation: Simulation, says: (ProxyReport | undefined)[]) {
+  const asked: string[] = [];
+  const changes: string[] = [];
+  const seconds = () => `${Math.round(simulation.now() / 100) / 10} s`;
+  const feedback = new ProxyFeedback({
+    ...simulation.host("proxy"),
+    reporter: {
+      report: (since, signal) => {
+        asked.push(`since ${since} at ${seconds()}`);
+        if (says.length > 0) return Promise.resolve(says.shift());
+        return new Promise((_, reject) => {
+          signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+        });
+      },
+    },
+    onChange: (peers) => changes.push(`${[...peers].join(" ")} at ${seconds()}`),
+  });
+  return { feedback, asked, changes };
+}
+
+test("what comes and what goes is told, once a second at most", () =>
+  simulate({ seed: 1 }, async (simulation) => {
+    const says = [report(1, "a"), report(2, "a", "b"), report(2, "a", "b"), report(3, "b")];
+    const { feedback, asked, changes } = feedbackIn(simulation, says);
+    feedback.start();
+    await simulation.sleep(20 * reportEveryMs);
+    expect(asked).toEqual([
+      "since undefined at 0 s",
+      "since 1 at 1 s",
+      "since 2 at 2 s",
+      "since 2 at 3 s",
+      "since 3 at 4 s",
+    ]);
+    expect(changes).toEqual(["a at 0 s", "b at 1 s", "a at 3 s"]);
+    expect(feedback.unreached).toEqual(new Set(["b"]));
+    await feedback.stop();
+  }));
+
+test("a proxy that cannot be asked says nothing, and is asked for everything when it is back", () =>
+  simulate({ seed: 1 }, async (simulation) => {
+    const says = [report(7, "a"), undefined, undefined, report(0)];
+    const { feedback, asked, changes } = feedbackIn(simulation, says);
+    feedback.start();
+    await simulation.sleep(20 * reportEveryMs);
+    expect(asked).toEqual([
+      "since undefined at 0 s",
+      "since 7 at 1 s",
+      "since undefined at 2 s",
+      "since undefined at 3 s",
+      "since 0 at 4 s",
+    ]);
+    expect([changes, feedback.unreached]).toEqual([["a at 0 s", "a at 1 s"], new Set()]);
+    await feedback.stop();
+    await feedback.stop();
+  }));

@@ -1,0 +1,98 @@
+// What requests find out by themselves: peers that the proxy could not reach a moment ago. A proxy
+// forgets them soon, so this is a sign to look closer and never a verdict. Nothing is asked while
+// nothing happens: the proxy answers when it has news.
+import type { Environment } from "../environment/environment.ts";
+
+export interface ProxyReport {
+  /** Names what the proxy had seen when it said this. */
+  readonly revision: number;
+  readonly unreached: readonly UnreachedPeer[];
+}
+
+/** A peer that refused a connection or did not take it in time. */
+export interface UnreachedPeer {
+  /** Its `peerKey`. */
+  readonly key: string;
+  readonly ageMs: number;
+}
+
+export interface ProxyReporter {
+  /**
+   * Answers when there is news since that revision, or after a while; at once unless it is given.
+   * Undefined when there is no proxy that can be asked.
+   */
+  report(since: number | undefined, signal: AbortSignal): Promise<ProxyReport | undefined>;
+}
+
+export interface ProxyFeedbackOptions extends Pick<Environment, "timers" | "log"> {
+  readonly reporter: ProxyReporter;
+  /** Called with the peers that are no longer, or not until now, among the unreached. */
+  readonly onChange: (peers: ReadonlySet<string>) => void;
+}
+
+/** Between two reports, however much there is to tell: a dead node is many peers. */
+export const reportEveryMs = 1_000;
+
+export class ProxyFeedback {
+  readonly #options: ProxyFeedbackOptions;
+  readonly #stopping = new AbortController();
+  #unreached: ReadonlySet<string> = new Set();
+  #running: Promise<void> | undefined;
+
+  constructor(options: ProxyFeedbackOptions) {
+    this.#options = options;
+  }
+
+  /** By `peerKey`. */
+  get unreached(): ReadonlySet<string> {
+    return this.#unreached;
+  }
+
+  start(): void {
+    this.#running ??= this.#run(this.#stopping.signal);
+  }
+
+  /** Idempotent. */
+  async stop(): Promise<void> {
+    this.#stopping.abort(new Error("the proxy is asked no more"));
+    await this.#running;
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    const { reporter, timers } = this.#options;
+    let revision: number | undefined;
+    try {
+      while (!signal.aborted) {
+        const report = await reporter.report(revision, signal);
+        // A proxy that is back counts anew.
+        revision = report?.revision;
+        this.#take(report?.unreached ?? []);
+        await timers.sleep(reportEveryMs, signal);
+      }
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    }
+  }
+
+  #take(peers: readonly UnreachedPeer[]): void {
+    const { log, onChange } = this.#options;
+    const before = this.#unreached;
+    this.#unreached = new Set(peers.map(({ key }) => key));
+    const came = peers.filter(({ key }) => !before.has(key));
+    for (const { key, ageMs } of came)
+      log.debug("requests do not reach an endpoint", { key, ageMs });
+    const went = [...before].filter((key) => !this.#unreached.has(key));
+    const changed = new Set([...came.map(({ key }) => key), ...went]);
+    if (changed.size > 0) onChange(changed);
+  }
+}
+
+/** Names an endpoint as long as the same pod is behind its address. */
+export function peerKey(peer: {
+  readonly address: string;
+  readonly port: number;
+  readonly podUid?: string | undefined;
+}): string {
+  const { address, port, podUid } = peer;
+  return podUid === undefined ? `${address} ${port}` : `${address} ${port} ${podUid}`;
+}
