@@ -65,5 +65,16 @@ export const folders: Readonly<Record<string, Folder>> = {
   },
 };
 
+/** Parts of the lab that are ordinary clients: they run against any API server, so they know none. */
+export const ordinaryClients = [
+  "src/lab/controllers/",
+  "src/lab/kubelet/",
+  "src/lab/leader/",
+  "src/lab/scheduler/",
+  "src/lab/service-path/",
+  "src/lab/stock/",
+];
+export const ownServer = "src/lab/apiserver/";
+
 /** Where ambient time, chance, files and sockets are allowed, because it is what they wrap. */
 export const ambientAllowed = ["src/environment/node/", "src/simulation/", "src/main.ts"];

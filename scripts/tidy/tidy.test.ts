@@ -56,6 +56,8 @@ it.each([
   ["src/kube/x.ts", "../simulation/y.ts", ["2: src/kube imports src/simulation"]],
   ["src/decide/truth/x.ts", "../../outputs/y.ts", ["2: src/decide imports src/outputs"]],
   ["src/lab/apiserver/x.ts", "../../environment/clock.ts", []],
+  ["src/lab/kubelet/x.ts", "../apiserver/y.ts", ["2: imports src/lab/apiserver/y.ts"]],
+  ["src/lab/kubelet/x.test.ts", "../apiserver/y.ts", []],
   ["src/new/x.ts", "../kube/y.ts", ["2: src/new has no place"]],
   ["src/kube/x.ts", "node:net", ["2: imports node:net"]],
   ["src/kube/x.test.ts", "../lab/y.ts", []],

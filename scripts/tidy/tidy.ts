@@ -2,7 +2,7 @@
 // It reads the syntax tree, because a text search would trip over strings and comments.
 import { dirname, posix } from "node:path";
 import { parseSync, Visitor, type VisitorObject } from "oxc-parser";
-import { ambientAllowed, folders } from "./folders.ts";
+import { ambientAllowed, folders, ordinaryClients, ownServer } from "./folders.ts";
 
 export interface Breach {
   readonly file: string;
@@ -165,6 +165,11 @@ function checkDirection(path: string, from: string, offset: number, report: Repo
   const folder = folders[own];
   if (top !== "src") {
     report(offset, `imports ${target}`, "src stands on its own");
+  } else if (
+    ordinaryClients.some((part) => path.startsWith(part)) &&
+    target.startsWith(ownServer)
+  ) {
+    report(offset, `imports ${target}`, "an ordinary client runs against any API server");
   } else if (own === other || own === "main.ts") {
     return;
   } else if (folder === undefined) {

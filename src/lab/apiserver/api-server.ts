@@ -13,6 +13,7 @@ import type {
 } from "../../environment/network.ts";
 import type { Random } from "../../environment/random.ts";
 import type { Timers } from "../../environment/timers.ts";
+import { noPodLogs, type PodLogs } from "../pod-logs.ts";
 import { ApiError } from "./api-error.ts";
 import { auditIds } from "./audit/audit-ids.ts";
 import { ApiServerFaults, ConnectionResetFault, type FaultSubject } from "./faults.ts";
@@ -30,7 +31,6 @@ import { allKinds } from "./kinds/all-kinds.ts";
 import type { ResourceKind } from "./kinds/resource-kind.ts";
 import type { ResourceNames } from "./listwatch/resource-names.ts";
 import { ResourceStore } from "./listwatch/resource-store.ts";
-import { noPodLogs, type PodLogs } from "./pod-logs.ts";
 import { preloadObjects } from "./preloaded-objects.ts";
 import type { Storage } from "./storage/storage.ts";
 import type { Backend } from "./verbs/backend.ts";

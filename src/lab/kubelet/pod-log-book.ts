@@ -3,7 +3,7 @@
 // one stays readable, because that is the one whose crash people want to see.
 import { type Clock, toMicroTime, type WallMs } from "../../environment/clock.ts";
 import type { BodyWriter } from "../../environment/network.ts";
-import type { PodLogRequest, PodLogs } from "../apiserver/pod-logs.ts";
+import type { PodLogRequest, PodLogs } from "../pod-logs.ts";
 
 /** Enough to see a story; a pod under load writes a line for each request. */
 const linesPerRunMax = 2_000;

@@ -7,12 +7,12 @@ import { HttpKubeClient } from "../../kube/client/http-client.ts";
 import { fixedAccess } from "../../kube/credentials/credentials.ts";
 import type { Simulation } from "../../simulation/simulation.ts";
 import { ApiServer } from "../apiserver/api-server.ts";
-import { allKinds } from "../apiserver/kinds/all-kinds.ts";
 import type { MemoryStorage } from "../apiserver/storage/memory-storage.ts";
 import type { ControllerFlags } from "../controllers/flags.ts";
 import { Klog } from "../controllers/klog/klog.ts";
 import { runControllerManager } from "../controllers/kube-controllers.ts";
 import { type ProfileName, profileNamed } from "../controllers/profiles.ts";
+import { servedKinds } from "../served-kinds.ts";
 import type { Counts } from "./question.ts";
 import { QueueReader } from "./queue-reader.ts";
 import { SentRequests } from "./sent-requests.ts";
@@ -62,14 +62,13 @@ export class ControlPlaneRun {
     const { clock } = simulation.host(managerName);
     this.#publishing = new SentRequests(clock);
     this.#everybody = new SentRequests(clock);
-    const { endpointSlices } = profileNamed(version);
     this.#server = new ApiServer({
       ...simulation.host(serverName),
       storage,
       name: serverName,
       gitVersion: profileNamed(version).gitVersion,
       authentication: { tokens: new Map([[token, { name: "admin", groups: ["system:masters"] }]]) },
-      kinds: allKinds.filter(({ kind }) => kind !== "EndpointSlice" || endpointSlices),
+      kinds: servedKinds(version),
       ...(objects === undefined ? {} : { objects }),
     });
   }

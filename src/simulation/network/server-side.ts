@@ -61,7 +61,7 @@ export class ServerSide implements ServerExchange {
   get closed(): AbortSignal {
     if (this.#closed === undefined) {
       this.#closed = new AbortController();
-      if (this.#over) this.#closed.abort(exchangeOver());
+      if (this.#over) this.#closed.abort(exchangeOver);
     }
     return this.#closed.signal;
   }
@@ -126,9 +126,12 @@ export class ServerSide implements ServerExchange {
       this.#body.fail(error, { discard: false });
     }
     this.#onOver(this);
-    this.#closed?.abort(exchangeOver());
+    this.#closed?.abort(exchangeOver);
   }
 }
+
+/** One for all: where it was made says nothing, and finding that out costs more than an exchange. */
+const exchangeOver = new NetworkError("ABORTED", "the exchange is over");
 
 class SimulatedRequest implements IncomingRequest {
   readonly #side: ServerSide;
@@ -186,8 +189,4 @@ class SimulatedWriter implements BodyWriter {
   abort(): void {
     this.#side.leave();
   }
-}
-
-function exchangeOver(): NetworkError {
-  return new NetworkError("ABORTED", "the exchange is over");
 }

@@ -1,6 +1,7 @@
 // One request on a resource: reads what the verb needs from the request, runs the verb, and gives
 // the answer. Watches and logs stream, so they write their own answer.
 import type { IncomingRequest, ServerExchange } from "../../../environment/network.ts";
+import { type PodLogs, readPodLogRequest } from "../../pod-logs.ts";
 import { ApiError } from "../api-error.ts";
 import { mediaType, readBody } from "../decode/body.ts";
 import { type AnswerType, negotiate } from "../decode/negotiate.ts";
@@ -15,7 +16,6 @@ import type { KubeObject } from "../kube-object.ts";
 import { encodeList } from "../listwatch/list-body.ts";
 import { notFound } from "../listwatch/refusals.ts";
 import { readPatch } from "../patch/apply-patch.ts";
-import { type PodLogs, readPodLogRequest } from "../pod-logs.ts";
 import { asKubeObject } from "../verbs/api-object.ts";
 import type { Backend, Target } from "../verbs/backend.ts";
 import { bindingKind, bindPod } from "../verbs/bind.ts";

@@ -2,7 +2,7 @@
 // belong to whoever runs them, and are asked for there.
 import { type Clock, toMicroTime } from "../../../environment/clock.ts";
 import type { BodyWriter } from "../../../environment/network.ts";
-import { noPodLogs, type PodLogRequest, type PodLogs } from "../../apiserver/pod-logs.ts";
+import { noPodLogs, type PodLogRequest, type PodLogs } from "../../pod-logs.ts";
 import type { Klog, KlogLine } from "./klog.ts";
 
 export interface ComponentLogsOptions {

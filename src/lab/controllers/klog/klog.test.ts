@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { BodyWriter } from "../../../environment/network.ts";
 import { type Simulation, simulate } from "../../../simulation/simulation.ts";
-import type { PodLogRequest } from "../../apiserver/pod-logs.ts";
+import type { PodLogRequest } from "../../pod-logs.ts";
 import { profileNamed } from "../profiles.ts";
 import { ComponentLogs } from "./component-logs.ts";
 import { goDuration } from "./go-duration.ts";

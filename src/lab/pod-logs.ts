@@ -1,8 +1,8 @@
 // Where `kubectl logs` gets its lines: whoever runs the pods gives this to the server.
-import type { BodyWriter } from "../../environment/network.ts";
-import { badRequest } from "./decode/body.ts";
-import { objectsAt, textAt } from "./kinds/fields.ts";
-import type { KubeObject } from "./kube-object.ts";
+import type { BodyWriter } from "../environment/network.ts";
+import { badRequest } from "./apiserver/decode/body.ts";
+import { objectsAt, textAt } from "./apiserver/kinds/fields.ts";
+import type { KubeObject } from "./apiserver/kube-object.ts";
 
 export interface PodLogRequest {
   readonly namespace: string;
