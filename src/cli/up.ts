@@ -7,7 +7,7 @@ import type { JourneyEvent } from "../journeys/journeys.ts";
 import {
   playThrottledController,
   throttledController,
-} from "../lab/incidents/throttled-controller.ts";
+} from "../lab/incidents/throttled-controller/throttled-controller.ts";
 import { playInVirtualTime } from "../lab/incidents/virtual-stage.ts";
 import { kubeconfig } from "../lab/kubeconfig.ts";
 import { shopHost, shopService } from "../lab/shop.ts";

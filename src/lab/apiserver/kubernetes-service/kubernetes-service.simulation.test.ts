@@ -11,7 +11,7 @@ import {
   listChanges,
   listedCounts,
   shareInTurn,
-} from "../../incidents/listed-servers.ts";
+} from "../../incidents/apiserver-fight/listed-servers.ts";
 import { Ledger } from "../../kubelet/ledger.ts";
 
 interface Servers {

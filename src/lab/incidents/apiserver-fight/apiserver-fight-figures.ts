@@ -1,0 +1,175 @@
+// The figures of `apiserver-fight`: what the servers did to the list, and how late and how far apart
+// the replicas heard of a release. Pure: every figure is read from what a run recorded.
+import type { Journey } from "../../../journeys/journey.ts";
+import { emptyTally, type Tally } from "../../traffic/tally.ts";
+import type { Expectation, Figure, Measure } from "../incident.ts";
+import type { SideName } from "../ingress-sides.ts";
+import { longestLagMs } from "../shop-observer.ts";
+import { lagMeasure, requestMeasures } from "../usual-measures.ts";
+import type { FightRun, Mechanism } from "./apiserver-fight-play.ts";
+import { listChanges, listedCounts, shareInTurn } from "./listed-servers.ts";
+
+/** What changes of the list are counted over, as those of the real binaries were. */
+const minuteMs = 60_000;
+
+/** Replicas that are not further apart count as together. */
+const togetherMs = 1_000;
+
+const mechanismTexts: Readonly<Record<Mechanism, string>> = {
+  "cut-off": "connections cut off",
+  "lagging-cache": "a lagging watch cache",
+};
+
+/** Of the servers that overwrite each other's entry. */
+export function fightFigures(run: FightRun): readonly Figure[] {
+  const { fewest, most } = listedCounts(settled(run));
+  return [
+    figure("addresses-listed-fewest", "fewest addresses listed", fewest, [real("1", 1, 1)]),
+    figure("addresses-listed-most", "most addresses listed", most, [real("1", 1, 1)]),
+    figure("owner-changes-per-60-s", "changes of the list in 60 s", changesPerMinute(run), [
+      real("24", 24, 24),
+    ]),
+    {
+      ...figure("owners-in-turn", "changes in strict turn", turns(run), [
+        real("strictly round robin", 1, 1),
+      ]),
+      unit: "share",
+    },
+    figure("reset-lines-per-60-s", "log lines a server and 60 s", linesPerMinute(run), [
+      { source: "write-up", text: "one each 10 s", from: 6, to: 6 },
+    ]),
+    {
+      ...figure("reset-line-spacing", "between two lines of a server", lineSpacingMs(run), [
+        { source: "write-up", text: "10.06–10.14 s" },
+        real("10.003–10.37 s", 10_000, 10_370),
+      ]),
+      unit: "ms",
+    },
+  ];
+}
+
+/** How late the replicas of stock were, and how far apart. */
+export function latenessFigures(run: FightRun): readonly Figure[] {
+  const { mechanism } = run.settings;
+  const text = mechanismTexts[mechanism];
+  const { longestMs, spreadMs } = lateness(run.journeys);
+  return [
+    milliseconds(`longest-lag-${mechanism}`, `longest lag, ${text}`, longestMs, [
+      { source: "write-up", text: "up to 10 min", from: minuteMs },
+    ]),
+    milliseconds(`lag-spread-${mechanism}`, `between replicas, ${text}`, spreadMs, [
+      { source: "write-up", text: "three replicas, three delays", from: togetherMs },
+    ]),
+  ];
+}
+
+/** With a fix: nothing changes any more, and the replicas are together. */
+export function fixedFigures(id: string, text: string, run: FightRun): readonly Figure[] {
+  const { longestMs, spreadMs } = lateness(run.journeys);
+  const together: Expectation = { source: "write-up", text: "almost at the same time" };
+  return [
+    figure(
+      `owner-changes-per-60-s-${id}`,
+      `changes of the list in 60 s, ${text}`,
+      changesPerMinute(run),
+      [],
+    ),
+    milliseconds(`longest-lag-${id}`, `longest lag, ${text}`, longestMs, []),
+    milliseconds(`lag-spread-${id}`, `between replicas, ${text}`, spreadMs, [
+      { ...together, from: 0, to: togetherMs },
+    ]),
+  ];
+}
+
+/** Over all runs: what traffic suffered is one sum, and a lag is the longest of all. */
+export function fightMeasures(runs: readonly FightRun[]): readonly Measure[] {
+  const journeys = runs.flatMap((run) => run.journeys);
+  const sum = (side: SideName) =>
+    runs.reduce((tally, { tallies }) => addTallies(tally, tallies[side]), emptyTally);
+  return [
+    lagMeasure(journeys, "leave"),
+    lagMeasure(journeys, "join"),
+    ...requestMeasures({ stock: sum("stock"), lockstep: sum("lockstep") }),
+  ];
+}
+
+/** The longest lag of any replica of stock, and the longest time between two for one change. */
+export function lateness(journeys: readonly Journey[]): {
+  readonly longestMs: number | undefined;
+  readonly spreadMs: number | undefined;
+} {
+  const leaves = longestLagMs(journeys, { direction: "leave", hop: "routed", witnesses: "stock-" });
+  const joins = longestLagMs(journeys, { direction: "join", hop: "routed", witnesses: "stock-" });
+  const spreads = journeys.map(({ hops }) => {
+    const lags = hops.flatMap(({ hop, witness, state }) =>
+      hop === "routed" && witness.startsWith("stock-") && state.type === "shown"
+        ? [state.lagMs]
+        : [],
+    );
+    return Math.max(...lags) - Math.min(...lags);
+  });
+  return {
+    longestMs: leaves === undefined || joins === undefined ? undefined : Math.max(leaves, joins),
+    spreadMs: spreads.length === 0 ? undefined : Math.max(...spreads),
+  };
+}
+
+/** In the first minute after all was set up. */
+export function changesPerMinute({ history, period }: FightRun): number {
+  const { fromMs } = period;
+  return listChanges(history, { fromMs, toMs: fromMs + minuteMs });
+}
+
+function settled({ history, period }: FightRun): FightRun["history"] {
+  return history.filter(({ atMs }) => atMs >= period.fromMs);
+}
+
+function turns(run: FightRun): number | undefined {
+  return shareInTurn(settled(run), run.settings.servers);
+}
+
+function linesPerMinute({ resets, period }: FightRun): number | undefined {
+  const { fromMs } = period;
+  const counts = resets.map(
+    (times) => times.filter((atMs) => atMs > fromMs && atMs <= fromMs + minuteMs).length,
+  );
+  return counts.length === 0 ? undefined : Math.min(...counts);
+}
+
+/** The mean over the whole run. */
+function lineSpacingMs({ resets, period }: FightRun): number | undefined {
+  const gaps = resets.flatMap((times) => {
+    const own = times.filter((atMs) => atMs >= period.fromMs);
+    return own.slice(1).map((atMs, index) => atMs - (own[index] ?? atMs));
+  });
+  return gaps.length === 0 ? undefined : gaps.reduce((sum, gap) => sum + gap, 0) / gaps.length;
+}
+
+function addTallies(one: Tally, other: Tally): Tally {
+  return {
+    requests: one.requests + other.requests,
+    served: one.served + other.served,
+    lost: one.lost + other.lost,
+    lostBy: {},
+    sentToDead: one.sentToDead + other.sentToDead,
+    deadTries: one.deadTries + other.deadTries,
+    longestDeadMs: Math.max(one.longestDeadMs, other.longestDeadMs),
+  };
+}
+
+function figure(
+  id: string,
+  text: string,
+  measured: number | undefined,
+  expected: readonly Expectation[],
+): Figure {
+  return { id, text, unit: "count", measured, expected };
+}
+
+function milliseconds(...fields: Parameters<typeof figure>): Figure {
+  return { ...figure(...fields), unit: "ms" };
+}
+
+function real(text: string, from: number, to: number): Expectation {
+  return { source: "real binaries", text, from, to };
+}

@@ -1,0 +1,139 @@
+// The incident `apiserver-fight`: four API servers run without --apiserver-count, so each of them
+// puts itself alone on the list of the service `kubernetes`, every ten seconds, for ever. Whoever
+// reaches them through the service hears of releases minutes late, each replica by another amount.
+// The write-up does not prove what froze the watches, so both ways that fit are played.
+import { durationText } from "../../../journeys/duration-text.ts";
+import {
+  keepAlivePatienceMs,
+  retransmissionPatienceMs,
+} from "../../service-path/kernel-patience.ts";
+import type { Incident, IncidentFindings, TimelineEntry } from "../incident.ts";
+import type { OpenStage } from "../stage.ts";
+import {
+  fightFigures,
+  fightMeasures,
+  fixedFigures,
+  latenessFigures,
+} from "./apiserver-fight-figures.ts";
+import { type FightRun, type FightSettings, playFight } from "./apiserver-fight-play.ts";
+
+export interface ApiserverFightOptions {
+  readonly fix?: boolean;
+  /** What differs from the write-up's cluster. */
+  readonly settings?: Partial<FightSettings>;
+}
+
+/** As in the write-up, by its log lines a 1.9 or 1.10; neither set the count nor the reconciler. */
+const usual: FightSettings = {
+  servers: 4,
+  profile: "1.9",
+  mechanism: "cut-off",
+  silence: { minMs: keepAlivePatienceMs, maxMs: retransmissionPatienceMs },
+  releases: 2,
+  pauseMs: 180_000,
+};
+
+/** In real time nobody waits for a kernel. */
+const liveSettings: Partial<FightSettings> = {
+  silence: { minMs: 15_000, maxMs: 45_000 },
+  releases: 1,
+  pauseMs: 40_000,
+};
+
+export const apiserverFight: Incident = {
+  name: "apiserver-fight",
+  summary:
+    "after a release nginx keeps the addresses of deleted pods for up to ten minutes, " +
+    "each of three replicas for another time",
+  fix: "one API server; or the right --apiserver-count, or --endpoint-reconciler-type=lease",
+  play: (open, { fix }) => playApiserverFight(open, { fix }),
+};
+
+export function playApiserverFight(
+  open: OpenStage,
+  { fix = false, settings = {} }: ApiserverFightOptions,
+): Promise<IncidentFindings> {
+  const run = (own: Partial<FightSettings>): Promise<FightRun> =>
+    open((stage) => {
+      const pace = stage.mode === "live" ? liveSettings : {};
+      return playFight(stage, { ...usual, ...pace, ...settings, ...own });
+    });
+  return fix ? playFixed(run, settings.servers ?? usual.servers) : playFights(run);
+}
+
+type Run = (own: Partial<FightSettings>) => Promise<FightRun>;
+
+/**
+ * A lag ends with the watch that has it, after five to ten minutes or a multiple: one release shows
+ * the second way, and in real time it is left out.
+ */
+async function playFights(run: Run): Promise<IncidentFindings> {
+  const cutOff = await run({ mechanism: "cut-off" });
+  if (cutOff.mode === "live") return findingsOf(cutOff);
+  const lagging = await run({ mechanism: "lagging-cache", releases: 1 });
+  const findings = findingsOf(cutOff);
+  return {
+    ...findings,
+    timeline: [...cutOff.timeline, ...again("a lagging watch cache", lagging.timeline)],
+    figures: [...findings.figures, ...latenessFigures(lagging)],
+    measures: fightMeasures([cutOff, lagging]),
+    fitted: [
+      ...findings.fitted,
+      "the write-up does not say which mechanism it was: both are played, one after the other",
+      "lagging cache: all three replicas began to watch at the server that then stopped",
+    ],
+  };
+}
+
+function findingsOf(cutOff: FightRun): IncidentFindings {
+  const { timeline, series } = cutOff;
+  const figures = [...fightFigures(cutOff), ...latenessFigures(cutOff)];
+  return {
+    timeline,
+    figures,
+    measures: fightMeasures([cutOff]),
+    series,
+    fitted: fittedIn(cutOff),
+  };
+}
+
+async function playFixed(run: Run, servers: number): Promise<IncidentFindings> {
+  const one = await run({ servers: 1 });
+  const counted = await run({ apiserverCount: servers });
+  const leases = await run({ reconcilerType: "lease" });
+  return {
+    timeline: [
+      ...one.timeline,
+      ...again("the right count", counted.timeline),
+      ...again("leases", leases.timeline),
+    ],
+    figures: [
+      ...fixedFigures("one-server", "one server", one),
+      ...fixedFigures("right-count", "the right count", counted),
+      ...fixedFigures("leases", "leases", leases),
+    ],
+    measures: fightMeasures([one, counted, leases]),
+    series: one.series,
+    fitted: [
+      "neither the count nor leases cure a server whose watch cache lags, only its absence does",
+    ],
+  };
+}
+
+function again(what: string, timeline: readonly TimelineEntry[]): readonly TimelineEntry[] {
+  return timeline.map(({ atMs, text }) => ({ atMs, text: `with ${what}: ${text}` }));
+}
+
+function fittedIn({ settings: { silence }, mode }: FightRun): readonly string[] {
+  const between = ({ minMs, maxMs }: FightSettings["silence"]) =>
+    `${durationText(minMs)} to ${durationText(maxMs)}`;
+  const bounds =
+    mode === "live"
+      ? `where kernels take ${between(usual.silence)}`
+      : "drawn for each: the bounds are the kernel's, the draw is ours";
+  return [
+    `a connection cut off by IPVS stays silent for ${between(silence)}, ${bounds}`,
+    "a server that is listed again does not revive the connections it had, as some kernels do",
+    "every watch has a connection of its own; over HTTP/2 those of a replica freeze together",
+  ];
+}

@@ -1,0 +1,202 @@
+// The figures of `heartbeat-flap` beside what was seen with the real binaries, and what it meant for
+// traffic. Pure.
+
+import type { Figure, IncidentFindings, Measure, TimelineEntry } from "../incident.ts";
+import { requestMeasures } from "../usual-measures.ts";
+import { lostSeries } from "../usual-series.ts";
+import { deadFigures, deadMeasures } from "./heartbeat-flap-dead-figures.ts";
+import type { LateNodes, LateNodesFindings } from "./heartbeat-flap-nodes.ts";
+import type { DeadNode, FlappingShop } from "./heartbeat-flap-scene.ts";
+
+export interface Played {
+  readonly late: LateNodes;
+  /** How much faster than in the write-up time runs. */
+  readonly speed: number;
+  /** With the write-up's fix. */
+  readonly isFixed: boolean;
+  readonly status: LateNodesFindings;
+  readonly leases:
+    | { readonly timely: LateNodesFindings; readonly late: LateNodesFindings }
+    | undefined;
+  readonly shop: FlappingShop | undefined;
+  readonly dead: DeadNode;
+  /** The same with the grace period that is compared with. */
+  readonly comparedDead: DeadNode | undefined;
+}
+
+/** How often the timeline mentions what goes on all the time. */
+const entriesMax = 6;
+
+/** How the watch began, the first few flaps and the last. */
+export function drawn(
+  { beganMs, flips }: LateNodesFindings,
+  late: LateNodes,
+): readonly TimelineEntry[] {
+  const { status: gap } = late.gaps;
+  const graceText = `${late.graceMs / 1_000} s`;
+  const entries = flips.map(({ node, atMs }, index) => ({
+    atMs,
+    text: `flap ${index + 1}: ${node} was silent for ${graceText}, its pods are marked not ready`,
+  }));
+  const began =
+    gap === undefined
+      ? []
+      : [
+          {
+            atMs: beganMs,
+            text:
+              `${late.nodes} nodes report every ${gap.minMs / 1_000} to ${gap.maxMs / 1_000} s ` +
+              `from now on; the controller waits for ${graceText}`,
+          },
+        ];
+  return [...began, ...entries.slice(0, entriesMax), ...entries.slice(entriesMax).slice(-1)];
+}
+
+export function findingsOf(played: Played): Omit<IncidentFindings, "timeline" | "fitted"> {
+  const { status, shop } = played;
+  return {
+    figures: [...flapFigures(played), ...leaseFigures(played), ...deadFigures(played)],
+    measures: [...shopMeasures(shop), ...deadMeasures(played.dead)],
+    series: [
+      {
+        id: "flaps",
+        text: "flaps until then",
+        unit: "count",
+        points: status.flips.map(({ atMs }, index) => [atMs, index + 1]),
+      },
+      // The shop was on a stage of its own.
+      ...(shop === undefined ? [] : lostSeries(shop.results, shop.instant)).map((one) => ({
+        ...one,
+        stage: 2,
+      })),
+    ],
+  };
+}
+
+/** What was seen holds for the write-up's gaps alone, and for its grace or the fix's. */
+function flapFigures({ late, speed, isFixed, status }: Played): readonly Figure[] {
+  const seen = (text: string, from: number, to: number) => [
+    { source: "real binaries", text, from, to } as const,
+  ];
+  const perHour = status.flaps / status.nodeHours;
+  const longest = status.outagesMs.at(-1);
+  return [
+    {
+      id: "flaps-per-heartbeat",
+      text: `flaps per heartbeat, ${late.graceMs / 1_000} s of grace`,
+      unit: "share",
+      measured: status.flaps / status.heartbeats,
+      expected: isFixed ? seen("none", 0, 0) : seen("23.7 % (97 of 410)", 0.21, 0.29),
+    },
+    {
+      id: "flaps-per-hour-and-node",
+      text: "flaps an hour and node",
+      unit: "count",
+      measured: perHour / speed,
+      expected: isFixed ? seen("none", 0, 0) : seen("23 to 27", 23, 27),
+    },
+    ...(isFixed
+      ? []
+      : [
+          figure(
+            "outage-median",
+            "an endpoint's outage, median",
+            "ms",
+            median(status.outagesMs),
+            [],
+          ),
+          {
+            id: "outage-longest",
+            text: "an endpoint's outage, longest",
+            unit: "ms",
+            measured: longest,
+            expected: seen("0 to 10 s", 0, 10_000 + tickSlackMs),
+          } as const,
+          {
+            id: "transition-time-set",
+            text: "pods marked whose condition says when",
+            unit: "share",
+            measured: status.shareOfFlipsInTime,
+            expected: seen("none in 1.6", 0, 0),
+          } as const,
+        ]),
+  ];
+}
+
+/** A post and its way to the published endpoints, on top of the kubelet's period. */
+const tickSlackMs = 100;
+
+function leaseFigures({ leases }: Played): readonly Figure[] {
+  if (leases === undefined) return [];
+  const { timely, late } = leases;
+  return [
+    {
+      id: "flaps-with-timely-leases",
+      text: "flaps with timely Leases, 1.17.3",
+      unit: "count",
+      measured: timely.flaps,
+      expected: [{ source: "real binaries", text: "none", from: 0, to: 0 }],
+    },
+    figure(
+      "flaps-per-hour-with-late-leases",
+      "flaps an hour and node, late Leases, 1.17.3",
+      "count",
+      late.flaps / late.nodeHours,
+      [{ source: "real binaries", text: "as with a late status" }],
+    ),
+    {
+      id: "missed-lines-at-once",
+      text: "log lines per node and look, 1.17.3",
+      unit: "count",
+      measured: late.missedLinesAtOnce,
+      expected: [{ source: "real binaries", text: "4", from: 4, to: 4 }],
+    },
+    {
+      id: "transition-time-set-today",
+      text: "pods marked whose condition says when, 1.17.3",
+      unit: "share",
+      measured: late.shareOfFlipsInTime,
+      expected: [{ source: "real binaries", text: "all in 1.17", from: 1, to: 1 }],
+    },
+  ];
+}
+
+function shopMeasures(shop: FlappingShop | undefined): readonly Measure[] {
+  if (shop === undefined) return [];
+  const { stock, lockstep } = shop.removals;
+  return [
+    {
+      id: "live-endpoints-removed",
+      text: "live endpoints taken out",
+      unit: "count",
+      stock: stock.count,
+      lockstep: lockstep.count,
+      goal: "none",
+      held: lockstep.count === 0,
+    },
+    {
+      id: "live-endpoints-out-for",
+      text: "and out for, at all replicas together",
+      unit: "ms",
+      stock: stock.outMs,
+      lockstep: lockstep.outMs,
+      goal: "none",
+      held: lockstep.outMs === 0,
+    },
+    ...requestMeasures(shop.tallies),
+  ];
+}
+
+function figure(
+  id: string,
+  text: string,
+  unit: Figure["unit"],
+  measured: number | undefined,
+  expected: Figure["expected"],
+): Figure {
+  return { id, text, unit, measured, expected };
+}
+
+function median(sorted: readonly number[]): number | undefined {
+  return sorted[Math.floor(sorted.length / 2)];
+}

@@ -1,0 +1,226 @@
+// The part of `heartbeat-flap` with traffic: a shop whose node is late while people buy, and a node
+// that really dies. What each replica routed to is judged by the ledger, which knows what lived.
+import { elapsedMs, type MonotonicMs } from "../../../environment/clock.ts";
+import type { WitnessReport } from "../../../journeys/witness.ts";
+import { connectTimeoutMs } from "../../../outputs/nginx/twin-proxy.ts";
+import { probeTimeoutMs } from "../../../sources/probe-once.ts";
+import { probeEveryMs } from "../../../sources/probes.ts";
+import { reportEveryMs } from "../../../sources/proxy-feedback.ts";
+import type { Ledger } from "../../kubelet/ledger.ts";
+import { shopReplicas, shopService } from "../../shop.ts";
+import { lossOf, type Tally } from "../../traffic/tally.ts";
+import type { TrafficResult } from "../../traffic/traffic-result.ts";
+import { replicaNames, replicas, type SideName } from "../ingress-sides.ts";
+import { defaultRequestsPerSecond, Scene } from "../scene.ts";
+import type { Stage } from "../stage.ts";
+import type { SameInstant } from "../usual-series.ts";
+import { FlapJournal } from "./flap-journal.ts";
+import { type LateNodes, timelyCluster, timelyMsOf } from "./heartbeat-flap-nodes.ts";
+
+/** Endpoints that a side ceased to route to though they lived. */
+export interface LiveRemovals {
+  readonly count: number;
+  /** How long they were out, of all endpoints and replicas together. */
+  readonly outMs: number;
+}
+
+export interface FlappingShop {
+  readonly tallies: Readonly<Record<SideName, Tally>>;
+  readonly removals: Readonly<Record<SideName, LiveRemovals>>;
+  readonly results: readonly TrafficResult[];
+  readonly instant: SameInstant;
+}
+
+export interface DeadNode {
+  /** From its death until the controller gave it up. */
+  readonly noticedMs: number | undefined;
+  /** Until its endpoints were no longer published. */
+  readonly unpublishedMs: number | undefined;
+  /** Until no replica of a side routed to any of them; undefined when one never ceased. */
+  readonly unroutedMs: Readonly<Record<SideName, number | undefined>>;
+  /** What Lockstep's own bounds allow for that. */
+  readonly allowedMs: number;
+  readonly tallies: Readonly<Record<SideName, Tally>>;
+  /** Of the requests sent after its death: what was under way just then is lost whoever sent it. */
+  readonly lost: Readonly<Record<SideName, number>>;
+  /** Of the same, those that waited for Lockstep's connect timeout or longer. */
+  readonly slowed: Readonly<Record<SideName, number>>;
+  /** Its pods answered nothing; otherwise they refused connections. */
+  readonly isSilent: boolean;
+}
+
+type SceneSettings = Pick<LateNodes, "profile" | "graceMs" | "monitorMs" | "timelyMs">;
+
+/** The lines that count flaps are written from here on. */
+const verbosity = 2;
+
+/** A gentle stream for a long time, so that it meets flaps of all lengths. */
+const requestsPerSecond = 2;
+
+/** Far more than they take in virtual time; in real time the machine is busy. */
+const messagesMs = 500;
+
+/**
+ * With traffic alone to go by: until a replica has sent a request to each endpoint, that request has
+ * failed, the proxy has said so, and two probes have had no answer; and the messages between.
+ */
+const deadEndpointOutMs =
+  (1_000 * shopReplicas * replicas) / defaultRequestsPerSecond +
+  connectTimeoutMs +
+  reportEveryMs +
+  (2 * probeTimeoutMs + probeEveryMs) +
+  messagesMs;
+
+/** Beyond the grace period: the period of the controller, its writes, and the ingress's own time. */
+const noticeSlackMs = 30_000;
+
+/** All pods of the shop on one node, which is late. */
+export async function playFlappingShop(stage: Stage, late: LateNodes): Promise<FlappingShop> {
+  const scene = await openScene(stage, late, 1);
+  for (const kubelet of scene.cluster.kubelets) kubelet.setHeartbeatGaps(late.gaps);
+  const traffic = scene.startTraffic(requestsPerSecond);
+  await stage.sleep(late.forMs);
+  const tallies = await traffic.finish();
+  const end = scene.now();
+  const removals = (side: SideName): LiveRemovals =>
+    liveRemovals(routedBy(scene, side), scene.ledger, end);
+  const instant = { observer: end, stageMs: stage.now() };
+  await scene.stop();
+  return {
+    tallies,
+    removals: { stock: removals("stock"), lockstep: removals("lockstep") },
+    results: traffic.results,
+    instant,
+  };
+}
+
+/** Two nodes with half of the shop each; one is gone from one moment to the next. */
+export async function playDeadNode(stage: Stage, settings: SceneSettings): Promise<DeadNode> {
+  const scene = await openScene(stage, settings, 2);
+  const journal = await journalOf(scene);
+  const traffic = scene.startTraffic();
+  // Anywhere between two of its heartbeats.
+  await stage.sleep((1 + stage.random.next()) * timelyMsOf(settings));
+  const died = scene.now();
+  const dead = await killNode(scene);
+  await stage.sleep(settings.graceMs + noticeSlackMs);
+  const tallies = await traffic.finish();
+  const since = (at: MonotonicMs | undefined): number | undefined =>
+    at === undefined ? undefined : elapsedMs(died, at);
+  const unrouted = (side: SideName): number | undefined =>
+    since(latest(leavesOf(scene, side, dead.addresses, died)));
+  const count = (side: SideName, counts: (result: TrafficResult) => boolean): number =>
+    traffic.results.filter((one) => one.entry === side && one.sentAt >= died && counts(one)).length;
+  const isLost = (result: TrafficResult): boolean => lossOf(result) !== undefined;
+  const isSlow = ({ sentAt, doneAt }: TrafficResult): boolean =>
+    elapsedMs(sentAt, doneAt) >= connectTimeoutMs;
+  const published = dead.addresses.map((address) => journal.outSince(address));
+  await journal.stop();
+  await scene.stop();
+  return {
+    noticedMs: since(journal.unknown.find(({ node }) => node === dead.node)?.at),
+    unpublishedMs: since(latest(published)),
+    unroutedMs: { stock: unrouted("stock"), lockstep: unrouted("lockstep") },
+    allowedMs: deadEndpointOutMs,
+    tallies,
+    lost: { stock: count("stock", isLost), lockstep: count("lockstep", isLost) },
+    slowed: { stock: count("stock", isSlow), lockstep: count("lockstep", isSlow) },
+    isSilent: dead.isSilent,
+  };
+}
+
+function openScene(stage: Stage, settings: SceneSettings, nodes: number): Promise<Scene> {
+  const { profile, graceMs, monitorMs } = settings;
+  const flags = {
+    v: verbosity,
+    "node-monitor-grace-period": graceMs,
+    "node-monitor-period": monitorMs,
+  };
+  return Scene.open(stage, { cluster: { profile, nodes, flags, ...timelyCluster(settings) } });
+}
+
+async function journalOf({ stage, client, cluster }: Scene): Promise<FlapJournal> {
+  const journal = new FlapJournal({
+    ...stage.environmentOf("observer"),
+    client,
+    cluster: cluster.name,
+    service: shopService,
+  });
+  await journal.start();
+  return journal;
+}
+
+function routedBy({ observer }: Scene, side: SideName): readonly WitnessReport[] {
+  return observer.routed.filter(({ witness }) => witness.name.startsWith(`${side}-`));
+}
+
+/** Pure: the reports are in order, and each leave lasts until the same replica's next join. */
+export function liveRemovals(
+  reports: readonly WitnessReport[],
+  ledger: Pick<Ledger, "aliveAt">,
+  end: MonotonicMs,
+): LiveRemovals {
+  let count = 0;
+  let outMs = 0;
+  const out = new Map<string, MonotonicMs>();
+  for (const { witness, endpoint, direction, at } of reports) {
+    const key = `${witness.name} ${endpoint.address}`;
+    const since = out.get(key);
+    if (direction === "leave" && ledger.aliveAt(endpoint.address, at)) {
+      count += 1;
+      out.set(key, at);
+    } else if (direction === "join" && since !== undefined) {
+      outMs += elapsedMs(since, at);
+      out.delete(key);
+    }
+  }
+  for (const since of out.values()) outMs += elapsedMs(since, end);
+  return { count, outMs };
+}
+
+interface KilledNode extends Pick<DeadNode, "isSilent"> {
+  readonly node: string;
+  /** That died with it. */
+  readonly addresses: readonly string[];
+}
+
+/** Its first node. */
+async function killNode(scene: Scene): Promise<KilledNode> {
+  const { ledger, observer } = scene;
+  const all = [...new Set(observer.routed.map(({ endpoint }) => endpoint.address))];
+  const alive = all.filter((address) => ledger.aliveAt(address, scene.now()));
+  const [kubelet] = scene.cluster.kubelets;
+  if (kubelet === undefined) throw new Error("the cluster has no nodes");
+  const isSilent = scene.stage.vanish(kubelet.node);
+  await kubelet.vanish();
+  const addresses = alive.filter((address) => !ledger.aliveAt(address, scene.now()));
+  return { node: kubelet.node, addresses, isSilent };
+}
+
+/** When each of these last left each replica of the side after this instant, if it did. */
+function leavesOf(
+  scene: Scene,
+  side: SideName,
+  addresses: readonly string[],
+  since: MonotonicMs,
+): readonly (MonotonicMs | undefined)[] {
+  const reports = routedBy(scene, side);
+  return replicaNames(side).flatMap((replica) =>
+    addresses.map((address) => {
+      const ofIt = ({ witness, endpoint, at }: WitnessReport): boolean =>
+        witness.name === replica && endpoint.address === address && at >= since;
+      const last = reports.findLast(ofIt);
+      return last?.direction === "leave" ? last.at : undefined;
+    }),
+  );
+}
+
+/** Undefined when there is none, or one of them never came. */
+function latest(instants: readonly (MonotonicMs | undefined)[]): MonotonicMs | undefined {
+  let last: MonotonicMs | undefined;
+  for (const at of instants) {
+    if (at === undefined) return undefined;
+    if (last === undefined || at > last) last = at;
+  }
+  return last;
+}

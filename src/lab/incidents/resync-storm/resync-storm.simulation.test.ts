@@ -1,0 +1,157 @@
+// The incident at other sizes than the write-up's, against what can be computed by hand, so that only
+// the mechanism itself can give the right answers.
+import { describe, expect, test } from "vitest";
+import { isThorough } from "../../../simulation/seeds.ts";
+import type { IncidentFindings } from "../incident.ts";
+import { VirtualStages } from "../virtual-stage.ts";
+import { playResyncStorm } from "./resync-storm.ts";
+import type { ResyncStormOptions } from "./resync-storm-options.ts";
+
+const minuteMs = 60_000;
+
+/** A storm of 12 s: (70 − 10) ÷ 5. */
+const tiny: ResyncStormOptions = {
+  services: 80,
+  headless: 70,
+  limits: { workers: 2, qps: 5, burst: 10 },
+  minResyncMs: minuteMs,
+  resyncFactor: 1.25,
+  raised: undefined,
+};
+
+const medium: ResyncStormOptions = {
+  services: 500,
+  headless: 400,
+  limits: { workers: 3, qps: 10, burst: 15 },
+  minResyncMs: 20 * minuteMs,
+  resyncFactor: 1.5,
+  raised: { workers: 10, qps: 50, burst: 60, writesPerSecond: 20, minResyncMs: 2 * minuteMs },
+};
+
+interface Played {
+  readonly findings: IncidentFindings;
+  readonly traceHash: string;
+}
+
+async function played(cluster: ResyncStormOptions, fix = false, seed = 1): Promise<Played> {
+  const stages = new VirtualStages({ seed });
+  const findings = await playResyncStorm(stages.open, { fix, cluster: () => cluster });
+  return { findings, traceHash: stages.traceHash() };
+}
+
+function figure({ figures }: IncidentFindings, id: string): number {
+  return figures.find((one) => one.id === id)?.measured ?? Number.NaN;
+}
+
+/** Which constraint the play says has bound. */
+function binding({ figures }: IncidentFindings, id: string): string | undefined {
+  return figures
+    .find((one) => one.id === id)
+    ?.text.split(", ")
+    .at(-1);
+}
+
+/** When the play says that something happened. */
+function timeOf({ timeline }: IncidentFindings, text: string): number {
+  return timeline.find((entry) => entry.text === text)?.atMs ?? Number.NaN;
+}
+
+function measure({ measures }: IncidentFindings, id: string) {
+  const { stock, lockstep, held } = measures.find((one) => one.id === id) ?? {};
+  return { stock: stock ?? Number.NaN, lockstep: lockstep ?? Number.NaN, held };
+}
+
+/** Within so many hundredths. */
+function expectAbout(value: number, expected: number, percent: number): void {
+  const differencePercent = (100 * Math.abs(value - expected)) / expected;
+  expect(differencePercent, `${value} is not about ${expected}`).toBeLessThanOrEqual(percent);
+}
+
+describe("a small cluster", () => {
+  test("a resync writes every headless service once, at the pace of the limiter", async () => {
+    const { findings } = await played(tiny);
+    expect(figure(findings, "puts-per-resync")).toBe(70);
+    expect(figure(findings, "objects-per-resync")).toBe(70);
+    expectAbout(figure(findings, "drain"), 12_000, 2);
+    expect(binding(findings, "drain")).toBe("limiter binds");
+    expectAbout(figure(findings, "period"), 1.25 * minuteMs, 1);
+  });
+});
+
+/** Played once and read by several tests. */
+let storms: Promise<Played> | undefined;
+
+function mediumStorms(): Promise<Played> {
+  storms ??= played(medium);
+  return storms;
+}
+
+describe.runIf(isThorough(process.env))("500 services, 400 of them headless", () => {
+  test("limits, capacity and period are what the arithmetic says", async () => {
+    const { findings } = await mediumStorms();
+    expect(figure(findings, "puts-per-resync")).toBe(400);
+    expectAbout(figure(findings, "drain"), (1000 * (400 - 15)) / 10, 1);
+    expect(binding(findings, "drain")).toBe("limiter binds");
+    expectAbout(figure(findings, "period"), 30 * minuteMs, 0.1);
+    expect(figure(findings, "throttled-share")).toBeGreaterThan(0.9);
+    expectAbout(figure(findings, "drain-raised"), (1000 * (400 - 60)) / 50, 2);
+    expect(binding(findings, "drain-raised")).toBe("limiter binds");
+    expectAbout(figure(findings, "drain-raised-bounded"), (1000 * 400) / 20, 3);
+    expect(binding(findings, "drain-raised-bounded")).toBe("server binds");
+    expect(figure(findings, "throttled-share-bounded")).toBe(0);
+  });
+
+  test("only the first resync after a start can be seen by a watcher", async () => {
+    const { findings } = await mediumStorms();
+    expectAbout(figure(findings, "events-first-resync"), 400, 2);
+    expect(figure(findings, "events-later-resync")).toBe(0);
+  });
+
+  test("stock routes to dead pods while the storm lasts, and Lockstep does not", async () => {
+    const { findings } = await mediumStorms();
+    const quiet = figure(findings, "published-lag-quiet");
+    const during = figure(findings, "published-lag-storm");
+    expect(quiet).toBeLessThan(100);
+    // The key of the second release is behind all that are left: the change waits for the rest.
+    const at = (text: string) => timeOf(findings, text);
+    const leftMs = at("the second resync") + 38_500 - at("the second release in the storm");
+    expectAbout(during, leftMs, 10);
+    expect(measure(findings, "longest-leave-lag-at-routed").held).toBe(true);
+    expect(measure(findings, "longest-join-lag-at-routed").held).toBe(true);
+    const lost = measure(findings, "requests-lost");
+    expect(lost.stock).toBeGreaterThan(0);
+    expect(lost.lockstep).toBe(0);
+  });
+
+  test("with the fix nothing is written, and a change in a resync does not wait", async () => {
+    const { findings } = await played(medium, true);
+    expect(figure(findings, "puts-per-resync")).toBe(0);
+    expect(figure(findings, "published-lag-storm")).toBeLessThan(100);
+  });
+
+  test("without headless services the same version writes nothing", async () => {
+    const { findings } = await played({ ...medium, headless: 0, raised: undefined });
+    expect(figure(findings, "puts-per-resync")).toBe(0);
+  });
+
+  test("unless it is given, the process draws how long its period is", async () => {
+    const { resyncFactor: _, ...drawn } = tiny;
+    const factors = [];
+    for (const seed of [1, 2, 3]) {
+      factors.push(figure((await played(drawn, false, seed)).findings, "period-factor"));
+    }
+    expect(Math.min(...factors)).toBeGreaterThanOrEqual(1);
+    expect(Math.max(...factors)).toBeLessThan(2.02);
+    expect(Math.max(...factors) - Math.min(...factors)).toBeGreaterThan(0.05);
+  });
+
+  test("the same seed gives the same run, and another seed another", async () => {
+    const [first, same, other] = [
+      await played(tiny),
+      await played(tiny),
+      await played(tiny, false, 2),
+    ];
+    expect(same).toEqual(first);
+    expect(other.traceHash).not.toBe(first.traceHash);
+  });
+});

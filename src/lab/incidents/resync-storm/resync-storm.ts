@@ -1,0 +1,45 @@
+// The incident `resync-storm`: a controller manager of 1.17.3 believes after every resync that each
+// headless service has to be written again. Its client's limit lets 20 through in a second, so for
+// ten minutes every real change waits behind thousands of PUTs that change nothing. Lockstep hears
+// of the pods from the pods themselves.
+import type { Incident, IncidentFindings, TimelineEntry } from "../incident.ts";
+import type { OpenStage, Stage } from "../stage.ts";
+import { findingsOf } from "./resync-storm-figures.ts";
+import { liveCluster, type ResyncStormOptions, writeUpCluster } from "./resync-storm-options.ts";
+import { playStorms } from "./resync-storm-play.ts";
+
+export const resyncStorm: Incident = {
+  name: "resync-storm",
+  summary: "now and then a release sends requests to pods that are gone, for minutes",
+  fix: "Kubernetes 1.17.13, which compares the labels of headless services rightly (PR 94112)",
+  play: (open, { fix }) => playResyncStorm(open, { fix, cluster: clusterFor }),
+};
+
+interface PlayOptions {
+  readonly fix: boolean;
+  /** The cluster to play on this stage. */
+  readonly cluster: (stage: Stage) => ResyncStormOptions;
+}
+
+export async function playResyncStorm(
+  open: OpenStage,
+  { fix, cluster }: PlayOptions,
+): Promise<IncidentFindings> {
+  const timeline: TimelineEntry[] = [];
+  return open(async (stage) => {
+    const options = cluster(stage);
+    const note = (text: string): void => {
+      stage.say(text);
+      timeline.push({ atMs: stage.now(), text });
+    };
+    const storms = await playStorms(stage, { ...options, fix, note });
+    return {
+      timeline,
+      ...findingsOf(storms, { ...options, fix, isWriteUp: options === writeUpCluster }),
+    };
+  });
+}
+
+function clusterFor({ mode }: Stage): ResyncStormOptions {
+  return mode === "live" ? liveCluster : writeUpCluster;
+}

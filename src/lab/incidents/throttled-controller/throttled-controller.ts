@@ -1,0 +1,204 @@
+// The incident `throttled-controller`: a controller manager of 1.7 looks at every service each 30 s
+// and asks the API server about each, so its client's limit is used up for ever and a release waits
+// in the queue behind all other services. Lockstep hears of the same pods from the pods themselves.
+import { elapsedMs } from "../../../environment/clock.ts";
+import { createCrowdPod, crowdServices } from "../../shop.ts";
+import { ControllerWatch } from "../controller-watch.ts";
+import type { Incident, IncidentFindings, TimelineEntry } from "../incident.ts";
+import { Scene, settleMs } from "../scene.ts";
+import type { OpenStage, Stage } from "../stage.ts";
+import { lagSeries, lostSeries } from "../usual-series.ts";
+import { longestLoggedWaitMs } from "./logged-wait.ts";
+import {
+  type ClientLimits,
+  playRounds,
+  saturatingServices,
+  setUpLimits,
+  verbosity,
+} from "./throttled-rounds.ts";
+import { type Compared, type Measures, throttledFindings } from "./throttled-rows.ts";
+
+export interface ThrottledControllerOptions {
+  readonly fix?: boolean;
+  /** Beside the shop; `fittedServices` unless given, or `liveServices` in real time. */
+  readonly services?: number;
+  /** `--concurrent-endpoint-syncs`; `fittedWorkers` unless given. */
+  readonly workers?: number;
+  /** What the fix changes; as the write-up's was unless given. */
+  readonly limits?: ClientLimits;
+  /** Plays only the release, not the settings that are compared with each other. */
+  readonly releaseOnly?: boolean;
+}
+
+/** The write-up does not say how many; its two minutes allow for twice as many at the most. */
+const fittedServices = 1_600;
+
+/** A release then waits for up to 35 s: enough to see, and to see the end of. */
+const liveServices = 700;
+
+/** The write-up's log line shows a wait of workers ÷ qps, and fits these and not the default. */
+const fittedWorkers = 50;
+const defaultWorkers = 5;
+
+/** cmd/kube-controller-manager/app/options/options.go of 1.7. */
+const defaultLimits: ClientLimits = { "kube-api-qps": 20, "kube-api-burst": 30 };
+
+const fixLimits: ClientLimits = { "kube-api-qps": 300, "kube-api-burst": 325 };
+
+/** Each finds the shop's key at another place of the queue. */
+const releases = 2;
+
+/** A small program's start, so that a release takes some seconds and not an instant. */
+const readyAfter = "2s";
+
+/** Far more than the deduplicated queue can make a change wait. */
+const releaseWithinMs = 600_000;
+
+const watchEveryMs = 1_000;
+
+export const throttledController: Incident = {
+  name: "throttled-controller",
+  summary:
+    "for half a minute to two minutes after a release, requests go to pods that are gone, " +
+    "and the new ones get none",
+  fix: "--kube-api-qps=300 --kube-api-burst=325",
+  play: (open, { fix }) => playThrottledController(open, { fix }),
+};
+
+export async function playThrottledController(
+  open: OpenStage,
+  options: ThrottledControllerOptions,
+): Promise<IncidentFindings> {
+  const { fix = false, workers = fittedWorkers } = options;
+  const { limits = fix ? fixLimits : defaultLimits } = options;
+  const played = await open(async (stage) => {
+    const isLive = stage.mode === "live";
+    const services = options.services ?? (isLive ? liveServices : fittedServices);
+    const release = await playReleases(stage, { services, workers, limits });
+    return { ...release, services, isLive };
+  });
+  const { services, isLive } = played;
+  const isCompared = !fix && !isLive && options.releaseOnly !== true;
+  const settings = { services, workers, limits };
+  const compared = isCompared ? await compareSettings(open, settings) : undefined;
+  const { timeline, series } = played;
+  return {
+    timeline,
+    ...throttledFindings(played, { ...settings, isFixed: fix, compared }),
+    series,
+    fitted: fittedIn(settings, { isFixed: fix, isLive }),
+  };
+}
+
+interface Settings {
+  readonly services: number;
+  readonly workers: number;
+  readonly limits: ClientLimits;
+}
+
+type Played = Measures & Pick<IncidentFindings, "timeline" | "series">;
+
+/** A cluster with its shop, controllers as they were, and releases under traffic. */
+async function playReleases(stage: Stage, settings: Settings): Promise<Played> {
+  const { services, workers, limits } = settings;
+  const timeline: TimelineEntry[] = [];
+  const note = (text: string) => void timeline.push({ atMs: stage.now(), text });
+  stage.say(`a cluster with ${services} services`);
+  const scene = await Scene.open(stage, {
+    cluster: { profile: "1.7", flags: setUpLimits, objects: crowdServices(services) },
+    shop: { readyAfter },
+    furnish: createCrowdPod,
+    otherServices: services,
+  });
+  const { cluster, observer } = scene;
+  const watch = new ControllerWatch({
+    ...stage.environmentOf("observer"),
+    metricsUrl: () => cluster.controlPlane.metricsUrl,
+    now: () => stage.now(),
+    queue: "endpoint",
+    everyMs: watchEveryMs,
+  });
+  watch.start();
+  note(
+    `the controllers start with ${services + 1} services, ${workers} workers and ` +
+      `${limits["kube-api-qps"]} requests/s`,
+  );
+  const flags = { v: verbosity, "concurrent-endpoint-syncs": workers, ...limits };
+  await cluster.controlPlane.restart(flags);
+  const startedAt = scene.now();
+  const traffic = scene.startTraffic();
+  await releaseAtSpreadMoments(scene, settings, note);
+  const tallies = await traffic.finish();
+  const instant = { observer: scene.now(), stageMs: stage.now() };
+  const loggedWaitMs = await longestLoggedWaitMs(
+    scene.client,
+    elapsedMs(startedAt, instant.observer),
+  );
+  await watch.stop();
+  await scene.stop();
+  const journeys = observer.completeSince(startedAt);
+  return {
+    ...tallies,
+    journeys,
+    loggedWaitMs,
+    depths: watch.depths.map(([, depth]) => depth),
+    rates: watch.rates.map(([, rate]) => rate),
+    timeline,
+    series: [
+      ...watch.series(),
+      ...lostSeries(traffic.results, instant),
+      ...lagSeries(journeys, instant),
+    ],
+  };
+}
+
+/**
+ * Each release comes at another part of the time in which the queue goes round once, so that the
+ * longest wait of them is a good part of that time, whatever moment chance picks.
+ */
+async function releaseAtSpreadMoments(
+  scene: Pick<Scene, "stage" | "release">,
+  { services, limits }: Settings,
+  note: (text: string) => void,
+): Promise<void> {
+  const { stage } = scene;
+  const roundMs = (services / limits["kube-api-qps"]) * 1_000;
+  const startedMs = stage.now();
+  const chance = stage.random.next();
+  for (let release = 1; release <= releases; release += 1) {
+    const phaseMs = ((release - 1 + chance) / releases) * roundMs;
+    const sinceMs = stage.now() - startedMs + settleMs;
+    const rounds = Math.max(0, Math.ceil((sinceMs - phaseMs) / roundMs));
+    stage.say(`release ${release} of ${releases}`);
+    await stage.sleep(startedMs + rounds * roundMs + phaseMs - stage.now());
+    note(`release ${release}: every pod of the shop is replaced`);
+    await scene.release(String(release), releaseWithinMs);
+    note(`release ${release} has reached every replica`);
+  }
+}
+
+/** More workers, and fewer services, with nothing else changed. */
+async function compareSettings(open: OpenStage, settings: Settings): Promise<Compared> {
+  const withFew = { ...settings, workers: defaultWorkers };
+  return {
+    few: await playRounds(open, withFew),
+    many: await playRounds(open, settings),
+    saturatingServices: await saturatingServices(open, { ...withFew, most: settings.services }),
+  };
+}
+
+function fittedIn(
+  { services, workers }: Settings,
+  { isFixed, isLive }: { readonly isFixed: boolean; readonly isLive: boolean },
+): readonly string[] {
+  return [
+    isLive
+      ? `${services} services, so that it does not take long; in virtual time ${fittedServices}`
+      : `${services} services: the write-up gives no number`,
+    `${workers} endpoint workers: the wait in the log is workers ÷ qps`,
+    "dead pods refuse at once, where the write-up's connections timed out",
+    ...(isFixed
+      ? ["the write-up's log lines vanished; here a round's requests still wait for some 0.1 s"]
+      : []),
+  ];
+}

@@ -1,0 +1,180 @@
+// The figures of `throttled-controller`, beside the write-up's and those of the real binaries. Pure.
+// Lags are the longest of all releases and replicas; requests have one denominator on both sides.
+import type { Journey } from "../../../journeys/journey.ts";
+import type { Direction } from "../../../journeys/witness.ts";
+import type { Tally } from "../../traffic/tally.ts";
+import type { Figure, IncidentFindings, Measure } from "../incident.ts";
+import { longestLagMs } from "../shop-observer.ts";
+import { lagMeasure, requestMeasures } from "../usual-measures.ts";
+import type { ClientLimits, Rounds } from "./throttled-rounds.ts";
+
+export interface Measures {
+  /** Of all releases, complete. */
+  readonly journeys: readonly Journey[];
+  readonly stock: Tally;
+  readonly lockstep: Tally;
+  /** Undefined when the log has no line of throttling. */
+  readonly loggedWaitMs: number | undefined;
+  /** Keys in the endpoint queue, at each look. */
+  readonly depths: readonly number[];
+  /** Requests of the controller manager a second, at each look. */
+  readonly rates: readonly number[];
+}
+
+/** What the same cluster does with other settings. */
+export interface Compared {
+  readonly few: Rounds;
+  readonly many: Rounds;
+  readonly saturatingServices: number;
+}
+
+export interface Circumstances {
+  readonly isFixed: boolean;
+  readonly services: number;
+  readonly workers: number;
+  readonly limits: ClientLimits;
+  /** Undefined where only the releases were played. */
+  readonly compared: Compared | undefined;
+}
+
+const directions: readonly Direction[] = ["leave", "join"];
+
+export function throttledFindings(
+  measures: Measures,
+  circumstances: Circumstances,
+): Pick<IncidentFindings, "figures" | "measures"> {
+  const { journeys, stock, lockstep } = measures;
+  const { isFixed, compared } = circumstances;
+  return {
+    figures: [
+      ...directions.map((direction) => publishedFigure(journeys, direction, circumstances)),
+      ...(isFixed ? fixedFigures(measures) : throttledFigures(measures, circumstances)),
+      ...(compared === undefined ? [] : comparedFigures(compared, circumstances)),
+    ],
+    measures: [
+      ...directions.map((direction): Measure => lagMeasure(journeys, direction)),
+      ...requestMeasures({ stock, lockstep }),
+    ],
+  };
+}
+
+/** Lockstep does not wait for what is published, so that hop is stock's alone. */
+function publishedFigure(
+  journeys: readonly Journey[],
+  direction: Direction,
+  { isFixed }: Circumstances,
+): Figure {
+  return {
+    id: `longest-${direction}-lag-at-published`,
+    text: `longest ${direction} lag, published`,
+    unit: "ms",
+    measured: longestLagMs(journeys, { direction, hop: "published" }),
+    expected: [
+      isFixed
+        ? { source: "write-up", text: "at once", to: 5_000 }
+        : { source: "write-up", text: "30 s to 2 min", from: 30_000, to: 120_000 },
+    ],
+  };
+}
+
+function throttledFigures(
+  { journeys, loggedWaitMs }: Measures,
+  { services, workers, limits }: Circumstances,
+): readonly Figure[] {
+  const qps = limits["kube-api-qps"];
+  const lag = (direction: Direction) => longestLagMs(journeys, { direction, hop: "published" });
+  const [leave, join] = [lag("leave"), lag("join")];
+  // A key waits once for all others, then its own GET and PUT wait behind those of the workers.
+  const longestTurns = services + 2 * (workers + 1);
+  return [
+    {
+      id: "longest-lag-in-rounds",
+      text: "lag ÷ (services ÷ qps)",
+      unit: "factor",
+      measured: leave === undefined ? undefined : leave / 1_000 / (services / qps),
+      expected: [{ source: "real binaries", text: "at most 1", to: longestTurns / services }],
+    },
+    {
+      id: "join-lag-by-leave-lag",
+      text: "join lag ÷ leave lag",
+      unit: "factor",
+      measured: leave === undefined || join === undefined ? undefined : join / leave,
+      expected: [{ source: "write-up", text: "both late", from: 0.5, to: 2 }],
+    },
+    {
+      id: "longest-logged-wait",
+      text: "longest wait in a log line",
+      unit: "ms",
+      measured: loggedWaitMs,
+      expected: [{ source: "write-up", text: "2.49 s", value: 2_490, from: 2_400, to: 2_600 }],
+    },
+  ];
+}
+
+/** The other side of the fix: the API server has more to do. */
+function fixedFigures({ loggedWaitMs, depths, rates }: Measures): readonly Figure[] {
+  const empty = depths.filter((depth) => depth === 0).length;
+  return [
+    {
+      id: "longest-logged-wait",
+      text: "longest wait in a log line",
+      unit: "ms",
+      measured: loggedWaitMs,
+      expected: [{ source: "write-up", text: "none left" }],
+    },
+    {
+      id: "empty-queue-share",
+      text: "time with an empty queue",
+      unit: "share",
+      measured: depths.length === 0 ? undefined : empty / depths.length,
+      expected: [],
+    },
+    {
+      id: "highest-request-rate",
+      text: "highest rate of requests",
+      unit: "per second",
+      measured: rates.length === 0 ? undefined : Math.max(...rates),
+      expected: [{ source: "write-up", text: "more load" }],
+    },
+  ];
+}
+
+function comparedFigures(
+  { few, many, saturatingServices }: Compared,
+  { workers }: Circumstances,
+): readonly Figure[] {
+  const change =
+    few.turnMs === undefined || many.turnMs === undefined
+      ? undefined
+      : Math.abs(many.turnMs - few.turnMs) / few.turnMs;
+  return [
+    {
+      id: "longest-logged-wait-few-workers",
+      text: "the same with 5 workers",
+      unit: "ms",
+      measured: few.loggedWaitMs,
+      expected: [{ source: "real binaries", text: "0.25 s", value: 250, from: 240, to: 260 }],
+    },
+    {
+      id: "turn-few-workers",
+      text: "wait of a service, 5 workers",
+      unit: "ms",
+      measured: few.turnMs,
+      expected: [],
+    },
+    {
+      id: "workers-effect",
+      text: `change of it with ${workers} workers`,
+      unit: "share",
+      measured: change,
+      expected: [{ source: "write-up", text: "little effect", to: 0.2 }],
+    },
+    {
+      id: "saturating-services",
+      text: "services that saturate it",
+      unit: "count",
+      measured: saturatingServices,
+      expected: [{ source: "real binaries", text: "about 600", value: 600, from: 540, to: 660 }],
+    },
+  ];
+}
