@@ -120,8 +120,9 @@ export class IngressLoop {
     } finally {
       if (metrics !== undefined) ingressMetrics(metrics).shown.delete(this.decisions);
       this.#queue.shutDown();
-      const parts = [this.asked, this.probes, this.feedback, ...this.sources];
-      await Promise.all(parts.map((part) => part?.stop()));
+      const feedback = this.feedback === undefined ? [] : [this.feedback];
+      const parts = [this.asked, this.probes, ...feedback, ...this.sources];
+      await Promise.all(parts.map((part) => part.stop()));
     }
   }
 

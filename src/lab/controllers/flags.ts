@@ -167,14 +167,13 @@ function readFlag(word: string): readonly [string, number | boolean | string] {
 }
 
 function valueLike(standard: number | boolean | string, text: string) {
-  switch (typeof standard) {
-    case "number":
-      return text !== "" && Number.isFinite(Number(text)) ? Number(text) : undefined;
-    case "boolean":
-      return text === "true" ? true : text === "false" ? false : undefined;
-    case "string":
-      return locks.find((lock) => lock === text);
+  if (typeof standard === "number") {
+    return text !== "" && Number.isFinite(Number(text)) ? Number(text) : undefined;
   }
+  if (typeof standard === "boolean") {
+    return text === "true" ? true : text === "false" ? false : undefined;
+  }
+  return locks.find((lock) => lock === text);
 }
 
 function areFlags(read: Readonly<Record<string, unknown>>): read is Partial<ControllerFlags> {

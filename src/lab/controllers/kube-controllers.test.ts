@@ -206,7 +206,7 @@ describe("the process", () => {
         "workqueue_work_duration_seconds",
       ]);
       const queues = [...text.matchAll(/^workqueue_depth\{name="(\w+)"\}/gm)];
-      expect(queues.map(([, name]) => name).sort()).toEqual([
+      expect(queues.map(([, name = ""]) => name).sort()).toEqual([
         "deployment",
         "endpoint",
         "endpoint_slice",

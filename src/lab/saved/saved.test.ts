@@ -105,7 +105,7 @@ async function expectAudit(simulation: Simulation): Promise<void> {
     .split("\n")
     .map((line) => requiredRecord(JSON.parse(line), "an event"));
   const users = new Set(events.map((event) => recordAt(event, "user")["username"]));
-  expect([...users].sort()).toEqual([
+  expect([...users].map(String).sort()).toEqual([
     "lab-admin",
     "system:kube-controller-manager",
     "system:kube-scheduler",

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import {
   optionalNumber,
+  optionalString,
   type RawRecord,
   recordAt,
   requiredRecord,
@@ -193,5 +194,6 @@ test("the policy leaves out stages, and who was not let in is not audited", asyn
 
 function summary(event: RawRecord): string {
   const code = optionalNumber(recordAt(event, "responseStatus"), "code");
-  return [event["stage"], event["verb"], code].filter((part) => part !== undefined).join(" ");
+  const words = [optionalString(event, "stage"), optionalString(event, "verb"), code];
+  return words.filter((word) => word !== undefined).join(" ");
 }

@@ -146,7 +146,7 @@ export const replicationControllerKind = defineKind({
     controller["status"] = { replicas: 0 };
     startGeneration(controller);
   },
-  prepareUpdate: shared.prepareUpdate,
+  prepareUpdate: (controller, current) => shared.prepareUpdate(controller, current),
   validate(controller, errors) {
     errors.nonNegative("spec.replicas", numberAt(controller, "spec", "replicas"));
     const selector = textMapAt(controller, "spec", "selector");

@@ -2,7 +2,9 @@
 // them, as pkg/util/hash DeepHashObject has it. The print names Go's types, so that the controller,
 // whose types are `v1`, and an API server that sorts again by its internal types arrive at different
 // orders of the same ports. A controller that compares by place then finds them changed at each sync.
+
 import { createHash } from "node:crypto";
+import { optionalString } from "../../../kube/kinds/fields.ts";
 import type { Subset, SubsetAddress, SubsetPort, TargetRef } from "./repack.ts";
 
 /** Whose types are printed. */
@@ -68,7 +70,7 @@ function printedAddress(
 
 function printedTarget(target: TargetRef | undefined): string {
   if (target === undefined) return "<nil>";
-  const text = (field: string): string => String(target[field] ?? "");
+  const text = (field: string): string => optionalString(target, field) ?? "";
   return (
     `{Kind:(string)${text("kind")} Namespace:(string)${text("namespace")} ` +
     `Name:(string)${text("name")} UID:(types.UID)${text("uid")} ` +
