@@ -21,6 +21,7 @@ export default defineConfig({
       {
         test: {
           name: "simulation",
+          isolate: false,
           include: ["src/**/*.simulation.test.ts"],
           testTimeout: 600_000,
         },

@@ -1,11 +1,13 @@
 // What is measured: one healthy cluster over loopback HTTP, a Lockstep replica and a stock replica
 // with a real nginx each, and the witnesses. The endpoints are published by the lab's controllers,
 // whose limits are raised so that the control plane is not what is measured.
+
 import type { Environment } from "../src/environment/environment.ts";
 import { IngressReplica } from "../src/ingress/ingress-replica.ts";
 import type { KubeClient } from "../src/kube/client/client.ts";
 import { HttpKubeClient } from "../src/kube/client/http-client.ts";
 import { type Cluster, startCluster } from "../src/lab/cluster.ts";
+import { freePort } from "../src/lab/free-port.ts";
 import { Ledger } from "../src/lab/kubelet/ledger.ts";
 import { LivePlane } from "../src/lab/stock/live/live-plane.ts";
 import { StockController } from "../src/lab/stock/stock-controller.ts";
@@ -116,7 +118,7 @@ export class PathWorld {
       access,
       className: ingressClass,
       policy: { followSlices: false },
-      listen: [{ address: host, port: await this.#freePort() }],
+      listen: [{ address: host, port: await freePort(this.#options.environment, host) }],
       // The name by which a later run finds the nginx of one that was killed.
       prefix: `${folder}/lockstep-1`,
       workers,
@@ -130,14 +132,6 @@ export class PathWorld {
 
   #client({ access: cluster }: Cluster, userAgent: string): KubeClient {
     return new HttpKubeClient({ ...this.#options.environment, cluster, userAgent });
-  }
-
-  /** nginx is told its port before it runs, so it is found by listening on any and letting go. */
-  async #freePort(): Promise<number> {
-    const { network } = this.#options.environment;
-    const listener = await network.listen({ host, port: 0 }, (exchange) => exchange.abort());
-    await listener.close();
-    return listener.port;
   }
 
   async #until(isReady: () => boolean, who: string): Promise<void> {

@@ -1,10 +1,12 @@
 // For the proxy's tests: real nginx under a folder of its own, the pusher and supervisor that drive
 // it, and backends that say who they are. Everything a test started is ended with it.
+
 import { existsSync } from "node:fs";
 import { createConnection } from "node:net";
 import type { Environment } from "../src/environment/environment.ts";
 import type { ServerExchange } from "../src/environment/network.ts";
 import { nodeEnvironment } from "../src/environment/node/node-environment.ts";
+import { freePort } from "../src/lab/free-port.ts";
 import { ControlClient } from "../src/outputs/nginx/control-client.ts";
 import { decisionOf, type ShortDecision } from "../src/outputs/nginx/decision.contract.ts";
 import { findProxyDirectory } from "../src/outputs/nginx/nginx-prefix.ts";
@@ -45,11 +47,11 @@ export class ProxyWorld {
   }
 
   static async use(test: (world: ProxyWorld) => Promise<void>): Promise<void> {
-    const { files, network } = nodeEnvironment();
+    const environment = nodeEnvironment();
+    const { files } = environment;
     const prefix = await files.temporaryDirectory("lockstep-e2e-proxy-");
-    const free = await network.listen({ host: "127.0.0.1", port: 0 }, () => undefined);
-    await free.close();
-    const world = new ProxyWorld(prefix, free.port, await findProxyDirectory(files));
+    const port = await freePort(environment, "127.0.0.1");
+    const world = new ProxyWorld(prefix, port, await findProxyDirectory(files));
     try {
       await test(world);
     } finally {

@@ -1,5 +1,6 @@
 // For tests of traffic: a lab cluster with shops (a Deployment, a Service and a host each, behind one
 // Ingress), and what an administrator does to them. Everything a test started is ended with it.
+
 import { webcrypto } from "node:crypto";
 import type { Environment } from "../src/environment/environment.ts";
 import { nodeEnvironment } from "../src/environment/node/node-environment.ts";
@@ -13,6 +14,7 @@ import {
   recordAt,
 } from "../src/kube/kinds/fields.ts";
 import type { Cluster } from "../src/lab/cluster.ts";
+import { freePort } from "../src/lab/free-port.ts";
 import { kubeconfig } from "../src/lab/kubeconfig.ts";
 import { type Lab, startLab } from "../src/lab/lab.ts";
 
@@ -117,12 +119,8 @@ export class ShopsWorld {
     return path;
   }
 
-  /** nginx is told its port before it runs, so it is found by listening on any and letting go. */
-  async freePort(): Promise<number> {
-    const any = { host: loopback, port: 0 };
-    const listener = await this.environment.network.listen(any, (exchange) => exchange.abort());
-    await listener.close();
-    return listener.port;
+  freePort(): Promise<number> {
+    return freePort(this.environment, loopback);
   }
 
   /** A rolling restart of all shops at once. */

@@ -1,11 +1,13 @@
 // One side of the comparison: three ingress replicas behind an entry that stands for the load
 // balancer. The sides differ in who drives the proxies: Lockstep, or the labelled stock model.
+
 import { isRouted } from "../../decide/decision.ts";
 import type { Environment } from "../../environment/environment.ts";
 import { IngressReplica } from "../../ingress/ingress-replica.ts";
 import type { RoutedWitness } from "../../journeys/routed-witness.ts";
 import { HttpKubeClient } from "../../kube/client/http-client.ts";
 import type { ClusterAccess } from "../../kube/credentials/credentials.ts";
+import { freePort } from "../../lab/free-port.ts";
 import { ingressClass, shopPort, shopService } from "../../lab/shop.ts";
 import { LivePlane } from "../../lab/stock/live/live-plane.ts";
 import type { StockBackend } from "../../lab/stock/stock-configuration.ts";
@@ -48,7 +50,7 @@ export async function startLockstepSide(
     await Promise.all(started.map((replica) => replica.stop({ keepNginx: false })));
   };
   return await withEntry(options, "lockstep", stop, async (name) => {
-    const port = await freePort(environment);
+    const port = await freePort(environment, host);
     const witness = options.replica(name);
     const replica = new IngressReplica({
       environment,
@@ -127,13 +129,6 @@ async function withEntry(
     await stopReplicas();
     throw error;
   }
-}
-
-/** nginx is told its port before it runs, so it is found by listening on any and letting go. */
-async function freePort({ network }: Environment): Promise<number> {
-  const listener = await network.listen({ host, port: 0 }, (exchange) => exchange.abort());
-  await listener.close();
-  return listener.port;
 }
 
 /** What a Lockstep replica routes the shop's requests to. */

@@ -26,7 +26,7 @@ const clientNames = ["one", "two", "three", "four"];
 
 forEachSeed(
   "whatever goes wrong, a reflector tells the truth, and catches up afterwards",
-  {},
+  { seeds: 30 },
   (seed) =>
     inCluster(
       seed,

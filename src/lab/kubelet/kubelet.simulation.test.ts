@@ -13,7 +13,7 @@ const quietMs = 700_000;
 
 forEachSeed(
   "after quiet a pod is in the API, in the ledger and at its address, or in none of them",
-  { seeds: 8 },
+  { seeds: 5 },
   (seed) =>
     inKubeletWorld(
       async (world) => {

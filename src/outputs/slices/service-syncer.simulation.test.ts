@@ -299,7 +299,7 @@ test("a change that has just happened does not wait for the copying of everythin
 
 forEachSeed(
   "under faults and a meddling neighbour the copies end up right",
-  { seeds: 15 },
+  { seeds: 10 },
   (seed) =>
     inSyncWorld(async (world) => {
       const { random } = world.simulation;

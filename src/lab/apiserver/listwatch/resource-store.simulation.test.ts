@@ -50,7 +50,7 @@ interface Watcher {
 const namespaces = ["a", "b", "c"];
 const steps = 400;
 
-forEachSeed("a watcher's events add up to the state at its last version", { seeds: 20 }, (seed) =>
+forEachSeed("a watcher's events add up to the state at its last version", { seeds: 10 }, (seed) =>
   simulate({ seed }, async (simulation) => {
     const stores = openStores(simulation);
     const { random } = simulation;

@@ -1,7 +1,9 @@
 // The stock proxy as a real nginx: real checks, real reloads, real workers that really look for new
 // backends once a second. Modelled are its configuration, much smaller than ingress-nginx's, and its
 // Lua code, which is ours (see `nginx-lua.ts`).
+
 import type { Environment } from "../../../environment/environment.ts";
+import { freePort } from "../../free-port.ts";
 import type { StockBackend, StockServer } from "../stock-configuration.ts";
 import type { OnRouted, StockPlane } from "../stock-plane.ts";
 import { accessLog, controlSocket, nginxConf } from "./nginx-conf.ts";
@@ -9,7 +11,7 @@ import { NginxControl } from "./nginx-control.ts";
 import { NginxProcess, type NginxProcessOptions } from "./nginx-process.ts";
 
 export interface LivePlaneOptions
-  extends Pick<Environment, "timers" | "network" | "files" | "processes" | "log">,
+  extends Pick<Environment, "timers" | "random" | "network" | "files" | "processes" | "log">,
     Pick<NginxProcessOptions, "prefix" | "program"> {
   readonly host: string;
   /** 0 takes any free port. */
@@ -79,7 +81,7 @@ export class LivePlane implements StockPlane {
   }
 
   async #start(): Promise<void> {
-    if (this.#port === 0) this.#port = await this.#freePort();
+    if (this.#port === 0) this.#port = await freePort(this.#options, this.#options.host);
     await this.#nginx.start(this.#configuration([], this.#generation));
     const signal = this.#whileRunning(this.#abort.signal);
     await this.#control.reached("generation", this.#generation, signal);
@@ -88,14 +90,6 @@ export class LivePlane implements StockPlane {
   /** An nginx that has ended takes nothing any more: there is no use in asking on. */
   #whileRunning(signal: AbortSignal): AbortSignal {
     return AbortSignal.any([signal, this.#nginx.ended]);
-  }
-
-  /** nginx cannot be told to take any port, so one is asked for and given back. */
-  async #freePort(): Promise<number> {
-    const { network, host } = this.#options;
-    const listener = await network.listen({ host, port: 0 }, (exchange) => exchange.abort());
-    await listener.close();
-    return listener.port;
   }
 
   async #reportRouted(backends: readonly StockBackend[], generation: number): Promise<void> {
