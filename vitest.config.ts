@@ -21,6 +21,7 @@ export default defineConfig({
       {
         test: {
           name: "simulation",
+          // As above; a run depends on its seed alone, which a test checks across processes.
           isolate: false,
           include: ["src/**/*.simulation.test.ts"],
           testTimeout: 600_000,
