@@ -45,6 +45,7 @@ test("an unknown name is refused with the list, and so is what contradicts itsel
   await expect(run("throttled-controller", "--all")).rejects.toThrow(
     "either throttled-controller or --all, not both",
   );
+  await expect(run("--fix")).rejects.toThrow(`--fix is for an incident: name one of ${names}`);
   await expect(run("--all", "--fix")).rejects.toThrow("leave out --fix");
   await expect(run("--all", "--save", "x")).rejects.toThrow("--save is for one incident");
   const wrongSeed = await run("throttled-controller", "--seed", "x");

@@ -3,6 +3,7 @@
 import { resolve as absolute } from "node:path";
 import { Command } from "commander";
 import { wrapText } from "../doctor/report/wrapped-text.ts";
+import { FilesError } from "../environment/files.ts";
 import { durationText } from "../journeys/duration-text.ts";
 import { allIncidents } from "../lab/incidents/all-incidents.ts";
 import type { Incident, IncidentResult } from "../lab/incidents/incident.ts";
@@ -14,7 +15,7 @@ import { type CommandContext, type ExitCode, UsageError } from "./command.ts";
 import { ProgressLine } from "./incident/progress-line.ts";
 import { reportDocument } from "./incident/report-document.ts";
 import { resultLines } from "./incident/result-lines.ts";
-import { didHold, summaryHead, summaryLines } from "./incident/summary-lines.ts";
+import { didHold, summaryFoot, summaryHead, summaryLines } from "./incident/summary-lines.ts";
 import { paintFor } from "./paint.ts";
 import { errorsOnly } from "./up/quiet-log.ts";
 import { makeRunFolder } from "./up/run-folder.ts";
@@ -83,6 +84,7 @@ async function runIncidents(
 ): Promise<ExitCode> {
   const { terminal, stop } = context;
   if (name === undefined && !flags.all) {
+    refuseWithoutName(flags);
     terminal.write(listing(context, flags));
     return 0;
   }
@@ -105,7 +107,16 @@ async function runIncidents(
   }
   if (flags.json) terminal.write(`${JSON.stringify(reportDocument(results))}\n`);
   else if (flags.all) showSummary(context, results);
+  else if (!flags.fix) terminal.write(`${nextStep(context, results)}\n`);
   return results.every(didHold) ? 0 : 1;
+}
+
+/** Whoever asks for something to be played means one of them. */
+function refuseWithoutName({ fix, live, save }: IncidentFlags): void {
+  const option = (fix && "--fix") || (live && "--live") || (save !== undefined && "--save");
+  if (option) {
+    throw new UsageError(`${option} is for an incident: name one of ${namesText()}, or --all`);
+  }
 }
 
 function runsOf(name: string | undefined, { all, fix, save }: IncidentFlags): readonly Run[] {
@@ -120,8 +131,11 @@ function runsOf(name: string | undefined, { all, fix, save }: IncidentFlags): re
   }
   const incident = allIncidents.find((one) => one.name === name);
   if (incident !== undefined) return [{ incident, fix }];
-  const names = allIncidents.map((one) => one.name).join(", ");
-  throw new UsageError(`there is no incident ${name}; there are ${names}`);
+  throw new UsageError(`there is no incident ${name}; there are ${namesText()}`);
+}
+
+function namesText(): string {
+  return allIncidents.map((one) => one.name).join(", ");
 }
 
 async function play(
@@ -168,8 +182,10 @@ async function prepareSaving({ environment, terminal }: CommandContext, path: st
   const folder = absolute(path);
   try {
     await checkSaveFolder(files, folder);
+    await files.makeDirectory(folder);
   } catch (error) {
-    throw error instanceof SaveFolderError ? new UsageError(error.message) : error;
+    const isTold = error instanceof SaveFolderError || error instanceof FilesError;
+    throw isTold ? new UsageError(error.message, { cause: error }) : error;
   }
   const recording = new Recording();
   const finish = async (): Promise<void> => {
@@ -190,16 +206,19 @@ function showSummary(context: CommandContext, results: readonly IncidentResult[]
   const { terminal } = context;
   const paint = paintFor(terminal);
   const options = { width: widthOf(context), paint };
-  const held = results.filter(didHold).length;
   const lines = [
     paint.strong("All incidents"),
     ...summaryHead(options),
     ...results.flatMap((result) => summaryLines(result, options)),
-    "",
-    "● as it was seen elsewhere, or the goal is reached; ! not so",
-    `${held} of ${results.length} held.`,
+    ...summaryFoot(results, options),
   ];
   terminal.write(`${lines.join("\n")}\n`);
+}
+
+/** What somebody who has seen this wants to see next. */
+function nextStep(context: CommandContext, [result]: readonly IncidentResult[]): string {
+  const { secondary } = paintFor(context.terminal);
+  return `${secondary("What its fix does:")}  lockstep incident ${result?.name ?? "NAME"} --fix`;
 }
 
 function listing(context: CommandContext, { json }: IncidentFlags): string {

@@ -34,7 +34,7 @@ export function chartLines(
   const stages = [...new Set(series.map(stageOf))].sort((one, other) => one - other);
   const charts = stages.map((stage) => {
     const own = series.filter((one) => stageOf(one) === stage);
-    return stageCharts(own, stage === 1 ? firstStage(timeline) : [], options);
+    return stageCharts(own, marksOf(timeline, stage), options);
   });
   const shown = charts.filter(({ length }) => length > 0);
   return shown.flatMap((lines, index) => (index === 0 ? lines : ["", ...lines]));
@@ -43,15 +43,17 @@ export function chartLines(
 /** All on one axis. */
 function stageCharts(
   series: readonly Series[],
-  marksAtMs: readonly number[],
+  marksAtMs: readonly (number | undefined)[],
   options: ChartOptions,
 ): readonly string[] {
   const instants = series.flatMap(({ points }) => points.map(([atMs]) => atMs));
   if (instants.length === 0) return [];
+  // An axis with nothing above it says nothing.
+  const isEmpty = topOf(series) === 0;
   const axis = new TimeAxis({
     fromMs: instants.reduce((least, atMs) => Math.min(least, atMs), Infinity),
     // What is known last holds until the play is over.
-    toMs: [...instants, ...marksAtMs].reduce((most, atMs) => Math.max(most, atMs), 0),
+    toMs: [...instants, ...marksAtMs].reduce<number>((most, atMs = 0) => Math.max(most, atMs), 0),
     columns: options.width - gutterColumns - 1,
   });
   const { secondary } = options.paint;
@@ -63,20 +65,25 @@ function stageCharts(
   ].filter(({ length }) => length > 0);
   return [
     ...charts.flatMap((lines, index) => (index === 0 ? lines : ["", ...lines])),
-    gutter("", "└") + secondary(axis.line(marksAtMs)),
-    `${" ".repeat(gutterColumns + 1)}${secondary(axis.labels())}`,
+    ...(isEmpty
+      ? []
+      : [
+          gutter("", "└") + secondary(axis.line(marksAtMs)),
+          `${" ".repeat(gutterColumns + 1)}${secondary(axis.labels())}`,
+        ]),
   ];
 }
 
-function stageOf({ stage }: Series): number {
-  return stage ?? 1;
+function stageOf({ stage = 1 }: Pick<Series, "stage">): number {
+  return stage;
 }
 
-/** The timeline is of the first stage; where it goes back, another one was opened. */
-function firstStage(timeline: readonly TimelineEntry[]): readonly number[] {
-  const instants = timeline.map(({ atMs }) => atMs);
-  const back = instants.findIndex((atMs, index) => atMs < (instants[index - 1] ?? 0));
-  return back < 0 ? instants : instants.slice(0, back);
+/** When each entry was, in its place; undefined for those of other stages. */
+function marksOf(
+  timeline: readonly TimelineEntry[],
+  stage: number,
+): readonly (number | undefined)[] {
+  return timeline.map((entry) => (stageOf(entry) === stage ? entry.atMs : undefined));
 }
 
 /** Series of one text are compared: they share a chart and its scale. */

@@ -1,16 +1,13 @@
-// A measured value beside what was seen elsewhere: inside, outside and by how much, or only shown
-// because nobody said between which bounds it should lie. Pure.
+// A measured value beside what was seen elsewhere: as seen there, outside and by how much, or only
+// shown because nobody said between which bounds it should lie. Pure.
 import type { Expectation, Figure } from "../../lab/incidents/incident.ts";
 import { numberText, percentText } from "./value-text.ts";
 
 export interface Comparison {
   readonly verdict: "inside" | "outside" | "shown";
-  /** `+0.3 %`, `inside`, `outside, +12 %`; empty where it is only shown. */
+  /** `+0.3 %`, `as seen`, `outside, +12 %`; empty where it is only shown. */
   readonly text: string;
 }
-
-/** So close together the bounds are a value with a tolerance, and the distance from it is told. */
-const toleranceMaxShare = 0.15;
 
 /** As fine as anybody reads. */
 const finestShare = 0.001;
@@ -37,17 +34,15 @@ export function isInside({ measured, expected }: Figure): boolean {
   return expected.every((one) => compare(measured, one).verdict !== "outside");
 }
 
+/** A distance is told only from a number that somebody saw, never from the middle of a range. */
 function insideText(
   measured: number,
   low: number,
   high: number,
   value: number | undefined,
 ): string {
-  const middle = value ?? (low + high) / 2;
-  if (measured === middle) return "the same";
-  if (value !== undefined) return distance(measured, value);
-  const isTolerance = high - low <= toleranceMaxShare * Math.abs(middle);
-  return Number.isFinite(middle) && isTolerance ? distance(measured, middle) : "inside";
+  if (low === high || measured === value) return "the same";
+  return value === undefined ? "as seen" : distance(measured, value);
 }
 
 /** In percent, and by itself where that means nothing. */
@@ -56,7 +51,7 @@ function distance(measured: number, reference: number): string {
   const sign = difference < 0 ? "−" : "+";
   if (reference === 0) return `${sign}${numberText(Math.abs(difference))}`;
   const share = Math.abs(difference / reference);
-  if (share < finestShare) return `${sign}<${percentText(finestShare)}`;
+  if (share < finestShare) return `within ${percentText(finestShare)}`;
   const digits = share < 0.1 ? 1000 : 100;
   return `${sign}${percentText(Math.round(share * digits) / digits)}`;
 }

@@ -18,7 +18,7 @@ export const result: IncidentResult = {
     { atMs: 30_000, text: "release 1: every pod of the shop is replaced, and this text is long" },
     { atMs: 90_000, text: "release 1 has reached every replica" },
     { atMs: 90_400, text: "and a moment later the play is over" },
-    { atMs: 1_000, text: "on another stage it begins again" },
+    { stage: 2, atMs: 1_000, text: "on another stage it begins again" },
   ],
   figures: [
     {
@@ -28,8 +28,9 @@ export const result: IncidentResult = {
       measured: 648_000,
       expected: [
         { source: "write-up", text: "10–12 min", from: 600_000, to: 720_000 },
-        { source: "real binaries", text: "647–649 s", from: 647_000, to: 649_000 },
+        { source: "real binaries", text: "647–649 s", value: 648_000, from: 647_000, to: 649_000 },
       ],
+      isHeadline: true,
     },
     {
       id: "puts",
@@ -56,9 +57,10 @@ export const result: IncidentResult = {
       lockstep: 0.583,
       goal: "as in quiet times",
       held: true,
+      isHeadline: true,
     },
     {
-      id: "sent",
+      id: "requests-sent",
       text: "requests sent",
       unit: "requests",
       stock: 1_338,
@@ -67,7 +69,7 @@ export const result: IncidentResult = {
       held: true,
     },
     {
-      id: "lost",
+      id: "requests-lost",
       text: "requests lost",
       unit: "requests",
       stock: 853,

@@ -12,22 +12,25 @@ test("a result is its timeline, its figures, what it meant, its charts and what 
     throttled-controller
     After a release, requests go to pods that are gone.
     2 min 53 s of virtual time, seed 7
+    ! 1 of 2 figures are as seen elsewhere, not: PUT requests per resync; Lockstep
+      reached 2 of 3 goals, not: requests lost.
 
     What happened
-      1           0 the controllers start
-      2        30 s release 1: every pod of the shop is replaced, and this text is
-                    long
-      3  1 min 30 s release 1 has reached every replica
-      4     +400 ms and a moment later the play is over
-      5         1 s on another stage it begins again
+      1            0 the controllers start
+      2         30 s release 1: every pod of the shop is replaced, and this text is
+                     long
+      3   1 min 30 s release 1 has reached every replica
+      4      +400 ms and a moment later the play is over
+      5          1 s on another stage it begins again
 
     Figures
                                   this run  seen elsewhere
-      drain time               10 min 48 s  10–12 min         ● inside
+      drain time               10 min 48 s  10–12 min         ● as seen
                                             647–649 s (real)  ● the same
       PUT requests per resync       11,000  12,954            ! outside, −15 %
       highest rate                  42.6/s
       what was not seen                  –  some
+      (real): with the real binaries of that version; else by the write-up
 
     What it meant
                                    stock (model)       Lockstep  goal for Lockstep
@@ -66,7 +69,7 @@ test("a result is its timeline, its figures, what it meant, its charts and what 
                 ┤                                                                  █
                 ┤███████████████████████████████████████████████████████████████████
               0 ┤███████████████████████████████████████████████████████████████████
-                └───────────────────────────────────────────────────────────────────
+                └5──────────────────────────────────────────────────────────────────
                  0           3 h         6 h         9 h         12 h        15 h
 
     Fitted, and left out

@@ -8,13 +8,16 @@ import type {
   Incident,
   IncidentResult,
   Measure,
+  TimelineEntry,
 } from "../../lab/incidents/incident.ts";
 import type { Paint } from "../paint.ts";
 import { chartLines } from "./charts.ts";
 import { compare, seenText } from "./comparison.ts";
+import { didHold } from "./summary-lines.ts";
 import { type Cell, type Column, rowLines, tableWidth } from "./table.ts";
 import { markName } from "./time-axis.ts";
 import { valueText } from "./value-text.ts";
+import { verdictText } from "./verdict-text.ts";
 
 export interface ResultOptions {
   /** Columns. */
@@ -32,8 +35,8 @@ const verdict: Column = { width: 16, align: "left" };
 const seenLeastWidth = 16;
 const goalLeastWidth = 19;
 
-/** `14 h 22 min` and the mark before it. */
-const timeColumns = 12;
+/** `+15 min 54 s` and a space. */
+const timeColumns = 13;
 
 export function resultLines(
   { summary, fix }: Pick<Incident, "summary" | "fix">,
@@ -48,6 +51,7 @@ export function resultLines(
     paint.strong(isFixed ? `${name}, with the fix` : name),
     ...wrapText(sentence, { width }),
     paint.secondary(circumstances(result)),
+    ...verdictLines(result, options),
     ...section("What happened", timeline.length, () => timelineLines(result, options), paint),
     ...section("Figures", figures.length, () => figureTable(figures, options), paint),
     ...section("What it meant", measures.length, () => measureTable(measures, options), paint),
@@ -67,6 +71,14 @@ function circumstances({ stage, durationMs, seed }: IncidentResult): string {
   return stage === "virtual" ? `${passed} of virtual time, seed ${seed}` : `${passed} of real time`;
 }
 
+/** Before the evidence. */
+function verdictLines(result: IncidentResult, { width, paint }: ResultOptions): readonly string[] {
+  const text = verdictText(result);
+  if (text === undefined) return [];
+  const lines = wrapText(text, { width, first: didHold(result) ? "● " : "! ", rest: "  " });
+  return didHold(result) ? lines : lines.map(paint.failed);
+}
+
 function section(
   title: string,
   count: number,
@@ -77,8 +89,9 @@ function section(
 }
 
 function timelineLines({ timeline }: IncidentResult, { width, paint }: ResultOptions) {
-  return timeline.flatMap(({ atMs, text }, index) => {
-    const time = timeText(atMs, timeline[index - 1]?.atMs).padStart(timeColumns - 1);
+  return timeline.flatMap((entry, index) => {
+    const { text } = entry;
+    const time = timeText(entry, timeline[index - 1]).padStart(timeColumns - 1);
     const [first = "", ...rest] = wrapText(text, { width: width - timeColumns - 4 });
     const below = " ".repeat(timeColumns + 4);
     return [
@@ -88,11 +101,11 @@ function timelineLines({ timeline }: IncidentResult, { width, paint }: ResultOpt
   });
 }
 
-/** Since the beginning; since the entry before, where both would read the same. */
-function timeText(atMs: number, beforeMs: number | undefined): string {
+/** Since its stage was opened; since the entry before, where both would read the same. */
+function timeText({ stage, atMs }: TimelineEntry, before: TimelineEntry | undefined): string {
   const text = durationText(atMs);
-  if (beforeMs === undefined || atMs <= beforeMs || durationText(beforeMs) !== text) return text;
-  return `+${durationText(atMs - beforeMs)}`;
+  if (before === undefined || before.stage !== stage || atMs <= before.atMs) return text;
+  return durationText(before.atMs) === text ? `+${durationText(atMs - before.atMs)}` : text;
 }
 
 function figureTable(figures: readonly Figure[], options: ResultOptions): readonly string[] {
@@ -109,7 +122,14 @@ function figureTable(figures: readonly Figure[], options: ResultOptions): readon
   return [
     ...rowLines(head, columns, indent),
     ...figures.flatMap((figure) => figureRows(figure, columns, paint)),
+    ...(figures.some(({ expected }) => expected.some(isReal)) ? [paint.secondary(realNote)] : []),
   ];
+}
+
+const realNote = `${indent}(real): with the real binaries of that version; else by the write-up`;
+
+function isReal({ source }: Expectation): boolean {
+  return source === "real binaries";
 }
 
 /** A row for each place where it was seen, the first beside the figure. */

@@ -2,26 +2,31 @@ import { expect, test } from "vitest";
 import { paintFor } from "../paint.ts";
 import { result } from "./incident-result.contract.ts";
 import { reportDocument } from "./report-document.ts";
-import { didHold, summaryHead, summaryLines } from "./summary-lines.ts";
+import { didHold, summaryFoot, summaryHead, summaryLines } from "./summary-lines.ts";
 
 const options = { width: 80, paint: paintFor({ colours: false }) };
 
-test("the summary has write-up, stock and Lockstep beside each other", () => {
+test("the summary has the headlines beside each other, and whatever did not hold", () => {
   const lines = [...summaryHead(options), ...summaryLines(result, options)];
   expect(`\n${lines.join("\n")}\n`).toMatchInlineSnapshot(`
     "
-                                              write-up  stock (model)       Lockstep
-    throttled-controller
-    ●  drain time                            10–12 min    10 min 48 s              –
-    !  PUT requests per resync                  12,954         11,000              –
-       highest rate                                            42.6/s              –
-       what was not seen                          some              –              –
-    ●  longest leave lag at routed                         1 min 14 s       0.583 ms
-       requests sent                                            1,338          1,338
-    !  requests lost                                              853              2
-    ●  until the ghost is named                                     –            2 s
+                                          seen elsewhere  stock (model)     Lockstep
+    ! throttled-controller  1 of 2 figures, 2 of 3 goals
+         drain time                            10–12 min    10 min 48 s
+      !  PUT requests per resync                  12,954         11,000
+         longest leave lag at routed                         1 min 14 s     0.583 ms
+      !  requests lost of 1,338                                     853            2
     "
   `);
+});
+
+test("below the results stands how many of them held", () => {
+  expect(summaryFoot([result, { ...result, figures: [], measures: [] }], options)).toEqual([
+    "",
+    "● all figures are as seen elsewhere, and Lockstep reached its goals; ! not so.",
+    "(real): with the real binaries; else by the write-up.",
+    "1 of 2 held.",
+  ]);
 });
 
 test("a result holds when every figure is inside and every goal reached", () => {

@@ -1,10 +1,12 @@
-// Results as one table: write-up, stock and Lockstep beside each other, a block for each incident.
-// Lines can be shown one by one as results come. Pure.
+// Many results as one table that is read at a glance: what tells each incident in a line, seen
+// elsewhere, with stock and with Lockstep, and whatever is not as it should be. Pure.
+import { wrapText } from "../../doctor/report/wrapped-text.ts";
 import type { Figure, IncidentResult, Measure } from "../../lab/incidents/incident.ts";
 import type { Paint } from "../paint.ts";
 import { isInside, seenText } from "./comparison.ts";
-import { type Cell, type Column, rowLines } from "./table.ts";
-import { nothing, valueText } from "./value-text.ts";
+import { type Cell, type Column, rowLines, tableWidth } from "./table.ts";
+import { valueText } from "./value-text.ts";
+import { figureCount, goalCount } from "./verdict-text.ts";
 
 export interface SummaryOptions {
   /** Columns. */
@@ -12,12 +14,14 @@ export interface SummaryOptions {
   readonly paint: Paint;
 }
 
-const verdict: Column = { width: 1, align: "left" };
-const writeUp: Column = { width: 16, align: "right" };
-const numbers: Column = { width: 13, align: "right" };
+const indent = "  ";
 
-/** Of the columns that are not the text, with the gaps. */
-const takenColumns = 1 + 16 + 13 + 13 + 4 * 2;
+const sign: Column = { width: 1, align: "left" };
+const others: readonly Column[] = [
+  { width: 14, align: "right" },
+  { width: 13, align: "right" },
+  { width: 11, align: "right" },
+];
 
 /** Above all results. */
 export function summaryHead(options: SummaryOptions): readonly string[] {
@@ -25,21 +29,46 @@ export function summaryHead(options: SummaryOptions): readonly string[] {
   const heads: readonly Cell[] = [
     "",
     "",
-    { text: "write-up", paint: secondary },
+    { text: "seen elsewhere", paint: secondary },
     { text: "stock (model)", paint: secondary },
     { text: "Lockstep", paint: lockstep },
   ];
-  return rowLines(heads, columnsOf(options));
+  return rowLines(heads, columnsOf(options), indent);
 }
 
-/** The name of the incident, then its figures and its measures. */
+/** The name of the incident and how much of it held, then its headlines and what did not hold. */
 export function summaryLines(result: IncidentResult, options: SummaryOptions): readonly string[] {
   const { name, isFixed, figures, measures } = result;
+  const { paint } = options;
   const columns = columnsOf(options);
+  const counts = [
+    ...partOf("figures", figureCount(result)),
+    ...partOf("goals", goalCount(result)),
+  ].join(", ");
+  const title = `${didHold(result) ? "●" : "!"} ${isFixed ? `${name}, with the fix` : name}`;
   return [
-    options.paint.strong(isFixed ? `${name}, with the fix` : name),
-    ...figures.flatMap((figure) => rowLines(figureCells(figure, options.paint), columns)),
-    ...measures.flatMap((measure) => rowLines(measureCells(measure, options.paint), columns)),
+    `${paint.strong(title)}  ${paint.secondary(counts)}`.trimEnd(),
+    ...figures
+      .filter((figure) => figure.isHeadline === true || !isInside(figure))
+      .flatMap((figure) => rowLines(figureCells(figure, paint), columns, indent)),
+    ...measures
+      .filter((measure) => measure.isHeadline === true || !measure.held)
+      .flatMap((measure) => rowLines(measureCells(measure, result, paint), columns, indent)),
+  ];
+}
+
+/** Below them: what the signs mean, and how many held. */
+export function summaryFoot(
+  results: readonly IncidentResult[],
+  { width, paint }: SummaryOptions,
+): readonly string[] {
+  const legend =
+    "● all figures are as seen elsewhere, and Lockstep reached its goals; ! not so. " +
+    "(real): with the real binaries; else by the write-up.";
+  return [
+    "",
+    ...wrapText(legend, { width }).map(paint.secondary),
+    `${results.filter(didHold).length} of ${results.length} held.`,
   ];
 }
 
@@ -52,22 +81,38 @@ export function didHold({ figures, measures }: IncidentResult): boolean {
 function figureCells(figure: Figure, paint: Paint): readonly Cell[] {
   const { text, unit, measured, expected } = figure;
   const seen = expected.find(({ source }) => source === "write-up") ?? expected[0];
-  const isCompared = expected.some(({ from, to }) => from !== undefined || to !== undefined);
-  const sign = isCompared ? verdictCell(isInside(figure), paint) : "";
-  return [sign, text, seen === undefined ? "" : seenText(seen), valueText(measured, unit), nothing];
+  return [
+    signCell(isInside(figure), paint),
+    text,
+    seen === undefined ? "" : seenText(seen),
+    valueText(measured, unit),
+  ];
 }
 
-function measureCells(measure: Measure, paint: Paint): readonly Cell[] {
-  const { text, unit, stock, lockstep, goal, held } = measure;
-  const sign = goal === undefined ? "" : verdictCell(held, paint);
-  return [sign, text, "", valueText(stock, unit), valueText(lockstep, unit)];
+function measureCells(measure: Measure, result: IncidentResult, paint: Paint): readonly Cell[] {
+  const { text, unit, stock, lockstep, held } = measure;
+  const name = `${text}${denominator(measure, result)}`;
+  return [signCell(held, paint), name, "", valueText(stock, unit), valueText(lockstep, unit)];
 }
 
-function verdictCell(isGood: boolean, paint: Paint): Cell {
-  return isGood ? "●" : { text: "!", paint: paint.failed };
+/** Lost requests mean nothing without how many were sent, which are as many on both sides. */
+function denominator({ id }: Measure, { measures }: IncidentResult): string {
+  const sent = measures.find((one) => one.id === "requests-sent");
+  if (id !== "requests-lost" || sent === undefined) return "";
+  return ` of ${valueText(sent.lockstep, sent.unit)}`;
+}
+
+/** Good is the rule in such a table, so only the exception is marked. */
+function signCell(isGood: boolean, paint: Paint): Cell {
+  return isGood ? "" : { text: "!", paint: paint.failed };
+}
+
+function partOf(what: string, count: string | undefined): readonly string[] {
+  return count === undefined ? [] : [`${count} ${what}`];
 }
 
 function columnsOf({ width }: SummaryOptions): readonly Column[] {
-  const text: Column = { width: width - takenColumns, align: "left" };
-  return [verdict, text, writeUp, numbers, numbers];
+  const none: Column = { width: 0, align: "left" };
+  const taken = tableWidth([sign, none, ...others]) + indent.length;
+  return [sign, { ...none, width: width - taken }, ...others];
 }

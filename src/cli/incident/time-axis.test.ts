@@ -11,6 +11,7 @@ test("an instant has its column, and none outside the axis", () => {
 test("marks stand where their entries are; the first stands for those that fall together", () => {
   const axis = new TimeAxis({ fromMs: 0, toMs: 100, columns: 10 });
   expect(axis.line([0, 50, 51, 99, 200])).toBe("1────2───4");
+  expect(axis.line([undefined, 50])).toBe("─────2────");
   expect([markName(0), markName(9), markName(99)]).toEqual(["1", "a", "·"]);
 });
 

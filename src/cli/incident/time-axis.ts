@@ -46,10 +46,10 @@ export class TimeAxis {
   }
 
   /** The line itself, with the mark of each instant. */
-  line(marksAtMs: readonly number[]): string {
+  line(marksAtMs: readonly (number | undefined)[]): string {
     const cells = Array.from({ length: this.columns }, () => "─");
     for (const [index, atMs] of marksAtMs.entries()) {
-      const column = this.columnOf(atMs);
+      const column = atMs === undefined ? undefined : this.columnOf(atMs);
       // Where several fall together the first stands for all.
       if (column !== undefined && cells[column] === "─") cells[column] = markName(index);
     }

@@ -22,13 +22,17 @@ export async function readFromContext(
 
 function foundText(counts: ClusterCounts): string {
   const { given, gitVersion, version, hasFlags, withSelector, withoutSelector } = counts;
-  const { pods = 0, nodes = 0 } = given;
+  const { services = 0, pods = 0, nodes = 0 } = given;
+  const padded =
+    services > withSelector
+      ? `Fewer than ${services} services are simulated as ${services}.\n`
+      : "";
   const flags = hasFlags
     ? "with the flags of its controller manager"
     : "and with default flags because its controller manager cannot be seen";
   return (
-    `Found ${numberText(withSelector)} services with a selector, ` +
-    `${numberText(withoutSelector)} without, ${numberText(pods)} pods, ${numberText(nodes)} ` +
-    `nodes.\nIt is ${gitVersion}, simulated as ${version}, ${flags}.`
+    `Found services: ${numberText(withSelector)} with a selector, ` +
+    `${numberText(withoutSelector)} without; pods: ${numberText(pods)}; nodes: ` +
+    `${numberText(nodes)}.\n${padded}It is ${gitVersion}, simulated as ${version}, ${flags}.`
   );
 }

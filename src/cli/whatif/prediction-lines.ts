@@ -61,7 +61,7 @@ function waitLines(
   const note =
     resync.share === 1
       ? "The queue is never empty, so there are no quiet times."
-      : `A resync takes ${percentText(resync.share)} of the time, and weighs as much in the ` +
+      : `A resync takes ${shareText(resync.share)} of the time, and weighs as much in the ` +
         "first three rows.";
   return [
     paint.strong(`A change of a pod is published as ${published} after`),
@@ -69,6 +69,11 @@ function waitLines(
     ...rows.flatMap(([name, row]) => rowLines([name, ...waitCells(row)], waitColumns, indent)),
     ...wrapText(note, { width, first: indent, rest: indent }).map(paint.secondary),
   ];
+}
+
+/** Below a thousandth nobody cares how much. */
+function shareText(share: number): string {
+  return share < 0.001 ? `less than ${percentText(0.001)}` : percentText(share);
 }
 
 function waitCells(waits: Waits | ChangeWaits | undefined): readonly string[] {

@@ -82,7 +82,16 @@ export function sweepLines(
         charts.map(({ bar }) => bar(row)),
       ).trimEnd(),
     ),
+    ...(bars.every(({ of: valueIn }) => isFlat(rows.map(valueIn)))
+      ? ["", `Nothing of it depends on ${input.key} here.`]
+      : []),
   ];
+}
+
+/** All the same as far as anybody reads. */
+function isFlat(values: readonly number[]): boolean {
+  const largest = Math.max(...values);
+  return largest - Math.min(...values) <= 0.01 * largest;
 }
 
 /** Something is always seen of what is there. */

@@ -11,6 +11,7 @@ import { noRequests } from "../../lab/whatif/sent-requests.ts";
 import type { Try } from "../../lab/whatif/target.ts";
 import { paintFor } from "../paint.ts";
 import { questionOf } from "./asked.ts";
+import { constraintSentence } from "./constraint-lines.ts";
 import { type LineOptions, predictionLines } from "./prediction-lines.ts";
 import { sweepLines } from "./sweep-lines.ts";
 import { targetHead, targetLines, tryLines } from "./target-lines.ts";
@@ -295,6 +296,23 @@ it("shows a sweep of what concerns changes", () => {
          320        40.5 s    9 min 34 s        38.5 s  limiter   █
     "
   `);
+});
+
+it("says of a sweep that changes nothing that it does", () => {
+  const input = inputNamed("qps");
+  const { prediction: publishing } = tried({}, true, 5);
+  const rows = [20, 320].map((value) => ({ value, question, publishing }));
+  expect(input && sweepLines(input, rows, options).slice(-2)).toEqual([
+    "",
+    "Nothing of it depends on qps here.",
+  ]);
+});
+
+it("explains a rate above the limit by the burst", () => {
+  const { prediction } = tried({ qps: 18 }, false, 5_000);
+  expect(constraintSentence(prediction)).toContain(
+    "20.1 requests a second where 18 are allowed beside the burst.",
+  );
 });
 
 it("shows a sweep of what concerns nodes, both sides of it", () => {

@@ -43,7 +43,9 @@ export interface IncidentResult extends IncidentFindings {
 }
 
 export interface TimelineEntry {
-  /** Since the stage was opened. */
+  /** On which of several stages, counted as those of the series are; the first unless given. */
+  readonly stage?: number;
+  /** Since that stage was opened. */
   readonly atMs: number;
   readonly text: string;
 }
@@ -59,6 +61,8 @@ export interface Figure {
   readonly measured: number | undefined;
   /** Empty where nobody has said anything to compare with. */
   readonly expected: readonly Expectation[];
+  /** Tells the incident in a line, for a summary of many. */
+  readonly isHeadline?: true;
 }
 
 /** What was seen elsewhere. Without bounds it is only shown, with them it is compared. */
@@ -66,7 +70,7 @@ export interface Expectation {
   readonly source: "write-up" | "real binaries";
   /** In its own words: `10–12 min`. */
   readonly text: string;
-  /** Where it is one number: what the difference is told from; else the middle of close bounds. */
+  /** Where it is one number: what the difference is told from. */
   readonly value?: number;
   readonly from?: number;
   readonly to?: number;
@@ -83,6 +87,8 @@ export interface Measure {
   readonly goal: string | undefined;
   /** Whether it did; true where there is no goal. */
   readonly held: boolean;
+  /** Tells the incident in a line, for a summary of many. */
+  readonly isHeadline?: true;
 }
 
 export interface Series {
@@ -92,7 +98,7 @@ export interface Series {
   readonly unit: Unit;
   /** Whose it is, where stock and Lockstep are compared. */
   readonly side?: "stock" | "lockstep";
-  /** On which of several stages it was measured; the first, which the timeline is of, is 1. */
+  /** On which of several stages it was measured; the first is 1, and meant unless given. */
   readonly stage?: number;
   /** Time and value, in order. */
   readonly points: readonly (readonly [atMs: number, value: number])[];

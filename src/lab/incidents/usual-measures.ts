@@ -26,6 +26,7 @@ export function lagMeasure(journeys: readonly Journey[], direction: Direction): 
     lockstep,
     goal: "as in quiet times",
     held: lockstep !== undefined && lockstep <= quietLagMs,
+    ...(direction === "leave" && { isHeadline: true }),
   };
 }
 
@@ -61,6 +62,7 @@ export function requestMeasures({
       lockstep: lockstep.lost,
       goal: "none",
       held: lockstep.lost === 0,
+      isHeadline: true,
     },
   ];
 }

@@ -15,7 +15,7 @@ import { Scene } from "../scene.ts";
 import { longestLagMs } from "../shop-observer.ts";
 import type { Stage } from "../stage.ts";
 import { lagSeries, lostSeries } from "../usual-series.ts";
-import type { Listed, Period } from "./listed-servers.ts";
+import { type Listed, listChanges, type Period } from "./listed-servers.ts";
 import { ReplicaPaths } from "./replica-paths.ts";
 
 /**
@@ -51,6 +51,8 @@ export interface FightRun {
 
 const apiPort = 6443;
 
+const ownerSeriesText = "changes of the server listed for kubernetes, in a minute";
+
 const minuteMs = 60_000;
 
 /** A few unlucky turns in a row, each of which takes as long as a watch. */
@@ -62,7 +64,7 @@ const requestsPerSecond = 1;
 export async function playFight(stage: Stage, settings: FightSettings): Promise<FightRun> {
   const timeline: TimelineEntry[] = [];
   const note = (text: string): void => void timeline.push({ atMs: stage.now(), text });
-  stage.say(`${settings.servers} API servers, ${settings.mechanism}`);
+  stage.say(settings.servers === 1 ? "one API server" : `${settings.servers} API servers`);
   const { scene, paths } = await openScene(stage, settings);
   note(`all replicas have begun to watch through the service (${mechanismText(settings)})`);
   // By then every server has had its first turn.
@@ -74,10 +76,10 @@ export async function playFight(stage: Stage, settings: FightSettings): Promise<
   const traffic = scene.startTraffic(requestsPerSecond);
   for (let release = 1; release <= settings.releases; release += 1) {
     if (release > 1) await stage.sleep(randomBetween(stage.random, 0, settings.pauseMs));
-    stage.say(`release ${release} of ${settings.releases}, ${settings.mechanism}`);
+    stage.say(`release ${release} of ${settings.releases}`);
     note(`release ${release}: every pod of the shop is replaced`);
     const journeys = await scene.release(String(release), releaseWithinMs);
-    note(`release ${release} was routed by ${reachedText(journeys)}`);
+    note(`release ${release} was late by ${reachedText(journeys)}`);
   }
   const tallies = await traffic.finish();
   const toMs = stage.now();
@@ -98,7 +100,7 @@ export async function playFight(stage: Stage, settings: FightSettings): Promise<
     tallies,
     timeline,
     series: [
-      listedSeries(history, { fromMs, toMs: fromMs + minuteMs }),
+      ownerSeries(history, { fromMs, toMs }),
       ...lagSeries(journeys, instant),
       ...lostSeries(traffic.results, instant),
     ],
@@ -156,17 +158,18 @@ function resetTimes(stage: Stage, { klog, name }: ClusterServer): readonly numbe
     .map(({ at }) => stage.now() - (nowMs - at));
 }
 
-/** The place of the first listed server among all that were ever listed, in order of address. */
-function listedSeries(history: readonly Listed[], { fromMs, toMs }: Period): Series {
-  const all = [...new Set(history.flatMap(({ addresses }) => addresses))].sort();
-  const points = history
-    .filter(({ atMs }) => atMs >= fromMs && atMs <= toMs)
-    .map(({ atMs, addresses: [first = ""] }) => [atMs, all.indexOf(first) + 1] as const);
-  const text = "server listed for kubernetes, in one minute";
-  return { id: "listed-server", text, unit: "count", points };
+/** Over whole minutes, each shown from its beginning on. */
+function ownerSeries(history: readonly Listed[], { fromMs, toMs }: Period): Series {
+  const minutes = Math.floor((toMs - fromMs) / minuteMs);
+  const points = Array.from({ length: minutes }, (_, minute) => {
+    const beginMs = fromMs + minute * minuteMs;
+    const changes = listChanges(history, { fromMs: beginMs, toMs: beginMs + minuteMs });
+    return [beginMs, changes] as const;
+  });
+  return { id: "owner-changes", text: ownerSeriesText, unit: "count", points };
 }
 
-/** When each replica of stock had the whole release, and the last one of Lockstep. */
+/** How late each replica of stock had the whole release, and the last one of Lockstep. */
 function reachedText(journeys: readonly Journey[]): string {
   const lag = (witnesses: string) => {
     const query = { hop: "routed", witnesses } as const;
@@ -175,8 +178,8 @@ function reachedText(journeys: readonly Journey[]): string {
     );
     return durationText(Math.max(...lags));
   };
-  const stock = replicaNames("stock").map((replica) => `${replica} ${lag(replica)} late`);
-  return `${stock.join(", ")}; by Lockstep's replicas ${lag("lockstep-")} late`;
+  const stock = replicaNames("stock").map((replica) => `${lag(replica)} at ${replica}`);
+  return `${stock.join(", ")}, and by ${lag("lockstep-")} at Lockstep's replicas`;
 }
 
 function mechanismText({ mechanism, servers }: FightSettings): string {

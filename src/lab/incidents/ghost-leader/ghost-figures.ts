@@ -57,6 +57,7 @@ export function heldFigures(
       unit: "share",
       measured: shareOf(held.empty, held.total),
       expected: [writeUp("every Ingress", 1, 1)],
+      isHeadline: true,
     },
     {
       id: "statuses-empty-after-restart",
@@ -90,6 +91,7 @@ export function fixFigures(
       unit: "ms",
       measured: since(stock.firstRightAfter(editedAtMs)),
       expected: [writeUp("at the next status sync", 0, statusUpdateIntervalMs)],
+      isHeadline: true,
     },
     {
       id: "filled-for-good-after-edit",

@@ -50,6 +50,7 @@ function measuresOf(measured: GhostMeasured, settings: GhostSettings): readonly 
       lockstep: lockstepWrongMs,
       goal: "at most the time to name and depose a ghost",
       held: lockstepWrongMs <= slowestNaming * leaseDurationMs,
+      isHeadline: true,
     }),
     measure("ghost-named", "from a ghost until Lockstep names it on its own lock", {
       stock: undefined,
@@ -82,7 +83,7 @@ function isWithin(ms: number | undefined, limitMs: number): boolean {
 function measure(
   id: string,
   text: string,
-  fields: Pick<Measure, "stock" | "lockstep" | "goal" | "held">,
+  fields: Pick<Measure, "stock" | "lockstep" | "goal" | "held" | "isHeadline">,
 ): Measure {
   return { id, text, unit: "ms", ...fields };
 }

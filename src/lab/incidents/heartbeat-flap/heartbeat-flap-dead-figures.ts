@@ -34,6 +34,7 @@ export function deadFigures({ late, dead, comparedDead }: DeadPlay): readonly Fi
 export function deadMeasures({
   unroutedMs,
   allowedMs,
+  sent,
   lost,
   slowed,
 }: DeadNode): readonly Measure[] {
@@ -47,10 +48,20 @@ export function deadMeasures({
       lockstep,
       goal: "after a failed request and two probes",
       held: lockstep !== undefined && lockstep <= allowedMs,
+      isHeadline: true,
+    },
+    {
+      id: "requests-sent-after-death",
+      text: "requests sent after its death",
+      unit: "requests",
+      stock: sent.stock,
+      lockstep: sent.lockstep,
+      goal: undefined,
+      held: true,
     },
     {
       id: "requests-lost-to-dead-node",
-      text: "requests lost to a dead node",
+      text: "requests lost to it",
       unit: "requests",
       stock: lost.stock,
       lockstep: lost.lockstep,

@@ -6,7 +6,7 @@ import { requestMeasures } from "../usual-measures.ts";
 import { lostSeries } from "../usual-series.ts";
 import { deadFigures, deadMeasures } from "./heartbeat-flap-dead-figures.ts";
 import type { LateNodes, LateNodesFindings } from "./heartbeat-flap-nodes.ts";
-import type { DeadNode, FlappingShop } from "./heartbeat-flap-scene.ts";
+import type { DeadNode, FlappingShop, LiveRemovals } from "./heartbeat-flap-scene.ts";
 
 export interface Played {
   readonly late: LateNodes;
@@ -25,10 +25,23 @@ export interface Played {
 }
 
 /** How often the timeline mentions what goes on all the time. */
-const entriesMax = 6;
+const entriesMax = 3;
+
+/** The stages of the series and of the timeline, beside the first with the late nodes. */
+const shopStage = 2;
+const deadStage = 3;
+
+/** What happened on all stages, one after the other. */
+function timelineOf({ late, status, shop, dead }: Played): readonly TimelineEntry[] {
+  return [
+    ...flapEntries(status, late),
+    ...(shop === undefined ? [] : [shopEntry(shop)]),
+    ...deadEntries(dead),
+  ];
+}
 
 /** How the watch began, the first few flaps and the last. */
-export function drawn(
+function flapEntries(
   { beganMs, flips }: LateNodesFindings,
   late: LateNodes,
 ): readonly TimelineEntry[] {
@@ -36,7 +49,7 @@ export function drawn(
   const graceText = `${late.graceMs / 1_000} s`;
   const entries = flips.map(({ node, atMs }, index) => ({
     atMs,
-    text: `flap ${index + 1}: ${node} was silent for ${graceText}, its pods are marked not ready`,
+    text: `flap ${(index + 1).toLocaleString("en-US")}: ${node} was silent for ${graceText}, its pods are marked not ready`,
   }));
   const began =
     gap === undefined
@@ -52,9 +65,33 @@ export function drawn(
   return [...began, ...entries.slice(0, entriesMax), ...entries.slice(entriesMax).slice(-1)];
 }
 
-export function findingsOf(played: Played): Omit<IncidentFindings, "timeline" | "fitted"> {
+function shopEntry({ removals: { stock, lockstep }, instant }: FlappingShop): TimelineEntry {
+  const howMany = ({ count }: LiveRemovals) => (count === 0 ? "none" : String(count));
+  return {
+    stage: shopStage,
+    atMs: instant.stageMs,
+    text:
+      "a shop on such a node was under traffic until now: of its living endpoints stock (model) " +
+      `took out ${howMany(stock)}, Lockstep ${howMany(lockstep)}`,
+  };
+}
+
+/** Who noticed a dead node when. */
+function deadEntries({ diedMs, noticedMs, unroutedMs }: DeadNode): readonly TimelineEntry[] {
+  const after = (ms: number | undefined, text: string): readonly TimelineEntry[] =>
+    ms === undefined ? [] : [{ stage: deadStage, atMs: diedMs + ms, text }];
+  return [
+    ...after(0, "elsewhere a node dies, with half of a shop's pods"),
+    ...after(unroutedMs.lockstep, "Lockstep sends nobody there any more"),
+    ...after(noticedMs, "the controller gives the node up"),
+    ...after(unroutedMs.stock, "stock (model) sends nobody there any more"),
+  ].sort((one, other) => one.atMs - other.atMs);
+}
+
+export function findingsOf(played: Played): Omit<IncidentFindings, "fitted"> {
   const { status, shop } = played;
   return {
+    timeline: timelineOf(played),
     figures: [...flapFigures(played), ...leaseFigures(played), ...deadFigures(played)],
     measures: [...shopMeasures(shop), ...deadMeasures(played.dead)],
     series: [
@@ -67,7 +104,7 @@ export function findingsOf(played: Played): Omit<IncidentFindings, "timeline" | 
       // The shop was on a stage of its own.
       ...(shop === undefined ? [] : lostSeries(shop.results, shop.instant)).map((one) => ({
         ...one,
-        stage: 2,
+        stage: shopStage,
       })),
     ],
   };
@@ -75,8 +112,8 @@ export function findingsOf(played: Played): Omit<IncidentFindings, "timeline" | 
 
 /** What was seen holds for the write-up's gaps alone, and for its grace or the fix's. */
 function flapFigures({ late, speed, isFixed, status }: Played): readonly Figure[] {
-  const seen = (text: string, from: number, to: number) => [
-    { source: "real binaries", text, from, to } as const,
+  const seen = (text: string, from: number, to: number, value?: number): Figure["expected"] => [
+    { source: "real binaries", text, from, to, ...(value !== undefined && { value }) },
   ];
   const perHour = status.flaps / status.nodeHours;
   const longest = status.outagesMs.at(-1);
@@ -86,7 +123,7 @@ function flapFigures({ late, speed, isFixed, status }: Played): readonly Figure[
       text: `flaps per heartbeat, ${late.graceMs / 1_000} s of grace`,
       unit: "share",
       measured: status.flaps / status.heartbeats,
-      expected: isFixed ? seen("none", 0, 0) : seen("23.7 % (97 of 410)", 0.21, 0.29),
+      expected: isFixed ? seen("none", 0, 0) : seen("23.7 % (97 of 410)", 0.21, 0.29, 97 / 410),
     },
     {
       id: "flaps-per-hour-and-node",
@@ -94,6 +131,7 @@ function flapFigures({ late, speed, isFixed, status }: Played): readonly Figure[
       unit: "count",
       measured: perHour / speed,
       expected: isFixed ? seen("none", 0, 0) : seen("23 to 27", 23, 27),
+      isHeadline: true,
     },
     ...(isFixed
       ? []
@@ -173,6 +211,7 @@ function shopMeasures(shop: FlappingShop | undefined): readonly Measure[] {
       lockstep: lockstep.count,
       goal: "none",
       held: lockstep.count === 0,
+      isHeadline: true,
     },
     {
       id: "live-endpoints-out-for",

@@ -32,6 +32,8 @@ export interface FlappingShop {
 }
 
 export interface DeadNode {
+  /** When it died, on the time of its stage. */
+  readonly diedMs: number;
   /** From its death until the controller gave it up. */
   readonly noticedMs: number | undefined;
   /** Until its endpoints were no longer published. */
@@ -41,7 +43,9 @@ export interface DeadNode {
   /** What Lockstep's own bounds allow for that. */
   readonly allowedMs: number;
   readonly tallies: Readonly<Record<SideName, Tally>>;
-  /** Of the requests sent after its death: what was under way just then is lost whoever sent it. */
+  /** Requests after its death: what was under way just then is lost whoever sent it. */
+  readonly sent: Readonly<Record<SideName, number>>;
+  /** Of these. */
   readonly lost: Readonly<Record<SideName, number>>;
   /** Of the same, those that waited for Lockstep's connect timeout or longer. */
   readonly slowed: Readonly<Record<SideName, number>>;
@@ -102,6 +106,7 @@ export async function playDeadNode(stage: Stage, settings: SceneSettings): Promi
   // Anywhere between two of its heartbeats.
   await stage.sleep((1 + stage.random.next()) * timelyMsOf(settings));
   const died = scene.now();
+  const diedMs = stage.now();
   const dead = await killNode(scene);
   await stage.sleep(settings.graceMs + noticeSlackMs);
   const tallies = await traffic.finish();
@@ -118,11 +123,13 @@ export async function playDeadNode(stage: Stage, settings: SceneSettings): Promi
   await journal.stop();
   await scene.stop();
   return {
+    diedMs,
     noticedMs: since(journal.unknown.find(({ node }) => node === dead.node)?.at),
     unpublishedMs: since(latest(published)),
     unroutedMs: { stock: unrouted("stock"), lockstep: unrouted("lockstep") },
     allowedMs: deadEndpointOutMs,
     tallies,
+    sent: { stock: count("stock", () => true), lockstep: count("lockstep", () => true) },
     lost: { stock: count("stock", isLost), lockstep: count("lockstep", isLost) },
     slowed: { stock: count("stock", isSlow), lockstep: count("lockstep", isSlow) },
     isSilent: dead.isSilent,

@@ -2,9 +2,9 @@
 // after 40 s of silence the controller marks every pod of the node not ready. The pods serve all the
 // while. Lockstep asks them; and a node that is really dead must still leave.
 
-import type { Incident, IncidentFindings, TimelineEntry } from "../incident.ts";
+import type { Incident, IncidentFindings } from "../incident.ts";
 import type { OpenStage, Stage } from "../stage.ts";
-import { drawn, findingsOf } from "./heartbeat-flap-figures.ts";
+import { findingsOf } from "./heartbeat-flap-figures.ts";
 import { type LateNodes, type LateNodesFindings, watchLateNodes } from "./heartbeat-flap-nodes.ts";
 import { type DeadNode, playDeadNode, playFlappingShop } from "./heartbeat-flap-scene.ts";
 
@@ -86,8 +86,7 @@ export async function playFlaps(
 ): Promise<IncidentFindings> {
   const { late, speed = 1, comparedGraceMs } = options;
   const isFixed = comparedGraceMs !== undefined;
-  const timeline: TimelineEntry[] = [];
-  const status = await open((stage) => watch(stage, late, "status posts are late", timeline));
+  const status = await open((stage) => watch(stage, late, "status posts are late"));
   const leases = options.withLeases ? await playLeases(open, late) : undefined;
   const shop =
     options.trafficMs === 0
@@ -104,7 +103,6 @@ export async function playFlaps(
   const dead = await die(late.graceMs);
   const comparedDead = comparedGraceMs === undefined ? undefined : await die(comparedGraceMs);
   return {
-    timeline,
     ...findingsOf({ late, speed, isFixed, status, leases, shop, dead, comparedDead }),
     fitted: fittedIn(options, dead),
   };
@@ -120,22 +118,15 @@ async function playLeases(open: OpenStage, late: LateNodes) {
     forMs: leaseHours * hourMs,
   } as const;
   const play = (gaps: LateNodes["gaps"], what: string): Promise<LateNodesFindings> =>
-    open((stage) => watch(stage, { ...few, gaps }, what, []));
+    open((stage) => watch(stage, { ...few, gaps }, what));
   const timely = await play(gap === undefined ? {} : { status: gap }, "status late, Leases timely");
   const lateLeases = await play(gap === undefined ? {} : { lease: gap }, "Leases late");
   return { timely, late: lateLeases };
 }
 
-async function watch(
-  stage: Stage,
-  late: LateNodes,
-  what: string,
-  timeline: TimelineEntry[],
-): Promise<LateNodesFindings> {
+function watch(stage: Stage, late: LateNodes, what: string): Promise<LateNodesFindings> {
   stage.say(`${late.nodes} nodes, ${what}`);
-  const found = await watchLateNodes(stage, late);
-  timeline.push(...drawn(found, late));
-  return found;
+  return watchLateNodes(stage, late);
 }
 
 function fittedIn(

@@ -59,7 +59,7 @@ export async function untilSecondStorm(
   note("the first resync");
   const after = await queue.untilEmpty(stormLookMs);
   const storm = await measureStorm({ client, stage }, meter, { before, after });
-  note(`the queue is empty after ${storm.requests} PUTs; time passes`);
+  note(`the queue is empty after ${storm.requests.toLocaleString("en-US")} PUTs; time passes`);
   // Without requests only the look before the resync is known: it was up to one look later.
   const periodMs = storm.atMs - startedMs;
   const leadMs = Math.min(leadMaxMs, periodMs * leadShare);

@@ -75,7 +75,7 @@ const shop = {
 export async function playStorms(stage: Stage, options: StormsPlayOptions): Promise<Storms> {
   const meter = new StormMeter(() => stage.now());
   const { services, resyncFactor, fix, note } = options;
-  note(`${services + 1} services; the controllers start`);
+  note(`${(services + 1).toLocaleString("en-US")} services; the controllers start`);
   let early: FirstStorm | undefined;
   const scene = await Scene.open(stage, {
     cluster: {
@@ -161,14 +161,14 @@ class LateStorms {
     ];
     const after = await drained;
     const storm = await measureStorm(this.#scene, this.#meter, { before, after });
-    note(`the queue is empty after ${storm.requests} PUTs`);
+    note(`the queue is empty after ${storm.requests.toLocaleString("en-US")} PUTs`);
     return { storm, during };
   }
 
   /** A change waits for a whole storm at the most; then it takes what it takes in quiet times. */
   async #releaseInStorm(which: string): Promise<readonly Journey[]> {
-    const { note } = this.#options;
-    note(`the ${which} release in the storm`);
+    const { note, fix } = this.#options;
+    note(`the ${which} release ${fix ? "after it" : "in the storm"}`);
     const withinMs = 2 * this.#early.storm.drainMs + quietReleaseWithinMs;
     const journeys = await this.#scene.release(which, withinMs);
     note(`the ${which} release has reached every replica`);

@@ -103,7 +103,7 @@ async function playReleases(stage: Stage, settings: Settings): Promise<Played> {
   const { services, workers, limits } = settings;
   const timeline: TimelineEntry[] = [];
   const note = (text: string) => void timeline.push({ atMs: stage.now(), text });
-  stage.say(`a cluster with ${services} services`);
+  stage.say(`a cluster with ${services.toLocaleString("en-US")} services`);
   const scene = await Scene.open(stage, {
     cluster: { profile: "1.7", flags: setUpLimits, objects: crowdServices(services) },
     shop: { readyAfter },
@@ -120,7 +120,7 @@ async function playReleases(stage: Stage, settings: Settings): Promise<Played> {
   });
   watch.start();
   note(
-    `the controllers start with ${services + 1} services, ${workers} workers and ` +
+    `the controllers start with ${(services + 1).toLocaleString("en-US")} services, ${workers} workers and ` +
       `${limits["kube-api-qps"]} requests/s`,
   );
   const flags = { v: verbosity, "concurrent-endpoint-syncs": workers, ...limits };
@@ -194,7 +194,7 @@ function fittedIn(
   return [
     isLive
       ? `${services} services, so that it does not take long; in virtual time ${fittedServices}`
-      : `${services} services: the write-up gives no number`,
+      : `${services.toLocaleString("en-US")} services: the write-up gives no number`,
     `${workers} endpoint workers: the wait in the log is workers ÷ qps`,
     "dead pods refuse at once, where the write-up's connections timed out",
     ...(isFixed

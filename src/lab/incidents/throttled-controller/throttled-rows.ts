@@ -74,6 +74,7 @@ function publishedFigure(
         ? { source: "write-up", text: "at once", to: 5_000 }
         : { source: "write-up", text: "30 s to 2 min", from: 30_000, to: 120_000 },
     ],
+    ...(direction === "leave" && { isHeadline: true }),
   };
 }
 
