@@ -34,10 +34,10 @@ const maxControllerManagers = 3;
 const epilogue = `
 Each cluster has one store, one or more API servers in front of it, controllers, and nodes. A pod
 on a node is an HTTP server on an address of its own in 127.0.0.0/8, whatever its image, and
-answers who it is. The control plane is in kube-system: its pods show their flags, kubectl logs
-their logs, in the words of the version you choose. The kubeconfig has a context per server: lab-1
-is the first cluster, lab-1-server-2 its second server. Everything lives in this process and is
-gone when it stops.
+answers who it is. The control plane is in kube-system: its pods show their flags and where the
+controller manager's metrics are, kubectl logs their logs, in the words of the version you choose.
+The kubeconfig has a context per server: lab-1 is the first cluster, lab-1-server-2 its second
+server. Everything lives in this process and is gone when it stops.
 
 Annotations on a pod say how it behaves (lab.lockstep.dev/…):
   ready-after: 3s          starts slowly, answering 503 until then

@@ -18,6 +18,8 @@ export interface ComponentPodOptions extends Pick<Environment, "clock" | "timers
   readonly command: readonly string[];
   /** How often it has ended by itself; 0 unless given. */
   readonly restartCount?: number;
+  /** Where it shows its metrics: the pod tells when that is an address. */
+  readonly listening?: { readonly host: string; readonly port: number } | undefined;
 }
 
 const namespace = "kube-system";
@@ -81,7 +83,9 @@ async function replacePod(options: ComponentPodOptions, signal: AbortSignal): Pr
   });
 }
 
-function podOf({ component, nodeName, gitVersion, command }: ComponentPodOptions, name: string) {
+function podOf(options: ComponentPodOptions, name: string) {
+  const { component, nodeName, gitVersion, command } = options;
+  const address = addressOf(options);
   return {
     apiVersion: "v1",
     kind: "Pod",
@@ -96,20 +100,33 @@ function podOf({ component, nodeName, gitVersion, command }: ComponentPodOptions
       hostNetwork: true,
       priorityClassName: "system-node-critical",
       tolerations: [{ operator: "Exists" }],
-      containers: [{ name: component, image: imageOf(component, gitVersion), command }],
+      containers: [
+        {
+          name: component,
+          image: imageOf(component, gitVersion),
+          command,
+          ...(address !== undefined && {
+            ports: [{ name: "metrics", hostPort: address.port, containerPort: address.port }],
+          }),
+        },
+      ],
     },
   };
 }
 
-function runningStatus(
-  created: RawRecord,
-  { component, gitVersion, restartCount = 0 }: ComponentPodOptions,
-  now: string,
-): RawRecord {
+/** In a simulation a machine listens under its name, which no pod can show. */
+function addressOf({ listening }: ComponentPodOptions) {
+  return listening !== undefined && /^[\d.]+$|:/.test(listening.host) ? listening : undefined;
+}
+
+function runningStatus(created: RawRecord, options: ComponentPodOptions, now: string): RawRecord {
+  const { component, gitVersion, restartCount = 0 } = options;
+  const ip = addressOf(options)?.host;
   const condition = (type: string) => ({ type, status: "True", lastTransitionTime: now });
   return {
     ...recordAt(created, "status"),
     phase: "Running",
+    ...(ip !== undefined && { hostIP: ip, podIP: ip, podIPs: [{ ip }] }),
     startTime: now,
     conditions: ["PodScheduled", "Initialized", "ContainersReady", "Ready"].map(condition),
     containerStatuses: [

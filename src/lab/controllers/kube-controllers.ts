@@ -87,7 +87,7 @@ export async function runControllerManager(
       listener = await listenForMetrics({ network, ...options.listen, registry });
       options.onListening?.(listener);
     }
-    await runLeader(options, flags, registry, stop);
+    await runLeader(options, flags, registry, stop, listener);
   } finally {
     signal.removeEventListener("abort", forward);
     await listener?.close();
@@ -100,9 +100,10 @@ async function runLeader(
   flags: ControllerFlags,
   registry: Registry,
   stop: AbortController,
+  listening: Listener | undefined,
 ): Promise<void> {
   const { environment, klog, profile, nodeName = controlPlaneNode } = options;
-  const published = publishPod(options, flags, stop.signal);
+  const published = publishPod(options, flags, listening, stop.signal);
   const clients = controllerClients(options, flags, registry);
   if (flags["leader-elect"]) {
     const client = clients.for("leader-election");
@@ -198,6 +199,7 @@ async function runAll(
 function publishPod(
   options: ControllerManagerOptions,
   flags: ControllerFlags,
+  listening: Listener | undefined,
   signal: AbortSignal,
 ): Promise<void> {
   const { environment, clientFor, nodeName = controlPlaneNode, restartCount = 0 } = options;
@@ -207,7 +209,7 @@ function publishPod(
   const command = [controllerManager, ...flagArguments(flags, profile)];
   const component = controllerManager;
   return publishComponentPod(
-    { ...environment, client, component, nodeName, gitVersion, command, restartCount },
+    { ...environment, client, component, nodeName, gitVersion, command, restartCount, listening },
     signal,
   );
 }
