@@ -34,7 +34,7 @@ const checks = (seeds) => [
   tool("format and lint", "biome", "check", "--error-on-warnings", "."),
   tool("lint with types", "oxlint", "--type-aware", "--quiet", "."),
   tool("dead code", "knip", "--no-progress"),
-  tests("unit tests", ["--project", "unit", "--exclude", "scripts/tidy/**"]),
+  tests("unit tests", ["--project", "unit", "--exclude", "scripts/tidy/**"], seeds),
   tests(`simulations, ${seeds} seeds`, ["--project", "simulation"], seeds),
 ];
 
