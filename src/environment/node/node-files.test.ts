@@ -34,4 +34,12 @@ describe("real files", () => {
     });
     await nodeFiles.remove(directory);
   });
+
+  it("give up on a folder where the system allows none, rather than try for ever", async () => {
+    const path = "/proc/lockstep/below";
+    await expect(nodeFiles.makeDirectory(path)).rejects.toMatchObject({
+      path,
+      message: expect.stringMatching(`^cannot make the folder ${path}: `),
+    });
+  });
 });

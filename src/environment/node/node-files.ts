@@ -1,6 +1,16 @@
 // Files on the machine's disk. A write goes to a name of its own beside the target and is renamed
 // over it, so a reader sees the old content or the new, and a failed write leaves nothing behind.
-import { appendFile, mkdir, mkdtemp, open, readdir, readFile, rename, rm } from "node:fs/promises";
+import {
+  appendFile,
+  mkdir,
+  mkdtemp,
+  open,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+} from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { type Files, FilesError, type FilesErrorCode } from "../files.ts";
@@ -13,10 +23,7 @@ export const nodeFiles: Files = {
   append: (path, content) => naming(path, "append to", () => appendFile(path, content)),
   remove: (path) => naming(path, "remove", () => rm(path, { recursive: true, force: true })),
   list: (path) => unlessAbsent(path, "list", async () => (await readdir(path)).sort(), []),
-  makeDirectory: (path) =>
-    naming(path, "make the folder", async () => {
-      await mkdir(path, { recursive: true });
-    }),
+  makeDirectory: (path) => naming(path, "make the folder", () => makeWithParents(path)),
   temporaryDirectory: (prefix) => {
     const path = join(tmpdir(), prefix);
     return naming(path, "make a temporary folder", () => mkdtemp(path));
@@ -32,6 +39,28 @@ const codes: Readonly<Record<string, FilesErrorCode>> = {
   ENOSPC: "NO_SPACE",
   EDQUOT: "NO_SPACE",
 };
+
+/** Node's own recursive mkdir never ends where the system refuses every new name, as in /proc. */
+async function makeWithParents(path: string): Promise<void> {
+  try {
+    await mkdir(path);
+  } catch (error) {
+    const code = errorCode(error);
+    if (code === "EEXIST" && (await stat(path)).isDirectory()) return;
+    if (code !== "ENOENT" || dirname(path) === path) throw error;
+    await makeWithParents(dirname(path));
+    await unlessExists(mkdir(path));
+  }
+}
+
+/** Somebody else may have made it in the meantime. */
+async function unlessExists(making: Promise<void>): Promise<void> {
+  try {
+    await making;
+  } catch (error) {
+    if (errorCode(error) !== "EEXIST") throw error;
+  }
+}
 
 /** Two writes of one file at the same time each need a name of their own. */
 let writes = 0;
