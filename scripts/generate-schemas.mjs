@@ -3,7 +3,7 @@
 // numbers, which zero values are left out). Only facts are taken, no prose. Needs Go once, to
 // download the modules: `node scripts/generate-schemas.mjs`.
 import { execFileSync } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { readGoTypes } from "./go-types.mjs";
@@ -11,10 +11,12 @@ import { readGoTypes } from "./go-types.mjs";
 const module = "k8s.io/kubernetes@v1.36.0";
 const apiModule = "k8s.io/api@v0.36.0";
 const machineryModule = "k8s.io/apimachinery@v0.36.0";
+const extensionsModule = "k8s.io/apiextensions-apiserver@v0.36.0";
 
 /** The documents to read, and the kinds of each that are served or spoken. */
 const roots = {
   api__v1: [
+    "authentication.v1.TokenRequest",
     "core.v1.Binding",
     "core.v1.ConfigMap",
     "core.v1.Endpoints",
@@ -28,21 +30,46 @@ const roots = {
     "core.v1.ServiceAccount",
     "meta.v1.DeleteOptions",
     "meta.v1.Status",
+    "policy.v1.Eviction",
   ],
+  "apis__apiextensions.k8s.io__v1": ["apiextensions.v1.CustomResourceDefinition"],
   apis__apps__v1: [
     "apps.v1.DaemonSet",
     "apps.v1.Deployment",
     "apps.v1.ReplicaSet",
     "autoscaling.v1.Scale",
   ],
+  "apis__authentication.k8s.io__v1": [
+    "authentication.v1.SelfSubjectReview",
+    "authentication.v1.TokenReview",
+  ],
+  "apis__authorization.k8s.io__v1": [
+    "authorization.v1.LocalSubjectAccessReview",
+    "authorization.v1.SelfSubjectAccessReview",
+    "authorization.v1.SelfSubjectRulesReview",
+    "authorization.v1.SubjectAccessReview",
+  ],
   "apis__coordination.k8s.io__v1": ["coordination.v1.Lease"],
   "apis__discovery.k8s.io__v1": ["discovery.v1.EndpointSlice"],
+  "apis__events.k8s.io__v1": ["events.v1.Event"],
   "apis__networking.k8s.io__v1": ["networking.v1.Ingress", "networking.v1.IngressClass"],
+  apis__policy__v1: ["policy.v1.PodDisruptionBudget"],
+  "apis__rbac.authorization.k8s.io__v1": [
+    "rbac.v1.ClusterRole",
+    "rbac.v1.ClusterRoleBinding",
+    "rbac.v1.Role",
+    "rbac.v1.RoleBinding",
+  ],
 };
 
 /** Types that are one JSON value rather than an object with fields. */
 const leaves = {
   "api.resource.Quantity": { type: "quantity" },
+  "apiextensions.v1.JSON": { type: "json" },
+  "apiextensions.v1.JSONSchemaPropsOrArray": { type: "json" },
+  "apiextensions.v1.JSONSchemaPropsOrBool": { type: "json" },
+  "apiextensions.v1.JSONSchemaPropsOrStringArray": { type: "json" },
+  "apiextensions.v1.CustomResourceSubresourceStatus": { type: "json" },
   "meta.v1.FieldsV1": { type: "json" },
   "meta.v1.MicroTime": { type: "microTime" },
   "meta.v1.Time": { type: "time" },
@@ -57,6 +84,7 @@ const table = {};
 const goTypes = new Map();
 const apiDirectory = downloadModule(apiModule);
 const machineryDirectory = downloadModule(machineryModule);
+const extensionsDirectory = downloadModule(extensionsModule);
 const specificationDirectory = join(downloadModule(module), "api/openapi-spec/v3");
 for (const [document, names] of Object.entries(roots)) {
   const path = join(specificationDirectory, `${document}_openapi.json`);
@@ -84,7 +112,10 @@ function downloadModule(name) {
 function shortName(name) {
   return name
     .replace(/^.*\/schemas\//, "")
-    .replace(/^io\.k8s\.(apimachinery\.pkg\.apis|apimachinery\.pkg|api)\./, "");
+    .replace(
+      /^io\.k8s\.(apimachinery\.pkg\.apis|apimachinery\.pkg|apiextensions-apiserver\.pkg\.apis|api)\./,
+      "",
+    );
 }
 
 function addType(name, definitions) {
@@ -110,19 +141,32 @@ function addType(name, definitions) {
   if (definition.required !== undefined) {
     table[name].required = definition.required;
   }
+  if (definition["x-kubernetes-map-type"] === "atomic") {
+    table[name].atomic = true;
+  }
 }
 
 /** The tags of a type's fields, by their JSON names. */
 function goFields(name) {
   const [group, version, type] = name.split(".");
-  const directory =
-    group === "meta"
-      ? join(machineryDirectory, "pkg/apis/meta", version)
-      : join(apiDirectory, group, version);
+  const directory = goDirectory(group, version);
   if (!goTypes.has(directory)) {
-    goTypes.set(directory, readGoTypes(readFileSync(join(directory, "types.go"), "utf8")));
+    const files = ["types.go", "types_jsonschema.go"].map((file) => join(directory, file));
+    const source = files.filter(existsSync).map((file) => readFileSync(file, "utf8"));
+    goTypes.set(directory, readGoTypes(source.join("\n")));
   }
   return goTypes.get(directory)(type);
+}
+
+function goDirectory(group, version) {
+  switch (group) {
+    case "meta":
+      return join(machineryDirectory, "pkg/apis/meta", version);
+    case "apiextensions":
+      return join(extensionsDirectory, "pkg/apis/apiextensions", version);
+    default:
+      return join(apiDirectory, group, version);
+  }
 }
 
 function convert(property, definitions) {
@@ -151,7 +195,11 @@ function convertValue(property, definitions) {
     case "object":
       return property.additionalProperties === undefined
         ? { type: "json" }
-        : { type: "map", of: convert(property.additionalProperties, definitions) };
+        : {
+            type: "map",
+            of: convert(property.additionalProperties, definitions),
+            ...(property["x-kubernetes-map-type"] === "atomic" ? { atomic: true } : {}),
+          };
     case "string":
       return { type: property.format === "byte" ? "bytes" : "string" };
     case "integer":
@@ -187,10 +235,13 @@ function render(types) {
     "export const schemas: SchemaTable = {",
   ];
   for (const name of Object.keys(types).sort()) {
-    const { fields, required } = types[name];
+    const { fields, required, atomic } = types[name];
     lines.push(`  ${JSON.stringify(name)}: {`);
     if (required !== undefined) {
       lines.push(`    required: ${JSON.stringify(required)},`);
+    }
+    if (atomic) {
+      lines.push("    atomic: true,");
     }
     lines.push("    fields: {");
     for (const [field, schema] of Object.entries(fields)) {

@@ -8,7 +8,12 @@ export type Schema = (
   /** Any JSON object: managed fields, extensions. */
   | { readonly type: "json" }
   | { readonly type: "ref"; readonly to: string }
-  | { readonly type: "map"; readonly of: Schema }
+  | {
+      readonly type: "map";
+      readonly of: Schema;
+      /** Owned as one value, not key by key. */
+      readonly atomic?: true;
+    }
   | {
       readonly type: "array";
       readonly of: Schema;
@@ -31,6 +36,8 @@ export type Schema = (
 export interface TypeSchema {
   readonly fields: Readonly<Record<string, Schema>>;
   readonly required?: readonly string[];
+  /** Owned as one value, not field by field. */
+  readonly atomic?: true;
 }
 
 export type SchemaTable = Readonly<Record<string, TypeSchema>>;

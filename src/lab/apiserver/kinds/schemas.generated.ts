@@ -4,6 +4,202 @@
 import type { SchemaTable } from "./schema.ts";
 
 export const schemas: SchemaTable = {
+  "apiextensions.v1.CustomResourceColumnDefinition": {
+    required: ["name","type","jsonPath"],
+    fields: {
+      "description": {"type":"string","proto":[4],"omitZero":true},
+      "format": {"type":"string","proto":[3],"omitZero":true},
+      "jsonPath": {"type":"string","proto":[6]},
+      "name": {"type":"string","proto":[1]},
+      "priority": {"type":"int32","proto":[5],"omitZero":true},
+      "type": {"type":"string","proto":[2]},
+    },
+  },
+  "apiextensions.v1.CustomResourceConversion": {
+    required: ["strategy"],
+    fields: {
+      "strategy": {"type":"string","proto":[1]},
+      "webhook": {"type":"ref","to":"apiextensions.v1.WebhookConversion","proto":[2]},
+    },
+  },
+  "apiextensions.v1.CustomResourceDefinition": {
+    required: ["spec"],
+    fields: {
+      "apiVersion": {"type":"string"},
+      "kind": {"type":"string"},
+      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1]},
+      "spec": {"type":"ref","to":"apiextensions.v1.CustomResourceDefinitionSpec","proto":[2]},
+      "status": {"type":"ref","to":"apiextensions.v1.CustomResourceDefinitionStatus","proto":[3]},
+    },
+  },
+  "apiextensions.v1.CustomResourceDefinitionCondition": {
+    required: ["type","status"],
+    fields: {
+      "lastTransitionTime": {"type":"time","proto":[3]},
+      "message": {"type":"string","proto":[5],"omitZero":true},
+      "observedGeneration": {"type":"int64","proto":[6],"omitZero":true},
+      "reason": {"type":"string","proto":[4],"omitZero":true},
+      "status": {"type":"string","proto":[2]},
+      "type": {"type":"string","proto":[1]},
+    },
+  },
+  "apiextensions.v1.CustomResourceDefinitionNames": {
+    required: ["plural","kind"],
+    fields: {
+      "categories": {"type":"array","of":{"type":"string"},"listType":"atomic","proto":[6],"omitZero":true},
+      "kind": {"type":"string","proto":[4]},
+      "listKind": {"type":"string","proto":[5],"omitZero":true},
+      "plural": {"type":"string","proto":[1]},
+      "shortNames": {"type":"array","of":{"type":"string"},"listType":"atomic","proto":[3],"omitZero":true},
+      "singular": {"type":"string","proto":[2],"omitZero":true},
+    },
+  },
+  "apiextensions.v1.CustomResourceDefinitionSpec": {
+    required: ["group","names","scope","versions"],
+    fields: {
+      "conversion": {"type":"ref","to":"apiextensions.v1.CustomResourceConversion","proto":[9]},
+      "group": {"type":"string","proto":[1]},
+      "names": {"type":"ref","to":"apiextensions.v1.CustomResourceDefinitionNames","proto":[3]},
+      "preserveUnknownFields": {"type":"boolean","proto":[10],"omitZero":true},
+      "scope": {"type":"string","proto":[4]},
+      "versions": {"type":"array","of":{"type":"ref","to":"apiextensions.v1.CustomResourceDefinitionVersion"},"listType":"atomic","proto":[7]},
+    },
+  },
+  "apiextensions.v1.CustomResourceDefinitionStatus": {
+    fields: {
+      "acceptedNames": {"type":"ref","to":"apiextensions.v1.CustomResourceDefinitionNames","proto":[2]},
+      "conditions": {"type":"array","of":{"type":"ref","to":"apiextensions.v1.CustomResourceDefinitionCondition"},"listType":"map","mapKeys":["type"],"proto":[1]},
+      "observedGeneration": {"type":"int64","proto":[4],"omitZero":true},
+      "storedVersions": {"type":"array","of":{"type":"string"},"listType":"atomic","proto":[3]},
+    },
+  },
+  "apiextensions.v1.CustomResourceDefinitionVersion": {
+    required: ["name","served","storage"],
+    fields: {
+      "additionalPrinterColumns": {"type":"array","of":{"type":"ref","to":"apiextensions.v1.CustomResourceColumnDefinition"},"listType":"atomic","proto":[6],"omitZero":true},
+      "deprecated": {"type":"boolean","proto":[7],"omitZero":true},
+      "deprecationWarning": {"type":"string","proto":[8]},
+      "name": {"type":"string","proto":[1]},
+      "schema": {"type":"ref","to":"apiextensions.v1.CustomResourceValidation","proto":[4]},
+      "selectableFields": {"type":"array","of":{"type":"ref","to":"apiextensions.v1.SelectableField"},"listType":"atomic","proto":[9],"omitZero":true},
+      "served": {"type":"boolean","proto":[2]},
+      "storage": {"type":"boolean","proto":[3]},
+      "subresources": {"type":"ref","to":"apiextensions.v1.CustomResourceSubresources","proto":[5]},
+    },
+  },
+  "apiextensions.v1.CustomResourceSubresourceScale": {
+    required: ["specReplicasPath","statusReplicasPath"],
+    fields: {
+      "labelSelectorPath": {"type":"string","proto":[3]},
+      "specReplicasPath": {"type":"string","proto":[1]},
+      "statusReplicasPath": {"type":"string","proto":[2]},
+    },
+  },
+  "apiextensions.v1.CustomResourceSubresources": {
+    fields: {
+      "scale": {"type":"ref","to":"apiextensions.v1.CustomResourceSubresourceScale","proto":[2]},
+      "status": {"type":"json","proto":[1]},
+    },
+  },
+  "apiextensions.v1.CustomResourceValidation": {
+    fields: {
+      "openAPIV3Schema": {"type":"ref","to":"apiextensions.v1.JSONSchemaProps","proto":[1]},
+    },
+  },
+  "apiextensions.v1.ExternalDocumentation": {
+    fields: {
+      "description": {"type":"string","proto":[1],"omitZero":true},
+      "url": {"type":"string","proto":[2],"omitZero":true},
+    },
+  },
+  "apiextensions.v1.JSONSchemaProps": {
+    fields: {
+      "$ref": {"type":"string","proto":[3]},
+      "$schema": {"type":"string","proto":[2],"omitZero":true},
+      "additionalItems": {"type":"json","proto":[33]},
+      "additionalProperties": {"type":"json","proto":[30]},
+      "allOf": {"type":"array","of":{"type":"ref","to":"apiextensions.v1.JSONSchemaProps"},"listType":"atomic","proto":[25],"omitZero":true},
+      "anyOf": {"type":"array","of":{"type":"ref","to":"apiextensions.v1.JSONSchemaProps"},"listType":"atomic","proto":[27],"omitZero":true},
+      "default": {"type":"json","proto":[8]},
+      "definitions": {"type":"map","of":{"type":"ref","to":"apiextensions.v1.JSONSchemaProps"},"proto":[34],"omitZero":true},
+      "dependencies": {"type":"map","of":{"type":"json"},"proto":[32],"omitZero":true},
+      "description": {"type":"string","proto":[4],"omitZero":true},
+      "enum": {"type":"array","of":{"type":"json"},"listType":"atomic","proto":[20],"omitZero":true},
+      "example": {"type":"json","proto":[36]},
+      "exclusiveMaximum": {"type":"boolean","proto":[10],"omitZero":true},
+      "exclusiveMinimum": {"type":"boolean","proto":[12],"omitZero":true},
+      "externalDocs": {"type":"ref","to":"apiextensions.v1.ExternalDocumentation","proto":[35]},
+      "format": {"type":"string","proto":[6],"omitZero":true},
+      "id": {"type":"string","proto":[1],"omitZero":true},
+      "items": {"type":"json","proto":[24]},
+      "maxItems": {"type":"int64","proto":[16]},
+      "maxLength": {"type":"int64","proto":[13]},
+      "maxProperties": {"type":"int64","proto":[21]},
+      "maximum": {"type":"number","proto":[9]},
+      "minItems": {"type":"int64","proto":[17]},
+      "minLength": {"type":"int64","proto":[14]},
+      "minProperties": {"type":"int64","proto":[22]},
+      "minimum": {"type":"number","proto":[11]},
+      "multipleOf": {"type":"number","proto":[19]},
+      "not": {"type":"ref","to":"apiextensions.v1.JSONSchemaProps","proto":[28]},
+      "nullable": {"type":"boolean","proto":[37],"omitZero":true},
+      "oneOf": {"type":"array","of":{"type":"ref","to":"apiextensions.v1.JSONSchemaProps"},"listType":"atomic","proto":[26],"omitZero":true},
+      "pattern": {"type":"string","proto":[15],"omitZero":true},
+      "patternProperties": {"type":"map","of":{"type":"ref","to":"apiextensions.v1.JSONSchemaProps"},"proto":[31],"omitZero":true},
+      "properties": {"type":"map","of":{"type":"ref","to":"apiextensions.v1.JSONSchemaProps"},"proto":[29],"omitZero":true},
+      "required": {"type":"array","of":{"type":"string"},"listType":"atomic","proto":[23],"omitZero":true},
+      "title": {"type":"string","proto":[7],"omitZero":true},
+      "type": {"type":"string","proto":[5],"omitZero":true},
+      "uniqueItems": {"type":"boolean","proto":[18],"omitZero":true},
+      "x-kubernetes-embedded-resource": {"type":"boolean","proto":[39],"omitZero":true},
+      "x-kubernetes-int-or-string": {"type":"boolean","proto":[40],"omitZero":true},
+      "x-kubernetes-list-map-keys": {"type":"array","of":{"type":"string"},"listType":"atomic","proto":[41],"omitZero":true},
+      "x-kubernetes-list-type": {"type":"string","proto":[42]},
+      "x-kubernetes-map-type": {"type":"string","proto":[43]},
+      "x-kubernetes-preserve-unknown-fields": {"type":"boolean","proto":[38]},
+      "x-kubernetes-validations": {"type":"array","of":{"type":"ref","to":"apiextensions.v1.ValidationRule"},"listType":"map","mapKeys":["rule"],"mergeKey":"rule","patchStrategy":["merge"],"proto":[44],"omitZero":true},
+    },
+  },
+  "apiextensions.v1.SelectableField": {
+    required: ["jsonPath"],
+    fields: {
+      "jsonPath": {"type":"string","proto":[1]},
+    },
+  },
+  "apiextensions.v1.ServiceReference": {
+    required: ["namespace","name"],
+    fields: {
+      "name": {"type":"string","proto":[2]},
+      "namespace": {"type":"string","proto":[1]},
+      "path": {"type":"string","proto":[3]},
+      "port": {"type":"int32","proto":[4]},
+    },
+  },
+  "apiextensions.v1.ValidationRule": {
+    required: ["rule"],
+    fields: {
+      "fieldPath": {"type":"string","proto":[5],"omitZero":true},
+      "message": {"type":"string","proto":[2],"omitZero":true},
+      "messageExpression": {"type":"string","proto":[3],"omitZero":true},
+      "optionalOldSelf": {"type":"boolean","proto":[6]},
+      "reason": {"type":"string","proto":[4]},
+      "rule": {"type":"string","proto":[1]},
+    },
+  },
+  "apiextensions.v1.WebhookClientConfig": {
+    fields: {
+      "caBundle": {"type":"bytes","proto":[2],"omitZero":true},
+      "service": {"type":"ref","to":"apiextensions.v1.ServiceReference","proto":[1]},
+      "url": {"type":"string","proto":[3]},
+    },
+  },
+  "apiextensions.v1.WebhookConversion": {
+    required: ["conversionReviewVersions"],
+    fields: {
+      "clientConfig": {"type":"ref","to":"apiextensions.v1.WebhookClientConfig","proto":[2]},
+      "conversionReviewVersions": {"type":"array","of":{"type":"string"},"listType":"atomic","proto":[3]},
+    },
+  },
   "apps.v1.DaemonSet": {
     fields: {
       "apiVersion": {"type":"string"},
@@ -156,6 +352,208 @@ export const schemas: SchemaTable = {
     fields: {
       "maxSurge": {"type":"intOrString","proto":[2]},
       "maxUnavailable": {"type":"intOrString","proto":[1]},
+    },
+  },
+  "authentication.v1.BoundObjectReference": {
+    fields: {
+      "apiVersion": {"type":"string","proto":[2],"omitZero":true},
+      "kind": {"type":"string","proto":[1],"omitZero":true},
+      "name": {"type":"string","proto":[3],"omitZero":true},
+      "uid": {"type":"string","proto":[4],"omitZero":true},
+    },
+  },
+  "authentication.v1.SelfSubjectReview": {
+    fields: {
+      "apiVersion": {"type":"string"},
+      "kind": {"type":"string"},
+      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1]},
+      "status": {"type":"ref","to":"authentication.v1.SelfSubjectReviewStatus","proto":[2]},
+    },
+  },
+  "authentication.v1.SelfSubjectReviewStatus": {
+    fields: {
+      "userInfo": {"type":"ref","to":"authentication.v1.UserInfo","proto":[1]},
+    },
+  },
+  "authentication.v1.TokenRequest": {
+    fields: {
+      "apiVersion": {"type":"string"},
+      "kind": {"type":"string"},
+      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1]},
+      "spec": {"type":"ref","to":"authentication.v1.TokenRequestSpec","proto":[2]},
+      "status": {"type":"ref","to":"authentication.v1.TokenRequestStatus","proto":[3]},
+    },
+  },
+  "authentication.v1.TokenRequestSpec": {
+    fields: {
+      "audiences": {"type":"array","of":{"type":"string"},"listType":"atomic","proto":[1]},
+      "boundObjectRef": {"type":"ref","to":"authentication.v1.BoundObjectReference","proto":[3]},
+      "expirationSeconds": {"type":"int64","proto":[4]},
+    },
+  },
+  "authentication.v1.TokenRequestStatus": {
+    fields: {
+      "expirationTimestamp": {"type":"time","proto":[2]},
+      "token": {"type":"string","proto":[1]},
+    },
+  },
+  "authentication.v1.TokenReview": {
+    required: ["spec"],
+    fields: {
+      "apiVersion": {"type":"string"},
+      "kind": {"type":"string"},
+      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1]},
+      "spec": {"type":"ref","to":"authentication.v1.TokenReviewSpec","proto":[2]},
+      "status": {"type":"ref","to":"authentication.v1.TokenReviewStatus","proto":[3]},
+    },
+  },
+  "authentication.v1.TokenReviewSpec": {
+    required: ["token"],
+    fields: {
+      "audiences": {"type":"array","of":{"type":"string"},"listType":"atomic","proto":[2],"omitZero":true},
+      "token": {"type":"string","proto":[1],"omitZero":true},
+    },
+  },
+  "authentication.v1.TokenReviewStatus": {
+    fields: {
+      "audiences": {"type":"array","of":{"type":"string"},"listType":"atomic","proto":[4],"omitZero":true},
+      "authenticated": {"type":"boolean","proto":[1],"omitZero":true},
+      "error": {"type":"string","proto":[3],"omitZero":true},
+      "user": {"type":"ref","to":"authentication.v1.UserInfo","proto":[2]},
+    },
+  },
+  "authentication.v1.UserInfo": {
+    fields: {
+      "extra": {"type":"map","of":{"type":"array","of":{"type":"string"}},"proto":[4],"omitZero":true},
+      "groups": {"type":"array","of":{"type":"string"},"listType":"atomic","proto":[3],"omitZero":true},
+      "uid": {"type":"string","proto":[2],"omitZero":true},
+      "username": {"type":"string","proto":[1],"omitZero":true},
+    },
+  },
+  "authorization.v1.FieldSelectorAttributes": {
+    fields: {
+      "rawSelector": {"type":"string","proto":[1],"omitZero":true},
+      "requirements": {"type":"array","of":{"type":"ref","to":"meta.v1.FieldSelectorRequirement"},"listType":"atomic","proto":[2],"omitZero":true},
+    },
+  },
+  "authorization.v1.LabelSelectorAttributes": {
+    fields: {
+      "rawSelector": {"type":"string","proto":[1],"omitZero":true},
+      "requirements": {"type":"array","of":{"type":"ref","to":"meta.v1.LabelSelectorRequirement"},"listType":"atomic","proto":[2],"omitZero":true},
+    },
+  },
+  "authorization.v1.LocalSubjectAccessReview": {
+    required: ["spec"],
+    fields: {
+      "apiVersion": {"type":"string"},
+      "kind": {"type":"string"},
+      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1]},
+      "spec": {"type":"ref","to":"authorization.v1.SubjectAccessReviewSpec","proto":[2]},
+      "status": {"type":"ref","to":"authorization.v1.SubjectAccessReviewStatus","proto":[3]},
+    },
+  },
+  "authorization.v1.NonResourceAttributes": {
+    fields: {
+      "path": {"type":"string","proto":[1],"omitZero":true},
+      "verb": {"type":"string","proto":[2],"omitZero":true},
+    },
+  },
+  "authorization.v1.NonResourceRule": {
+    required: ["verbs"],
+    fields: {
+      "nonResourceURLs": {"type":"array","of":{"type":"string"},"listType":"atomic","proto":[2],"omitZero":true},
+      "verbs": {"type":"array","of":{"type":"string"},"listType":"atomic","proto":[1]},
+    },
+  },
+  "authorization.v1.ResourceAttributes": {
+    fields: {
+      "fieldSelector": {"type":"ref","to":"authorization.v1.FieldSelectorAttributes","proto":[8]},
+      "group": {"type":"string","proto":[3],"omitZero":true},
+      "labelSelector": {"type":"ref","to":"authorization.v1.LabelSelectorAttributes","proto":[9]},
+      "name": {"type":"string","proto":[7],"omitZero":true},
+      "namespace": {"type":"string","proto":[1],"omitZero":true},
+      "resource": {"type":"string","proto":[5],"omitZero":true},
+      "subresource": {"type":"string","proto":[6],"omitZero":true},
+      "verb": {"type":"string","proto":[2],"omitZero":true},
+      "version": {"type":"string","proto":[4],"omitZero":true},
+    },
+  },
+  "authorization.v1.ResourceRule": {
+    required: ["verbs"],
+    fields: {
+      "apiGroups": {"type":"array","of":{"type":"string"},"listType":"atomic","proto":[2],"omitZero":true},
+      "resourceNames": {"type":"array","of":{"type":"string"},"listType":"atomic","proto":[4],"omitZero":true},
+      "resources": {"type":"array","of":{"type":"string"},"listType":"atomic","proto":[3],"omitZero":true},
+      "verbs": {"type":"array","of":{"type":"string"},"listType":"atomic","proto":[1]},
+    },
+  },
+  "authorization.v1.SelfSubjectAccessReview": {
+    required: ["spec"],
+    fields: {
+      "apiVersion": {"type":"string"},
+      "kind": {"type":"string"},
+      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1]},
+      "spec": {"type":"ref","to":"authorization.v1.SelfSubjectAccessReviewSpec","proto":[2]},
+      "status": {"type":"ref","to":"authorization.v1.SubjectAccessReviewStatus","proto":[3]},
+    },
+  },
+  "authorization.v1.SelfSubjectAccessReviewSpec": {
+    fields: {
+      "nonResourceAttributes": {"type":"ref","to":"authorization.v1.NonResourceAttributes","proto":[2]},
+      "resourceAttributes": {"type":"ref","to":"authorization.v1.ResourceAttributes","proto":[1]},
+    },
+  },
+  "authorization.v1.SelfSubjectRulesReview": {
+    required: ["spec"],
+    fields: {
+      "apiVersion": {"type":"string"},
+      "kind": {"type":"string"},
+      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1]},
+      "spec": {"type":"ref","to":"authorization.v1.SelfSubjectRulesReviewSpec","proto":[2]},
+      "status": {"type":"ref","to":"authorization.v1.SubjectRulesReviewStatus","proto":[3]},
+    },
+  },
+  "authorization.v1.SelfSubjectRulesReviewSpec": {
+    fields: {
+      "namespace": {"type":"string","proto":[1],"omitZero":true},
+    },
+  },
+  "authorization.v1.SubjectAccessReview": {
+    required: ["spec"],
+    fields: {
+      "apiVersion": {"type":"string"},
+      "kind": {"type":"string"},
+      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1]},
+      "spec": {"type":"ref","to":"authorization.v1.SubjectAccessReviewSpec","proto":[2]},
+      "status": {"type":"ref","to":"authorization.v1.SubjectAccessReviewStatus","proto":[3]},
+    },
+  },
+  "authorization.v1.SubjectAccessReviewSpec": {
+    fields: {
+      "extra": {"type":"map","of":{"type":"array","of":{"type":"string"}},"proto":[5],"omitZero":true},
+      "groups": {"type":"array","of":{"type":"string"},"listType":"atomic","proto":[4],"omitZero":true},
+      "nonResourceAttributes": {"type":"ref","to":"authorization.v1.NonResourceAttributes","proto":[2]},
+      "resourceAttributes": {"type":"ref","to":"authorization.v1.ResourceAttributes","proto":[1]},
+      "uid": {"type":"string","proto":[6],"omitZero":true},
+      "user": {"type":"string","proto":[3],"omitZero":true},
+    },
+  },
+  "authorization.v1.SubjectAccessReviewStatus": {
+    required: ["allowed"],
+    fields: {
+      "allowed": {"type":"boolean","proto":[1]},
+      "denied": {"type":"boolean","proto":[4],"omitZero":true},
+      "evaluationError": {"type":"string","proto":[3],"omitZero":true},
+      "reason": {"type":"string","proto":[2],"omitZero":true},
+    },
+  },
+  "authorization.v1.SubjectRulesReviewStatus": {
+    required: ["resourceRules","nonResourceRules","incomplete"],
+    fields: {
+      "evaluationError": {"type":"string","proto":[4],"omitZero":true},
+      "incomplete": {"type":"boolean","proto":[3]},
+      "nonResourceRules": {"type":"array","of":{"type":"ref","to":"authorization.v1.NonResourceRule"},"listType":"atomic","proto":[2]},
+      "resourceRules": {"type":"array","of":{"type":"ref","to":"authorization.v1.ResourceRule"},"listType":"atomic","proto":[1]},
     },
   },
   "autoscaling.v1.Scale": {
@@ -325,6 +723,7 @@ export const schemas: SchemaTable = {
   },
   "core.v1.ConfigMapKeySelector": {
     required: ["key"],
+    atomic: true,
     fields: {
       "key": {"type":"string","proto":[2]},
       "name": {"type":"string","proto":[1,1],"omitZero":true},
@@ -520,6 +919,7 @@ export const schemas: SchemaTable = {
   },
   "core.v1.EndpointAddress": {
     required: ["ip"],
+    atomic: true,
     fields: {
       "hostname": {"type":"string","proto":[3],"omitZero":true},
       "ip": {"type":"string","proto":[1]},
@@ -529,6 +929,7 @@ export const schemas: SchemaTable = {
   },
   "core.v1.EndpointPort": {
     required: ["port"],
+    atomic: true,
     fields: {
       "appProtocol": {"type":"string","proto":[4]},
       "name": {"type":"string","proto":[1],"omitZero":true},
@@ -661,6 +1062,7 @@ export const schemas: SchemaTable = {
   },
   "core.v1.FileKeySelector": {
     required: ["volumeName","path","key"],
+    atomic: true,
     fields: {
       "key": {"type":"string","proto":[3]},
       "optional": {"type":"boolean","proto":[4]},
@@ -826,6 +1228,7 @@ export const schemas: SchemaTable = {
     },
   },
   "core.v1.LocalObjectReference": {
+    atomic: true,
     fields: {
       "name": {"type":"string","proto":[1],"omitZero":true},
     },
@@ -946,6 +1349,7 @@ export const schemas: SchemaTable = {
   },
   "core.v1.NodeSelector": {
     required: ["nodeSelectorTerms"],
+    atomic: true,
     fields: {
       "nodeSelectorTerms": {"type":"array","of":{"type":"ref","to":"core.v1.NodeSelectorTerm"},"listType":"atomic","proto":[1]},
     },
@@ -959,6 +1363,7 @@ export const schemas: SchemaTable = {
     },
   },
   "core.v1.NodeSelectorTerm": {
+    atomic: true,
     fields: {
       "matchExpressions": {"type":"array","of":{"type":"ref","to":"core.v1.NodeSelectorRequirement"},"listType":"atomic","proto":[1],"omitZero":true},
       "matchFields": {"type":"array","of":{"type":"ref","to":"core.v1.NodeSelectorRequirement"},"listType":"atomic","proto":[2],"omitZero":true},
@@ -1016,12 +1421,14 @@ export const schemas: SchemaTable = {
   },
   "core.v1.ObjectFieldSelector": {
     required: ["fieldPath"],
+    atomic: true,
     fields: {
       "apiVersion": {"type":"string","proto":[1],"omitZero":true},
       "fieldPath": {"type":"string","proto":[2]},
     },
   },
   "core.v1.ObjectReference": {
+    atomic: true,
     fields: {
       "apiVersion": {"type":"string","proto":[5],"omitZero":true},
       "fieldPath": {"type":"string","proto":[7],"omitZero":true},
@@ -1224,7 +1631,7 @@ export const schemas: SchemaTable = {
       "imagePullSecrets": {"type":"array","of":{"type":"ref","to":"core.v1.LocalObjectReference"},"listType":"map","mapKeys":["name"],"mergeKey":"name","patchStrategy":["merge"],"proto":[15],"omitZero":true},
       "initContainers": {"type":"array","of":{"type":"ref","to":"core.v1.Container"},"listType":"map","mapKeys":["name"],"mergeKey":"name","patchStrategy":["merge"],"proto":[20],"omitZero":true},
       "nodeName": {"type":"string","proto":[10],"omitZero":true},
-      "nodeSelector": {"type":"map","of":{"type":"string"},"proto":[7],"omitZero":true},
+      "nodeSelector": {"type":"map","of":{"type":"string"},"atomic":true,"proto":[7],"omitZero":true},
       "os": {"type":"ref","to":"core.v1.PodOS","proto":[36]},
       "overhead": {"type":"map","of":{"type":"quantity"},"proto":[32],"omitZero":true},
       "preemptionPolicy": {"type":"string","proto":[31]},
@@ -1371,7 +1778,7 @@ export const schemas: SchemaTable = {
     fields: {
       "minReadySeconds": {"type":"int32","proto":[4],"omitZero":true},
       "replicas": {"type":"int32","default":1,"proto":[1]},
-      "selector": {"type":"map","of":{"type":"string"},"proto":[2],"omitZero":true},
+      "selector": {"type":"map","of":{"type":"string"},"atomic":true,"proto":[2],"omitZero":true},
       "template": {"type":"ref","to":"core.v1.PodTemplateSpec","proto":[3]},
     },
   },
@@ -1395,6 +1802,7 @@ export const schemas: SchemaTable = {
   },
   "core.v1.ResourceFieldSelector": {
     required: ["resource"],
+    atomic: true,
     fields: {
       "containerName": {"type":"string","proto":[1],"omitZero":true},
       "divisor": {"type":"quantity","proto":[3]},
@@ -1472,6 +1880,7 @@ export const schemas: SchemaTable = {
   },
   "core.v1.SecretKeySelector": {
     required: ["key"],
+    atomic: true,
     fields: {
       "key": {"type":"string","proto":[2]},
       "name": {"type":"string","proto":[1,1],"omitZero":true},
@@ -1564,7 +1973,7 @@ export const schemas: SchemaTable = {
       "loadBalancerSourceRanges": {"type":"array","of":{"type":"string"},"listType":"atomic","proto":[9],"omitZero":true},
       "ports": {"type":"array","of":{"type":"ref","to":"core.v1.ServicePort"},"listType":"map","mapKeys":["port","protocol"],"mergeKey":"port","patchStrategy":["merge"],"proto":[1],"omitZero":true},
       "publishNotReadyAddresses": {"type":"boolean","proto":[13],"omitZero":true},
-      "selector": {"type":"map","of":{"type":"string"},"proto":[2],"omitZero":true},
+      "selector": {"type":"map","of":{"type":"string"},"atomic":true,"proto":[2],"omitZero":true},
       "sessionAffinity": {"type":"string","proto":[7],"omitZero":true},
       "sessionAffinityConfig": {"type":"ref","to":"core.v1.SessionAffinityConfig","proto":[14]},
       "trafficDistribution": {"type":"string","proto":[23]},
@@ -1644,6 +2053,7 @@ export const schemas: SchemaTable = {
   },
   "core.v1.TypedLocalObjectReference": {
     required: ["kind","name"],
+    atomic: true,
     fields: {
       "apiGroup": {"type":"string","proto":[1]},
       "kind": {"type":"string","proto":[2]},
@@ -1796,6 +2206,7 @@ export const schemas: SchemaTable = {
     },
   },
   "discovery.v1.EndpointPort": {
+    atomic: true,
     fields: {
       "appProtocol": {"type":"string","proto":[4]},
       "name": {"type":"string","proto":[1]},
@@ -1826,6 +2237,35 @@ export const schemas: SchemaTable = {
       "name": {"type":"string","proto":[1]},
     },
   },
+  "events.v1.Event": {
+    required: ["eventTime"],
+    fields: {
+      "action": {"type":"string","proto":[6],"omitZero":true},
+      "apiVersion": {"type":"string"},
+      "deprecatedCount": {"type":"int32","proto":[15],"omitZero":true},
+      "deprecatedFirstTimestamp": {"type":"time","proto":[13]},
+      "deprecatedLastTimestamp": {"type":"time","proto":[14]},
+      "deprecatedSource": {"type":"ref","to":"core.v1.EventSource","proto":[12]},
+      "eventTime": {"type":"microTime","proto":[2]},
+      "kind": {"type":"string"},
+      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1]},
+      "note": {"type":"string","proto":[10],"omitZero":true},
+      "reason": {"type":"string","proto":[7],"omitZero":true},
+      "regarding": {"type":"ref","to":"core.v1.ObjectReference","proto":[8]},
+      "related": {"type":"ref","to":"core.v1.ObjectReference","proto":[9]},
+      "reportingController": {"type":"string","proto":[4],"omitZero":true},
+      "reportingInstance": {"type":"string","proto":[5],"omitZero":true},
+      "series": {"type":"ref","to":"events.v1.EventSeries","proto":[3]},
+      "type": {"type":"string","proto":[11],"omitZero":true},
+    },
+  },
+  "events.v1.EventSeries": {
+    required: ["count","lastObservedTime"],
+    fields: {
+      "count": {"type":"int32","proto":[1]},
+      "lastObservedTime": {"type":"microTime","proto":[2]},
+    },
+  },
   "meta.v1.Condition": {
     required: ["type","status","lastTransitionTime","reason","message"],
     fields: {
@@ -1849,7 +2289,16 @@ export const schemas: SchemaTable = {
       "propagationPolicy": {"type":"string","proto":[4]},
     },
   },
+  "meta.v1.FieldSelectorRequirement": {
+    required: ["key","operator"],
+    fields: {
+      "key": {"type":"string","proto":[1]},
+      "operator": {"type":"string","proto":[2]},
+      "values": {"type":"array","of":{"type":"string"},"listType":"atomic","proto":[3],"omitZero":true},
+    },
+  },
   "meta.v1.LabelSelector": {
+    atomic: true,
     fields: {
       "matchExpressions": {"type":"array","of":{"type":"ref","to":"meta.v1.LabelSelectorRequirement"},"listType":"atomic","proto":[2],"omitZero":true},
       "matchLabels": {"type":"map","of":{"type":"string"},"proto":[1],"omitZero":true},
@@ -1904,6 +2353,7 @@ export const schemas: SchemaTable = {
   },
   "meta.v1.OwnerReference": {
     required: ["apiVersion","kind","name","uid"],
+    atomic: true,
     fields: {
       "apiVersion": {"type":"string","proto":[5]},
       "blockOwnerDeletion": {"type":"boolean","proto":[7]},
@@ -2060,9 +2510,117 @@ export const schemas: SchemaTable = {
     },
   },
   "networking.v1.ServiceBackendPort": {
+    atomic: true,
     fields: {
       "name": {"type":"string","proto":[1],"omitZero":true},
       "number": {"type":"int32","proto":[2],"omitZero":true},
+    },
+  },
+  "policy.v1.Eviction": {
+    fields: {
+      "apiVersion": {"type":"string"},
+      "deleteOptions": {"type":"ref","to":"meta.v1.DeleteOptions","proto":[2]},
+      "kind": {"type":"string"},
+      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1]},
+    },
+  },
+  "policy.v1.PodDisruptionBudget": {
+    fields: {
+      "apiVersion": {"type":"string"},
+      "kind": {"type":"string"},
+      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1]},
+      "spec": {"type":"ref","to":"policy.v1.PodDisruptionBudgetSpec","proto":[2]},
+      "status": {"type":"ref","to":"policy.v1.PodDisruptionBudgetStatus","proto":[3]},
+    },
+  },
+  "policy.v1.PodDisruptionBudgetSpec": {
+    fields: {
+      "maxUnavailable": {"type":"intOrString","proto":[3]},
+      "minAvailable": {"type":"intOrString","proto":[1]},
+      "selector": {"type":"ref","to":"meta.v1.LabelSelector","patchStrategy":["replace"],"proto":[2]},
+      "unhealthyPodEvictionPolicy": {"type":"string","proto":[4]},
+    },
+  },
+  "policy.v1.PodDisruptionBudgetStatus": {
+    fields: {
+      "conditions": {"type":"array","of":{"type":"ref","to":"meta.v1.Condition"},"listType":"map","mapKeys":["type"],"mergeKey":"type","patchStrategy":["merge"],"proto":[7],"omitZero":true},
+      "currentHealthy": {"type":"int32","proto":[4]},
+      "desiredHealthy": {"type":"int32","proto":[5]},
+      "disruptedPods": {"type":"map","of":{"type":"time"},"proto":[2],"omitZero":true},
+      "disruptionsAllowed": {"type":"int32","proto":[3]},
+      "expectedPods": {"type":"int32","proto":[6]},
+      "observedGeneration": {"type":"int64","proto":[1],"omitZero":true},
+    },
+  },
+  "rbac.v1.AggregationRule": {
+    fields: {
+      "clusterRoleSelectors": {"type":"array","of":{"type":"ref","to":"meta.v1.LabelSelector"},"listType":"atomic","proto":[1],"omitZero":true},
+    },
+  },
+  "rbac.v1.ClusterRole": {
+    fields: {
+      "aggregationRule": {"type":"ref","to":"rbac.v1.AggregationRule","proto":[3]},
+      "apiVersion": {"type":"string"},
+      "kind": {"type":"string"},
+      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1]},
+      "rules": {"type":"array","of":{"type":"ref","to":"rbac.v1.PolicyRule"},"listType":"atomic","proto":[2]},
+    },
+  },
+  "rbac.v1.ClusterRoleBinding": {
+    required: ["roleRef"],
+    fields: {
+      "apiVersion": {"type":"string"},
+      "kind": {"type":"string"},
+      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1]},
+      "roleRef": {"type":"ref","to":"rbac.v1.RoleRef","proto":[3]},
+      "subjects": {"type":"array","of":{"type":"ref","to":"rbac.v1.Subject"},"listType":"atomic","proto":[2],"omitZero":true},
+    },
+  },
+  "rbac.v1.PolicyRule": {
+    required: ["verbs"],
+    fields: {
+      "apiGroups": {"type":"array","of":{"type":"string"},"listType":"atomic","proto":[2],"omitZero":true},
+      "nonResourceURLs": {"type":"array","of":{"type":"string"},"listType":"atomic","proto":[5],"omitZero":true},
+      "resourceNames": {"type":"array","of":{"type":"string"},"listType":"atomic","proto":[4],"omitZero":true},
+      "resources": {"type":"array","of":{"type":"string"},"listType":"atomic","proto":[3],"omitZero":true},
+      "verbs": {"type":"array","of":{"type":"string"},"listType":"atomic","proto":[1]},
+    },
+  },
+  "rbac.v1.Role": {
+    fields: {
+      "apiVersion": {"type":"string"},
+      "kind": {"type":"string"},
+      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1]},
+      "rules": {"type":"array","of":{"type":"ref","to":"rbac.v1.PolicyRule"},"listType":"atomic","proto":[2]},
+    },
+  },
+  "rbac.v1.RoleBinding": {
+    required: ["roleRef"],
+    fields: {
+      "apiVersion": {"type":"string"},
+      "kind": {"type":"string"},
+      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1]},
+      "roleRef": {"type":"ref","to":"rbac.v1.RoleRef","proto":[3]},
+      "subjects": {"type":"array","of":{"type":"ref","to":"rbac.v1.Subject"},"listType":"atomic","proto":[2],"omitZero":true},
+    },
+  },
+  "rbac.v1.RoleRef": {
+    required: ["kind","name"],
+    atomic: true,
+    fields: {
+      "apiGroup": {"type":"string","proto":[1]},
+      "kind": {"type":"string","proto":[2]},
+      "name": {"type":"string","proto":[3]},
+    },
+  },
+  "rbac.v1.Subject": {
+    required: ["kind","name"],
+    atomic: true,
+    fields: {
+      "apiGroup": {"type":"string","proto":[2],"omitZero":true},
+      "kind": {"type":"string","proto":[1]},
+      "name": {"type":"string","proto":[3]},
+      "namespace": {"type":"string","proto":[4],"omitZero":true},
     },
   },
 };
