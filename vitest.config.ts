@@ -1,5 +1,5 @@
-// Three suites with one runner: unit tests beside the code, simulations (seeded, in virtual time)
-// and end-to-end tests over real sockets and binaries.
+// Four suites with one runner: unit tests beside the code, simulations (seeded, in virtual time),
+// end-to-end tests over real sockets and binaries, and those judged by a real control plane.
 import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 
@@ -31,8 +31,18 @@ export default defineConfig({
         test: {
           name: "e2e",
           include: ["e2e/**/*.test.ts"],
+          exclude: ["e2e/**/*.real.test.ts"],
           testTimeout: 120_000,
           hookTimeout: 120_000,
+          fileParallelism: false,
+        },
+      },
+      {
+        test: {
+          name: "real",
+          include: ["e2e/**/*.real.test.ts"],
+          testTimeout: 900_000,
+          hookTimeout: 300_000,
           fileParallelism: false,
         },
       },

@@ -7,14 +7,16 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-const usage = `Usage: node scripts/run-tests.mjs check | test | soak [SEEDS]
+const usage = `Usage: node scripts/run-tests.mjs check | test | soak [SEEDS] | real [FILE…]
 
   check   tidy, types, lint, unit tests, ${50} simulation seeds: under a minute
   test    check with ${500} seeds, and the end-to-end tests: under fifteen minutes
   soak    simulations alone with SEEDS seeds (5000 unless given)
+  real    the tests against a real control plane, whose programs npm run test:real builds
 `;
 
-const [mode, soakSeeds = "5000"] = process.argv.slice(2);
+const [mode, ...rest] = process.argv.slice(2);
+const [soakSeeds = "5000"] = mode === "soak" ? rest : [];
 const scratch = mkdtempSync(join(tmpdir(), "lockstep-tests-"));
 const totals = { passed: 0, failed: 0, skipped: 0 };
 const failures = [];
@@ -41,6 +43,7 @@ const checks = (seeds) => [
 const stages = {
   check: () => checks(50),
   test: () => [...checks(500), tests("end to end", ["--project", "e2e"])],
+  real: () => [tests("against a real control plane", ["--project", "real", ...rest])],
   soak: () => [tests(`simulations, ${soakSeeds} seeds`, ["--project", "simulation"], soakSeeds)],
 };
 

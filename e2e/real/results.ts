@@ -1,0 +1,36 @@
+// What a comparison with the real control plane found, kept as one JSON file for each section in
+// the folder that LOCKSTEP_REAL_RESULTS names. docs/fidelity.md is made of these files alone, so a
+// test that wants to be in it writes a result and nothing else.
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+export interface RealResult {
+  /** Names its file and its place in the document: sections stand in the order of their names. */
+  readonly section: string;
+  /** The heading. */
+  readonly title: string;
+  /** Sentences below the heading: what was compared with what, and how. */
+  readonly text: string;
+  /** Single figures and versions, in the order they are to be read. */
+  readonly facts: Readonly<Record<string, string | number>>;
+  /** The heads of the table's columns; with none there is no table. */
+  readonly columns: readonly string[];
+  /** One cell for each column. */
+  readonly rows: readonly (readonly (string | number)[])[];
+}
+
+/** Keeps a section's result; does nothing where nobody asked for results. */
+export function writeRealResult(result: RealResult): void {
+  const folder = process.env["LOCKSTEP_REAL_RESULTS"] ?? "";
+  if (folder === "") return;
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, `${result.section}.json`), `${JSON.stringify(result, null, 2)}\n`);
+}
+
+/** All results of a folder, in the order of their sections. */
+export function readRealResults(folder: string): readonly RealResult[] {
+  return readdirSync(folder)
+    .filter((name) => name.endsWith(".json"))
+    .sort()
+    .map((name) => JSON.parse(readFileSync(join(folder, name), "utf8")) as RealResult);
+}

@@ -1,0 +1,85 @@
+#!/usr/bin/env node
+// `npm run test:real`: builds a real kube-apiserver, kube-controller-manager, kubectl and etcd, and
+// lets them judge the lab and the product, inside a network namespace of its own where the pods'
+// addresses are local and nothing else can be reached.
+import { spawnSync } from "node:child_process";
+import { goVersion, realBinaries } from "./real-binaries.mjs";
+
+const usage = `Usage: npm run test:real -- [--build-only] [--if-possible] [--write-docs] [FILE…]
+
+Builds a real kube-apiserver, kube-controller-manager, kubectl and etcd from their Go modules
+(pinned in e2e/real/go.mod; about five minutes the first time, then kept) and runs the tests in
+e2e/real with them: those whose path contains one of FILE…, or all.
+
+  --build-only    only build
+  --if-possible   where Go or network namespaces are missing, say so and exit 0
+  --write-docs    write what was compared and found to docs/fidelity.md
+`;
+
+const args = process.argv.slice(2);
+const options = new Set(args.filter((one) => one.startsWith("-")));
+const files = args.filter((one) => !one.startsWith("-"));
+const known = ["--build-only", "--if-possible", "--write-docs", "--help", "-h"];
+
+/** As root; else with a user namespace, in which one is. */
+const ways = [["unshare"], ["unshare", "--map-root-user"]].map(([program, ...more]) => [
+  program,
+  [...more, "--net", "--pid", "--fork", "--kill-child", "--mount-proc"],
+]);
+const prepare = "ip link set lo up && ip route add local 10.201.0.0/16 dev lo";
+
+process.exitCode = main();
+
+function main() {
+  if (options.has("--help") || options.has("-h")) {
+    process.stdout.write(usage);
+    return 0;
+  }
+  const unknown = [...options].find((one) => !known.includes(one));
+  if (unknown !== undefined) {
+    process.stderr.write(`There is no option ${unknown}.\n\n${usage}`);
+    return 2;
+  }
+  const { problem, version } = goVersion();
+  if (problem !== undefined) return impossible(`${problem}. Install Go 1.26 or newer.`);
+  const way = ways.find(([program, flags]) => works(program, [...flags, "sh", "-c", prepare]));
+  if (way === undefined && !options.has("--build-only")) {
+    return impossible(
+      "a network namespace cannot be made here. That needs root or user namespaces, and the " +
+        "programs unshare (util-linux) and ip (iproute2).",
+    );
+  }
+  try {
+    const folder = realBinaries((line) => process.stdout.write(`${line}\n`));
+    process.stdout.write(`Real programs: ${folder} (${version})\n`);
+    return way === undefined || options.has("--build-only") ? 0 : runTests(way, folder);
+  } catch (error) {
+    process.stderr.write(`${error.message}\n`);
+    return 1;
+  }
+}
+
+function impossible(why) {
+  const verdict = options.has("--if-possible") ? "skipped" : "cannot run";
+  process.stderr.write(`The tests against a real control plane: ${verdict}, because ${why}\n`);
+  return options.has("--if-possible") ? 0 : 1;
+}
+
+function works(program, programArgs) {
+  return spawnSync(program, programArgs, { stdio: "ignore" }).status === 0;
+}
+
+function runTests([program, flags], folder) {
+  const script = `${prepare} && exec "$@"`;
+  const inner = [process.execPath, "scripts/run-tests.mjs", "real", ...files];
+  const { status } = spawnSync(program, [...flags, "sh", "-c", script, "sh", ...inner], {
+    stdio: "inherit",
+    env: {
+      ...process.env,
+      LOCKSTEP_REAL_BIN: folder,
+      LOCKSTEP_KUBECTL: `${folder}/kubectl`,
+      ...(options.has("--write-docs") ? { LOCKSTEP_WRITE_DOCS: "1" } : {}),
+    },
+  });
+  return status ?? 1;
+}
