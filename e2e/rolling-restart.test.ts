@@ -60,7 +60,7 @@ it.skipIf(withoutNginx !== false)(
 async function startReplica(world: ShopsWorld, name: string): Promise<EntryReplica> {
   const { environment } = world;
   const port = await world.freePort();
-  const { access } = world.cluster;
+  const { access } = world;
   const replica = new IngressReplica({
     environment,
     clusters: [access],

@@ -1,4 +1,4 @@
-// For tests of traffic: a lab cluster with shops (a Deployment, a Service and a host each, behind one
+// For tests of traffic: a cluster with shops (a Deployment, a Service and a host each, behind one
 // Ingress), and what an administrator does to them. Everything a test started is ended with it.
 
 import { webcrypto } from "node:crypto";
@@ -6,6 +6,7 @@ import type { Environment } from "../src/environment/environment.ts";
 import { nodeEnvironment } from "../src/environment/node/node-environment.ts";
 import { parseJson } from "../src/kube/client/client.ts";
 import { HttpKubeClient } from "../src/kube/client/http-client.ts";
+import type { ClusterAccess } from "../src/kube/credentials/credentials.ts";
 import {
   isRecord,
   listAt,
@@ -15,7 +16,7 @@ import {
 } from "../src/kube/kinds/fields.ts";
 import type { Cluster } from "../src/lab/cluster.ts";
 import { freePort } from "../src/lab/free-port.ts";
-import { kubeconfig } from "../src/lab/kubeconfig.ts";
+import { type KubeconfigContext, kubeconfig } from "../src/lab/kubeconfig.ts";
 import { type Lab, startLab } from "../src/lab/lab.ts";
 
 export interface ShopsOptions {
@@ -24,6 +25,14 @@ export interface ShopsOptions {
   readonly replicas: number;
   /** How the pods of a shop behave; see `lockstep lab --help`. */
   readonly annotations?: (shop: string, index: number) => Readonly<Record<string, string>>;
+}
+
+/** Where the shops are: the lab unless given. */
+export interface ShopsHost {
+  readonly access: ClusterAccess;
+  /** How a client reaches it, for a kubeconfig. */
+  readonly contexts: readonly KubeconfigContext[];
+  stop(): Promise<void>;
 }
 
 export interface ShopPod {
@@ -39,6 +48,7 @@ export interface ShopPod {
 export const ingressClass = "lockstep";
 
 const loopback = "127.0.0.1";
+const folderPrefix = "lockstep-e2e-shops-";
 const firstRelease = "1";
 const core = "/api/v1/namespaces/default";
 const deployments = "/apis/apps/v1/namespaces/default/deployments";
@@ -54,34 +64,53 @@ export class ShopsWorld {
   readonly shops: readonly string[];
   /** Of this world alone. */
   readonly folder: string;
-  readonly #lab: Lab;
+  readonly #host: ShopsHost;
+  readonly #lab: Lab | undefined;
   readonly #client: HttpKubeClient;
   readonly #options: ShopsOptions;
   readonly #undo: (() => Promise<void>)[] = [];
 
   private constructor(
     options: ShopsOptions,
-    given: { readonly environment: Environment; readonly folder: string; readonly lab: Lab },
+    given: {
+      readonly environment: Environment;
+      readonly folder: string;
+      readonly host: ShopsHost;
+      readonly lab?: Lab;
+    },
   ) {
     this.#options = options;
     this.environment = given.environment;
     this.folder = given.folder;
+    this.#host = given.host;
     this.#lab = given.lab;
     this.shops = Array.from({ length: options.shops }, (_, index) => `shop-${index + 1}`);
     this.#client = new HttpKubeClient({
       ...given.environment,
-      cluster: this.cluster.access,
+      cluster: this.access,
       userAgent: "e2e",
     });
   }
 
-  /** Resolves when every pod of every shop is ready. */
+  /** In a lab of its own. Resolves when every pod of every shop is ready. */
   static async start(options: ShopsOptions): Promise<ShopsWorld> {
-    const environment = nodeEnvironment({ log: { write: () => undefined } });
-    const folder = await environment.files.temporaryDirectory("lockstep-e2e-shops-");
+    const environment = quietEnvironment();
+    const folder = await environment.files.temporaryDirectory(folderPrefix);
     const size = { clusters: 1, apiservers: 1, nodes: 2, host: loopback, firstPort: 0 };
     const lab = await startLab({ environment, crypto: webcrypto, ...size });
-    const world = new ShopsWorld(options, { environment, folder, lab });
+    const { contexts } = lab;
+    const host = { access: clusterOf(lab).access, contexts, stop: () => lab.stop() };
+    return await ShopsWorld.#open(new ShopsWorld(options, { environment, folder, host, lab }));
+  }
+
+  /** In a cluster that is there, and that ends with this world. */
+  static async startIn(host: ShopsHost, options: ShopsOptions): Promise<ShopsWorld> {
+    const environment = quietEnvironment();
+    const folder = await environment.files.temporaryDirectory(folderPrefix);
+    return await ShopsWorld.#open(new ShopsWorld(options, { environment, folder, host }));
+  }
+
+  static async #open(world: ShopsWorld): Promise<ShopsWorld> {
     try {
       await world.#createShops();
       await world.released(firstRelease);
@@ -92,10 +121,15 @@ export class ShopsWorld {
     return world;
   }
 
+  /** Leads to the cluster, with every right. */
+  get access(): ClusterAccess {
+    return this.#host.access;
+  }
+
+  /** The lab's, for what only a lab lets one do. */
   get cluster(): Cluster {
-    const [cluster] = this.#lab.clusters;
-    if (cluster === undefined) throw new Error("the lab has no cluster");
-    return cluster;
+    if (this.#lab === undefined) throw new Error("these shops are not in a lab");
+    return clusterOf(this.#lab);
   }
 
   get hosts(): readonly string[] {
@@ -109,13 +143,13 @@ export class ShopsWorld {
 
   async stop(): Promise<void> {
     for (const undo of this.#undo.splice(0).reverse()) await undo();
-    await this.#lab.stop();
+    await this.#host.stop();
     await this.environment.files.remove(this.folder);
   }
 
   async kubeconfigFile(): Promise<string> {
     const path = `${this.folder}/kubeconfig`;
-    await this.environment.files.write(path, kubeconfig(this.#lab.contexts), { mode: 0o600 });
+    await this.environment.files.write(path, kubeconfig(this.#host.contexts), { mode: 0o600 });
     return path;
   }
 
@@ -200,6 +234,15 @@ export class ShopsWorld {
       spec: { ingressClassName: ingressClass, rules },
     });
   }
+}
+
+function quietEnvironment(): Environment {
+  return nodeEnvironment({ log: { write: () => undefined } });
+}
+
+function clusterOf({ clusters: [cluster] }: Lab): Cluster {
+  if (cluster === undefined) throw new Error("the lab has no cluster");
+  return cluster;
 }
 
 export function hostOf(shop: string): string {

@@ -80,6 +80,9 @@ const leaves = {
 /** Go leaves their zero values out when the tag says omitempty; structs it always writes. */
 const omittable = ["array", "boolean", "bytes", "int32", "int64", "map", "number", "string"];
 
+/** What Go writes as null when it has no value, though it is no pointer. */
+const nullable = ["array", "bytes", "json", "map", "microTime", "time"];
+
 const table = {};
 const goTypes = new Map();
 const apiDirectory = downloadModule(apiModule);
@@ -136,6 +139,7 @@ function addType(name, definitions) {
       ...schema,
       ...(tag === undefined || tag.proto.length === 0 ? {} : { proto: tag.proto }),
       ...(tag?.omitsZero && omittable.includes(schema.type) ? { omitZero: true } : {}),
+      ...whenAbsent(tag, schema),
     };
   }
   if (definition.required !== undefined) {
@@ -144,6 +148,18 @@ function addType(name, definitions) {
   if (definition["x-kubernetes-map-type"] === "atomic") {
     table[name].atomic = true;
   }
+}
+
+/** What Go writes for a field that nobody has set: structs always, others unless tagged. */
+function whenAbsent(tag, schema) {
+  if (tag === undefined || tag.isOmittedWhenZero) {
+    return {};
+  }
+  if (tag.isOptional && (tag.isPointer || omittable.includes(schema.type))) {
+    return {};
+  }
+  const isNull = tag.isPointer || nullable.includes(schema.type);
+  return { whenAbsent: isNull ? "null" : "zero" };
 }
 
 /** The tags of a type's fields, by their JSON names. */

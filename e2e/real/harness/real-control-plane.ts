@@ -55,10 +55,11 @@ export interface RealControlPlane {
 const loopback = "127.0.0.1";
 const environment = nodeEnvironment();
 const administrator: RealUser = { token: "admin-token", name: "admin", groups: ["system:masters"] };
+/** Its controllers have no accounts of their own here, so it must be allowed what each of them is. */
 const controllerManagerUser: RealUser = {
   token: "controller-manager-token",
   name: "system:kube-controller-manager",
-  groups: [],
+  groups: ["system:masters"],
 };
 
 export async function startRealControlPlane(options: RealOptions = {}): Promise<RealControlPlane> {
@@ -176,7 +177,7 @@ async function startServer(of: {
       `--service-account-signing-key-file=${join(folder, "sa.key")}`,
       "--service-cluster-ip-range=10.96.0.0/16",
       `--token-auth-file=${join(folder, "tokens.csv")}`,
-      "--authorization-mode=RBAC",
+      "--authorization-mode=Node,RBAC",
       // Pods are made before any controller could have made their namespace's account.
       "--disable-admission-plugins=ServiceAccount",
       ...(options.apiServerFlags ?? []),
