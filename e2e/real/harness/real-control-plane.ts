@@ -20,7 +20,7 @@ export interface RealOptions {
   /** How many API servers share the etcd; one unless given. */
   readonly apiServers?: number;
   readonly apiServerFlags?: readonly string[];
-  /** Names of controllers to run, `endpoints-controller`; none, and no manager, unless given. */
+  /** Names of controllers to run, `endpoints-controller`; no manager unless given. */
   readonly controllers?: readonly string[];
   readonly controllerManagerFlags?: readonly string[];
   /** Beside the administrator. */
@@ -47,9 +47,19 @@ export interface RealControlPlane {
   readonly etcd: RealProcess;
   readonly servers: readonly RealServer[];
   readonly controllerManager: RealProcess | undefined;
-  /** Of the controller manager: `/metrics` there needs the administrator's token. */
-  readonly controllerManagerUrl: string | undefined;
+  /** For tests that need one later than the rest, or a second. */
+  startControllerManager(
+    controllers: readonly string[],
+    flags?: readonly string[],
+  ): Promise<RealManager>;
   stop(): Promise<void>;
+}
+
+export interface RealManager {
+  readonly process: RealProcess;
+  /** `/metrics` there needs the administrator's token. */
+  readonly url: string;
+  readonly ca: string;
 }
 
 const loopback = "127.0.0.1";
@@ -79,7 +89,13 @@ export async function startRealControlPlane(options: RealOptions = {}): Promise<
     const [first] = servers;
     if (first === undefined) throw new Error("a control plane needs an API server");
     const kubeconfig = writeKubeconfig(folder, "admin", first, administrator);
-    const manager = await startManager({ folder, first, options, processes });
+    const startControllerManager: RealControlPlane["startControllerManager"] = (names, flags) =>
+      startManager({ folder, first, names, flags: flags ?? [], processes });
+    const { controllers, controllerManagerFlags } = options;
+    const manager =
+      controllers === undefined
+        ? undefined
+        : await startControllerManager(controllers, controllerManagerFlags);
     return {
       url: first.url,
       ca: first.ca,
@@ -90,7 +106,7 @@ export async function startRealControlPlane(options: RealOptions = {}): Promise<
       etcd,
       servers,
       controllerManager: manager?.process,
-      controllerManagerUrl: manager?.url,
+      startControllerManager,
       stop,
     };
   } catch (error) {
@@ -193,16 +209,16 @@ async function startServer(of: {
 async function startManager(of: {
   folder: string;
   first: RealServer;
-  options: RealOptions;
+  names: readonly string[];
+  flags: readonly string[];
   processes: RealProcess[];
-}): Promise<{ process: RealProcess; url: string } | undefined> {
-  const { folder, first, options, processes } = of;
-  if (options.controllers === undefined) return undefined;
+}): Promise<RealManager> {
+  const { folder, first, names, flags, processes } = of;
   const port = await freePort(environment, loopback);
   const kubeconfig = writeKubeconfig(folder, "manager", first, controllerManagerUser);
-  const certificates = join(folder, "certificates-manager");
+  const certificates = join(folder, `certificates-manager-${port}`);
   const manager = new RealProcess({
-    name: "kube-controller-manager",
+    name: `kube-controller-manager-${port}`,
     program: realProgram("kube-controller-manager"),
     folder,
     args: [
@@ -212,16 +228,16 @@ async function startManager(of: {
       `--bind-address=${loopback}`,
       `--secure-port=${port}`,
       `--cert-dir=${certificates}`,
-      `--controllers=${options.controllers.join(",")}`,
+      `--controllers=${names.join(",")}`,
       "--leader-elect=false",
-      ...(options.controllerManagerFlags ?? []),
+      ...flags,
     ],
   });
   processes.push(manager);
   const url = `https://${loopback}:${port}`;
   const certificate = join(certificates, "kube-controller-manager.crt");
   await manager.ready(() => isHealthy(`${url}/healthz`, certificate));
-  return { process: manager, url };
+  return { process: manager, url, ca: readFileSync(certificate, "utf8") };
 }
 
 async function isHealthy(url: string, certificate: string): Promise<boolean> {
