@@ -1,0 +1,56 @@
+// Writes the roles and bindings every cluster starts with, read from a running kube-apiserver:
+//   kubectl get clusterroles,clusterrolebindings,roles,rolebindings -A -o json |
+//     node scripts/generate-bootstrap-roles.mjs v1.36.0
+import { readFileSync, writeFileSync } from "node:fs";
+
+const version = process.argv[2];
+if (version === undefined) throw new Error("the version of the server is missing");
+const { items } = JSON.parse(readFileSync(0, "utf8"));
+const mark = "/aggregate-to-";
+const after = (label) => label.slice(label.indexOf(mark) + mark.length);
+
+const roles = items.filter(({ kind }) => kind.endsWith("Role")).map(roleOf);
+const bindings = items.filter(({ kind }) => kind.endsWith("Binding")).map(bindingOf);
+const file = new URL("../src/lab/apiserver/access/bootstrap-roles.generated.ts", import.meta.url);
+writeFileSync(
+  file,
+  `// Made by scripts/generate-bootstrap-roles.mjs from a kube-apiserver ${version}; do not edit.
+// biome-ignore-all format: generated
+// biome-ignore-all lint: generated
+import type { BootstrapBinding, BootstrapRole } from "./bootstrap-policy.ts";
+
+export const bootstrapRoles: readonly BootstrapRole[] = [
+${roles.map((role) => `  ${JSON.stringify(role)},`).join("\n")}
+];
+
+export const bootstrapBindings: readonly BootstrapBinding[] = [
+${bindings.map((binding) => `  ${JSON.stringify(binding)},`).join("\n")}
+];
+`,
+);
+
+function roleOf({ metadata, rules, aggregationRule }) {
+  const { name, namespace, labels } = metadata;
+  const label = Object.keys(labels).find((key) => key.includes(mark));
+  const selector = aggregationRule?.clusterRoleSelectors[0].matchLabels;
+  return {
+    name,
+    namespace,
+    aggregatesTo: label && after(label),
+    gathers: selector && after(Object.keys(selector)[0]),
+    // What an aggregated role has gathered is not its own.
+    rules: selector ? [] : (rules ?? []).map(ruleOf),
+  };
+}
+
+function ruleOf({ verbs, apiGroups, resources, resourceNames, nonResourceURLs }) {
+  if (nonResourceURLs) return `${verbs} @ ${nonResourceURLs}`;
+  const groups = apiGroups.map((group) => group || "core");
+  return [verbs, groups, resources, ...(resourceNames ? [resourceNames] : [])].join(" | ");
+}
+
+function bindingOf({ metadata: { name, namespace }, roleRef, subjects = [] }) {
+  const who = ({ kind, namespace: home, name: own }) =>
+    `${kind} ${home === undefined ? own : `${home}/${own}`}`;
+  return { name, namespace, role: roleRef.name, subjects: subjects.map(who) };
+}
