@@ -1,0 +1,63 @@
+// Literals that can only fail: a duration, a point in time or a pattern that is none. They are found
+// before the expression ever runs.
+
+import { parseDuration } from "../go-duration.ts";
+import { patternProblem } from "../patterns.ts";
+import { parseTimestamp } from "./functions/timestamps.ts";
+import type { Expression, Issue } from "./syntax.ts";
+import { CelError } from "./values.ts";
+
+export function literalIssues(expression: Expression): readonly Issue[] {
+  const own = issueOf(expression);
+  const below = childrenOf(expression).flatMap(literalIssues);
+  return own === undefined ? below : [...below, own];
+}
+
+/** The parts of an expression, in the order of the source. */
+export function childrenOf(expression: Expression): readonly Expression[] {
+  switch (expression.node) {
+    case "literal":
+    case "name":
+      return [];
+    case "field":
+      return [expression.of];
+    case "call":
+      return [...(expression.target === undefined ? [] : [expression.target]), ...expression.args];
+    case "list":
+      return expression.items.map((item) => item.value);
+    case "map":
+      return expression.entries.flatMap(({ key, value }) => [key, value]);
+    case "bind":
+      return [expression.value, expression.body];
+    case "comprehension": {
+      const { range, filter, body } = expression;
+      return [range, ...(filter === undefined ? [] : [filter]), body];
+    }
+  }
+}
+
+function issueOf(expression: Expression): Issue | undefined {
+  if (expression.node !== "call") return undefined;
+  const { name, args } = expression;
+  const literal = args.at(-1);
+  if (literal?.node !== "literal" || typeof literal.value !== "string") return undefined;
+  const isRight = checks.get(`${name}/${args.length + (expression.target === undefined ? 0 : 1)}`);
+  if (isRight === undefined || isRight(literal.value)) return undefined;
+  return { at: literal.at, message: `invalid ${name} argument` };
+}
+
+const checks: ReadonlyMap<string, (text: string) => boolean> = new Map([
+  ["duration/1", (text) => parseDuration(text) !== undefined],
+  ["timestamp/1", isTimestamp],
+  ["matches/2", (text) => patternProblem(text) === undefined],
+]);
+
+function isTimestamp(text: string): boolean {
+  try {
+    parseTimestamp(text);
+    return true;
+  } catch (error) {
+    if (error instanceof CelError) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,182 @@
+import { describe, expect, it } from "vitest";
+import { FieldErrors } from "../kinds/field-errors.ts";
+import { Correlation } from "./correlation.ts";
+import { readSchema } from "./json-schema.ts";
+import { buildRules, checkRules } from "./rule-check.ts";
+import { followPath } from "./rule-paths.ts";
+import { escapedName } from "./rule-types.ts";
+
+type Json = Record<string, unknown>;
+
+/** What the rules of the schema say of a value, and of its change from another. */
+function refusals(raw: Json, value: unknown, old?: unknown): readonly string[] {
+  const schema = readSchema(raw);
+  const tree = buildRules(schema, false);
+  const errors = new FieldErrors();
+  const before = old === undefined ? undefined : new Correlation(value, old, schema);
+  if (tree !== undefined) {
+    checkRules(tree, { value, old, path: "spec", before, parentIsSame: false }, errors);
+  }
+  return errors.causes.map(({ reason, field, message }) => `${reason} ${field}: ${message}`);
+}
+
+function withRules(rules: readonly Json[], more: Json = {}): Json {
+  return {
+    type: "object",
+    properties: { min: { type: "integer" }, max: { type: "integer" } },
+    "x-kubernetes-validations": rules,
+    ...more,
+  };
+}
+
+describe("rules", () => {
+  it("say what is wrong by their message, or by themselves", () => {
+    const value = { min: 5, max: 1 };
+    const rule = "self.min <= self.max";
+    expect(refusals(withRules([{ rule }]), value)).toEqual([
+      `FieldValueInvalid spec: Invalid value: failed rule: ${rule}`,
+    ]);
+    expect(refusals(withRules([{ rule, message: " too small " }]), value)).toEqual([
+      "FieldValueInvalid spec: Invalid value: too small",
+    ]);
+    const messageExpression = "'min %d is over max %d'.format([self.min, self.max])";
+    expect(refusals(withRules([{ rule, message: "x", messageExpression }]), value)).toEqual([
+      "FieldValueInvalid spec: Invalid value: min 5 is over max 1",
+    ]);
+  });
+
+  it("fall back to their message when its expression fails", () => {
+    const rule = { rule: "false", message: "wrong", messageExpression: "string(self.max / 0)" };
+    expect(refusals(withRules([rule]), { max: 1 })).toEqual([
+      "FieldValueInvalid spec: Invalid value: wrong",
+    ]);
+  });
+
+  it("have reasons and places of their own", () => {
+    const rules = [
+      { rule: "false", message: "a", reason: "FieldValueForbidden", fieldPath: ".min" },
+      { rule: "false", message: "b", reason: "FieldValueRequired" },
+      { rule: "false", message: "c", reason: "FieldValueDuplicate" },
+    ];
+    expect(refusals(withRules(rules), {})).toEqual([
+      "FieldValueForbidden spec.min: Forbidden: a",
+      "FieldValueRequired spec: Required value: b",
+      "FieldValueDuplicate spec: Duplicate value",
+    ]);
+  });
+
+  it("say when they could not be evaluated", () => {
+    expect(refusals(withRules([{ rule: "self.min > 0", message: "positive" }]), {})).toEqual([
+      'FieldValueInvalid spec: Invalid value: "object": no such key: min evaluating rule: positive',
+    ]);
+  });
+
+  it("compare with the state before, where there is one", () => {
+    const raw = {
+      type: "object",
+      properties: {
+        a: { type: "string", "x-kubernetes-validations": [{ rule: "self == oldSelf" }] },
+      },
+    };
+    expect(refusals(raw, { a: "x" })).toEqual([]);
+    expect(refusals(raw, { a: "x" }, {})).toEqual([]);
+    expect(refusals(raw, { a: "x" }, { a: "x" })).toEqual([]);
+    expect(refusals(raw, { a: "x" }, { a: "y" })).toEqual([
+      'FieldValueInvalid spec.a: Invalid value: "x": failed rule: self == oldSelf',
+    ]);
+  });
+
+  it("also see new objects when the state before is optional", () => {
+    const rule = { rule: "oldSelf.hasValue() || self.min == 1", optionalOldSelf: true };
+    expect(refusals(withRules([rule]), { min: 2 })).toHaveLength(1);
+    expect(refusals(withRules([rule]), { min: 2 }, { min: 3 })).toEqual([]);
+  });
+
+  it("tell items of map lists apart by their keys", () => {
+    const items = {
+      type: "object",
+      properties: { name: { type: "string" }, n: { type: "integer" } },
+      "x-kubernetes-validations": [{ rule: "self.n >= oldSelf.n" }],
+    };
+    const raw = {
+      type: "array",
+      items,
+      "x-kubernetes-list-type": "map",
+      "x-kubernetes-list-map-keys": ["name"],
+    };
+    const old = [
+      { name: "a", n: 1 },
+      { name: "b", n: 5 },
+    ];
+    expect(
+      refusals(
+        raw,
+        [
+          { name: "b", n: 6 },
+          { name: "a", n: 0 },
+          { name: "c", n: 0 },
+        ],
+        old,
+      ),
+    ).toEqual(["FieldValueInvalid spec[1]: Invalid value: failed rule: self.n >= oldSelf.n"]);
+  });
+
+  it("forgive what has not changed", () => {
+    const raw = withRules([{ rule: "self.min > 5" }]);
+    expect(refusals(raw, { min: 1 }, { min: 1 })).toEqual([]);
+    expect(refusals(raw, { min: 1 }, { min: 2 })).toHaveLength(1);
+  });
+
+  it("do not run for long on large values", () => {
+    const raw = {
+      type: "array",
+      items: { type: "integer" },
+      "x-kubernetes-validations": [
+        { rule: "self.all(a, self.all(b, self.all(c, a + b + c >= 0)))", message: "sums" },
+        { rule: "false", message: "never reached" },
+      ],
+    };
+    const value = Array.from({ length: 500 }, (_, index) => index);
+    expect(refusals(raw, value)).toEqual([
+      'FieldValueInvalid spec: Invalid value: "array": \'operation cancelled: actual cost limit ' +
+        "exceeded': no further validation rules will be run due to call cost exceeds limit for " +
+        "rule: sums",
+    ]);
+  });
+});
+
+describe("names of fields in expressions", () => {
+  it.each([
+    ["spec", "spec"],
+    ["namespace", "__namespace__"],
+    ["a-b", "a__dash__b"],
+    ["a.b/c", "a__dot__b__slash__c"],
+    ["a__b", "a__underscores__b"],
+    ["1a", undefined],
+    ["a b", undefined],
+  ])("%s is written %s", (name, expected) => {
+    expect(escapedName(name)).toBe(expected);
+  });
+});
+
+describe("a path through a schema", () => {
+  const schema = readSchema({
+    type: "object",
+    properties: {
+      a: { type: "object", properties: { "b.c": { type: "string" } } },
+      map: { type: "object", additionalProperties: { type: "string" } },
+    },
+  });
+
+  it.each([
+    [".a['b.c']", "a.b.c"],
+    [".map.key", "map[key]"],
+    [".a.none", "does not refer to a valid field"],
+    ["a", "expected [ or . but got: a"],
+    [".a[", "unexpected end of JSON path"],
+    [".a[0]", "expected single quoted string but got 0"],
+  ])("%s is %s", (path, expected) => {
+    const found = followPath(path, schema, { allowsBrackets: true });
+    expect("path" in found ? found.path : found.problem).toBe(expected);
+  });
+});
