@@ -4,7 +4,7 @@
 import type { RawConnection } from "./apiserver-connection.ts";
 import { sendAll } from "./apiserver-creates.ts";
 import { endpoints } from "./apiserver-objects.ts";
-import type { ServerProcess } from "./apiserver-process.ts";
+import type { BenchServer } from "./bench-server.ts";
 
 export const watchersCount = 100;
 const writersCount = 4;
@@ -23,7 +23,7 @@ export interface FanOutRate {
 }
 
 export class Audience {
-  readonly #server: ServerProcess;
+  readonly #server: BenchServer;
   readonly #writers: readonly RawConnection[];
   /** Of the writes since `#pacedFrom`, when each was sent and how long each delivery took. */
   #sentAt: number[] = [];
@@ -33,14 +33,14 @@ export class Audience {
   #delivered = 0;
   #onDelivered: (() => void) | undefined;
 
-  static async open(server: ServerProcess): Promise<Audience> {
+  static async open(server: BenchServer): Promise<Audience> {
     const audience = new Audience(server, await server.connectMany(writersCount));
     const watchers = await server.connectMany(watchersCount);
     await Promise.all(watchers.map((watcher) => audience.#admit(watcher)));
     return audience;
   }
 
-  private constructor(server: ServerProcess, writers: readonly RawConnection[]) {
+  private constructor(server: BenchServer, writers: readonly RawConnection[]) {
     this.#server = server;
     this.#writers = writers;
   }

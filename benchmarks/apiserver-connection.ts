@@ -19,9 +19,14 @@ interface Arriving {
   status: number;
   bodyBytes: number;
   left: number | undefined;
+  /** Of a body in chunks: the end of what has arrived, which tells whether it was the last. */
+  tail: Buffer | undefined;
 }
 
 const headEnd = "\r\n\r\n";
+
+/** A body in chunks ends in an empty one. JSON has no carriage returns, so nothing else looks so. */
+const lastChunk = Buffer.from("\r\n0\r\n\r\n");
 const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
 
@@ -45,7 +50,10 @@ export class RawConnection {
     socket.on("close", () => this.#arriving?.reject(new Error("the server closed the connection")));
   }
 
-  /** One request and its whole answer, which must carry its length. One at a time. */
+  /**
+   * One request and its whole answer, with a length or in chunks, whose sizes are left in the body.
+   * One at a time.
+   */
   exchange(request: Buffer): Promise<RawAnswer> {
     return new Promise((resolve, reject) => {
       this.#arriving = {
@@ -56,6 +64,7 @@ export class RawConnection {
         status: 0,
         bodyBytes: 0,
         left: undefined,
+        tail: undefined,
       };
       this.#socket.write(request);
     });
@@ -105,13 +114,14 @@ export class RawConnection {
       const head = bytes.toString("latin1", 0, end);
       arriving.status = Number(head.slice(9, 12));
       arriving.left = Number(/content-length: (\d+)/i.exec(head)?.[1]);
+      if (/transfer-encoding: chunked/i.test(head)) arriving.tail = Buffer.alloc(0);
       body = bytes.subarray(end + headEnd.length);
     }
     arriving.left -= body.length;
     arriving.bodyBytes += body.length;
     arriving.chunks.push(body);
     // A missing length is not a number: then nothing is left to wait for either.
-    if (!(arriving.left > 0)) {
+    if (arriving.tail === undefined ? !(arriving.left > 0) : isLastChunk(arriving, body)) {
       this.#finish(arriving);
     }
   }
@@ -121,4 +131,10 @@ export class RawConnection {
     const { status, bodyBytes, chunks } = arriving;
     arriving.resolve({ status, bodyBytes, chunks });
   }
+}
+
+function isLastChunk(arriving: Arriving, body: Buffer): boolean {
+  const tail = Buffer.concat([arriving.tail ?? Buffer.alloc(0), body.subarray(-lastChunk.length)]);
+  arriving.tail = tail.subarray(-lastChunk.length);
+  return arriving.tail.equals(lastChunk);
 }

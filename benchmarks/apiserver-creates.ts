@@ -2,12 +2,12 @@
 // finds there, and pods.
 import type { RawConnection } from "./apiserver-connection.ts";
 import { endpoints, pod } from "./apiserver-objects.ts";
-import type { ServerProcess } from "./apiserver-process.ts";
+import type { BenchServer } from "./bench-server.ts";
 import { atLeast, type Figures, median, plain } from "./benchmark.ts";
 
 export interface ServerPair {
-  readonly lab: ServerProcess;
-  readonly bare: ServerProcess;
+  readonly lab: BenchServer;
+  readonly bare: BenchServer;
 }
 
 /** As many as the cluster of incident 001 had services. */
@@ -89,7 +89,7 @@ async function compare(
 }
 
 async function createPart(
-  server: ServerProcess,
+  server: BenchServer,
   connections: readonly RawConnection[],
   { resource, count, object }: Series,
   turn: number,

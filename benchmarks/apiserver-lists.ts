@@ -2,7 +2,7 @@
 // the same objects with JSON.stringify, which is what a server without kept encodings would do.
 import type { RawAnswer, RawConnection } from "./apiserver-connection.ts";
 import { endpointsCount } from "./apiserver-creates.ts";
-import type { ServerProcess } from "./apiserver-process.ts";
+import type { BenchServer } from "./bench-server.ts";
 import { atMost, type Figures, median, plain } from "./benchmark.ts";
 
 const turns = 7;
@@ -10,7 +10,7 @@ const pageSize = 500;
 const path = "/api/v1/endpoints";
 
 export async function measureLists(
-  server: ServerProcess,
+  server: BenchServer,
   progress: (step: string) => void,
 ): Promise<Figures> {
   const connection = await server.connect();
@@ -40,7 +40,7 @@ export async function measureLists(
   };
 }
 
-async function itemsOf(server: ServerProcess, connection: RawConnection) {
+async function itemsOf(server: BenchServer, connection: RawConnection) {
   const { chunks, bodyBytes } = await get(server, connection, path);
   const list: { items: unknown[] } = JSON.parse(Buffer.concat(chunks).toString("utf8"));
   if (list.items.length < endpointsCount) {
@@ -49,11 +49,11 @@ async function itemsOf(server: ServerProcess, connection: RawConnection) {
   return { items: list.items, bodyBytes };
 }
 
-async function listWhole(server: ServerProcess, connection: RawConnection): Promise<number> {
+async function listWhole(server: BenchServer, connection: RawConnection): Promise<number> {
   return (await get(server, connection, path)).bodyBytes;
 }
 
-async function listPaged(server: ServerProcess, connection: RawConnection): Promise<number> {
+async function listPaged(server: BenchServer, connection: RawConnection): Promise<number> {
   let bytes = 0;
   let next: string | undefined = "";
   while (next !== undefined) {
@@ -72,7 +72,7 @@ function continueToken({ chunks }: RawAnswer): string | undefined {
 }
 
 async function get(
-  server: ServerProcess,
+  server: BenchServer,
   connection: RawConnection,
   target: string,
 ): Promise<RawAnswer> {

@@ -1,10 +1,21 @@
 // A server in a process of its own, so that its work and the client's are told apart: the lab's API
-// server (`lab`), or the least that answers the same requests (`bare`). It ends with its parent.
+// server (`lab`), the same without controllers beside it (`memory`, or `etcd` with its objects
+// there), or the least that answers the same requests (`bare`). It ends with its parent.
 import { webcrypto } from "node:crypto";
 import type { BodyWriter, ExchangeHandler, IncomingRequest } from "../src/environment/network.ts";
 import { nodeEnvironment } from "../src/environment/node/node-environment.ts";
+import { PeerAddresses } from "../src/lab/apiserver/audit/peer-addresses.ts";
 import { makeAuthority } from "../src/lab/apiserver/certificate-authority.ts";
+import { EtcdStorage } from "../src/lab/apiserver/storage/etcd/etcd-storage.ts";
+import { MemoryStorage } from "../src/lab/apiserver/storage/memory-storage.ts";
+import type { Storage } from "../src/lab/apiserver/storage/storage.ts";
+import { startServer } from "../src/lab/cluster-server.ts";
+import { clusterTokens, defaultProfile } from "../src/lab/cluster-servers.ts";
+import { Klog } from "../src/lab/controllers/klog/klog.ts";
 import { startLab } from "../src/lab/lab.ts";
+import { noPodLogs } from "../src/lab/pod-logs.ts";
+
+export type ServerSort = "lab" | "memory" | "etcd" | "bare";
 
 /** The first message: where the server is. */
 export interface ServerAddress {
@@ -26,7 +37,13 @@ process.on("message", () => {
   const { user, system } = process.cpuUsage();
   tell({ cpuMicroseconds: user + system });
 });
-tell(process.argv[2] === "lab" ? await startLabServer() : await startBareServer());
+const starts: Readonly<Record<string, () => Promise<ServerAddress>>> = {
+  lab: startLabServer,
+  memory: () => startAlone(new MemoryStorage(environment)),
+  etcd: () => startAlone(new EtcdStorage({ ...environment, endpoints: [process.argv[3] ?? ""] })),
+  bare: startBareServer,
+};
+tell(await (starts[process.argv[2] ?? ""] ?? startBareServer)());
 
 async function startLabServer(): Promise<ServerAddress> {
   const lab = await startLab({
@@ -43,6 +60,33 @@ async function startLabServer(): Promise<ServerAddress> {
     throw new Error("the lab has no context");
   }
   return { port: Number(new URL(context.server).port), ca: context.ca, token: context.token };
+}
+
+/** With everything on that a lab's server has on. */
+async function startAlone(storage: Storage): Promise<ServerAddress> {
+  const { clock } = environment;
+  const authority = await makeAuthority({ clock, crypto: webcrypto, name: "alone" });
+  const token = environment.random.uuid();
+  const { url } = await startServer({
+    environment,
+    storage,
+    name: "alone",
+    profile: defaultProfile,
+    isFirst: true,
+    listen: { host, port: 0, tls: await authority.issueServer([host]) },
+    tokens: new Map(clusterTokens(token, `${token}/loopback`)),
+    secret: token,
+    loopbackToken: `${token}/loopback`,
+    accessControl: true,
+    fieldOwners: true,
+    kubernetesService: {},
+    verbosity: 0,
+    podLogs: noPodLogs,
+    isOneOfSeveral: true,
+    klog: new Klog({ clock }),
+    peers: new PeerAddresses(),
+  });
+  return { port: Number(new URL(url).port), ca: authority.ca, token };
 }
 
 async function startBareServer(): Promise<ServerAddress> {

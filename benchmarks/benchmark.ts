@@ -10,6 +10,8 @@ export interface Figure {
   readonly holds?: boolean;
   /** What the value was compared with or how it was taken. */
   readonly note?: string;
+  /** Where it stands in a table of several subjects beside each other. */
+  readonly place?: { readonly row: string; readonly column: string };
 }
 
 export type Figures = Readonly<Record<string, Figure>>;
@@ -36,6 +38,11 @@ export function atLeast(value: number, limit: number, unit: string, note?: strin
 
 export function plain(value: number, unit: string, note?: string): Figure {
   return { value: rounded(value), unit, ...(note === undefined ? {} : { note }) };
+}
+
+/** Of a subject that is not there to be measured: the note says how to get it. */
+export function notMeasured(unit: string, note: string): Figure {
+  return { value: Number.NaN, unit, note };
 }
 
 export function median(values: readonly number[]): number {

@@ -1,7 +1,7 @@
 // `npm run bench -- NAME [--json]`: measures one area and prints its figures, as a table for people
 // or as one JSON object for machines (values by name; goals and notes beside them).
 import { apiserverBenchmark } from "./apiserver.ts";
-import { type Benchmark, CannotMeasureError, type Figures } from "./benchmark.ts";
+import { type Benchmark, CannotMeasureError, type Figure, type Figures } from "./benchmark.ts";
 import { kubeBenchmark } from "./kube.ts";
 import { pathBenchmark } from "./path.ts";
 import { simulationBenchmark } from "./simulation.ts";
@@ -41,9 +41,37 @@ function json(benchmarkName: string, figures: Figures): string {
 }
 
 function table(benchmarkName: string, figures: Figures): string {
-  const rows = Object.entries(figures).map(([key, one]) => {
+  const inList = Object.entries(figures).filter(([, one]) => one.place === undefined);
+  const rows = inList.map(([key, one]) => {
     const goal = one.goal === undefined ? "" : `goal ${one.goal} ${one.holds ? "holds" : "MISSED"}`;
     return `  ${key.padEnd(30)}${String(one.value).padStart(10)} ${one.unit.padEnd(18)}${goal}`;
   });
-  return `${benchmarkName}\n${rows.join("\n")}\n`;
+  return `${benchmarkName}\n${rows.join("\n")}\n${besideTable(Object.values(figures))}`;
+}
+
+/** Several subjects beside each other: a row for each measure, a column for each subject. */
+function besideTable(figures: readonly Figure[]): string {
+  const placed = figures.flatMap((one) =>
+    one.place === undefined ? [] : [{ ...one, ...one.place }],
+  );
+  if (placed.length === 0) return "";
+  const columns = [...new Set(placed.map(({ column }) => column))];
+  const head = ["", ...columns].map((text, at) => (at === 0 ? text.padEnd(30) : text.padStart(16)));
+  const lines = [...new Set(placed.map(({ row }) => row))].map((row) => {
+    const cells = columns.map((column) => {
+      const found = placed.find((one) => one.row === row && one.column === column);
+      return shownValue(found?.value).padStart(16);
+    });
+    const unit = placed.find((one) => one.row === row)?.unit ?? "";
+    return `  ${row.padEnd(28)}${cells.join("")} ${unit}`;
+  });
+  const notes = columns.map((column) => {
+    const note = placed.find((one) => one.column === column)?.note;
+    return `  ${column}: ${note ?? ""}`;
+  });
+  return `\n${[head.join("").trimEnd(), ...lines, "", ...notes].join("\n")}\n`;
+}
+
+function shownValue(value: number | undefined): string {
+  return value === undefined || Number.isNaN(value) ? "-" : String(value);
 }

@@ -25,6 +25,7 @@ const debianPackages = [
   },
   { name: "lua-resty-core", file: "/usr/share/lua/5.1/resty/core.lua", for: "the proxy's Lua" },
   { name: "lua-cjson", file: "/usr/lib/x86_64-linux-gnu/lua/5.1/cjson.so", for: "the proxy's Lua" },
+  { name: "etcd-server", file: "/usr/bin/etcd", for: "lockstep lab --store etcd" },
 ];
 
 const usage = `Usage: node scripts/setup.mjs [--check] [--no-system]
@@ -90,7 +91,7 @@ function explainMissing(missing, why) {
   const list = missing.map((one) => `  ${one.name.padEnd(24)}${one.for}`).join("\n");
   const sudo = existsSync("/usr/bin/apt-get")
     ? `Install them with:\n  sudo sh -c '${aptCommand(missing)}'`
-    : "Install nginx with its Lua module, lua-resty-core and lua-cjson from your distribution.";
+    : "Install nginx with its Lua module, lua-resty-core, lua-cjson and etcd from your distribution.";
   return (
     `Not installed, because ${why}:\n${list}\n${sudo}\n` +
     "Going on without them: whatever needs them will say so.\n"

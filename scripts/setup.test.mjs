@@ -24,6 +24,7 @@ it("finds the Debian packages whose files are absent", () => {
     "libnginx-mod-http-lua",
     "lua-resty-core",
     "lua-cjson",
+    "etcd-server",
   ]);
 });
 

@@ -3,12 +3,15 @@ import { webcrypto } from "node:crypto";
 import { resolve as absolute } from "node:path";
 import { Command, Option } from "commander";
 import type { Files } from "../environment/files.ts";
-import { defaultProfile, labVersionOf } from "../lab/cluster-servers.ts";
+import { labVersionOf } from "../lab/cluster-server.ts";
+import { defaultProfile } from "../lab/cluster-servers.ts";
 import { type ControllerFlags, controllerFlags, readFlags } from "../lab/controllers/flags.ts";
 import { type ProfileName, profileNamed, profileNames } from "../lab/controllers/profiles.ts";
 import { kubeconfig, kubeconfigMark } from "../lab/kubeconfig.ts";
 import { type Lab, startLab } from "../lab/lab.ts";
 import { aborted, type CommandContext, type ExitCode, UsageError } from "./command.ts";
+import { labApiserverCommand } from "./lab-apiserver.ts";
+import { type OpenStore, openStore, parseStore, type StoreChoice } from "./lab-store.ts";
 import { paintFor } from "./paint.ts";
 import { wholeNumber } from "./whole-number.ts";
 
@@ -16,6 +19,7 @@ interface LabFlags {
   readonly clusters: number;
   readonly apiservers: number;
   readonly nodes: number;
+  readonly store: StoreChoice;
   readonly kubeVersion: ProfileName;
   readonly controllerManagers: number;
   readonly controllerFlag: readonly string[];
@@ -39,6 +43,12 @@ controller manager's metrics are, kubectl logs their logs, in the words of the v
 The kubeconfig has a context per server: lab-1 is the first cluster, lab-1-server-2 its second
 server. Everything lives in this process and is gone when it stops.
 
+With --store, the objects are in an etcd and every API server is a process of its own: kill -9
+any of them and the others serve on, until the lab has started it again; kill etcd and nothing
+that was acknowledged is lost. "etcd" starts one for this lab alone (Debian: apt-get install
+etcd-server), "etcd=http://127.0.0.1:2379" uses one that runs, and the objects stay in it under
+/lab-1, /lab-2, …
+
 Annotations on a pod say how it behaves (lab.lockstep.dev/…):
   ready-after: 3s          starts slowly, answering 503 until then
   response-time: 200ms     takes its time for each answer
@@ -50,6 +60,7 @@ Annotations on a pod say how it behaves (lab.lockstep.dev/…):
 Examples:
   lockstep lab
   lockstep lab --clusters 2 --apiservers 3 --nodes 4
+  lockstep lab --apiservers 3 --store etcd
   lockstep lab --kube-version 1.17.3 --controller-flag v=4 --controller-flag kube-api-qps=5
   lockstep lab --kubeconfig ./lab.yaml        then: kubectl --kubeconfig ./lab.yaml get ns
   lockstep lab --kubeconfig - > lab.yaml      the kubeconfig on standard output
@@ -58,8 +69,14 @@ Examples:
 export function labCommand(context: CommandContext, done: (code: ExitCode) => void): Command {
   return new Command("lab")
     .description("run embedded clusters that kubectl can talk to, until stopped")
+    .addCommand(labApiserverCommand(context, done), { hidden: true })
     .option("--clusters <n>", "how many clusters", wholeNumber(1, maxClusters), 1)
     .option("--apiservers <n>", "API servers in each cluster", wholeNumber(1, maxApiservers), 1)
+    .addOption(
+      new Option("--store <where>", "where objects are kept: memory, etcd or etcd=URL")
+        .argParser(parseStore)
+        .default({ type: "memory" }, "memory"),
+    )
     .option("--nodes <n>", "nodes in each cluster", wholeNumber(0, maxNodes), 2)
     .addOption(
       new Option("--kube-version <version>", "whose behaviour and bugs the control plane has")
@@ -87,36 +104,61 @@ export function labCommand(context: CommandContext, done: (code: ExitCode) => vo
 }
 
 async function runLab(context: CommandContext, flags: LabFlags): Promise<ExitCode> {
-  const { environment, terminal, stop } = context;
+  const { environment, terminal } = context;
   const paint = paintFor(terminal);
   const { files } = environment;
   // The file is looked at first: a lab that cannot hand out its address is of no use.
   if (flags.kubeconfig !== undefined && flags.kubeconfig !== "-") {
     await refuseForeignFile(files, flags.kubeconfig);
   }
-  const lab = await startLab({
-    environment,
-    crypto: webcrypto,
-    ...flags,
-    profile: flags.kubeVersion,
-    flags: flagsOf(flags),
-    firstPort: flags.port,
-    onReady: ({ context: name, url }) =>
-      terminal.writeError(`${paint.lockstep("●")} ${name.padEnd(18)} ${paint.secondary(url)}\n`),
-  });
+  const show = (name: string, url: string, pid: number | undefined): void => {
+    const where = pid === undefined ? url : `${url} (pid ${pid})`;
+    terminal.writeError(`${paint.lockstep("●")} ${name.padEnd(18)} ${paint.secondary(where)}\n`);
+  };
+  const controllerFlagsGiven = flagsOf(flags);
+  const store = await openStore(environment, flags.store, (news) =>
+    terminal.writeError(`${paint.late("!")} ${news}\n`),
+  );
   try {
-    const { path, cleanUp } = await handOut(context, flags, lab);
+    if (store.etcd !== undefined) show("etcd", store.etcd.url, store.etcd.pid);
+    const { store: _choice, ...size } = flags;
+    const lab = await startLab({
+      environment,
+      crypto: webcrypto,
+      ...size,
+      profile: flags.kubeVersion,
+      flags: controllerFlagsGiven,
+      firstPort: flags.port,
+      ...(store.options === undefined ? {} : { store: store.options }),
+      onReady: ({ context: name, url, pid }) => show(name, url, pid),
+    });
     try {
-      terminal.write(flags.json ? asJson(lab, flags, path) : firstSteps(context, flags, path));
-      await aborted(stop);
+      await handedOut(context, flags, lab, store);
     } finally {
-      await cleanUp();
+      await lab.stop();
+      terminal.writeError("\nThe lab has stopped.\n");
     }
   } finally {
-    await lab.stop();
-    terminal.writeError("\nThe lab has stopped.\n");
+    await store.close();
   }
   return 0;
+}
+
+/** Until stopped. */
+async function handedOut(
+  context: CommandContext,
+  flags: LabFlags,
+  lab: Lab,
+  store: OpenStore,
+): Promise<void> {
+  const { path, cleanUp } = await handOut(context, flags, lab);
+  try {
+    const { terminal } = context;
+    terminal.write(flags.json ? asJson(lab, flags, path, store) : firstSteps(context, flags, path));
+    await aborted(context.stop);
+  } finally {
+    await cleanUp();
+  }
 }
 
 function withAbsoluteFile(flags: LabFlags): LabFlags {
@@ -172,9 +214,15 @@ ${second}  kubectl create deployment web --image=web --port=8080 --replicas=3
 `;
 }
 
-function asJson({ servers }: Lab, { kubeVersion }: LabFlags, path: string | undefined): string {
+function asJson(
+  { servers }: Lab,
+  { kubeVersion }: LabFlags,
+  path: string | undefined,
+  { etcd }: OpenStore,
+): string {
   const gitVersion = labVersionOf(kubeVersion);
-  return `${JSON.stringify({ gitVersion, kubeconfig: path ?? null, servers })}\n`;
+  const own = etcd === undefined ? {} : { etcd: { url: etcd.url, pid: etcd.pid } };
+  return `${JSON.stringify({ gitVersion, kubeconfig: path ?? null, servers, ...own })}\n`;
 }
 
 /** Refused before anything is started, by what the version has. */

@@ -63,13 +63,13 @@ describe("refused is", () => {
       "a batch period in a version without the flag",
       { version: "1.9", given: { "batch-period": 1_000 } },
       "Kubernetes 1.9 has no --endpoint-updates-batch-period: a batch period needs\n" +
-        "1.17.3 or 1.17.13 or 1.33.",
+        "1.17.3 or 1.17.13 or 1.33 or 1.36.",
     ],
     [
       "a Lease in a version without Leases",
       { version: "1.7", heartbeat: { by: "lease", minMs: 10_000, maxMs: 10_000 } },
       "Kubelets of 1.7 know no Leases: say --heartbeat status:… or a version that has\n" +
-        "them (1.17.3, 1.17.13, 1.33).",
+        "them (1.17.3, 1.17.13, 1.33, 1.36).",
     ],
     [
       "more changes than pods",

@@ -16,7 +16,9 @@ it.each([
   ["v1.19.3", "1.17.13"],
   ["v1.20.2", "1.17.13"],
   ["v1.21.0", "1.33"],
-  ["v1.36.0", "1.33"],
+  ["v1.34.1", "1.33"],
+  ["v1.35.0", "1.36"],
+  ["v1.36.0", "1.36"],
   ["unheard of", "1.33"],
 ])("simulates %s as %s", (gitVersion, profile) => {
   expect(nearestProfile(gitVersion)).toBe(profile);

@@ -3,8 +3,9 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Clock, MonotonicMs, WallMs } from "../../../environment/clock.ts";
 import { compactionIntervalMs, MemoryStorage } from "./memory-storage.ts";
-import { storageContract } from "./storage.contract.ts";
+import { type StorageUnderTest, storageContract } from "./storage.contract.ts";
 import { CompactedError } from "./storage.ts";
+import { storageHistoriesContract } from "./storage-histories.contract.ts";
 
 class HandClock implements Clock {
   nowMs = 0;
@@ -18,10 +19,12 @@ class HandClock implements Clock {
   }
 }
 
-storageContract("memory", async () => {
+async function open(): Promise<StorageUnderTest> {
   const clock = new HandClock();
+  const storage = new MemoryStorage({ clock });
   return {
-    storage: new MemoryStorage({ clock }),
+    storage,
+    another: async () => storage,
     compact: async () => {
       clock.nowMs += 2 * compactionIntervalMs;
     },
@@ -30,7 +33,10 @@ storageContract("memory", async () => {
     },
     close: async () => undefined,
   };
-});
+}
+
+storageContract("memory", open);
+storageHistoriesContract("memory", open, { runs: 60, steps: 40, writers: 5, writesEach: 40 });
 
 const value = Buffer.from("x");
 

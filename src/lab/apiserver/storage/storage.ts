@@ -1,6 +1,6 @@
 // Where an API server keeps its objects: a key/value store with one revision counter, in the shape
 // of etcd, so that several API servers can share one. `memory-storage.ts` implements it in this
-// process; `storage.contract.ts` holds what every implementation must do.
+// process, `etcd/` on a real etcd; `storage.contract.ts` holds what every implementation must do.
 
 export interface StoredRecord {
   readonly key: string;
@@ -70,6 +70,8 @@ export interface Storage {
       onLost(error: Error): void;
     },
   ): StorageWatch;
+  /** Resolves if the storage answers; rejects as reads do. One that is always there has none. */
+  check?(): Promise<void>;
 }
 
 /** The asked revision is older than what the storage still knows. */
@@ -81,5 +83,26 @@ export class CompactedError extends Error {
   constructor(oldestRevision: number) {
     super(`revisions before ${oldestRevision} have been compacted`);
     this.oldestRevision = oldestRevision;
+  }
+}
+
+/**
+ * The storage gave no answer that counts. What was to be written may have been written all the same,
+ * so nobody may conclude from this that it was not.
+ */
+export class StorageUnavailableError extends Error {
+  override readonly name = "StorageUnavailableError";
+  readonly code = "STORAGE_UNAVAILABLE";
+}
+
+/** The same, after waiting for as long as a request may take. */
+export class StorageTimeoutError extends Error {
+  override readonly name = "StorageTimeoutError";
+  readonly code = "STORAGE_TIMEOUT";
+  readonly during: "read" | "write";
+
+  constructor(during: "read" | "write", message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.during = during;
   }
 }

@@ -1,0 +1,147 @@
+// `lockstep lab --store etcd`: API servers that are processes of their own, one etcd below them, and
+// kill -9 of each of these under load.
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { promisify } from "node:util";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { clientOf, LedgerWatcher, LedgerWriter, storedLedger } from "./etcd-clients.ts";
+import { EtcdWorld, withoutEtcd } from "./etcd-world.ts";
+import { type LabProcess, runLockstep, startLabProcess, stopAllLabs } from "./lab-process.ts";
+
+const writers = 6;
+
+describe.skipIf(withoutEtcd !== false)("a lab on etcd", () => {
+  let world: EtcdWorld;
+  beforeAll(async () => {
+    world = await EtcdWorld.start();
+  });
+  afterAll(() => world?.stop());
+  afterEach(stopAllLabs);
+
+  it("goes on when any server or etcd is killed, and loses nothing acknowledged", async () => {
+    const lab = await startLabProcess("--apiservers", "3", "--store", "etcd");
+    const { environment } = world;
+    const client = clientOf(environment, lab);
+    const writer = new LedgerWriter(client);
+    const watcher = new LedgerWatcher(environment, clientOf(environment, lab));
+    const watching = watcher.run();
+    await world.until("the watch has begun", () => watcher.connections > 0);
+    const writing = Array.from({ length: writers }, (_, lane) => writer.run(lane));
+    const goesOn = async (): Promise<void> => {
+      const before = writer.acknowledged.size;
+      await world.until("writes are acknowledged", () => writer.acknowledged.size > before + 50);
+    };
+    await goesOn();
+    for (const { context, pid } of lab.servers) {
+      await killed(pid);
+      await goesOn();
+      await world.until(`${context} is back`, () =>
+        lab.errorOutput().includes(`${context} is back`),
+      );
+    }
+    await killed(lab.etcd?.pid);
+    await goesOn();
+    expect(lab.errorOutput()).toMatch(/etcd ended \(SIGKILL\); it is started again/);
+    writer.stop();
+    await Promise.all(writing);
+
+    const stored = await storedLedger(client);
+    const certain = new Map([...stored].filter(([name]) => !writer.unknown.has(name)));
+    expect(writer.refused).toEqual([]);
+    expect(certain).toEqual(new Map([...writer.acknowledged].sort(byName)));
+    const inOrder = [...stored].sort(([, one], [, other]) => one - other);
+    const last = inOrder.at(-1)?.[1] ?? 0;
+    await world.until("the watcher has heard all", () => watcher.lastVersion >= last);
+    watcher.stop();
+    await watching;
+    expect(watcher.gaps).toEqual([]);
+    expect(watcher.heard).toEqual(inOrder);
+    await expectDeploymentRuns(lab);
+
+    expect(await lab.stop()).toBe(0);
+    expect(pidsOf(lab).filter(isAlive)).toEqual([]);
+    expect(existsSync(lab.kubeconfig)).toBe(false);
+  }, 300_000);
+
+  it("dies with the lab that is killed", async () => {
+    const lab = await startLabProcess("--store", "etcd", "--nodes", "0");
+    await lab.stop("SIGKILL");
+    await world.until("they are gone", () => !pidsOf(lab).some(isAlive));
+    expect(pidsOf(lab)).toHaveLength(2);
+  });
+
+  it("keeps its objects in an etcd that was there before, for the next lab", async () => {
+    const first = await startLabProcess("--nodes", "0", "--store", `etcd=${world.url}`);
+    const client = clientOf(world.environment, first);
+    const writer = new LedgerWriter(client);
+    const writing = writer.run(0);
+    await world.until("something is written", () => writer.acknowledged.size > 20);
+    writer.stop();
+    await writing;
+    expect(await first.stop()).toBe(0);
+    const second = await startLabProcess("--nodes", "0", "--store", `etcd=${world.url}`);
+    const stored = await storedLedger(clientOf(world.environment, second));
+    expect(stored).toEqual(new Map([...writer.acknowledged].sort(byName)));
+    expect(await second.stop()).toBe(0);
+  });
+
+  it("says what is wrong with a store before it starts anything", async () => {
+    expect(await runLockstep("lab", "--store", "disk")).toEqual({
+      code: 2,
+      output: "",
+      errorOutput:
+        "lockstep: --store disk: it is memory, etcd, or etcd=http://HOST:PORT " +
+        "(several addresses of one etcd with commas between)\n",
+    });
+    const silent = await runLockstep("lab", "--store", "etcd=http://127.0.0.1:1");
+    expect(silent).toEqual({
+      code: 2,
+      output: "",
+      errorOutput:
+        "lockstep: no etcd answers at http://127.0.0.1:1 (context deadline exceeded); " +
+        "is it running?\n",
+    });
+  });
+});
+
+/** kill -9; resolves when nothing of it is left. */
+async function killed(pid: number | undefined): Promise<void> {
+  if (pid === undefined) throw new Error("it does not run");
+  process.kill(pid, "SIGKILL");
+  while (isAlive(pid)) await new Promise((resolve) => setTimeout(resolve, 1));
+}
+
+function isAlive(pid: number | undefined): boolean {
+  try {
+    return pid !== undefined && process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+function pidsOf({ servers, etcd }: LabProcess): readonly (number | undefined)[] {
+  return [...servers.map(({ pid }) => pid), etcd?.pid];
+}
+
+/** With kubectl, at each server: controllers, scheduler and nodes have come through it all. */
+async function expectDeploymentRuns(lab: LabProcess): Promise<void> {
+  const program = process.env["LOCKSTEP_KUBECTL"] ?? "kubectl";
+  for (const { context } of lab.servers) {
+    const kubectl = async (...args: readonly string[]): Promise<string> => {
+      const where = ["--kubeconfig", lab.kubeconfig, "--context", context];
+      return (await promisify(execFile)(program, [...where, ...args])).stdout;
+    };
+    try {
+      await kubectl("version", "--client");
+    } catch (error) {
+      if (error instanceof Error && "code" in error && error.code === "ENOENT") return;
+      throw error;
+    }
+    await kubectl("create", "deployment", `via-${context}`, "--image=web", "--replicas=2");
+    await kubectl("rollout", "status", "deployment", `via-${context}`, "--timeout=60s");
+  }
+}
+
+function byName([one]: readonly [string, unknown], [other]: readonly [string, unknown]): number {
+  return one < other ? -1 : 1;
+}
