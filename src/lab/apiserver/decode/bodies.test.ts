@@ -27,7 +27,7 @@ describe("bodies", () => {
       expected: failure(
         400,
         "BadRequest",
-        'Service in version "v1" cannot be handled as a Pod: converting (v1.Service) to (Pod): unknown conversion',
+        'Service in version "v1" cannot be handled as a Pod: converting (v1.Service) to (core.Pod): unknown conversion',
       ),
     },
     {
@@ -36,7 +36,7 @@ describe("bodies", () => {
       expected: failure(
         400,
         "BadRequest",
-        "the API version in the data (apps/v1) does not match the expected API version (v1)",
+        'Pod in version "v1" cannot be handled as a Pod: no kind "Pod" is registered for version "apps/v1" in scheme "pkg/runtime/scheme.go:111"',
       ),
     },
     {
@@ -65,14 +65,15 @@ describe("bodies", () => {
       expected: failure(
         422,
         "Invalid",
-        'CreateOptions.meta.k8s.io "" is invalid: fieldValidation: Unsupported value: "Maybe": supported values: "Ignore", "Warn", "Strict"',
+        'CreateOptions.meta.k8s.io "" is invalid: fieldValidation: Unsupported value: "Maybe": supported values: "", "Ignore", "Strict", "Warn"',
         {
           group: "meta.k8s.io",
           kind: "CreateOptions",
           causes: [
             {
               reason: "FieldValueNotSupported",
-              message: 'Unsupported value: "Maybe": supported values: "Ignore", "Warn", "Strict"',
+              message:
+                'Unsupported value: "Maybe": supported values: "", "Ignore", "Strict", "Warn"',
               field: "fieldValidation",
             },
           ],
@@ -93,12 +94,32 @@ describe("bodies", () => {
     }),
   );
 
-  test("are refused with the place where the JSON breaks", () =>
+  const unrecognized: readonly [body: string, problem: string][] = [
+    [
+      '{"kind": "Pod",}',
+      'invalid character \'}\' looking for beginning of object key string ({"kind": "Pod",})',
+    ],
+    ["", "unexpected end of JSON input (<empty>)"],
+    ['{"a": tru', 'unexpected end of JSON input ({"a": tru)'],
+    ['{"a": 1 2}', "invalid character '2' after object key:value pair ({\"a\": 1 2})"],
+    ["[1", "unexpected end of JSON input (5b31)"],
+    [
+      '{"kind":1}',
+      'json: cannot unmarshal number into Go struct field .kind of type string ({"kind":1})',
+    ],
+  ];
+  test.each(unrecognized)("are refused when they are no object: %s", (body, problem) =>
     inApiWorld(async ({ call }) => {
-      const { status, json } = await call("POST", pods, '{"kind": "Pod",}');
-      expect(status).toBe(400);
-      expect(textAt(json, "message")).toMatch(/must be of type Pod.*json parse error.*position 15/);
-    }));
+      expect((await call("POST", pods, body)).json).toEqual(
+        failure(
+          400,
+          "BadRequest",
+          "the object provided is unrecognized (must be of type Pod): couldn't get version/kind; " +
+            `json parse error: ${problem}`,
+        ),
+      );
+    }),
+  );
 
   test("may be YAML", () =>
     inApiWorld(async ({ call }) => {
@@ -108,11 +129,71 @@ describe("bodies", () => {
       expect(objectAt(json, "data")).toEqual({ key: "value" });
     }));
 
+  test("in YAML take yes for true, dates for text, and only the first document", () =>
+    inApiWorld(async ({ call }) => {
+      const path = "/api/v1/namespaces/default/configmaps";
+      const options = { contentType: "application/yaml" };
+      const yaml = "metadata: {name: a}\ndata: {day: 2026-01-02, hours: 12:30}\n---\nx: [\n";
+      const made = await call("POST", path, yaml, options);
+      expect(objectAt(made.json, "data")).toEqual({ day: "2026-01-02", hours: "12:30" });
+      const refused = await call("POST", path, "metadata: {name: yes}\n", options);
+      expect(textAt(refused.json, "message")).toBe(
+        'ConfigMap in version "v1" cannot be handled as a ConfigMap: ' +
+          "json: cannot unmarshal bool into Go struct field ObjectMeta.metadata.name of type string",
+      );
+    }));
+
   test("with unknown fields are stored without them, and the client is warned", () =>
     inApiWorld(async ({ call }) => {
       const { status, headers, json } = await call("POST", pods, pod("a", { replicas: 3 }));
       expect(status).toBe(201);
       expect(headers["warning"]).toBe('299 - "unknown field \\"spec.replicas\\""');
       expect(objectAt(json, "spec")).not.toHaveProperty("replicas");
+    }));
+
+  const odd =
+    '{"metadata":{"name":"a","name":"b"},"spec":{"containers":[{"name":"c","image":"i",' +
+    '"image":"j","foo":1,"foo":2}],"bar":{"x":1}},"baz":1}';
+  const problems = [
+    'duplicate field "metadata.name"',
+    'duplicate field "spec.containers[0].image"',
+    'unknown field "spec.containers[0].foo"',
+    'unknown field "spec.bar"',
+    'unknown field "baz"',
+  ];
+  const oddYaml =
+    "metadata:\n  name: a\n  name: b\nspec:\n  containers:\n  - name: c\n    image: i\n" +
+    "    foo: 1\n  bar: 2\n";
+  const yamlProblems = ['unknown field "spec.bar"', 'unknown field "spec.containers[0].foo"'];
+
+  test("that a strict client sends are refused with everything odd, in order", () =>
+    inApiWorld(async ({ call }) => {
+      const path = `${pods}?fieldValidation=Strict&dryRun=All`;
+      const refusal = (text: string) =>
+        failure(
+          400,
+          "BadRequest",
+          `Pod in version "v1" cannot be handled as a Pod: strict decoding error: ${text}`,
+        );
+      expect((await call("POST", path, odd)).json).toEqual(refusal(problems.join(", ")));
+      const yaml = await call("POST", path, oddYaml, { contentType: "application/yaml" });
+      const repeated = 'yaml: unmarshal errors:\n  line 3: key "name" already set in map';
+      expect(yaml.json).toEqual(refusal([repeated, ...yamlProblems].join(", ")));
+    }));
+
+  test("that other clients send are taken, with a warning for each oddity unless unwanted", () =>
+    inApiWorld(async ({ call }) => {
+      const warnings = (list: readonly string[]) =>
+        list.map((text) => `299 - ${JSON.stringify(text)}`).join(", ");
+      const warned = await call("POST", `${pods}?dryRun=All`, odd);
+      expect(warned.headers["warning"]).toBe(warnings(problems));
+      const yaml = await call("POST", `${pods}?dryRun=All`, oddYaml, {
+        contentType: "application/yaml",
+      });
+      expect(yaml.headers["warning"]).toBe(
+        warnings(['line 3: key "name" already set in map', ...yamlProblems]),
+      );
+      const ignored = await call("POST", `${pods}?dryRun=All&fieldValidation=Ignore`, odd);
+      expect([ignored.status, ignored.headers["warning"]]).toEqual([201, undefined]);
     }));
 });

@@ -1,12 +1,15 @@
 // Request bodies: bytes within a bound, a media type that is understood, and JSON, YAML or protobuf
 // inside; all become one parsed document. Everything wrong with them is an `ApiError` worded as the
 // real server does.
-import { parseDocument } from "yaml";
 import type { Headers, IncomingRequest } from "../../../environment/network.ts";
 import { ApiError } from "../api-error.ts";
+import { isJsonObject } from "../kinds/fields.ts";
+import { jsonSyntaxProblem } from "./json-scanner.ts";
 import { decodeProtobuf } from "./protobuf.ts";
 import { ProtobufError } from "./protobuf-wire.ts";
 import type { ExpectedKind } from "./request-object.ts";
+import { goJsonType } from "./schema-type-error.ts";
+import { parseYaml, YamlProblem } from "./yaml-body.ts";
 
 /** The real server's limit for one request. */
 export const bodyMaxBytes = 3 * 1024 * 1024;
@@ -17,19 +20,23 @@ const documentTypes = [
   "application/vnd.kubernetes.protobuf",
 ];
 
+/** How much is read and thrown away of a body that is too large, so that its sender hears why. */
+const drainMaxBytes = 2 * bodyMaxBytes;
+
 export async function readBody(request: IncomingRequest): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of request.body) {
     bytes += chunk.byteLength;
-    if (bytes > bodyMaxBytes) {
-      throw new ApiError(
-        413,
-        "RequestEntityTooLarge",
-        `Request entity too large: limit is ${bodyMaxBytes}`,
-      );
+    if (bytes <= bodyMaxBytes) {
+      chunks.push(chunk);
+    } else if (bytes > drainMaxBytes) {
+      break;
     }
-    chunks.push(chunk);
+  }
+  if (bytes > bodyMaxBytes) {
+    const message = `Request entity too large: limit is ${bodyMaxBytes}`;
+    throw new ApiError(413, "RequestEntityTooLarge", message);
   }
   return Buffer.concat(chunks);
 }
@@ -39,16 +46,25 @@ export function mediaType(headers: Headers): string {
   return (headers["content-type"] ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? "";
 }
 
+/** What a body holds, and what of it the document alone does not show. */
+export interface ParsedBody {
+  readonly document: unknown;
+  /** Its text, where a key may still be seen to occur twice; absent for bodies that are no JSON. */
+  readonly json?: string;
+  /** Where a YAML body sets a key twice: `line 3: key "name" already set in map`. */
+  readonly repeatedLines: readonly string[];
+}
+
 /** The document in a body, in the format its media type names; JSON when it names none. */
-export function parseDocumentBody(body: Buffer, type: string, expected: ExpectedKind): unknown {
+export function parseDocumentBody(body: Buffer, type: string, expected: ExpectedKind): ParsedBody {
   switch (type) {
     case "":
     case "application/json":
       return parseJsonBody(body, expected.kind);
     case "application/yaml":
-      return parseYaml(body);
+      return parseYamlBody(body, expected.kind);
     case "application/vnd.kubernetes.protobuf":
-      return parseProtobuf(body, expected);
+      return { document: parseProtobuf(body, expected), repeatedLines: [] };
     default:
       throw unsupportedMediaType(documentTypes);
   }
@@ -67,15 +83,75 @@ export function badRequest(message: string): ApiError {
   return new ApiError(400, "BadRequest", message);
 }
 
-function parseJsonBody(body: Buffer, expectedKind: string): unknown {
-  try {
-    return JSON.parse(body.toString("utf8"));
-  } catch (error) {
-    const problem = error instanceof Error ? error.message : String(error);
-    throw badRequest(
-      `the object provided is unrecognized (must be of type ${expectedKind}): ` +
-        `couldn't get version/kind; json parse error: ${problem}`,
+/** A body in which not even a kind can be found. */
+export function unrecognized(expectedKind: string, problem: string, body: Buffer): ApiError {
+  return badRequest(
+    `the object provided is unrecognized (must be of type ${expectedKind}): ` +
+      `${problem} (${summarize(body)})`,
+  );
+}
+
+/** How much of a body that makes no sense is shown. */
+const summaryMaxBytes = 30;
+
+function summarize(body: Buffer): string {
+  if (body.byteLength === 0) {
+    return "<empty>";
+  }
+  const shown = body.subarray(0, summaryMaxBytes);
+  const text = body[0] === "{".charCodeAt(0) ? shown.toString("utf8") : shown.toString("hex");
+  return body.byteLength > summaryMaxBytes ? `${text} ...` : text;
+}
+
+/** What Go's decoder is asked for first of all. */
+const typeMeta =
+  'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; ' +
+  'Kind string "json:\\"kind,omitempty\\"" }';
+
+/** The document must be an object whose kind and apiVersion, if there are any, are text. */
+export function checkTypeMeta(document: unknown, body: Buffer, expectedKind: string): unknown {
+  const refuse = (value: unknown, into: string) =>
+    unrecognized(
+      expectedKind,
+      `couldn't get version/kind; json parse error: ` +
+        `json: cannot unmarshal ${goJsonType(value)} into ${into}`,
+      body,
     );
+  if (document === null || document === undefined) {
+    return {};
+  }
+  if (!isJsonObject(document)) {
+    throw refuse(document, `Go value of type ${typeMeta}`);
+  }
+  for (const field of ["apiVersion", "kind"]) {
+    const value = document[field] ?? "";
+    if (typeof value !== "string") {
+      throw refuse(value, `Go struct field .${field} of type string`);
+    }
+  }
+  return document;
+}
+
+function parseJsonBody(body: Buffer, expectedKind: string): ParsedBody {
+  const text = body.toString("utf8");
+  try {
+    const document = checkTypeMeta(JSON.parse(text), body, expectedKind);
+    return { document, json: text, repeatedLines: [] };
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) {
+      throw error;
+    }
+    const problem = `couldn't get version/kind; json parse error: ${jsonSyntaxProblem(text)}`;
+    throw unrecognized(expectedKind, problem, body);
+  }
+}
+
+function parseYamlBody(body: Buffer, expectedKind: string): ParsedBody {
+  try {
+    const { document, repeatedLines } = parseYaml(body);
+    return { document: checkTypeMeta(document, body, expectedKind), repeatedLines };
+  } catch (error) {
+    throw error instanceof YamlProblem ? unrecognized(expectedKind, error.message, body) : error;
   }
 }
 
@@ -84,29 +160,8 @@ function parseProtobuf(body: Buffer, expected: ExpectedKind): unknown {
     return decodeProtobuf(body, expected);
   } catch (error) {
     if (error instanceof ProtobufError || error instanceof SyntaxError) {
-      throw badRequest(
-        `the object provided is unrecognized (must be of type ${expected.kind}): ` +
-          `proto: ${error.message}`,
-      );
+      throw unrecognized(expected.kind, error.message, body);
     }
     throw error;
-  }
-}
-
-/** How many alias expansions one YAML body may have, against billion-laughs documents. */
-const yamlMaxAliases = 100;
-
-function parseYaml(body: Buffer): unknown {
-  const document = parseDocument(body.toString("utf8"));
-  const [problem] = document.errors;
-  if (problem !== undefined) {
-    throw badRequest(`error decoding YAML: ${problem.message}`);
-  }
-  try {
-    return document.toJS({ maxAliasCount: yamlMaxAliases });
-  } catch (error) {
-    throw badRequest(
-      `error decoding YAML: ${error instanceof Error ? error.message : String(error)}`,
-    );
   }
 }

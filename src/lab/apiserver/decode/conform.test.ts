@@ -21,6 +21,7 @@ describe("conforming", () => {
           ports: [{ port: 80, protocol: "TCP", targetPort: "http" }],
           selector: { a: "", b: "1" },
         },
+        status: { loadBalancer: {} },
       }),
     );
     expect(unknownFields).toEqual(["other", "spec.ports[0].extra"]);
@@ -33,7 +34,24 @@ describe("conforming", () => {
     });
     expect(value).toEqual({
       metadata: { creationTimestamp: "2026-01-02T03:04:05Z" },
-      spec: { containers: [{ resources: { limits: { cpu: "2", memory: "1.5Gi" } } }] },
+      spec: { containers: [{ name: "", resources: { limits: { cpu: "2", memory: "1.5Gi" } } }] },
+      status: {},
+    });
+  });
+
+  test("writes what Go writes for fields that nobody has set", () => {
+    expect(conform("apps.v1.Deployment", {}).value).toEqual({
+      metadata: {},
+      spec: {
+        selector: null,
+        strategy: {},
+        template: { metadata: {}, spec: { containers: null } },
+      },
+      status: {},
+    });
+    const { value } = conform("core.v1.Pod", { status: { conditions: [{ type: "Ready" }] } });
+    expect(value["status"]).toEqual({
+      conditions: [{ lastProbeTime: null, lastTransitionTime: null, status: "", type: "Ready" }],
     });
   });
 
@@ -45,11 +63,11 @@ describe("conforming", () => {
     ],
     [
       { spec: { containers: [{ ports: [{ containerPort: 1.5 }] }] } },
-      "json: cannot unmarshal number 1.5 into Go struct field ContainerPort.spec.containers[0].ports[0].containerPort of type int32",
+      "json: cannot unmarshal number 1.5 into Go struct field ContainerPort.spec.containers.ports.containerPort of type int32",
     ],
     [
       { metadata: { labels: { a: true } } },
-      "json: cannot unmarshal bool into Go struct field ObjectMeta.metadata.labels.a of type string",
+      "json: cannot unmarshal bool into Go struct field ObjectMeta.metadata.labels of type string",
     ],
     [
       { metadata: { labels: ["a"] } },
@@ -61,20 +79,55 @@ describe("conforming", () => {
     ],
     [
       { metadata: { creationTimestamp: "yesterday" } },
-      'parsing time "yesterday" as "2006-01-02T15:04:05Z07:00": cannot parse it (metadata.creationTimestamp)',
+      'parsing time "yesterday" as "2006-01-02T15:04:05Z07:00": cannot parse "yesterday" as "2006"',
     ],
     [
       { spec: { overhead: { cpu: "much" } } },
-      "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$' (spec.overhead.cpu: \"much\")",
+      "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'",
     ],
   ];
   test.each(refused)("refuses %j", (value, message) => {
-    expect(() => conform("core.v1.Pod", value)).toThrow(new SchemaTypeError(message));
+    expect(() => conform("core.v1.Pod", value)).toThrow(message);
   });
 
-  test("refuses bytes that are not base64", () => {
-    expect(() => conform("core.v1.Secret", { data: { a: "not base64!" } })).toThrow(
-      new SchemaTypeError("illegal base64 data in data.a"),
+  test.each([
+    ["not base64!", 3],
+    ["YWJjYQ", 4],
+  ])("refuses bytes that are not base64: %j", (bytes, at) => {
+    expect(() => conform("core.v1.Secret", { data: { a: bytes } })).toThrow(
+      new SchemaTypeError(`illegal base64 data at input byte ${at}`),
     );
   });
+
+  test("says of a mistyped value what the converter behind strategic patches says", () => {
+    const conversions = [{ data: { a: 1 } }, { data: "a" }, { metadata: [] }, { immutable: "no" }];
+    expect(conversions.map((value) => conversionOf("core.v1.ConfigMap", value))).toEqual([
+      "cannot convert int64 to string",
+      "cannot restore map from string",
+      "cannot restore struct from: slice",
+      "unrecognized type: bool",
+    ]);
+  });
+
+  test.each([
+    ["2026-13-01T00:00:00Z", 'parsing time "2026-13-01T00:00:00Z": month out of range'],
+    ["2026-02-30T00:00:00Z", 'parsing time "2026-02-30T00:00:00Z": day out of range'],
+    [
+      "2026-01-01",
+      'parsing time "2026-01-01" as "2006-01-02T15:04:05Z07:00": cannot parse "" as "T"',
+    ],
+    ["2026-01-01T00:00:00Z!", 'parsing time "2026-01-01T00:00:00Z!": extra text: "!"'],
+  ])("refuses the time %s", (time, message) => {
+    const value = { metadata: { creationTimestamp: time } };
+    expect(() => conform("core.v1.Pod", value)).toThrow(new SchemaTypeError(message));
+  });
 });
+
+function conversionOf(type: string, value: unknown): string {
+  try {
+    conform(type, value);
+  } catch (error) {
+    return error instanceof SchemaTypeError ? error.conversion : String(error);
+  }
+  return "fits";
+}

@@ -1,10 +1,11 @@
 // Brings JSON into the shape of its schema: a new value with known fields only, without nulls and
-// meaningless zeros, in one order of fields. Two objects that mean the same thus become the same
-// bytes, which is how an update that changes nothing is recognised, as it is through the Go types
-// of the real server.
+// meaningless zeros except those that Go always writes, in one order of fields. Two objects that
+// mean the same thus become the same bytes, which is how an update that changes nothing is
+// recognised, as it is through the Go types of the real server.
 import { isJsonObject, type JsonObject } from "../kinds/fields.ts";
 import type { Schema, TypeSchema } from "../kinds/schema.ts";
 import { schemas } from "../kinds/schemas.generated.ts";
+import { microTimeLayout, timeLayout, timeProblem } from "./go-time.ts";
 import { Place } from "./place.ts";
 import { mistyped, SchemaTypeError } from "./schema-type-error.ts";
 
@@ -34,13 +35,22 @@ function conformType(typeName: string, value: unknown, place: Place): JsonObject
   // Not over entries: this loop sees every field of every object that is written.
   for (const field in fields) {
     const schema = fields[field];
-    const isAbsent = schema?.omitZero === true && isZero(value[field]);
+    const isAbsent = schema?.omitZero === true && isZero(schema, value[field]);
     const given = (isAbsent ? undefined : value[field]) ?? schema?.default;
     if (schema !== undefined && given !== undefined) {
       result[field] = conformValue(schema, given, place.field(field, typeName));
+    } else if (schema?.whenAbsent !== undefined) {
+      result[field] = whenAbsent(schema);
     }
   }
   return result;
+}
+
+function whenAbsent(schema: Schema): unknown {
+  if (schema.whenAbsent === "null") {
+    return null;
+  }
+  return schema.type === "ref" ? conform(schema.to, {}).value : zeroValue(schema);
 }
 
 function conformValue(schema: Schema, value: unknown, place: Place): unknown {
@@ -64,7 +74,7 @@ function conformValue(schema: Schema, value: unknown, place: Place): unknown {
         ? conformInteger(schema, value, place)
         : expectType("string", schema, value, place);
     case "quantity":
-      return conformQuantity(schema, value, place);
+      return conformQuantity(value);
     case "time":
     case "microTime":
       return conformTime(schema, value, place);
@@ -99,7 +109,7 @@ function conformMap(
   const result: JsonObject = {};
   for (const key of Object.keys(value).sort()) {
     const item = value[key] ?? zeroValue(schema.of);
-    result[key] = conformValue(schema.of, item, place.field(key, place.owner));
+    result[key] = conformValue(schema.of, item, place.key(key));
   }
   return result;
 }
@@ -116,45 +126,43 @@ function conformInteger(schema: Schema, value: unknown, place: Place): unknown {
 
 const quantityPattern = /^[+-]?(\d+(\.\d*)?|\.\d+)([numkKMGTPE]i?|[eE][+-]?\d+)?$/;
 
-function conformQuantity(schema: Schema, value: unknown, place: Place): unknown {
+function conformQuantity(value: unknown): unknown {
   const text = typeof value === "number" ? String(value) : value;
-  if (typeof text !== "string") {
-    throw mistyped(value, schema, place);
-  }
-  if (!quantityPattern.test(text)) {
+  if (typeof text !== "string" || !quantityPattern.test(text)) {
     throw new SchemaTypeError(
-      "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'" +
-        ` (${place.path}: ${JSON.stringify(text)})`,
+      "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'",
     );
   }
   return text;
 }
 
-const timePattern = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/;
-
 function conformTime(schema: Schema, value: unknown, place: Place): unknown {
   if (typeof value !== "string") {
     throw mistyped(value, schema, place);
   }
-  if (!timePattern.test(value) || Number.isNaN(Date.parse(value))) {
-    throw new SchemaTypeError(
-      `parsing time ${JSON.stringify(value)} as "2006-01-02T15:04:05Z07:00": ` +
-        `cannot parse it (${place.path})`,
-    );
+  const problem = timeProblem(value, schema.type === "microTime" ? microTimeLayout : timeLayout);
+  if (problem !== undefined) {
+    throw new SchemaTypeError(problem);
   }
   return value;
 }
-
-const base64Pattern = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
 function conformBytes(schema: Schema, value: unknown, place: Place): unknown {
   if (typeof value !== "string") {
     throw mistyped(value, schema, place);
   }
   if (!base64Pattern.test(value)) {
-    throw new SchemaTypeError(`illegal base64 data in ${place.path}`);
+    throw new SchemaTypeError(`illegal base64 data at input byte ${base64Mistake(value)}`);
   }
   return value;
+}
+
+const base64Pattern = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+
+/** The first foreign character, or where the group of four begins that is cut short. */
+function base64Mistake(text: string): number {
+  const [valid = ""] = /^[A-Za-z0-9+/]*/.exec(text) ?? [];
+  return valid.length < text.length ? valid.length : text.length - (text.length % 4);
 }
 
 function expectType(
@@ -169,16 +177,22 @@ function expectType(
   return value;
 }
 
-function isZero(value: unknown): boolean {
-  if (Array.isArray(value)) {
-    return value.length === 0;
+/** An empty value of another type is no zero, and is refused later. */
+function isZero(schema: Schema, value: unknown): boolean {
+  switch (typeof value) {
+    case "string":
+      return value === "" && (schema.type === "string" || schema.type === "bytes");
+    case "number":
+      return value === 0 && schema.type !== "string";
+    case "boolean":
+      return !value && schema.type === "boolean";
+    case "object":
+      return schema.type === "array"
+        ? Array.isArray(value) && value.length === 0
+        : isJsonObject(value) && Object.keys(value).length === 0;
+    default:
+      return false;
   }
-  return (
-    value === "" ||
-    value === 0 ||
-    value === false ||
-    (isJsonObject(value) && Object.keys(value).length === 0)
-  );
 }
 
 /** What Go makes of a null inside a list or map. */
@@ -199,10 +213,11 @@ function zeroValue(schema: Schema): unknown {
       return false;
     case "bytes":
     case "microTime":
-    case "quantity":
     case "string":
     case "time":
       return "";
+    case "quantity":
+      return "0";
   }
 }
 

@@ -109,7 +109,9 @@ describe("a protobuf body", () => {
       expect(() => decodeProtobuf(cut, kinds.Secret)).toThrow(ProtobufError);
     }
     expect(() => decodeProtobuf(Buffer.from("{}"), kinds.Secret)).toThrow(
-      new ProtobufError("the body does not begin with the Kubernetes protobuf prefix"),
+      new ProtobufError(
+        "provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]",
+      ),
     );
   });
 });

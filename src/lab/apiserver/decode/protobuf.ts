@@ -15,7 +15,9 @@ const envelope = { typeMeta: 1, raw: 2, apiVersion: 1, kind: 2 };
 /** The object with its apiVersion and kind; only these when the kind is not the expected one. */
 export function decodeProtobuf(body: Buffer, expected: ExpectedKind): JsonObject {
   if (!body.subarray(0, magic.length).equals(magic)) {
-    throw new ProtobufError("the body does not begin with the Kubernetes protobuf prefix");
+    throw new ProtobufError(
+      "provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]",
+    );
   }
   const outer = readProtobufFields(body.subarray(magic.length));
   const names = readProtobufFields(bytesOf(outer, envelope.typeMeta));

@@ -6,24 +6,76 @@ import type { Place } from "./place.ts";
 export class SchemaTypeError extends Error {
   override readonly name = "SchemaTypeError";
   readonly code = "SCHEMA_TYPE";
+  /** The same in the words of the converter that strategic merge patches go through. */
+  readonly conversion: string;
+
+  constructor(message: string, conversion = message) {
+    super(message);
+    this.conversion = conversion;
+  }
 }
 
 export function mistyped(value: unknown, schema: Schema, place: Place): SchemaTypeError {
+  const path = place.goPath;
   const owner = place.owner.split(".").at(-1);
-  const target = place.path === "" ? "Go value" : `Go struct field ${owner}.${place.path}`;
+  const target = path === "" ? "Go value" : `Go struct field ${owner}.${path}`;
+  const type = goType(schema);
+  const isNumberExpected = /^(u?int|float)\d+$/.test(type);
+  const given =
+    typeof value === "number" && isNumberExpected ? `number ${value}` : goJsonType(value);
   return new SchemaTypeError(
-    `json: cannot unmarshal ${describe(value)} into ${target} of type ${goType(schema)}`,
+    `json: cannot unmarshal ${given} into ${target} of type ${type}`,
+    conversionProblem(value, schema, type),
   );
 }
 
-function describe(value: unknown): string {
+/** The JSON type of a value, as Go names it. */
+export function goJsonType(value: unknown): string {
   if (Array.isArray(value)) {
     return "array";
   }
-  if (typeof value === "boolean") {
-    return "bool";
+  return typeof value === "boolean" ? "bool" : typeof value;
+}
+
+function conversionProblem(value: unknown, schema: Schema, type: string): string {
+  const kind = goKind(value);
+  switch (schema.type) {
+    case "ref":
+    case "json":
+      return `cannot restore struct from: ${kind}`;
+    case "map":
+      return `cannot restore map from ${kind}`;
+    case "array":
+    case "bytes":
+      return `cannot restore slice from ${kind}`;
+    case "intOrString":
+    case "microTime":
+    case "quantity":
+    case "time":
+      return `json: cannot unmarshal ${goJsonType(value)} into Go value of type ${type}`;
+    default: {
+      const isConvertible =
+        (kind === "int64" && type === "string") || (kind === "float64" && type.startsWith("int"));
+      return isConvertible ? `cannot convert ${kind} to ${type}` : `unrecognized type: ${type}`;
+    }
   }
-  return typeof value === "number" ? `number ${value}` : typeof value;
+}
+
+/** The kind of type that Go's decoder gives a value it is not told the type of. */
+function goKind(value: unknown): string {
+  if (Array.isArray(value)) {
+    return "slice";
+  }
+  switch (typeof value) {
+    case "boolean":
+      return "bool";
+    case "number":
+      return Number.isInteger(value) ? "int64" : "float64";
+    case "string":
+      return "string";
+    default:
+      return "map";
+  }
 }
 
 function goType(schema: Schema): string {
@@ -40,14 +92,13 @@ function goType(schema: Schema): string {
       return "bool";
     case "number":
       return "float64";
+    // These types decode themselves, from a plain value.
     case "intOrString":
-      return "intstr.IntOrString";
+      return "int32";
     case "quantity":
-      return "resource.Quantity";
     case "time":
-      return "v1.Time";
     case "microTime":
-      return "v1.MicroTime";
+      return "string";
     case "json":
       return "map[string]interface {}";
     case "int32":

@@ -3,25 +3,42 @@
 import { sameJson } from "../../same-json.ts";
 import { isJsonObject, type JsonObject } from "../kinds/fields.ts";
 
-/** The patch does not fit the document, or is not a patch. */
+/** The patch does not fit the document, or is too long to be tried. */
 export class JsonPatchError extends Error {
   override readonly name = "JsonPatchError";
   readonly code = "JSON_PATCH";
+  readonly refusal: "unprocessable" | "too-large";
+
+  constructor(message: string, refusal: "unprocessable" | "too-large" = "unprocessable") {
+    super(message);
+    this.refusal = refusal;
+  }
 }
 
 /** More operations than any honest patch has; the real server has the same bound. */
 const maxOperations = 10_000;
 
 export function applyJsonPatch(document: unknown, patch: unknown): unknown {
-  if (!Array.isArray(patch)) {
-    throw new JsonPatchError("a JSON patch must be an array of operations");
-  }
-  if (patch.length > maxOperations) {
+  const operations: readonly unknown[] = Array.isArray(patch) ? patch : [];
+  if (operations.length > maxOperations) {
     throw new JsonPatchError(
-      `The allowed maximum operations in a JSON patch is ${maxOperations}, got ${patch.length}`,
+      `The allowed maximum operations in a JSON patch is ${maxOperations}, got ${operations.length}`,
+      "too-large",
     );
   }
-  return patch.reduce((result: unknown, operation: unknown) => apply(result, operation), document);
+  return operations.reduce(apply, document);
+}
+
+const operationFields = ["from", "op", "path", "value"];
+
+/** What a strict client wants to hear of: fields no operation has. */
+export function jsonPatchProblems(patch: unknown): readonly string[] {
+  const operations: readonly unknown[] = Array.isArray(patch) ? patch : [];
+  return operations.flatMap((operation, index) =>
+    Object.keys(isJsonObject(operation) ? operation : {})
+      .filter((field) => !operationFields.includes(field))
+      .map((field) => `json patch unknown field ${JSON.stringify(`[${index}].${field}`)}`),
+  );
 }
 
 function apply(document: unknown, operation: unknown): unknown {
@@ -29,15 +46,16 @@ function apply(document: unknown, operation: unknown): unknown {
     throw new JsonPatchError("an operation must be an object");
   }
   const path = parsePointer(operation["path"], "path");
+  const value = operation["value"] ?? null;
   switch (operation["op"]) {
     case "add":
-      return insert(document, path, requireValue(operation));
+      return insert(document, path, value);
     case "remove":
       return remove(document, path);
     case "replace":
-      return insert(remove(document, path), path, requireValue(operation));
+      return replace(document, path, value);
     case "test":
-      return test(document, path, operation["value"]);
+      return test(document, path, value);
     case "copy":
       return insert(document, path, read(document, parsePointer(operation["from"], "from")));
     case "move": {
@@ -51,8 +69,9 @@ function apply(document: unknown, operation: unknown): unknown {
 
 type Pointer = readonly string[];
 
+/** Whatever stands before the first slash is not looked at. */
 function parsePointer(text: unknown, field: string): Pointer {
-  if (typeof text !== "string" || (text !== "" && !text.startsWith("/"))) {
+  if (typeof text !== "string") {
     throw new JsonPatchError(`${field} must be a JSON pointer, got ${JSON.stringify(text)}`);
   }
   return text
@@ -61,37 +80,27 @@ function parsePointer(text: unknown, field: string): Pointer {
     .map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"));
 }
 
-function requireValue(operation: JsonObject): unknown {
-  if (!Object.hasOwn(operation, "value")) {
-    throw new JsonPatchError(`${String(operation["op"])} operation needs a value`);
-  }
-  return operation["value"];
-}
-
 function test(document: unknown, path: Pointer, value: unknown): unknown {
-  if (!sameJson(find(document, path) ?? null, value)) {
+  const found = path.length === 0 ? document : read(document, path);
+  if (!sameJson(found, value)) {
     throw new JsonPatchError(`testing value ${format(path)} failed: test failed`);
   }
   return document;
 }
 
+/** Null for a field that is not there; its parent must be. */
 function read(document: unknown, path: Pointer): unknown {
-  const value = find(document, path);
-  if (value === undefined) {
-    throw missing(path);
-  }
-  return value;
-}
-
-function find(document: unknown, path: Pointer): unknown {
-  let value = document;
-  for (const step of path) {
+  let value: unknown = document;
+  for (const [depth, step] of path.entries()) {
     if (Array.isArray(value)) {
-      value = value[Number(step)];
-    } else if (isJsonObject(value) && Object.hasOwn(value, step)) {
-      value = value[step];
+      value = value[arrayIndex(value, step, path)];
+    } else if (isJsonObject(value)) {
+      value = Object.hasOwn(value, step) ? value[step] : null;
     } else {
-      return undefined;
+      throw missing(path);
+    }
+    if (value === null && depth < path.length - 1) {
+      throw missing(path);
     }
   }
   return value;
@@ -99,18 +108,29 @@ function find(document: unknown, path: Pointer): unknown {
 
 /** Adds a field or list element, or replaces a field. */
 function insert(document: unknown, path: Pointer, value: unknown): unknown {
-  const edit: Edit = (parent, step) => {
+  return change(document, path, (parent, step) => {
     if (!Array.isArray(parent)) {
       return { ...parent, [step]: value };
     }
     const index = step === "-" ? parent.length : arrayIndex([...parent, null], step, path);
     return parent.toSpliced(index, 0, value);
-  };
-  return path.length === 0 ? value : change(document, path, edit);
+  });
+}
+
+/** A field need not be there before; a list element must. */
+function replace(document: unknown, path: Pointer, value: unknown): unknown {
+  if (path.length === 0) {
+    return value;
+  }
+  return change(document, path, (parent, step) =>
+    Array.isArray(parent)
+      ? parent.with(arrayIndex(parent, step, path), value)
+      : { ...parent, [step]: value },
+  );
 }
 
 function remove(document: unknown, path: Pointer): unknown {
-  const edit: Edit = (parent, step) => {
+  return change(document, path, (parent, step) => {
     if (Array.isArray(parent)) {
       return parent.toSpliced(arrayIndex(parent, step, path), 1);
     }
@@ -119,8 +139,7 @@ function remove(document: unknown, path: Pointer): unknown {
     }
     const { [step]: _removed, ...rest } = parent;
     return rest;
-  };
-  return path.length === 0 ? null : change(document, path, edit);
+  });
 }
 
 type Edit = (parent: JsonObject | unknown[], step: string) => unknown;
@@ -144,9 +163,11 @@ function change(document: unknown, path: Pointer, edit: Edit): unknown {
   return rebuild(document, 0);
 }
 
+/** Negative indexes count from the end. */
 function arrayIndex(array: readonly unknown[], step: string, path: Pointer): number {
-  const index = /^(0|[1-9]\d*)$/.test(step) ? Number(step) : Number.NaN;
-  if (!(index < array.length)) {
+  const given = /^[+-]?\d+$/.test(step) ? Number(step) : Number.NaN;
+  const index = given < 0 ? given + array.length : given;
+  if (!(index >= 0 && index < array.length)) {
     throw new JsonPatchError(`Unable to access invalid index: ${step} in ${format(path)}`);
   }
   return index;

@@ -1,9 +1,11 @@
 // JSON Merge Patch (RFC 7396): objects merge field by field, null removes, anything else replaces.
+// Nulls of objects inside a new list are left out as well, which goes beyond the RFC and is what
+// the library of the real server does.
 import { isJsonObject, type JsonObject } from "../kinds/fields.ts";
 
 export function applyMergePatch(document: unknown, patch: unknown): unknown {
   if (!isJsonObject(patch)) {
-    return patch;
+    return withoutNullFields(patch);
   }
   const result: JsonObject = isJsonObject(document) ? { ...document } : {};
   for (const [field, value] of Object.entries(patch)) {
@@ -14,4 +16,13 @@ export function applyMergePatch(document: unknown, patch: unknown): unknown {
     }
   }
   return result;
+}
+
+function withoutNullFields(value: unknown): unknown {
+  if (Array.isArray(value)) {
+    return value.map((item: unknown) =>
+      isJsonObject(item) ? applyMergePatch({}, item) : withoutNullFields(item),
+    );
+  }
+  return value;
 }

@@ -1,7 +1,8 @@
 // Merge patches, plain by the RFC's own examples and strategic by the schema.
 import { describe, expect, test } from "vitest";
 import { applyMergePatch } from "./merge-patch.ts";
-import { applyStrategicMergePatch, StrategicPatchError } from "./strategic-merge-patch.ts";
+import { applyStrategicMergePatch } from "./strategic-merge-patch.ts";
+import { StrategicPatchError } from "./strategic-patch-error.ts";
 
 describe("a merge patch", () => {
   // The examples of RFC 7396, appendix A.
@@ -14,6 +15,8 @@ describe("a merge patch", () => {
     [{ a: "c" }, { a: ["b"] }, { a: ["b"] }],
     [{ a: { b: "c" } }, { a: { b: "d", c: null } }, { a: { b: "d" } }],
     [{ a: [{ b: "c" }] }, { a: [1] }, { a: [1] }],
+    // Not of the RFC.
+    [{ a: [] }, { a: [{ b: null, c: [{ d: null }] }, null] }, { a: [{ c: [{}] }, null] }],
     [
       ["a", "b"],
       ["c", "d"],
@@ -60,8 +63,8 @@ describe("a strategic merge patch", () => {
       withPodSpec({
         containers: [
           { name: "web", image: "nginx:1", args: ["c"] },
-          { name: "log", image: "fluent" },
           { name: "new", image: "i" },
+          { name: "log", image: "fluent" },
         ],
       }),
     );
@@ -96,7 +99,7 @@ describe("a strategic merge patch", () => {
     const strategy = { $retainKeys: ["type"], type: "Recreate" };
     const metadata = { finalizers: ["z"], "$deleteFromPrimitiveList/finalizers": ["x"] };
     expect(apply({ metadata, spec: { strategy } })).toEqual({
-      metadata: { labels: { a: "b" }, finalizers: ["y", "z"] },
+      metadata: { labels: { a: "b" }, finalizers: ["z", "y"] },
       spec: { ...deployment.spec, strategy: { type: "Recreate" } },
     });
   });
@@ -107,10 +110,10 @@ describe("a strategic merge patch", () => {
 
   test("refuses an element without its key and an unknown directive", () => {
     expect(() => apply(podSpec({ containers: [{ image: "i" }] }))).toThrow(
-      new StrategicPatchError('map: {"image":"i"} does not contain declared merge key: name'),
+      new StrategicPatchError(500, "map: map[image:i] does not contain declared merge key: name"),
     );
     expect(() => apply({ $patch: "explode" })).toThrow(
-      new StrategicPatchError('Unknown patch directive: "explode"'),
+      new StrategicPatchError(500, "unknown patch type: explode in map: map[$patch:explode]"),
     );
   });
 });

@@ -1,165 +1,175 @@
 // Strategic merge patch: a merge patch that knows, from the schema, which lists are merged by a key
 // instead of replaced, and understands the `$patch`, `$retainKeys`, `$setElementOrder/…` and
-// `$deleteFromPrimitiveList/…` directives that kubectl writes.
+// `$deleteFromPrimitiveList/…` directives that kubectl writes. Neither argument is changed.
 import { isJsonObject, type JsonObject } from "../kinds/fields.ts";
-import type { Schema } from "../kinds/schema.ts";
-import { schemas } from "../kinds/schemas.generated.ts";
+import { formatGoText, formatGoValue, goTypeOf } from "./go-format.ts";
+import { withoutDirectives, withoutNulls } from "./patch-directives.ts";
+import { type ListMeta, listMeta, type PatchMeta, structMeta } from "./patch-meta.ts";
+import { orderElements } from "./set-element-order.ts";
+import { elementType, mergeList } from "./strategic-merge-list.ts";
+import { StrategicPatchError } from "./strategic-patch-error.ts";
 
-/** The patch contradicts the schema or itself. */
-export class StrategicPatchError extends Error {
-  override readonly name = "StrategicPatchError";
-  readonly code = "STRATEGIC_PATCH";
-}
-
-const orderPrefix = "$setElementOrder/";
-const deletePrefix = "$deleteFromPrimitiveList/";
+const orderPrefix = "$setElementOrder";
+const deletePrefix = "$deleteFromPrimitiveList";
 
 export function applyStrategicMergePatch(
   typeName: string,
   document: unknown,
   patch: unknown,
 ): unknown {
-  return mergeObject({ type: "ref", to: typeName }, document, patch);
+  if (!isJsonObject(patch)) {
+    throw new StrategicPatchError(
+      400,
+      `json: cannot unmarshal ${jsonTypeOf(patch)} into Go value of type map[string]interface {}`,
+    );
+  }
+  const original = isJsonObject(document) ? document : {};
+  return mergeMap(original, patch, { type: "ref", to: typeName });
 }
 
-function mergeObject(schema: Schema | undefined, document: unknown, patch: unknown): unknown {
-  if (!isJsonObject(patch)) {
-    throw new StrategicPatchError(`expected an object in the patch, got ${JSON.stringify(patch)}`);
+/** Also merges one element of a list that is merged by a key. */
+export function mergeMap(
+  original: JsonObject,
+  patch: JsonObject,
+  meta: PatchMeta | undefined,
+): JsonObject {
+  if (Object.hasOwn(patch, "$patch")) {
+    return replaceOrDelete(patch);
   }
-  const { $patch: directive, $retainKeys: retained, ...changes } = patch;
+  const { $retainKeys: retained, ...changes } = patch;
+  const result = retained === undefined ? { ...original } : retainKeys(original, changes, retained);
+  orderLists(result, changes, meta);
+  for (const [key, value] of Object.entries(changes)) {
+    if (key.startsWith(deletePrefix)) {
+      deleteFromList(result, fieldOf(key, deletePrefix), value, meta);
+    } else if (value === null) {
+      delete result[key];
+    } else {
+      mergeField(result, key, value, meta);
+    }
+  }
+  return result;
+}
+
+function replaceOrDelete(patch: JsonObject): JsonObject {
+  const { $patch: directive, ...rest } = patch;
   if (directive === "replace") {
-    return withoutDirectives(changes);
+    return rest;
   }
   if (directive === "delete") {
     return {};
   }
-  if (directive !== undefined && directive !== "merge") {
-    throw new StrategicPatchError(`Unknown patch directive: ${JSON.stringify(directive)}`);
+  throw new StrategicPatchError(
+    500,
+    `unknown patch type: ${formatGoText(directive)} in map: ${formatGoValue(patch)}`,
+  );
+}
+
+/** Only the named keys stay, and the patch may touch no other. */
+function retainKeys(original: JsonObject, changes: JsonObject, retained: unknown): JsonObject {
+  const touched = Object.keys(changes).filter(
+    (key) => changes[key] !== null && !key.startsWith(deletePrefix) && !key.startsWith(orderPrefix),
+  );
+  if (!Array.isArray(retained) || touched.some((key) => !retained.includes(key))) {
+    throw new StrategicPatchError(400, "invalid patch format of retainKeys");
   }
-  const result = retain(isJsonObject(document) ? document : {}, retained);
-  for (const [field, value] of Object.entries(changes)) {
-    if (!field.startsWith("$")) {
-      mergeField(fieldSchema(schema, field), result, field, value);
+  return Object.fromEntries(Object.entries(original).filter(([key]) => retained.includes(key)));
+}
+
+/** Merges the lists whose order the patch sets, and takes them out of what is left to merge. */
+function orderLists(result: JsonObject, changes: JsonObject, meta: PatchMeta | undefined): void {
+  for (const [key, order] of Object.entries(changes)) {
+    if (!key.startsWith(orderPrefix)) {
+      continue;
+    }
+    delete changes[key];
+    if (!Array.isArray(order)) {
+      throw badType("[]interface {}", order);
+    }
+    const field = fieldOf(key, orderPrefix);
+    const current = listOrAbsent(result[field]);
+    const patch = listOrAbsent(changes[field]);
+    const list = listMeta(meta, field);
+    const ordered = orderElements({ current, patch, order, list, merge: mergeLists });
+    if (ordered !== undefined) {
+      result[field] = ordered;
+      delete changes[field];
     }
   }
-  for (const [directiveField, value] of Object.entries(changes)) {
-    applyListDirective(schema, result, directiveField, value);
+}
+
+function listOrAbsent(value: unknown): readonly unknown[] | undefined {
+  if (value !== undefined && !Array.isArray(value)) {
+    throw badType("[]interface {}", value);
   }
-  return result;
+  return value;
+}
+
+function mergeLists(
+  current: unknown[],
+  patch: readonly unknown[],
+  list: ListMeta,
+): readonly unknown[] {
+  return list.strategy === "merge" ? mergeList(current, patch, list, mergeMap) : patch;
 }
 
 function mergeField(
-  schema: Schema | undefined,
   result: JsonObject,
-  field: string,
+  key: string,
   value: unknown,
+  meta: PatchMeta | undefined,
 ): void {
-  if (value === null) {
-    delete result[field];
-  } else if (isJsonObject(value)) {
-    result[field] = mergeObject(schema, result[field], value);
-  } else if (Array.isArray(value) && isMergedList(schema)) {
-    result[field] = mergeList(schema, result[field], value);
+  const current = result[key];
+  if (isJsonObject(current) && isJsonObject(value)) {
+    const inner = structMeta(meta, key);
+    result[key] = inner.strategy === "replace" ? value : mergeMap(current, value, inner.meta);
+  } else if (Array.isArray(current) && Array.isArray(value)) {
+    result[key] = mergeLists([...current], value, listMeta(meta, key));
   } else {
-    result[field] = value;
+    setOrDelete(result, key, withoutDirectives(withoutNulls(value)));
   }
 }
 
-type ArraySchema = Extract<Schema, { type: "array" }>;
-
-function isMergedList(schema: Schema | undefined): schema is ArraySchema {
-  return schema?.type === "array" && (schema.patchStrategy?.includes("merge") ?? false);
+function setOrDelete(result: JsonObject, key: string, value: unknown): void {
+  if (value === undefined) {
+    delete result[key];
+  } else {
+    result[key] = value;
+  }
 }
 
-function mergeList(schema: ArraySchema, document: unknown, patch: readonly unknown[]): unknown[] {
-  const current: unknown[] = Array.isArray(document) ? [...document] : [];
-  const { mergeKey } = schema;
-  if (mergeKey === undefined) {
-    return [...current, ...patch.filter((item) => !current.includes(item))];
-  }
-  if (patch.some((item) => isJsonObject(item) && item["$patch"] === "replace")) {
-    return patch.filter((item) => isJsonObject(item) && item["$patch"] !== "replace");
-  }
-  let result = current;
-  for (const item of patch) {
-    if (!isJsonObject(item) || item[mergeKey] === undefined) {
-      throw new StrategicPatchError(
-        `map: ${JSON.stringify(item)} does not contain declared merge key: ${mergeKey}`,
-      );
-    }
-    result = mergeElement(schema, result, item, mergeKey);
-  }
-  return result;
-}
-
-function mergeElement(
-  schema: ArraySchema,
-  list: unknown[],
-  item: JsonObject,
-  mergeKey: string,
-): unknown[] {
-  const isSame = (other: unknown) => isJsonObject(other) && other[mergeKey] === item[mergeKey];
-  if (item["$patch"] === "delete") {
-    return list.filter((other) => !isSame(other));
-  }
-  const index = list.findIndex(isSame);
-  return index < 0
-    ? [...list, mergeObject(schema.of, {}, item)]
-    : list.with(index, mergeObject(schema.of, list[index], item));
-}
-
-function applyListDirective(
-  schema: Schema | undefined,
+function deleteFromList(
   result: JsonObject,
-  directive: string,
+  key: string,
   value: unknown,
+  meta: PatchMeta | undefined,
 ): void {
-  if (directive.startsWith(deletePrefix)) {
-    const field = directive.slice(deletePrefix.length);
-    const list = result[field];
-    if (Array.isArray(list) && Array.isArray(value)) {
-      result[field] = list.filter((item: unknown) => !value.includes(item));
-    }
-  } else if (directive.startsWith(orderPrefix)) {
-    const field = directive.slice(orderPrefix.length);
-    const list = result[field];
-    if (Array.isArray(list) && Array.isArray(value)) {
-      const listSchema = fieldSchema(schema, field);
-      const mergeKey = listSchema?.type === "array" ? listSchema.mergeKey : undefined;
-      result[field] = inOrder(list, value, mergeKey);
-    }
+  const current = result[key];
+  if (value === null) {
+    delete result[key];
+  } else if (Array.isArray(current) && Array.isArray(value)) {
+    listMeta(meta, key);
+    elementType([current, value]);
+    result[key] = current.filter((item: unknown) => !value.includes(item));
   }
 }
 
-/** The elements named in `order` come in that order; the others keep their place before them. */
-function inOrder(
-  list: readonly unknown[],
-  order: readonly unknown[],
-  mergeKey: string | undefined,
-): unknown[] {
-  const keyOf = (item: unknown) =>
-    mergeKey !== undefined && isJsonObject(item) ? item[mergeKey] : item;
-  const ranks = new Map(order.map((item, index) => [keyOf(item), index]));
-  const ranked = list
-    .filter((item) => ranks.has(keyOf(item)))
-    .sort((a, b) => (ranks.get(keyOf(a)) ?? 0) - (ranks.get(keyOf(b)) ?? 0));
-  return list.map((item) => (ranks.has(keyOf(item)) ? ranked.shift() : item));
-}
-
-function retain(document: JsonObject, retained: unknown): JsonObject {
-  if (!Array.isArray(retained)) {
-    return { ...document };
+/** `$setElementOrder/ports` → `ports`. */
+function fieldOf(key: string, prefix: string): string {
+  if (!key.startsWith(`${prefix}/`)) {
+    const what = prefix === orderPrefix ? "setElementOrder list" : "primitive list";
+    throw new StrategicPatchError(400, `invalid patch format of ${what}`);
   }
-  return Object.fromEntries(Object.entries(document).filter(([key]) => retained.includes(key)));
+  return key.slice(prefix.length + 1);
 }
 
-function fieldSchema(schema: Schema | undefined, field: string): Schema | undefined {
-  if (schema?.type === "map") {
-    return schema.of;
+function badType(expected: string, actual: unknown): StrategicPatchError {
+  return new StrategicPatchError(500, `expected a ${expected}, but received a ${goTypeOf(actual)}`);
+}
+
+function jsonTypeOf(value: unknown): string {
+  if (Array.isArray(value)) {
+    return "array";
   }
-  return schema?.type === "ref" ? schemas[schema.to]?.fields[field] : undefined;
-}
-
-function withoutDirectives(changes: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(changes).filter(([field]) => !field.startsWith("$")));
+  return typeof value === "boolean" ? "bool" : typeof value;
 }
