@@ -4,12 +4,7 @@ import { failure, inApiWorld, pod, pods } from "./api-world.contract.ts";
 
 const configMaps = "/api/v1/namespaces/default/configmaps";
 
-const throttled = failure(
-  429,
-  "TooManyRequests",
-  "the server has received too many requests and has asked us to try again later",
-  { retryAfterSeconds: 7 },
-);
+const throttled = "Too many requests, please try again later.\n";
 
 describe("a rule", () => {
   test("delays only the verbs and clients it names", () =>
@@ -31,7 +26,7 @@ describe("a rule", () => {
     inApiWorld(async ({ call, server }) => {
       server.faults.setRules([{ match: {}, throttled: { rate: 1, retryAfterSeconds: 7 } }]);
       const reply = await call("GET", pods);
-      expect(reply.json).toEqual(throttled);
+      expect([reply.status, reply.text]).toEqual([429, throttled]);
       expect(reply.headers["retry-after"]).toBe("7");
       server.faults.setRules([{ match: { userAgent: "kcm/" }, errors: { rate: 1, code: 503 } }]);
       const agent = { headers: { "user-agent": "kcm/v1.17.3" } };

@@ -7,6 +7,7 @@ import type { IncomingRequest } from "../../environment/network.ts";
 import { type Random, randomBetween } from "../../environment/random.ts";
 import type { Timers } from "../../environment/timers.ts";
 import { ApiError } from "./api-error.ts";
+import { OverloadError } from "./flow/overload-error.ts";
 import type { ApiVerb } from "./http/route.ts";
 import { CacheFaults } from "./listwatch/cache-faults.ts";
 
@@ -106,7 +107,7 @@ export class ApiServerFaults {
     const turn = elapsedMs(now, this.#freeAt) > 0 ? this.#freeAt : now;
     const waitMs = elapsedMs(now, turn);
     if (waitMs > 0 && this.#queued >= capacity.maxQueued) {
-      throw tooManyRequests(1);
+      throw new OverloadError(1);
     }
     this.#freeAt = monotonicAfter(turn, 1000 / capacity.requestsPerSecond);
     if (waitMs > 0) {
@@ -127,7 +128,7 @@ export class ApiServerFaults {
       throw new ConnectionResetFault("the connection is reset by a fault");
     }
     if (rule.throttled !== undefined && this.#random.next() < rule.throttled.rate) {
-      throw tooManyRequests(rule.throttled.retryAfterSeconds);
+      throw new OverloadError(rule.throttled.retryAfterSeconds);
     }
     if (rule.errors !== undefined && this.#random.next() < rule.errors.rate) {
       throw rule.errors.code === 500
@@ -159,14 +160,5 @@ function matches({ match }: FaultRule, subject: FaultSubject): boolean {
     (match.verbs === undefined ||
       (subject.verb !== undefined && match.verbs.includes(subject.verb))) &&
     (match.resource === undefined || match.resource === subject.resource)
-  );
-}
-
-function tooManyRequests(retryAfterSeconds: number): ApiError {
-  return new ApiError(
-    429,
-    "TooManyRequests",
-    "the server has received too many requests and has asked us to try again later",
-    { retryAfterSeconds },
   );
 }

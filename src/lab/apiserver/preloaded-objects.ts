@@ -1,6 +1,7 @@
 // Objects that are in the storage before anybody can ask for them: a cluster that has been in use
 // for a while, without the requests that made it so. Each passes through the same checks, defaults
 // and allocations as a create does, so none differs from an object that was sent.
+import { ApiError } from "./api-error.ts";
 import { decodeDocument } from "./decode/request-object.ts";
 import { textAt } from "./kinds/fields.ts";
 import { groupVersion, type ResourceKind } from "./kinds/resource-kind.ts";
@@ -15,8 +16,13 @@ const defaultNamespace = "default";
 export async function preloadObjects(
   backend: Backend,
   kinds: readonly ResourceKind[],
-  objects: Iterable<object>,
+  options: {
+    readonly objects?: Iterable<object>;
+    /** Leaves alone what is there already. */
+    readonly keepsExistingObjects?: boolean;
+  },
 ): Promise<void> {
+  const { objects = [], keepsExistingObjects: keepsExisting = false } = options;
   const kindsByName = new Map(kinds.map((kind) => [`${groupVersion(kind)} ${kind.kind}`, kind]));
   for (const document of objects) {
     const kind = kindsByName.get(`${textAt(document, "apiVersion")} ${textAt(document, "kind")}`);
@@ -24,9 +30,15 @@ export async function preloadObjects(
       throw new Error(`an object of a kind that is not served: ${JSON.stringify(document)}`);
     }
     const expected = { kind: kind.kind, apiVersion: groupVersion(kind), schema: kind.schema };
-    const object = asKubeObject(kind, decodeDocument(document, expected, "Strict").value);
+    const body = { document, repeatedLines: [] };
+    const object = asKubeObject(kind, decodeDocument(body, expected, "Strict").value);
     const given = textAt(document, "metadata", "namespace");
     const namespace = kind.namespaced ? given || defaultNamespace : undefined;
-    await createObject(backend, { kind, namespace, object, dryRun: false });
+    try {
+      await createObject(backend, { kind, namespace, object, dryRun: false });
+    } catch (error) {
+      const isThere = error instanceof ApiError && error.reason === "AlreadyExists";
+      if (!keepsExisting || !isThere) throw error;
+    }
   }
 }

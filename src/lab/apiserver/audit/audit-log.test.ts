@@ -6,6 +6,7 @@ import {
   recordAt,
   requiredRecord,
 } from "../../../kube/kinds/fields.ts";
+import type { ApiServerOptions } from "../api-server.ts";
 import { type ApiWorld, inApiWorld } from "../api-world.contract.ts";
 import { type AuditForm, AuditLog, type AuditStage } from "./audit-log.ts";
 import { PeerAddresses } from "./peer-addresses.ts";
@@ -17,6 +18,7 @@ async function auditOf(
   form: AuditForm,
   ask: (call: ApiWorld["call"], world: ApiWorld) => Promise<void>,
   omitStages?: readonly AuditStage[],
+  options: Partial<ApiServerOptions> = {},
 ): Promise<readonly RawRecord[]> {
   const lines: RawRecord[] = [];
   await inApiWorld(async (world) => {
@@ -27,7 +29,7 @@ async function auditOf(
       ...(omitStages === undefined ? {} : { omitStages }),
       write: (line) => lines.push(requiredRecord(JSON.parse(line), "an event")),
     });
-    await world.addServer("audited", { observers: [log] });
+    await world.addServer("audited", { observers: [log], ...options });
     const headers = { "user-agent": "kubectl/v1" };
     const call: ApiWorld["call"] = (method, path, body, options) =>
       world.call(method, path, body, { host: "audited", headers, ...options });
@@ -162,6 +164,103 @@ describe("a request is audited", () => {
       },
     });
   });
+});
+
+test("where access is controlled it says who acted as whom, whether he might, and why", async () => {
+  const asBob = { headers: { "impersonate-user": "bob", "user-agent": "kubectl/v1" } };
+  const events = await auditOf(
+    "v1",
+    async (call) => {
+      await call("GET", configMaps, undefined, asBob);
+      await call("GET", "/version", undefined, { token: "" });
+      await call("GET", "/apis/none.example/v1/things/x", undefined, { token: "other-token" });
+      await call("GET", configMaps, undefined, { token: "wrong" });
+    },
+    ["RequestReceived"],
+    { authorization: "RBAC" },
+  );
+  const shown = events.map(({ stage, user, impersonatedUser, objectRef, annotations }) => ({
+    stage,
+    user,
+    impersonatedUser,
+    objectRef,
+    annotations,
+  }));
+  expect(shown).toMatchInlineSnapshot(`
+    [
+      {
+        "annotations": {
+          "authorization.k8s.io/decision": "forbid",
+          "authorization.k8s.io/reason": "",
+        },
+        "impersonatedUser": {
+          "groups": [
+            "system:authenticated",
+          ],
+          "username": "bob",
+        },
+        "objectRef": {
+          "apiVersion": "v1",
+          "namespace": "default",
+          "resource": "configmaps",
+        },
+        "stage": "ResponseComplete",
+        "user": {
+          "groups": [
+            "system:masters",
+            "system:authenticated",
+          ],
+          "username": "admin",
+        },
+      },
+      {
+        "annotations": {
+          "authorization.k8s.io/decision": "allow",
+          "authorization.k8s.io/reason": "RBAC: allowed by ClusterRoleBinding "system:public-info-viewer" of ClusterRole "system:public-info-viewer" to Group "system:unauthenticated"",
+        },
+        "impersonatedUser": undefined,
+        "objectRef": undefined,
+        "stage": "ResponseComplete",
+        "user": {
+          "groups": [
+            "system:unauthenticated",
+          ],
+          "username": "system:anonymous",
+        },
+      },
+      {
+        "annotations": {
+          "authorization.k8s.io/decision": "forbid",
+          "authorization.k8s.io/reason": "",
+        },
+        "impersonatedUser": undefined,
+        "objectRef": {
+          "apiGroup": "none.example",
+          "apiVersion": "v1",
+          "name": "x",
+          "resource": "things",
+        },
+        "stage": "ResponseComplete",
+        "user": {
+          "groups": [
+            "system:authenticated",
+          ],
+          "username": "other",
+        },
+      },
+      {
+        "annotations": undefined,
+        "impersonatedUser": undefined,
+        "objectRef": {
+          "apiVersion": "v1",
+          "namespace": "default",
+          "resource": "configmaps",
+        },
+        "stage": "ResponseStarted",
+        "user": {},
+      },
+    ]
+  `);
 });
 
 test("a watch is audited when it begins and when it ends, under one id", async () => {

@@ -1,9 +1,30 @@
 // Answers: one body in the media type the client accepts, a Status for every refusal, and a writer
 // that sends the headers of a watch only once the watch is sure to start.
-import { stringify } from "yaml";
+import { stringify, type Tags } from "yaml";
 import type { BodyWriter, Headers, ServerExchange } from "../../../environment/network.ts";
 import { ApiError } from "../api-error.ts";
-import type { AnswerType } from "../decode/negotiate.ts";
+import { negotiateRefusal } from "../decode/negotiate.ts";
+import { OverloadError } from "../flow/overload-error.ts";
+import { type AnswerForm, plainForm } from "../tables/answer-form.ts";
+
+/** As real servers indent. */
+const prettyIndent = 2;
+
+/** As real servers write YAML: with the words and times of YAML 1.1 in quotes. */
+const yamlStyle = {
+  version: "1.1",
+  sortMapEntries: true,
+  indentSeq: false,
+  customTags: (tags: Tags) => tags.map(withoutLoneDot),
+} as const;
+
+/** The fields of an owner are full of keys that are a dot, which is no number to Go. */
+function withoutLoneDot(tag: Tags[number]): Tags[number] {
+  if (typeof tag === "string" || tag.collection !== undefined || tag.test?.test(".") !== true) {
+    return tag;
+  }
+  return { ...tag, test: /^[-+]?(?:\d[\d_]*\.[\d_]*|\.[\d_]+)$/ };
+}
 
 export interface Answer {
   readonly status: number;
@@ -12,33 +33,39 @@ export interface Answer {
   readonly headers?: Headers;
 }
 
-export function jsonAnswer(
-  status: number,
-  value: unknown,
-  type: AnswerType = "application/json",
-): Answer {
-  const text = type === "application/yaml" ? stringify(value) : JSON.stringify(value);
-  return { status, body: Buffer.from(text, "utf8"), contentType: type };
+export function jsonAnswer(status: number, value: object, form: AnswerForm = plainForm): Answer {
+  const { mediaType, pretty, shape } = form;
+  const shown = shape === undefined ? value : shape({ ...value });
+  const text =
+    mediaType === "application/yaml"
+      ? stringify(shown, yamlStyle)
+      : JSON.stringify(shown, null, pretty ? prettyIndent : 0);
+  return { status, body: Buffer.from(text, "utf8"), contentType: mediaType };
 }
 
 /** For bodies that are JSON already. */
-export function encodedAnswer(status: number, json: Uint8Array, type: AnswerType): Answer {
-  if (type === "application/json") {
-    return { status, body: json, contentType: type };
+export function encodedAnswer(status: number, json: Uint8Array, form: AnswerForm): Answer {
+  const { mediaType, pretty, shape } = form;
+  if (mediaType === "application/json" && !pretty && shape === undefined) {
+    return { status, body: json, contentType: mediaType };
   }
-  return jsonAnswer(status, JSON.parse(Buffer.from(json).toString("utf8")), type);
+  return jsonAnswer(status, JSON.parse(Buffer.from(json).toString("utf8")), form);
 }
 
 export function textAnswer(status: number, text: string): Answer {
   return { status, body: Buffer.from(text, "utf8"), contentType: "text/plain; charset=utf-8" };
 }
 
-export function errorAnswer(error: ApiError): Answer {
+/** In the form that the client's Accept header asks for, as far as a Status has it. */
+export function errorAnswer(error: ApiError, accept: string | undefined): Answer {
   const seconds = error.details?.retryAfterSeconds;
-  return {
-    ...jsonAnswer(error.code, error.toStatus()),
-    ...(seconds === undefined ? {} : { headers: { "retry-after": String(seconds) } }),
-  };
+  const retry: Headers = seconds === undefined ? {} : { "retry-after": String(seconds) };
+  if (error instanceof OverloadError) {
+    const headers = { ...retry, "x-content-type-options": "nosniff" };
+    return { ...textAnswer(error.code, error.text), headers };
+  }
+  const answer = jsonAnswer(error.code, error.toStatus(), negotiateRefusal(accept));
+  return seconds === undefined ? answer : { ...answer, headers: retry };
 }
 
 /** What a client sees of a mistake in the server itself. */
@@ -53,8 +80,15 @@ export function withWarnings(answer: Answer, warnings: readonly string[]): Answe
   if (warnings.length === 0) {
     return answer;
   }
-  const warning = warnings.map((text) => `299 - ${JSON.stringify(text)}`).join(", ");
+  const earlier = answer.headers?.["warning"];
+  const own = warningHeader(warnings);
+  const warning = earlier === undefined ? own : `${own}, ${earlier}`;
   return { ...answer, headers: { ...answer.headers, warning } };
+}
+
+/** 299: a warning that stays true when the request is made again. */
+export function warningHeader(warnings: readonly string[]): string {
+  return warnings.map((text) => `299 - ${JSON.stringify(text)}`).join(", ");
 }
 
 export function send(exchange: ServerExchange, answer: Answer): void {

@@ -69,7 +69,7 @@ function resourceList(
   }
   return {
     kind: "APIResourceList",
-    apiVersion: "v1",
+    ...(group === "" ? {} : { apiVersion: "v1" }),
     groupVersion: groupVersion(first),
     resources: kinds.flatMap((kind) => [
       describeKind(kind),
@@ -78,19 +78,62 @@ function resourceList(
   };
 }
 
-function describeKind(kind: ResourceKind): object {
+function verbsOf({ createOnly, isDeletedSingly, custom }: ResourceKind): readonly string[] {
+  if (createOnly) return ["create"];
+  if (custom !== undefined) return customVerbs;
+  return isDeletedSingly ? allVerbs.filter((verb) => verb !== "deletecollection") : allVerbs;
+}
+
+/** In the order the server of custom kinds has them. */
+const customVerbs = [
+  "delete",
+  "deletecollection",
+  "get",
+  "list",
+  "patch",
+  "create",
+  "update",
+  "watch",
+];
+
+const allVerbs = [
+  "create",
+  "delete",
+  "deletecollection",
+  "get",
+  "list",
+  "patch",
+  "update",
+  "watch",
+];
+
+/** One entry of a resource list. */
+export interface ApiResource {
+  readonly name: string;
+  readonly singularName: string;
+  readonly namespaced: boolean;
+  /** With the version, where the kind is of another group than the list. */
+  readonly group?: string;
+  readonly version?: string;
+  readonly kind: string;
+  readonly verbs: readonly string[];
+  readonly shortNames?: readonly string[];
+  readonly categories?: readonly string[];
+}
+
+export function describeKind(kind: ResourceKind): ApiResource {
   return {
     name: kind.resource,
     singularName: kind.singular,
     namespaced: kind.namespaced,
     kind: kind.kind,
-    verbs: ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"],
+    verbs: verbsOf(kind),
     ...(kind.shortNames.length === 0 ? {} : { shortNames: kind.shortNames }),
     ...(kind.categories.length === 0 ? {} : { categories: kind.categories }),
   };
 }
 
-function describeSubresource(kind: ResourceKind, subresource: Subresource): object {
+export function describeSubresource(kind: ResourceKind, subresource: Subresource): ApiResource {
   const base = {
     name: `${kind.resource}/${subresource}`,
     singularName: "",
@@ -105,6 +148,16 @@ function describeSubresource(kind: ResourceKind, subresource: Subresource): obje
         kind: "Scale",
         verbs: ["get", "patch", "update"],
       };
+    case "token":
+      return {
+        ...base,
+        group: "authentication.k8s.io",
+        version: "v1",
+        kind: "TokenRequest",
+        verbs: ["create"],
+      };
+    case "eviction":
+      return { ...base, group: "policy", version: "v1", kind: "Eviction", verbs: ["create"] };
     case "binding":
       return { ...base, kind: "Binding", verbs: ["create"] };
     case "log":

@@ -1,41 +1,84 @@
-// Paths that are not resources: health, version, discovery, OpenAPI and metrics.
+// Paths that are not resources: version, discovery, OpenAPI and metrics.
 import type { Registry } from "prom-client";
+import type { Headers } from "../../../environment/network.ts";
 import { exposition } from "../../components/exposition.ts";
 import type { ResourceKind } from "../kinds/resource-kind.ts";
+import type { OpenApi } from "../openapi/openapi.ts";
+import { aggregatedDiscovery } from "./aggregated-discovery.ts";
 import { type Answer, jsonAnswer, textAnswer } from "./answer.ts";
 import { discoveryDocument } from "./discovery.ts";
-import { openApiDocument } from "./openapi.ts";
 import { methodNotAllowed, notFoundPath, type OtherRoute } from "./route.ts";
 
-const healthPaths = ["/healthz", "/livez", "/readyz"];
-
-/** What anybody may read, as real servers let anybody: health and version. */
+/** What anybody may read, as real servers let anybody, beside health. */
 export function publicAnswer(path: string, gitVersion: string): Answer | undefined {
-  if (healthPaths.includes(path)) {
-    return textAnswer(200, "ok");
-  }
   return path === "/version" ? jsonAnswer(200, versionDocument(gitVersion)) : undefined;
 }
 
-export async function otherAnswer(
-  method: string,
-  route: OtherRoute,
-  metrics: Registry,
-  kinds: readonly ResourceKind[],
-): Promise<Answer> {
+export interface OtherRequest {
+  readonly method: string;
+  readonly headers: Headers;
+  readonly route: OtherRoute;
+  readonly metrics: Registry;
+  readonly kinds: readonly ResourceKind[];
+  readonly openApi: OpenApi;
+}
+
+export async function otherAnswer(request: OtherRequest): Promise<Answer> {
+  const { method, headers, route, metrics, kinds, openApi } = request;
   const path = route.path.length > 1 ? route.path.replace(/\/$/, "") : route.path;
   if (path === "/metrics") {
     const body = Buffer.from(await exposition(metrics), "utf8");
     return { status: 200, body, contentType: metrics.contentType };
   }
-  const document = discoveryDocument(path, kinds) ?? openApiDocument(path, kinds);
-  if (document === undefined) {
-    throw notFoundPath();
+  const answer =
+    discoveryAnswer(path, headers["accept"], kinds) ??
+    openApi.answer({ path, query: route.query, headers, kinds });
+  if (answer === undefined) {
+    const isBelowGroup = /^\/apis?(\/|$)/.test(path) && kinds.some((kind) => isBelow(path, kind));
+    if (isBelowGroup) throw notFoundPath();
+    return noSuchPage();
   }
   if (method !== "GET") {
     throw methodNotAllowed();
   }
-  return jsonAnswer(200, document);
+  return answer;
+}
+
+function isBelow(path: string, { group }: ResourceKind): boolean {
+  const root = group === "" ? "/api" : `/apis/${group}`;
+  return path === root || path.startsWith(`${root}/`);
+}
+
+/** What no part of the server knows is answered by its HTTP library alone. */
+function noSuchPage(): Answer {
+  const headers = { "x-content-type-options": "nosniff" };
+  return { ...textAnswer(404, "404 page not found\n"), headers };
+}
+
+/** Discovery in the form the client asks for: each group for itself, or all at once. */
+function discoveryAnswer(
+  path: string,
+  accept: string | undefined,
+  kinds: readonly ResourceKind[],
+): Answer | undefined {
+  const aggregated = aggregatedDiscovery(path, accept, kinds);
+  if (aggregated !== undefined) {
+    return aggregated;
+  }
+  const document = discoveryDocument(path, kinds);
+  return document === undefined ? undefined : jsonAnswer(200, document);
+}
+
+/** The first 1.x that tells which version it emulates. */
+const emulationMinor = 34;
+
+function emulation(major: string, minor: string): object {
+  return {
+    emulationMajor: major,
+    emulationMinor: minor,
+    minCompatibilityMajor: major,
+    minCompatibilityMinor: String(Number(minor) - 1),
+  };
 }
 
 function versionDocument(gitVersion: string): object {
@@ -43,6 +86,7 @@ function versionDocument(gitVersion: string): object {
   return {
     major,
     minor,
+    ...(Number(minor) < emulationMinor ? {} : emulation(major, minor)),
     gitVersion,
     gitCommit: "",
     gitTreeState: "clean",

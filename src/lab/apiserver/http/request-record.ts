@@ -7,6 +7,7 @@ import {
   type WallMs,
 } from "../../../environment/clock.ts";
 import type { IncomingRequest } from "../../../environment/network.ts";
+import type { Attributes } from "../access/attributes.ts";
 import type { ApiError } from "../api-error.ts";
 import type { User } from "./authentication.ts";
 import type { Route } from "./route.ts";
@@ -31,6 +32,8 @@ export class RequestRecord implements ServedRequest {
   readonly #began: MonotonicMs;
   #auditId: string | undefined;
   #user: User | undefined;
+  #impersonated: User | undefined;
+  #attributes: Attributes | undefined;
   #route: Route | undefined;
 
   constructor(options: {
@@ -57,12 +60,28 @@ export class RequestRecord implements ServedRequest {
     return this.#user;
   }
 
+  get impersonated(): User | undefined {
+    return this.#impersonated;
+  }
+
+  get attributes(): Attributes | undefined {
+    return this.#attributes;
+  }
+
   get route(): Route | undefined {
     return this.#route;
   }
 
   authenticated(user: User): void {
     this.#user = user;
+  }
+
+  impersonates(other: User): void {
+    this.#impersonated = other;
+  }
+
+  asks(attributes: Attributes): void {
+    this.#attributes = attributes;
   }
 
   /** Called once, when it is known what is asked for. */

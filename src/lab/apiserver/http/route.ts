@@ -1,7 +1,9 @@
 // What a request's method and path ask for: a verb on a resource, or some other path. Unknown
 // resources are 404 and impossible methods 405, before anything else is looked at.
 import { ApiError } from "../api-error.ts";
+import { pathSegmentName } from "../kinds/names.ts";
 import type { ResourceKind, Subresource } from "../kinds/resource-kind.ts";
+import type { ServedKinds } from "../kinds/served-kinds.ts";
 
 export type ApiVerb =
   | "get"
@@ -33,26 +35,53 @@ export interface OtherRoute {
 export type Route = ResourceRoute | OtherRoute;
 
 /** `kinds` are those the server has. */
-export function parseRoute(method: string, target: string, kinds: readonly ResourceKind[]): Route {
+export function parseRoute(method: string, target: string, kinds: ServedKinds): Route {
   const mark = target.indexOf("?");
   const path = mark < 0 ? target : target.slice(0, mark);
   const query = new URLSearchParams(mark < 0 ? "" : target.slice(mark + 1));
   const place = locate(path.split("/").filter((part) => part !== ""));
-  if (place === undefined) {
+  if (place === undefined || !kinds.hasGroup(place.group)) {
     return { type: "other", path, query };
   }
   const { group, version, resource } = place;
-  const kind = kinds.find(
-    (one) => one.group === group && one.version === version && one.resource === resource,
-  );
+  const kind = kinds.find(group, version, resource);
   const subresource = kind?.subresources.find((name) => name === place.subresource);
   const isMisplaced = kind !== undefined && !kind.namespaced && place.namespace !== undefined;
   if (kind === undefined || isMisplaced || (place.subresource !== undefined && !subresource)) {
     throw notFoundPath();
   }
+  refuseBadName(place.name);
+  if (place.isWatch) {
+    return watchRoute(method, query, kind, place);
+  }
   const { namespace, name } = place;
   const verb = verbOf(method, query, { kind, namespace, name, subresource });
   return { type: "resource", verb, kind, namespace, name, subresource, query };
+}
+
+/** The way to watch before it was a parameter; still served. One object is selected by its name. */
+function watchRoute(
+  method: string,
+  query: URLSearchParams,
+  kind: ResourceKind,
+  { namespace, name }: Place,
+): ResourceRoute {
+  if (method !== "GET") {
+    throw methodNotAllowed();
+  }
+  if (name !== undefined) {
+    query.set("fieldSelector", `metadata.name=${name}`);
+  }
+  const subresource = undefined;
+  return { type: "resource", verb: "watch", kind, namespace, name: undefined, subresource, query };
+}
+
+function refuseBadName(name: string | undefined): void {
+  const [problem] = name === undefined ? [] : pathSegmentName(name);
+  if (problem !== undefined) {
+    const message = `Name parameter invalid: ${JSON.stringify(name)}: ${problem}`;
+    throw new ApiError(400, "BadRequest", message);
+  }
 }
 
 export function notFoundPath(): ApiError {
@@ -72,11 +101,13 @@ interface Place {
   readonly resource: string;
   readonly name: string | undefined;
   readonly subresource: string | undefined;
+  readonly isWatch: boolean;
 }
 
 /** Undefined for paths that are not below a group and version. */
 function locate(parts: readonly string[]): Place | undefined {
-  const [root, ...rest] = parts.map(decode);
+  // A slash counts as one however it is written.
+  const [root, ...rest] = parts.flatMap((part) => decode(part).split("/"));
   if (root === "api") {
     const [version = "", ...below] = rest;
     return locateBelow("", version, below);
@@ -88,7 +119,9 @@ function locate(parts: readonly string[]): Place | undefined {
   return undefined;
 }
 
-function locateBelow(group: string, version: string, parts: readonly string[]): Place | undefined {
+function locateBelow(group: string, version: string, path: readonly string[]): Place | undefined {
+  const isWatch = path[0] === "watch" && path.length > 1;
+  const parts = isWatch ? path.slice(1) : path;
   const [first, second, third] = parts;
   if (first === undefined) {
     return undefined;
@@ -101,7 +134,7 @@ function locateBelow(group: string, version: string, parts: readonly string[]): 
     throw notFoundPath();
   }
   const namespace = isInNamespace ? second : undefined;
-  return { group, version, namespace, resource, name, subresource };
+  return { group, version, namespace, resource, name, subresource, isWatch };
 }
 
 function decode(part: string): string {
@@ -118,6 +151,10 @@ function verbOf(
   place: Pick<ResourceRoute, "kind" | "namespace" | "name" | "subresource">,
 ): ApiVerb {
   const { kind, namespace, name, subresource } = place;
+  if (kind.createOnly) {
+    if (name !== undefined) throw notFoundPath();
+    if (method !== "POST") throw methodNotAllowed();
+  }
   const needsNamespace = kind.namespaced && namespace === undefined;
   if (needsNamespace && (name !== undefined || method !== "GET")) {
     throw name === undefined ? methodNotAllowed() : notFoundPath();
@@ -126,14 +163,15 @@ function verbOf(
     subresource === undefined
       ? (name === undefined ? collectionVerbs : objectVerbs)[method]
       : subresourceVerbs[subresource][method];
-  if (verb === undefined) {
+  if (verb === undefined || (verb === "deletecollection" && kind.isDeletedSingly)) {
     throw methodNotAllowed();
   }
   return verb === "list" && isTrue(query.get("watch")) ? "watch" : verb;
 }
 
+/** Whatever is given counts as yes, except what clearly says no. */
 export function isTrue(value: string | null): boolean {
-  return value === "true" || value === "1";
+  return value !== null && value !== "0" && value.toLowerCase() !== "false";
 }
 
 type VerbTable = Readonly<Record<string, ApiVerb>>;
@@ -146,5 +184,7 @@ const subresourceVerbs: Readonly<Record<Subresource, VerbTable>> = {
   scale: readWriteVerbs,
   log: { GET: "get" },
   binding: { POST: "create" },
+  eviction: { POST: "create" },
+  token: { POST: "create" },
   finalize: { PUT: "update" },
 };

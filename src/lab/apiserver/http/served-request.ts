@@ -2,6 +2,8 @@
 // They are told and cannot change anything.
 import type { WallMs } from "../../../environment/clock.ts";
 import type { IncomingRequest } from "../../../environment/network.ts";
+import type { Attributes } from "../access/attributes.ts";
+import type { Decision } from "../access/authorizer.ts";
 import type { ApiError } from "../api-error.ts";
 import type { JsonObject } from "../kinds/fields.ts";
 import type { User } from "./authentication.ts";
@@ -14,6 +16,10 @@ export interface ServedRequest {
   readonly auditId: string;
   /** Undefined until it is known who asks. */
   readonly user: User | undefined;
+  /** As whom it is handled, when that is somebody else. */
+  readonly impersonated: User | undefined;
+  /** What is asked for, where access is controlled: known also of resources that there are not. */
+  readonly attributes: Attributes | undefined;
   /** Undefined until it is known what is asked for. */
   readonly route: Route | undefined;
   readonly notes: RequestNotes;
@@ -25,6 +31,12 @@ export interface RequestNotes {
   object?: JsonObject;
   /** How many the answer has, for a list. */
   items?: number;
+  /** Whether it was allowed and why, where that was asked. */
+  decision?: Decision;
+  /** Why it is refused: known before the refusal is sent. */
+  failure?: ApiError;
+  /** Of a token that was issued. */
+  issuedCredentialId?: string;
 }
 
 export interface RequestOutcome {

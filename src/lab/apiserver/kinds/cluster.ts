@@ -1,16 +1,8 @@
-// Kinds of the cluster itself: Namespace, Node, ServiceAccount, Lease and Event.
-import {
-  ensureObject,
-  isJsonObject,
-  numberAt,
-  objectAt,
-  setDefaults,
-  textAt,
-  textsAt,
-  valueAt,
-} from "./fields.ts";
-import { dnsLabel } from "./names.ts";
-import { validateImmutable } from "./object-meta.ts";
+// Kinds of the cluster itself: Namespace, ServiceAccount and Lease.
+import type { KubeObject } from "../kube-object.ts";
+import type { FieldErrors } from "./field-errors.ts";
+import { ensureObject, numberAt, textAt, textsAt } from "./fields.ts";
+import { dnsLabel, qualifiedName } from "./names.ts";
 import { defineKind, keepStatus } from "./resource-kind.ts";
 
 /** Holds a deleted namespace until its contents are gone; lives in spec, not in metadata. */
@@ -25,6 +17,7 @@ export const namespaceKind = defineKind({
   namespaced: false,
   schema: "core.v1.Namespace",
   returnsDeleted: true,
+  isDeletedSingly: true,
   subresources: ["status", "finalize"],
   nameRule: dnsLabel,
   selectableFields: { "status.phase": (namespace) => textAt(namespace, "status", "phase") },
@@ -46,40 +39,18 @@ export const namespaceKind = defineKind({
     keepStatus(namespace, current);
     namespace["spec"] = current["spec"];
   },
+  validate: validateFinalizers,
 });
 
-export const nodeKind = defineKind({
-  kind: "Node",
-  resource: "nodes",
-  shortNames: ["no"],
-  namespaced: false,
-  schema: "core.v1.Node",
-  subresources: ["status"],
-  prefix: "/registry/minions/",
-  selectableFields: {
-    "spec.unschedulable": (node) => String(valueAt(node, "spec", "unschedulable") === true),
-  },
-  setDefaults(node) {
-    ensureObject(node, "spec");
-    const status = objectAt(node, "status");
-    const capacity = objectAt(status, "capacity");
-    if (status !== undefined && capacity !== undefined) {
-      setDefaults(status, { allocatable: capacity });
+function validateFinalizers(namespace: KubeObject, errors: FieldErrors): void {
+  for (const name of textsAt(namespace, "spec", "finalizers")) {
+    errors.invalidForEach("spec.finalizers", name, qualifiedName(name));
+    if (!name.includes("/") && name !== namespaceFinalizer) {
+      const detail = "name is neither a standard finalizer name nor is it fully qualified";
+      errors.invalid("spec.finalizers", name, detail);
     }
-  },
-  /** The kubelet registers its node together with the node's first status. */
-  prepareCreate(node) {
-    ensureObject(node, "status");
-  },
-  validateUpdate(node, current, errors) {
-    for (const field of ["podCIDR", "providerID"]) {
-      const before = textAt(current, "spec", field);
-      if (before !== "") {
-        validateImmutable(`spec.${field}`, textAt(node, "spec", field), before, errors);
-      }
-    }
-  },
-});
+  }
+}
 
 export const serviceAccountKind = defineKind({
   kind: "ServiceAccount",
@@ -87,6 +58,7 @@ export const serviceAccountKind = defineKind({
   shortNames: ["sa"],
   namespaced: true,
   schema: "core.v1.ServiceAccount",
+  subresources: ["token"],
   returnsDeleted: true,
 });
 
@@ -105,41 +77,5 @@ export const leaseKind = defineKind({
     }
     const transitions = numberAt(lease, "spec", "leaseTransitions");
     errors.nonNegative("spec.leaseTransitions", transitions);
-  },
-});
-
-export const eventKind = defineKind({
-  kind: "Event",
-  resource: "events",
-  shortNames: ["ev"],
-  namespaced: true,
-  schema: "core.v1.Event",
-  createOnUpdate: true,
-  selectableFields: {
-    ...Object.fromEntries(
-      ["kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath"].map(
-        (field) => [
-          `involvedObject.${field}`,
-          (event: unknown) => textAt(event, "involvedObject", field),
-        ],
-      ),
-    ),
-    reason: (event) => textAt(event, "reason"),
-    reportingComponent: (event) => textAt(event, "reportingComponent"),
-    source: (event) => textAt(event, "source", "component"),
-    type: (event) => textAt(event, "type"),
-  },
-  setDefaults(event) {
-    if (!isJsonObject(event["source"])) {
-      event["source"] = {};
-    }
-  },
-  validate(event, errors) {
-    const namespace = textAt(event, "involvedObject", "namespace");
-    const own = event.metadata.namespace ?? "";
-    const isClusterEvent = namespace === "" && own === "default";
-    if (namespace !== own && !isClusterEvent) {
-      errors.invalid("involvedObject.namespace", namespace, "does not match event.namespace");
-    }
   },
 });

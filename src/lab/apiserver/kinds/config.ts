@@ -1,6 +1,7 @@
 // ConfigMaps and Secrets: maps of data with a size bound, which may be frozen.
 
 import { sameJson } from "../../same-json.ts";
+import { jsonSyntaxProblem } from "../decode/json-scanner.ts";
 import type { KubeObject } from "../kube-object.ts";
 import type { FieldErrors } from "./field-errors.ts";
 import { ensureObject, objectAt, setDefaults, textAt, textMapAt } from "./fields.ts";
@@ -57,11 +58,11 @@ export const secretKind = defineKind({
     if (decodedBytes(data) > dataMaxBytes) {
       errors.tooLong("data", dataMaxBytes);
     }
-    for (const key of requiredKeys[textAt(secret, "type")] ?? []) {
-      if (!(key in data)) {
-        errors.required(`data[${key}]`);
-      }
+    if (textAt(secret, "type") === serviceAccountTokenType) {
+      const named = secret.metadata.annotations?.[accountAnnotation] ?? "";
+      if (named === "") errors.required(`metadata.annotations[${accountAnnotation}]`);
     }
+    validateSecretType(secret, data, errors);
   },
   validateUpdate(secret, current, errors) {
     validateImmutable("type", secret["type"], current["type"], errors);
@@ -69,11 +70,47 @@ export const secretKind = defineKind({
   },
 });
 
+const serviceAccountTokenType = "kubernetes.io/service-account-token";
+const accountAnnotation = "kubernetes.io/service-account.name";
+
 const requiredKeys: Readonly<Record<string, readonly string[]>> = {
   "kubernetes.io/tls": ["tls.crt", "tls.key"],
   "kubernetes.io/dockerconfigjson": [".dockerconfigjson"],
   "kubernetes.io/dockercfg": [".dockercfg"],
+  "kubernetes.io/ssh-auth": ["ssh-privatekey"],
 };
+
+/** Their content is JSON that a container runtime reads. */
+const registryFiles = [".dockerconfigjson", ".dockercfg"];
+
+function validateSecretType(
+  secret: KubeObject,
+  data: Readonly<Record<string, string>>,
+  errors: FieldErrors,
+): void {
+  const type = textAt(secret, "type");
+  if (type === "kubernetes.io/basic-auth" && !("username" in data) && !("password" in data)) {
+    errors.required("data[username]");
+    errors.required("data[password]");
+  }
+  for (const key of requiredKeys[type] ?? []) {
+    const value = data[key];
+    if (value === undefined) {
+      errors.required(`data[${key}]`);
+    } else if (registryFiles.includes(key)) {
+      validateJson(`data[${key}]`, value, errors);
+    }
+  }
+}
+
+function validateJson(field: string, value: string, errors: FieldErrors): void {
+  const text = Buffer.from(value, "base64").toString("utf8");
+  try {
+    JSON.parse(text);
+  } catch {
+    errors.invalid(field, "<secret contents redacted>", jsonSyntaxProblem(text));
+  }
+}
 
 function validateKeys(field: string, keys: readonly string[], errors: FieldErrors): void {
   for (const key of keys) {

@@ -4,8 +4,9 @@ import type { KubeObject } from "../kube-object.ts";
 import type { FieldErrors } from "./field-errors.ts";
 import { type JsonObject, numberAt, objectsAt, setDefaults, textAt } from "./fields.ts";
 import { invalidIpMessage, isIp } from "./ip-address.ts";
-import { dnsLabel } from "./names.ts";
+import { dnsLabel, dnsSubdomain, qualifiedName } from "./names.ts";
 import { defineKind } from "./resource-kind.ts";
+import { validateEndpointIp } from "./special-addresses.ts";
 
 export const endpointsKind = defineKind({
   kind: "Endpoints",
@@ -16,6 +17,10 @@ export const endpointsKind = defineKind({
   schema: "core.v1.Endpoints",
   prefix: "/registry/services/endpoints/",
   createOnUpdate: true,
+  deprecation: {
+    sinceMinor: 33,
+    warning: "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
+  },
   setDefaults(endpoints) {
     for (const subset of objectsAt(endpoints, "subsets")) {
       for (const port of objectsAt(subset, "ports")) {
@@ -46,13 +51,23 @@ function validateAddresses(
   errors: FieldErrors,
 ): void {
   for (const [index, address] of addresses.entries()) {
+    const at = `${path}[${index}]`;
     const ip = textAt(address, "ip");
     if (!isIp(ip)) {
-      errors.invalid(`${path}[${index}].ip`, ip, invalidIpMessage);
+      errors.invalid(`${at}.ip`, ip, invalidIpMessage);
     }
     const hostname = textAt(address, "hostname");
     if (hostname !== "") {
-      errors.invalidForEach(`${path}[${index}].hostname`, hostname, dnsLabel(hostname));
+      errors.invalidForEach(`${at}.hostname`, hostname, dnsLabel(hostname));
+    }
+    const nodeName = address["nodeName"];
+    if (typeof nodeName === "string") {
+      errors.invalidForEach(`${at}.nodeName`, nodeName, dnsSubdomain(nodeName));
+    }
+    if (isIp(ip)) {
+      validateEndpointIp(`${at}.ip`, ip, errors, { mayBeLoopback: true });
+    } else {
+      errors.invalid(`${at}.ip`, ip, "must be a valid IP address");
     }
   }
 }
@@ -68,5 +83,9 @@ function validatePorts(ports: readonly JsonObject[], path: string, errors: Field
     }
     errors.portNumber(`${at}.port`, numberAt(port, "port"));
     errors.oneOf(`${at}.protocol`, textAt(port, "protocol"), ["SCTP", "TCP", "UDP"]);
+    const protocol = port["appProtocol"];
+    if (typeof protocol === "string") {
+      errors.invalidForEach(`${at}.appProtocol`, protocol, qualifiedName(protocol));
+    }
   }
 }

@@ -10,30 +10,53 @@ type FieldErrorReason =
   | "FieldValueNotSupported"
   | "FieldValueRequired"
   | "FieldValueTooLong"
-  | "FieldValueTooMany";
+  | "FieldValueTooMany"
+  | "FieldValueTypeInvalid";
 
 export class FieldErrors {
   readonly #causes: StatusCause[] = [];
+
+  get causes(): readonly StatusCause[] {
+    return this.#causes;
+  }
+
+  /** Takes over what was found elsewhere; `prefix` goes before the path of each. */
+  include(causes: readonly StatusCause[], prefix = ""): void {
+    for (const cause of causes) {
+      this.#causes.push({ ...cause, field: `${prefix}${cause.field ?? ""}` });
+    }
+  }
 
   required(field: string, detail = ""): void {
     this.#add("FieldValueRequired", field, withDetail("Required value", detail));
   }
 
   invalid(field: string, value: unknown, detail: string): void {
-    this.#add("FieldValueInvalid", field, `Invalid value: ${JSON.stringify(value)}: ${detail}`);
+    this.#add("FieldValueInvalid", field, `Invalid value: ${goJson(value)}: ${detail}`);
   }
 
-  duplicate(field: string, value: unknown): void {
-    this.#add("FieldValueDuplicate", field, `Duplicate value: ${JSON.stringify(value)}`);
+  /** Where the value is too large to be worth showing. */
+  invalidOmitted(field: string, detail: string): void {
+    this.#add("FieldValueInvalid", field, withDetail("Invalid value", detail));
+  }
+
+  /** A value of another JSON type than the schema has: what checks of its content would skip. */
+  typeInvalid(field: string, value: unknown, detail: string): void {
+    this.#add("FieldValueTypeInvalid", field, `Invalid value: ${goJson(value)}: ${detail}`);
+  }
+
+  duplicate(field: string, value: unknown, detail = ""): void {
+    const shown = value === undefined ? "" : `: ${goJson(value)}`;
+    this.#add("FieldValueDuplicate", field, withDetail(`Duplicate value${shown}`, detail));
   }
 
   notFound(field: string, value: unknown): void {
-    this.#add("FieldValueNotFound", field, `Not found: ${JSON.stringify(value)}`);
+    this.#add("FieldValueNotFound", field, `Not found: ${goJson(value)}`);
   }
 
-  notSupported(field: string, value: string, supported: readonly string[]): void {
+  notSupported(field: string, value: unknown, supported: readonly string[]): void {
     const values = supported.map((text) => JSON.stringify(text)).join(", ");
-    const message = `Unsupported value: ${JSON.stringify(value)}: supported values: ${values}`;
+    const message = `Unsupported value: ${goJson(value)}: supported values: ${values}`;
     this.#add("FieldValueNotSupported", field, message);
   }
 
@@ -77,11 +100,24 @@ export class FieldErrors {
     }
   }
 
+  /** A port by its number, or by a name that keeps the rule. */
+  portNumberOrName(field: string, value: unknown, rule: (name: string) => readonly string[]): void {
+    if (typeof value === "string") {
+      this.invalidForEach(field, value, rule(value));
+    } else {
+      this.portNumber(field, typeof value === "number" ? value : undefined);
+    }
+  }
+
   /** Throws one 422 with everything that was found; does nothing when all is well. */
   throwIfAny(subject: { readonly group: string; readonly kind: string }, name: string): void {
     if (this.#causes.length > 0) {
-      throw invalidObject(subject, name, this.#causes);
+      throw this.toError(subject, name);
     }
+  }
+
+  toError(subject: { readonly group: string; readonly kind: string }, name: string): ApiError {
+    return invalidObject(subject, name, this.#causes);
   }
 
   #add(reason: FieldErrorReason, field: string, message: string): void {
@@ -90,6 +126,22 @@ export class FieldErrors {
 }
 
 const maxPort = 65_535;
+
+/** What Go's encoder writes otherwise than JavaScript's, so that HTML can hold it. */
+const escapes: Readonly<Record<string, string>> = {
+  "<": "\\u003c",
+  ">": "\\u003e",
+  "&": "\\u0026",
+  "\u2028": "\\u2028",
+  "\u2029": "\\u2029",
+};
+
+/** A text is quoted; whatever has parts is shown as Go encodes it. */
+function goJson(value: unknown): string {
+  const json = JSON.stringify(value);
+  if (typeof value !== "object" || value === null) return json;
+  return json.replace(/[<>&\u2028\u2029]/g, (character) => escapes[character] ?? character);
+}
 
 function withDetail(text: string, detail: string): string {
   return detail === "" ? text : `${text}: ${detail}`;
@@ -106,7 +158,7 @@ function invalidObject(
   return new ApiError(422, "Invalid", `${qualified} ${JSON.stringify(name)} is invalid: ${all}`, {
     ...(name === "" ? {} : { name }),
     ...(subject.group === "" ? {} : { group: subject.group }),
-    kind: subject.kind,
+    ...(subject.kind === "" ? {} : { kind: subject.kind }),
     causes,
   });
 }

@@ -76,6 +76,18 @@ export function textMapAt(from: unknown, ...path: readonly string[]): Record<str
   return texts;
 }
 
+/** The entries of a map of lists of texts. */
+export function textMapOfListsAt(
+  from: unknown,
+  ...path: readonly string[]
+): Record<string, readonly string[]> {
+  const lists: Record<string, readonly string[]> = {};
+  for (const key of Object.keys(objectAt(from, ...path) ?? {})) {
+    lists[key] = textsAt(from, ...path, key);
+  }
+  return lists;
+}
+
 /** The object in that field, made empty first when absent. */
 export function ensureObject(parent: JsonObject, field: string): JsonObject {
   const value = parent[field];

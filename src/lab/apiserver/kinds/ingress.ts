@@ -1,10 +1,18 @@
-// Ingress and IngressClass.
+// Ingresses.
 import type { KubeObject } from "../kube-object.ts";
 import type { FieldErrors } from "./field-errors.ts";
-import { type JsonObject, numberAt, objectAt, objectsAt, setDefaults, textAt } from "./fields.ts";
-import { isIp } from "./ip-address.ts";
-import { dns1035Label, dnsLabel, dnsSubdomain, wildcardSubdomain } from "./names.ts";
-import { validateImmutable } from "./object-meta.ts";
+import {
+  type JsonObject,
+  numberAt,
+  objectAt,
+  objectsAt,
+  textAt,
+  textMapAt,
+  textsAt,
+  valueAt,
+} from "./fields.ts";
+import { invalidIpMessage, isIp } from "./ip-address.ts";
+import { dnsLabel, dnsSubdomain, portName, wildcardSubdomain } from "./names.ts";
 import {
   bumpGenerationIfChanged,
   defineKind,
@@ -12,6 +20,10 @@ import {
   keepStatus,
   startGeneration,
 } from "./resource-kind.ts";
+import { validateTypedReference } from "./typed-reference.ts";
+
+const classAnnotation = "kubernetes.io/ingress.class";
+const pathTypes = ["Exact", "ImplementationSpecific", "Prefix"];
 
 export const ingressKind = defineKind({
   group: "networking.k8s.io",
@@ -30,56 +42,72 @@ export const ingressKind = defineKind({
     keepStatus(ingress, current);
     bumpGenerationIfChanged(ingress, current, ["spec"]);
   },
+  validateNew: validateClassTwice,
   validate: validateIngress,
-});
-
-export const ingressClassKind = defineKind({
-  group: "networking.k8s.io",
-  kind: "IngressClass",
-  resource: "ingressclasses",
-  namespaced: false,
-  schema: "networking.v1.IngressClass",
-  setDefaults(ingressClass) {
-    const parameters = objectAt(ingressClass, "spec", "parameters");
-    if (parameters !== undefined) {
-      setDefaults(parameters, { scope: "Cluster" });
-    }
-  },
-  prepareCreate: startGeneration,
-  prepareUpdate(ingressClass, current) {
-    bumpGenerationIfChanged(ingressClass, current, ["spec"]);
-  },
-  validateUpdate(ingressClass, current, errors) {
-    const after = textAt(ingressClass, "spec", "controller");
-    validateImmutable("spec.controller", after, textAt(current, "spec", "controller"), errors);
-  },
+  validateStatus: validateIngressStatus,
 });
 
 function validateIngress(ingress: KubeObject, errors: FieldErrors): void {
-  const rules = objectsAt(ingress, "spec", "rules");
-  const defaultBackend = objectAt(ingress, "spec", "defaultBackend");
+  const spec = objectAt(ingress, "spec") ?? {};
+  const rules = objectsAt(spec, "rules");
+  const defaultBackend = objectAt(spec, "defaultBackend");
   if (rules.length === 0 && defaultBackend === undefined) {
-    errors.invalid("spec", [], "either `defaultBackend` or `rules` must be specified");
+    const detail = "either `defaultBackend` or `rules` must be specified";
+    errors.invalid("spec", spec["rules"] ?? null, detail);
   }
   if (defaultBackend !== undefined) {
     validateBackend(defaultBackend, "spec.defaultBackend", errors);
   }
-  const className = textAt(ingress, "spec", "ingressClassName");
-  if (className !== "") {
-    errors.invalidForEach("spec.ingressClassName", className, dnsSubdomain(className));
-  }
   for (const [index, rule] of rules.entries()) {
     validateRule(rule, `spec.rules[${index}]`, errors);
+  }
+  for (const [index, tls] of objectsAt(spec, "tls").entries()) {
+    validateTls(tls, `spec.tls[${index}]`, errors);
+  }
+  const className = spec["ingressClassName"];
+  if (typeof className === "string") {
+    errors.invalidForEach("spec.ingressClassName", className, dnsSubdomain(className));
+  }
+}
+
+/** The class was an annotation once; a new object may not say two different things. */
+function validateClassTwice(ingress: KubeObject, errors: FieldErrors): void {
+  const annotation = textMapAt(ingress, "metadata", "annotations")[classAnnotation];
+  const className = valueAt(ingress, "spec", "ingressClassName");
+  if (annotation !== undefined && className !== undefined && annotation !== className) {
+    const path = `annotations.${classAnnotation}`;
+    errors.invalid(path, annotation, "must match `ingressClassName` when both are specified");
+  }
+}
+
+function validateIngressStatus(
+  ingress: KubeObject,
+  _current: KubeObject,
+  errors: FieldErrors,
+): void {
+  for (const [index, point] of objectsAt(ingress, "status", "loadBalancer", "ingress").entries()) {
+    const path = `status.loadBalancer.ingress[${index}]`;
+    const ip = textAt(point, "ip");
+    if (ip !== "" && !isIp(ip)) {
+      errors.invalid(`${path}.ip`, ip, invalidIpMessage);
+    }
+    const hostname = textAt(point, "hostname");
+    if (hostname !== "") {
+      errors.invalidForEach(`${path}.hostname`, hostname, dnsSubdomain(hostname));
+      if (isIp(hostname)) {
+        errors.invalid(`${path}.hostname`, hostname, "must be a DNS name, not an IP address");
+      }
+    }
   }
 }
 
 function validateRule(rule: JsonObject, path: string, errors: FieldErrors): void {
   const host = textAt(rule, "host");
-  if (isIp(host)) {
-    errors.invalid(`${path}.host`, host, "must be a DNS name, not an IP address");
-  } else if (host !== "") {
-    const messages = host.includes("*") ? wildcardSubdomain(host) : dnsSubdomain(host);
-    errors.invalidForEach(`${path}.host`, host, messages);
+  if (host !== "") {
+    if (isIp(host)) {
+      errors.invalid(`${path}.host`, host, "must be a DNS name, not an IP address");
+    }
+    errors.invalidForEach(`${path}.host`, host, hostProblems(host));
   }
   const http = objectAt(rule, "http");
   if (http === undefined) {
@@ -94,16 +122,30 @@ function validateRule(rule: JsonObject, path: string, errors: FieldErrors): void
   }
 }
 
-function validatePath(entry: JsonObject, path: string, errors: FieldErrors): void {
-  const type = textAt(entry, "pathType");
-  const text = textAt(entry, "path");
-  if (type === "") {
-    errors.required(`${path}.pathType`, "pathType must be specified");
-  } else {
-    errors.oneOf(`${path}.pathType`, type, ["Exact", "ImplementationSpecific", "Prefix"]);
+function hostProblems(host: string): readonly string[] {
+  return host.includes("*") ? wildcardSubdomain(host) : dnsSubdomain(host);
+}
+
+function validateTls(tls: JsonObject, path: string, errors: FieldErrors): void {
+  for (const [index, host] of textsAt(tls, "hosts").entries()) {
+    errors.invalidForEach(`${path}.hosts[${index}]`, host, hostProblems(host));
   }
-  const mustBeAbsolute = type === "Exact" || type === "Prefix" || text !== "";
-  if (mustBeAbsolute && !text.startsWith("/")) {
+  const secretName = textAt(tls, "secretName");
+  if (secretName !== "") {
+    errors.invalidForEach(`${path}.secretName`, secretName, dnsSubdomain(secretName));
+  }
+}
+
+function validatePath(entry: JsonObject, path: string, errors: FieldErrors): void {
+  const type = valueAt(entry, "pathType");
+  if (typeof type !== "string") {
+    errors.required(`${path}.pathType`, "pathType must be specified");
+    return;
+  }
+  const text = textAt(entry, "path");
+  if (!pathTypes.includes(type)) {
+    errors.notSupported(`${path}.pathType`, type, pathTypes);
+  } else if (!text.startsWith("/") && (type !== "ImplementationSpecific" || text !== "")) {
     errors.invalid(`${path}.path`, text, "must be an absolute path");
   }
   if (type === "Exact" || type === "Prefix") {
@@ -126,28 +168,30 @@ function validateBackend(backend: JsonObject, path: string, errors: FieldErrors)
   const resource = objectAt(backend, "resource");
   if (service !== undefined && resource !== undefined) {
     errors.invalid(path, "", "cannot set both resource and service backends");
-  } else if (service === undefined && resource === undefined) {
-    errors.required(path, "resource or service backend is required");
+  } else if (resource !== undefined) {
+    validateTypedReference(resource, `${path}.resource`, errors);
   } else if (service !== undefined) {
-    validateServiceBackend(service, `${path}.service`, errors);
+    validateServiceBackend(service, path, errors);
+  } else {
+    errors.invalid(path, "", "resource or service backend is required");
   }
 }
 
 function validateServiceBackend(service: JsonObject, path: string, errors: FieldErrors): void {
   const name = textAt(service, "name");
   if (name === "") {
-    errors.required(`${path}.name`);
+    errors.required(`${path}.service.name`);
   } else {
-    errors.invalidForEach(`${path}.name`, name, dns1035Label(name));
+    errors.invalidForEach(`${path}.service.name`, name, dnsLabel(name));
   }
-  const portName = textAt(service, "port", "name");
-  const portNumber = numberAt(service, "port", "number") ?? 0;
-  if (portName !== "" && portNumber !== 0) {
+  const named = textAt(service, "port", "name");
+  const number = numberAt(service, "port", "number") ?? 0;
+  if (named !== "" && number !== 0) {
     errors.invalid(path, "", "cannot set both port name & port number");
-  } else if (portName !== "") {
-    errors.invalidForEach(`${path}.port.name`, portName, dnsLabel(portName));
-  } else if (portNumber !== 0) {
-    errors.portNumber(`${path}.port.number`, portNumber);
+  } else if (named !== "") {
+    errors.invalidForEach(`${path}.service.port.name`, named, portName(named));
+  } else if (number !== 0) {
+    errors.portNumber(`${path}.service.port.number`, number);
   } else {
     errors.required(path, "port name or number is required");
   }

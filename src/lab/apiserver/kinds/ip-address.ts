@@ -30,3 +30,12 @@ export function isIp(text: string): boolean {
 }
 
 export const invalidIpMessage = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
+
+export const invalidCidrMessage = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)";
+
+/** An address and how many of its leading bits count. */
+export function isCidr(text: string): boolean {
+  const [address = "", bits = "", ...more] = text.split("/");
+  const most = isIpv4(address) ? 32 : isIpv6(address) ? 128 : -1;
+  return more.length === 0 && /^(0|[1-9]\d{0,2})$/.test(bits) && Number(bits) <= most;
+}

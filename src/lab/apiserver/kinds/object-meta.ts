@@ -8,7 +8,7 @@ import type { FieldErrors } from "./field-errors.ts";
 import { dnsLabel, labelValue, type NameRule, qualifiedName } from "./names.ts";
 
 /** All annotations of an object together, as in Kubernetes. */
-const annotationsMaxBytes = 256 * 1024;
+export const annotationsMaxBytes = 256 * 1024;
 
 /** Generated names are cut so that, with the suffix, they still fit a DNS label. */
 const generatedBaseMaxLength = 58;
@@ -31,14 +31,12 @@ export function initializeMeta(object: KubeObject, wall: WallMs, random: Random)
   delete meta.generation;
   delete meta.deletionTimestamp;
   delete meta.deletionGracePeriodSeconds;
-  delete meta.managedFields;
 }
 
 /** Carries over what an update can neither set nor remove. */
 export function inheritMeta(object: KubeObject, current: KubeObject): void {
   const meta = object.metadata;
   const old = current.metadata;
-  delete meta.managedFields;
   if (meta.uid === undefined || meta.uid === "") {
     inherit(meta, old, "uid");
   }
@@ -46,7 +44,9 @@ export function inheritMeta(object: KubeObject, current: KubeObject): void {
   inherit(meta, old, "creationTimestamp");
   if (old.deletionTimestamp !== undefined) {
     inherit(meta, old, "deletionTimestamp");
-    meta.deletionGracePeriodSeconds ??= old.deletionGracePeriodSeconds ?? 0;
+    if (meta.deletionGracePeriodSeconds === undefined) {
+      inherit(meta, old, "deletionGracePeriodSeconds");
+    }
   } else {
     delete meta.deletionTimestamp;
     delete meta.deletionGracePeriodSeconds;
@@ -59,6 +59,11 @@ export function validateMeta(
   errors: FieldErrors,
 ): void {
   const meta = object.metadata;
+  const { generateName: base = "" } = meta;
+  if (base !== "") {
+    // The rule for what may follow a dash is left to the whole name.
+    errors.invalidForEach("metadata.generateName", base, rules.name(base.replace(/-$/, "a")));
+  }
   if (meta.name === "") {
     errors.required("metadata.name", "name or generateName is required");
   } else {
@@ -140,7 +145,7 @@ function inherit<Field extends keyof ObjectMeta>(
   }
 }
 
-function validateAnnotations(
+export function validateAnnotations(
   field: string,
   annotations: Readonly<Record<string, string>>,
   errors: FieldErrors,
@@ -166,18 +171,45 @@ function validateOwners(owners: readonly OwnerReference[], errors: FieldErrors):
       const detail = key === "apiVersion" ? "version must not be empty" : "must not be empty";
       errors.invalid(`${field}.${key}`, "", detail);
     }
+    if (owner.apiVersion.split("/").length > 2) {
+      errors.invalid(`${field}.apiVersion`, owner.apiVersion, "version must not be empty");
+    }
+    if (owner.apiVersion === "v1" && owner.kind === "Event") {
+      errors.invalid(field, shownOwner(owner), "/v1, Kind=Event is disallowed from being an owner");
+    }
     if (owner.controller === true) {
       const name = `${owner.kind}/${owner.name}`;
       if (controller !== undefined) {
         errors.invalid(
           field,
-          owners,
+          owners.map(shownOwner),
           `Only one reference can have Controller set to true. Found "true" in references for ${controller} and ${name}`,
         );
       }
       controller ??= name;
     }
   }
+}
+
+/** Those that need no prefix. */
+const standardFinalizers = ["kubernetes", orphanFinalizer, foregroundFinalizer];
+
+/** Beyond the rule for all objects, which custom kinds keep to alone. */
+export function validateBuiltInFinalizers(object: KubeObject, errors: FieldErrors): void {
+  for (const [index, finalizer] of (object.metadata.finalizers ?? []).entries()) {
+    if (!finalizer.includes("/") && !standardFinalizers.includes(finalizer)) {
+      errors.invalid(
+        `metadata.finalizers[${index}]`,
+        finalizer,
+        "name is neither a standard finalizer name nor is it fully qualified",
+      );
+    }
+  }
+}
+
+/** In the order of fields in which the real server shows it. */
+function shownOwner({ apiVersion, kind, name, uid, ...rest }: OwnerReference): object {
+  return { apiVersion, kind, name, uid, ...rest };
 }
 
 function validateFinalizers(finalizers: readonly string[], errors: FieldErrors): void {

@@ -1,9 +1,9 @@
 // Pods: a spec that is nearly immutable once created, a status written by the kubelet, and a grace
 // period between DELETE and removal for pods that run somewhere.
 import { sameJson } from "../../same-json.ts";
+import { addDefaultPriority, keepPriority } from "../admission/default-priority.ts";
 import { addDefaultTolerations } from "../admission/default-tolerations.ts";
 import type { KubeObject } from "../kube-object.ts";
-import type { FieldErrors } from "./field-errors.ts";
 import {
   ensureObject,
   type JsonObject,
@@ -14,7 +14,10 @@ import {
   textAt,
   valueAt,
 } from "./fields.ts";
-import { setPodSpecDefaults, validatePodSpec } from "./pod-spec.ts";
+import { validatePodSpec } from "./pod-rules.ts";
+import { setPodSpecDefaults, setRequestDefaults } from "./pod-spec.ts";
+import { validatePodStatus, validatePodUpdate } from "./pod-update-rules.ts";
+import { podSpecWarnings } from "./pod-warnings.ts";
 import {
   bumpGenerationIfChanged,
   defineKind,
@@ -31,7 +34,7 @@ export const podKind = defineKind({
   namespaced: true,
   schema: "core.v1.Pod",
   returnsDeleted: true,
-  subresources: ["status", "log", "binding"],
+  subresources: ["status", "log", "binding", "eviction"],
   selectableFields: {
     "spec.nodeName": (pod) => textAt(pod, "spec", "nodeName"),
     "spec.restartPolicy": (pod) => textAt(pod, "spec", "restartPolicy"),
@@ -45,22 +48,31 @@ export const podKind = defineKind({
   setDefaults(pod) {
     const spec = ensureObject(pod, "spec");
     setPodSpecDefaults(spec);
+    setRequestDefaults(spec);
     setDefaults(spec, { enableServiceLinks: true });
+    alignPodIps(objectAt(pod, "status"));
+    if ((numberAt(spec, "terminationGracePeriodSeconds") ?? 0) < 0) {
+      spec["terminationGracePeriodSeconds"] = 1;
+    }
   },
   prepareCreate(pod) {
     startGeneration(pod);
     addDefaultTolerations(pod);
-    pod["status"] = { phase: "Pending", qosClass: qosClass(pod) };
+    addDefaultPriority(pod);
+    pod["status"] = { phase: "Pending", ...gatedConditions(pod), qosClass: qosClass(pod) };
   },
   prepareUpdate(pod, current) {
+    addDefaultTolerations(pod);
+    keepPriority(pod, current);
     keepStatus(pod, current);
     bumpGenerationIfChanged(pod, current, ["spec"]);
   },
   prepareStatusUpdate(pod, current) {
-    const { finalizers } = pod.metadata;
     keepAllButStatus(pod, current);
-    if (finalizers !== undefined) {
-      pod.metadata.finalizers = finalizers;
+    const { ownerReferences } = current.metadata;
+    delete pod.metadata.ownerReferences;
+    if (ownerReferences !== undefined) {
+      pod.metadata.ownerReferences = ownerReferences;
     }
     const qos = textAt(current, "status", "qosClass");
     if (qos !== "") {
@@ -71,7 +83,9 @@ export const podKind = defineKind({
   validate(pod, errors) {
     validatePodSpec(pod["spec"], "spec", errors);
   },
-  validateUpdate: validatePodUpdate,
+  validateUpdateLast: validatePodUpdate,
+  validateStatus: validatePodStatus,
+  warnings: (pod) => podSpecWarnings(pod["spec"], "spec"),
   gracePeriodSeconds(pod, requested) {
     const phase = textAt(pod, "status", "phase");
     const isUnscheduled = textAt(pod, "spec", "nodeName") === "";
@@ -83,52 +97,17 @@ export const podKind = defineKind({
   },
 });
 
-const mutableFields = [
-  "activeDeadlineSeconds",
-  "terminationGracePeriodSeconds",
-  "tolerations",
-  "schedulingGates",
-];
-
-function validatePodUpdate(pod: KubeObject, current: KubeObject, errors: FieldErrors): void {
-  if (!sameJson(fixedPart(pod), fixedPart(current))) {
-    errors.forbidden(
-      "spec",
-      "pod updates may not change fields other than `spec.containers[*].image`," +
-        "`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations)," +
-        "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)",
-    );
-  }
-}
-
-/** The spec without what an update may change. */
-function fixedPart(pod: KubeObject): JsonObject {
-  const spec = { ...objectAt(pod, "spec") };
-  for (const field of mutableFields) {
-    delete spec[field];
-  }
-  for (const field of ["containers", "initContainers"]) {
-    spec[field] = objectsAt(spec, field).map((container) => ({ ...container, image: "" }));
-  }
-  return spec;
-}
-
 /** `podIP` and `podIPs[0]` are one fact in two fields; whoever wrote one gets the other. */
 function alignPodIps(status: JsonObject | undefined): void {
   if (status === undefined) {
     return;
   }
-  for (const [single, list] of [
-    ["podIP", "podIPs"],
-    ["hostIP", "hostIPs"],
-  ] as const) {
-    const ip = textAt(status, single);
-    const first = textAt(objectsAt(status, list)[0], "ip");
-    if (ip !== "" && first !== ip) {
-      status[list] = [{ ip }];
-    } else if (ip === "" && first !== "") {
-      status[single] = first;
-    }
+  const ip = textAt(status, "podIP");
+  const first = textAt(objectsAt(status, "podIPs")[0], "ip");
+  if (ip !== "" && first !== ip) {
+    status["podIPs"] = [{ ip }];
+  } else if (ip === "" && first !== "") {
+    status["podIP"] = first;
   }
 }
 
@@ -149,4 +128,18 @@ function qosClass(pod: KubeObject): string {
       ["cpu", "memory"].every((name) => name in limits) && sameJson(limits, requests),
   );
   return isGuaranteed ? "Guaranteed" : "Burstable";
+}
+
+/** pkg/registry/core/pod/strategy.go applySchedulingGatedCondition. */
+function gatedConditions(pod: KubeObject): JsonObject {
+  if (objectsAt(pod, "spec", "schedulingGates").length === 0) return {};
+  const condition = {
+    type: "PodScheduled",
+    status: "False",
+    lastProbeTime: null,
+    lastTransitionTime: pod.metadata.creationTimestamp,
+    reason: "SchedulingGated",
+    message: "Scheduling is blocked due to non-empty scheduling gates",
+  };
+  return { conditions: [condition] };
 }

@@ -4,10 +4,20 @@
 
 import { sameJson } from "../../same-json.ts";
 import type { KubeObject } from "../kube-object.ts";
+import type { StoredForm } from "../listwatch/stored-form.ts";
+import type { KindColumns } from "../tables/columns.ts";
+import type { CustomType } from "./custom-type.ts";
 import type { FieldErrors } from "./field-errors.ts";
 import { dnsSubdomain, type NameRule } from "./names.ts";
 
-export type Subresource = "status" | "scale" | "log" | "binding" | "finalize";
+export type Subresource =
+  | "status"
+  | "scale"
+  | "log"
+  | "binding"
+  | "eviction"
+  | "finalize"
+  | "token";
 
 export interface ResourceKind {
   /** "" is the core group. */
@@ -20,18 +30,30 @@ export interface ResourceKind {
   readonly shortNames: readonly string[];
   readonly categories: readonly string[];
   readonly namespaced: boolean;
-  /** Its type in the schema table. */
+  /** Its type in the schema table; "" for custom kinds. */
   readonly schema: string;
+  /** Present for a kind that a CustomResourceDefinition has added: its shape is not in the table. */
+  readonly custom?: CustomType;
+  /** The kind of its lists, where it is another than the kind with `List` behind it. */
+  readonly listKind?: string;
   readonly subresources: readonly Subresource[];
   /** Ends with "/". */
   readonly prefix: string;
+  /** Where objects are stored otherwise than they are shown: in another version, or another kind. */
+  readonly storedForm?: StoredForm;
   readonly nameRule: NameRule;
+  /** Said with every answer by servers of 1.`sinceMinor` and later. Absent: not deprecated. */
+  readonly deprecation?: { readonly sinceMinor: number; readonly warning: string };
+  /** No DELETE of the whole collection: each has a life of its own. */
+  readonly isDeletedSingly?: true;
   /** A PUT of an absent object creates it. */
   readonly createOnUpdate: boolean;
   /** A PUT without resourceVersion overwrites. */
   readonly unconditionalUpdate: boolean;
   /** DELETE answers with the removed object instead of a Status. */
   readonly returnsDeleted: boolean;
+  /** A question that is answered as it is created; nothing of it is stored. Absent: stored. */
+  readonly createOnly?: true;
   /** What field selectors may name, beside metadata.name and metadata.namespace. */
   readonly selectableFields: Readonly<Record<string, (object: KubeObject) => string>>;
 
@@ -42,9 +64,21 @@ export interface ResourceKind {
   prepareUpdate(object: KubeObject, current: KubeObject): void;
   prepareStatusUpdate(object: KubeObject, current: KubeObject): void;
   validate(object: KubeObject, errors: FieldErrors): void;
+  /** What is asked of a new object only. Absent: nothing more. */
+  validateNew?(object: KubeObject, errors: FieldErrors): void;
+  /** The rules of a write to the status; the rest of the object is not looked at again. */
+  validateStatus?(object: KubeObject, current: KubeObject, errors: FieldErrors): void;
   validateUpdate(object: KubeObject, current: KubeObject, errors: FieldErrors): void;
+  /** As `validateUpdate`, for kinds of which the server asks this after all else. */
+  validateUpdateLast?(object: KubeObject, current: KubeObject, errors: FieldErrors): void;
+  /** What the client is told of an object that is accepted nonetheless. Absent: nothing. */
+  warnings?(object: KubeObject): readonly string[];
   /** Brings a valid object into the form it is stored in. Absent: as it is. */
   canonicalize?(object: KubeObject): void;
+  /** What a Table shows of it, where that is not fixed by its group and kind. */
+  readonly columns?: KindColumns;
+  /** What it becomes when it is first deleted, where it is then held. Absent: by its finalizers. */
+  markDeleted?(object: KubeObject, now: string): KubeObject;
   /** Seconds between DELETE and removal; 0 removes at once. Absent: kinds without grace. */
   gracePeriodSeconds?(object: KubeObject, requested: number | undefined): number;
 }
@@ -138,21 +172,16 @@ export function keepStatus(object: KubeObject, current: KubeObject): void {
   }
 }
 
-/** The status subresource's PUT touches the status, labels and annotations, and nothing else. */
+/** The status subresource's PUT touches the status and the metadata, and nothing else. */
 export function keepAllButStatus(object: KubeObject, current: KubeObject): void {
-  const { status } = object;
-  const { labels, annotations, resourceVersion } = object.metadata;
+  const { status, metadata } = object;
   for (const field of Object.keys(object)) {
     if (!Object.hasOwn(current, field)) {
       delete object[field];
     }
   }
-  Object.assign(object, current);
-  object.metadata = { ...current.metadata };
+  Object.assign(object, current, { metadata });
   assignOrDelete(object, "status", status);
-  assignOrDelete(object.metadata, "labels", labels);
-  assignOrDelete(object.metadata, "annotations", annotations);
-  assignOrDelete(object.metadata, "resourceVersion", resourceVersion);
 }
 
 function assignOrDelete<T extends object, F extends keyof T>(

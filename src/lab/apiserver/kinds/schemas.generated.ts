@@ -9,16 +9,16 @@ export const schemas: SchemaTable = {
     fields: {
       "description": {"type":"string","proto":[4],"omitZero":true},
       "format": {"type":"string","proto":[3],"omitZero":true},
-      "jsonPath": {"type":"string","proto":[6]},
-      "name": {"type":"string","proto":[1]},
+      "jsonPath": {"type":"string","proto":[6],"whenAbsent":"zero"},
+      "name": {"type":"string","proto":[1],"whenAbsent":"zero"},
       "priority": {"type":"int32","proto":[5],"omitZero":true},
-      "type": {"type":"string","proto":[2]},
+      "type": {"type":"string","proto":[2],"whenAbsent":"zero"},
     },
   },
   "apiextensions.v1.CustomResourceConversion": {
     required: ["strategy"],
     fields: {
-      "strategy": {"type":"string","proto":[1]},
+      "strategy": {"type":"string","proto":[1],"whenAbsent":"zero"},
       "webhook": {"type":"ref","to":"apiextensions.v1.WebhookConversion","proto":[2]},
     },
   },
@@ -27,29 +27,29 @@ export const schemas: SchemaTable = {
     fields: {
       "apiVersion": {"type":"string"},
       "kind": {"type":"string"},
-      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1]},
-      "spec": {"type":"ref","to":"apiextensions.v1.CustomResourceDefinitionSpec","proto":[2]},
-      "status": {"type":"ref","to":"apiextensions.v1.CustomResourceDefinitionStatus","proto":[3]},
+      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1],"whenAbsent":"zero"},
+      "spec": {"type":"ref","to":"apiextensions.v1.CustomResourceDefinitionSpec","proto":[2],"whenAbsent":"zero"},
+      "status": {"type":"ref","to":"apiextensions.v1.CustomResourceDefinitionStatus","proto":[3],"whenAbsent":"zero"},
     },
   },
   "apiextensions.v1.CustomResourceDefinitionCondition": {
     required: ["type","status"],
     fields: {
-      "lastTransitionTime": {"type":"time","proto":[3]},
+      "lastTransitionTime": {"type":"time","proto":[3],"whenAbsent":"null"},
       "message": {"type":"string","proto":[5],"omitZero":true},
       "observedGeneration": {"type":"int64","proto":[6],"omitZero":true},
       "reason": {"type":"string","proto":[4],"omitZero":true},
-      "status": {"type":"string","proto":[2]},
-      "type": {"type":"string","proto":[1]},
+      "status": {"type":"string","proto":[2],"whenAbsent":"zero"},
+      "type": {"type":"string","proto":[1],"whenAbsent":"zero"},
     },
   },
   "apiextensions.v1.CustomResourceDefinitionNames": {
     required: ["plural","kind"],
     fields: {
       "categories": {"type":"array","of":{"type":"string"},"listType":"atomic","proto":[6],"omitZero":true},
-      "kind": {"type":"string","proto":[4]},
+      "kind": {"type":"string","proto":[4],"whenAbsent":"zero"},
       "listKind": {"type":"string","proto":[5],"omitZero":true},
-      "plural": {"type":"string","proto":[1]},
+      "plural": {"type":"string","proto":[1],"whenAbsent":"zero"},
       "shortNames": {"type":"array","of":{"type":"string"},"listType":"atomic","proto":[3],"omitZero":true},
       "singular": {"type":"string","proto":[2],"omitZero":true},
     },
@@ -58,19 +58,19 @@ export const schemas: SchemaTable = {
     required: ["group","names","scope","versions"],
     fields: {
       "conversion": {"type":"ref","to":"apiextensions.v1.CustomResourceConversion","proto":[9]},
-      "group": {"type":"string","proto":[1]},
-      "names": {"type":"ref","to":"apiextensions.v1.CustomResourceDefinitionNames","proto":[3]},
+      "group": {"type":"string","proto":[1],"whenAbsent":"zero"},
+      "names": {"type":"ref","to":"apiextensions.v1.CustomResourceDefinitionNames","proto":[3],"whenAbsent":"zero"},
       "preserveUnknownFields": {"type":"boolean","proto":[10],"omitZero":true},
-      "scope": {"type":"string","proto":[4]},
-      "versions": {"type":"array","of":{"type":"ref","to":"apiextensions.v1.CustomResourceDefinitionVersion"},"listType":"atomic","proto":[7]},
+      "scope": {"type":"string","proto":[4],"whenAbsent":"zero"},
+      "versions": {"type":"array","of":{"type":"ref","to":"apiextensions.v1.CustomResourceDefinitionVersion"},"listType":"atomic","proto":[7],"whenAbsent":"null"},
     },
   },
   "apiextensions.v1.CustomResourceDefinitionStatus": {
     fields: {
-      "acceptedNames": {"type":"ref","to":"apiextensions.v1.CustomResourceDefinitionNames","proto":[2]},
-      "conditions": {"type":"array","of":{"type":"ref","to":"apiextensions.v1.CustomResourceDefinitionCondition"},"listType":"map","mapKeys":["type"],"proto":[1]},
+      "acceptedNames": {"type":"ref","to":"apiextensions.v1.CustomResourceDefinitionNames","proto":[2],"whenAbsent":"zero"},
+      "conditions": {"type":"array","of":{"type":"ref","to":"apiextensions.v1.CustomResourceDefinitionCondition"},"listType":"map","mapKeys":["type"],"proto":[1],"whenAbsent":"null"},
       "observedGeneration": {"type":"int64","proto":[4],"omitZero":true},
-      "storedVersions": {"type":"array","of":{"type":"string"},"listType":"atomic","proto":[3]},
+      "storedVersions": {"type":"array","of":{"type":"string"},"listType":"atomic","proto":[3],"whenAbsent":"null"},
     },
   },
   "apiextensions.v1.CustomResourceDefinitionVersion": {
@@ -79,11 +79,11 @@ export const schemas: SchemaTable = {
       "additionalPrinterColumns": {"type":"array","of":{"type":"ref","to":"apiextensions.v1.CustomResourceColumnDefinition"},"listType":"atomic","proto":[6],"omitZero":true},
       "deprecated": {"type":"boolean","proto":[7],"omitZero":true},
       "deprecationWarning": {"type":"string","proto":[8]},
-      "name": {"type":"string","proto":[1]},
+      "name": {"type":"string","proto":[1],"whenAbsent":"zero"},
       "schema": {"type":"ref","to":"apiextensions.v1.CustomResourceValidation","proto":[4]},
       "selectableFields": {"type":"array","of":{"type":"ref","to":"apiextensions.v1.SelectableField"},"listType":"atomic","proto":[9],"omitZero":true},
-      "served": {"type":"boolean","proto":[2]},
-      "storage": {"type":"boolean","proto":[3]},
+      "served": {"type":"boolean","proto":[2],"whenAbsent":"zero"},
+      "storage": {"type":"boolean","proto":[3],"whenAbsent":"zero"},
       "subresources": {"type":"ref","to":"apiextensions.v1.CustomResourceSubresources","proto":[5]},
     },
   },
@@ -91,8 +91,8 @@ export const schemas: SchemaTable = {
     required: ["specReplicasPath","statusReplicasPath"],
     fields: {
       "labelSelectorPath": {"type":"string","proto":[3]},
-      "specReplicasPath": {"type":"string","proto":[1]},
-      "statusReplicasPath": {"type":"string","proto":[2]},
+      "specReplicasPath": {"type":"string","proto":[1],"whenAbsent":"zero"},
+      "statusReplicasPath": {"type":"string","proto":[2],"whenAbsent":"zero"},
     },
   },
   "apiextensions.v1.CustomResourceSubresources": {
@@ -163,14 +163,14 @@ export const schemas: SchemaTable = {
   "apiextensions.v1.SelectableField": {
     required: ["jsonPath"],
     fields: {
-      "jsonPath": {"type":"string","proto":[1]},
+      "jsonPath": {"type":"string","proto":[1],"whenAbsent":"zero"},
     },
   },
   "apiextensions.v1.ServiceReference": {
     required: ["namespace","name"],
     fields: {
-      "name": {"type":"string","proto":[2]},
-      "namespace": {"type":"string","proto":[1]},
+      "name": {"type":"string","proto":[2],"whenAbsent":"zero"},
+      "namespace": {"type":"string","proto":[1],"whenAbsent":"zero"},
       "path": {"type":"string","proto":[3]},
       "port": {"type":"int32","proto":[4]},
     },
@@ -183,7 +183,7 @@ export const schemas: SchemaTable = {
       "messageExpression": {"type":"string","proto":[3],"omitZero":true},
       "optionalOldSelf": {"type":"boolean","proto":[6]},
       "reason": {"type":"string","proto":[4]},
-      "rule": {"type":"string","proto":[1]},
+      "rule": {"type":"string","proto":[1],"whenAbsent":"zero"},
     },
   },
   "apiextensions.v1.WebhookClientConfig": {
@@ -197,26 +197,26 @@ export const schemas: SchemaTable = {
     required: ["conversionReviewVersions"],
     fields: {
       "clientConfig": {"type":"ref","to":"apiextensions.v1.WebhookClientConfig","proto":[2]},
-      "conversionReviewVersions": {"type":"array","of":{"type":"string"},"listType":"atomic","proto":[3]},
+      "conversionReviewVersions": {"type":"array","of":{"type":"string"},"listType":"atomic","proto":[3],"whenAbsent":"null"},
     },
   },
   "apps.v1.DaemonSet": {
     fields: {
       "apiVersion": {"type":"string"},
       "kind": {"type":"string"},
-      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1]},
-      "spec": {"type":"ref","to":"apps.v1.DaemonSetSpec","proto":[2]},
-      "status": {"type":"ref","to":"apps.v1.DaemonSetStatus","proto":[3]},
+      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1],"whenAbsent":"zero"},
+      "spec": {"type":"ref","to":"apps.v1.DaemonSetSpec","proto":[2],"whenAbsent":"zero"},
+      "status": {"type":"ref","to":"apps.v1.DaemonSetStatus","proto":[3],"whenAbsent":"zero"},
     },
   },
   "apps.v1.DaemonSetCondition": {
     required: ["type","status"],
     fields: {
-      "lastTransitionTime": {"type":"time","proto":[3]},
+      "lastTransitionTime": {"type":"time","proto":[3],"whenAbsent":"null"},
       "message": {"type":"string","proto":[5],"omitZero":true},
       "reason": {"type":"string","proto":[4],"omitZero":true},
-      "status": {"type":"string","proto":[2]},
-      "type": {"type":"string","proto":[1]},
+      "status": {"type":"string","proto":[2],"whenAbsent":"zero"},
+      "type": {"type":"string","proto":[1],"whenAbsent":"zero"},
     },
   },
   "apps.v1.DaemonSetSpec": {
@@ -224,9 +224,9 @@ export const schemas: SchemaTable = {
     fields: {
       "minReadySeconds": {"type":"int32","proto":[4],"omitZero":true},
       "revisionHistoryLimit": {"type":"int32","proto":[6]},
-      "selector": {"type":"ref","to":"meta.v1.LabelSelector","proto":[1]},
-      "template": {"type":"ref","to":"core.v1.PodTemplateSpec","proto":[2]},
-      "updateStrategy": {"type":"ref","to":"apps.v1.DaemonSetUpdateStrategy","proto":[3]},
+      "selector": {"type":"ref","to":"meta.v1.LabelSelector","proto":[1],"whenAbsent":"null"},
+      "template": {"type":"ref","to":"core.v1.PodTemplateSpec","proto":[2],"whenAbsent":"zero"},
+      "updateStrategy": {"type":"ref","to":"apps.v1.DaemonSetUpdateStrategy","proto":[3],"whenAbsent":"zero"},
     },
   },
   "apps.v1.DaemonSetStatus": {
@@ -234,11 +234,11 @@ export const schemas: SchemaTable = {
     fields: {
       "collisionCount": {"type":"int32","proto":[9]},
       "conditions": {"type":"array","of":{"type":"ref","to":"apps.v1.DaemonSetCondition"},"listType":"map","mapKeys":["type"],"mergeKey":"type","patchStrategy":["merge"],"proto":[10],"omitZero":true},
-      "currentNumberScheduled": {"type":"int32","proto":[1]},
-      "desiredNumberScheduled": {"type":"int32","proto":[3]},
+      "currentNumberScheduled": {"type":"int32","proto":[1],"whenAbsent":"zero"},
+      "desiredNumberScheduled": {"type":"int32","proto":[3],"whenAbsent":"zero"},
       "numberAvailable": {"type":"int32","proto":[7],"omitZero":true},
-      "numberMisscheduled": {"type":"int32","proto":[2]},
-      "numberReady": {"type":"int32","proto":[4]},
+      "numberMisscheduled": {"type":"int32","proto":[2],"whenAbsent":"zero"},
+      "numberReady": {"type":"int32","proto":[4],"whenAbsent":"zero"},
       "numberUnavailable": {"type":"int32","proto":[8],"omitZero":true},
       "observedGeneration": {"type":"int64","proto":[5],"omitZero":true},
       "updatedNumberScheduled": {"type":"int32","proto":[6],"omitZero":true},
@@ -254,20 +254,20 @@ export const schemas: SchemaTable = {
     fields: {
       "apiVersion": {"type":"string"},
       "kind": {"type":"string"},
-      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1]},
-      "spec": {"type":"ref","to":"apps.v1.DeploymentSpec","proto":[2]},
-      "status": {"type":"ref","to":"apps.v1.DeploymentStatus","proto":[3]},
+      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1],"whenAbsent":"zero"},
+      "spec": {"type":"ref","to":"apps.v1.DeploymentSpec","proto":[2],"whenAbsent":"zero"},
+      "status": {"type":"ref","to":"apps.v1.DeploymentStatus","proto":[3],"whenAbsent":"zero"},
     },
   },
   "apps.v1.DeploymentCondition": {
     required: ["type","status"],
     fields: {
-      "lastTransitionTime": {"type":"time","proto":[7]},
-      "lastUpdateTime": {"type":"time","proto":[6]},
+      "lastTransitionTime": {"type":"time","proto":[7],"whenAbsent":"null"},
+      "lastUpdateTime": {"type":"time","proto":[6],"whenAbsent":"null"},
       "message": {"type":"string","proto":[5],"omitZero":true},
       "reason": {"type":"string","proto":[4],"omitZero":true},
-      "status": {"type":"string","proto":[2]},
-      "type": {"type":"string","proto":[1]},
+      "status": {"type":"string","proto":[2],"whenAbsent":"zero"},
+      "type": {"type":"string","proto":[1],"whenAbsent":"zero"},
     },
   },
   "apps.v1.DeploymentSpec": {
@@ -278,9 +278,9 @@ export const schemas: SchemaTable = {
       "progressDeadlineSeconds": {"type":"int32","proto":[9]},
       "replicas": {"type":"int32","proto":[1]},
       "revisionHistoryLimit": {"type":"int32","proto":[6]},
-      "selector": {"type":"ref","to":"meta.v1.LabelSelector","proto":[2]},
-      "strategy": {"type":"ref","to":"apps.v1.DeploymentStrategy","patchStrategy":["retainKeys"],"proto":[4]},
-      "template": {"type":"ref","to":"core.v1.PodTemplateSpec","proto":[3]},
+      "selector": {"type":"ref","to":"meta.v1.LabelSelector","proto":[2],"whenAbsent":"null"},
+      "strategy": {"type":"ref","to":"apps.v1.DeploymentStrategy","patchStrategy":["retainKeys"],"proto":[4],"whenAbsent":"zero"},
+      "template": {"type":"ref","to":"core.v1.PodTemplateSpec","proto":[3],"whenAbsent":"zero"},
     },
   },
   "apps.v1.DeploymentStatus": {
@@ -306,19 +306,19 @@ export const schemas: SchemaTable = {
     fields: {
       "apiVersion": {"type":"string"},
       "kind": {"type":"string"},
-      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1]},
-      "spec": {"type":"ref","to":"apps.v1.ReplicaSetSpec","proto":[2]},
-      "status": {"type":"ref","to":"apps.v1.ReplicaSetStatus","proto":[3]},
+      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1],"whenAbsent":"zero"},
+      "spec": {"type":"ref","to":"apps.v1.ReplicaSetSpec","proto":[2],"whenAbsent":"zero"},
+      "status": {"type":"ref","to":"apps.v1.ReplicaSetStatus","proto":[3],"whenAbsent":"zero"},
     },
   },
   "apps.v1.ReplicaSetCondition": {
     required: ["type","status"],
     fields: {
-      "lastTransitionTime": {"type":"time","proto":[3]},
+      "lastTransitionTime": {"type":"time","proto":[3],"whenAbsent":"null"},
       "message": {"type":"string","proto":[5],"omitZero":true},
       "reason": {"type":"string","proto":[4],"omitZero":true},
-      "status": {"type":"string","proto":[2]},
-      "type": {"type":"string","proto":[1]},
+      "status": {"type":"string","proto":[2],"whenAbsent":"zero"},
+      "type": {"type":"string","proto":[1],"whenAbsent":"zero"},
     },
   },
   "apps.v1.ReplicaSetSpec": {
@@ -326,8 +326,8 @@ export const schemas: SchemaTable = {
     fields: {
       "minReadySeconds": {"type":"int32","proto":[4],"omitZero":true},
       "replicas": {"type":"int32","proto":[1]},
-      "selector": {"type":"ref","to":"meta.v1.LabelSelector","proto":[2]},
-      "template": {"type":"ref","to":"core.v1.PodTemplateSpec","proto":[3]},
+      "selector": {"type":"ref","to":"meta.v1.LabelSelector","proto":[2],"whenAbsent":"null"},
+      "template": {"type":"ref","to":"core.v1.PodTemplateSpec","proto":[3],"whenAbsent":"zero"},
     },
   },
   "apps.v1.ReplicaSetStatus": {
@@ -338,7 +338,7 @@ export const schemas: SchemaTable = {
       "fullyLabeledReplicas": {"type":"int32","proto":[2],"omitZero":true},
       "observedGeneration": {"type":"int64","proto":[3],"omitZero":true},
       "readyReplicas": {"type":"int32","proto":[4],"omitZero":true},
-      "replicas": {"type":"int32","proto":[1]},
+      "replicas": {"type":"int32","proto":[1],"whenAbsent":"zero"},
       "terminatingReplicas": {"type":"int32","proto":[7]},
     },
   },
@@ -366,35 +366,35 @@ export const schemas: SchemaTable = {
     fields: {
       "apiVersion": {"type":"string"},
       "kind": {"type":"string"},
-      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1]},
-      "status": {"type":"ref","to":"authentication.v1.SelfSubjectReviewStatus","proto":[2]},
+      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1],"whenAbsent":"zero"},
+      "status": {"type":"ref","to":"authentication.v1.SelfSubjectReviewStatus","proto":[2],"whenAbsent":"zero"},
     },
   },
   "authentication.v1.SelfSubjectReviewStatus": {
     fields: {
-      "userInfo": {"type":"ref","to":"authentication.v1.UserInfo","proto":[1]},
+      "userInfo": {"type":"ref","to":"authentication.v1.UserInfo","proto":[1],"whenAbsent":"zero"},
     },
   },
   "authentication.v1.TokenRequest": {
     fields: {
       "apiVersion": {"type":"string"},
       "kind": {"type":"string"},
-      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1]},
-      "spec": {"type":"ref","to":"authentication.v1.TokenRequestSpec","proto":[2]},
-      "status": {"type":"ref","to":"authentication.v1.TokenRequestStatus","proto":[3]},
+      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1],"whenAbsent":"zero"},
+      "spec": {"type":"ref","to":"authentication.v1.TokenRequestSpec","proto":[2],"whenAbsent":"zero"},
+      "status": {"type":"ref","to":"authentication.v1.TokenRequestStatus","proto":[3],"whenAbsent":"zero"},
     },
   },
   "authentication.v1.TokenRequestSpec": {
     fields: {
-      "audiences": {"type":"array","of":{"type":"string"},"listType":"atomic","proto":[1]},
-      "boundObjectRef": {"type":"ref","to":"authentication.v1.BoundObjectReference","proto":[3]},
-      "expirationSeconds": {"type":"int64","proto":[4]},
+      "audiences": {"type":"array","of":{"type":"string"},"listType":"atomic","proto":[1],"whenAbsent":"null"},
+      "boundObjectRef": {"type":"ref","to":"authentication.v1.BoundObjectReference","proto":[3],"whenAbsent":"null"},
+      "expirationSeconds": {"type":"int64","proto":[4],"whenAbsent":"null"},
     },
   },
   "authentication.v1.TokenRequestStatus": {
     fields: {
-      "expirationTimestamp": {"type":"time","proto":[2]},
-      "token": {"type":"string","proto":[1]},
+      "expirationTimestamp": {"type":"time","proto":[2],"whenAbsent":"null"},
+      "token": {"type":"string","proto":[1],"whenAbsent":"zero"},
     },
   },
   "authentication.v1.TokenReview": {
@@ -402,9 +402,9 @@ export const schemas: SchemaTable = {
     fields: {
       "apiVersion": {"type":"string"},
       "kind": {"type":"string"},
-      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1]},
-      "spec": {"type":"ref","to":"authentication.v1.TokenReviewSpec","proto":[2]},
-      "status": {"type":"ref","to":"authentication.v1.TokenReviewStatus","proto":[3]},
+      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1],"whenAbsent":"zero"},
+      "spec": {"type":"ref","to":"authentication.v1.TokenReviewSpec","proto":[2],"whenAbsent":"zero"},
+      "status": {"type":"ref","to":"authentication.v1.TokenReviewStatus","proto":[3],"whenAbsent":"zero"},
     },
   },
   "authentication.v1.TokenReviewSpec": {
@@ -419,7 +419,7 @@ export const schemas: SchemaTable = {
       "audiences": {"type":"array","of":{"type":"string"},"listType":"atomic","proto":[4],"omitZero":true},
       "authenticated": {"type":"boolean","proto":[1],"omitZero":true},
       "error": {"type":"string","proto":[3],"omitZero":true},
-      "user": {"type":"ref","to":"authentication.v1.UserInfo","proto":[2]},
+      "user": {"type":"ref","to":"authentication.v1.UserInfo","proto":[2],"whenAbsent":"zero"},
     },
   },
   "authentication.v1.UserInfo": {
@@ -447,9 +447,9 @@ export const schemas: SchemaTable = {
     fields: {
       "apiVersion": {"type":"string"},
       "kind": {"type":"string"},
-      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1]},
-      "spec": {"type":"ref","to":"authorization.v1.SubjectAccessReviewSpec","proto":[2]},
-      "status": {"type":"ref","to":"authorization.v1.SubjectAccessReviewStatus","proto":[3]},
+      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1],"whenAbsent":"zero"},
+      "spec": {"type":"ref","to":"authorization.v1.SubjectAccessReviewSpec","proto":[2],"whenAbsent":"zero"},
+      "status": {"type":"ref","to":"authorization.v1.SubjectAccessReviewStatus","proto":[3],"whenAbsent":"zero"},
     },
   },
   "authorization.v1.NonResourceAttributes": {
@@ -462,7 +462,7 @@ export const schemas: SchemaTable = {
     required: ["verbs"],
     fields: {
       "nonResourceURLs": {"type":"array","of":{"type":"string"},"listType":"atomic","proto":[2],"omitZero":true},
-      "verbs": {"type":"array","of":{"type":"string"},"listType":"atomic","proto":[1]},
+      "verbs": {"type":"array","of":{"type":"string"},"listType":"atomic","proto":[1],"whenAbsent":"null"},
     },
   },
   "authorization.v1.ResourceAttributes": {
@@ -484,7 +484,7 @@ export const schemas: SchemaTable = {
       "apiGroups": {"type":"array","of":{"type":"string"},"listType":"atomic","proto":[2],"omitZero":true},
       "resourceNames": {"type":"array","of":{"type":"string"},"listType":"atomic","proto":[4],"omitZero":true},
       "resources": {"type":"array","of":{"type":"string"},"listType":"atomic","proto":[3],"omitZero":true},
-      "verbs": {"type":"array","of":{"type":"string"},"listType":"atomic","proto":[1]},
+      "verbs": {"type":"array","of":{"type":"string"},"listType":"atomic","proto":[1],"whenAbsent":"null"},
     },
   },
   "authorization.v1.SelfSubjectAccessReview": {
@@ -492,9 +492,9 @@ export const schemas: SchemaTable = {
     fields: {
       "apiVersion": {"type":"string"},
       "kind": {"type":"string"},
-      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1]},
-      "spec": {"type":"ref","to":"authorization.v1.SelfSubjectAccessReviewSpec","proto":[2]},
-      "status": {"type":"ref","to":"authorization.v1.SubjectAccessReviewStatus","proto":[3]},
+      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1],"whenAbsent":"zero"},
+      "spec": {"type":"ref","to":"authorization.v1.SelfSubjectAccessReviewSpec","proto":[2],"whenAbsent":"zero"},
+      "status": {"type":"ref","to":"authorization.v1.SubjectAccessReviewStatus","proto":[3],"whenAbsent":"zero"},
     },
   },
   "authorization.v1.SelfSubjectAccessReviewSpec": {
@@ -508,9 +508,9 @@ export const schemas: SchemaTable = {
     fields: {
       "apiVersion": {"type":"string"},
       "kind": {"type":"string"},
-      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1]},
-      "spec": {"type":"ref","to":"authorization.v1.SelfSubjectRulesReviewSpec","proto":[2]},
-      "status": {"type":"ref","to":"authorization.v1.SubjectRulesReviewStatus","proto":[3]},
+      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1],"whenAbsent":"zero"},
+      "spec": {"type":"ref","to":"authorization.v1.SelfSubjectRulesReviewSpec","proto":[2],"whenAbsent":"zero"},
+      "status": {"type":"ref","to":"authorization.v1.SubjectRulesReviewStatus","proto":[3],"whenAbsent":"zero"},
     },
   },
   "authorization.v1.SelfSubjectRulesReviewSpec": {
@@ -523,9 +523,9 @@ export const schemas: SchemaTable = {
     fields: {
       "apiVersion": {"type":"string"},
       "kind": {"type":"string"},
-      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1]},
-      "spec": {"type":"ref","to":"authorization.v1.SubjectAccessReviewSpec","proto":[2]},
-      "status": {"type":"ref","to":"authorization.v1.SubjectAccessReviewStatus","proto":[3]},
+      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1],"whenAbsent":"zero"},
+      "spec": {"type":"ref","to":"authorization.v1.SubjectAccessReviewSpec","proto":[2],"whenAbsent":"zero"},
+      "status": {"type":"ref","to":"authorization.v1.SubjectAccessReviewStatus","proto":[3],"whenAbsent":"zero"},
     },
   },
   "authorization.v1.SubjectAccessReviewSpec": {
@@ -541,7 +541,7 @@ export const schemas: SchemaTable = {
   "authorization.v1.SubjectAccessReviewStatus": {
     required: ["allowed"],
     fields: {
-      "allowed": {"type":"boolean","proto":[1]},
+      "allowed": {"type":"boolean","proto":[1],"whenAbsent":"zero"},
       "denied": {"type":"boolean","proto":[4],"omitZero":true},
       "evaluationError": {"type":"string","proto":[3],"omitZero":true},
       "reason": {"type":"string","proto":[2],"omitZero":true},
@@ -551,18 +551,18 @@ export const schemas: SchemaTable = {
     required: ["resourceRules","nonResourceRules","incomplete"],
     fields: {
       "evaluationError": {"type":"string","proto":[4],"omitZero":true},
-      "incomplete": {"type":"boolean","proto":[3]},
-      "nonResourceRules": {"type":"array","of":{"type":"ref","to":"authorization.v1.NonResourceRule"},"listType":"atomic","proto":[2]},
-      "resourceRules": {"type":"array","of":{"type":"ref","to":"authorization.v1.ResourceRule"},"listType":"atomic","proto":[1]},
+      "incomplete": {"type":"boolean","proto":[3],"whenAbsent":"zero"},
+      "nonResourceRules": {"type":"array","of":{"type":"ref","to":"authorization.v1.NonResourceRule"},"listType":"atomic","proto":[2],"whenAbsent":"null"},
+      "resourceRules": {"type":"array","of":{"type":"ref","to":"authorization.v1.ResourceRule"},"listType":"atomic","proto":[1],"whenAbsent":"null"},
     },
   },
   "autoscaling.v1.Scale": {
     fields: {
       "apiVersion": {"type":"string"},
       "kind": {"type":"string"},
-      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1]},
-      "spec": {"type":"ref","to":"autoscaling.v1.ScaleSpec","proto":[2]},
-      "status": {"type":"ref","to":"autoscaling.v1.ScaleStatus","proto":[3]},
+      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1],"whenAbsent":"zero"},
+      "spec": {"type":"ref","to":"autoscaling.v1.ScaleSpec","proto":[2],"whenAbsent":"zero"},
+      "status": {"type":"ref","to":"autoscaling.v1.ScaleStatus","proto":[3],"whenAbsent":"zero"},
     },
   },
   "autoscaling.v1.ScaleSpec": {
@@ -573,7 +573,7 @@ export const schemas: SchemaTable = {
   "autoscaling.v1.ScaleStatus": {
     required: ["replicas"],
     fields: {
-      "replicas": {"type":"int32","proto":[1]},
+      "replicas": {"type":"int32","proto":[1],"whenAbsent":"zero"},
       "selector": {"type":"string","proto":[2],"omitZero":true},
     },
   },
@@ -581,8 +581,8 @@ export const schemas: SchemaTable = {
     fields: {
       "apiVersion": {"type":"string"},
       "kind": {"type":"string"},
-      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1]},
-      "spec": {"type":"ref","to":"coordination.v1.LeaseSpec","proto":[2]},
+      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1],"whenAbsent":"zero"},
+      "spec": {"type":"ref","to":"coordination.v1.LeaseSpec","proto":[2],"whenAbsent":"zero"},
     },
   },
   "coordination.v1.LeaseSpec": {
@@ -602,7 +602,7 @@ export const schemas: SchemaTable = {
       "fsType": {"type":"string","proto":[2],"omitZero":true},
       "partition": {"type":"int32","proto":[3],"omitZero":true},
       "readOnly": {"type":"boolean","proto":[4],"omitZero":true},
-      "volumeID": {"type":"string","proto":[1]},
+      "volumeID": {"type":"string","proto":[1],"whenAbsent":"zero"},
     },
   },
   "core.v1.Affinity": {
@@ -616,22 +616,22 @@ export const schemas: SchemaTable = {
     required: ["type"],
     fields: {
       "localhostProfile": {"type":"string","proto":[2]},
-      "type": {"type":"string","proto":[1]},
+      "type": {"type":"string","proto":[1],"whenAbsent":"zero"},
     },
   },
   "core.v1.AttachedVolume": {
     required: ["name","devicePath"],
     fields: {
-      "devicePath": {"type":"string","proto":[2]},
-      "name": {"type":"string","proto":[1]},
+      "devicePath": {"type":"string","proto":[2],"whenAbsent":"zero"},
+      "name": {"type":"string","proto":[1],"whenAbsent":"zero"},
     },
   },
   "core.v1.AzureDiskVolumeSource": {
     required: ["diskName","diskURI"],
     fields: {
       "cachingMode": {"type":"string","default":"ReadWrite","proto":[3]},
-      "diskName": {"type":"string","proto":[1]},
-      "diskURI": {"type":"string","proto":[2]},
+      "diskName": {"type":"string","proto":[1],"whenAbsent":"zero"},
+      "diskURI": {"type":"string","proto":[2],"whenAbsent":"zero"},
       "fsType": {"type":"string","default":"ext4","proto":[4]},
       "kind": {"type":"string","default":"Shared","proto":[6]},
       "readOnly": {"type":"boolean","proto":[5]},
@@ -641,8 +641,8 @@ export const schemas: SchemaTable = {
     required: ["secretName","shareName"],
     fields: {
       "readOnly": {"type":"boolean","proto":[3],"omitZero":true},
-      "secretName": {"type":"string","proto":[1]},
-      "shareName": {"type":"string","proto":[2]},
+      "secretName": {"type":"string","proto":[1],"whenAbsent":"zero"},
+      "shareName": {"type":"string","proto":[2],"whenAbsent":"zero"},
     },
   },
   "core.v1.Binding": {
@@ -650,14 +650,14 @@ export const schemas: SchemaTable = {
     fields: {
       "apiVersion": {"type":"string"},
       "kind": {"type":"string"},
-      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1]},
-      "target": {"type":"ref","to":"core.v1.ObjectReference","proto":[2]},
+      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1],"whenAbsent":"zero"},
+      "target": {"type":"ref","to":"core.v1.ObjectReference","proto":[2],"whenAbsent":"zero"},
     },
   },
   "core.v1.CSIVolumeSource": {
     required: ["driver"],
     fields: {
-      "driver": {"type":"string","proto":[1]},
+      "driver": {"type":"string","proto":[1],"whenAbsent":"zero"},
       "fsType": {"type":"string","proto":[3]},
       "nodePublishSecretRef": {"type":"ref","to":"core.v1.LocalObjectReference","proto":[5]},
       "readOnly": {"type":"boolean","proto":[2]},
@@ -673,7 +673,7 @@ export const schemas: SchemaTable = {
   "core.v1.CephFSVolumeSource": {
     required: ["monitors"],
     fields: {
-      "monitors": {"type":"array","of":{"type":"string"},"listType":"atomic","proto":[1]},
+      "monitors": {"type":"array","of":{"type":"string"},"listType":"atomic","proto":[1],"whenAbsent":"null"},
       "path": {"type":"string","proto":[2],"omitZero":true},
       "readOnly": {"type":"boolean","proto":[6],"omitZero":true},
       "secretFile": {"type":"string","proto":[4],"omitZero":true},
@@ -687,7 +687,7 @@ export const schemas: SchemaTable = {
       "fsType": {"type":"string","proto":[2],"omitZero":true},
       "readOnly": {"type":"boolean","proto":[3],"omitZero":true},
       "secretRef": {"type":"ref","to":"core.v1.LocalObjectReference","proto":[4]},
-      "volumeID": {"type":"string","proto":[1]},
+      "volumeID": {"type":"string","proto":[1],"whenAbsent":"zero"},
     },
   },
   "core.v1.ClientIPConfig": {
@@ -701,7 +701,7 @@ export const schemas: SchemaTable = {
       "labelSelector": {"type":"ref","to":"meta.v1.LabelSelector","proto":[3]},
       "name": {"type":"string","proto":[1]},
       "optional": {"type":"boolean","proto":[5]},
-      "path": {"type":"string","proto":[4]},
+      "path": {"type":"string","proto":[4],"whenAbsent":"zero"},
       "signerName": {"type":"string","proto":[2]},
     },
   },
@@ -712,7 +712,7 @@ export const schemas: SchemaTable = {
       "data": {"type":"map","of":{"type":"string"},"proto":[2],"omitZero":true},
       "immutable": {"type":"boolean","proto":[4]},
       "kind": {"type":"string"},
-      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1]},
+      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1],"whenAbsent":"zero"},
     },
   },
   "core.v1.ConfigMapEnvSource": {
@@ -725,7 +725,7 @@ export const schemas: SchemaTable = {
     required: ["key"],
     atomic: true,
     fields: {
-      "key": {"type":"string","proto":[2]},
+      "key": {"type":"string","proto":[2],"whenAbsent":"zero"},
       "name": {"type":"string","proto":[1,1],"omitZero":true},
       "optional": {"type":"boolean","proto":[3]},
     },
@@ -733,9 +733,9 @@ export const schemas: SchemaTable = {
   "core.v1.ConfigMapNodeConfigSource": {
     required: ["namespace","name","kubeletConfigKey"],
     fields: {
-      "kubeletConfigKey": {"type":"string","proto":[5]},
-      "name": {"type":"string","proto":[2]},
-      "namespace": {"type":"string","proto":[1]},
+      "kubeletConfigKey": {"type":"string","proto":[5],"whenAbsent":"zero"},
+      "name": {"type":"string","proto":[2],"whenAbsent":"zero"},
+      "namespace": {"type":"string","proto":[1],"whenAbsent":"zero"},
       "resourceVersion": {"type":"string","proto":[4],"omitZero":true},
       "uid": {"type":"string","proto":[3],"omitZero":true},
     },
@@ -766,11 +766,11 @@ export const schemas: SchemaTable = {
       "imagePullPolicy": {"type":"string","proto":[14],"omitZero":true},
       "lifecycle": {"type":"ref","to":"core.v1.Lifecycle","proto":[12]},
       "livenessProbe": {"type":"ref","to":"core.v1.Probe","proto":[10]},
-      "name": {"type":"string","proto":[1]},
+      "name": {"type":"string","proto":[1],"whenAbsent":"zero"},
       "ports": {"type":"array","of":{"type":"ref","to":"core.v1.ContainerPort"},"listType":"map","mapKeys":["containerPort","protocol"],"mergeKey":"containerPort","patchStrategy":["merge"],"proto":[6],"omitZero":true},
       "readinessProbe": {"type":"ref","to":"core.v1.Probe","proto":[11]},
       "resizePolicy": {"type":"array","of":{"type":"ref","to":"core.v1.ContainerResizePolicy"},"listType":"atomic","proto":[23],"omitZero":true},
-      "resources": {"type":"ref","to":"core.v1.ResourceRequirements","proto":[8]},
+      "resources": {"type":"ref","to":"core.v1.ResourceRequirements","proto":[8],"whenAbsent":"zero"},
       "restartPolicy": {"type":"string","proto":[24]},
       "restartPolicyRules": {"type":"array","of":{"type":"ref","to":"core.v1.ContainerRestartRule"},"listType":"atomic","proto":[25],"omitZero":true},
       "securityContext": {"type":"ref","to":"core.v1.SecurityContext","proto":[15]},
@@ -788,21 +788,21 @@ export const schemas: SchemaTable = {
   "core.v1.ContainerExtendedResourceRequest": {
     required: ["containerName","resourceName","requestName"],
     fields: {
-      "containerName": {"type":"string","proto":[1]},
-      "requestName": {"type":"string","proto":[3]},
-      "resourceName": {"type":"string","proto":[2]},
+      "containerName": {"type":"string","proto":[1],"whenAbsent":"zero"},
+      "requestName": {"type":"string","proto":[3],"whenAbsent":"zero"},
+      "resourceName": {"type":"string","proto":[2],"whenAbsent":"zero"},
     },
   },
   "core.v1.ContainerImage": {
     fields: {
-      "names": {"type":"array","of":{"type":"string"},"listType":"atomic","proto":[1]},
+      "names": {"type":"array","of":{"type":"string"},"listType":"atomic","proto":[1],"whenAbsent":"null"},
       "sizeBytes": {"type":"int64","proto":[2],"omitZero":true},
     },
   },
   "core.v1.ContainerPort": {
     required: ["containerPort"],
     fields: {
-      "containerPort": {"type":"int32","proto":[3]},
+      "containerPort": {"type":"int32","proto":[3],"whenAbsent":"zero"},
       "hostIP": {"type":"string","proto":[5],"omitZero":true},
       "hostPort": {"type":"int32","proto":[2],"omitZero":true},
       "name": {"type":"string","proto":[1],"omitZero":true},
@@ -812,8 +812,8 @@ export const schemas: SchemaTable = {
   "core.v1.ContainerResizePolicy": {
     required: ["resourceName","restartPolicy"],
     fields: {
-      "resourceName": {"type":"string","proto":[1]},
-      "restartPolicy": {"type":"string","proto":[2]},
+      "resourceName": {"type":"string","proto":[1],"whenAbsent":"zero"},
+      "restartPolicy": {"type":"string","proto":[2],"whenAbsent":"zero"},
     },
   },
   "core.v1.ContainerRestartRule": {
@@ -839,19 +839,19 @@ export const schemas: SchemaTable = {
   },
   "core.v1.ContainerStateRunning": {
     fields: {
-      "startedAt": {"type":"time","proto":[1]},
+      "startedAt": {"type":"time","proto":[1],"whenAbsent":"null"},
     },
   },
   "core.v1.ContainerStateTerminated": {
     required: ["exitCode"],
     fields: {
       "containerID": {"type":"string","proto":[7],"omitZero":true},
-      "exitCode": {"type":"int32","proto":[1]},
-      "finishedAt": {"type":"time","proto":[6]},
+      "exitCode": {"type":"int32","proto":[1],"whenAbsent":"zero"},
+      "finishedAt": {"type":"time","proto":[6],"whenAbsent":"null"},
       "message": {"type":"string","proto":[4],"omitZero":true},
       "reason": {"type":"string","proto":[3],"omitZero":true},
       "signal": {"type":"int32","proto":[2],"omitZero":true},
-      "startedAt": {"type":"time","proto":[5]},
+      "startedAt": {"type":"time","proto":[5],"whenAbsent":"null"},
     },
   },
   "core.v1.ContainerStateWaiting": {
@@ -866,15 +866,15 @@ export const schemas: SchemaTable = {
       "allocatedResources": {"type":"map","of":{"type":"quantity"},"proto":[10],"omitZero":true},
       "allocatedResourcesStatus": {"type":"array","of":{"type":"ref","to":"core.v1.ResourceStatus"},"listType":"map","mapKeys":["name"],"mergeKey":"name","patchStrategy":["merge"],"proto":[14],"omitZero":true},
       "containerID": {"type":"string","proto":[8],"omitZero":true},
-      "image": {"type":"string","proto":[6]},
-      "imageID": {"type":"string","proto":[7]},
-      "lastState": {"type":"ref","to":"core.v1.ContainerState","proto":[3]},
-      "name": {"type":"string","proto":[1]},
-      "ready": {"type":"boolean","proto":[4]},
+      "image": {"type":"string","proto":[6],"whenAbsent":"zero"},
+      "imageID": {"type":"string","proto":[7],"whenAbsent":"zero"},
+      "lastState": {"type":"ref","to":"core.v1.ContainerState","proto":[3],"whenAbsent":"zero"},
+      "name": {"type":"string","proto":[1],"whenAbsent":"zero"},
+      "ready": {"type":"boolean","proto":[4],"whenAbsent":"zero"},
       "resources": {"type":"ref","to":"core.v1.ResourceRequirements","proto":[11]},
-      "restartCount": {"type":"int32","proto":[5]},
+      "restartCount": {"type":"int32","proto":[5],"whenAbsent":"zero"},
       "started": {"type":"boolean","proto":[9]},
-      "state": {"type":"ref","to":"core.v1.ContainerState","proto":[2]},
+      "state": {"type":"ref","to":"core.v1.ContainerState","proto":[2],"whenAbsent":"zero"},
       "stopSignal": {"type":"string","proto":[15]},
       "user": {"type":"ref","to":"core.v1.ContainerUser","proto":[13]},
       "volumeMounts": {"type":"array","of":{"type":"ref","to":"core.v1.VolumeMountStatus"},"listType":"map","mapKeys":["mountPath"],"mergeKey":"mountPath","patchStrategy":["merge"],"proto":[12],"omitZero":true},
@@ -888,7 +888,7 @@ export const schemas: SchemaTable = {
   "core.v1.DaemonEndpoint": {
     required: ["Port"],
     fields: {
-      "Port": {"type":"int32","proto":[1]},
+      "Port": {"type":"int32","proto":[1],"whenAbsent":"zero"},
     },
   },
   "core.v1.DownwardAPIProjection": {
@@ -901,7 +901,7 @@ export const schemas: SchemaTable = {
     fields: {
       "fieldRef": {"type":"ref","to":"core.v1.ObjectFieldSelector","proto":[2]},
       "mode": {"type":"int32","proto":[4]},
-      "path": {"type":"string","proto":[1]},
+      "path": {"type":"string","proto":[1],"whenAbsent":"zero"},
       "resourceFieldRef": {"type":"ref","to":"core.v1.ResourceFieldSelector","proto":[3]},
     },
   },
@@ -922,7 +922,7 @@ export const schemas: SchemaTable = {
     atomic: true,
     fields: {
       "hostname": {"type":"string","proto":[3],"omitZero":true},
-      "ip": {"type":"string","proto":[1]},
+      "ip": {"type":"string","proto":[1],"whenAbsent":"zero"},
       "nodeName": {"type":"string","proto":[4]},
       "targetRef": {"type":"ref","to":"core.v1.ObjectReference","proto":[2]},
     },
@@ -933,7 +933,7 @@ export const schemas: SchemaTable = {
     fields: {
       "appProtocol": {"type":"string","proto":[4]},
       "name": {"type":"string","proto":[1],"omitZero":true},
-      "port": {"type":"int32","proto":[2]},
+      "port": {"type":"int32","proto":[2],"whenAbsent":"zero"},
       "protocol": {"type":"string","proto":[3],"omitZero":true},
     },
   },
@@ -948,7 +948,7 @@ export const schemas: SchemaTable = {
     fields: {
       "apiVersion": {"type":"string"},
       "kind": {"type":"string"},
-      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1]},
+      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1],"whenAbsent":"zero"},
       "subsets": {"type":"array","of":{"type":"ref","to":"core.v1.EndpointSubset"},"listType":"atomic","proto":[2],"omitZero":true},
     },
   },
@@ -962,7 +962,7 @@ export const schemas: SchemaTable = {
   "core.v1.EnvVar": {
     required: ["name"],
     fields: {
-      "name": {"type":"string","proto":[1]},
+      "name": {"type":"string","proto":[1],"whenAbsent":"zero"},
       "value": {"type":"string","proto":[2],"omitZero":true},
       "valueFrom": {"type":"ref","to":"core.v1.EnvVarSource","proto":[3]},
     },
@@ -987,11 +987,11 @@ export const schemas: SchemaTable = {
       "imagePullPolicy": {"type":"string","proto":[1,14],"omitZero":true},
       "lifecycle": {"type":"ref","to":"core.v1.Lifecycle","proto":[1,12]},
       "livenessProbe": {"type":"ref","to":"core.v1.Probe","proto":[1,10]},
-      "name": {"type":"string","proto":[1,1]},
+      "name": {"type":"string","proto":[1,1],"whenAbsent":"zero"},
       "ports": {"type":"array","of":{"type":"ref","to":"core.v1.ContainerPort"},"listType":"map","mapKeys":["containerPort","protocol"],"mergeKey":"containerPort","patchStrategy":["merge"],"proto":[1,6],"omitZero":true},
       "readinessProbe": {"type":"ref","to":"core.v1.Probe","proto":[1,11]},
       "resizePolicy": {"type":"array","of":{"type":"ref","to":"core.v1.ContainerResizePolicy"},"listType":"atomic","proto":[1,23],"omitZero":true},
-      "resources": {"type":"ref","to":"core.v1.ResourceRequirements","proto":[1,8]},
+      "resources": {"type":"ref","to":"core.v1.ResourceRequirements","proto":[1,8],"whenAbsent":"zero"},
       "restartPolicy": {"type":"string","proto":[1,24]},
       "restartPolicyRules": {"type":"array","of":{"type":"ref","to":"core.v1.ContainerRestartRule"},"listType":"atomic","proto":[1,25],"omitZero":true},
       "securityContext": {"type":"ref","to":"core.v1.SecurityContext","proto":[1,15]},
@@ -1018,26 +1018,26 @@ export const schemas: SchemaTable = {
       "action": {"type":"string","proto":[12],"omitZero":true},
       "apiVersion": {"type":"string"},
       "count": {"type":"int32","proto":[8],"omitZero":true},
-      "eventTime": {"type":"microTime","proto":[10]},
-      "firstTimestamp": {"type":"time","proto":[6]},
-      "involvedObject": {"type":"ref","to":"core.v1.ObjectReference","proto":[2]},
+      "eventTime": {"type":"microTime","proto":[10],"whenAbsent":"null"},
+      "firstTimestamp": {"type":"time","proto":[6],"whenAbsent":"null"},
+      "involvedObject": {"type":"ref","to":"core.v1.ObjectReference","proto":[2],"whenAbsent":"zero"},
       "kind": {"type":"string"},
-      "lastTimestamp": {"type":"time","proto":[7]},
+      "lastTimestamp": {"type":"time","proto":[7],"whenAbsent":"null"},
       "message": {"type":"string","proto":[4],"omitZero":true},
-      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1]},
+      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1],"whenAbsent":"zero"},
       "reason": {"type":"string","proto":[3],"omitZero":true},
       "related": {"type":"ref","to":"core.v1.ObjectReference","proto":[13]},
-      "reportingComponent": {"type":"string","proto":[14]},
-      "reportingInstance": {"type":"string","proto":[15]},
+      "reportingComponent": {"type":"string","proto":[14],"whenAbsent":"zero"},
+      "reportingInstance": {"type":"string","proto":[15],"whenAbsent":"zero"},
       "series": {"type":"ref","to":"core.v1.EventSeries","proto":[11]},
-      "source": {"type":"ref","to":"core.v1.EventSource","proto":[5]},
+      "source": {"type":"ref","to":"core.v1.EventSource","proto":[5],"whenAbsent":"zero"},
       "type": {"type":"string","proto":[9],"omitZero":true},
     },
   },
   "core.v1.EventSeries": {
     fields: {
       "count": {"type":"int32","proto":[1],"omitZero":true},
-      "lastObservedTime": {"type":"microTime","proto":[2]},
+      "lastObservedTime": {"type":"microTime","proto":[2],"whenAbsent":"null"},
     },
   },
   "core.v1.EventSource": {
@@ -1064,16 +1064,16 @@ export const schemas: SchemaTable = {
     required: ["volumeName","path","key"],
     atomic: true,
     fields: {
-      "key": {"type":"string","proto":[3]},
+      "key": {"type":"string","proto":[3],"whenAbsent":"zero"},
       "optional": {"type":"boolean","proto":[4]},
-      "path": {"type":"string","proto":[2]},
-      "volumeName": {"type":"string","proto":[1]},
+      "path": {"type":"string","proto":[2],"whenAbsent":"zero"},
+      "volumeName": {"type":"string","proto":[1],"whenAbsent":"zero"},
     },
   },
   "core.v1.FlexVolumeSource": {
     required: ["driver"],
     fields: {
-      "driver": {"type":"string","proto":[1]},
+      "driver": {"type":"string","proto":[1],"whenAbsent":"zero"},
       "fsType": {"type":"string","proto":[2],"omitZero":true},
       "options": {"type":"map","of":{"type":"string"},"proto":[5],"omitZero":true},
       "readOnly": {"type":"boolean","proto":[4],"omitZero":true},
@@ -1091,30 +1091,30 @@ export const schemas: SchemaTable = {
     fields: {
       "fsType": {"type":"string","proto":[2],"omitZero":true},
       "partition": {"type":"int32","proto":[3],"omitZero":true},
-      "pdName": {"type":"string","proto":[1]},
+      "pdName": {"type":"string","proto":[1],"whenAbsent":"zero"},
       "readOnly": {"type":"boolean","proto":[4],"omitZero":true},
     },
   },
   "core.v1.GRPCAction": {
     required: ["port"],
     fields: {
-      "port": {"type":"int32","proto":[1]},
-      "service": {"type":"string","proto":[2]},
+      "port": {"type":"int32","proto":[1],"whenAbsent":"zero"},
+      "service": {"type":"string","proto":[2],"whenAbsent":"null"},
     },
   },
   "core.v1.GitRepoVolumeSource": {
     required: ["repository"],
     fields: {
       "directory": {"type":"string","proto":[3],"omitZero":true},
-      "repository": {"type":"string","proto":[1]},
+      "repository": {"type":"string","proto":[1],"whenAbsent":"zero"},
       "revision": {"type":"string","proto":[2],"omitZero":true},
     },
   },
   "core.v1.GlusterfsVolumeSource": {
     required: ["endpoints","path"],
     fields: {
-      "endpoints": {"type":"string","proto":[1]},
-      "path": {"type":"string","proto":[2]},
+      "endpoints": {"type":"string","proto":[1],"whenAbsent":"zero"},
+      "path": {"type":"string","proto":[2],"whenAbsent":"zero"},
       "readOnly": {"type":"boolean","proto":[3],"omitZero":true},
     },
   },
@@ -1124,34 +1124,34 @@ export const schemas: SchemaTable = {
       "host": {"type":"string","proto":[3],"omitZero":true},
       "httpHeaders": {"type":"array","of":{"type":"ref","to":"core.v1.HTTPHeader"},"listType":"atomic","proto":[5],"omitZero":true},
       "path": {"type":"string","proto":[1],"omitZero":true},
-      "port": {"type":"intOrString","proto":[2]},
+      "port": {"type":"intOrString","proto":[2],"whenAbsent":"zero"},
       "scheme": {"type":"string","proto":[4],"omitZero":true},
     },
   },
   "core.v1.HTTPHeader": {
     required: ["name","value"],
     fields: {
-      "name": {"type":"string","proto":[1]},
-      "value": {"type":"string","proto":[2]},
+      "name": {"type":"string","proto":[1],"whenAbsent":"zero"},
+      "value": {"type":"string","proto":[2],"whenAbsent":"zero"},
     },
   },
   "core.v1.HostAlias": {
     required: ["ip"],
     fields: {
       "hostnames": {"type":"array","of":{"type":"string"},"listType":"atomic","proto":[2],"omitZero":true},
-      "ip": {"type":"string","proto":[1]},
+      "ip": {"type":"string","proto":[1],"whenAbsent":"zero"},
     },
   },
   "core.v1.HostIP": {
     required: ["ip"],
     fields: {
-      "ip": {"type":"string","proto":[1]},
+      "ip": {"type":"string","proto":[1],"whenAbsent":"zero"},
     },
   },
   "core.v1.HostPathVolumeSource": {
     required: ["path"],
     fields: {
-      "path": {"type":"string","proto":[1]},
+      "path": {"type":"string","proto":[1],"whenAbsent":"zero"},
       "type": {"type":"string","proto":[2]},
     },
   },
@@ -1162,13 +1162,13 @@ export const schemas: SchemaTable = {
       "chapAuthSession": {"type":"boolean","proto":[11],"omitZero":true},
       "fsType": {"type":"string","proto":[5],"omitZero":true},
       "initiatorName": {"type":"string","proto":[12]},
-      "iqn": {"type":"string","proto":[2]},
+      "iqn": {"type":"string","proto":[2],"whenAbsent":"zero"},
       "iscsiInterface": {"type":"string","default":"default","proto":[4],"omitZero":true},
-      "lun": {"type":"int32","proto":[3]},
+      "lun": {"type":"int32","proto":[3],"whenAbsent":"zero"},
       "portals": {"type":"array","of":{"type":"string"},"listType":"atomic","proto":[7],"omitZero":true},
       "readOnly": {"type":"boolean","proto":[6],"omitZero":true},
       "secretRef": {"type":"ref","to":"core.v1.LocalObjectReference","proto":[10]},
-      "targetPortal": {"type":"string","proto":[1]},
+      "targetPortal": {"type":"string","proto":[1],"whenAbsent":"zero"},
     },
   },
   "core.v1.ImageVolumeSource": {
@@ -1186,9 +1186,9 @@ export const schemas: SchemaTable = {
   "core.v1.KeyToPath": {
     required: ["key","path"],
     fields: {
-      "key": {"type":"string","proto":[1]},
+      "key": {"type":"string","proto":[1],"whenAbsent":"zero"},
       "mode": {"type":"int32","proto":[3]},
-      "path": {"type":"string","proto":[2]},
+      "path": {"type":"string","proto":[2],"whenAbsent":"zero"},
     },
   },
   "core.v1.Lifecycle": {
@@ -1209,9 +1209,9 @@ export const schemas: SchemaTable = {
   "core.v1.LinuxContainerUser": {
     required: ["uid","gid"],
     fields: {
-      "gid": {"type":"int64","proto":[2]},
+      "gid": {"type":"int64","proto":[2],"whenAbsent":"zero"},
       "supplementalGroups": {"type":"array","of":{"type":"int64"},"listType":"atomic","proto":[3],"omitZero":true},
-      "uid": {"type":"int64","proto":[1]},
+      "uid": {"type":"int64","proto":[1],"whenAbsent":"zero"},
     },
   },
   "core.v1.LoadBalancerIngress": {
@@ -1236,28 +1236,28 @@ export const schemas: SchemaTable = {
   "core.v1.NFSVolumeSource": {
     required: ["server","path"],
     fields: {
-      "path": {"type":"string","proto":[2]},
+      "path": {"type":"string","proto":[2],"whenAbsent":"zero"},
       "readOnly": {"type":"boolean","proto":[3],"omitZero":true},
-      "server": {"type":"string","proto":[1]},
+      "server": {"type":"string","proto":[1],"whenAbsent":"zero"},
     },
   },
   "core.v1.Namespace": {
     fields: {
       "apiVersion": {"type":"string"},
       "kind": {"type":"string"},
-      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1]},
-      "spec": {"type":"ref","to":"core.v1.NamespaceSpec","proto":[2]},
-      "status": {"type":"ref","to":"core.v1.NamespaceStatus","proto":[3]},
+      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1],"whenAbsent":"zero"},
+      "spec": {"type":"ref","to":"core.v1.NamespaceSpec","proto":[2],"whenAbsent":"zero"},
+      "status": {"type":"ref","to":"core.v1.NamespaceStatus","proto":[3],"whenAbsent":"zero"},
     },
   },
   "core.v1.NamespaceCondition": {
     required: ["type","status"],
     fields: {
-      "lastTransitionTime": {"type":"time","proto":[4]},
+      "lastTransitionTime": {"type":"time","proto":[4],"whenAbsent":"null"},
       "message": {"type":"string","proto":[6],"omitZero":true},
       "reason": {"type":"string","proto":[5],"omitZero":true},
-      "status": {"type":"string","proto":[2]},
-      "type": {"type":"string","proto":[1]},
+      "status": {"type":"string","proto":[2],"whenAbsent":"zero"},
+      "type": {"type":"string","proto":[1],"whenAbsent":"zero"},
     },
   },
   "core.v1.NamespaceSpec": {
@@ -1275,16 +1275,16 @@ export const schemas: SchemaTable = {
     fields: {
       "apiVersion": {"type":"string"},
       "kind": {"type":"string"},
-      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1]},
-      "spec": {"type":"ref","to":"core.v1.NodeSpec","proto":[2]},
-      "status": {"type":"ref","to":"core.v1.NodeStatus","proto":[3]},
+      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1],"whenAbsent":"zero"},
+      "spec": {"type":"ref","to":"core.v1.NodeSpec","proto":[2],"whenAbsent":"zero"},
+      "status": {"type":"ref","to":"core.v1.NodeStatus","proto":[3],"whenAbsent":"zero"},
     },
   },
   "core.v1.NodeAddress": {
     required: ["type","address"],
     fields: {
-      "address": {"type":"string","proto":[2]},
-      "type": {"type":"string","proto":[1]},
+      "address": {"type":"string","proto":[2],"whenAbsent":"zero"},
+      "type": {"type":"string","proto":[1],"whenAbsent":"zero"},
     },
   },
   "core.v1.NodeAffinity": {
@@ -1297,19 +1297,19 @@ export const schemas: SchemaTable = {
     required: ["resourceClaimName","resources"],
     fields: {
       "containers": {"type":"array","of":{"type":"string"},"listType":"set","proto":[2],"omitZero":true},
-      "resourceClaimName": {"type":"string","proto":[1]},
-      "resources": {"type":"map","of":{"type":"quantity"},"proto":[3]},
+      "resourceClaimName": {"type":"string","proto":[1],"whenAbsent":"zero"},
+      "resources": {"type":"map","of":{"type":"quantity"},"proto":[3],"whenAbsent":"null"},
     },
   },
   "core.v1.NodeCondition": {
     required: ["type","status"],
     fields: {
-      "lastHeartbeatTime": {"type":"time","proto":[3]},
-      "lastTransitionTime": {"type":"time","proto":[4]},
+      "lastHeartbeatTime": {"type":"time","proto":[3],"whenAbsent":"null"},
+      "lastTransitionTime": {"type":"time","proto":[4],"whenAbsent":"null"},
       "message": {"type":"string","proto":[6],"omitZero":true},
       "reason": {"type":"string","proto":[5],"omitZero":true},
-      "status": {"type":"string","proto":[2]},
-      "type": {"type":"string","proto":[1]},
+      "status": {"type":"string","proto":[2],"whenAbsent":"zero"},
+      "type": {"type":"string","proto":[1],"whenAbsent":"zero"},
     },
   },
   "core.v1.NodeConfigSource": {
@@ -1327,7 +1327,7 @@ export const schemas: SchemaTable = {
   },
   "core.v1.NodeDaemonEndpoints": {
     fields: {
-      "kubeletEndpoint": {"type":"ref","to":"core.v1.DaemonEndpoint","proto":[1]},
+      "kubeletEndpoint": {"type":"ref","to":"core.v1.DaemonEndpoint","proto":[1],"whenAbsent":"zero"},
     },
   },
   "core.v1.NodeFeatures": {
@@ -1338,7 +1338,7 @@ export const schemas: SchemaTable = {
   "core.v1.NodeRuntimeHandler": {
     fields: {
       "features": {"type":"ref","to":"core.v1.NodeRuntimeHandlerFeatures","proto":[2]},
-      "name": {"type":"string","proto":[1]},
+      "name": {"type":"string","proto":[1],"whenAbsent":"zero"},
     },
   },
   "core.v1.NodeRuntimeHandlerFeatures": {
@@ -1351,14 +1351,14 @@ export const schemas: SchemaTable = {
     required: ["nodeSelectorTerms"],
     atomic: true,
     fields: {
-      "nodeSelectorTerms": {"type":"array","of":{"type":"ref","to":"core.v1.NodeSelectorTerm"},"listType":"atomic","proto":[1]},
+      "nodeSelectorTerms": {"type":"array","of":{"type":"ref","to":"core.v1.NodeSelectorTerm"},"listType":"atomic","proto":[1],"whenAbsent":"null"},
     },
   },
   "core.v1.NodeSelectorRequirement": {
     required: ["key","operator"],
     fields: {
-      "key": {"type":"string","proto":[1]},
-      "operator": {"type":"string","proto":[2]},
+      "key": {"type":"string","proto":[1],"whenAbsent":"zero"},
+      "operator": {"type":"string","proto":[2],"whenAbsent":"zero"},
       "values": {"type":"array","of":{"type":"string"},"listType":"atomic","proto":[3],"omitZero":true},
     },
   },
@@ -1387,11 +1387,11 @@ export const schemas: SchemaTable = {
       "capacity": {"type":"map","of":{"type":"quantity"},"proto":[1],"omitZero":true},
       "conditions": {"type":"array","of":{"type":"ref","to":"core.v1.NodeCondition"},"listType":"map","mapKeys":["type"],"mergeKey":"type","patchStrategy":["merge"],"proto":[4],"omitZero":true},
       "config": {"type":"ref","to":"core.v1.NodeConfigStatus","proto":[11]},
-      "daemonEndpoints": {"type":"ref","to":"core.v1.NodeDaemonEndpoints","proto":[6]},
+      "daemonEndpoints": {"type":"ref","to":"core.v1.NodeDaemonEndpoints","proto":[6],"whenAbsent":"zero"},
       "declaredFeatures": {"type":"array","of":{"type":"string"},"listType":"atomic","proto":[14],"omitZero":true},
       "features": {"type":"ref","to":"core.v1.NodeFeatures","proto":[13]},
       "images": {"type":"array","of":{"type":"ref","to":"core.v1.ContainerImage"},"listType":"atomic","proto":[8],"omitZero":true},
-      "nodeInfo": {"type":"ref","to":"core.v1.NodeSystemInfo","proto":[7]},
+      "nodeInfo": {"type":"ref","to":"core.v1.NodeSystemInfo","proto":[7],"whenAbsent":"zero"},
       "phase": {"type":"string","proto":[3],"omitZero":true},
       "runtimeHandlers": {"type":"array","of":{"type":"ref","to":"core.v1.NodeRuntimeHandler"},"listType":"atomic","proto":[12],"omitZero":true},
       "volumesAttached": {"type":"array","of":{"type":"ref","to":"core.v1.AttachedVolume"},"listType":"atomic","proto":[10],"omitZero":true},
@@ -1406,17 +1406,17 @@ export const schemas: SchemaTable = {
   "core.v1.NodeSystemInfo": {
     required: ["machineID","systemUUID","bootID","kernelVersion","osImage","containerRuntimeVersion","kubeletVersion","kubeProxyVersion","operatingSystem","architecture"],
     fields: {
-      "architecture": {"type":"string","proto":[10]},
-      "bootID": {"type":"string","proto":[3]},
-      "containerRuntimeVersion": {"type":"string","proto":[6]},
-      "kernelVersion": {"type":"string","proto":[4]},
-      "kubeProxyVersion": {"type":"string","proto":[8]},
-      "kubeletVersion": {"type":"string","proto":[7]},
-      "machineID": {"type":"string","proto":[1]},
-      "operatingSystem": {"type":"string","proto":[9]},
-      "osImage": {"type":"string","proto":[5]},
+      "architecture": {"type":"string","proto":[10],"whenAbsent":"zero"},
+      "bootID": {"type":"string","proto":[3],"whenAbsent":"zero"},
+      "containerRuntimeVersion": {"type":"string","proto":[6],"whenAbsent":"zero"},
+      "kernelVersion": {"type":"string","proto":[4],"whenAbsent":"zero"},
+      "kubeProxyVersion": {"type":"string","proto":[8],"whenAbsent":"zero"},
+      "kubeletVersion": {"type":"string","proto":[7],"whenAbsent":"zero"},
+      "machineID": {"type":"string","proto":[1],"whenAbsent":"zero"},
+      "operatingSystem": {"type":"string","proto":[9],"whenAbsent":"zero"},
+      "osImage": {"type":"string","proto":[5],"whenAbsent":"zero"},
       "swap": {"type":"ref","to":"core.v1.NodeSwapStatus","proto":[11]},
-      "systemUUID": {"type":"string","proto":[2]},
+      "systemUUID": {"type":"string","proto":[2],"whenAbsent":"zero"},
     },
   },
   "core.v1.ObjectFieldSelector": {
@@ -1424,7 +1424,7 @@ export const schemas: SchemaTable = {
     atomic: true,
     fields: {
       "apiVersion": {"type":"string","proto":[1],"omitZero":true},
-      "fieldPath": {"type":"string","proto":[2]},
+      "fieldPath": {"type":"string","proto":[2],"whenAbsent":"zero"},
     },
   },
   "core.v1.ObjectReference": {
@@ -1444,7 +1444,7 @@ export const schemas: SchemaTable = {
       "accessModes": {"type":"array","of":{"type":"string"},"listType":"atomic","proto":[1],"omitZero":true},
       "dataSource": {"type":"ref","to":"core.v1.TypedLocalObjectReference","proto":[7]},
       "dataSourceRef": {"type":"ref","to":"core.v1.TypedObjectReference","proto":[8]},
-      "resources": {"type":"ref","to":"core.v1.VolumeResourceRequirements","proto":[2]},
+      "resources": {"type":"ref","to":"core.v1.VolumeResourceRequirements","proto":[2],"whenAbsent":"zero"},
       "selector": {"type":"ref","to":"meta.v1.LabelSelector","proto":[4]},
       "storageClassName": {"type":"string","proto":[5]},
       "volumeAttributesClassName": {"type":"string","proto":[9]},
@@ -1455,14 +1455,14 @@ export const schemas: SchemaTable = {
   "core.v1.PersistentVolumeClaimTemplate": {
     required: ["spec"],
     fields: {
-      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1]},
-      "spec": {"type":"ref","to":"core.v1.PersistentVolumeClaimSpec","proto":[2]},
+      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1],"whenAbsent":"zero"},
+      "spec": {"type":"ref","to":"core.v1.PersistentVolumeClaimSpec","proto":[2],"whenAbsent":"zero"},
     },
   },
   "core.v1.PersistentVolumeClaimVolumeSource": {
     required: ["claimName"],
     fields: {
-      "claimName": {"type":"string","proto":[1]},
+      "claimName": {"type":"string","proto":[1],"whenAbsent":"zero"},
       "readOnly": {"type":"boolean","proto":[2],"omitZero":true},
     },
   },
@@ -1470,16 +1470,16 @@ export const schemas: SchemaTable = {
     required: ["pdID"],
     fields: {
       "fsType": {"type":"string","proto":[2],"omitZero":true},
-      "pdID": {"type":"string","proto":[1]},
+      "pdID": {"type":"string","proto":[1],"whenAbsent":"zero"},
     },
   },
   "core.v1.Pod": {
     fields: {
       "apiVersion": {"type":"string"},
       "kind": {"type":"string"},
-      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1]},
-      "spec": {"type":"ref","to":"core.v1.PodSpec","proto":[2]},
-      "status": {"type":"ref","to":"core.v1.PodStatus","proto":[3]},
+      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1],"whenAbsent":"zero"},
+      "spec": {"type":"ref","to":"core.v1.PodSpec","proto":[2],"whenAbsent":"zero"},
+      "status": {"type":"ref","to":"core.v1.PodStatus","proto":[3],"whenAbsent":"zero"},
     },
   },
   "core.v1.PodAffinity": {
@@ -1496,7 +1496,7 @@ export const schemas: SchemaTable = {
       "mismatchLabelKeys": {"type":"array","of":{"type":"string"},"listType":"atomic","proto":[6],"omitZero":true},
       "namespaceSelector": {"type":"ref","to":"meta.v1.LabelSelector","proto":[4]},
       "namespaces": {"type":"array","of":{"type":"string"},"listType":"atomic","proto":[2],"omitZero":true},
-      "topologyKey": {"type":"string","proto":[3]},
+      "topologyKey": {"type":"string","proto":[3],"whenAbsent":"zero"},
     },
   },
   "core.v1.PodAntiAffinity": {
@@ -1520,13 +1520,13 @@ export const schemas: SchemaTable = {
   "core.v1.PodCondition": {
     required: ["type","status"],
     fields: {
-      "lastProbeTime": {"type":"time","proto":[3]},
-      "lastTransitionTime": {"type":"time","proto":[4]},
+      "lastProbeTime": {"type":"time","proto":[3],"whenAbsent":"null"},
+      "lastTransitionTime": {"type":"time","proto":[4],"whenAbsent":"null"},
       "message": {"type":"string","proto":[6],"omitZero":true},
       "observedGeneration": {"type":"int64","proto":[7],"omitZero":true},
       "reason": {"type":"string","proto":[5],"omitZero":true},
-      "status": {"type":"string","proto":[2]},
-      "type": {"type":"string","proto":[1]},
+      "status": {"type":"string","proto":[2],"whenAbsent":"zero"},
+      "type": {"type":"string","proto":[1],"whenAbsent":"zero"},
     },
   },
   "core.v1.PodDNSConfig": {
@@ -1545,32 +1545,32 @@ export const schemas: SchemaTable = {
   "core.v1.PodExtendedResourceClaimStatus": {
     required: ["requestMappings","resourceClaimName"],
     fields: {
-      "requestMappings": {"type":"array","of":{"type":"ref","to":"core.v1.ContainerExtendedResourceRequest"},"listType":"atomic","proto":[1]},
-      "resourceClaimName": {"type":"string","proto":[2]},
+      "requestMappings": {"type":"array","of":{"type":"ref","to":"core.v1.ContainerExtendedResourceRequest"},"listType":"atomic","proto":[1],"whenAbsent":"null"},
+      "resourceClaimName": {"type":"string","proto":[2],"whenAbsent":"zero"},
     },
   },
   "core.v1.PodIP": {
     required: ["ip"],
     fields: {
-      "ip": {"type":"string","proto":[1]},
+      "ip": {"type":"string","proto":[1],"whenAbsent":"zero"},
     },
   },
   "core.v1.PodOS": {
     required: ["name"],
     fields: {
-      "name": {"type":"string","proto":[1]},
+      "name": {"type":"string","proto":[1],"whenAbsent":"zero"},
     },
   },
   "core.v1.PodReadinessGate": {
     required: ["conditionType"],
     fields: {
-      "conditionType": {"type":"string","proto":[1]},
+      "conditionType": {"type":"string","proto":[1],"whenAbsent":"zero"},
     },
   },
   "core.v1.PodResourceClaim": {
     required: ["name"],
     fields: {
-      "name": {"type":"string","proto":[1]},
+      "name": {"type":"string","proto":[1],"whenAbsent":"zero"},
       "resourceClaimName": {"type":"string","proto":[3]},
       "resourceClaimTemplateName": {"type":"string","proto":[4]},
     },
@@ -1578,14 +1578,14 @@ export const schemas: SchemaTable = {
   "core.v1.PodResourceClaimStatus": {
     required: ["name"],
     fields: {
-      "name": {"type":"string","proto":[1]},
+      "name": {"type":"string","proto":[1],"whenAbsent":"zero"},
       "resourceClaimName": {"type":"string","proto":[2]},
     },
   },
   "core.v1.PodSchedulingGate": {
     required: ["name"],
     fields: {
-      "name": {"type":"string","proto":[1]},
+      "name": {"type":"string","proto":[1],"whenAbsent":"zero"},
     },
   },
   "core.v1.PodSchedulingGroup": {
@@ -1616,7 +1616,7 @@ export const schemas: SchemaTable = {
       "activeDeadlineSeconds": {"type":"int64","proto":[5]},
       "affinity": {"type":"ref","to":"core.v1.Affinity","proto":[18]},
       "automountServiceAccountToken": {"type":"boolean","proto":[21]},
-      "containers": {"type":"array","of":{"type":"ref","to":"core.v1.Container"},"listType":"map","mapKeys":["name"],"mergeKey":"name","patchStrategy":["merge"],"proto":[2]},
+      "containers": {"type":"array","of":{"type":"ref","to":"core.v1.Container"},"listType":"map","mapKeys":["name"],"mergeKey":"name","patchStrategy":["merge"],"proto":[2],"whenAbsent":"null"},
       "dnsConfig": {"type":"ref","to":"core.v1.PodDNSConfig","proto":[26]},
       "dnsPolicy": {"type":"string","proto":[6],"omitZero":true},
       "enableServiceLinks": {"type":"boolean","proto":[30]},
@@ -1684,16 +1684,16 @@ export const schemas: SchemaTable = {
   },
   "core.v1.PodTemplateSpec": {
     fields: {
-      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1]},
-      "spec": {"type":"ref","to":"core.v1.PodSpec","proto":[2]},
+      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1],"whenAbsent":"zero"},
+      "spec": {"type":"ref","to":"core.v1.PodSpec","proto":[2],"whenAbsent":"zero"},
     },
   },
   "core.v1.PortStatus": {
     required: ["port","protocol"],
     fields: {
       "error": {"type":"string","proto":[3]},
-      "port": {"type":"int32","proto":[1]},
-      "protocol": {"type":"string","proto":[2]},
+      "port": {"type":"int32","proto":[1],"whenAbsent":"zero"},
+      "protocol": {"type":"string","proto":[2],"whenAbsent":"zero"},
     },
   },
   "core.v1.PortworxVolumeSource": {
@@ -1701,14 +1701,14 @@ export const schemas: SchemaTable = {
     fields: {
       "fsType": {"type":"string","proto":[2],"omitZero":true},
       "readOnly": {"type":"boolean","proto":[3],"omitZero":true},
-      "volumeID": {"type":"string","proto":[1]},
+      "volumeID": {"type":"string","proto":[1],"whenAbsent":"zero"},
     },
   },
   "core.v1.PreferredSchedulingTerm": {
     required: ["weight","preference"],
     fields: {
-      "preference": {"type":"ref","to":"core.v1.NodeSelectorTerm","proto":[2]},
-      "weight": {"type":"int32","proto":[1]},
+      "preference": {"type":"ref","to":"core.v1.NodeSelectorTerm","proto":[2],"whenAbsent":"zero"},
+      "weight": {"type":"int32","proto":[1],"whenAbsent":"zero"},
     },
   },
   "core.v1.Probe": {
@@ -1728,7 +1728,7 @@ export const schemas: SchemaTable = {
   "core.v1.ProjectedVolumeSource": {
     fields: {
       "defaultMode": {"type":"int32","proto":[2]},
-      "sources": {"type":"array","of":{"type":"ref","to":"core.v1.VolumeProjection"},"listType":"atomic","proto":[1]},
+      "sources": {"type":"array","of":{"type":"ref","to":"core.v1.VolumeProjection"},"listType":"atomic","proto":[1],"whenAbsent":"null"},
     },
   },
   "core.v1.QuobyteVolumeSource": {
@@ -1736,19 +1736,19 @@ export const schemas: SchemaTable = {
     fields: {
       "group": {"type":"string","proto":[5],"omitZero":true},
       "readOnly": {"type":"boolean","proto":[3],"omitZero":true},
-      "registry": {"type":"string","proto":[1]},
+      "registry": {"type":"string","proto":[1],"whenAbsent":"zero"},
       "tenant": {"type":"string","proto":[6],"omitZero":true},
       "user": {"type":"string","proto":[4],"omitZero":true},
-      "volume": {"type":"string","proto":[2]},
+      "volume": {"type":"string","proto":[2],"whenAbsent":"zero"},
     },
   },
   "core.v1.RBDVolumeSource": {
     required: ["monitors","image"],
     fields: {
       "fsType": {"type":"string","proto":[3],"omitZero":true},
-      "image": {"type":"string","proto":[2]},
+      "image": {"type":"string","proto":[2],"whenAbsent":"zero"},
       "keyring": {"type":"string","default":"/etc/ceph/keyring","proto":[6],"omitZero":true},
-      "monitors": {"type":"array","of":{"type":"string"},"listType":"atomic","proto":[1]},
+      "monitors": {"type":"array","of":{"type":"string"},"listType":"atomic","proto":[1],"whenAbsent":"null"},
       "pool": {"type":"string","default":"rbd","proto":[4],"omitZero":true},
       "readOnly": {"type":"boolean","proto":[8],"omitZero":true},
       "secretRef": {"type":"ref","to":"core.v1.LocalObjectReference","proto":[7]},
@@ -1759,19 +1759,19 @@ export const schemas: SchemaTable = {
     fields: {
       "apiVersion": {"type":"string"},
       "kind": {"type":"string"},
-      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1]},
-      "spec": {"type":"ref","to":"core.v1.ReplicationControllerSpec","proto":[2]},
-      "status": {"type":"ref","to":"core.v1.ReplicationControllerStatus","proto":[3]},
+      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1],"whenAbsent":"zero"},
+      "spec": {"type":"ref","to":"core.v1.ReplicationControllerSpec","proto":[2],"whenAbsent":"zero"},
+      "status": {"type":"ref","to":"core.v1.ReplicationControllerStatus","proto":[3],"whenAbsent":"zero"},
     },
   },
   "core.v1.ReplicationControllerCondition": {
     required: ["type","status"],
     fields: {
-      "lastTransitionTime": {"type":"time","proto":[3]},
+      "lastTransitionTime": {"type":"time","proto":[3],"whenAbsent":"null"},
       "message": {"type":"string","proto":[5],"omitZero":true},
       "reason": {"type":"string","proto":[4],"omitZero":true},
-      "status": {"type":"string","proto":[2]},
-      "type": {"type":"string","proto":[1]},
+      "status": {"type":"string","proto":[2],"whenAbsent":"zero"},
+      "type": {"type":"string","proto":[1],"whenAbsent":"zero"},
     },
   },
   "core.v1.ReplicationControllerSpec": {
@@ -1790,13 +1790,13 @@ export const schemas: SchemaTable = {
       "fullyLabeledReplicas": {"type":"int32","proto":[2],"omitZero":true},
       "observedGeneration": {"type":"int64","proto":[3],"omitZero":true},
       "readyReplicas": {"type":"int32","proto":[4],"omitZero":true},
-      "replicas": {"type":"int32","proto":[1]},
+      "replicas": {"type":"int32","proto":[1],"whenAbsent":"zero"},
     },
   },
   "core.v1.ResourceClaim": {
     required: ["name"],
     fields: {
-      "name": {"type":"string","proto":[1]},
+      "name": {"type":"string","proto":[1],"whenAbsent":"zero"},
       "request": {"type":"string","proto":[2],"omitZero":true},
     },
   },
@@ -1805,8 +1805,8 @@ export const schemas: SchemaTable = {
     atomic: true,
     fields: {
       "containerName": {"type":"string","proto":[1],"omitZero":true},
-      "divisor": {"type":"quantity","proto":[3]},
-      "resource": {"type":"string","proto":[2]},
+      "divisor": {"type":"quantity","proto":[3],"whenAbsent":"zero"},
+      "resource": {"type":"string","proto":[2],"whenAbsent":"zero"},
     },
   },
   "core.v1.ResourceHealth": {
@@ -1814,7 +1814,7 @@ export const schemas: SchemaTable = {
     fields: {
       "health": {"type":"string","proto":[2],"omitZero":true},
       "message": {"type":"string","proto":[6]},
-      "resourceID": {"type":"string","proto":[1]},
+      "resourceID": {"type":"string","proto":[1],"whenAbsent":"zero"},
     },
   },
   "core.v1.ResourceRequirements": {
@@ -1827,7 +1827,7 @@ export const schemas: SchemaTable = {
   "core.v1.ResourceStatus": {
     required: ["name"],
     fields: {
-      "name": {"type":"string","proto":[1]},
+      "name": {"type":"string","proto":[1],"whenAbsent":"zero"},
       "resources": {"type":"array","of":{"type":"ref","to":"core.v1.ResourceHealth"},"listType":"map","mapKeys":["resourceID"],"proto":[2],"omitZero":true},
     },
   },
@@ -1843,14 +1843,14 @@ export const schemas: SchemaTable = {
     required: ["gateway","system","secretRef"],
     fields: {
       "fsType": {"type":"string","default":"xfs","proto":[9],"omitZero":true},
-      "gateway": {"type":"string","proto":[1]},
+      "gateway": {"type":"string","proto":[1],"whenAbsent":"zero"},
       "protectionDomain": {"type":"string","proto":[5],"omitZero":true},
       "readOnly": {"type":"boolean","proto":[10],"omitZero":true},
-      "secretRef": {"type":"ref","to":"core.v1.LocalObjectReference","proto":[3]},
+      "secretRef": {"type":"ref","to":"core.v1.LocalObjectReference","proto":[3],"whenAbsent":"null"},
       "sslEnabled": {"type":"boolean","proto":[4],"omitZero":true},
       "storageMode": {"type":"string","default":"ThinProvisioned","proto":[7],"omitZero":true},
       "storagePool": {"type":"string","proto":[6],"omitZero":true},
-      "system": {"type":"string","proto":[2]},
+      "system": {"type":"string","proto":[2],"whenAbsent":"zero"},
       "volumeName": {"type":"string","proto":[8],"omitZero":true},
     },
   },
@@ -1858,7 +1858,7 @@ export const schemas: SchemaTable = {
     required: ["type"],
     fields: {
       "localhostProfile": {"type":"string","proto":[2]},
-      "type": {"type":"string","proto":[1]},
+      "type": {"type":"string","proto":[1],"whenAbsent":"zero"},
     },
   },
   "core.v1.Secret": {
@@ -1867,7 +1867,7 @@ export const schemas: SchemaTable = {
       "data": {"type":"map","of":{"type":"bytes"},"proto":[2],"omitZero":true},
       "immutable": {"type":"boolean","proto":[5]},
       "kind": {"type":"string"},
-      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1]},
+      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1],"whenAbsent":"zero"},
       "stringData": {"type":"map","of":{"type":"string"},"proto":[4],"omitZero":true},
       "type": {"type":"string","proto":[3],"omitZero":true},
     },
@@ -1882,7 +1882,7 @@ export const schemas: SchemaTable = {
     required: ["key"],
     atomic: true,
     fields: {
-      "key": {"type":"string","proto":[2]},
+      "key": {"type":"string","proto":[2],"whenAbsent":"zero"},
       "name": {"type":"string","proto":[1,1],"omitZero":true},
       "optional": {"type":"boolean","proto":[3]},
     },
@@ -1922,9 +1922,9 @@ export const schemas: SchemaTable = {
     fields: {
       "apiVersion": {"type":"string"},
       "kind": {"type":"string"},
-      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1]},
-      "spec": {"type":"ref","to":"core.v1.ServiceSpec","proto":[2]},
-      "status": {"type":"ref","to":"core.v1.ServiceStatus","proto":[3]},
+      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1],"whenAbsent":"zero"},
+      "spec": {"type":"ref","to":"core.v1.ServiceSpec","proto":[2],"whenAbsent":"zero"},
+      "status": {"type":"ref","to":"core.v1.ServiceStatus","proto":[3],"whenAbsent":"zero"},
     },
   },
   "core.v1.ServiceAccount": {
@@ -1933,7 +1933,7 @@ export const schemas: SchemaTable = {
       "automountServiceAccountToken": {"type":"boolean","proto":[4]},
       "imagePullSecrets": {"type":"array","of":{"type":"ref","to":"core.v1.LocalObjectReference"},"listType":"atomic","proto":[3],"omitZero":true},
       "kind": {"type":"string"},
-      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1]},
+      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1],"whenAbsent":"zero"},
       "secrets": {"type":"array","of":{"type":"ref","to":"core.v1.ObjectReference"},"listType":"map","mapKeys":["name"],"mergeKey":"name","patchStrategy":["merge"],"proto":[2],"omitZero":true},
     },
   },
@@ -1942,7 +1942,7 @@ export const schemas: SchemaTable = {
     fields: {
       "audience": {"type":"string","proto":[1],"omitZero":true},
       "expirationSeconds": {"type":"int64","proto":[2]},
-      "path": {"type":"string","proto":[3]},
+      "path": {"type":"string","proto":[3],"whenAbsent":"zero"},
     },
   },
   "core.v1.ServicePort": {
@@ -1951,9 +1951,9 @@ export const schemas: SchemaTable = {
       "appProtocol": {"type":"string","proto":[6]},
       "name": {"type":"string","proto":[1],"omitZero":true},
       "nodePort": {"type":"int32","proto":[5],"omitZero":true},
-      "port": {"type":"int32","proto":[3]},
+      "port": {"type":"int32","proto":[3],"whenAbsent":"zero"},
       "protocol": {"type":"string","default":"TCP","proto":[2],"omitZero":true},
-      "targetPort": {"type":"intOrString","proto":[4]},
+      "targetPort": {"type":"intOrString","proto":[4],"whenAbsent":"zero"},
     },
   },
   "core.v1.ServiceSpec": {
@@ -1983,7 +1983,7 @@ export const schemas: SchemaTable = {
   "core.v1.ServiceStatus": {
     fields: {
       "conditions": {"type":"array","of":{"type":"ref","to":"meta.v1.Condition"},"listType":"map","mapKeys":["type"],"mergeKey":"type","patchStrategy":["merge"],"proto":[2],"omitZero":true},
-      "loadBalancer": {"type":"ref","to":"core.v1.LoadBalancerStatus","proto":[1]},
+      "loadBalancer": {"type":"ref","to":"core.v1.LoadBalancerStatus","proto":[1],"whenAbsent":"zero"},
     },
   },
   "core.v1.SessionAffinityConfig": {
@@ -1994,7 +1994,7 @@ export const schemas: SchemaTable = {
   "core.v1.SleepAction": {
     required: ["seconds"],
     fields: {
-      "seconds": {"type":"int64","proto":[1]},
+      "seconds": {"type":"int64","proto":[1],"whenAbsent":"zero"},
     },
   },
   "core.v1.StorageOSVolumeSource": {
@@ -2009,22 +2009,22 @@ export const schemas: SchemaTable = {
   "core.v1.Sysctl": {
     required: ["name","value"],
     fields: {
-      "name": {"type":"string","proto":[1]},
-      "value": {"type":"string","proto":[2]},
+      "name": {"type":"string","proto":[1],"whenAbsent":"zero"},
+      "value": {"type":"string","proto":[2],"whenAbsent":"zero"},
     },
   },
   "core.v1.TCPSocketAction": {
     required: ["port"],
     fields: {
       "host": {"type":"string","proto":[2],"omitZero":true},
-      "port": {"type":"intOrString","proto":[1]},
+      "port": {"type":"intOrString","proto":[1],"whenAbsent":"zero"},
     },
   },
   "core.v1.Taint": {
     required: ["key","effect"],
     fields: {
-      "effect": {"type":"string","proto":[3]},
-      "key": {"type":"string","proto":[1]},
+      "effect": {"type":"string","proto":[3],"whenAbsent":"zero"},
+      "key": {"type":"string","proto":[1],"whenAbsent":"zero"},
       "timeAdded": {"type":"time","proto":[4]},
       "value": {"type":"string","proto":[2],"omitZero":true},
     },
@@ -2043,29 +2043,29 @@ export const schemas: SchemaTable = {
     fields: {
       "labelSelector": {"type":"ref","to":"meta.v1.LabelSelector","proto":[4]},
       "matchLabelKeys": {"type":"array","of":{"type":"string"},"listType":"atomic","proto":[8],"omitZero":true},
-      "maxSkew": {"type":"int32","proto":[1]},
+      "maxSkew": {"type":"int32","proto":[1],"whenAbsent":"zero"},
       "minDomains": {"type":"int32","proto":[5]},
       "nodeAffinityPolicy": {"type":"string","proto":[6]},
       "nodeTaintsPolicy": {"type":"string","proto":[7]},
-      "topologyKey": {"type":"string","proto":[2]},
-      "whenUnsatisfiable": {"type":"string","proto":[3]},
+      "topologyKey": {"type":"string","proto":[2],"whenAbsent":"zero"},
+      "whenUnsatisfiable": {"type":"string","proto":[3],"whenAbsent":"zero"},
     },
   },
   "core.v1.TypedLocalObjectReference": {
     required: ["kind","name"],
     atomic: true,
     fields: {
-      "apiGroup": {"type":"string","proto":[1]},
-      "kind": {"type":"string","proto":[2]},
-      "name": {"type":"string","proto":[3]},
+      "apiGroup": {"type":"string","proto":[1],"whenAbsent":"null"},
+      "kind": {"type":"string","proto":[2],"whenAbsent":"zero"},
+      "name": {"type":"string","proto":[3],"whenAbsent":"zero"},
     },
   },
   "core.v1.TypedObjectReference": {
     required: ["kind","name"],
     fields: {
-      "apiGroup": {"type":"string","proto":[1]},
-      "kind": {"type":"string","proto":[2]},
-      "name": {"type":"string","proto":[3]},
+      "apiGroup": {"type":"string","proto":[1],"whenAbsent":"null"},
+      "kind": {"type":"string","proto":[2],"whenAbsent":"zero"},
+      "name": {"type":"string","proto":[3],"whenAbsent":"zero"},
       "namespace": {"type":"string","proto":[4]},
     },
   },
@@ -2091,7 +2091,7 @@ export const schemas: SchemaTable = {
       "hostPath": {"type":"ref","to":"core.v1.HostPathVolumeSource","proto":[2,1]},
       "image": {"type":"ref","to":"core.v1.ImageVolumeSource","proto":[2,30]},
       "iscsi": {"type":"ref","to":"core.v1.ISCSIVolumeSource","proto":[2,8]},
-      "name": {"type":"string","proto":[1]},
+      "name": {"type":"string","proto":[1],"whenAbsent":"zero"},
       "nfs": {"type":"ref","to":"core.v1.NFSVolumeSource","proto":[2,7]},
       "persistentVolumeClaim": {"type":"ref","to":"core.v1.PersistentVolumeClaimVolumeSource","proto":[2,10]},
       "photonPersistentDisk": {"type":"ref","to":"core.v1.PhotonPersistentDiskVolumeSource","proto":[2,23]},
@@ -2108,16 +2108,16 @@ export const schemas: SchemaTable = {
   "core.v1.VolumeDevice": {
     required: ["name","devicePath"],
     fields: {
-      "devicePath": {"type":"string","proto":[2]},
-      "name": {"type":"string","proto":[1]},
+      "devicePath": {"type":"string","proto":[2],"whenAbsent":"zero"},
+      "name": {"type":"string","proto":[1],"whenAbsent":"zero"},
     },
   },
   "core.v1.VolumeMount": {
     required: ["name","mountPath"],
     fields: {
-      "mountPath": {"type":"string","proto":[3]},
+      "mountPath": {"type":"string","proto":[3],"whenAbsent":"zero"},
       "mountPropagation": {"type":"string","proto":[5]},
-      "name": {"type":"string","proto":[1]},
+      "name": {"type":"string","proto":[1],"whenAbsent":"zero"},
       "readOnly": {"type":"boolean","proto":[2],"omitZero":true},
       "recursiveReadOnly": {"type":"string","proto":[7]},
       "subPath": {"type":"string","proto":[4],"omitZero":true},
@@ -2127,8 +2127,8 @@ export const schemas: SchemaTable = {
   "core.v1.VolumeMountStatus": {
     required: ["name","mountPath"],
     fields: {
-      "mountPath": {"type":"string","proto":[2]},
-      "name": {"type":"string","proto":[1]},
+      "mountPath": {"type":"string","proto":[2],"whenAbsent":"zero"},
+      "name": {"type":"string","proto":[1],"whenAbsent":"zero"},
       "readOnly": {"type":"boolean","proto":[3],"omitZero":true},
       "recursiveReadOnly": {"type":"string","proto":[4]},
       "volumeStatus": {"type":"ref","to":"core.v1.VolumeStatus","proto":[5]},
@@ -2161,14 +2161,14 @@ export const schemas: SchemaTable = {
       "fsType": {"type":"string","proto":[2],"omitZero":true},
       "storagePolicyID": {"type":"string","proto":[4],"omitZero":true},
       "storagePolicyName": {"type":"string","proto":[3],"omitZero":true},
-      "volumePath": {"type":"string","proto":[1]},
+      "volumePath": {"type":"string","proto":[1],"whenAbsent":"zero"},
     },
   },
   "core.v1.WeightedPodAffinityTerm": {
     required: ["weight","podAffinityTerm"],
     fields: {
-      "podAffinityTerm": {"type":"ref","to":"core.v1.PodAffinityTerm","proto":[2]},
-      "weight": {"type":"int32","proto":[1]},
+      "podAffinityTerm": {"type":"ref","to":"core.v1.PodAffinityTerm","proto":[2],"whenAbsent":"zero"},
+      "weight": {"type":"int32","proto":[1],"whenAbsent":"zero"},
     },
   },
   "core.v1.WindowsSecurityContextOptions": {
@@ -2182,8 +2182,8 @@ export const schemas: SchemaTable = {
   "discovery.v1.Endpoint": {
     required: ["addresses"],
     fields: {
-      "addresses": {"type":"array","of":{"type":"string"},"listType":"set","proto":[1]},
-      "conditions": {"type":"ref","to":"discovery.v1.EndpointConditions","proto":[2]},
+      "addresses": {"type":"array","of":{"type":"string"},"listType":"set","proto":[1],"whenAbsent":"null"},
+      "conditions": {"type":"ref","to":"discovery.v1.EndpointConditions","proto":[2],"whenAbsent":"zero"},
       "deprecatedTopology": {"type":"map","of":{"type":"string"},"proto":[5],"omitZero":true},
       "hints": {"type":"ref","to":"discovery.v1.EndpointHints","proto":[8]},
       "hostname": {"type":"string","proto":[3]},
@@ -2217,24 +2217,24 @@ export const schemas: SchemaTable = {
   "discovery.v1.EndpointSlice": {
     required: ["addressType"],
     fields: {
-      "addressType": {"type":"string","proto":[4]},
+      "addressType": {"type":"string","proto":[4],"whenAbsent":"zero"},
       "apiVersion": {"type":"string"},
-      "endpoints": {"type":"array","of":{"type":"ref","to":"discovery.v1.Endpoint"},"listType":"atomic","proto":[2]},
+      "endpoints": {"type":"array","of":{"type":"ref","to":"discovery.v1.Endpoint"},"listType":"atomic","proto":[2],"whenAbsent":"null"},
       "kind": {"type":"string"},
-      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1]},
-      "ports": {"type":"array","of":{"type":"ref","to":"discovery.v1.EndpointPort"},"listType":"atomic","proto":[3]},
+      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1],"whenAbsent":"zero"},
+      "ports": {"type":"array","of":{"type":"ref","to":"discovery.v1.EndpointPort"},"listType":"atomic","proto":[3],"whenAbsent":"null"},
     },
   },
   "discovery.v1.ForNode": {
     required: ["name"],
     fields: {
-      "name": {"type":"string","proto":[1]},
+      "name": {"type":"string","proto":[1],"whenAbsent":"zero"},
     },
   },
   "discovery.v1.ForZone": {
     required: ["name"],
     fields: {
-      "name": {"type":"string","proto":[1]},
+      "name": {"type":"string","proto":[1],"whenAbsent":"zero"},
     },
   },
   "events.v1.Event": {
@@ -2243,15 +2243,15 @@ export const schemas: SchemaTable = {
       "action": {"type":"string","proto":[6],"omitZero":true},
       "apiVersion": {"type":"string"},
       "deprecatedCount": {"type":"int32","proto":[15],"omitZero":true},
-      "deprecatedFirstTimestamp": {"type":"time","proto":[13]},
-      "deprecatedLastTimestamp": {"type":"time","proto":[14]},
-      "deprecatedSource": {"type":"ref","to":"core.v1.EventSource","proto":[12]},
-      "eventTime": {"type":"microTime","proto":[2]},
+      "deprecatedFirstTimestamp": {"type":"time","proto":[13],"whenAbsent":"null"},
+      "deprecatedLastTimestamp": {"type":"time","proto":[14],"whenAbsent":"null"},
+      "deprecatedSource": {"type":"ref","to":"core.v1.EventSource","proto":[12],"whenAbsent":"zero"},
+      "eventTime": {"type":"microTime","proto":[2],"whenAbsent":"null"},
       "kind": {"type":"string"},
-      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1]},
+      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1],"whenAbsent":"zero"},
       "note": {"type":"string","proto":[10],"omitZero":true},
       "reason": {"type":"string","proto":[7],"omitZero":true},
-      "regarding": {"type":"ref","to":"core.v1.ObjectReference","proto":[8]},
+      "regarding": {"type":"ref","to":"core.v1.ObjectReference","proto":[8],"whenAbsent":"zero"},
       "related": {"type":"ref","to":"core.v1.ObjectReference","proto":[9]},
       "reportingController": {"type":"string","proto":[4],"omitZero":true},
       "reportingInstance": {"type":"string","proto":[5],"omitZero":true},
@@ -2262,19 +2262,19 @@ export const schemas: SchemaTable = {
   "events.v1.EventSeries": {
     required: ["count","lastObservedTime"],
     fields: {
-      "count": {"type":"int32","proto":[1]},
-      "lastObservedTime": {"type":"microTime","proto":[2]},
+      "count": {"type":"int32","proto":[1],"whenAbsent":"zero"},
+      "lastObservedTime": {"type":"microTime","proto":[2],"whenAbsent":"null"},
     },
   },
   "meta.v1.Condition": {
     required: ["type","status","lastTransitionTime","reason","message"],
     fields: {
-      "lastTransitionTime": {"type":"time","proto":[4]},
-      "message": {"type":"string","proto":[6]},
+      "lastTransitionTime": {"type":"time","proto":[4],"whenAbsent":"null"},
+      "message": {"type":"string","proto":[6],"whenAbsent":"zero"},
       "observedGeneration": {"type":"int64","proto":[3],"omitZero":true},
-      "reason": {"type":"string","proto":[5]},
-      "status": {"type":"string","proto":[2]},
-      "type": {"type":"string","proto":[1]},
+      "reason": {"type":"string","proto":[5],"whenAbsent":"zero"},
+      "status": {"type":"string","proto":[2],"whenAbsent":"zero"},
+      "type": {"type":"string","proto":[1],"whenAbsent":"zero"},
     },
   },
   "meta.v1.DeleteOptions": {
@@ -2292,8 +2292,8 @@ export const schemas: SchemaTable = {
   "meta.v1.FieldSelectorRequirement": {
     required: ["key","operator"],
     fields: {
-      "key": {"type":"string","proto":[1]},
-      "operator": {"type":"string","proto":[2]},
+      "key": {"type":"string","proto":[1],"whenAbsent":"zero"},
+      "operator": {"type":"string","proto":[2],"whenAbsent":"zero"},
       "values": {"type":"array","of":{"type":"string"},"listType":"atomic","proto":[3],"omitZero":true},
     },
   },
@@ -2307,8 +2307,8 @@ export const schemas: SchemaTable = {
   "meta.v1.LabelSelectorRequirement": {
     required: ["key","operator"],
     fields: {
-      "key": {"type":"string","proto":[1]},
-      "operator": {"type":"string","proto":[2]},
+      "key": {"type":"string","proto":[1],"whenAbsent":"zero"},
+      "operator": {"type":"string","proto":[2],"whenAbsent":"zero"},
       "values": {"type":"array","of":{"type":"string"},"listType":"atomic","proto":[3],"omitZero":true},
     },
   },
@@ -2342,7 +2342,7 @@ export const schemas: SchemaTable = {
       "generateName": {"type":"string","proto":[2],"omitZero":true},
       "generation": {"type":"int64","proto":[7],"omitZero":true},
       "labels": {"type":"map","of":{"type":"string"},"proto":[11],"omitZero":true},
-      "managedFields": {"type":"array","of":{"type":"ref","to":"meta.v1.ManagedFieldsEntry"},"listType":"atomic","proto":[17],"omitZero":true},
+      "managedFields": {"type":"array","of":{"type":"ref","to":"meta.v1.ManagedFieldsEntry"},"listType":"atomic","proto":[17]},
       "name": {"type":"string","proto":[1],"omitZero":true},
       "namespace": {"type":"string","proto":[3],"omitZero":true},
       "ownerReferences": {"type":"array","of":{"type":"ref","to":"meta.v1.OwnerReference"},"listType":"map","mapKeys":["uid"],"mergeKey":"uid","patchStrategy":["merge"],"proto":[13],"omitZero":true},
@@ -2355,12 +2355,12 @@ export const schemas: SchemaTable = {
     required: ["apiVersion","kind","name","uid"],
     atomic: true,
     fields: {
-      "apiVersion": {"type":"string","proto":[5]},
+      "apiVersion": {"type":"string","proto":[5],"whenAbsent":"zero"},
       "blockOwnerDeletion": {"type":"boolean","proto":[7]},
       "controller": {"type":"boolean","proto":[6]},
-      "kind": {"type":"string","proto":[1]},
-      "name": {"type":"string","proto":[3]},
-      "uid": {"type":"string","proto":[4]},
+      "kind": {"type":"string","proto":[1],"whenAbsent":"zero"},
+      "name": {"type":"string","proto":[3],"whenAbsent":"zero"},
+      "uid": {"type":"string","proto":[4],"whenAbsent":"zero"},
     },
   },
   "meta.v1.Preconditions": {
@@ -2372,7 +2372,7 @@ export const schemas: SchemaTable = {
   "meta.v1.ShardInfo": {
     required: ["selector"],
     fields: {
-      "selector": {"type":"string","proto":[1]},
+      "selector": {"type":"string","proto":[1],"whenAbsent":"zero"},
     },
   },
   "meta.v1.Status": {
@@ -2382,7 +2382,7 @@ export const schemas: SchemaTable = {
       "details": {"type":"ref","to":"meta.v1.StatusDetails","proto":[5]},
       "kind": {"type":"string","omitZero":true},
       "message": {"type":"string","proto":[3],"omitZero":true},
-      "metadata": {"type":"ref","to":"meta.v1.ListMeta","proto":[1]},
+      "metadata": {"type":"ref","to":"meta.v1.ListMeta","proto":[1],"whenAbsent":"zero"},
       "reason": {"type":"string","proto":[4],"omitZero":true},
       "status": {"type":"string","proto":[2],"omitZero":true},
     },
@@ -2407,24 +2407,24 @@ export const schemas: SchemaTable = {
   "networking.v1.HTTPIngressPath": {
     required: ["pathType","backend"],
     fields: {
-      "backend": {"type":"ref","to":"networking.v1.IngressBackend","proto":[2]},
+      "backend": {"type":"ref","to":"networking.v1.IngressBackend","proto":[2],"whenAbsent":"zero"},
       "path": {"type":"string","proto":[1],"omitZero":true},
-      "pathType": {"type":"string","proto":[3]},
+      "pathType": {"type":"string","proto":[3],"whenAbsent":"null"},
     },
   },
   "networking.v1.HTTPIngressRuleValue": {
     required: ["paths"],
     fields: {
-      "paths": {"type":"array","of":{"type":"ref","to":"networking.v1.HTTPIngressPath"},"listType":"atomic","proto":[1]},
+      "paths": {"type":"array","of":{"type":"ref","to":"networking.v1.HTTPIngressPath"},"listType":"atomic","proto":[1],"whenAbsent":"null"},
     },
   },
   "networking.v1.Ingress": {
     fields: {
       "apiVersion": {"type":"string"},
       "kind": {"type":"string"},
-      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1]},
-      "spec": {"type":"ref","to":"networking.v1.IngressSpec","proto":[2]},
-      "status": {"type":"ref","to":"networking.v1.IngressStatus","proto":[3]},
+      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1],"whenAbsent":"zero"},
+      "spec": {"type":"ref","to":"networking.v1.IngressSpec","proto":[2],"whenAbsent":"zero"},
+      "status": {"type":"ref","to":"networking.v1.IngressStatus","proto":[3],"whenAbsent":"zero"},
     },
   },
   "networking.v1.IngressBackend": {
@@ -2437,18 +2437,18 @@ export const schemas: SchemaTable = {
     fields: {
       "apiVersion": {"type":"string"},
       "kind": {"type":"string"},
-      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1]},
-      "spec": {"type":"ref","to":"networking.v1.IngressClassSpec","proto":[2]},
+      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1],"whenAbsent":"zero"},
+      "spec": {"type":"ref","to":"networking.v1.IngressClassSpec","proto":[2],"whenAbsent":"zero"},
     },
   },
   "networking.v1.IngressClassParametersReference": {
     required: ["kind","name"],
     fields: {
       "apiGroup": {"type":"string","proto":[1]},
-      "kind": {"type":"string","proto":[2]},
-      "name": {"type":"string","proto":[3]},
+      "kind": {"type":"string","proto":[2],"whenAbsent":"zero"},
+      "name": {"type":"string","proto":[3],"whenAbsent":"zero"},
       "namespace": {"type":"string","proto":[5]},
-      "scope": {"type":"string","proto":[4]},
+      "scope": {"type":"string","proto":[4],"whenAbsent":"null"},
     },
   },
   "networking.v1.IngressClassSpec": {
@@ -2473,8 +2473,8 @@ export const schemas: SchemaTable = {
     required: ["port","protocol"],
     fields: {
       "error": {"type":"string","proto":[3]},
-      "port": {"type":"int32","proto":[1]},
-      "protocol": {"type":"string","proto":[2]},
+      "port": {"type":"int32","proto":[1],"whenAbsent":"zero"},
+      "protocol": {"type":"string","proto":[2],"whenAbsent":"zero"},
     },
   },
   "networking.v1.IngressRule": {
@@ -2486,8 +2486,8 @@ export const schemas: SchemaTable = {
   "networking.v1.IngressServiceBackend": {
     required: ["name"],
     fields: {
-      "name": {"type":"string","proto":[1]},
-      "port": {"type":"ref","to":"networking.v1.ServiceBackendPort","proto":[2]},
+      "name": {"type":"string","proto":[1],"whenAbsent":"zero"},
+      "port": {"type":"ref","to":"networking.v1.ServiceBackendPort","proto":[2],"whenAbsent":"zero"},
     },
   },
   "networking.v1.IngressSpec": {
@@ -2500,7 +2500,7 @@ export const schemas: SchemaTable = {
   },
   "networking.v1.IngressStatus": {
     fields: {
-      "loadBalancer": {"type":"ref","to":"networking.v1.IngressLoadBalancerStatus","proto":[1]},
+      "loadBalancer": {"type":"ref","to":"networking.v1.IngressLoadBalancerStatus","proto":[1],"whenAbsent":"zero"},
     },
   },
   "networking.v1.IngressTLS": {
@@ -2521,16 +2521,16 @@ export const schemas: SchemaTable = {
       "apiVersion": {"type":"string"},
       "deleteOptions": {"type":"ref","to":"meta.v1.DeleteOptions","proto":[2]},
       "kind": {"type":"string"},
-      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1]},
+      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1],"whenAbsent":"zero"},
     },
   },
   "policy.v1.PodDisruptionBudget": {
     fields: {
       "apiVersion": {"type":"string"},
       "kind": {"type":"string"},
-      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1]},
-      "spec": {"type":"ref","to":"policy.v1.PodDisruptionBudgetSpec","proto":[2]},
-      "status": {"type":"ref","to":"policy.v1.PodDisruptionBudgetStatus","proto":[3]},
+      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1],"whenAbsent":"zero"},
+      "spec": {"type":"ref","to":"policy.v1.PodDisruptionBudgetSpec","proto":[2],"whenAbsent":"zero"},
+      "status": {"type":"ref","to":"policy.v1.PodDisruptionBudgetStatus","proto":[3],"whenAbsent":"zero"},
     },
   },
   "policy.v1.PodDisruptionBudgetSpec": {
@@ -2544,11 +2544,11 @@ export const schemas: SchemaTable = {
   "policy.v1.PodDisruptionBudgetStatus": {
     fields: {
       "conditions": {"type":"array","of":{"type":"ref","to":"meta.v1.Condition"},"listType":"map","mapKeys":["type"],"mergeKey":"type","patchStrategy":["merge"],"proto":[7],"omitZero":true},
-      "currentHealthy": {"type":"int32","proto":[4]},
-      "desiredHealthy": {"type":"int32","proto":[5]},
+      "currentHealthy": {"type":"int32","proto":[4],"whenAbsent":"zero"},
+      "desiredHealthy": {"type":"int32","proto":[5],"whenAbsent":"zero"},
       "disruptedPods": {"type":"map","of":{"type":"time"},"proto":[2],"omitZero":true},
-      "disruptionsAllowed": {"type":"int32","proto":[3]},
-      "expectedPods": {"type":"int32","proto":[6]},
+      "disruptionsAllowed": {"type":"int32","proto":[3],"whenAbsent":"zero"},
+      "expectedPods": {"type":"int32","proto":[6],"whenAbsent":"zero"},
       "observedGeneration": {"type":"int64","proto":[1],"omitZero":true},
     },
   },
@@ -2562,8 +2562,8 @@ export const schemas: SchemaTable = {
       "aggregationRule": {"type":"ref","to":"rbac.v1.AggregationRule","proto":[3]},
       "apiVersion": {"type":"string"},
       "kind": {"type":"string"},
-      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1]},
-      "rules": {"type":"array","of":{"type":"ref","to":"rbac.v1.PolicyRule"},"listType":"atomic","proto":[2]},
+      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1],"whenAbsent":"zero"},
+      "rules": {"type":"array","of":{"type":"ref","to":"rbac.v1.PolicyRule"},"listType":"atomic","proto":[2],"whenAbsent":"null"},
     },
   },
   "rbac.v1.ClusterRoleBinding": {
@@ -2571,8 +2571,8 @@ export const schemas: SchemaTable = {
     fields: {
       "apiVersion": {"type":"string"},
       "kind": {"type":"string"},
-      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1]},
-      "roleRef": {"type":"ref","to":"rbac.v1.RoleRef","proto":[3]},
+      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1],"whenAbsent":"zero"},
+      "roleRef": {"type":"ref","to":"rbac.v1.RoleRef","proto":[3],"whenAbsent":"zero"},
       "subjects": {"type":"array","of":{"type":"ref","to":"rbac.v1.Subject"},"listType":"atomic","proto":[2],"omitZero":true},
     },
   },
@@ -2583,15 +2583,15 @@ export const schemas: SchemaTable = {
       "nonResourceURLs": {"type":"array","of":{"type":"string"},"listType":"atomic","proto":[5],"omitZero":true},
       "resourceNames": {"type":"array","of":{"type":"string"},"listType":"atomic","proto":[4],"omitZero":true},
       "resources": {"type":"array","of":{"type":"string"},"listType":"atomic","proto":[3],"omitZero":true},
-      "verbs": {"type":"array","of":{"type":"string"},"listType":"atomic","proto":[1]},
+      "verbs": {"type":"array","of":{"type":"string"},"listType":"atomic","proto":[1],"whenAbsent":"null"},
     },
   },
   "rbac.v1.Role": {
     fields: {
       "apiVersion": {"type":"string"},
       "kind": {"type":"string"},
-      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1]},
-      "rules": {"type":"array","of":{"type":"ref","to":"rbac.v1.PolicyRule"},"listType":"atomic","proto":[2]},
+      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1],"whenAbsent":"zero"},
+      "rules": {"type":"array","of":{"type":"ref","to":"rbac.v1.PolicyRule"},"listType":"atomic","proto":[2],"whenAbsent":"null"},
     },
   },
   "rbac.v1.RoleBinding": {
@@ -2599,8 +2599,8 @@ export const schemas: SchemaTable = {
     fields: {
       "apiVersion": {"type":"string"},
       "kind": {"type":"string"},
-      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1]},
-      "roleRef": {"type":"ref","to":"rbac.v1.RoleRef","proto":[3]},
+      "metadata": {"type":"ref","to":"meta.v1.ObjectMeta","proto":[1],"whenAbsent":"zero"},
+      "roleRef": {"type":"ref","to":"rbac.v1.RoleRef","proto":[3],"whenAbsent":"zero"},
       "subjects": {"type":"array","of":{"type":"ref","to":"rbac.v1.Subject"},"listType":"atomic","proto":[2],"omitZero":true},
     },
   },
@@ -2608,9 +2608,9 @@ export const schemas: SchemaTable = {
     required: ["kind","name"],
     atomic: true,
     fields: {
-      "apiGroup": {"type":"string","proto":[1]},
-      "kind": {"type":"string","proto":[2]},
-      "name": {"type":"string","proto":[3]},
+      "apiGroup": {"type":"string","proto":[1],"whenAbsent":"zero"},
+      "kind": {"type":"string","proto":[2],"whenAbsent":"zero"},
+      "name": {"type":"string","proto":[3],"whenAbsent":"zero"},
     },
   },
   "rbac.v1.Subject": {
@@ -2618,8 +2618,8 @@ export const schemas: SchemaTable = {
     atomic: true,
     fields: {
       "apiGroup": {"type":"string","proto":[2],"omitZero":true},
-      "kind": {"type":"string","proto":[1]},
-      "name": {"type":"string","proto":[3]},
+      "kind": {"type":"string","proto":[1],"whenAbsent":"zero"},
+      "name": {"type":"string","proto":[3],"whenAbsent":"zero"},
       "namespace": {"type":"string","proto":[4],"omitZero":true},
     },
   },

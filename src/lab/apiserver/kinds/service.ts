@@ -1,24 +1,28 @@
-// Services. The cluster IP and node ports come from the server's allocator (verbs/allocations.ts);
-// here are the defaults, the rules, and what may not change.
+// Services. The cluster IPs and node ports come from the server's allocator
+// (verbs/service-allocator.ts); here are the defaults and what an update carries over. The rules
+// are in service-rules.ts, those of addresses and families in service-addresses.ts.
+import { sameJson } from "../../same-json.ts";
 import type { KubeObject } from "../kube-object.ts";
-import type { FieldErrors } from "./field-errors.ts";
 import {
   ensureObject,
   type JsonObject,
-  numberAt,
+  objectAt,
   objectsAt,
   setDefaults,
   textAt,
-  textMapAt,
   textsAt,
   valueAt,
 } from "./fields.ts";
-import { invalidIpMessage, isIp, isIpv6 } from "./ip-address.ts";
-import { dns1035Label, dnsLabel, dnsSubdomain } from "./names.ts";
-import { validateImmutable, validateLabels } from "./object-meta.ts";
+import { dnsLabel } from "./names.ts";
 import { defineKind, keepStatus } from "./resource-kind.ts";
-
-export const headlessIp = "None";
+import { headlessIp } from "./service-addresses.ts";
+import { validateService, validateServiceUpdate } from "./service-rules.ts";
+import {
+  isExternallyReachable,
+  needsHealthCheck,
+  nodePortNumbers,
+  usesNodePorts,
+} from "./service-types.ts";
 
 /** Seconds a client sticks to a pod under ClientIP affinity, as in Kubernetes: three hours. */
 const affinitySeconds = 10_800;
@@ -33,7 +37,7 @@ export const serviceKind = defineKind({
   returnsDeleted: true,
   subresources: ["status"],
   prefix: "/registry/services/specs/",
-  nameRule: dns1035Label,
+  nameRule: dnsLabel,
   createOnUpdate: true,
   selectableFields: {
     "spec.clusterIP": (service) => textAt(service, "spec", "clusterIP"),
@@ -45,158 +49,120 @@ export const serviceKind = defineKind({
   },
   prepareUpdate(service, current) {
     keepStatus(service, current);
-    keepAllocations(service, current);
+    dropWhatTheTypeLacks(ensureObject(service, "spec"), objectAt(current, "spec") ?? {});
+    if (textAt(service, "spec", "type") !== "LoadBalancer") {
+      service["status"] = { ...objectAt(current, "status"), loadBalancer: {} };
+    }
+  },
+  /** A service elsewhere has no traffic inside. */
+  canonicalize(service) {
+    if (textAt(service, "spec", "type") === "ExternalName") {
+      delete ensureObject(service, "spec")["internalTrafficPolicy"];
+    }
   },
   validate: validateService,
-  validateUpdate(service, current, errors) {
-    const hadNoAddress = textAt(current, "spec", "type") === "ExternalName";
-    if (!hadNoAddress && textAt(service, "spec", "type") !== "ExternalName") {
-      const path = "spec.clusterIPs[0]";
-      const address = textAt(service, "spec", "clusterIP");
-      if (address !== textAt(current, "spec", "clusterIP")) {
-        errors.invalid(path, textsAt(service, "spec", "clusterIPs"), "may not change once set");
-      }
-    }
-    const classPath = "spec.loadBalancerClass";
-    if (textAt(current, "spec", "type") === "LoadBalancer") {
-      const after = valueAt(service, "spec", "loadBalancerClass");
-      validateImmutable(classPath, after, valueAt(current, "spec", "loadBalancerClass"), errors);
-    }
-  },
+  validateUpdate: validateServiceUpdate,
+  warnings: serviceWarnings,
 });
-
-/** True when the service lacks an address that the server must give it. */
-export function needsClusterIp(service: KubeObject): boolean {
-  return (
-    textAt(service, "spec", "type") !== "ExternalName" &&
-    textAt(service, "spec", "clusterIP") === ""
-  );
-}
-
-export function setClusterIp(service: KubeObject, address: string): void {
-  const spec = ensureObject(service, "spec");
-  spec["clusterIP"] = address;
-  setAddressFields(spec, address);
-}
 
 function setServiceDefaults(service: KubeObject): void {
   const spec = ensureObject(service, "spec");
   setDefaults(spec, { sessionAffinity: "None", type: "ClusterIP" });
-  if (spec["sessionAffinity"] === "ClientIP") {
-    setDefaults(spec, { sessionAffinityConfig: { clientIP: { timeoutSeconds: affinitySeconds } } });
-  } else {
+  if (spec["sessionAffinity"] === "None") {
     delete spec["sessionAffinityConfig"];
+  } else if (
+    spec["sessionAffinity"] === "ClientIP" &&
+    valueAt(spec, "sessionAffinityConfig", "clientIP", "timeoutSeconds") === undefined
+  ) {
+    spec["sessionAffinityConfig"] = { clientIP: { timeoutSeconds: affinitySeconds } };
   }
   for (const port of objectsAt(spec, "ports")) {
     setDefaults(port, { protocol: "TCP" });
-    if (port["targetPort"] === undefined || port["targetPort"] === 0 || port["targetPort"] === "") {
-      port["targetPort"] = port["port"];
+    const target = port["targetPort"];
+    if (target === undefined || target === null || target === 0 || target === "") {
+      port["targetPort"] = port["port"] ?? 0;
     }
   }
-  const type = textAt(spec, "type");
-  if (type === "NodePort" || type === "LoadBalancer") {
+  if (isExternallyReachable(spec)) {
     setDefaults(spec, { externalTrafficPolicy: "Cluster" });
+  }
+  const type = textAt(spec, "type");
+  const isServed = type === "ClusterIP" || usesNodePorts(spec);
+  if (isServed && valueAt(spec, "internalTrafficPolicy") === undefined) {
+    spec["internalTrafficPolicy"] = "Cluster";
   }
   if (type === "LoadBalancer") {
     setDefaults(spec, { allocateLoadBalancerNodePorts: true });
-  }
-  if (type !== "ExternalName") {
-    setDefaults(spec, { internalTrafficPolicy: "Cluster" });
-    const address = textAt(spec, "clusterIP") || (textsAt(spec, "clusterIPs")[0] ?? "");
-    if (address !== "") {
-      setAddressFields(spec, address);
+    for (const ingress of objectsAt(service, "status", "loadBalancer", "ingress")) {
+      if (textAt(ingress, "ip") !== "") {
+        setDefaults(ingress, { ipMode: "VIP" });
+      }
     }
   }
 }
 
-function setAddressFields(spec: JsonObject, address: string): void {
-  setDefaults(spec, {
-    clusterIP: address,
-    clusterIPs: [address],
-    ipFamilies: [isIpv6(address) ? "IPv6" : "IPv4"],
-    ipFamilyPolicy: "SingleStack",
-  });
-}
-
-/** An update that leaves the address or a node port out keeps the old one. */
-function keepAllocations(service: KubeObject, current: KubeObject): void {
-  const spec = ensureObject(service, "spec");
-  const address = textAt(current, "spec", "clusterIP");
-  if (textAt(spec, "type") === "ExternalName") {
-    for (const field of ["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"]) {
+/** A change of type takes with it what the old type had and the client did not change as well. */
+function dropWhatTheTypeLacks(spec: JsonObject, old: JsonObject): void {
+  const drop = (field: string): void => {
+    if (sameJson(spec[field], old[field])) {
       delete spec[field];
     }
-    return;
+  };
+  if (old["type"] !== "ExternalName" && spec["type"] === "ExternalName") {
+    if (sameJson(spec["clusterIPs"], old["clusterIPs"]) && spec["clusterIP"] === old["clusterIP"]) {
+      delete spec["clusterIP"];
+      delete spec["clusterIPs"];
+    }
+    drop("ipFamilies");
+    drop("ipFamilyPolicy");
   }
-  if (address !== "" && textAt(spec, "clusterIP") === "") {
-    setAddressFields(spec, address);
+  const held = nodePortNumbers(old);
+  const addsNone = nodePortNumbers(spec).every((port) => held.includes(port));
+  if (usesNodePorts(old) && !usesNodePorts(spec) && addsNone) {
+    for (const port of objectsAt(spec, "ports")) {
+      delete port["nodePort"];
+    }
   }
-  const old = objectsAt(current, "spec", "ports");
-  for (const port of objectsAt(spec, "ports")) {
-    const same = old.find(
-      (other) => other["port"] === port["port"] && other["protocol"] === port["protocol"],
+  if (needsHealthCheck(old) && !needsHealthCheck(spec)) {
+    drop("healthCheckNodePort");
+  }
+  if (old["type"] === "LoadBalancer" && spec["type"] !== "LoadBalancer") {
+    drop("allocateLoadBalancerNodePorts");
+    drop("loadBalancerClass");
+  }
+  if (isExternallyReachable(old) && !isExternallyReachable(spec)) {
+    drop("externalTrafficPolicy");
+  }
+}
+
+function serviceWarnings(service: KubeObject): readonly string[] {
+  const spec = objectAt(service, "spec") ?? {};
+  const type = textAt(spec, "type");
+  const isHeadless = type === "ClusterIP" && spec["clusterIP"] === headlessIp;
+  const hasExternalIps = textsAt(spec, "externalIPs").length > 0;
+  const warnings: string[] = [];
+  if (isHeadless && textAt(spec, "loadBalancerIP") !== "") {
+    warnings.push("spec.loadBalancerIP is ignored for headless services");
+  }
+  if (isHeadless && hasExternalIps) {
+    warnings.push("spec.externalIPs is ignored for headless services");
+  }
+  if (isHeadless && spec["sessionAffinity"] !== "None") {
+    warnings.push("spec.SessionAffinity is ignored for headless services");
+  }
+  if (hasExternalIps && !isHeadless && type !== "ExternalName") {
+    warnings.push(
+      "spec.externalIPs is deprecated and may no longer be implemented in some clusters",
     );
-    const wantsNodePort = textAt(spec, "type") !== "ClusterIP";
-    if (wantsNodePort && same?.["nodePort"] !== undefined && port["nodePort"] === undefined) {
-      port["nodePort"] = same["nodePort"];
-    }
   }
-}
-
-function validateService(service: KubeObject, errors: FieldErrors): void {
-  const type = textAt(service, "spec", "type");
-  const address = textAt(service, "spec", "clusterIP");
-  const ports = objectsAt(service, "spec", "ports");
-  errors.oneOf("spec.type", type, ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"]);
-  errors.oneOf("spec.sessionAffinity", textAt(service, "spec", "sessionAffinity"), [
-    "ClientIP",
-    "None",
-  ]);
-  if (type === "ExternalName") {
-    const target = textAt(service, "spec", "externalName");
-    if (target === "") {
-      errors.required("spec.externalName");
-    } else {
-      errors.invalidForEach("spec.externalName", target, dnsSubdomain(target.replace(/\.$/, "")));
-    }
-  } else if (ports.length === 0 && address !== headlessIp) {
-    errors.required("spec.ports");
+  if (type === "ExternalName" && hasExternalIps) {
+    warnings.push('spec.externalIPs is ignored when spec.type is "ExternalName"');
   }
-  if (address !== "" && address !== headlessIp && !isIp(address)) {
-    errors.invalid("spec.clusterIPs[0]", address, invalidIpMessage);
+  if (type !== "ExternalName" && textAt(spec, "externalName") !== "") {
+    warnings.push('spec.externalName is ignored when spec.type is not "ExternalName"');
   }
-  if (address === headlessIp && (type === "NodePort" || type === "LoadBalancer")) {
-    errors.invalid("spec.clusterIPs[0]", address, `may not be set to 'None' for ${type} services`);
+  if (spec["trafficDistribution"] === "PreferClose") {
+    warnings.push('spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"');
   }
-  validateLabels("spec.selector", textMapAt(service, "spec", "selector"), errors);
-  validatePorts(ports, errors);
-}
-
-function validatePorts(ports: readonly JsonObject[], errors: FieldErrors): void {
-  const names = new Set<string>();
-  const numbers = new Set<string>();
-  for (const [index, port] of ports.entries()) {
-    const path = `spec.ports[${index}]`;
-    const name = textAt(port, "name");
-    if (name === "" && ports.length > 1) {
-      errors.required(`${path}.name`);
-    } else if (name !== "") {
-      errors.invalidForEach(`${path}.name`, name, dnsLabel(name));
-      if (names.has(name)) {
-        errors.duplicate(`${path}.name`, name);
-      }
-      names.add(name);
-    }
-    errors.portNumber(`${path}.port`, numberAt(port, "port"));
-    errors.oneOf(`${path}.protocol`, textAt(port, "protocol"), ["SCTP", "TCP", "UDP"]);
-    const targetPort = port["targetPort"];
-    if (typeof targetPort === "number") {
-      errors.portNumber(`${path}.targetPort`, targetPort);
-    }
-    const key = `${textAt(port, "protocol")}/${numberAt(port, "port")}`;
-    if (numbers.has(key)) {
-      errors.duplicate(path, { port: port["port"], protocol: port["protocol"] });
-    }
-    numbers.add(key);
-  }
+  return warnings;
 }

@@ -2,27 +2,41 @@
 // Deployments and ReplicaSets; DaemonSets and ReplicationControllers are kept and given out, because
 // tools list them, and nobody acts on them.
 
+import { sameJson } from "../../same-json.ts";
 import type { KubeObject } from "../kube-object.ts";
-import { matchesLabelSelector } from "../select/label-selector.ts";
-import type { FieldErrors } from "./field-errors.ts";
 import {
   ensureObject,
   isJsonObject,
   numberAt,
   objectAt,
   setDefaults,
-  textAt,
   textMapAt,
+  valueAt,
 } from "./fields.ts";
-import { validateImmutable, validateLabels } from "./object-meta.ts";
-import { setPodSpecDefaults, validatePodSpec } from "./pod-spec.ts";
+import { subdomainInBytes } from "./names.ts";
+import { setPodSpecDefaults } from "./pod-spec.ts";
+import { podSpecWarnings } from "./pod-warnings.ts";
 import {
+  bumpGeneration,
   bumpGenerationIfChanged,
   defineKind,
   type KindDefinition,
+  keepAllButStatus,
   keepStatus,
   startGeneration,
 } from "./resource-kind.ts";
+import {
+  shownSelector,
+  validateController,
+  validateCounts,
+  validateReplicas,
+  validateSelectorAndTemplate,
+  validateStrategy,
+  validateUpdateStrategy,
+} from "./workload-rules.ts";
+
+/** Counts the templates a DaemonSet has had, for clients of a version long gone. */
+const templateGeneration = "deprecated.daemonset.template.generation";
 
 const shared = {
   group: "apps",
@@ -37,10 +51,15 @@ const shared = {
     keepStatus(object, current);
     bumpGenerationIfChanged(object, current, ["spec"]);
   },
-  validateUpdate(object, current, errors) {
-    const before = objectAt(current, "spec", "selector");
-    validateImmutable("spec.selector", objectAt(object, "spec", "selector"), before, errors);
+  validateUpdateLast(object, current, errors) {
+    const selector = valueAt(object, "spec", "selector") ?? null;
+    if (!sameJson(selector, valueAt(current, "spec", "selector") ?? null)) {
+      errors.invalid("spec.selector", shownSelector(selector), "field is immutable");
+    }
   },
+  validateStatus: validateCounts,
+  warnings: (object) =>
+    podSpecWarnings(valueAt(object, "spec", "template", "spec"), "spec.template.spec"),
 } satisfies Partial<KindDefinition>;
 
 export const deploymentKind = defineKind({
@@ -56,32 +75,36 @@ export const deploymentKind = defineKind({
     setDefaults(strategy, { type: "RollingUpdate" });
     if (strategy["type"] === "RollingUpdate") {
       const rolling = ensureObject(strategy, "rollingUpdate");
-      setDefaults(rolling, { maxSurge: "25%", maxUnavailable: "25%" });
+      rolling["maxSurge"] ??= "25%";
+      rolling["maxUnavailable"] ??= "25%";
     }
     setTemplateDefaults(deployment);
   },
-  validate(deployment, errors) {
-    validateWorkload(deployment, errors);
-    const type = textAt(deployment, "spec", "strategy", "type");
-    errors.oneOf("spec.strategy.type", type, ["Recreate", "RollingUpdate"]);
-    const rolling = objectAt(deployment, "spec", "strategy", "rollingUpdate");
-    if (type === "Recreate" && rolling !== undefined) {
-      errors.forbidden(
-        "spec.strategy.rollingUpdate",
-        "may not be specified when strategy `type` is 'Recreate'",
-      );
+  prepareUpdate(deployment, current) {
+    shared.prepareUpdate(deployment, current);
+    const { annotations } = deployment.metadata;
+    if (!sameJson(annotations ?? {}, current.metadata.annotations ?? {})) {
+      bumpGeneration(deployment, current);
     }
-    const revisions = numberAt(deployment, "spec", "revisionHistoryLimit");
-    errors.nonNegative("spec.revisionHistoryLimit", revisions);
-    const deadline = numberAt(deployment, "spec", "progressDeadlineSeconds");
+  },
+  prepareStatusUpdate(deployment, current) {
+    const { labels } = current.metadata;
+    keepAllButStatus(deployment, current);
+    if (labels === undefined) delete deployment.metadata.labels;
+    else deployment.metadata.labels = labels;
+  },
+  validate(deployment, errors) {
+    const spec = objectAt(deployment, "spec") ?? {};
+    errors.nonNegative("spec.replicas", numberAt(spec, "replicas"));
+    validateSelectorAndTemplate(deployment, "deployment", errors);
+    validateStrategy(deployment, errors);
+    errors.nonNegative("spec.minReadySeconds", numberAt(spec, "minReadySeconds"));
+    errors.nonNegative("spec.revisionHistoryLimit", numberAt(spec, "revisionHistoryLimit"));
+    const deadline = numberAt(spec, "progressDeadlineSeconds");
     errors.nonNegative("spec.progressDeadlineSeconds", deadline);
-    const minReady = numberAt(deployment, "spec", "minReadySeconds") ?? 0;
-    if (deadline !== undefined && deadline <= minReady) {
-      errors.invalid(
-        "spec.progressDeadlineSeconds",
-        deadline,
-        "must be greater than minReadySeconds",
-      );
+    if (deadline !== undefined && deadline <= (numberAt(spec, "minReadySeconds") ?? 0)) {
+      const detail = "must be greater than minReadySeconds";
+      errors.invalid("spec.progressDeadlineSeconds", deadline, detail);
     }
   },
 });
@@ -103,7 +126,11 @@ export const replicaSetKind = defineKind({
     set["status"] = { replicas: 0 };
     startGeneration(set);
   },
-  validate: validateWorkload,
+  validate(set, errors) {
+    validateReplicas(set, errors);
+    // The message names the kind that usually makes these.
+    validateSelectorAndTemplate(set, "deployment", errors);
+  },
 });
 
 export const daemonSetKind = defineKind({
@@ -116,14 +143,26 @@ export const daemonSetKind = defineKind({
   setDefaults(set) {
     const spec = ensureObject(set, "spec");
     setDefaults(spec, { revisionHistoryLimit: 10 });
+    set.metadata.annotations = { [templateGeneration]: "1", ...set.metadata.annotations };
     const strategy = ensureObject(spec, "updateStrategy");
     setDefaults(strategy, { type: "RollingUpdate" });
     if (strategy["type"] === "RollingUpdate") {
-      setDefaults(ensureObject(strategy, "rollingUpdate"), { maxSurge: 0, maxUnavailable: 1 });
+      const rolling = ensureObject(strategy, "rollingUpdate");
+      rolling["maxSurge"] ??= 0;
+      rolling["maxUnavailable"] ??= 1;
     }
     setTemplateDefaults(set);
   },
-  validate: validateWorkload,
+  prepareUpdate(set, current) {
+    shared.prepareUpdate(set, current);
+    countTemplates(set, current);
+  },
+  validate(set, errors) {
+    validateSelectorAndTemplate(set, "daemonset", errors);
+    errors.nonNegative("spec.minReadySeconds", numberAt(set, "spec", "minReadySeconds"));
+    validateUpdateStrategy(set, errors);
+    errors.nonNegative("spec.revisionHistoryLimit", numberAt(set, "spec", "revisionHistoryLimit"));
+  },
 });
 
 /** Its selector is a plain map, which is also what its pods are labelled with unless it says so. */
@@ -134,26 +173,29 @@ export const replicationControllerKind = defineKind({
   categories: ["all"],
   resource: "replicationcontrollers",
   shortNames: ["rc"],
-  subresources: ["status"],
+  prefix: "/registry/controllers/",
+  subresources: ["status", "scale"],
   schema: "core.v1.ReplicationController",
+  returnsDeleted: true,
+  nameRule: subdomainInBytes,
   setDefaults(controller) {
     const spec = ensureObject(controller, "spec");
-    const labels = textMapAt(controller, "spec", "template", "metadata", "labels");
-    setDefaults(spec, { replicas: 1, selector: labels });
-    setTemplateDefaults(controller);
+    setDefaults(spec, { replicas: 1 });
+    const labels = textMapAt(spec, "template", "metadata", "labels");
+    if (Object.keys(labels).length > 0) {
+      controller.metadata.labels ??= { ...labels };
+      spec["selector"] ??= { ...labels };
+    }
+    if (isJsonObject(spec["template"])) setTemplateDefaults(controller);
   },
   prepareCreate(controller) {
     controller["status"] = { replicas: 0 };
     startGeneration(controller);
   },
   prepareUpdate: (controller, current) => shared.prepareUpdate(controller, current),
-  validate(controller, errors) {
-    errors.nonNegative("spec.replicas", numberAt(controller, "spec", "replicas"));
-    const selector = textMapAt(controller, "spec", "selector");
-    if (Object.keys(selector).length === 0) errors.required("spec.selector");
-    const podSpec = objectAt(controller, "spec", "template", "spec");
-    validatePodSpec(podSpec, "spec.template.spec", errors);
-  },
+  validate: validateController,
+  validateStatus: validateCounts,
+  warnings: shared.warnings,
 });
 
 function setTemplateDefaults(object: KubeObject): void {
@@ -164,27 +206,10 @@ function setTemplateDefaults(object: KubeObject): void {
   }
 }
 
-function validateWorkload(object: KubeObject, errors: FieldErrors): void {
-  errors.nonNegative("spec.replicas", numberAt(object, "spec", "replicas"));
-  errors.nonNegative("spec.minReadySeconds", numberAt(object, "spec", "minReadySeconds"));
-  const selector = objectAt(object, "spec", "selector");
-  const labels = textMapAt(object, "spec", "template", "metadata", "labels");
-  if (selector === undefined) {
-    errors.required("spec.selector");
-  } else if (Object.keys(selector).length === 0) {
-    errors.invalid("spec.selector", selector, "empty selector is invalid for deployment");
-  } else if (!matchesLabelSelector(selector, labels)) {
-    errors.invalid(
-      "spec.template.metadata.labels",
-      labels,
-      "`selector` does not match template `labels`",
-    );
-  }
-  validateLabels("spec.template.labels", labels, errors);
-  const podSpec = objectAt(object, "spec", "template", "spec");
-  validatePodSpec(podSpec, "spec.template.spec", errors);
-  const restartPolicy = textAt(podSpec, "restartPolicy");
-  if (restartPolicy === "OnFailure" || restartPolicy === "Never") {
-    errors.notSupported("spec.template.spec.restartPolicy", restartPolicy, ["Always"]);
-  }
+/** A new template counts one more; the client has no say in it. */
+function countTemplates(set: KubeObject, current: KubeObject): void {
+  const before = current.metadata.annotations?.[templateGeneration] ?? "0";
+  const isSame = sameJson(valueAt(set, "spec", "template"), valueAt(current, "spec", "template"));
+  const count = isSame ? before : String(Number(before) + 1);
+  set.metadata.annotations = { ...set.metadata.annotations, [templateGeneration]: count };
 }

@@ -55,7 +55,7 @@ export function keepKubernetesService(options: KeptServiceOptions): KubernetesSe
     ip: hostname.replace(/^\[|\]$/g, ""),
     port: Number(port),
     startDelayMs: options.isFirst ? 0 : randomBetween(random, 0, reconcileEveryMs),
-    hasSlices: profileNamed(profile).endpointSlices,
+    hasSlices: profileNamed(profile).endpointSlices !== undefined,
   });
   service.start();
   return service;

@@ -117,6 +117,7 @@ const rules: Readonly<Record<ProfileName, KubernetesServiceRules>> = {
   "1.17.3": rules117,
   "1.17.13": rules117,
   "1.33": rules133,
+  "1.36": rules133,
 };
 
 export function kubernetesServiceRules(profile: ProfileName): KubernetesServiceRules {

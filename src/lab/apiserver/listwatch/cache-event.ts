@@ -41,16 +41,25 @@ export class CacheEvent {
     return wasSeen ? "DELETED" : undefined;
   }
 
-  /** A deletion shows the last state that was seen, under the version of the change. */
   line(type: ChangeType): Uint8Array {
     const known = this.#lines.get(type);
     if (known !== undefined) return known;
-    const shown = type === "DELETED" ? this.#previous?.at(this.revision) : this.#current;
-    if (shown === undefined) throw new Error(`the change at ${this.revision} is no ${type}`);
-    const line = changeLine(type, shown);
+    const line = changeLine(type, this.shown(type));
     this.#lines.set(type, line);
     return line;
   }
+
+  /** A deletion shows the last state that was seen, under the version of the change. */
+  shown(type: ChangeType): EncodedObject {
+    const shown = type === "DELETED" ? this.#previous?.at(this.revision) : this.#current;
+    if (shown === undefined) throw new Error(`the change at ${this.revision} is no ${type}`);
+    return shown;
+  }
+}
+
+/** For what is not shared: bookmarks, and what clients want to see instead of an object. */
+export function eventLine(type: ChangeType | "BOOKMARK", object: object): Uint8Array {
+  return Buffer.from(`${JSON.stringify({ type, object })}\n`, "utf8");
 }
 
 export function changeLine(type: ChangeType, shown: EncodedObject): Uint8Array {
@@ -62,17 +71,16 @@ export function changeLine(type: ChangeType, shown: EncodedObject): Uint8Array {
 }
 
 /** Says that everything up to a revision has been sent. */
-export function bookmarkLine(
+export function bookmarkObject(
   names: ResourceNames,
   revision: number,
   options: { readonly endsInitialEvents: boolean },
-): Uint8Array {
+): Record<string, unknown> {
   const metadata = {
     resourceVersion: String(revision),
     ...(options.endsInitialEvents ? { annotations: { "k8s.io/initial-events-end": "true" } } : {}),
   };
-  const object = { kind: names.kind, apiVersion: apiVersionOf(names), metadata };
-  return Buffer.from(`${JSON.stringify({ type: "BOOKMARK", object })}\n`, "utf8");
+  return { kind: names.kind, apiVersion: apiVersionOf(names), metadata };
 }
 
 export function errorLine(error: ApiError): Uint8Array {

@@ -20,14 +20,14 @@ describe("continue tokens", () => {
     expect(JSON.parse(Buffer.from(token, "base64url").toString())).toEqual({
       v: "meta.k8s.io/v1",
       rv: -1,
-      start: "web-0\0",
+      start: "/web-0\0",
     });
   });
 
   const key = "continue key is not valid";
   it.each<[string, string]>([
     ["%%%", `${key}: illegal base64 data at input byte 0`],
-    [packed("no JSON"), `${key}: not a JSON object`],
+    [packed("no JSON"), `${key}: invalid character 'o' in literal null (expecting 'u')`],
     [packed("7"), `${key}: not a JSON object`],
     [
       packed('{"v":"v2","rv":1,"start":"a"}'),

@@ -1,5 +1,6 @@
 // The token with which a client asks for the next page: the revision all pages show, and where the
 // next one starts, relative to the list's own prefix so that no token can reach outside it.
+import { jsonSyntaxProblem } from "../decode/json-scanner.ts";
 import { badRequest } from "./refusals.ts";
 
 export interface ContinuePosition {
@@ -22,7 +23,7 @@ export function encodeContinue(position: ContinuePosition, prefix: string): stri
   const token = {
     v: tokenVersion,
     rv: revision === "latest" ? latestRevision : revision,
-    start: afterKey.slice(prefix.length) + justAfter,
+    start: `/${afterKey.slice(prefix.length)}${justAfter}`,
   };
   return Buffer.from(JSON.stringify(token), "utf8").toString("base64url");
 }
@@ -43,7 +44,7 @@ export function decodeContinue(token: string, prefix: string): ContinuePosition 
   if (typeof start !== "string" || start === "") {
     throw invalid("continue key is not valid: encoded start key empty (version meta.k8s.io/v1)");
   }
-  const lastKey = start.endsWith(justAfter) ? start.slice(0, -justAfter.length) : "";
+  const lastKey = start.endsWith(justAfter) ? start.replace(/^\//, "").slice(0, -1) : "";
   if (lastKey.split("/").some((segment) => ["", ".", ".."].includes(segment))) {
     throw invalid(`continue key is not valid: ${start}`);
   }
@@ -55,11 +56,13 @@ function parseToken(token: string): Record<string, unknown> {
     const at = token.search(/[^A-Za-z0-9_-]/);
     throw invalid(`continue key is not valid: illegal base64 data at input byte ${at}`);
   }
+  const text = Buffer.from(token, "base64url").toString("utf8");
   try {
-    const parsed: unknown = JSON.parse(Buffer.from(token, "base64url").toString("utf8"));
+    const parsed: unknown = JSON.parse(text);
     if (typeof parsed === "object" && parsed !== null) return { ...parsed };
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
+    throw invalid(`continue key is not valid: ${jsonSyntaxProblem(text)}`);
   }
   throw invalid("continue key is not valid: not a JSON object");
 }

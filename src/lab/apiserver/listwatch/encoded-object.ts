@@ -34,9 +34,30 @@ export class EncodedObject {
     return offset + before.length + version.length + after.length;
   }
 
+  /** As `byteLength`, in a list, whose items leave out the kind and version that the list names. */
+  get itemByteLength(): number {
+    return this.#item().reduce((size, part) => size + part.length, 0);
+  }
+
+  copyItemInto(target: Uint8Array, offset: number): number {
+    let end = offset;
+    for (const part of this.#item()) {
+      target.set(part, end);
+      end += part.length;
+    }
+    return end;
+  }
+
   /** The same state under another revision: how a deletion shows what it removed. */
   at(revision: number): EncodedObject {
     return new EncodedObject(this.#stored, revision);
+  }
+
+  #item(): readonly Uint8Array[] {
+    const { version, after } = this.#parts();
+    if (version.length > 0) return [itemHead, version, after];
+    const { kind: _, apiVersion: __, ...item } = this.object;
+    return [Buffer.from(JSON.stringify(item), "utf8")];
   }
 
   #parts(): Encoding {
@@ -98,6 +119,7 @@ function encodingOf(stored: Uint8Array, object: KubeObject): Encoding {
 }
 
 const nothing = new Uint8Array(0);
+const itemHead = Buffer.from('{"metadata":{');
 
 function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);

@@ -16,6 +16,8 @@ export interface ListRequest {
   readonly continueToken?: string | undefined;
   readonly resourceVersion?: string | undefined;
   readonly resourceVersionMatch?: string | undefined;
+  /** Only watches may ask for it. */
+  readonly sendInitialEvents?: boolean | undefined;
 }
 
 export interface ListAnswer {
@@ -73,10 +75,18 @@ function planContinue(
 }
 
 function refuseBadMatch(request: ListRequest): void {
-  const { continueToken = "", resourceVersion = "", resourceVersionMatch: match = "" } = request;
-  if (match === "") return;
-  const field = "resourceVersionMatch";
+  const { resourceVersionMatch: match = "" } = request;
   const errors = new FieldErrors();
+  if (match !== "") refuseMatch(request, errors);
+  if (request.sendInitialEvents !== undefined) {
+    errors.forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list");
+  }
+  errors.throwIfAny({ group: "meta.k8s.io", kind: "ListOptions" }, "");
+}
+
+function refuseMatch(request: ListRequest, errors: FieldErrors): void {
+  const { continueToken = "", resourceVersion = "", resourceVersionMatch: match = "" } = request;
+  const field = "resourceVersionMatch";
   if (resourceVersion === "") {
     errors.forbidden(field, `${field} is forbidden unless resourceVersion is provided`);
   }
@@ -89,5 +99,4 @@ function refuseBadMatch(request: ListRequest): void {
   if (match === "Exact" && resourceVersion === "0") {
     errors.forbidden(field, `${field} "exact" is forbidden for resourceVersion "0"`);
   }
-  errors.throwIfAny({ group: "meta.k8s.io", kind: "ListOptions" }, "");
 }

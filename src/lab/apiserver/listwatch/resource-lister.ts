@@ -6,7 +6,7 @@ import { ApiError } from "../api-error.ts";
 import { CompactedError, type Storage } from "../storage/storage.ts";
 import type { CacheMetrics } from "./cache-metrics.ts";
 import { encodeContinue } from "./continue-token.ts";
-import { decodeRecord, type EncodedObject } from "./encoded-object.ts";
+import type { EncodedObject } from "./encoded-object.ts";
 import { type ListAnswer, type ListPlan, type ListRequest, planList } from "./list-plan.ts";
 import {
   ContinueExpiredError,
@@ -15,12 +15,14 @@ import {
   tooLargeResourceVersion,
 } from "./refusals.ts";
 import { type ResourceNames, scopePrefix } from "./resource-names.ts";
+import type { RecordDecoder } from "./stored-form.ts";
 import type { WatchCache } from "./watch-cache.ts";
 
 export interface ResourceListerOptions {
   readonly names: ResourceNames;
   readonly storage: Storage;
   readonly cache: WatchCache;
+  readonly decode: RecordDecoder;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly metrics: CacheMetrics;
@@ -190,7 +192,7 @@ export class ResourceLister {
       for (const record of list.records) {
         unread -= 1;
         afterKey = record.key;
-        const encoded = decodeRecord(record);
+        const encoded = this.#options.decode(record);
         if (request.matches === undefined || request.matches(encoded.object)) items.push(encoded);
         if (items.length !== limit) continue;
         const lastKey = unread > 0 ? afterKey : undefined;

@@ -305,7 +305,10 @@ describe("listing", () => {
           continue: answer.continueToken,
           remainingItemCount: 2,
         },
-        items: answer.items.map((item) => item.object),
+        items: answer.items.map(({ object }) => {
+          const { kind: _, apiVersion: __, ...item } = object;
+          return item;
+        }),
       });
     }));
 });
@@ -431,5 +434,6 @@ function withVersion(object: ReturnType<typeof pod>, resourceVersion: string): u
 
 function failure(code: number, reason: string, message: string, details?: object): unknown {
   const base = { kind: "Status", apiVersion: "v1", metadata: {}, status: "Failure" };
-  return { ...base, code, reason, message, ...(details === undefined ? {} : { details }) };
+  const said = { ...base, code, message, ...(reason === "" ? {} : { reason }) };
+  return { ...said, ...(details === undefined ? {} : { details }) };
 }

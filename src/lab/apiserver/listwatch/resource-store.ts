@@ -15,12 +15,13 @@ import { errorLine } from "./cache-event.ts";
 import type { CacheFaults } from "./cache-faults.ts";
 import { CacheFeed } from "./cache-feed.ts";
 import { type CacheMetrics, type CacheTally, cacheMetrics } from "./cache-metrics.ts";
-import { decodeRecord, EncodedObject, encodeForStorage, storedObject } from "./encoded-object.ts";
+import { type EncodedObject, encodeForStorage, storedObject } from "./encoded-object.ts";
 import type { ListAnswer, ListRequest } from "./list-plan.ts";
 import { alreadyExists, conflict, notFound, watchExpired } from "./refusals.ts";
 import { ResourceLister } from "./resource-lister.ts";
 import { type ResourceNames, scopePrefix, storageKey, storageKeyOf } from "./resource-names.ts";
 import { parseForRead } from "./resource-version.ts";
+import { type RecordDecoder, recordDecoder, type StoredForm } from "./stored-form.ts";
 import { WatchCache } from "./watch-cache.ts";
 import { planWatch, type WatchPlan, type WatchRequest } from "./watch-plan.ts";
 import { type WatchStart, WatchStream } from "./watch-stream.ts";
@@ -33,6 +34,8 @@ export interface ResourceStoreOptions extends ResourceNames {
   readonly log: Log;
   readonly faults: CacheFaults;
   readonly metrics: Registry;
+  /** Absent: objects are stored as they are shown. */
+  readonly storedForm?: StoredForm;
 }
 
 /** A watch without a timeout of its own ends after 30 to 60 minutes, to spread reconnections. */
@@ -45,6 +48,7 @@ export class ResourceStore {
   readonly #options: ResourceStoreOptions;
   readonly #metrics: CacheMetrics;
   readonly #tally: CacheTally;
+  readonly #decode: RecordDecoder;
   readonly #cache: WatchCache;
   readonly #feed: CacheFeed;
   readonly #lister: ResourceLister;
@@ -54,13 +58,16 @@ export class ResourceStore {
     this.#options = options;
     this.#metrics = cacheMetrics(options.metrics);
     this.#tally = this.#metrics.tally(options);
-    this.#cache = new WatchCache({ clock, tally: this.#tally });
+    this.#decode = recordDecoder(options.storedForm);
+    const decode = this.#decode;
+    this.#cache = new WatchCache({ clock, tally: this.#tally, decode });
     const cache = this.#cache;
     this.#feed = new CacheFeed({ ...options, cache });
     this.#lister = new ResourceLister({
       ...options,
       names: options,
       cache,
+      decode,
       metrics: this.#metrics,
     });
   }
@@ -75,10 +82,37 @@ export class ResourceStore {
     this.#feed.stop();
   }
 
+  /** Resolves when the cache can be read. */
+  async waitUntilReady(): Promise<void> {
+    this.start();
+    await this.#lister.waitUntilFresh(0);
+  }
+
+  /** Everything in the cache, in order; what it last had while it lists the storage anew. */
+  *cached(): Generator<KubeObject, void, undefined> {
+    for (const [, { object }] of this.#cache.under(this.#options.prefix)) yield object;
+  }
+
+  /** Calls back at each change of the cache, until told to stop. */
+  onChange(changed: () => void): () => void {
+    let stop: () => void;
+    const follow = (): void => {
+      const onEnd = (): void => {
+        stop = this.#cache.whenAtLeast(0, () => {
+          follow();
+          changed();
+        });
+      };
+      stop = this.#cache.listen(undefined, { onEvent: changed, onEnd });
+    };
+    follow();
+    return () => stop();
+  }
+
   /** The object as the storage has it now. */
   async get(namespace: string | undefined, name: string): Promise<KubeObject | undefined> {
     const record = await this.#read(namespace, name);
-    return record && decodeRecord(record).object;
+    return record && this.#decode(record).object;
   }
 
   /** The object as the cache has it, no older than the given version. */
@@ -94,11 +128,11 @@ export class ResourceStore {
   }
 
   async create(object: KubeObject): Promise<KubeObject> {
-    const value = encodeForStorage(object);
+    const value = this.#encode(object);
     const key = storageKeyOf(this.#options, object);
     const result = await this.#options.storage.put(key, value, 0);
     if (!result.done) throw alreadyExists(this.#options, object.metadata.name);
-    return new EncodedObject(value, result.revision).object;
+    return this.#decode({ key, value, revision: result.revision }).object;
   }
 
   /**
@@ -115,14 +149,16 @@ export class ResourceStore {
     let record = await this.#read(namespace, name);
     for (let attempt = 0; attempt < maxWriteAttempts; attempt++) {
       if (record === undefined) throw notFound(this.#options, name);
-      const current = decodeRecord(record).object;
+      const current = this.#decode(record).object;
       const changed = change(current);
       if (changed === current) return { object: current, written: false };
-      const value = encodeForStorage(changed);
+      const value = this.#encode(changed);
       if (isSame(value, record.value)) return { object: current, written: false };
-      const result = await this.#options.storage.put(record.key, value, record.revision);
+      const { key } = record;
+      const result = await this.#options.storage.put(key, value, record.revision);
       if (result.done) {
-        return { object: new EncodedObject(value, result.revision).object, written: true };
+        const { object } = this.#decode({ key, value, revision: result.revision });
+        return { object, written: true };
       }
       record = result.current;
     }
@@ -141,7 +177,7 @@ export class ResourceStore {
     let record = await this.#read(namespace, name);
     for (let attempt = 0; attempt < maxWriteAttempts; attempt++) {
       if (record === undefined) throw notFound(this.#options, name);
-      const current = decodeRecord(record);
+      const current = this.#decode(record);
       check(current.object);
       const result = await this.#options.storage.delete(record.key, record.revision);
       if (result.done) return current.at(result.revision).object;
@@ -204,6 +240,10 @@ export class ResourceStore {
     const from = revision === "cached" ? this.#cache.revision : revision;
     if (from < windowStart) throw watchExpired(from, windowStart);
     return { from: "changes", revision: from };
+  }
+
+  #encode(object: KubeObject): Uint8Array {
+    return encodeForStorage(this.#options.storedForm?.toStorage(object) ?? object);
   }
 
   async #read(namespace: string | undefined, name: string): Promise<StoredRecord | undefined> {

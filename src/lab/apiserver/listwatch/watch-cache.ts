@@ -8,6 +8,7 @@ import type { ListResult, StorageEvent } from "../storage/storage.ts";
 import { CacheEvent } from "./cache-event.ts";
 import type { CacheTally } from "./cache-metrics.ts";
 import { decodeRecord, type EncodedObject } from "./encoded-object.ts";
+import type { RecordDecoder } from "./stored-form.ts";
 
 export interface CacheListener {
   /** Every change in the listener's namespace, in order. */
@@ -39,6 +40,7 @@ interface Waiter {
 export class WatchCache {
   readonly #clock: Clock;
   readonly #tally: CacheTally;
+  readonly #decode: RecordDecoder;
   /** Invariant: `#keys` holds exactly the keys of `#objects`. */
   #objects = new Map<string, EncodedObject>();
   #keys = new SortedKeys();
@@ -52,8 +54,13 @@ export class WatchCache {
   readonly #listeners = new Map<string | undefined, Set<CacheListener>>();
   readonly #waiters = new Set<Waiter>();
 
-  constructor(options: { readonly clock: Clock; readonly tally: CacheTally }) {
+  constructor(options: {
+    readonly clock: Clock;
+    readonly tally: CacheTally;
+    readonly decode?: RecordDecoder;
+  }) {
     this.#clock = options.clock;
+    this.#decode = options.decode ?? decodeRecord;
     this.#tally = options.tally;
   }
 
@@ -99,7 +106,7 @@ export class WatchCache {
     this.#objects = new Map();
     this.#keys = new SortedKeys();
     for (const record of list.records) {
-      this.#objects.set(record.key, decodeRecord(record));
+      this.#objects.set(record.key, this.#decode(record));
       this.#keys.add(record.key);
     }
     this.#window.clear();
@@ -114,7 +121,7 @@ export class WatchCache {
     const key = event.type === "put" ? event.record.key : event.key;
     const revision = event.type === "put" ? event.record.revision : event.revision;
     const previous = this.#objects.get(key);
-    const current = event.type === "put" ? decodeRecord(event.record) : undefined;
+    const current = event.type === "put" ? this.#decode(event.record) : undefined;
     if (current === undefined) {
       this.#objects.delete(key);
       this.#keys.remove(key);

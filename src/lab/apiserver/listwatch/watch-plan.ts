@@ -15,6 +15,8 @@ export interface WatchRequest {
   readonly sendInitialEvents?: boolean | undefined;
   readonly allowWatchBookmarks: boolean;
   readonly timeoutSeconds?: number | undefined;
+  /** What the client wants to see of each object; absent when it wants the object itself. */
+  readonly shape?: ((object: Record<string, unknown>) => object) | undefined;
   /** Who watches, for faults and logs. */
   readonly clientName?: string | undefined;
 }

@@ -8,7 +8,13 @@ import type { BodyWriter } from "../../../environment/network.ts";
 import type { Random } from "../../../environment/random.ts";
 import type { Timers } from "../../../environment/timers.ts";
 import { BookmarkSchedule } from "./bookmark-schedule.ts";
-import { bookmarkLine, type CacheEvent, type ChangeType, changeLine } from "./cache-event.ts";
+import {
+  bookmarkObject,
+  type CacheEvent,
+  type ChangeType,
+  changeLine,
+  eventLine,
+} from "./cache-event.ts";
 import type { CacheFaults, OpenWatch } from "./cache-faults.ts";
 import type { CacheTally } from "./cache-metrics.ts";
 import type { EncodedObject } from "./encoded-object.ts";
@@ -124,7 +130,8 @@ export class WatchStream {
   }
 
   async #sendState(): Promise<void> {
-    const { request, names, tally } = this.#options;
+    const { request, tally } = this.#options;
+    const { shape } = request;
     const start = this.#start;
     this.#start = undefined;
     if (start?.from !== "state") return;
@@ -132,7 +139,8 @@ export class WatchStream {
     let size = 0;
     for (const shown of start.objects) {
       if (request.matches !== undefined && !request.matches(shown.object)) continue;
-      const line = changeLine("ADDED", shown);
+      const line =
+        shape === undefined ? changeLine("ADDED", shown) : eventLine("ADDED", shape(shown.object));
       tally.initialEvents += 1;
       piece.push(line);
       size += line.length;
@@ -143,7 +151,7 @@ export class WatchStream {
       size = 0;
     }
     if (start.endBookmark) {
-      piece.push(bookmarkLine(names, start.revision, { endsInitialEvents: true }));
+      piece.push(this.#bookmark(start.revision, { endsInitialEvents: true }));
     }
     await this.#writePiece(piece);
   }
@@ -165,7 +173,7 @@ export class WatchStream {
     const piece: Uint8Array[] = [];
     for (const event of events) {
       const type = this.#typeOf(event);
-      if (type !== undefined) piece.push(event.line(type));
+      if (type !== undefined) piece.push(this.#lineOf(event, type));
     }
     this.#cursor = last.revision;
     await this.#writePiece(piece);
@@ -185,7 +193,7 @@ export class WatchStream {
       this.#finish("unresponsive");
       return;
     }
-    this.#write(event.line(type), 1);
+    this.#write(this.#lineOf(event, type), 1);
   }
 
   /** What the change is to this client, if anything. */
@@ -208,10 +216,23 @@ export class WatchStream {
 
   /** Live means that everything up to the cache's revision has been written. */
   #sendBookmark(): void {
-    const { cache, names, writer } = this.#options;
+    const { cache, writer } = this.#options;
     if (!this.#live || cache.revision <= this.#startRevision) return;
     if (writer.pendingBytes > maxPendingBytes) return;
-    this.#write(bookmarkLine(names, cache.revision, { endsInitialEvents: false }), 1);
+    this.#write(this.#bookmark(cache.revision, { endsInitialEvents: false }), 1);
+  }
+
+  #lineOf(event: CacheEvent, type: ChangeType): Uint8Array {
+    const { shape } = this.#options.request;
+    return shape === undefined
+      ? event.line(type)
+      : eventLine(type, shape(event.shown(type).object));
+  }
+
+  #bookmark(revision: number, options: { readonly endsInitialEvents: boolean }): Uint8Array {
+    const { names, request } = this.#options;
+    const object = bookmarkObject(names, revision, options);
+    return eventLine("BOOKMARK", request.shape?.(object) ?? object);
   }
 
   /** Writes and waits until the client has taken most of it. */

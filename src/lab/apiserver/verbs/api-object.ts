@@ -2,7 +2,11 @@
 import { conform } from "../decode/conform.ts";
 import { FieldErrors } from "../kinds/field-errors.ts";
 import { isJsonObject, type JsonObject, textAt } from "../kinds/fields.ts";
-import { validateMeta, validateMetaUpdate } from "../kinds/object-meta.ts";
+import {
+  validateBuiltInFinalizers,
+  validateMeta,
+  validateMetaUpdate,
+} from "../kinds/object-meta.ts";
 import { groupVersion, type ResourceKind } from "../kinds/resource-kind.ts";
 import type { KubeObject, ObjectMeta } from "../kube-object.ts";
 
@@ -19,27 +23,57 @@ export function asKubeObject(kind: ResourceKind, value: JsonObject): KubeObject 
 /** A deep copy in the one order of fields; whatever the kind does not know is dropped. */
 export function canonicalCopy(kind: ResourceKind, object: KubeObject): KubeObject {
   kind.canonicalize?.(object);
-  return asKubeObject(kind, conform(kind.schema, object).value);
+  const { value } = kind.custom?.conform(object) ?? conform(kind.schema, object);
+  return asKubeObject(kind, value);
 }
 
 /** Throws one 422 that lists everything wrong with the object. */
 export function validateNew(kind: ResourceKind, object: KubeObject): void {
   const errors = new FieldErrors();
   validateMeta(object, { namespaced: kind.namespaced, name: kind.nameRule }, errors);
+  if (kind.custom === undefined) {
+    validateBuiltInFinalizers(object, errors);
+  }
   kind.validate(object, errors);
-  errors.throwIfAny(kind, object.metadata.name);
+  kind.validateNew?.(object, errors);
+  errors.throwIfAny(subjectOf(kind), object.metadata.name);
 }
 
-export function validateChange(kind: ResourceKind, object: KubeObject, current: KubeObject): void {
+export function validateChange(
+  kind: ResourceKind,
+  object: KubeObject,
+  current: KubeObject,
+  part: "object" | "status" | "finalize",
+): void {
   const errors = new FieldErrors();
-  validateMeta(object, { namespaced: kind.namespaced, name: kind.nameRule }, errors);
   validateMetaUpdate(object, current, errors);
-  kind.validate(object, errors);
-  kind.validateUpdate(object, current, errors);
-  errors.throwIfAny(kind, object.metadata.name);
+  if (kind.custom === undefined && part === "status" && kind.validateStatus !== undefined) {
+    kind.validateStatus(object, current, errors);
+  } else if (kind.custom === undefined) {
+    kind.validateUpdate(object, current, errors);
+    validateMeta(object, { namespaced: kind.namespaced, name: kind.nameRule }, errors);
+    if (kind.custom === undefined) {
+      validateBuiltInFinalizers(object, errors);
+    }
+    kind.validate(object, errors);
+    kind.validateUpdateLast?.(object, current, errors);
+  } else {
+    validateMeta(object, { namespaced: kind.namespaced, name: kind.nameRule }, errors);
+    if (kind.custom === undefined) {
+      validateBuiltInFinalizers(object, errors);
+    }
+    kind.custom.validateChange({ object, current, isStatus: part === "status" }, errors);
+  }
+  errors.throwIfAny(subjectOf(kind), object.metadata.name);
 }
 
 /** The schema has checked the other fields. */
 function isObjectMeta(value: unknown): value is ObjectMeta {
   return isJsonObject(value) && typeof value["name"] === "string";
+}
+
+/** A built-in kind stored in the form of a core kind is checked, and refused, as that kind. */
+function subjectOf(kind: ResourceKind): { readonly group: string; readonly kind: string } {
+  const isForeignForm = kind.storedForm !== undefined && kind.custom === undefined;
+  return { group: isForeignForm ? "" : kind.group, kind: kind.kind };
 }

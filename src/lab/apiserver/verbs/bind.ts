@@ -16,18 +16,22 @@ export const bindingKind: ExpectedKind = {
 
 export async function bindPod(
   backend: Backend,
-  target: Target,
+  target: Target & { readonly dryRun: boolean },
   binding: JsonObject,
 ): Promise<void> {
+  const { kind, namespace, name, dryRun } = target;
+  if (textAt(binding, "metadata", "name") !== name) {
+    throw badRequest("name in URL does not match name in Binding object");
+  }
   const node = textAt(binding, "target", "name");
   if (node === "") {
-    throw badRequest("target.name: Required value");
+    // The real server does not expect this, and says so with its status.
+    throw new ApiError(500, "", "target.name: Required value");
   }
   const uid = textAt(binding, "metadata", "uid");
-  const { kind, namespace, name } = target;
   await backend.store(kind).update(namespace, name, (pod) => {
     refuseUnbindable(pod, uid);
-    return bound(pod, node, toTime(backend.clock.wallMs()));
+    return dryRun ? pod : bound(pod, node, toTime(backend.clock.wallMs()));
   });
 }
 
@@ -52,7 +56,12 @@ function bound(pod: KubeObject, nodeName: string, now: string): KubeObject {
   const conditions = objectsAt(pod, "status", "conditions").filter(
     (condition) => condition["type"] !== "PodScheduled",
   );
-  const scheduled = { lastTransitionTime: now, status: "True", type: "PodScheduled" };
+  const scheduled = {
+    lastProbeTime: null,
+    lastTransitionTime: now,
+    status: "True",
+    type: "PodScheduled",
+  };
   return {
     ...pod,
     spec: { ...objectAt(pod, "spec"), nodeName },

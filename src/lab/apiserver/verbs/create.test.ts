@@ -34,6 +34,8 @@ describe("create", () => {
           dnsPolicy: "ClusterFirst",
           enableServiceLinks: true,
           restartPolicy: "Always",
+          preemptionPolicy: "PreemptLowerPriority",
+          priority: 0,
           schedulerName: "default-scheduler",
           securityContext: {},
           terminationGracePeriodSeconds: 30,

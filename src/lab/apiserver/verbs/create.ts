@@ -1,6 +1,7 @@
 // Create: the server fills in what is its own, checks the namespace and the object, and stores it
 // once. Nothing is stored when anything is wrong.
 import { ApiError } from "../api-error.ts";
+import { managedFieldsAfter, setManagedFields } from "../apply/record-owners.ts";
 import { namespaceKind } from "../kinds/cluster.ts";
 import { textAt } from "../kinds/fields.ts";
 import { initializeMeta } from "../kinds/object-meta.ts";
@@ -24,28 +25,26 @@ export async function createObject(backend: Backend, request: CreateRequest): Pr
     throw new ApiError(500, "", "resourceVersion should not be set on objects to be created");
   }
   fitNamespace(object, request.namespace);
-  const prepared = prepareNew(backend, kind, object);
+  initializeMeta(object, backend.clock.wallMs(), backend.random);
+  kind.setDefaults(object);
+  setManagedFields(object, managedFieldsAfter(backend, object, undefined));
   if (request.namespace !== undefined) {
-    await refuseClosedNamespace(backend, kind, request.namespace, prepared.metadata.name);
+    await refuseClosedNamespace(backend, kind, request.namespace, object.metadata.name);
   }
-  if (request.dryRun) {
-    const { name } = prepared.metadata;
-    if ((await backend.store(kind).get(request.namespace, name)) !== undefined) {
-      throw alreadyExists(kind, name);
-    }
-    return prepared;
-  }
+  await kind.custom?.admitCreate(object.metadata.name);
   return kind.kind === "Service"
-    ? createService(backend, kind, prepared)
-    : backend.store(kind).create(prepared);
+    ? createService(backend, request)
+    : storeNew(backend, request, prepareNew(backend, kind, object));
 }
 
-/** Takes the request's namespace; another one in the object is refused. */
+/** Takes the request's namespace, or none; another one in the object is refused. */
 export function fitNamespace(object: KubeObject, namespace: string | undefined): void {
   const given = object.metadata.namespace ?? "";
-  if (given === "" && namespace !== undefined) {
+  if (namespace === undefined) {
+    delete object.metadata.namespace;
+  } else if (given === "") {
     object.metadata.namespace = namespace;
-  } else if (given !== (namespace ?? "")) {
+  } else if (given !== namespace) {
     throw new ApiError(
       400,
       "BadRequest",
@@ -55,25 +54,50 @@ export function fitNamespace(object: KubeObject, namespace: string | undefined):
 }
 
 function prepareNew(backend: Backend, kind: ResourceKind, object: KubeObject): KubeObject {
-  initializeMeta(object, backend.clock.wallMs(), backend.random);
-  kind.setDefaults(object);
+  backend.admit?.(object, undefined);
   kind.prepareCreate(object);
   validateNew(kind, object);
   return canonicalCopy(kind, object);
 }
 
-async function createService(
+async function storeNew(
   backend: Backend,
-  kind: ResourceKind,
-  service: KubeObject,
+  { kind, namespace, dryRun }: CreateRequest,
+  prepared: KubeObject,
 ): Promise<KubeObject> {
-  const { namespace, name } = service.metadata;
-  if ((await backend.store(kind).get(namespace, name)) !== undefined) {
-    throw alreadyExists(kind, name);
+  const store = backend.store(kind);
+  const { name } = prepared.metadata;
+  if (dryRun) {
+    const existing = await store.get(namespace, name);
+    if (existing !== undefined) throw alreadyThere(alreadyExists(kind, name), existing);
+    return prepared;
   }
-  const allocation = await backend.allocator.allocate(service, undefined);
   try {
-    return await backend.store(kind).create(canonicalCopy(kind, allocation.service));
+    return await store.create(prepared);
+  } catch (error) {
+    const isTaken = error instanceof ApiError && error.reason === "AlreadyExists";
+    throw isTaken ? alreadyThere(error, await store.get(namespace, name)) : error;
+  }
+}
+
+/** One that is on its way out is worth another try later, so the client is told. */
+function alreadyThere(refusal: ApiError, existing: KubeObject | undefined): ApiError {
+  if (existing?.metadata.deletionTimestamp === undefined) return refusal;
+  const { code, reason, message, details } = refusal;
+  return new ApiError(code, reason, `object is being deleted: ${message}`, details);
+}
+
+/** The rules of a service see it with what it was given, so that comes first. */
+async function createService(backend: Backend, request: CreateRequest): Promise<KubeObject> {
+  const { kind, object, dryRun } = request;
+  const allocation = await backend.allocator.allocate({
+    service: object,
+    previous: undefined,
+    dryRun,
+  });
+  try {
+    const prepared = prepareNew(backend, kind, allocation.service);
+    return await storeNew(backend, request, prepared);
   } catch (error) {
     await backend.allocator.release(allocation.keys);
     throw error;

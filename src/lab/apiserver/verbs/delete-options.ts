@@ -28,10 +28,17 @@ export function readDeleteOptions(
   const dryRun = textsAt(given, "dryRun");
   const errors = new FieldErrors();
   if (policy !== "" && !isPolicy(policy)) {
-    errors.notSupported("propagationPolicy", policy, policies);
+    errors.notSupported("propagationPolicy", policy, [...policies, "nil"]);
   }
-  for (const value of dryRun.filter((value) => value !== "All")) {
-    errors.notSupported("dryRun", value, ["All"]);
+  if (dryRun.some((value) => value !== "All")) {
+    errors.notSupported("dryRun", dryRun, ["All"]);
+  }
+  if (
+    valueAt(given, "orphanDependents") !== undefined &&
+    textAt(given, "propagationPolicy") !== ""
+  ) {
+    const detail = "orphanDependents and deletionPropagation cannot be both set";
+    errors.invalid("propagationPolicy", policy, detail);
   }
   errors.throwIfAny({ group: "meta.k8s.io", kind: "DeleteOptions" }, "");
   return {
@@ -66,6 +73,6 @@ function fromQuery(query: URLSearchParams): JsonObject {
     ...(grace === null ? {} : { gracePeriodSeconds: Number(grace) }),
     ...(orphan === null ? {} : { orphanDependents: orphan === "true" }),
     propagationPolicy: query.get("propagationPolicy") ?? "",
-    dryRun: query.getAll("dryRun").filter((value) => value !== ""),
+    dryRun: query.getAll("dryRun"),
   };
 }

@@ -63,8 +63,8 @@ describe("delete", () => {
         failure(
           409,
           "Conflict",
-          `Operation cannot be fulfilled on pods "a": the UID in the precondition (other) does not match the UID in record (${uid}). The object might have been deleted and then recreated`,
-          { name: "a", kind: "pods" },
+          `Operation cannot be fulfilled on Pod "a": the UID in the precondition (other) does not match the UID in record (${uid}). The object might have been deleted and then recreated`,
+          { name: "a", kind: "Pod" },
         ),
       );
     }));

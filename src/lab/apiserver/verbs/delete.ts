@@ -4,7 +4,7 @@ import { type Clock, toTime, type WallMs } from "../../../environment/clock.ts";
 import { ApiError } from "../api-error.ts";
 import { textsAt } from "../kinds/fields.ts";
 import { foregroundFinalizer, orphanFinalizer } from "../kinds/object-meta.ts";
-import { qualifiedResource, type ResourceKind } from "../kinds/resource-kind.ts";
+import type { ResourceKind } from "../kinds/resource-kind.ts";
 import type { KubeObject } from "../kube-object.ts";
 import type { Backend, Target } from "./backend.ts";
 import type { DeleteOptions } from "./delete-options.ts";
@@ -99,15 +99,30 @@ function preconditionConflict(
 ): ApiError {
   const { name, uid = "", resourceVersion = "" } = current.metadata;
   const actual = what === "UID" ? uid : resourceVersion;
+  if (kind.kind === "Namespace") {
+    // Namespaces are deleted by a way of their own, which words it otherwise.
+    return new ApiError(
+      409,
+      "Conflict",
+      `Operation cannot be fulfilled on ${kind.resource} ${JSON.stringify(name)}: Precondition ` +
+        `failed: ${what} in precondition: ${asked}, ${what} in object meta: ${actual}`,
+      { name, kind: kind.resource },
+    );
+  }
   const outcome = what === "UID" ? "deleted and then recreated" : "modified";
   return new ApiError(
     409,
     "Conflict",
-    `Operation cannot be fulfilled on ${qualifiedResource(kind)} ${JSON.stringify(name)}: the ` +
+    `Operation cannot be fulfilled on ${qualifiedKind(kind)} ${JSON.stringify(name)}: the ` +
       `${what} in the precondition (${asked}) does not match the ${what} in record (${actual}). ` +
       `The object might have been ${outcome}`,
-    { name, ...(kind.group === "" ? {} : { group: kind.group }), kind: kind.resource },
+    { name, ...(kind.group === "" ? {} : { group: kind.group }), kind: kind.kind },
   );
+}
+
+/** Here the server names the kind and not the resource. */
+function qualifiedKind({ kind, group }: ResourceKind): string {
+  return group === "" ? kind : `${kind}.${group}`;
 }
 
 interface DeletionPlan {
@@ -127,6 +142,9 @@ function planDeletion(
     return planNamespaceDeletion(current, clock.wallMs());
   }
   const isDeleting = current.metadata.deletionTimestamp !== undefined;
+  if (kind.markDeleted !== undefined && !isDeleting) {
+    return { object: kind.markDeleted(current, toTime(clock.wallMs())), goesNow: false };
+  }
   const grace = kind.gracePeriodSeconds?.(current, options.gracePeriodSeconds);
   const finalizers = finalizersFor(current, options);
   if (grace !== undefined && isDeleting && current.metadata.deletionGracePeriodSeconds !== 0) {
@@ -172,20 +190,13 @@ function planShorterGrace(current: KubeObject, options: DeleteOptions, wall: Wal
 }
 
 function planNamespaceDeletion(current: KubeObject, wall: WallMs): DeletionPlan {
-  const { name, deletionTimestamp, finalizers = [] } = current.metadata;
+  const { deletionTimestamp, finalizers = [] } = current.metadata;
   const isHeld = textsAt(current, "spec", "finalizers").length > 0 || finalizers.length > 0;
   if (!isHeld) {
     return { object: current, goesNow: true };
   }
   if (deletionTimestamp !== undefined) {
-    throw new ApiError(
-      409,
-      "Conflict",
-      `Operation cannot be fulfilled on namespaces ${JSON.stringify(name)}: The system is ensuring ` +
-        "all content is removed from this namespace.  Upon completion, this namespace will " +
-        "automatically be purged by the system.",
-      { name, kind: "namespaces" },
-    );
+    return { object: current, goesNow: false };
   }
   const marked = mark(current, { wall, grace: undefined, finalizers });
   return { object: { ...marked, status: { phase: "Terminating" } }, goesNow: false };

