@@ -8,6 +8,8 @@ export interface SpawnOptions {
   readonly directory?: string;
   /** The child goes on when we end; its output is not collected. */
   readonly detached?: boolean;
+  /** A Ctrl-C meant for us does not reach the child: we end it, in our order. */
+  readonly ownGroup?: boolean;
 }
 
 export interface ProcessExit {
@@ -40,6 +42,8 @@ export interface RunResult extends ProcessExit {
 
 export interface Processes {
   readonly pid: number;
+  /** How this program is run, without its arguments: to start another one of it. */
+  readonly self: readonly [program: string, ...args: string[]];
   /** The environment variables of this process. */
   readonly variables: Readonly<Record<string, string | undefined>>;
   /** Rejects with a `ProcessError` when the program cannot be started. */

@@ -7,6 +7,7 @@ import { PeerAddresses } from "./apiserver/audit/peer-addresses.ts";
 import type { User } from "./apiserver/http/authentication.ts";
 import type { RequestObserver } from "./apiserver/http/served-request.ts";
 import type { KubernetesServiceFlags } from "./apiserver/kubernetes-service/kept-service.ts";
+import { accountOptions } from "./cluster-access.ts";
 import {
   administrator,
   commandOf,
@@ -43,6 +44,13 @@ export interface ClusterOptions {
   readonly kubernetesService?: KubernetesServiceFlags;
   /** Certificate and key of the servers, and what to verify them with; plain HTTP when absent. */
   readonly tls?: { readonly cert: string; readonly key: string; readonly ca: string };
+  /** RBAC, accounts with tokens and bounded requests; else everybody who is known may do all. */
+  readonly accessControl?: boolean;
+  /**
+   * Every object tells in its managedFields who wrote which field, as in a real cluster; otherwise
+   * only those do that somebody has applied. It costs 25 to 65 µs of each write, and memory.
+   */
+  readonly fieldOwners?: boolean;
   readonly nodes: number;
   /** Of the controllers; today's unless given. */
   readonly profile?: ProfileName;
@@ -57,6 +65,8 @@ export interface ClusterOptions {
   readonly ledger: Ledger;
   /** In the storage before the first server starts, at no request: namespaces come first. */
   readonly objects?: Iterable<object>;
+  /** The token of a node's user, where the servers must know it before; drawn unless given. */
+  readonly nodeToken?: (user: string) => string;
   /** How many controller managers; with more than one of them they elect who works. */
   readonly controllerManagers?: number;
   /** `--v` of the API servers. */
@@ -68,28 +78,33 @@ export interface ClusterOptions {
   /** What the controllers' resync period is stretched by, from 1 to 2; drawn unless given. */
   readonly resyncFactor?: number;
   /** Called as each server begins to listen. */
-  readonly onReady?: (server: ClusterServer) => void;
+  readonly onReady?: (server: ReachableServer) => void;
 }
 
 export type ClusterRecorder = Pick<StageRecorder, "audit" | "attach" | "finish">;
 
-export interface ClusterServer {
+/** A server, wherever it runs. */
+export interface ReachableServer {
   readonly cluster: string;
   /** The cluster's name for its first server, which is what people type. */
   readonly name: string;
   readonly url: string;
   readonly token: string;
-  /** For its faults. */
-  readonly apiServer: ApiServer;
   /** What the server itself logs. */
   readonly klog: Klog;
   /** Ends this server alone. Idempotent. */
   stop(): Promise<void>;
 }
 
-export interface Cluster {
+/** A server in this process. */
+export interface ClusterServer extends ReachableServer {
+  /** For its faults. */
+  readonly apiServer: ApiServer;
+}
+
+export interface Cluster<Server extends ReachableServer = ClusterServer> {
   readonly name: string;
-  readonly servers: readonly ClusterServer[];
+  readonly servers: readonly Server[];
   /** Leads to the first server, with every right. */
   readonly access: ClusterAccess;
   readonly controlPlane: ControlPlane;
@@ -102,7 +117,25 @@ export interface Cluster {
   stop(): Promise<void>;
 }
 
+/** What the servers of a cluster get from it. */
+export interface ServerSurroundings {
+  readonly podLogs: ComponentLogs;
+  readonly peers: PeerAddresses;
+  /** Whom they take requests from; more come and go as machines do. */
+  readonly tokens: Map<string, User>;
+}
+
 export async function startCluster(options: ClusterOptions): Promise<Cluster> {
+  return startClusterWith(options, ({ podLogs, peers, tokens }) =>
+    startServers(options, podLogs, peers, tokens),
+  );
+}
+
+/** With servers that somebody else starts: all of them, or none. */
+export async function startClusterWith<Server extends ReachableServer>(
+  options: ClusterOptions,
+  start: (surroundings: ServerSurroundings) => Promise<readonly Server[]>,
+): Promise<Cluster<Server>> {
   const { name, environmentOf, hostOf, tls } = options;
   const { clock } = environmentOf(name);
   const logs = new PodLogBook({ clock });
@@ -111,7 +144,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const nodeAddresses = new Map<string, string>();
   const peers = new PeerAddresses({ known: (machine) => nodeAddresses.get(machine) });
   const tokens = new Map<string, User>();
-  const servers = await startServers(options, componentLogs, peers, tokens);
+  const servers = await start({ podLogs: componentLogs, peers, tokens });
   const { url = "", token = "" } = servers[0] ?? {};
   const accessAs = (user: string): ClusterAccess =>
     fixedAccess({
@@ -132,6 +165,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
     flags: options.flags ?? {},
     resyncFactor: options.resyncFactor,
     managers: options.controllerManagers ?? 1,
+    accounts: accountOptions(options, token),
     logs: componentLogs,
     servers: servers.map(({ url: own, klog }) => ({
       command: commandOf(options, own, peers),

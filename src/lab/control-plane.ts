@@ -11,6 +11,7 @@ import { Klog, structured } from "./controllers/klog/klog.ts";
 import { controllerManager, controlPlaneNode } from "./controllers/kube-controllers.ts";
 import { ControllersProcess } from "./controllers/kube-controllers-process.ts";
 import { type ProfileName, profileNamed, userAgentOf } from "./controllers/profiles.ts";
+import type { AccountOptions } from "./controllers/started-controllers.ts";
 import type { LabEnvironment } from "./lab-environment.ts";
 import { runScheduler } from "./scheduler/scheduler.ts";
 
@@ -25,6 +26,8 @@ export interface ControlPlaneOptions {
   readonly flags: Partial<ControllerFlags>;
   /** See `ControllerManagerOptions`. */
   readonly resyncFactor?: number | undefined;
+  /** See `ControllerManagerOptions`. */
+  readonly accounts?: AccountOptions | undefined;
   /** How many controller managers; one leads, the others stand by. */
   readonly managers: number;
   /** Gets the log of each component. */
@@ -89,7 +92,8 @@ export class ControlPlane {
   }
 
   #makeManager(machine: number): ControllersProcess {
-    const { environmentOf, hostOf, accessOf, profile, flags, resyncFactor } = this.#options;
+    const { environmentOf, hostOf, accessOf, profile, flags, resyncFactor, accounts } =
+      this.#options;
     const environment = environmentOf(machine);
     const nodeName = nodeNameOf(machine);
     return new ControllersProcess({
@@ -99,6 +103,7 @@ export class ControlPlane {
       profile,
       flags: this.#flagsOf(flags),
       resyncFactor,
+      accounts,
       klog: this.#klogOf(controllerManager, nodeName, new Klog(environment)),
       host: hostOf(machine),
       nodeName,

@@ -2,13 +2,19 @@
 // loopback addresses of their own. Nothing outlives `stop`.
 import type { webcrypto } from "node:crypto";
 import { makeAuthority } from "./apiserver/certificate-authority.ts";
-import { type Cluster, type ClusterServer, startCluster } from "./cluster.ts";
+import {
+  type Cluster,
+  type ClusterOptions,
+  type ReachableServer,
+  startCluster,
+} from "./cluster.ts";
 import type { ControllerFlags } from "./controllers/flags.ts";
 import type { ProfileName } from "./controllers/profiles.ts";
 import type { KubeconfigContext } from "./kubeconfig.ts";
 import { Ledger } from "./kubelet/ledger.ts";
 import { loopbackNetworks } from "./kubelet/pod-addresses.ts";
 import type { LabEnvironment } from "./lab-environment.ts";
+import { type StoredClusterOptions, startStoredCluster } from "./processes/stored-cluster.ts";
 
 export interface LabOptions {
   readonly environment: LabEnvironment;
@@ -28,6 +34,8 @@ export interface LabOptions {
   readonly host: string;
   /** The first server's port, the others follow; 0 lets the system choose each. */
   readonly firstPort: number;
+  /** Where the objects are, and with it that the servers are processes; in memory unless given. */
+  readonly store?: Pick<StoredClusterOptions, "environment" | "endpoints" | "folder" | "onNews">;
   /** Called as each server begins to listen. */
   readonly onReady?: (server: LabServer) => void;
 }
@@ -37,13 +45,15 @@ export interface LabServer {
   /** The kubeconfig context that leads here: the cluster's name for its first server. */
   readonly context: string;
   readonly url: string;
+  /** Of a server that is a process of its own. */
+  readonly pid?: number;
 }
 
 export interface Lab {
   readonly servers: readonly LabServer[];
   /** A context per server, ready for a kubeconfig. */
   readonly contexts: readonly KubeconfigContext[];
-  readonly clusters: readonly Cluster[];
+  readonly clusters: readonly Cluster<ReachableServer>[];
   /** What is really true of the pods of all clusters. */
   readonly ledger: Ledger;
   /** Ends every part of every cluster. Idempotent. */
@@ -66,13 +76,13 @@ export async function startLab(options: LabOptions): Promise<Lab> {
   const { ca } = authority;
   const tls = { ca, ...(await authority.issueServer([...new Set([host, ...serverNames])])) };
   const ledger = new Ledger({ clock });
-  const clusters: Cluster[] = [];
+  const clusters: Cluster<ReachableServer>[] = [];
   const stop = async (): Promise<void> => {
     await Promise.all(clusters.map((cluster) => cluster.stop()));
   };
   try {
     for (const [index, podNetwork] of loopbackNetworks(random, options.clusters).entries()) {
-      const cluster = await startCluster({
+      const cluster: ClusterOptions = {
         name: `lab-${index + 1}`,
         environmentOf: () => environment,
         hostOf: () => host,
@@ -80,6 +90,8 @@ export async function startLab(options: LabOptions): Promise<Lab> {
           firstPort === 0 ? 0 : firstPort + index * apiservers + number,
         ),
         tls,
+        accessControl: true,
+        fieldOwners: true,
         nodes: options.nodes,
         ...(options.profile !== undefined && { profile: options.profile }),
         ...(options.controllerManagers !== undefined && {
@@ -90,8 +102,13 @@ export async function startLab(options: LabOptions): Promise<Lab> {
         podNetwork,
         ledger,
         onReady: (server) => onReady?.(labServer(server)),
-      });
-      clusters.push(cluster);
+      };
+      const { store } = options;
+      clusters.push(
+        store === undefined
+          ? await startCluster(cluster)
+          : await startStoredCluster({ ...store, cluster }),
+      );
     }
   } catch (error) {
     await stop();
@@ -107,6 +124,7 @@ export async function startLab(options: LabOptions): Promise<Lab> {
   };
 }
 
-function labServer({ cluster, name, url }: ClusterServer): LabServer {
-  return { cluster, context: name, url };
+function labServer(server: ReachableServer & { readonly pid?: number | undefined }): LabServer {
+  const { cluster, name, url, pid } = server;
+  return { cluster, context: name, url, ...(pid === undefined ? {} : { pid }) };
 }

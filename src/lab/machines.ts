@@ -87,7 +87,7 @@ export class Machines {
       ...(reuseAddressAfterMs === undefined ? {} : { reuseAfterMs: reuseAddressAfterMs }),
     });
     return Array.from({ length: cluster.nodes }, (_, index) => {
-      const node = `${name}-node-${index + 1}`;
+      const node = nodeNamed(name, index);
       const parts = { cluster: name, node, addresses, ledger, logs };
       const { heartbeatGaps: gaps } = cluster;
       return new Kubelet({
@@ -131,9 +131,10 @@ export class Machines {
   ): HttpKubeClient {
     const { cluster, access, tokens, profile } = this.#options;
     const { random } = cluster.environmentOf(cluster.name);
-    const token = random.uuid();
+    const user = nodeUser(node);
+    const token = cluster.nodeToken?.(user.name) ?? random.uuid();
     this.#tokens.set(node, token);
-    tokens.set(token, { name: `system:node:${node}`, groups: ["system:nodes"] });
+    tokens.set(token, user);
     const { tls } = cluster;
     return new HttpKubeClient({
       ...environment,
@@ -146,4 +147,24 @@ export class Machines {
       userAgent: userAgentOf("kubelet", profile),
     });
   }
+}
+
+/** Who a kubelet is to the API servers. */
+export function nodeUser(node: string): User {
+  return { name: `system:node:${node}`, groups: ["system:nodes"] };
+}
+
+/** The names of all machines: nodes, and those of the control plane. */
+export function machineNames(options: ClusterOptions): readonly string[] {
+  const { name, nodes, ports, controllerManagers = 1 } = options;
+  return [
+    ...Array.from({ length: nodes }, (_, index) => nodeNamed(name, index)),
+    ...Array.from({ length: Math.max(ports.length, controllerManagers) }, (_, at) =>
+      nodeNameOf(at),
+    ),
+  ];
+}
+
+function nodeNamed(cluster: string, index: number): string {
+  return `${cluster}-node-${index + 1}`;
 }

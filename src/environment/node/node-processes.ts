@@ -19,6 +19,7 @@ import { runToEnd } from "./node-run.ts";
 
 export const nodeProcesses: Processes = {
   pid: process.pid,
+  self: [process.execPath, ...process.argv.slice(1, 2)],
   variables: process.env,
   spawn,
   run: (program, args, options) =>
@@ -46,7 +47,7 @@ async function spawn(
   const detached = options.detached === true;
   // A detached child has a group of its own, or a Ctrl-C for us would end it too.
   const child = await launch(program, args, options, {
-    ownGroup: detached,
+    ownGroup: detached || options.ownGroup === true,
     stdio: detached ? "ignore" : ["ignore", "pipe", "pipe"],
   });
   // The event loop must not wait for a child that is meant to stay.

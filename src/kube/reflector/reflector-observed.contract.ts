@@ -1,8 +1,8 @@
 // For tests only: one reflector under observation, with the truth about its collection and with
 // everything it told its handlers.
 import type { Environment } from "../../environment/environment.ts";
-import { nodeKind as storedNodes } from "../../lab/apiserver/kinds/cluster.ts";
 import { endpointSliceKind as storedSlices } from "../../lab/apiserver/kinds/endpoint-slice.ts";
+import { nodeKind as storedNodes } from "../../lab/apiserver/kinds/node.ts";
 import { podKind as storedPods } from "../../lab/apiserver/kinds/pod.ts";
 import { scopePrefix } from "../../lab/apiserver/listwatch/resource-names.ts";
 import type { Storage } from "../../lab/apiserver/storage/storage.ts";

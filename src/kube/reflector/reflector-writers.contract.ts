@@ -4,8 +4,8 @@
 import { toTime } from "../../environment/clock.ts";
 import type { Environment } from "../../environment/environment.ts";
 import { randomBetween, randomInt } from "../../environment/random.ts";
-import { nodeKind } from "../../lab/apiserver/kinds/cluster.ts";
 import { endpointSliceKind } from "../../lab/apiserver/kinds/endpoint-slice.ts";
+import { nodeKind } from "../../lab/apiserver/kinds/node.ts";
 import { podKind } from "../../lab/apiserver/kinds/pod.ts";
 import type { KubeObject } from "../../lab/apiserver/kube-object.ts";
 import { decodeRecord, encodeForStorage } from "../../lab/apiserver/listwatch/encoded-object.ts";

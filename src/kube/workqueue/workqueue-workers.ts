@@ -3,6 +3,7 @@
 // brings it back.
 import { setMaxListeners } from "node:events";
 import type { Log } from "../../environment/log.ts";
+import { StatusError } from "../client/client.ts";
 import type { Workqueue } from "./workqueue.ts";
 
 /** Throws to have the key tried again. */
@@ -68,12 +69,13 @@ function retryOrDrop(key: string, error: unknown, options: WorkersOptions): void
   const { queue, maxRetries, log } = options;
   const retries = queue.numRequeues(key);
   if (retries < maxRetries) {
-    log.debug("work on a key failed and will be tried again", {
-      queue: queue.name,
-      key,
-      retries,
-      error,
-    });
+    const fields = { queue: queue.name, key, retries, error };
+    // A person can help at once with what no number of tries will mend.
+    if (retries === 0 && isNotPermitted(error)) {
+      log.warn("the API server does not permit what a key needs; it will be tried again", fields);
+    } else {
+      log.debug("work on a key failed and will be tried again", fields);
+    }
     queue.addRateLimited(key);
     return;
   }
@@ -84,4 +86,13 @@ function retryOrDrop(key: string, error: unknown, options: WorkersOptions): void
     error,
   });
   queue.forget(key);
+}
+
+/** In a namespace on its way out nothing can be made either, but that needs nobody. */
+function isNotPermitted(error: unknown): boolean {
+  return (
+    error instanceof StatusError &&
+    error.code === 403 &&
+    !error.causes.includes("NamespaceTerminating")
+  );
 }

@@ -159,6 +159,23 @@ const kubernetes133: ComponentForm = {
   },
 };
 
+const kubernetes136: ComponentForm = {
+  ...kubernetes133,
+  lines: {
+    ...kubernetes133.lines,
+    apiServerVersion: "server.go:150",
+    apiServerServing: { source: "secure_serving.go:214", address: "[::]" },
+    managerVersion: "controllermanager.go:204",
+    // Only from verbosity 1 on is a line written when one starts.
+    controllers: [],
+    schedulerVersion: {
+      source: "server.go:178",
+      text: "Starting Kubernetes Scheduler",
+      verbosity: 0,
+    },
+  },
+};
+
 const forms: Readonly<Record<ProfileName, ComponentForm>> = {
   "1.7": kubernetes17,
   "1.9": kubernetes19,
@@ -168,6 +185,7 @@ const forms: Readonly<Record<ProfileName, ComponentForm>> = {
     lines: { ...kubernetes117.lines, apiServerVersion: "server.go:143" },
   },
   "1.33": kubernetes133,
+  "1.36": kubernetes136,
 };
 
 export function componentForm(name: ProfileName): ComponentForm {

@@ -62,7 +62,7 @@ test("a summary has the quantiles of its window and the sum of everything", () =
     expect(await values()).toEqual([...none, "s_sum 5050", "s_count 100"]);
   }));
 
-const requestCounts: Readonly<Record<Exclude<ProfileName, "1.17.13">, string>> = {
+const requestCounts: Readonly<Record<Exclude<ProfileName, "1.17.13" | "1.36">, string>> = {
   "1.7":
     'apiserver_request_count{client="kubectl/v1",code="200",contentType="application/json",' +
     'resource="pods",subresource="",verb="LIST"} 1',
@@ -128,7 +128,9 @@ test("an old API server has its latencies in microseconds, as buckets and as qua
   );
 });
 
-const controllerNames: Readonly<Record<Exclude<ProfileName, "1.17.13">, readonly string[]>> = {
+const controllerNames: Readonly<
+  Record<Exclude<ProfileName, "1.17.13" | "1.36">, readonly string[]>
+> = {
   "1.7": [
     "endpoint_adds",
     "endpoint_depth",

@@ -51,6 +51,8 @@ export class EventCorrelator {
   readonly #observed = new Map<string, Omit<Observation, "message">>();
   readonly #similar = new Map<string, Similar>();
   readonly #buckets = new Map<string, TokenBucket>();
+  /** Of the last name, in nanoseconds: no two events have the same. */
+  #lastNamed = 0n;
 
   constructor(options: EventCorrelatorOptions) {
     this.#options = options;
@@ -61,7 +63,7 @@ export class EventCorrelator {
     const { key, message } = this.#combine(object, text);
     const before = this.#observed.get(key);
     const observed = {
-      name: before?.name ?? eventName(object, at),
+      name: before?.name ?? this.#newName(object, at),
       firstTimestamp: before?.firstTimestamp ?? toTime(at),
       count: (before?.count ?? 0) + 1,
     };
@@ -84,6 +86,13 @@ export class EventCorrelator {
     return { key: reasonKey, message: `(combined from similar events): ${message}` };
   }
 
+  /** client-go puts the time in nanoseconds behind the object's name. */
+  #newName({ name }: InvolvedObject, at: WallMs): string {
+    const now = BigInt(Math.floor(at * 1e6));
+    this.#lastNamed = now > this.#lastNamed ? now : this.#lastNamed + 1n;
+    return `${name}.${this.#lastNamed.toString(16)}`;
+  }
+
   #isSpam(object: InvolvedObject): boolean {
     if (!this.#options.limits) return false;
     const key = keyOf(object);
@@ -91,11 +100,6 @@ export class EventCorrelator {
     remember(this.#buckets, key, bucket);
     return !bucket.tryAccept();
   }
-}
-
-/** client-go puts the time in nanoseconds behind the object's name. */
-function eventName({ name }: InvolvedObject, at: WallMs): string {
-  return `${name}.${Math.floor(at * 1e6).toString(16)}`;
 }
 
 function keyOf({ kind, namespace, name, uid }: InvolvedObject): string {

@@ -20,6 +20,7 @@ test("defaults are those of the version", () => {
     ["1.17.3", 40_000, "endpointsleases"],
     ["1.17.13", 40_000, "endpointsleases"],
     ["1.33", 50_000, "leases"],
+    ["1.36", 50_000, "leases"],
   ]);
 });
 

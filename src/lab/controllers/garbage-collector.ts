@@ -1,7 +1,8 @@
 // Deletes what has lost all its owners, in the background: ReplicaSets of deleted Deployments, pods
 // of deleted ReplicaSets, slices of deleted Services. The cache only raises the suspicion; before
-// anything is deleted the server itself is asked whether the owner is gone.
-import { parseJson, StatusError } from "../../kube/client/client.ts";
+// anything is deleted the server itself is asked whether the owner is gone. Deletions that first
+// settle what becomes of the dependents are `held-deletion.ts`'s.
+import { parseJson } from "../../kube/client/client.ts";
 import { optionalString, recordAt } from "../../kube/kinds/fields.ts";
 import {
   type ObjectMeta,
@@ -13,30 +14,41 @@ import {
 import { objectRecord } from "../../kube/kinds/metadata.ts";
 import { serviceKind } from "../../kube/kinds/service.ts";
 import { type ControllerOptions, controllerQueue, runController } from "./controller.ts";
+import { type Dependent, type Held, HeldDeletions, isGone } from "./held-deletion.ts";
 import type { Informers } from "./informers.ts";
 import { ownedPodKind } from "./owned-pod.ts";
 import {
   type OwnerReference,
   wholeDeployments,
+  wholeEndpoints,
   wholeReplicaSets,
   wholeSlices,
 } from "./whole-object.ts";
 
-interface Owned {
-  readonly metadata: ObjectMeta;
+interface Owned extends Held {
   readonly owners: readonly OwnerReference[];
 }
 
-/** A kind whose objects are owned, by the resource name that begins its keys. */
-interface DependentKind {
+/** A kind whose objects own or are owned, by the resource name that begins its keys. */
+interface CollectedKind {
   readonly place: ResourcePlace;
   readonly get: (namespace: string, name: string) => Owned | undefined;
   readonly ownedBy: (uid: string) => Iterable<Owned>;
 }
 
+/** What is to be deleted, unless an owner is left. */
+interface Item {
+  readonly place: ResourcePlace;
+  readonly object: Owned;
+  readonly hasDependents: boolean;
+}
+
+type AddObject = (place: ResourcePlace, object: Pick<ObjectMeta, "namespace" | "name">) => void;
+
 /** Owners by their kind; an owner of another kind is taken to exist. */
 const ownerPlaces: Readonly<Record<string, ResourcePlace>> = {
   Deployment: wholeDeployments,
+  Endpoints: wholeEndpoints,
   ReplicaSet: wholeReplicaSets,
   Service: serviceKind,
 };
@@ -49,34 +61,12 @@ export async function runGarbageCollector(
   options: ControllerOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  const { informers, flags } = options;
   const queue = controllerQueue(options, "garbage_collector_attempt_to_delete");
-  const kinds = dependentKinds(options);
+  const kinds = collectedKinds(options);
   const absent = new AbsentOwners();
-  const addOwned = (uid: string): void => {
-    for (const { place, ownedBy } of kinds.values()) {
-      for (const owned of ownedBy(uid)) queue.add(`${place.resource}/${objectKey(owned.metadata)}`);
-    }
-  };
-  const noteOwner = (change: {
-    readonly type: string;
-    readonly object: Pick<Owned, "metadata">;
-  }) => {
-    if (change.type === "deleted") addOwned(change.object.metadata.uid);
-  };
-  const noteDependent = (place: ResourcePlace) => (change: { type: string; object: Owned }) => {
-    // An owner may have gone before the dependent was made, and then nobody tells.
-    const { type, object } = change;
-    const isOrphaned = object.owners.some((owner) => !isKnown(informers, object, owner));
-    if (type === "added" && isOrphaned)
-      queue.add(`${place.resource}/${objectKey(object.metadata)}`);
-  };
-  informers.services().onChange(noteOwner);
-  informers.deployments().onChange(noteOwner);
-  informers.replicaSets().onChange(noteOwner);
-  informers.replicaSets().onChange(noteDependent(wholeReplicaSets));
-  informers.pods().onChange(noteDependent(ownedPodKind));
-  if (options.profile.endpointSlices) informers.slices().onChange(noteDependent(wholeSlices));
+  const held = new HeldDeletions(options.client);
+  const add: AddObject = (place, object) => queue.add(`${place.resource}/${objectKey(object)}`);
+  listen(options, kinds, held, add);
   await runController(
     options,
     {
@@ -91,24 +81,99 @@ export async function runGarbageCollector(
       // garbagecollector.go attemptToDeleteWorker: it tries again without end.
       maxRetries: Number.POSITIVE_INFINITY,
       queue,
-      workers: flags["concurrent-gc-syncs"],
+      workers: options.flags["concurrent-gc-syncs"],
       sync: async (key, stop) => {
         const { namespace: resource, name: rest } = splitObjectKey(key);
         const kind = kinds.get(resource);
         const { namespace, name } = splitObjectKey(rest);
         const object = kind?.get(namespace, name);
         if (kind === undefined || object === undefined) return;
-        await collect(options, absent, { place: kind.place, object }, stop);
+        const dependents = dependentsOf(kinds, object);
+        if (held.concerns(object)) {
+          const first = await held.proceed(kind.place, object, dependents, stop);
+          for (const { place, metadata } of first) add(place, metadata);
+        } else {
+          const item = { place: kind.place, object, hasDependents: dependents.length > 0 };
+          await collect(options, { absent, held }, item, stop);
+        }
       },
     },
     signal,
   );
 }
 
-function dependentKinds({ informers, profile }: ControllerOptions): Map<string, DependentKind> {
+/** Adds what may have lost its owners, and owners that wait for what becomes of theirs. */
+function listen(
+  { informers, profile }: ControllerOptions,
+  kinds: ReadonlyMap<string, CollectedKind>,
+  held: HeldDeletions,
+  add: AddObject,
+): void {
+  const noteOwner = (change: { readonly type: string; readonly object: Held }) => {
+    if (change.type !== "deleted") return;
+    held.gone(change.object.metadata.uid);
+    for (const { place, metadata } of dependentsOf(kinds, change.object)) add(place, metadata);
+  };
+  const noteHeld = (place: ResourcePlace) => (change: { type: string; object: Held }) => {
+    const { type, object } = change;
+    if (type !== "deleted" && held.concerns(object)) add(place, object.metadata);
+  };
+  const noteDependent = (place: ResourcePlace) => (change: { type: string; object: Owned }) => {
+    const { type, object } = change;
+    // An owner may have gone before the dependent was made, and then nobody tells.
+    const isOrphaned = object.owners.some((owner) => !isKnown(informers, object, owner));
+    if (type === "added" && isOrphaned) add(place, object.metadata);
+    if (type !== "deleted") return;
+    const { namespace } = object.metadata;
+    for (const { kind, name, uid } of object.owners) {
+      const ownerPlace = ownerPlaces[kind];
+      if (ownerPlace && held.isWaiting(uid)) add(ownerPlace, { namespace, name });
+    }
+  };
+  informers.services().onChange(noteOwner);
+  informers.deployments().onChange(noteOwner);
+  informers.replicaSets().onChange(noteOwner);
+  informers.replicaSets().onChange(noteDependent(wholeReplicaSets));
+  informers.pods().onChange(noteDependent(ownedPodKind));
+  informers.services().onChange(noteHeld(serviceKind));
+  informers.deployments().onChange(noteHeld(wholeDeployments));
+  informers.replicaSets().onChange(noteHeld(wholeReplicaSets));
+  informers.pods().onChange(noteHeld(ownedPodKind));
+  if (profile.endpointSlices) {
+    informers.endpoints().onChange(noteOwner);
+    informers.slices().onChange(noteDependent(wholeSlices));
+    informers.slices().onChange(noteHeld(wholeSlices));
+  }
+}
+
+function dependentsOf(
+  kinds: ReadonlyMap<string, CollectedKind>,
+  { metadata }: Held,
+): readonly Dependent[] {
+  return [...kinds.values()].flatMap(({ place, ownedBy }) =>
+    Array.from(ownedBy(metadata.uid), (owned) => ({ ...owned, place })),
+  );
+}
+
+function collectedKinds({ informers, profile }: ControllerOptions): Map<string, CollectedKind> {
   const pods = informers.pods();
   const sets = informers.replicaSets();
-  const kinds: DependentKind[] = [
+  const deployments = informers.deployments();
+  const services = informers.services();
+  const kinds: CollectedKind[] = [
+    {
+      place: wholeDeployments,
+      get: (namespace, name) => deployments.store.get(namespace, name),
+      ownedBy: noOne,
+    },
+    {
+      place: serviceKind,
+      get: (namespace, name) => {
+        const service = services.store.get(namespace, name);
+        return service && { metadata: service.metadata, owners: [] };
+      },
+      ownedBy: noOne,
+    },
     {
       place: ownedPodKind,
       get: (namespace, name) => pods.store.get(namespace, name),
@@ -136,6 +201,7 @@ function isKnown(informers: Informers, { metadata }: Owned, owner: OwnerReferenc
   const { namespace } = metadata;
   const found = {
     Deployment: () => informers.deployments().store.get(namespace, owner.name),
+    Endpoints: () => informers.endpoints().store.get(namespace, owner.name),
     ReplicaSet: () => informers.replicaSets().store.get(namespace, owner.name),
     Service: () => informers.services().store.get(namespace, owner.name),
   }[owner.kind];
@@ -145,8 +211,8 @@ function isKnown(informers: Informers, { metadata }: Owned, owner: OwnerReferenc
 /** attemptToDeleteItem: the object is asked for first, then each owner unless it is known to lack. */
 async function collect(
   { client, informers }: ControllerOptions,
-  absent: AbsentOwners,
-  { place, object }: { readonly place: ResourcePlace; readonly object: Owned },
+  { absent, held }: { readonly absent: AbsentOwners; readonly held: HeldDeletions },
+  { place, object, hasDependents }: Item,
   signal: AbortSignal,
 ): Promise<void> {
   const { metadata, owners } = object;
@@ -162,7 +228,12 @@ async function collect(
   };
   const path = objectPath(place, metadata);
   if ((await uidAt(path)) !== metadata.uid) return;
+  let isAwaited = false;
   for (const owner of owners) {
+    if (held.isWaiting(owner.uid)) {
+      isAwaited = true;
+      continue;
+    }
     if (isKnown(informers, object, owner)) return;
     const ownerPlace = ownerPlaces[owner.kind];
     if (ownerPlace === undefined) return;
@@ -172,12 +243,18 @@ async function collect(
       return;
     absent.add(owner.uid);
   }
-  const body = { propagationPolicy: "Background", preconditions: { uid: metadata.uid } };
+  const propagationPolicy = isAwaited && hasDependents ? "Foreground" : "Background";
+  const body = { propagationPolicy, preconditions: { uid: metadata.uid } };
   try {
     await client.request({ verb: "delete", method: "DELETE", path, body, signal });
   } catch (error) {
     if (!isGone(error)) throw error;
   }
+}
+
+/** For kinds whose objects nobody owns. */
+function noOne(): readonly Owned[] {
+  return [];
 }
 
 /** Owners the server said are gone; of so many dependents only the first has to ask. */
@@ -193,8 +270,4 @@ class AbsentOwners {
     const [oldest] = this.#uids;
     if (this.#uids.size > absentMax && oldest !== undefined) this.#uids.delete(oldest);
   }
-}
-
-function isGone(error: unknown): boolean {
-  return error instanceof StatusError && error.code === 404;
 }

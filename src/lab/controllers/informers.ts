@@ -4,16 +4,22 @@ import type { Environment } from "../../environment/environment.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { Kind, Projected } from "../../kube/kinds/kind.ts";
 import { leaseKind } from "../../kube/kinds/lease.ts";
-import { type Service, serviceKind } from "../../kube/kinds/service.ts";
+import { namespaceKind } from "../../kube/kinds/namespace.ts";
+import type { Service } from "../../kube/kinds/service.ts";
 import type { IndexFunctions } from "../../kube/store/store-view.ts";
+import { controlledServiceKind } from "./controlled-service.ts";
 import { Informer } from "./informer.ts";
 import { wholeNodeKind } from "./nodes/whole-node.ts";
 import { ownedPodKind } from "./owned-pod.ts";
 import {
   type OwnerReference,
+  wholeClusterRoles,
+  wholeConfigMaps,
   wholeDeployments,
   wholeEndpoints,
   wholeReplicaSets,
+  wholeSecrets,
+  wholeServiceAccounts,
   wholeSlices,
 } from "./whole-object.ts";
 
@@ -44,7 +50,7 @@ export class Informers {
     owner: ownerUids,
     node: ({ nodeName }) => nodeName,
   });
-  readonly services = this.#once(serviceKind, { selector: selectorKey });
+  readonly services = this.#once(controlledServiceKind, { selector: selectorKey });
   readonly nodes = this.#once(wholeNodeKind, {});
   /** The kubelets' alone; the real one watches those of leaders too and passes over them. */
   readonly nodeLeases = this.#once(leaseKind, {}, { namespace: nodeLeaseNamespace });
@@ -56,6 +62,11 @@ export class Informers {
   });
   readonly replicaSets = this.#once(wholeReplicaSets, { owner: ownerUids });
   readonly deployments = this.#once(wholeDeployments, {});
+  readonly namespaces = this.#once(namespaceKind, {});
+  readonly serviceAccounts = this.#once(wholeServiceAccounts, {});
+  readonly secrets = this.#once(wholeSecrets, {});
+  readonly configMaps = this.#once(wholeConfigMaps, {});
+  readonly clusterRoles = this.#once(wholeClusterRoles, {});
 
   constructor(options: InformersOptions) {
     this.#options = options;

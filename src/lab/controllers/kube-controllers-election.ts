@@ -5,11 +5,11 @@ import { Gauge, type Registry } from "prom-client";
 import type { Environment } from "../../environment/environment.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { LockReference } from "../../kube/leader/lease-record.ts";
-import { electionForm, failedText } from "../components/election-form.ts";
+import { electionForm } from "../components/election-form.ts";
 import { ClientGoElection } from "../leader/client-go-election.ts";
 import type { ControllerFlags, ResourceLock } from "./flags.ts";
-import { type Klog, structured } from "./klog/klog.ts";
-import { type ProfileName, profileNamed } from "./profiles.ts";
+import type { Klog } from "./klog/klog.ts";
+import type { ProfileName } from "./profiles.ts";
 
 export interface ControllersElectionOptions
   extends Pick<Environment, "clock" | "timers" | "random"> {
@@ -58,7 +58,8 @@ export async function leadAlone(
     renewDeadlineMs: flags["leader-elect-renew-deadline"],
     retryPeriodMs: flags["leader-elect-retry-period"],
     onStartedLeading: (leading) => {
-      klog.write("I", `${file}:${form.acquired}`, `successfully acquired lease ${description}`);
+      const { line, text } = form.acquired(description);
+      klog.write("I", `${file}:${line}`, text);
       setLeading(1);
       working = work(leading).catch((error: unknown) => void failures.push(error));
     },
@@ -68,8 +69,9 @@ export async function leadAlone(
     },
     onMissed: (missed) => {
       if (missed.kind === "held") return;
-      const text = failedText(missed.at, description, missed.text);
-      klog.write("E", `${file}:${form.failed[missed.at]}`, text);
+      const failure = form.failed(missed.at, description, missed.text);
+      if (flags.v < failure.verbosity) return;
+      klog.write(failure.severity, `${file}:${failure.line}`, failure.text);
     },
   });
   const { line, text } = form.attempting(description);
@@ -83,9 +85,7 @@ function noteLost({ klog, profile }: ControllersElectionOptions): void {
   const { notRenewed, lost } = electionForm(profile);
   const { line, text } = notRenewed(description);
   klog.write("I", `${file}:${line}`, text);
-  const isStructured = profileNamed(profile).logs === "structured";
-  const last = "leaderelection lost";
-  klog.write(lost.severity, lost.source, isStructured ? structured(last, {}) : last);
+  klog.write(lost.severity, lost.source, lost.text);
 }
 
 function leaderGauge(registry: Registry): (value: 0 | 1) => void {

@@ -9,6 +9,7 @@ import type { ControllerFlags } from "./flags.ts";
 import type { Klog } from "./klog/klog.ts";
 import { runControllerManager } from "./kube-controllers.ts";
 import { type ProfileName, profileNamed, userAgentOf } from "./profiles.ts";
+import type { AccountOptions } from "./started-controllers.ts";
 
 export interface ControllersProcessOptions {
   readonly environment: Pick<Environment, "clock" | "timers" | "random" | "network" | "log">;
@@ -19,6 +20,8 @@ export interface ControllersProcessOptions {
   readonly flags: Partial<ControllerFlags>;
   /** See `ControllerManagerOptions`. */
   readonly resyncFactor?: number | undefined;
+  /** See `ControllerManagerOptions`. */
+  readonly accounts?: AccountOptions | undefined;
   readonly klog: Klog;
   /** Where it shows its metrics, on a port the system chooses. */
   readonly host: string;
@@ -82,6 +85,7 @@ export class ControllersProcess {
 
   #run(signal: AbortSignal): Promise<void> {
     const { environment, access, profile, klog, host, resyncFactor, nodeName } = this.#options;
+    const { accounts } = this.#options;
     const cluster = this.#options.kubeletAccess;
     const userAgent = userAgentOf("kubelet", profileNamed(profile));
     return runControllerManager(
@@ -94,6 +98,7 @@ export class ControllersProcess {
         profile,
         flags: this.#flags,
         resyncFactor,
+        accounts,
         klog,
         metrics: new Registry(),
         listen: { host, port: this.#port },

@@ -19,7 +19,8 @@ import {
 } from "./controller-world.contract.ts";
 import { subsetsOf } from "./endpoints/subsets.ts";
 import { labelsFor, readSlice } from "./endpointslices/published-slice.ts";
-import { portsKey, sliceGroups } from "./endpointslices/slice-groups.ts";
+import { sliceGroups } from "./endpointslices/slice-groups.ts";
+import { portsKey } from "./endpointslices/slice-ports.ts";
 import { type OwnedPod, ownedPodKind } from "./owned-pod.ts";
 import { profileNamed } from "./profiles.ts";
 import { wholeSlices } from "./whole-object.ts";
@@ -125,7 +126,13 @@ async function expectPublished(world: ControllerWorld): Promise<void> {
   expect(published).toEqual(expected);
   const allSlices = await world.list(slices);
   for (const one of all) {
-    const { groups, withoutNode } = sliceGroups(one, selected(one, pods), "IPv4", nodeNamed);
+    const { groups, withoutNode } = sliceGroups({
+      service: one,
+      pods: selected(one, pods),
+      addressType: "IPv4",
+      nodeNamed,
+      hash: rules.hash,
+    });
     expect(withoutNode).toEqual([]);
     const wanted = groups.filter((group) => group.endpoints.length > 0);
     expect(contentsOf(allSlices, one)).toEqual(

@@ -9,26 +9,21 @@ import { jitter } from "../../environment/random.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { componentForm } from "../components/component-form.ts";
 import { publishComponentPod } from "./component-pod.ts";
-import { type ControllerOptions, controllerQueue } from "./controller.ts";
+import type { ControllerOptions } from "./controller.ts";
 import { ControllerClients } from "./controller-clients.ts";
-import { runEndpointsController } from "./endpoints/endpoints-controller.ts";
-import { runEndpointSliceController } from "./endpointslices/endpointslice-controller.ts";
 import { type ControllerFlags, controllerFlags, flagArguments } from "./flags.ts";
-import { runGarbageCollector } from "./garbage-collector.ts";
 import { Informers } from "./informers.ts";
 import type { Klog } from "./klog/klog.ts";
 import { ThrottlingLog } from "./klog/throttling-lines.ts";
 import { leadAlone } from "./kube-controllers-election.ts";
 import { countStart, noteControllers, noteStart } from "./kube-controllers-start.ts";
 import { listenForMetrics } from "./metrics-listener.ts";
-import { runMirroringController } from "./mirroring/mirroring-controller.ts";
-import { runNamespaceController } from "./namespace-controller.ts";
-import { runNodeLifecycle } from "./nodes/node-lifecycle.ts";
-import { runPodGc } from "./nodes/pod-gc.ts";
-import { runTaintEviction } from "./nodes/taint-eviction.ts";
 import { type ProfileName, profileNamed, userAgentOf } from "./profiles.ts";
-import { runDeploymentController } from "./workloads/deployment-controller.ts";
-import { runReplicaSetController } from "./workloads/replicaset-controller.ts";
+import {
+  type AccountOptions,
+  type ControllerName,
+  startControllers,
+} from "./started-controllers.ts";
 
 export interface ControllerManagerOptions {
   readonly environment: Pick<Environment, "clock" | "timers" | "random" | "network" | "log">;
@@ -41,6 +36,10 @@ export interface ControllerManagerOptions {
   readonly profile: ProfileName;
   /** The rest has the defaults of the profile. */
   readonly flags?: Partial<ControllerFlags>;
+  /** As `--controllers` names them; all of the version unless given. */
+  readonly controllers?: readonly ControllerName[];
+  /** Given where access is controlled: who looks after accounts and roles then. */
+  readonly accounts?: AccountOptions | undefined;
   /** What the resync period is stretched by, from 1 to 2; drawn by each run unless given. */
   readonly resyncFactor?: number | undefined;
   /** Where the process logs; it outlives the run. */
@@ -156,31 +155,10 @@ async function runAll(
     }),
   });
   const { signal } = stop;
-  const { clientFactors } = profile;
-  const namespaceOptions = optionsFor("namespace-controller", clientFactors.namespace);
-  const nodeOptions = optionsFor("node-controller");
-  const running = [
-    runEndpointsController(optionsFor("endpoint-controller"), signal),
-    ...(profile.endpointSlices
-      ? [runEndpointSliceController(optionsFor("endpointslice-controller"), signal)]
-      : []),
-    ...(profile.sliceMirroring
-      ? [runMirroringController(optionsFor("endpointslicemirroring-controller"), signal)]
-      : []),
-    runReplicaSetController(optionsFor("replicaset-controller"), signal),
-    runDeploymentController(optionsFor("deployment-controller"), signal),
-    runGarbageCollector(optionsFor("generic-garbage-collector", clientFactors.garbage), signal),
-    runNodeLifecycle(nodeOptions, signal),
-    runTaintEviction(
-      profile.nodes.ownTaintClient ? optionsFor("node-controller") : nodeOptions,
-      signal,
-    ),
-    runPodGc(optionsFor("pod-garbage-collector"), signal),
-    runNamespaceController(
-      { ...namespaceOptions, cluster, queue: controllerQueue(namespaceOptions, "namespace") },
-      signal,
-    ),
-  ];
+  const running = startControllers(
+    { profile, cluster, optionsFor, accounts: options.accounts, only: options.controllers },
+    signal,
+  );
   noteControllers(options);
   informers.start();
   const failures: unknown[] = [];

@@ -40,9 +40,14 @@ export function servicesConcerned(
 }
 
 /** The number of the pod's port, or undefined when it has none of that name and protocol. */
-export function findPort(pod: Pod, { targetPort, protocol }: ServicePort): number | undefined {
+export function findPort(
+  pod: OwnedPod,
+  { targetPort, protocol }: ServicePort,
+  { sidecars }: { readonly sidecars: boolean },
+): number | undefined {
   if (typeof targetPort === "number") return targetPort;
-  return pod.ports.find((port) => port.name === targetPort && port.protocol === protocol)
+  const ports = sidecars ? [...pod.ports, ...pod.sidecarPorts] : pod.ports;
+  return ports.find((port) => port.name === targetPort && port.protocol === protocol)
     ?.containerPort;
 }
 

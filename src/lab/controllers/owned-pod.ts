@@ -1,13 +1,15 @@
 // A pod with its owners, and whole: what the endpoint, workload and node controllers share one watch
 // for. A PUT of a pod's status must carry what it does not mean to change.
-import { type RawRecord, recordAt } from "../../kube/kinds/fields.ts";
+import { isRecord, listAt, type RawRecord, recordAt } from "../../kube/kinds/fields.ts";
 import type { Kind } from "../../kube/kinds/kind.ts";
 import { objectRecord } from "../../kube/kinds/metadata.ts";
-import { type Pod, podKind } from "../../kube/kinds/pod.ts";
+import { type ContainerPort, type Pod, podKind } from "../../kube/kinds/pod.ts";
 import { type OwnerReference, ownersOf } from "./whole-object.ts";
 
 export interface OwnedPod extends Pod {
   readonly owners: readonly OwnerReference[];
+  /** Of init containers that keep running beside the others. */
+  readonly sidecarPorts: readonly ContainerPort[];
   readonly raw: RawRecord;
 }
 
@@ -16,7 +18,7 @@ export const ownedPodKind: Kind<OwnedPod> = {
   project: (object, similar) => {
     const raw = objectRecord(object);
     const owners = ownersOf(recordAt(raw, "metadata"));
-    return { ...podKind.project(raw, similar), owners, raw };
+    return { ...podKind.project(raw, similar), owners, sidecarPorts: sidecarPortsOf(raw), raw };
   },
 };
 
@@ -32,4 +34,15 @@ export function isTerminal({ phase }: Pod): boolean {
 /** Neither ended nor on its way out: what counts as one of a ReplicaSet's pods. */
 export function isActive(pod: Pod): boolean {
   return !isTerminal(pod) && pod.metadata.deletionTimestamp === undefined;
+}
+
+const none: readonly ContainerPort[] = [];
+
+function sidecarPortsOf(raw: RawRecord): readonly ContainerPort[] {
+  const spec = recordAt(raw, "spec");
+  const containers = listAt(spec, "initContainers").filter(
+    (container) => isRecord(container) && container["restartPolicy"] === "Always",
+  );
+  if (containers.length === 0) return none;
+  return podKind.project({ ...raw, spec: { ...spec, containers } }).ports;
 }

@@ -50,6 +50,19 @@ export const wholeDeployments = wholeKind({
   resource: "deployments",
 });
 
+export const wholeServiceAccounts = wholeKind({
+  kind: "ServiceAccount",
+  resource: "serviceaccounts",
+});
+export const wholeSecrets = wholeKind({ kind: "Secret", resource: "secrets" });
+export const wholeConfigMaps = wholeKind({ kind: "ConfigMap", resource: "configmaps" });
+export const wholeClusterRoles = wholeKind({
+  group: "rbac.authorization.k8s.io",
+  kind: "ClusterRole",
+  resource: "clusterroles",
+  namespaced: false,
+});
+
 /** What is to be different in the next version; the parts not named stay. */
 export interface Revision {
   readonly labels?: StringMap;
@@ -116,8 +129,9 @@ function wholeKind(names: {
   readonly group?: string;
   readonly kind: string;
   readonly resource: string;
+  readonly namespaced?: boolean;
 }): WholeKind {
-  const scope = { namespaced: true };
+  const scope = { namespaced: names.namespaced ?? true };
   return {
     group: "",
     version: "v1",

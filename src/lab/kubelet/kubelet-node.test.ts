@@ -55,6 +55,7 @@ it("registers a node that is ready and lacks nothing", () =>
             message: "kubelet is posting ready status",
           },
         ],
+        daemonEndpoints: { kubeletEndpoint: { Port: 0 } },
         nodeInfo: {
           machineID: "node-1",
           systemUUID: "node-1",

@@ -62,8 +62,14 @@ export function statusPatch({ metadata }: KubeletPod, status: RawRecord): RawRec
   const conditions = listAt(status, "conditions")
     .filter(isRecord)
     .map((condition) => ({ reason: null, message: null, ...condition }));
-  return { metadata: { uid: metadata.uid }, status: { ...status, conditions } };
+  // Lists of addresses are merged by address; a pod that came back has no other than its new one.
+  const podIPs = status["podIPs"] === undefined ? [] : [replaceList, ...listAt(status, "podIPs")];
+  const addresses = podIPs.length === 0 ? {} : { podIPs };
+  return { metadata: { uid: metadata.uid }, status: { ...status, ...addresses, conditions } };
 }
+
+/** In a strategic merge patch: the list is this one, not merged with the one that is there. */
+const replaceList = { $patch: "replace" };
 
 /** What ended a pod whose containers would be started again otherwise. */
 function endsBy({ metadata, restartPolicy }: KubeletPod): "deletion" | "itself" {

@@ -8,7 +8,9 @@ import { sameJson } from "../../same-json.ts";
 import { sameStrings } from "../memberships.ts";
 import type { EndpointsRules } from "../profiles/profile.ts";
 import type { WholeObject } from "../whole-object.ts";
-import type { Subset, SubsetAddress } from "./repack.ts";
+import { repack, type Subset, type SubsetAddress } from "./repack.ts";
+import { placedIn } from "./stored-subsets.ts";
+import { subsetTypes } from "./subsets.ts";
 
 export const triggerTimeAnnotation = "endpoints.kubernetes.io/last-change-trigger-time";
 const overCapacityAnnotation = "endpoints.kubernetes.io/over-capacity";
@@ -29,15 +31,26 @@ export function isUpToDate(
   subsets: readonly Subset[],
   rules: EndpointsRules,
 ): boolean {
-  const published = listAt(current.raw, "subsets");
   // Compared strictly, what was computed is an empty list and what was read is none: never equal, so
   // that each sync of a service without addresses writes.
   if (rules.comparison === "strict" && subsets.length === 0) return false;
-  const compared = rules.publishesPodVersion ? published : withoutVersions(published);
   return (
-    sameJson(compared, subsets) &&
+    areSubsetsRight(current.raw, subsets, rules) &&
     areLabelsRight(current.metadata.labels, service.metadata.labels, rules) &&
     isCapacityRight(current, rules)
+  );
+}
+
+function areSubsetsRight(
+  current: RawRecord,
+  subsets: readonly Subset[],
+  rules: EndpointsRules,
+): boolean {
+  const isSame = (published: readonly unknown[]) =>
+    sameJson(rules.publishesPodVersion ? published : withoutVersions(published), subsets);
+  return (
+    isSame(listAt(current, "subsets")) ||
+    (rules.repacksPublished && isSame(repack(placedIn(current), subsetTypes(rules))))
   );
 }
 

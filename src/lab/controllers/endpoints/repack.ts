@@ -32,6 +32,11 @@ export interface Subset {
 /** One address at one port; without a port for headless services that name none. */
 export interface Placed {
   readonly port: SubsetPort | undefined;
+  /**
+   * Where a port with an app protocol was read, if it was. Go compares app protocols by pointer, so
+   * that such ports of two places are never the same.
+   */
+  readonly readAt?: string;
   readonly address: SubsetAddress;
   readonly ready: boolean;
 }
@@ -55,15 +60,21 @@ export function repack(placed: Iterable<Placed>, types: SubsetTypes): readonly S
   return subsetsInOrder(subsets, types);
 }
 
-/** For each port its addresses; an address that is ready once and not ready once is not ready. */
+/**
+ * For each port its addresses; an address that is ready once and not ready once is not ready, and of
+ * what is said of one the first counts.
+ */
 function byPort(placed: Iterable<Placed>): Map<string, Map<string, Placed>> {
   const ports = new Map<string, Map<string, Placed>>();
+  const known = new Map<string, SubsetAddress>();
   for (const one of placed) {
-    const text = one.port === undefined ? "" : JSON.stringify(one.port);
+    const text = one.port === undefined ? "" : JSON.stringify([one.port, one.readAt]);
     const addresses = ports.get(text) ?? new Map<string, Placed>();
     ports.set(text, addresses);
     const key = keyOf(one.address);
-    if (addresses.get(key)?.ready !== false) addresses.set(key, one);
+    const address = known.get(key) ?? one.address;
+    known.set(key, address);
+    if (addresses.get(key)?.ready !== false) addresses.set(key, { ...one, address });
   }
   return ports;
 }

@@ -11,13 +11,14 @@ import type { Placed, SubsetAddress, SubsetPort, TargetRef } from "./repack.ts";
 
 export function placedIn(endpoints: RawRecord): readonly Placed[] {
   const placed: Placed[] = [];
-  for (const subset of listAt(endpoints, "subsets").filter(isRecord)) {
+  for (const [place, subset] of listAt(endpoints, "subsets").filter(isRecord).entries()) {
     const ports = listAt(subset, "ports").filter(isRecord).map(readPort);
-    for (const port of ports.length === 0 ? [undefined] : ports) {
+    for (const [index, port] of (ports.length === 0 ? [undefined] : ports).entries()) {
+      const readAt = port?.appProtocol === undefined ? {} : { readAt: `${place}.${index}` };
       for (const ready of [true, false]) {
         const field = ready ? "addresses" : "notReadyAddresses";
         for (const address of listAt(subset, field).filter(isRecord)) {
-          placed.push({ port, address: readAddress(address), ready });
+          placed.push({ port, ...readAt, address: readAddress(address), ready });
         }
       }
     }

@@ -1,10 +1,9 @@
-// The order of ports in a subset and of subsets in an object: that of the MD5 of how go-spew prints
-// them, as pkg/util/hash DeepHashObject has it. The print names Go's types, so that the controller,
-// whose types are `v1`, and an API server that sorts again by its internal types arrive at different
-// orders of the same ports. A controller that compares by place then finds them changed at each sync.
-
-import { createHash } from "node:crypto";
+// The order of ports in a subset and of subsets in an object: that of the hash of how go-spew prints
+// them. The print names Go's types, so that the controller, whose types are `v1`, and an API server
+// that sorts again by its internal types arrive at different orders of the same ports. A controller
+// that compares by place then finds them changed at each sync.
 import { optionalString } from "../../../kube/kinds/fields.ts";
+import { type DeepHash, sortedByHash } from "../deep-hash.ts";
 import type { Subset, SubsetAddress, SubsetPort, TargetRef } from "./repack.ts";
 
 /** Whose types are printed. */
@@ -13,26 +12,20 @@ export interface SubsetTypes {
   readonly package: "v1" | "core" | "api";
   /** Whether a port has an appProtocol: since 1.18. */
   readonly appProtocol: boolean;
+  readonly hash: DeepHash;
 }
 
 export function portsInOrder(
   ports: readonly SubsetPort[],
   types: SubsetTypes,
 ): readonly SubsetPort[] {
-  return sortedBy(ports, (port) => `(${types.package}.EndpointPort)${printedPort(port, types)}`);
+  const type = `(${types.package}.EndpointPort)`;
+  return sortedByHash(ports, types.hash, (port) => type + printedPort(port, types));
 }
 
 /** The ports of each must be in order. */
 export function subsetsInOrder(subsets: readonly Subset[], types: SubsetTypes): readonly Subset[] {
-  return sortedBy(subsets, (subset) => printedSubset(subset, types));
-}
-
-function sortedBy<T>(values: readonly T[], print: (value: T) => string): readonly T[] {
-  if (values.length < 2) return values;
-  return values
-    .map((value) => ({ value, hash: createHash("md5").update(print(value)).digest("hex") }))
-    .sort((one, other) => (one.hash < other.hash ? -1 : 1))
-    .map(({ value }) => value);
+  return sortedByHash(subsets, types.hash, (subset) => printedSubset(subset, types));
 }
 
 /** `%#v` of go-spew, without methods and addresses. */

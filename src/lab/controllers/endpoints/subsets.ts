@@ -6,6 +6,7 @@ import { findPort, hostnameFor, ipFamilyOf } from "../memberships.ts";
 import { isReady, isTerminal, type OwnedPod } from "../owned-pod.ts";
 import type { EndpointsRules } from "../profiles/profile.ts";
 import { type Placed, repack, type Subset, type SubsetAddress, type SubsetPort } from "./repack.ts";
+import type { SubsetTypes } from "./subset-order.ts";
 
 export type SubsetRules = Pick<
   EndpointsRules,
@@ -15,6 +16,8 @@ export type SubsetRules = Pick<
   | "podAddress"
   | "publishesPodVersion"
   | "publishesAppProtocol"
+  | "sidecarPorts"
+  | "hash"
 >;
 
 /** Before 1.24 it went before the service's field, and before 1.11 the field meant nothing. */
@@ -37,7 +40,14 @@ export function subsetsOf(
     const ready = isTolerant || isReady(pod);
     for (const port of portsFor(service, pod, rules)) placed.push({ port, address, ready });
   }
-  return repack(placed, { package: "v1", appProtocol: rules.publishesAppProtocol });
+  return repack(placed, subsetTypes(rules));
+}
+
+/** Whose print decides the order of what the controller publishes. */
+export function subsetTypes(
+  rules: Pick<SubsetRules, "publishesAppProtocol" | "hash">,
+): SubsetTypes {
+  return { package: "v1", appProtocol: rules.publishesAppProtocol, hash: rules.hash };
 }
 
 function toleratesUnready(service: Service, { unreadyBy }: SubsetRules): boolean {
@@ -102,7 +112,7 @@ function portsFor(
   }
   const ports: SubsetPort[] = [];
   for (const servicePort of service.ports) {
-    const port = findPort(pod, servicePort);
+    const port = findPort(pod, servicePort, { sidecars: rules.sidecarPorts });
     if (port === undefined) continue;
     const { name, protocol, appProtocol } = servicePort;
     ports.push({

@@ -7,12 +7,16 @@ import {
   ExponentialRateLimiter,
   longestOf,
 } from "../../../kube/workqueue/rate-limiter.ts";
+import type { Workqueue } from "../../../kube/workqueue/workqueue.ts";
 import { type ControllerOptions, controllerQueue, runController } from "../controller.ts";
 import { EventRecorder } from "../event-recorder.ts";
-import { structuredFailures } from "../klog/failure-lines.ts";
 import { servicesConcerned } from "../memberships.ts";
+import type { WholeNode } from "../nodes/whole-node.ts";
+import type { SliceRules } from "../profiles/profile.ts";
 import { serviceKeyOf } from "./published-slice.ts";
+import { zoneLabel } from "./slice-groups.ts";
 import { isManaged, SliceSync, sliceLogger } from "./slice-sync.ts";
+import type { TopologyCache } from "./topology-cache.ts";
 
 /** endpointslice_controller.go: defaultSyncBackOff, and maxSyncBackOff as of 1.26. */
 const retryBaseMs = 1000;
@@ -26,12 +30,12 @@ const foreignChangeDelayMs = 1000;
 /** Runs until the signal aborts. */
 export async function runEndpointSliceController(
   options: ControllerOptions,
+  rules: SliceRules,
   signal: AbortSignal,
 ): Promise<void> {
   const { informers, flags, clock, timers } = options;
   const services = informers.services();
   const slices = informers.slices();
-  informers.nodes();
   const limiter = longestOf(
     new ExponentialRateLimiter({ baseMs: retryBaseMs, maxMs: retryMaxMs }),
     bucketRateLimiter(new TokenBucket({ clock, timers, ...retries })),
@@ -40,7 +44,7 @@ export async function runEndpointSliceController(
   const batchMs = flags["endpointslice-updates-batch-period"];
   const component = "endpoint-slice-controller";
   const events = new EventRecorder({ ...options, component, signal });
-  const sync = new SliceSync(options, events);
+  const sync = new SliceSync(options, rules, events);
   services.onChange(({ object }) => queue.add(objectKey(object.metadata)));
   informers.pods().onChange((change) => {
     const concerned = servicesConcerned(change, services.store, "address");
@@ -58,22 +62,12 @@ export async function runEndpointSliceController(
       queue.addAfter(serviceKeyOf(metadata), Math.max(foreignChangeDelayMs, batchMs));
     }
   });
+  watchNodes(options, queue, sync.topology, signal);
   await runController(
     options,
     {
       name: sliceLogger,
-      failure: structuredFailures({
-        logger: sliceLogger,
-        key: "key",
-        file: "endpointslice_controller.go",
-        retrying: {
-          line: 344,
-          message: "Error syncing endpoint slices for service, retrying",
-          verbosity: 0,
-        },
-        dropped: { line: 349, message: "Retry budget exceeded, dropping service out of the queue" },
-        handledLine: 351,
-      }),
+      failure: rules.failures,
       queue,
       workers: flags["concurrent-service-endpoint-syncs"],
       sync: (key, stop) => sync.sync(key, stop),
@@ -81,4 +75,34 @@ export async function runEndpointSliceController(
     signal,
   );
   await events.settled();
+}
+
+/** Counts the nodes anew, once for all that changed together, and has services look who depend on it. */
+function watchNodes(
+  { informers, timers }: ControllerOptions,
+  queue: Workqueue,
+  topology: TopologyCache,
+  signal: AbortSignal,
+): void {
+  const nodes = informers.nodes();
+  let isDue = false;
+  const count = (): void => {
+    isDue = false;
+    if (signal.aborted) return;
+    topology.setNodes(nodes.store);
+    for (const key of topology.overloaded()) queue.add(key);
+  };
+  nodes.onChange((change) => {
+    const { type, object } = change;
+    if (isDue || (type === "updated" && saysTheSame(change.previous, object))) return;
+    isDue = true;
+    timers.after(0, count);
+  });
+}
+
+function saysTheSame(before: WholeNode, after: WholeNode): boolean {
+  return (
+    (before.ready?.status === "True") === (after.ready?.status === "True") &&
+    before.metadata.labels[zoneLabel] === after.metadata.labels[zoneLabel]
+  );
 }

@@ -14,7 +14,8 @@ import type { StringMap } from "../../../kube/kinds/intern.ts";
 import type { ObjectMeta } from "../../../kube/kinds/kind.ts";
 import { isHeadless, type Service, serviceKind } from "../../../kube/kinds/service.ts";
 import { ownedBy, typeOf, type WholeObject, wholeSlices } from "../whole-object.ts";
-import type { AddressType, Endpoint, SlicePort } from "./slice-groups.ts";
+import type { AddressType, Endpoint, EndpointHints } from "./slice-groups.ts";
+import type { SlicePort } from "./slice-ports.ts";
 
 export const serviceNameLabel = "kubernetes.io/service-name";
 export const managedByLabel = "endpointslice.kubernetes.io/managed-by";
@@ -31,12 +32,34 @@ export interface PublishedSlice {
   readonly endpoints: readonly Endpoint[];
 }
 
-/** A slice as it should be; `object` is the one it takes the place of, if any. */
+/** A slice as it should be. */
 export interface WantedSlice {
+  /** What it is the next version of, or what it replaces and takes the name from, if any. */
   readonly object: WholeObject | undefined;
-  readonly addressType: AddressType;
+  readonly isReplacement: boolean;
+  /** Labels that are wrong: those of the service are written in their place. */
+  readonly isRelabelled: boolean;
+  readonly addressType: string;
   readonly ports: readonly SlicePort[];
   readonly endpoints: readonly Endpoint[];
+}
+
+export function newSlice(
+  addressType: AddressType,
+  ports: readonly SlicePort[],
+  endpoints: readonly Endpoint[],
+): WantedSlice {
+  const object = undefined;
+  return { object, isReplacement: false, isRelabelled: false, addressType, ports, endpoints };
+}
+
+/** The slice with other endpoints; its labels stay unless they are wrong. */
+export function revisedSlice(
+  { object, addressType, ports }: PublishedSlice,
+  endpoints: readonly Endpoint[],
+  { isRelabelled = false }: { readonly isRelabelled?: boolean } = {},
+): WantedSlice {
+  return { object, isReplacement: false, isRelabelled, addressType, ports, endpoints };
 }
 
 export function readSlice(object: WholeObject): PublishedSlice {
@@ -55,10 +78,24 @@ export function isOwnedBy({ object }: PublishedSlice, { metadata }: Service): bo
   );
 }
 
+/**
+ * An empty slice as a service without endpoints has it, whichever namesake of the service made it
+ * (placeholderSliceCompare). A label without a value is the same as none.
+ */
+export function isPlaceholder(slice: PublishedSlice, service: Service): boolean {
+  const [own, wanted] = [slice.object.metadata.labels, labelsFor(service)];
+  const names = new Set([...Object.keys(own), ...Object.keys(wanted)]);
+  return (
+    slice.endpoints.length === 0 &&
+    slice.ports.length === 0 &&
+    [...names].every((name) => (own[name] ?? "") === (wanted[name] ?? ""))
+  );
+}
+
 /** The body of a POST, or of a PUT that takes the name of a slice that is not needed any more. */
 export function newSliceBody(
   service: Service,
-  { addressType, ports, endpoints }: WantedSlice,
+  { object, addressType, ports, endpoints }: WantedSlice,
   annotations: StringMap,
 ): RawRecord {
   const { namespace, name } = service.metadata;
@@ -66,6 +103,7 @@ export function newSliceBody(
     ...typeOf(wholeSlices),
     metadata: {
       generateName: `${name}-`,
+      ...(object === undefined ? {} : { name: object.metadata.name }),
       namespace,
       labels: labelsFor(service),
       annotations,
@@ -114,11 +152,7 @@ function readEndpoint(endpoint: RawRecord): Endpoint {
   const zone = optionalString(endpoint, "zone");
   return {
     addresses: stringsAt(endpoint, "addresses"),
-    conditions: {
-      ready: optionalBoolean(conditions, "ready") ?? true,
-      serving: optionalBoolean(conditions, "serving") ?? true,
-      terminating: optionalBoolean(conditions, "terminating") ?? false,
-    },
+    conditions: readConditions(conditions),
     ...(hostname === undefined ? {} : { hostname }),
     ...(nodeName === undefined ? {} : { nodeName }),
     targetRef: {
@@ -128,5 +162,29 @@ function readEndpoint(endpoint: RawRecord): Endpoint {
       uid: optionalString(target, "uid") ?? "",
     },
     ...(zone === undefined ? {} : { zone }),
+    ...(isRecord(endpoint["hints"]) ? { hints: readHints(endpoint["hints"]) } : {}),
+  };
+}
+
+function readHints(hints: RawRecord): EndpointHints {
+  const names = (field: string) =>
+    listAt(hints, field)
+      .filter(isRecord)
+      .map((entry) => ({ name: optionalString(entry, "name") ?? "" }));
+  return {
+    ...(hints["forZones"] === undefined ? {} : { forZones: names("forZones") }),
+    ...(hints["forNodes"] === undefined ? {} : { forNodes: names("forNodes") }),
+  };
+}
+
+/** What is not said is not made up: the controller sets it right. */
+function readConditions(conditions: RawRecord): Endpoint["conditions"] {
+  const ready = optionalBoolean(conditions, "ready");
+  const serving = optionalBoolean(conditions, "serving");
+  const terminating = optionalBoolean(conditions, "terminating");
+  return {
+    ...(ready === undefined ? {} : { ready }),
+    ...(serving === undefined ? {} : { serving }),
+    ...(terminating === undefined ? {} : { terminating }),
   };
 }

@@ -1,12 +1,19 @@
 import { describe, expect, test } from "vitest";
+import type { Service } from "../../../kube/kinds/service.ts";
 import { nodeOf, type PodFields, podOf, serviceOf } from "../controller-objects.contract.ts";
-import { addressTypesOf, portsKey, sliceGroups } from "./slice-groups.ts";
+import type { OwnedPod } from "../owned-pod.ts";
+import { addressTypesOf, sliceGroups } from "./slice-groups.ts";
+import { portsKey } from "./slice-ports.ts";
 
 const nodes = new Map([["n1", nodeOf("n1", { "topology.kubernetes.io/zone": "z" })]]);
 const nodeNamed = (name: string) => nodes.get(name);
 
+function groupsOf(service: Service, pods: readonly OwnedPod[]) {
+  return sliceGroups({ service, pods, addressType: "IPv4", nodeNamed, hash: "fnv-128a" });
+}
+
 function conditionsOf(pod: PodFields, spec: object = {}): object | "left out" {
-  const { groups } = sliceGroups(serviceOf(spec), [podOf("a", pod)], "IPv4", nodeNamed);
+  const { groups } = groupsOf(serviceOf(spec), [podOf("a", pod)]);
   return groups[0]?.endpoints[0]?.conditions ?? "left out";
 }
 
@@ -36,7 +43,7 @@ describe("a pod's conditions", () => {
 test("an endpoint says where it is, whose it is and what it is called", () => {
   const spec = { hostname: "h", subdomain: "web" };
   const pods = [podOf("a", { ready: true, spec })];
-  expect(sliceGroups(serviceOf(), pods, "IPv4", nodeNamed)).toEqual({
+  expect(groupsOf(serviceOf(), pods)).toEqual({
     groups: [
       {
         ports: [{ name: "", port: 8080, protocol: "TCP" }],
@@ -58,9 +65,9 @@ test("an endpoint says where it is, whose it is and what it is called", () => {
 
 test("a pod whose node is not known is left out, unless unready pods are published too", () => {
   const pod = podOf("a", { ready: true, node: "gone" });
-  const strict = sliceGroups(serviceOf(), [pod], "IPv4", nodeNamed);
+  const strict = groupsOf(serviceOf(), [pod]);
   const tolerant = serviceOf({ publishNotReadyAddresses: true });
-  const published = sliceGroups(tolerant, [pod], "IPv4", nodeNamed);
+  const published = groupsOf(tolerant, [pod]);
   expect([strict.groups[0]?.endpoints, strict.withoutNode]).toEqual([[], [pod]]);
   expect([published.groups[0]?.endpoints.length, published.withoutNode]).toEqual([1, []]);
 });
@@ -73,7 +80,7 @@ test("pods are grouped by the ports they have for the service", () => {
     podOf("b", { ready: true, ip: "10.0.0.2", ports: [port(2)] }),
     podOf("c", { ready: true, ip: "10.0.0.3", ports: [port(1)] }),
   ];
-  const { groups } = sliceGroups(service, pods, "IPv4", nodeNamed);
+  const { groups } = groupsOf(service, pods);
   expect(
     groups.map(({ ports, endpoints }) => [
       ports[0]?.port,

@@ -3,17 +3,19 @@
 import type { Node } from "../../../kube/kinds/node.ts";
 import { podIPs } from "../../../kube/kinds/pod.ts";
 import type { Service } from "../../../kube/kinds/service.ts";
+import type { DeepHash } from "../deep-hash.ts";
 import { findPort, hostnameFor, ipFamilyOf } from "../memberships.ts";
 import { isReady, isTerminal, type OwnedPod } from "../owned-pod.ts";
+import { portsKey, type SlicePort, slicePortsInOrder } from "./slice-ports.ts";
 
 export type AddressType = "IPv4" | "IPv6";
 
 export interface Endpoint {
   readonly addresses: readonly string[];
   readonly conditions: {
-    readonly ready: boolean;
-    readonly serving: boolean;
-    readonly terminating: boolean;
+    readonly ready?: boolean;
+    readonly serving?: boolean;
+    readonly terminating?: boolean;
   };
   readonly hostname?: string;
   readonly nodeName?: string;
@@ -24,13 +26,12 @@ export interface Endpoint {
     readonly uid: string;
   };
   readonly zone?: string;
+  readonly hints?: EndpointHints;
 }
 
-export interface SlicePort {
-  readonly name: string;
-  readonly port: number;
-  readonly protocol: string;
-  readonly appProtocol?: string;
+export interface EndpointHints {
+  readonly forZones?: readonly { readonly name: string }[];
+  readonly forNodes?: readonly { readonly name: string }[];
 }
 
 /** Endpoints that may share a slice. */
@@ -45,19 +46,24 @@ export interface SliceGroups {
   readonly withoutNode: readonly OwnedPod[];
 }
 
-const zoneLabel = "topology.kubernetes.io/zone";
+export interface SliceGroupsInput {
+  readonly service: Service;
+  readonly pods: Iterable<OwnedPod>;
+  readonly addressType: AddressType;
+  readonly nodeNamed: (name: string) => Node | undefined;
+  /** What puts ports in order. */
+  readonly hash: DeepHash;
+}
 
-export function sliceGroups(
-  service: Service,
-  pods: Iterable<OwnedPod>,
-  addressType: AddressType,
-  nodeNamed: (name: string) => Node | undefined,
-): SliceGroups {
+export const zoneLabel = "topology.kubernetes.io/zone";
+
+export function sliceGroups(input: SliceGroupsInput): SliceGroups {
+  const { service, pods, addressType, nodeNamed, hash } = input;
   const groups = new Map<string, { readonly ports: readonly SlicePort[]; endpoints: Endpoint[] }>();
   const withoutNode: OwnedPod[] = [];
   for (const pod of pods) {
     if (isTerminal(pod) || podIPs(pod).length === 0) continue;
-    const ports = portsOf(service, pod);
+    const ports = slicePortsInOrder(portsOf(service, pod), hash);
     const key = portsKey(ports);
     const group = groups.get(key) ?? { ports, endpoints: [] };
     groups.set(key, group);
@@ -82,20 +88,10 @@ export function addressTypesOf(service: Service): readonly AddressType[] {
     : [ipFamilyOf(service.clusterIP)];
 }
 
-/** Equal for equal sets of ports, in whatever order. */
-export function portsKey(ports: readonly SlicePort[]): string {
-  return ports
-    .map(({ name, port, protocol, appProtocol = "" }) =>
-      JSON.stringify([name, port, protocol, appProtocol]),
-    )
-    .sort()
-    .join();
-}
-
 function portsOf(service: Service, pod: OwnedPod): readonly SlicePort[] {
   const ports: SlicePort[] = [];
   for (const servicePort of service.ports) {
-    const port = findPort(pod, servicePort);
+    const port = findPort(pod, servicePort, { sidecars: true });
     if (port === undefined) continue;
     const { name, protocol, appProtocol } = servicePort;
     ports.push({ name, port, protocol, ...(appProtocol === undefined ? {} : { appProtocol }) });

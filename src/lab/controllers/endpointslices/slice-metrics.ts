@@ -12,8 +12,11 @@ const endpointBuckets = Array.from({ length: 15 }, (_, power) => 2 ** (power + 1
 /** Prometheus' own: the changed slices name none. */
 const defaultBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** The lab's services ask for neither. */
-const plainTraffic = { topology: "Disabled", traffic_distribution: "" };
+/** What a service asks for its traffic. */
+export interface WantedTraffic {
+  readonly topology: "Auto" | "Disabled";
+  readonly traffic_distribution: string;
+}
 
 interface Totals {
   readonly endpoints: number;
@@ -59,8 +62,8 @@ export class SliceMetrics {
     });
   }
 
-  carriedOut(slices: number): void {
-    this.#metrics.changedPerSync.observe(plainTraffic, slices);
+  carriedOut(slices: number, { topology, traffic_distribution }: WantedTraffic): void {
+    this.#metrics.changedPerSync.observe({ topology, traffic_distribution }, slices);
   }
 
   gone(service: string): void {

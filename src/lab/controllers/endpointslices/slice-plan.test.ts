@@ -3,8 +3,10 @@ import { describe, expect, test } from "vitest";
 import { serviceOf, wholeOf } from "../controller-objects.contract.ts";
 import { wholeSlices } from "../whole-object.ts";
 import { labelsFor, type PublishedSlice, readSlice } from "./published-slice.ts";
-import type { Endpoint, SliceGroup, SlicePort } from "./slice-groups.ts";
+import type { Endpoint, SliceGroup } from "./slice-groups.ts";
+import { withoutHints } from "./slice-hints.ts";
 import { planSlices, type SlicePlan } from "./slice-plan.ts";
+import type { SlicePort } from "./slice-ports.ts";
 
 const service = serviceOf();
 const maxEndpoints = 3;
@@ -51,7 +53,8 @@ function group(pods: string, port = 80): SliceGroup {
 }
 
 function plan(existing: readonly PublishedSlice[], groups: readonly SliceGroup[]): SlicePlan {
-  return planSlices({ service, addressType: "IPv4", existing, groups, maxEndpoints });
+  const rules = { maxEndpoints, hash: "fnv-128a", hinting: withoutHints } as const;
+  return planSlices({ service, addressType: "IPv4", existing, groups, ...rules });
 }
 
 /** The plan in words: `+ 80: a b` creates, `one 80: a` writes, `- one` deletes. */
@@ -71,11 +74,15 @@ describe("the fewest writes", () => {
   const full = slice("full", "1 2 3");
   const roomy = slice("roomy", "4");
   const placeholder = slice("empty", "", { port: undefined });
+  const inherited = slice("empty", "", { port: undefined, owners: [{ ...owner, uid: "another" }] });
+  const emptied = slice("emptied", "");
   const foreign = slice("foreign", "1", { owners: [{ ...owner, uid: "another" }] });
 
   test.each<[string, readonly PublishedSlice[], readonly SliceGroup[], readonly string[]]>([
     ["a service without pods gets an empty slice", [], [], ["+ :"]],
     ["and keeps it", [placeholder], [], []],
+    ["even that of an earlier service of that name", [inherited], [], []],
+    ["a slice that somebody emptied is filled", [emptied], [group("1 2")], ["emptied 80: 1 2"]],
     ["the first pods take the empty slice over", [placeholder], [group("1 2")], ["empty 80: 1 2"]],
     ["what is right stays", [full, roomy], [group("1 2 3 4")], []],
     ["a changed pod is changed in place", [full, roomy], [group("1 !2 3 4")], ["full 80: 1 !2 3"]],

@@ -3,9 +3,20 @@
 // written anyway, then into the fullest that has room, and only then into new slices.
 import type { Service } from "../../../kube/kinds/service.ts";
 import { sameJson } from "../../same-json.ts";
+import type { DeepHash } from "../deep-hash.ts";
 import { sameStrings } from "../memberships.ts";
-import { isOwnedBy, type PublishedSlice, unreserved, type WantedSlice } from "./published-slice.ts";
-import { type AddressType, type Endpoint, portsKey, type SliceGroup } from "./slice-groups.ts";
+import {
+  isOwnedBy,
+  isPlaceholder,
+  newSlice,
+  type PublishedSlice,
+  revisedSlice,
+  unreserved,
+  type WantedSlice,
+} from "./published-slice.ts";
+import type { AddressType, Endpoint, SliceGroup } from "./slice-groups.ts";
+import { type Hinting, unhinted } from "./slice-hints.ts";
+import { portsKey, slicePortsInOrder } from "./slice-ports.ts";
 
 export interface SlicePlan {
   readonly create: readonly WantedSlice[];
@@ -28,10 +39,18 @@ export interface SlicePlanInput {
   readonly existing: readonly PublishedSlice[];
   readonly groups: readonly SliceGroup[];
   readonly maxEndpoints: number;
+  /** What puts ports in order. */
+  readonly hash: DeepHash;
+  /** What the endpoints are told of zones and nodes. */
+  readonly hinting: Hinting;
 }
 
 export function planSlices(input: SlicePlanInput): SlicePlan & { readonly counts: SliceCounts } {
-  const { service, addressType, existing, groups } = input;
+  const { service, addressType, groups, hash, hinting } = input;
+  const existing = input.existing.map((slice) => ({
+    ...slice,
+    ports: slicePortsInOrder(slice.ports, hash),
+  }));
   const own = existing.filter((slice) => isOwnedBy(slice, service));
   const plans = groups.map((group) => {
     const key = portsKey(group.ports);
@@ -53,23 +72,28 @@ export function planSlices(input: SlicePlanInput): SlicePlan & { readonly counts
   if (remove.length === existing.length && create.length === 0) {
     const withPlaceholder = { ...counts, groups: [...counts.groups, { endpoints: 0, slices: 1 }] };
     const [only] = remove;
-    if (remove.length === 1 && only !== undefined && isPlaceholder(only, service)) {
-      return { create, update: [], remove: [], counts: withPlaceholder };
-    }
-    create.push({ object: undefined, addressType, ports: [], endpoints: [] });
-    return { ...reuse({ create, update: [], remove }, service), counts: withPlaceholder };
+    const isThere = remove.length === 1 && only !== undefined && isPlaceholder(only, service);
+    if (!isThere) create.push(newSlice(addressType, [], []));
+    const hinted = hinting({ create, update: [], unchanged: [] });
+    const plan = reuse({ ...hinted, remove: isThere ? [] : remove }, service);
+    return { ...plan, counts: withPlaceholder };
   }
-  const update = plans.flatMap((plan) => plan.update);
-  return { ...reuse({ create, update, remove }, service), counts };
+  const unchanged = plans.flatMap((plan) => plan.unchanged);
+  const hinted = hinting({ create, update: plans.flatMap((plan) => plan.update), unchanged });
+  return { ...reuse({ ...hinted, remove }, service), counts };
 }
 
 /** The plan of one set of ports, and what it comes to. */
 interface GroupPlan extends SlicePlan {
+  readonly unchanged: readonly PublishedSlice[];
   readonly added: number;
   readonly removed: number;
   readonly endpoints: number;
   readonly slices: number;
 }
+
+/** A slice while it is being filled. */
+type Filling = WantedSlice & { readonly endpoints: Endpoint[] };
 
 function countsOf(plans: readonly GroupPlan[]): SliceCounts {
   return {
@@ -86,24 +110,21 @@ function planGroup(
 ): GroupPlan {
   const missing = new Map(endpoints.map((endpoint) => [identityOf(endpoint), endpoint]));
   const all = missing.size;
-  const wanted = (object: PublishedSlice["object"] | undefined, list: readonly Endpoint[]) => ({
-    object,
-    addressType,
-    ports,
-    endpoints: [...list],
-  });
   const remove: PublishedSlice[] = [];
-  const update: ReturnType<typeof wanted>[] = [];
-  const create: ReturnType<typeof wanted>[] = [];
+  const update: Filling[] = [];
+  const create: Filling[] = [];
   let unchanged: PublishedSlice[] = [];
   let removed = 0;
   for (const slice of slices) {
     const kept = keepWanted(slice, missing);
     removed += slice.endpoints.length - kept.length;
-    const isSame = sameJson(kept, slice.endpoints) && areLabelsRight(slice, service);
-    if (kept.length === 0) remove.push(slice);
-    else if (isSame) unchanged.push(slice);
-    else update.push(wanted(slice.object, kept));
+    const isRelabelled = !areLabelsRight(slice, service);
+    if (holdTheSame(kept, slice.endpoints)) {
+      if (isRelabelled)
+        update.push(filling(revisedSlice(slice, slice.endpoints, { isRelabelled })));
+      else unchanged.push(slice);
+    } else if (kept.length === 0) remove.push(slice);
+    else update.push(filling(revisedSlice(slice, kept, { isRelabelled: true })));
   }
   const added = missing.size;
   const fill = (list: Endpoint[]): void => {
@@ -118,12 +139,23 @@ function planGroup(
   while (missing.size > 0) {
     const roomy = fullestWithRoom(unchanged, missing.size, maxEndpoints);
     unchanged = unchanged.filter((slice) => slice !== roomy);
-    const slice = wanted(roomy?.object, roomy?.endpoints ?? []);
+    const slice = filling(
+      roomy === undefined ? newSlice(addressType, ports, []) : revisedSlice(roomy, roomy.endpoints),
+    );
     fill(slice.endpoints);
     (roomy === undefined ? create : update).push(slice);
   }
   const left = slices.length + create.length - remove.length;
-  return { create, update, remove, added, removed, endpoints: all, slices: left };
+  return { create, update, remove, unchanged, added, removed, endpoints: all, slices: left };
+}
+
+function filling(slice: WantedSlice): Filling {
+  return { ...slice, endpoints: [...slice.endpoints] };
+}
+
+/** Whatever their hints: those are seen to when all else is decided. */
+function holdTheSame(wanted: readonly Endpoint[], published: readonly Endpoint[]): boolean {
+  return sameJson(wanted, published.map(unhinted));
 }
 
 /** The endpoints of a slice that are still wanted, as wanted; takes them out of `missing`. */
@@ -166,18 +198,9 @@ function reuse({ create, update, remove }: SlicePlan, service: Service): SlicePl
       continue;
     }
     toCreate.pop();
-    toUpdate.push({ ...wanted, object: slice.object });
+    toUpdate.push({ ...wanted, object: slice.object, isReplacement: true });
   }
   return { create: toCreate, update: toUpdate, remove: toRemove };
-}
-
-function isPlaceholder(slice: PublishedSlice, service: Service): boolean {
-  return (
-    slice.endpoints.length === 0 &&
-    slice.ports.length === 0 &&
-    isOwnedBy(slice, service) &&
-    areLabelsRight(slice, service)
-  );
 }
 
 function areLabelsRight({ object }: PublishedSlice, { metadata }: Service): boolean {

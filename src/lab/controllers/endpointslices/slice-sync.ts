@@ -2,12 +2,14 @@
 // make the one the other. A pod whose node is gone is left out, said so, and tried again.
 import { objectKey, splitObjectKey } from "../../../kube/kinds/kind.ts";
 import type { Service } from "../../../kube/kinds/service.ts";
+import type { ControlledService } from "../controlled-service.ts";
 import type { ControllerOptions } from "../controller.ts";
 import { goTime, triggerTimeAnnotation } from "../endpoints/published.ts";
 import { type EventRecorder, referenceTo } from "../event-recorder.ts";
 import { structured } from "../klog/klog.ts";
 import { podsOf } from "../memberships.ts";
 import type { OwnedPod } from "../owned-pod.ts";
+import type { SliceRules } from "../profiles/profile.ts";
 import { TriggerTimes } from "../trigger-times.ts";
 import type { WholeObject } from "../whole-object.ts";
 import {
@@ -17,10 +19,12 @@ import {
   sliceController,
 } from "./published-slice.ts";
 import { type AddressType, addressTypesOf, sliceGroups } from "./slice-groups.ts";
-import { SliceMetrics } from "./slice-metrics.ts";
+import { type Hinting, nearHints, withoutHints } from "./slice-hints.ts";
+import { SliceMetrics, type WantedTraffic } from "./slice-metrics.ts";
 import { planSlices } from "./slice-plan.ts";
 import { SliceTracker } from "./slice-tracker.ts";
 import { SliceWrites } from "./slice-writes.ts";
+import { TopologyCache, type TopologyEvent } from "./topology-cache.ts";
 
 export const sliceLogger = "endpointslice-controller";
 
@@ -29,7 +33,7 @@ class StaleCacheError extends Error {}
 
 /** The slices of a service for one address family. */
 interface Family {
-  readonly service: Service;
+  readonly service: ControlledService;
   readonly pods: readonly OwnedPod[];
   readonly addressType: AddressType;
   readonly existing: readonly PublishedSlice[];
@@ -38,16 +42,19 @@ interface Family {
 
 export class SliceSync {
   readonly tracker = new SliceTracker();
+  readonly topology = new TopologyCache();
   readonly #options: ControllerOptions;
+  readonly #rules: SliceRules;
   readonly #events: EventRecorder;
   readonly #metrics: SliceMetrics;
   readonly #writes: SliceWrites;
   readonly #triggerTimes = new TriggerTimes();
 
-  constructor(options: ControllerOptions, events: EventRecorder) {
+  constructor(options: ControllerOptions, rules: SliceRules, events: EventRecorder) {
     const { registry, flags, client } = options;
     const metrics = new SliceMetrics({ registry, maxEndpoints: flags["max-endpoints-per-slice"] });
     this.#options = options;
+    this.#rules = rules;
     this.#events = events;
     this.#metrics = metrics;
     this.#writes = new SliceWrites({ client, tracker: this.tracker, metrics });
@@ -88,13 +95,12 @@ export class SliceSync {
       annotations,
       signal,
     });
-    for (const slice of existing) this.tracker.found(key, slice);
     if (failures.length > 0) this.#fail(service, failures);
   }
 
   /** What went wrong, in words: neither family waits for the other. */
   async #reconcile(
-    service: Service,
+    service: ControlledService,
     pods: readonly OwnedPod[],
     published: readonly PublishedSlice[],
     { annotations, signal }: Pick<Family, "annotations"> & { readonly signal: AbortSignal },
@@ -116,6 +122,7 @@ export class SliceSync {
     }
     for (const slice of published) {
       if (families.some((family) => family === slice.addressType)) continue;
+      this.topology.forget(objectKey(service.metadata), slice.addressType);
       await attempt(() => this.#writes.remove(service, slice, "error deleting", signal));
     }
     return failures;
@@ -126,18 +133,52 @@ export class SliceSync {
     const { service, pods, addressType, existing, annotations } = family;
     const key = objectKey(service.metadata);
     const nodes = informers.nodes().store;
-    const wanted = sliceGroups(service, pods, addressType, (node) => nodes.get("", node));
+    const { hash, skippedSource } = this.#rules;
+    const nodeNamed = (node: string) => nodes.get("", node);
+    const wanted = sliceGroups({ service, pods, addressType, nodeNamed, hash });
     for (const { metadata, nodeName: node } of wanted.withoutNode) {
       const values = { logger: sliceLogger, pod: objectKey(metadata), service: key, node };
       const line = structured("skipping Pod for Service, Node not found", values);
-      klog.write("I", "reconciler.go:227", line);
+      klog.write("I", skippedSource, line);
       failures.push(`skipping Pod ${metadata.name} for Service ${key}: Node ${node} Not Found`);
     }
     const maxEndpoints = flags["max-endpoints-per-slice"];
     const { groups } = wanted;
-    const plan = planSlices({ service, addressType, existing, groups, maxEndpoints });
+    const events: TopologyEvent[] = [];
+    const hinting = this.#hinting(service, addressType, events);
+    const slices = { existing, groups, maxEndpoints, hash, hinting };
+    const plan = planSlices({ service, addressType, ...slices });
     this.#metrics.planned(key, plan.counts);
-    await this.#writes.carryOut(service, plan, annotations, signal);
+    const traffic = this.#traffic(service);
+    try {
+      await this.#writes.carryOut(service, plan, { annotations, traffic }, signal);
+    } finally {
+      for (const event of events) this.#events.tell(referenceTo("Service", "v1", service), event);
+    }
+  }
+
+  /** What is to be told of it goes to `events` when the slices are planned. */
+  #hinting(service: ControlledService, addressType: AddressType, events: TopologyEvent[]): Hinting {
+    const key = objectKey(service.metadata);
+    const { topology, traffic_distribution } = this.#traffic(service);
+    if (topology === "Auto") {
+      return (slices) => {
+        const { events: told, ...hinted } = this.topology.add(key, addressType, slices);
+        events.push(...told);
+        return hinted;
+      };
+    }
+    events.push(...this.topology.remove(key, addressType));
+    return traffic_distribution === ""
+      ? withoutHints
+      : nearHints({ nodes: traffic_distribution === "PreferSameNode" });
+  }
+
+  /** The annotation goes before the field (reconciler.go finalize). */
+  #traffic({ annotations, trafficDistribution = "" }: ControlledService): WantedTraffic {
+    if (asksForHints(annotations)) return { topology: "Auto", traffic_distribution: "" };
+    const isObeyed = this.#rules.trafficDistributions.includes(trafficDistribution);
+    return { topology: "Disabled", traffic_distribution: isObeyed ? trafficDistribution : "" };
   }
 
   /** utilerrors.NewAggregate: each once, in brackets when there are several. */
@@ -152,6 +193,14 @@ export class SliceSync {
     });
     throw new Error(text);
   }
+}
+
+/** utils.go hintsEnabled: the older annotation goes first. */
+function asksForHints(annotations: ControlledService["annotations"]): boolean {
+  const asked =
+    annotations["service.kubernetes.io/topology-aware-hints"] ??
+    annotations["service.kubernetes.io/topology-mode"];
+  return asked === "Auto" || asked === "auto";
 }
 
 export function isManaged({ metadata }: WholeObject): boolean {

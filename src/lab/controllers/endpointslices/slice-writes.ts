@@ -12,7 +12,7 @@ import {
   type PublishedSlice,
   type WantedSlice,
 } from "./published-slice.ts";
-import type { SliceMetrics } from "./slice-metrics.ts";
+import type { SliceMetrics, WantedTraffic } from "./slice-metrics.ts";
 import type { SlicePlan } from "./slice-plan.ts";
 import type { SliceTracker } from "./slice-tracker.ts";
 
@@ -22,6 +22,12 @@ export interface SliceWritesOptions extends Pick<ControllerOptions, "client"> {
 }
 
 type Annotations = Readonly<Record<string, string>>;
+
+/** What all slices of one sync have in common. */
+export interface WriteContext {
+  readonly annotations: Annotations;
+  readonly traffic: WantedTraffic;
+}
 
 export class SliceWrites {
   readonly #options: SliceWritesOptions;
@@ -34,7 +40,7 @@ export class SliceWrites {
   async carryOut(
     service: Service,
     { create, update, remove }: SlicePlan,
-    annotations: Annotations,
+    { annotations, traffic }: WriteContext,
     signal: AbortSignal,
   ): Promise<void> {
     const key = objectKey(service.metadata);
@@ -56,7 +62,7 @@ export class SliceWrites {
       });
     }
     for (const slice of remove) await this.remove(service, slice, "failed to delete", signal);
-    this.#options.metrics.carriedOut(create.length + update.length + remove.length);
+    this.#options.metrics.carriedOut(create.length + update.length + remove.length, traffic);
   }
 
   /** `words` begin the error. */
@@ -95,14 +101,16 @@ export class SliceWrites {
     annotations: Annotations,
     signal: AbortSignal,
   ): Promise<void> {
-    const { object, ports, endpoints } = slice;
+    const { object, ports, endpoints, isReplacement, isRelabelled } = slice;
     if (object === undefined) return;
     const { [triggerTimeAnnotation]: _, ...kept } = object.annotations;
-    const body = revised(wholeSlices, object, {
-      labels: labelsFor(service),
-      annotations: { ...kept, ...annotations },
-      fields: { ports, endpoints },
-    });
+    const body = isReplacement
+      ? newSliceBody(service, slice, annotations)
+      : revised(wholeSlices, object, {
+          ...(isRelabelled ? { labels: labelsFor(service) } : {}),
+          annotations: { ...kept, ...annotations },
+          fields: { ports, endpoints },
+        });
     const path = objectPath(wholeSlices, object.metadata);
     await this.#write(service, { verb: "update", method: "PUT", path, body, signal });
   }

@@ -42,7 +42,11 @@ export class Klog {
   write(severity: Severity, source: string, message: string): void {
     const at = this.#clock.wallMs();
     const pid = String(this.#pid).padStart(pidWidth);
-    const line = { at, text: `${severity}${klogTime(at)} ${pid} ${source}] ${message}` };
+    this.add({ at, text: `${severity}${klogTime(at)} ${pid} ${source}] ${message}` });
+  }
+
+  /** A line that the component has written elsewhere. */
+  add(line: KlogLine): void {
     if (this.#lines.length < keptLinesMax) {
       this.#lines.push(line);
     } else {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { wholeOf } from "../controller-objects.contract.ts";
-import { wholeEndpoints, wholeSlices } from "../whole-object.ts";
+import { type WholeObject, wholeEndpoints, wholeSlices } from "../whole-object.ts";
 import { mirroringController, planMirror } from "./mirror-plan.ts";
-import { mirroredGroups } from "./mirrored-groups.ts";
+import { mirroredGroups as groupsOf } from "./mirrored-groups.ts";
 
 const http = { name: "http", port: 80, protocol: "TCP" };
 const admin = { name: "admin", port: 81, protocol: "TCP" };
@@ -10,6 +10,10 @@ const four = { ip: "10.0.0.4" };
 const five = { ip: "10.0.0.5", hostname: "h", nodeName: "n1" };
 const six = { ip: "fd00::6", targetRef: { kind: "Pod", name: "p", uid: "u", fieldPath: "f" } };
 const limit = 1000;
+
+function mirroredGroups(endpoints: WholeObject, maxPerSubset: number) {
+  return groupsOf(endpoints, maxPerSubset, "md5");
+}
 
 function endpointsOf(subsets: readonly object[], metadata: object = {}) {
   return wholeOf(wholeEndpoints, "web", { subsets }, metadata);
@@ -147,7 +151,9 @@ describe("what is written", () => {
       remove: ["web-2"],
     });
     const other = sliceOf("web-1", { ports: [admin] });
-    expect(planned([other])).toEqual({ ...nothing, update: [named("web-1")] });
+    const { metadata, ...content } = named("web-1");
+    const renewed = { ...content, metadata: { ...metadata, generateName: "web-" } };
+    expect(planned([other])).toEqual({ ...nothing, update: [renewed] });
     const sixth = sliceOf("web-6", { addressType: "IPv6" });
     expect(planned([sliceOf("web-1"), sixth])).toEqual({ ...nothing, remove: ["web-6"] });
   });

@@ -22,6 +22,8 @@ export interface MirrorPlan {
   readonly create: readonly RawRecord[];
   readonly update: readonly { readonly object: WholeObject; readonly body: RawRecord }[];
   readonly remove: readonly WholeObject[];
+  /** Slices that are right as they are. */
+  readonly unchanged: readonly WholeObject[];
 }
 
 /** `existing` are all slices that were copied from the object. */
@@ -39,18 +41,21 @@ export function planMirror(
   const missing: MirroredGroup[] = [];
   const update: { object: WholeObject; body: RawRecord }[] = [];
   const unused: WholeObject[] = [];
+  const unchanged: WholeObject[] = [];
   for (const group of groups) {
     const key = groupKey(group.addressType, group.ports);
     const [first, ...others] = published.get(key) ?? [];
     published.delete(key);
     unused.push(...others);
     if (first === undefined) missing.push(group);
-    else if (!isRight(first, group, endpoints)) {
-      update.push({ object: first, body: sliceOf(endpoints, group, first.metadata.name) });
+    else if (isRight(first, group, endpoints)) unchanged.push(first);
+    else {
+      const { name } = first.metadata;
+      update.push({ object: first, body: sliceOf(endpoints, group, { name }) });
     }
   }
   unused.push(...[...published.values()].flat());
-  return recycled(endpoints, missing, update, unused);
+  return { ...recycled(endpoints, missing, update, unused), unchanged };
 }
 
 /** A slice cannot change its family, but all else. */
@@ -59,7 +64,7 @@ function recycled(
   missing: readonly MirroredGroup[],
   update: MirrorPlan["update"],
   unused: readonly WholeObject[],
-): MirrorPlan {
+): Omit<MirrorPlan, "unchanged"> {
   const create: RawRecord[] = [];
   const written = [...update];
   const left = [...unused];
@@ -68,19 +73,28 @@ function recycled(
       ({ raw }) => optionalString(raw, "addressType") === group.addressType,
     );
     const [object] = at === -1 ? [] : left.splice(at, 1);
-    if (object === undefined) create.push(sliceOf(endpoints, group));
-    else written.push({ object, body: sliceOf(endpoints, group, object.metadata.name) });
+    // What was to be created keeps the prefix it was made with, beside the name it is given.
+    const generateName = `${endpoints.metadata.name}-`;
+    if (object === undefined) create.push(sliceOf(endpoints, group, { generateName }));
+    else {
+      const { name } = object.metadata;
+      written.push({ object, body: sliceOf(endpoints, group, { generateName, name }) });
+    }
   }
   return { create, update: written, remove: left };
 }
 
 /** Without a version: whatever the slice has become meanwhile, it is overwritten. */
-function sliceOf(endpoints: WholeObject, group: MirroredGroup, name?: string): RawRecord {
+function sliceOf(
+  endpoints: WholeObject,
+  group: MirroredGroup,
+  names: { readonly generateName?: string; readonly name?: string },
+): RawRecord {
   const { metadata } = endpoints;
   return {
     ...typeOf(wholeSlices),
     metadata: {
-      ...(name === undefined ? { generateName: `${metadata.name}-` } : { name }),
+      ...names,
       namespace: metadata.namespace,
       labels: {
         ...metadata.labels,

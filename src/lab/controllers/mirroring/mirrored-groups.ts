@@ -1,6 +1,7 @@
 // What the slices copied from an Endpoints object should hold, as a pure function: its subsets in
 // their shortest form, each as one slice per address family. What is over the limit of a subset is
 // left out, ready addresses last.
+import type { DeepHash } from "../deep-hash.ts";
 import {
   repack,
   type Subset,
@@ -9,8 +10,8 @@ import {
   type TargetRef,
 } from "../endpoints/repack.ts";
 import { placedIn } from "../endpoints/stored-subsets.ts";
-import type { SubsetTypes } from "../endpoints/subset-order.ts";
-import { type AddressType, portsKey, type SlicePort } from "../endpointslices/slice-groups.ts";
+import type { AddressType } from "../endpointslices/slice-groups.ts";
+import { portsKey, type SlicePort, slicePortsInOrder } from "../endpointslices/slice-ports.ts";
 import { ipFamilyOf } from "../memberships.ts";
 import type { WholeObject } from "../whole-object.ts";
 
@@ -36,16 +37,19 @@ export interface MirroredGroups {
   readonly skipped: number;
 }
 
-/** Only versions that have it copy Endpoints: since 1.19. */
-const types: SubsetTypes = { package: "v1", appProtocol: true };
-
 const families: readonly AddressType[] = ["IPv4", "IPv6"];
 
-export function mirroredGroups(endpoints: WholeObject, maxPerSubset: number): MirroredGroups {
+export function mirroredGroups(
+  endpoints: WholeObject,
+  maxPerSubset: number,
+  hash: DeepHash,
+): MirroredGroups {
   const groups = new Map<string, MirroredGroup & { readonly endpoints: MirroredEndpoint[] }>();
   let skipped = 0;
+  // Only versions that have app protocols copy Endpoints: since 1.19.
+  const types = { package: "v1", appProtocol: true, hash } as const;
   for (const subset of repack(placedIn(endpoints.raw), types)) {
-    const ports = (subset.ports ?? []).map(slicePort);
+    const ports = slicePortsInOrder((subset.ports ?? []).map(slicePort), hash);
     const all = addressesIn(subset);
     skipped += Math.max(0, all.length - maxPerSubset);
     for (const { address, ready } of all.slice(0, maxPerSubset)) {

@@ -56,6 +56,23 @@ test("Endpoints that users write for a service without a selector are copied, an
     { flags },
   ));
 
+// A slice whose end was seen must not be waited for.
+test("what was copied, is not any more and then is again, is copied", () =>
+  inControllerWorld(async (world) => {
+    const ports = [80, 81, 82];
+    const subsets = ports.map((port) => ({
+      addresses: [{ ip: "10.0.0.1" }, { ip: `10.0.1.${port}` }],
+      ports: [{ port }],
+    }));
+    await world.create(services, selectorless);
+    await world.create(endpoints, { ...endpointsWith([]), subsets });
+    expect(await copied(world)).toHaveLength(ports.length);
+    await put(world, endpointsWith([]));
+    expect(await copied(world)).toEqual([]);
+    await put(world, endpointsWith(["10.0.0.1"]));
+    expect(await copied(world)).toEqual([["10.0.0.1"]]);
+  }));
+
 test.each<[string, object, object]>([
   ["of a service with a selector", service("web"), {}],
   [
@@ -89,6 +106,21 @@ test("the copies go with the Endpoints, and when the service gets a selector", (
     const spec = { ...objectAt(current, "spec"), selector: { app: "web" } };
     await world.call("PUT", `${services}/web`, { ...current, spec });
     expect(await copied(world)).toEqual([]);
+  }));
+
+test("a copy that somebody took over goes with the Endpoints all the same", () =>
+  inControllerWorld(async (world) => {
+    await world.create(services, selectorless);
+    await world.create(endpoints, endpointsWith(["10.0.0.1"]));
+    await world.simulation.sleep(settledMs);
+    const [slice] = await world.list(slices);
+    const path = `${slices}/${slice?.metadata.name}`;
+    const labels = { "endpointslice.kubernetes.io/managed-by": "somebody" };
+    const contentType = "application/merge-patch+json";
+    await world.call("PATCH", path, { metadata: { labels } }, { contentType });
+    await world.call("DELETE", `${endpoints}/web`);
+    await world.simulation.sleep(settledMs);
+    expect(await world.list(slices)).toEqual([]);
   }));
 
 test("1.17 copies nothing", () =>

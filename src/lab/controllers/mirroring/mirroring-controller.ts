@@ -16,7 +16,7 @@ import { type ControllerOptions, controllerQueue, runController } from "../contr
 import { managedByLabel, serviceKeyOf } from "../endpointslices/published-slice.ts";
 import { SliceTracker } from "../endpointslices/slice-tracker.ts";
 import { EventRecorder, referenceTo } from "../event-recorder.ts";
-import { structuredFailures } from "../klog/failure-lines.ts";
+import type { MirroringRules } from "../profiles/profile.ts";
 import { type WholeObject, wholeSlices } from "../whole-object.ts";
 import { type MirrorPlan, mirroringController, planMirror } from "./mirror-plan.ts";
 import { mirroredGroups } from "./mirrored-groups.ts";
@@ -33,6 +33,7 @@ const skipMirrorLabel = "endpointslice.kubernetes.io/skip-mirror";
 /** Runs until the signal aborts. */
 export async function runMirroringController(
   options: ControllerOptions,
+  rules: MirroringRules,
   signal: AbortSignal,
 ): Promise<void> {
   const { clock, timers, flags } = options;
@@ -43,27 +44,13 @@ export async function runMirroringController(
   const queue = controllerQueue(options, "endpoint_slice_mirroring", limiter);
   const component = "endpoint-slice-mirroring-controller";
   const events = new EventRecorder({ ...options, component, signal });
-  const sync = new MirrorSync(options, events);
+  const sync = new MirrorSync(options, rules, events);
   listen(options, queue, sync.tracker);
   await runController(
     options,
     {
       name: "endpointslice-mirroring-controller",
-      failure: structuredFailures({
-        logger: "endpointslice-mirroring-controller",
-        key: "key",
-        file: "endpointslicemirroring_controller.go",
-        retrying: {
-          line: 271,
-          message: "Error mirroring EndpointSlices for Endpoints, retrying",
-          verbosity: 0,
-        },
-        dropped: {
-          line: 276,
-          message: "Retry budget exceeded, dropping Endpoints out of the queue",
-        },
-        handledLine: 278,
-      }),
+      failure: rules.failures,
       queue,
       workers: flags["mirroring-concurrent-service-endpoint-syncs"],
       sync: (key, stop) => sync.sync(key, stop),
@@ -112,10 +99,12 @@ function concerned(change: Change<WholeObject>, tracker: SliceTracker): readonly
 class MirrorSync {
   readonly tracker = new SliceTracker();
   readonly #options: ControllerOptions;
+  readonly #rules: MirroringRules;
   readonly #events: EventRecorder;
 
-  constructor(options: ControllerOptions, events: EventRecorder) {
+  constructor(options: ControllerOptions, rules: MirroringRules, events: EventRecorder) {
     this.#options = options;
+    this.#rules = rules;
     this.#events = events;
   }
 
@@ -135,10 +124,11 @@ class MirrorSync {
       throw new Error("EndpointSlice informer cache is out of date");
     }
     const max = flags["mirroring-max-endpoints-per-subset"];
-    const { groups, skipped } = mirroredGroups(endpoints, max);
+    const { groups, skipped } = mirroredGroups(endpoints, max, this.#rules.hash);
     if (skipped > 0) this.#tellSkipped(endpoints, skipped, max);
-    await this.#carryOut(key, endpoints, planMirror(endpoints, groups, existing), signal);
-    for (const slice of existing) this.tracker.found(key, slice);
+    const plan = planMirror(endpoints, groups, existing);
+    for (const slice of plan.unchanged) this.tracker.found(key, slice);
+    await this.#carryOut(key, endpoints, plan, signal);
   }
 
   #tellSkipped(endpoints: WholeObject, skipped: number, max: number): void {

@@ -27,6 +27,9 @@ const endpoints: EndpointsRules = {
   podAddress: "first",
   publishesPodVersion: true,
   publishesAppProtocol: false,
+  sidecarPorts: false,
+  hash: "md5",
+  repacksPublished: false,
   skipsExternalName: false,
   // pkg/controller/util/endpoint/trigger_time_tracker.go.
   triggerTime: true,
@@ -89,11 +92,14 @@ export const kubernetes1173: Profile = {
   },
   endpoints,
   // pkg/registry/core/endpoint/strategy.go Canonicalize.
-  endpointsPacking: { types: { package: "core", appProtocol: false }, keepsPortless: true },
+  endpointsPacking: {
+    types: { package: "core", appProtocol: false, hash: "md5" },
+    keepsPortless: true,
+  },
   // pkg/features/kube_features.go: EndpointSlice is off by default until 1.18.
-  endpointSlices: false,
+  endpointSlices: undefined,
   // Since 1.19.
-  sliceMirroring: false,
+  sliceMirroring: undefined,
   // staging/src/k8s.io/client-go/rest/request.go tryThrottle: klog.V(4).
   throttling: {
     format: "took",

@@ -1,4 +1,4 @@
-// Kubernetes 1.33.0, today's. Unless said otherwise read in 1.33.0
+// Kubernetes 1.33.0. Unless said otherwise read in 1.33.0
 // pkg/controller/endpoint/endpoints_controller.go.
 import { structuredFailures } from "../klog/failure-lines.ts";
 import { nodeRules133 } from "../nodes/node-rules.ts";
@@ -33,6 +33,11 @@ export const kubernetes133: Profile = {
     publishesPodVersion: false,
     // endpointPortFromServicePort.
     publishesAppProtocol: true,
+    // 1.32+ (PR 127976).
+    sidecarPorts: true,
+    // pkg/api/v1/endpoints/util.go.
+    hash: "md5",
+    repacksPublished: false,
     // 1.27+ (kubernetes issue 105986).
     skipsExternalName: true,
     triggerTime: true,
@@ -60,8 +65,40 @@ export const kubernetes133: Profile = {
     }),
   },
   endpointsPacking: undefined,
-  endpointSlices: true,
-  sliceMirroring: true,
+  endpointSlices: {
+    // staging/src/k8s.io/endpointslice/util/controller_utils.go deepHashObjectToString.
+    hash: "md5",
+    // The others need PreferSameTrafficDistribution, which is off.
+    trafficDistributions: ["PreferClose"],
+    failures: structuredFailures({
+      logger: "endpointslice-controller",
+      key: "key",
+      file: "endpointslice_controller.go",
+      retrying: {
+        line: 344,
+        message: "Error syncing endpoint slices for service, retrying",
+        verbosity: 0,
+      },
+      dropped: { line: 349, message: "Retry budget exceeded, dropping service out of the queue" },
+      handledLine: 351,
+    }),
+    skippedSource: "reconciler.go:227",
+  },
+  sliceMirroring: {
+    hash: "md5",
+    failures: structuredFailures({
+      logger: "endpointslice-mirroring-controller",
+      key: "key",
+      file: "endpointslicemirroring_controller.go",
+      retrying: {
+        line: 271,
+        message: "Error mirroring EndpointSlices for Endpoints, retrying",
+        verbosity: 0,
+      },
+      dropped: { line: 276, message: "Retry budget exceeded, dropping Endpoints out of the queue" },
+      handledLine: 278,
+    }),
+  },
   // client-go 1.33 rest/request.go tryThrottleWithInfo.
   throttling: {
     format: "structured",

@@ -48,6 +48,9 @@ export const kubernetes17: Profile = {
     podAddress: "first",
     publishesPodVersion: true,
     publishesAppProtocol: false,
+    sidecarPorts: false,
+    hash: "md5",
+    repacksPublished: false,
     skipsExternalName: false,
     triggerTime: false,
     headlessLabel: "absent",
@@ -71,10 +74,13 @@ export const kubernetes17: Profile = {
     },
   },
   // pkg/registry/core/endpoint/strategy.go, pkg/api/endpoints/util.go.
-  endpointsPacking: { types: { package: "api", appProtocol: false }, keepsPortless: false },
+  endpointsPacking: {
+    types: { package: "api", appProtocol: false, hash: "md5" },
+    keepsPortless: false,
+  },
   // Alpha in 1.16.
-  endpointSlices: false,
-  sliceMirroring: false,
+  endpointSlices: undefined,
+  sliceMirroring: undefined,
   // staging/src/k8s.io/client-go/rest/request.go tryThrottle: glog.V(4).
   throttling: {
     format: "took",

@@ -31,6 +31,9 @@ export const kubernetes19: Profile = {
     podAddress: "first",
     publishesPodVersion: true,
     publishesAppProtocol: false,
+    sidecarPorts: false,
+    hash: "md5",
+    repacksPublished: false,
     skipsExternalName: false,
     triggerTime: false,
     headlessLabel: "absent",
@@ -66,9 +69,12 @@ export const kubernetes19: Profile = {
     },
   },
   // pkg/api/endpoints/util.go, of pkg/apis/core by now.
-  endpointsPacking: { types: { package: "core", appProtocol: false }, keepsPortless: false },
-  endpointSlices: false,
-  sliceMirroring: false,
+  endpointsPacking: {
+    types: { package: "core", appProtocol: false, hash: "md5" },
+    keepsPortless: false,
+  },
+  endpointSlices: undefined,
+  sliceMirroring: undefined,
   // staging/src/k8s.io/client-go/rest/request.go tryThrottle: glog.V(4).
   throttling: {
     format: "took",

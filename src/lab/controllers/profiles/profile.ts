@@ -1,6 +1,7 @@
 // What differs between versions of the controllers, as data: the code asks a profile and never a
 // version number. Every value says in which Kubernetes source it was read. Bugs that a version had
 // are part of its profile.
+import type { DeepHash } from "../deep-hash.ts";
 import type { SubsetTypes } from "../endpoints/subset-order.ts";
 import type { ControllerFlags } from "../flags.ts";
 import type { NodeRules } from "../nodes/node-rules.ts";
@@ -14,10 +15,10 @@ export interface Profile {
   readonly endpoints: EndpointsRules;
   /** How an API server packs the Endpoints it is sent; undefined where it keeps them as they are. */
   readonly endpointsPacking: EndpointsPacking | undefined;
-  /** Whether the EndpointSlice controller runs by default. */
-  readonly endpointSlices: boolean;
-  /** Whether Endpoints that users write are copied into slices. */
-  readonly sliceMirroring: boolean;
+  /** Of the EndpointSlice controller; undefined where it does not run by default. */
+  readonly endpointSlices: SliceRules | undefined;
+  /** Of the controller that copies Endpoints of users into slices; undefined where there is none. */
+  readonly sliceMirroring: MirroringRules | undefined;
   readonly throttling: ThrottlingLines;
   /** What the flags are multiplied by for clients that ask for more: app/core.go of the process. */
   readonly clientFactors: Readonly<Record<"namespace" | "garbage", ClientFactor>>;
@@ -58,6 +59,12 @@ export interface EndpointsRules {
   /** Whether the pods' versions are published, and with that compared. */
   readonly publishesPodVersion: boolean;
   readonly publishesAppProtocol: boolean;
+  /** Whether a port's name may be that of an init container that keeps running. */
+  readonly sidecarPorts: boolean;
+  /** What puts ports and subsets in order. */
+  readonly hash: DeepHash;
+  /** Whether what is published is put in order before it counts as different. */
+  readonly repacksPublished: boolean;
   readonly skipsExternalName: boolean;
   readonly triggerTime: boolean;
   /**
@@ -81,6 +88,22 @@ export interface EndpointsRules {
   readonly failures: FailureLines;
   /** Where the line comes from that says the controller starts. */
   readonly startSource: string;
+}
+
+export interface SliceRules {
+  /** What puts the ports of a slice in order. */
+  readonly hash: DeepHash;
+  /** Values of `spec.trafficDistribution` that are obeyed. */
+  readonly trafficDistributions: readonly string[];
+  readonly failures: FailureLines;
+  /** Where the line comes from that says of a pod that its node is not known. */
+  readonly skippedSource: string;
+}
+
+export interface MirroringRules {
+  /** What puts the ports of a slice in order. */
+  readonly hash: DeepHash;
+  readonly failures: FailureLines;
 }
 
 export interface EndpointsPacking {

@@ -115,6 +115,31 @@ describe("a deployment", () => {
     });
   });
 
+  test("tells its present set why it was changed, and leaves the old ones as they are", async () => {
+    await inControllerWorld(async (world) => {
+      await world.create(deployments, deployment("web", 1));
+      await world.live(5000);
+      const changed = {
+        metadata: { annotations: { why: "second" } },
+        spec: { template: { metadata: { annotations: { mark: "2" } } } },
+      };
+      await world.call("PATCH", `${deployments}/web`, changed, mergePatch);
+      await world.live(5000);
+      const later = { metadata: { annotations: { why: "second, explained" } } };
+      await world.call("PATCH", `${deployments}/web`, later, mergePatch);
+      await world.live(5000);
+      const sets = await world.list(replicaSets);
+      expect(
+        Object.fromEntries(
+          sets.map(({ metadata: { annotations = {} } }) => [
+            annotations["deployment.kubernetes.io/revision"],
+            annotations["why"],
+          ]),
+        ),
+      ).toEqual({ 1: undefined, 2: "second, explained" });
+    });
+  });
+
   test("takes with it, when deleted, its sets and their pods", async () => {
     await inControllerWorld(async (world) => {
       await world.create(deployments, deployment("web", 3));

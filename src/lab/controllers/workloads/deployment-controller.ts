@@ -129,9 +129,9 @@ async function roll(options: ControllerOptions, rollout: Rollout): Promise<Step>
   }
   // A set whose template is back gets the newest number, and its size in the next step.
   const revision = Math.max(newest, revisionOf(newSet));
-  await writes.markSet(newSet, revision);
+  const isNews = await writes.markSet(deployment, newSet, revision);
   const marked = { created: false, deployment: await writes.markDeployment(deployment, revision) };
-  if (revisionOf(newSet) !== revision) return marked;
+  if (isNews) return marked;
   const size = newSetSize(limits, sizeOf(newSet), allWanted);
   if (await writes.scale(deployment, newSet, size)) return marked;
   const hasScaled = await scaleOld(rollout, oldSetSizes(limits, sizeOf(newSet), old.map(sizeOf)));

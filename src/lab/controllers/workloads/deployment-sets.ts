@@ -24,8 +24,15 @@ const desiredAnnotation = "deployment.kubernetes.io/desired-replicas";
 const maxReplicasAnnotation = "deployment.kubernetes.io/max-replicas";
 const hashLabel = "pod-template-hash";
 
-/** kubectl's record of what was applied is the Deployment's own business. */
-const lastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration";
+/** deployment_util.go annotationsToSkip: what is the Deployment's own business, or the set's. */
+const ownAnnotations: ReadonlySet<string> = new Set([
+  "kubectl.kubernetes.io/last-applied-configuration",
+  "deprecated.deployment.rollback.to",
+  "deployment.kubernetes.io/revision-history",
+  revisionAnnotation,
+  desiredAnnotation,
+  maxReplicasAnnotation,
+]);
 
 export function limitsOf(deployment: WholeObject): RolloutLimits {
   const strategy = recordAt(specOf(deployment), "strategy");
@@ -81,6 +88,13 @@ export function sizeAnnotations({ replicas, maxSurge }: RolloutLimits): StringMa
   };
 }
 
+/** Those that a Deployment's present set has too: why it was changed, for one. */
+export function sharedAnnotations({ annotations }: WholeObject): StringMap {
+  return Object.fromEntries(
+    Object.entries(annotations).filter(([name]) => !ownAnnotations.has(name)),
+  );
+}
+
 /** The body of a POST. Its name comes from the template, so that it cannot be made twice. */
 export function newSetBody(
   deployment: WholeObject,
@@ -95,7 +109,6 @@ export function newSetBody(
   const { namespace, name } = deployment.metadata;
   const labels = { ...stringMapAt(recordAt(template, "metadata"), "labels"), [hashLabel]: hash };
   const selector = recordAt(spec, "selector");
-  const { [lastAppliedAnnotation]: _, ...annotations } = deployment.annotations;
   return {
     ...typeOf(wholeReplicaSets),
     metadata: {
@@ -103,7 +116,7 @@ export function newSetBody(
       name: `${name}-${hash}`,
       labels,
       annotations: {
-        ...annotations,
+        ...sharedAnnotations(deployment),
         ...sizeAnnotations(size.limits),
         [revisionAnnotation]: String(size.revision),
       },

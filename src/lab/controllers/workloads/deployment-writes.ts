@@ -14,7 +14,13 @@ import {
   wholeDeployments,
   wholeReplicaSets,
 } from "../whole-object.ts";
-import { limitsOf, revisionAnnotation, revisionOf, sizeAnnotations } from "./deployment-sets.ts";
+import {
+  limitsOf,
+  revisionAnnotation,
+  revisionOf,
+  sharedAnnotations,
+  sizeAnnotations,
+} from "./deployment-sets.ts";
 
 export interface DeploymentWritesOptions {
   readonly client: KubeClient;
@@ -69,15 +75,26 @@ export class DeploymentWrites {
     await this.#client.request({ verb: "delete", method: "DELETE", path, signal });
   }
 
-  async markSet(set: WholeObject, revision: number): Promise<void> {
-    if (revisionOf(set) !== revision) await this.#mark(wholeReplicaSets, set, revision);
+  /** Gives the set its number and what it shares with the Deployment; false when it has both. */
+  async markSet(deployment: WholeObject, set: WholeObject, revision: number): Promise<boolean> {
+    const shared = sharedAnnotations(deployment);
+    const isShared = Object.entries(shared).every(
+      ([name, value]) => set.annotations[name] === value,
+    );
+    if (isShared && revisionOf(set) === revision) return false;
+    const annotations = { ...set.annotations, ...shared, [revisionAnnotation]: String(revision) };
+    await this.#put(wholeReplicaSets, set, { annotations });
+    return true;
   }
 
-  /** The Deployment as it is afterwards. */
+  /**
+   * The Deployment as it is afterwards. Its number is written as part of its status, which leaves
+   * the generation alone (sync.go getNewReplicaSet).
+   */
   async markDeployment(deployment: WholeObject, revision: number): Promise<WholeObject> {
-    return revisionOf(deployment) === revision
-      ? deployment
-      : await this.#mark(wholeDeployments, deployment, revision);
+    if (revisionOf(deployment) === revision) return deployment;
+    const annotations = { ...deployment.annotations, [revisionAnnotation]: String(revision) };
+    return await this.#put(wholeDeployments, deployment, { annotations }, "status");
   }
 
   async putStatus(deployment: WholeObject, status: RawRecord): Promise<void> {
@@ -95,11 +112,6 @@ export class DeploymentWrites {
       reason: "ScalingReplicaSet",
       message: `Scaled ${direction} replica set ${set}${from} to ${size}`,
     });
-  }
-
-  #mark(kind: WholeKind, object: WholeObject, revision: number): Promise<WholeObject> {
-    const annotations = { ...object.annotations, [revisionAnnotation]: String(revision) };
-    return this.#put(kind, object, { annotations });
   }
 
   async #put(

@@ -1,0 +1,150 @@
+// One API server of a cluster with what belongs to it: its log, its records of requests, and its
+// part in keeping the service `kubernetes`. The same in the lab's own process and in one of its own.
+import type { ListenOptions } from "../environment/network.ts";
+import { ApiServer } from "./apiserver/api-server.ts";
+import { AuditLog } from "./apiserver/audit/audit-log.ts";
+import type { PeerAddresses } from "./apiserver/audit/peer-addresses.ts";
+import type { User } from "./apiserver/http/authentication.ts";
+import type { RequestObserver } from "./apiserver/http/served-request.ts";
+import { RequestJournal } from "./apiserver/journal/request-journal.ts";
+import { isIp } from "./apiserver/kinds/ip-address.ts";
+import {
+  type KubernetesServiceFlags,
+  keepKubernetesService,
+} from "./apiserver/kubernetes-service/kept-service.ts";
+import type { Storage } from "./apiserver/storage/storage.ts";
+import { componentBindings, serverAccess } from "./cluster-access.ts";
+import { componentForm } from "./components/component-form.ts";
+import type { Klog } from "./controllers/klog/klog.ts";
+import { type ProfileName, profileNamed } from "./controllers/profiles.ts";
+import type { LabEnvironment } from "./lab-environment.ts";
+import type { PodLogs } from "./pod-logs.ts";
+import { servedKinds } from "./served-kinds.ts";
+
+/** What a server is: plain data, so that another process can be told. */
+export interface ServerPlan {
+  /** `lab-1`, `lab-1-server-2`. */
+  readonly name: string;
+  readonly listen: ListenOptions;
+  readonly profile: ProfileName;
+  readonly kubernetesService: KubernetesServiceFlags;
+  /** The cluster's own: the keys of its accounts' tokens are made of it. */
+  readonly secret: string;
+  /** See `ClusterOptions`. */
+  readonly accessControl: boolean;
+  /** See `ClusterOptions`. */
+  readonly fieldOwners: boolean;
+  /** Of the server to itself. */
+  readonly loopbackToken: string;
+  /** `--v`. */
+  readonly verbosity: number;
+  /** The first of a cluster begins at once to keep the service `kubernetes`. */
+  readonly isFirst: boolean;
+}
+
+export interface ServerParts extends ServerPlan {
+  readonly environment: LabEnvironment;
+  readonly storage: Storage;
+  readonly tokens: ReadonlyMap<string, User>;
+  readonly podLogs: PodLogs;
+  readonly klog: Klog;
+  readonly peers: PeerAddresses;
+  /** Takes each line of its audit log; it keeps none unless given. */
+  readonly audit?: (line: string) => void;
+  readonly observers?: readonly RequestObserver[];
+  /** In the storage before it listens. */
+  readonly objects?: Iterable<object>;
+  /**
+   * The storage outlives the server: such an object may be there already, and other servers have
+   * clients who come over with what they know, so the caches begin at once.
+   */
+  readonly isOneOfSeveral?: boolean;
+}
+
+export interface StartedServer {
+  readonly url: string;
+  readonly apiServer: ApiServer;
+  /** Idempotent. */
+  stop(): Promise<void>;
+}
+
+/** Nothing is left behind when it cannot listen. */
+export async function startServer(parts: ServerParts): Promise<StartedServer> {
+  const { environment, listen, profile, storage, klog } = parts;
+  const apiServer = makeServer(parts);
+  let url: string;
+  try {
+    url = urlOf(listen, (await apiServer.start(listen)).port);
+  } catch (error) {
+    await apiServer.stop();
+    throw error;
+  }
+  noteServing(profile, klog, url);
+  const { kubernetesService: flags, loopbackToken: token, isFirst } = parts;
+  const kept = isIp(listen.host)
+    ? keepKubernetesService({ ...environment, storage, klog, profile, flags, url, token, isFirst })
+    : undefined;
+  const stop = async (): Promise<void> => {
+    // It leaves the list of servers that can be reached while it can still write to it.
+    await kept?.stop();
+    await apiServer.stop();
+  };
+  return { url, apiServer, stop };
+}
+
+/** apiextensions-apiserver: how long a definition waits where --apiserver-count is more than one. */
+const establishingMs = 5000;
+
+function makeServer(parts: ServerParts): ApiServer {
+  const { environment, name, profile, storage, tokens, secret, observers = [] } = parts;
+  const form = componentForm(profile);
+  const apiServer = new ApiServer({
+    ...environment,
+    storage,
+    name,
+    gitVersion: labVersionOf(profile),
+    ...serverAccess(parts, tokens, secret),
+    trackFieldsFrom: parts.fieldOwners ? "creation" : "first-apply",
+    podLogs: parts.podLogs,
+    kinds: servedKinds(profile),
+    requestMetrics: form.requests,
+    observers: [...recordsOf(parts), ...observers],
+    objects: [...(parts.isFirst ? componentBindings(parts) : []), ...(parts.objects ?? [])],
+    keepsExistingObjects: parts.isOneOfSeveral ?? false,
+    startsCaches: parts.isOneOfSeveral ?? false,
+    establishingDelayMs: (parts.kubernetesService.apiserverCount ?? 1) > 1 ? establishingMs : 0,
+  });
+  for (const metric of form.lacksMetrics) apiServer.metrics.removeSingleMetric(metric);
+  return apiServer;
+}
+
+/** What a server writes down of each request: into its own log, and into an audit log if asked. */
+function recordsOf(parts: ServerParts): readonly RequestObserver[] {
+  const { environment, profile, verbosity, klog, peers, audit } = parts;
+  const { clock, random } = environment;
+  const { traces, requestLines: lines, audit: form } = componentForm(profile);
+  const journal = { clock, random, klog, traces, lines, verbosity, peers };
+  return [
+    new RequestJournal(journal),
+    ...(audit === undefined ? [] : [new AuditLog({ clock, form, peers, write: audit })]),
+  ];
+}
+
+/** The first lines of a server's log. */
+function noteServing(profile: ProfileName, klog: Klog, url: string): void {
+  const { lines } = componentForm(profile);
+  const { source, address } = lines.apiServerServing;
+  const { port } = new URL(url);
+  klog.write("I", lines.apiServerVersion, `Version: ${profileNamed(profile).gitVersion}`);
+  klog.write("I", source, `Serving securely on ${address}:${port}`);
+}
+
+/** The version whose behaviour the server follows, and that it is ours. */
+export function labVersionOf(profile: ProfileName): string {
+  return `${profileNamed(profile).gitVersion}+lockstep`;
+}
+
+export function urlOf({ host, tls }: ListenOptions, port: number): string {
+  const scheme = tls === undefined ? "http" : "https";
+  return `${scheme}://${host.includes(":") ? `[${host}]` : host}:${port}`;
+}
