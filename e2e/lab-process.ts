@@ -4,7 +4,9 @@ import { once } from "node:events";
 
 export interface LabProcess {
   readonly kubeconfig: string;
-  readonly servers: readonly { cluster: string; context: string; url: string }[];
+  readonly servers: readonly { cluster: string; context: string; url: string; pid?: number }[];
+  /** The lab's own, with `--store etcd`. */
+  readonly etcd?: { readonly url: string; readonly pid: number };
   /** Everything written to standard error so far. */
   errorOutput(): string;
   /** Sends the signal and resolves to the exit code. */
@@ -25,10 +27,12 @@ export async function startLabProcess(...args: readonly string[]): Promise<LabPr
     errors += chunk.toString("utf8");
   });
   const line = await firstLine(child, () => errors);
-  const { kubeconfig, servers } = JSON.parse(line) as Pick<LabProcess, "kubeconfig" | "servers">;
+  const said = JSON.parse(line) as Pick<LabProcess, "kubeconfig" | "servers" | "etcd">;
+  const { kubeconfig, servers, etcd } = said;
   const lab: LabProcess = {
     kubeconfig,
     servers,
+    ...(etcd === undefined ? {} : { etcd }),
     errorOutput: () => errors,
     async stop(signal = "SIGINT") {
       if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;

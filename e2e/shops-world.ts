@@ -14,7 +14,7 @@ import {
   type RawRecord,
   recordAt,
 } from "../src/kube/kinds/fields.ts";
-import type { Cluster } from "../src/lab/cluster.ts";
+import type { Cluster, ReachableServer } from "../src/lab/cluster.ts";
 import { freePort } from "../src/lab/free-port.ts";
 import { type KubeconfigContext, kubeconfig } from "../src/lab/kubeconfig.ts";
 import { type Lab, startLab } from "../src/lab/lab.ts";
@@ -127,7 +127,7 @@ export class ShopsWorld {
   }
 
   /** The lab's, for what only a lab lets one do. */
-  get cluster(): Cluster {
+  get cluster(): Cluster<ReachableServer> {
     if (this.#lab === undefined) throw new Error("these shops are not in a lab");
     return clusterOf(this.#lab);
   }
@@ -240,7 +240,7 @@ function quietEnvironment(): Environment {
   return nodeEnvironment({ log: { write: () => undefined } });
 }
 
-function clusterOf({ clusters: [cluster] }: Lab): Cluster {
+function clusterOf({ clusters: [cluster] }: Lab): Cluster<ReachableServer> {
   if (cluster === undefined) throw new Error("the lab has no cluster");
   return cluster;
 }

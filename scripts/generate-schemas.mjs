@@ -142,6 +142,10 @@ function addType(name, definitions) {
       ...whenAbsent(tag, schema),
     };
   }
+  if (name === "meta.v1.ObjectMeta") {
+    // An empty list is not the same as none: it resets who owns the fields.
+    delete fields.managedFields.omitZero;
+  }
   if (definition.required !== undefined) {
     table[name].required = definition.required;
   }

@@ -3,7 +3,7 @@
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { homedir } from "node:os";
+import { devNull, homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -40,12 +40,7 @@ export function realBinaries(say) {
     say(`Building ${program} (${of}; minutes the first time, kept in ${cacheFolder()})`);
     const stamp = `-s -w -X k8s.io/component-base/version.gitVersion=${kubernetes}`;
     const args = ["build", "-mod=readonly", "-ldflags", stamp, "-o", join(partial, program), path];
-    const built = spawnSync("go", args, {
-      cwd: moduleFolder,
-      env: { ...process.env, CGO_ENABLED: "0", GOFLAGS: "", GOWORK: "off" },
-      encoding: "utf8",
-    });
-    if (built.status !== 0) throw new Error(`go build ${path} failed:\n${built.stderr}`);
+    go(args);
   }
   const versions = { kubernetes, etcd: pinned("go.etcd.io/etcd/server/v3"), go: version };
   writeFileSync(join(partial, "versions.json"), `${JSON.stringify(versions)}\n`);
@@ -53,6 +48,24 @@ export function realBinaries(say) {
   if (existsSync(folder)) rmSync(partial, { recursive: true, force: true });
   else renameSync(partial, folder);
   return folder;
+}
+
+/**
+ * Builds the client-go program once while there is a network: the namespace in which the tests build
+ * it has none.
+ */
+export function buildClient() {
+  go(["build", "-mod=readonly", "-o", devNull, "./clientgo"]);
+}
+
+function go(args) {
+  const answer = spawnSync("go", args, {
+    cwd: moduleFolder,
+    env: { ...process.env, CGO_ENABLED: "0", GOFLAGS: "", GOWORK: "off" },
+    encoding: "utf8",
+  });
+  if (answer.status !== 0) throw new Error(`go ${args.join(" ")} failed:\n${answer.stderr}`);
+  return answer.stdout;
 }
 
 function cacheFolder() {

@@ -3,7 +3,10 @@
 // lets them judge the lab and the product, inside a network namespace of its own where the pods'
 // addresses are local and nothing else can be reached.
 import { spawnSync } from "node:child_process";
-import { goVersion, realBinaries } from "./real-binaries.mjs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { buildClient, goVersion, realBinaries } from "./real-binaries.mjs";
 
 const usage = `Usage: npm run test:real -- [--build-only] [--if-possible] [--write-docs] [FILE…]
 
@@ -22,10 +25,8 @@ const files = args.filter((one) => !one.startsWith("-"));
 const known = ["--build-only", "--if-possible", "--write-docs", "--help", "-h"];
 
 /** As root; else with a user namespace, in which one is. */
-const ways = [["unshare"], ["unshare", "--map-root-user"]].map(([program, ...more]) => [
-  program,
-  [...more, "--net", "--pid", "--fork", "--kill-child", "--mount-proc"],
-]);
+const isolation = ["--net", "--pid", "--fork", "--kill-child", "--mount-proc"];
+const ways = [isolation, ["--map-root-user", ...isolation]];
 const prepare = "ip link set lo up && ip route add local 10.201.0.0/16 dev lo";
 
 process.exitCode = main();
@@ -42,7 +43,7 @@ function main() {
   }
   const { problem, version } = goVersion();
   if (problem !== undefined) return impossible(`${problem}. Install Go 1.26 or newer.`);
-  const way = ways.find(([program, flags]) => works(program, [...flags, "sh", "-c", prepare]));
+  const way = ways.find((flags) => works([...flags, "sh", "-c", prepare]));
   if (way === undefined && !options.has("--build-only")) {
     return impossible(
       "a network namespace cannot be made here. That needs root or user namespaces, and the " +
@@ -52,6 +53,8 @@ function main() {
   try {
     const folder = realBinaries((line) => process.stdout.write(`${line}\n`));
     process.stdout.write(`Real programs: ${folder} (${version})\n`);
+    buildClient();
+    if (!downloadModules()) return 1;
     return way === undefined || options.has("--build-only") ? 0 : runTests(way, folder);
   } catch (error) {
     process.stderr.write(`${error.message}\n`);
@@ -65,21 +68,36 @@ function impossible(why) {
   return options.has("--if-possible") ? 0 : 1;
 }
 
-function works(program, programArgs) {
-  return spawnSync(program, programArgs, { stdio: "ignore" }).status === 0;
+function works(unshareArgs) {
+  return spawnSync("unshare", unshareArgs, { stdio: "ignore" }).status === 0;
 }
 
-function runTests([program, flags], folder) {
+/** What other projects publish and the tests read; inside the namespace there is no network. */
+function downloadModules() {
+  const list = new URL("../e2e/real/custom/published-modules.json", import.meta.url);
+  const modules = Object.values(JSON.parse(readFileSync(list, "utf8")));
+  const { status } = spawnSync("go", ["mod", "download", ...modules], { stdio: "inherit" });
+  return status === 0;
+}
+
+function runTests(flags, folder) {
+  const results = mkdtempSync(join(tmpdir(), "lockstep-real-results-"));
   const script = `${prepare} && exec "$@"`;
   const inner = [process.execPath, "scripts/run-tests.mjs", "real", ...files];
-  const { status } = spawnSync(program, [...flags, "sh", "-c", script, "sh", ...inner], {
+  const { status } = spawnSync("unshare", [...flags, "sh", "-c", script, "sh", ...inner], {
     stdio: "inherit",
     env: {
       ...process.env,
       LOCKSTEP_REAL_BIN: folder,
       LOCKSTEP_KUBECTL: `${folder}/kubectl`,
+      LOCKSTEP_REAL_RESULTS: results,
       ...(options.has("--write-docs") ? { LOCKSTEP_WRITE_DOCS: "1" } : {}),
     },
   });
+  // Only a whole run has all the sections.
+  if (status === 0 && options.has("--write-docs") && files.length === 0) {
+    spawnSync(process.execPath, ["scripts/generate-fidelity.mjs", results], { stdio: "inherit" });
+  }
+  rmSync(results, { recursive: true, force: true });
   return status ?? 1;
 }

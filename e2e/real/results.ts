@@ -1,7 +1,7 @@
 // What a comparison with the real control plane found, kept as one JSON file for each section in
-// the folder that LOCKSTEP_REAL_RESULTS names. docs/fidelity.md is made of these files alone, so a
-// test that wants to be in it writes a result and nothing else.
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+// the folder that LOCKSTEP_REAL_RESULTS names. scripts/generate-fidelity.mjs makes docs/fidelity.md
+// of these files alone, so a test that wants to be in it writes a result and nothing else.
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 export interface RealResult {
@@ -25,12 +25,4 @@ export function writeRealResult(result: RealResult): void {
   if (folder === "") return;
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, `${result.section}.json`), `${JSON.stringify(result, null, 2)}\n`);
-}
-
-/** All results of a folder, in the order of their sections. */
-export function readRealResults(folder: string): readonly RealResult[] {
-  return readdirSync(folder)
-    .filter((name) => name.endsWith(".json"))
-    .sort()
-    .map((name) => JSON.parse(readFileSync(join(folder, name), "utf8")) as RealResult);
 }

@@ -3,25 +3,22 @@
 import { realVersions } from "../harness/real-binaries.ts";
 import { writeRealResult } from "../results.ts";
 
-export interface ComparedFigure {
+export interface Experiment {
   readonly incident: string;
   readonly settings: string;
-  readonly figure: string;
-  /** Of the lab; from and to, when it was run with several seeds. */
-  readonly predicted: number | readonly [from: number, to: number];
-  /** On the real control plane. */
-  readonly measured: number;
 }
 
-export class ComparedFigures {
-  readonly #figures: ComparedFigure[] = [];
+/** From and to, when it comes from several runs. */
+export type Figure = number | readonly [from: number, to: number];
 
-  add(figure: ComparedFigure): void {
-    this.#figures.push(figure);
-    const { incident, settings, figure: what, predicted, measured } = figure;
+export class ComparedFigures {
+  readonly #rows: string[][] = [];
+
+  /** `lab` is what the lab predicts, `real` what was measured on the real control plane. */
+  add({ incident, settings }: Experiment, figure: string, lab: Figure, real: Figure): void {
+    this.#rows.push([incident, settings, figure, rounded(lab), rounded(real)]);
     process.stdout.write(
-      `${incident} (${settings}): ${what}: predicted ${rounded(predicted)}, ` +
-        `measured ${rounded(measured)}\n`,
+      `${incident} (${settings}): ${figure}: lab ${rounded(lab)}, real ${rounded(real)}\n`,
     );
     this.#write();
   }
@@ -37,18 +34,12 @@ export class ComparedFigures {
         "here: the others need versions that are no longer built.",
       facts: { Kubernetes: kubernetes, etcd: etcd },
       columns: ["incident", "settings", "figure", "lab", "real"],
-      rows: this.#figures.map(({ incident, settings, figure, predicted, measured }) => [
-        incident,
-        settings,
-        figure,
-        rounded(predicted),
-        rounded(measured),
-      ]),
+      rows: this.#rows,
     });
   }
 }
 
-function rounded(figure: number | readonly [number, number]): string {
+function rounded(figure: Figure): string {
   if (typeof figure === "number") return String(Number(figure.toPrecision(3)));
   const [from, to] = figure;
   return `${rounded(from)} to ${rounded(to)}`;

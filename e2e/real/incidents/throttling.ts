@@ -3,6 +3,7 @@
 // pod that stops being ready while it is at it?
 import { elapsedMs, type MonotonicMs } from "../../../src/environment/clock.ts";
 import { type Endpoints, endpointsKind } from "../../../src/kube/kinds/endpoints.ts";
+import { podKind } from "../../../src/kube/kinds/pod.ts";
 import { follow, send, type Trial, until } from "./trial.ts";
 
 export interface ThrottlingFigures {
@@ -37,6 +38,20 @@ export async function createThrottlingObjects(trial: Trial, services: number): P
     }
   };
   await Promise.all(Array.from({ length: createAtOnce }, work));
+}
+
+/** Nothing is published and every pod is ready, as at the beginning; no controller may run. */
+export async function forgetPublished(trial: Trial): Promise<void> {
+  const core = `/api/v1/namespaces/${namespace}`;
+  const request = { verb: "delete", method: "DELETE", path: `${core}/endpoints` } as const;
+  await trial.client.request({ ...request, deadlineMs: 60_000 });
+  const pods = await follow(trial, podKind, namespace, () => undefined);
+  const unready = [...pods.store].filter(({ ready }) => ready !== "True");
+  await pods.stop();
+  for (const { metadata } of unready) {
+    const body = { status: statusOf(Number(metadata.name.split("-")[1]), "True") };
+    await send(trial, "PATCH", `${core}/pods/${metadata.name}/status`, body);
+  }
 }
 
 /** `begin` starts the controllers; nothing happens before. */

@@ -1,0 +1,50 @@
+// A random history of one namespace, as data: services, pods and what others do to the objects of
+// the controllers, in steps. Each step changes one thing, so that once all is quiet the outcome does
+// not hang on which of two changes a controller saw first. From one seed always the same history.
+import { SeededRandom } from "../../../src/simulation/seeded-random.ts";
+import { foreignMoves } from "./foreign-moves.ts";
+import { podMoves } from "./pod-moves.ts";
+import type { History, Move, Scene, Step } from "./scene.ts";
+import { serviceMoves } from "./service-moves.ts";
+
+const moves: readonly Move[] = [...serviceMoves, ...podMoves, ...foreignMoves];
+
+/** Draws before a step is left empty: most moves are possible in most scenes. */
+const tries = 50;
+
+export interface HistoryOptions {
+  readonly seed: number;
+  readonly number: number;
+  readonly steps: number;
+  readonly allowsAlwaysWritten: boolean;
+  readonly hasMissingNode: boolean;
+}
+
+export function randomHistory(options: HistoryOptions): History {
+  const { seed, number, steps, allowsAlwaysWritten, hasMissingNode } = options;
+  const namespace = `case-${number}`;
+  const scene: Scene = {
+    namespace,
+    random: new SeededRandom({ seed, name: namespace }),
+    allowsAlwaysWritten,
+    hasMissingNode,
+    services: new Map(),
+    pods: new Map(),
+    counter: 0,
+  };
+  return { namespace, steps: Array.from({ length: steps }, () => nextStep(scene)) };
+}
+
+function nextStep(scene: Scene): Step {
+  const total = moves.reduce((sum, { weight }) => sum + weight, 0);
+  for (let attempt = 0; attempt < tries; attempt += 1) {
+    let left = scene.random.next() * total;
+    const move = moves.find(({ weight }) => {
+      left -= weight;
+      return left < 0;
+    });
+    const step = move?.make(scene);
+    if (step !== undefined) return step;
+  }
+  return { title: "nothing", operations: [] };
+}

@@ -1,0 +1,125 @@
+// Where the embedded API server is known to answer otherwise than a real one, and why that is left
+// so. Each entry must occur: one that does not is out of date, and the suite says so.
+import type { KnownDifference } from "../contract/judge.ts";
+
+export const knownDifferences: readonly KnownDifference[] = [
+  {
+    what: "Columns of Tables are described in other words.",
+    why: "The descriptions are prose of the Kubernetes documentation, which is not copied; names, types, formats and cells are the same.",
+    where: { place: /\.columnDefinitions\[\d+\]\.description$/ },
+  },
+  {
+    what: "A new Node gets no taint node.kubernetes.io/not-ready.",
+    why: "The real admission plugin adds it and the node lifecycle controller takes it away; the lab's controllers work with conditions alone.",
+    where: { case: /Node/, place: /spec\.taints|managedFields|resourceVersion$/ },
+  },
+  {
+    what: "A ReplicationController is deleted at once, not orphaned by default.",
+    why: "Nothing in the lab acts on ReplicationControllers, so nobody would take the finalizer away.",
+    where: {
+      case: /ReplicationController.*(deleted|dry run|Table)/,
+      place: /^(?!.*f:replicas)/,
+    },
+  },
+  {
+    what: "The default number of replicas of a ReplicationController has no owner.",
+    why: "Its defaults are set after ownership is decided, in a conversion that only this kind has.",
+    where: { case: /ReplicationController/, place: /managedFields.*f:replicas$/ },
+  },
+  {
+    what: "A DaemonSet's annotation deprecated.daemonset.template.generation is part of the stored object.",
+    why: "The real server adds it when it converts to apps/v1, so answers in other forms lack it and its owner changes otherwise; nothing has read it since 1.9.",
+    where: { case: /DaemonSet/, place: /annotations|managedFields/ },
+  },
+  {
+    what: "A value of the wrong JSON type is told against string where Go has a type of its own.",
+    why: "The names of Go's own string and map types (v1.Protocol, v1.ResourceList) are not in the table of schemas.",
+    where: {
+      place: /message$/,
+      real: /json: cannot unmarshal .* of type (\[\])?(v1|types)\.\w+\\?"/,
+    },
+  },
+  {
+    what: "A change of a pod's fixed fields is refused without a diff of Go structures.",
+    why: "The sentence is the same; the diff shows the server's internal types.",
+    where: { case: /a pod's spec is nearly fixed/, place: /message$/ },
+  },
+  {
+    what: "YAML that cannot be read is described in other words.",
+    why: "They are those of the YAML library.",
+    where: { case: /^requests: (broken YAML|YAML with tabs)/, place: /message$/ },
+  },
+  {
+    what: "A request with an unknown method is refused by the HTTP library, with 400.",
+    why: "Node's HTTP parser reads only the methods it knows.",
+    where: { case: /^requests: an unknown method/ },
+  },
+  {
+    what: "A list kind in place of an object is an unknown kind.",
+    why: "Lists are not among the kinds a body is looked up in.",
+    where: { case: /^requests: a list of objects/, place: /message$/ },
+  },
+  {
+    what: "A body that is no text is shown with a replacement character.",
+    why: "Go shows the first byte as Latin-1.",
+    where: { case: /^requests: bytes that are not text/, place: /message$/ },
+  },
+  {
+    what: "Delete options that cannot be read are refused in the words for any other body.",
+    why: "Options are decoded like objects.",
+    where: { case: /^requests: a deletion with (another kind|a broken body)/, place: /message$/ },
+  },
+  {
+    what: "A forbidden new finalizer is listed once among the causes.",
+    why: "The real server checks metadata twice in an update of some kinds and lists what it finds both times; the message is the same.",
+    where: { case: /no finalizer is added/, place: /causes\[1\]$/ },
+  },
+  {
+    what: "Owner references given twice are kept twice.",
+    why: "The real server drops the second with a warning; no client of the lab sends such.",
+    where: { case: /owners are checked/, place: /ownerReferences\[1\]$|headers\.warning$/ },
+  },
+  {
+    what: "A watch by its old path has no headers of priority and fairness.",
+    why: "Such watches pass the embedded server's flow control without a seat.",
+    where: { case: /the old paths of watches/, place: /headers\.x-kubernetes-pf/ },
+  },
+  {
+    what: "Reviews and token requests have no managedFields.",
+    why: "They are answered and not stored, and nobody owns what is not stored.",
+    where: { case: /^access: /, place: /metadata\.managedFields$/ },
+  },
+  {
+    what: "The status of a CustomResourceDefinition has no owner.",
+    why: "The embedded server writes it as part of its own work, not as a client would.",
+    where: { case: /^custom kinds: /, place: /managedFields\[1\]$/ },
+  },
+  {
+    what: "A list of custom objects has no empty continue.",
+    why: "The real server writes the field for custom kinds and leaves it out for others.",
+    where: { case: /^custom kinds: /, place: /metadata\.continue$/ },
+  },
+  {
+    what: "A pod whose keyed lists repeat a key, or lack it, has no managedFields.",
+    why: "Such an object cannot be owned field by field; the real server owns what it can.",
+    where: { case: /^validation: Pod: /, place: /metadata\.managedFields$/ },
+  },
+  {
+    what: "An Event without a name is told so beside what else is wrong with it.",
+    why: "The real server looks at an event's name only when all else is right.",
+    where: {
+      case: /^random objects: Event /,
+      place: /message$|causes\[/,
+      embedded: /name|Required/,
+    },
+  },
+  {
+    what: "An empty list or map in a refused object is shown as null.",
+    why: "Decoding makes no difference between empty and absent, as storage makes none.",
+    where: {
+      place: /message$/,
+      real: /Invalid value: (\[\]|\{\}): /,
+      embedded: /Invalid value: null: /,
+    },
+  },
+];
