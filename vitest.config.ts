@@ -16,6 +16,8 @@ export default defineConfig({
           isolate: false,
           include: ["src/**/*.test.ts", "scripts/**/*.test.{ts,mjs}"],
           exclude: ["src/**/*.simulation.test.ts"],
+          // No test is about how fast this machine is.
+          testTimeout: 120_000,
         },
       },
       {

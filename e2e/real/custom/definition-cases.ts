@@ -390,3 +390,96 @@ export const definitionCases: Readonly<Record<string, Change>> = {
     schema: { "x-kubernetes-validations": [{ rule: "has(self.metadata.labels)" }] },
   },
 };
+
+const words = { type: "array", items: { type: "string" } };
+const pairs = {
+  type: "array",
+  items: { type: "object", properties: { a: { type: "string" }, b: { type: "integer" } } },
+};
+
+/** Fields without bounds, each with a rule that may then cost too much. */
+const costlyFields: readonly (readonly [Json, string])[] = [
+  [{ type: "string" }, "self.contains('abc')"],
+  [{ type: "string" }, "self.contains(self)"],
+  [{ type: "string" }, "self.matches('^[a-z]+$')"],
+  [{ type: "string" }, "self.matches(self)"],
+  [{ type: "string", maxLength: 100 }, "self.matches(self)"],
+  [{ type: "string" }, "self == 'a' || self == 'b'"],
+  [{ type: "string" }, "(self + self + self).size() > 3"],
+  [{ type: "string" }, "self.split(',').all(w, w.size() < 5)"],
+  [{ type: "string" }, "self.replace('a', 'bcd').contains('x')"],
+  [{ type: "string" }, "self.replace('', 'bcd').contains('xyz')"],
+  [{ type: "string" }, "self.lowerAscii().upperAscii().trim() == self"],
+  [{ type: "string" }, "quantity(self).isGreaterThan(quantity('1'))"],
+  [{ type: "string" }, "!format.dns1123Label().validate(self).hasValue()"],
+  [{ type: "string", format: "date-time" }, "self > timestamp('2024-01-01T00:00:00Z')"],
+  [{ type: "integer" }, "string(self) == '5'"],
+  [{ "x-kubernetes-int-or-string": true }, "self == 'a'"],
+  [words, "self.all(w, w.size() > 1)"],
+  [words, "self.all(w, w == 'a')"],
+  [words, "self.all(a, self.all(b, a == b))"],
+  [words, "self.exists(w, w.startsWith('abc'))"],
+  [words, "self.exists_one(w, w == 'a')"],
+  [words, "self.map(w, w + 'x').size() > 1"],
+  [words, "self.filter(w, w != 'a').size() > 1"],
+  [words, "self.join(',').contains('abc')"],
+  [words, "self.isSorted()"],
+  [words, "'a' in self"],
+  [words, "self.sort() == self"],
+  [words, "self.distinct().size() == self.size()"],
+  [words, "self == ['a']"],
+  [words, "sets.contains(self, ['a'])"],
+  [words, "sets.equivalent(self, ['a'])"],
+  [words, "self.reverse().slice(0, 2).flatten() == ['a']"],
+  [words, "lists.range(self.size()).all(i, i > 0)"],
+  [words, "self.sortBy(w, w.size()) == self"],
+  [words, "self.transformList(i, w, w + 'x').join() == ''"],
+  [words, "self[0].contains('abc')"],
+  [{ ...words, maxItems: 100 }, "self.all(a, self.all(b, a == b))"],
+  [{ ...words, maxItems: 100 }, "self.all(w, w.matches('^abc$'))"],
+  [
+    { type: "array", maxItems: 100, items: { type: "string", maxLength: 10 } },
+    "self.all(a, self.all(b, a == b))",
+  ],
+  [{ type: "array", items: { type: "integer" } }, "self.sum() > 1"],
+  [{ type: "array", items: { type: "integer" } }, "self.all(a, self.exists(b, a == b))"],
+  [
+    { type: "array", maxItems: 1000, items: { type: "integer" } },
+    "self.all(a, self.exists(b, a == b))",
+  ],
+  [pairs, "self.all(p, p.a == 'x' || p.b > 1)"],
+  [pairs, "self.all(p, self.exists_one(q, p.a == q.a && p.b == q.b))"],
+  [{ ...pairs, maxItems: 16 }, "self.all(p, self.exists_one(q, p.a == q.a && p.b == q.b))"],
+  [{ type: "object", additionalProperties: { type: "string" } }, "self.all(k, self[k] == 'a')"],
+  [{ type: "object", additionalProperties: { type: "string" } }, "self.all(k, k.startsWith('a'))"],
+  [
+    { type: "object", additionalProperties: { type: "string" } },
+    "self.all(k, v, v.contains('abc'))",
+  ],
+  [
+    { type: "object", additionalProperties: { type: "string" } },
+    "self.transformMap(k, v, v + 'x').size() > 1",
+  ],
+  [
+    { type: "object", properties: { a: { type: "string" } } },
+    "has(self.a) ? self.a.contains('abc') : true",
+  ],
+  [
+    { type: "object", properties: { a: { type: "string" } } },
+    "self.?a.orValue('').contains('abc')",
+  ],
+  [{ type: "object", properties: { a: { type: "string" } } }, "self == self"],
+];
+
+/** Alone, and on each of any number of items. */
+export const costCases: Readonly<Record<string, Change>> = Object.fromEntries(
+  costlyFields.flatMap(([field, rule], at) => {
+    const ruled = { ...field, "x-kubernetes-validations": [{ rule }] };
+    const list = { type: "array", items: ruled };
+    return [
+      [`has the rule ${rule} (${at})`, withField(ruled)],
+      [`has the rule ${rule} on items (${at})`, withField(list)],
+      [`has the rule ${rule} on some items (${at})`, withField({ ...list, maxItems: 50 })],
+    ];
+  }),
+);

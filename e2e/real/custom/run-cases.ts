@@ -1,6 +1,6 @@
 // Runs all cases about custom resources on two servers and collects where they differ.
 import { type AskedServers, ask, compareAnswers, type Difference } from "./compare.ts";
-import { definition, definitionCases, kindOf } from "./definition-cases.ts";
+import { costCases, definition, definitionCases, kindOf } from "./definition-cases.ts";
 import { changeCases, objectCases, shopDefinition, specCases } from "./object-cases.ts";
 import { booleanRules, ruleSubject, ruleSubjectSchema, wrongRules } from "./rule-cases.ts";
 
@@ -19,7 +19,7 @@ const rulesAtOnce = 60;
 
 export async function compareDefinitions(servers: AskedServers): Promise<CaseReport> {
   return collect(
-    Object.entries(definitionCases).map(
+    Object.entries({ ...definitionCases, ...costCases }).map(
       ([name, change]) =>
         () =>
           compareAnswers(`a definition that ${name}`, servers, {

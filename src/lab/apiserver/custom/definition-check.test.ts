@@ -92,11 +92,30 @@ describe("a definition is refused", () => {
       "when a rule compares what cannot be told apart",
       field({
         type: "array",
-        items: { type: "string", "x-kubernetes-validations": [{ rule: "self == oldSelf" }] },
+        maxItems: 5,
+        items: {
+          type: "string",
+          maxLength: 9,
+          "x-kubernetes-validations": [{ rule: "self == oldSelf" }],
+        },
       }),
       [
         `${at}.items.x-kubernetes-validations[0].rule: Invalid value: "self == oldSelf": oldSelf ` +
           `cannot be used on the uncorrelatable portion of the schema within ${at}`,
+      ],
+    ],
+    [
+      "when a rule could cost too much",
+      field({
+        type: "array",
+        maxItems: 2000,
+        items: { type: "integer" },
+        "x-kubernetes-validations": [{ rule: "self.all(a, self.exists(b, a == b))" }],
+      }),
+      [
+        `${at}.x-kubernetes-validations[0].rule: Forbidden: estimated rule cost exceeds budget by ` +
+          "factor of 2.4x (try simplifying the rule, or adding maxItems, maxProperties, and " +
+          "maxLength where arrays, maps, and strings are declared)",
       ],
     ],
     [

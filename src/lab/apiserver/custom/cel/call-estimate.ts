@@ -40,6 +40,8 @@ export function estimateCall(call: EstimatedCall): CallEstimate {
   if (own !== undefined) return own;
   const [left, right] = args;
   if (target === undefined && left !== undefined && right !== undefined) {
+    const opaque = name === "_==_" ? opaqueEquality(left, right) : undefined;
+    if (opaque !== undefined) return costOnly(opaque);
     if (comparisons.has(name) && (name === "_==_" || name === "_!=_" || isTextual(left.type))) {
       return costOnly(byFactor(Math.min(left.size, right.size), perCharacter));
     }
@@ -51,6 +53,20 @@ export function estimateCall(call: EstimatedCall): CallEstimate {
     if (name === "@in" && right.type.kind !== "map") return costOnly(right.size);
   }
   return costOnly(1);
+}
+
+/** cel.MaxFormatSize of Kubernetes. */
+const namedFormatMax = 64;
+
+/** Values of the libraries' own types are equal or not at once, but for those that are texts. */
+function opaqueEquality(left: Operand, right: Operand): number | undefined {
+  if (left.type.kind !== "opaque" || formatType(left.type) !== formatType(right.type)) {
+    return undefined;
+  }
+  if (left.type.name === "kubernetes.URL") {
+    return right.size >= unbounded ? 1 : traversal(right);
+  }
+  return left.type.name === "kubernetes.NamedFormat" ? byFactor(namedFormatMax, perCharacter) : 1;
 }
 
 const comparisons: ReadonlySet<string> = new Set(["_==_", "_!=_", "_<_", "_<=_", "_>_", "_>=_"]);
@@ -172,6 +188,11 @@ function textCost(operand: Operand | undefined): number {
   return operand !== undefined && isTextual(operand.type) ? traversal(operand) : 0;
 }
 
+/** Each of one is compared with each of the other, in one direction or both. */
+function setCall(directions: number, { args }: EstimatedCall): CallEstimate {
+  return costOnly(plus(byFactor(times(sizeOf(args[0]), sizeOf(args[1])), directions), 1));
+}
+
 const functions: ReadonlyMap<string, Estimator> = new Map<string, Estimator>([
   ["url", ({ args }) => ({ cost: traversal(args[0]), size: sizeOf(args[0]) })],
   ...["cidr", "isIP", "isCIDR", "ip", "quantity", "isQuantity", "semver", "isSemver"].map(
@@ -196,5 +217,8 @@ const functions: ReadonlyMap<string, Estimator> = new Map<string, Estimator>([
     "strings.quote",
     ({ args }) => ({ cost: traversal(args[0]), size: plus(times(sizeOf(args[0]), 2), 2) }),
   ],
+  ["sets.contains", (call) => setCall(1, call)],
+  ["sets.intersects", (call) => setCall(1, call)],
+  ["sets.equivalent", (call) => setCall(2, call)],
   ["lists.range", ({ args }) => listCall(1, integer(args[0], unbounded))],
 ]);

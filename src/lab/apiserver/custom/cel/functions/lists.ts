@@ -35,7 +35,6 @@ export const lists: readonly Overload[] = [
   ),
   defineMethod("slice(list(A), int, int) list(A)", slice, byLength),
   defineMethod("flatten(list(list(A))) list(A)", (list: ListValue) => flatten(list, 1n), byLength),
-  defineMethod("flatten(list(dyn)) list(dyn)", (list: ListValue) => flatten(list, 1n), byLength),
   defineMethod("flatten(list(dyn), int) list(dyn)", flatten, byLength),
   defineMethod(
     "reverse(list(A)) list(A)",
