@@ -207,6 +207,21 @@ it("asks the readiness probe and believes it after as many answers as the spec d
     );
   }));
 
+it("posts no status that the server has already", () =>
+  inKubeletWorld(async ({ createPod, simulation, server }) => {
+    const posts = async (): Promise<number> => {
+      const lines = (await server.metrics.metrics()).split("\n");
+      const line = lines.find((one) => /^apiserver_request_total\{.*verb="PATCH".*pods/.test(one));
+      return Number(line?.split(" ").at(-1));
+    };
+    await createPod("web");
+    await simulation.sleep(13_000);
+    const before = await posts();
+    expect(before).toBeGreaterThan(0);
+    await simulation.sleep(60_000);
+    expect(await posts()).toBe(before);
+  }));
+
 it("puts a foreign Ready=False right with its next comparison, and nothing before", () =>
   inKubeletWorld(async ({ createPod, simulation, patchStatus, statusesOf, timelineOf }) => {
     await createPod("web");

@@ -1,8 +1,8 @@
 // The status a kubelet posts for a pod: a pure function of the pod, its state and the status before,
 // which decides since when each condition is as it is. Words and fields are Kubernetes 1.33's.
-import { isDeepStrictEqual } from "node:util";
 import { toTime, type WallMs } from "../../environment/clock.ts";
 import { isRecord, listAt, optionalString, type RawRecord } from "../../kube/kinds/fields.ts";
+import { sameJson } from "../same-json.ts";
 import type { KubeletContainer, KubeletPod } from "./kubelet-pod.ts";
 import {
   type ContainerExit,
@@ -43,15 +43,18 @@ export function podStatus(input: PodStatusInput): RawRecord {
   };
 }
 
-/** True when the API server's status says in every field what the kubelet would post. */
+/**
+ * True when the API server's status says in every field what the kubelet would post. The server adds
+ * fields that say nothing (`lastProbeTime: null`).
+ */
 export function holdsStatus(held: RawRecord, own: RawRecord): boolean {
   for (const [field, value] of Object.entries(own)) {
-    if (field !== "conditions" && !isDeepStrictEqual(held[field], value)) return false;
+    if (field !== "conditions" && !sameJson(held[field], value)) return false;
   }
   const heldConditions = listAt(held, "conditions");
   return listAt(own, "conditions")
     .filter(isRecord)
-    .every((condition) => isDeepStrictEqual(ofType(heldConditions, condition["type"]), condition));
+    .every((condition) => sameJson(ofType(heldConditions, condition["type"]), condition));
 }
 
 /**

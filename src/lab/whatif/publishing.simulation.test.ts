@@ -161,7 +161,7 @@ describe.runIf(isThorough(process.env))("with more time", () => {
     // Of twice as many changes as may be written no version makes less.
     const asked = question(
       { writesPerSecond: 50, changesPerSecond: 40 },
-      { version: "1.33", workers: 1_000, qps: 5_000 },
+      { version: "1.36", workers: 1_000, qps: 5_000 },
     );
     const { found, tries } = await findSettings({ laboratory, question: asked, targetMs: 1_000 });
     expect(found).toBeUndefined();
