@@ -65,7 +65,8 @@ const histories: readonly History[] = [
     const allowsAlwaysWritten = number % 3 === 0;
     const hasMissingNode = number % 5 === 4;
     const length = allowsAlwaysWritten || hasMissingNode ? restartedBefore : steps;
-    return randomHistory({ seed, number, steps: length, allowsAlwaysWritten, hasMissingNode });
+    const kind = { allowsAlwaysWritten, hasMissingNode, hasTopology: number % 2 === 1 };
+    return randomHistory({ seed, number, steps: length, ...kind });
   }),
   crowdHistory,
   labelsHistory,

@@ -12,22 +12,19 @@ const moves: readonly Move[] = [...serviceMoves, ...podMoves, ...foreignMoves];
 /** Draws before a step is left empty: most moves are possible in most scenes. */
 const tries = 50;
 
-export interface HistoryOptions {
+export interface HistoryOptions
+  extends Pick<Scene, "allowsAlwaysWritten" | "hasMissingNode" | "hasTopology"> {
   readonly seed: number;
   readonly number: number;
   readonly steps: number;
-  readonly allowsAlwaysWritten: boolean;
-  readonly hasMissingNode: boolean;
 }
 
-export function randomHistory(options: HistoryOptions): History {
-  const { seed, number, steps, allowsAlwaysWritten, hasMissingNode } = options;
+export function randomHistory({ seed, number, steps, ...kind }: HistoryOptions): History {
   const namespace = `case-${number}`;
   const scene: Scene = {
+    ...kind,
     namespace,
     random: new SeededRandom({ seed, name: namespace }),
-    allowsAlwaysWritten,
-    hasMissingNode,
     services: new Map(),
     pods: new Map(),
     counter: 0,

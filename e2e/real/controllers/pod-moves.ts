@@ -88,7 +88,8 @@ function createOne(scene: Scene, mayStart: boolean): Step {
   const name = `pod-${scene.counter}`;
   const hasNode = chance(random, 0.95);
   const isNodeMissing = scene.hasMissingNode && chance(random, 0.2);
-  const node = isNodeMissing ? missingNode : oneOf(random, nodes).name;
+  const usual = nodes.filter(({ zone }) => zone !== undefined || !scene.hasTopology);
+  const node = isNodeMissing ? missingNode : oneOf(random, usual).name;
   const spec = {
     containers: [oneOf(random, containers)],
     ...(chance(random, 0.2) ? { initContainers: [oneOf(random, initContainers)] } : {}),

@@ -41,6 +41,11 @@ export interface Scene {
   readonly allowsAlwaysWritten: boolean;
   /** Whether pods may name a node that does not exist: their services are tried again and again. */
   readonly hasMissingNode: boolean;
+  /**
+   * Whether services may ask for topology hints. Then all nodes have a zone: where one endpoint has
+   * none, the slices are written at every sync.
+   */
+  readonly hasTopology: boolean;
   readonly services: Map<string, SceneService>;
   readonly pods: Map<string, ScenePod>;
   /** How many pods and times there have been: names and times are never used twice. */

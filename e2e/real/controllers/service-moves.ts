@@ -93,9 +93,11 @@ export const serviceMoves: readonly Move[] = [
   {
     weight: 4,
     make: (scene) =>
-      patch(scene, "topology", () => ({
-        metadata: { annotations: { [topologyMode]: oneOf(scene.random, topologyModes) } },
-      })),
+      scene.hasTopology
+        ? patch(scene, "topology", () => ({
+            metadata: { annotations: { [topologyMode]: oneOf(scene.random, topologyModes) } },
+          }))
+        : undefined,
   },
   { weight: 1, make: toExternal },
 ];
@@ -129,7 +131,9 @@ function create(scene: Scene): Step | undefined {
   const metadata = {
     name,
     labels: chosen,
-    ...(chance(random, 0.15) ? { annotations: { [topologyMode]: "Auto" } } : {}),
+    ...(scene.hasTopology && chance(random, 0.3)
+      ? { annotations: { [topologyMode]: "Auto" } }
+      : {}),
   };
   return {
     title: `service ${name} ${JSON.stringify({ ...metadata, ...spec })}`,
@@ -216,11 +220,13 @@ function reselected({ random }: Scene): object {
   return Object.keys(chosen).length === 0 ? chosen : { app: null, tier: null, ...chosen };
 }
 
-function somePorts({ random }: Scene): readonly object[] {
+/** Pods that have named ports or lack them need slices of their own, and share hints by chance. */
+function somePorts({ random, hasTopology }: Scene): readonly object[] {
+  const allowed = ports.filter(({ targetPort }) => typeof targetPort !== "string" || !hasTopology);
   const count = 1 + randomInt(random, 3);
   const chosen = new Map<string, Port>();
   for (let index = 0; index < count; index += 1) {
-    const port = oneOf(random, ports);
+    const port = oneOf(random, allowed);
     chosen.set(`${port.port}/${port.protocol ?? "TCP"}`, port);
   }
   const list = [...chosen.values()];

@@ -69,6 +69,18 @@ describe("what is copied", () => {
   });
 });
 
+test("an address of two subsets that cannot be one is in their slice once", () => {
+  const port = { ...http, appProtocol: "https" };
+  const subsets = [
+    { addresses: [four], ports: [port] },
+    { addresses: [four, five], ports: [port] },
+  ];
+  const { groups } = mirroredGroups(endpointsOf(subsets), limit);
+  expect(groups.map(({ endpoints }) => endpoints.map(({ addresses }) => addresses))).toEqual([
+    [["10.0.0.4"], ["10.0.0.5"]],
+  ]);
+});
+
 describe("what is written", () => {
   const labels = { team: "shop" };
   const annotations = {

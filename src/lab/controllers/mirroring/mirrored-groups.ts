@@ -44,7 +44,7 @@ export function mirroredGroups(
   maxPerSubset: number,
   hash: DeepHash,
 ): MirroredGroups {
-  const groups = new Map<string, MirroredGroup & { readonly endpoints: MirroredEndpoint[] }>();
+  const groups = new Map<string, Gathered>();
   let skipped = 0;
   // Only versions that have app protocols copy Endpoints: since 1.19.
   const types = { package: "v1", appProtocol: true, hash } as const;
@@ -55,15 +55,25 @@ export function mirroredGroups(
     for (const { address, ready } of all.slice(0, maxPerSubset)) {
       const addressType = ipFamilyOf(address.ip);
       const key = groupKey(addressType, ports);
-      const group = groups.get(key) ?? { addressType, ports, endpoints: [] };
+      const group = groups.get(key) ?? { addressType, ports, byIdentity: new Map() };
       groups.set(key, group);
-      group.endpoints.push(mirrored(address, ready));
+      group.byIdentity.set(identityOf(address), mirrored(address, ready));
     }
   }
-  const inOrder = [...groups.values()].sort(
-    (one, other) => families.indexOf(one.addressType) - families.indexOf(other.addressType),
-  );
+  const inOrder = [...groups.values()]
+    .map(({ byIdentity, ...group }) => ({ ...group, endpoints: [...byIdentity.values()] }))
+    .sort((one, other) => families.indexOf(one.addressType) - families.indexOf(other.addressType));
   return { groups: inOrder, skipped };
+}
+
+/** A group as it grows: subsets that cannot be one may still have the same ports and addresses. */
+interface Gathered extends Omit<MirroredGroup, "endpoints"> {
+  readonly byIdentity: Map<string, MirroredEndpoint>;
+}
+
+/** What makes two endpoints of a slice the same (endpointset.go hashEndpoint). */
+function identityOf({ ip, hostname, targetRef }: SubsetAddress): string {
+  return JSON.stringify([ip, hostname, targetRef?.["namespace"], targetRef?.["name"]]);
 }
 
 /** Equal for slices of which there should be one. */
