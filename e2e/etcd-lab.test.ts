@@ -1,7 +1,9 @@
 // `lockstep lab --store etcd`: API servers that are processes of their own, one etcd below them, and
 // kill -9 of each of these under load.
 import { execFile } from "node:child_process";
+import { once } from "node:events";
 import { existsSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { clientOf, LedgerWatcher, LedgerWriter, storedLedger } from "./etcd-clients.ts";
@@ -97,9 +99,25 @@ describe.skipIf(withoutEtcd !== false)("a lab on etcd", () => {
     expect(silent).toEqual({
       code: 2,
       output: "",
-      errorOutput:
-        "lockstep: no etcd answers at http://127.0.0.1:1 (context deadline exceeded); " +
-        "is it running?\n",
+      errorOutput: "lockstep: no etcd answers at http://127.0.0.1:1; is it running?\n",
+    });
+  });
+
+  it("says in one sentence that the port of a server is taken", async () => {
+    const taken = createServer((socket) => socket.destroy());
+    await once(taken.listen(0, "127.0.0.1"), "listening");
+    const { port } = taken.address() as AddressInfo;
+    const lab = await runLockstep("lab", "--store", "etcd", "--port", String(port));
+    await once(taken.close(), "close");
+    expect({ ...lab, errorOutput: lab.errorOutput.split("\n").slice(1) }).toEqual({
+      code: 1,
+      output: "",
+      errorOutput: [
+        "lockstep: lab-1 could not start. It said:",
+        `lockstep: cannot listen on 127.0.0.1:${port}: another process already does. ` +
+          "Stop that process or choose another address (port 0 takes any free port).",
+        "",
+      ],
     });
   });
 });

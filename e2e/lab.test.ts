@@ -97,7 +97,7 @@ it("refuses anonymous requests", async () => {
   const lab = await startLabProcess();
   const url = lab.servers[0]?.url ?? "";
   expect(await get(`${url}/healthz`)).toBe(200);
-  expect(await get(`${url}/api/v1/namespaces`)).toBe(401);
+  expect(await get(`${url}/api/v1/namespaces`)).toBe(403);
   await lab.stop();
 });
 

@@ -1,6 +1,7 @@
 // `--store` of `lockstep lab`: what it means, and the etcd and the folder that come with it.
 import type { Environment } from "../environment/environment.ts";
 import { EtcdStorage } from "../lab/apiserver/storage/etcd/etcd-storage.ts";
+import { StorageTimeoutError } from "../lab/apiserver/storage/storage.ts";
 import type { LabOptions } from "../lab/lab.ts";
 import { EtcdMissingError, startEtcd } from "../lab/processes/etcd-process.ts";
 import { UsageError } from "./command.ts";
@@ -69,8 +70,10 @@ async function refuseSilent(environment: Environment, endpoints: readonly string
   try {
     await storage.check();
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new UsageError(`no etcd answers at ${endpoints.join(", ")} (${why}); is it running?`);
+    // That nobody answered in time needs no reason beside it.
+    const isSilent = error instanceof StorageTimeoutError;
+    const why = isSilent ? "" : ` (${error instanceof Error ? error.message : String(error)})`;
+    throw new UsageError(`no etcd answers at ${endpoints.join(", ")}${why}; is it running?`);
   } finally {
     storage.stop();
   }

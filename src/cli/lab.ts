@@ -40,6 +40,8 @@ Each cluster has one store, one or more API servers in front of it, controllers,
 on a node is an HTTP server on an address of its own in 127.0.0.0/8, whatever its image, and
 answers who it is. The control plane is in kube-system: its pods show their flags and where the
 controller manager's metrics are, kubectl logs their logs, in the words of the version you choose.
+Served are the kinds on the path of an endpoint, access and CustomResourceDefinitions (kubectl
+api-resources lists them); StatefulSets, Jobs and volumes are not. Init containers are not run.
 The kubeconfig has a context per server: lab-1 is the first cluster, lab-1-server-2 its second
 server. Everything lives in this process and is gone when it stops.
 
@@ -69,6 +71,7 @@ Examples:
 export function labCommand(context: CommandContext, done: (code: ExitCode) => void): Command {
   return new Command("lab")
     .description("run embedded clusters that kubectl can talk to, until stopped")
+    .usage("[options]")
     .addCommand(labApiserverCommand(context, done), { hidden: true })
     .option("--clusters <n>", "how many clusters", wholeNumber(1, maxClusters), 1)
     .option("--apiservers <n>", "API servers in each cluster", wholeNumber(1, maxApiservers), 1)
@@ -89,11 +92,10 @@ export function labCommand(context: CommandContext, done: (code: ExitCode) => vo
       wholeNumber(1, maxControllerManagers),
       1,
     )
-    .option(
-      "--controller-flag <name=value>",
-      "a flag of kube-controller-manager, may be repeated",
-      (word: string, words: readonly string[]) => [...words, word],
-      [],
+    .addOption(
+      new Option("--controller-flag <name=value>", "of kube-controller-manager, may be repeated")
+        .argParser((word: string, words: readonly string[]) => [...words, word])
+        .default([], "none"),
     )
     .option("--kubeconfig <file>", "write the kubeconfig there (- for standard output)")
     .addOption(new Option("--host <address>", "address to listen on").default("127.0.0.1"))

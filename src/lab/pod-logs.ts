@@ -1,8 +1,12 @@
 // Where `kubectl logs` gets its lines: whoever runs the pods gives this to the server.
 import type { BodyWriter } from "../environment/network.ts";
 import { badRequest } from "./apiserver/decode/body.ts";
+import { timeLayout, timeProblem } from "./apiserver/decode/go-time.ts";
+import { isTrue } from "./apiserver/http/route.ts";
+import { FieldErrors } from "./apiserver/kinds/field-errors.ts";
 import { objectsAt, textAt } from "./apiserver/kinds/fields.ts";
 import type { KubeObject } from "./apiserver/kube-object.ts";
+import { readInteger } from "./apiserver/verbs/read-options.ts";
 
 export interface PodLogRequest {
   readonly namespace: string;
@@ -29,6 +33,28 @@ export const noPodLogs: PodLogs = {
   },
 };
 
+/** Refuses what no log could answer, before the pod of this name is looked for. */
+export function checkPodLogOptions(name: string, query: URLSearchParams): void {
+  const sinceTime = query.get("sinceTime") ?? "";
+  const problem = sinceTime === "" ? undefined : timeProblem(sinceTime, timeLayout);
+  if (problem !== undefined) throw badRequest(problem);
+  const errors = new FieldErrors();
+  const refuseBelow = (field: string, least: number, detail: string): void => {
+    const value = readInteger(query, field);
+    if (value !== undefined && value < least) errors.invalid(field, value, detail);
+  };
+  refuseBelow("tailLines", 0, "must be greater than or equal to 0");
+  refuseBelow("limitBytes", 1, "must be greater than 0");
+  if (sinceTime === "") {
+    refuseBelow("sinceSeconds", 1, "must be greater than 0");
+  } else if (readInteger(query, "sinceSeconds") !== undefined) {
+    errors.forbidden("[]", "at most one of `sinceTime` or `sinceSeconds` may be specified");
+  }
+  // Asking for one stream alone is behind a feature gate that is off unless set.
+  if (query.has("stream")) errors.forbidden("stream", "may not be specified");
+  errors.throwIfAny({ group: "", kind: "PodLogOptions" }, name);
+}
+
 export function readPodLogRequest(pod: KubeObject, query: URLSearchParams): PodLogRequest {
   const { name, namespace = "", uid = "" } = pod.metadata;
   return {
@@ -36,11 +62,11 @@ export function readPodLogRequest(pod: KubeObject, query: URLSearchParams): PodL
     name,
     uid,
     container: chooseContainer(pod, query.get("container") ?? ""),
-    follow: query.get("follow") === "true",
-    previous: query.get("previous") === "true",
-    timestamps: query.get("timestamps") === "true",
-    tailLines: readCount(query, "tailLines"),
-    sinceSeconds: readCount(query, "sinceSeconds"),
+    follow: isTrue(query.get("follow")),
+    previous: isTrue(query.get("previous")),
+    timestamps: isTrue(query.get("timestamps")),
+    tailLines: readInteger(query, "tailLines"),
+    sinceSeconds: readInteger(query, "sinceSeconds"),
   };
 }
 
@@ -63,15 +89,4 @@ function chooseContainer(pod: KubeObject, asked: string): string {
     throw badRequest(`container ${asked} is not valid for pod ${name}`);
   }
   return asked;
-}
-
-function readCount(query: URLSearchParams, name: string): number | undefined {
-  const text = query.get(name);
-  if (text === null) {
-    return undefined;
-  }
-  if (!/^\d+$/.test(text)) {
-    throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`);
-  }
-  return Number(text);
 }

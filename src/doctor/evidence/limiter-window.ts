@@ -32,16 +32,20 @@ export function limiterWindow(
   return measuredWindow(window) ?? inferredWindow(window, queue);
 }
 
-/** Since Kubernetes 1.18. */
+/**
+ * Since Kubernetes 1.18, whose client also begins to time a request before it waits (client-go
+ * rest/request.go): the server's part is what is left without the wait.
+ */
 function measuredWindow(window: MetricsWindow): LimiterWindow | undefined {
   const waitSeconds = window.increase(`${waitMetric}_sum`);
   const requests = window.increase(`${waitMetric}_count`);
   if (waitSeconds === undefined || requests === undefined || requests === 0) return undefined;
+  const times = requestTimes(window);
   return {
     requests,
     meanWaitSeconds: waitSeconds / requests,
     waitSeconds,
-    meanRequestSeconds: requestTimes(window)?.meanSeconds,
+    meanRequestSeconds: times && Math.max(0, times.totalSeconds - waitSeconds) / times.requests,
     metric: waitMetric,
     isMeasured: true,
   };

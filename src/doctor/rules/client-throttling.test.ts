@@ -42,7 +42,7 @@ workqueue_queue_duration_seconds_sum{name="endpoint"} ${minutes * load.syncs * l
 workqueue_queue_duration_seconds_count{name="endpoint"} ${minutes * load.syncs}
 rest_client_rate_limiter_duration_seconds_sum{verb="PUT"} ${minutes * load.syncs * load.limiterSeconds}
 rest_client_rate_limiter_duration_seconds_count{verb="PUT"} ${minutes * load.syncs}
-rest_client_request_duration_seconds_sum{verb="PUT"} ${minutes * load.syncs * load.requestSeconds}
+rest_client_request_duration_seconds_sum{verb="PUT"} ${minutes * load.syncs * (load.limiterSeconds + load.requestSeconds)}
 rest_client_request_duration_seconds_count{verb="PUT"} ${minutes * load.syncs}`;
   return {
     component: "kube-controller-manager",

@@ -19,6 +19,9 @@ const headersArrivalMs = 30_000;
  */
 const idleConnectionMs = 75_000;
 
+/** The request line and all headers: as much as Go's servers take. Long selectors are in there. */
+const headersMaxBytes = 1024 * 1024;
+
 export async function listen(
   options: ListenOptions,
   handler: ExchangeHandler,
@@ -46,6 +49,7 @@ function makeServer(tls: ListenOptions["tls"]): Server {
   const serverOptions: ServerOptions = {
     requestTimeout: requestArrivalMs,
     headersTimeout: headersArrivalMs,
+    maxHeaderSize: headersMaxBytes,
     keepAliveTimeout: idleConnectionMs,
     noDelay: true,
     keepAlive: true,

@@ -31,6 +31,17 @@ describe("connections", () => {
     expect(peers.size).toBe(1);
   });
 
+  it("take a request line that is as long as Go's servers would take", async () => {
+    const handler = (exchange: ServerExchange): void => {
+      exchange.respond(200).end(Buffer.from(String(exchange.request.target.length)));
+    };
+    await whileServing(worldOf(quietEnvironment()), handler, async ({ network, url }) => {
+      const long = "x".repeat(500_000);
+      const { body } = await network.request({ method: "GET", url: `${url}/?${long}` });
+      expect(await readText(body)).toBe("500002");
+    });
+  });
+
   it("are used again after an answer without a body that nobody read", async () => {
     const environment = quietEnvironment();
     const peers = new Set<string>();

@@ -99,6 +99,22 @@ describe("requests are refused", () => {
       expect(version.json).toMatchObject({ major: "1", minor: "33", gitVersion: "v1.33.1" });
     }));
 
+  test("for a slash after the path, except after the paths of documents", () =>
+    inApiWorld(async ({ call }) => {
+      const statusOf = async (path: string) => `${path} ${(await call("GET", path)).status}`;
+      const documents = [
+        "/version/",
+        "/api/",
+        "/apis/",
+        "/api/v1/",
+        "/apis/apps/",
+        "/apis/apps/v1/",
+      ];
+      for (const path of documents) expect(await statusOf(path)).toBe(`${path} 200`);
+      const others = ["/healthz/", "/livez/ping/", "/metrics/", "/openapi/v2/", "/openapi/v3/"];
+      for (const path of others) expect(await statusOf(path)).toBe(`${path} 404`);
+    }));
+
   test("when the client accepts only what the server does not speak", () =>
     inApiWorld(async ({ call }) => {
       const accept = "application/vnd.kubernetes.protobuf";

@@ -277,8 +277,8 @@ export class ApiServer {
   }
 
   #healthAnswer(target: string): Promise<Answer | undefined> {
-    const { pathname, searchParams } = new URL(target, "http://health");
-    return this.#health.answer(pathname, searchParams);
+    const [path = "", query = ""] = target.split("?", 2);
+    return this.#health.answer(path, new URLSearchParams(query));
   }
 
   /** Answers with what went wrong, as far as that is still possible. */

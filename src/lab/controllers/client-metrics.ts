@@ -1,6 +1,5 @@
-// The requests of a component under the names its version has. The time is without the wait for the
-// client's rate limit: where that wait is measured too, the two together tell a slow server from a
-// tight limit.
+// The requests of a component under the names its version has. The time is that of the client which
+// is measured: with the wait for the rate limit since 1.18, without it before.
 import { Counter, Histogram, type Registry } from "prom-client";
 import { type Clock, elapsedMs } from "../../environment/clock.ts";
 import { type KubeClient, type KubeRequest, StatusError } from "../../kube/client/client.ts";

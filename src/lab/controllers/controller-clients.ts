@@ -40,16 +40,15 @@ export class ControllerClients {
   for(controller: string, limit: ClientLimit = this.#options.limit): KubeClient {
     const { clientFor, program, clock, timers, server, onThrottled, registry } = this.#options;
     const form = this.#options.metricsForm;
-    const client = measured({
-      client: withDeadline(clientFor(`${program}/${controller}`)),
-      clock,
-      registry,
-      server,
-      form,
-    });
     const bucket = new TokenBucket({ clock, timers, ...limit });
     const metrics = measuresLimiter(form) ? { registry } : {};
-    return new RateLimitedClient({ client, bucket, clock, server, onThrottled, ...metrics });
+    const limited = (client: KubeClient): KubeClient =>
+      new RateLimitedClient({ client, bucket, clock, server, onThrottled, ...metrics });
+    const timed = (client: KubeClient): KubeClient =>
+      measured({ client, clock, registry, server, form });
+    const bare = withDeadline(clientFor(`${program}/${controller}`));
+    // Since 1.18 the time of a request begins before it waits for its token.
+    return measuresLimiter(form) ? timed(limited(bare)) : limited(timed(bare));
   }
 }
 

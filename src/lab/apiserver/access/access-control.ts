@@ -5,6 +5,7 @@ import { defaultIssuer, discoveryDocument, keySet } from "../../service-account-
 import type { ApiError } from "../api-error.ts";
 import { type Answer, jsonAnswer } from "../http/answer.ts";
 import type { Authentication, User } from "../http/authentication.ts";
+import { withoutSlash } from "../http/other-paths.ts";
 import type { RequestNotes } from "../http/served-request.ts";
 import type { JsonObject } from "../kinds/fields.ts";
 import { rbacGroup } from "../kinds/rbac.ts";
@@ -136,10 +137,11 @@ export class AccessControl {
   openIdAnswer(path: string, server: string): Answer | undefined {
     const { tokenKey: key } = this.#options.authentication;
     if (key === undefined) return undefined;
-    if (path === "/.well-known/openid-configuration") {
+    const document = withoutSlash(path);
+    if (document === "/.well-known/openid-configuration") {
       return jsonAnswer(200, discoveryDocument(this.#issuer, server));
     }
-    if (path !== "/openid/v1/jwks") return undefined;
+    if (document !== "/openid/v1/jwks") return undefined;
     return { ...jsonAnswer(200, keySet(key)), contentType: "application/jwk-set+json" };
   }
 }

@@ -1,7 +1,7 @@
 // Lays what a client applies over the live object. Nothing is removed here: leaves are replaced,
 // maps united, list items matched by what tells them apart. Shared items come in the order of the
 // applied list, if the list mentions them at all; the others keep their places.
-import { isJsonObject, type JsonObject } from "../kinds/fields.ts";
+import { isJsonObject, type JsonObject, ownField, setField } from "../kinds/fields.ts";
 import { itemElement } from "./list-items.ts";
 import type { PathElement } from "./path-element.ts";
 import {
@@ -29,8 +29,7 @@ function mergeMaps(type: MapType, live: unknown, applied: unknown): unknown {
   if (type.isAtomic || isEmpty) return applied;
   const result: JsonObject = { ...left };
   for (const key of Object.keys(right)) {
-    const below = Object.hasOwn(left, key) ? left[key] : undefined;
-    result[key] = mergeValues(childType(type, key), below, right[key]);
+    setField(result, key, mergeValues(childType(type, key), ownField(left, key), right[key]));
   }
   return result;
 }

@@ -1,6 +1,6 @@
 // Takes fields out of an object: those that an applier has stopped to mention. A struct, map or
 // list that loses everything stays, empty; one that is itself to be removed goes as a whole.
-import { isJsonObject, type JsonObject } from "../kinds/fields.ts";
+import { isJsonObject, type JsonObject, setField } from "../kinds/fields.ts";
 import type { FieldSet } from "./field-set.ts";
 import { itemElement } from "./list-items.ts";
 import { fieldElement } from "./path-element.ts";
@@ -24,8 +24,8 @@ function removeKeys(type: ValueType, value: unknown, fields: FieldSet): unknown 
     if (fields.members.has(element)) continue;
     const below = fields.children.get(element);
     isMatched ||= below !== undefined;
-    result[key] =
-      below === undefined ? value[key] : removeBelow(childType(type.map, key), value[key], below);
+    const inner = childType(type.map, key);
+    setField(result, key, below === undefined ? value[key] : removeBelow(inner, value[key], below));
   }
   return Object.keys(result).length > 0 || isMatched ? result : null;
 }

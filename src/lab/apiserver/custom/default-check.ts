@@ -2,7 +2,7 @@
 // would be pruned. Defaults inside of metadata are refused elsewhere.
 import { isDeepStrictEqual } from "node:util";
 import { FieldErrors } from "../kinds/field-errors.ts";
-import { copyOf } from "./defaulting.ts";
+import { copyOf } from "../kinds/fields.ts";
 import { checkEmbedded } from "./embedded-resources.ts";
 import { childPath, noPath } from "./field-path.ts";
 import type { JsonSchema } from "./json-schema.ts";

@@ -1,6 +1,6 @@
 // Fills in what a schema's defaults say, at any depth below what is there. An absent object is not
 // made for the sake of defaults inside it, as in Kubernetes. The object given is changed.
-import { copyJson, isJsonObject } from "../kinds/fields.ts";
+import { copyOf, isJsonObject, ownField, setField } from "../kinds/fields.ts";
 import { fieldSchema, type JsonSchema } from "./json-schema.ts";
 
 export function applyDefaults(value: unknown, schema: JsonSchema | undefined): void {
@@ -9,23 +9,18 @@ export function applyDefaults(value: unknown, schema: JsonSchema | undefined): v
     defaultItems(value, schema.items);
   } else if (isJsonObject(value)) {
     for (const [field, own] of schema.properties) {
-      if (own.default !== undefined && isMissing(value[field], own)) {
-        value[field] = copyOf(own.default);
+      if (own.default !== undefined && isMissing(ownField(value, field), own)) {
+        setField(value, field, copyOf(own.default));
       }
     }
     for (const field of Object.keys(value)) {
       const own = fieldSchema(schema, field);
       if (own?.default !== undefined && isMissing(value[field], own)) {
-        value[field] = copyOf(own.default);
+        setField(value, field, copyOf(own.default));
       }
       applyDefaults(value[field], own);
     }
   }
-}
-
-/** A copy of any JSON. */
-export function copyOf(value: unknown): unknown {
-  return copyJson({ value })["value"];
 }
 
 function defaultItems(list: unknown[], schema: JsonSchema | undefined): void {

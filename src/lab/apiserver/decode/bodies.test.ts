@@ -86,6 +86,16 @@ describe("bodies", () => {
       expected: failure(413, "RequestEntityTooLarge", "Request entity too large: limit is 3145728"),
     },
   ];
+  test("are refused unread when they announce far too many bytes", () =>
+    inApiWorld(async ({ call }) => {
+      const headers = { "content-length": String(7 * 1024 * 1024) };
+      const path = "/api/v1/namespaces/default/configmaps";
+      const { json } = await call("POST", path, { metadata: { name: "a" } }, { headers });
+      expect(json).toEqual(
+        failure(413, "RequestEntityTooLarge", "Request entity too large: limit is 3145728"),
+      );
+    }));
+
   test.each(cases)("are refused for $name", ({ body, contentType, query = "", expected }) =>
     inApiWorld(async ({ call }) => {
       const options = contentType === undefined ? {} : { contentType };

@@ -5,6 +5,7 @@ import type { Headers, IncomingRequest } from "../../../environment/network.ts";
 import { ApiError } from "../api-error.ts";
 import { isJsonObject } from "../kinds/fields.ts";
 import { jsonSyntaxProblem } from "./json-scanner.ts";
+import { jsonNestingProblem } from "./nesting.ts";
 import { decodeProtobuf } from "./protobuf.ts";
 import { ProtobufError } from "./protobuf-wire.ts";
 import type { ExpectedKind } from "./request-object.ts";
@@ -25,6 +26,8 @@ const drainMaxBytes = 2 * bodyMaxBytes;
 
 export async function readBody(request: IncomingRequest): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
+  // To stop reading is to hang up. One that says beforehand that it is far too large is not begun.
+  if (Number(request.headers["content-length"] ?? 0) > drainMaxBytes) throw tooLarge();
   let bytes = 0;
   for await (const chunk of request.body) {
     bytes += chunk.byteLength;
@@ -35,10 +38,14 @@ export async function readBody(request: IncomingRequest): Promise<Buffer> {
     }
   }
   if (bytes > bodyMaxBytes) {
-    const message = `Request entity too large: limit is ${bodyMaxBytes}`;
-    throw new ApiError(413, "RequestEntityTooLarge", message);
+    throw tooLarge();
   }
   return Buffer.concat(chunks);
+}
+
+function tooLarge(): ApiError {
+  const message = `Request entity too large: limit is ${bodyMaxBytes}`;
+  return new ApiError(413, "RequestEntityTooLarge", message);
 }
 
 /** The media type without parameters, in lower case; "" when the header is absent. */
@@ -134,6 +141,8 @@ export function checkTypeMeta(document: unknown, body: Buffer, expectedKind: str
 
 function parseJsonBody(body: Buffer, expectedKind: string): ParsedBody {
   const text = body.toString("utf8");
+  const tooDeep = jsonNestingProblem(text);
+  if (tooDeep !== undefined) throw noTypeMeta(tooDeep, body, expectedKind);
   try {
     const document = checkTypeMeta(JSON.parse(text), body, expectedKind);
     return { document, json: text, repeatedLines: [] };
@@ -141,9 +150,13 @@ function parseJsonBody(body: Buffer, expectedKind: string): ParsedBody {
     if (!(error instanceof SyntaxError)) {
       throw error;
     }
-    const problem = `couldn't get version/kind; json parse error: ${jsonSyntaxProblem(text)}`;
-    throw unrecognized(expectedKind, problem, body);
+    throw noTypeMeta(jsonSyntaxProblem(text), body, expectedKind);
   }
+}
+
+function noTypeMeta(problem: string, body: Buffer, expectedKind: string): ApiError {
+  const message = `couldn't get version/kind; json parse error: ${problem}`;
+  return unrecognized(expectedKind, message, body);
 }
 
 function parseYamlBody(body: Buffer, expectedKind: string): ParsedBody {

@@ -2,7 +2,7 @@
 // meaningless zeros except those that Go always writes, in one order of fields. Two objects that
 // mean the same thus become the same bytes, which is how an update that changes nothing is
 // recognised, as it is through the Go types of the real server.
-import { isJsonObject, type JsonObject } from "../kinds/fields.ts";
+import { isJsonObject, type JsonObject, setField } from "../kinds/fields.ts";
 import type { Schema, TypeSchema } from "../kinds/schema.ts";
 import { schemas } from "../kinds/schemas.generated.ts";
 import { microTimeLayout, timeLayout, timeProblem } from "./go-time.ts";
@@ -109,7 +109,7 @@ function conformMap(
   const result: JsonObject = {};
   for (const key of Object.keys(value).sort()) {
     const item = value[key] ?? zeroValue(schema.of);
-    result[key] = conformValue(schema.of, item, place.key(key));
+    setField(result, key, conformValue(schema.of, item, place.key(key)));
   }
   return result;
 }

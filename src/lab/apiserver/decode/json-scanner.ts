@@ -1,6 +1,7 @@
 // Reads JSON text in the order it is written, for what `JSON.parse` does not tell: which keys occur
 // twice, and what is wrong in the words of Go's decoder. Slower than `JSON.parse`, so it is used only
 // once that has failed or once something is known to be odd.
+import { jsonNestingProblem } from "./nesting.ts";
 
 export class JsonSyntaxError extends Error {
   override readonly name = "JsonSyntaxError";
@@ -23,6 +24,8 @@ export function scanJson(text: string, visitor?: JsonVisitor): void {
 
 /** What Go's decoder says of text that `JSON.parse` refuses. */
 export function jsonSyntaxProblem(text: string): string {
+  const tooDeep = jsonNestingProblem(text);
+  if (tooDeep !== undefined) return tooDeep;
   try {
     scanJson(text);
   } catch (error) {

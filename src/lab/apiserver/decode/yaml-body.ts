@@ -1,6 +1,16 @@
 // YAML in a request: one document of plain values, with the lines at which a key is set twice. The
 // last value of such a key counts, and whether that is an error is for the client to say.
-import { isPair, isScalar, LineCounter, parseAllDocuments, type Tags, visit } from "yaml";
+import {
+  type Document,
+  isCollection,
+  isPair,
+  isScalar,
+  LineCounter,
+  parseAllDocuments,
+  type Tags,
+  visit,
+} from "yaml";
+import { isTooDeep, isYamlTooDeep, nestingMax } from "./nesting.ts";
 
 export class YamlProblem extends Error {
   override readonly name = "YamlProblem";
@@ -18,9 +28,11 @@ const yamlMaxAliases = 100;
 
 /** Throws a YamlProblem when it is none. */
 export function parseYaml(body: Buffer): YamlDocument {
+  const text = body.toString("utf8");
+  if (isYamlTooDeep(text)) throw tooDeep();
   const lines = new LineCounter();
   // Further documents are ignored, as they are by the real server.
-  const [parsed] = parseAllDocuments(body.toString("utf8"), {
+  const [parsed] = parseAllDocuments(text, {
     lineCounter: lines,
     uniqueKeys: false,
     version: "1.1",
@@ -39,12 +51,30 @@ export function parseYaml(body: Buffer): YamlDocument {
     Map(_key, map) {
       repeatedLines.push(...repeatedIn(map.items, lines));
     },
+    Alias(_key, { source }, above) {
+      if (above.some((node) => isCollection(node) && node.anchor === source)) {
+        throw new YamlProblem(`yaml: anchor '${source}' value contains itself`);
+      }
+    },
   });
+  return { document: plainValue(parsed), repeatedLines };
+}
+
+function plainValue(parsed: Document): unknown {
+  let value: unknown;
   try {
-    return { document: parsed.toJS({ maxAliasCount: yamlMaxAliases }), repeatedLines };
+    value = parsed.toJS({ maxAliasCount: yamlMaxAliases });
   } catch (error) {
-    throw new YamlProblem(`yaml: ${error instanceof Error ? error.message : String(error)}`);
+    const isAliasing = error instanceof ReferenceError;
+    const message = error instanceof Error ? error.message : String(error);
+    throw new YamlProblem(`yaml: ${isAliasing ? "document contains excessive aliasing" : message}`);
   }
+  if (isTooDeep(value)) throw tooDeep();
+  return value;
+}
+
+function tooDeep(): YamlProblem {
+  return new YamlProblem(`yaml: exceeded max depth of ${nestingMax}`);
 }
 
 /** Go's decoder knows neither dates nor numbers to base sixty: both stay text. */

@@ -30,7 +30,8 @@ export const anonymous: User = { name: anonymousName, groups: [unauthenticatedGr
 /** The token of an Authorization header; undefined when it has none. */
 export function bearerToken(authorization: string | undefined): string | undefined {
   if (authorization === undefined) return undefined;
-  const [scheme = "", token = ""] = authorization.trim().split(/\s+/, 2);
+  // A second space ends the token before it begins, as in the real server.
+  const [scheme = "", token = ""] = authorization.trim().split(" ", 2);
   return scheme.toLowerCase() === "bearer" && token !== "" ? token : undefined;
 }
 

@@ -5,11 +5,11 @@ import type { Storage } from "../storage/storage.ts";
 import { type Answer, textAnswer } from "./answer.ts";
 
 /** Those of the real server's checks that can fail here, and those people know it by. */
-const checksOf: Readonly<Record<string, readonly string[]>> = {
-  healthz: ["ping", "log", "etcd"],
-  livez: ["ping", "log", "etcd"],
-  readyz: ["ping", "log", "etcd", "etcd-readiness", "informer-sync", "shutdown"],
-};
+const checksOf: ReadonlyMap<string, readonly string[]> = new Map([
+  ["healthz", ["ping", "log", "etcd"]],
+  ["livez", ["ping", "log", "etcd"]],
+  ["readyz", ["ping", "log", "etcd", "etcd-readiness", "informer-sync", "shutdown"]],
+]);
 
 /** At most one question to the storage in half its timeout of 2 s; k8s.io/apiserver's etcd3.go. */
 const askEveryMs = 1_000;
@@ -29,16 +29,16 @@ export class Health {
 
   /** Whether anybody may ask this path, known or not. */
   static isPublic(path: string): boolean {
-    return path.slice(1) in checksOf;
+    return checksOf.has(path.slice(1));
   }
 
   /** Undefined for other paths, and for checks that there are not. */
   async answer(path: string, query: URLSearchParams): Promise<Answer | undefined> {
     const [, name = "", ...rest] = path.split("/");
-    const checks = checksOf[name];
+    const checks = checksOf.get(name);
     if (checks === undefined) return undefined;
+    if (rest.length === 0) return this.#all(name, checks, query);
     const check = rest.join("/");
-    if (check === "") return this.#all(name, checks, query);
     if (!checks.includes(check)) return undefined;
     const problem = await this.#problem(check);
     if (problem === undefined) return textAnswer(200, "ok");

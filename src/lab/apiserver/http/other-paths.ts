@@ -11,7 +11,13 @@ import { methodNotAllowed, notFoundPath, type OtherRoute } from "./route.ts";
 
 /** What anybody may read, as real servers let anybody, beside health. */
 export function publicAnswer(path: string, gitVersion: string): Answer | undefined {
-  return path === "/version" ? jsonAnswer(200, versionDocument(gitVersion)) : undefined;
+  const isVersion = withoutSlash(path) === "/version";
+  return isVersion ? jsonAnswer(200, versionDocument(gitVersion)) : undefined;
+}
+
+/** Documents are found with a slash at the end too; metrics, health and OpenAPI are not. */
+export function withoutSlash(path: string): string {
+  return path.length > 1 ? path.replace(/\/$/, "") : path;
 }
 
 export interface OtherRequest {
@@ -25,13 +31,13 @@ export interface OtherRequest {
 
 export async function otherAnswer(request: OtherRequest): Promise<Answer> {
   const { method, headers, route, metrics, kinds, openApi } = request;
-  const path = route.path.length > 1 ? route.path.replace(/\/$/, "") : route.path;
+  const { path } = route;
   if (path === "/metrics") {
     const body = Buffer.from(await exposition(metrics), "utf8");
     return { status: 200, body, contentType: metrics.contentType };
   }
   const answer =
-    discoveryAnswer(path, headers["accept"], kinds) ??
+    discoveryAnswer(withoutSlash(path), headers["accept"], kinds) ??
     openApi.answer({ path, query: route.query, headers, kinds });
   if (answer === undefined) {
     const isBelowGroup = /^\/apis?(\/|$)/.test(path) && kinds.some((kind) => isBelow(path, kind));

@@ -1,7 +1,7 @@
 // One request on a resource: reads what the verb needs from the request, runs the verb, and gives
 // the answer. Watches and logs stream, so they write their own answer.
 import type { IncomingRequest, ServerExchange } from "../../../environment/network.ts";
-import { type PodLogs, readPodLogRequest } from "../../pod-logs.ts";
+import { checkPodLogOptions, type PodLogs, readPodLogRequest } from "../../pod-logs.ts";
 import type { AccessControl } from "../access/access-control.ts";
 import { tokenRequestKind } from "../access/token-request.ts";
 import { ApiError } from "../api-error.ts";
@@ -136,6 +136,7 @@ export class ResourceHandler {
   }
 
   async #log({ route, exchange }: ResourceCall): Promise<undefined> {
+    checkPodLogOptions(route.name ?? "", route.query);
     const pod = await this.#read(route);
     const request = readPodLogRequest(pod, route.query);
     const writer = exchange.respond(200, { "content-type": "text/plain" });

@@ -4,7 +4,7 @@ import { sameJson } from "../../same-json.ts";
 import { jsonSyntaxProblem } from "../decode/json-scanner.ts";
 import type { KubeObject } from "../kube-object.ts";
 import type { FieldErrors } from "./field-errors.ts";
-import { ensureObject, objectAt, setDefaults, textAt, textMapAt } from "./fields.ts";
+import { ensureObject, objectAt, setDefaults, setField, textAt, textMapAt } from "./fields.ts";
 import { configKey } from "./names.ts";
 import { validateImmutable } from "./object-meta.ts";
 import { defineKind } from "./resource-kind.ts";
@@ -23,11 +23,11 @@ export const configMapKind = defineKind({
     const binary = textMapAt(configMap, "binaryData");
     validateKeys("data", Object.keys(data), errors);
     validateKeys("binaryData", Object.keys(binary), errors);
-    for (const key of Object.keys(data).filter((key) => key in binary)) {
+    for (const key of Object.keys(data).filter((key) => Object.hasOwn(binary, key))) {
       errors.invalid(`data[${key}]`, key, "duplicate of key present in binaryData");
     }
     if (textBytes(data) + decodedBytes(binary) > dataMaxBytes) {
-      errors.tooLong("", dataMaxBytes);
+      errors.tooLong("[]", dataMaxBytes);
     }
   },
   validateUpdate(configMap, current, errors) {
@@ -47,7 +47,7 @@ export const secretKind = defineKind({
     if (plain !== undefined) {
       const data = ensureObject(secret, "data");
       for (const [key, value] of Object.entries(textMapAt(plain))) {
-        data[key] = Buffer.from(value, "utf8").toString("base64");
+        setField(data, key, Buffer.from(value, "utf8").toString("base64"));
       }
       delete secret["stringData"];
     }
@@ -93,7 +93,8 @@ function validateSecretType(
     errors.required("data[username]");
     errors.required("data[password]");
   }
-  for (const key of requiredKeys[type] ?? []) {
+  const required = Object.hasOwn(requiredKeys, type) ? requiredKeys[type] : undefined;
+  for (const key of required ?? []) {
     const value = data[key];
     if (value === undefined) {
       errors.required(`data[${key}]`);

@@ -7,18 +7,37 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/**
+ * Sets a field whose name a client chose. Assigning to `__proto__`, a key like any other in JSON,
+ * would change what the object inherits instead.
+ */
+export function setField(object: JsonObject, field: string, value: unknown): void {
+  if (field === "__proto__") {
+    const plain = { value, writable: true, enumerable: true, configurable: true };
+    Object.defineProperty(object, field, plain);
+  } else {
+    object[field] = value;
+  }
+}
+
+/** The object's own field: not what every object inherits, such as `constructor`. */
+export function ownField(object: JsonObject, field: string): unknown {
+  return Object.hasOwn(object, field) ? object[field] : undefined;
+}
+
 /** A deep copy of JSON; several times faster than structuredClone, which knows far more types. */
 export function copyJson(object: JsonObject): JsonObject {
   const copy: JsonObject = {};
   for (const field of Object.keys(object)) {
-    copy[field] = copyValue(object[field]);
+    setField(copy, field, copyOf(object[field]));
   }
   return copy;
 }
 
-function copyValue(value: unknown): unknown {
+/** A deep copy of any JSON. */
+export function copyOf(value: unknown): unknown {
   if (Array.isArray(value)) {
-    return value.map(copyValue);
+    return value.map(copyOf);
   }
   return isJsonObject(value) ? copyJson(value) : value;
 }
@@ -70,7 +89,7 @@ export function textMapAt(from: unknown, ...path: readonly string[]): Record<str
   const texts: Record<string, string> = {};
   for (const [key, value] of Object.entries(objectAt(from, ...path) ?? {})) {
     if (typeof value === "string") {
-      texts[key] = value;
+      setField(texts, key, value);
     }
   }
   return texts;
@@ -83,7 +102,7 @@ export function textMapOfListsAt(
 ): Record<string, readonly string[]> {
   const lists: Record<string, readonly string[]> = {};
   for (const key of Object.keys(objectAt(from, ...path) ?? {})) {
-    lists[key] = textsAt(from, ...path, key);
+    setField(lists, key, textsAt(from, ...path, key));
   }
   return lists;
 }

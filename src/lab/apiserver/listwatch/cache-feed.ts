@@ -73,6 +73,8 @@ export class CacheFeed {
         this.#follow(list.revision);
         return;
       } catch (error) {
+        // A storage that is stopped after its server refuses what is still under way.
+        if (signal.aborted) return;
         log.error("Listing the storage failed; trying again.", { prefix, error });
       }
       // The loop's own condition sees the abort.

@@ -21,6 +21,12 @@ export function parseForRead(resourceVersion: string | undefined): number {
   throw new ApiError(500, "", parsed.problem);
 }
 
+/** Whether it names a revision, whichever: neither nothing, nor 0, nor what is no number. */
+export function isRevision(resourceVersion: string): boolean {
+  const parsed = parse(resourceVersion);
+  return "revision" in parsed && parsed.revision !== 0;
+}
+
 function parse(text: string): Parsed {
   if (text === "" || text === "0") return { revision: 0 };
   if (!/^[0-9]+$/.test(text)) return problem(text, "invalid syntax");

@@ -3,6 +3,7 @@
 import { ApiError } from "../api-error.ts";
 import { badRequest, unsupportedMediaType } from "../decode/body.ts";
 import { jsonSyntaxProblem } from "../decode/json-scanner.ts";
+import { isTooDeep, jsonNestingProblem } from "../decode/nesting.ts";
 import {
   type DecodedObject,
   decodePatched,
@@ -128,6 +129,8 @@ function unknownPatch({ custom }: ExpectedKind): ApiError {
 /** A null body is a patch that says nothing. */
 function parse(body: Buffer, form: PatchForm): unknown {
   const text = body.toString("utf8");
+  const tooDeep = jsonNestingProblem(text);
+  if (tooDeep !== undefined) throw badRequest(form.prefix + tooDeep);
   let patch: unknown;
   try {
     patch = JSON.parse(text);
@@ -155,11 +158,14 @@ function parse(body: Buffer, form: PatchForm): unknown {
 }
 
 function apply(form: PatchForm, document: JsonObject, patch: unknown): unknown {
+  let patched: unknown;
   try {
-    return form.apply(document, patch);
+    patched = form.apply(document, patch);
   } catch (error) {
     throw asRefusal(error);
   }
+  if (isTooDeep(patched)) throw badRequest(`${form.prefix}exceeded max depth`);
+  return patched;
 }
 
 /** The message of a patch that cannot be applied says no more than that. */
@@ -168,7 +174,7 @@ function asRefusal(error: unknown): unknown {
   if (error instanceof JsonPatchError) {
     return error.refusal === "unprocessable"
       ? new ApiError(422, "Invalid", unprocessable, {})
-      : new ApiError(413, "RequestEntityTooLarge", error.message);
+      : new ApiError(413, "RequestEntityTooLarge", `Request entity too large: ${error.message}`);
   }
   if (!(error instanceof StrategicPatchError)) {
     return error;

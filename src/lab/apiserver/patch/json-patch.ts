@@ -1,7 +1,7 @@
-// JSON Patch (RFC 6902) on plain JSON. The document is never changed: every operation gives a new
-// one that shares what it did not touch.
+// JSON Patch (RFC 6902) on plain JSON. The document is never changed: the operations work on a copy
+// of it, made once, so that thousands of them cost no more than what each one touches.
 import { sameJson } from "../../same-json.ts";
-import { isJsonObject, type JsonObject } from "../kinds/fields.ts";
+import { copyOf, isJsonObject, type JsonObject, ownField, setField } from "../kinds/fields.ts";
 
 /** The patch does not fit the document, or is too long to be tried. */
 export class JsonPatchError extends Error {
@@ -26,7 +26,30 @@ export function applyJsonPatch(document: unknown, patch: unknown): unknown {
       "too-large",
     );
   }
-  return operations.reduce(apply, document);
+  const copies = new CopyAllowance();
+  return operations.reduce(
+    (current, operation) => apply(current, operation, copies),
+    copyOf(document),
+  );
+}
+
+/** What all copies of one patch may come to, as JSON; k8s.io/apiserver's JSONPatchMaxCopyBytes. */
+const maxCopyBytes = 3 * 1024 * 1024;
+
+/** Each copy may copy the copies before it: a few dozen would fill any memory. */
+class CopyAllowance {
+  #bytes = 0;
+
+  copy(value: unknown): unknown {
+    this.#bytes += Buffer.byteLength(JSON.stringify(value));
+    if (this.#bytes > maxCopyBytes) {
+      throw new JsonPatchError(
+        `Unable to complete the copy, the accumulated size increase of the patch is ` +
+          `${this.#bytes}, exceeding the limit ${maxCopyBytes}`,
+      );
+    }
+    return copyOf(value);
+  }
 }
 
 const operationFields = ["from", "op", "path", "value"];
@@ -41,7 +64,8 @@ export function jsonPatchProblems(patch: unknown): readonly string[] {
   );
 }
 
-function apply(document: unknown, operation: unknown): unknown {
+/** Changes the document, and gives it back, or what took its place. */
+function apply(document: unknown, operation: unknown, copies: CopyAllowance): unknown {
   if (!isJsonObject(operation)) {
     throw new JsonPatchError("an operation must be an object");
   }
@@ -49,18 +73,21 @@ function apply(document: unknown, operation: unknown): unknown {
   const value = operation["value"] ?? null;
   switch (operation["op"]) {
     case "add":
-      return insert(document, path, value);
+      return insert(document, path, copyOf(value));
     case "remove":
       return remove(document, path);
     case "replace":
-      return replace(document, path, value);
+      return replace(document, path, copyOf(value));
     case "test":
       return test(document, path, value);
-    case "copy":
-      return insert(document, path, read(document, parsePointer(operation["from"], "from")));
+    case "copy": {
+      const found = read(document, parsePointer(operation["from"], "from"));
+      return insert(document, path, copies.copy(found));
+    }
     case "move": {
       const from = parsePointer(operation["from"], "from");
-      return insert(remove(document, from), path, read(document, from));
+      const found = read(document, from);
+      return insert(remove(document, from), path, found);
     }
     default:
       throw new JsonPatchError(`Unexpected kind: ${JSON.stringify(operation["op"])}`);
@@ -92,13 +119,7 @@ function test(document: unknown, path: Pointer, value: unknown): unknown {
 function read(document: unknown, path: Pointer): unknown {
   let value: unknown = document;
   for (const [depth, step] of path.entries()) {
-    if (Array.isArray(value)) {
-      value = value[arrayIndex(value, step, path)];
-    } else if (isJsonObject(value)) {
-      value = Object.hasOwn(value, step) ? value[step] : null;
-    } else {
-      throw missing(path);
-    }
+    value = below(value, step, path) ?? null;
     if (value === null && depth < path.length - 1) {
       throw missing(path);
     }
@@ -108,13 +129,14 @@ function read(document: unknown, path: Pointer): unknown {
 
 /** Adds a field or list element, or replaces a field. */
 function insert(document: unknown, path: Pointer, value: unknown): unknown {
-  return change(document, path, (parent, step) => {
-    if (!Array.isArray(parent)) {
-      return { ...parent, [step]: value };
-    }
-    const index = step === "-" ? parent.length : arrayIndex([...parent, null], step, path);
-    return parent.toSpliced(index, 0, value);
-  });
+  const { parent, step } = placeOf(document, path);
+  if (Array.isArray(parent)) {
+    const { length } = parent;
+    parent.splice(step === "-" ? length : arrayIndex(length + 1, step, path), 0, value);
+  } else {
+    setField(parent, step, value);
+  }
+  return document;
 }
 
 /** A field need not be there before; a list element must. */
@@ -122,52 +144,56 @@ function replace(document: unknown, path: Pointer, value: unknown): unknown {
   if (path.length === 0) {
     return value;
   }
-  return change(document, path, (parent, step) =>
-    Array.isArray(parent)
-      ? parent.with(arrayIndex(parent, step, path), value)
-      : { ...parent, [step]: value },
-  );
+  const { parent, step } = placeOf(document, path);
+  if (Array.isArray(parent)) {
+    parent[arrayIndex(parent.length, step, path)] = value;
+  } else {
+    setField(parent, step, value);
+  }
+  return document;
 }
 
 function remove(document: unknown, path: Pointer): unknown {
-  return change(document, path, (parent, step) => {
-    if (Array.isArray(parent)) {
-      return parent.toSpliced(arrayIndex(parent, step, path), 1);
-    }
-    if (!Object.hasOwn(parent, step)) {
-      throw new JsonPatchError(`Unable to remove nonexistent key: ${step}: missing value`);
-    }
-    const { [step]: _removed, ...rest } = parent;
-    return rest;
-  });
+  const { parent, step } = placeOf(document, path);
+  if (Array.isArray(parent)) {
+    parent.splice(arrayIndex(parent.length, step, path), 1);
+  } else if (Object.hasOwn(parent, step)) {
+    delete parent[step];
+  } else {
+    throw new JsonPatchError(`Unable to remove nonexistent key: ${step}: missing value`);
+  }
+  return document;
 }
 
-type Edit = (parent: JsonObject | unknown[], step: string) => unknown;
+interface Place {
+  readonly parent: JsonObject | unknown[];
+  readonly step: string;
+}
 
-/** Edits the place's parent and rebuilds the parents above it. */
-function change(document: unknown, path: Pointer, edit: Edit): unknown {
-  const rebuild = (node: unknown, depth: number): unknown => {
-    const step = path[depth] ?? "";
-    if (!Array.isArray(node) && !isJsonObject(node)) {
-      throw missing(path);
-    }
-    if (depth === path.length - 1) {
-      return edit(node, step);
-    }
-    if (Array.isArray(node)) {
-      const index = arrayIndex(node, step, path);
-      return node.with(index, rebuild(node[index], depth + 1));
-    }
-    return { ...node, [step]: rebuild(node[step], depth + 1) };
-  };
-  return rebuild(document, 0);
+function placeOf(document: unknown, path: Pointer): Place {
+  const step = path.at(-1);
+  const parent = path.slice(0, -1).reduce((node, part) => below(node, part, path), document);
+  if (step === undefined || (!Array.isArray(parent) && !isJsonObject(parent))) {
+    throw missing(path);
+  }
+  return { parent, step };
+}
+
+function below(node: unknown, step: string, path: Pointer): unknown {
+  if (Array.isArray(node)) {
+    return node[arrayIndex(node.length, step, path)];
+  }
+  if (isJsonObject(node)) {
+    return ownField(node, step);
+  }
+  throw missing(path);
 }
 
 /** Negative indexes count from the end. */
-function arrayIndex(array: readonly unknown[], step: string, path: Pointer): number {
+function arrayIndex(length: number, step: string, path: Pointer): number {
   const given = /^[+-]?\d+$/.test(step) ? Number(step) : Number.NaN;
-  const index = given < 0 ? given + array.length : given;
-  if (!(index >= 0 && index < array.length)) {
+  const index = given < 0 ? given + length : given;
+  if (!(index >= 0 && index < length)) {
     throw new JsonPatchError(`Unable to access invalid index: ${step} in ${format(path)}`);
   }
   return index;

@@ -1,7 +1,7 @@
 // JSON Merge Patch (RFC 7396): objects merge field by field, null removes, anything else replaces.
 // Nulls of objects inside a new list are left out as well, which goes beyond the RFC and is what
 // the library of the real server does.
-import { isJsonObject, type JsonObject } from "../kinds/fields.ts";
+import { isJsonObject, type JsonObject, ownField, setField } from "../kinds/fields.ts";
 
 export function applyMergePatch(document: unknown, patch: unknown): unknown {
   if (!isJsonObject(patch)) {
@@ -12,7 +12,7 @@ export function applyMergePatch(document: unknown, patch: unknown): unknown {
     if (value === null) {
       delete result[field];
     } else {
-      result[field] = applyMergePatch(result[field], value);
+      setField(result, field, applyMergePatch(ownField(result, field), value));
     }
   }
   return result;

@@ -17,6 +17,15 @@ interface Refusal {
 }
 
 const refusals: readonly Refusal[] = [
+  {
+    type: "json",
+    patch: JSON.stringify(Array(10_001).fill({ op: "test", path: "/data", value: {} })),
+    answer: failure(
+      413,
+      "RequestEntityTooLarge",
+      "Request entity too large: The allowed maximum operations in a JSON patch is 10000, got 10001",
+    ),
+  },
   bad(
     "json",
     "{}",

@@ -1,7 +1,7 @@
 // Strategic merge patch: a merge patch that knows, from the schema, which lists are merged by a key
 // instead of replaced, and understands the `$patch`, `$retainKeys`, `$setElementOrder/…` and
 // `$deleteFromPrimitiveList/…` directives that kubectl writes. Neither argument is changed.
-import { isJsonObject, type JsonObject } from "../kinds/fields.ts";
+import { isJsonObject, type JsonObject, ownField, setField } from "../kinds/fields.ts";
 import { formatGoText, formatGoValue, goTypeOf } from "./go-format.ts";
 import { withoutDirectives, withoutNulls } from "./patch-directives.ts";
 import { type ListMeta, listMeta, type PatchMeta, structMeta } from "./patch-meta.ts";
@@ -87,8 +87,8 @@ function orderLists(result: JsonObject, changes: JsonObject, meta: PatchMeta | u
       throw badType("[]interface {}", order);
     }
     const field = fieldOf(key, orderPrefix);
-    const current = listOrAbsent(result[field]);
-    const patch = listOrAbsent(changes[field]);
+    const current = listOrAbsent(ownField(result, field));
+    const patch = listOrAbsent(ownField(changes, field));
     const list = listMeta(meta, field);
     const ordered = orderElements({ current, patch, order, list, merge: mergeLists });
     if (ordered !== undefined) {
@@ -119,12 +119,13 @@ function mergeField(
   value: unknown,
   meta: PatchMeta | undefined,
 ): void {
-  const current = result[key];
+  const current = ownField(result, key);
   if (isJsonObject(current) && isJsonObject(value)) {
     const inner = structMeta(meta, key);
-    result[key] = inner.strategy === "replace" ? value : mergeMap(current, value, inner.meta);
+    const isReplaced = inner.strategy === "replace";
+    setField(result, key, isReplaced ? value : mergeMap(current, value, inner.meta));
   } else if (Array.isArray(current) && Array.isArray(value)) {
-    result[key] = mergeLists([...current], value, listMeta(meta, key));
+    setField(result, key, mergeLists([...current], value, listMeta(meta, key)));
   } else {
     setOrDelete(result, key, withoutDirectives(withoutNulls(value)));
   }
@@ -134,7 +135,7 @@ function setOrDelete(result: JsonObject, key: string, value: unknown): void {
   if (value === undefined) {
     delete result[key];
   } else {
-    result[key] = value;
+    setField(result, key, value);
   }
 }
 
@@ -144,7 +145,7 @@ function deleteFromList(
   value: unknown,
   meta: PatchMeta | undefined,
 ): void {
-  const current = result[key];
+  const current = ownField(result, key);
   if (value === null) {
     delete result[key];
   } else if (Array.isArray(current) && Array.isArray(value)) {

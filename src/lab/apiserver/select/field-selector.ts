@@ -63,6 +63,19 @@ function splitTerms(text: string): readonly string[] {
   return text.split(/(?<!\\),/).filter((term) => term !== "");
 }
 
+/** Only what has a meaning may be escaped, and it may not stand there without. */
 function unescaped(value: string): string {
-  return value.replace(/\\([\\,=])/g, "$1");
+  return value.replace(/\\(.?)|[,=]/gsu, (found: string, escaped: string | undefined) => {
+    if (escaped === undefined) {
+      throw badSelector(`unescaped character in value: ${found.codePointAt(0)}`);
+    }
+    if (!/^[\\,=]$/.test(escaped)) {
+      throw badSelector(`invalid escape sequence: ${found}`);
+    }
+    return escaped;
+  });
+}
+
+function badSelector(problem: string): ApiError {
+  return new ApiError(400, "BadRequest", `invalid field selector: ${problem}`);
 }

@@ -97,11 +97,12 @@ function listOfValues(tokens: Tokens): readonly string[] {
   if (opening.text !== "(") {
     throw unparsable(`found '${opening.text}' expected: '('`);
   }
-  const values: string[] = [];
-  if (tokens.peek().text === ")") {
-    tokens.take();
-    return values;
+  const first = tokens.peek();
+  if (first.type !== "identifier" && first.text !== "," && first.text !== ")") {
+    throw unparsable(`found '${first.text}', expected: ',', ')' or identifier`);
   }
+  // Nothing between the brackets is one empty value.
+  const values: string[] = [];
   for (;;) {
     values.push(tokens.peek().type === "identifier" ? tokens.take().text : "");
     const separator = tokens.take();
@@ -127,10 +128,6 @@ function refuseBadValues(
   operator: LabelRequirement["operator"],
   values: readonly string[],
 ): void {
-  if ((operator === "in" || operator === "notin") && values.length === 0) {
-    const detail = "for 'in', 'notin' operators, values set can't be empty";
-    throw unparsable(`values: Invalid value: []: ${detail}`);
-  }
   for (const [index, value] of values.entries()) {
     const shown = JSON.stringify(value);
     if ((operator === "gt" || operator === "lt") && !/^[+-]?\d+$/.test(value)) {

@@ -73,7 +73,7 @@ function selectorRequirements(selector: unknown): readonly LabelRequirement[] {
 }
 
 function holds({ key, operator, values }: LabelRequirement, labels: Labels): boolean {
-  const value = labels[key];
+  const value = Object.hasOwn(labels, key) ? labels[key] : undefined;
   switch (operator) {
     case "in":
       return value !== undefined && values.includes(value);

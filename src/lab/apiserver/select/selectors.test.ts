@@ -26,9 +26,20 @@ describe("a label selector", () => {
     ["example.com/weight>4,example.com/weight<6", true],
     ["example.com/weight>5", false],
     ["missing<3", false],
+    ["constructor", false],
+    ["!toString", true],
+    ["empty in ()", true],
+    ["app in ()", false],
+    ["app in (,web)", true],
   ];
   test.each(cases)("%j matches: %j", (selector, expected) => {
     expect(matchesRequirements(parseLabelSelector(selector), labels)).toBe(expected);
+  });
+
+  test("says what it expects in a list that ends before it begins", () => {
+    expect(() => parseLabelSelector("a in (")).toThrow(
+      "unable to parse requirement: found '', expected: ',', ')' or identifier",
+    );
   });
 
   test.each(["=a", "a=b=c", "a in b", "a in (b", ",", "a,,b", "a b", "-a=b", "a=b!"])(
@@ -58,6 +69,16 @@ describe("a field selector", () => {
   ];
   test.each(cases)("%j matches: %j", (selector, expected) => {
     expect(matchesFields(parseFieldSelector(selector, podKind), pod)).toBe(expected);
+  });
+
+  test.each([
+    ["metadata.name=a\\", "invalid escape sequence: \\"],
+    ["metadata.name=a\\q", "invalid escape sequence: \\q"],
+    ["metadata.name=a=b", "unescaped character in value: 61"],
+  ])("%j is refused", (selector, problem) => {
+    expect(() => parseFieldSelector(selector, podKind)).toThrow(
+      new ApiError(400, "BadRequest", `invalid field selector: ${problem}`),
+    );
   });
 
   test("refuses a term without a comparison", () => {

@@ -62,6 +62,32 @@ describe("create", () => {
       expect((await call("GET", `${pods}/a`)).json).toEqual(first.json);
     }));
 
+  test("refuses a version, after all else that is wrong, unless it is no number", () =>
+    inApiWorld(async ({ call }) => {
+      const create = (resourceVersion: string, name = "a", query = "") =>
+        call("POST", `${pods}${query}`, { ...pod(name), metadata: { name, resourceVersion } });
+      const refused = failure(
+        500,
+        "",
+        "resourceVersion should not be set on objects to be created",
+      );
+      expect((await create("5")).json).toEqual(refused);
+      expect((await create("5", "A!")).status).toBe(422);
+      expect((await call("GET", `${pods}/a`)).status).toBe(404);
+      const statuses = [await create("0", "zero"), await create("abc", "word")];
+      expect(statuses.map(({ status }) => status)).toEqual([201, 201]);
+      expect(textAt(statuses[1]?.json, "metadata", "resourceVersion")).toMatch(/^\d+$/);
+      expect((await create("5", "zero")).json).toEqual(refused);
+    }));
+
+  test("keeps a version in a dry run, which never reaches the storage", () =>
+    inApiWorld(async ({ call }) => {
+      const body = { ...pod("a"), metadata: { name: "a", resourceVersion: "5" } };
+      const { status, json } = await call("POST", `${pods}?dryRun=All`, body);
+      expect([status, textAt(json, "metadata", "resourceVersion")]).toEqual([201, "5"]);
+      expect((await call("GET", `${pods}/a`)).status).toBe(404);
+    }));
+
   test("generates a name of the prefix and five characters", () =>
     inApiWorld(async ({ call }) => {
       const body = { ...pod(""), metadata: { generateName: "web-" } };

@@ -8,6 +8,7 @@ import { initializeMeta } from "../kinds/object-meta.ts";
 import { qualifiedResource, type ResourceKind } from "../kinds/resource-kind.ts";
 import type { KubeObject } from "../kube-object.ts";
 import { alreadyExists, notFound } from "../listwatch/refusals.ts";
+import { isRevision } from "../listwatch/resource-version.ts";
 import { canonicalCopy, validateNew } from "./api-object.ts";
 import type { Backend } from "./backend.ts";
 
@@ -21,9 +22,6 @@ export interface CreateRequest {
 
 export async function createObject(backend: Backend, request: CreateRequest): Promise<KubeObject> {
   const { kind, object } = request;
-  if ((object.metadata.resourceVersion ?? "") !== "") {
-    throw new ApiError(500, "", "resourceVersion should not be set on objects to be created");
-  }
   fitNamespace(object, request.namespace);
   initializeMeta(object, backend.clock.wallMs(), backend.random);
   kind.setDefaults(object);
@@ -72,12 +70,25 @@ async function storeNew(
     if (existing !== undefined) throw alreadyThere(alreadyExists(kind, name), existing);
     return prepared;
   }
+  takeVersion(prepared);
   try {
     return await store.create(prepared);
   } catch (error) {
     const isTaken = error instanceof ApiError && error.reason === "AlreadyExists";
     throw isTaken ? alreadyThere(error, await store.get(namespace, name)) : error;
   }
+}
+
+/**
+ * The real storage refuses a version on what it has yet to create, so a dry run, which ends before
+ * the storage, keeps it; what is no number counts as none.
+ */
+function takeVersion({ metadata }: KubeObject): void {
+  const { resourceVersion = "" } = metadata;
+  if (isRevision(resourceVersion)) {
+    throw new ApiError(500, "", "resourceVersion should not be set on objects to be created");
+  }
+  delete metadata.resourceVersion;
 }
 
 /** One that is on its way out is worth another try later, so the client is told. */

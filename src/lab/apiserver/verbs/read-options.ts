@@ -19,6 +19,8 @@ interface Scope {
 export function readListRequest(scope: Scope): ListRequest {
   const { namespace, query } = scope;
   const initial = query.get("sendInitialEvents");
+  // A list does not wait, but its options are read like those of a watch.
+  readInteger(query, "timeoutSeconds");
   return {
     namespace,
     matches: readSelectors(scope),
@@ -72,13 +74,16 @@ export function readDryRun(
   return values.length > 0;
 }
 
-function readInteger(query: URLSearchParams, name: string): number | undefined {
+export function readInteger(query: URLSearchParams, name: string): number | undefined {
   const text = query.get(name);
-  if (text === null || text === "") {
+  if (text === null) {
     return undefined;
   }
-  if (!/^-?\d+$/.test(text)) {
-    throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`);
+  const isNumber = /^[+-]?\d+$/.test(text);
+  const value = BigInt(isNumber ? text.replace("+", "") : 0);
+  if (!isNumber || BigInt.asIntN(64, value) !== value) {
+    const problem = isNumber ? "value out of range" : "invalid syntax";
+    throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: ${problem}`);
   }
-  return Number(text);
+  return Number(value);
 }

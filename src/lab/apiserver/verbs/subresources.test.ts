@@ -129,3 +129,31 @@ test("logs come from whoever runs the pods, for a container that must be clear",
       },
     },
   ));
+
+test("options that no log could answer are refused before the pod is looked for", () =>
+  inApiWorld(async ({ call }) => {
+    const read = async (query: string) => {
+      const { json } = await call("GET", `${pods}/nowhere/log?${query}`);
+      return textAt(json, "message");
+    };
+    const invalid = 'PodLogOptions "nowhere" is invalid:';
+    expect([
+      await read("tailLines=-1"),
+      await read("tailLines=-2&limitBytes=0&sinceSeconds=0"),
+      await read("sinceTime=2020-01-01T00:00:00Z&sinceSeconds=1"),
+      await read("stream=Stdout"),
+      await read("sinceTime=x"),
+      await read("tailLines=x"),
+      await read("tailLines=0&sinceSeconds=1&limitBytes=1"),
+    ]).toEqual([
+      `${invalid} tailLines: Invalid value: -1: must be greater than or equal to 0`,
+      `${invalid} [tailLines: Invalid value: -2: must be greater than or equal to 0, ` +
+        "limitBytes: Invalid value: 0: must be greater than 0, " +
+        "sinceSeconds: Invalid value: 0: must be greater than 0]",
+      `${invalid} []: Forbidden: at most one of \`sinceTime\` or \`sinceSeconds\` may be specified`,
+      `${invalid} stream: Forbidden: may not be specified`,
+      'parsing time "x" as "2006-01-02T15:04:05Z07:00": cannot parse "x" as "2006"',
+      'strconv.ParseInt: parsing "x": invalid syntax',
+      'pods "nowhere" not found',
+    ]);
+  }));

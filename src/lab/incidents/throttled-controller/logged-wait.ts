@@ -23,7 +23,9 @@ export async function loggedWaits(
   sinceMs: number,
 ): Promise<ThrottlingLog | undefined> {
   const pod = componentPodName(controllerManager, controlPlaneNode);
-  const path = `${objectPath(podKind, pod, "log")}?sinceSeconds=${Math.ceil(sinceMs / 1000)}`;
+  // No server takes less than a second.
+  const seconds = Math.max(1, Math.ceil(sinceMs / 1000));
+  const path = `${objectPath(podKind, pod, "log")}?sinceSeconds=${seconds}`;
   const { body } = await client.request({
     verb: "get",
     method: "GET",

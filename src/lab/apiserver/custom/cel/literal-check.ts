@@ -3,6 +3,7 @@
 
 import { parseDuration } from "../go-duration.ts";
 import { patternProblem } from "../patterns.ts";
+import { childrenOf } from "./children.ts";
 import { parseTimestamp } from "./functions/timestamps.ts";
 import type { Expression, Issue } from "./syntax.ts";
 import { CelError } from "./values.ts";
@@ -11,29 +12,6 @@ export function literalIssues(expression: Expression): readonly Issue[] {
   const own = issueOf(expression);
   const below = childrenOf(expression).flatMap(literalIssues);
   return own === undefined ? below : [...below, own];
-}
-
-/** The parts of an expression, in the order of the source. */
-export function childrenOf(expression: Expression): readonly Expression[] {
-  switch (expression.node) {
-    case "literal":
-    case "name":
-      return [];
-    case "field":
-      return [expression.of];
-    case "call":
-      return [...(expression.target === undefined ? [] : [expression.target]), ...expression.args];
-    case "list":
-      return expression.items.map((item) => item.value);
-    case "map":
-      return expression.entries.flatMap(({ key, value }) => [key, value]);
-    case "bind":
-      return [expression.value, expression.body];
-    case "comprehension": {
-      const { range, filter, body } = expression;
-      return [range, ...(filter === undefined ? [] : [filter]), body];
-    }
-  }
 }
 
 function issueOf(expression: Expression): Issue | undefined {

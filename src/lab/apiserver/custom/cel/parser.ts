@@ -1,15 +1,48 @@
 // From tokens to the syntax tree. Precedence, from weak to strong: `?:`, `||`, `&&`, comparisons,
-// `+ -`, `* / %`, unary, member access. All binary operators group to the left.
+// `+ -`, `* / %`, unary, member access. Binary operators group to the left, except that chains of
+// `||` and of `&&` become balanced trees. No tree is deeper than the stack bears.
+import { runes } from "../runes.ts";
+import { balanced, type Link, leftToRight, operator } from "./chains.ts";
+import { childrenOf } from "./children.ts";
 import { expandMacro } from "./macros.ts";
-import { CelSyntaxError, type Expression, type ListItem, type MapEntry } from "./syntax.ts";
+import {
+  CelSyntaxError,
+  type Expression,
+  type ListItem,
+  type MapEntry,
+  nowhere,
+} from "./syntax.ts";
 import { type Token, tokenize } from "./tokens.ts";
 
 /** How deep expressions may nest: below what the stack bears. As in cel-go. */
 const maxDepth = 250;
 
+/** How long an expression may be, in cel-go. */
+const maxCodePoints = 100_000;
+
 export function parse(source: string): Expression {
-  return new Parser(tokenize(source)).parse();
+  const size = runes(source).length;
+  if (size > maxCodePoints) {
+    const limits = `size: ${size}, limit ${maxCodePoints}`;
+    throw tooMuch(`expression code point size exceeds limit: ${limits}`);
+  }
+  const expression = new Parser(tokenize(source)).parse();
+  if (isDeeper(expression, maxDepth)) throw tooMuch("max recursion depth exceeded");
+  return expression;
 }
+
+function tooMuch(message: string): CelSyntaxError {
+  return new CelSyntaxError({ at: nowhere, message });
+}
+
+/** Chains of members and of operators are deep without any nesting in the source. */
+function isDeeper(expression: Expression, levels: number): boolean {
+  const parts = childrenOf(expression);
+  return parts.length > 0 && (levels === 0 || parts.some((part) => isDeeper(part, levels - 1)));
+}
+
+/** The levels of `||` and `&&`. */
+const logicalLevels = 2;
 
 /** From weak to strong, with the function each operator is. */
 const binaryLevels: readonly (readonly string[])[] = [
@@ -71,8 +104,7 @@ class Parser {
   #expression(): Expression {
     this.#depth += 1;
     if (this.#depth > maxDepth) {
-      const message = `expression recursion limit exceeded: ${maxDepth}`;
-      throw new CelSyntaxError({ at: this.#peek.at, message });
+      throw tooMuch(`expression recursion limit exceeded: ${maxDepth}`);
     }
     const condition = this.#binary(0);
     const mark = this.#takeIf("?");
@@ -90,20 +122,27 @@ class Parser {
   #binary(level: number): Expression {
     const operators = binaryLevels[level];
     if (operators === undefined) return this.#unary();
-    let left = this.#binary(level + 1);
+    const operands = [this.#binary(level + 1)];
+    const links: Link[] = [];
     for (;;) {
       const found = operators.find((text) => this.#isAt(text));
-      if (found === undefined) return left;
+      if (found === undefined) break;
       const { at } = this.#take();
-      const right = this.#binary(level + 1);
-      left = operator(found === "in" ? "@in" : `_${found}_`, at, left, right);
+      links.push({ name: found === "in" ? "@in" : `_${found}_`, at });
+      operands.push(this.#binary(level + 1));
     }
+    return level < logicalLevels ? balanced(operands, links) : leftToRight(operands, links);
   }
 
   #unary(): Expression {
     const mark = this.#takeIf("!") ?? this.#takeIf("-");
     if (mark === undefined) return this.#member();
     const isMinus = mark.type === "symbol" && mark.text === "-";
+    // Two of them cancel out, whatever they stand before, as they do in cel-go.
+    const sign = isMinus ? "-" : "!";
+    let count = 1;
+    while (this.#takeIf(sign) !== undefined) count += 1;
+    if (count % 2 === 0) return this.#member();
     const token = this.#peek;
     const isNumber = token.type === "literal" && ["bigint", "number"].includes(typeof token.value);
     if (isMinus && isNumber && token.type === "literal") {
@@ -112,11 +151,8 @@ class Parser {
       const negated = typeof value === "bigint" || typeof value === "number" ? -value : value;
       return this.#suffixes({ node: "literal", at: mark.at, value: negated });
     }
-    this.#depth += 1;
-    if (this.#depth > maxDepth) throw this.#unexpected("an operand");
-    const operand = this.#unary();
-    this.#depth -= 1;
-    return operator(isMinus ? "-_" : "!_", mark.at, operand);
+    const operand = isMinus ? this.#member() : this.#unary();
+    return operator(`${sign}_`, mark.at, operand);
   }
 
   #member(): Expression {
@@ -254,7 +290,3 @@ const constants: ReadonlyMap<string, boolean | null> = new Map([
   ["false", false],
   ["null", null],
 ]);
-
-function operator(name: string, at: number, ...args: readonly Expression[]): Expression {
-  return { node: "call", at, name, target: undefined, args };
-}

@@ -110,8 +110,29 @@ describe("an expression", () => {
   });
 
   it("is refused when it nests too deep", () => {
-    expect(run(`${"(".repeat(300)}true${")".repeat(300)}`)).toContain("recursion limit exceeded");
-    expect(run(`${"!".repeat(300)}true`)).toContain("mismatched input");
+    expect(run(`${"(".repeat(300)}true${")".repeat(300)}`)).toBe(
+      "ERROR: <input>:-1:0: expression recursion limit exceeded: 250",
+    );
+    const chain = (text: string, count: number) => Array<string>(count).fill(text);
+    const tooDeep = "ERROR: <input>:-1:0: max recursion depth exceeded";
+    expect(run(`${chain("1", 250).join("+")} == 250`)).toBe(true);
+    expect(run(`${chain("1", 251).join("+")} == 251`)).toBe(tooDeep);
+    expect(run(`'a'${chain(".trim()", 249).join("")} == 'a'`)).toBe(true);
+    expect(run(`'a'${chain(".trim()", 1_000).join("")} == 'a'`)).toBe(tooDeep);
+  });
+
+  it("may have long chains of alternatives, and signs that cancel out", () => {
+    expect(run(`${"false || ".repeat(3_000)}true`)).toBe(true);
+    expect(run(`${"true && ".repeat(3_000)}false`)).toBe(false);
+    expect(run("self.flag && self.absent.a == '' || self.flag && true")).toBe(true);
+    expect(run(`${"!".repeat(301)}true`)).toBe(false);
+    expect(run("--1 == 1 && ---1 == -1 && !!'a' == 'a'")).toBe(true);
+  });
+
+  it("is refused when it is too long", () => {
+    expect(run(`'${"x".repeat(100_000)}' == ''`)).toBe(
+      "ERROR: <input>:-1:0: expression code point size exceeds limit: size: 100008, limit 100000",
+    );
   });
 
   it("says which variables it uses", () => {

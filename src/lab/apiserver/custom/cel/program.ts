@@ -1,5 +1,6 @@
 // One expression, compiled: the form in which rules are kept and run.
 import { checkExpression } from "./checker.ts";
+import { childrenOf } from "./children.ts";
 import { estimateCost } from "./cost-estimate.ts";
 import { evaluate, type Outcome } from "./evaluator.ts";
 import { addresses } from "./functions/addresses.ts";
@@ -13,7 +14,6 @@ import { semvers } from "./functions/semver.ts";
 import { texts } from "./functions/texts.ts";
 import { timestamps } from "./functions/timestamps.ts";
 import { urls } from "./functions/urls.ts";
-import { childrenOf } from "./literal-check.ts";
 import { Functions } from "./overloads.ts";
 import { parse } from "./parser.ts";
 import { CelSyntaxError, type Expression, formatIssues } from "./syntax.ts";

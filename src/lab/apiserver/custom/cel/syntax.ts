@@ -76,6 +76,9 @@ export interface Comprehension {
   readonly body: Expression;
 }
 
+/** The place of what is wrong with the expression as a whole. */
+export const nowhere = -1;
+
 /** Something is wrong at a place of the source. */
 export interface Issue {
   readonly at: number;
@@ -99,6 +102,7 @@ export function formatIssues(source: string, issues: readonly Issue[]): string {
 }
 
 function formatIssue(source: string, { at, message }: Issue): string {
+  if (at === nowhere) return `ERROR: <input>:-1:0: ${message}`;
   const before = source.slice(0, at).split("\n");
   const line = source.split("\n")[before.length - 1] ?? "";
   const column = runes(before.at(-1) ?? "").length;
