@@ -2,8 +2,9 @@
 // kill -9 of each of these under load.
 import { execFile } from "node:child_process";
 import { once } from "node:events";
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
+import { tmpdir } from "node:os";
 import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { clientOf, LedgerWatcher, LedgerWriter, storedLedger } from "./etcd-clients.ts";
@@ -65,11 +66,15 @@ describe.skipIf(withoutEtcd !== false)("a lab on etcd", () => {
     expect(existsSync(lab.kubeconfig)).toBe(false);
   }, 300_000);
 
-  it("dies with the lab that is killed", async () => {
+  it("dies with the lab that is killed, and the next lab removes what that one left", async () => {
     const lab = await startLabProcess("--store", "etcd", "--nodes", "0");
     await lab.stop("SIGKILL");
     await world.until("they are gone", () => !pidsOf(lab).some(isAlive));
     expect(pidsOf(lab)).toHaveLength(2);
+    expect(foldersOfKilledLabs()).not.toEqual([]);
+    const next = await startLabProcess("--store", "etcd", "--nodes", "0");
+    expect(await next.stop()).toBe(0);
+    expect(foldersOfKilledLabs()).toEqual([]);
   });
 
   it("keeps its objects in an etcd that was there before, for the next lab", async () => {
@@ -121,6 +126,13 @@ describe.skipIf(withoutEtcd !== false)("a lab on etcd", () => {
     });
   });
 });
+
+function foldersOfKilledLabs(): readonly string[] {
+  return readdirSync(tmpdir()).filter((name) => {
+    const [, pid] = /^lockstep-lab-(\d+)-/.exec(name) ?? [];
+    return pid !== undefined && !isAlive(Number(pid));
+  });
+}
 
 /** kill -9; resolves when nothing of it is left. */
 async function killed(pid: number | undefined): Promise<void> {

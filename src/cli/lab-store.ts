@@ -6,6 +6,7 @@ import type { LabOptions } from "../lab/lab.ts";
 import { EtcdMissingError, startEtcd } from "../lab/processes/etcd-process.ts";
 import { UsageError } from "./command.ts";
 import { errorsOnly } from "./up/quiet-log.ts";
+import { makeRunFolder } from "./up/run-folder.ts";
 
 export type StoreChoice =
   | { readonly type: "memory" }
@@ -46,7 +47,7 @@ export async function openStore(
     return { options: undefined, etcd: undefined, close: async () => undefined };
   }
   if (choice.type === "etcd") await refuseSilent(environment, choice.endpoints);
-  const folder = await files.temporaryDirectory("lockstep-lab-store-");
+  const { folder } = await makeRunFolder(environment, "lab");
   if (choice.type === "etcd") {
     const options = { environment, endpoints: choice.endpoints, folder, onNews };
     return { options, etcd: undefined, close: () => files.remove(folder) };

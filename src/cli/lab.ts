@@ -209,7 +209,7 @@ In another terminal:
   export KUBECONFIG=${path}
   kubectl get nodes
 ${second}  kubectl create deployment web --image=web --port=8080 --replicas=3
-  kubectl get pods -o jsonpath='{range .items[*]}{.status.podIP} {.spec.nodeName}{"\\n"}{end}'
+  kubectl get pods -o wide
   curl http://$(kubectl get pods -l app=web -o jsonpath='{.items[0].status.podIP}'):8080/
   kubectl rollout restart deployment web
 

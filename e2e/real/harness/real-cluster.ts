@@ -1,6 +1,7 @@
 // A cluster whose control plane is real and whose machines are the lab's: a real kube-apiserver and
 // kube-controller-manager, our scheduler, and kubelets with pods that listen on 10.201.0.0/16. The
 // API server judges each of them by the rights it really has: system:node, system:kube-scheduler.
+import { setMaxListeners } from "node:events";
 import type { Environment } from "../../../src/environment/environment.ts";
 import { nodeEnvironment } from "../../../src/environment/node/node-environment.ts";
 import type { KubeClient } from "../../../src/kube/client/client.ts";
@@ -84,6 +85,8 @@ export async function startRealCluster(options: RealClusterOptions): Promise<Rea
     return new Kubelet({ ...environment, ...own, ...(gaps === undefined ? {} : { gaps }) });
   });
   const stopping = new AbortController();
+  // Each machine listens to it, and a cluster may have many.
+  setMaxListeners(0, stopping.signal);
   const scheduler = clientAs(schedulerUser, "kube-scheduler");
   const running = [
     runScheduler({ ...environment, client: scheduler, cluster: options.name }, stopping.signal),

@@ -1,4 +1,4 @@
-// The folder of one run, for its proxies and its kubeconfig. Its name carries our pid, so that a later
+// The folder of one run, for what it must keep in files. Its name carries our pid, so that a later
 // run can tell which folders belong to runs that were killed: their nginx, which outlives its
 // controller by design, is ended, and the folder removed.
 import type { Environment } from "../../environment/environment.ts";
@@ -9,14 +9,14 @@ type Pieces = Pick<Environment, "files" | "processes" | "timers" | "clock">;
 /** A new folder; what killed runs left is cleaned up first. Gives how many of those there were. */
 export async function makeRunFolder(
   environment: Pieces,
-  command: "up" | "incident" = "up",
+  command: "up" | "incident" | "lab" = "up",
 ): Promise<{ readonly folder: string; readonly cleaned: number }> {
   const { files, processes } = environment;
   const folder = await files.temporaryDirectory(`lockstep-${command}-${processes.pid}-`);
   const above = folder.slice(0, folder.lastIndexOf("/"));
   let cleaned = 0;
   for (const name of await files.list(above)) {
-    const pid = Number(/^lockstep-(?:up|incident)-(\d+)-/.exec(name)?.[1] ?? Number.NaN);
+    const pid = Number(/^lockstep-(?:up|incident|lab)-(\d+)-/.exec(name)?.[1] ?? Number.NaN);
     if (Number.isNaN(pid) || processes.isAlive(pid)) continue;
     await endProxies(environment, `${above}/${name}`);
     await files.remove(`${above}/${name}`);
