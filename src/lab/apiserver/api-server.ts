@@ -40,11 +40,9 @@ import { ensureInitialObjects } from "./initial-objects.ts";
 import { allKinds } from "./kinds/all-kinds.ts";
 import type { ResourceKind } from "./kinds/resource-kind.ts";
 import { ServedKinds } from "./kinds/served-kinds.ts";
-import type { ResourceNames } from "./listwatch/resource-names.ts";
-import { ResourceStore } from "./listwatch/resource-store.ts";
-import type { StoredForm } from "./listwatch/stored-form.ts";
 import { OpenApi } from "./openapi/openapi.ts";
 import { preloadObjects } from "./preloaded-objects.ts";
+import { ResourceStores } from "./resource-stores.ts";
 import type { Storage } from "./storage/storage.ts";
 import type { Backend } from "./verbs/backend.ts";
 import { ServiceAllocator } from "./verbs/service-allocator.ts";
@@ -101,8 +99,7 @@ export class ApiServer {
   readonly #log: Log;
   readonly #observers: readonly RequestObserver[];
   readonly #nextAuditId: () => string;
-  /** Those of custom kinds come with their first use and go with their definition. */
-  readonly #stores: Map<ResourceKind, ResourceStore>;
+  readonly #stores: ResourceStores;
   /** Undefined where definitions are not among the kinds it serves. */
   readonly #custom: CustomResources | undefined;
   readonly #backend: Backend;
@@ -115,7 +112,7 @@ export class ApiServer {
   #url = "";
 
   constructor(options: ApiServerOptions) {
-    const { clock, random, storage } = options;
+    const { clock, timers, random, storage } = options;
     this.#options = options;
     this.#health = new Health(options);
     this.#kinds = new ServedKinds(options.kinds ?? allKinds);
@@ -126,12 +123,20 @@ export class ApiServer {
     const meter = requestMetrics({ registry: this.metrics, form, clock });
     this.#observers = [meter, ...(options.observers ?? [])];
     this.#nextAuditId = auditIds(options.name);
-    this.#stores = new Map(this.#kinds.all.map((kind) => [kind, this.#makeStore(kind)]));
+    this.#stores = new ResourceStores(this.#kinds.all, {
+      clock,
+      timers,
+      random,
+      storage,
+      log: this.#log,
+      metrics: this.metrics,
+      faults: this.faults.cache,
+    });
     this.#backend = {
       clock,
       random,
       allocator: new ServiceAllocator({ storage, random }),
-      store: (kind) => this.#store(kind),
+      store: (kind) => this.#stores.of(kind),
     };
     this.#custom = this.#makeCustomResources();
     const { authentication, authorization: mode = "AlwaysAllow", flowControl } = options;
@@ -142,7 +147,6 @@ export class ApiServer {
       mode,
       constrainsImpersonation: Number(minor) >= constrainedImpersonationMinor,
     });
-    const { timers } = options;
     const flow =
       flowControl && new FlowControl({ clock, timers, metrics: this.metrics, ...flowControl });
     this.#gate = new RequestGate({ access: this.#access, flow });
@@ -167,9 +171,7 @@ export class ApiServer {
     await preloadObjects(this.#backend, this.#kinds.all, this.#options);
     await this.#access.start();
     await this.#custom?.start();
-    if (this.#options.startsCaches === true) {
-      for (const store of this.#stores.values()) store.start();
-    }
+    if (this.#options.startsCaches === true) this.#stores.start();
     this.#listener = await this.#options.network.listen(listen, this.handle);
     this.#url = urlOf(listen, this.#listener.port);
     return this.#listener;
@@ -179,9 +181,7 @@ export class ApiServer {
   async stop(): Promise<void> {
     this.#access.stop();
     this.#custom?.stop();
-    for (const store of this.#stores.values()) {
-      store.stop();
-    }
+    this.#stores.stop();
     await this.#listener?.close();
   }
 
@@ -308,13 +308,6 @@ export class ApiServer {
     return { code: answer.status, contentType: answer.contentType, failure };
   }
 
-  #makeStore(kind: ResourceKind): ResourceStore {
-    const { clock, timers, random, storage } = this.#options;
-    const shared = { clock, timers, random, storage, log: this.#log, metrics: this.metrics };
-    const faults = this.faults.cache;
-    return new ResourceStore({ ...shared, ...namesOf(kind), ...storedFormOf(kind), faults });
-  }
-
   #makeCustomResources(): CustomResources | undefined {
     if (!this.#kinds.all.includes(customResourceDefinitionKind)) return undefined;
     return new CustomResources({
@@ -324,21 +317,8 @@ export class ApiServer {
       backend: this.#backend,
       kinds: this.#kinds,
       establishingDelayMs: this.#options.establishingDelayMs ?? 0,
-      onRemoved: (kind) => {
-        this.#stores.get(kind)?.stop();
-        this.#stores.delete(kind);
-      },
+      onRemoved: (kind) => this.#stores.remove(kind),
     });
-  }
-
-  #store(kind: ResourceKind): ResourceStore {
-    kind.custom?.refuseUse();
-    const store = this.#stores.get(kind);
-    if (store !== undefined) return store;
-    if (kind.custom === undefined) throw new Error(`this server has no kind ${kind.kind}`);
-    const made = this.#makeStore(kind);
-    this.#stores.set(kind, made);
-    return made;
   }
 }
 
@@ -353,14 +333,6 @@ function deprecationOf(route: Route, gitVersion: string): string | undefined {
 function urlOf({ host, tls }: ListenOptions, port: number): string {
   const scheme = tls === undefined ? "http" : "https";
   return `${scheme}://${host.includes(":") ? `[${host}]` : host}:${port}`;
-}
-
-function storedFormOf({ storedForm }: ResourceKind): { readonly storedForm?: StoredForm } {
-  return storedForm === undefined ? {} : { storedForm };
-}
-
-function namesOf({ group, version, resource, kind, prefix }: ResourceKind): ResourceNames {
-  return { group, version, resource, kind, prefix };
 }
 
 function subjectOf(route: Route, user: User, userAgent: string): FaultSubject {
