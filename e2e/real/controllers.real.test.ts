@@ -19,7 +19,7 @@ import { realVersions } from "./harness/real-binaries.ts";
 import { writeRealResult } from "./results.ts";
 
 const seed = Number(process.env["LOCKSTEP_REAL_SEED"] ?? 1);
-const cases = Number(process.env["LOCKSTEP_REAL_CASES"] ?? 600);
+const cases = Number(process.env["LOCKSTEP_REAL_CASES"] ?? 1_000);
 const steps = 20;
 
 /**

@@ -68,15 +68,16 @@ describe("a controller manager with a limit on its requests", () => {
     compared.add(about, "Endpoints a second", predicted.perSecond, measured.perSecond);
     compared.add(about, "all published, s", predicted.drainSeconds, measured.drainSeconds);
     compared.add(about, "a change half-way, s", predicted.lagSeconds, measured.lagSeconds);
-    // The limit can never be exceeded; below it there is only the machine.
-    expect(measured.perSecond).toBeLessThan(qps * 1.1);
-    expect(predicted.perSecond).toBeLessThan(qps * 1.1);
+    // The limit can never be exceeded; below it there is only the machine. A second for delivery.
+    for (const { drainSeconds } of [measured, predicted]) {
+      expect(services).toBeLessThanOrEqual(burst + qps * (drainSeconds + 1));
+    }
   });
 });
 
 const fight = { servers: 3, windowMs: 60_000 };
 const flap = {
-  nodes: 10,
+  nodes: 40,
   gap: { minMs: 4_000, maxMs: 10_000 },
   flags: { "node-monitor-grace-period": 8_000, "node-monitor-period": 1_000 },
 };
@@ -105,7 +106,7 @@ it("shows the fight, the flapping nodes and the ghost leader as the lab says", a
 
   const ofFlap = {
     incident: "heartbeat-flap",
-    settings: "10 nodes, a heartbeat each 4–10 s, grace 8 s, monitored each second",
+    settings: "40 nodes, a heartbeat each 4–10 s, grace 8 s, monitored each second",
   };
   const { flapsPerHeartbeat } = predicted.flap;
   compared.add(ofFlap, "flaps for each heartbeat", flapsPerHeartbeat, flapped.flapsPerHeartbeat);
@@ -144,7 +145,7 @@ function fightForReal(): Promise<FightFigures> {
 function predictFlaps(): Promise<FlapFigures> {
   const { nodes, gap, flags } = flap;
   const options = { nodes, flags, heartbeatGaps: { status: gap, lease: gap } };
-  const times = { settleMs: 60_000, windowMs: 3_600_000 };
+  const times = { settleMs: 60_000, windowMs: 1_200_000 };
   return inLab(1, options, (trial) => measureFlaps(trial, times));
 }
 
