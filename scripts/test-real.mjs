@@ -15,7 +15,7 @@ Builds a real kube-apiserver, kube-controller-manager, kubectl and etcd from the
 e2e/real with them: those whose path contains one of FILE…, or all.
 
   --build-only    only build
-  --if-possible   where Go or network namespaces are missing, say so and exit 0
+  --if-possible   where Go, its modules or network namespaces are missing, say so and exit 0
   --write-docs    write what was compared and found to docs/fidelity.md
 `;
 
@@ -28,6 +28,9 @@ const known = ["--build-only", "--if-possible", "--write-docs", "--help", "-h"];
 const isolation = ["--net", "--pid", "--fork", "--kill-child", "--mount-proc"];
 const ways = [isolation, ["--map-root-user", ...isolation]];
 const prepare = "ip link set lo up && ip route add local 10.201.0.0/16 dev lo";
+
+/** What Go says when there is no network, or none that leads to the modules. */
+const unreachable = /dial tcp|no such host|connection refused|i\/o timeout|TLS handshake timeout/;
 
 process.exitCode = main();
 
@@ -54,9 +57,12 @@ function main() {
     const folder = realBinaries((line) => process.stdout.write(`${line}\n`));
     process.stdout.write(`Real programs: ${folder} (${version})\n`);
     buildClient();
-    if (!downloadModules()) return 1;
+    downloadModules();
     return way === undefined || options.has("--build-only") ? 0 : runTests(way, folder);
   } catch (error) {
+    if (unreachable.test(error.message)) {
+      return impossible(`the Go modules cannot be fetched:\n${error.message}`);
+    }
     process.stderr.write(`${error.message}\n`);
     return 1;
   }
@@ -76,8 +82,8 @@ function works(unshareArgs) {
 function downloadModules() {
   const list = new URL("../e2e/real/custom/published-modules.json", import.meta.url);
   const modules = Object.values(JSON.parse(readFileSync(list, "utf8")));
-  const { status } = spawnSync("go", ["mod", "download", ...modules], { stdio: "inherit" });
-  return status === 0;
+  const { status, stderr } = spawnSync("go", ["mod", "download", ...modules], { encoding: "utf8" });
+  if (status !== 0) throw new Error(`go mod download failed:\n${stderr}`);
 }
 
 function runTests(flags, folder) {
