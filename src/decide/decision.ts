@@ -1,6 +1,8 @@
 // What should be, as data: which host and path lead to which service, and which endpoints serve it.
 // Everything in it was decided by pure functions from the model; the outputs only make it so.
 
+import type { RoutePolicy } from "./route-policy.ts";
+
 export type EndpointState =
   /** Gets requests. */
   | "active"
@@ -23,6 +25,13 @@ export interface DecidedEndpoint {
   readonly state: EndpointState;
   /** One plain sentence: why it is in this state. */
   readonly reason: string;
+  /**
+   * 0, which is also meant when absent, for endpoints of first choice. Others get requests only when
+   * no endpoint of a lower number in the same state can take them: another cluster stands in.
+   */
+  readonly priority?: number;
+  /** Its share among the endpoints of its priority; 1 when absent. */
+  readonly weight?: number;
 }
 
 /** Whether it gets its share of the requests. */
@@ -31,12 +40,24 @@ export function isRouted({ state }: Pick<DecidedEndpoint, "state">): boolean {
 }
 
 export interface PathRule {
-  /** Starts with a slash; a prefix ends with one only when it is the slash alone. */
+  /**
+   * Starts with a slash; a prefix ends with one only when it is the slash alone. Of a `Regex`, the
+   * regular expression, which is anchored at the start of the path and ignores case.
+   */
   readonly path: string;
   /** `Prefix` matches whole elements: `/a` matches `/a` and `/a/b`, not `/ab`. */
-  readonly type: "Exact" | "Prefix";
+  readonly type: "Exact" | "Prefix" | "Regex";
   /** A key of `services`. */
   readonly service: string;
+  readonly policy?: RoutePolicy;
+}
+
+/** What a server proves its name with. */
+export interface Certificate {
+  /** PEM, the server's own certificate first. */
+  readonly chain: string;
+  /** PEM. Never logged and never shown. */
+  readonly key: string;
 }
 
 export interface RoutingDecision {
@@ -47,6 +68,10 @@ export interface RoutingDecision {
    * same name in several clusters is one entry. Every service a path rule names is here.
    */
   readonly services: ReadonlyMap<string, readonly DecidedEndpoint[]>;
+  /** By `namespace/name` of the secret that holds them. */
+  readonly certificates?: ReadonlyMap<string, Certificate>;
+  /** By name asked for in TLS, written as hosts are: a key of `certificates`. */
+  readonly serverNames?: ReadonlyMap<string, string>;
 }
 
 /** What is new since the output was last told. */

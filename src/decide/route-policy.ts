@@ -1,0 +1,105 @@
+// What a route asks of the proxy beyond where requests go. All of it is data: it is checked when it
+// is made from an object's annotations, pushed as JSON beside the route's rule, and read by the
+// proxy's Lua (proxy/lua/lockstep/). What is absent has the proxy's default.
+
+export interface RoutePolicy {
+  /** Requests that came without TLS are sent to https with this status. */
+  readonly httpsRedirect?: RedirectStatus;
+  /** Every request is answered with this; no endpoint sees it. */
+  readonly redirect?: Redirect;
+  /** Where a request for `/` is sent (302). */
+  readonly appRoot?: string;
+  /** The path the endpoint sees; in a Regex rule `$1` to `$9` are what its groups matched. */
+  readonly rewrite?: string;
+  /** The Host header the endpoint sees, and the name asked for by TLS. */
+  readonly upstreamHost?: string;
+  readonly protocol?: "http" | "https" | "grpc" | "grpcs";
+  /** Whether an https or grpcs endpoint must prove its name to the CA bundle. */
+  readonly verifyUpstream?: boolean;
+  /** 0 for no limit. */
+  readonly maxBodyBytes?: number;
+  readonly timeouts?: RouteTimeouts;
+  /** How many endpoints are tried, the first included. */
+  readonly tries?: number;
+  readonly balance?: Balance;
+  /** Looked at in their order; the first that wants the request gets it. */
+  readonly canaries?: readonly Canary[];
+  /** Networks (CIDR) that may come in; everybody else gets 403. */
+  readonly allowFrom?: readonly string[];
+  readonly rateLimit?: RateLimit;
+  readonly cors?: Cors;
+}
+
+export type RedirectStatus = 301 | 302 | 303 | 307 | 308;
+
+export interface Redirect {
+  readonly location: string;
+  readonly status: RedirectStatus;
+}
+
+export interface RouteTimeouts {
+  readonly connectMs?: number;
+  readonly sendMs?: number;
+  readonly readMs?: number;
+}
+
+export interface Balance {
+  readonly method: "round-robin" | "least-latency" | "hash";
+  /** Of `hash`: what requests that belong together have in common. */
+  readonly hashBy?: readonly HashPart[];
+  /** Goes before the method while the cookie names an endpoint that serves. */
+  readonly affinity?: CookieAffinity;
+}
+
+/** A fixed text, or something of the request, by nginx's name for it. */
+export type HashPart = { readonly text: string } | { readonly variable: string };
+
+export interface CookieAffinity {
+  readonly cookie: string;
+  /** `balanced` lets a session move when its endpoint left; `persistent` never spreads anew. */
+  readonly mode: "balanced" | "persistent";
+  readonly path?: string;
+  readonly domain?: string;
+  readonly maxAgeSeconds?: number;
+  readonly secure?: boolean;
+  readonly sameSite?: "None" | "Lax" | "Strict";
+  /** Leaves out SameSite=None for browsers that take it for Strict. */
+  readonly conditionalSameSiteNone?: boolean;
+  /** A new endpoint, and a new cookie, after a failed try. */
+  readonly changeOnFailure?: boolean;
+}
+
+export interface Canary {
+  /** A key of the decision's `services`. */
+  readonly service: string;
+  readonly header?: CanaryHeader;
+  /** `always` and `never` in this cookie decide. */
+  readonly cookie?: string;
+  /** Share of the requests that nothing above decided: `weight` of `weightTotal`. */
+  readonly weight?: number;
+  readonly weightTotal?: number;
+}
+
+export interface CanaryHeader {
+  readonly name: string;
+  /** Without value and pattern, `always` and `never` decide. */
+  readonly value?: string;
+  /** A regular expression. */
+  readonly pattern?: string;
+}
+
+export interface RateLimit {
+  /** Per client address. */
+  readonly requestsPerSecond: number;
+  readonly burst: number;
+}
+
+export interface Cors {
+  /** `*`, origins, or origins with a wildcard for one label. */
+  readonly allowOrigins: readonly string[];
+  readonly allowMethods: readonly string[];
+  readonly allowHeaders: readonly string[];
+  readonly exposeHeaders: readonly string[];
+  readonly allowCredentials: boolean;
+  readonly maxAgeSeconds: number;
+}
