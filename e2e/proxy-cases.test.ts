@@ -1,16 +1,14 @@
 // The Lua side of the table of cases: route.lua and balance.lua, run by nginx as they are in the
 // proxy, give what the table says. Their twin in TypeScript passes the same table.
-import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import {
   balanceCases,
+  canaryCases,
   casesText,
   routeCases,
 } from "../src/outputs/nginx/balancer-cases.contract.ts";
 import { withoutNginx } from "./proxy-world.ts";
+import { runLua } from "./run-lua.ts";
 
 const routeProgram = `
   local route = require("lockstep.route")
@@ -19,8 +17,10 @@ const routeProgram = `
     for name, rules in pairs(case.hosts) do hosts[name] = route.compile(rules) end
     local find = function(name) return hosts[name] end
     for _, request in ipairs(case.requests) do
-      request[3] = route.find(find, request[1], request[2]) or cjson.null
+      local rule = route.find(find, request[1], request[2])
+      request[3] = rule and rule.service or cjson.null
     end
+    case.hosts = nil
   end
 `;
 
@@ -31,18 +31,102 @@ const balanceProgram = `
     for _, one in ipairs(list or {}) do set[one] = true end
     return set
   end
+  local least_latency = require("lockstep.least_latency")
+  local ring = require("lockstep.ring")
+  local affinity = require("lockstep.affinity")
+  local function chance_of(case, turn)
+    local drawn = 0
+    local function of(slot, field, otherwise)
+      local known = case.known[tostring(slot)]
+      return known and known[field] or otherwise
+    end
+    return {
+      draw = function()
+        drawn = drawn + 1
+        return assert(case.draws[turn][drawn], "more draws than the case has")
+      end,
+      cost = function(slot)
+        local latency, age = of(slot, "latencyMs", 0), of(slot, "measuredMsAgo", 0)
+        return least_latency.cost(latency, age, of(slot, "underWay", 0))
+      end,
+      share = function(slot)
+        return least_latency.share(of(slot, "joinedMsAgo", math.huge))
+      end,
+    }
+  end
   for _, case in ipairs(cases) do
     local slots = case.service.slots
-    local service = { active = case.service.active, addresses = slots, slots = slots }
+    case.service.names = {}
+    for index, slot in ipairs(slots) do case.service.names[index] = "c1/d/pod-" .. slot end
+    local service = balance.prepare(case.service)
     local suspects, tried_slots, tried = set_of(case.suspects), set_of(case.tried), {}
     for index, slot in ipairs(slots) do tried[index] = tried_slots[slot] end
     local is_suspect = function(slot) return suspects[slot] == true end
     local cursor = case.cursor
     for turn in ipairs(case.picks) do
-      local index, next_cursor = balance.pick(service, cursor, tried, is_suspect)
-      case.picks[turn] = index and slots[index] or cjson.null
-      cursor = next_cursor or cursor
+      local index, is_known
+      if case.keys then
+        index = ring.pick(service, case.keys[turn], tried, is_suspect)
+      elseif case.draws then
+        index = least_latency.pick(service, chance_of(case, turn), tried, is_suspect)
+      elseif case.cookies then
+        index, is_known = affinity.pick(service, case.cookies[turn], tried, is_suspect)
+      else
+        local next_cursor
+        index, next_cursor = balance.pick(service, cursor, tried, is_suspect)
+        cursor = next_cursor or cursor
+      end
+      case.picks[turn] = index and slots[index] or is_known and 0 or cjson.null
     end
+  end
+`;
+
+const canaryProgram = `
+  local canary = require("lockstep.canary")
+  for _, case in ipairs(cases) do
+    local prepared = canary.prepare({ case.canary })
+    for _, request in ipairs(case.requests) do
+      local var = setmetatable({}, { __index = function(_, name)
+        local header = request[1][name:gsub("^http_", ""):gsub("_", "-")]
+        local cookie = name:match("^cookie_(.*)$")
+        if cookie then
+          return (";" .. (request[1].cookie or "") .. ";"):match("[; ]" .. cookie .. "=([^;]*);")
+        end
+        return header
+      end })
+      request[2] = canary.choose(prepared, var, function() return true end) ~= nil
+    end
+    case.canary = nil
+  end
+`;
+
+/** How old a mark is; then whether it counts, and whether it does once the endpoint was tried. */
+const suspectProgram = `
+  local rows = require("lockstep.rows")
+  local suspects = require("lockstep.suspects")
+  rows.allocate()
+  for _, case in ipairs(cases) do
+    local age = case[1]
+    rows.endpoints[5].suspected_ms = age == cjson.null and 0 or ngx.now() * 1000 - age
+    case[2] = suspects.is_suspect(5)
+    suspects.try(5)
+    case[3] = suspects.is_suspect(5)
+  end
+`;
+
+const cookieProgram = `
+  local affinity = require("lockstep.affinity")
+  for index, case in ipairs(cases) do
+    cases[index] = affinity.cookie(case.affinity, "e1", case.tls == true, case.agent)
+  end
+`;
+
+/** The balancing of a policy as it is stored, or why it is refused. */
+const balancePolicyProgram = `
+  local policy_entry = require("lockstep.policy_entry")
+  for index, case in ipairs(cases) do
+    local fine, parsed = pcall(policy_entry.parse, { balance = case })
+    cases[index] = fine and parsed.balance or parsed.problem
   end
 `;
 
@@ -54,47 +138,93 @@ describe.skipIf(withoutNginx !== false)("the balancer in Lua", () => {
     );
   });
 
+  it("gives canaries in every case what the table says", () => {
+    const decided = runLua(casesText("canary"), canaryProgram) as {
+      requests: [unknown, boolean][];
+    }[];
+    expect(decided.map(({ requests }) => requests.map(([, wants]) => wants))).toEqual(
+      canaryCases().map(({ requests }) => requests.map(([, wants]) => wants)),
+    );
+  });
+
+  it("lets one request try a suspect whose mark has ended, or is of another time", () => {
+    const marks = [
+      [null, false, false],
+      [0, true, true],
+      [9_000, true, true],
+      [10_000, false, true],
+      [99_000, false, true],
+      [-5_000, false, true],
+    ];
+    const ages = marks.map(([age]) => [age]);
+    expect(runLua(JSON.stringify(ages), suspectProgram)).toEqual(marks);
+  });
+
+  it("writes the cookie of a session as the route asks, and as the browser can read it", () => {
+    const none = { cookie: "c", mode: "balanced", sameSite: "None", conditionalSameSiteNone: true };
+    const agents = {
+      chrome66:
+        "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/66.0.3359.1 Safari/537.36",
+      chrome120:
+        "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/120.0.0.0 Safari/537.36",
+      ios12: "Mozilla/5.0 (iPhone; CPU iPhone OS 12_4 like Mac OS X) AppleWebKit/605.1.15",
+      mojave:
+        "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_14_6) AppleWebKit/605.1.15 (KHTML, like Gecko) " +
+        "Version/12.1.2 Safari/605.1.15",
+    };
+    const cases = [
+      { affinity: { cookie: "c", mode: "persistent" } },
+      { affinity: { cookie: "c", mode: "persistent" }, tls: true },
+      { affinity: { cookie: "c", mode: "persistent", secure: false, maxAgeSeconds: 0 }, tls: true },
+      {
+        affinity: { cookie: "c", mode: "persistent", path: "/a", domain: "d", sameSite: "Strict" },
+      },
+      ...Object.values(agents).map((agent) => ({ affinity: none, agent })),
+      { affinity: { ...none, conditionalSameSiteNone: false }, agent: agents.ios12 },
+    ];
+    expect(runLua(JSON.stringify(cases), cookieProgram)).toEqual([
+      "c=e1; Path=/; HttpOnly",
+      "c=e1; Path=/; HttpOnly; Secure",
+      "c=e1; Path=/; Max-Age=0; HttpOnly",
+      "c=e1; Path=/a; Domain=d; HttpOnly; SameSite=Strict",
+      "c=e1; Path=/; HttpOnly",
+      "c=e1; Path=/; HttpOnly; SameSite=None",
+      "c=e1; Path=/; HttpOnly",
+      "c=e1; Path=/; HttpOnly",
+      "c=e1; Path=/; HttpOnly; SameSite=None",
+    ]);
+  });
+
+  it("takes keys of hash from requests only, and cookies that are one", () => {
+    const hashBy = (variable: string) => ({ method: "hash", hashBy: [{ variable }] });
+    const sticky = (other: object) => ({
+      method: "round-robin",
+      affinity: { cookie: "c", mode: "balanced", ...other },
+    });
+    const cases = [
+      hashBy("http_x_user"),
+      hashBy("server_name"),
+      hashBy("upstream_addr"),
+      hashBy("ssl_client_s_dn"),
+      hashBy("http_"),
+      { method: "hash" },
+      sticky({ path: "/a; Domain=evil" }),
+      sticky({ cookie: "a b" }),
+    ];
+    expect(runLua(JSON.stringify(cases), balancePolicyProgram)).toEqual([
+      hashBy("http_x_user"),
+      hashBy("host"),
+      "a key of hash cannot be made of this variable",
+      "a key of hash cannot be made of this variable",
+      "a key of hash cannot be made of this variable",
+      "hash must say what to make keys of",
+      "the path of a cookie must begin with a slash",
+      "a name of a policy has characters it cannot have",
+    ]);
+  });
+
   it("picks in every case what the table says", () => {
     const decided = runLua(casesText("balance"), balanceProgram) as { picks: unknown }[];
     expect(decided.map(({ picks }) => picks)).toEqual(balanceCases().map(({ picks }) => picks));
   });
 });
-
-/** Runs a program over `cases` in the Lua of an nginx that ends before it serves anything. */
-function runLua(cases: string, program: string): unknown {
-  const folder = mkdtempSync(join(tmpdir(), "lockstep-e2e-cases-"));
-  try {
-    mkdirSync(join(folder, "temp"));
-    writeFileSync(join(folder, "cases.json"), cases);
-    writeFileSync(
-      join(folder, "program.lua"),
-      `local cjson = require("cjson")
-       local prefix = ngx.config.prefix()
-       local file = assert(io.open(prefix .. "cases.json"))
-       local cases = cjson.decode(file:read("*a"))
-       file:close()
-       ${program}
-       file = assert(io.open(prefix .. "decided.json", "w"))
-       file:write(cjson.encode(cases))
-       file:close()
-       os.exit(0)`,
-    );
-    writeFileSync(
-      join(folder, "nginx.conf"),
-      `load_module /usr/lib/nginx/modules/ndk_http_module.so;
-       load_module /usr/lib/nginx/modules/ngx_http_lua_module.so;
-       pid nginx.pid; error_log stderr; events {}
-       http {
-         ${["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
-           .map((name) => `${name}_temp_path temp/${name};`)
-           .join("\n")}
-         lua_package_path "${process.cwd()}/proxy/lua/?.lua;/usr/share/lua/5.1/?.lua;;";
-         init_by_lua_file program.lua;
-       }`,
-    );
-    execFileSync("/usr/sbin/nginx", ["-p", folder, "-c", join(folder, "nginx.conf")]);
-    return JSON.parse(readFileSync(join(folder, "decided.json"), "utf8"));
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-}

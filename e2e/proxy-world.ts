@@ -11,7 +11,10 @@ import { ControlClient } from "../src/outputs/nginx/control-client.ts";
 import { decisionOf, type ShortDecision } from "../src/outputs/nginx/decision.contract.ts";
 import { findProxyDirectory } from "../src/outputs/nginx/nginx-prefix.ts";
 import { NginxPusher } from "../src/outputs/nginx/nginx-pusher.ts";
-import { NginxSupervisor } from "../src/outputs/nginx/nginx-supervisor.ts";
+import {
+  NginxSupervisor,
+  type NginxSupervisorOptions,
+} from "../src/outputs/nginx/nginx-supervisor.ts";
 
 const nginx = "/usr/sbin/nginx";
 
@@ -61,14 +64,15 @@ export class ProxyWorld {
     }
   }
 
-  supervisor(options: { readonly workers?: number } = {}): NginxSupervisor {
+  supervisor(options: Partial<NginxSupervisorOptions> = {}): NginxSupervisor {
     const supervisor = new NginxSupervisor({
       ...this.environment,
       prefix: this.prefix,
       proxyDirectory: this.#proxyDirectory,
       listen: [{ address: "127.0.0.1", port: this.port }],
-      workers: options.workers ?? 2,
+      workers: 2,
       program: nginx,
+      ...options,
     });
     this.#undo.push(() => supervisor.stop());
     return supervisor;

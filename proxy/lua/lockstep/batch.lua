@@ -1,89 +1,70 @@
--- Hosts and services as they arrive, checked: what is stored is well formed, whoever sent it. The
--- order of endpoints and the bracketing of addresses are what the balancer needs.
+-- What is pushed, checked: what is stored is well formed, whoever sent it.
 local cjson = require("cjson")
-local rows = require("lockstep.rows")
+local checks = require("lockstep.checks")
+local host_entry = require("lockstep.host_entry")
+local service_entry = require("lockstep.service_entry")
+
+local check = checks.check
 
 local _M = {}
 
-local types = { Exact = true, Prefix = true }
+-- Longer than a host or a namespace with a name may be; a key in shared memory holds 64 kB.
+local MOST_NAME = 1024
+-- A canary's header is 7 deep.
+local MOST_DEPTH = 16
 
-local function is_whole(value, least, most)
-    return type(value) == "number" and value % 1 == 0 and value >= least and value <= most
+local json = cjson.new()
+json.decode_invalid_numbers(false)
+json.decode_max_depth(MOST_DEPTH)
+
+local fields = { hosts = true, services = true, certificates = true, serverNames = true }
+
+local CERTIFICATE_PEM = "^%-%-%-%-%-BEGIN CERTIFICATE%-%-%-%-%-\n"
+local KEY_PEM = "^%-%-%-%-%-BEGIN [A-Z ]*PRIVATE KEY%-%-%-%-%-\n"
+
+local function certificate_of(value)
+    check(type(value) == "table", "a certificate must be an object")
+    check(type(value.chain) == "string" and type(value.key) == "string", "with chain and key")
+    -- Reading keys takes long, and thousands may come at once: that is left to the handshake.
+    check(value.chain:find(CERTIFICATE_PEM), "a chain must be certificates in PEM")
+    check(value.key:find(KEY_PEM), "a key must be a private key in PEM")
+    return { chain = value.chain, key = value.key }
 end
 
-local function check(condition, message)
-    if not condition then
-        error({ problem = message })
+local function server_name_of(value)
+    check(type(value) == "string", "a name asked for in TLS leads to a certificate's name")
+    return value
+end
+
+-- By its name, each value as `parse_one` makes it; null, which removes, stays.
+local function parse_all(values, parse_one)
+    check(values == nil or type(values) == "table", "entries must be in an object")
+    local parsed = {}
+    for name, value in pairs(values or {}) do
+        check(type(name) == "string" and #name <= MOST_NAME, "entries have names, of some length")
+        parsed[name] = value == cjson.null and value or parse_one(value)
     end
-end
-
-local function rules_of(value)
-    check(type(value) == "table", "the rules of a host must be a list")
-    local rules = {}
-    for index, rule in ipairs(value) do
-        check(type(rule) == "table", "a rule must be an object")
-        local path = rule.path
-        check(type(path) == "string" and path:sub(1, 1) == "/", "a path must begin with a slash")
-        check(types[rule.type] == true, "a rule is Exact or Prefix")
-        check(type(rule.service) == "string", "a rule must name its service")
-        rules[index] = { path = path, type = rule.type, service = rule.service }
-    end
-    return rules
-end
-
--- Only literal addresses: nothing here is ever resolved.
-local function peer_address(value)
-    check(type(value) == "string", "an address must be a string")
-    if value:find("^%d+%.%d+%.%d+%.%d+$") then
-        return value
-    end
-    check(value:find("^[%x:.]+$") and value:find(":", 1, true), "an address must be an IP address")
-    return "[" .. value .. "]"
-end
-
-local function service_of(value)
-    check(type(value) == "table" and type(value.addresses) == "table", "a service has addresses")
-    check(type(value.ports) == "table" and type(value.slots) == "table", "and ports and slots")
-    local count = #value.addresses
-    check(#value.ports == count and #value.slots == count, "one port and slot for each address")
-    check(is_whole(value.active, 0, count), "active endpoints come first and are counted")
-    local service = { active = value.active, addresses = {}, ports = {}, slots = {} }
-    local highest_slot = 0
-    for index = 1, count do
-        check(is_whole(value.ports[index], 1, 65535), "a port must be from 1 to 65535")
-        check(is_whole(value.slots[index], 0, rows.SLOTS - 1), "a slot is out of range")
-        service.addresses[index] = peer_address(value.addresses[index])
-        service.ports[index] = value.ports[index]
-        service.slots[index] = value.slots[index]
-        highest_slot = math.max(highest_slot, value.slots[index])
-    end
-    return service, highest_slot
-end
-
-local function values_of(body, field)
-    local values = body[field]
-    check(values == nil or type(values) == "table", field .. " must be an object")
-    return values or {}
+    return parsed
 end
 
 local function parse(text)
-    local body = cjson.decode(text)
+    local body = json.decode(text)
     check(type(body) == "table", "the body must be an object")
-    local batch = { hosts = {}, services = {}, highest_slot = 0 }
-    for name, value in pairs(values_of(body, "hosts")) do
-        check(type(name) == "string", "hosts have names")
-        batch.hosts[name] = value == cjson.null and value or rules_of(value)
+    for field in pairs(body) do
+        check(fields[field] == true, "the body has a field that is not known")
     end
-    for name, value in pairs(values_of(body, "services")) do
-        check(type(name) == "string", "services have names")
-        batch.services[name] = value
-        if value ~= cjson.null then
-            local service, highest_slot = service_of(value)
-            batch.services[name] = service
-            batch.highest_slot = math.max(batch.highest_slot, highest_slot)
-        end
-    end
-    return batch
+    local slots = {}
+    return {
+        hosts = parse_all(body.hosts, host_entry.parse),
+        services = parse_all(body.services, function(value)
+            local service, own_slots = service_entry.parse(value)
+            slots[#slots + 1] = own_slots
+            return service
+        end),
+        certificates = parse_all(body.certificates, certificate_of),
+        server_names = parse_all(body.serverNames, server_name_of),
+        slots = slots,
+    }
 end
 
 -- The batch, or nothing and what is wrong with it.

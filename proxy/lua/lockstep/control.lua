@@ -3,7 +3,7 @@
 --
 --   GET  /state              who answers, what is loaded
 --   GET  /hold               an answer that ends when this worker does
---   GET  /counters           what each endpoint slot did
+--   GET  /counters?since=MS  what each endpoint slot did, of those used since then (nowMs)
 --   GET  /suspects?after=N   which slots are suspect; waits while there is no change after the N-th
 --   POST /loads              begin a full load            → { generation }
 --   PUT  /loads/N            a part of it
@@ -57,10 +57,12 @@ local function get_state()
 end
 
 local function get_counters()
-    local used = counters.read(meta:get("highest_slot"), suspects.is_suspect)
+    local since_ms = tonumber(ngx.var.arg_since) or 0
+    local used = counters.read(meta:get("highest_slot"), since_ms, suspects.is_suspect)
     return answer(200, {
         bootId = meta:get("boot"),
-        epoch = meta:get("epoch"),
+        owner = meta:get("owner"),
+        nowMs = math.floor(ngx.now() * 1000),
         -- An empty Lua table would be an object.
         counters = #used > 0 and used or cjson.null,
     })
@@ -107,11 +109,13 @@ end
 
 local function pusher_of(headers)
     local boot, owner = headers["x-lockstep-boot"], headers["x-lockstep-owner"]
-    local epoch = tonumber(headers["x-lockstep-epoch"])
-    if type(boot) ~= "string" or type(owner) ~= "string" or epoch == nil then
+    local epoch = headers["x-lockstep-epoch"]
+    if type(boot) ~= "string" or type(owner) ~= "string" or type(epoch) ~= "string" then
         return nil
     end
-    return { boot = boot, owner = owner, epoch = epoch }
+    -- Of at most 15 digits: exact, and always to be outdone.
+    epoch = #epoch <= 15 and tonumber(epoch:match("^%d+$"))
+    return epoch and { boot = boot, owner = owner, epoch = epoch } or nil
 end
 
 -- Calls `use` with the pusher and the checked body.

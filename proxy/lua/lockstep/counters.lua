@@ -4,44 +4,68 @@ local rows = require("lockstep.rows")
 
 local _M = {}
 
-local function own_row()
-    local row = _M.row
-    if row == nil then
-        row = rows.of_worker(ngx.worker.id() or 0)
-        _M.row = row
+local own
+
+-- In every worker. What one that was killed had under way has ended with it.
+function _M.init_worker(highest_slot)
+    own = rows.of_worker(ngx.worker.id() or 0)
+    for slot = 0, highest_slot do
+        own[slot].ended = own[slot].requests
     end
-    return row
 end
 
 function _M.count_request(slot)
-    local counter = own_row()[slot]
+    local counter = own[slot]
     counter.requests = counter.requests + 1
     counter.last_used_ms = ngx.now() * 1000
 end
 
-function _M.count_failure(slot)
-    local counter = own_row()[slot]
-    counter.failures = counter.failures + 1
+-- A slot that got another endpoint meanwhile counts from nothing again.
+function _M.count_end(slot)
+    local counter = own[slot]
+    if counter.ended < counter.requests then
+        counter.ended = counter.ended + 1
+    end
 end
 
--- The slots that were ever used: { slot, requests, failures, last used, suspect }.
-function _M.read(highest_slot, is_suspect)
+function _M.count_failure(slot)
+    local counter = own[slot]
+    counter.failures = counter.failures + 1
+    counter.last_used_ms = ngx.now() * 1000
+end
+
+-- Requests of this worker that the endpoint has not answered to the end.
+function _M.under_way(slot)
+    return own[slot].requests - own[slot].ended
+end
+
+local function sums_of(slot, workers)
+    local requests, failures, last_used_ms = 0, 0, 0
+    for worker = 0, workers - 1 do
+        local counter = rows.of_worker(worker)[slot]
+        requests = requests + counter.requests
+        failures = failures + counter.failures
+        last_used_ms = math.max(last_used_ms, counter.last_used_ms)
+    end
+    return requests, failures, last_used_ms
+end
+
+-- The slots that were used since that time (0: ever), each with how long ago that was. `latencyMs`
+-- is known of endpoints that are chosen by it.
+function _M.read(highest_slot, since_ms, is_suspect)
     local workers = rows.workers()
+    local now_ms = ngx.now() * 1000
     local used = {}
     for slot = 0, math.min(highest_slot, rows.SLOTS - 1) do
-        local requests, failures, last_used_ms = 0, 0, 0
-        for worker = 0, workers - 1 do
-            local counter = rows.of_worker(worker)[slot]
-            requests = requests + counter.requests
-            failures = failures + counter.failures
-            last_used_ms = math.max(last_used_ms, counter.last_used_ms)
-        end
-        if requests > 0 then
+        local requests, failures, last_used_ms = sums_of(slot, workers)
+        if requests > 0 and last_used_ms >= since_ms then
+            local endpoint = rows.endpoints[slot]
             used[#used + 1] = {
-                slot = slot,
+                slot = rows.number_of(slot),
                 requests = requests,
                 failures = failures,
-                lastUsedMs = math.floor(last_used_ms),
+                lastUsedMsAgo = math.max(math.floor(now_ms - last_used_ms), 0),
+                latencyMs = endpoint.measured_ms > 0 and endpoint.latency_ms or nil,
                 suspect = is_suspect(slot),
             }
         end

@@ -1,9 +1,12 @@
--- From host and path to a service. Pure: the same cases (proxy/cases/) hold for this and for its
--- twin in src/outputs/nginx/balancer.ts.
+-- From host and path to a rule. Pure: the same cases (proxy/cases/) hold for this and for its twin
+-- in src/outputs/nginx/route-match.ts.
 --
 -- The host is looked up as it is, then with its first label as a wildcard, then as "*"; the first
--- that has a rule for the path decides. Within a host an Exact rule wins, then the longest Prefix,
--- compared element by element; a slash at the end of a Prefix makes no difference.
+-- that has a rule for the path decides. Within a host an Exact rule wins; else, of the Prefix
+-- rules, compared element by element, and the Regex rules, the one whose path is the longest text.
+-- A slash at the end of a Prefix makes no difference.
+local pattern = require("lockstep.pattern")
+
 local _M = {}
 
 local SLASH = string.byte("/")
@@ -22,77 +25,129 @@ local function element_count(path)
     return count
 end
 
--- Rules as they are pushed → tables to look up in. The first of two equal rules stands.
-function _M.compile(rules)
-    local host = { exact = {}, prefix = {}, deepest = 0 }
+local function longer_text_first(one, other)
+    if #one.path ~= #other.path then
+        return #one.path > #other.path
+    end
+    return one.path < other.path
+end
+
+-- Most hosts have neither exact paths nor regular expressions: they share one table, which is always
+-- in the processor's cache.
+local NONE = {}
+
+local function own(rules)
+    return rules == NONE and {} or rules
+end
+
+-- Rules as they are pushed → tables to look up in. The first of two equal rules stands. The rules
+-- become their own compiled form; `prepare` is called, with the host's name, for each that has a
+-- policy.
+function _M.compile(rules, prepare, name)
+    local host = { exact = NONE, prefix = {}, regexes = NONE, deepest = 0 }
+    local seen = {}
     for _, rule in ipairs(rules) do
+        local path = rule.path
         if rule.type == "Exact" then
-            host.exact[rule.path] = host.exact[rule.path] or rule.service
-        else
-            local path = without_slash_at_end(rule.path)
-            host.prefix[path] = host.prefix[path] or rule.service
+            host.exact = own(host.exact)
+            host.exact[path] = host.exact[path] or rule
+        elseif rule.type == "Prefix" then
+            path = without_slash_at_end(path)
+            rule.path = path == "" and "/" or path
+            host.prefix[path] = host.prefix[path] or rule
             host.deepest = math.max(host.deepest, element_count(path))
+        elseif not seen[path] then
+            seen[path] = true
+            rule.pattern = pattern.compile_path(path)
+            host.regexes = own(host.regexes)
+            host.regexes[#host.regexes + 1] = rule
+        end
+        if rule.policy ~= nil and prepare ~= nil then
+            prepare(rule, name)
         end
     end
+    table.sort(host.regexes, longer_text_first)
     return host
 end
 
--- The first elements of a path: no rule has more of them than `deepest`, however long the path is.
-local function cut(path, deepest)
-    local from = 1
-    for _ = 1, deepest + 1 do
-        local slash = string.find(path, "/", from, true)
-        if slash == nil then
-            return path
-        end
-        from = slash + 1
+-- From the first element to the deepest that any rule has, however long the path is. The calls are
+-- no loop on purpose: LuaJIT gives up on loops that end after a turn or two, and with them on all that
+-- leads there.
+local function descend(prefix, path, from, deepest, best)
+    if deepest == 0 then
+        return best
     end
-    return string.sub(path, 1, from - 2)
+    local slash = string.find(path, "/", from, true)
+    if slash == nil then
+        return prefix[path] or best
+    end
+    local found = prefix[string.sub(path, 1, slash - 1)] or best
+    return descend(prefix, path, slash + 1, deepest - 1, found)
 end
 
-local function last_slash(path)
-    for position = #path, 1, -1 do
-        if string.byte(path, position) == SLASH then
-            return position
-        end
+local function longest_prefix(host, path)
+    -- Nothing but "*", which asks about the server as a whole, begins otherwise.
+    if string.byte(path) ~= SLASH then
+        return host.prefix[path]
     end
-    return nil
+    return descend(host.prefix, path, 2, host.deepest, host.prefix[""])
 end
 
-function _M.match(host, path)
+-- The Regex rule that matches and is longer text than the Prefix rule, else that one.
+local function longer_regex(regexes, path, prefix)
+    local least = prefix == nil and 0 or #prefix.path
+    for index = 1, #regexes do
+        local rule = regexes[index]
+        if #rule.path <= least then
+            return prefix
+        end
+        local matched, problem = pattern.matches(rule.pattern, path)
+        if matched then
+            return rule
+        end
+        if problem ~= nil then
+            return nil, problem
+        end
+    end
+    return prefix
+end
+
+local function match(host, path)
     local exact = host.exact[path]
     if exact ~= nil then
         return exact
     end
-    local candidate = cut(path, host.deepest)
-    while true do
-        local service = host.prefix[candidate]
-        if service ~= nil then
-            return service
-        end
-        local slash = last_slash(candidate)
-        if slash == nil then
-            return nil
-        end
-        candidate = string.sub(candidate, 1, slash - 1)
+    local prefix = longest_prefix(host, path)
+    if host.regexes[1] == nil then
+        return prefix
     end
+    return longer_regex(host.regexes, path, prefix)
 end
 
--- `find_host` gives the compiled rules of a name, or nothing.
+-- The rule; or nothing, and a problem when it could not be found out. `find_host` gives the
+-- compiled rules of a name, or nothing.
 function _M.find(find_host, name, path)
+    local rule, problem
     local host = find_host(name)
-    local service = host and _M.match(host, path)
-    if service then
-        return service
+    if host then
+        rule, problem = match(host, path)
+        if rule or problem then
+            return rule, problem
+        end
     end
     local dot = string.find(name, ".", 1, true)
     host = dot and find_host("*" .. string.sub(name, dot))
-    service = host and _M.match(host, path)
-    if service then
-        return service
+    if host then
+        rule, problem = match(host, path)
+        if rule or problem then
+            return rule, problem
+        end
     end
     host = find_host("*")
-    return host and _M.match(host, path)
+    if host then
+        return match(host, path)
+    end
+    return nil
 end
 
 return _M

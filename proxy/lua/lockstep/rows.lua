@@ -1,12 +1,25 @@
 -- One row of numbers per endpoint slot, in memory that all workers share. Counters have a row for
--- each worker, written by it alone; suspect marks have one row for all, whose single aligned store
--- is atomic. So neither needs a lock, and a request pays nothing measurable.
+-- each worker, written by it alone; everything else has one row for all, in which each number is
+-- stored by a single aligned write and so is never half of one and half of another. Nothing needs a
+-- lock, and a request pays nothing measurable.
 local ffi = require("ffi")
 
 ffi.cdef([[
 void *mmap(void *addr, size_t length, int prot, int flags, int fd, long offset);
 int munmap(void *addr, size_t length);
-typedef struct { double requests; double failures; double last_used_ms; } lockstep_counter;
+typedef struct {
+    double requests;
+    double ended;
+    double failures;
+    double last_used_ms;
+} lockstep_counter;
+typedef struct {
+    double round;
+    double joined_ms;
+    double suspected_ms;
+    double latency_ms;
+    double measured_ms;
+} lockstep_endpoint;
 ]])
 
 local _M = {}
@@ -34,11 +47,10 @@ end
 
 -- In the master, before the workers are forked.
 function _M.allocate()
-    local counter = ffi.typeof("lockstep_counter")
-    _M.counter_memory = map(counter, _M.SLOTS * MOST_WORKERS)
-    _M.suspect_memory = map("double", _M.SLOTS)
+    _M.counter_memory = map("lockstep_counter", _M.SLOTS * MOST_WORKERS)
+    _M.endpoint_memory = map("lockstep_endpoint", _M.SLOTS)
     _M.counters = ffi.cast("lockstep_counter *", _M.counter_memory)
-    _M.suspected_ms = ffi.cast("double *", _M.suspect_memory)
+    _M.endpoints = ffi.cast("lockstep_endpoint *", _M.endpoint_memory)
 end
 
 -- The row of this worker; workers beyond the rows share the last one and may lose a count.
@@ -51,13 +63,35 @@ function _M.workers()
     return math.min(ngx.worker.count(), MOST_WORKERS)
 end
 
+local function clear(first, count)
+    ffi.fill(_M.endpoints + first, ffi.sizeof("lockstep_endpoint") * count)
+    for worker = 0, _M.workers() - 1 do
+        ffi.fill(_M.of_worker(worker) + first, ffi.sizeof("lockstep_counter") * count)
+    end
+end
+
 -- Up to the highest slot in use: filling the rest would only take memory.
 function _M.clear(highest_slot)
-    local slots = highest_slot + 1
-    ffi.fill(_M.suspected_ms, ffi.sizeof("double") * slots)
-    for worker = 0, _M.workers() - 1 do
-        ffi.fill(_M.of_worker(worker), ffi.sizeof("lockstep_counter") * slots)
+    clear(0, highest_slot + 1)
+end
+
+-- A pusher counts a slot up by SLOTS each time it gives it to another endpoint: the row stays the
+-- same, and what was learnt of the one before is forgotten. `now_ms` is when the endpoint joined.
+-- Gives the row's slot.
+function _M.take(number, now_ms)
+    local slot = number % _M.SLOTS
+    local round = (number - slot) / _M.SLOTS + 1
+    if slot > 0 and _M.endpoints[slot].round ~= round then
+        clear(slot, 1)
+        _M.endpoints[slot].joined_ms = now_ms
+        _M.endpoints[slot].round = round
     end
+    return slot
+end
+
+-- The number under which a pusher knows the slot.
+function _M.number_of(slot)
+    return slot + math.max(_M.endpoints[slot].round - 1, 0) * _M.SLOTS
 end
 
 return _M

@@ -28,6 +28,18 @@ local function change_mode(path, mode)
     end
 end
 
+-- The dictionaries survive a reload, and with them a state that is newer than any file.
+local function restore(prefix)
+    if ngx.shared.lockstep_meta:get("last_generation") > 0 then
+        return
+    end
+    local fine, problem = pcall(require("lockstep.snapshot").load, prefix .. "state/snapshot.jsonl")
+    if not fine then
+        ngx.log(ngx.ERR, "the saved state is not used: ", problem)
+    end
+    collectgarbage()
+end
+
 function _M.init()
     require("resty.core")
     local prefix = ngx.config.prefix()
@@ -40,13 +52,18 @@ function _M.init()
     require("lockstep.rows").allocate()
     require("lockstep.state").init(random_id())
     require("lockstep.request")
+    require("lockstep.certificate")
     require("lockstep.control")
+    restore(prefix)
 end
 
 function _M.init_worker()
     -- As another user than the master this fails, and the folder alone keeps others out.
     ffi.C.chmod(ngx.config.prefix() .. "control/control.sock", own)
     require("lockstep.state").register_worker()
+    require("lockstep.counters").init_worker(ngx.shared.lockstep_meta:get("highest_slot"))
+    -- Workers are copies of one process and would all draw the same numbers.
+    math.randomseed(ngx.now() * 1000 + ngx.worker.pid() * 7919)
 end
 
 return _M

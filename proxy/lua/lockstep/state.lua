@@ -1,13 +1,17 @@
--- The pushed state: one key in shared memory per host and per service, under the generation of the
--- full load that brought it. Every worker decodes a key when it first needs it; one global version
+-- The pushed state: one key in shared memory per host, service, certificate and name asked for in TLS,
+-- under the generation of the full load that brought it. Every worker decodes a key when it first needs it; one global version
 -- and a ring of changed keys tell it what to forget, so that each request sees the last push.
 --
 -- Invariant: a value is in place before the version that announces it. Only the holder of the lock
 -- (see writer.lua) writes.
+local balance = require("lockstep.balance")
 local cjson = require("cjson")
+local policy = require("lockstep.policy")
 local route = require("lockstep.route")
+local ssl = require("ngx.ssl")
 
 local dict = ngx.shared.lockstep_state
+local certificate_dict = ngx.shared.lockstep_certificates
 local meta = ngx.shared.lockstep_meta
 
 local _M = { generation = 0 }
@@ -17,7 +21,15 @@ _M.RING = 4096
 -- In place of a key: everything changed.
 _M.ALL = "*"
 
-local hosts, services = {}, {}
+-- A new nginx listens before it is told anything, and is told everything soon after. Requests of
+-- that moment wait for it: three seconds, which is longer than any load but shorter than a client's
+-- patience.
+local LOAD_POLL_SECONDS = 0.02
+local LOAD_POLLS = 150
+
+-- What this worker has decoded of the generation it goes by, by name: to build the key of the shared
+-- memory again for each request would cost more than the rest of the search.
+local hosts, services, certificates = {}, {}, {}
 local seen = 0
 
 function _M.host_key(generation, name)
@@ -26,6 +38,14 @@ end
 
 function _M.service_key(generation, name)
     return "s:" .. generation .. ":" .. name
+end
+
+function _M.certificate_key(generation, name)
+    return "c:" .. generation .. ":" .. name
+end
+
+function _M.server_name_key(generation, name)
+    return "n:" .. generation .. ":" .. name
 end
 
 -- In the master. The dictionaries survive a reload, so the boot id changes only with a new nginx.
@@ -57,7 +77,7 @@ function _M.worker_pids()
 end
 
 local function forget_all()
-    hosts, services = {}, {}
+    hosts, services, certificates = {}, {}, {}
 end
 
 local function forget(from, to)
@@ -67,8 +87,14 @@ local function forget(from, to)
             forget_all()
             return
         end
-        hosts[key] = nil
-        services[key] = nil
+        local kind, name = string.match(key, "^(%a):%d+:(.*)$")
+        if kind == "h" then
+            hosts[name] = nil
+        elseif kind == "s" then
+            services[name] = nil
+        elseif kind == "c" then
+            certificates[name] = nil
+        end
     end
 end
 
@@ -88,37 +114,86 @@ function _M.refresh()
         end
     end
     seen = version
-    _M.generation = meta:get("generation")
+    local generation = meta:get("generation")
+    if generation ~= _M.generation then
+        -- A load may have ended since the version was read.
+        forget_all()
+        _M.generation = generation
+    end
+end
+
+-- By the last push; before the first one it is waited for, and false when it does not come.
+function _M.wait_for_load()
+    _M.refresh()
+    for _ = 1, LOAD_POLLS do
+        if _M.generation > 0 then
+            return true
+        end
+        ngx.sleep(LOAD_POLL_SECONDS)
+        _M.refresh()
+    end
+    return _M.generation > 0
 end
 
 -- The compiled rules of a host, or nothing. What is unknown is not remembered: clients can think of
 -- more names than memory holds.
 function _M.host(name)
-    local key = _M.host_key(_M.generation, name)
-    local host = hosts[key]
+    local host = hosts[name]
     if host == nil then
-        local text = dict:get(key)
+        local text = dict:get(_M.host_key(_M.generation, name))
         if text == nil then
             return nil
         end
-        host = route.compile(cjson.decode(text))
-        hosts[key] = host
+        host = route.compile(cjson.decode(text), policy.prepare, name)
+        hosts[name] = host
     end
     return host
 end
 
 function _M.service(name)
-    local key = _M.service_key(_M.generation, name)
-    local service = services[key]
+    local service = services[name]
     if service == nil then
-        local text = dict:get(key)
+        local text = dict:get(_M.service_key(_M.generation, name))
         if text == nil then
             return nil
         end
-        service = cjson.decode(text)
-        services[key] = service
+        service = balance.prepare(cjson.decode(text))
+        services[name] = service
     end
     return service
+end
+
+-- The key of the certificate for a name asked for in TLS, or nothing.
+function _M.server_name(name)
+    local text = dict:get(_M.server_name_key(_M.generation, name))
+    return text and cjson.decode(text)
+end
+
+local function parse_certificate(name, pem)
+    local chain, problem = ssl.parse_pem_cert(pem.chain)
+    local key
+    if chain ~= nil then
+        key, problem = ssl.parse_pem_priv_key(pem.key)
+    end
+    if key == nil then
+        ngx.log(ngx.ERR, "the certificate ", name, " cannot be read: ", problem)
+        return false
+    end
+    return { chain = chain, key = key }
+end
+
+-- Chain and key, parsed, or nothing. One that cannot be read is complained of once in each worker.
+function _M.certificate(name)
+    local certificate = certificates[name]
+    if certificate == nil then
+        local text = certificate_dict:get(_M.certificate_key(_M.generation, name))
+        if text == nil then
+            return nil
+        end
+        certificate = parse_certificate(name, cjson.decode(text))
+        certificates[name] = certificate
+    end
+    return certificate or nil
 end
 
 return _M

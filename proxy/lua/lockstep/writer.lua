@@ -6,6 +6,7 @@ local rows = require("lockstep.rows")
 local state = require("lockstep.state")
 
 local dict = ngx.shared.lockstep_state
+local certificate_dict = ngx.shared.lockstep_certificates
 local meta = ngx.shared.lockstep_meta
 
 local _M = {}
@@ -18,6 +19,9 @@ local RESERVE_BYTES = 4 * 1024 * 1024
 -- Removing goes on in small steps beside the traffic, after every worker has looked away.
 local CLEAN_AFTER_SECONDS = 1
 local CLEAN_STEP = 256
+
+-- The first of all: nobody is in charge of it, so it is only ever replaced.
+local SAVED_GENERATION = 1
 
 local function refusal(status, code, message)
     return { status = status, code = code, message = message }
@@ -57,11 +61,18 @@ local function announce(key)
     return version
 end
 
+local CERTIFICATE = string.byte("c")
+
+local function dict_of(key)
+    return string.byte(key) == CERTIFICATE and certificate_dict or dict
+end
+
 local function put(key, value)
-    if dict:free_space() < RESERVE_BYTES then
+    local place = dict_of(key)
+    if place:free_space() < RESERVE_BYTES then
         return refusal(507, "NO_MEMORY", "the shared memory is full")
     end
-    local set, problem = dict:safe_set(key, cjson.encode(value))
+    local set, problem = place:safe_set(key, cjson.encode(value))
     if not set then
         return refusal(507, "NO_MEMORY", problem)
     end
@@ -76,7 +87,7 @@ local function apply(generation, batch, after)
                 local key = key_of(generation, name)
                 local refused = nil
                 if is_removal then
-                    dict:delete(key)
+                    dict_of(key):delete(key)
                 else
                     refused = put(key, value)
                 end
@@ -88,17 +99,28 @@ local function apply(generation, batch, after)
         end
         return nil
     end
-    -- A host never refers to a service that is not there yet, or no longer.
+    -- A host never refers to a service that is not there yet, or no longer; nor a name asked for in
+    -- TLS to a certificate.
     return each(batch.services, state.service_key, false)
+        or each(batch.certificates, state.certificate_key, false)
         or each(batch.hosts, state.host_key, false)
+        or each(batch.server_names, state.server_name_key, false)
         or each(batch.hosts, state.host_key, true)
+        or each(batch.server_names, state.server_name_key, true)
         or each(batch.services, state.service_key, true)
+        or each(batch.certificates, state.certificate_key, true)
 end
 
-local function raise_highest_slot(batch)
-    if batch.highest_slot > meta:get("highest_slot") then
-        meta:safe_set("highest_slot", batch.highest_slot)
+-- The slots that the services of a batch have; some may be those of endpoints that just joined.
+local function take_slots(batch)
+    local now_ms = ngx.now() * 1000
+    local highest = meta:get("highest_slot")
+    for _, numbers in ipairs(batch.slots) do
+        for _, number in ipairs(numbers) do
+            highest = math.max(highest, rows.take(number, now_ms))
+        end
     end
+    meta:safe_set("highest_slot", highest)
 end
 
 -- A pusher takes charge, or stays in charge, by beginning a full load.
@@ -144,7 +166,15 @@ end
 local function nothing() end
 
 local function generation_of(key)
-    return tonumber(key:match("^[hs]:(%d+):"))
+    return tonumber(key:match("^[hscn]:(%d+):"))
+end
+
+local function all_keys()
+    local keys = dict:get_keys(0)
+    for _, key in ipairs(certificate_dict:get_keys(0)) do
+        keys[#keys + 1] = key
+    end
+    return keys
 end
 
 -- Loads may follow each other faster than what they replace is removed. When memory is short, what
@@ -154,17 +184,21 @@ local function make_room()
     for _, name in ipairs({ "generation", "previous_generation", "last_generation" }) do
         kept[meta:get(name)] = true
     end
-    for _, key in ipairs(dict:get_keys(0)) do
+    for _, key in ipairs(all_keys()) do
         local generation = generation_of(key)
         if generation ~= nil and not kept[generation] then
-            dict:delete(key)
+            dict_of(key):delete(key)
         end
     end
 end
 
 -- One part of a load: not seen by any request yet.
 function _M.load_part(pusher, generation, batch)
-    local refused = load_refusal(pusher, generation) or apply(generation, batch, nothing)
+    local refused = load_refusal(pusher, generation)
+    if refused == nil and generation == meta:get("generation") then
+        refused = refusal(409, "LOAD", "this load is complete")
+    end
+    refused = refused or apply(generation, batch, nothing)
     if refused ~= nil and refused.code == "NO_MEMORY" then
         make_room()
         refused = apply(generation, batch, nothing)
@@ -172,7 +206,7 @@ function _M.load_part(pusher, generation, batch)
     if refused ~= nil then
         return refused
     end
-    raise_highest_slot(batch)
+    take_slots(batch)
     return {}
 end
 
@@ -182,10 +216,10 @@ local function clean(premature, newest)
         return
     end
     local removed = 0
-    for _, key in ipairs(dict:get_keys(0)) do
+    for _, key in ipairs(all_keys()) do
         local generation = generation_of(key)
         if generation ~= nil and generation < newest then
-            dict:delete(key)
+            dict_of(key):delete(key)
             removed = removed + 1
             if removed % CLEAN_STEP == 0 then
                 ngx.sleep(0)
@@ -210,6 +244,23 @@ function _M.commit(pusher, generation)
     return { generation = generation, version = version }
 end
 
+-- One entry of the saved state, in the master before anybody can ask or push.
+function _M.restore(values)
+    -- First, or a load would go on with what a failed restoration has left.
+    meta:safe_set("last_generation", SAVED_GENERATION)
+    if apply(SAVED_GENERATION, values, nothing) ~= nil then
+        return false
+    end
+    take_slots(values)
+    return true
+end
+
+-- What was restored is seen by every worker that begins.
+function _M.restored()
+    meta:safe_set("generation", SAVED_GENERATION)
+    announce(state.ALL)
+end
+
 -- Changes of single hosts and services within the generation that is seen.
 function _M.change(pusher, batch)
     local refused = pusher_refusal(pusher)
@@ -221,7 +272,7 @@ function _M.change(pusher, batch)
     if refused ~= nil then
         return refused
     end
-    raise_highest_slot(batch)
+    take_slots(batch)
     return { version = meta:get("version") }
 end
 

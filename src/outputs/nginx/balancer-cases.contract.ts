@@ -1,6 +1,7 @@
 // For tests only: the table of cases that the balancer in nginx and its twin both pass.
 import { readFileSync } from "node:fs";
 import type { PathRule } from "../../decide/decision.ts";
+import type { Canary } from "../../decide/route-policy.ts";
 
 export interface RouteCase {
   readonly name: string;
@@ -9,16 +10,42 @@ export interface RouteCase {
   readonly requests: readonly (readonly [host: string, path: string, service: string | null])[];
 }
 
+/** By one of `cursor` (round robin), `keys` (hash), `draws` (least latency) and `cookies`. */
 export interface BalanceCase {
   readonly name: string;
-  readonly service: { readonly active: number; readonly slots: readonly number[] };
+  /** The endpoint in slot 7 has the name `c1/d/pod-7`. */
+  readonly service: {
+    readonly tiers: readonly number[];
+    readonly slots: readonly number[];
+    readonly weights?: readonly number[];
+  };
   /** Slots. */
-  readonly suspects: readonly number[];
-  readonly cursor: number;
+  readonly suspects?: readonly number[];
   /** Slots that every pick finds tried already. */
   readonly tried?: readonly number[];
-  /** The slot each request gets, in turn. */
+  /** Where the first pick begins. */
+  readonly cursor?: number;
+  /** One for each pick. */
+  readonly keys?: readonly string[];
+  /** The numbers drawn for each pick. */
+  readonly draws?: readonly (readonly number[])[];
+  /** By slot, beside `draws`. */
+  readonly known?: Readonly<Record<string, KnownLatency>>;
+  /** One for each pick. */
+  readonly cookies?: readonly string[];
+  /**
+   * The slot each request gets, in turn, or null. By cookie: null when it names nobody, and 0 when
+   * the one it names cannot serve now.
+   */
   readonly picks: readonly (number | null)[];
+}
+
+/** Absent: not measured, nothing under way, joined long ago. */
+export interface KnownLatency {
+  readonly latencyMs?: number;
+  readonly measuredMsAgo?: number;
+  readonly underWay?: number;
+  readonly joinedMsAgo?: number;
 }
 
 export function routeCases(): readonly RouteCase[] {
@@ -29,6 +56,20 @@ export function balanceCases(): readonly BalanceCase[] {
   return JSON.parse(casesText("balance")) as BalanceCase[];
 }
 
-export function casesText(name: "route" | "balance"): string {
+export interface CanaryCase {
+  readonly name: string;
+  readonly canary: Canary;
+  /** Headers, and whether the canary wants the request. */
+  readonly requests: readonly (readonly [
+    headers: Readonly<Record<string, string>>,
+    wants: boolean,
+  ])[];
+}
+
+export function canaryCases(): readonly CanaryCase[] {
+  return JSON.parse(casesText("canary")) as CanaryCase[];
+}
+
+export function casesText(name: "route" | "balance" | "canary"): string {
   return readFileSync(new URL(`../../../proxy/cases/${name}.json`, import.meta.url), "utf8");
 }

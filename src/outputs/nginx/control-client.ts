@@ -32,10 +32,23 @@ export interface Pusher {
 
 export interface SlotCounters {
   readonly slot: number;
+  /** Requests that were sent to it. */
   readonly requests: number;
+  /** Those of them that it did not answer. */
   readonly failures: number;
-  readonly lastUsedMs: number;
+  readonly lastUsedMsAgo: number;
+  /** Until its answers begin, on average; known of endpoints that are chosen by it. */
+  readonly latencyMs?: number;
   readonly suspect: boolean;
+}
+
+/** What the workers have counted, of endpoints that were used since they were last asked. */
+export interface CounterReport {
+  /** Of the pusher whose slots they are. */
+  readonly owner: string;
+  /** nginx's own time: where the next report begins. */
+  readonly nowMs: number;
+  readonly counters: readonly SlotCounters[];
 }
 
 /** Which slots are suspect, as the workers have found out by their requests. */
@@ -86,18 +99,15 @@ export class ControlClient {
     };
   }
 
-  /** Sums over all workers, for the slots that were ever used. */
-  async counters(signal?: AbortSignal): Promise<readonly SlotCounters[]> {
-    const answer = await this.#ask("GET", "/counters", {}, signal);
-    return itemsAt(answer, "counters")
-      .filter(isRecord)
-      .map((one) => ({
-        slot: wholeAt(one, "slot"),
-        requests: wholeAt(one, "requests"),
-        failures: wholeAt(one, "failures"),
-        lastUsedMs: wholeAt(one, "lastUsedMs"),
-        suspect: one["suspect"] === true,
-      }));
+  /** Sums over all workers, for the slots that were used since then; ever used unless it is given. */
+  async counters(sinceMs?: number, signal?: AbortSignal): Promise<CounterReport> {
+    const path = sinceMs === undefined ? "/counters" : `/counters?since=${sinceMs}`;
+    const answer = await this.#ask("GET", path, {}, signal);
+    return {
+      owner: textAt(answer, "owner"),
+      nowMs: wholeAt(answer, "nowMs"),
+      counters: itemsAt(answer, "counters").filter(isRecord).map(slotCountersOf),
+    };
   }
 
   /** Answers as soon as there is a change after the n-th; at once unless that is given. */
@@ -185,6 +195,18 @@ export class ControlClient {
       deadline.release();
     }
   }
+}
+
+function slotCountersOf(record: Answer): SlotCounters {
+  const { latencyMs } = record;
+  return {
+    slot: wholeAt(record, "slot"),
+    requests: wholeAt(record, "requests"),
+    failures: wholeAt(record, "failures"),
+    lastUsedMsAgo: wholeAt(record, "lastUsedMsAgo"),
+    ...(typeof latencyMs === "number" ? { latencyMs } : {}),
+    suspect: record["suspect"] === true,
+  };
 }
 
 interface Asked {

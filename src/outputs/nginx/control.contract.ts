@@ -3,6 +3,7 @@
 import { expect, it } from "vitest";
 import { ControlError } from "./control-answer.ts";
 import type { ControlClient, Pusher } from "./control-client.ts";
+import { slotCount } from "./slot-table.ts";
 
 export interface ControlWorld {
   readonly control: ControlClient;
@@ -15,7 +16,7 @@ export interface ControlWorld {
 /** Runs one test body with a proxy that was just started, and cleans up. */
 export type RunInControlWorld = (test: (world: ControlWorld) => Promise<void>) => Promise<void>;
 
-const emptyService = { active: 0, addresses: [], ports: [], slots: [] };
+const emptyService = { tiers: [], addresses: [], ports: [], slots: [], names: [] };
 
 export function controlContract(run: RunInControlWorld): void {
   it("lets a request that comes before the first load wait for it", () =>
@@ -98,6 +99,14 @@ export function controlContract(run: RunInControlWorld): void {
       expect((await control.state()).generation).toBe(0);
     }));
 
+  it("refuses parts of a load that is complete", () =>
+    run(async ({ control, status }) => {
+      const pusher = await loaded(control, 1, "a");
+      const { generation } = await control.state();
+      expect(await codeOf(control.loadPart(pusher, generation, batchOf("b")))).toBe("LOAD");
+      expect(await status("b")).toBe(404);
+    }));
+
   it("tells of an endpoint that refuses as soon as it did, and whose slots they are", () =>
     run(async ({ control, status, closed }) => {
       await loaded(control, 1, "a", serviceAt(closed, 7));
@@ -125,20 +134,60 @@ export function controlContract(run: RunInControlWorld): void {
       expect(await control.suspects(changes)).toMatchObject({ owner: "owner-3", suspects: [] });
     }));
 
-  it.each([
-    ["no JSON", "{"],
-    ["no object", '"text"'],
-    ["a path without a slash", hostWith({ path: "x", type: "Prefix", service: "s" })],
-    ["a port out of range", serviceWith({ active: 1, addresses: ["10.0.0.1"], ports: [0] })],
-    ["a service without addresses", '{"services":{"s":{"active":0}}}'],
-  ])("refuses %s, and takes nothing of that part", (_, body) =>
+  it("counts what endpoints did, and tells of those that were used since", () =>
+    run(async ({ control, status, closed }) => {
+      await loaded(control, 1, "a", serviceAt(closed, 7));
+      expect((await control.counters()).counters).toEqual([]);
+      await status("a");
+      await status("a");
+      const { owner, nowMs, counters } = await control.counters();
+      expect([owner, counters]).toEqual([
+        "owner-1",
+        [{ slot: 7, requests: 2, failures: 2, lastUsedMsAgo: expect.any(Number), suspect: true }],
+      ]);
+      expect((await control.counters(nowMs + 60_000)).counters).toEqual([]);
+    }));
+
+  it("begins anew with an endpoint that got the slot of another", () =>
+    run(async ({ control, status, closed }) => {
+      const pusher = await loaded(control, 1, "a", serviceAt(closed, 7));
+      await status("a");
+      const another = 7 + slotCount;
+      await control.change(pusher, batchOf("a", serviceAt(closed, another)));
+      const before = (await control.suspects(undefined)).suspects;
+      await status("a");
+      const { counters } = await control.counters();
+      const slots = (await control.suspects(undefined)).suspects.map(({ slot }) => slot);
+      expect(before.filter(({ slot }) => slot === another)).toEqual([]);
+      expect(slots).toContain(another);
+      expect(counters.find(({ slot }) => slot === another)).toMatchObject({ requests: 1 });
+    }));
+
+  it("refuses what is malformed, and takes nothing of that part", () =>
     run(async ({ control, status }) => {
       const pusher = await loaded(control, 1, "a");
-      expect(await codeOf(control.change(pusher, body))).toBe("MALFORMED");
-      expect([await status("a"), await status("good")]).toEqual([503, 404]);
-    }),
-  );
+      for (const [what, body] of malformed) {
+        expect([what, await codeOf(control.change(pusher, body))]).toEqual([what, "MALFORMED"]);
+        expect([await status("a"), await status("good")]).toEqual([503, 404]);
+      }
+    }));
 }
+
+const malformed: readonly (readonly [what: string, body: string])[] = [
+  ["no JSON", "{"],
+  ["no object", '"text"'],
+  ["a path without a slash", hostWith({ path: "x", type: "Prefix", service: "s" })],
+  ["a rule of a type that is not known", hostWith({ path: "/", type: "Other", service: "s" })],
+  ["a rule without a service", hostWith({ path: "/", type: "Exact" })],
+  ["an expression that is none", hostWith({ path: "/(", type: "Regex", service: "s" })],
+  ["a policy that is none", hostWith({ path: "/", type: "Exact", service: "s", policy: 7 })],
+  ["a port out of range", serviceWith({ ports: [0] })],
+  ["a service without addresses", '{"services":{"s":{"tiers":[]}}}'],
+  ["tiers that leave out an endpoint", serviceWith({ tiers: [0] })],
+  ["half an endpoint in a tier", serviceWith({ tiers: [0.5, 0.5] })],
+  ["an endpoint without a name", serviceWith({ names: [] })],
+  ["a weight below nothing", serviceWith({ weights: [-1] })],
+];
 
 async function pusherOf(control: ControlClient, epoch: number): Promise<Pusher> {
   const { bootId } = await control.state();
@@ -171,7 +220,13 @@ function batchOf(name: string, service: object = emptyService): string {
 }
 
 function serviceAt({ address, port }: ControlWorld["closed"], slot: number): object {
-  return { active: 1, addresses: [address], ports: [port], slots: [slot] };
+  return {
+    tiers: [1],
+    addresses: [address],
+    ports: [port],
+    slots: [slot],
+    names: [`c1/${address}`],
+  };
 }
 
 /** Beside something that is fine by itself. */
@@ -182,7 +237,10 @@ function hostWith(rule: object): string {
 
 function serviceWith(service: object): string {
   const good = [{ path: "/", type: "Prefix", service: "good" }];
-  const services = { good: emptyService, bad: { slots: [1], ...service } };
+  const services = {
+    good: emptyService,
+    bad: { ...serviceAt({ address: "10.0.0.1", port: 80 }, 1), ...service },
+  };
   return JSON.stringify({ hosts: { good }, services });
 }
 

@@ -1,25 +1,20 @@
 // The folder nginx runs in: the constant files, copied so that an upgrade of Lockstep cannot change
-// them under a running nginx, and the three lines that differ from run to run. These come from
+// them under a running nginx, and the few lines that differ from run to run. These come from
 // Lockstep's own options and are checked; nothing of a Kubernetes object gets here.
-import { createHash } from "node:crypto";
+import { createHash, X509Certificate } from "node:crypto";
 import type { Files } from "../../environment/files.ts";
+import { makeFallbackCertificate } from "./fallback-certificate.ts";
+import { hasTls, type NginxServerOptions, serversConf, trustedConf } from "./nginx-servers.ts";
 
-export interface NginxPrefixOptions {
+export interface NginxPrefixOptions extends NginxServerOptions {
   readonly files: Files;
   /** Absolute. Made when it is absent; the user nginx runs as must own it. */
   readonly prefix: string;
   /** The constant files: the folder `proxy` of Lockstep. */
   readonly proxyDirectory: string;
-  readonly listen: readonly ListenAddress[];
   readonly workers: number;
   /** Where the distribution keeps nginx's modules. */
   readonly modulesDirectory?: string;
-}
-
-export interface ListenAddress {
-  /** An IP address. */
-  readonly address: string;
-  readonly port: number;
 }
 
 /** Debian's and Alpine's. */
@@ -28,11 +23,16 @@ const defaultModulesDirectory = "/usr/lib/nginx/modules";
 /** A unix socket's path has 107 bytes; Linux refuses a longer one. */
 const longestSocketPathBytes = 107;
 
-/** What a path or an address in a configuration file may hold without any quoting. */
+/** What a path in a configuration file may hold without any quoting. */
 const plainPath = /^\/[\w./-]+$/;
-const plainAddress = /^(\d{1,3}(\.\d{1,3}){3}|[\da-f:.]*:[\da-f:.]*)$/i;
 
 const folders = ["run", "lua/lockstep", "logs", "temp", "control"];
+
+/** Two for each connection of a worker (see nginx.conf), the client's and the endpoint's, and more. */
+const openFilesWanted = 65_536;
+
+/** A private key is for its owner alone. */
+const keyMode = 0o600;
 
 export function socketPathOf(prefix: string): string {
   return `${prefix}/control/control.sock`;
@@ -42,19 +42,26 @@ export function socketPathOf(prefix: string): string {
 export async function prepareNginxPrefix(options: NginxPrefixOptions): Promise<string> {
   const { files, prefix, proxyDirectory } = options;
   check(options);
+  const generated: [name: string, content: string][] = [
+    ["run/main.conf", await mainLines(options)],
+    ["run/servers.conf", serversConf(options)],
+    ["run/trusted.conf", trustedConf(options)],
+    ["run/upstream-ca.pem", await authorities(options)],
+  ];
   for (const folder of folders) await files.makeDirectory(`${prefix}/${folder}`);
   const hash = createHash("sha256");
-  for (const name of ["nginx.conf", "upstreams.conf", ...(await luaFiles(options))]) {
+  for (const name of await constantFiles(options)) {
     const content = await files.read(`${proxyDirectory}/${name}`);
     if (content === undefined) throw new Error(`${proxyDirectory}/${name} is missing`);
     hash.update(name).update(content);
     await files.write(`${prefix}/${name}`, content);
   }
-  const main = mainLines(options);
-  const listen = options.listen.map((one) => `listen ${hostAndPort(one)};\n`).join("");
-  const run = hash.update(main).update(listen).digest("hex").slice(0, 16);
-  await files.write(`${prefix}/run/main.conf`, main);
-  await files.write(`${prefix}/run/listen.conf`, listen);
+  for (const [name, content] of generated) {
+    hash.update(name).update(content);
+    await files.write(`${prefix}/${name}`, content);
+  }
+  if (hasTls(options)) await ensureFallbackCertificate(options);
+  const run = hash.digest("hex").slice(0, 16);
   const control = `listen unix:${socketPathOf(prefix)};\nset $lockstep_run ${run};\n`;
   await files.write(`${prefix}/run/control.conf`, control);
   return run;
@@ -69,22 +76,66 @@ export async function findProxyDirectory(files: Files): Promise<string> {
   throw new Error("the folder proxy with nginx.conf is missing from this installation");
 }
 
-async function luaFiles({ files, proxyDirectory }: NginxPrefixOptions): Promise<readonly string[]> {
-  const names = await files.list(`${proxyDirectory}/lua/lockstep`);
-  return names.filter((name) => name.endsWith(".lua")).map((name) => `lua/lockstep/${name}`);
+async function constantFiles({ files, proxyDirectory }: NginxPrefixOptions) {
+  const confs = await files.list(proxyDirectory);
+  const lua = await files.list(`${proxyDirectory}/lua/lockstep`);
+  return [
+    ...confs.filter((name) => name.endsWith(".conf")),
+    ...lua.filter((name) => name.endsWith(".lua")).map((name) => `lua/lockstep/${name}`),
+  ];
 }
 
-function mainLines({ workers, modulesDirectory = defaultModulesDirectory }: NginxPrefixOptions) {
+/** One that is there stays: it is in nobody's memory but nginx's, and as good as another. */
+async function ensureFallbackCertificate({ files, prefix }: NginxPrefixOptions): Promise<void> {
+  const [chainPath, keyPath] = [`${prefix}/run/fallback.crt`, `${prefix}/run/fallback.key`];
+  if ((await files.read(chainPath)) !== undefined && (await files.read(keyPath)) !== undefined) {
+    return;
+  }
+  const { chain, key } = await makeFallbackCertificate();
+  await files.write(keyPath, key, { mode: keyMode });
+  await files.write(chainPath, chain);
+}
+
+/** The bundle, once it is known that nginx can read it; empty when there is none. */
+async function authorities({ files, upstreamCa }: NginxPrefixOptions): Promise<string> {
+  if (upstreamCa === undefined) return "";
+  const content = await files.read(upstreamCa);
+  if (content === undefined) throw new Error(`the CA bundle ${upstreamCa} does not exist`);
+  const text = Buffer.from(content).toString("utf8");
+  const found = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
+  if (found.length === 0) throw new Error(`${upstreamCa} holds no certificate in PEM`);
+  for (const [index, pem] of found.entries()) {
+    try {
+      new X509Certificate(pem);
+    } catch (error) {
+      const which = `certificate ${index + 1} of the CA bundle ${upstreamCa}`;
+      throw new Error(`${which} cannot be read`, { cause: error });
+    }
+  }
+  return `${found.join("\n")}\n`;
+}
+
+async function mainLines(options: NginxPrefixOptions): Promise<string> {
+  const { files, workers, modulesDirectory = defaultModulesDirectory } = options;
   const modules = ["ndk_http_module.so", "ngx_http_lua_module.so"];
-  const loads = modules.map((module) => `load_module ${modulesDirectory}/${module};\n`);
-  return `${loads.join("")}worker_processes ${workers};\n`;
+  const lines = [
+    ...modules.map((module) => `load_module ${modulesDirectory}/${module}`),
+    `worker_processes ${workers}`,
+    ...openFileLines(await files.read("/proc/self/limits")),
+  ];
+  return lines.map((line) => `${line};\n`).join("");
 }
 
-function hostAndPort({ address, port }: ListenAddress): string {
-  return address.includes(":") ? `[${address}]:${port}` : `${address}:${port}`;
+/** As many as are allowed anyway; asking for more would fail. Without a word the default stands. */
+function openFileLines(limits: Uint8Array | undefined): readonly string[] {
+  const text = Buffer.from(limits ?? []).toString("utf8");
+  const [, most] = /^Max open files +\S+ +(\d+|unlimited)/m.exec(text) ?? [];
+  if (most === undefined) return [];
+  const allowed = most === "unlimited" ? openFilesWanted : Number(most);
+  return [`worker_rlimit_nofile ${Math.min(openFilesWanted, allowed)}`];
 }
 
-function check({ prefix, listen, workers, modulesDirectory }: NginxPrefixOptions): void {
+function check({ prefix, workers, modulesDirectory }: NginxPrefixOptions): void {
   for (const path of [prefix, modulesDirectory ?? defaultModulesDirectory]) {
     if (plainPath.test(path)) continue;
     throw new Error(`${path}: nginx's folders are absolute, of letters, digits, ".", "_" and "-"`);
@@ -96,13 +147,4 @@ function check({ prefix, listen, workers, modulesDirectory }: NginxPrefixOptions
     );
   }
   if (!Number.isInteger(workers) || workers < 1) throw new Error("nginx needs a worker or more");
-  if (listen.length === 0) throw new Error("nginx needs an address to listen on");
-  for (const { address, port } of listen) {
-    const isPort = Number.isInteger(port) && port >= 1 && port <= 65_535;
-    if (!isPort || !plainAddress.test(address)) {
-      throw new Error(
-        `nginx cannot listen on ${address}:${port}: an IP address and a port, please`,
-      );
-    }
-  }
 }

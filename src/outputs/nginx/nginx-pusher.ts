@@ -8,6 +8,7 @@ import type { DecisionChanges, DecisionOutput, RoutingDecision } from "../../dec
 import type { MonotonicMs } from "../../environment/clock.ts";
 import type { Environment } from "../../environment/environment.ts";
 import { jitter } from "../../environment/random.ts";
+import type { CounterReading, CounterReporter } from "../../sources/endpoint-counters.ts";
 import type { ProxyReport, ProxyReporter } from "../../sources/proxy-feedback.ts";
 import { ControlError } from "./control-answer.ts";
 import { ControlClient, type Pusher } from "./control-client.ts";
@@ -22,6 +23,8 @@ export interface NginxPusherOptions
   readonly onRouted?: (service: string, version: number, at: MonotonicMs) => void;
   /** nginx has the whole state and goes on with it. */
   readonly onLoaded?: (at: MonotonicMs) => void;
+  /** nginx has been told something, all of it or a change. */
+  readonly onTold?: () => void;
   /** Another pusher took charge; this one has stopped. */
   readonly onSuperseded?: () => void;
   readonly metrics?: Registry;
@@ -32,7 +35,7 @@ export const retryBaseMs = 25;
 export const retryMaxMs = 2_000;
 const retryJitter = 0.5;
 
-export class NginxPusher implements DecisionOutput, ProxyReporter {
+export class NginxPusher implements DecisionOutput, ProxyReporter, CounterReporter {
   readonly state = new ProxyState();
   readonly #options: NginxPusherOptions;
   readonly #client: ControlClient;
@@ -80,6 +83,30 @@ export class NginxPusher implements DecisionOutput, ProxyReporter {
       if (error instanceof ControlError) return undefined;
       throw error;
     }
+  }
+
+  /** The same of the counters. */
+  async counters(
+    since: number | undefined,
+    signal: AbortSignal,
+  ): Promise<CounterReading | undefined> {
+    try {
+      const { owner, nowMs, counters } = await this.#client.counters(since, signal);
+      if (owner !== this.#owner) return undefined;
+      const counted = counters.flatMap(({ slot, ...use }) => {
+        const holder = this.state.slots.holderOf(slot);
+        const { endpoint: key = "", cluster = "" } = holder ?? {};
+        return holder === undefined ? [] : [{ ...use, key, cluster }];
+      });
+      return { revision: nowMs, counted };
+    } catch (error) {
+      if (error instanceof ControlError) return undefined;
+      throw error;
+    }
+  }
+
+  hasEndpoint(key: string): boolean {
+    return this.state.slots.has(key);
   }
 
   async #run(): Promise<void> {
@@ -181,6 +208,7 @@ export class NginxPusher implements DecisionOutput, ProxyReporter {
     const { clock, metrics } = this.#options;
     const beganAt = clock.monotonicMs();
     await session.change(this.state, signal, (routed) => this.#tell(routed));
+    this.#options.onTold?.();
     const seconds = (clock.monotonicMs() - beganAt) / 1000;
     if (metrics !== undefined) nginxMetrics(metrics).pushes.observe(seconds);
   }
@@ -191,6 +219,7 @@ export class NginxPusher implements DecisionOutput, ProxyReporter {
     log.info("nginx has the whole state", { services: routed.length });
     this.#tell(routed);
     onLoaded?.(clock.monotonicMs());
+    this.#options.onTold?.();
   }
 
   #tell(routed: readonly RoutedEntry[]): void {

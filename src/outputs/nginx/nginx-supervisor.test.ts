@@ -14,10 +14,11 @@ describe("a supervisor", () => {
       );
       expect(await files.list(`${prefix}/run`)).toEqual([
         "control.conf",
-        "listen.conf",
         "main.conf",
+        "servers.conf",
+        "trusted.conf",
+        "upstream-ca.pem",
       ]);
-      expect(await text(world, "run/listen.conf")).toBe("listen 10.0.0.1:8080;\n");
       expect(await text(world, "run/main.conf")).toBe(
         "load_module /usr/lib/nginx/modules/ndk_http_module.so;\n" +
           "load_module /usr/lib/nginx/modules/ngx_http_lua_module.so;\n" +

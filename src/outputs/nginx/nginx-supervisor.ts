@@ -8,21 +8,22 @@ import { ProcessError } from "../../environment/processes.ts";
 import { jitter } from "../../environment/random.ts";
 import { ControlError } from "./control-answer.ts";
 import { ControlClient, type ControlState } from "./control-client.ts";
+import { NginxLogs } from "./nginx-logs.ts";
 import { nginxMetrics } from "./nginx-metrics.ts";
-import { type ListenAddress, prepareNginxPrefix, socketPathOf } from "./nginx-prefix.ts";
+import { prepareNginxPrefix, socketPathOf } from "./nginx-prefix.ts";
 import { NginxProcess, NginxStartError } from "./nginx-process.ts";
+import type { NginxServerOptions } from "./nginx-servers.ts";
 
 export interface NginxSupervisorOptions
-  extends Pick<
-    Environment,
-    "clock" | "timers" | "random" | "network" | "files" | "processes" | "log"
-  > {
+  extends NginxServerOptions,
+    Pick<Environment, "clock" | "timers" | "random" | "network" | "files" | "processes" | "log"> {
   readonly prefix: string;
   readonly proxyDirectory: string;
-  readonly listen: readonly ListenAddress[];
   readonly workers: number;
   readonly program?: string;
   readonly modulesDirectory?: string;
+  /** How large each of nginx's logs may grow; one older file of each is kept beside. */
+  readonly logMaxBytes?: number;
   /** An nginx serves at the socket, started or adopted; again after each restart. */
   readonly onServing?: (state: ControlState) => void;
   readonly metrics?: Registry;
@@ -40,6 +41,12 @@ type Found =
 
 /** A broken connection is noticed at once; this finds an nginx that hangs without breaking it. */
 const checkEveryMs = 5_000;
+
+/**
+ * Workers go on without their master and break no connection, so it is looked for: one signal 0,
+ * which costs nothing.
+ */
+const masterCheckEveryMs = 250;
 
 /** So many unanswered checks in a row: it is not merely busy. */
 const stuckAfter = 3;
@@ -64,6 +71,7 @@ export class NginxSupervisor {
   readonly #options: NginxSupervisorOptions;
   readonly #client: ControlClient;
   readonly #process: NginxProcess;
+  readonly #logs: NginxLogs;
   readonly #stopped = new AbortController();
   #run = "";
   #running: Promise<void> | undefined;
@@ -77,6 +85,7 @@ export class NginxSupervisor {
     this.#options = options;
     this.#client = new ControlClient({ ...options, socketPath: socketPathOf(prefix) });
     this.#process = new NginxProcess({ ...options, program });
+    this.#logs = new NginxLogs(options);
   }
 
   get socketPath(): string {
@@ -122,7 +131,9 @@ export class NginxSupervisor {
       await this.#brokenOrDue(signal);
       if (signal.aborted) return;
       try {
-        this.#isServing(await this.#ensure());
+        const state = await this.#ensure();
+        this.#isServing(state);
+        await this.#logs.limit(state.masterPid);
       } catch (error) {
         if (signal.aborted) return;
         if (!(error instanceof NginxStartError || error instanceof ProcessError)) throw error;
@@ -150,6 +161,10 @@ export class NginxSupervisor {
         await this.#endStuck(found.reason);
         break;
       case "silent":
+        if (this.#serving !== undefined) {
+          const { masterPid: pid } = this.#serving;
+          this.#options.log.warn("nginx has ended unasked; it is started again", { pid });
+        }
         await this.#endLeftover();
         break;
     }
@@ -248,16 +263,29 @@ export class NginxSupervisor {
     this.#startsInRow += 1;
   }
 
-  /** Resolves when the connection to a worker breaks, when a check is due, or at the stop. */
+  /** Resolves when a worker or the master is gone, when a check is due, or at the stop. */
   async #brokenOrDue(signal: AbortSignal): Promise<void> {
     const { timers } = this.#options;
     const due = new AbortController();
     const end = (): void => due.abort(new Error("a check is due"));
     const cancel = timers.after(checkEveryMs, end);
     signal.addEventListener("abort", end, { once: true });
+    const watching = this.#masterGone(due.signal).then(end);
     await this.#client.hold(due.signal);
+    end();
+    await watching;
     cancel();
     signal.removeEventListener("abort", end);
+  }
+
+  /** Resolves when nginx's master has ended, or the signal aborts. */
+  async #masterGone(signal: AbortSignal): Promise<void> {
+    const { processes, timers } = this.#options;
+    const pid = this.#serving?.masterPid;
+    while (!signal.aborted && (pid === undefined || processes.isAlive(pid))) {
+      // Aborted only because nobody waits for it any more.
+      await timers.sleep(masterCheckEveryMs, signal).catch(() => undefined);
+    }
   }
 }
 

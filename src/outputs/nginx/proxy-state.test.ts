@@ -15,7 +15,9 @@ describe("a proxy state", () => {
       {
         kind: "service",
         name: "d/web:80",
-        value: '{"active":2,"addresses":["10.0.0.1","10.0.0.2"],"ports":[80,80],"slots":[1,2]}',
+        value:
+          '{"tiers":[2],"addresses":["10.0.0.1","10.0.0.2"],"ports":[80,80],"slots":[1,2],' +
+          '"names":["c1/10.0.0.1","c1/10.0.0.2"]}',
         version: 7,
       },
       {
@@ -46,10 +48,11 @@ describe("a proxy state", () => {
     state.apply(decision, everythingChanged(decision));
     expect(valuesOf(state.takeUnpushed())).toEqual({
       s: {
-        active: 2,
-        addresses: ["1.1.1.2", "1.1.1.5", "1.1.1.1", "1.1.1.4"],
+        tiers: [2, 1, 1],
+        addresses: ["1.1.1.2", "1.1.1.5", "1.1.1.4", "1.1.1.1"],
         ports: [1, 1, 1, 1],
         slots: [1, 2, 3, 4],
+        names: ["c1/1.1.1.2", "c1/1.1.1.5", "c1/1.1.1.4", "c1/1.1.1.1"],
       },
     });
   });
@@ -62,7 +65,13 @@ describe("a proxy state", () => {
     });
     state.apply(decision, everythingChanged(decision));
     expect(valuesOf(state.takeUnpushed())).toEqual({
-      s: { active: 2, addresses: ["1.1.1.1", "1.1.1.1"], ports: [1, 2], slots: [1, 2] },
+      s: {
+        tiers: [2],
+        addresses: ["1.1.1.1", "1.1.1.1"],
+        ports: [1, 2],
+        slots: [1, 2],
+        names: ["c1/1.1.1.1", "c1/1.1.1.1"],
+      },
     });
   });
 
@@ -122,7 +131,13 @@ describe("a proxy state", () => {
     state.apply(grown, servicesChanged({ "d/web:80": 2 }));
     state.giveBack(failed);
     expect(valuesOf(state.takeUnpushed())).toEqual({
-      "d/web:80": { active: 1, addresses: ["10.0.0.3"], ports: [80], slots: [3] },
+      "d/web:80": {
+        tiers: [1],
+        addresses: ["10.0.0.3"],
+        ports: [80],
+        slots: [3],
+        names: ["c1/10.0.0.3"],
+      },
       "a.example": [{ path: "/", type: "Prefix", service: "d/web:80" }],
     });
   });

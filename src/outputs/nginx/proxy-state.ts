@@ -1,20 +1,24 @@
-// What nginx should know: hosts with their rules, services with their endpoints, and which of them
-// it has not been told yet. Values are kept as the text that is pushed, so a change that makes no
-// difference there is none.
+// What nginx should know: hosts with their rules, services with their endpoints, certificates and the
+// names they are for, and which of them it has not been told yet. Values are kept as the text that is
+// pushed, so a change that makes no difference there is none.
 // Invariant: a name is among the unpushed exactly when its value changed since it was last taken.
 
-import type { DecidedEndpoint, DecisionChanges, RoutingDecision } from "../../decide/decision.ts";
-import { isRouted } from "../../decide/decision.ts";
+import type {
+  Certificate,
+  DecidedEndpoint,
+  DecisionChanges,
+  RoutingDecision,
+} from "../../decide/decision.ts";
 import { peerKey } from "../../sources/proxy-feedback.ts";
-import type { ServiceEndpoints } from "./balancer.ts";
+import { serviceEntry, tieredEndpoints } from "./service-entry.ts";
 import { SlotTable } from "./slot-table.ts";
 
 export interface ProxyEntry {
-  readonly kind: "host" | "service";
+  readonly kind: "host" | "service" | "certificate" | "serverName";
   readonly name: string;
   /** JSON; undefined when it is to be removed. */
   readonly value: string | undefined;
-  /** The version of the decision about a service; 0 for a host. */
+  /** The version of the decision about a service; 0 for all others. */
   readonly version: number;
 }
 
@@ -29,35 +33,48 @@ interface Value {
   readonly version: number;
 }
 
+type EntryKind = ProxyEntry["kind"];
+
+/** All entries of one kind. */
+interface Entries {
+  readonly values: Map<string, Value>;
+  readonly unpushed: Set<string>;
+}
+
 export class ProxyState {
   readonly slots = new SlotTable();
-  readonly #hosts = new Map<string, Value>();
-  readonly #services = new Map<string, Value>();
-  /** Endpoints of each service that hold a slot. */
+  readonly #entries: Readonly<Record<EntryKind, Entries>> = {
+    service: { values: new Map(), unpushed: new Set() },
+    certificate: { values: new Map(), unpushed: new Set() },
+    host: { values: new Map(), unpushed: new Set() },
+    serverName: { values: new Map(), unpushed: new Set() },
+  };
+  /** Endpoints of each service that hold a slot, by `peerKey`, in the order of its value. */
   readonly #slotUsers = new Map<string, readonly string[]>();
-  #unpushedHosts = new Set<string>();
-  #unpushedServices = new Set<string>();
+  /** Of what was decided before and is still the same object: a change of one host is one text. */
+  readonly #texts = new WeakMap<object, string>();
   /** Never a name that is unpushed: its push will tell the newest version. */
   #settled = new Map<string, number>();
 
   /** Takes over what changed. */
   apply(decision: RoutingDecision, changes: DecisionChanges): void {
     const services = new Set(changes.services.keys());
+    const known = this.#entries.service.values;
     if (changes.routes) {
-      this.#applyHosts(decision);
+      this.#applyRoutes(decision);
       for (const key of decision.services.keys()) {
-        if (this.#services.get(key)?.text === undefined) services.add(key);
+        if (known.get(key)?.text === undefined) services.add(key);
       }
-      for (const key of this.#services.keys()) if (!decision.services.has(key)) services.add(key);
+      for (const key of known.keys()) if (!decision.services.has(key)) services.add(key);
     }
     for (const key of services) {
-      const version = changes.services.get(key) ?? this.#services.get(key)?.version ?? 0;
+      const version = changes.services.get(key) ?? known.get(key)?.version ?? 0;
       this.#applyService(key, decision.services.get(key), version);
     }
   }
 
   get hasUnpushed(): boolean {
-    return this.#unpushedHosts.size + this.#unpushedServices.size > 0;
+    return Object.values(this.#entries).some(({ unpushed }) => unpushed.size > 0);
   }
 
   /** New versions that nginx already routes by. */
@@ -69,49 +86,86 @@ export class ProxyState {
 
   /** What nginx was not told yet; from now on it counts as told. */
   takeUnpushed(): readonly ProxyEntry[] {
-    const entries = [
-      ...entriesOf("service", this.#unpushedServices, this.#services),
-      ...entriesOf("host", this.#unpushedHosts, this.#hosts),
-    ];
+    const entries = entryKinds.flatMap((kind) => this.#list(kind, this.#entries[kind].unpushed));
     this.#forgetUnpushed(entries);
     return entries;
   }
 
   /** Everything there is; from now on it counts as told. */
   takeAll(): readonly ProxyEntry[] {
-    const entries = [
-      ...entriesOf("service", this.#services.keys(), this.#services),
-      ...entriesOf("host", this.#hosts.keys(), this.#hosts),
-    ];
+    const entries = this.#listAll();
     this.#forgetUnpushed(entries);
     return entries;
+  }
+
+  /** Everything nginx should know, told or not. */
+  present(): readonly ProxyEntry[] {
+    return this.#listAll().filter(({ value }) => value !== undefined);
+  }
+
+  /** The `peerKey` of each endpoint of a service, in the order of its value. */
+  peersOf(service: string): readonly string[] {
+    return this.#slotUsers.get(service) ?? [];
   }
 
   /** The push of these failed: they are to be told again, in their newest version. */
   giveBack(entries: Iterable<ProxyEntry>): void {
     for (const { kind, name, value, version } of entries) {
-      const values = kind === "host" ? this.#hosts : this.#services;
+      const { values, unpushed } = this.#entries[kind];
       if (!values.has(name)) values.set(name, { text: value, version });
       if (kind === "service") this.#settled.delete(name);
-      (kind === "host" ? this.#unpushedHosts : this.#unpushedServices).add(name);
+      unpushed.add(name);
     }
+  }
+
+  #listAll(): readonly ProxyEntry[] {
+    return entryKinds.flatMap((kind) => this.#list(kind, this.#entries[kind].values.keys()));
+  }
+
+  #list(kind: EntryKind, names: Iterable<string>): readonly ProxyEntry[] {
+    const { values } = this.#entries[kind];
+    return [...names].flatMap((name) => {
+      const value = values.get(name);
+      return value === undefined ? [] : [{ kind, name, value: value.text, version: value.version }];
+    });
   }
 
   /** Removed names are remembered only until they are told. */
   #forgetUnpushed(entries: readonly ProxyEntry[]): void {
-    this.#unpushedHosts = new Set();
-    this.#unpushedServices = new Set();
+    for (const { unpushed } of Object.values(this.#entries)) unpushed.clear();
     for (const { kind, name, value } of entries) {
-      if (value === undefined) (kind === "host" ? this.#hosts : this.#services).delete(name);
+      if (value === undefined) this.#entries[kind].values.delete(name);
     }
   }
 
-  #applyHosts({ hosts }: RoutingDecision): void {
-    for (const [name, rules] of hosts) {
-      const plain = rules.map(({ path, type, service }) => ({ path, type, service }));
-      this.#setHost(name, JSON.stringify(plain));
+  #applyRoutes({ hosts, certificates, serverNames }: RoutingDecision): void {
+    this.#setAll("host", hosts, (rules) =>
+      rules.map(({ path, type, service, policy }) => ({ path, type, service, policy })),
+    );
+    this.#setAll("certificate", certificates ?? noCertificates, ({ chain, key }) => ({
+      chain,
+      key,
+    }));
+    this.#setAll("serverName", serverNames ?? noNames, (certificate) => certificate);
+  }
+
+  /** These, in the form in which they are pushed, and no others. */
+  #setAll<Decided>(
+    kind: EntryKind,
+    decided: ReadonlyMap<string, Decided>,
+    pushed: (decided: Decided) => unknown,
+  ): void {
+    for (const [name, one] of decided) this.#set(kind, name, this.#textOf(one, pushed));
+    for (const name of this.#entries[kind].values.keys()) {
+      if (!decided.has(name)) this.#set(kind, name, undefined);
     }
-    for (const name of this.#hosts.keys()) if (!hosts.has(name)) this.#setHost(name, undefined);
+  }
+
+  #textOf<Decided>(decided: Decided, pushed: (decided: Decided) => unknown): string {
+    if (typeof decided !== "object" || decided === null) return JSON.stringify(pushed(decided));
+    const known = this.#texts.get(decided) ?? JSON.stringify(pushed(decided));
+    this.#texts.set(decided, known);
+    return known;
   }
 
   #applyService(
@@ -119,61 +173,38 @@ export class ProxyState {
     endpoints: readonly DecidedEndpoint[] | undefined,
     version: number,
   ): void {
-    const routed = endpoints === undefined ? undefined : routedEndpoints(endpoints);
+    const routed = endpoints === undefined ? undefined : tieredEndpoints(endpoints);
     const released = this.#slotUsers.get(key) ?? [];
     // An address that another pod has got is another endpoint, with its own counters.
-    const identities = (routed?.all ?? []).map(peerKey);
-    const slots = identities.map((one) => this.slots.acquire(one));
+    const identities = (routed?.endpoints ?? []).map(peerKey);
+    const slots = (routed?.endpoints ?? []).map((one) =>
+      this.slots.acquire(peerKey(one), one.cluster),
+    );
     for (const one of released) this.slots.release(one);
     if (identities.length > 0) this.#slotUsers.set(key, identities);
     else this.#slotUsers.delete(key);
-    const value: ServiceEndpoints | undefined = routed && {
-      active: routed.active,
-      addresses: routed.all.map(({ address }) => address),
-      ports: routed.all.map(({ port }) => port),
-      slots,
-    };
+    const value = routed && serviceEntry(key, routed, slots);
     this.#setService(key, value && JSON.stringify(value), version);
   }
 
-  #setHost(name: string, text: string | undefined): void {
-    if (this.#hosts.get(name)?.text === text) return;
-    this.#hosts.set(name, { text, version: 0 });
-    this.#unpushedHosts.add(name);
+  #set(kind: EntryKind, name: string, text: string | undefined): void {
+    const { values, unpushed } = this.#entries[kind];
+    if (values.get(name)?.text === text) return;
+    values.set(name, { text, version: 0 });
+    unpushed.add(name);
   }
 
   #setService(name: string, text: string | undefined, version: number): void {
-    const known = this.#services.get(name);
-    if (known !== undefined || text !== undefined) this.#services.set(name, { text, version });
-    if (known?.text !== text) this.#unpushedServices.add(name);
-    if (this.#unpushedServices.has(name)) this.#settled.delete(name);
+    const { values, unpushed } = this.#entries.service;
+    const known = values.get(name);
+    if (known !== undefined || text !== undefined) values.set(name, { text, version });
+    if (known?.text !== text) unpushed.add(name);
+    if (unpushed.has(name)) this.#settled.delete(name);
     else this.#settled.set(name, version);
   }
 }
 
-function* entriesOf(
-  kind: ProxyEntry["kind"],
-  names: Iterable<string>,
-  values: ReadonlyMap<string, Value>,
-): Iterable<ProxyEntry> {
-  for (const name of names) {
-    const value = values.get(name);
-    if (value !== undefined) yield { kind, name, value: value.text, version: value.version };
-  }
-}
+const entryKinds: readonly EntryKind[] = ["service", "certificate", "host", "serverName"];
 
-/** Those that may get requests, the ones for ordinary times first, each address and port once. */
-function routedEndpoints(endpoints: readonly DecidedEndpoint[]): {
-  readonly active: number;
-  readonly all: readonly DecidedEndpoint[];
-} {
-  const byPeer = new Map<string, DecidedEndpoint>();
-  const add = (endpoint: DecidedEndpoint): void => {
-    const peer = `${endpoint.address} ${endpoint.port}`;
-    if (!byPeer.has(peer)) byPeer.set(peer, endpoint);
-  };
-  for (const one of endpoints) if (isRouted(one)) add(one);
-  const active = byPeer.size;
-  for (const one of endpoints) if (one.state === "draining" || one.state === "suspect") add(one);
-  return { active, all: [...byPeer.values()] };
-}
+const noCertificates: ReadonlyMap<string, Certificate> = new Map();
+const noNames: ReadonlyMap<string, string> = new Map();

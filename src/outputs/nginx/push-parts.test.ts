@@ -15,10 +15,35 @@ const service = (name: string, value?: string): ProxyEntry => ({
   version: 1,
 });
 
-it("orders a push so that no host refers to a service that is not there", () => {
-  const entries = [service("old"), host("gone"), host("new", "[]"), service("web", "{}")];
-  expect(partsOf(entries).map((part) => part.map(({ name }) => name))).toEqual([
-    ["web", "new", "gone", "old"],
+const other = (kind: "certificate" | "serverName", name: string, value?: string): ProxyEntry => ({
+  kind,
+  name,
+  value,
+  version: 0,
+});
+
+it("orders a push so that nothing refers to what is not there", () => {
+  const entries = [
+    service("old"),
+    other("certificate", "old-tls"),
+    host("gone"),
+    other("serverName", "gone"),
+    other("serverName", "new", '"tls"'),
+    host("new", "[]"),
+    other("certificate", "tls", "{}"),
+    service("web", "{}"),
+  ];
+  expect(partsOf(entries).map((part) => part.map(({ kind, name }) => `${kind} ${name}`))).toEqual([
+    [
+      "service web",
+      "certificate tls",
+      "host new",
+      "serverName new",
+      "serverName gone",
+      "host gone",
+      "certificate old-tls",
+      "service old",
+    ],
   ]);
 });
 
@@ -38,6 +63,12 @@ it("has no part when there is nothing to push", () => {
 });
 
 it("writes hostile names as text, and a removal as null", () => {
-  const body = partBody([service('a"}\n', "{}"), host("*"), host("h", "[]")]);
-  expect(JSON.parse(body)).toEqual({ services: { 'a"}\n': {} }, hosts: { "*": null, h: [] } });
+  const names = [other("serverName", "*", '"a/b"'), other("certificate", "a/b", "{}")];
+  const body = partBody([service('a"}\n', "{}"), host("*"), host("h", "[]"), ...names]);
+  expect(JSON.parse(body)).toEqual({
+    services: { 'a"}\n': {} },
+    certificates: { "a/b": {} },
+    hosts: { "*": null, h: [] },
+    serverNames: { "*": "a/b" },
+  });
 });

@@ -6,8 +6,8 @@ import type { ProxyEntry } from "./proxy-state.ts";
 export const partBytes = 32 * 1024;
 
 /**
- * In this order no host ever refers to a service that nginx does not know: new services, new rules,
- * removed hosts, removed services.
+ * In this order nothing ever refers to what nginx does not know: new services and certificates, then
+ * the hosts and server names that lead to them; what is removed goes the other way round.
  */
 export function partsOf(
   entries: Iterable<ProxyEntry>,
@@ -32,17 +32,29 @@ export function partsOf(
 
 /** The body of one request. Values are JSON already. */
 export function partBody(entries: readonly ProxyEntry[]): string {
-  return `{"services":${objectOf(entries, "service")},"hosts":${objectOf(entries, "host")}}`;
+  const fields = fieldOfKind.flatMap(([kind, field]) => {
+    const values = entries.filter((entry) => entry.kind === kind);
+    return values.length === 0 ? [] : [`"${field}":${objectOf(values)}`];
+  });
+  return `{${fields.join(",")}}`;
 }
 
-function objectOf(entries: readonly ProxyEntry[], kind: ProxyEntry["kind"]): string {
-  const fields = entries
-    .filter((entry) => entry.kind === kind)
-    .map(({ name, value }) => `${JSON.stringify(name)}:${value ?? "null"}`);
+/** In the order in which what is new is told. */
+const fieldOfKind: readonly (readonly [ProxyEntry["kind"], string])[] = [
+  ["service", "services"],
+  ["certificate", "certificates"],
+  ["host", "hosts"],
+  ["serverName", "serverNames"],
+];
+
+const kinds = fieldOfKind.map(([kind]) => kind);
+
+function objectOf(entries: readonly ProxyEntry[]): string {
+  const fields = entries.map(({ name, value }) => `${JSON.stringify(name)}:${value ?? "null"}`);
   return `{${fields.join(",")}}`;
 }
 
 function rank({ kind, value }: ProxyEntry): number {
-  if (value === undefined) return kind === "host" ? 2 : 3;
-  return kind === "service" ? 0 : 1;
+  const rankWhenNew = kinds.indexOf(kind);
+  return value === undefined ? 2 * kinds.length - rankWhenNew : rankWhenNew;
 }

@@ -13,15 +13,18 @@ it("keeps a slot until the last user gives it back", () => {
   slots.release("a");
   expect([slots.endpointAt(1), slots.acquire("b")]).toEqual(["a", 0]);
   slots.release("a");
-  expect([slots.endpointAt(1), slots.acquire("b")]).toEqual([undefined, 1]);
+  expect([slots.endpointAt(1), slots.acquire("b")]).toEqual([undefined, 3]);
 });
 
-it("uses fresh slots first, then the one that was given back longest ago", () => {
+it("uses fresh rows first, then the one given back longest ago, under another number", () => {
   const slots = new SlotTable({ slots: 4 });
   for (const name of ["a", "b"]) slots.acquire(name);
   slots.release("b");
   slots.release("a");
-  expect(["c", "d", "e", "f"].map((name) => slots.acquire(name))).toEqual([3, 2, 1, 0]);
+  expect(["c", "d", "e", "f"].map((name) => slots.acquire(name))).toEqual([3, 6, 5, 0]);
+  expect([2, 6].map((slot) => slots.endpointAt(slot))).toEqual([undefined, "d"]);
+  slots.release("d");
+  expect(slots.acquire("g")).toBe(10);
 });
 
 it("lets endpoints beyond the last slot share the uncounted one", () => {

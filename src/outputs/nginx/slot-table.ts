@@ -1,7 +1,8 @@
-// A small number for every endpoint, under which nginx keeps its counters and suspect marks. A slot
-// that was given back is used again only when no fresh one is left, the oldest first: by then no
-// worker remembers whose it was.
-// Invariant: a slot belongs to at most one endpoint, and to it as long as anyone refers to it.
+// A number for every endpoint, under which nginx keeps its counters and suspect marks. nginx has a row
+// for each of so many; a row that was given back is used again only when no fresh one is left, the
+// oldest first, and then under a number that is higher by the number of rows. So nginx can tell one
+// endpoint of a row from the next.
+// Invariant: a number never means two endpoints, and a row at most one at a time.
 
 /** As many as nginx has rows for (proxy/lua/lockstep/rows.lua). */
 export const slotCount = 131_072;
@@ -14,10 +15,16 @@ interface Held {
   users: number;
 }
 
+/** Who has a slot. */
+export interface SlotHolder {
+  readonly endpoint: string;
+  readonly cluster: string;
+}
+
 export class SlotTable {
   readonly #slots: number;
   readonly #held = new Map<string, Held>();
-  readonly #endpoints = new Map<number, string>();
+  readonly #holders = new Map<number, SlotHolder>();
   /** In the order in which they were given back; a set keeps it. */
   readonly #free = new Set<number>();
   #nextFresh = uncountedSlot + 1;
@@ -27,7 +34,7 @@ export class SlotTable {
   }
 
   /** The endpoint's slot; each call needs one `release`. */
-  acquire(endpoint: string): number {
+  acquire(endpoint: string, cluster = ""): number {
     const held = this.#held.get(endpoint);
     if (held !== undefined) {
       held.users += 1;
@@ -36,7 +43,7 @@ export class SlotTable {
     const slot = this.#take();
     if (slot === uncountedSlot) return slot;
     this.#held.set(endpoint, { slot, users: 1 });
-    this.#endpoints.set(slot, endpoint);
+    this.#holders.set(slot, { endpoint, cluster });
     return slot;
   }
 
@@ -46,13 +53,21 @@ export class SlotTable {
     held.users -= 1;
     if (held.users > 0) return;
     this.#held.delete(endpoint);
-    this.#endpoints.delete(held.slot);
+    this.#holders.delete(held.slot);
     this.#free.add(held.slot);
   }
 
   /** Whose counters these are. */
   endpointAt(slot: number): string | undefined {
-    return this.#endpoints.get(slot);
+    return this.#holders.get(slot)?.endpoint;
+  }
+
+  holderOf(slot: number): SlotHolder | undefined {
+    return this.#holders.get(slot);
+  }
+
+  has(endpoint: string): boolean {
+    return this.#held.has(endpoint);
   }
 
   #take(): number {
@@ -63,6 +78,6 @@ export class SlotTable {
     const [oldest] = this.#free;
     if (oldest === undefined) return uncountedSlot;
     this.#free.delete(oldest);
-    return oldest;
+    return oldest + this.#slots;
   }
 }

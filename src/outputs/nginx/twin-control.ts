@@ -1,10 +1,14 @@
 // The control socket's behaviour without nginx: the twin of proxy/lua/lockstep/control.lua and
 // writer.lua, for simulations. The same contract (control.contract.ts) holds for both.
 import type { PathRule } from "../../decide/decision.ts";
+import { regexProblem } from "../../decide/routing/regex.ts";
 import type { ServerExchange } from "../../environment/network.ts";
 import { readBounded } from "../../kube/client/http-client-body.ts";
 import { isRecord } from "../../kube/kinds/fields.ts";
-import { type CompiledHost, compileHost, type ServiceEndpoints } from "./balancer.ts";
+import { type BalancedService, balancedService } from "./balance.ts";
+import { type CompiledHost, compileHost } from "./route-match.ts";
+import { isServiceEntry, type ServiceEntry } from "./service-entry.ts";
+import type { TwinCounters } from "./twin-counters.ts";
 import type { TwinSuspects } from "./twin-suspects.ts";
 
 export interface TwinIdentity {
@@ -17,7 +21,7 @@ export interface TwinIdentity {
 /** What one full load brought, and the changes since. */
 interface Generation {
   readonly hosts: Map<string, CompiledHost>;
-  readonly services: Map<string, ServiceEndpoints>;
+  readonly services: Map<string, BalancedService>;
 }
 
 interface Answer {
@@ -31,6 +35,7 @@ const longestBodyBytes = 1024 * 1024;
 export class TwinControl {
   readonly #identity: TwinIdentity;
   readonly #suspects: TwinSuspects;
+  readonly #counters: TwinCounters;
   /** What requests see; undefined until the first load is complete. */
   visible: Generation | undefined;
   #loading: Generation | undefined;
@@ -40,9 +45,10 @@ export class TwinControl {
   #epoch = 0;
   #owner = "";
 
-  constructor(identity: TwinIdentity, suspects: TwinSuspects) {
+  constructor(identity: TwinIdentity, suspects: TwinSuspects, counters: TwinCounters) {
     this.#identity = identity;
     this.#suspects = suspects;
+    this.#counters = counters;
   }
 
   readonly handle = async (exchange: ServerExchange): Promise<void> => {
@@ -65,6 +71,9 @@ export class TwinControl {
   #answer(what: string, { request }: ServerExchange, text: string): Answer {
     if (what === "GET /state") return { status: 200, body: this.#state() };
     if (what.startsWith("GET /suspects")) return { status: 200, body: this.#listSuspects() };
+    const [, since] = /^GET \/counters(?:\?since=(\d+))?$/.exec(what) ?? [];
+    if (what.startsWith("GET /counters"))
+      return { status: 200, body: this.#count(Number(since ?? 0)) };
     const [, part] = /^PUT \/loads\/(\d+)$/.exec(what) ?? [];
     const [, commit] = /^POST \/loads\/(\d+)\/commit$/.exec(what) ?? [];
     const isBegin = what === "POST /loads";
@@ -96,6 +105,11 @@ export class TwinControl {
     return { owner: this.#owner, changes, suspects: this.#suspects.list() };
   }
 
+  #count(sinceMs: number): Answer["body"] {
+    const counters = this.#counters.read(sinceMs, (slot) => this.#suspects.isSuspect(slot));
+    return { owner: this.#owner, nowMs: this.#counters.nowMs, counters };
+  }
+
   #refusal(headers: Readonly<Record<string, string>>, isBegin: boolean): Answer | undefined {
     if (headers["x-lockstep-boot"] !== this.#identity.bootId) {
       return refusal(409, "BOOT", "made for another nginx; load everything again");
@@ -109,7 +123,10 @@ export class TwinControl {
 
   #begin(headers: Readonly<Record<string, string>>): Answer {
     const epoch = Number(headers["x-lockstep-epoch"]);
-    if (epoch > this.#epoch) this.#suspects.clearAll();
+    if (epoch > this.#epoch) {
+      this.#suspects.clearAll();
+      this.#counters.clearAll();
+    }
     this.#epoch = epoch;
     this.#owner = headers["x-lockstep-owner"] ?? "";
     this.#loading = { hosts: new Map(), services: new Map() };
@@ -146,7 +163,7 @@ export class TwinControl {
     }
     for (const [name, service] of batch.services) {
       if (service === undefined) generation.services.delete(name);
-      else generation.services.set(name, service);
+      else generation.services.set(name, balancedService(service));
     }
     return { status: 200, body: { version: this.#version } };
   }
@@ -154,7 +171,7 @@ export class TwinControl {
 
 interface Batch {
   readonly hosts: ReadonlyMap<string, readonly PathRule[] | undefined>;
-  readonly services: ReadonlyMap<string, ServiceEndpoints | undefined>;
+  readonly services: ReadonlyMap<string, ServiceEntry | undefined>;
 }
 
 /** All of it, or what is wrong with it. */
@@ -167,13 +184,13 @@ function parseBatch(text: string): Batch | string {
   }
   if (!isRecord(body)) return "the body must be an object";
   const hosts = new Map<string, readonly PathRule[] | undefined>();
-  const services = new Map<string, ServiceEndpoints | undefined>();
+  const services = new Map<string, ServiceEntry | undefined>();
   for (const [name, value] of entriesOf(body["hosts"])) {
     if (value !== null && !isRules(value)) return "the rules of a host are malformed";
     hosts.set(name, value ?? undefined);
   }
   for (const [name, value] of entriesOf(body["services"])) {
-    if (value !== null && !isService(value)) return "a service is malformed";
+    if (value !== null && !isServiceEntry(value)) return "a service is malformed";
     services.set(name, value ?? undefined);
   }
   return { hosts, services };
@@ -192,20 +209,15 @@ function entriesOf(value: unknown): readonly [string, unknown][] {
 }
 
 function isRules(value: unknown): value is readonly PathRule[] {
-  return (
-    Array.isArray(value) &&
-    value.every((rule) => isRecord(rule) && String(rule["path"]).startsWith("/"))
-  );
+  return Array.isArray(value) && value.every(isRule);
 }
 
-function isService(value: unknown): value is ServiceEndpoints {
+function isRule(value: unknown): value is PathRule {
   if (!isRecord(value)) return false;
-  const { active, addresses, ports, slots } = value;
-  return (
-    typeof active === "number" &&
-    Array.isArray(addresses) &&
-    Array.isArray(ports) &&
-    Array.isArray(slots) &&
-    ports.every((port: unknown) => typeof port === "number" && port >= 1 && port <= 65_535)
-  );
+  const { path, type, service, policy } = value;
+  if (typeof path !== "string" || !path.startsWith("/") || typeof service !== "string")
+    return false;
+  if (policy !== undefined && !isRecord(policy)) return false;
+  if (type === "Regex") return regexProblem(path) === undefined;
+  return type === "Exact" || type === "Prefix";
 }

@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
-import type { ServerExchange } from "../../environment/network.ts";
+import type { PathRule } from "../../decide/decision.ts";
+import type { ExchangeHandler, ServerExchange } from "../../environment/network.ts";
 import { controlContract } from "./control.contract.ts";
 import { ControlClient } from "./control-client.ts";
+import { decisionOf, everythingChanged } from "./decision.contract.ts";
 import { decide, type NginxWorld, nginxWorld } from "./nginx-world.contract.ts";
 
 describe("the twin's control socket", () => {
@@ -30,6 +32,51 @@ describe("the twin", () => {
       expect(answers).toEqual(["200 one", "200 two", "200 one", "200 two"]);
     }));
 
+  it("tries a suspect with one request when its mark has ended, and with more once it answered", () =>
+    nginxWorld(async (world) => {
+      await pod(world, "one", (exchange) => exchange.respond(200).end(Buffer.from("one")));
+      world.simulation.host("back");
+      await route(world, "back:80", "one:80");
+      expect(await world.ask("h")).toBe("200 one");
+      await pod(world, "back", async (exchange) => {
+        await world.simulation.sleep(1_000);
+        exchange.respond(200).end(Buffer.from("back"));
+      });
+      await world.simulation.sleep(10_000);
+      const atOnce = await Promise.all(Array.from({ length: 6 }, () => world.ask("h")));
+      expect(atOnce.filter((answer) => answer === "200 back")).toHaveLength(1);
+      const next = [await world.ask("h"), await world.ask("h")];
+      expect(next.sort()).toEqual(["200 back", "200 one"]);
+    }));
+
+  it("sends what belongs together to one endpoint where a route says so", () =>
+    nginxWorld(async (world) => {
+      for (const name of ["one", "two", "three"]) {
+        await pod(world, name, (exchange) => exchange.respond(200).end(Buffer.from(name)));
+      }
+      const service = "s";
+      const balance = { method: "hash", hashBy: [{ variable: "host" }] } as const;
+      const decision = decisionOf({ hosts: {}, services: { s: ["one:80", "two:80", "three:80"] } });
+      const hosts = new Map<string, readonly PathRule[]>();
+      for (const host of ["a", "b", "c", "d"]) {
+        hosts.set(host, [{ path: "/", type: "Prefix", service, policy: { balance } }]);
+      }
+      await world.startNginx();
+      const pusher = world.pusher();
+      pusher.start();
+      pusher.apply({ ...decision, hosts }, everythingChanged(decision));
+      await world.simulation.sleep(100);
+      const round = async (): Promise<string[]> => {
+        const answers: string[] = [];
+        for (const host of hosts.keys()) answers.push(await world.ask(host));
+        return answers;
+      };
+      const first = await round();
+      expect(await round()).toEqual(first);
+      expect(new Set(first).size).toBeGreaterThan(1);
+      await pusher.stop();
+    }));
+
   it("repeats a GET that broke after it was sent, and never a POST", () =>
     nginxWorld(async (world) => {
       const seen: string[] = [];
@@ -53,7 +100,7 @@ describe("the twin", () => {
     }));
 });
 
-function pod(world: NginxWorld, name: string, handler: (exchange: ServerExchange) => void) {
+function pod(world: NginxWorld, name: string, handler: ExchangeHandler) {
   return world.simulation.host(name).network.listen({ host: name, port: 80 }, handler);
 }
 

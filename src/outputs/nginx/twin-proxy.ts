@@ -1,5 +1,8 @@
 // A proxy without nginx, for simulations: the same control socket, the same choice of endpoint, the
-// same retries and bounds, over the environment's network. One worker.
+// same retries and bounds, over the environment's network. One worker. Of a route's policy it knows
+// the canaries, the balancing by hash and how many are tried; what else one asks is nginx's alone.
+import type { PathRule } from "../../decide/decision.ts";
+import type { Canary, RoutePolicy } from "../../decide/route-policy.ts";
 import type { Environment } from "../../environment/environment.ts";
 import {
   type IncomingResponse,
@@ -9,8 +12,13 @@ import {
 } from "../../environment/network.ts";
 import { Deadline } from "../../kube/client/deadline.ts";
 import { readBounded } from "../../kube/client/http-client-body.ts";
-import { findService, pickEndpoint, type ServiceEndpoints } from "./balancer.ts";
+import { type BalancedService, type Choice, pickInTurn } from "./balance.ts";
+import { canaryWants } from "./canary-choice.ts";
+import { hashKey } from "./hash-key.ts";
+import { pickByKey } from "./ring.ts";
+import { findRule } from "./route-match.ts";
 import { TwinControl } from "./twin-control.ts";
+import { TwinCounters } from "./twin-counters.ts";
 import { TwinSuspects } from "./twin-suspects.ts";
 
 export interface TwinProxyOptions
@@ -27,7 +35,7 @@ export interface TwinProxyOptions
 export const connectTimeoutMs = 1_000;
 
 /** As in proxy/lua/lockstep and proxy/nginx.conf. */
-const mostTries = 3;
+const usualTries = 3;
 const loadPollMs = 20;
 const loadPolls = 150;
 const readTimeoutMs = 60_000;
@@ -39,11 +47,20 @@ const unreachable: ReadonlySet<string> = new Set(["REFUSED", "DEAD_PEER", "UNKNO
 /** nginx repeats no request of these methods once it was sent. */
 const notIdempotent: ReadonlySet<string> = new Set(["POST", "PATCH", "LOCK"]);
 
+/** Where a request goes, and what its rule asks. */
+interface Route {
+  readonly name: string;
+  readonly policy: RoutePolicy | undefined;
+}
+
 export class TwinProxy {
   readonly #options: TwinProxyOptions;
   readonly #control: TwinControl;
   readonly #cursors = new Map<string, number>();
+  /** How many requests each canary's share has decided. */
+  readonly #canaryTurns = new WeakMap<Canary, number>();
   readonly #suspects: TwinSuspects;
+  readonly #counters: TwinCounters;
   readonly #listeners: Listener[] = [];
 
   constructor(options: TwinProxyOptions) {
@@ -53,7 +70,8 @@ export class TwinProxy {
     const identity = { bootId: random.uuid(), run, masterPid, workerPid: pid };
     this.#options = options;
     this.#suspects = new TwinSuspects(options);
-    this.#control = new TwinControl(identity, this.#suspects);
+    this.#counters = new TwinCounters(options.clock);
+    this.#control = new TwinControl(identity, this.#suspects, this.#counters);
   }
 
   async start(): Promise<void> {
@@ -74,11 +92,29 @@ export class TwinProxy {
     const { headers, target } = exchange.request;
     const host = (headers["host"] ?? "").replace(/:\d+$/, "").toLowerCase();
     const [path = "/"] = target.split("?");
-    const name = findService((one) => visible.hosts.get(one), host, path);
-    if (name === undefined) return answer(exchange, 404);
+    const rule = findRule((one) => visible.hosts.get(one), host, path);
+    if (rule === undefined) return answer(exchange, 404);
+    const canAnswer = (one: string): boolean =>
+      (visible.services.get(one)?.entry.addresses.length ?? 0) > 0;
+    const name = this.#canaryOf(rule, headers, canAnswer) ?? rule.service;
     const service = visible.services.get(name);
-    if (service === undefined || service.addresses.length === 0) return answer(exchange, 503);
-    await this.#forward(exchange, name, service);
+    if (service === undefined || !canAnswer(name)) return answer(exchange, 503);
+    await this.#forward(exchange, { name, policy: rule.policy }, service);
+  }
+
+  /** The service of the first canary that wants the request and can answer it. */
+  #canaryOf(
+    { policy }: PathRule,
+    headers: Readonly<Record<string, string>>,
+    canAnswer: (service: string) => boolean,
+  ): string | undefined {
+    for (const canary of policy?.canaries ?? []) {
+      const turn = this.#canaryTurns.get(canary) ?? 0;
+      const { wants, byShare } = canaryWants(canary, { headers, turn });
+      if (byShare) this.#canaryTurns.set(canary, turn + 1);
+      if (wants && canAnswer(canary.service)) return canary.service;
+    }
+    return undefined;
   }
 
   /** What is loaded soon after the start; undefined when nothing is. */
@@ -90,14 +126,21 @@ export class TwinProxy {
     return undefined;
   }
 
-  async #forward(exchange: ServerExchange, name: string, first: ServiceEndpoints): Promise<void> {
+  async #forward(exchange: ServerExchange, route: Route, first: BalancedService): Promise<void> {
     const what = "a request to forward";
     const body = await readBounded(exchange.request.body, longestRequestBytes, what);
     const tried = new Set<string>();
+    const { name, policy } = route;
+    const { method, hashBy = [] } = policy?.balance ?? {};
+    const key = method === "hash" ? hashKey(hashBy, exchange.request) : undefined;
     let service = first;
-    for (let tries = 0; tries < mostTries; tries += 1) {
+    for (let tries = 0; tries < (policy?.tries ?? usualTries); tries += 1) {
       service = this.#control.visible?.services.get(name) ?? service;
-      const index = this.#pick(name, service, tried);
+      const choice = this.#choice(service, tried);
+      const index =
+        key === undefined
+          ? this.#pickInTurn(name, service, choice)
+          : pickByKey(service, key, choice);
       if (index === undefined) break;
       tried.add(peerAt(service, index));
       const outcome = await this.#try(exchange, service, index, body);
@@ -107,12 +150,16 @@ export class TwinProxy {
     answer(exchange, 502);
   }
 
-  #pick(name: string, service: ServiceEndpoints, tried: ReadonlySet<string>): number | undefined {
-    const indexes = service.addresses.keys();
-    const triedIndexes = new Set([...indexes].filter((one) => tried.has(peerAt(service, one))));
-    const isSuspect = (slot: number): boolean => this.#suspects.isSuspect(slot);
-    const cursor = this.#cursors.get(name) ?? 0;
-    const pick = pickEndpoint(service, cursor, isSuspect, triedIndexes);
+  #choice(service: BalancedService, tried: ReadonlySet<string>): Choice {
+    const indexes = [...service.entry.addresses.keys()];
+    return {
+      isSuspect: (slot) => this.#suspects.isSuspect(slot),
+      tried: new Set(indexes.filter((one) => tried.has(peerAt(service, one)))),
+    };
+  }
+
+  #pickInTurn(name: string, service: BalancedService, choice: Choice): number | undefined {
+    const pick = pickInTurn(service, this.#cursors.get(name) ?? 0, choice);
     if (pick !== undefined) this.#cursors.set(name, pick.cursor);
     return pick?.index;
   }
@@ -120,13 +167,15 @@ export class TwinProxy {
   /** `unreached`: no connection; `sent`: the peer may have seen the request. */
   async #try(
     exchange: ServerExchange,
-    service: ServiceEndpoints,
+    service: BalancedService,
     index: number,
     body: Uint8Array,
   ): Promise<"answered" | "unreached" | "sent"> {
     const { network, timers } = this.#options;
     const peer = peerAt(service, index);
-    const slot = service.slots[index] ?? 0;
+    const slot = service.entry.slots[index] ?? 0;
+    this.#suspects.try(slot);
+    this.#counters.countRequest(slot);
     const { closed: signal, headers, method, target } = exchange.request;
     const deadline = new Deadline({ timers, deadlineMs: readTimeoutMs, signal, what: peer });
     let response: IncomingResponse;
@@ -138,6 +187,7 @@ export class TwinProxy {
       deadline.met();
     } catch (error) {
       if (!(error instanceof NetworkError)) throw error;
+      this.#counters.countFailure(slot);
       if (unreachable.has(error.code)) this.#suspects.mark(slot);
       return error.code === "REFUSED" ? "unreached" : "sent";
     } finally {
@@ -154,8 +204,8 @@ export class TwinProxy {
   }
 }
 
-function peerAt(service: ServiceEndpoints, index: number): string {
-  return `${service.addresses[index] ?? ""}:${service.ports[index] ?? 0}`;
+function peerAt({ entry }: BalancedService, index: number): string {
+  return `${entry.addresses[index] ?? ""}:${entry.ports[index] ?? 0}`;
 }
 
 function answer(exchange: ServerExchange, status: number): void {

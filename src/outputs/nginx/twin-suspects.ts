@@ -1,6 +1,11 @@
 // Endpoints that just refused a connection or let it time out: the twin of
 // proxy/lua/lockstep/suspects.lua, with the same bounds. A mark ends by itself.
-import { type Clock, elapsedMs, type MonotonicMs } from "../../environment/clock.ts";
+import {
+  type Clock,
+  elapsedMs,
+  type MonotonicMs,
+  monotonicAfter,
+} from "../../environment/clock.ts";
 import type { Timers } from "../../environment/timers.ts";
 import { uncountedSlot } from "./slot-table.ts";
 
@@ -11,6 +16,7 @@ export interface TwinSuspect {
 
 /** As in proxy/lua/lockstep. */
 const suspectMs = 10_000;
+const trialMs = 2_000;
 const mostListed = 1_000;
 const mostWaitMs = 60_000;
 
@@ -39,6 +45,12 @@ export class TwinSuspects {
     if (slot === uncountedSlot) return;
     this.#markedAt.set(slot, this.#clock.monotonicMs());
     this.#changed();
+  }
+
+  /** For every endpoint that gets a request: the first whose mark has ended marks it for a while. */
+  try(slot: number): void {
+    if (!this.#markedAt.has(slot) || this.isSuspect(slot)) return;
+    this.#markedAt.set(slot, monotonicAfter(this.#clock.monotonicMs(), trialMs - suspectMs));
   }
 
   clear(slot: number): void {

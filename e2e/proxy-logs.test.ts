@@ -1,0 +1,116 @@
+// What nginx leaves behind: one line a request, bounded in rate and in size; and it runs as anybody.
+import { chmodSync, chownSync, statSync, writeFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { ProxyWorld, withoutNginx } from "./proxy-world.ts";
+import { exchange } from "./raw-clients.ts";
+
+/** As in proxy/lua/lockstep/access_log.lua. */
+const linesPerSecond = 1000;
+
+interface Line {
+  readonly target: string;
+  readonly suppressed: number;
+  readonly [field: string]: unknown;
+}
+
+async function linesOf(world: ProxyWorld, name = "access.log"): Promise<readonly Line[]> {
+  const log = Buffer.from(
+    (await world.environment.files.read(`${world.prefix}/logs/${name}`)) ?? [],
+  );
+  // A reader may see the beginning of what is just being written.
+  const whole = log.subarray(0, log.lastIndexOf("\n") + 1);
+  const lines = whole.toString("utf8").split("\n").slice(0, -1);
+  return lines.map((line) => JSON.parse(line) as Line);
+}
+
+describe.skipIf(withoutNginx !== false)("the access log", () => {
+  it("names the endpoint, and what it leaves out it counts", () =>
+    ProxyWorld.use(async (world) => {
+      await world.supervisor({ workers: 1 }).start();
+      const web = await world.backend("web");
+      await world.pusher().push({ hosts: { "a.example": "s" }, services: { s: [web.peer] } });
+      await world.ask("a.example", "/first?x=1");
+      const requests = 3 * linesPerSecond;
+      const place = { host: "127.0.0.1", port: world.port };
+      const one = "GET /many HTTP/1.1\r\nHost: none.example\r\n\r\n";
+      const last = "GET /many HTTP/1.1\r\nHost: none.example\r\nConnection: close\r\n\r\n";
+      await exchange(place, [one.repeat(requests - 1) + last]);
+      // In another second lines are written again.
+      await world.environment.timers.sleep(1100);
+      await world.ask("a.example", "/last");
+      await world.until(async () => (await linesOf(world)).at(-1)?.target === "/last");
+      const lines = await linesOf(world);
+      const [first] = lines;
+      expect(first).toMatchObject({
+        client: "127.0.0.1",
+        protocol: "HTTP/1.1",
+        tls: "",
+        method: "GET",
+        host: "a.example",
+        target: "/first?x=1",
+        status: 200,
+        service: "s",
+        endpoint: expect.stringContaining("c1/"),
+        upstream: web.peer,
+        suppressed: 0,
+      });
+      const suppressed = lines.reduce((sum, line) => sum + line.suppressed, 0);
+      expect(suppressed).toBeGreaterThan(0);
+      expect(lines.length + suppressed).toBe(requests + 2);
+    }));
+
+  it("begins anew when it is too large, and keeps the old one", () =>
+    ProxyWorld.use(async (world) => {
+      await world.supervisor({ workers: 1, logMaxBytes: 1000 }).start();
+      const paths = Array.from({ length: 10 }, (_, index) => `/${index}`);
+      await world.pusher().push({ hosts: {}, services: { s: [] } });
+      for (const path of paths) await world.ask("none.example", path);
+      await world.until(async () => (await linesOf(world, "access.log.1")).length >= 10);
+      await world.ask("none.example", "/after");
+      await world.until(async () => (await linesOf(world)).at(-1)?.target === "/after");
+      expect((await linesOf(world, "access.log.1")).map(({ target }) => target)).toEqual(paths);
+      expect((await linesOf(world)).map(({ target }) => target)).toEqual(["/after"]);
+    }));
+});
+
+const nobody = 65_534;
+const cannotChangeUser = process.getuid?.() !== 0 ? "only root can try another user" : withoutNginx;
+
+describe.skipIf(cannotChangeUser !== false)("as an ordinary user", () => {
+  it("serves plain and with TLS, and its socket and keys are for nobody else", () =>
+    ProxyWorld.use(async (world) => {
+      const { prefix, port } = world;
+      chownSync(prefix, nobody, nobody);
+      // The folders of the prefix are made by whoever starts Lockstep; here that is root.
+      const program = `${prefix}/nginx-as-nobody`;
+      writeFileSync(
+        program,
+        `#!/bin/sh\nchown -R ${nobody}:${nobody} ${prefix}\n` +
+          `exec setpriv --reuid ${nobody} --regid ${nobody} --clear-groups /usr/sbin/nginx "$@"\n`,
+      );
+      chmodSync(program, 0o755);
+      const listen = [
+        { address: "127.0.0.1", port },
+        { address: "127.0.0.2", port, tls: true },
+      ];
+      const supervisor = world.supervisor({ workers: 1, listen, program });
+      await supervisor.start();
+      const web = await world.backend("web");
+      await world.pusher().push({ hosts: { h: "s" }, services: { s: [web.peer] } });
+      expect(await world.ask("h")).toEqual({ status: 200, body: "web" });
+      const url = `https://127.0.0.2:${port}/`;
+      const { processes } = world.environment;
+      const args = ["-sk", "-H", "Host: h", url];
+      const { output } = await processes.run("curl", args, { timeoutMs: 10_000 });
+      expect(output).toBe("web");
+      const { masterPid, workerPids } = await world.control().state();
+      for (const pid of [masterPid, ...workerPids]) {
+        expect(statSync(`/proc/${pid}`).uid).toBe(nobody);
+      }
+      const modes = ["control", "run/fallback.key"].map((name) =>
+        (statSync(`${prefix}/${name}`).mode & 0o777).toString(8),
+      );
+      expect(modes).toEqual(["700", "600"]);
+      await supervisor.stopNginx(0);
+    }));
+});

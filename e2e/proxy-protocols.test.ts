@@ -1,0 +1,306 @@
+// What real nginx speaks on either side: HTTP/2, websocket, gRPC, HTTPS to the endpoints, the PROXY
+// protocol, and what it believes about where a request came from.
+import { webcrypto } from "node:crypto";
+import { createServer as createHttp2, createSecureServer as createSecureHttp2 } from "node:http2";
+import { createServer as createHttps } from "node:https";
+import type { AddressInfo, Server } from "node:net";
+import { afterAll, describe, expect, it } from "vitest";
+import {
+  type CertificateAuthority,
+  makeAuthority,
+} from "../src/lab/apiserver/certificate-authority.ts";
+import { headerOf, PolicyWorld, rule } from "./policy-world.ts";
+import { withoutNginx } from "./proxy-world.ts";
+import {
+  type Call,
+  call,
+  echoCall,
+  exchange,
+  proxyVersion2,
+  upgradingServer,
+} from "./raw-clients.ts";
+
+const tlsAddress = "127.0.0.2";
+const proxyAddress = "127.0.0.3";
+const http2Address = "127.0.0.4";
+/** Connections from here come from a proxy that is trusted. */
+const trusted = "127.0.9.1";
+
+let authority: CertificateAuthority;
+
+describe.skipIf(withoutNginx !== false)("a proxy", () => {
+  const world = PolicyWorld.forFile(async ({ environment, port, prefix }) => {
+    const { clock, files } = environment;
+    authority = await makeAuthority({ clock, crypto: webcrypto, name: "test" });
+    await files.write(`${prefix}/ca.pem`, authority.ca);
+    return {
+      listen: [
+        { address: "127.0.0.1", port },
+        { address: "::1", port },
+        { address: tlsAddress, port, tls: true },
+        { address: proxyAddress, port, proxyProtocol: true },
+        { address: http2Address, port, http2: true },
+      ],
+      trustedProxies: ["127.0.9.0/24"],
+      upstreamCa: `${prefix}/ca.pem`,
+    };
+  });
+  const servers: Server[] = [];
+  afterAll(() => {
+    for (const server of servers) server.close();
+  });
+
+  /** Listens on a loopback address; gives the peer. */
+  const listening = async (server: Server, host: string): Promise<string> => {
+    await new Promise<void>((resolve) => server.listen(0, host, resolve));
+    servers.push(server);
+    return `${host}:${(server.address() as AddressInfo).port}`;
+  };
+  const url = (scheme: string, address: string) => `${scheme}://${address}:${world().proxy.port}`;
+
+  describe("about where a request came from", () => {
+    const told = ["X-Forwarded-For", "X-Forwarded-Proto", "X-Forwarded-Host", "X-Forwarded-Port"];
+    const claims = {
+      "x-forwarded-for": "192.0.2.1, 127.0.9.7",
+      "x-forwarded-proto": "https",
+      "x-forwarded-host": "outside.example",
+      "x-forwarded-prefix": "/prefix",
+      forwarded: "for=192.0.2.1",
+      "x-real-ip": "192.0.2.66",
+      "x-request-id": "theirs",
+      x_forwarded_for: "192.0.2.67",
+      connection: "close, X-Real-IP, X-Forwarded-For",
+    };
+
+    it("replaces what a stranger says", async () => {
+      await world().echo("seen");
+      await world().hosts({ "seen.example": [rule("/", "seen")] });
+      const answer = await world().ask("seen.example", "/", { headers: claims, from: "127.0.8.1" });
+      const { port } = world().proxy;
+      expect(told.map((name) => headerOf(answer, name))).toEqual([
+        "127.0.8.1",
+        "http",
+        "seen.example",
+        String(port),
+      ]);
+      expect(headerOf(answer, "X-Real-IP")).toBe("127.0.8.1");
+      expect(headerOf(answer, "X-Request-ID")).toMatch(/^[\da-f]{32}$/);
+      expect(answer.body).not.toMatch(/192\.0\.2|outside|prefix|theirs|^Connection/m);
+    });
+
+    it("keeps what a trusted proxy says, and adds the proxy to the chain", async () => {
+      const answer = await world().ask("seen.example", "/", { headers: claims, from: trusted });
+      expect(told.map((name) => headerOf(answer, name))).toEqual([
+        "192.0.2.1, 127.0.9.7, 127.0.9.1",
+        "https",
+        "outside.example",
+        "443",
+      ]);
+      expect(headerOf(answer, "X-Real-IP")).toBe("192.0.2.1");
+      expect(headerOf(answer, "Forwarded")).toBe("for=192.0.2.1, for=127.0.9.1");
+      expect(headerOf(answer, "X-Forwarded-Prefix")).toBe("/prefix");
+      expect(headerOf(answer, "X-Request-ID")).toBe("theirs");
+    });
+
+    it("takes the PROXY protocol's word, version 1 and 2, from trusted proxies alone", async () => {
+      const request = "GET / HTTP/1.1\r\nHost: seen.example\r\nConnection: close\r\n\r\n";
+      const place = { host: proxyAddress, port: world().proxy.port };
+      const line = "PROXY TCP4 192.0.2.9 192.0.2.10 5000 80\r\n";
+      const asked = async (from: string, head: string | Buffer) => {
+        const body = await exchange({ ...place, localAddress: from }, [head, request]);
+        return headerOf({ status: 200, headers: {}, body }, "X-Forwarded-For");
+      };
+      expect([
+        await asked(trusted, line),
+        await asked(trusted, proxyVersion2("192.0.2.11", "192.0.2.10")),
+        await asked("127.0.8.1", line),
+      ]).toEqual(["192.0.2.9", "192.0.2.11", "127.0.8.1"]);
+      const without = await exchange({ ...place, localAddress: trusted }, [request]);
+      expect(without).not.toContain("200 OK");
+    });
+
+    it("serves IPv6", async () => {
+      const place = { host: "::1", port: world().proxy.port };
+      const body = await exchange(place, [
+        "GET / HTTP/1.1\r\nHost: seen.example\r\nConnection: close\r\n\r\n",
+      ]);
+      expect(headerOf({ status: 200, headers: {}, body }, "X-Forwarded-For")).toBe("::1");
+    });
+  });
+
+  describe("with a connection that is upgraded", () => {
+    it("passes a websocket on in both ways, and ends it when it is silent for too long", async () => {
+      const server = upgradingServer();
+      const peer = await listening(server, "127.0.77.101");
+      await world().service("socket", [peer]);
+      await world().hosts({
+        "socket.example": [rule("/", "socket", { timeouts: { readMs: 300 } })],
+      });
+      const head =
+        "GET /chat HTTP/1.1\r\nHost: socket.example\r\nConnection: Upgrade\r\n" +
+        "Upgrade: websocket\r\n\r\n";
+      const place = { host: "127.0.0.1", port: world().proxy.port };
+      const got = await exchange(place, [head, "after 101"], { pauseMs: 100 });
+      expect(got).toContain("101 Switching Protocols");
+      expect(got).toContain("echo: after 101");
+    });
+
+    it("passes on no change to HTTP/2", async () => {
+      await world().echo("plain");
+      await world().hosts({ "plain.example": [rule("/", "plain")] });
+      const answer = await world().ask("plain.example", "/", {
+        headers: { connection: "Upgrade, HTTP2-Settings", upgrade: "h2c", "http2-settings": "AAA" },
+      });
+      expect(answer.body).not.toMatch(/^(Upgrade|Connection):/im);
+    });
+  });
+
+  describe("for gRPC", () => {
+    const message = Buffer.from([0, 0, 0, 0, 2, 8, 1]);
+    const grpc: Call = { path: "/shop.Cart/Add", host: "grpc.example", message };
+
+    it("carries messages and trailers, over TLS and over plain HTTP/2", async () => {
+      const server = createHttp2();
+      server.on("stream", (stream, { te, host }) => echoCall(stream, `${te} ${host}`));
+      await world().service("grpc", [await listening(server, "127.0.77.102")]);
+      await world().hosts({ "grpc.example": [rule("/", "grpc", { protocol: "grpc" })] });
+      const expected = {
+        status: 200,
+        body: message.toString("hex"),
+        trailers: { "grpc-status": "0", "grpc-message": "trailers grpc.example" },
+      };
+      expect(await call(url("https", tlsAddress), grpc)).toEqual(expected);
+      expect(await call(url("http", http2Address), grpc)).toEqual(expected);
+    });
+
+    it("reaches endpoints with TLS, whether or not they must prove their name", async () => {
+      const { cert, key } = await authority.issueServer(["grpcs.example"]);
+      const server = createSecureHttp2({ cert, key });
+      let asked = "";
+      server.on("secureConnection", (socket) => {
+        asked = String(socket.servername);
+      });
+      server.on("stream", (stream) => echoCall(stream, asked));
+      await world().service("grpcs", [await listening(server, "127.0.77.103")]);
+      const policy = { protocol: "grpcs", upstreamHost: "grpcs.example" } as const;
+      await world().hosts({
+        "loose.example": [rule("/", "grpcs", policy)],
+        "strict.example": [rule("/", "grpcs", { ...policy, verifyUpstream: true })],
+        "wrong.example": [rule("/", "grpcs", { protocol: "grpcs", verifyUpstream: true })],
+      });
+      const seen: unknown[] = [];
+      for (const host of ["loose.example", "strict.example", "wrong.example"]) {
+        const { status, trailers } = await call(url("https", tlsAddress), { ...grpc, host });
+        seen.push([host, status, trailers["grpc-message"]]);
+      }
+      expect(seen).toEqual([
+        ["loose.example", 200, "grpcs.example"],
+        ["strict.example", 200, "grpcs.example"],
+        ["wrong.example", 502, undefined],
+      ]);
+    });
+  });
+
+  describe("for endpoints with TLS", () => {
+    it("asks by the route's name or the host, and verifies where it is wanted", async () => {
+      const { cert, key } = await authority.issueServer(["inside.example", "both.example"]);
+      const connections: string[] = [];
+      const server = createHttps({ cert, key }, (request, response) => {
+        response.end(`${request.headers.host} over ${String(connections.at(-1))}`);
+      });
+      server.on("secureConnection", (socket) => {
+        connections.push(String(socket.servername));
+      });
+      await world().service("https", [await listening(server, "127.0.77.104")]);
+      const inside = { protocol: "https", upstreamHost: "inside.example" } as const;
+      const named = {
+        protocol: "https",
+        upstreamTlsName: "both.example",
+        verifyUpstream: true,
+      } as const;
+      await world().hosts({
+        "any.example": [rule("/", "https", { protocol: "https" })],
+        "inside.test": [rule("/", "https", { ...inside, verifyUpstream: true })],
+        "both.example": [rule("/", "https", { protocol: "https", verifyUpstream: true })],
+        "named.test": [rule("/", "https", named)],
+        "wrong.example": [rule("/", "https", { protocol: "https", verifyUpstream: true })],
+      });
+      const seen: string[] = [];
+      const hosts = ["any.example", "inside.test", "both.example", "named.test", "wrong.example"];
+      // Twice: what is kept open for one name must not serve another.
+      for (const host of [...hosts, ...hosts]) {
+        const { status, body } = await world().ask(host, "/");
+        seen.push(status === 200 ? body : String(status));
+      }
+      const once = [
+        "any.example over any.example",
+        "inside.example over inside.example",
+        "both.example over both.example",
+        "named.test over both.example",
+        "502",
+      ];
+      expect(seen.slice(0, 5)).toEqual(once);
+      expect(seen.slice(5).map((one) => one.split(" ")[0])).toEqual(
+        once.map((one) => one.split(" ")[0]),
+      );
+      // The second round went over the connections of the first, but for the one that was refused.
+      expect(connections.filter((name) => name !== "wrong.example")).toEqual([
+        "any.example",
+        "inside.example",
+        "both.example",
+      ]);
+    });
+
+    it("never shares a connection between two names, though they have one pool", async () => {
+      const { cert, key } = await authority.issueServer(["*.pool.example"]);
+      const server = createHttps({ cert, key }, (request, response) => {
+        const { servername } = request.socket as { servername?: string };
+        response.end(`${request.headers.host} ${servername}`);
+      });
+      let connections = 0;
+      server.on("secureConnection", () => {
+        connections += 1;
+      });
+      await world().service("pool", [await listening(server, "127.0.77.106")]);
+      const names = Array.from({ length: 1000 }, (_, index) => `n${index}.pool.example`);
+      const [first = ""] = names;
+      const second = names.slice(1).find((name) => poolOf(name) === poolOf(first)) ?? "";
+      const policy = { protocol: "https", verifyUpstream: true } as const;
+      await world().hosts({
+        [first]: [rule("/", "pool", policy)],
+        [second]: [rule("/", "pool", policy)],
+      });
+      for (const host of [first, second, first, second]) {
+        expect((await world().ask(host, "/")).body).toBe(`${host} ${host}`);
+      }
+      // The pool belongs to the first; the other has to connect each time.
+      expect(connections).toBe(3);
+    });
+
+    it("refuses an endpoint that another authority vouches for", async () => {
+      const { clock } = world().proxy.environment;
+      const stranger = await makeAuthority({ clock, crypto: webcrypto, name: "stranger" });
+      const { cert, key } = await stranger.issueServer(["forged.example"]);
+      const server = createHttps({ cert, key }, (_, response) => void response.end("forged"));
+      await world().service("forged", [await listening(server, "127.0.77.105")]);
+      const policy = { protocol: "https", upstreamHost: "forged.example" } as const;
+      await world().hosts({
+        "loose.example": [rule("/", "forged", policy)],
+        "strict.example": [rule("/", "forged", { ...policy, verifyUpstream: true })],
+      });
+      // What was not verified is kept open, and must not serve where it has to be.
+      const statuses: number[] = [];
+      for (const host of ["loose.example", "strict.example", "loose.example"]) {
+        statuses.push((await world().ask(host, "/")).status);
+      }
+      expect(statuses).toEqual([200, 502, 200]);
+    });
+  });
+});
+
+/** As in proxy/lua/lockstep/upstream.lua. */
+function poolOf(name: string): number {
+  let hash = 0;
+  for (const byte of Buffer.from(name)) hash = (hash * 31 + byte) % 65_536;
+  return hash % 32;
+}

@@ -1,0 +1,240 @@
+// TLS by real nginx: certificates are data, found by the name a client asks for.
+import { webcrypto } from "node:crypto";
+import { connect as connectHttp2 } from "node:http2";
+import { connect, type TLSSocket } from "node:tls";
+import { describe, expect, it } from "vitest";
+import {
+  type CertificateAuthority,
+  type KeyPair,
+  makeAuthority,
+} from "../src/lab/apiserver/certificate-authority.ts";
+import { ControlError } from "../src/outputs/nginx/control-answer.ts";
+import { PolicyWorld, rule } from "./policy-world.ts";
+import { withoutNginx } from "./proxy-world.ts";
+
+const tlsAddress = "127.0.0.2";
+/** What is shown when there is no certificate for a name. */
+const fallback = "Lockstep fallback certificate";
+
+let authority: CertificateAuthority;
+
+interface Handshake {
+  /** The common name of the certificate. */
+  readonly shown: string;
+  readonly protocol: string | null;
+  readonly alpn: string | false | null;
+  readonly isResumed: boolean;
+  readonly session: Buffer | undefined;
+}
+
+interface Hello {
+  readonly alpn?: readonly string[];
+  readonly session?: Buffer | undefined;
+  readonly version?: "TLSv1.1" | "TLSv1.2" | "TLSv1.3";
+}
+
+describe.skipIf(withoutNginx !== false)("TLS", () => {
+  const world = PolicyWorld.forFile(async ({ environment, port }) => {
+    const { clock } = environment;
+    authority = await makeAuthority({ clock, crypto: webcrypto, name: "test" });
+    return {
+      workers: 2,
+      listen: [
+        { address: "127.0.0.1", port },
+        { address: tlsAddress, port, tls: true },
+      ],
+    };
+  });
+
+  /** Shakes hands, asks for `/` and waits for the answer, with which a session comes. */
+  const shake = (servername: string | undefined, hello: Hello = {}): Promise<Handshake> =>
+    new Promise((resolve, reject) => {
+      let session: Buffer | undefined;
+      const { alpn = ["http/1.1"], version } = hello;
+      const socket: TLSSocket = connect(
+        {
+          host: tlsAddress,
+          port: world().proxy.port,
+          rejectUnauthorized: false,
+          ALPNProtocols: [...alpn],
+          ...(servername === undefined ? {} : { servername }),
+          ...(hello.session === undefined ? {} : { session: hello.session }),
+          ...(version === undefined
+            ? {}
+            : { minVersion: version, maxVersion: version, ciphers: "DEFAULT@SECLEVEL=0" }),
+        },
+        () => {
+          const { CN } = socket.getPeerCertificate().subject ?? {};
+          const facts = {
+            shown: String(CN ?? ""),
+            protocol: socket.getProtocol(),
+            alpn: socket.alpnProtocol,
+            isResumed: socket.isSessionReused(),
+          };
+          socket.on("end", () => resolve({ ...facts, session }));
+          if (socket.alpnProtocol === "h2") socket.end();
+          else socket.write("GET / HTTP/1.1\r\nHost: a.example\r\nConnection: close\r\n\r\n");
+        },
+      );
+      socket.on("session", (one) => {
+        session = one;
+      });
+      socket.on("data", () => undefined);
+      socket.on("error", reject);
+    });
+
+  const push = async (
+    certificates: Readonly<Record<string, KeyPair | null>>,
+    serverNames: Readonly<Record<string, string | null>>,
+  ) => {
+    const pems = Object.entries(certificates).map(([name, pair]) => [
+      name,
+      pair && { chain: pair.cert, key: pair.key },
+    ]);
+    await world().change(JSON.stringify({ certificates: Object.fromEntries(pems), serverNames }));
+  };
+
+  const shownFor = async (...names: readonly (string | undefined)[]) => {
+    const shown: string[] = [];
+    for (const name of names) shown.push((await shake(name)).shown);
+    return shown;
+  };
+
+  it("shows the fallback certificate for every name while there is no other", async () => {
+    expect(await shownFor("a.example", undefined)).toEqual([fallback, fallback]);
+  });
+
+  it("finds a certificate by name, then by wildcard, then the one for any name", async () => {
+    const [exact, wild] = [
+      await authority.issueServer(["a.example"]),
+      await authority.issueServer(["*.example"]),
+    ];
+    await push(
+      { "ns/exact": exact, "ns/wild": wild },
+      { "a.example": "ns/exact", "*.example": "ns/wild" },
+    );
+    const names = ["a.example", "A.EXAMPLE", "b.example", "c.b.example", "example", undefined];
+    expect(await shownFor(...names)).toEqual([
+      "a.example",
+      "a.example",
+      "*.example",
+      fallback,
+      fallback,
+      fallback,
+    ]);
+    const any = await authority.issueServer(["any.test"]);
+    await push({ "ns/any": any }, { "*": "ns/any" });
+    expect(await shownFor("c.b.example", undefined, "a.example")).toEqual([
+      "any.test",
+      "any.test",
+      "a.example",
+    ]);
+    await push({ "ns/any": null, "ns/wild": null }, { "*": null, "*.example": null });
+    expect(await shownFor("b.example", "a.example")).toEqual([fallback, "a.example"]);
+  });
+
+  it("speaks HTTP/1.1 and HTTP/2, TLS 1.2 and 1.3, and nothing older", async () => {
+    const facts = async (hello: Hello) => {
+      const { protocol, alpn } = await shake("a.example", hello);
+      return `${protocol} ${String(alpn)}`;
+    };
+    expect([
+      await facts({ version: "TLSv1.2" }),
+      await facts({ version: "TLSv1.3", alpn: ["h2", "http/1.1"] }),
+    ]).toEqual(["TLSv1.2 http/1.1", "TLSv1.3 h2"]);
+    await expect(shake("a.example", { version: "TLSv1.1" })).rejects.toThrow();
+    await world().echo("web");
+    await world().hosts({ "a.example": [rule("/", "web")] });
+    const answer = await http2Get(`https://${tlsAddress}:${world().proxy.port}`, "a.example");
+    expect(answer.status).toBe(200);
+    expect(answer.body).toContain("X-Forwarded-Proto: https\r\n");
+    expect(answer.body).toContain("Host: a.example\r\n");
+  });
+
+  it("shows a replaced certificate to the next handshake, and fails none meanwhile", async () => {
+    const pairs: KeyPair[] = [];
+    for (const name of ["first", "second"]) {
+      pairs.push(await authority.issueServer([`${name}.test`, "hot.example"]));
+    }
+    let isOver = false;
+    let shakes = 0;
+    const [first, second] = pairs;
+    if (first === undefined || second === undefined) throw new Error("two were made");
+    await push({ "ns/hot": first }, { "hot.example": "ns/hot" });
+    const clients = Array.from({ length: 4 }, async () => {
+      while (!isOver) {
+        expect((await shake("hot.example")).shown).toMatch(/^(first|second)\.test$/);
+        shakes += 1;
+      }
+    });
+    for (let change = 0; change < 20; change += 1) {
+      const [pair, name] = change % 2 === 0 ? [second, "second.test"] : [first, "first.test"];
+      await push({ "ns/hot": pair }, {});
+      const seen = await Promise.all(Array.from({ length: 4 }, () => shake("hot.example")));
+      expect(new Set(seen.map(({ shown }) => shown))).toEqual(new Set([name]));
+    }
+    isOver = true;
+    await Promise.all(clients);
+    expect(shakes).toBeGreaterThan(20);
+  });
+
+  it("passes nothing on that it should verify without a CA bundle", async () => {
+    await world().echo("unproved");
+    await world().hosts({
+      "unproved.example": [rule("/", "unproved", { protocol: "https", verifyUpstream: true })],
+    });
+    expect((await world().ask("unproved.example", "/")).status).toBe(502);
+  });
+
+  it("resumes a session with either worker", async () => {
+    for (const version of ["TLSv1.2", "TLSv1.3"] as const) {
+      const { session, isResumed } = await shake("a.example", { version });
+      expect(isResumed).toBe(false);
+      const again = Array.from({ length: 4 }, () => shake("a.example", { version, session }));
+      const resumed = (await Promise.all(again)).filter((one) => one.isResumed);
+      // A ticket of TLS 1.3 is good once.
+      expect(resumed.length).toBeGreaterThanOrEqual(1);
+    }
+  });
+
+  it("shows nothing that is no certificate or key, and never writes a key into a log", async () => {
+    const fine = await authority.issueServer(["fine.example"]);
+    for (const broken of [
+      { cert: "nothing", key: fine.key },
+      { cert: fine.cert, key: "nothing" },
+    ]) {
+      const refused = push({ "ns/broken": broken }, { "broken.example": "ns/broken" });
+      const error = await refused.catch((reason: unknown) => reason);
+      expect(error instanceof ControlError && error.code).toBe("MALFORMED");
+    }
+    const damaged = { cert: fine.cert, key: fine.key.replace(/\n.{8}/, "\nAAAAAAAA") };
+    await push({ "ns/damaged": damaged }, { "damaged.example": "ns/damaged" });
+    expect(await shownFor("broken.example", "damaged.example")).toEqual([fallback, fallback]);
+    const { files } = world().proxy.environment;
+    for (const log of ["error.log", "access.log"]) {
+      const text = Buffer.from((await files.read(`${world().proxy.prefix}/logs/${log}`)) ?? []);
+      expect(text.toString()).not.toMatch(/PRIVATE KEY|AAAAAAAA/);
+    }
+  });
+});
+
+function http2Get(url: string, host: string): Promise<{ status: number; body: string }> {
+  return new Promise((resolve, reject) => {
+    const session = connectHttp2(url, { rejectUnauthorized: false, servername: host });
+    session.on("error", reject);
+    const stream = session.request({ ":path": "/", ":authority": host });
+    let status = 0;
+    let body = "";
+    stream.on("response", (headers) => {
+      status = Number(headers[":status"]);
+    });
+    stream.on("data", (chunk: Buffer) => {
+      body += chunk.toString("latin1");
+    });
+    stream.on("end", () => {
+      session.close();
+      resolve({ status, body });
+    });
+    stream.on("error", reject);
+  });
+}

@@ -1,0 +1,32 @@
+-- How many lines the access log takes: so many a second and worker, then only failures, and of these
+-- again so many. What is left out is counted, and the next line says how much it was.
+local _M = {}
+
+-- Half a megabyte a second: more than anybody reads, and an hour fits on a disk.
+local LINES_PER_SECOND = 1000
+
+local second, lines, failures, suppressed = 0, 0, 0, 0
+
+-- Once for each request, before its line would be written: says whether it will be.
+function _M.limit(status)
+    local now = ngx.time()
+    if now ~= second then
+        second, lines, failures = now, 0, 0
+    end
+    if lines < LINES_PER_SECOND then
+        lines = lines + 1
+    elseif status >= 500 and failures < LINES_PER_SECOND then
+        failures = failures + 1
+    else
+        suppressed = suppressed + 1
+        ngx.var.lockstep_logged = "0"
+        return false
+    end
+    if suppressed > 0 then
+        ngx.var.lockstep_suppressed = suppressed
+        suppressed = 0
+    end
+    return true
+end
+
+return _M

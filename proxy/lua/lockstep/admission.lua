@@ -1,0 +1,159 @@
+-- The first half of the access phase: whether a request may pass, and to which service. What is not
+-- to pass is answered here. A route whose settings are not those of this location goes over to the
+-- location that has them (see server.conf), where the access phase begins again.
+local affinity = require("lockstep.affinity")
+local answer = require("lockstep.answer")
+local body = require("lockstep.body")
+local canary = require("lockstep.canary")
+local forwarded_path = require("lockstep.forwarded_path")
+local policy_steps = require("lockstep.policy")
+local route = require("lockstep.route")
+local state = require("lockstep.state")
+local upstream = require("lockstep.upstream")
+
+local _M = {}
+
+-- What was found out before ngx.exec, which takes ngx.ctx away. The other location's access phase
+-- follows at once and takes it over; what one left is no other request's.
+local carried = nil
+
+local function enter(class, var, service, policy)
+    carried = { id = var.request_id, service = service, policy = policy }
+    return upstream.enter(class)
+end
+
+local function take_over(var)
+    local admitted = carried
+    carried = nil
+    return admitted ~= nil and admitted.id == var.request_id and admitted or nil
+end
+
+local function find_rule(var, path)
+    state.refresh()
+    if state.generation == 0 and not state.wait_for_load() then
+        return answer.refuse(503, "nothing loaded yet")
+    end
+    local rule, problem = route.find(state.host, var.host, path)
+    if rule ~= nil then
+        return rule
+    end
+    if problem ~= nil then
+        return answer.refuse(500, problem)
+    end
+    return answer.refuse(404, "no route")
+end
+
+-- Some programs leave out what follows a semicolon in an element of a path. Where that would lead
+-- to another route, perhaps a protected one, nobody can say which is meant.
+local function check_parameters(var, path, rule)
+    local plain = path:gsub(";[^/]*", ""):gsub("//+", "/")
+    local other = route.find(state.host, var.host, plain)
+    if other == nil or other == rule then
+        return
+    end
+    if other.service ~= rule.service or other.policy ~= nil or rule.policy ~= nil then
+        return answer.refuse(400, "parameter decides the route")
+    end
+end
+
+local function can_answer(name)
+    local service = state.service(name)
+    return service ~= nil and #service.addresses > 0
+end
+
+local function names_endpoint_of(name, cookie)
+    local service = state.service(name)
+    return service ~= nil and affinity.names(service, cookie)
+end
+
+-- Where sessions are kept, each stays on its side: by the endpoint that its cookie names, else by
+-- the cookie itself, or the one it will get.
+local function canary_of(rule, var)
+    local policy = rule.policy
+    local canaries = policy.prepared.canaries
+    local kept = policy.balance and policy.balance.affinity
+    if kept == nil then
+        return canary.choose(canaries, var, can_answer)
+    end
+    local cookie = var["cookie_" .. kept.cookie]
+    local belongs_to = nil
+    if cookie ~= nil and names_endpoint_of(rule.service, cookie) then
+        belongs_to = rule.service
+    end
+    for index = 1, cookie and #canaries or 0 do
+        if names_endpoint_of(canaries[index].service, cookie) then
+            belongs_to = belongs_to or canaries[index].service
+        end
+    end
+    local session = cookie or affinity.new_session(var.request_id)
+    return canary.choose(canaries, var, can_answer, session, belongs_to)
+end
+
+-- The class in which the request is served, and the one in which its body is read before.
+local function classes_of(here, var, policy)
+    local class, limit = policy.prepared.class, policy.maxBodyBytes
+    if policy.prepared.streams then
+        return class
+    end
+    -- `http_any` is `http` without a limit on the body; longer ones than usual come there first.
+    if class == "http" and here == "http_any" then
+        class = "http_any"
+    end
+    if limit == nil and class == "http" then
+        return class
+    end
+    local reading = body.check(limit or body.DEFAULT_BYTES, var, class)
+    if reading == "http_any" then
+        return class == "http" and "http_any" or class
+    end
+    return class, reading
+end
+
+local function follow(here, var, path, rule)
+    local policy = rule.policy
+    local prepared = policy.prepared
+    policy_steps.admit(prepared, var, path)
+    local class, reading = classes_of(here, var, policy)
+    if prepared.rewrite ~= nil then
+        policy_steps.rewrite(prepared, var, path)
+    end
+    local service = prepared.canaries and canary_of(rule, var) or rule.service
+    if reading ~= nil or class ~= here then
+        return enter(reading or class, var, service, policy)
+    end
+    return service, policy
+end
+
+-- The service and the policy, if there is one. Does not return when the request is answered, or
+-- goes over to another location.
+function _M.admit(here, var)
+    local admitted = carried and take_over(var)
+    if admitted then
+        return admitted.service, admitted.policy
+    end
+    local path = var.uri
+    local rule = find_rule(var, path)
+    forwarded_path.settle(var.request_uri, path)
+    if string.find(path, ";", 1, true) ~= nil then
+        check_parameters(var, path, rule)
+    end
+    if rule.policy ~= nil then
+        return follow(here, var, path, rule)
+    end
+    if here == "http_any" then
+        body.check(body.DEFAULT_BYTES, var, here)
+    end
+    return rule.service
+end
+
+-- The access phase of the locations in which a body is read and counted.
+function _M.read_body()
+    local var = ngx.var
+    local admitted = take_over(var)
+    local policy = admitted.policy
+    body.read(policy.maxBodyBytes or body.DEFAULT_BYTES)
+    local class = policy.prepared.class
+    return enter(class == "http" and "http_any" or class, var, admitted.service, policy)
+end
+
+return _M

@@ -1,0 +1,113 @@
+-- Sessions by cookie. A cookie names an endpoint ("e" and a hash of its name), or a session ("s" and
+-- a number drawn by chance) whose endpoint is found on the ring. Anything else is no cookie. Pure but
+-- for the cookie's text; its twin is src/outputs/nginx/affinity.ts.
+local balance = require("lockstep.balance")
+local ring = require("lockstep.ring")
+
+local _M = {}
+
+-- Of the hash: 64 bits, so that no two endpoints of a service ever have the same.
+local DIGITS = 16
+
+function _M.name_of(name)
+    return "e" .. string.sub(ngx.md5(name), 1, DIGITS)
+end
+
+function _M.new_session(random_hex)
+    return "s" .. string.sub(random_hex, 1, DIGITS)
+end
+
+local function is_session(value)
+    return #value == DIGITS + 1 and string.find(value, "^s%x+$") ~= nil
+end
+
+-- By what cookies call it, the index of each endpoint.
+local function named(service)
+    local indexes = service.by_cookie
+    if indexes == nil then
+        indexes = {}
+        for index, name in ipairs(service.names) do
+            indexes[_M.name_of(name)] = index
+        end
+        service.by_cookie = indexes
+    end
+    return indexes
+end
+
+-- Whether the cookie names an endpoint of the service.
+function _M.names(service, value)
+    return named(service)[value] ~= nil
+end
+
+-- Whether it may serve now: it fits, and no tier before its own has one that does.
+local function serves(service, index, ...)
+    for _, tier in ipairs(service.tiers) do
+        if index < tier.first + tier.count then
+            return balance.fits(service, index, ...)
+        end
+        for better = tier.first, tier.first + tier.count - 1 do
+            if balance.fits(service, better, ...) then
+                return false
+            end
+        end
+    end
+    return false
+end
+
+-- The index of the endpoint that a cookie leads to, or nothing; and whether the cookie is one that
+-- leads to an endpoint of the service, be it that it cannot serve now.
+function _M.pick(service, value, tried, is_suspect)
+    if is_session(value) then
+        return ring.pick(service, value, tried, is_suspect), true
+    end
+    local index = named(service)[value]
+    if index == nil then
+        return nil, false
+    end
+    return serves(service, index, tried, is_suspect, false) and index or nil, true
+end
+
+-- Browsers that know an older meaning of SameSite and refuse such a cookie, or take it for Strict
+-- (the incompatible clients that Chromium lists).
+local function misreads_none(agent)
+    if agent == nil then
+        return false
+    end
+    if agent:find("iP.+; CPU .*OS 12[_%d]*.*AppleWebKit/") then
+        return true
+    end
+    if agent:find("Macintosh;.*Mac OS X 10_14[_%d]*.*AppleWebKit/") then
+        return agent:find("Version/.*Safari/") ~= nil or agent:find("%(KHTML, like Gecko%)$") ~= nil
+    end
+    local chrome = tonumber(agent:match("Chrom[^ /]+/(%d+)"))
+    return chrome ~= nil and chrome >= 51 and chrome <= 66
+end
+
+-- Everything of the cookie that is the same for all: made once for each policy.
+local function attributes_of(affinity)
+    local parts = { "; Path=" .. (affinity.path or "/") }
+    if affinity.domain ~= nil then
+        parts[#parts + 1] = "; Domain=" .. affinity.domain
+    end
+    if affinity.maxAgeSeconds ~= nil then
+        parts[#parts + 1] = string.format("; Max-Age=%d", affinity.maxAgeSeconds)
+    end
+    parts[#parts + 1] = "; HttpOnly"
+    return table.concat(parts)
+end
+
+-- The text of a Set-Cookie header. Without a word about it, a session that began with TLS stays there.
+function _M.cookie(affinity, value, is_tls, agent)
+    affinity.attributes = affinity.attributes or attributes_of(affinity)
+    local text = affinity.cookie .. "=" .. value .. affinity.attributes
+    if affinity.secure or (affinity.secure == nil and is_tls) then
+        text = text .. "; Secure"
+    end
+    local same_site = affinity.sameSite
+    if same_site == "None" and affinity.conditionalSameSiteNone and misreads_none(agent) then
+        same_site = nil
+    end
+    return same_site and text .. "; SameSite=" .. same_site or text
+end
+
+return _M

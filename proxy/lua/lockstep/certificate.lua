@@ -1,0 +1,46 @@
+-- Which certificate a client is shown: the one of the name it asks for, then of the wildcard above
+-- it, then the one for any name. Without any of them the handshake goes on with the certificate of
+-- the configuration file, which nobody trusts, so that the client can be told more than "closed".
+local ssl = require("ngx.ssl")
+local state = require("lockstep.state")
+
+local _M = {}
+
+-- The key of the certificate for a name, or nothing.
+local function find(name)
+    local key = state.server_name(name)
+    if key == nil then
+        local dot = string.find(name, ".", 1, true)
+        key = dot and state.server_name("*" .. string.sub(name, dot))
+    end
+    return key or state.server_name("*")
+end
+
+local function show(certificate)
+    local fine, problem = ssl.clear_certs()
+    if fine then
+        fine, problem = ssl.set_cert(certificate.chain)
+    end
+    if fine then
+        fine, problem = ssl.set_priv_key(certificate.key)
+    end
+    return fine, problem
+end
+
+-- In the phase ssl_certificate_by_lua. The log never holds more of a certificate than its name.
+function _M.choose()
+    state.wait_for_load()
+    local asked = ssl.server_name()
+    local key = find(asked and string.lower(asked) or "*")
+    local certificate = key and state.certificate(key)
+    if certificate == nil then
+        return
+    end
+    local fine, problem = show(certificate)
+    if not fine then
+        ngx.log(ngx.ERR, "the certificate ", key, " cannot be used: ", problem)
+        return ngx.exit(ngx.ERROR)
+    end
+end
+
+return _M

@@ -1,0 +1,64 @@
+-- How often one client may use one route. For each there is the moment up to which its requests are
+-- paid for: a request pays one interval, and is refused when that would be further ahead than the
+-- burst allows. Adding is atomic, so workers share one bound. Memory is bounded: the clients that
+-- came longest ago are forgotten first.
+local ffi = require("ffi")
+local networks = require("lockstep.networks")
+
+ffi.cdef([[
+typedef struct { long seconds; long nanoseconds; } lockstep_time;
+int clock_gettime(int clock, lockstep_time *time);
+]])
+
+local paid = ngx.shared.lockstep_limits
+
+local _M = {}
+
+-- Whoever has an IPv6 address has at least the whole /64 around it.
+local IPV6_BYTES = 8
+-- Beyond what is paid for: an entry that is forgotten earlier would give a new burst.
+local KEPT_SECONDS = 1
+-- Sums of fractions are not exact.
+local ROUNDING = 1e-6
+
+local CLOCK_MONOTONIC = 1
+local time = ffi.new("lockstep_time")
+
+-- Seconds on a clock that is never set, the same in every worker.
+local function monotonic()
+    ffi.C.clock_gettime(CLOCK_MONOTONIC, time)
+    return tonumber(time.seconds) + tonumber(time.nanoseconds) / 1e9
+end
+
+-- `name` stands for the route, whatever is pushed again.
+function _M.prepare(name, rate_limit)
+    local interval = 1 / rate_limit.requestsPerSecond
+    local ahead = (rate_limit.burst + 1) * interval
+    return { name = ngx.md5_bin(name), interval = interval, ahead = ahead }
+end
+
+-- Whether this request of the client, given by the bytes of its address, may pass now.
+function _M.allows(limit, address)
+    local client = networks.unmapped(address)
+    if #client == 16 then
+        client = string.sub(client, 1, IPV6_BYTES)
+    end
+    local key, interval, now = limit.name .. client, limit.interval, monotonic()
+    local kept = limit.ahead + KEPT_SECONDS
+    local paid_until = paid:incr(key, interval, now, kept)
+    if paid_until == nil then
+        -- No memory for even one more entry: a limit that cannot be kept refuses nobody.
+        return true
+    end
+    if paid_until - interval < now then
+        paid_until = now + interval
+        paid:set(key, paid_until, kept)
+    elseif paid_until > now + limit.ahead + ROUNDING then
+        paid:incr(key, -interval)
+        return false
+    end
+    paid:expire(key, kept)
+    return true
+end
+
+return _M

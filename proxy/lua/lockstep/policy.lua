@@ -1,0 +1,147 @@
+-- What a route asks beyond where its requests go. When a rule is decoded, its policy becomes a list
+-- of steps, one for each thing it asks, in the order below; a request goes through them, and the
+-- first that answers it ends it. What a policy does not ask costs nothing.
+local answer = require("lockstep.answer")
+local canary = require("lockstep.canary")
+local cors = require("lockstep.cors")
+local limit = require("lockstep.limit")
+local networks = require("lockstep.networks")
+local rewrite = require("lockstep.rewrite")
+local template = require("lockstep.template")
+local upstream = require("lockstep.upstream")
+
+local _M = {}
+
+-- What may stand in the location of a redirect.
+local places = { request_uri = true, host = true, scheme = true }
+
+local function closed()
+    return function()
+        return answer.refuse(503, "route closed")
+    end
+end
+
+local function https_redirect(policy)
+    local status = policy.httpsRedirect
+    return function(var)
+        if var.lockstep_forwarded_proto ~= "https" then
+            local port = var.lockstep_https_port
+            local host = port == "" and var.host or var.host .. ":" .. port
+            return answer.redirect(status, "https://" .. host .. var.request_uri)
+        end
+    end
+end
+
+local function allow_from(policy)
+    local set = networks.set(policy.allowFrom)
+    return function(var)
+        if not networks.contains(set, var.binary_remote_addr) then
+            return answer.refuse(403, "address not allowed")
+        end
+    end
+end
+
+local function rate_limit(policy, rule, host)
+    local name = rule.type .. " " .. host .. " " .. rule.path
+    local prepared = limit.prepare(name, policy.rateLimit)
+    return function(var)
+        if not limit.allows(prepared, var.binary_remote_addr) then
+            ngx.header["Retry-After"] = "1"
+            return answer.refuse(429, "rate limit")
+        end
+    end
+end
+
+local function preflight(policy)
+    local prepared = policy.prepared.cors
+    return function(var)
+        if var.http_origin ~= nil and ngx.req.get_method() == "OPTIONS" then
+            local allowed = cors.allowed(prepared, var.http_origin)
+            if allowed then
+                cors.set_headers(prepared, allowed)
+                return answer.no_content("preflight")
+            end
+        end
+    end
+end
+
+local function redirect(policy)
+    local parts = template.parse(policy.redirect.location, function(name)
+        return places[name] and name or nil
+    end)
+    local status = policy.redirect.status
+    return function(var)
+        local location = template.fill(parts, function(key)
+            return var[key]
+        end)
+        -- Whatever the client's path begins with, it must not become the name of a host.
+        return answer.redirect(status, (location:gsub("^[/\\]+", "/")))
+    end
+end
+
+local function app_root(policy)
+    local location = policy.appRoot
+    return function(_, path)
+        if path == "/" then
+            return answer.redirect(302, location)
+        end
+    end
+end
+
+-- In the order in which they are asked: nobody who may not come in learns or changes anything.
+local kinds = {
+    { field = "closed", step = closed },
+    { field = "httpsRedirect", step = https_redirect },
+    { field = "allowFrom", step = allow_from },
+    { field = "rateLimit", step = rate_limit },
+    { field = "cors", step = preflight },
+    { field = "redirect", step = redirect },
+    { field = "appRoot", step = app_root },
+}
+
+-- `rule.policy`, as it was pushed, gets `prepared`: what the phases of a request need of it. The
+-- class is the location that serves it.
+function _M.prepare(rule, host)
+    local policy = rule.policy
+    local class = upstream.class_of(policy)
+    if class == "http" and policy.cors ~= nil then
+        class = "http_any"
+    end
+    policy.prepared = {
+        class = class,
+        -- A stream has no end to be counted towards.
+        streams = policy.protocol == "grpc" or policy.protocol == "grpcs",
+        cors = policy.cors and cors.prepare(policy.cors),
+        canaries = policy.canaries and canary.prepare(policy.canaries),
+        rewrite = policy.rewrite and rewrite.prepare(rule),
+        steps = {},
+    }
+    local steps = policy.prepared.steps
+    for _, kind in ipairs(kinds) do
+        if policy[kind.field] ~= nil then
+            steps[#steps + 1] = kind.step(policy, rule, host)
+        end
+    end
+end
+
+-- Ends a request that the policy answers itself.
+function _M.admit(prepared, var, path)
+    local steps = prepared.steps
+    for index = 1, #steps do
+        steps[index](var, path)
+    end
+end
+
+-- Changes the path for the endpoint.
+function _M.rewrite(prepared, var, path)
+    local new_path, new_query = rewrite.apply(prepared.rewrite, path, var.args)
+    if new_path == nil then
+        return answer.refuse(400, "rewritten to a dot segment")
+    end
+    if new_query ~= nil then
+        ngx.req.set_uri_args(new_query)
+    end
+    ngx.req.set_uri(new_path, false, true)
+end
+
+return _M

@@ -1,0 +1,72 @@
+-- The path an endpoint sees instead of the one that was asked for. Groups of a Regex rule's path
+-- can be used by number or by name. Whatever they matched, the result is one path that begins with
+-- one slash and has no dot segments; nginx encodes it again when it sends it.
+local pattern = require("lockstep.pattern")
+local template = require("lockstep.template")
+
+local _M = {}
+
+-- Names of groups in a regular expression: (?<name>…) and (?P<name>…).
+local function group_names(path)
+    local names = {}
+    for name in path:gmatch("%(%?P?<([%a_][%w_]*)>") do
+        names[name] = true
+    end
+    return names
+end
+
+-- "/a?b=c" → the parts of "/a" and of "b=c"; the latter is nothing when there is no question mark.
+function _M.prepare(rule)
+    local text = rule.policy.rewrite
+    local names = rule.type == "Regex" and group_names(rule.path) or {}
+    local function key_of(name)
+        if rule.type ~= "Regex" then
+            return nil
+        end
+        return tonumber(name) or (names[name] and name) or nil
+    end
+    local path, query = text:match("^([^?]*)%?(.*)$")
+    return {
+        pattern = rule.pattern,
+        path = template.parse(path or text, key_of),
+        query = query and template.parse(query, key_of),
+    }
+end
+
+-- One slash at the start and never two in a row; nothing when an element is "." or "..".
+local function one_path(text)
+    local path = "/" .. text
+    if path:find("//", 1, true) then
+        path = path:gsub("/+", "/")
+    end
+    if path:find("/.", 1, true) and (path .. "/"):find("/%.%.?/") then
+        return nil
+    end
+    return path
+end
+
+-- As nginx's rewrite: what is rewritten comes first, and nothing after the question mark leaves out
+-- the client's query.
+local function queries(own, client)
+    if own == "" or client == nil or client == "" then
+        return own
+    end
+    return own .. "&" .. client
+end
+
+-- The path, and the query when it changes; nothing when the path would have dot segments.
+function _M.apply(rewrite, path, client_query)
+    local captures = rewrite.pattern and pattern.captures(rewrite.pattern, path) or {}
+    local new_path = one_path(template.fill(rewrite.path, function(key)
+        return captures[key] or ""
+    end))
+    if new_path == nil or rewrite.query == nil then
+        return new_path
+    end
+    local own = template.fill(rewrite.query, function(key)
+        return ngx.escape_uri(captures[key] or "")
+    end)
+    return new_path, queries(own, client_query)
+end
+
+return _M

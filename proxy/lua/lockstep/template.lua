@@ -1,0 +1,55 @@
+-- Texts with places to be filled: "/$1/x", "${name}". A text is taken apart once, when its rule is
+-- decoded. What stands for no known place is text.
+local _M = {}
+
+-- The next "$name" or "${name}" from a position on: its first and last position and the name.
+local function next_place(text, from)
+    while true do
+        local dollar = string.find(text, "$", from, true)
+        if dollar == nil then
+            return nil
+        end
+        local rest = string.sub(text, dollar + 1)
+        local name = rest:match("^%d") or rest:match("^[%a_][%w_]*")
+        if name ~= nil then
+            return dollar, dollar + #name, name
+        end
+        name = rest:match("^{(%d)}") or rest:match("^{([%a_][%w_]*)}")
+        if name ~= nil then
+            return dollar, dollar + #name + 2, name
+        end
+        from = dollar + 1
+    end
+end
+
+-- Parts in their order: texts, and tables with the key of a place. `key_of` gives the key of a
+-- name, or nothing when there is no such place.
+function _M.parse(text, key_of)
+    local parts, from = {}, 1
+    local text_from = 1
+    while true do
+        local first, last, name = next_place(text, from)
+        if first == nil then
+            parts[#parts + 1] = string.sub(text, text_from)
+            return parts
+        end
+        local key = key_of(name)
+        if key ~= nil then
+            parts[#parts + 1] = string.sub(text, text_from, first - 1)
+            parts[#parts + 1] = { key = key }
+            text_from = last + 1
+        end
+        from = last + 1
+    end
+end
+
+-- `value_of` gives what stands in a place.
+function _M.fill(parts, value_of)
+    local filled = {}
+    for index, part in ipairs(parts) do
+        filled[index] = type(part) == "string" and part or value_of(part.key)
+    end
+    return table.concat(filled)
+end
+
+return _M

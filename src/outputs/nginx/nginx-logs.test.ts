@@ -1,0 +1,29 @@
+import { expect, it } from "vitest";
+import type { Signal } from "../../environment/processes.ts";
+import { simulate } from "../../simulation/simulation.ts";
+import { NginxLogs } from "./nginx-logs.ts";
+
+it("puts a log aside when it is too large, over the one before, and asks nginx to begin anew", () =>
+  simulate({ seed: 1 }, async (simulation) => {
+    const { files, log } = simulation.host("gateway");
+    const signals: string[] = [];
+    const kill = (pid: number, signal: Signal) => void signals.push(`${signal} to ${pid}`);
+    const logs = new NginxLogs({
+      files,
+      log,
+      processes: { kill },
+      prefix: "/prefix",
+      logMaxBytes: 10,
+    });
+    await files.makeDirectory("/prefix/logs");
+    await files.write("/prefix/logs/error.log", "ten bytes.");
+    await logs.limit(7);
+    await files.write("/prefix/logs/access.log", "eleven byte");
+    await files.write("/prefix/logs/access.log.1", "older");
+    await logs.limit(7);
+    await logs.limit(7);
+    expect(signals).toEqual(["SIGUSR1 to 7"]);
+    expect(await files.list("/prefix/logs")).toEqual(["access.log.1", "error.log"]);
+    const aside = await files.read("/prefix/logs/access.log.1");
+    expect(Buffer.from(aside ?? []).toString()).toBe("eleven byte");
+  }));

@@ -1,0 +1,46 @@
+// Keeps nginx's logs from filling the disk: a log that has grown too large is put aside, over the one
+// put aside before, and nginx is asked to begin it anew. Lines written meanwhile are in the old one.
+import type { Environment } from "../../environment/environment.ts";
+import { FilesError } from "../../environment/files.ts";
+import type { Processes } from "../../environment/processes.ts";
+
+export interface NginxLogsOptions extends Pick<Environment, "files" | "log"> {
+  readonly processes: Pick<Processes, "kill">;
+  readonly prefix: string;
+  /** How large a log may grow; it is looked at every few seconds, so somewhat larger. */
+  readonly logMaxBytes?: number;
+}
+
+/** Two logs with two files each: a quarter of a gigabyte at most. */
+const defaultLogMaxBytes = 64 * 1024 * 1024;
+
+const names = ["access.log", "error.log"];
+
+export class NginxLogs {
+  readonly #options: NginxLogsOptions;
+
+  constructor(options: NginxLogsOptions) {
+    this.#options = options;
+  }
+
+  /** Called now and then while this master serves. A log that cannot be put aside only grows. */
+  async limit(masterPid: number): Promise<void> {
+    const { processes, log } = this.#options;
+    try {
+      const isOver = await Promise.all(names.map((name) => this.#putAside(name)));
+      if (isOver.includes(true)) processes.kill(masterPid, "SIGUSR1");
+    } catch (error) {
+      if (!(error instanceof FilesError)) throw error;
+      log.warn("a log of nginx cannot be put aside and grows on", { reason: error.message });
+    }
+  }
+
+  async #putAside(name: string): Promise<boolean> {
+    const { files, prefix, logMaxBytes = defaultLogMaxBytes } = this.#options;
+    const path = `${prefix}/logs/${name}`;
+    const bytes = (await files.size(path)) ?? 0;
+    if (bytes <= logMaxBytes) return false;
+    await files.rename(path, `${path}.1`);
+    return true;
+  }
+}

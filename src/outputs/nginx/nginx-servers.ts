@@ -1,0 +1,150 @@
+// Where nginx listens and whom it believes, as the lines of run/servers.conf and run/trusted.conf.
+// Everything comes from Lockstep's own options and is checked; nothing of a Kubernetes object gets
+// here. Pure: the files are written by `nginx-prefix.ts`.
+import { parseIp, parseNetwork } from "../../decide/ip-address.ts";
+
+export interface ListenAddress {
+  /** An IP address. */
+  readonly address: string;
+  readonly port: number;
+  /** TLS, with HTTP/1.1 and HTTP/2; the certificate is found by the name a client asks for. */
+  readonly tls?: boolean;
+  /**
+   * Every connection begins with a line of the PROXY protocol, version 1 or 2, which says whose it
+   * is. Only the trusted proxies are believed, or everybody when none are named.
+   */
+  readonly proxyProtocol?: boolean;
+  /**
+   * Without TLS: HTTP/2 and nothing else, for gRPC clients that begin with it unasked. nginx does not
+   * tell it from HTTP/1.1 on one port.
+   */
+  readonly http2?: boolean;
+}
+
+export interface NginxServerOptions {
+  readonly listen: readonly ListenAddress[];
+  /**
+   * Networks (CIDR) of proxies in front: what they say in X-Forwarded-For and the like is kept and
+   * added to; what anybody else says is replaced.
+   */
+  readonly trustedProxies?: readonly string[];
+  /** PEM file with the authorities that endpoints with `verifyUpstream` must be certified by. */
+  readonly upstreamCa?: string;
+  /** The port of https addresses that requests without TLS are sent to; 443 unless given. */
+  readonly publicHttpsPort?: number;
+  /** `logs/access.log` under the prefix, which is the default, or nothing at all. */
+  readonly accessLog?: "file" | "off";
+}
+
+/** Connections that wait to be accepted; Linux allows no more by default. */
+const backlog = 4096;
+
+/** Addresses do not name it. */
+const usualHttpsPort = 443;
+
+/** The text of run/servers.conf. Throws when an option cannot be meant. */
+export function serversConf(options: NginxServerOptions): string {
+  checkListen(options.listen);
+  const { publicHttpsPort = usualHttpsPort } = options;
+  if (!isPort(publicHttpsPort))
+    throw new Error(`${publicHttpsPort} is no port for https addresses`);
+  const port = publicHttpsPort === usualHttpsPort ? "" : publicHttpsPort;
+  const isProxied = ({ proxyProtocol }: ListenAddress) => proxyProtocol === true;
+  const plain = options.listen.filter((one) => !isProxied(one));
+  const proxied = options.listen.filter(isProxied);
+  return [
+    `map "" $lockstep_https_port { default "${port}"; }\n`,
+    plain.length === 0 ? "" : serverBlock(options, plain, forwardedLines(options)),
+    proxied.length === 0 ? "" : serverBlock(options, proxied, proxyProtocolLines(options)),
+  ].join("");
+}
+
+/** The text of run/trusted.conf: for `geo`. */
+export function trustedConf({ trustedProxies = [] }: NginxServerOptions): string {
+  return trustedProxies.map((one) => `${network(one)} 1;\n`).join("");
+}
+
+export function hasTls({ listen }: NginxServerOptions): boolean {
+  return listen.some(({ tls }) => tls === true);
+}
+
+function serverBlock(
+  options: NginxServerOptions,
+  listen: readonly ListenAddress[],
+  realIp: readonly string[],
+): string {
+  const { trustedProxies = [], upstreamCa, accessLog } = options;
+  const log =
+    accessLog === "off"
+      ? "access_log off"
+      : "access_log logs/access.log lockstep buffer=32k flush=1s if=$lockstep_logged";
+  const lines = [
+    ...listen.map(listenLine),
+    ...realIp,
+    log,
+    `include headers-${trustedProxies.length === 0 ? "direct" : "trusted"}.conf`,
+    ...(hasTls({ listen }) ? ["include tls.conf"] : []),
+    "include server.conf",
+    `include ${upstreamCa === undefined ? "unverifiable" : "verified"}.conf`,
+  ];
+  return `server {\n${lines.map((line) => `    ${line};\n`).join("")}}\n`;
+}
+
+function listenLine({ address, port, tls, proxyProtocol, http2 }: ListenAddress): string {
+  const words = [
+    `listen ${hostAndPort(address, port)}`,
+    ...(tls === true ? ["ssl"] : []),
+    ...(tls === true || http2 === true ? ["http2"] : []),
+    ...(proxyProtocol === true ? ["proxy_protocol"] : []),
+    `backlog=${backlog}`,
+  ];
+  return words.join(" ");
+}
+
+function forwardedLines({ trustedProxies = [] }: NginxServerOptions): readonly string[] {
+  if (trustedProxies.length === 0) return [];
+  return [
+    ...trustedProxies.map((one) => `set_real_ip_from ${network(one)}`),
+    "real_ip_header X-Forwarded-For",
+    "real_ip_recursive on",
+  ];
+}
+
+function proxyProtocolLines({ trustedProxies = [] }: NginxServerOptions): readonly string[] {
+  const senders = trustedProxies.length === 0 ? ["0.0.0.0/0", "::/0"] : trustedProxies;
+  return [
+    ...senders.map((one) => `set_real_ip_from ${network(one)}`),
+    "real_ip_header proxy_protocol",
+  ];
+}
+
+function hostAndPort(address: string, port: number): string {
+  return address.includes(":") ? `[${address}]:${port}` : `${address}:${port}`;
+}
+
+/** As it was written, once it is known to be nothing but a network. */
+function network(text: string): string {
+  if (parseNetwork(text) !== undefined) return text;
+  throw new Error(
+    `"${text}" is no network of trusted proxies: an IP address or a CIDR such as 10.0.0.0/8, please`,
+  );
+}
+
+function isPort(port: number): boolean {
+  return Number.isInteger(port) && port >= 1 && port <= 65_535;
+}
+
+function checkListen(listen: readonly ListenAddress[]): void {
+  if (listen.length === 0) throw new Error("nginx needs an address to listen on");
+  const taken = new Set<string>();
+  for (const { address, port } of listen) {
+    const place = hostAndPort(address, port);
+    if (!isPort(port) || parseIp(address) === undefined) {
+      throw new Error(`nginx cannot listen on ${place}: an IP address and a port, please`);
+    }
+    if (taken.has(place)) {
+      throw new Error(`${place} is to be listened on twice; one port serves one protocol`);
+    }
+    taken.add(place);
+  }
+}

@@ -1,0 +1,99 @@
+// To which rule a request leads: the twin of proxy/lua/lockstep/route.lua, used where there is no
+// nginx. Both pass the cases of proxy/cases/route.json; a rule changes in both or in neither.
+import { RE2JS } from "re2js";
+import { compareText } from "../../decide/compare-text.ts";
+import type { PathRule } from "../../decide/decision.ts";
+
+/** The rules of one host, ready to look up in. */
+export interface CompiledHost {
+  readonly exact: ReadonlyMap<string, PathRule>;
+  /** By path without a slash at its end; `/` is the empty string. */
+  readonly prefix: ReadonlyMap<string, PathRule>;
+  /** The longest text first. */
+  readonly regexes: readonly CompiledRegex[];
+}
+
+interface CompiledRegex {
+  readonly rule: PathRule;
+  readonly expression: RE2JS;
+}
+
+/** The first of two equal rules stands. */
+export function compileHost(rules: readonly PathRule[]): CompiledHost {
+  const exact = new Map<string, PathRule>();
+  const prefix = new Map<string, PathRule>();
+  const regexes = new Map<string, PathRule>();
+  const known = { Exact: exact, Prefix: prefix, Regex: regexes };
+  for (const rule of rules) {
+    const path = rule.type === "Prefix" ? withoutSlashAtEnd(rule.path) : rule.path;
+    if (!known[rule.type].has(path)) known[rule.type].set(path, rule);
+  }
+  const longestFirst = [...regexes.values()].sort(
+    (one, other) =>
+      textLength(other.path) - textLength(one.path) || compareText(one.path, other.path),
+  );
+  return { exact, prefix, regexes: longestFirst.map(compileRegex) };
+}
+
+/**
+ * The host as it is, then with its first label as a wildcard, then `*`: the first that has a rule
+ * for the path decides. `path` is decoded and has no query, as nginx's `$uri`.
+ */
+export function findRule(
+  findHost: (name: string) => CompiledHost | undefined,
+  name: string,
+  path: string,
+): PathRule | undefined {
+  const dot = name.indexOf(".");
+  const wildcard = dot < 0 ? [] : [`*${name.slice(dot)}`];
+  for (const candidate of [name, ...wildcard, "*"]) {
+    const host = findHost(candidate);
+    const rule = host === undefined ? undefined : matchPath(host, path);
+    if (rule !== undefined) return rule;
+  }
+  return undefined;
+}
+
+/**
+ * An Exact rule; else, of the Prefix rules, compared element by element, and the Regex rules that
+ * match, the one whose path is the longest text; of equally long ones the Prefix.
+ */
+export function matchPath(host: CompiledHost, path: string): PathRule | undefined {
+  const exact = host.exact.get(path);
+  if (exact !== undefined) return exact;
+  const prefix = longestPrefix(host, path);
+  const least = prefix === undefined ? 0 : prefixLength(prefix);
+  const regex = host.regexes.find(
+    ({ rule, expression }) => textLength(rule.path) > least && expression.matcher(path).lookingAt(),
+  );
+  return regex?.rule ?? prefix;
+}
+
+function longestPrefix(host: CompiledHost, path: string): PathRule | undefined {
+  let candidate = path;
+  for (;;) {
+    const rule = host.prefix.get(candidate);
+    if (rule !== undefined) return rule;
+    const slash = candidate.lastIndexOf("/");
+    if (slash < 0) return undefined;
+    candidate = candidate.slice(0, slash);
+  }
+}
+
+/** As nginx matches it: from the start of the path on, whatever the case. */
+function compileRegex(rule: PathRule): CompiledRegex {
+  return { rule, expression: RE2JS.compile(rule.path, RE2JS.CASE_INSENSITIVE) };
+}
+
+function prefixLength({ path }: PathRule): number {
+  return Math.max(1, textLength(withoutSlashAtEnd(path)));
+}
+
+/** In bytes, as nginx sees it. */
+function textLength(path: string): number {
+  return Buffer.byteLength(path);
+}
+
+function withoutSlashAtEnd(path: string): string {
+  return path.replace(/\/+$/, "");
+}

@@ -1,0 +1,121 @@
+// The saved state as a file: what nginx was told, for an nginx that comes back alone, and whose
+// endpoints they were, for the next Lockstep. The first line says what follows and proves that it is
+// whole; each other line is one entry in the form of a push, which proxy/lua/lockstep/snapshot.lua
+// takes as such, so an entry that nginx would refuse is left out alone. After a service, a line that
+// begins with # has the uids of its pods.
+import { crc32 } from "node:zlib";
+import type { WallMs } from "../../environment/clock.ts";
+import { isRecord } from "../../kube/kinds/fields.ts";
+import type { RememberedEndpoint, RememberedEndpoints } from "../../model/remembered-endpoint.ts";
+import type { ProxyEntry } from "./proxy-state.ts";
+import { partBody } from "./push-parts.ts";
+
+/** As in snapshot.lua. */
+const kind = "lockstep state";
+const format = 1;
+
+const uidsMark = "#";
+
+/** By then its addresses may have passed to the pods of others; as in snapshot.lua. */
+export const snapshotAgeMaxMs = 24 * 60 * 60 * 1_000;
+
+/** More than nginx has shared memory for; as in snapshot.lua. */
+export const snapshotBytesMax = 128 * 1024 * 1024;
+
+export interface SavedState {
+  readonly savedAtMs: number;
+  readonly services: RememberedEndpoints;
+}
+
+/** `uids` are those of the endpoints of a service, in its order; empty where unknown. */
+export function entryLines(entry: ProxyEntry, uids: readonly string[]): string {
+  const body = partBody([entry]);
+  if (uids.every((uid) => uid === "")) return `${body}\n`;
+  return `${body}\n${uidsMark}${JSON.stringify(uids)}\n`;
+}
+
+/** The file, put together portion by portion. */
+export class SnapshotContent {
+  readonly #portions: Buffer[] = [];
+  #bytes = 0;
+  #crc32 = 0;
+
+  /** Without the first line. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Whole lines. */
+  add(lines: string): void {
+    const portion = Buffer.from(lines);
+    this.#portions.push(portion);
+    this.#bytes += portion.byteLength;
+    this.#crc32 = crc32(portion, this.#crc32);
+  }
+
+  finish(savedAtMs: WallMs): Buffer {
+    const header = { kind, format, savedAtMs, bytes: this.#bytes, crc32: this.#crc32 };
+    return Buffer.concat([Buffer.from(`${JSON.stringify(header)}\n`), ...this.#portions]);
+  }
+}
+
+/** What is saved in the file; undefined when it is not whole, or not one of these. */
+export function readSnapshot(content: Uint8Array): SavedState | undefined {
+  const endOfHeader = content.indexOf("\n".charCodeAt(0));
+  if (endOfHeader < 0) return undefined;
+  const header = parsed(Buffer.from(content.subarray(0, endOfHeader)).toString("utf8"));
+  const lines = content.subarray(endOfHeader + 1);
+  if (header?.["kind"] !== kind || header["format"] !== format) return undefined;
+  if (header["bytes"] !== lines.byteLength || header["crc32"] !== crc32(lines)) return undefined;
+  const services = new Map<string, readonly RememberedEndpoint[]>();
+  const all = Buffer.from(lines).toString("utf8").split("\n");
+  for (const [index, line] of all.entries()) {
+    const entry = parsed(line);
+    const [named] = isRecord(entry?.["services"]) ? Object.entries(entry["services"]) : [];
+    if (named !== undefined) services.set(named[0], endpointsOf(named[1], uidsIn(all[index + 1])));
+  }
+  return { savedAtMs: Number(header["savedAtMs"]), services };
+}
+
+function uidsIn(line: string | undefined): unknown {
+  const text = line?.startsWith(uidsMark) === true ? line.slice(uidsMark.length) : "[]";
+  return parsed(`{"uids":${text}}`)?.["uids"];
+}
+
+function endpointsOf(value: unknown, uids: unknown): readonly RememberedEndpoint[] {
+  if (!isRecord(value)) return [];
+  const [ports, names, podUids] = [list(value["ports"]), list(value["names"]), list(uids)];
+  return list(value["addresses"]).flatMap((address, index): RememberedEndpoint[] => {
+    const [port, name, podUid] = [ports[index], names[index], podUids[index]];
+    if (typeof address !== "string" || typeof port !== "number") return [];
+    const identity = typeof name === "string" ? identityOf(name, address) : undefined;
+    if (identity === undefined) return [];
+    const hasUid = typeof podUid === "string" && podUid !== "";
+    return [{ ...identity, address, port, ...(hasUid && { podUid }) }];
+  });
+}
+
+/** Of `cluster/namespace/pod` or `cluster/address`; a cluster's name may have slashes itself. */
+function identityOf(name: string, address: string) {
+  const parts = name.split("/");
+  const last = parts.pop();
+  const podName = last === address ? undefined : last;
+  if (podName !== undefined) parts.pop();
+  const cluster = parts.join("/");
+  if (cluster === "") return undefined;
+  return { cluster, ...(podName !== undefined && { podName }) };
+}
+
+function list(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function parsed(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isRecord(value) ? value : undefined;
+  } catch {
+    // Whoever wrote it, it is not one of our lines.
+    return undefined;
+  }
+}

@@ -1,0 +1,115 @@
+// Saves what nginx was told in a file of its prefix, so that an nginx that comes back alone can
+// serve. Written soon after a change and not again at once, however much changes; the more there is
+// to write, the rarer. The file holds private keys: only its owner may read it.
+import { elapsedMs } from "../../environment/clock.ts";
+import type { Environment } from "../../environment/environment.ts";
+import { FilesError } from "../../environment/files.ts";
+import type { CancelTimer } from "../../environment/timers.ts";
+import type { ProxyEntry } from "./proxy-state.ts";
+import { entryLines, SnapshotContent, snapshotBytesMax } from "./snapshot-format.ts";
+
+/** What is saved, as it stands now. */
+export interface SavedSource {
+  entries(): readonly ProxyEntry[];
+  /** Of a service's endpoints, in the order of its value; empty where unknown. */
+  uidsOf(service: string): readonly string[];
+}
+
+export interface StateSnapshotOptions
+  extends Pick<Environment, "clock" | "timers" | "files" | "log"> {
+  /** nginx's own folder. */
+  readonly prefix: string;
+  readonly source: SavedSource;
+}
+
+/** A change is saved this soon, and changes of this time together. */
+export const saveAfterMs = 500;
+
+/** At least so long between two. */
+export const saveEveryMs = 2_000;
+
+/** Saving takes at most one part in so many of our time. */
+const restFactor = 50;
+
+/** Lines are made in portions, between which other work may run: decisions must not wait. */
+const portionEntries = 500;
+
+const ownerOnly = 0o600;
+
+export function snapshotPathOf(prefix: string): string {
+  return `${prefix}/state/snapshot.jsonl`;
+}
+
+export class StateSnapshot {
+  readonly #options: StateSnapshotOptions;
+  readonly #path: string;
+  #isDirty = false;
+  #restMs = saveAfterMs;
+  #cancel: CancelTimer | undefined;
+  #saving: Promise<void> = Promise.resolve();
+  #isStopped = false;
+  /** The last failure that was logged: one that lasts is no news. */
+  #failure = "";
+
+  constructor(options: StateSnapshotOptions) {
+    this.#options = options;
+    this.#path = snapshotPathOf(options.prefix);
+  }
+
+  /** nginx was told something new. Returns at once. */
+  readonly changed = (): void => {
+    this.#isDirty = true;
+    if (this.#isStopped) return;
+    this.#cancel ??= this.#options.timers.after(this.#restMs, () => {
+      this.#saving = this.#save();
+    });
+  };
+
+  /** Saves what is not saved yet. Idempotent. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#cancel?.();
+    await this.#saving;
+    if (this.#isDirty) await this.#save();
+  }
+
+  async #save(): Promise<void> {
+    const { clock, log } = this.#options;
+    const beganAt = clock.monotonicMs();
+    this.#isDirty = false;
+    try {
+      await this.#write();
+      this.#failure = "";
+    } catch (error) {
+      if (!(error instanceof FilesError)) throw error;
+      if (error.message !== this.#failure) {
+        log.warn("the state cannot be saved: an nginx that comes back alone would not serve", {
+          reason: error.message,
+        });
+      }
+      this.#failure = error.message;
+    }
+    this.#restMs = Math.max(saveEveryMs, restFactor * elapsedMs(beganAt, clock.monotonicMs()));
+    this.#cancel = undefined;
+    if (this.#isDirty) this.changed();
+  }
+
+  async #write(): Promise<void> {
+    const { clock, timers, files, prefix, source } = this.#options;
+    const content = new SnapshotContent();
+    // Taken at once, so that no host refers to a service that is not among them.
+    const entries = source.entries();
+    const uids = entries.map(({ kind, name }) => (kind === "service" ? source.uidsOf(name) : []));
+    for (let from = 0; from < entries.length; from += portionEntries) {
+      const portion = entries.slice(from, from + portionEntries);
+      const lines = portion.map((entry, index) => entryLines(entry, uids[from + index] ?? []));
+      content.add(lines.join(""));
+      await timers.breathe();
+    }
+    if (content.bytes > snapshotBytesMax) {
+      throw new FilesError("NO_SPACE", this.#path, "the state is too large to be saved");
+    }
+    await files.makeDirectory(`${prefix}/state`);
+    await files.write(this.#path, content.finish(clock.wallMs()), { mode: ownerOnly });
+  }
+}
