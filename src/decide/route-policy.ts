@@ -3,6 +3,8 @@
 // proxy's Lua (proxy/lua/lockstep/). What is absent has the proxy's default.
 
 export interface RoutePolicy {
+  /** Every request gets 503: the route was to be protected by something that is not supported. */
+  readonly closed?: true;
   /** Requests that came without TLS are sent to https with this status. */
   readonly httpsRedirect?: RedirectStatus;
   /** Every request is answered with this; no endpoint sees it. */
@@ -13,6 +15,8 @@ export interface RoutePolicy {
   readonly rewrite?: string;
   /** The Host header the endpoint sees, and the name asked for by TLS. */
   readonly upstreamHost?: string;
+  /** The name asked for by TLS instead, and to be proved by the endpoint's certificate. */
+  readonly upstreamTlsName?: string;
   readonly protocol?: "http" | "https" | "grpc" | "grpcs";
   /** Whether an https or grpcs endpoint must prove its name to the CA bundle. */
   readonly verifyUpstream?: boolean;

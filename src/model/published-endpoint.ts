@@ -1,6 +1,6 @@
 // A published endpoint in one form, whether a slice or an Endpoints object holds it.
 import type { MonotonicMs } from "../environment/clock.ts";
-import type { EndpointSlice, SliceEndpoint } from "../kube/kinds/endpoint-slice.ts";
+import type { EndpointSlice } from "../kube/kinds/endpoint-slice.ts";
 import type { EndpointAddress, Endpoints } from "../kube/kinds/endpoints.ts";
 import type { TargetRef } from "../kube/kinds/target-ref.ts";
 
@@ -33,16 +33,28 @@ export interface PublishedPod {
 }
 
 export function fromSlice(slice: EndpointSlice, seenAtMs: MonotonicMs): PublishedEndpoint[] {
-  const object = `endpointslices/${slice.metadata.name}`;
   // Names to be resolved are for DNS, not for a proxy that was told to trust addresses.
   if (slice.addressType === "FQDN") return [];
-  return slice.endpoints.flatMap((endpoint) => {
+  const object = `endpointslices/${slice.metadata.name}`;
+  const { ports } = slice;
+  const published: PublishedEndpoint[] = [];
+  for (const endpoint of slice.endpoints) {
     // The addresses of one endpoint are the same pod; the API asks to use the first.
     const [address] = endpoint.addresses;
-    if (address === undefined) return [];
-    const { ports } = slice;
-    return [{ object, seenAtMs, address, ports, ...conditionsOf(endpoint) }];
-  });
+    if (address === undefined) continue;
+    const ready = endpoint.ready ?? true;
+    published.push({
+      object,
+      seenAtMs,
+      address,
+      ports,
+      ready,
+      serving: endpoint.serving ?? ready,
+      terminating: endpoint.terminating ?? false,
+      pod: podOf(endpoint.targetRef),
+    });
+  }
+  return published;
 }
 
 export function fromEndpoints(endpoints: Endpoints, seenAtMs: MonotonicMs): PublishedEndpoint[] {
@@ -63,16 +75,6 @@ export function fromEndpoints(endpoints: Endpoints, seenAtMs: MonotonicMs): Publ
       ...notReadyAddresses.map((entry) => publish(entry, false)),
     ];
   });
-}
-
-function conditionsOf(endpoint: SliceEndpoint) {
-  const ready = endpoint.ready ?? true;
-  return {
-    ready,
-    serving: endpoint.serving ?? ready,
-    terminating: endpoint.terminating ?? false,
-    pod: podOf(endpoint.targetRef),
-  };
 }
 
 function podOf(target: TargetRef | undefined): PublishedPod | undefined {

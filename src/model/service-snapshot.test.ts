@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { MonotonicMs } from "../environment/clock.ts";
 import { endpointSliceKind } from "../kube/kinds/endpoint-slice.ts";
 import { type Pod, podKind } from "../kube/kinds/pod.ts";
@@ -42,27 +42,37 @@ interface Heard {
   readonly currentAtMs?: number;
 }
 
-/** What a source that heard this says of the pod that the slice names. */
-function factsOf({ pods = [], departed = [], currentAtMs }: Heard) {
+function sourceThat({ pods = [], departed = [], currentAtMs }: Heard): SnapshotSource {
   const watch: WatchStatus = {
     state: "fresh",
     detail: "",
     currentAtMs: currentAtMs as MonotonicMs | undefined,
   };
-  const source: SnapshotSource = {
+  return {
     cluster: "east",
     service: () => service,
     pod: (_, name) => pods.find((one) => one.metadata.name === name),
     podsOf: () => pods.filter((one) => one.metadata.labels["app"] === "web"),
-    departedAt: (uid) => (departed.includes(uid) ? (50 as MonotonicMs) : undefined),
+    departed: (uid) =>
+      departed.includes(uid) ? { atMs: 50 as MonotonicMs, isWitnessed: true } : undefined,
+    sharersAt: (address, uid) => {
+      const found = pods.filter((one) => one.podIP === address);
+      return found.every(({ metadata: own }) => own.uid === uid) ? undefined : found;
+    },
+    isHeard: true,
+    isUnreachable: false,
     publishedOf: () => ({ form: "endpointslices", slices: [slice], endpoints: undefined }),
     seenAtMs: () => sliceSeenAtMs,
     watch: () => watch,
   };
-  const [facts] = snapshotService([source], "shop", "web").clusters;
+}
+
+/** What a source that heard this says of the pod that the slice names. */
+function factsOf(heard: Heard) {
+  const [facts] = snapshotService([sourceThat(heard)], "shop", "web").clusters;
   return {
     pods: facts?.pods.pods.map(({ pod: one, selected }) => [one.metadata.uid, selected]),
-    gone: [...(facts?.pods.gone ?? [])],
+    gone: [...(facts?.pods.gone ?? [])].map(([uid, { isWitnessed }]) => [uid, isWitnessed]),
   };
 }
 
@@ -76,13 +86,17 @@ const table: readonly (readonly [string, Heard, ReturnType<typeof factsOf>])[] =
   [
     "is gone when its name has passed to a successor",
     { pods: [pod("u-next")] },
-    { pods: [["u-next", true]], gone: ["u-web-1"] },
+    { pods: [["u-next", true]], gone: [["u-web-1", true]] },
   ],
-  ["is gone when it was seen to go", { departed: ["u-web-1"] }, { pods: [], gone: ["u-web-1"] }],
   [
-    "is gone when the watch has since proved to be complete without it",
+    "is gone when it was seen to go",
+    { departed: ["u-web-1"] },
+    { pods: [], gone: [["u-web-1", true]] },
+  ],
+  [
+    "is gone on the word of a list when the watch has since proved to be complete without it",
     { currentAtMs: 100 },
-    { pods: [], gone: ["u-web-1"] },
+    { pods: [], gone: [["u-web-1", false]] },
   ],
   [
     "is not known to be gone when the watch may be behind the slice",
@@ -94,4 +108,49 @@ const table: readonly (readonly [string, Heard, ReturnType<typeof factsOf>])[] =
 
 test.each(table)("the pod that a slice names %s", (_, heard, expected) => {
   expect(factsOf(heard)).toEqual(expected);
+});
+
+test("pods at an address are named where they are more or other than the one expected", () => {
+  const at = (uid: string, address: string, labels: object = { app: "web" }) =>
+    podKind.project({ metadata: metadata(uid, { uid, labels }), status: { podIP: address } });
+  const own = at("u-web-1", "10.0.0.2");
+  const alone = at("u-web-2", "10.0.0.3");
+  const heir = at("u-shop", "10.0.0.1", { app: "shop" });
+  const [facts] = snapshotService(
+    [sourceThat({ pods: [own, alone, heir] })],
+    "shop",
+    "web",
+  ).clusters;
+  expect(facts?.pods.sharers).toEqual(new Map([["10.0.0.1", [heir]]]));
+});
+
+describe("what is remembered", () => {
+  const east = { cluster: "east", address: "10.0.0.9", port: 8080 };
+  const west = { cluster: "west", address: "10.8.0.9", port: 8080 };
+  const silent: SnapshotSource = { ...sourceThat({}), isHeard: false, isUnreachable: true };
+  const clustersOf = (source: SnapshotSource, remembered = [east, west]) => {
+    const { clusters, unheard } = snapshotService([source], "shop", "web", { remembered });
+    return [clusters.map(({ cluster }) => cluster), unheard];
+  };
+
+  test("counts for a cluster that has not been heard, and then nothing else does", () => {
+    const rest = { doubts: undefined, unreached: new Set() };
+    expect(clustersOf(silent)).toEqual([
+      [],
+      [{ cluster: "east", isUnreachable: true, remembered: [east], ...rest }],
+    ]);
+  });
+
+  test("is forgotten when the cluster has been heard, or nothing is known of it", () => {
+    expect(clustersOf(sourceThat({}))).toEqual([["east"], undefined]);
+    expect(clustersOf(silent, [west])).toEqual([["east"], undefined]);
+  });
+});
+
+test("the access cluster is named only where endpoints are taken from it", () => {
+  const named = ["east", "edge"].map(
+    (accessCluster) =>
+      snapshotService([sourceThat({})], "shop", "web", { accessCluster }).accessCluster,
+  );
+  expect(named).toEqual(["east", undefined]);
 });

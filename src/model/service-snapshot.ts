@@ -4,21 +4,40 @@ import type { MonotonicMs } from "../environment/clock.ts";
 import type { Pod } from "../kube/kinds/pod.ts";
 import type { Service } from "../kube/kinds/service.ts";
 import type { ClusterSource } from "../sources/cluster-source.ts";
+import type { Departure } from "../sources/departed-pods.ts";
+import type { ExternalAnswer, ExternalNames } from "../sources/external-names.ts";
 import type { StandingDoubt } from "../sources/probes.ts";
 import type { PublishedForm } from "../sources/published-form.ts";
-import { selects } from "../sources/service-pods.ts";
 import type { WatchStatus } from "../sources/watch-status.ts";
+import { podFacts } from "./pod-facts.ts";
 import { fromEndpoints, fromSlice, type PublishedEndpoint } from "./published-endpoint.ts";
+import type { RememberedEndpoint } from "./remembered-endpoint.ts";
 
 export interface ServiceSnapshot {
   readonly namespace: string;
   readonly name: string;
+  /** Where requests come in; undefined when no endpoints are taken from there. */
+  readonly accessCluster?: string | undefined;
   /** Only clusters that have the service. */
   readonly clusters: readonly ServiceInCluster[];
+  /** Clusters that have not been heard since the start; none when absent. */
+  readonly unheard?: readonly UnheardCluster[];
+}
+
+/** A cluster of which nothing is known but what was written down before. */
+export interface UnheardCluster {
+  readonly cluster: string;
+  readonly isUnreachable: boolean;
+  /** Those of the one port that this is about. */
+  readonly remembered: readonly RememberedEndpoint[];
+  readonly doubts: ReadonlyMap<string, StandingDoubt> | undefined;
+  readonly unreached: ReadonlySet<string>;
 }
 
 export interface ServiceInCluster {
   readonly cluster: string;
+  /** It has been silent for longer than is allowed. */
+  readonly isUnreachable: boolean;
   readonly service: Service;
   readonly serviceSeenAtMs: MonotonicMs;
   readonly services: WatchStatus;
@@ -28,14 +47,18 @@ export interface ServiceInCluster {
   readonly doubts: ReadonlyMap<string, StandingDoubt> | undefined;
   /** Peers that requests did not reach a moment ago, by `peerKey`; of other services as well. */
   readonly unreached: ReadonlySet<string>;
+  /** Of an external name, what it resolves to; undefined before the first answer. */
+  readonly external?: ExternalAnswer | undefined;
 }
 
 export interface PodFacts {
   readonly watch: WatchStatus;
   /** The pods the service selects, and those its published endpoints name. */
   readonly pods: readonly PodFact[];
-  /** Of the pods its published endpoints name, the uids of those that are known to be gone. */
-  readonly gone: ReadonlySet<string>;
+  /** Of the pods its published endpoints name, by uid, those that are known to be gone. */
+  readonly gone: ReadonlyMap<string, Departure>;
+  /** By address, all pods that have it, where that is more or other than the one expected. */
+  readonly sharers: ReadonlyMap<string, readonly Pod[]>;
 }
 
 export interface PodFact {
@@ -54,8 +77,28 @@ export interface PublishedFacts {
 /** What of a cluster source a snapshot is made from. */
 export type SnapshotSource = Pick<
   ClusterSource,
-  "cluster" | "service" | "pod" | "podsOf" | "departedAt" | "publishedOf" | "seenAtMs" | "watch"
+  | "cluster"
+  | "service"
+  | "pod"
+  | "podsOf"
+  | "sharersAt"
+  | "departed"
+  | "publishedOf"
+  | "seenAtMs"
+  | "watch"
+  | "isHeard"
+  | "isUnreachable"
 >;
+
+/** What is known beside what clusters say. */
+export interface SnapshotContext {
+  readonly evidence?: Evidence | undefined;
+  /** What was written down of the port that this is about, before this process began. */
+  readonly remembered?: readonly RememberedEndpoint[] | undefined;
+  readonly accessCluster?: string | undefined;
+  /** Who knows what external names resolve to; nobody when absent. */
+  readonly names?: Pick<ExternalNames, "answerOf"> | undefined;
+}
 
 /** What endpoints and requests say themselves, beside what clusters say of them. */
 export interface Evidence {
@@ -69,14 +112,30 @@ export function snapshotService(
   sources: readonly SnapshotSource[],
   namespace: string,
   name: string,
-  evidence?: Evidence,
+  context: SnapshotContext = {},
 ): ServiceSnapshot {
-  const clusters = sources.flatMap((source) => {
+  const { remembered = [], accessCluster } = context;
+  const clusters: ServiceInCluster[] = [];
+  const unheard: UnheardCluster[] = [];
+  for (const source of sources) {
+    const known = remembered.filter(({ cluster }) => cluster === source.cluster);
+    if (known.length > 0 && !source.isHeard) {
+      const { cluster, isUnreachable } = source;
+      const own = evidenceIn(cluster, context.evidence);
+      unheard.push({ cluster, isUnreachable, remembered: known, ...own });
+      continue;
+    }
     const service = source.service(namespace, name);
-    if (service === undefined) return [];
-    return [serviceInCluster(source, service, evidence)];
-  });
-  return { namespace, name, clusters };
+    if (service !== undefined) clusters.push(serviceInCluster(source, service, context));
+  }
+  const isLocal = sources.some(({ cluster }) => cluster === accessCluster);
+  return {
+    namespace,
+    name,
+    clusters,
+    ...(isLocal ? { accessCluster } : {}),
+    ...(unheard.length === 0 ? {} : { unheard }),
+  };
 }
 
 const noDoubts: ReadonlyMap<string, StandingDoubt> = new Map();
@@ -85,17 +144,30 @@ const noneUnreached: ReadonlySet<string> = new Set();
 function serviceInCluster(
   source: SnapshotSource,
   service: Service,
-  evidence: Evidence | undefined,
+  { evidence, names }: SnapshotContext,
 ): ServiceInCluster {
   const published = publishedFacts(source, service);
   return {
     cluster: source.cluster,
+    isUnreachable: source.isUnreachable,
     service,
     serviceSeenAtMs: source.seenAtMs(service),
     services: source.watch("services"),
     pods: podFacts(source, service, published.endpoints),
     published,
-    doubts: evidence && (evidence.doubts.get(source.cluster) ?? noDoubts),
+    ...evidenceIn(source.cluster, evidence),
+    ...(service.type === "ExternalName" && {
+      external: names?.answerOf(service.externalName ?? ""),
+    }),
+  };
+}
+
+function evidenceIn(
+  cluster: string,
+  evidence: Evidence | undefined,
+): Pick<ServiceInCluster, "doubts" | "unreached"> {
+  return {
+    doubts: evidence && (evidence.doubts.get(cluster) ?? noDoubts),
     unreached: evidence?.unreached ?? noneUnreached,
   };
 }
@@ -107,39 +179,4 @@ function publishedFacts(source: SnapshotSource, { metadata }: Service): Publishe
     listed.push(...fromEndpoints(endpoints, source.seenAtMs(endpoints)));
   }
   return { watch: source.watch("published"), form, endpoints: listed };
-}
-
-function podFacts(
-  source: SnapshotSource,
-  service: Service,
-  published: readonly PublishedEndpoint[],
-): PodFacts {
-  const watch = source.watch("pods");
-  const pods = new Map<string, Pod>();
-  const gone = new Set<string>();
-  for (const pod of source.podsOf(service)) pods.set(pod.metadata.uid, pod);
-  for (const { pod: named, seenAtMs } of published) {
-    if (named === undefined || pods.has(named.uid)) continue;
-    const pod = source.pod(service.metadata.namespace, named.name);
-    if (pod?.metadata.uid === named.uid) pods.set(named.uid, pod);
-    // The name has passed to a successor.
-    else if (pod !== undefined) gone.add(named.uid);
-    else if (source.departedAt(named.uid) !== undefined) gone.add(named.uid);
-    else if (isProvedAbsent(watch, seenAtMs)) gone.add(named.uid);
-  }
-  const { selector } = service;
-  const facts = [...pods.values()].map((pod) => ({
-    pod,
-    seenAtMs: source.seenAtMs(pod),
-    selected: selects(selector, pod.metadata.labels),
-  }));
-  return { watch, pods: facts, gone };
-}
-
-/**
- * The pod existed before the slice that names it was seen. If the watch has since proved to show
- * everything that was true at a later moment, and does not show the pod, then it is gone.
- */
-function isProvedAbsent({ currentAtMs }: WatchStatus, namedAtMs: MonotonicMs): boolean {
-  return currentAtMs !== undefined && currentAtMs >= namedAtMs;
 }

@@ -6,19 +6,23 @@ import type { MonotonicMs } from "../environment/clock.ts";
 import type { Environment } from "../environment/environment.ts";
 import type { CancelTimer } from "../environment/timers.ts";
 import type { KubeClient } from "../kube/client/client.ts";
-import { apiServersService, serverAddresses } from "../kube/client/direct-client.ts";
+import { apiServersService } from "../kube/client/direct-client.ts";
 import { objectKey, type Projected } from "../kube/kinds/kind.ts";
 import { type Pod, podKind } from "../kube/kinds/pod.ts";
 import { type Service, serviceKind } from "../kube/kinds/service.ts";
 import { Reflector } from "../kube/reflector/reflector.ts";
 import type { Change } from "../kube/store/store-change.ts";
-import { DepartedPods } from "./departed-pods.ts";
+import { apiServersIn } from "./api-servers.ts";
+import { ClusterReach, type ClusterReachOptions } from "./cluster-reach.ts";
+import { DepartedPods, type Departure } from "./departed-pods.ts";
+import { PodAddresses } from "./pod-addresses.ts";
 import { type PublishedObjects, PublishedWatch } from "./published-watch.ts";
 import { ServicePods, selectorIndex } from "./service-pods.ts";
 import { type WatchStatus, watchStatus } from "./watch-status.ts";
 
 export interface ClusterSourceOptions
-  extends Pick<Environment, "clock" | "timers" | "random" | "log"> {
+  extends Pick<Environment, "clock" | "timers" | "random" | "log">,
+    ClusterReachOptions {
   readonly client: KubeClient;
   readonly cluster: string;
   /** Called synchronously with `namespace/name`: what this cluster says of it may have changed. */
@@ -38,6 +42,14 @@ export const freshnessCheckMs = 1_000;
 /** How long the pods wait for the slices to be listed before them; see `#run`. */
 const slicesFirstMs = 5_000;
 
+/** The rules of truth that need pods, by what they do. */
+const lostWithoutPods: readonly string[] = [
+  "endpoints join and leave only when the slices say so",
+  "none is held through a flap of its node",
+  "an address that has passed to another pod goes unnoticed",
+  "nothing guards against slices that lose most endpoints at once",
+];
+
 export class ClusterSource {
   readonly cluster: string;
   readonly #options: ClusterSourceOptions;
@@ -46,11 +58,14 @@ export class ClusterSource {
   readonly #published: PublishedWatch;
   readonly #servicePods: ServicePods;
   readonly #departed: DepartedPods;
+  readonly #addresses = new PodAddresses();
+  readonly #reach: ClusterReach;
   /** When each version in the stores was delivered; forgets with the stores. */
   readonly #seenAt = new WeakMap<Projected, MonotonicMs>();
   readonly #abort = new AbortController();
   /** The state of each watch when it was last looked at; undefined before. */
   #states: string | undefined;
+  #hasSaidWhatIsLost = false;
   #running: Promise<void> | undefined;
   #cancelCheck: CancelTimer | undefined;
 
@@ -58,6 +73,7 @@ export class ClusterSource {
     this.#options = options;
     this.cluster = options.cluster;
     this.#departed = new DepartedPods(options);
+    this.#reach = new ClusterReach(options);
     this.#services = new Reflector({
       ...options,
       kind: serviceKind,
@@ -89,9 +105,14 @@ export class ClusterSource {
     return this.#servicePods.podsOf(service);
   }
 
-  /** When the pod watch showed that the pod with this uid is gone. */
-  departedAt(uid: string): MonotonicMs | undefined {
-    return this.#departed.departedAt(uid);
+  /** How the pod watch showed that the pod with this uid is gone; undefined when it did not. */
+  departed(uid: string): Departure | undefined {
+    return this.#departed.get(uid);
+  }
+
+  /** All pods that have this address now, where that is more or other than the one of this uid. */
+  sharersAt(address: string, uid: string): readonly Pod[] | undefined {
+    return this.#addresses.sharersAt(address, uid);
   }
 
   publishedOf(namespace: string, name: string): PublishedObjects {
@@ -114,6 +135,11 @@ export class ClusterSource {
     }
   }
 
+  /** How much it has, as far as is known. */
+  get counts(): { readonly services: number; readonly pods: number } {
+    return { services: this.#services.store.size, pods: this.#pods.store.size };
+  }
+
   /** Whether every watch has been listed or refused: more will not be known for now. */
   get settled(): boolean {
     return (
@@ -121,6 +147,21 @@ export class ClusterSource {
       (this.#pods.synced || this.watch("pods").state === "refused") &&
       this.#published.settled
     );
+  }
+
+  /** Whether what it says of its services counts: all is listed, or enough for long enough. */
+  get isHeard(): boolean {
+    return this.settled || this.#reach.isPartlyHeard;
+  }
+
+  /** No watch has been fresh for longer than is allowed. */
+  get isUnreachable(): boolean {
+    return this.#reach.isUnreachable;
+  }
+
+  /** What is not possible without permission to watch, in plain sentences. */
+  get lost(): readonly string[] {
+    return this.watch("pods").state === "refused" ? lostWithoutPods : [];
   }
 
   /** Begins to list and watch; a second call does nothing. */
@@ -150,25 +191,8 @@ export class ClusterSource {
       if (!signal.aborted) throw error;
       return;
     }
-    await this.#waitForPublished(signal);
+    await this.#published.waitForSync(signal, slicesFirstMs);
     if (!signal.aborted) this.#pods.start();
-  }
-
-  async #waitForPublished(signal: AbortSignal): Promise<void> {
-    const { timers, log } = this.#options;
-    const patience = new AbortController();
-    const cancel = timers.after(slicesFirstMs, () => {
-      patience.abort(new Error("the published endpoints are not listed yet"));
-    });
-    try {
-      await this.#published.waitForSync(AbortSignal.any([signal, patience.signal]));
-    } catch (error) {
-      if (!signal.aborted) {
-        log.info("the pods are listed without waiting longer", { cluster: this.cluster, error });
-      }
-    } finally {
-      cancel();
-    }
   }
 
   #serviceChanged(change: Change<Service>): void {
@@ -179,28 +203,23 @@ export class ClusterSource {
 
   #podChanged(change: Change<Pod>): void {
     this.#note(change);
-    if (change.type === "deleted") this.#departed.add(change.object.metadata.uid);
+    if (change.type === "deleted") {
+      const { uid, deletionTimestamp } = change.object.metadata;
+      const isWitnessed = change.learntBy === "watch" || deletionTimestamp !== undefined;
+      this.#departed.add(uid, { isWitnessed });
+    }
     for (const key of this.#servicePods.podChanged(change)) this.#options.onService(key);
+    for (const other of this.#addresses.podChanged(change)) {
+      for (const key of this.#servicePods.servicesOf(other)) this.#options.onService(key);
+    }
   }
 
   #publishedChanged(change: Change<Projected>, services: readonly string[]): void {
     this.#note(change);
     for (const key of services) this.#options.onService(key);
-    if (services.includes(objectKey(apiServersService))) this.#learnServers();
-  }
-
-  /** Where the API servers are: for a client that would rather talk to them directly. */
-  #learnServers(): void {
+    if (!services.includes(objectKey(apiServersService))) return;
     const { namespace, name } = apiServersService;
-    const { slices, endpoints } = this.#published.of(namespace, name);
-    const ofSlices = slices.map(({ endpoints: listed, ports }) => ({
-      addresses: listed.flatMap(({ addresses }) => addresses.map((ip) => ({ ip }))),
-      ports: ports.flatMap(({ name: called, port }) =>
-        port === undefined ? [] : [{ name: called, port }],
-      ),
-    }));
-    const subsets = [...(endpoints?.subsets ?? []), ...ofSlices];
-    this.#options.client.learnServers?.(serverAddresses(subsets));
+    this.#options.client.learnServers?.(apiServersIn(this.#published.of(namespace, name)));
   }
 
   #note(change: Change<Projected>): void {
@@ -211,8 +230,9 @@ export class ClusterSource {
   #checkFreshness(): void {
     if (this.#abort.signal.aborted) return;
     this.#cancelCheck = this.#options.timers.after(freshnessCheckMs, () => this.#checkFreshness());
+    this.#sayWhatIsLost();
     const before = this.#states;
-    const states = clusterWatches.map((name) => `${name} ${this.watch(name).state}`).join(", ");
+    const states = this.#describe();
     this.#states = states;
     if (before === undefined || before === states) return;
     this.#options.log.info("how far a cluster's watches can be relied on has changed", {
@@ -220,5 +240,29 @@ export class ClusterSource {
       states,
     });
     this.#options.onFreshness();
+  }
+
+  /** Everything about its watches that decisions depend on and that time alone can change. */
+  #describe(): string {
+    const states = clusterWatches.map((name) => this.watch(name).state);
+    const isAnyFresh = states.includes("fresh");
+    const isPartlyHeard =
+      this.#services.synced && (this.#pods.synced || this.#published.status.state === "fresh");
+    this.#reach.look({ isAnyFresh, isPartlyHeard });
+    const watches = clusterWatches.map((name, index) => `${name} ${states[index]}`);
+    if (!this.isHeard) watches.push("not all listed yet");
+    if (this.isUnreachable) watches.push("unreachable");
+    return watches.join(", ");
+  }
+
+  #sayWhatIsLost(): void {
+    const { lost } = this;
+    if (this.#hasSaidWhatIsLost || lost.length === 0) return;
+    this.#hasSaidWhatIsLost = true;
+    this.#options.log.warn("pods may not be watched, so the published endpoints are followed", {
+      cluster: this.cluster,
+      refusal: this.watch("pods").detail,
+      lost: lost.join("; "),
+    });
   }
 }

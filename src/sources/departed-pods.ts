@@ -9,27 +9,38 @@ export const rememberDepartedMs = 60 * 60_000;
 /** At 100 bytes each a few MB; a thousand pods leaving each minute for an hour are still in it. */
 export const maxDeparted = 60_000;
 
-/** Invariant: `#departedAt` is in the order of departure, and holds at most `maxDeparted` uids. */
+/** How the pod watch showed that a pod is gone. */
+export interface Departure {
+  readonly atMs: MonotonicMs;
+  /**
+   * Its deletion was seen, or that it was going: somebody meant it. False when a list came without
+   * it and nothing else was ever heard, which is the word of one server.
+   */
+  readonly isWitnessed: boolean;
+}
+
+/** Invariant: `#departures` is in the order of departure, and holds at most `maxDeparted` uids. */
 export class DepartedPods {
   readonly #clock: Clock;
-  readonly #departedAt = new Map<string, MonotonicMs>();
+  readonly #departures = new Map<string, Departure>();
 
   constructor(options: { readonly clock: Clock }) {
     this.#clock = options.clock;
   }
 
-  add(uid: string): void {
+  add(uid: string, how: Pick<Departure, "isWitnessed">): void {
     const now = this.#clock.monotonicMs();
-    this.#departedAt.set(uid, now);
-    for (const [oldest, at] of this.#departedAt) {
-      const isOld = elapsedMs(at, now) > rememberDepartedMs;
-      if (!isOld && this.#departedAt.size <= maxDeparted) return;
-      this.#departedAt.delete(oldest);
+    this.#departures.delete(uid);
+    this.#departures.set(uid, { atMs: now, isWitnessed: how.isWitnessed });
+    for (const [oldest, { atMs }] of this.#departures) {
+      const isOld = elapsedMs(atMs, now) > rememberDepartedMs;
+      if (!isOld && this.#departures.size <= maxDeparted) return;
+      this.#departures.delete(oldest);
     }
   }
 
-  /** When the watch showed that the pod is gone; undefined when it did not, or very long ago. */
-  departedAt(uid: string): MonotonicMs | undefined {
-    return this.#departedAt.get(uid);
+  /** Undefined when the watch did not show that the pod is gone, or very long ago. */
+  get(uid: string): Departure | undefined {
+    return this.#departures.get(uid);
   }
 }

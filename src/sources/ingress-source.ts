@@ -106,7 +106,7 @@ function asksAnew(change: Change<Ingress>): boolean {
   return !isDeepStrictEqual(asked(change.previous), asked(change.object));
 }
 
-function asked({ metadata, annotations, ingressClassName, defaultBackend, rules }: Ingress) {
+function asked({ metadata, annotations, ingressClassName, defaultBackend, rules, tls }: Ingress) {
   const { deletionTimestamp } = metadata;
-  return { deletionTimestamp, annotations, ingressClassName, defaultBackend, rules };
+  return { deletionTimestamp, annotations, ingressClassName, defaultBackend, rules, tls };
 }

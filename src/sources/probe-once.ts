@@ -12,6 +12,8 @@ export interface ProbeTarget {
   readonly port: number;
   /** The pod that had the address when the doubt arose; its successor there is another one. */
   readonly podUid?: string;
+  /** The machine it is on, where that is known: probes are spread over machines. */
+  readonly node?: string;
   /** How to ask it; whether it takes connections at its own port when absent. */
   readonly http?: HttpProbe;
 }

@@ -1,8 +1,10 @@
 import { expect, test } from "vitest";
 import type { ServerExchange } from "../environment/network.ts";
+import { isThorough } from "../simulation/seeds.ts";
 import { type Simulation, simulate } from "../simulation/simulation.ts";
 import { type ProbeOutcome, probeOnce, probeTimeoutMs } from "./probe-once.ts";
-import { type Doubt, Probes, probeEveryMs } from "./probes.ts";
+import { maxAtOnce } from "./probe-turns.ts";
+import { type Doubt, maxDoubted, oldDoubtMs, Probes, probeEveryMs } from "./probes.ts";
 
 const target: Doubt = { cluster: "east", address: "pod", port: 80, cause: "flap" };
 const http = { port: 80, path: "/ready", secure: false, timeoutMs: undefined };
@@ -155,7 +157,7 @@ test("one that is trusted before its turn has come is not asked", () =>
     probes.want("web", [target]);
     await simulation.sleep(100);
     probes.want("web", []);
-    await simulation.sleep(10 * probeEveryMs);
+    await simulation.sleep(2 * probeEveryMs);
     expect([probes.size, asked]).toEqual([many.length, 0]);
     await probes.stop();
     await listener.close();
@@ -172,4 +174,71 @@ test("stopping gives up what is under way, and asks nobody afterwards", () =>
     await simulation.sleep(10_000);
     expect([probes.size, heard]).toEqual([0, []]);
     await listener.close();
+  }));
+
+test("a doubt that lasts becomes old, which is told once", () =>
+  simulate({ seed: 1 }, async (simulation) => {
+    const listener = await listen(simulation, answering(200));
+    const { probes, heard } = probesIn(simulation);
+    const isOld = () => probes.standing("web").get("east")?.get("pod 80")?.isOld;
+    probes.want("web", [target]);
+    await simulation.sleep(oldDoubtMs - probeEveryMs);
+    expect([heard.length, isOld()]).toEqual([1, false]);
+    await simulation.sleep(10 * probeEveryMs);
+    expect([heard.length, isOld()]).toEqual([2, true]);
+    await probes.stop();
+    await listener.close();
+  }));
+
+test("however many are in doubt, few are asked at once, and no cluster waits for another", () =>
+  simulate({ seed: 1, maxVirtualMs: 10 * 60_000 }, async (simulation) => {
+    const count = isThorough(process.env) ? 10_000 : 600;
+    const listener = await listen(simulation, answering(200));
+    simulation.host("dead");
+    simulation.crash("dead", { vanish: true });
+    let settled = 0;
+    let highest = 0;
+    const probes: Probes = new Probes({
+      ...simulation.host("proxy"),
+      onAnswer: () => {
+        settled += 1;
+        highest = Math.max(highest, probes.underWay);
+      },
+    });
+    // Every other one is on a machine that is gone, and takes a second to be given up.
+    const many = Array.from({ length: count }, (_, index): Doubt => {
+      const isDead = index % 2 === 0;
+      const address = isDead ? "dead" : "pod";
+      const node = isDead ? `dead-${index % 100}` : `node-${index % 100}`;
+      return { ...target, address, node, port: 1_000 + index, cause: "mass" };
+    });
+    const startedMs = simulation.now();
+    probes.want("many", many);
+    await simulation.sleep(100);
+    expect(probes.underWay).toBeLessThanOrEqual(maxAtOnce);
+    const few: Doubt[] = [{ ...target, cluster: "west" }];
+    probes.want("few", few);
+    await simulation.sleep(probeEveryMs);
+    expect(probes.standing("few").get("west")?.get("pod 80")?.answer).toBe("answers");
+    while (settled <= count) await simulation.sleep(1_000);
+    // Three probes for every two of them, at two hundred a second, and the patience for the last.
+    const probesMs = (1.5 * count * 1_000) / 200;
+    expect(simulation.now() - startedMs).toBeLessThan(2 * probesMs + 10_000);
+    expect(highest).toBeLessThanOrEqual(maxAtOnce);
+    probes.want("many", []);
+    expect(probes.size).toBe(1);
+    await probes.stop();
+    await listener.close();
+  }));
+
+test("no more are kept in doubt than there is room for", () =>
+  simulate({ seed: 1 }, async (simulation) => {
+    const { probes } = probesIn(simulation);
+    const many = Array.from({ length: maxDoubted + 1 }, (_, port) => ({ ...target, port }));
+    probes.want("many", many);
+    expect([probes.size, probes.standing("many").get("east")?.size]).toEqual([
+      maxDoubted,
+      maxDoubted,
+    ]);
+    await probes.stop();
   }));

@@ -1,16 +1,25 @@
 // Asks endpoints themselves whether they answer, but only those somebody doubts, and no more often
 // than a kubelet would. A probe proves one thing: that the program behind an address takes requests
 // now, whatever the control plane says of its pod.
+import { elapsedMs, type MonotonicMs } from "../environment/clock.ts";
 import type { Environment } from "../environment/environment.ts";
 import type { CancelTimer } from "../environment/timers.ts";
 import { TokenBucket } from "../kube/client/token-bucket.ts";
-import { type ProbeTarget, probeOnce } from "./probe-once.ts";
+import { type ProbeOutcome, type ProbeTarget, probeOnce } from "./probe-once.ts";
+import { ProbeTurns } from "./probe-turns.ts";
 import { peerKey } from "./proxy-feedback.ts";
 
 export type ProbeAnswer = "answers" | "silent";
 
-/** The node controller wrote what its kubelet did not say, or requests did not reach it. */
-export type DoubtCause = "flap" | "traffic";
+export type DoubtCause =
+  /** The node controller wrote what its kubelet did not say. */
+  | "flap"
+  /** Requests did not reach it. */
+  | "traffic"
+  /** The pod watch alone says that it has left, and most of its service with it. */
+  | "mass"
+  /** Its pod was ready when the pod watch was last current, and no slice names it. */
+  | "unpublished";
 
 /** An endpoint to be probed, and why. */
 export interface Doubt extends ProbeTarget {
@@ -22,6 +31,8 @@ export interface StandingDoubt {
   readonly cause: DoubtCause;
   /** `unknown` before the first answer. */
   readonly answer: ProbeAnswer | "unknown";
+  /** It has been in doubt for longer than any one source errs unnoticed; false when absent. */
+  readonly isOld?: boolean;
 }
 
 export interface ProbesOptions extends Pick<Environment, "clock" | "timers" | "network" | "log"> {
@@ -39,33 +50,49 @@ const missesToBeSilent = 2;
 const probesPerSecond = 200;
 const probesAtOnce = 200;
 
+/** Everything beyond is left in doubt: a tenth of the largest clusters, at some 500 bytes each. */
+export const maxDoubted = 20_000;
+
+/** Twice as long as a watch may go without a proof that it is current. */
+export const oldDoubtMs = 180_000;
+
 interface Doubted {
   readonly target: ProbeTarget;
   readonly doubters: Set<string>;
-  /** Aborts when nobody doubts it any more. */
-  readonly trusted: AbortController;
+  readonly since: MonotonicMs;
+  /** Gives up the probe that is under way; undefined when none is. */
+  giveUp: AbortController | undefined;
   misses: number;
   answer: ProbeAnswer | undefined;
+  isOld: boolean;
   cancelNext: CancelTimer | undefined;
 }
 
 export class Probes {
   readonly #options: ProbesOptions;
   readonly #limit: TokenBucket;
+  readonly #turns = new ProbeTurns<Doubted>();
   readonly #doubted = new Map<string, Doubted>();
   /** By doubter, the keys in `#doubted` and why it doubts each. */
   readonly #wanted = new Map<string, ReadonlyMap<string, DoubtCause>>();
-  #isStopped = false;
   readonly #underWay = new Set<Promise<void>>();
+  #isStopped = false;
+  /** Set while those that wait are waiting for the rate. */
+  #cancelGoOn: CancelTimer | undefined;
 
   constructor(options: ProbesOptions) {
     this.#options = options;
     this.#limit = new TokenBucket({ ...options, qps: probesPerSecond, burst: probesAtOnce });
   }
 
-  /** How many endpoints are being asked. */
+  /** How many endpoints are in doubt. */
   get size(): number {
     return this.#doubted.size;
+  }
+
+  /** How many are being asked at this moment. */
+  get underWay(): number {
+    return this.#underWay.size;
   }
 
   /** From now on these endpoints are asked for the doubter, at once and again, and no others. */
@@ -75,18 +102,19 @@ export class Probes {
     const causes = new Map(doubts.map((doubt) => [keyOf(doubt), doubt.cause]));
     if (causes.size === 0) this.#wanted.delete(doubter);
     else this.#wanted.set(doubter, causes);
-    for (const doubt of doubts) this.#doubt(doubter, doubt);
     for (const key of before?.keys() ?? []) if (!causes.has(key)) this.#trust(doubter, key);
+    for (const doubt of doubts) this.#doubt(doubter, doubt);
+    this.#goOn();
   }
 
   /** By cluster and `peerKey`, what this one doubts and what is known of it. */
   standing(doubter: string): ReadonlyMap<string, ReadonlyMap<string, StandingDoubt>> {
     const standing = new Map<string, Map<string, StandingDoubt>>();
     for (const [key, cause] of this.#wanted.get(doubter) ?? []) {
-      const { target, answer = "unknown" } = this.#doubted.get(key) ?? {};
+      const { target, answer = "unknown", isOld = false } = this.#doubted.get(key) ?? {};
       if (target === undefined) continue;
       const inCluster = standing.get(target.cluster) ?? new Map<string, StandingDoubt>();
-      standing.set(target.cluster, inCluster.set(peerKey(target), { cause, answer }));
+      standing.set(target.cluster, inCluster.set(peerKey(target), { cause, answer, isOld }));
     }
     return standing;
   }
@@ -94,28 +122,32 @@ export class Probes {
   /** Idempotent. */
   async stop(): Promise<void> {
     this.#isStopped = true;
+    this.#cancelGoOn?.();
     for (const doubted of this.#doubted.values()) this.#end(doubted);
     await Promise.all(this.#underWay);
   }
 
   #doubt(doubter: string, target: ProbeTarget): void {
     if (this.#isStopped) return;
-    const known = this.#doubted.get(keyOf(target));
+    const key = keyOf(target);
+    const known = this.#doubted.get(key);
     if (known !== undefined) {
       known.doubters.add(doubter);
       return;
     }
-    const doubters = new Set([doubter]);
+    if (this.#doubted.size >= maxDoubted) return;
     const doubted: Doubted = {
       target,
-      doubters,
-      trusted: new AbortController(),
+      doubters: new Set([doubter]),
+      since: this.#options.clock.monotonicMs(),
+      giveUp: undefined,
       misses: 0,
       answer: undefined,
+      isOld: false,
       cancelNext: undefined,
     };
-    this.#doubted.set(keyOf(target), doubted);
-    this.#askNow(doubted);
+    this.#doubted.set(key, doubted);
+    this.#turns.add(doubted, { isFirst: true });
   }
 
   #trust(doubter: string, key: string): void {
@@ -127,38 +159,60 @@ export class Probes {
   /** What waits for its turn is not asked any more, and what is being asked is given up. */
   #end(doubted: Doubted): void {
     doubted.cancelNext?.();
-    doubted.trusted.abort(new Error("it is not in doubt any more"));
+    this.#turns.remove(doubted);
     this.#doubted.delete(keyOf(doubted.target));
+    doubted.giveUp?.abort(new Error("it is not in doubt any more"));
   }
 
-  #askNow(doubted: Doubted): void {
-    const asking = this.#ask(doubted).finally(() => this.#underWay.delete(asking));
-    this.#underWay.add(asking);
+  /** Asks whoever may be asked now; comes back when the rate allows more. */
+  #goOn(): void {
+    while (!this.#isStopped && this.#cancelGoOn === undefined && this.#turns.isWaiting) {
+      if (!this.#limit.tryAccept()) {
+        this.#cancelGoOn = this.#options.timers.after(1_000 / probesPerSecond, () => {
+          this.#cancelGoOn = undefined;
+          this.#goOn();
+        });
+        return;
+      }
+      const next = this.#turns.next();
+      if (next === undefined) return;
+      const asking = this.#ask(next).finally(() => this.#underWay.delete(asking));
+      this.#underWay.add(asking);
+    }
   }
 
   async #ask(doubted: Doubted): Promise<void> {
-    const { signal } = doubted.trusted;
+    const giveUp = new AbortController();
+    doubted.giveUp = giveUp;
     try {
-      await this.#limit.wait(signal);
-      const outcome = await probeOnce(this.#options, doubted.target, signal);
-      if (!signal.aborted) this.#note(doubted, outcome);
+      const outcome = await probeOnce(this.#options, doubted.target, giveUp.signal);
+      if (!giveUp.signal.aborted) this.#note(doubted, outcome);
     } catch (error) {
-      if (!signal.aborted) throw error;
+      if (!giveUp.signal.aborted) throw error;
+    } finally {
+      doubted.giveUp = undefined;
+      this.#turns.ended(doubted);
+      this.#goOn();
     }
-    if (signal.aborted) return;
-    const again = () => this.#askNow(doubted);
-    doubted.cancelNext = this.#options.timers.after(probeEveryMs, again);
+    if (giveUp.signal.aborted) return;
+    doubted.cancelNext = this.#options.timers.after(probeEveryMs, () => {
+      this.#turns.add(doubted, { isFirst: false });
+      this.#goOn();
+    });
   }
 
-  #note(doubted: Doubted, outcome: Awaited<ReturnType<typeof probeOnce>>): void {
+  #note(doubted: Doubted, outcome: ProbeOutcome): void {
+    const { clock, log, onAnswer } = this.#options;
+    const before = { answer: doubted.answer, isOld: doubted.isOld };
+    doubted.isOld = elapsedMs(doubted.since, clock.monotonicMs()) >= oldDoubtMs;
     doubted.misses = outcome === "answered" ? 0 : doubted.misses + 1;
-    if (outcome === "missed" && doubted.misses < missesToBeSilent) return;
-    const answer = outcome === "answered" ? "answers" : "silent";
-    if (answer === doubted.answer) return;
-    doubted.answer = answer;
-    const { address, port } = doubted.target;
-    this.#options.log.info("an endpoint in doubt was probed", { address, port, answer });
-    for (const doubter of doubted.doubters) this.#options.onAnswer(doubter);
+    if (outcome === "answered") doubted.answer = "answers";
+    else if (outcome === "refused" || doubted.misses >= missesToBeSilent) doubted.answer = "silent";
+    const { answer, isOld } = doubted;
+    if (answer === before.answer && isOld === before.isOld) return;
+    const { cluster, address, port } = doubted.target;
+    log.debug("an endpoint in doubt was probed", { cluster, address, port, answer });
+    for (const doubter of doubted.doubters) onAnswer(doubter);
   }
 }
 

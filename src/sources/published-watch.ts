@@ -74,9 +74,21 @@ export class PublishedWatch {
     this.#watched.reflector.start();
   }
 
-  /** Rejects when the signal aborts first. */
-  async waitForSync(signal: AbortSignal): Promise<void> {
-    await this.#watched?.reflector.waitForSync(signal);
+  /** Resolves when it has been listed, when the time is over, or when the signal aborts. */
+  async waitForSync(signal: AbortSignal, patienceMs: number): Promise<void> {
+    const { timers, log, cluster } = this.#options;
+    const patience = new AbortController();
+    const cancel = timers.after(patienceMs, () => {
+      patience.abort(new Error("the published endpoints are not listed yet"));
+    });
+    try {
+      await this.#watched?.reflector.waitForSync(AbortSignal.any([signal, patience.signal]));
+    } catch (error) {
+      if (signal.aborted) return;
+      log.info("the published endpoints are not waited for any longer", { cluster, error });
+    } finally {
+      cancel();
+    }
   }
 
   /** Idempotent. */

@@ -58,6 +58,11 @@ export class ServicePods {
     return concerned;
   }
 
+  /** The keys of the services that select this pod. */
+  servicesOf({ metadata }: Pod): Iterable<string> {
+    return this.#selecting(metadata.namespace, metadata.labels);
+  }
+
   /** Takes note of a service's change. */
   serviceChanged(change: Change<Service>): void {
     const { metadata, selector } = change.object;

@@ -1,11 +1,11 @@
 // Every address and port that any source names for a port of a service, each once, with what the
 // pod watch and the published objects say of it side by side.
 import type { Pod } from "../../kube/kinds/pod.ts";
-import { podIPs } from "../../kube/kinds/pod.ts";
 import type { Service, ServicePort } from "../../kube/kinds/service.ts";
 import type { PublishedEndpoint } from "../../model/published-endpoint.ts";
 import type { PodFact, ServiceInCluster } from "../../model/service-snapshot.ts";
 import { peerKey } from "../../sources/proxy-feedback.ts";
+import { isOfFamily, isReadier, ListedEndpoints } from "./listed-endpoints.ts";
 import type { Candidate } from "./verdict.ts";
 
 /** The port of a service that a route names, by its number or its name there. */
@@ -14,88 +14,120 @@ export function servicePort(service: Service, port: number | string): ServicePor
 }
 
 export function candidatesOf(facts: ServiceInCluster, port: ServicePort): readonly Candidate[] {
+  const pods = new Map<string, PodFact>();
+  const listed = new ListedEndpoints(facts, port);
+  const candidates: Candidate[] = [];
+  for (const fact of facts.pods.pods) {
+    pods.set(fact.pod.metadata.uid, fact);
+    const candidate = fact.selected ? fromPod(facts, port, fact, listed) : undefined;
+    if (candidate !== undefined) candidates.push(candidate);
+  }
+  const rest = listed.rest();
+  if (rest.length === 0) return candidates;
+  return withPublished(
+    candidates,
+    rest.map(({ endpoint, port: number }) => fromPublished(facts, endpoint, number, pods)),
+  );
+}
+
+/** Published endpoints that no pod was found for, each once, and with their pod where one fits. */
+function withPublished(
+  fromPods: readonly Candidate[],
+  published: readonly Candidate[],
+): readonly Candidate[] {
   const candidates = new Map<string, Candidate>();
   /** By address and port, the pod that an endpoint published without one belongs to. */
   const owners = new Map<string, Candidate>();
-  const pods = new Map<string, PodFact>();
-  for (const fact of facts.pods.pods) {
-    pods.set(fact.pod.metadata.uid, fact);
-    const candidate = fact.selected ? fromPod(facts, port, fact) : undefined;
-    if (candidate === undefined) continue;
+  for (const candidate of fromPods) {
     candidates.set(keyOf(candidate), candidate);
     owners.set(placeKey(candidate), likelierOwner(owners.get(placeKey(candidate)), candidate));
   }
-  for (const endpoint of facts.published.endpoints) {
-    const published = fromPublished(facts, port, endpoint, pods);
-    if (published === undefined) continue;
-    const owner = endpoint.pod === undefined ? owners.get(placeKey(published)) : undefined;
-    const key = keyOf(owner ?? published);
-    candidates.set(key, merged(candidates.get(key), published));
+  for (const candidate of published) {
+    const owner = candidate.podUid === undefined ? owners.get(placeKey(candidate)) : undefined;
+    const key = keyOf(owner ?? candidate);
+    candidates.set(key, merged(candidates.get(key), candidate));
   }
   return [...candidates.values()];
 }
 
-function fromPod(facts: ServiceInCluster, port: ServicePort, fact: PodFact): Candidate | undefined {
-  const address = addressOf(facts.service, fact.pod);
-  const number = targetPortOf(port, fact.pod);
+function fromPod(
+  facts: ServiceInCluster,
+  port: ServicePort,
+  fact: PodFact,
+  listed: ListedEndpoints,
+): Candidate | undefined {
+  const { pod } = fact;
+  const address = addressOf(facts.service, pod);
+  const number = targetPortOf(port, pod);
   if (address === undefined || number === undefined) return undefined;
+  const { uid, name } = pod.metadata;
+  const { probed, doubted, unreached } = evidenceOf(facts, { address, port: number, podUid: uid });
   return {
     cluster: facts.cluster,
     address,
     port: number,
     service: facts.service,
-    podUid: fact.pod.metadata.uid,
-    podName: fact.pod.metadata.name,
+    podUid: uid,
+    podName: name,
     pod: fact,
-    podGone: false,
+    gone: undefined,
+    sharers: facts.pods.sharers.get(address),
     isPodAddress: true,
     podWatch: facts.pods.watch,
-    published: undefined,
-    ...evidenceOf(facts, { address, port: number, podUid: fact.pod.metadata.uid }),
+    publishedWatch: facts.published.watch,
+    published: listed.take(uid, address, number),
+    probed,
+    doubted,
+    unreached,
   };
 }
 
 function fromPublished(
   facts: ServiceInCluster,
-  port: ServicePort,
   published: PublishedEndpoint,
+  port: number,
   pods: ReadonlyMap<string, PodFact>,
-): Candidate | undefined {
-  const listed = published.ports.find(
-    ({ name, protocol }) => name === port.name && protocol === port.protocol,
-  );
-  if (listed?.port === undefined) return undefined;
-  if (!isOfFamily(facts.service, published.address)) return undefined;
-  const uid = published.pod?.uid;
+): Candidate {
+  const { address, pod } = published;
+  const { probed, doubted, unreached } = evidenceOf(facts, { address, port, podUid: pod?.uid });
   return {
     cluster: facts.cluster,
-    address: published.address,
-    port: listed.port,
+    address,
+    port,
     service: facts.service,
-    podUid: uid,
-    podName: published.pod?.name,
-    pod: uid === undefined ? undefined : pods.get(uid),
-    podGone: uid !== undefined && facts.pods.gone.has(uid),
+    podUid: pod?.uid,
+    podName: pod?.name,
+    pod: pod && pods.get(pod.uid),
+    gone: pod && facts.pods.gone.get(pod.uid),
+    sharers: facts.pods.sharers.get(address),
     isPodAddress: false,
     podWatch: facts.pods.watch,
+    publishedWatch: facts.published.watch,
     published,
-    ...evidenceOf(facts, { address: published.address, port: listed.port, podUid: uid }),
+    probed,
+    doubted,
+    unreached,
   };
 }
 
 type Peer = Pick<Candidate, "address" | "port" | "podUid">;
 
-function evidenceOf(
-  { doubts, unreached }: ServiceInCluster,
+/** What requests and probes say of a peer. */
+export function evidenceOf(
+  { doubts, unreached }: Pick<ServiceInCluster, "doubts" | "unreached">,
   peer: Peer,
-): Pick<Candidate, "probed" | "unreached"> {
-  if (doubts === undefined) return { probed: undefined, unreached: false };
-  if (doubts.size + unreached.size === 0) return { probed: "unknown", unreached: false };
+): Pick<Candidate, "probed" | "doubted" | "unreached"> {
+  if (doubts === undefined) return notProbed;
+  if (doubts.size + unreached.size === 0) return notDoubted;
   const key = peerKey(peer);
-  const { cause, answer = "unknown" } = doubts.get(key) ?? {};
-  const isUnsettled = cause === "traffic" && answer !== "answers";
-  return { probed: answer, unreached: isUnsettled || unreached.has(key) };
+  const doubted = doubts.get(key);
+  const probed = doubted?.answer ?? "unknown";
+  const isUnsettled = doubted?.cause === "traffic" && probed !== "answers";
+  return { probed, doubted, unreached: isUnsettled || unreached.has(key) };
 }
+
+const notProbed = { probed: undefined, doubted: undefined, unreached: false } as const;
+const notDoubted = { probed: "unknown", doubted: undefined, unreached: false } as const;
 
 /** Pods of the host's network, or a pod and its successor, can share a place: the ready one has it. */
 function likelierOwner(known: Candidate | undefined, candidate: Candidate): Candidate {
@@ -106,18 +138,11 @@ function likelierOwner(known: Candidate | undefined, candidate: Candidate): Cand
   return keyOf(known) < keyOf(candidate) ? known : candidate;
 }
 
-/** An endpoint can be in two slices while it moves between them; then the readier entry counts. */
+/** What two slices say of one endpoint, or a slice of a pod's. */
 function merged(known: Candidate | undefined, candidate: Candidate): Candidate {
   if (known === undefined) return candidate;
   const { published } = candidate;
-  const isReadier = rank(published) > rank(known.published);
-  return isReadier ? { ...known, published } : known;
-}
-
-function rank(published: PublishedEndpoint | undefined): number {
-  if (published === undefined) return 0;
-  if (published.ready) return 3;
-  return published.serving && published.terminating ? 2 : 1;
+  return isReadier(published, known.published) ? { ...known, published } : known;
 }
 
 /** An address and port, whoever is behind it. */
@@ -131,12 +156,9 @@ function keyOf({ podUid, address, port }: Candidate): string {
 
 /** The address of the service's first family, as its first slices have it. */
 function addressOf(service: Service, pod: Pod): string | undefined {
-  return podIPs(pod).find((address) => isOfFamily(service, address));
-}
-
-function isOfFamily({ ipFamilies }: Service, address: string): boolean {
-  const [family] = ipFamilies;
-  return family === undefined || (family === "IPv6") === address.includes(":");
+  const { podIP, secondPodIP } = pod;
+  if (podIP !== "" && isOfFamily(service, podIP)) return podIP;
+  return secondPodIP !== undefined && isOfFamily(service, secondPodIP) ? secondPodIP : undefined;
 }
 
 /** A named target port can be another number in each pod; a pod without it is no endpoint. */

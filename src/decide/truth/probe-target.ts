@@ -4,13 +4,15 @@ import type { HttpProbe, ProbeTarget } from "../../sources/probe-once.ts";
 import type { Candidate } from "./verdict.ts";
 
 export function probeTargetOf(candidate: Candidate): ProbeTarget {
-  const { cluster, address, port, podUid } = candidate;
+  const { cluster, address, port, podUid, pod } = candidate;
+  const node = pod?.pod.nodeName ?? "";
   const http = httpProbeOf(candidate);
   return {
     cluster,
     address,
     port,
     ...(podUid === undefined ? {} : { podUid }),
+    ...(node === "" ? {} : { node }),
     ...(http === undefined ? {} : { http }),
   };
 }

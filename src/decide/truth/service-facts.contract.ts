@@ -5,8 +5,10 @@ import type { Pod } from "../../kube/kinds/pod.ts";
 import type { Service } from "../../kube/kinds/service.ts";
 import type { PublishedEndpoint } from "../../model/published-endpoint.ts";
 import type { PodFact, ServiceInCluster, ServiceSnapshot } from "../../model/service-snapshot.ts";
+import type { Departure } from "../../sources/departed-pods.ts";
 import { selects } from "../../sources/service-pods.ts";
 import type { WatchStatus } from "../../sources/watch-status.ts";
+import { truth } from "./truth.ts";
 
 export const seenAtMs = 1_000 as MonotonicMs;
 
@@ -65,6 +67,7 @@ export function pod(number: number, fields: Partial<Pod> & { terminating?: boole
   return {
     metadata: metadata(`web-${number}`, { labels: { app: "web" }, deletionTimestamp }),
     nodeName: "n1",
+    hostNetwork: false,
     phase: "Running",
     podIP: `10.0.0.${number}`,
     secondPodIP: undefined,
@@ -106,8 +109,14 @@ export interface FactsInWords {
   readonly service?: Service;
   readonly podWatch?: WatchStatus;
   readonly pods?: readonly Pod[];
-  /** Uids of pods known to be gone. */
+  readonly publishedWatch?: WatchStatus;
+  readonly isUnreachable?: boolean;
+  /** Uids of pods known to be gone, whose deletion was seen. */
   readonly gone?: readonly string[];
+  /** Uids of pods known to be gone because a list came without them. */
+  readonly lost?: readonly string[];
+  /** Pods of other services, which may have the same addresses. */
+  readonly strangers?: readonly Pod[];
   readonly published?: readonly PublishedEndpoint[];
   /** By `peerKey`; nobody probes when absent. */
   readonly doubts?: ServiceInCluster["doubts"];
@@ -126,18 +135,38 @@ export function inCluster(words: FactsInWords = {}): ServiceInCluster {
   );
   return {
     cluster: words.cluster ?? "east",
+    isUnreachable: words.isUnreachable ?? false,
     service: one,
     serviceSeenAtMs: seenAtMs,
     services: freshWatch,
-    pods: { watch: words.podWatch ?? freshWatch, pods, gone: new Set(words.gone) },
+    pods: {
+      watch: words.podWatch ?? freshWatch,
+      pods,
+      gone: departures(words),
+      sharers: sharersAmong([...(words.pods ?? []), ...(words.strangers ?? [])]),
+    },
     published: {
-      watch: freshWatch,
+      watch: words.publishedWatch ?? freshWatch,
       form: "endpointslices",
       endpoints: words.published ?? [],
     },
     doubts: words.doubts,
     unreached: new Set((words.unreached ?? []).map(podPeer)),
   };
+}
+
+function departures({ gone = [], lost = [] }: FactsInWords): ReadonlyMap<string, Departure> {
+  const departed = new Map<string, Departure>();
+  for (const uid of gone) departed.set(uid, { atMs: seenAtMs, isWitnessed: true });
+  for (const uid of lost) departed.set(uid, { atMs: seenAtMs, isWitnessed: false });
+  return departed;
+}
+
+/** Every address that more than one pod, or another service's, has. */
+function sharersAmong(pods: readonly Pod[]): ReadonlyMap<string, readonly Pod[]> {
+  const at = new Map<string, Pod[]>();
+  for (const one of pods) at.set(one.podIP, [...(at.get(one.podIP) ?? []), one]);
+  return at;
 }
 
 /** The `peerKey` of the pod of this number at the service's first port. */
@@ -147,4 +176,17 @@ export function podPeer(number: number): string {
 
 export function snapshot(...clusters: readonly ServiceInCluster[]): ServiceSnapshot {
   return { namespace: "shop", name: "web", clusters };
+}
+
+/** Each endpoint in one cluster as `address:port state (rule): reason`. */
+export function rowsOf(
+  words: FactsInWords,
+  options: { readonly port?: number | string; readonly followSlices?: boolean } = {},
+): readonly string[] {
+  const { port = 80, followSlices = false } = options;
+  const { endpoints } = truth(snapshot(inCluster(words)), port, { followSlices });
+  return endpoints.map(
+    ({ address, port: number, state, rule, reason }) =>
+      `${address}:${number} ${state} (${rule}): ${reason}`,
+  );
 }

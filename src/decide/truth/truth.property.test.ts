@@ -1,62 +1,15 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Pod } from "../../kube/kinds/pod.ts";
-import type { PublishedEndpoint } from "../../model/published-endpoint.ts";
+import { ownFacts as facts, type OwnFacts } from "./facts-in-words.contract.ts";
 import {
   type FactsInWords,
   freshWatch,
   inCluster,
-  listed,
-  pod,
   podPeer,
-  refusedWatch,
   snapshot,
-  staleWatch,
 } from "./service-facts.contract.ts";
 import { truth } from "./truth.ts";
-
-const numbers = fc.uniqueArray(fc.integer({ min: 1, max: 8 }), { maxLength: 8 });
-
-const podShape = fc.record({
-  ready: fc.constantFrom("True" as const, "False" as const, "Unknown" as const, undefined),
-  containersReady: fc.constantFrom("True" as const, "False" as const, undefined),
-  hasReadinessGates: fc.boolean(),
-  phase: fc.constantFrom("Running", "Running", "Running", "Failed"),
-  terminating: fc.boolean(),
-});
-
-const publishedShape = fc.record({
-  ready: fc.boolean(),
-  serving: fc.boolean(),
-  terminating: fc.boolean(),
-});
-
-const pods: fc.Arbitrary<readonly Pod[]> = numbers.chain((chosen) =>
-  fc.tuple(...chosen.map((number) => podShape.map((shape) => pod(number, shape)))),
-);
-
-const slice: fc.Arbitrary<readonly PublishedEndpoint[]> = numbers.chain((chosen) =>
-  fc.tuple(...chosen.map((number) => publishedShape.map((shape) => listed(number, shape)))),
-);
-
-/** An endpoint can be in two slices at once. */
-const published = fc.tuple(slice, slice).map((slices) => slices.flat());
-
-const watch = fc.constantFrom(freshWatch, freshWatch, staleWatch, refusedWatch);
-
-const doubtShape = fc.record({
-  cause: fc.constantFrom("flap" as const, "traffic" as const),
-  answer: fc.constantFrom("answers" as const, "silent" as const, "unknown" as const),
-});
-
-/** What came of the doubts about some of the pods. */
-const doubts = numbers.chain((chosen) =>
-  fc
-    .tuple(...chosen.map(() => doubtShape))
-    .map((shapes) => new Map(shapes.map((one, at) => [podPeer(chosen[at] ?? 0), one]))),
-);
-
-const facts = fc.record({ pods, published, podWatch: watch, doubts, unreached: numbers });
 
 const policy = { followSlices: false };
 
@@ -64,24 +17,32 @@ function isServing({ phase, ready, metadata }: Pod): boolean {
   return phase === "Running" && ready === "True" && metadata.deletionTimestamp === undefined;
 }
 
-type Words = Pick<Required<FactsInWords>, "unreached"> & Pick<FactsInWords, "doubts">;
-
-function doubtOf({ doubts: standing }: Words, address: string) {
-  return standing?.get(podPeer(Number(address.split(".").at(-1))));
+function doubtOf({ doubts: standing }: OwnFacts, address: string) {
+  return standing.get(podPeer(Number(address.split(".").at(-1))));
 }
 
-function answerOf(words: Words, address: string) {
+function answerOf(words: OwnFacts, address: string) {
   return doubtOf(words, address)?.answer ?? "unknown";
 }
 
 /** By a request just now, or by an earlier one and nothing has answered since. */
-function isUnreached(words: Words, address: string): boolean {
+function isUnreached(words: OwnFacts, address: string): boolean {
   const isUnsettled =
     doubtOf(words, address)?.cause === "traffic" && answerOf(words, address) !== "answers";
   return isUnsettled || words.unreached.includes(Number(address.split(".").at(-1)));
 }
 
-function activeUids(words: Parameters<typeof inCluster>[0], followSlices = false) {
+function isMarkedFromOutside(one: Pod): boolean {
+  return (
+    one.phase === "Running" &&
+    one.metadata.deletionTimestamp === undefined &&
+    one.ready !== "True" &&
+    one.containersReady === "True" &&
+    !one.hasReadinessGates
+  );
+}
+
+function activeUids(words: FactsInWords, followSlices = false) {
   const { endpoints } = truth(snapshot(inCluster(words)), 80, { followSlices });
   return endpoints.filter(({ state }) => state === "active").map(({ podUid }) => podUid);
 }
@@ -107,35 +68,30 @@ test("in a fresh pod watch a pod that leaves is active only when nothing else is
   );
 });
 
-test("in a fresh pod watch only a terminating pod that still answers can stand in for others", () => {
+test("in a fresh pod watch a pod that has ended is never active", () => {
   fc.assert(
     fc.property(facts, (words) => {
       const active = new Set(activeUids({ ...words, podWatch: freshWatch }));
-      for (const one of words.pods) {
-        const isDraining = one.metadata.deletionTimestamp !== undefined && one.ready === "True";
-        if (isServing(one) || (isDraining && one.phase === "Running")) continue;
-        expect(active.has(one.metadata.uid)).toBe(false);
-      }
+      const ended = words.pods.filter(({ phase }) => phase === "Failed");
+      expect(ended.filter(({ metadata }) => active.has(metadata.uid))).toEqual([]);
     }),
   );
 });
 
-test("only a pod marked unready from outside is held, and never one known to be silent", () => {
+test("held are those marked unready from outside and those guarded from mass removal", () => {
   fc.assert(
     fc.property(facts, (words) => {
       const decided = truth(snapshot(inCluster(words)), 80, policy);
       const flapped = decided.doubts.filter(({ cause }) => cause === "flap");
       const doubted = new Set(flapped.map(({ address }) => address));
-      for (const { state, address } of decided.endpoints) {
+      for (const { state, address, rule } of decided.endpoints) {
         const owner = words.pods.find((one) => one.podIP === address);
-        const isFlipped =
-          owner?.phase === "Running" &&
-          owner.metadata.deletionTimestamp === undefined &&
-          owner.ready !== "True" &&
-          owner.containersReady === "True" &&
-          !owner.hasReadinessGates;
-        const isSilent = answerOf(words, address) === "silent";
-        expect(state === "held").toBe(isFlipped && !isSilent);
+        const isFlipped = owner !== undefined && isMarkedFromOutside(owner);
+        const answer = answerOf(words, address);
+        const isGuarded = rule === "no mass removal on one witness" && answer === "answers";
+        const flipped = answer === "silent" ? "out" : "held";
+        expect(isFlipped ? state : flipped).toBe(flipped);
+        expect(state === "held" && !isFlipped && !isGuarded).toBe(false);
         expect(doubted.has(address)).toBe(isFlipped);
       }
     }),
@@ -158,24 +114,29 @@ test("in a fresh pod watch every ready pod is active, but for those with two wit
   );
 });
 
-test("a suspect stays in doubt until it answers, and only what would serve is suspect", () => {
+test("a suspect stays in doubt until something settles it", () => {
   fc.assert(
     fc.property(facts, (words) => {
-      const quiet = truth(
-        snapshot(inCluster({ ...words, doubts: new Map(), unreached: [] })),
-        80,
-        policy,
-      );
+      const { endpoints, doubts } = truth(snapshot(inCluster(words)), 80, policy);
+      const doubted = new Set(doubts.map(({ address }) => address));
+      const suspects = endpoints.filter(({ state }) => state === "suspect");
+      expect(suspects.filter(({ address }) => !doubted.has(address))).toEqual([]);
+    }),
+  );
+});
+
+test("requests that fail put exactly those in doubt that would serve otherwise", () => {
+  fc.assert(
+    fc.property(facts, (words) => {
+      const unheard = { ...words, doubts: new Map(), unreached: [] };
+      const quiet = truth(snapshot(inCluster(unheard)), 80, policy);
       const decided = truth(snapshot(inCluster(words)), 80, policy);
-      const doubted = new Set(
-        decided.doubts.filter(({ cause }) => cause === "traffic").map(({ address }) => address),
-      );
-      decided.endpoints.forEach(({ address, state }, at) => {
-        const before = quiet.endpoints[at];
-        const wouldServe = before?.state === "active" && before.rule !== "never empty";
+      const byTraffic = decided.doubts.filter(({ cause }) => cause === "traffic");
+      const doubted = new Set(byTraffic.map(({ address }) => address));
+      for (const { address, state, rule } of quiet.endpoints) {
+        const wouldServe = state === "active" && rule !== "never empty";
         expect(doubted.has(address)).toBe(wouldServe && isUnreached(words, address));
-        expect(state === "suspect" && !doubted.has(address)).toBe(false);
-      });
+      }
     }),
   );
 });

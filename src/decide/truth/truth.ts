@@ -2,31 +2,32 @@
 // everything the model knows. Pure: the same snapshot gives the same truth, in whatever order its
 // facts stand.
 import type { ServiceInCluster, ServiceSnapshot } from "../../model/service-snapshot.ts";
-import type { Doubt, DoubtCause } from "../../sources/probes.ts";
+import type { Doubt } from "../../sources/probes.ts";
 import { compareText } from "../compare-text.ts";
-import { type DecidedEndpoint, type EndpointState, isRouted } from "../decision.ts";
+import { isRouted } from "../decision.ts";
 import { candidatesOf, servicePort } from "./candidates.ts";
-import { neverEmpty } from "./never-empty.ts";
-import { probeTargetOf } from "./probe-target.ts";
+import {
+  externalEndpoints,
+  externalNameRule,
+  externalProblems,
+  isExternalName,
+} from "./external-name.ts";
+import { type Judged, judge, type TruthEndpoint } from "./judged.ts";
+import { judgeRemembered } from "./remembered.ts";
 import { believeTraffic } from "./rules/believe-traffic.ts";
+import { doubtStaleSource } from "./rules/doubt-stale-source.ts";
 import { followPublished, followSlicesExactly } from "./rules/follow-published.ts";
 import { holdThroughFlap } from "./rules/hold-through-flap.ts";
 import { joinAtOnce } from "./rules/join-at-once.ts";
+import { knowTheOwner } from "./rules/know-the-owner.ts";
 import { leaveAtOnce } from "./rules/leave-at-once.ts";
-import type { Candidate, TruthRule } from "./verdict.ts";
-
-export interface TruthPolicy {
-  /** Route by the published slices alone, for every service. */
-  readonly followSlices: boolean;
-}
-
-/** One row of the truth table: what is decided, beside what each witness says. */
-export interface TruthEndpoint extends DecidedEndpoint {
-  /** The rule that decided. */
-  readonly rule: string;
-  readonly pod: "ready" | "not ready" | "terminating" | "ended" | "gone" | "unknown";
-  readonly published: "ready" | "not ready" | "absent";
-}
+import { neverEmpty } from "./rules/never-empty.ts";
+import { noMassRemoval } from "./rules/no-mass-removal.ts";
+import { unreachableCluster } from "./rules/unreachable-cluster.ts";
+import { followsSlices, type ServiceSettings, serviceSettings } from "./service-settings.ts";
+import { clusterPriority, saidToStandIn, shared } from "./spread.ts";
+import type { TruthPolicy } from "./truth-policy.ts";
+import type { TruthRule } from "./verdict.ts";
 
 export interface ServiceTruth {
   /** In a fixed order: by cluster, address, port and pod. */
@@ -37,15 +38,14 @@ export interface ServiceTruth {
   readonly doubts: readonly Doubt[];
 }
 
-/** A service follows its slices exactly when its annotation says so. */
-export const followSlicesAnnotation = "lockstep.dev/follow-slices";
-
-/** The first rule that decides counts. */
+/** About one endpoint each, in the order of evaluation: the first that decides counts. */
 export const rules: readonly TruthRule[] = [
+  knowTheOwner,
   holdThroughFlap,
   leaveAtOnce,
   believeTraffic,
   joinAtOnce,
+  doubtStaleSource,
   followPublished,
 ];
 
@@ -54,85 +54,92 @@ export function truth(
   port: number | string,
   policy: TruthPolicy,
 ): ServiceTruth {
-  const judged = snapshot.clusters.flatMap((facts) => judgeAll(facts, port, policy));
+  const settings = serviceSettings(snapshot, policy);
+  const judged = [
+    ...snapshot.clusters.flatMap((facts) => inCluster(snapshot, facts, port, policy, settings)),
+    ...remembered(snapshot, settings),
+  ];
   judged.sort((one, other) => compareEndpoints(one.endpoint, other.endpoint));
+  const guarded = neverEmpty(judged.map(({ endpoint }) => endpoint));
   return {
-    endpoints: neverEmpty(judged.map(({ endpoint }) => endpoint)),
-    problems: problemsOf(snapshot, port),
-    doubts: judged.flatMap(({ doubt }) => doubt ?? []),
+    endpoints: saidToStandIn(shared(guarded, settings)),
+    problems: [...problemsOf(snapshot, port, policy), ...settings.problems],
+    doubts: judged.flatMap(({ doubt }) => doubt ?? noDoubts),
   };
 }
+
+const noDoubts: readonly Doubt[] = [];
 
 /** Whether following the slices would have decided otherwise. */
 export function overridesSlices(endpoint: TruthEndpoint): boolean {
+  // An external name has no slices that could say anything.
+  if (endpoint.rule === externalNameRule) return false;
   return isRouted(endpoint) !== (endpoint.published === "ready");
 }
 
-function judgeAll(facts: ServiceInCluster, port: number | string, policy: TruthPolicy): Judged[] {
+function inCluster(
+  snapshot: ServiceSnapshot,
+  facts: ServiceInCluster,
+  port: number | string,
+  policy: TruthPolicy,
+  settings: ServiceSettings,
+): readonly Judged[] {
+  const priority = clusterPriority(snapshot, settings, facts.cluster);
+  if (isExternalName(facts)) {
+    return placed(externalEndpoints(facts, port, policy), priority, facts, settings);
+  }
   const found = servicePort(facts.service, port);
   if (found === undefined) return [];
-  const asked = facts.service.annotations[followSlicesAnnotation] === "true";
-  const chosen = policy.followSlices || asked ? [followSlicesExactly] : rules;
-  return candidatesOf(facts, found).map((candidate) => judge(candidate, chosen));
-}
-
-interface Judged {
-  readonly endpoint: TruthEndpoint;
-  readonly doubt: Doubt | undefined;
-}
-
-function judge(candidate: Candidate, chosen: readonly TruthRule[]): Judged {
-  let cause: DoubtCause | undefined;
-  for (const rule of chosen) {
-    cause ??= rule.doubt?.(candidate);
-    const verdict = rule.decide(candidate);
-    if (verdict === undefined) continue;
-    const doubt = cause && { ...probeTargetOf(candidate), cause };
-    return { endpoint: endpointOf(candidate, rule.name, verdict), doubt };
+  const candidates = candidatesOf(facts, found);
+  if (followsSlices(facts.service, policy)) {
+    const exactly = candidates.map((candidate) => judge(candidate, [followSlicesExactly]));
+    return placed(exactly, priority);
   }
-  throw new Error("the last rule of truth decides always");
+  const judged = noMassRemoval(candidates.map((candidate) => judge(candidate, rules)));
+  return placed(judged, priority, facts, settings);
 }
 
-function endpointOf(
-  candidate: Candidate,
-  rule: string,
-  { state, reason }: { readonly state: EndpointState; readonly reason: string },
-): TruthEndpoint {
-  const { address, port, cluster, podUid, podName, published } = candidate;
-  return {
-    address,
-    port,
-    cluster,
-    ...(podUid === undefined ? {} : { podUid }),
-    ...(podName === undefined ? {} : { podName }),
-    state,
-    reason,
-    rule,
-    pod: podSays(candidate),
-    published: published === undefined ? "absent" : published.ready ? "ready" : "not ready",
-  };
+function remembered(snapshot: ServiceSnapshot, settings: ServiceSettings): readonly Judged[] {
+  return (snapshot.unheard ?? []).flatMap((unheard) => {
+    const priority = clusterPriority(snapshot, settings, unheard.cluster);
+    return placed(judgeRemembered(unheard), priority, unheard, settings);
+  });
 }
 
-function podSays({ pod, podGone }: Candidate): TruthEndpoint["pod"] {
-  if (podGone) return "gone";
-  if (pod === undefined) return "unknown";
-  const { phase, metadata, ready } = pod.pod;
-  if (phase === "Failed" || phase === "Succeeded") return "ended";
-  if (metadata.deletionTimestamp !== undefined) return "terminating";
-  return ready === "True" ? "ready" : "not ready";
+/** With the priority of their cluster, and what its silence means. */
+function placed(
+  judged: readonly Judged[],
+  priority: number,
+  cluster?: Pick<ServiceInCluster, "cluster" | "isUnreachable">,
+  settings?: ServiceSettings,
+): readonly Judged[] {
+  const ranked =
+    priority === 0
+      ? judged
+      : judged.map((one) => ({ ...one, endpoint: { ...one.endpoint, priority } }));
+  if (cluster?.isUnreachable !== true || settings === undefined) return ranked;
+  const unreachable = settings.unreachable.get(cluster.cluster) ?? settings.unreachableElse;
+  return unreachableCluster(ranked, { ...settings, unreachable });
 }
 
-function problemsOf({ namespace, name, clusters }: ServiceSnapshot, port: number | string) {
+function problemsOf(
+  { namespace, name, clusters, unheard = [] }: ServiceSnapshot,
+  port: number | string,
+  policy: TruthPolicy,
+): readonly string[] {
   const key = `${namespace}/${name}`;
-  if (clusters.length === 0) return [`no cluster has the service ${key}`];
-  return clusters.flatMap(({ cluster, service }) => {
-    if (service.type === "ExternalName") {
-      return [`the service ${key} in ${cluster} is an external name, which is not routed`];
-    }
+  const silent = unheard.map(
+    ({ cluster }) => `the cluster ${cluster} has not been heard: what it served before is kept`,
+  );
+  if (clusters.length + silent.length === 0) return [`no cluster has the service ${key}`];
+  const missing = clusters.flatMap((facts) => {
+    const { cluster, service } = facts;
+    if (isExternalName(facts)) return externalProblems(facts, port, policy);
     return servicePort(service, port) === undefined
       ? [`the service ${key} in ${cluster} has no port ${port}`]
       : [];
   });
+  return [...silent, ...missing];
 }
 
 function compareEndpoints(a: TruthEndpoint, b: TruthEndpoint): number {

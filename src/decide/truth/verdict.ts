@@ -1,8 +1,11 @@
 // What a rule of truth gets to see, and what it says. A rule decides or passes; the first one that
 // decides counts.
+import type { MonotonicMs } from "../../environment/clock.ts";
+import type { Pod } from "../../kube/kinds/pod.ts";
 import type { Service } from "../../kube/kinds/service.ts";
 import type { PublishedEndpoint } from "../../model/published-endpoint.ts";
 import type { PodFact } from "../../model/service-snapshot.ts";
+import type { Departure } from "../../sources/departed-pods.ts";
 import type { DoubtCause, StandingDoubt } from "../../sources/probes.ts";
 import type { WatchStatus } from "../../sources/watch-status.ts";
 import type { EndpointState } from "../decision.ts";
@@ -17,15 +20,20 @@ export interface Candidate {
   readonly podName: string | undefined;
   /** What the pod watch says of its pod; undefined when it does not know it. */
   readonly pod: PodFact | undefined;
-  /** The pod that was published is known to be gone. */
-  readonly podGone: boolean;
+  /** How it is known that the pod that was published is gone; undefined when it is not. */
+  readonly gone: Departure | undefined;
+  /** All pods that have its address, where that is more or other than its own. */
+  readonly sharers: readonly Pod[] | undefined;
   /** The address and port are what the pod has now; false when only the published object says so. */
   readonly isPodAddress: boolean;
   readonly podWatch: WatchStatus;
+  readonly publishedWatch: WatchStatus;
   /** How it is published; undefined when it is not. */
   readonly published: PublishedEndpoint | undefined;
   /** What a probe showed: `unknown` before the first answer, undefined where nobody probes. */
   readonly probed: StandingDoubt["answer"] | undefined;
+  /** Why it has been probed until now; undefined when it has not. */
+  readonly doubted: StandingDoubt | undefined;
   /** Requests did not reach it, a moment ago or before, and no probe was answered since. */
   readonly unreached: boolean;
 }
@@ -34,6 +42,8 @@ export interface Verdict {
   readonly state: EndpointState;
   /** One plain sentence without a full stop. */
   readonly reason: string;
+  /** The pod watch alone says that it has left, since then, and nobody is known to have meant it. */
+  readonly soleWitnessAtMs?: MonotonicMs;
 }
 
 export interface TruthRule {

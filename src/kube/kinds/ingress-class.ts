@@ -1,5 +1,5 @@
 // An IngressClass: which controller serves the Ingresses that name it.
-import { optionalString, recordAt, stringMapAt } from "./fields.ts";
+import { optionalRecordAt, optionalString, recordAt, stringMapAt } from "./fields.ts";
 import type { Kind, ObjectMeta } from "./kind.ts";
 import { objectRecord, projectMetadata } from "./metadata.ts";
 
@@ -8,6 +8,8 @@ export interface IngressClass {
   readonly controller: string;
   /** Serves the Ingresses that name no class. */
   readonly isDefault: boolean;
+  /** Names an object with settings of its own. */
+  readonly hasParameters: boolean;
 }
 
 export const ingressClassKind: Kind<IngressClass> = {
@@ -28,5 +30,6 @@ function projectIngressClass(raw: unknown, similar?: IngressClass): IngressClass
     metadata: projectMetadata(object, ingressClassKind, similar?.metadata),
     controller: optionalString(recordAt(object, "spec"), "controller") ?? "",
     isDefault: annotations[defaultAnnotation] === "true",
+    hasParameters: optionalRecordAt(recordAt(object, "spec"), "parameters") !== undefined,
   };
 }

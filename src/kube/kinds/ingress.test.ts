@@ -61,6 +61,7 @@ test("an ingress keeps its hosts, paths and backends as they were written", () =
       },
       { host: "", paths: [] },
     ],
+    tls: [{ hosts: ["shop.example"], secretName: "" }],
     loadBalancer: [
       { ip: "192.0.2.1", hostname: "" },
       { ip: "", hostname: "edge.example" },
@@ -74,17 +75,21 @@ test("an ingress whose rules are not a list is malformed", () => {
   );
 });
 
-test("an ingress class says whose it is and whether it is the default", () => {
-  const project = (annotations: Readonly<Record<string, string>>) =>
+test("an ingress class says whose it is, whether it is the default, and whether it has parameters", () => {
+  const project = (annotations: Readonly<Record<string, string>>, spec: object = {}) =>
     ingressClassKind.project({
       metadata: { name: "lockstep", uid: "u2", resourceVersion: "8", annotations },
-      spec: { controller: "lockstep.dev/ingress" },
+      spec: { controller: "lockstep.dev/ingress", ...spec },
     });
   const expected = {
     metadata: { ...metadata, namespace: "", name: "lockstep", uid: "u2", resourceVersion: "8" },
     controller: "lockstep.dev/ingress",
+    isDefault: false,
+    hasParameters: false,
   };
   const mark = "ingressclass.kubernetes.io/is-default-class";
   expect(project({ [mark]: "true" })).toEqual({ ...expected, isDefault: true });
-  expect(project({ [mark]: "yes" })).toEqual({ ...expected, isDefault: false });
+  expect(project({ [mark]: "yes" })).toEqual(expected);
+  const parameters = { kind: "Settings", name: "edge" };
+  expect(project({}, { parameters })).toEqual({ ...expected, hasParameters: true });
 });

@@ -10,6 +10,7 @@ import {
   recordAt,
   requiredRecord,
   stringMapAt,
+  stringsAt,
 } from "./fields.ts";
 import { internStructure, type StringMap } from "./intern.ts";
 import type { Kind, ObjectMeta } from "./kind.ts";
@@ -39,6 +40,13 @@ export interface IngressRule {
   readonly paths: readonly IngressPath[];
 }
 
+export interface IngressTls {
+  /** Empty for the hosts of the rules. */
+  readonly hosts: readonly string[];
+  /** Of the Ingress's own namespace; empty when the object gives none. */
+  readonly secretName: string;
+}
+
 /** Where an Ingress can be reached; one of the two is empty. */
 export interface LoadBalancerAddress {
   readonly ip: string;
@@ -51,6 +59,7 @@ export interface Ingress {
   readonly ingressClassName: string | undefined;
   readonly defaultBackend: IngressBackend | undefined;
   readonly rules: readonly IngressRule[];
+  readonly tls: readonly IngressTls[];
   /** `status.loadBalancer.ingress`, in its order. */
   readonly loadBalancer: readonly LoadBalancerAddress[];
 }
@@ -74,6 +83,7 @@ function projectIngress(raw: unknown, similar?: Ingress): Ingress {
     ingressClassName: optionalString(spec, "ingressClassName"),
     defaultBackend: defaultBackend === undefined ? undefined : backendOf(defaultBackend),
     rules: listAt(spec, "rules").map(ruleOf),
+    tls: internStructure(listAt(spec, "tls").map(tlsOf), similar?.tls),
     loadBalancer: internStructure(
       listAt(recordAt(recordAt(object, "status"), "loadBalancer"), "ingress").map(addressOf),
       similar?.loadBalancer,
@@ -94,6 +104,14 @@ function ruleOf(entry: unknown): IngressRule {
   return {
     host: optionalString(rule, "host") ?? "",
     paths: listAt(recordAt(rule, "http"), "paths").map(pathOf),
+  };
+}
+
+function tlsOf(entry: unknown): IngressTls {
+  const tls = requiredRecord(entry, "an entry of tls");
+  return {
+    hosts: stringsAt(tls, "hosts"),
+    secretName: optionalString(tls, "secretName") ?? "",
   };
 }
 

@@ -74,6 +74,7 @@ test("a pod", () => {
       deletionGracePeriodSeconds: 30,
     },
     nodeName: "n1",
+    hostNetwork: false,
     phase: "Running",
     podIP: "10.0.0.1",
     secondPodIP: "fd00::1",
@@ -114,6 +115,7 @@ test("a pod that has only just been created, from a server that knows one addres
   expect(pod).toEqual({
     metadata: { ...metadata, labels: {} },
     nodeName: "",
+    hostNetwork: false,
     phase: "",
     podIP: "",
     secondPodIP: undefined,

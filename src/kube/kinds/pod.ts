@@ -3,6 +3,7 @@
 import type { WallMs } from "../../environment/clock.ts";
 import {
   listAt,
+  optionalBoolean,
   optionalNumber,
   optionalRecordAt,
   optionalString,
@@ -40,6 +41,8 @@ export interface Pod {
   readonly metadata: ObjectMeta;
   /** Empty until scheduled. */
   readonly nodeName: string;
+  /** It has its node's address, together with every other pod of that kind there. */
+  readonly hostNetwork: boolean;
   readonly phase: string;
   /** Of the cluster's primary family; empty until the sandbox exists. */
   readonly podIP: string;
@@ -87,6 +90,7 @@ function projectPod(raw: unknown, similar?: Pod): Pod {
   return {
     metadata: projectMetadata(object, podKind, similar?.metadata),
     nodeName: internString(optionalString(spec, "nodeName") ?? "", similar?.nodeName),
+    hostNetwork: optionalBoolean(spec, "hostNetwork") ?? false,
     phase: internString(optionalString(status, "phase") ?? "", similar?.phase),
     podIP: ips[0] ?? optionalString(status, "podIP") ?? "",
     secondPodIP: ips[1],

@@ -3,6 +3,7 @@
 // witness is not enough: a connection can fail by bad luck. A proxy soon forgets what it could not
 // reach, and sends it nothing meanwhile, so the doubt itself lasts until an answer ends it.
 import type { Candidate, TruthRule, Verdict } from "../verdict.ts";
+import { doubtStaleSource } from "./doubt-stale-source.ts";
 import { followPublished } from "./follow-published.ts";
 import { joinAtOnce } from "./join-at-once.ts";
 
@@ -21,6 +22,9 @@ export const believeTraffic: TruthRule = {
 /** Why it would get requests, were it not for those that failed; undefined for all others. */
 function wouldServe(candidate: Candidate): Verdict | undefined {
   if (!candidate.unreached) return undefined;
-  const verdict = joinAtOnce.decide(candidate) ?? followPublished.decide(candidate);
+  const verdict =
+    joinAtOnce.decide(candidate) ??
+    doubtStaleSource.decide(candidate) ??
+    followPublished.decide(candidate);
   return verdict?.state === "active" ? verdict : undefined;
 }

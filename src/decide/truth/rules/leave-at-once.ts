@@ -3,16 +3,19 @@
 // when the pod watch has gone stale since; readiness, labels and addresses can change back, and
 // count only while the watch is fresh.
 import type { Pod } from "../../../kube/kinds/pod.ts";
+import type { Departure } from "../../../sources/departed-pods.ts";
+import { isLastTruth } from "../last-truth.ts";
 import { type Candidate, isPublishedReady, type TruthRule, type Verdict } from "../verdict.ts";
 
 export const leaveAtOnce: TruthRule = {
   name: "leave at once",
   decide(candidate) {
     if (candidate.service.selector === undefined) return undefined;
-    if (candidate.podGone) return out(candidate, "its pod is gone");
+    if (candidate.gone !== undefined) return isGone(candidate, candidate.gone);
     const pod = candidate.pod?.pod;
     if (pod === undefined) return undefined;
-    return forGood(candidate, pod) ?? forNow(candidate, pod);
+    if (candidate.podWatch.state !== "fresh") return forGood(candidate, pod);
+    return forGood(candidate, pod) ?? forNow(candidate);
   },
 };
 
@@ -21,21 +24,35 @@ function forGood(candidate: Candidate, pod: Pod): Verdict | undefined {
     return out(candidate, `its pod has ended (${pod.phase})`);
   }
   if (pod.metadata.deletionTimestamp === undefined) return undefined;
-  return pod.ready === "True"
+  if (pod.ready !== "True") return out(candidate, "its pod is terminating and not ready");
+  return isServingStill(candidate)
     ? { state: "draining", reason: despiteSlice(candidate, "its pod is terminating") }
-    : out(candidate, "its pod is terminating and not ready");
+    : out(candidate, "its pod is terminating, and the slices do not list it as serving");
 }
 
-function forNow(candidate: Candidate, pod: Pod): Verdict | undefined {
-  if (candidate.podWatch.state !== "fresh") return undefined;
-  if (candidate.pod?.selected === false) {
-    return out(candidate, "its pod no longer matches the selector");
-  }
-  if (!candidate.isPodAddress) return out(candidate, "its pod has another address or port now");
-  if (pod.ready !== "True" && !candidate.service.publishNotReadyAddresses) {
-    return out(candidate, "its pod is not ready");
-  }
-  return undefined;
+/** A stale watch cannot say that a pod which terminates is ready still, if the slices know better. */
+function isServingStill(candidate: Candidate): boolean {
+  const { podWatch, published } = candidate;
+  if (podWatch.state === "fresh" || isLastTruth(candidate)) return true;
+  return (
+    published !== undefined && (published.ready || (published.serving && published.terminating))
+  );
+}
+
+/** What a pod says of its endpoint that it may take back. */
+export function forNow(candidate: Candidate): Verdict | undefined {
+  const { pod: fact, isPodAddress, service } = candidate;
+  if (fact === undefined) return undefined;
+  if (!fact.selected) return out(candidate, "its pod no longer matches the selector");
+  if (!isPodAddress) return out(candidate, "its pod has another address or port now");
+  if (fact.pod.ready === "True" || service.publishNotReadyAddresses) return undefined;
+  return { ...out(candidate, "its pod is not ready"), soleWitnessAtMs: fact.seenAtMs };
+}
+
+/** A list that comes without a pod is less than a deletion that was seen. */
+function isGone(candidate: Candidate, { atMs, isWitnessed }: Departure): Verdict {
+  const verdict = out(candidate, "its pod is gone");
+  return isWitnessed ? verdict : { ...verdict, soleWitnessAtMs: atMs };
 }
 
 function out(candidate: Candidate, reason: string): Verdict {

@@ -1,8 +1,8 @@
 // Rule 7, never empty: before a service answers 503, endpoints that are leaving but still serve get
 // its requests, and when there are none of these, those that could not be reached. It looks at the
 // whole set, after every endpoint has been judged by itself.
-import { type EndpointState, isRouted } from "../decision.ts";
-import type { TruthEndpoint } from "./truth.ts";
+import { type EndpointState, isRouted } from "../../decision.ts";
+import type { TruthEndpoint } from "../judged.ts";
 
 /** Who stands in, the better ones first. */
 const standIns: readonly EndpointState[] = ["draining", "suspect"];

@@ -1,0 +1,109 @@
+// Services that are another name: their endpoints are what the name resolves to. No pod and no slice
+// tells anything of them; the proxy's own retries pass over one that does not answer. A name that
+// leads back to this machine or its link is refused, for it would open to everybody what trusts the
+// machine: the control of the proxy, a node's agents, a cloud's metadata.
+import type { ServiceInCluster } from "../../model/service-snapshot.ts";
+import { type IpNetwork, isInNetwork, parseIp, parseNetwork } from "../ip-address.ts";
+import { servicePort } from "./candidates.ts";
+import type { Judged } from "./judged.ts";
+import type { TruthPolicy } from "./truth-policy.ts";
+
+export const externalNameRule = "external name";
+
+/** This machine, its link, everybody at once, and the metadata of a cloud over IPv6. */
+const refusedNetworks: readonly IpNetwork[] = [
+  "0.0.0.0/8",
+  "127.0.0.0/8",
+  "169.254.0.0/16",
+  "224.0.0.0/4",
+  "255.255.255.255/32",
+  "::/128",
+  "::1/128",
+  "fe80::/10",
+  "ff00::/8",
+  "fd00:ec2::254/128",
+].flatMap((text) => parseNetwork(text) ?? []);
+
+export function isExternalName({ service }: ServiceInCluster): boolean {
+  return service.type === "ExternalName";
+}
+
+export function externalEndpoints(
+  facts: ServiceInCluster,
+  port: number | string,
+  policy: TruthPolicy,
+): readonly Judged[] {
+  const number = externalPort(facts, port);
+  if (number === undefined) return [];
+  const { cluster, service, external } = facts;
+  const { failure } = external ?? {};
+  const name = service.externalName ?? "";
+  const now = `${name} resolves to it`;
+  const before = `${name} resolved to it, and now ${failure}`;
+  return ofOneFamily(external?.addresses ?? []).map((address): Judged => {
+    const isRefused = isRefusedAddress(address, policy);
+    const reason = failure === undefined ? now : before;
+    return {
+      endpoint: {
+        address,
+        port: number,
+        cluster,
+        state: isRefused ? "out" : "active",
+        reason: isRefused
+          ? `${reason}, but external names may not lead to local addresses`
+          : reason,
+        rule: externalNameRule,
+        pod: "unknown",
+        published: "absent",
+      },
+      doubt: undefined,
+      candidate: undefined,
+      soleWitnessAtMs: undefined,
+    };
+  });
+}
+
+export function externalProblems(
+  facts: ServiceInCluster,
+  port: number | string,
+  policy: TruthPolicy,
+): readonly string[] {
+  const { cluster, service, external } = facts;
+  const { namespace, name } = service.metadata;
+  const which = `the service ${namespace}/${name} in ${cluster}`;
+  const target = service.externalName ?? "";
+  if (externalPort(facts, port) === undefined) return [`${which} has no port ${port}`];
+  if (external === undefined) return [`${which} is ${target}, which has not been looked up yet`];
+  const refused = ofOneFamily(external.addresses).filter((address) =>
+    isRefusedAddress(address, policy),
+  );
+  const problems: string[] = [];
+  if (external.failure !== undefined) {
+    const kept = external.addresses.length > 0 ? "; its last addresses are kept" : "";
+    problems.push(`${which} is ${target}: ${external.failure}${kept}`);
+  }
+  if (refused.length > 0) {
+    problems.push(`${which} is ${target}, which leads to the local address ${refused.join(", ")}`);
+  }
+  return problems;
+}
+
+/** Where IPv6 leads nowhere, as in most clusters, a name that has both would fail half of the time. */
+function ofOneFamily(addresses: readonly string[]): readonly string[] {
+  const ofIpv4 = addresses.filter((address) => !address.includes(":"));
+  return ofIpv4.length > 0 ? ofIpv4 : addresses;
+}
+
+/** A number need not be among the service's ports, for an external name often has none listed. */
+function externalPort({ service }: ServiceInCluster, port: number | string): number | undefined {
+  const found = servicePort(service, port);
+  if (found === undefined) return typeof port === "number" ? port : undefined;
+  return typeof found.targetPort === "number" ? found.targetPort : found.port;
+}
+
+/** What is no address at all is refused as well. */
+function isRefusedAddress(text: string, { allowLocalNames = false }: TruthPolicy): boolean {
+  const address = parseIp(text);
+  if (address === undefined) return true;
+  return !allowLocalNames && refusedNetworks.some((network) => isInNetwork(address, network));
+}

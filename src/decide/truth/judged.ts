@@ -1,0 +1,67 @@
+// An endpoint while it is being judged: what has been decided so far, beside what the rules that
+// look at a whole set of them still need to know.
+import type { MonotonicMs } from "../../environment/clock.ts";
+import type { Doubt, DoubtCause } from "../../sources/probes.ts";
+import type { DecidedEndpoint } from "../decision.ts";
+import { probeTargetOf } from "./probe-target.ts";
+import type { Candidate, TruthRule, Verdict } from "./verdict.ts";
+
+/** One row of the truth table: what is decided, beside what each witness says. */
+export interface TruthEndpoint extends DecidedEndpoint {
+  /** The rule that decided. */
+  readonly rule: string;
+  readonly pod: "ready" | "not ready" | "terminating" | "ended" | "gone" | "unknown";
+  readonly published: "ready" | "not ready" | "absent";
+}
+
+export interface Judged {
+  readonly endpoint: TruthEndpoint;
+  readonly doubt: Doubt | undefined;
+  /** Undefined for what is only remembered. */
+  readonly candidate: Candidate | undefined;
+  /** See `Verdict`. */
+  readonly soleWitnessAtMs: MonotonicMs | undefined;
+}
+
+/** The first rule that decides counts; the last one always does. */
+export function judge(candidate: Candidate, rules: readonly TruthRule[]): Judged {
+  let cause: DoubtCause | undefined;
+  for (const rule of rules) {
+    cause ??= rule.doubt?.(candidate);
+    const verdict = rule.decide(candidate);
+    if (verdict === undefined) continue;
+    return {
+      endpoint: endpointOf(candidate, rule.name, verdict),
+      doubt: cause && { ...probeTargetOf(candidate), cause },
+      candidate,
+      soleWitnessAtMs: verdict.soleWitnessAtMs,
+    };
+  }
+  throw new Error("the last rule of truth decides always");
+}
+
+function endpointOf(
+  candidate: Candidate,
+  rule: string,
+  { state, reason }: Pick<Verdict, "state" | "reason">,
+): TruthEndpoint {
+  const { address, port, cluster, podUid, podName, published } = candidate;
+  const pod = podSays(candidate);
+  const how = published === undefined ? "absent" : published.ready ? "ready" : "not ready";
+  // The ordinary case, without copies: this runs for every endpoint of a service at every change.
+  if (podUid !== undefined && podName !== undefined) {
+    return { address, port, cluster, podUid, podName, state, reason, rule, pod, published: how };
+  }
+  const known = podUid === undefined ? {} : { podUid };
+  const named = podName === undefined ? {} : { podName };
+  return { address, port, cluster, ...known, ...named, state, reason, rule, pod, published: how };
+}
+
+function podSays({ pod, gone }: Candidate): TruthEndpoint["pod"] {
+  if (gone !== undefined) return "gone";
+  if (pod === undefined) return "unknown";
+  const { phase, metadata, ready } = pod.pod;
+  if (phase === "Failed" || phase === "Succeeded") return "ended";
+  if (metadata.deletionTimestamp !== undefined) return "terminating";
+  return ready === "True" ? "ready" : "not ready";
+}

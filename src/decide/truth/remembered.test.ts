@@ -1,0 +1,88 @@
+import { describe, expect, test } from "vitest";
+import type { UnheardCluster } from "../../model/service-snapshot.ts";
+import { inCluster, listed, pod, podPeer, service, snapshot } from "./service-facts.contract.ts";
+import { truth } from "./truth.ts";
+import type { TruthPolicy } from "./truth-policy.ts";
+
+const known = { cluster: "west", address: "10.0.0.1", port: 8080 };
+const named = { ...known, podUid: "uid-web-1", podName: "web-1" };
+
+const west: UnheardCluster = {
+  cluster: "west",
+  isUnreachable: false,
+  remembered: [named],
+  doubts: new Map(),
+  unreached: new Set(),
+};
+
+function decided(unheard: UnheardCluster, policy: Partial<TruthPolicy> = {}) {
+  const own = { ...snapshot(), unheard: [unheard] };
+  const { endpoints, doubts, problems } = truth(own, 80, { followSlices: false, ...policy });
+  const silent = "the cluster west has not been heard: what it served before is kept";
+  expect(problems).toEqual([silent]);
+  return { endpoints, doubts };
+}
+
+const reason = "it served before the start, and its cluster has not been heard since";
+const row = {
+  ...named,
+  state: "active",
+  reason,
+  rule: "doubt a stale source",
+  pod: "unknown",
+  published: "absent",
+};
+
+test("what is remembered of a cluster that has not been heard serves", () => {
+  expect(decided(west)).toEqual({ endpoints: [row], doubts: [] });
+  expect(decided({ ...west, remembered: [known] }).endpoints).toEqual([
+    { ...row, podUid: undefined, podName: undefined },
+  ]);
+});
+
+test("it serves as well where the slices are followed, for they are not known", () => {
+  expect(decided(west, { followSlices: true }).endpoints).toEqual([row]);
+});
+
+describe("requests that fail", () => {
+  const unreached = new Set([podPeer(1)]);
+  const doubt = { ...known, podUid: "uid-web-1", cause: "traffic" };
+
+  test("put it in doubt", () => {
+    expect(decided({ ...west, unreached })).toEqual({ endpoints: [row], doubts: [doubt] });
+  });
+
+  test("and a silent probe make a suspect of it, which serves when nothing is better", () => {
+    const doubts = new Map([[podPeer(1), { cause: "traffic", answer: "silent" } as const]]);
+    const why = `${reason}, but requests do not reach it, and it does not answer a probe`;
+    const dead = { ...west, doubts };
+    expect(decided({ ...dead, remembered: [named, { ...known, address: "10.0.0.2" }] })).toEqual({
+      endpoints: [
+        { ...row, state: "suspect", rule: "believe traffic", reason: why },
+        { ...row, address: "10.0.0.2", podUid: undefined, podName: undefined },
+      ],
+      doubts: [doubt],
+    });
+    expect(decided(dead).endpoints.map(({ state, rule }) => [state, rule])).toEqual([
+      ["active", "never empty"],
+    ]);
+  });
+});
+
+test("it stands behind a cluster that has been heard, and goes when the silence has lasted", () => {
+  const annotations = { "lockstep.dev/unreachable": "drop" };
+  const east = inCluster({
+    service: service({ annotations }),
+    pods: [pod(1)],
+    published: [listed(1)],
+  });
+  const states = (isUnreachable: boolean) => {
+    const unheard = [{ ...west, isUnreachable }];
+    const own = { ...snapshot(east), accessCluster: "east", unheard };
+    return truth(own, 80, { followSlices: false }).endpoints.map(
+      ({ cluster, state, priority = 0 }) => `${cluster} ${state} ${priority}`,
+    );
+  };
+  expect(states(false)).toEqual(["east active 0", "west active 1"]);
+  expect(states(true)).toEqual(["east active 0", "west out 1"]);
+});

@@ -1,0 +1,158 @@
+import { describe, expect, test } from "vitest";
+import type { MonotonicMs } from "../../../environment/clock.ts";
+import type { WatchStatus } from "../../../sources/watch-status.ts";
+import {
+  type FactsInWords,
+  freshWatch,
+  inCluster,
+  listed,
+  metadata,
+  pod,
+  podPeer,
+  refusedWatch,
+  rowsOf,
+  service,
+  snapshot,
+  staleWatch,
+} from "../service-facts.contract.ts";
+import { truth } from "../truth.ts";
+
+const detail = staleWatch.detail;
+const provedAt = (ms: number): WatchStatus => ({ ...staleWatch, currentAtMs: ms as MonotonicMs });
+
+const allStale = { podWatch: provedAt(1_000), publishedWatch: provedAt(1_000) };
+
+describe("when neither pods nor slices are fresh, what was last known counts", () => {
+  const last = (state: string, reason: string) =>
+    `10.0.0.1:8080 ${state} (doubt a stale source): ${reason}`;
+  const followed =
+    "10.0.0.1:8080 active (follow the published endpoints): it is published as ready, and the " +
+    `pod watch is stale: ${detail}`;
+  const table: readonly (readonly [string, FactsInWords, string])[] = [
+    [
+      "a pod that was ready serves, though no slice names it",
+      { pods: [pod(1)], published: [] },
+      last("active", `its pod was ready, as last heard: ${detail}`),
+    ],
+    [
+      "a pod that was not ready is out, though a slice still lists it",
+      { pods: [pod(1, { ready: "False" })] },
+      last(
+        "out",
+        "its pod is not ready, though it is still published as ready, " +
+          `as last heard: ${detail}`,
+      ),
+    ],
+    [
+      "a pod that was selected no more is out",
+      { pods: [pod(1, { metadata: metadata("web-1", { labels: { app: "old" } }) })] },
+      last(
+        "out",
+        "its pod no longer matches the selector, though it is still published as ready, " +
+          `as last heard: ${detail}`,
+      ),
+    ],
+    [
+      "a service that takes pods which are not ready has them",
+      { service: service({ publishNotReadyAddresses: true }), pods: [pod(1, { ready: "False" })] },
+      last("active", `the service takes pods that are not ready, as last heard: ${detail}`),
+    ],
+    [
+      "pods count when the slices were proved current only a little later",
+      { pods: [pod(1, { ready: "False" })], publishedWatch: provedAt(31_000) },
+      last(
+        "out",
+        "its pod is not ready, though it is still published as ready, " +
+          `as last heard: ${detail}`,
+      ),
+    ],
+    [
+      "pods count when the slices have never been proved current",
+      { pods: [pod(1, { ready: "False" })], publishedWatch: staleWatch },
+      last(
+        "out",
+        "its pod is not ready, though it is still published as ready, " +
+          `as last heard: ${detail}`,
+      ),
+    ],
+    [
+      "slices count when they were proved current much later",
+      { pods: [pod(1, { ready: "False" })], publishedWatch: provedAt(31_001) },
+      followed,
+    ],
+    [
+      "slices count when they are fresh",
+      { pods: [pod(1, { ready: "False" })], publishedWatch: freshWatch },
+      followed,
+    ],
+    ["slices count when the pods were never listed", { pods: [], podWatch: staleWatch }, followed],
+    ["slices count for a pod that the pod watch has not seen", { pods: [] }, followed],
+  ];
+  test.each(table)("%s", (_, words, row) => {
+    expect(rowsOf({ published: [listed(1)], ...allStale, ...words })).toEqual([row]);
+  });
+
+  test("requests that fail and a silent probe make a suspect of it", () => {
+    const doubts = new Map([[podPeer(1), { cause: "traffic", answer: "silent" } as const]]);
+    const words = { pods: [pod(1), pod(9)], published: [], ...allStale, doubts, unreached: [1] };
+    expect(rowsOf(words)[0]).toBe(
+      "10.0.0.1:8080 suspect (believe traffic): its pod was ready, as last heard: " +
+        `${detail}, but requests do not reach it, and it does not answer a probe`,
+    );
+  });
+});
+
+describe("when slices are fresher than pods, a ready pod that no slice names", () => {
+  const words: FactsInWords = {
+    podWatch: staleWatch,
+    pods: [pod(1)],
+    published: [listed(9)],
+  };
+  const why = `no slice names it, and its pod was ready when last seen: ${detail}`;
+  const answered = (answer: "answers" | "silent" | "unknown") =>
+    new Map([[podPeer(1), { cause: "unpublished", answer } as const]]);
+  const table = [
+    [
+      "is probed, and stands in meanwhile",
+      new Map(),
+      `suspect (doubt a stale source): ${why}; it is being probed`,
+    ],
+    [
+      "stands in while it answers",
+      answered("answers"),
+      `suspect (doubt a stale source): ${why}; it answers a probe`,
+    ],
+    [
+      "is out when it does not answer",
+      answered("silent"),
+      `out (doubt a stale source): ${why}; it does not answer a probe`,
+    ],
+  ] as const;
+  test.each(table)("%s", (_, doubts, row) => {
+    const decided = truth(snapshot(inCluster({ ...words, doubts })), 80, { followSlices: false });
+    expect(rowsOf({ ...words, doubts })[0]).toBe(`10.0.0.1:8080 ${row}`);
+    expect(decided.doubts.map(({ cause, address }) => [cause, address])).toEqual([
+      ["unpublished", "10.0.0.1"],
+    ]);
+  });
+
+  test("is out when a slice does name it, as not ready", () => {
+    const published = [listed(1, { ready: false }), listed(9)];
+    expect(rowsOf({ ...words, published, doubts: new Map() })[0]).toBe(
+      "10.0.0.1:8080 out (follow the published endpoints): it is published as not ready",
+    );
+  });
+
+  test("serves when nothing better is left", () => {
+    expect(rowsOf({ ...words, published: [], doubts: new Map() })).toEqual([
+      `10.0.0.1:8080 active (never empty): no endpoint is better: ${why}; it is being probed`,
+    ]);
+  });
+
+  test.each([
+    ["nobody probes", { doubts: undefined }],
+    ["pods may not be watched", { podWatch: refusedWatch, doubts: new Map() }],
+  ])("is out when %s", (_, fields) => {
+    expect(rowsOf({ ...words, ...fields })[0]).toMatch(/^10.0.0.1:8080 out \(follow the published/);
+  });
+});

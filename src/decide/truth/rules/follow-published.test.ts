@@ -1,0 +1,65 @@
+import { describe, expect, test } from "vitest";
+import {
+  type FactsInWords,
+  listed,
+  pod,
+  refusedWatch,
+  rowsOf,
+  service,
+} from "../service-facts.contract.ts";
+
+describe("when pods do not decide", () => {
+  const published = [
+    listed(1, { pod: undefined }),
+    listed(2, { ready: false }),
+    listed(3, { ready: false, serving: true, terminating: true }),
+  ];
+  const followed = (why: string) => [
+    `10.0.0.1:8080 active (follow the published endpoints): it is published as ready, and ${why}`,
+    "10.0.0.2:8080 out (follow the published endpoints): it is published as not ready",
+    "10.0.0.3:8080 draining (follow the published endpoints): " +
+      "it is published as terminating and still serving",
+  ];
+
+  test("a service without a selector follows what is published", () => {
+    const words = { service: service({ selector: undefined }), published };
+    expect(rowsOf(words)).toEqual(followed("the service has no selector"));
+  });
+
+  test("without permission to watch pods the slices are followed", () => {
+    expect(rowsOf({ podWatch: refusedWatch, published })).toEqual(
+      followed("pods may not be watched"),
+    );
+  });
+
+  test("a published pod that the watch has yet to show is believed", () => {
+    expect(rowsOf({ published: [listed(1)] })).toEqual([
+      "10.0.0.1:8080 active (follow the published endpoints): " +
+        "it is published as ready, and its pod has not been seen yet",
+    ]);
+  });
+});
+
+describe("following the slices", () => {
+  const words: FactsInWords = {
+    pods: [pod(1, { terminating: true }), pod(2), pod(3)],
+    published: [listed(1), listed(3, { ready: false })],
+  };
+  const expected = [
+    "10.0.0.1:8080 active (follow the slices exactly): " +
+      "it is published as ready, and the slices are followed",
+    "10.0.0.2:8080 out (follow the slices exactly): " +
+      "it is not published, and the slices are followed",
+    "10.0.0.3:8080 out (follow the slices exactly): " +
+      "it is published as not ready, and the slices are followed",
+  ];
+
+  test("for everything, by policy", () => {
+    expect(rowsOf(words, { followSlices: true })).toEqual(expected);
+  });
+
+  test("for one service, by its annotation", () => {
+    const annotations = { "lockstep.dev/follow-slices": "true" };
+    expect(rowsOf({ ...words, service: service({ annotations }) })).toEqual(expected);
+  });
+});

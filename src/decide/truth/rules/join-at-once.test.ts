@@ -1,0 +1,34 @@
+import { describe, expect, test } from "vitest";
+import { listed, pod, rowsOf, service, staleWatch } from "../service-facts.contract.ts";
+
+describe("joining at once", () => {
+  test("a ready pod joins before a slice lists it, or lists it as ready", () => {
+    const early = "its pod is ready, though it is not published as ready yet";
+    expect(rowsOf({ pods: [pod(1), pod(2)], published: [listed(2, { ready: false })] })).toEqual([
+      `10.0.0.1:8080 active (join at once): ${early}`,
+      `10.0.0.2:8080 active (join at once): ${early}`,
+    ]);
+  });
+
+  test("a pod without an address is no endpoint yet", () => {
+    expect(rowsOf({ pods: [pod(1, { podIP: "" })] })).toEqual([]);
+  });
+
+  test("a stale pod watch lets nobody join", () => {
+    expect(rowsOf({ podWatch: staleWatch, pods: [pod(1)] })).toEqual([
+      "10.0.0.1:8080 out (follow the published endpoints): it is not published, and the pod " +
+        "watch is stale: the server was last reached 20 s ago",
+    ]);
+  });
+
+  test("a service may ask for pods that are not ready", () => {
+    const words = {
+      service: service({ publishNotReadyAddresses: true }),
+      pods: [pod(1, { ready: "False" })],
+      published: [listed(1)],
+    };
+    expect(rowsOf(words)).toEqual([
+      "10.0.0.1:8080 active (join at once): the service takes pods that are not ready",
+    ]);
+  });
+});

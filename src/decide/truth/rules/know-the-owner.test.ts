@@ -1,0 +1,127 @@
+import { describe, expect, test } from "vitest";
+import type { WallMs } from "../../../environment/clock.ts";
+import type { Pod } from "../../../kube/kinds/pod.ts";
+import {
+  type FactsInWords,
+  listed,
+  metadata,
+  pod,
+  podPeer,
+  rowsOf,
+  service,
+  staleWatch,
+} from "../service-facts.contract.ts";
+
+const early = 1_000_000 as WallMs;
+const late = 2_000_000 as WallMs;
+
+function createdAt(number: number, creationTimestamp: WallMs, fields: Partial<Pod> = {}): Pod {
+  const labels = { app: "web" };
+  return pod(number, {
+    metadata: metadata(`web-${number}`, { labels, creationTimestamp }),
+    ...fields,
+  });
+}
+
+/** A pod of another service that has the address of the first pod. */
+function stranger(fields: Partial<Pod> & { readonly meta?: Partial<Pod["metadata"]> } = {}): Pod {
+  const { meta, ...own } = fields;
+  const labels = { app: "shop" };
+  const about = metadata("shop-1", { labels, creationTimestamp: late, ...meta });
+  return pod(1, { metadata: about, ...own });
+}
+
+const first = (words: FactsInWords) => rowsOf(words).find((row) => row.startsWith("10.0.0.1:"));
+
+const out =
+  "10.0.0.1:8080 out (know the address's owner): its address belongs to another pod now, shop/shop-1";
+const published = [listed(1), listed(9)];
+const despite = ", though it is still published as ready";
+
+describe("an endpoint whose address another pod has", () => {
+  const table: readonly (readonly [string, FactsInWords, string])[] = [
+    ["is out when the other was created later", { strangers: [stranger()] }, out + despite],
+    [
+      "is out though it answers",
+      {
+        strangers: [stranger()],
+        doubts: new Map([[podPeer(1), { cause: "traffic", answer: "answers" }]]),
+      },
+      out + despite,
+    ],
+    [
+      "stays when the other was created earlier",
+      { strangers: [stranger({ meta: { creationTimestamp: 1 as WallMs } })] },
+      "10.0.0.1:8080 active (join at once): its pod is ready",
+    ],
+    [
+      "stays when the other is going",
+      { strangers: [stranger({ meta: { deletionTimestamp: late } })] },
+      "10.0.0.1:8080 active (join at once): its pod is ready",
+    ],
+    [
+      "is out when its own pod is going and the other is not, however old",
+      {
+        pods: [
+          createdAt(1, late, {
+            metadata: metadata("web-1", { labels: { app: "web" }, deletionTimestamp: late }),
+          }),
+          pod(9),
+        ],
+        strangers: [stranger({ meta: { creationTimestamp: early } })],
+      },
+      out + despite,
+    ],
+    [
+      "is out in a stale pod watch, which knows both pods from one source",
+      { strangers: [stranger()], podWatch: staleWatch },
+      out + despite,
+    ],
+    [
+      "is out when only a slice knows its pod",
+      { pods: [pod(9)], strangers: [stranger()] },
+      out + despite,
+    ],
+    [
+      "follows its slice when only that knows its pod and the pod watch is stale",
+      { pods: [pod(9)], strangers: [stranger()], podWatch: staleWatch },
+      "10.0.0.1:8080 active (follow the published endpoints): it is published as ready, and the " +
+        "pod watch is stale: the server was last reached 20 s ago",
+    ],
+    [
+      "follows its slice when the service has no selector",
+      { service: service({ selector: undefined }), pods: [], strangers: [stranger()] },
+      "10.0.0.1:8080 active (follow the published endpoints): it is published as ready, and the " +
+        "service has no selector",
+    ],
+  ];
+  test.each(table)("%s", (_, words, expected) => {
+    expect(first({ pods: [createdAt(1, early), pod(9)], published, ...words })).toBe(expected);
+  });
+});
+
+describe("in the host's network", () => {
+  const host = { hostNetwork: true } as const;
+  const ports = [{ name: "http", containerPort: 8080, protocol: "TCP" }];
+  const own = createdAt(1, early, host);
+
+  test.each([
+    [
+      "has a port of its own",
+      { ports: [] },
+      "10.0.0.1:8080 active (join at once): its pod is ready",
+    ],
+    ["has its port", { ports }, out + despite],
+  ] as const)("an endpoint whose address is shared with a later pod that %s", (_, fields, row) => {
+    const strangers = [stranger({ ...host, ...fields })];
+    expect(first({ pods: [own, pod(9)], strangers, published })).toBe(row);
+  });
+});
+
+test("of several other pods the reason names the same one whatever the order", () => {
+  const strangers = [stranger(), stranger({ meta: { name: "shop-0", uid: "uid-shop-0" } })];
+  const rows = [strangers, strangers.toReversed()].map((order) =>
+    first({ pods: [createdAt(1, early), pod(9)], published, strangers: order }),
+  );
+  expect(rows).toEqual(Array(2).fill(`${out.replace("shop-1", "shop-0")}${despite}`));
+});

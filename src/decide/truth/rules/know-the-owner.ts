@@ -1,0 +1,54 @@
+// Rule 4, know the address's owner: an address that now belongs to another pod leads to another
+// program, so the old endpoint is out at once, even if it answers. In the host's network pods share
+// their node's address; there it is the port that changes hands.
+import type { Pod } from "../../../kube/kinds/pod.ts";
+import { compareText } from "../../compare-text.ts";
+import { type Candidate, isPublishedReady, type TruthRule } from "../verdict.ts";
+
+export const knowTheOwner: TruthRule = {
+  name: "know the address's owner",
+  decide(candidate) {
+    const { podUid, sharers, service } = candidate;
+    if (sharers === undefined || podUid === undefined) return undefined;
+    if (service.selector === undefined) return undefined;
+    let owner: Pod | undefined;
+    for (const pod of sharers) {
+      if (pod.metadata.uid === podUid || !takes(pod, candidate)) continue;
+      if (owner === undefined || isLikelierOrFirst(pod, owner)) owner = pod;
+    }
+    if (owner === undefined) return undefined;
+    const { namespace, name } = owner.metadata;
+    const despite = isPublishedReady(candidate) ? ", though it is still published as ready" : "";
+    return {
+      state: "out",
+      reason: `its address belongs to another pod now, ${namespace}/${name}${despite}`,
+    };
+  },
+};
+
+/** Whether the address and port of the candidate have passed to this pod. */
+function takes(pod: Pod, candidate: Candidate): boolean {
+  const { port, isPodAddress, pod: own, podWatch } = candidate;
+  if (pod.hostNetwork && !pod.ports.some(({ containerPort }) => containerPort === port)) {
+    return false;
+  }
+  if (own !== undefined && isPodAddress) return isLikelier(pod, own.pod);
+  // Of the candidate's own pod nothing is known, so the other must be known to be there now.
+  return podWatch.state === "fresh" && !isTerminating(pod);
+}
+
+/** A pod that is going has given up its address; of two that stay the later one was given it. */
+function isLikelier(a: Pod, b: Pod): boolean {
+  if (isTerminating(a) !== isTerminating(b)) return isTerminating(b);
+  return (a.metadata.creationTimestamp ?? 0) > (b.metadata.creationTimestamp ?? 0);
+}
+
+/** Decides between any two, so that the reason is the same whatever the order. */
+function isLikelierOrFirst(a: Pod, b: Pod): boolean {
+  if (isLikelier(a, b)) return true;
+  return !isLikelier(b, a) && compareText(a.metadata.uid, b.metadata.uid) < 0;
+}
+
+function isTerminating({ metadata }: Pod): boolean {
+  return metadata.deletionTimestamp !== undefined;
+}

@@ -1,0 +1,16 @@
+import { describe, expect, test } from "vitest";
+import { listed, pod, rowsOf } from "../service-facts.contract.ts";
+
+describe("never empty", () => {
+  test("the terminating pods that still answer serve when no other does", () => {
+    const words = {
+      pods: [pod(1, { terminating: true }), pod(2, { ready: "False" })],
+      published: [listed(2)],
+    };
+    expect(rowsOf(words)).toEqual([
+      "10.0.0.1:8080 active (never empty): no endpoint is better: its pod is terminating",
+      "10.0.0.2:8080 out (leave at once): its pod is not ready, " +
+        "though it is still published as ready",
+    ]);
+  });
+});

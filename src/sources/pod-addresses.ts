@@ -1,0 +1,100 @@
+// Which pods have each address of a cluster now. An address passes from a pod to its successor at
+// once in some networks, while slices and even the old pod's own status still claim it; who has it
+// now can only be said by looking at all pods, whatever service they belong to.
+import { type Pod, podIPs } from "../kube/kinds/pod.ts";
+import type { Change } from "../kube/store/store-change.ts";
+
+/** Invariant: every pod that has an address and has not ended is in the list of each of its own. */
+export class PodAddresses {
+  /** Nearly every address has one pod, which is then kept without a list around it. */
+  readonly #pods = new Map<string, Pod | readonly Pod[]>();
+
+  /** The pods at this address: several in the host's network, or while it changes hands. */
+  at(address: string): readonly Pod[] {
+    const pods = this.#pods.get(address);
+    if (pods === undefined) return [];
+    return isList(pods) ? pods : [pods];
+  }
+
+  /** All pods at this address, where that is more or other than the one of this uid. */
+  sharersAt(address: string, uid: string): readonly Pod[] | undefined {
+    const pods = this.#pods.get(address);
+    if (pods === undefined) return undefined;
+    if (isList(pods)) return pods;
+    return pods.metadata.uid === uid ? undefined : [pods];
+  }
+
+  /**
+   * Takes note of a pod's change and returns the other pods whose claim to an address may have
+   * become better or worse by it.
+   */
+  podChanged(change: Change<Pod>): ReadonlySet<Pod> {
+    const before = change.type === "updated" ? change.previous : undefined;
+    const after = change.type === "deleted" ? undefined : change.object;
+    const ofBefore = change.type === "deleted" ? addressesOf(change.object) : addressesOf(before);
+    const ofAfter = addressesOf(after);
+    const { uid } = change.object.metadata;
+    for (const address of ofBefore) if (!ofAfter.includes(address)) this.#remove(address, uid);
+    if (after !== undefined) for (const address of ofAfter) this.#put(address, after);
+    if (before !== undefined && claimsAlike(before, after, ofBefore, ofAfter)) return none;
+    return this.#others(new Set([...ofBefore, ...ofAfter]), uid);
+  }
+
+  #others(addresses: ReadonlySet<string>, uid: string): ReadonlySet<Pod> {
+    let others: Set<Pod> | undefined;
+    for (const address of addresses) {
+      const pods = this.#pods.get(address);
+      if (pods === undefined || (!isList(pods) && pods.metadata.uid === uid)) continue;
+      others ??= new Set();
+      for (const pod of this.at(address)) if (pod.metadata.uid !== uid) others.add(pod);
+    }
+    return others ?? none;
+  }
+
+  #put(address: string, pod: Pod): void {
+    const known = this.#pods.get(address);
+    if (known === undefined || (!isList(known) && isSame(known, pod))) {
+      this.#pods.set(address, pod);
+      return;
+    }
+    const others = this.at(address).filter((one) => !isSame(one, pod));
+    this.#pods.set(address, [...others, pod]);
+  }
+
+  #remove(address: string, uid: string): void {
+    const [first, ...more] = this.at(address).filter((one) => one.metadata.uid !== uid);
+    if (first === undefined) this.#pods.delete(address);
+    else this.#pods.set(address, more.length === 0 ? first : [first, ...more]);
+  }
+}
+
+const none: ReadonlySet<Pod> = new Set();
+const noAddresses: readonly string[] = [];
+
+function isList(pods: Pod | readonly Pod[]): pods is readonly Pod[] {
+  return Array.isArray(pods);
+}
+
+function isSame(a: Pod, b: Pod): boolean {
+  return a.metadata.uid === b.metadata.uid;
+}
+
+/** A pod that has ended owns nothing any more, though its status still names its address. */
+function addressesOf(pod: Pod | undefined): readonly string[] {
+  if (pod === undefined || pod.phase === "Succeeded" || pod.phase === "Failed") return noAddresses;
+  return podIPs(pod);
+}
+
+/** Whether others at its addresses stand as before, so that nobody has to look at them again. */
+function claimsAlike(
+  before: Pod,
+  after: Pod | undefined,
+  ofBefore: readonly string[],
+  ofAfter: readonly string[],
+): boolean {
+  return (
+    before.metadata.deletionTimestamp === after?.metadata.deletionTimestamp &&
+    ofBefore.length === ofAfter.length &&
+    ofBefore.every((address, index) => address === ofAfter[index])
+  );
+}
