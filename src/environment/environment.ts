@@ -4,6 +4,7 @@
 import type { Clock } from "./clock.ts";
 import type { Files } from "./files.ts";
 import type { Log } from "./log.ts";
+import type { Names } from "./names.ts";
 import type { Network } from "./network.ts";
 import type { Processes } from "./processes.ts";
 import type { Random } from "./random.ts";
@@ -14,6 +15,7 @@ export interface Environment {
   readonly timers: Timers;
   readonly random: Random;
   readonly network: Network;
+  readonly names: Names;
   readonly files: Files;
   readonly processes: Processes;
   readonly log: Log;

@@ -74,6 +74,19 @@ function contentContract(inDirectory: InDirectory): void {
   );
 
   it(
+    "tells the size, and renames over what is there",
+    inDirectory(async (files, directory) => {
+      await files.write(`${directory}/log`, "four");
+      await files.write(`${directory}/log.1`, "older");
+      expect(await files.size(`${directory}/log`)).toBe(4);
+      await files.rename(`${directory}/log`, `${directory}/log.1`);
+      expect(await files.size(`${directory}/log`)).toBeUndefined();
+      expect(await text(files, `${directory}/log.1`)).toBe("four");
+      await expect(files.rename(`${directory}/log`, `${directory}/x`)).rejects.toThrow(FilesError);
+    }),
+  );
+
+  it(
     "appends, and makes the file when it is absent",
     inDirectory(async (files, directory) => {
       await files.append(`${directory}/log`, "one\n");

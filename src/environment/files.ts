@@ -7,6 +7,10 @@ export interface Files {
   write(path: string, content: Uint8Array | string, options?: { mode?: number }): Promise<void>;
   /** Makes the file when it is absent. */
   append(path: string, content: Uint8Array | string): Promise<void>;
+  /** In bytes; undefined when there is no such file. */
+  size(path: string): Promise<number | undefined>;
+  /** A file at the new name is replaced. Whoever has the file open goes on with it. */
+  rename(path: string, newPath: string): Promise<void>;
   /** Removes a file or a folder with all in it; no error when absent. */
   remove(path: string): Promise<void>;
   /** Names in a folder, sorted; empty when the folder is absent. */

@@ -2,6 +2,8 @@
 
 export type LogFields = Readonly<Record<string, unknown>>;
 
+export type LogLevel = "debug" | "info" | "warn" | "error";
+
 export interface Log {
   debug(message: string, fields?: LogFields): void;
   info(message: string, fields?: LogFields): void;

@@ -1,6 +1,6 @@
 // This process and the ones it starts. A child outlives us only if it was started detached.
 
-export type Signal = "SIGTERM" | "SIGKILL" | "SIGINT" | "SIGHUP" | "SIGQUIT";
+export type Signal = "SIGTERM" | "SIGKILL" | "SIGINT" | "SIGHUP" | "SIGQUIT" | "SIGUSR1";
 
 export interface SpawnOptions {
   /** Added to the variables of this process. */

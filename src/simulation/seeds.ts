@@ -20,7 +20,7 @@ export interface Failing {
   readonly test: string;
 }
 
-/** What LOCKSTEP_SEEDS is when it is not set: `npm run check`. */
+/** What LOCKSTEP_SEEDS is when it is not set; `npm run check` takes half of them. */
 const usualSeeds = 50;
 
 export function forEachSeed(

@@ -41,6 +41,22 @@ export class SimulatedFiles implements Files {
     });
   }
 
+  size(path: string): Promise<number | undefined> {
+    return this.#perform(() => this.#tree.files.get(this.#filePath(path))?.byteLength);
+  }
+
+  rename(path: string, newPath: string): Promise<void> {
+    return this.#perform(() => {
+      const key = this.#filePath(path);
+      const content = this.#tree.files.get(key);
+      if (content === undefined) {
+        throw new FilesError("FAILED", key, `cannot rename ${key}: it does not exist`);
+      }
+      this.#put(newPath, content);
+      this.#tree.files.delete(key);
+    });
+  }
+
   remove(path: string): Promise<void> {
     return this.#perform(() => {
       const key = normal(path);

@@ -9,6 +9,7 @@ import { catchRejections } from "./rejections.ts";
 import { SeededRandom } from "./seeded-random.ts";
 import { FileTree, SimulatedFiles } from "./simulated-files.ts";
 import { LogBook, type LogLine } from "./simulated-log.ts";
+import { SimulatedNames } from "./simulated-names.ts";
 import { SimulatedNetwork } from "./simulated-network.ts";
 import { type SimulatedHost, SimulatedProcess } from "./simulated-process.ts";
 import { type Program, SimulatedProcesses } from "./simulated-processes.ts";
@@ -71,6 +72,8 @@ export async function simulate<Result>(
 export class Simulation {
   readonly trace: Trace;
   readonly network: SimulatedNetwork;
+  /** What every machine's resolver answers. */
+  readonly names = new SimulatedNames();
   /** For fault plans and the like; no host draws from it. */
   readonly random: Random;
   readonly #seed: number;
@@ -213,11 +216,13 @@ export class Simulation {
   ): Environment {
     const time = this.#time;
     const log = this.#logBook.logOf(process);
+    const timers = new SimulatedTimers({ time, process });
     const environment: Environment = {
       clock: simulatedClock(time, process),
-      timers: new SimulatedTimers({ time, process }),
+      timers,
       random: process.host.random,
       network: this.network.networkOf(process, log),
+      names: this.names.namesOf(timers),
       files: new SimulatedFiles(process),
       processes: new SimulatedProcesses({
         process,

@@ -2,6 +2,7 @@
 // one that names none belongs to the class that is marked as the cluster's default.
 import type { Ingress } from "../../kube/kinds/ingress.ts";
 import type { IngressClass } from "../../kube/kinds/ingress-class.ts";
+import type { RoutingProblem } from "./route.ts";
 
 /** What an IngressClass names as its controller to have its Ingresses served by Lockstep. */
 export const ingressController = "lockstep.dev/ingress";
@@ -27,4 +28,20 @@ export function ingressFilter(
     const named = ingress.ingressClassName ?? ingress.annotations[classAnnotation];
     return named === undefined ? isDefault : ours.has(named);
   };
+}
+
+/** Settings of the ingress itself come from its command line and configuration file alone. */
+export function classProblems(classes: readonly IngressClass[]): readonly RoutingProblem[] {
+  return classes
+    .filter(({ controller, hasParameters }) => controller === ingressController && hasParameters)
+    .map(({ metadata: { name, creationTimestamp } }) => ({
+      origin: {
+        kind: "IngressClass",
+        namespace: "",
+        name,
+        createdAtMs: creationTimestamp ?? Number.POSITIVE_INFINITY,
+      },
+      reason: "ParametersIgnored",
+      message: "spec.parameters: a class has no parameters here, so they are ignored",
+    }));
 }

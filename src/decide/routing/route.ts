@@ -1,10 +1,14 @@
 // The routing model between the front ends, of which Ingress is the first, and the decision: a host
-// and a path lead to a service. It says nothing of where the route was written but whose it is.
+// and a path lead to a service, under a policy. It says nothing of where the route was written but
+// whose it is; annotations are known to the folder `ingress/` alone.
 import type { PathRule } from "../decision.ts";
+import type { Canary, RoutePolicy } from "../route-policy.ts";
+import { plain } from "./shown-text.ts";
 
 /** The object a route comes from: whom to tell, and who was first. */
 export interface RouteOrigin {
-  readonly kind: "Ingress";
+  readonly kind: "Ingress" | "IngressClass";
+  /** Empty for an object of no namespace. */
   readonly namespace: string;
   readonly name: string;
   /** Milliseconds since 1970; infinite for an object that has none, so that it yields. */
@@ -19,25 +23,65 @@ export interface Backend {
   readonly port: number | string;
 }
 
+export type RouteMatch = Pick<PathRule, "path" | "type">;
+
+/** When requests go to a canary; its service is the route's backend. */
+export type CanaryTerms = Omit<Canary, "service">;
+
+export type RouteStanding =
+  /** Its author named host and path. */
+  | "rule"
+  /** The host is only another name; it yields to everybody who has it as a host. */
+  | "alias"
+  /** For what rules leave open; it yields to every rule of its namespace, however young. */
+  | "default";
+
 export interface Route {
   /** A lower case name, `*.name`, or `*` for any other host. */
   readonly host: string;
-  readonly path: string;
-  readonly type: PathRule["type"];
+  readonly match: RouteMatch;
   readonly backend: Backend;
-  /** A default yields to every rule, however young. */
-  readonly isDefault: boolean;
+  readonly standing: RouteStanding;
+  readonly policy: RoutePolicy | undefined;
+  /** Then it is no route of its own: it takes a share of the route with the same host and match. */
+  readonly canary: CanaryTerms | undefined;
   readonly origin: RouteOrigin;
 }
+
+/** Why an object does not do what it asks for, in one word for machines. */
+export type ProblemReason =
+  | "AnnotationIgnored"
+  | "RouteClosed"
+  | "RuleIgnored"
+  | "HostTaken"
+  | "PathTaken"
+  | "CanaryIgnored"
+  | "ParametersIgnored"
+  | "CertificateIgnored"
+  | "CertificateExpired";
 
 /** What is wrong with an object, for its author. The object's other parts are not affected. */
 export interface RoutingProblem {
   readonly origin: RouteOrigin;
   /** A plain sentence that names the field. */
   readonly message: string;
+  readonly reason?: ProblemReason;
 }
 
 /** A port name has a letter in it, so that numbers and names cannot be mistaken for each other. */
 export function backendKey({ namespace, name, port }: Backend): string {
   return `${namespace}/${name}:${port}`;
+}
+
+/** What two routes of one host cannot both have. */
+export function claimOf({ path, type }: RouteMatch): string {
+  return `${type} ${path}`;
+}
+
+export function describeMatch({ path, type }: RouteMatch): string {
+  return `${type} ${plain(path)}`;
+}
+
+export function describeOrigin({ kind, namespace, name }: RouteOrigin): string {
+  return `${kind} ${plain(namespace === "" ? name : `${namespace}/${name}`)}`;
 }

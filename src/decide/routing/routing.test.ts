@@ -1,54 +1,17 @@
 import { describe, expect, test } from "vitest";
-import type { WallMs } from "../../environment/clock.ts";
-import type { Ingress, IngressPath, IngressRule } from "../../kube/kinds/ingress.ts";
+import type { Ingress } from "../../kube/kinds/ingress.ts";
 import type { IngressClass } from "../../kube/kinds/ingress-class.ts";
-import { metadata } from "../truth/service-facts.contract.ts";
-import { routing } from "./routing.ts";
-
-function ingress(
-  name: string,
-  rules: readonly IngressRule[],
-  fields: Partial<Ingress> & { readonly bornMs?: number } = {},
-): Ingress {
-  const { bornMs, ...own } = fields;
-  return {
-    metadata: metadata(name, { creationTimestamp: (bornMs ?? 0) as WallMs }),
-    annotations: {},
-    ingressClassName: "lockstep",
-    defaultBackend: undefined,
-    rules,
-    loadBalancer: [],
-    ...own,
-  };
-}
-
-function path(text: string, name: string, pathType = "Prefix", port: number | string = 80) {
-  return { path: text, pathType, backend: { service: { name, port } } } satisfies IngressPath;
-}
-
-function ingressClass(name: string, controller: string, isDefault = false): IngressClass {
-  return { metadata: metadata(name, { namespace: "" }), controller, isDefault };
-}
-
-/** The table as plain lines: `host type path → service`, and the problems. */
-function routed(ingresses: readonly Ingress[], classes: readonly IngressClass[] = []) {
-  const table = routing({ ingresses, classes, className: "lockstep" });
-  const lines = [...table.hosts].flatMap(([host, rules]) =>
-    rules.map((rule) => `${host} ${rule.type} ${rule.path} → ${rule.service}`),
-  );
-  const problems = table.problems.map(({ origin, message }) => `${origin.name}: ${message}`);
-  return { lines, problems };
-}
+import { annotated, ingress, ingressClass, path, routed } from "./asked.contract.ts";
+import { Routing } from "./routing.ts";
 
 test("one Ingress becomes hosts, rules and backends", () => {
   const rules = [{ host: "Shop.example", paths: [path("/", "web", "Prefix", "http")] }];
-  expect(routing({ ingresses: [ingress("a", rules)], classes: [], className: "lockstep" })).toEqual(
-    {
-      hosts: new Map([["shop.example", [{ path: "/", type: "Prefix", service: "shop/web:http" }]]]),
-      backends: new Map([["shop/web:http", { namespace: "shop", name: "web", port: "http" }]]),
-      problems: [],
-    },
-  );
+  const asked = { ingresses: [ingress("a", rules)], classes: [] };
+  expect(new Routing({ className: "lockstep" }).decide(asked)).toEqual({
+    hosts: new Map([["shop.example", [{ path: "/", type: "Prefix", service: "shop/web:http" }]]]),
+    backends: new Map([["shop/web:http", { namespace: "shop", name: "web", port: "http" }]]),
+    problems: [],
+  });
 });
 
 test("the longer path comes first, an exact one before a prefix, and a prefix has no slash at its end", () => {
@@ -109,13 +72,16 @@ describe("classes", () => {
       [
         "unless our class is the default",
         { ingressClassName: undefined },
-        [ingressClass("lockstep", ours, true)],
+        [ingressClass("lockstep", ours, { isDefault: true })],
         true,
       ],
       [
         "another's default is not ours",
         { ingressClassName: undefined },
-        [ingressClass("lockstep", ours), ingressClass("nginx", "k8s.io/ingress-nginx", true)],
+        [
+          ingressClass("lockstep", ours),
+          ingressClass("nginx", "k8s.io/ingress-nginx", { isDefault: true }),
+        ],
         false,
       ],
     ];
@@ -142,6 +108,28 @@ test("a default backend serves what its own hosts leave open, and yields to ever
       "a.example Prefix / → shop/fallback:80",
       "* Prefix / → shop/catch-all:80",
     ],
+    problems: [],
+  });
+});
+
+test("parameters of our classes are ignored, and that is said", () => {
+  const parameters = { hasParameters: true };
+  const classes = [
+    ingressClass("lockstep", "lockstep.dev/ingress", parameters),
+    ingressClass("other", "example.com/other", parameters),
+  ];
+  expect(routed([], classes)).toEqual({
+    lines: [],
+    problems: ["lockstep: spec.parameters: a class has no parameters here, so they are ignored"],
+  });
+});
+
+test("the default backend of all is asked last, and is there without any Ingress", () => {
+  const defaultBackend = { namespace: "edge", name: "sorry", port: 80 };
+  expect(routed([], [], { defaultBackend }).lines).toEqual(["* Prefix / → edge/sorry:80"]);
+  const own = ingress("own", [], { defaultBackend: { service: { name: "fallback", port: 80 } } });
+  expect(routed([own], [], { defaultBackend })).toEqual({
+    lines: ["* Prefix / → shop/fallback:80"],
     problems: [],
   });
 });
@@ -207,4 +195,27 @@ test("what is wrong with an object is reported and harms nothing else", () => {
       "bad: spec.rules[3].http.paths[3]: backend names no port, so the path is ignored",
     ],
   });
+});
+
+test("what is kept from one decision to the next makes no difference", () => {
+  const claim = (name: string, host: string, bornMs: number, fields = {}) =>
+    ingress(name, [{ host, paths: [path("/", name)] }], { bornMs, ...fields });
+  const a = claim("a", "a.example", 1);
+  const b = claim("b", "a.example", 2);
+  const c = claim("c", "c.example", 3, annotated({ "server-alias": "a.example" }));
+  const strange = claim("d", "a.example", 0, { namespace: "other" });
+  const routing = new Routing({ className: "lockstep" });
+  const steps = [[a, b, c], [b, c], [c], [c, strange, b], [], [strange], [a, b, c]];
+  let before = routing.decide({ ingresses: [], classes: [] });
+  for (const ingresses of steps) {
+    const after = routing.decide({ ingresses, classes: [] });
+    const anew = new Routing({ className: "lockstep" }).decide({ ingresses, classes: [] });
+    expect(after.hosts).toEqual(anew.hosts);
+    expect(after.backends).toEqual(anew.backends);
+    expect(new Set(after.problems)).toEqual(new Set(anew.problems));
+    before = after;
+  }
+  const again = routing.decide({ ingresses: [a, b, { ...c }], classes: [] });
+  expect(again.hosts.get("a.example")).toBe(before.hosts.get("a.example"));
+  expect(again.hosts.get("c.example")).toBe(before.hosts.get("c.example"));
 });

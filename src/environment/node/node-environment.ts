@@ -4,6 +4,7 @@ import type { Environment } from "../environment.ts";
 import { nodeClock } from "./node-clock.ts";
 import { nodeFiles } from "./node-files.ts";
 import { type NodeLogOptions, nodeLog } from "./node-log.ts";
+import { nodeNames } from "./node-names.ts";
 import { nodeNetwork } from "./node-network.ts";
 import { nodeProcesses } from "./node-processes.ts";
 import { nodeRandom } from "./node-random.ts";
@@ -20,6 +21,7 @@ export function nodeEnvironment(options: NodeEnvironmentOptions = {}): Environme
     timers: nodeTimers,
     random: nodeRandom,
     network: nodeNetwork({ log }),
+    names: nodeNames,
     files: nodeFiles,
     processes: nodeProcesses,
     log,

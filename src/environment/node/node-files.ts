@@ -21,6 +21,8 @@ export const nodeFiles: Files = {
   write: (path, content, options) =>
     naming(path, "write", () => replace(path, content, options?.mode)),
   append: (path, content) => naming(path, "append to", () => appendFile(path, content)),
+  size: (path) => unlessAbsent(path, "look at", async () => (await stat(path)).size, undefined),
+  rename: (path, newPath) => naming(path, "rename", () => rename(path, newPath)),
   remove: (path) => naming(path, "remove", () => rm(path, { recursive: true, force: true })),
   list: (path) => unlessAbsent(path, "list", async () => (await readdir(path)).sort(), []),
   makeDirectory: (path) => naming(path, "make the folder", () => makeWithParents(path)),

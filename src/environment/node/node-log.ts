@@ -3,14 +3,12 @@
 import { writeSync } from "node:fs";
 import pino from "pino";
 import { type Clock, toMicroTime } from "../clock.ts";
-import type { Log, LogFields } from "../log.ts";
+import type { Log, LogFields, LogLevel } from "../log.ts";
 import { nodeClock } from "./node-clock.ts";
 
-export type LogLevel = "debug" | "info" | "warn" | "error";
-
 export interface NodeLogOptions {
-  /** Lines below this level are dropped; `info` unless given. */
-  readonly level?: LogLevel;
+  /** Lines below this level are dropped; `info` unless given. A function is asked for each line. */
+  readonly level?: LogLevel | (() => LogLevel);
   /** `text` when standard error is a terminal, else `json`. */
   readonly format?: "text" | "json";
   /** Takes each line with its newline; standard error unless given. */
@@ -24,8 +22,9 @@ const levels: readonly LogLevel[] = ["debug", "info", "warn", "error"];
 const longestTextField = 2000;
 
 export function nodeLog(options: NodeLogOptions = {}): Log {
+  const { level = "info" } = options;
   const settings = {
-    level: options.level ?? "info",
+    isShown: isShownFrom(typeof level === "function" ? level : () => level),
     write: options.write ?? writeToStandardError,
     clock: options.clock ?? nodeClock,
   };
@@ -34,16 +33,20 @@ export function nodeLog(options: NodeLogOptions = {}): Log {
 }
 
 interface LogSettings {
-  readonly level: LogLevel;
+  readonly isShown: (level: LogLevel) => boolean;
   readonly write: (line: string) => void;
   readonly clock: Clock;
 }
 
-function jsonLog({ level, write, clock }: LogSettings): Log {
+function isShownFrom(lowest: () => LogLevel): LogSettings["isShown"] {
+  return (level) => levels.indexOf(level) >= levels.indexOf(lowest());
+}
+
+function jsonLog({ isShown, write, clock }: LogSettings): Log {
   const serializeError = pino.stdSerializers.errWithCause;
   const logger = pino(
     {
-      level,
+      level: "debug",
       base: null,
       messageKey: "message",
       timestamp: () => `,"time":"${toMicroTime(clock.wallMs())}"`,
@@ -52,25 +55,29 @@ function jsonLog({ level, write, clock }: LogSettings): Log {
     },
     { write },
   );
-  return pinoLog(logger);
+  return pinoLog(logger, isShown);
 }
 
-function pinoLog(logger: pino.Logger): Log {
+function pinoLog(logger: pino.Logger, isShown: LogSettings["isShown"]): Log {
+  const line =
+    (level: LogLevel) =>
+    (message: string, fields?: LogFields): void => {
+      if (isShown(level)) logger[level](fields ?? {}, message);
+    };
   return {
-    debug: (message, fields) => logger.debug(fields ?? {}, message),
-    info: (message, fields) => logger.info(fields ?? {}, message),
-    warn: (message, fields) => logger.warn(fields ?? {}, message),
-    error: (message, fields) => logger.error(fields ?? {}, message),
-    child: (fields) => pinoLog(logger.child(fields)),
+    debug: line("debug"),
+    info: line("info"),
+    warn: line("warn"),
+    error: line("error"),
+    child: (fields) => pinoLog(logger.child(fields), isShown),
   };
 }
 
 function textLog(settings: LogSettings, context: LogFields): Log {
-  const threshold = levels.indexOf(settings.level);
   const line =
     (level: LogLevel) =>
     (message: string, fields?: LogFields): void => {
-      if (levels.indexOf(level) < threshold) return;
+      if (!settings.isShown(level)) return;
       const time = toMicroTime(settings.clock.wallMs()).slice(11, 23);
       const shown = Object.entries({ ...context, ...fields })
         .filter(([, value]) => value !== undefined)

@@ -1,0 +1,256 @@
+import { generateKeyPairSync, webcrypto } from "node:crypto";
+import { beforeAll, describe, expect, test } from "vitest";
+import type { WallMs } from "../../environment/clock.ts";
+import type { Ingress, IngressTls } from "../../kube/kinds/ingress.ts";
+import type { Secret } from "../../kube/kinds/secret.ts";
+import { type KeyPair, makeAuthority } from "../../lab/apiserver/certificate-authority.ts";
+import type { KnownSecret } from "../../sources/secret-source.ts";
+import { metadata } from "../truth/service-facts.contract.ts";
+import { type CertificatesInput, certificates, wantedSecrets } from "./certificates.ts";
+
+const now = Date.parse("2026-06-01T00:00:00Z") as WallMs;
+const clock = { wallMs: () => now, monotonicMs: () => 0 as never };
+
+let shop: KeyPair;
+let wild: KeyPair;
+
+beforeAll(async () => {
+  const authority = await makeAuthority({ clock, crypto: webcrypto, name: "test" });
+  shop = await authority.issueServer(["shop.example", "www.shop.example"]);
+  wild = await authority.issueServer(["*.wild.example"]);
+});
+
+function ingress(
+  name: string,
+  hosts: readonly string[],
+  tls: readonly IngressTls[],
+  place: { readonly namespace?: string; readonly bornMs?: number } = {},
+): Ingress {
+  const { namespace = "shop", bornMs = 1 } = place;
+  return {
+    metadata: metadata(name, { namespace, creationTimestamp: bornMs as WallMs }),
+    annotations: {},
+    ingressClassName: "lockstep",
+    defaultBackend: undefined,
+    rules: hosts.map((host) => ({ host, paths: [] })),
+    tls,
+    loadBalancer: [],
+  };
+}
+
+function secret(chain: string, key: string): KnownSecret {
+  const value: Secret = { metadata: metadata("any"), type: "kubernetes.io/tls", chain, key };
+  return { kind: "present", secret: value };
+}
+
+const fine = () => secret(shop.cert, shop.key);
+const entry = (secretName: string, ...hosts: string[]): IngressTls => ({ hosts, secretName });
+
+/** `name ← secret` for what is shown, and the problems. */
+function shown(
+  ingresses: readonly Ingress[],
+  secrets: Readonly<Record<string, KnownSecret>>,
+  more: Partial<CertificatesInput> = {},
+) {
+  const table = certificates({
+    ingresses,
+    secret: ({ namespace, name }) => secrets[`${namespace}/${name}`] ?? { kind: "absent" },
+    now,
+    ...more,
+  });
+  expect(new Set(table.certificates.keys())).toEqual(new Set(table.serverNames.values()));
+  return {
+    names: [...table.serverNames].map(([name, key]) => `${name} ← ${key}`),
+    problems: table.problems.map(({ origin, message }) => `${origin.name}: ${message}`),
+  };
+}
+
+test("a tls entry's hosts get its secret's certificate, chain and key as they were read", () => {
+  const ours = [ingress("a", [], [entry("web", "Shop.example")])];
+  const noise = `a comment\n${shop.cert}\n`;
+  const table = certificates({
+    ingresses: ours,
+    secret: () => secret(noise, `${shop.key}\n`),
+    now,
+  });
+  expect(table).toEqual({
+    certificates: new Map([["shop/web", { chain: `${shop.cert}\n`, key: `${shop.key}\n` }]]),
+    serverNames: new Map([["shop.example", "shop/web"]]),
+    problems: [],
+    defaultProblem: undefined,
+  });
+  expect([...wantedSecrets(ours, { namespace: "edge", name: "any" })]).toEqual([
+    "edge/any",
+    "shop/web",
+  ]);
+});
+
+test("an entry without hosts is for those of the rules that no other entry names", () => {
+  const hosts = ["shop.example", "www.shop.example", "other.wild.example"];
+  const ours = [ingress("a", hosts, [entry("web"), entry("wild", "other.wild.example")])];
+  const secrets = { "shop/web": fine(), "shop/wild": secret(wild.cert, wild.key) };
+  expect(shown(ours, secrets)).toEqual({
+    names: [
+      "shop.example ← shop/web",
+      "www.shop.example ← shop/web",
+      "other.wild.example ← shop/wild",
+    ],
+    problems: [],
+  });
+});
+
+describe("who has a name", () => {
+  const secrets = { "shop/web": fine, "shop/new": fine, "evil/web": fine };
+  const known = () =>
+    Object.fromEntries(Object.entries(secrets).map(([key, make]) => [key, make()]));
+
+  test("the oldest of a namespace, and the others are told", () => {
+    const ours = [
+      ingress("young", [], [entry("new", "shop.example")], { bornMs: 2 }),
+      ingress("old", [], [entry("web", "shop.example")], { bornMs: 1 }),
+      ingress("same", [], [entry("web", "shop.example")], { bornMs: 3 }),
+    ];
+    expect(shown(ours, known())).toEqual({
+      names: ["shop.example ← shop/web"],
+      problems: ["young: spec.tls[0]: shop.example is served with shop/web, which came first"],
+    });
+  });
+
+  test("nobody of another namespace, though the owner has no certificate at all", () => {
+    const ours = [
+      ingress("owner", ["shop.example"], [], { bornMs: 1 }),
+      ingress("stranger", [], [entry("web", "shop.example")], { namespace: "evil", bornMs: 2 }),
+    ];
+    expect(shown(ours, known())).toEqual({
+      names: [],
+      problems: [
+        "stranger: spec.tls[0]: shop.example belongs to Ingress shop/owner, which came first, " +
+          "so the secret evil/web is not used",
+      ],
+    });
+  });
+
+  test("a secret of another namespace cannot be named", () => {
+    expect(shown([ingress("a", [], [entry("evil/web", "shop.example")])], known()).names).toEqual(
+      [],
+    );
+  });
+
+  test("an alias of an Ingress, unless somebody has the name, and without complaint", () => {
+    const alias = "nginx.ingress.kubernetes.io/server-alias";
+    const annotations = { [alias]: "www.shop.example,b.example,uncovered.test" };
+    const ours = [
+      { ...ingress("a", [], [entry("web", "shop.example")]), annotations },
+      ingress("b", ["b.example"], [], { namespace: "b" }),
+    ];
+    expect(shown(ours, known())).toEqual({
+      names: ["shop.example ← shop/web", "www.shop.example ← shop/web"],
+      problems: [],
+    });
+  });
+});
+
+describe("a secret that cannot be used harms only its own names", () => {
+  const other = () => generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey;
+  const table: readonly (readonly [string, () => KnownSecret, string])[] = [
+    [
+      "is not there",
+      () => ({ kind: "absent" }),
+      "there is no secret shop/bad of type kubernetes.io/tls",
+    ],
+    [
+      "may not be read",
+      () => ({ kind: "refused", detail: "secrets is forbidden" }),
+      "the secret shop/bad may not be read: secrets is forbidden",
+    ],
+    ["has no chain", () => secret("", shop.key), "the secret shop/bad has no tls.crt"],
+    ["has no key", () => secret(shop.cert, ""), "the secret shop/bad has no tls.key"],
+    [
+      "has no certificate in its chain",
+      () => secret("nothing", shop.key),
+      "the secret shop/bad holds no certificate in PEM in tls.crt",
+    ],
+    [
+      "has a broken certificate behind a good one",
+      () =>
+        secret(
+          `${shop.cert}\n-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----`,
+          shop.key,
+        ),
+      "the secret shop/bad has a tls.crt whose certificate 2 cannot be read",
+    ],
+    [
+      "has a key that is none",
+      () => secret(shop.cert, "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----"),
+      "the secret shop/bad has a tls.key that cannot be read",
+    ],
+    [
+      "has another's key",
+      () => secret(shop.cert, other().export({ type: "pkcs8", format: "pem" }).toString()),
+      "the secret shop/bad has a tls.key that does not belong to the first certificate of tls.crt",
+    ],
+    [
+      "is for other names",
+      () => secret(wild.cert, wild.key),
+      "the certificate of shop/bad is not for www.shop.example, so it is not used",
+    ],
+  ];
+  test.each(table)("when it %s", (_, bad, problem) => {
+    const ours = [
+      ingress("a", [], [entry("web", "shop.example"), entry("bad", "www.shop.example")]),
+    ];
+    expect(shown(ours, { "shop/web": fine(), "shop/bad": bad() })).toEqual({
+      names: ["shop.example ← shop/web"],
+      problems: [`a: spec.tls[1]: ${problem}`],
+    });
+  });
+
+  test("while it is not read yet nothing is shown and nobody is blamed", () => {
+    const ours = [ingress("a", [], [entry("web", "shop.example")])];
+    expect(shown(ours, { "shop/web": { kind: "unread" } })).toEqual({ names: [], problems: [] });
+  });
+
+  test("another entry of the same namespace stands in for it", () => {
+    const ours = [
+      ingress("a", [], [entry("bad", "shop.example")], { bornMs: 1 }),
+      ingress("b", [], [entry("web", "shop.example")], { bornMs: 2 }),
+    ];
+    expect(shown(ours, { "shop/web": fine() }).names).toEqual(["shop.example ← shop/web"]);
+  });
+});
+
+test("an expired certificate is shown, and its owner is told", () => {
+  const ours = [ingress("a", [], [entry("web", "shop.example")])];
+  const later = (now + 400 * 24 * 3_600_000) as WallMs;
+  expect(shown(ours, { "shop/web": fine() }, { now: later })).toEqual({
+    names: ["shop.example ← shop/web"],
+    problems: [
+      "a: spec.tls[0]: the certificate of shop/web has expired on 2027-06-01T00:00:00.000Z",
+    ],
+  });
+});
+
+test("a wildcard host needs a certificate for all of it", () => {
+  const ours = [
+    ingress("a", [], [entry("wild", "*.wild.example"), entry("web", "*.shop.example")]),
+  ];
+  const secrets = { "shop/wild": secret(wild.cert, wild.key), "shop/web": fine() };
+  expect(shown(ours, secrets)).toEqual({
+    names: ["*.wild.example ← shop/wild"],
+    problems: [
+      "a: spec.tls[1]: the certificate of shop/web is not for *.shop.example, so it is not used",
+    ],
+  });
+});
+
+test("the default certificate is for every other name, and what is wrong with it is nobody's", () => {
+  const ours = [ingress("a", [""], [entry("web")])];
+  const more = { defaultCertificate: { namespace: "edge", name: "any" } };
+  const secrets = { "shop/web": fine(), "edge/any": secret(wild.cert, wild.key) };
+  expect(shown(ours, secrets, more).names).toEqual(["* ← edge/any"]);
+  expect(shown(ours, secrets).names).toEqual(["* ← shop/web"]);
+  const absent = () => ({ kind: "absent" }) as const;
+  expect(certificates({ ingresses: [], secret: absent, now, ...more }).defaultProblem).toBe(
+    "there is no secret edge/any of type kubernetes.io/tls",
+  );
+});

@@ -1,0 +1,24 @@
+// Host names as routes have them: lower case, with a wildcard for exactly one label, or any host.
+
+/** Every host that no rule names. */
+export const anyHost = "*";
+
+const label = "[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?";
+const hostName = new RegExp(`^(\\*\\.)?${label}(\\.${label})*$`);
+/** The longest name the DNS allows. */
+const hostNameMaxLength = 253;
+
+/** The host as a route has it; undefined for what is no host name. */
+export function hostOf(host: string): string | undefined {
+  if (host === "") return anyHost;
+  // Beyond ASCII a letter may become another one in lower case, and two hosts would be one.
+  if (host.length > hostNameMaxLength || !/^[\x21-\x7e]*$/.test(host)) return undefined;
+  const lower = host.toLowerCase();
+  return hostName.test(lower) ? lower : undefined;
+}
+
+/** Whether a name that TLS or a rule uses stands for the host: the same, or a wildcard over it. */
+export function coversHost(name: string, host: string): boolean {
+  if (name === host) return true;
+  return name.startsWith("*.") && host.slice(host.indexOf(".")) === name.slice(1);
+}

@@ -1,0 +1,180 @@
+import { describe, expect, test } from "vitest";
+import type { Ingress } from "../../kube/kinds/ingress.ts";
+import { annotated, ingress, path, routed } from "./asked.contract.ts";
+import { Routing } from "./routing.ts";
+
+describe("between namespaces", () => {
+  const own = (text: string, bornMs: number, fields = {}) =>
+    ingress("own", [{ host: "a.example", paths: [path(text, "own")] }], { bornMs, ...fields });
+  const strange = (bornMs: number, ...texts: readonly string[]) =>
+    ingress("strange", [{ host: "a.example", paths: texts.map((text) => path(text, "strange")) }], {
+      namespace: "other",
+      bornMs,
+    });
+  const taken =
+    "strange: host a.example belongs to namespace shop, for Ingress shop/own came first, " +
+    "so the rules for it are ignored";
+
+  test("the oldest Ingress that names a host has it for its namespace", () => {
+    const ingresses = [own("/", 1), strange(2, "/login", "/blog")];
+    const expected = { lines: ["a.example Prefix / → shop/own:80"], problems: [taken] };
+    expect(routed(ingresses)).toEqual(expected);
+    expect(routed([...ingresses].reverse())).toEqual(expected);
+    const elsewhere = [own("/shop", 1), strange(2, "/blog")];
+    expect(routed(elsewhere).problems).toEqual([taken]);
+  });
+
+  test("the next one has it when the first is gone", () => {
+    const routing = new Routing({ className: "lockstep" });
+    const [first, second] = [own("/", 1), strange(2, "/")];
+    const servedBy = (ingresses: readonly Ingress[]) =>
+      routing.decide({ ingresses, classes: [] }).hosts.get("a.example")?.[0]?.service;
+    expect([servedBy([first, second]), servedBy([second])]).toEqual([
+      "shop/own:80",
+      "other/strange:80",
+    ]);
+  });
+
+  test("when hosts are shared only the same path is a conflict", () => {
+    const shared = { shareHosts: true };
+    expect(routed([own("/", 1), strange(2, "/login")], [], shared)).toEqual({
+      lines: ["a.example Prefix /login → other/strange:80", "a.example Prefix / → shop/own:80"],
+      problems: [],
+    });
+    expect(routed([own("/", 1), strange(2, "/")], [], shared).problems).toEqual([
+      "strange: Prefix / of host a.example belongs to Ingress shop/own, which came first",
+    ]);
+  });
+
+  test("a wildcard takes no exact host, and any host is nobody's", () => {
+    const wild = ingress("own", [{ host: "*.example", paths: [path("/", "own")] }], { bornMs: 1 });
+    expect(routed([wild, strange(2, "/")])).toEqual({
+      lines: ["*.example Prefix / → shop/own:80", "a.example Prefix / → other/strange:80"],
+      problems: [],
+    });
+    const any = ingress("own", [{ host: "", paths: [path("/", "own")] }], { bornMs: 1 });
+    const more = ingress("more", [{ host: "", paths: [path("/b", "more")] }], {
+      namespace: "other",
+      bornMs: 2,
+    });
+    expect(routed([any, more]).problems).toEqual([]);
+  });
+
+  test("a default is no way around it", () => {
+    const defaultBackend = { service: { name: "fallback", port: 80 } };
+    const young = ingress("strange", [{ host: "a.example", paths: [] }], {
+      namespace: "other",
+      bornMs: 2,
+      defaultBackend,
+    });
+    expect(routed([own("/a", 1), young])).toEqual({
+      lines: ["a.example Prefix /a → shop/own:80", "* Prefix / → other/fallback:80"],
+      problems: [taken],
+    });
+  });
+});
+
+describe("canaries", () => {
+  const rules = (service: string) => [{ host: "a.example", paths: [path("/", service)] }];
+  const canaryOf = (name: string, fields = {}, more: Readonly<Record<string, string>> = {}) =>
+    ingress(name, rules(name), {
+      ...annotated({ canary: "true", "canary-weight": "10", ...more }),
+      ...fields,
+    });
+  const decide = (ingresses: readonly Ingress[]) => {
+    const table = new Routing({ className: "lockstep" }).decide({ ingresses, classes: [] });
+    return {
+      rules: [...table.hosts.values()].flat(),
+      backends: [...table.backends.keys()].sort(),
+      problems: table.problems.map(({ origin, message }) => `${origin.name}: ${message}`),
+    };
+  };
+
+  test("one stands beside the rule of the same host and path, however old it is", () => {
+    const main = ingress("main", rules("main"), { bornMs: 5, ...annotated({ "limit-rps": "1" }) });
+    expect(decide([canaryOf("next", {}, { "limit-rps": "9" }), main])).toEqual({
+      rules: [
+        {
+          path: "/",
+          type: "Prefix",
+          service: "shop/main:80",
+          policy: {
+            rateLimit: { requestsPerSecond: 1, burst: 5 },
+            canaries: [{ service: "shop/next:80", weight: 10, weightTotal: 100 }],
+          },
+        },
+      ],
+      backends: ["shop/main:80", "shop/next:80"],
+      problems: [],
+    });
+  });
+
+  test("a rule has one canary, the oldest, of its own namespace", () => {
+    const main = ingress("main", rules("main"));
+    const found = decide([
+      main,
+      canaryOf("second", { bornMs: 2 }),
+      canaryOf("first", { bornMs: 1 }),
+      canaryOf("strange", { bornMs: 0, namespace: "other" }),
+    ]);
+    expect(found.rules[0]?.policy?.canaries?.map(({ service }) => service)).toEqual([
+      "shop/first:80",
+    ]);
+    expect(found.problems).toEqual([
+      "strange: canary for Prefix / of host a.example: its namespace has no rule of this host and " +
+        "path that it could stand beside, so it is ignored",
+      "second: canary for Prefix / of host a.example: Ingress shop/first is a canary of it already, " +
+        "so it is ignored",
+    ]);
+  });
+
+  test("it need not repeat that paths are expressions", () => {
+    const paths = (service: string) => [
+      { host: "a.example", paths: [path("/a(/.*)?", service, "ImplementationSpecific")] },
+    ];
+    const main = ingress("main", paths("main"), annotated({ "rewrite-target": "/$1" }));
+    const next = ingress("next", paths("next"), annotated({ canary: "true" }));
+    expect(decide([main, next]).rules).toEqual([
+      {
+        path: "/a(/.*)?",
+        type: "Regex",
+        service: "shop/main:80",
+        policy: {
+          rewrite: "/$1",
+          canaries: [{ service: "shop/next:80", weight: 0, weightTotal: 100 }],
+        },
+      },
+    ]);
+  });
+});
+
+describe("aliases", () => {
+  const aliased = ingress("own", [{ host: "a.example", paths: [path("/", "own")] }], {
+    bornMs: 1,
+    ...annotated({ "server-alias": "b.example,c.example,a.example" }),
+  });
+
+  test("lead where the hosts of the Ingress lead", () => {
+    expect(routed([aliased])).toEqual({
+      lines: ["a", "b", "c"].map((host) => `${host}.example Prefix / → shop/own:80`),
+      problems: [],
+    });
+  });
+
+  test("yield to whoever has the name as a host, however young", () => {
+    const real = ingress("real", [{ host: "b.example", paths: [path("/x", "real")] }], {
+      bornMs: 9,
+      namespace: "other",
+    });
+    expect(routed([aliased, real])).toEqual({
+      lines: [
+        "a.example Prefix / → shop/own:80",
+        "b.example Prefix /x → other/real:80",
+        "c.example Prefix / → shop/own:80",
+      ],
+      problems: [
+        "own: server-alias b.example: it is a host of Ingress other/real, so it is ignored",
+      ],
+    });
+  });
+});

@@ -1,0 +1,190 @@
+// The routes of one host put together. The oldest object that names a host has it for its namespace,
+// unless hosts are shared. Of two routes that claim the same path the older object has it, but a rule
+// goes before a default. Whoever yields is told to whom.
+import type { PathRule } from "../decision.ts";
+import type { Canary } from "../route-policy.ts";
+import { anyHost } from "./host-name.ts";
+import { compareAge, compareSpecificity } from "./precedence.ts";
+import {
+  type Backend,
+  backendKey,
+  claimOf,
+  describeMatch,
+  describeOrigin,
+  type ProblemReason,
+  type Route,
+  type RouteOrigin,
+  type RoutingProblem,
+} from "./route.ts";
+
+export interface HostRules {
+  /** In the order in which they are tried. */
+  readonly rules: readonly PathRule[];
+  /** Every service that a rule or a canary names, by its key. */
+  readonly backends: ReadonlyMap<string, Backend>;
+  readonly problems: readonly RoutingProblem[];
+  /** By `describeMatch` of a rule, the route that it comes from. */
+  readonly claims: ReadonlyMap<string, Route>;
+}
+
+export interface HostRulesOptions {
+  /** Several namespaces may have routes of one host. */
+  readonly shareHosts: boolean;
+}
+
+/** The proxy tries them one after the other. */
+export const maxRegexesPerHost = 128;
+
+/** As the proxy has it (proxy/lua/lockstep/host_entry.lua): one host is pushed as a whole. */
+const maxRulesPerHost = 10_000;
+
+export function hostRules(routes: readonly Route[], options: HostRulesOptions): HostRules {
+  const ordered = [...routes].sort((a, b) => compareAge(a.origin, b.origin));
+  const problems: RoutingProblem[] = [];
+  const mains = ordered.filter(({ canary }) => canary === undefined);
+  const named = withoutYieldingAliases(mains, problems);
+  const own = options.shareHosts ? named : ofOneNamespace(named, problems);
+  const claims = claimsOf(own, problems);
+  const canaries = canariesOf(
+    ordered.filter(({ canary }) => canary !== undefined),
+    claims,
+    problems,
+  );
+  const backends = new Map<string, Backend>();
+  const rules = [...claims].map(([claim, route]) => {
+    const found = canaries.get(claim);
+    for (const { backend } of found === undefined ? [route] : [route, found]) {
+      backends.set(backendKey(backend), backend);
+    }
+    return ruleOf(route, found);
+  });
+  return { rules: rules.sort(compareSpecificity), backends, problems, claims };
+}
+
+/** A name that somebody has as a host is no alias of another. */
+function withoutYieldingAliases(
+  ordered: readonly Route[],
+  problems: RoutingProblem[],
+): readonly Route[] {
+  const named = ordered.find(({ standing }) => standing !== "alias");
+  if (named === undefined || named.host === anyHost) return ordered;
+  const holder = describeOrigin(named.origin);
+  const what = `server-alias ${named.host}: it is a host of ${holder}, so it is ignored`;
+  return withoutOthers(ordered, ({ standing }) => standing !== "alias", what, problems);
+}
+
+/** Pages of one host trust each other, so that one path would be as good as the whole host. */
+function ofOneNamespace(ordered: readonly Route[], problems: RoutingProblem[]): readonly Route[] {
+  const [oldest] = ordered;
+  if (oldest === undefined || oldest.host === anyHost) return ordered;
+  const { namespace } = oldest.origin;
+  const what =
+    `host ${oldest.host} belongs to namespace ${namespace}, for ` +
+    `${describeOrigin(oldest.origin)} came first, so the rules for it are ignored`;
+  return withoutOthers(ordered, ({ origin }) => origin.namespace === namespace, what, problems);
+}
+
+/** Those that are fine; of each object that has others, that is said once. */
+function withoutOthers(
+  ordered: readonly Route[],
+  isFine: (route: Route) => boolean,
+  what: string,
+  problems: RoutingProblem[],
+): readonly Route[] {
+  const told = new Set<RouteOrigin>();
+  return ordered.filter((route) => {
+    if (isFine(route)) return true;
+    if (!told.has(route.origin)) problems.push(problem(route, "HostTaken", what));
+    told.add(route.origin);
+    return false;
+  });
+}
+
+/** By type and path, the route that has it. */
+function claimsOf(
+  ordered: readonly Route[],
+  problems: RoutingProblem[],
+): ReadonlyMap<string, Route> {
+  const claims = new Map<string, Route>();
+  let regexes = 0;
+  for (const route of ordered) {
+    const claim = claimOf(route.match);
+    const holder = claims.get(claim);
+    if (holder !== undefined && !goesBefore(route, holder)) {
+      if (route.standing !== "default") problems.push(conflict(route, holder));
+      continue;
+    }
+    const isRegex = route.match.type === "Regex";
+    const excess = excessOf(claims.size, isRegex ? regexes : 0);
+    if (excess !== undefined && holder === undefined) {
+      const where = `${describeMatch(route.match)} of host ${route.host}`;
+      problems.push(problem(route, "RuleIgnored", `${where}: ${excess}`));
+      continue;
+    }
+    if (isRegex) regexes += 1;
+    claims.set(claim, route);
+  }
+  return claims;
+}
+
+function excessOf(rules: number, regexes: number): string | undefined {
+  if (regexes >= maxRegexesPerHost) {
+    return `the host has more than ${maxRegexesPerHost} expressions, so it is ignored`;
+  }
+  if (rules < maxRulesPerHost) return undefined;
+  return `the host has more than ${maxRulesPerHost} rules, so it is ignored`;
+}
+
+function goesBefore(route: Route, holder: Route): boolean {
+  return holder.standing === "default" && route.standing !== "default";
+}
+
+function conflict(route: Route, holder: Route): RoutingProblem {
+  const where = `${describeMatch(route.match)} of host ${route.host}`;
+  const owner = describeOrigin(holder.origin);
+  return problem(route, "PathTaken", `${where} belongs to ${owner}, which came first`);
+}
+
+/** By the claim they stand beside, and of each claim the oldest. */
+function canariesOf(
+  ordered: readonly Route[],
+  claims: ReadonlyMap<string, Route>,
+  problems: RoutingProblem[],
+): ReadonlyMap<string, Route> {
+  const canaries = new Map<string, Route>();
+  for (const route of ordered) {
+    const { path } = route.match;
+    // A canary need not repeat that the paths of its main Ingress are expressions.
+    const claim = [claimOf(route.match), claimOf({ path, type: "Regex" })].find(
+      (one) => claims.get(one)?.origin.namespace === route.origin.namespace,
+    );
+    const holder = claim === undefined ? undefined : canaries.get(claim);
+    if (claim !== undefined && holder === undefined) canaries.set(claim, route);
+    else if (route.standing === "rule") problems.push(canaryProblem(route, holder));
+  }
+  return canaries;
+}
+
+function canaryProblem(route: Route, holder: Route | undefined): RoutingProblem {
+  const where = `canary for ${describeMatch(route.match)} of host ${route.host}`;
+  const what =
+    holder === undefined
+      ? "its namespace has no rule of this host and path that it could stand beside"
+      : `${describeOrigin(holder.origin)} is a canary of it already`;
+  return problem(route, "CanaryIgnored", `${where}: ${what}, so it is ignored`);
+}
+
+function ruleOf({ match, backend, policy }: Route, found: Route | undefined): PathRule {
+  const canaries: readonly Canary[] =
+    found?.canary === undefined ? [] : [{ service: backendKey(found.backend), ...found.canary }];
+  const whole = canaries.length === 0 ? policy : { ...policy, canaries };
+  return {
+    ...match,
+    service: backendKey(backend),
+    ...(whole === undefined ? {} : { policy: whole }),
+  };
+}
+
+function problem({ origin }: Route, reason: ProblemReason, message: string): RoutingProblem {
+  return { origin, reason, message };
+}

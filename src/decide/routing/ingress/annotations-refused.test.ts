@@ -1,0 +1,171 @@
+import { describe, expect, test } from "vitest";
+import type { RoutePolicy } from "../../route-policy.ts";
+import { type Annotations, read } from "./annotations.contract.ts";
+
+describe("what is wrong is ignored alone and named", () => {
+  const tries =
+    "another endpoint is tried after connection errors, and after timeouts of idempotent requests; ";
+  test.each<[Annotations, RoutePolicy, string]>([
+    [
+      { "ssl-redirect": "maybe" },
+      {},
+      'ssl-redirect: "maybe" is neither "true" nor "false", so it is ignored',
+    ],
+    [
+      { "rewrite-target": "$1" },
+      {},
+      'rewrite-target: "$1" is not a path such as "/app/$1", so it is ignored',
+    ],
+    [
+      { "rewrite-target": "/a\nb" },
+      {},
+      'rewrite-target: "/a\\nb" is not a path such as "/app/$1", so it is ignored',
+    ],
+    [
+      { "app-root": "//evil.example" },
+      {},
+      'app-root: "//evil.example" is not a path such as "/app", so it is ignored',
+    ],
+    [
+      { "permanent-redirect": "javascript:alert(1)" },
+      {},
+      'permanent-redirect: "javascript:alert(1)" is not an address such as "https://www.example.com/", so nothing is redirected',
+    ],
+    [
+      { "permanent-redirect": "/a", "permanent-redirect-code": "200" },
+      { redirect: { location: "/a", status: 301 } },
+      'permanent-redirect-code: "200" is not one of 301, 302, 303, 307, 308, so 301 is used',
+    ],
+    [
+      { "permanent-redirect": "/a", "temporal-redirect": "/b" },
+      { redirect: { location: "/b", status: 302 } },
+      "permanent-redirect: temporal-redirect goes before it, so it is ignored",
+    ],
+    [
+      { "proxy-body-size": "8x" },
+      {},
+      'proxy-body-size: "8x" is not a size of at most 1099511627776 bytes, such as "8m", so it is ignored',
+    ],
+    [
+      { "proxy-connect-timeout": "76", "proxy-read-timeout": "5" },
+      { timeouts: { readMs: 5_000 } },
+      'proxy-connect-timeout: "76" is not a time from 0.001 s to 75 s, such as "60" or "60s", so it is ignored',
+    ],
+    [
+      { "proxy-next-upstream": "error http_503 non_idempotent", "proxy-next-upstream-tries": "2" },
+      { tries: 2 },
+      `proxy-next-upstream: ${tries}http_503, non_idempotent cannot be asked for`,
+    ],
+    [
+      { "proxy-next-upstream-tries": "1000" },
+      {},
+      'proxy-next-upstream-tries: "1000" is not a whole number from 0 to 10, so it is ignored',
+    ],
+    [
+      { "backend-protocol": "FCGI" },
+      {},
+      'backend-protocol: "FCGI" is not one of http, https, grpc, grpcs, so HTTP is spoken',
+    ],
+    [
+      { "upstream-vhost": "a b" },
+      {},
+      'upstream-vhost: "a b" is not a host name such as "shop.example" or "shop.example:81", so it is ignored',
+    ],
+    [
+      { "load-balance": "chash" },
+      {},
+      'load-balance: "chash" is not one of round_robin, ewma, so round_robin is used',
+    ],
+    [
+      { "upstream-hash-by": "$document_root" },
+      {},
+      'upstream-hash-by: "$document_root" is not among the variables that can be hashed, so it is ignored',
+    ],
+    [
+      { "upstream-hash-by": "$uri;x" },
+      {},
+      'upstream-hash-by: ";x" cannot be read, so it is ignored',
+    ],
+    [
+      { "upstream-hash-by": "text" },
+      {},
+      'upstream-hash-by: "text" names no variable such as "$request_uri", so it is ignored',
+    ],
+    [
+      { affinity: "cookie", "session-cookie-path": "/;domain=evil" },
+      {
+        balance: { method: "round-robin", affinity: { cookie: "INGRESSCOOKIE", mode: "balanced" } },
+      },
+      'session-cookie-path: "/;domain=evil" is not a path such as "/app", so it is ignored',
+    ],
+    [
+      { "whitelist-source-range": "10.0.0.0/8, nonsense" },
+      { allowFrom: ["10.0.0.0/8"] },
+      'whitelist-source-range: "nonsense" is not an address or network such as "10.0.0.0/8", so that item is ignored',
+    ],
+    [
+      { "limit-rps": "2", "limit-rpm": "30" },
+      { rateLimit: { requestsPerSecond: 2, burst: 10 } },
+      "limit-rpm: limit-rps goes before it, so it is ignored",
+    ],
+    [
+      { "canary-weight": "10" },
+      {},
+      'canary-weight: it counts only beside canary: "true", so it is ignored',
+    ],
+    [
+      { "server-alias": "~^www\\d+" },
+      {},
+      'server-alias: "~^www\\\\d+" is not a host name, so it is ignored',
+    ],
+    [
+      { "mirror-target": "https://a.example" },
+      {},
+      "mirror-target: it is not supported, so it is ignored",
+    ],
+    [
+      { "configuration-snippet": "return 200;" },
+      {},
+      "configuration-snippet: snippets are not supported, because no text of an object becomes nginx configuration",
+    ],
+  ])("%j", (annotations, policy, problem) => {
+    const { policy: found, problems } = read(annotations);
+    expect({ policy: found, problems }).toEqual({
+      policy,
+      problems: [`AnnotationIgnored: ${problem}`],
+    });
+  });
+
+  test("an origin that is wrong opens nothing to others", () => {
+    const { policy, problems } = read({ "enable-cors": "true", "cors-allow-origin": "a b" });
+    expect([policy.cors?.allowOrigins, problems]).toEqual([
+      [],
+      [
+        'AnnotationIgnored: cors-allow-origin: "a b" is not an origin such as ' +
+          '"https://*.example.com", so no origin is allowed',
+      ],
+    ]);
+  });
+});
+
+describe("a route that was to be protected and cannot be is closed", () => {
+  const closing = "so every request is answered with 503";
+  test.each<[Annotations, string]>([
+    [{ "auth-url": "https://a.example" }, `auth-url: this protection is not supported, ${closing}`],
+    [{ "auth-type": "basic" }, `auth-type: this protection is not supported, ${closing}`],
+    [{ "auth-tls-secret": "a/b" }, `auth-tls-secret: this protection is not supported, ${closing}`],
+    [
+      { "denylist-source-range": "192.0.2.0/24" },
+      `denylist-source-range: this protection is not supported, ${closing}`,
+    ],
+    [
+      { "whitelist-source-range": " , " },
+      `whitelist-source-range: it names no network, ${closing}`,
+    ],
+  ])("%j", (annotations, problem) => {
+    expect(read(annotations)).toEqual({
+      policy: { closed: true },
+      problems: [`RouteClosed: ${problem}`],
+    });
+  });
+});

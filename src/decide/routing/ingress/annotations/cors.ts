@@ -1,0 +1,68 @@
+// Cross-origin requests, with the defaults that people know from ingress-nginx.
+
+import { shown } from "../../shown-text.ts";
+import type { AnnotationGroup } from "../annotation-group.ts";
+import { boolean, list, type Parse, token, wholeNumber } from "../annotation-values.ts";
+
+const usualMethods = ["GET", "PUT", "POST", "DELETE", "PATCH", "OPTIONS"];
+
+const usualHeaders = [
+  "DNT",
+  "Keep-Alive",
+  "User-Agent",
+  "X-Requested-With",
+  "If-Modified-Since",
+  "Cache-Control",
+  "Content-Type",
+  "Range",
+  "Authorization",
+];
+
+const usualMaxAgeSeconds = 1_728_000;
+const maxMaxAgeSeconds = 100_000_000;
+
+export const cors: AnnotationGroup = {
+  names: [
+    "enable-cors",
+    "cors-allow-origin",
+    "cors-allow-methods",
+    "cors-allow-headers",
+    "cors-expose-headers",
+    "cors-allow-credentials",
+    "cors-max-age",
+  ],
+  read: (annotations) => {
+    if (annotations.read("enable-cors", boolean) !== true) return {};
+    const origins = annotations.has("cors-allow-origin")
+      ? (annotations.read("cors-allow-origin", list(origin), "so no origin is allowed") ?? [])
+      : ["*"];
+    const methods = annotations.read("cors-allow-methods", list(method));
+    const headers = annotations.read("cors-allow-headers", list(token));
+    const age = wholeNumber(0, maxMaxAgeSeconds);
+    return {
+      policy: {
+        cors: {
+          allowOrigins: origins.includes("*") ? ["*"] : origins,
+          allowMethods: methods ?? usualMethods,
+          allowHeaders: headers ?? usualHeaders,
+          exposeHeaders: annotations.read("cors-expose-headers", list(token)) ?? [],
+          allowCredentials: annotations.read("cors-allow-credentials", boolean) ?? true,
+          maxAgeSeconds: annotations.read("cors-max-age", age) ?? usualMaxAgeSeconds,
+        },
+      },
+    };
+  },
+};
+
+const originForm =
+  /^[a-z][a-z0-9+.-]{0,30}:\/\/(\*\.)?[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?(:\d{1,5})?$/i;
+
+const origin: Parse<string> = (text) =>
+  text === "*" || text === "null" || originForm.test(text)
+    ? { value: text }
+    : { problem: `${shown(text)} is not an origin such as "https://*.example.com"` };
+
+const method: Parse<string> = (text) =>
+  /^[A-Za-z]{1,32}$/.test(text)
+    ? { value: text.toUpperCase() }
+    : { problem: `${shown(text)} is not a method such as "GET"` };

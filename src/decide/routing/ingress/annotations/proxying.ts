@@ -1,0 +1,90 @@
+// How a request is passed on: how long and how often it is tried, over which protocol, and how big
+// it may be.
+import type { RoutePolicy } from "../../../route-policy.ts";
+import { plain } from "../../shown-text.ts";
+import { type AnnotationGroup, present } from "../annotation-group.ts";
+import type { AnnotationReader } from "../annotation-reader.ts";
+import {
+  duration,
+  hostAndPort,
+  hostName,
+  itemsOf,
+  oneOf,
+  size,
+  wholeNumber,
+} from "../annotation-values.ts";
+
+const maxBodyBytes = 2 ** 40;
+
+/** nginx itself gives up a connection attempt after 75 s at the latest. */
+const maxConnectMs = 75_000;
+
+/** A stream that is silent for a week will not speak again. */
+const maxSilenceMs = 7 * 86_400_000;
+
+/** More would only multiply the load of a service that is in trouble. */
+const maxTries = 10;
+
+export const bodySize: AnnotationGroup = {
+  names: ["proxy-body-size"],
+  read: (annotations) => ({
+    policy: present({ maxBodyBytes: annotations.read("proxy-body-size", size(maxBodyBytes)) }),
+  }),
+};
+
+export const timeouts: AnnotationGroup = {
+  names: ["proxy-connect-timeout", "proxy-send-timeout", "proxy-read-timeout"],
+  read: (annotations) => {
+    const found = present({
+      connectMs: annotations.read("proxy-connect-timeout", duration(1, maxConnectMs)),
+      sendMs: annotations.read("proxy-send-timeout", duration(1, maxSilenceMs)),
+      readMs: annotations.read("proxy-read-timeout", duration(1, maxSilenceMs)),
+    });
+    return { policy: Object.keys(found).length === 0 ? {} : { timeouts: found } };
+  },
+};
+
+export const retries: AnnotationGroup = {
+  names: ["proxy-next-upstream", "proxy-next-upstream-tries"],
+  read: (annotations) => ({ policy: present({ tries: triesOf(annotations) }) }),
+};
+
+/** When another endpoint is tried is fixed; only whether and how often can be asked for. */
+const conditions: ReadonlySet<string> = new Set(["error", "timeout"]);
+
+function triesOf(annotations: AnnotationReader): number | undefined {
+  const asked = itemsOf(annotations.text("proxy-next-upstream"), /\s+/);
+  const others = asked.filter((one) => one !== "off" && !conditions.has(one));
+  if (others.length > 0) {
+    annotations.report(
+      "proxy-next-upstream",
+      "another endpoint is tried after connection errors, and after timeouts of idempotent " +
+        `requests; ${others.slice(0, conditionsShown).map(plain).join(", ")} cannot be asked for`,
+    );
+  }
+  // 0 is nginx's word for no limit of its own.
+  const tries = annotations.read("proxy-next-upstream-tries", wholeNumber(0, maxTries));
+  if (asked.includes("off")) return 1;
+  return tries === 0 ? maxTries : tries;
+}
+
+const conditionsShown = 5;
+
+export const protocol: AnnotationGroup = {
+  names: ["backend-protocol", "upstream-vhost", "proxy-ssl-verify", "proxy-ssl-name"],
+  read: (annotations) => ({
+    policy: present({
+      protocol: annotations.read("backend-protocol", oneOf(protocols), "so HTTP is spoken"),
+      upstreamHost: annotations.read("upstream-vhost", hostAndPort),
+      verifyUpstream: annotations.read("proxy-ssl-verify", oneOf({ on: true, off: false })),
+      upstreamTlsName: annotations.read("proxy-ssl-name", hostName),
+    }),
+  }),
+};
+
+const protocols: Readonly<Record<string, NonNullable<RoutePolicy["protocol"]>>> = {
+  http: "http",
+  https: "https",
+  grpc: "grpc",
+  grpcs: "grpcs",
+};

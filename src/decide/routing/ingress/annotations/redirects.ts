@@ -1,0 +1,62 @@
+// Where a request is sent elsewhere, and what path an endpoint sees.
+import type { Redirect, RedirectStatus } from "../../../route-policy.ts";
+import { type AnnotationGroup, present } from "../annotation-group.ts";
+import type { AnnotationReader } from "../annotation-reader.ts";
+import { absolutePath, boolean, location, oneOf, rewriteTarget } from "../annotation-values.ts";
+
+export const tlsRedirects: AnnotationGroup = {
+  names: ["ssl-redirect", "force-ssl-redirect"],
+  read: (annotations) => ({
+    sslRedirect: annotations.read("ssl-redirect", boolean),
+    forceSslRedirect: annotations.read("force-ssl-redirect", boolean) ?? false,
+  }),
+};
+
+export const rewrites: AnnotationGroup = {
+  names: ["rewrite-target", "use-regex", "app-root"],
+  read: (annotations) => ({
+    policy: present({
+      rewrite: annotations.read("rewrite-target", rewriteTarget),
+      appRoot: annotations.read("app-root", absolutePath),
+    }),
+    useRegex: annotations.read("use-regex", boolean) ?? false,
+  }),
+};
+
+export const redirects: AnnotationGroup = {
+  names: [
+    "permanent-redirect",
+    "permanent-redirect-code",
+    "temporal-redirect",
+    "temporal-redirect-code",
+  ],
+  read: (annotations) => {
+    const temporal = redirectOf(annotations, "temporal-redirect", 302);
+    const permanent = redirectOf(annotations, "permanent-redirect", 301);
+    if (temporal !== undefined && permanent !== undefined) {
+      annotations.report(
+        "permanent-redirect",
+        "temporal-redirect goes before it, so it is ignored",
+      );
+    }
+    return { policy: present({ redirect: temporal ?? permanent }) };
+  },
+};
+
+const statuses: Readonly<Record<string, RedirectStatus>> = {
+  301: 301,
+  302: 302,
+  303: 303,
+  307: 307,
+  308: 308,
+};
+
+function redirectOf(
+  annotations: AnnotationReader,
+  name: string,
+  usual: RedirectStatus,
+): Redirect | undefined {
+  const target = annotations.read(name, location, "so nothing is redirected");
+  const status = annotations.read(`${name}-code`, oneOf(statuses), `so ${usual} is used`) ?? usual;
+  return target === undefined ? undefined : { location: target, status };
+}

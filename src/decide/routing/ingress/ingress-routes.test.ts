@@ -1,0 +1,76 @@
+import { describe, expect, test } from "vitest";
+import type { Ingress } from "../../../kube/kinds/ingress.ts";
+import { annotated, ingress, path, routed } from "../asked.contract.ts";
+import { Routing } from "../routing.ts";
+
+describe("policies", () => {
+  const one = (fields: Partial<Ingress>, text = "/a", pathType = "Prefix") => {
+    const rules = [{ host: "a.example", paths: [path(text, "web", pathType)] }];
+    const ingresses = [ingress("own", rules, fields)];
+    const { hosts } = new Routing({ className: "lockstep" }).decide({ ingresses, classes: [] });
+    const [rule] = hosts.get("a.example") ?? [];
+    return { type: rule?.type, policy: rule?.policy };
+  };
+
+  test("requests are sent to https where the Ingress has TLS for the host", () => {
+    const tls = (...hosts: readonly string[]) => ({ tls: [{ hosts, secretName: "s" }] });
+    const redirected = { type: "Prefix", policy: { httpsRedirect: 308 } };
+    const plain = { type: "Prefix", policy: undefined };
+    expect(one(tls("A.example"))).toEqual(redirected);
+    expect(one(tls("*.example"))).toEqual(redirected);
+    expect(one(tls())).toEqual(redirected);
+    expect(one(tls("b.example"))).toEqual(plain);
+    expect(one({ ...tls("a.example"), ...annotated({ "ssl-redirect": "false" }) })).toEqual(plain);
+    expect(one(annotated({ "ssl-redirect": "true" }))).toEqual(plain);
+    expect(one(annotated({ "force-ssl-redirect": "true" }))).toEqual(redirected);
+  });
+
+  test("and not where that is switched off for all, unless the Ingress asks for it", () => {
+    const rules = [{ host: "a.example", paths: [path("/", "web")] }];
+    const tls = [{ hosts: ["a.example"], secretName: "s" }];
+    const routing = new Routing({ className: "lockstep", sslRedirect: false });
+    const decide = (fields: Partial<Ingress>) =>
+      routing.decide({ ingresses: [ingress("a", rules, { tls, ...fields })], classes: [] });
+    const policyOf = (fields: Partial<Ingress>) =>
+      decide(fields).hosts.get("a.example")?.[0]?.policy;
+    expect(policyOf({})).toBeUndefined();
+    expect(policyOf(annotated({ "ssl-redirect": "true" }))).toEqual({ httpsRedirect: 308 });
+  });
+
+  test("a path is an expression when it looks like one and is rewritten, or when that is asked", () => {
+    const rewrite = annotated({ "rewrite-target": "/x/$1" });
+    const specific = "ImplementationSpecific";
+    expect(one(rewrite, "/a/(.*)", specific)).toEqual({
+      type: "Regex",
+      policy: { rewrite: "/x/$1" },
+    });
+    expect(one(rewrite, "/a/(.*)")).toEqual({ type: "Regex", policy: { rewrite: "/x/$1" } });
+    expect(one(rewrite, "/a", specific)).toEqual({ type: "Prefix", policy: { rewrite: "/x/" } });
+    expect(one(rewrite, "/a", "Exact")).toEqual({ type: "Exact", policy: { rewrite: "/x/" } });
+    expect(one({}, "/a/(.*)", specific)).toEqual({ type: "Prefix", policy: undefined });
+    expect(one(annotated({ "use-regex": "true" }), "/a", specific).type).toBe("Regex");
+  });
+
+  test("an Ingress has a bounded number of expressions, right and wrong ones together", () => {
+    const texts = Array.from({ length: 70 }, (_, index) => (index % 2 === 0 ? `/a${index}` : "/("));
+    const paths = [...texts.map((text) => path(text, "web")), path("/exact", "web", "Exact")];
+    const rules = [{ host: "a.example", paths }];
+    const found = routed([ingress("own", rules, annotated({ "use-regex": "true" }))]);
+    expect([found.lines.length, found.problems.length]).toEqual([33, 38]);
+    expect(found.problems.at(-1)).toBe(
+      "own: spec.rules[0].http.paths[69]: the Ingress has more than 64 expressions, " +
+        "so the path is ignored",
+    );
+  });
+
+  test("a session cookie is for the path of its rule", () => {
+    const cookie = annotated({ affinity: "cookie" });
+    const pathOf = (text: string, fields: Partial<Ingress> = cookie) =>
+      one(fields, text, "ImplementationSpecific").policy?.balance?.affinity?.path;
+    expect(pathOf("/shop/")).toBe("/shop");
+    expect(pathOf("/a;b")).toBe("/");
+    expect(pathOf("/a.*", annotated({ affinity: "cookie", "use-regex": "true" }))).toBe("/");
+    const own = annotated({ affinity: "cookie", "session-cookie-path": "/own" });
+    expect(pathOf("/shop", own)).toBe("/own");
+  });
+});

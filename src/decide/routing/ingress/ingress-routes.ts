@@ -1,0 +1,190 @@
+// From an Ingress to routes. What cannot be meant is left out and reported; the rest of the object
+// goes on working.
+import type { Ingress, IngressPath } from "../../../kube/kinds/ingress.ts";
+import type { RoutePolicy } from "../../route-policy.ts";
+import { anyHost, coversHost, hostOf } from "../host-name.ts";
+import {
+  type Backend,
+  claimOf,
+  type ProblemReason,
+  type Route,
+  type RouteMatch,
+  type RouteOrigin,
+  type RouteStanding,
+  type RoutingProblem,
+} from "../route.ts";
+import { isCookiePath } from "./annotation-values.ts";
+import { readAnnotations } from "./annotations.ts";
+import { backendOf, isRegex, matchOf } from "./ingress-paths.ts";
+import type { IngressSettings } from "./ingress-settings.ts";
+
+export interface IngressRoutes {
+  readonly routes: readonly Route[];
+  readonly problems: readonly RoutingProblem[];
+}
+
+export interface IngressRoutesOptions {
+  /** Where an Ingress has TLS for a host and does not say otherwise, requests are sent to https. */
+  readonly sslRedirect: boolean;
+}
+
+/** Of one object; to look at one takes up to some milliseconds. */
+const maxRegexes = 64;
+
+/** Aliases multiply the rules of an object; more than this is no list that somebody wrote. */
+const maxAliasRoutes = 5_000;
+
+export function ingressOrigin({ metadata }: Ingress): RouteOrigin {
+  const { namespace, name, creationTimestamp } = metadata;
+  const createdAtMs = creationTimestamp ?? Number.POSITIVE_INFINITY;
+  return { kind: "Ingress", namespace, name, createdAtMs };
+}
+
+export function ingressRoutes(ingress: Ingress, options: IngressRoutesOptions): IngressRoutes {
+  return new Translation(ingress, options).run();
+}
+
+class Translation {
+  readonly #ingress: Ingress;
+  readonly #options: IngressRoutesOptions;
+  readonly #origin: RouteOrigin;
+  readonly #settings: IngressSettings;
+  readonly #routes: Route[] = [];
+  readonly #problems: RoutingProblem[] = [];
+  /** By whether requests without TLS are sent away: what all routes of the object share. */
+  readonly #policies = new Map<boolean, RoutePolicy | undefined>();
+  #regexes = 0;
+
+  constructor(ingress: Ingress, options: IngressRoutesOptions) {
+    this.#ingress = ingress;
+    this.#options = options;
+    this.#origin = ingressOrigin(ingress);
+    this.#settings = readAnnotations(ingress.annotations, (reason, message) =>
+      this.#report(reason, message),
+    );
+  }
+
+  run(): IngressRoutes {
+    const { rules, defaultBackend, metadata } = this.#ingress;
+    const hosts = new Set([anyHost]);
+    for (const [index, rule] of rules.entries()) {
+      const where = `spec.rules[${index}]`;
+      const host = hostOf(rule.host);
+      if (host === undefined) {
+        this.#report(
+          "RuleIgnored",
+          `${where}.host: this is not a host name, so the rule is ignored`,
+        );
+        continue;
+      }
+      hosts.add(host);
+      this.#addPaths(host, rule.paths, `${where}.http`);
+    }
+    this.#addAliases();
+    if (defaultBackend === undefined) return { routes: this.#routes, problems: this.#problems };
+    const backend = backendOf(metadata.namespace, defaultBackend);
+    if (typeof backend === "string") {
+      this.#report("RuleIgnored", `spec.defaultBackend: ${backend}, so it is ignored`);
+    } else {
+      // The default also serves the paths that an Ingress's own hosts leave open.
+      for (const host of hosts) this.#add(host, { path: "/", type: "Prefix" }, backend, "default");
+    }
+    return { routes: this.#routes, problems: this.#problems };
+  }
+
+  #addPaths(host: string, paths: readonly IngressPath[], where: string): void {
+    for (const [index, entry] of paths.entries()) {
+      const match = this.#matchOf(entry);
+      const backend = backendOf(this.#origin.namespace, entry.backend);
+      const problem = [match, backend].find((one) => typeof one === "string");
+      if (typeof match === "string" || typeof backend === "string") {
+        this.#report("RuleIgnored", `${where}.paths[${index}]: ${problem}, so the path is ignored`);
+      } else {
+        this.#add(host, match, backend, "rule");
+      }
+    }
+  }
+
+  #matchOf(entry: IngressPath): RouteMatch | string {
+    if (!isRegex(entry, this.#settings)) return matchOf(entry, this.#settings);
+    this.#regexes += 1;
+    // Counted before it is looked at, for what is refused costs time as well.
+    if (this.#regexes > maxRegexes) return `the Ingress has more than ${maxRegexes} expressions`;
+    return matchOf(entry, this.#settings);
+  }
+
+  #addAliases(): void {
+    const { aliases } = this.#settings;
+    const rules = [...this.#routes];
+    if (aliases.length * rules.length > maxAliasRoutes) {
+      const what = `its names and the paths make more than ${maxAliasRoutes} rules`;
+      this.#report("AnnotationIgnored", `annotation server-alias: ${what}, so it is ignored`);
+      return;
+    }
+    for (const alias of aliases) {
+      const seen = new Set<string>();
+      for (const { host, match, backend } of rules) {
+        const claim = claimOf(match);
+        if (host !== alias && !seen.has(claim)) this.#add(alias, match, backend, "alias");
+        seen.add(claim);
+      }
+    }
+  }
+
+  #add(host: string, match: RouteMatch, backend: Backend, standing: RouteStanding): void {
+    const { canary } = this.#settings;
+    const policy = canary === undefined ? this.#policyFor(host, match) : undefined;
+    this.#routes.push({ host, match, backend, standing, policy, canary, origin: this.#origin });
+  }
+
+  #policyFor(host: string, match: RouteMatch): RoutePolicy | undefined {
+    const isRedirected = this.#isRedirectedToTls(host);
+    if (!this.#policies.has(isRedirected)) {
+      const { policy } = this.#settings;
+      const whole: RoutePolicy = isRedirected ? { ...policy, httpsRedirect: 308 } : policy;
+      this.#policies.set(isRedirected, Object.keys(whole).length === 0 ? undefined : whole);
+    }
+    const shared = this.#policies.get(isRedirected);
+    return shared && policyOfMatch(shared, match);
+  }
+
+  #isRedirectedToTls(host: string): boolean {
+    const { sslRedirect = this.#options.sslRedirect, forceSslRedirect } = this.#settings;
+    if (forceSslRedirect) return true;
+    return (
+      sslRedirect &&
+      this.#ingress.tls.some(
+        ({ hosts }) =>
+          (hosts.length === 0 && host !== anyHost) ||
+          hosts.some((name) => coversHost(name.toLowerCase(), host)),
+      )
+    );
+  }
+
+  #report(reason: ProblemReason, message: string): void {
+    this.#problems.push({ origin: this.#origin, reason, message });
+  }
+}
+
+/** What depends on the path of a rule. */
+function policyOfMatch(policy: RoutePolicy, { path, type }: RouteMatch): RoutePolicy {
+  const { rewrite, balance } = policy;
+  const affinity = balance?.affinity;
+  const isPlain = type !== "Regex";
+  const cookiePath = isPlain && isCookiePath(path) ? path : "/";
+  return {
+    ...policy,
+    // A plain path has no groups: as in ingress-nginx they stand for nothing.
+    ...(isPlain && rewrite !== undefined && { rewrite: withoutGroups(rewrite) }),
+    // Two rules of one host with one cookie would otherwise take each other's sessions away.
+    ...(balance !== undefined &&
+      affinity !== undefined &&
+      affinity.path === undefined && {
+        balance: { ...balance, affinity: { ...affinity, path: cookiePath } },
+      }),
+  };
+}
+
+function withoutGroups(rewrite: string): string {
+  return rewrite.replace(/\$[0-9]/g, "");
+}

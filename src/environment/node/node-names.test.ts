@@ -1,0 +1,28 @@
+// What needs no server that answers: this machine may have none.
+import { expect, test } from "vitest";
+import { nodeNames } from "./node-names.ts";
+
+const never = new AbortController().signal;
+
+test("an address is its own name", async () => {
+  expect(await nodeNames.resolve("192.0.2.7", never)).toEqual(["192.0.2.7"]);
+  expect(await nodeNames.resolve("2001:db8::1", never)).toEqual(["2001:db8::1"]);
+});
+
+test("a name that cannot exist fails in words", async () => {
+  await expect(nodeNames.resolve("a..example", never)).rejects.toMatchObject({
+    name: "NetworkError",
+    code: "FAILED",
+    message: "a..example: the name could not be looked up (EBADNAME)",
+  });
+});
+
+test("a lookup can be given up before and while it is made", async () => {
+  const given = { code: "ABORTED", cause: { message: "enough" } };
+  const before = nodeNames.resolve("db.example", AbortSignal.abort(new Error("enough")));
+  await expect(before).rejects.toMatchObject(given);
+  const giveUp = new AbortController();
+  const lookup = nodeNames.resolve("db.example", giveUp.signal);
+  giveUp.abort(new Error("enough"));
+  await expect(lookup).rejects.toMatchObject(given);
+});

@@ -1,0 +1,62 @@
+// Names as the DNS has them, asked without keeping one of the process's few threads busy, so that a
+// name nobody answers for costs nothing but its own time. What the DNS does not know may be in the
+// machine's hosts file, which the system's own lookup reads.
+import { lookup, Resolver } from "node:dns/promises";
+import { isIP } from "node:net";
+import type { Names } from "../names.ts";
+import { NetworkError } from "../network.ts";
+import { errorCode } from "./error-code.ts";
+
+/** Of one question to one server; it is asked twice. */
+const answerWithinMs = 2_000;
+const tries = 2;
+
+/** There is no such name, or no server that could be asked. */
+const unknownCodes: ReadonlySet<string> = new Set(["ENOTFOUND", "ENODATA", "ECONNREFUSED"]);
+
+export const nodeNames: Names = {
+  resolve: async (name, signal) => {
+    if (isIP(name) !== 0) return [name];
+    const resolver = new Resolver({ timeout: answerWithinMs, tries });
+    const cancel = (): void => resolver.cancel();
+    signal.addEventListener("abort", cancel, { once: true });
+    try {
+      signal.throwIfAborted();
+      return await ask(resolver, name);
+    } catch (error) {
+      if (signal.aborted) {
+        const options = { cause: signal.reason };
+        throw new NetworkError("ABORTED", `the lookup of ${name} was given up`, options);
+      }
+      throw failure(name, error);
+    } finally {
+      signal.removeEventListener("abort", cancel);
+    }
+  },
+};
+
+/** IPv4 first; the other family where there is none of it. */
+async function ask(resolver: Resolver, name: string): Promise<readonly string[]> {
+  try {
+    return await resolver.resolve4(name);
+  } catch (error) {
+    if (!isUnknown(error)) throw error;
+  }
+  try {
+    return await resolver.resolve6(name);
+  } catch (error) {
+    if (!isUnknown(error)) throw error;
+  }
+  return (await lookup(name, { all: true, verbatim: true })).map(({ address }) => address);
+}
+
+function isUnknown(error: unknown): boolean {
+  return unknownCodes.has(errorCode(error) ?? "");
+}
+
+function failure(name: string, error: unknown): NetworkError {
+  const options = { cause: error };
+  if (isUnknown(error)) return new NetworkError("UNKNOWN_HOST", `${name}: no such name`, options);
+  const what = `${name}: the name could not be looked up (${errorCode(error) ?? "no reason given"})`;
+  return new NetworkError("FAILED", what, options);
+}

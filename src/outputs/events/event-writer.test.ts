@@ -1,0 +1,200 @@
+import { Registry } from "prom-client";
+import { expect, test } from "vitest";
+import type { RoutingProblem } from "../../decide/routing/route.ts";
+import { HttpKubeClient } from "../../kube/client/http-client.ts";
+import { fixedAccess } from "../../kube/credentials/credentials.ts";
+import { type ApiWorld, inApiWorld } from "../../lab/apiserver/api-world.contract.ts";
+import {
+  betweenWritesMs,
+  EventWriter,
+  type EventWriterOptions,
+  restAfterFailureMs,
+  tellAgainMs,
+} from "./event-writer.ts";
+
+const events = "/api/v1/namespaces/default/events";
+
+/** Some messages of the network. */
+const aMomentMs = 50;
+
+function problem(message: string, name = "shop", namespace = "default"): RoutingProblem {
+  const origin = { kind: "Ingress", namespace, name, createdAtMs: 1 } as const;
+  return { origin, reason: "AnnotationIgnored", message };
+}
+
+interface Started {
+  readonly writer: EventWriter;
+  readonly metrics: Registry;
+  stop(): Promise<void>;
+}
+
+function start(
+  { simulation }: ApiWorld,
+  options: Partial<EventWriterOptions> & { readonly token?: string } = {},
+): Started {
+  const environment = simulation.host("lockstep");
+  const token = options.token ?? "admin-token";
+  const cluster = fixedAccess({ name: "c", server: "http://server:6443", token });
+  const client = new HttpKubeClient({ ...environment, cluster, userAgent: "test" });
+  const metrics = new Registry();
+  const writer = new EventWriter({
+    ...environment,
+    client,
+    isLeader: () => true,
+    uidOf: ({ name }) => `uid-${name}`,
+    metrics,
+    ...options,
+  });
+  const stopping = new AbortController();
+  const running = writer.run(stopping.signal);
+  const stop = async (): Promise<void> => {
+    stopping.abort(new Error("the end"));
+    await running;
+  };
+  return { writer, metrics, stop };
+}
+
+interface Listed {
+  readonly items: readonly {
+    readonly message: string;
+    readonly count: number;
+    readonly involvedObject: object;
+  }[];
+}
+
+async function listed({ call }: ApiWorld): Promise<Listed["items"]> {
+  const { json } = await call("GET", events);
+  return (json as Listed).items;
+}
+
+async function told(world: ApiWorld): Promise<readonly string[]> {
+  return (await listed(world)).map(({ message, count }) => `${message} ×${count}`).sort();
+}
+
+async function writes({ metrics }: Started): Promise<Readonly<Record<string, number>>> {
+  const { values } = (await metrics.getSingleMetric("lockstep_events_written_total")?.get()) ?? {};
+  return Object.fromEntries((values ?? []).map(({ labels, value }) => [labels["outcome"], value]));
+}
+
+test("a problem becomes an Event of its object, once, and again while it stands", () =>
+  inApiWorld(async (world) => {
+    const { simulation } = world;
+    const started = start(world);
+    started.writer.note([problem("wrong")]);
+    await simulation.sleep(aMomentMs);
+    const [event] = await listed(world);
+    expect(event).toMatchObject({
+      metadata: { namespace: "default", name: expect.stringMatching(/^shop\.[0-9a-f]{16}$/) },
+      involvedObject: {
+        apiVersion: "networking.k8s.io/v1",
+        kind: "Ingress",
+        namespace: "default",
+        name: "shop",
+        uid: "uid-shop",
+      },
+      type: "Warning",
+      reason: "AnnotationIgnored",
+      message: "wrong",
+      count: 1,
+      source: { component: "lockstep-ingress" },
+    });
+    // Deciding anew says the same again.
+    for (let turn = 0; turn < 20; turn += 1) {
+      started.writer.note([problem("wrong"), problem("wrong")]);
+      await simulation.sleep(1_000);
+    }
+    expect(await told(world)).toEqual(["wrong ×1"]);
+    await simulation.sleep(2 * tellAgainMs);
+    expect(await told(world)).toEqual(["wrong ×3"]);
+    started.writer.note([]);
+    await simulation.sleep(10 * tellAgainMs);
+    expect(await writes(started)).toEqual({ written: 3 });
+    await started.stop();
+  }));
+
+test("a second replica and a restart write no second Event", () =>
+  inApiWorld(async (world) => {
+    for (const turn of [1, 2]) {
+      const started = start(world);
+      started.writer.note([problem("wrong")]);
+      await world.simulation.sleep(1_000);
+      expect(await writes(started)).toEqual({ written: 1 });
+      expect(await told(world), `start ${turn}`).toEqual(["wrong ×1"]);
+      await started.stop();
+    }
+  }));
+
+test("an Event that has expired is written anew", () =>
+  inApiWorld(async (world) => {
+    const started = start(world);
+    started.writer.note([problem("wrong")]);
+    await world.simulation.sleep(aMomentMs);
+    await world.call("DELETE", events);
+    await world.simulation.sleep(tellAgainMs);
+    expect(await told(world)).toEqual(["wrong ×1"]);
+    await started.stop();
+  }));
+
+test("only the leader writes, and it begins when it leads", () =>
+  inApiWorld(async (world) => {
+    let isLeading = false;
+    const started = start(world, { isLeader: () => isLeading });
+    started.writer.note([problem("wrong")]);
+    await world.simulation.sleep(60_000);
+    expect(await told(world)).toEqual([]);
+    isLeading = true;
+    await world.simulation.sleep(6_000);
+    expect(await told(world)).toEqual(["wrong ×1"]);
+    await started.stop();
+  }));
+
+test("one bad object gets a few Events, and many objects get theirs at a bounded rate", () =>
+  inApiWorld(async (world) => {
+    const { simulation } = world;
+    const started = start(world);
+    const own = Array.from({ length: 500 }, (_, index) => problem(`wrong ${index}`, "bad"));
+    const others = Array.from({ length: 100 }, (_, index) => problem("wrong", `other-${index}`));
+    started.writer.note([...own, ...others]);
+    await simulation.sleep(10 * betweenWritesMs);
+    expect((await told(world)).length).toBeLessThanOrEqual(11);
+    await simulation.sleep(120 * (betweenWritesMs + aMomentMs));
+    const all = await told(world);
+    expect(all.filter((line) => line === "wrong ×1")).toHaveLength(100);
+    expect(all.filter((line) => line !== "wrong ×1")).toHaveLength(11);
+    expect(all).toContain("it has 490 more problems than those told ×1");
+    await started.stop();
+  }));
+
+test("without permission that is said once, and tried again calmly", () =>
+  inApiWorld(
+    async (world) => {
+      const started = start(world, { token: "other-token" });
+      started.writer.note([problem("wrong"), problem("wrong too")]);
+      await world.simulation.sleep(10 * restAfterFailureMs);
+      const lines = world.simulation.logLines().filter(({ level }) => level === "warn");
+      expect(lines.map(({ message }) => message)).toEqual([
+        "the problems of objects cannot be written as Events",
+      ]);
+      expect((await writes(started))["failed"]).toBeLessThanOrEqual(10);
+      await started.stop();
+    },
+    { authorization: "RBAC" },
+  ));
+
+test("a namespace that is gone keeps nobody waiting", () =>
+  inApiWorld(async (world) => {
+    const started = start(world);
+    started.writer.note([problem("wrong", "lost", "nowhere"), problem("wrong")]);
+    await world.simulation.sleep(2 * betweenWritesMs);
+    expect(await told(world)).toEqual(["wrong ×1"]);
+    await started.stop();
+  }));
+
+test("an object that has gone is told nothing", () =>
+  inApiWorld(async (world) => {
+    const started = start(world, { uidOf: () => undefined });
+    started.writer.note([problem("wrong")]);
+    await world.simulation.sleep(tellAgainMs);
+    expect([await told(world), await writes(started)]).toEqual([[], {}]);
+    await started.stop();
+  }));

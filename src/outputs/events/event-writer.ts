@@ -1,0 +1,176 @@
+// Tells the authors of objects what is wrong with them, as Events. A problem is told once and, while
+// it stands, again every ten minutes, lest its Event expire; never faster than the API server's other
+// work allows, and not at all by a replica that does not lead. Events are at best effort: one that is
+// refused is logged once, and nothing waits for it.
+import { Registry } from "prom-client";
+import type { RoutingProblem } from "../../decide/routing/route.ts";
+import { elapsedMs, type MonotonicMs, toTime } from "../../environment/clock.ts";
+import type { Environment } from "../../environment/environment.ts";
+import { type KubeClient, StatusError } from "../../kube/client/client.ts";
+import { eventMetrics } from "./event-metrics.ts";
+import { eventBody, eventsOf, type ProblemEvent } from "./problem-event.ts";
+
+export interface EventWriterOptions extends Pick<Environment, "clock" | "timers" | "log"> {
+  readonly client: KubeClient;
+  /** Only then is anything written. */
+  readonly isLeader: () => boolean;
+  /** The uid of the object; undefined when it is gone. */
+  readonly uidOf: (origin: RoutingProblem["origin"]) => string | undefined;
+  readonly metrics?: Registry;
+}
+
+/** An Event lives for an hour unless it is written again. */
+export const tellAgainMs = 600_000;
+
+/** Between two writes: thousands of bad objects must not crowd the API server. */
+export const betweenWritesMs = 200;
+
+/** How often a replica that does not lead looks whether it does. */
+const lookAgainMs = 5_000;
+
+/** After a refusal or a failure nothing is tried for so long. */
+export const restAfterFailureMs = 60_000;
+
+/** More problems than this wait until some of them are gone. */
+const maxEvents = 5_000;
+
+const requestDeadlineMs = 10_000;
+
+interface Standing {
+  readonly event: ProblemEvent;
+  /** When it was last told; undefined before the first time. */
+  toldAt: MonotonicMs | undefined;
+  count: number;
+}
+
+export class EventWriter {
+  readonly #options: EventWriterOptions;
+  readonly #metrics: ReturnType<typeof eventMetrics>;
+  /** By namespace and name of the Event; in the order in which they are told. */
+  #standing = new Map<string, Standing>();
+  #wake = new AbortController();
+  #isRefusalLogged = false;
+
+  constructor(options: EventWriterOptions) {
+    this.#options = options;
+    this.#metrics = eventMetrics(options.metrics ?? new Registry());
+  }
+
+  /** These are all the problems there are now. */
+  note(problems: readonly RoutingProblem[]): void {
+    const before = this.#standing;
+    this.#standing = new Map(
+      eventsOf(problems)
+        .slice(0, maxEvents)
+        .map((event) => {
+          const key = `${event.namespace}/${event.name}`;
+          return [key, before.get(key) ?? { event, toldAt: undefined, count: 0 }];
+        }),
+    );
+    this.#wake.abort(new Error("there are other problems"));
+  }
+
+  /** Runs until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const next = this.#next();
+      if (next === undefined || next.inMs > 0) await this.#sleep(next?.inMs, signal);
+      else if (!this.#options.isLeader()) await this.#sleep(lookAgainMs, signal);
+      else await this.#tell(next.standing, signal);
+    }
+  }
+
+  /** What is to be told first, and when; undefined when there is nothing to tell. */
+  #next(): { readonly standing: Standing; readonly inMs: number } | undefined {
+    const now = this.#options.clock.monotonicMs();
+    let next: { readonly standing: Standing; readonly inMs: number } | undefined;
+    for (const standing of this.#standing.values()) {
+      const { toldAt } = standing;
+      const inMs = toldAt === undefined ? 0 : Math.ceil(tellAgainMs - elapsedMs(toldAt, now));
+      if (next === undefined || inMs < next.inMs) next = { standing, inMs };
+      if (inMs <= 0) break;
+    }
+    return next;
+  }
+
+  async #tell(standing: Standing, signal: AbortSignal): Promise<void> {
+    const { clock, log, uidOf } = this.#options;
+    const { event } = standing;
+    const uid = uidOf(event.origin);
+    standing.toldAt = clock.monotonicMs();
+    // The object has gone, and its problems go with the next decision.
+    if (uid === undefined) return;
+    try {
+      await this.#write(standing, uid, signal);
+      this.#metrics.writes.inc({ outcome: "written" });
+      await this.#rest(betweenWritesMs, signal);
+    } catch (error) {
+      if (signal.aborted) return;
+      this.#metrics.writes.inc({ outcome: "failed" });
+      // It has had its turn: what is refused for one object must not keep others waiting.
+      if (isOfThisEventAlone(error)) return await this.#rest(betweenWritesMs, signal);
+      if (!this.#isRefusalLogged) {
+        const { namespace, name } = event.origin;
+        log.warn("the problems of objects cannot be written as Events", { namespace, name, error });
+      }
+      this.#isRefusalLogged = true;
+      await this.#rest(restAfterFailureMs, signal);
+    }
+  }
+
+  async #write(standing: Standing, uid: string, signal: AbortSignal): Promise<void> {
+    const { clock, client } = this.#options;
+    const { event, count } = standing;
+    const limits = { deadlineMs: requestDeadlineMs, signal };
+    const path = `/api/v1/namespaces/${encodeURIComponent(event.namespace)}/events`;
+    const again = {
+      ...limits,
+      verb: "patch",
+      method: "PATCH",
+      path: `${path}/${encodeURIComponent(event.name)}`,
+      contentType: "application/merge-patch+json",
+      body: { count: count + 1, lastTimestamp: toTime(clock.wallMs()) },
+    } as const;
+    const isKnown = count > 0 && (await this.#sent(again, 404));
+    if (!isKnown) {
+      const body = eventBody(event, uid, clock.wallMs());
+      const isNew = await this.#sent(
+        { ...limits, verb: "create", method: "POST", path, body },
+        409,
+      );
+      // Another replica, or this one before a restart, has told it: it is still so.
+      if (!isNew) await client.request(again);
+    }
+    standing.count += 1;
+  }
+
+  /** False when the server answers with this status, which says how things are. */
+  async #sent(request: Parameters<KubeClient["request"]>[0], status: number): Promise<boolean> {
+    try {
+      await this.#options.client.request(request);
+      return true;
+    } catch (error) {
+      if (error instanceof StatusError && error.code === status) return false;
+      throw error;
+    }
+  }
+
+  /** Until there are other problems, or for so long. */
+  async #sleep(ms: number | undefined, signal: AbortSignal): Promise<void> {
+    this.#wake = new AbortController();
+    await this.#rest(ms ?? tellAgainMs, AbortSignal.any([signal, this.#wake.signal]));
+  }
+
+  async #rest(ms: number, signal: AbortSignal): Promise<void> {
+    await this.#options.timers.sleep(ms, signal).catch((error: unknown) => {
+      if (!signal.aborted) throw error;
+    });
+  }
+}
+
+/** A namespace that is gone or going, or an Event that the server finds wrong. */
+function isOfThisEventAlone(error: unknown): boolean {
+  if (!(error instanceof StatusError)) return false;
+  const { code, causes } = error;
+  return code === 404 || code === 422 || causes.includes("NamespaceTerminating");
+}

@@ -1,0 +1,91 @@
+// A problem of an object as an Event, which `kubectl describe` shows to the object's author. The same
+// problem always has the same name, so that replicas and restarts write one Event and not many.
+import { createHash } from "node:crypto";
+import {
+  describeOrigin,
+  type RouteOrigin,
+  type RoutingProblem,
+} from "../../decide/routing/route.ts";
+import { toTime, type WallMs } from "../../environment/clock.ts";
+
+export interface ProblemEvent {
+  readonly origin: RouteOrigin;
+  readonly namespace: string;
+  readonly name: string;
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** What kubectl shows as the source. */
+const component = "lockstep-ingress";
+
+/** Of an Event's message, by the API server. */
+const maxMessageLength = 1_024;
+
+/** A name is at most 253 characters; the object's own is cut to leave room for the rest. */
+const maxObjectPart = 200;
+
+/** Beyond these an object's problems are counted only: the first ones are enough to begin with. */
+const maxPerObject = 10;
+
+/** The Events of all problems, those of one object bounded. */
+export function eventsOf(problems: readonly RoutingProblem[]): readonly ProblemEvent[] {
+  const byObject = new Map<string, RoutingProblem[]>();
+  for (const problem of problems) {
+    const key = describeOrigin(problem.origin);
+    const known = byObject.get(key);
+    if (known === undefined) byObject.set(key, [problem]);
+    else known.push(problem);
+  }
+  return [...byObject.values()].flatMap((own) => {
+    const distinct = [...new Map(own.map((one) => [one.message, one])).values()];
+    const told = distinct.slice(0, maxPerObject).map((one) => eventOf(one));
+    const [first] = distinct;
+    if (first === undefined || distinct.length === told.length) return told;
+    const message = `it has ${distinct.length - told.length} more problems than those told`;
+    return [...told, eventOf({ origin: first.origin, reason: "RuleIgnored", message })];
+  });
+}
+
+function eventOf({ origin, message, reason = "RuleIgnored" }: RoutingProblem): ProblemEvent {
+  const { kind, namespace, name } = origin;
+  const identity = JSON.stringify([kind, namespace, name, reason, message]);
+  const mark = createHash("sha256").update(identity).digest("hex").slice(0, 16);
+  const isLong = message.length > maxMessageLength;
+  return {
+    origin,
+    // Events of objects that are in no namespace are in this one.
+    namespace: namespace === "" ? "default" : namespace,
+    name: `${name.slice(0, maxObjectPart)}.${mark}`,
+    reason,
+    message: isLong ? `${message.slice(0, maxMessageLength - 1)}…` : message,
+  };
+}
+
+/** As the API takes it. The uid ties it to the object, for an object of the same name may follow. */
+export function eventBody(event: ProblemEvent, uid: string, at: WallMs): object {
+  const { origin, namespace, name, reason, message } = event;
+  const now = toTime(at);
+  const { kind } = origin;
+  return {
+    apiVersion: "v1",
+    kind: "Event",
+    metadata: { namespace, name },
+    involvedObject: {
+      apiVersion: "networking.k8s.io/v1",
+      kind,
+      ...(origin.namespace === "" ? {} : { namespace: origin.namespace }),
+      name: origin.name,
+      uid,
+    },
+    type: "Warning",
+    reason,
+    message,
+    count: 1,
+    firstTimestamp: now,
+    lastTimestamp: now,
+    source: { component },
+    reportingComponent: component,
+    reportingInstance: component,
+  };
+}

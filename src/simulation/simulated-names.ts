@@ -1,0 +1,42 @@
+// The names of a simulated world: a table that a test fills and changes as it goes.
+import type { Names } from "../environment/names.ts";
+import { NetworkError } from "../environment/network.ts";
+import type { Timers } from "../environment/timers.ts";
+
+/** A resolver that has the answer gives it in about this time. */
+const lookupMs = 1;
+
+export class SimulatedNames {
+  readonly #addresses = new Map<string, readonly string[]>();
+  #isSilent = false;
+
+  /** From now on the name has these addresses; with none there is no such name. */
+  set(name: string, addresses: readonly string[]): void {
+    if (addresses.length === 0) this.#addresses.delete(name);
+    else this.#addresses.set(name, addresses);
+  }
+
+  /** While it is silent no lookup is answered. */
+  setSilent(isSilent: boolean): void {
+    this.#isSilent = isSilent;
+  }
+
+  /** The resolver as a process with these timers has it. */
+  namesOf(timers: Timers): Names {
+    return {
+      resolve: async (name, signal) => {
+        await timers
+          .sleep(this.#isSilent ? Number.MAX_SAFE_INTEGER : lookupMs, signal)
+          .catch(() => {
+            const options = { cause: signal.reason };
+            throw new NetworkError("ABORTED", `the lookup of ${name} was given up`, options);
+          });
+        const addresses = this.#addresses.get(name);
+        if (addresses === undefined) {
+          throw new NetworkError("UNKNOWN_HOST", `${name}: no such name`);
+        }
+        return addresses;
+      },
+    };
+  }
+}
