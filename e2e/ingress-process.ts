@@ -16,32 +16,40 @@ export class IngressProcess {
   readonly name: string;
   /** Where it takes requests. */
   readonly address: string;
+  /** nginx's own folder. */
+  readonly prefix: string;
   readonly #world: ShopsWorld;
   readonly #port: number;
-  readonly #prefix: string;
+  readonly #args: readonly string[];
   readonly #nginx: NginxProcess;
   readonly #control: ControlClient;
   #child: ChildProcess | undefined;
   /** Everything the newest run has said. */
   #said = "";
+  #written = "";
 
   /** Resolves when it serves by the cluster's routes. */
-  static async start(world: ShopsWorld, name: string): Promise<IngressProcess> {
-    const replica = new IngressProcess(world, name, await world.freePort());
+  static async start(
+    world: ShopsWorld,
+    name: string,
+    args: readonly string[] = [],
+  ): Promise<IngressProcess> {
+    const replica = new IngressProcess(world, name, await world.freePort(), args);
     world.atStop(() => replica.#stop());
     await replica.start();
     return replica;
   }
 
-  private constructor(world: ShopsWorld, name: string, port: number) {
+  private constructor(world: ShopsWorld, name: string, port: number, args: readonly string[]) {
     const { environment, folder } = world;
     this.#world = world;
     this.name = name;
     this.address = `127.0.0.1:${port}`;
     this.#port = port;
-    this.#prefix = `${folder}/${name}`;
-    this.#nginx = new NginxProcess({ ...environment, prefix: this.#prefix, program: "nginx" });
-    const socketPath = socketPathOf(this.#prefix);
+    this.#args = args;
+    this.prefix = `${folder}/${name}`;
+    this.#nginx = new NginxProcess({ ...environment, prefix: this.prefix, program: "nginx" });
+    const socketPath = socketPathOf(this.prefix);
     this.#control = new ControlClient({ ...environment, socketPath });
   }
 
@@ -54,21 +62,55 @@ export class IngressProcess {
       "http-port": this.#port,
       "status-port": 0,
       workers: 2,
-      prefix: this.#prefix,
+      prefix: this.prefix,
     };
     const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)]);
-    const program = ["bin/lockstep.mjs", "ingress", ...args];
+    const program = ["bin/lockstep.mjs", "ingress", ...args, ...this.#args];
     this.#said = "";
+    this.#written = "";
     const child = await environment.processes.spawn(process.execPath, program);
     this.#child = child;
     // It ends with the process, whose exit is waited for.
     void this.#listen(child);
+    void this.#collect(child);
     await this.#world.until(`${this.name} is ready`, async () => {
       if (!environment.processes.isAlive(child.pid)) {
         throw new Error(`${this.name} ended before it was ready:\n${this.#said}`);
       }
-      return (await this.#ask("/readyz")) === "ok\n";
+      return (await this.ask("/readyz")).startsWith("ok");
     });
+  }
+
+  /** What the newest run has said on standard error. */
+  get said(): string {
+    return this.#said;
+  }
+
+  /** What it has written on standard output. */
+  get written(): string {
+    return this.#written;
+  }
+
+  get statusPort(): number {
+    return Number(/:(\d+)$/.exec(this.#statusUrl ?? "")?.[1]);
+  }
+
+  /** Undefined while it does not run. */
+  get pid(): number | undefined {
+    return this.#child?.pid;
+  }
+
+  /** As the kubelet ends a pod; gives its exit code. */
+  async terminate(): Promise<number | null | undefined> {
+    this.#child?.kill("SIGTERM");
+    return await this.exited();
+  }
+
+  /** Its exit code, once it has ended by itself. */
+  async exited(): Promise<number | null | undefined> {
+    const exit = await this.#child?.exited;
+    this.#child = undefined;
+    return exit?.code;
   }
 
   /** kill -9, of Lockstep alone. */
@@ -90,7 +132,7 @@ export class IngressProcess {
 
   /** The addresses of a service's active endpoints, by its truth table. */
   async activeAddresses(service: string): Promise<ReadonlySet<string>> {
-    const state = JSON.parse(await this.#ask("/state")) as StatePart;
+    const state = JSON.parse(await this.ask("/state")) as StatePart;
     const endpoints = state.services[service]?.endpoints ?? [];
     const active = endpoints.filter((endpoint) => endpoint.state === "active");
     return new Set(active.map(({ address }) => address));
@@ -98,7 +140,7 @@ export class IngressProcess {
 
   /** The addresses it tried, by the target of the request. nginx writes them a second later. */
   async tries(): Promise<ReadonlyMap<string, readonly string[]>> {
-    const log = await this.#world.environment.files.read(`${this.#prefix}/logs/access.log`);
+    const log = await this.#world.environment.files.read(`${this.prefix}/logs/access.log`);
     return readAccessLog(Buffer.from(log ?? []).toString("utf8"));
   }
 
@@ -106,9 +148,17 @@ export class IngressProcess {
     for await (const chunk of errorOutput) this.#said += Buffer.from(chunk).toString("utf8");
   }
 
+  async #collect({ output }: ChildProcess): Promise<void> {
+    for await (const chunk of output) this.#written += Buffer.from(chunk).toString("utf8");
+  }
+
+  get #statusUrl(): string | undefined {
+    return statusLine.exec(this.#said)?.[1];
+  }
+
   /** Empty before it has said where it answers. */
-  async #ask(path: string): Promise<string> {
-    const [, url] = statusLine.exec(this.#said) ?? [];
+  async ask(path: string): Promise<string> {
+    const url = this.#statusUrl;
     if (url === undefined) return "";
     const { network } = this.#world.environment;
     const { body } = await network.request({ method: "GET", url: `${url}${path}` });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import type { TruthEndpoint } from "../decide/truth/truth.ts";
+import type { TruthEndpoint } from "../decide/truth/judged.ts";
 import { simulate } from "../simulation/simulation.ts";
-import { DecisionLog } from "./decision-log.ts";
+import { DecisionLog, linesPerMinute } from "./decision-log.ts";
 
 const service = "shop/web:80";
 
@@ -46,4 +46,31 @@ test("an override stands until the slices agree, and then shows how long they we
     expect(log.entries()).toEqual([over]);
     const lines = simulation.logLines().map(({ message }) => message);
     expect(lines).toContain("the slices were behind what is true");
+  }));
+
+test("slices that are behind about very many endpoints are some lines a minute, and a count", () =>
+  simulate({ seed: 1 }, async (simulation) => {
+    const log = new DecisionLog(simulation.host("lockstep"));
+    const note = (...endpoints: readonly TruthEndpoint[]) =>
+      log.note({
+        service,
+        version: 1,
+        before: undefined,
+        after: { endpoints, problems: [], doubts: [] },
+      });
+    const early = Array.from({ length: linesPerMinute + 12 }, (_, index) =>
+      endpoint({ published: "absent", port: index + 1 }),
+    );
+    for (const behind of [early, early.slice(0, 1)]) {
+      note(...behind);
+      await simulation.sleep(61_000);
+      note();
+    }
+    const lines = simulation.logLines().filter(({ level }) => level === "info");
+    expect(lines.map(({ message }) => message)).toEqual([
+      ...early.slice(0, linesPerMinute).map(() => "the slices were behind what is true"),
+      "the slices were behind about more endpoints; /state has them",
+      "the slices were behind what is true",
+    ]);
+    expect(lines[linesPerMinute]?.fields).toMatchObject({ endpoints: 12 });
   }));

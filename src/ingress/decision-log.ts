@@ -1,7 +1,8 @@
 // The decision log: every time truth overrides the published slices, and for how long. It is what
 // people look at before they believe it, so it can be read without a log file.
 
-import { overridesSlices, type TruthEndpoint } from "../decide/truth/truth.ts";
+import type { TruthEndpoint } from "../decide/truth/judged.ts";
+import { overridesSlices } from "../decide/truth/truth.ts";
 import { type Clock, elapsedMs, type MonotonicMs, type WallMs } from "../environment/clock.ts";
 import type { Log } from "../environment/log.ts";
 import type { TruthChange } from "./decisions.ts";
@@ -17,6 +18,11 @@ export interface Override {
 /** A rollout of fifty deployments leaves a few hundred; these are the last of them. */
 export const maxOverridesKept = 2_000;
 
+/** When slices are behind about a whole cluster, one line each would be a flood. */
+export const linesPerMinute = 30;
+
+const minuteMs = 60_000;
+
 /** Slices that are behind for less are the ordinary case, and no news. */
 const worthALineMs = 1_000;
 
@@ -27,15 +33,29 @@ interface Standing {
   readonly sinceWallMs: WallMs;
 }
 
+export interface DecisionLogOptions {
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Truth begins to override the slices. */
+  readonly onBegin?: (override: Override) => void;
+  /** It no longer does. */
+  readonly onEnd?: (override: Override) => void;
+}
+
 export class DecisionLog {
+  readonly #options: DecisionLogOptions;
   readonly #clock: Clock;
   readonly #log: Log;
   /** Overrides that stand now, by service and endpoint. */
   readonly #standing = new Map<string, Map<string, Standing>>();
+  /** When the lines of this minute were first counted, and how many there would be. */
+  #minuteAt: MonotonicMs | undefined;
+  #lines = 0;
   /** Those that are over, oldest first; at most `maxOverridesKept`. */
   #over: Override[] = [];
 
-  constructor(options: { readonly clock: Clock; readonly log: Log }) {
+  constructor(options: DecisionLogOptions) {
+    this.#options = options;
     this.#clock = options.clock;
     this.#log = options.log;
   }
@@ -80,14 +100,18 @@ export class DecisionLog {
       reason,
     });
     const sinceMs = this.#clock.monotonicMs();
-    return { service, endpoint, sinceMs, sinceWallMs: this.#clock.wallMs() };
+    const sinceWallMs = this.#clock.wallMs();
+    this.#options.onBegin?.({ service, endpoint, sinceWallMs, lastedMs: undefined });
+    return { service, endpoint, sinceMs, sinceWallMs };
   }
 
   #end({ service, endpoint, sinceMs, sinceWallMs }: Standing): void {
     const lastedMs = elapsedMs(sinceMs, this.#clock.monotonicMs());
-    this.#over.push({ service, endpoint, sinceWallMs, lastedMs });
+    const override = { service, endpoint, sinceWallMs, lastedMs };
+    this.#over.push(override);
+    this.#options.onEnd?.(override);
     if (this.#over.length > maxOverridesKept) this.#over = this.#over.slice(-maxOverridesKept);
-    if (lastedMs < worthALineMs) return;
+    if (lastedMs < worthALineMs || !this.#mayWrite()) return;
     this.#log.info("the slices were behind what is true", {
       service,
       cluster: endpoint.cluster,
@@ -95,6 +119,23 @@ export class DecisionLog {
       behindMs: Math.round(lastedMs),
       reason: endpoint.reason,
     });
+  }
+
+  /** Says how many lines there would have been once the next may be written. */
+  #mayWrite(): boolean {
+    const now = this.#clock.monotonicMs();
+    if (this.#minuteAt === undefined || elapsedMs(this.#minuteAt, now) >= minuteMs) {
+      const unwritten = this.#lines - linesPerMinute;
+      if (unwritten > 0) {
+        this.#log.info("the slices were behind about more endpoints; /state has them", {
+          endpoints: unwritten,
+        });
+      }
+      this.#minuteAt = now;
+      this.#lines = 0;
+    }
+    this.#lines += 1;
+    return this.#lines <= linesPerMinute;
   }
 }
 

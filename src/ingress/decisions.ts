@@ -7,28 +7,48 @@ import type {
   PathRule,
   RoutingDecision,
 } from "../decide/decision.ts";
-import type { Backend } from "../decide/routing/route.ts";
-import type { RouteTable } from "../decide/routing/route-table.ts";
-import { routing } from "../decide/routing/routing.ts";
-import { type ServiceTruth, type TruthPolicy, truth } from "../decide/truth/truth.ts";
-import type { Ingress } from "../kube/kinds/ingress.ts";
-import type { IngressClass } from "../kube/kinds/ingress-class.ts";
-import { type Evidence, type SnapshotSource, snapshotService } from "../model/service-snapshot.ts";
+import type { Backend, RouteOrigin } from "../decide/routing/route.ts";
+import {
+  emptyTable,
+  type RouteTable,
+  Routing,
+  type RoutingOptions,
+} from "../decide/routing/routing.ts";
+import { type ServiceTruth, truth } from "../decide/truth/truth.ts";
+import type { TruthPolicy } from "../decide/truth/truth-policy.ts";
+import type { RememberedEndpoints } from "../model/remembered-endpoint.ts";
+import {
+  type Evidence,
+  type ServiceSnapshot,
+  type SnapshotSource,
+  snapshotService,
+} from "../model/service-snapshot.ts";
+import type { ExternalNames } from "../sources/external-names.ts";
 import type { Probes } from "../sources/probes.ts";
 import { type ProxyFeedback, peerKey } from "../sources/proxy-feedback.ts";
+import { ShownCertificates, type ShownCertificatesOptions } from "./shown-certificates.ts";
 
-export interface DecisionsOptions {
+export interface DecisionsOptions extends ShownCertificatesOptions {
   /** The clusters whose services are routed to. */
   readonly sources: readonly SnapshotSource[];
-  readonly asked: { ingresses(): readonly Ingress[]; classes(): readonly IngressClass[] };
-  readonly className: string;
-  readonly policy: TruthPolicy;
+  /** What routes may do, beyond the class. */
+  readonly routing?: Omit<RoutingOptions, "className"> | undefined;
+  /** What is wanted now; it may change between two decisions. */
+  readonly policy: () => TruthPolicy;
+  /** Where requests come in, whether or not endpoints are taken from there. */
+  readonly accessCluster?: string;
+  /** What is known of clusters that have not been heard yet; nothing when absent. */
+  readonly remembered?: RememberedEndpoints | undefined;
   readonly output: DecisionOutput;
   /** Who settles doubts; without it nothing is ever doubted. */
   readonly probes?: Pick<Probes, "want" | "standing">;
   /** What requests found out; without it they are not listened to. */
   readonly feedback?: Pick<ProxyFeedback, "unreached"> | undefined;
+  /** Who looks up external names; without it such services have no endpoints. */
+  readonly externalNames?: Pick<ExternalNames, "want" | "answerOf"> | undefined;
   readonly onTruth: (change: TruthChange) => void;
+  /** Called after routes were decided anew, whether or not something in them is new. */
+  readonly onRoutes?: ((table: RouteTable) => void) | undefined;
 }
 
 /** The truth of one service port was decided anew. */
@@ -50,7 +70,10 @@ interface Decided {
 /** Invariant: `#decided`, `#services` and the backends of `#table` have the same keys. */
 export class Decisions {
   readonly #options: DecisionsOptions;
-  #table: RouteTable = { hosts: new Map(), backends: new Map(), problems: [] };
+  readonly #routing: Routing;
+  #table: RouteTable = emptyTable;
+  /** Its problems are among those of `#table`. */
+  readonly certificates: ShownCertificates;
   readonly #decided = new Map<string, Decided>();
   readonly #services = new Map<string, readonly DecidedEndpoint[]>();
   /** By `namespace/name`, the backends that are ports of that service. */
@@ -61,10 +84,17 @@ export class Decisions {
 
   constructor(options: DecisionsOptions) {
     this.#options = options;
+    this.certificates = new ShownCertificates(options);
+    this.#routing = new Routing({ ...options.routing, className: options.className });
   }
 
   get routes(): RouteTable {
     return this.#table;
+  }
+
+  /** Whose a rule is; undefined for one that is not of the table as it stands. */
+  originOf(host: string, rule: PathRule): RouteOrigin | undefined {
+    return this.#routing.originOf(host, rule);
   }
 
   /** The truth of every routed service port, by its key. */
@@ -86,22 +116,24 @@ export class Decisions {
   /** `namespace/name` of every service that one of these peers, by `peerKey`, serves. */
   servicesOf(peers: ReadonlySet<string>): ReadonlySet<string> {
     const services = new Set<string>();
+    // It goes over every endpoint there is, so their keys are made only where the address fits.
+    const addresses = new Set([...peers].map((key) => key.slice(0, key.indexOf(" "))));
+    const isPeer = (one: DecidedEndpoint) => addresses.has(one.address) && peers.has(peerKey(one));
     for (const [key, { truth: decided }] of this.#decided) {
       const service = this.serviceOf(key);
       if (service === undefined || services.has(service)) continue;
-      if (decided.endpoints.some((one) => peers.has(peerKey(one)))) services.add(service);
+      if (decided.endpoints.some(isPeer)) services.add(service);
     }
     return services;
   }
 
   /** Decides anew which host and path lead where. */
   decideRoutes(): void {
-    const { asked, className } = this.#options;
+    const { asked } = this.#options;
     const before = this.#table;
-    this.#table = routing({
+    this.#table = this.#routing.decide({
       ingresses: asked.ingresses(),
       classes: asked.classes(),
-      className,
     });
     this.#backendsOf = groupByService(this.#table.backends);
     const changed = new Map<string, number>();
@@ -112,8 +144,14 @@ export class Decisions {
       const version = this.#decided.has(key) ? undefined : this.#decide(key);
       if (version !== undefined) changed.set(key, version);
     }
-    const routes = !this.#isTold || !haveSameRules(before.hosts, this.#table.hosts);
+    const isShownAnew = this.certificates.decide();
+    const { problems } = this.certificates.table;
+    if (problems.length > 0) {
+      this.#table = { ...this.#table, problems: [...this.#table.problems, ...problems] };
+    }
+    const routes = !this.#isTold || isShownAnew || !haveSameRules(before.hosts, this.#table.hosts);
     if (routes || changed.size > 0) this.#apply(routes, changed);
+    this.#options.onRoutes?.(this.#table);
   }
 
   /** Decides anew which endpoints serve `namespace/name`, if a route leads to it. */
@@ -130,11 +168,18 @@ export class Decisions {
   #decide(key: string): number | undefined {
     const backend = this.#table.backends.get(key);
     if (backend === undefined) return undefined;
-    const { sources, policy, probes, onTruth } = this.#options;
+    const { sources, policy, probes, onTruth, remembered, accessCluster } = this.#options;
+    const { externalNames } = this.#options;
     const { namespace, name, port } = backend;
-    const snapshot = snapshotService(sources, namespace, name, this.#evidenceFor(key));
-    const after = truth(snapshot, port, policy);
+    const snapshot = snapshotService(sources, namespace, name, {
+      evidence: this.#evidenceFor(key),
+      remembered: remembered?.get(key),
+      accessCluster,
+      names: externalNames,
+    });
+    const after = truth(snapshot, port, policy());
     probes?.want(key, after.doubts);
+    externalNames?.want(key, externalNamesOf(snapshot));
     const known = this.#decided.get(key);
     const isNew = known === undefined || !areRoutedAlike(known.truth, after);
     if (isNew) this.#version += 1;
@@ -156,16 +201,32 @@ export class Decisions {
     this.#decided.delete(key);
     this.#services.delete(key);
     this.#options.probes?.want(key, []);
+    this.#options.externalNames?.want(key, []);
     if (known === undefined) return;
     const { version, truth: before } = known;
     this.#options.onTruth({ service: key, version, before, after: undefined });
   }
 
   #apply(routes: boolean, services: ReadonlyMap<string, number>): void {
-    const decision: RoutingDecision = { hosts: this.#table.hosts, services: this.#services };
+    const { certificates, serverNames } = this.certificates.table;
+    const decision: RoutingDecision = {
+      hosts: this.#table.hosts,
+      services: this.#services,
+      certificates,
+      serverNames,
+    };
     this.#isTold = true;
     this.#options.output.apply(decision, { routes, services });
   }
+}
+
+const noNames: readonly string[] = [];
+
+function externalNamesOf({ clusters }: ServiceSnapshot): readonly string[] {
+  if (!clusters.some(({ service }) => service.type === "ExternalName")) return noNames;
+  return clusters.flatMap(({ service: { type, externalName } }) =>
+    type === "ExternalName" && externalName !== undefined ? [externalName] : [],
+  );
 }
 
 function groupByService(
@@ -192,23 +253,18 @@ function areRoutedAlike(a: ServiceTruth, b: ServiceTruth): boolean {
       one.address === other.address &&
       one.port === other.port &&
       one.cluster === other.cluster &&
-      one.podUid === other.podUid
+      one.podUid === other.podUid &&
+      one.priority === other.priority &&
+      one.weight === other.weight
     );
   });
 }
 
 type Hosts = RoutingDecision["hosts"];
 
+/** The lists of hosts that did not change are the same ones. */
 function haveSameRules(a: Hosts, b: Hosts): boolean {
   if (a.size !== b.size) return false;
-  for (const [host, rules] of a) {
-    const others = b.get(host);
-    if (others?.length !== rules.length) return false;
-    if (!rules.every((rule, index) => isSameRule(rule, others[index]))) return false;
-  }
+  for (const [host, rules] of a) if (b.get(host) !== rules) return false;
   return true;
-}
-
-function isSameRule(a: PathRule, b: PathRule | undefined): boolean {
-  return a.path === b?.path && a.type === b.type && a.service === b.service;
 }

@@ -96,6 +96,12 @@ test("without permission to watch pods the slices are followed, and each endpoin
       const reasons = loop.decisions.truths.get(web)?.truth.endpoints.map(({ reason }) => reason);
       const reason = "it is published as ready, and pods may not be watched";
       expect(reasons).toEqual([reason, reason]);
+      expect(loop.sources[0]?.lost).toEqual([
+        "endpoints join and leave only when the slices say so",
+        "none is held through a flap of its node",
+        "an address that has passed to another pod goes unnoticed",
+        "nothing guards against slices that lose most endpoints at once",
+      ]);
     },
     { before: webWithTwoPods, forbidden: "pods" },
   ));

@@ -3,17 +3,20 @@
 // was read; nothing waits for anything else but its turn in the queue.
 import type { Registry } from "prom-client";
 import type { DecisionOutput } from "../decide/decision.ts";
-import type { TruthPolicy } from "../decide/truth/truth.ts";
-import { type Clock, elapsedMs } from "../environment/clock.ts";
+import { defaultUnreachableAfterMs, type TruthPolicy } from "../decide/truth/truth-policy.ts";
+import { elapsedMs } from "../environment/clock.ts";
 import type { Environment } from "../environment/environment.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import { Workqueue } from "../kube/workqueue/workqueue.ts";
 import { runWorkers } from "../kube/workqueue/workqueue-workers.ts";
+import type { RememberedEndpoints } from "../model/remembered-endpoint.ts";
 import { ClusterSource } from "../sources/cluster-source.ts";
+import { ExternalNames } from "../sources/external-names.ts";
 import { IngressSource } from "../sources/ingress-source.ts";
 import { Probes } from "../sources/probes.ts";
 import { ProxyFeedback, type ProxyReporter } from "../sources/proxy-feedback.ts";
-import { Decisions, type TruthChange } from "./decisions.ts";
+import { type SecretReference, SecretSource } from "../sources/secret-source.ts";
+import { Decisions, type DecisionsOptions, type TruthChange } from "./decisions.ts";
 import { ingressMetrics } from "./ingress-metrics.ts";
 
 export interface IngressCluster {
@@ -22,17 +25,25 @@ export interface IngressCluster {
 }
 
 export interface IngressLoopOptions
-  extends Pick<Environment, "clock" | "timers" | "random" | "network" | "log"> {
+  extends Pick<Environment, "clock" | "timers" | "random" | "network" | "names" | "log"> {
   /** Where pods run. */
   readonly clusters: readonly IngressCluster[];
   /** Where the Ingresses are. */
   readonly access: IngressCluster;
   readonly className: string;
+  /** The secret whose certificate is shown for every name that has none of its own. */
+  readonly defaultCertificate?: SecretReference | undefined;
+  /** What routes may do: a default backend, shared hosts. */
+  readonly routing?: DecisionsOptions["routing"];
+  /** What is wanted at first; `setPolicy` changes it. */
   readonly policy: TruthPolicy;
+  /** What is known of clusters that have not been heard yet; nothing when absent. */
+  readonly remembered?: RememberedEndpoints;
   readonly output: DecisionOutput;
   /** Who says which endpoints requests could not reach; nobody does when absent. */
   readonly proxy?: ProxyReporter;
   readonly onTruth: (change: TruthChange) => void;
+  readonly onRoutes?: DecisionsOptions["onRoutes"];
   readonly metrics?: Registry;
 }
 
@@ -48,20 +59,28 @@ const maxRetries = 15;
 
 /** How long the first decision waits for clusters that do not answer, so that the others serve. */
 export const clustersWithinMs = 30_000;
+/** The same where it is known what they served before: then it does little harm to begin. */
+export const rememberedWithinMs = 5_000;
 const lookAgainMs = 20;
 
 export class IngressLoop {
   readonly decisions: Decisions;
   readonly sources: readonly ClusterSource[];
   readonly asked: IngressSource;
+  readonly secrets: SecretSource;
   readonly probes: Probes;
+  readonly externalNames: ExternalNames;
   readonly feedback: ProxyFeedback | undefined;
   readonly #options: IngressLoopOptions;
   readonly #queue: Workqueue;
+  #policy: TruthPolicy;
   #isReady = false;
+  /** What was last said of the default certificate. */
+  #defaultProblem: string | undefined;
 
   constructor(options: IngressLoopOptions) {
     this.#options = options;
+    this.#policy = options.policy;
     const { clusters, access, metrics, ...rest } = options;
     const shared = { ...rest, ...(metrics === undefined ? {} : { metrics }) };
     this.#queue = new Workqueue({
@@ -77,6 +96,7 @@ export class IngressLoop {
           cluster: name,
           onService: (key) => this.#queue.add(key),
           onFreshness: () => this.#everyService(),
+          unreachableAfterMs: () => this.#policy.unreachableAfterMs ?? defaultUnreachableAfterMs,
         }),
     );
     this.asked = new IngressSource({
@@ -85,7 +105,17 @@ export class IngressLoop {
       cluster: access.name,
       onRoutes: () => this.#queue.addAfter(routesKey, routesHoldOffMs),
     });
+    this.secrets = new SecretSource({
+      ...shared,
+      client: access.client,
+      cluster: access.name,
+      onSecrets: () => this.#queue.addAfter(routesKey, routesHoldOffMs),
+    });
     this.probes = new Probes({ ...rest, onAnswer: (backend) => this.#probed(backend) });
+    this.externalNames = new ExternalNames({
+      ...rest,
+      onAnswer: (backend) => this.#probed(backend),
+    });
     this.feedback =
       options.proxy &&
       new ProxyFeedback({
@@ -93,13 +123,29 @@ export class IngressLoop {
         reporter: options.proxy,
         onChange: (peers) => this.#unreached(peers),
       });
-    const { sources, asked, probes, feedback } = this;
-    this.decisions = new Decisions({ ...options, sources, asked, probes, feedback });
+    const { sources, asked, secrets, probes, externalNames, feedback } = this;
+    this.decisions = new Decisions({
+      ...options,
+      sources,
+      asked,
+      secrets,
+      probes,
+      externalNames,
+      feedback,
+      policy: () => this.#policy,
+      accessCluster: access.name,
+    });
   }
 
   /** Whether the first decision has been made. */
   get isReady(): boolean {
     return this.#isReady;
+  }
+
+  /** From now on every service is judged by this; those there are, anew. */
+  setPolicy(policy: TruthPolicy): void {
+    this.#policy = policy;
+    this.#everyService();
   }
 
   /** Runs until the signal aborts; then everything has stopped. */
@@ -111,7 +157,7 @@ export class IngressLoop {
       for (const source of this.sources) source.start();
       this.feedback?.start();
       await this.#waitForSources(signal);
-      this.decisions.decideRoutes();
+      this.#decideRoutes();
       this.#isReady = true;
       const sync = async (key: string): Promise<void> => this.#decide(key);
       await runWorkers({ queue: this.#queue, workers, sync, maxRetries, log, signal });
@@ -121,7 +167,14 @@ export class IngressLoop {
       if (metrics !== undefined) ingressMetrics(metrics).shown.delete(this.decisions);
       this.#queue.shutDown();
       const feedback = this.feedback === undefined ? [] : [this.feedback];
-      const parts = [this.asked, this.probes, ...feedback, ...this.sources];
+      const parts = [
+        this.asked,
+        this.secrets,
+        this.probes,
+        this.externalNames,
+        ...feedback,
+        ...this.sources,
+      ];
       await Promise.all(parts.map((part) => part.stop()));
     }
   }
@@ -129,12 +182,23 @@ export class IngressLoop {
   #decide(key: string): void {
     const { clock, metrics } = this.#options;
     const startedAt = clock.monotonicMs();
-    if (key === routesKey) this.decisions.decideRoutes();
+    if (key === routesKey) this.#decideRoutes();
     else this.decisions.decideService(key);
     if (metrics === undefined) return;
     const kind = key === routesKey ? "routes" : "service";
     const seconds = elapsedMs(startedAt, clock.monotonicMs()) / 1000;
     ingressMetrics(metrics).decisions.observe({ kind }, seconds);
+  }
+
+  #decideRoutes(): void {
+    this.decisions.decideRoutes();
+    const { defaultProblem } = this.decisions.certificates.table;
+    if (defaultProblem !== undefined && defaultProblem !== this.#defaultProblem) {
+      this.#options.log.error("the default certificate is not as it should be", {
+        reason: defaultProblem,
+      });
+    }
+    this.#defaultProblem = defaultProblem;
   }
 
   #probed(backend: string): void {
@@ -157,18 +221,22 @@ export class IngressLoop {
   async #waitForSources(signal: AbortSignal): Promise<void> {
     const { clock, timers, log } = this.#options;
     const startedAt = clock.monotonicMs();
+    const isRemembered = (this.#options.remembered?.size ?? 0) > 0;
+    const patienceMs = isRemembered ? rememberedWithinMs : clustersWithinMs;
+    const isOver = (ms: number) => elapsedMs(startedAt, clock.monotonicMs()) >= ms;
     const isKnown = () =>
-      this.asked.settled &&
-      (this.sources.every((source) => source.settled) || isOver(clock, startedAt));
+      this.asked.settled && (this.sources.every((source) => source.settled) || isOver(patienceMs));
     while (!isKnown()) await timers.sleep(lookAgainMs, signal);
+    // Nor may certificates go missing that a proxy shows already.
+    this.decisions.certificates.wantSecrets();
+    while (!this.secrets.settled && !isOver(clustersWithinMs)) {
+      await timers.sleep(lookAgainMs, signal);
+    }
     for (const source of this.sources.filter(({ settled }) => !settled)) {
-      log.warn("a cluster does not answer; its endpoints are missing until it does", {
+      const kept = isRemembered ? "what it served before is kept" : "its endpoints are missing";
+      log.warn(`a cluster does not answer; until it does, ${kept}`, {
         cluster: source.cluster,
       });
     }
   }
-}
-
-function isOver(clock: Clock, startedAt: ReturnType<Clock["monotonicMs"]>): boolean {
-  return elapsedMs(startedAt, clock.monotonicMs()) >= clustersWithinMs;
 }

@@ -4,6 +4,7 @@ import { Gauge, Histogram, type Registry } from "prom-client";
 import { overridesSlices } from "../decide/truth/truth.ts";
 import { oncePerRegistry } from "../kube/metrics-of-registry.ts";
 import type { Decisions } from "./decisions.ts";
+import type { AgedWatch, Readiness } from "./readiness.ts";
 
 /** A service takes microseconds; the routes of a large cluster some hundred milliseconds. */
 const decisionBuckets = [0.000_05, 0.000_1, 0.000_5, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1];
@@ -11,9 +12,17 @@ const decisionBuckets = [0.000_05, 0.000_1, 0.000_5, 0.001, 0.005, 0.01, 0.05, 0
 /** From a push over an idle socket to a proxy that was away for minutes. */
 const routedBuckets = [0.000_5, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5, 30, 300];
 
+/** What of a replica is shown. */
+export interface ShownReplica {
+  readonly readiness: Readiness;
+  watches(): readonly AgedWatch[];
+}
+
 export const ingressMetrics = oncePerRegistry((registry: Registry) => {
   /** Decisions that stand; a loop adds its own while it runs. */
   const shown = new Set<Decisions>();
+  /** Replicas that run. */
+  const replicas = new Set<ShownReplica>();
   const registers = [registry];
   new Gauge({
     name: "lockstep_ingress_endpoints",
@@ -33,8 +42,31 @@ export const ingressMetrics = oncePerRegistry((registry: Registry) => {
       this.set([...shown].reduce((sum, { routes }) => sum + routes.problems.length, 0));
     },
   });
+  new Gauge({
+    name: "lockstep_ingress_watch_age_seconds",
+    help: "How long ago a watch was last proved to show everything; +Inf before it ever did.",
+    labelNames: ["cluster", "watch"] as const,
+    registers,
+    collect() {
+      this.reset();
+      const watches = [...replicas].flatMap((one) => one.watches());
+      for (const { cluster, kind, provedCurrentMsAgo } of watches) {
+        this.set({ cluster, watch: kind }, (provedCurrentMsAgo ?? Infinity) / 1000);
+      }
+    },
+  });
+  new Gauge({
+    name: "lockstep_ingress_ready",
+    help: "1 while this replica is ready for requests, as /readyz says it, else 0.",
+    registers,
+    collect() {
+      const areReady = [...replicas].every(({ readiness }) => readiness.problem === undefined);
+      this.set(areReady && replicas.size > 0 ? 1 : 0);
+    },
+  });
   return {
     shown,
+    replicas,
     decisions: new Histogram({
       name: "lockstep_ingress_decision_seconds",
       help: "How long one decision took, by what was decided.",

@@ -1,40 +1,60 @@
-// One replica of the ingress, put together: the loop that decides, the pusher that tells nginx, the
-// supervisor that sees to it that there is one, and the listener that answers questions. Several can
-// live in one process, each with its own prefix and ports.
+// One replica of the ingress, put together: the loop that decides, the nginx that serves by it, and
+// the listener that answers questions. A shadow has no nginx: it decides and reports, and changes
+// nothing anywhere. Several can live in one process, each with its own prefix and ports.
 import { Registry } from "prom-client";
-import type { TruthPolicy } from "../decide/truth/truth.ts";
+import type { TruthPolicy } from "../decide/truth/truth-policy.ts";
+import { elapsedMs } from "../environment/clock.ts";
 import type { Environment } from "../environment/environment.ts";
 import type { Listener } from "../environment/network.ts";
 import { DirectKubeClient } from "../kube/client/direct-client.ts";
 import type { ClusterAccess } from "../kube/credentials/credentials.ts";
-import { findProxyDirectory, type ListenAddress } from "../outputs/nginx/nginx-prefix.ts";
-import { NginxPusher } from "../outputs/nginx/nginx-pusher.ts";
-import { NginxSupervisor } from "../outputs/nginx/nginx-supervisor.ts";
+import type { RememberedEndpoints } from "../model/remembered-endpoint.ts";
+import { EventWriter } from "../outputs/events/event-writer.ts";
+import { stopDrainMs } from "../outputs/nginx/nginx-supervisor.ts";
+import { clusterWatches } from "../sources/cluster-source.ts";
+import type { SecretReference } from "../sources/secret-source.ts";
+import type { WatchStatus } from "../sources/watch-status.ts";
 import { DecisionLog } from "./decision-log.ts";
-import type { TruthChange } from "./decisions.ts";
+import type { DecisionsOptions, TruthChange } from "./decisions.ts";
+import { type Explanation, explain, type Question } from "./explanation.ts";
 import { type IngressCluster, IngressLoop } from "./ingress-loop.ts";
 import { ingressMetrics } from "./ingress-metrics.ts";
 import { Leadership, type LeadershipSettings } from "./leadership.ts";
+import { type NginxSettings, NginxSide } from "./nginx-side.ts";
+import {
+  type AgedWatch,
+  defaultFreshnessPolicy,
+  type FreshnessPolicy,
+  type Readiness,
+  readiness,
+} from "./readiness.ts";
 import { type RoutedEntry, RoutedJournal } from "./routed-journal.ts";
+import { portReport, type ServiceReport, serviceReport, type UseOf } from "./service-report.ts";
+import { ShadowReport } from "./shadow-report.ts";
 import { stateReport } from "./state-report.ts";
 import { startStatusServer } from "./status-server.ts";
 
-export interface IngressReplicaOptions {
+export interface IngressReplicaOptions extends NginxSettings {
   readonly environment: Environment;
   /** Where pods run. */
   readonly clusters: readonly ClusterAccess[];
   /** Where the Ingresses are. */
   readonly access: ClusterAccess;
   readonly className: string;
+  readonly routing?: DecisionsOptions["routing"];
+  /** The secret whose certificate is shown for every name that has none of its own. */
+  readonly defaultCertificate?: SecretReference | undefined;
+  /** At first; `setPolicy` changes it. */
   readonly policy: TruthPolicy;
-  /** Where requests come in. */
-  readonly listen: readonly ListenAddress[];
-  /** nginx's own folder; absolute. */
-  readonly prefix: string;
-  readonly workers: number;
+  /** At first; `setFreshness` changes it. */
+  readonly freshness?: FreshnessPolicy;
+  /** What is known of clusters that have not been heard yet; nothing when absent. */
+  readonly remembered?: RememberedEndpoints;
   readonly status: { readonly host: string; readonly port: number };
   /** Writes no status and watches no lock when absent. */
   readonly leadership?: LeadershipSettings;
+  /** Serves nothing and reports what would have been otherwise; see `shadow-report.ts`. */
+  readonly shadow?: { readonly probe: boolean };
   /** Called as the proxy begins to route by each change. */
   readonly onRouted?: (entry: RoutedEntry) => void;
   readonly metrics?: Registry;
@@ -47,24 +67,28 @@ export class IngressReplica {
   readonly journal: RoutedJournal;
   readonly overrides: DecisionLog;
   readonly metrics: Registry;
+  /** Undefined unless this is a shadow. */
+  readonly shadow: ShadowReport | undefined;
   readonly #leadership: Leadership;
+  /** A shadow tells nobody. */
+  readonly #events: EventWriter | undefined;
   readonly #options: IngressReplicaOptions;
+  readonly #nginx: NginxSide | undefined;
   readonly #stopping = new AbortController();
   readonly #superseded = new AbortController();
   readonly #clients = new Map<ClusterAccess, IngressCluster>();
-  #pusher: NginxPusher | undefined;
-  #supervisor: NginxSupervisor | undefined;
+  #freshness: FreshnessPolicy;
   #status: Listener | undefined;
   #running: Promise<void> | undefined;
-  #isLoaded = false;
-  /** Whether nginx serves for us; one that we never got hold of is not ours to end. */
-  #hasNginx = false;
+  #isDraining = false;
 
   constructor(options: IngressReplicaOptions) {
     this.#options = options;
-    const { environment } = options;
+    const { environment, shadow } = options;
     this.metrics = options.metrics ?? new Registry();
-    const { routed } = ingressMetrics(this.metrics);
+    const { metrics } = this;
+    this.#freshness = options.freshness ?? defaultFreshnessPolicy;
+    const { routed } = ingressMetrics(metrics);
     this.journal = new RoutedJournal({
       ...environment,
       onRouted: (entry) => {
@@ -72,17 +96,23 @@ export class IngressReplica {
         options.onRouted?.(entry);
       },
     });
-    this.overrides = new DecisionLog(environment);
+    this.shadow = shadow && new ShadowReport({ ...environment, ...shadow, metrics });
+    this.overrides = new DecisionLog({
+      ...environment,
+      onBegin: (override) => this.shadow?.begins(override),
+      onEnd: (override) => this.shadow?.ends(override),
+    });
+    if (shadow === undefined) this.#nginx = this.#nginxSide();
     this.loop = new IngressLoop({
       ...environment,
+      ...options,
       clusters: options.clusters.map((access) => this.#clusterOf(access)),
       access: this.#clusterOf(options.access),
-      className: options.className,
-      policy: options.policy,
-      output: { apply: (decision, changes) => this.#pusher?.apply(decision, changes) },
-      proxy: { report: async (since, signal) => this.#pusher?.report(since, signal) },
+      output: { apply: (decision, changes) => this.#nginx?.apply(decision, changes) },
+      ...(this.#nginx !== undefined && { proxy: this.#nginx }),
       onTruth: (change) => this.#note(change),
-      metrics: this.metrics,
+      onRoutes: ({ problems }) => this.#events?.note(problems),
+      metrics,
     });
     this.#leadership = new Leadership({
       ...environment,
@@ -90,8 +120,9 @@ export class IngressReplica {
       cluster: options.access,
       asked: this.loop.asked,
       className: options.className,
-      metrics: this.metrics,
+      metrics,
     });
+    if (shadow === undefined) this.#events = this.#eventWriter();
   }
 
   /** Where `/state` and the others are; undefined before the start. */
@@ -106,52 +137,89 @@ export class IngressReplica {
 
   /** Undefined when nginx serves by our decision; else what is missing. */
   get notReadyBecause(): string | undefined {
-    if (!this.loop.isReady) return "the clusters have not been listed yet";
-    if (this.#supervisor?.serving === undefined) return "nginx does not serve";
-    return this.#isLoaded ? undefined : "nginx has not been told the routes yet";
+    return this.readiness.problem;
+  }
+
+  get readiness(): Readiness {
+    return readiness({
+      isDraining: this.#isDraining,
+      isDecided: this.loop.isReady,
+      proxyProblem: this.#nginx?.problem,
+      watches: this.watches(),
+      policy: this.#freshness,
+    });
+  }
+
+  /** From now on every service is judged by this. */
+  setPolicy(policy: TruthPolicy): void {
+    this.loop.setPolicy(policy);
+  }
+
+  setFreshness(freshness: FreshnessPolicy): void {
+    this.#freshness = freshness;
+  }
+
+  /** Who would serve a request, and why. */
+  async explain(question: Question): Promise<Explanation> {
+    const { decisions } = this.loop;
+    const used = await this.#nginx?.use();
+    const { hosts, problems } = decisions.routes;
+    return explain(question, {
+      hosts,
+      problems,
+      originOf: (host, rule) => decisions.originOf(host, rule),
+      portOf: (service) => portReport(service, decisions, (key) => used?.get(key)),
+    });
+  }
+
+  /** The truth about a service: `namespace/name`, or one port of it. */
+  async endpoints(service: string): Promise<ServiceReport> {
+    const used = await this.#nginx?.use();
+    return serviceReport(service, this.loop.decisions, (key) => used?.get(key));
   }
 
   /** Resolves when nginx serves; it is told the routes as soon as they are known. */
   async start(): Promise<void> {
-    const { environment, listen, prefix, workers, status } = this.#options;
-    const proxyDirectory = await findProxyDirectory(environment.files);
-    const shared = { ...environment, metrics: this.metrics };
-    this.#supervisor = new NginxSupervisor({ ...shared, prefix, proxyDirectory, listen, workers });
-    this.#pusher = new NginxPusher({
-      ...shared,
-      socketPath: this.#supervisor.socketPath,
-      onRouted: (service, version, at) => this.journal.routed(service, version, at),
-      onLoaded: () => {
-        this.#isLoaded = true;
-      },
-      onSuperseded: () => this.#superseded.abort(new Error("another Lockstep is in charge")),
-    });
+    const { environment, status } = this.#options;
+    ingressMetrics(this.metrics).replicas.add(this);
     this.#status = await startStatusServer({
       ...status,
       network: environment.network,
       metrics: this.metrics,
       journal: this.journal,
       state: () => this.#report(),
-      notReadyBecause: () => this.notReadyBecause,
+      readiness: () => this.readiness,
+      explain: (question) => this.explain(question),
+      endpoints: (service) => this.endpoints(service),
     });
-    await this.#supervisor.start();
-    this.#hasNginx = true;
-    this.#pusher.start();
+    await this.#nginx?.start();
     this.#running = this.#run(this.#stopping.signal);
   }
 
+  /** No longer ready, but serving as before until `stop`. */
+  drain(): void {
+    this.#isDraining = true;
+  }
+
   /** Stops deciding; nginx finishes its requests and ends, or goes on by itself. Idempotent. */
-  async stop(options: { readonly keepNginx: boolean }): Promise<void> {
+  async stop(options: { readonly keepNginx: boolean; readonly drainMs?: number }): Promise<void> {
+    this.drain();
     this.#stopping.abort(new Error("the ingress is stopping"));
     await this.#running;
-    await this.#pusher?.stop();
-    if (options.keepNginx || !this.#hasNginx) await this.#supervisor?.stop();
-    else await this.#supervisor?.stopNginx();
+    await this.shadow?.stop();
+    const { keepNginx, drainMs = stopDrainMs } = options;
+    await this.#nginx?.stop({ keepNginx, drainMs });
     await this.#status?.close();
+    ingressMetrics(this.metrics).replicas.delete(this);
   }
 
   async #run(signal: AbortSignal): Promise<void> {
-    await Promise.all([this.loop.run(signal), this.#leadership.run(signal)]);
+    const parts = [
+      this.loop,
+      this.#leadership,
+      ...(this.#events === undefined ? [] : [this.#events]),
+    ];
+    await Promise.all(parts.map((part) => part.run(signal)));
   }
 
   #note(change: TruthChange): void {
@@ -162,9 +230,56 @@ export class IngressReplica {
   #report(): object {
     const { clock } = this.#options.environment;
     const { loop, overrides } = this;
-    const proxy = () => this.#supervisor?.serving;
+    const proxy = () => this.#nginx?.serving;
     const leadership = () => this.#leadership.report();
-    return stateReport({ clock, loop, overrides, proxy, leadership });
+    const shadow = () => this.shadow?.summary();
+    const useOf: UseOf = (key) => this.#nginx?.useOf(key);
+    return stateReport({ clock, loop, overrides, proxy, leadership, useOf, shadow });
+  }
+
+  /** Every watch, and how old what it says may be. */
+  watches(): readonly AgedWatch[] {
+    const { sources, asked } = this.loop;
+    const aged = (kind: string, cluster: string, status: WatchStatus): AgedWatch => {
+      const { currentAtMs } = status;
+      const now = this.#options.environment.clock.monotonicMs();
+      const provedCurrentMsAgo =
+        currentAtMs === undefined ? undefined : Math.max(0, elapsedMs(currentAtMs, now));
+      return { kind, cluster, status, provedCurrentMsAgo };
+    };
+    return [
+      ...sources.flatMap((source) =>
+        clusterWatches.map((name) => aged(name, source.cluster, source.watch(name))),
+      ),
+      ...(["ingresses", "ingressclasses"] as const).map((name) =>
+        aged(name, asked.cluster, asked.watch(name)),
+      ),
+    ];
+  }
+
+  #nginxSide(): NginxSide {
+    return new NginxSide({
+      ...this.#options,
+      metrics: this.metrics,
+      onRouted: (service, version, at) => this.journal.routed(service, version, at),
+      onSuperseded: () => this.#superseded.abort(new Error("another Lockstep is in charge")),
+    });
+  }
+
+  #eventWriter(): EventWriter {
+    const { environment, access } = this.#options;
+    const { asked } = this.loop;
+    return new EventWriter({
+      ...environment,
+      client: this.#clusterOf(access).client,
+      // Where replicas elect nobody each of them tells: the same Event, by its name.
+      isLeader: () => this.#leadership.report().election?.isLeading ?? true,
+      uidOf: ({ kind, namespace, name }) =>
+        kind === "Ingress"
+          ? asked.ingress(namespace, name)?.metadata.uid
+          : asked.classes().find(({ metadata }) => metadata.name === name)?.metadata.uid,
+      metrics: this.metrics,
+    });
   }
 
   #clusterOf(cluster: ClusterAccess): IngressCluster {

@@ -32,12 +32,15 @@ export interface IngressWorld {
   readonly nextTold: () => Promise<Told>;
 }
 
-export interface WorldOptions extends Partial<Pick<IngressLoopOptions, "policy">> {
+export interface WorldOptions extends Partial<Pick<IngressLoopOptions, "policy" | "remembered">> {
   readonly seed?: number;
   /** A resource, plural, that Lockstep has no permission to read. */
   readonly forbidden?: string;
   /** What the clusters hold before the loop starts. */
-  readonly before?: (clusters: IngressWorld["clusters"]) => Promise<void>;
+  readonly before?: (
+    clusters: IngressWorld["clusters"],
+    simulation: Simulation,
+  ) => void | Promise<void>;
 }
 
 const namespaced = "/api/v1/namespaces/default";
@@ -66,9 +69,10 @@ export class WorldCluster {
     await this.#client.request({ verb: "patch", method: "PATCH", path, body, contentType });
   }
 
-  async service(name: string, spec: object = {}): Promise<void> {
+  async service(name: string, spec: object = {}, annotations: object = {}): Promise<void> {
     const ports = [{ name: "http", port: 80, targetPort: 8080 }];
-    const body = { metadata: { name }, spec: { selector: { app: name }, ports, ...spec } };
+    const metadata = { name, annotations };
+    const body = { metadata, spec: { selector: { app: name }, ports, ...spec } };
     await this.create(`${namespaced}/services`, body);
   }
 
@@ -100,7 +104,7 @@ export class WorldCluster {
       Object.entries(pods).map(async ([name, address]) => ({
         addresses: [address],
         conditions: { ready: true },
-        targetRef: { kind: "Pod", namespace: "default", name, uid: await this.#uidOf(name) },
+        targetRef: await this.reference(name),
       })),
     );
     await this.create("/apis/discovery.k8s.io/v1/namespaces/default/endpointslices", {
@@ -120,6 +124,11 @@ export class WorldCluster {
     });
   }
 
+  /** What a slice names a pod by. */
+  async reference(name: string): Promise<object> {
+    return { kind: "Pod", namespace: "default", name, uid: await this.#uidOf(name) };
+  }
+
   async #uidOf(name: string): Promise<string> {
     const path = `${namespaced}/pods/${name}`;
     const { body } = await this.#client.request({ verb: "get", method: "GET", path });
@@ -136,7 +145,7 @@ export function inIngressWorld(
       east: await startCluster(simulation, "east"),
       west: await startCluster(simulation, "west"),
     };
-    await options.before?.(clusters);
+    await options.before?.(clusters, simulation);
     const host = simulation.host("lockstep");
     const told: Told[] = [];
     const overrides = new DecisionLog(host);
@@ -151,6 +160,7 @@ export function inIngressWorld(
       access: { name: "east", client: client("east") },
       className: "lockstep",
       policy: options.policy ?? { followSlices: false },
+      ...(options.remembered === undefined ? {} : { remembered: options.remembered }),
       output,
       proxy: proxy.pusher,
       onTruth: overrides.note,

@@ -1,8 +1,8 @@
 // One replica's part in leading: it competes for the Lease, writes status while it holds it, and
 // watches locks for ghosts, its own and others' that it was asked to watch. A ghost is named whoever
-// it is; only on our own lock, and only if that was allowed, is it deposed. Lest it become one itself
-// it stands aside when its own pod is gone: such a replica, deposed, would take the lock back as soon
-// as it is free.
+// it is; only on our own lock, and only if that was allowed, is it deposed. Lest it be one itself it
+// stands aside when its own pod is gone, and gives up the lock for good when it is found to be the
+// ghost: a pod that is gone never comes back.
 import type { Registry } from "prom-client";
 import type { Environment } from "../environment/environment.ts";
 import { HttpKubeClient } from "../kube/client/http-client.ts";
@@ -80,6 +80,8 @@ export class Leadership {
   readonly #options: LeadershipOptions;
   readonly #election: LeaderElection | undefined;
   readonly #ghostWatches: readonly GhostWatch[];
+  /** This replica is a ghost. */
+  readonly #abdicated = new AbortController();
   #aside: string | undefined;
 
   constructor(options: LeadershipOptions) {
@@ -102,6 +104,7 @@ export class Leadership {
       onStartedLeading: (leading) => this.#write(election, publish, leading),
       mayDepose: (holder) => publish.deposeGhosts && own.confirms(holder),
       mayStand: (signal) => this.#mayStand(publish, signal),
+      onNewLeader: (leader) => this.#sayWhoLeads(leader, publish),
     });
     this.#election = election;
   }
@@ -109,7 +112,8 @@ export class Leadership {
   /** Runs until the signal aborts; then the lock is free if it was ours. */
   async run(signal: AbortSignal): Promise<void> {
     const watching = this.#ghostWatches.map((watch) => watch.run(signal));
-    await Promise.all([this.#election?.run(signal), ...watching]);
+    const competing = AbortSignal.any([signal, this.#abdicated.signal]);
+    await Promise.all([this.#election?.run(competing), ...watching]);
   }
 
   report(): LeadershipReport {
@@ -147,15 +151,34 @@ export class Leadership {
     return this.#aside === undefined;
   }
 
+  #sayWhoLeads(leader: string, { identity, lease }: PublishSettings): void {
+    const { log } = this.#options;
+    const name = `${lease.namespace}/${lease.name}`;
+    if (leader === identity) log.info("this replica leads now", { lease: name, identity });
+    else log.info("another replica leads", { lease: name, leader });
+  }
+
+  #noteGhost(report: GhostReport, form: "own" | "foreign"): void {
+    const { publish, log, onGhost } = this.#options;
+    onGhost?.(report);
+    if (form === "foreign" || report.holder !== publish?.identity) return;
+    const { holder: identity, evidence } = report;
+    this.#aside = evidence[0];
+    log.error("this replica gives up leading for good: its own pod is gone", {
+      identity,
+      evidence,
+    });
+    this.#abdicated.abort(new Error("its own pod is gone"));
+  }
+
   #watch(lock: LockReference, form: "own" | "foreign", podNamespace: string | undefined) {
-    const { onGhost } = this.#options;
     return new GhostWatch({
       ...this.#options,
       client: this.#clientOver(this.#options.network),
       lock,
       form,
       ...(podNamespace !== undefined && { podNamespace }),
-      ...(onGhost !== undefined && { onGhost }),
+      onGhost: (report) => this.#noteGhost(report, form),
     });
   }
 

@@ -6,6 +6,8 @@ import type { WatchStatus } from "../sources/watch-status.ts";
 import type { DecisionLog } from "./decision-log.ts";
 import type { IngressLoop } from "./ingress-loop.ts";
 import type { LeadershipReport } from "./leadership.ts";
+import { portReport, type UseOf } from "./service-report.ts";
+import type { ShadowSummary } from "./shadow-report.ts";
 
 export interface StateReportOptions {
   readonly clock: Clock;
@@ -15,19 +17,26 @@ export interface StateReportOptions {
   readonly proxy: () => object | undefined;
   /** Who leads and since when, and locks that are held by ghosts. */
   readonly leadership: () => LeadershipReport;
+  /** What requests did at an endpoint, by `peerKey`. */
+  readonly useOf: UseOf;
+  /** What a shadow has counted; undefined when this is none. */
+  readonly shadow: () => ShadowSummary | undefined;
 }
 
 export function stateReport(options: StateReportOptions): object {
-  const { clock, loop, overrides, proxy, leadership } = options;
+  const { clock, loop, overrides, proxy, leadership, useOf, shadow } = options;
   const { routes, truths } = loop.decisions;
   const watch = (status: WatchStatus) => watchReport(clock, status);
   return {
     ready: loop.isReady,
     proxy: proxy() ?? null,
     leadership: leadership(),
+    shadow: shadow() ?? null,
     clusters: loop.sources.map((source) => ({
       cluster: source.cluster,
       watches: Object.fromEntries(clusterWatches.map((name) => [name, watch(source.watch(name))])),
+      ...(source.isUnreachable ? { unreachable: true } : {}),
+      ...(source.lost.length === 0 ? {} : { lost: source.lost }),
     })),
     access: {
       cluster: loop.asked.cluster,
@@ -38,7 +47,10 @@ export function stateReport(options: StateReportOptions): object {
     },
     hosts: Object.fromEntries(routes.hosts),
     services: Object.fromEntries(
-      [...truths].map(([key, { version, truth }]) => [key, { version, ...truth }]),
+      [...truths].map(([key, { version, truth }]) => {
+        const { endpoints } = portReport(key, loop.decisions, useOf);
+        return [key, { version, ...truth, endpoints }];
+      }),
     ),
     problems: routes.problems.map(({ origin, message }) => ({
       object: `${origin.kind} ${origin.namespace}/${origin.name}`,

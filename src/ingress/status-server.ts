@@ -2,7 +2,10 @@
 // table and the journal of what was routed when.
 import type { Registry } from "prom-client";
 import type { ExchangeHandler, Listener, Network } from "../environment/network.ts";
+import type { Explanation, Question } from "./explanation.ts";
+import type { Readiness } from "./readiness.ts";
 import type { RoutedJournal } from "./routed-journal.ts";
+import type { ServiceReport } from "./service-report.ts";
 
 export interface StatusServerOptions {
   readonly network: Network;
@@ -12,8 +15,10 @@ export interface StatusServerOptions {
   readonly metrics: Registry;
   readonly journal: RoutedJournal;
   readonly state: () => object;
-  /** Undefined when the proxy serves by a decision of ours; else what is missing. */
-  readonly notReadyBecause: () => string | undefined;
+  readonly readiness: () => Readiness;
+  readonly explain: (question: Question) => Promise<Explanation>;
+  /** Of `namespace/name`, or of one port of it. */
+  readonly endpoints: (service: string) => Promise<ServiceReport>;
 }
 
 interface Answer {
@@ -40,8 +45,8 @@ async function answer(options: StatusServerOptions, target: string): Promise<Ans
     case "/healthz":
       return text(200, "ok");
     case "/readyz": {
-      const reason = options.notReadyBecause();
-      return reason === undefined ? text(200, "ok") : text(503, reason);
+      const { problem, notes } = options.readiness();
+      return text(problem === undefined ? 200 : 503, [problem ?? "ok", ...notes].join("\n"));
     }
     case "/metrics": {
       const body = await options.metrics.metrics();
@@ -54,9 +59,37 @@ async function answer(options: StatusServerOptions, target: string): Promise<Ans
       if (!Number.isSafeInteger(after) || after < 0) return text(400, "after is a whole number");
       return json({ entries: options.journal.after(after) });
     }
+    case "/explain":
+      return json(await options.explain(questionOf(searchParams)));
+    case "/endpoints":
+      return json(await options.endpoints(searchParams.get("service") ?? ""));
     default:
-      return text(404, "there are /healthz, /readyz, /metrics, /state and /routed?after=N");
+      return text(404, `there are ${known.join(", ")}`);
   }
+}
+
+const known = [
+  "/healthz",
+  "/readyz",
+  "/metrics",
+  "/state",
+  "/routed?after=N",
+  "/explain?host=H&path=P",
+  "/endpoints?service=NAMESPACE/NAME",
+];
+
+/** `header` is `name: value` and may come several times. */
+function questionOf(parameters: URLSearchParams): Question {
+  const headers = parameters.getAll("header").map((line) => {
+    const colon = line.indexOf(":");
+    return [line.slice(0, colon).trim().toLowerCase(), line.slice(colon + 1).trim()];
+  });
+  return {
+    host: (parameters.get("host") ?? "").toLowerCase(),
+    path: parameters.get("path") ?? "/",
+    isSecure: parameters.get("secure") === "true",
+    headers: Object.fromEntries(headers),
+  };
 }
 
 function text(status: number, body: string): Answer {

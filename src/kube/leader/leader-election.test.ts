@@ -268,6 +268,7 @@ test("its metrics say who leads, and how the lock is faring", async () => {
   });
   expect(scrapes[0]).toEqual([
     'leader_election_master_status{name="leader"} 1',
+    'lockstep_leader_since_seconds{name="leader",holder="one_uid"} 1767225600',
     'lockstep_leader_attempts_total{name="leader",outcome="ours"} 3',
     'lockstep_leader_terms_total{name="leader"} 1',
   ]);

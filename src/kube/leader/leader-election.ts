@@ -64,7 +64,9 @@ export class LeaderElection {
   async run(signal: AbortSignal): Promise<void> {
     const { name } = this.#lock.reference;
     const isLeader = () => this.isLeader();
+    const leader = () => this.leader();
     this.#metrics.elections.set(name, isLeader);
+    this.#metrics.holders.set(name, leader);
     while (!signal.aborted) {
       this.#state = "candidate";
       const until = await this.#acquire(signal);
@@ -72,6 +74,7 @@ export class LeaderElection {
     }
     this.#state = "stopped";
     if (this.#metrics.elections.get(name) === isLeader) this.#metrics.elections.delete(name);
+    if (this.#metrics.holders.get(name) === leader) this.#metrics.holders.delete(name);
   }
 
   async #acquire(signal: AbortSignal): Promise<MonotonicMs | undefined> {

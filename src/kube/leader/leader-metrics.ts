@@ -2,6 +2,7 @@
 // when somebody scrapes, so that a lapsed leadership shows even if nothing has noticed it yet.
 import { Counter, Gauge } from "prom-client";
 import { oncePerRegistry } from "../metrics-of-registry.ts";
+import type { ObservedLeader } from "./leader-lock.ts";
 
 /** `ours`: taken or renewed; `others`: held by someone else; `aside`: left; `failed`: no answer. */
 export type LockOutcome = "ours" | "others" | "aside" | "failed";
@@ -19,7 +20,26 @@ export const leaderMetrics = oncePerRegistry((registry) => {
       for (const [name, isLeader] of elections) this.set({ name }, isLeader() ? 1 : 0);
     },
   });
+  const holders = new Map<string, () => ObservedLeader | undefined>();
+  new Gauge({
+    name: "lockstep_leader_since_seconds",
+    help: "Since when, in seconds since 1970, the named holder has the lock, as far as is known",
+    labelNames: ["name", "holder"] as const,
+    registers,
+    collect() {
+      this.reset();
+      for (const [name, leader] of holders) {
+        const { identity: holder, since } = leader() ?? {};
+        const sinceMs = Date.parse(since ?? "");
+        if (holder !== undefined && !Number.isNaN(sinceMs)) {
+          this.set({ name, holder }, sinceMs / 1_000);
+        }
+      }
+    },
+  });
   return {
+    /** By the name of their lock, who is known to hold it. */
+    holders,
     /** Elections that run, by the name of their lock. */
     elections,
     attempts: new Counter({

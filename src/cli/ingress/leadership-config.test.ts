@@ -1,7 +1,10 @@
 import { Command } from "commander";
 import { expect, test } from "vitest";
 import { simulate } from "../../simulation/simulation.ts";
-import { addLeadershipFlags, type LeadershipFlags, leadershipOf } from "./leadership-flags.ts";
+import { EffectiveConfig } from "./effective-config.ts";
+import { ingressSettings } from "./ingress-settings.ts";
+import { leadershipOf } from "./leadership-config.ts";
+import { addSettingFlags, flagTexts } from "./setting-flags.ts";
 
 const inPod = { POD_NAME: "lockstep-1", POD_NAMESPACE: "edge", POD_UID: "uid-1" };
 
@@ -10,13 +13,15 @@ async function settings(
   variables: Readonly<Record<string, string>>,
   isOwnCluster = true,
 ) {
-  const command = addLeadershipFlags(new Command("ingress").exitOverride());
+  const command = addSettingFlags(new Command("ingress").exitOverride(), ingressSettings);
   command.configureOutput({ writeErr: () => undefined });
-  const flags = command.parse([...args], { from: "user" }).opts<LeadershipFlags>();
+  command.parse([...args], { from: "user" });
+  const { config } = new EffectiveConfig(flagTexts(command, ingressSettings), new Map());
   return await simulate({ seed: 1 }, async (simulation) => {
     const { processes, random } = simulation.host("lockstep");
     const options = { className: "web", isOwnCluster };
-    return leadershipOf({ processes: { ...processes, variables }, random }, flags, options);
+    const environment = { processes: { ...processes, variables }, random };
+    return leadershipOf(environment, config.leadership, options);
   });
 }
 

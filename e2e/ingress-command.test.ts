@@ -1,0 +1,236 @@
+// `lockstep ingress` as a person runs it: its config file and what changes while it runs, the questions
+// it answers, the shadow that serves nothing, what is left when everything is killed, and its end.
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { readSnapshot } from "../src/outputs/nginx/snapshot-format.ts";
+import { snapshotPathOf } from "../src/outputs/nginx/state-snapshot.ts";
+import { IngressProcess } from "./ingress-process.ts";
+import { textOf, withoutNginx } from "./proxy-world.ts";
+import { ShopsWorld } from "./shops-world.ts";
+
+const runTimeoutMs = 60_000;
+const service = "default/shop-1:80";
+
+describe.skipIf(withoutNginx !== false)("lockstep ingress", () => {
+  let world: ShopsWorld;
+  let replica: IngressProcess;
+  let configFile: string;
+  beforeAll(async () => {
+    world = await ShopsWorld.start({ shops: 1, replicas: 2 });
+    configFile = `${world.folder}/lockstep.yaml`;
+    await world.environment.files.write(configFile, "class: lockstep\nfollowSlices: false\n");
+    replica = await IngressProcess.start(world, "edge", ["--config", configFile]);
+  });
+  afterAll(() => world?.stop());
+
+  const lockstep = (...args: readonly string[]) =>
+    world.environment.processes.run(process.execPath, ["bin/lockstep.mjs", ...args], {
+      timeoutMs: runTimeoutMs,
+    });
+
+  const ask = (...args: readonly string[]) =>
+    lockstep("ingress", ...args, "--status-port", String(replica.statusPort));
+
+  const requests = async (count: number): Promise<Record<string, number>> => {
+    const outcomes: Record<string, number> = {};
+    for (let sent = 0; sent < count; sent += 1) {
+      const outcome = await request(world, replica.address);
+      outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
+    }
+    return outcomes;
+  };
+
+  it("says who would serve a request, and what is near when nobody would", async () => {
+    expect(await requests(4)).toEqual({ 200: 4 });
+    const [pods, known, near] = await Promise.all([
+      world.pods(),
+      ask("explain", "shop-1.example/cart?a=b"),
+      ask("explain", "https://shop-2.example/"),
+    ]);
+    expect(known.code).toBe(0);
+    const row =
+      "● active POD:8080 SHOP ready ready " +
+      "its pod is ready (join at once); last used a moment ago; some requests, 0 failed";
+    expect(steady(known.output, pods)).toBe(
+      [
+        "● shop-1.example/cart: 2 endpoints of default/shop-1:80 would serve it",
+        "host shop-1.example",
+        "path Prefix /",
+        "by Ingress default/shops",
+        "service default/shop-1:80, the route leads there",
+        "state endpoint pod pod says slices say",
+        row,
+        row,
+      ].join(" "),
+    );
+    expect({ code: near.code, output: near.output }).toEqual({
+      code: 1,
+      output:
+        "✗ shop-2.example/: no Ingress of the class has the host shop-2.example (404)\n" +
+        "\n" +
+        "  there is  shop-1.example\n",
+    });
+  });
+
+  it("prints the truth about a service, for people and for machines", async () => {
+    const [{ code, output }, text, unknown, nobody] = await Promise.all([
+      ask("endpoints", "shop-1", "--json"),
+      ask("endpoints", "shop-1"),
+      ask("endpoints", "shop-9"),
+      lockstep("ingress", "explain", "shop-1.example", "--status-port", "1"),
+    ]);
+    const { ports } = JSON.parse(output);
+    expect({ code, services: ports.map((port: { service: string }) => port.service) }).toEqual({
+      code: 0,
+      services: [service],
+    });
+    expect(text.output.split("\n")[0]).toBe(`● ${service}: 2 of 2 endpoints get requests`);
+    expect({ code: unknown.code, output: unknown.output }).toEqual({
+      code: 1,
+      output: "✗ No route leads to default/shop-9. There is default/shop-1.\n",
+    });
+    expect({ code: nobody.code, said: nobody.errorOutput }).toEqual({
+      code: 2,
+      said:
+        "lockstep: no ingress answers at 127.0.0.1:1: nobody listens there. " +
+        "Start one with lockstep ingress, or say with --status-port where it answers.\n",
+    });
+  });
+
+  it("takes a changed config file at once, and keeps the old one when the new one is wrong", async () => {
+    const { files } = world.environment;
+    const rules = async () => {
+      const { services } = JSON.parse(await replica.ask("/state"));
+      const endpoints: readonly { rule: string }[] = services[service].endpoints;
+      return [...new Set(endpoints.map(({ rule }) => rule))];
+    };
+    expect(await rules()).toEqual(["join at once"]);
+    await files.write(configFile, "class: lockstep\nfollowSlices: true\nshadow: true\n");
+    await world.until("the slices are followed", async () => {
+      return (await rules()).join() === "follow the slices exactly";
+    });
+    expect(replica.said).toContain('"fields":["shadow"]');
+    await files.write(configFile, "class: lockstep\nfolowSlices: false\n");
+    await world.until("the mistake is said", () => replica.said.includes("folowSlices"));
+    expect(replica.said).toContain(`${configFile}:2:1: there is no field`);
+    expect(await rules()).toEqual(["follow the slices exactly"]);
+    await files.write(configFile, "followSlices: false\n");
+    await world.until("truth is followed", async () => (await rules()).join() === "join at once");
+  });
+
+  it("refuses a config file that is wrong from the start, and prints what holds", async () => {
+    const { files } = world.environment;
+    const wrong = `${world.folder}/wrong.yaml`;
+    await files.write(wrong, "httpPort: 99999\n");
+    const refused = await lockstep("ingress", "--config", wrong);
+    expect({ code: refused.code, said: refused.errorOutput }).toEqual({
+      code: 2,
+      said:
+        "lockstep: the config file cannot be used:\n" +
+        `  ${wrong}:1:11: httpPort cannot be "99999". It must be a whole number from 1 to 65535.\n`,
+    });
+    const args = ["--config", configFile, "--class", "web", "--print-config"];
+    const { code, output } = await lockstep("ingress", ...args);
+    expect({ code, lines: output.split("\n").slice(3, 5) }).toEqual({
+      code: 0,
+      lines: [
+        "class: web                           # --class",
+        "followSlices: false                  # file, live",
+      ],
+    });
+  });
+
+  it("as a shadow serves nothing, and says what would have been otherwise", async () => {
+    const shadow = await IngressProcess.start(world, "shadow", ["--shadow", "--shadow-probe"]);
+    expect(await request(world, shadow.address)).toBe("0");
+    const state = JSON.parse(await shadow.ask("/state"));
+    expect({ proxy: state.proxy, left: state.shadow.left.over }).toEqual({ proxy: null, left: 0 });
+    const [pod] = await world.pods();
+    if (pod === undefined) throw new Error("the shop has no pod");
+    await world.deletePod(pod);
+    await world.until("the slices are seen to be late", async () => {
+      const { left } = JSON.parse(await shadow.ask("/state")).shadow;
+      return left.over > 0;
+    });
+    expect(await shadow.terminate()).toBe(0);
+    expect(shadow.written).toMatch(/^Shadow of [\d.]+ m?s: .+\n {2}left, and still listed/);
+    expect(await world.environment.files.list(shadow.prefix)).toEqual([]);
+    await world.released("1");
+  });
+
+  it("killed together with its nginx, leaves a state that nginx alone can serve by", async () => {
+    const { files, processes, timers } = world.environment;
+    await world.until("the newest pods are saved", async () => {
+      const content = await files.read(snapshotPathOf(replica.prefix));
+      const saved = readSnapshot(content ?? Buffer.of())?.services.get(service) ?? [];
+      const pods = await world.pods();
+      return pods.every(({ uid }) => saved.some(({ podUid }) => podUid === uid));
+    });
+    const before = await replica.nginx();
+    await replica.kill();
+    const pids = before === undefined ? [] : [before.masterPid, ...before.workerPids];
+    for (const pid of pids) processes.kill(pid, "SIGKILL");
+    while (pids.some((pid) => processes.isAlive(pid))) await timers.sleep(10);
+    await files.remove(`${replica.prefix}/control/control.sock`);
+    const { prefix } = replica;
+    await processes.run("nginx", ["-p", prefix, "-c", `${prefix}/nginx.conf`], {
+      timeoutMs: runTimeoutMs,
+    });
+    expect(await requests(10)).toEqual({ 200: 10 });
+    const alone = await replica.nginx();
+    expect(alone?.bootId).not.toBe(before?.bootId);
+    expect({ generation: alone?.generation, epoch: alone?.epoch }).toEqual({
+      generation: 1,
+      epoch: 0,
+    });
+    await replica.start();
+    const adopted = await replica.nginx();
+    expect({ bootId: adopted?.bootId, epoch: adopted?.epoch }).toEqual({
+      bootId: alone?.bootId,
+      epoch: 1,
+    });
+    expect(await requests(10)).toEqual({ 200: 10 });
+  });
+
+  it("told to stop, is unready at once, serves a while longer and ends in order", async () => {
+    const drained = await IngressProcess.start(world, "drained", ["--drain-delay", "2s"]);
+    const { pid = 0 } = drained;
+    world.environment.processes.kill(pid, "SIGTERM");
+    await world.until("it is unready", async () => (await drained.ask("/readyz")) !== "ok\n");
+    expect(await drained.ask("/readyz")).toBe("it is stopping\n");
+    expect(await request(world, drained.address)).toBe("200");
+    expect(await drained.exited()).toBe(0);
+    expect(await request(world, drained.address)).toBe("0");
+    expect(await drained.nginx()).toBeUndefined();
+  });
+});
+
+/** The status of one request, as text; 0 when nobody listens. */
+async function request({ environment }: ShopsWorld, address: string): Promise<string> {
+  try {
+    const response = await environment.network.request({
+      method: "GET",
+      url: `http://${address}/`,
+      headers: { host: "shop-1.example" },
+    });
+    await textOf(response.body);
+    return String(response.status);
+  } catch {
+    // Nobody listens, which is what some tests expect.
+    return "0";
+  }
+}
+
+/** Without what differs from run to run, and with single spaces. */
+function steady(
+  output: string,
+  pods: readonly { readonly name: string; readonly address: string }[],
+): string {
+  let text = output;
+  for (const { name, address } of pods) {
+    text = text.replaceAll(name, "SHOP").replaceAll(address, "POD");
+  }
+  return text
+    .trim()
+    .replace(/\s+/g, " ")
+    .replace(/[\d.]+ m?s ago/g, "a moment ago");
+}

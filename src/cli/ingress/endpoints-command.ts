@@ -1,0 +1,81 @@
+// `lockstep ingress endpoints`: asks a running ingress for the truth about one service.
+import { Command } from "commander";
+import type { ServiceReport } from "../../ingress/service-report.ts";
+import type { CommandContext, ExitCode } from "../command.ts";
+import { paintFor } from "../paint.ts";
+import { wholeNumber } from "../whole-number.ts";
+import { endpointLines } from "./endpoint-lines.ts";
+import { askIngress, defaultStatusPort } from "./running-ingress.ts";
+
+interface EndpointsFlags {
+  readonly namespace: string;
+  readonly statusPort: number;
+  readonly json: boolean;
+}
+
+const epilogue = `
+● active, gets requests            ◐ draining, leaves but still answers: when nobody else is left
+◇ held, marked as gone but answers  ! suspect, neither requests nor probes reach it
+○ out, gets nothing
+Rows in colour are those that the EndpointSlices would have decided otherwise.
+
+Exit codes: 0 somebody serves, 1 nobody does or no route leads there, 2 no ingress could be asked.
+
+Examples:
+  lockstep ingress endpoints web --namespace shop
+  lockstep ingress endpoints shop/web:80 --json`;
+
+export function endpointsCommand(context: CommandContext, done: (code: ExitCode) => void): Command {
+  return new Command("endpoints")
+    .description("print the truth about a service: every endpoint, its state and the reason")
+    .argument("<service>", "name, namespace/name, or one port: namespace/name:port")
+    .option("-n, --namespace <name>", "of a service named without one", "default")
+    .option("--status-port <port>", "of the ingress", wholeNumber(1, 65_535), defaultStatusPort)
+    .option("--json", "print JSON", false)
+    .addHelpText("after", epilogue)
+    .action(async (service: string, flags: EndpointsFlags) => {
+      done(await endpoints(context, service, flags));
+    });
+}
+
+async function endpoints(
+  { environment, terminal }: CommandContext,
+  asked: string,
+  { namespace, statusPort, json }: EndpointsFlags,
+): Promise<ExitCode> {
+  const service = asked.includes("/") ? asked : `${namespace}/${asked}`;
+  const path = `/endpoints?${new URLSearchParams({ service })}`;
+  // The other side is this program too.
+  const report = (await askIngress(environment, statusPort, path)) as ServiceReport;
+  if (json) terminal.write(`${JSON.stringify(report, undefined, 2)}\n`);
+  else terminal.write(`${reportLines(terminal, service, report).join("\n")}\n`);
+  return report.kind === "known" && report.ports.every(isServed) ? 0 : 1;
+}
+
+export function reportLines(
+  terminal: CommandContext["terminal"],
+  service: string,
+  report: ServiceReport,
+): readonly string[] {
+  const paint = paintFor(terminal);
+  if (report.kind === "unknown") {
+    const near = report.near.length === 0 ? "" : ` There is ${report.near.join(", ")}.`;
+    return [`${paint.failed("✗")} No route leads to ${paint.strong(service)}.${near}`];
+  }
+  return report.ports.flatMap((port) => {
+    const count = port.endpoints.filter(
+      ({ state }) => state === "active" || state === "held",
+    ).length;
+    const sign = isServed(port) ? paint.lockstep("●") : paint.failed("✗");
+    const title = `${sign} ${paint.strong(port.service)}: ${count} of ${port.endpoints.length}`;
+    return [`${title} endpoints get requests`, ...endpointLines(terminal, port)];
+  });
+}
+
+function isServed({
+  endpoints: all,
+}: {
+  readonly endpoints: readonly { state: string }[];
+}): boolean {
+  return all.some(({ state }) => state !== "out");
+}

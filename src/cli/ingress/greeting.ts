@@ -1,0 +1,44 @@
+// What `lockstep ingress` says to the person who started it: what it serves, and that it stops.
+import type { Terminal } from "../../environment/terminal.ts";
+import type { IngressReplica } from "../../ingress/ingress-replica.ts";
+import { durationText } from "../../journeys/duration-text.ts";
+import { paintFor } from "../paint.ts";
+import { hostAndPort } from "./host-and-port.ts";
+import type { IngressConfig } from "./ingress-settings.ts";
+
+/** Addresses that mean every address; a person on this machine asks this one. */
+const anywhere: ReadonlySet<string> = new Set(["0.0.0.0", "::"]);
+
+export function greetingLines(
+  terminal: Terminal,
+  config: IngressConfig,
+  replica: IngressReplica,
+): string {
+  const paint = paintFor(terminal);
+  const { statusAddress, statusPort, httpsPort } = config;
+  const port = replica.statusAddress?.port ?? statusPort;
+  const clusters = replica.loop.sources.map(({ cluster }) => cluster).join(", ");
+  const served = config.listen
+    .flatMap((address) => [
+      `http://${hostAndPort(address, config.httpPort)}`,
+      ...(httpsPort === undefined ? [] : [`https://${hostAndPort(address, httpsPort)}`]),
+    ])
+    .join(", ");
+  const status = hostAndPort(anywhere.has(statusAddress) ? "127.0.0.1" : statusAddress, port);
+  const what = config.shadow
+    ? `watching as a shadow, serving nothing, for Ingress class ${config.class}`
+    : `serving ${paint.strong(served)} for Ingress class ${config.class}`;
+  return (
+    `${paint.lockstep("●")} ${what}\n` +
+    `  pods of ${clusters}; routes of ${replica.loop.asked.cluster}\n` +
+    `  ${paint.secondary(`truth table: http://${status}/state`)}\n`
+  );
+}
+
+export function stoppingLine(config: IngressConfig, delayMs: number): string {
+  const wait = delayMs === 0 ? "" : `serving for ${durationText(delayMs)} more, then `;
+  const end = config.keepNginx
+    ? "nginx goes on by itself"
+    : `requests under way have ${durationText(config.drainTimeoutMs)}`;
+  return `Stopping: ${wait}${end}. Once more to end at once.\n`;
+}

@@ -1,0 +1,139 @@
+import { expect, test } from "vitest";
+import type { WallMs } from "../../environment/clock.ts";
+import type { ReportedEndpoint } from "../../ingress/service-report.ts";
+import type { ShadowSummary } from "../../ingress/shadow-report.ts";
+import { endpointLines } from "./endpoint-lines.ts";
+import { askedAddress } from "./explain-command.ts";
+import { shadowLines } from "./shadow-lines.ts";
+
+const plain = { colours: false, columns: 100 };
+
+const web: ReportedEndpoint = {
+  address: "10.0.0.1",
+  port: 8080,
+  cluster: "east",
+  podName: "web-1",
+  state: "active",
+  reason: "its pod is ready",
+  rule: "join at once",
+  pod: "ready",
+  published: "absent",
+  use: { requests: 12, failures: 1, lastUsedMsAgo: 90_000 },
+};
+
+const strange: ReportedEndpoint = {
+  address: "fd00::1",
+  port: 80,
+  cluster: "west",
+  state: "out",
+  reason: "its pod is terminating",
+  rule: "leave at once",
+  pod: "terminating",
+  published: "ready",
+  priority: 1,
+  weight: 3,
+};
+
+test("the truth table has a row for each endpoint and its reason below", () => {
+  const lines = endpointLines(plain, { service: "", problems: [], endpoints: [web] });
+  expect(lines).toEqual([
+    "  state     endpoint       pod    pod says  slices say  requests  failed",
+    "  ● active  10.0.0.1:8080  web-1  ready     absent      12        1",
+    "      its pod is ready (join at once); last used 1 min 30 s ago",
+  ]);
+});
+
+test("of several clusters it says which, and problems come first", () => {
+  const problems = ["something is wrong"];
+  expect(endpointLines(plain, { service: "", problems, endpoints: [web, strange] })).toEqual([
+    "  ! something is wrong",
+    "  state     endpoint       pod    pod says     slices say  requests  failed  cluster",
+    "  ● active  10.0.0.1:8080  web-1  ready        absent      12        1       east",
+    "      its pod is ready (join at once); last used 1 min 30 s ago",
+    "  ○ out     [fd00::1]:80   –      terminating  ready       –         –       west",
+    "      its pod is terminating (leave at once); choice 2; weight 3",
+  ]);
+});
+
+test("in a narrow terminal what does not fit is in the sentence", () => {
+  const narrow = { colours: false, columns: 60 };
+  expect(endpointLines(narrow, { service: "", problems: [], endpoints: [web, strange] })).toEqual([
+    "  state     endpoint       pod    pod says     slices say",
+    "  ● active  10.0.0.1:8080  web-1  ready        absent",
+    "      its pod is ready (join at once); last used 1 min 30 s",
+    "      ago; 12 requests, 1 failed; in east",
+    "  ○ out     [fd00::1]:80   –      terminating  ready",
+    "      its pod is terminating (leave at once); choice 2;",
+    "      weight 3; in west",
+  ]);
+});
+
+test("rows that the slices would have decided otherwise are lit", () => {
+  const lines = endpointLines(
+    { colours: true, columns: 100 },
+    { service: "", problems: [], endpoints: [web] },
+  );
+  expect(lines[1]?.startsWith("\u001b[33m")).toBe(true);
+});
+
+test.each([
+  ["shop.example", { host: "shop.example", path: "/", isSecure: false }],
+  ["SHOP.example:8080/a//b?c=d", { host: "shop.example", path: "/a/b", isSecure: false }],
+  ["https://shop.example/a%20b/../c", { host: "shop.example", path: "/c", isSecure: true }],
+  ["shop.example/%C3%A9", { host: "shop.example", path: "/é", isSecure: false }],
+  ["shop.example/%ff", { host: "shop.example", path: "/%ff", isSecure: false }],
+])("%s is asked about as nginx would see it", (text, asked) => {
+  expect(askedAddress(text)).toEqual(asked);
+});
+
+test("what is no address is refused with an example", () => {
+  expect(() => askedAddress("http://")).toThrow("give a host and a path, as in shop.example/cart");
+});
+
+const none = { over: 0, standing: 0, late: 0, longestMs: 0, totalMs: 0 };
+
+test("a shadow that saw nothing says so", () => {
+  const summary: ShadowSummary = {
+    forMs: 61_000,
+    left: none,
+    joined: none,
+    probes: undefined,
+    longest: [],
+  };
+  expect(shadowLines(plain, summary)).toEqual([
+    "Shadow of 1 min 1 s: truth and the slices were never apart for long\n",
+    "  left, and still listed by the slices    none\n",
+    "  joined, and not listed by the slices    none\n",
+  ]);
+});
+
+test("a shadow that saw slices far behind gives verdict, counts and the worst", () => {
+  const longest = [
+    { service: "d/web:80", endpoint: strange, sinceWallMs: 0 as WallMs, lastedMs: 645_000 },
+  ];
+  const summary: ShadowSummary = {
+    forMs: 3_600_000,
+    left: { over: 9, standing: 1, late: 4, longestMs: 645_000, totalMs: 700_000 },
+    joined: { over: 2, standing: 0, late: 0, longestMs: 300, totalMs: 500 },
+    probes: {
+      leftSilent: 4,
+      leftAnswered: 1,
+      joinedAnswered: 2,
+      joinedSilent: 0,
+      notAsked: 3,
+    },
+    longest,
+  };
+  expect(shadowLines(plain, summary)).toEqual([
+    "Shadow of 1 h: 4 endpoints stayed listed after leaving, for up to 10 min 45 s\n",
+    "  left, and still listed by the slices    10, 4 for more than 1 s, longest 10 min 45 s, " +
+      "together 11 min 40 s, 1 still\n",
+    "  joined, and not listed by the slices    2, 0 for more than 1 s, longest 300 ms, " +
+      "together 500 ms\n",
+    "  asked, of those that left               4 silent, 1 still answering\n",
+    "  asked, of those that joined             2 answering, 0 silent\n",
+    "  not asked, too many at once             3\n",
+    "  The slices were longest behind about:\n",
+    "     10 min 45 s  still listed: [fd00::1]:80 of d/web:80, its pod is terminating\n",
+  ]);
+});

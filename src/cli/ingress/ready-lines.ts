@@ -1,0 +1,40 @@
+// The first lines of the log once everything is known: what each cluster has and what may not be
+// seen there, and what is served. After that only what changes is worth a line.
+import type { Environment } from "../../environment/environment.ts";
+import type { IngressReplica } from "../../ingress/ingress-replica.ts";
+import { clusterWatches } from "../../sources/cluster-source.ts";
+
+const lookAgainMs = 50;
+
+export async function sayWhenReady(
+  { timers, log }: Pick<Environment, "timers" | "log">,
+  replica: IngressReplica,
+  signal: AbortSignal,
+): Promise<void> {
+  const { loop } = replica;
+  try {
+    while (!loop.isReady) await timers.sleep(lookAgainMs, signal);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    return;
+  }
+  for (const source of loop.sources) {
+    const notSeen = clusterWatches.filter((name) => source.watch(name).state !== "fresh");
+    log.info("a cluster is watched", {
+      cluster: source.cluster,
+      ...source.counts,
+      ...(notSeen.length > 0 && { notFresh: notSeen }),
+    });
+  }
+  const { routes, truths } = loop.decisions;
+  const endpoints = [...truths.values()].reduce(
+    (sum, { truth }) => sum + truth.endpoints.length,
+    0,
+  );
+  log.info("the routes are decided", {
+    hosts: routes.hosts.size,
+    services: truths.size,
+    endpoints,
+    problems: routes.problems.length,
+  });
+}

@@ -1,0 +1,148 @@
+// A run of `lockstep ingress` from its settings to its end: the replica is started, follows the config
+// file, and is drained when it is asked to stop.
+import { resolve as absolute } from "node:path";
+import type { Environment } from "../../environment/environment.ts";
+import { IngressReplica } from "../../ingress/ingress-replica.ts";
+import { readRemembered } from "../../ingress/nginx-side.ts";
+import { isInCluster } from "../../kube/credentials/credentials-in-cluster.ts";
+import type { ListenAddress } from "../../outputs/nginx/nginx-servers.ts";
+import { aborted, type CommandContext, type ExitCode, UsageError } from "../command.ts";
+import type { ConfigSource } from "./config-source.ts";
+import { greetingLines, stoppingLine } from "./greeting.ts";
+import { type IngressClusters, ingressClusters } from "./ingress-clusters.ts";
+import type { IngressConfig } from "./ingress-settings.ts";
+import { leadershipOf } from "./leadership-config.ts";
+import { sayWhenReady } from "./ready-lines.ts";
+import { shadowLines } from "./shadow-lines.ts";
+
+/** Long enough for load balancers and kube-proxy to have looked at /readyz. */
+const drainDelayInPodMs = 5_000;
+
+/** How often a shadow says what it has seen. */
+const shadowSummaryEveryMs = 60_000;
+
+export async function runIngress(context: CommandContext, source: ConfigSource): Promise<ExitCode> {
+  const { environment, terminal, stop } = context;
+  const { config } = source.current;
+  context.setLogLevel?.(config.logLevel);
+  const clusters = await ingressClusters(environment, config);
+  const replica = await replicaOf(environment, config, clusters);
+  const running = new AbortController();
+  try {
+    await replica.start();
+    terminal.writeError(greetingLines(terminal, config, replica));
+    const beside = [
+      source.follow((now) => adapt(context, replica, now.config), running.signal),
+      sayWhenReady(environment, replica, running.signal),
+      reportShadow(context, replica, running.signal),
+    ];
+    await aborted(AbortSignal.any([stop, replica.superseded]));
+    await drain(context, config, replica);
+    running.abort(new Error("the ingress is stopping"));
+    await Promise.all(beside);
+  } finally {
+    running.abort(new Error("the ingress is stopping"));
+    // Whoever has taken charge of nginx wants it to go on.
+    const keepNginx = config.keepNginx || replica.superseded.aborted;
+    await replica.stop({ keepNginx, drainMs: config.drainTimeoutMs });
+  }
+  if (replica.shadow !== undefined) {
+    terminal.write(shadowLines(terminal, replica.shadow.summary()).join(""));
+  }
+  if (!replica.superseded.aborted) return 0;
+  terminal.writeError("Another Lockstep has taken charge of this nginx; this one has stopped.\n");
+  return 1;
+}
+
+async function replicaOf(
+  environment: Environment,
+  config: IngressConfig,
+  { clusters, access, isOwnCluster }: IngressClusters,
+): Promise<IngressReplica> {
+  const { shadow, snapshot } = config;
+  const className = config.class;
+  const prefix = shadow ? "" : prefixOf(environment, config);
+  const leadership = leadershipOf(environment, config.leadership, { className, isOwnCluster });
+  return new IngressReplica({
+    environment,
+    clusters,
+    access,
+    className,
+    // A shadow writes nothing; it may look for ghosts.
+    leadership: shadow ? { watchedLocks: leadership.watchedLocks } : leadership,
+    ...config.nginx,
+    routing: config.routing,
+    defaultCertificate: config.defaultCertificate,
+    policy: config.policy,
+    freshness: config.freshness,
+    listen: listenAddresses(config),
+    prefix,
+    snapshot,
+    ...(!shadow && snapshot && { remembered: await readRemembered(environment, prefix) }),
+    ...(shadow && { shadow: { probe: config.shadowProbe } }),
+    status: { host: config.statusAddress, port: config.statusPort },
+  });
+}
+
+/** What the config file says may change while it runs. */
+function adapt(context: CommandContext, replica: IngressReplica, config: IngressConfig): void {
+  context.setLogLevel?.(config.logLevel);
+  replica.setPolicy(config.policy);
+  replica.setFreshness(config.freshness);
+}
+
+/** From now on unready, and serving for a little longer, so that nobody is sent here any more. */
+async function drain(
+  { environment, terminal }: CommandContext,
+  config: IngressConfig,
+  replica: IngressReplica,
+): Promise<void> {
+  replica.drain();
+  if (replica.superseded.aborted || replica.shadow !== undefined) return;
+  const isPod = isInCluster(environment.processes);
+  const delayMs = config.drainDelayMs ?? (isPod ? drainDelayInPodMs : 0);
+  terminal.writeError(stoppingLine(config, delayMs));
+  await environment.timers.sleep(delayMs);
+}
+
+async function reportShadow(
+  { environment }: CommandContext,
+  { shadow }: IngressReplica,
+  signal: AbortSignal,
+): Promise<void> {
+  const { timers, log } = environment;
+  try {
+    while (shadow !== undefined && !signal.aborted) {
+      await timers.sleep(shadowSummaryEveryMs, signal);
+      const { left, joined, probes } = shadow.summary();
+      log.info("what following truth instead of the slices would have changed so far", {
+        left,
+        joined,
+        ...(probes !== undefined && { probes }),
+      });
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+}
+
+function listenAddresses(config: IngressConfig): readonly ListenAddress[] {
+  const { listen, httpPort, httpsPort, grpcPort, proxyProtocol } = config;
+  return listen.flatMap((address) => {
+    const shared = { address, ...(proxyProtocol && { proxyProtocol }) };
+    return [
+      { ...shared, port: httpPort },
+      ...(httpsPort === undefined ? [] : [{ ...shared, port: httpsPort, tls: true }]),
+      ...(grpcPort === undefined ? [] : [{ ...shared, port: grpcPort, http2: true }]),
+    ];
+  });
+}
+
+function prefixOf({ processes }: Environment, { prefix, httpPort }: IngressConfig): string {
+  if (prefix !== undefined) return absolute(prefix);
+  const home = processes.variables["HOME"] ?? "";
+  if (home === "") {
+    throw new UsageError("HOME is not set: say with --prefix which folder nginx may use");
+  }
+  return `${home}/.lockstep/ingress-${httpPort}`;
+}

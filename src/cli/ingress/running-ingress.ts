@@ -1,0 +1,46 @@
+// Questions to an ingress that runs, over its status port. Every failure says where was asked and
+// what to do about it.
+import type { Environment } from "../../environment/environment.ts";
+import { NetworkError } from "../../environment/network.ts";
+import { Deadline } from "../../kube/client/deadline.ts";
+import { readBounded } from "../../kube/client/http-client-body.ts";
+import { UsageError } from "../command.ts";
+
+/** It answers from memory. */
+const answerWithinMs = 10_000;
+
+/** A service of 10,000 endpoints fits many times. */
+const longestAnswerBytes = 64 * 1024 * 1024;
+
+export const defaultStatusPort = 10_260;
+
+export async function askIngress(
+  { network, timers }: Pick<Environment, "network" | "timers">,
+  port: number,
+  path: string,
+): Promise<unknown> {
+  const url = `http://127.0.0.1:${port}${path}`;
+  const deadline = new Deadline({ timers, deadlineMs: answerWithinMs, what: url });
+  try {
+    const response = await network.request({ method: "GET", url, signal: deadline.signal });
+    const text = (await readBounded(response.body, longestAnswerBytes, url)).toString("utf8");
+    if (response.status === 200) return JSON.parse(text);
+    throw new UsageError(`${url} answered ${response.status}: is it another program's port?`);
+  } catch (error) {
+    if (error instanceof SyntaxError) {
+      throw new UsageError(`${url} answered something else: is it another program's port?`);
+    }
+    if (!(error instanceof NetworkError)) throw error;
+    throw new UsageError(
+      `no ingress answers at 127.0.0.1:${port}: ${why(error)}. ` +
+        "Start one with lockstep ingress, or say with --status-port where it answers.",
+      { cause: error },
+    );
+  } finally {
+    deadline.release();
+  }
+}
+
+function why({ code, message }: NetworkError): string {
+  return code === "REFUSED" ? "nobody listens there" : message;
+}

@@ -1,0 +1,173 @@
+import { expect, test } from "vitest";
+import type { PathRule } from "../decide/decision.ts";
+import type { RouteOrigin } from "../decide/routing/route.ts";
+import type { TruthEndpoint } from "../decide/truth/judged.ts";
+import { type ExplainedTables, explain, type Question } from "./explanation.ts";
+
+const endpoint = (state: TruthEndpoint["state"], address = "10.0.0.1"): TruthEndpoint => ({
+  address,
+  port: 80,
+  cluster: "c",
+  state,
+  reason: "as it is",
+  rule: "a rule",
+  pod: "ready",
+  published: "ready",
+});
+
+const origin: RouteOrigin = { kind: "Ingress", namespace: "shop", name: "web", createdAtMs: 0 };
+
+const web = "shop/web:80";
+
+function tables(
+  hosts: Readonly<Record<string, readonly PathRule[]>>,
+  endpoints: Readonly<Record<string, readonly TruthEndpoint[]>> = { [web]: [endpoint("active")] },
+): ExplainedTables {
+  return {
+    hosts: new Map(Object.entries(hosts)),
+    originOf: () => origin,
+    problems: [
+      { origin, message: "an annotation is ignored" },
+      { origin: { ...origin, name: "other" }, message: "host lost.example belongs to another" },
+    ],
+    portOf: (service) => ({
+      service,
+      problems: service === "shop/none:80" ? ["no cluster has the service shop/none"] : [],
+      endpoints: endpoints[service] ?? [],
+    }),
+  };
+}
+
+const question = (host: string, path = "/", more: Partial<Question> = {}): Question => ({
+  host,
+  path,
+  isSecure: false,
+  headers: {},
+  ...more,
+});
+
+const rule = (path: string, more: Partial<PathRule> = {}): PathRule => ({
+  path,
+  type: "Prefix",
+  service: web,
+  ...more,
+});
+
+test("names the rule, whose it is, what it asks for and who would serve", () => {
+  const wanted = rule("/cart", { policy: { rewrite: "/", maxBodyBytes: 0 } });
+  const shown = explain(
+    question("a.example", "/cart/1"),
+    tables({ "a.example": [wanted, rule("/")] }),
+  );
+  expect(shown).toEqual({
+    verdict: "1 endpoint of shop/web:80 would serve it",
+    status: undefined,
+    host: "a.example",
+    rule: wanted,
+    origin: "Ingress shop/web",
+    asks: ["the endpoint sees the path /", "bodies may be of any size"],
+    services: [
+      {
+        service: web,
+        because: "the route leads there",
+        problems: [],
+        endpoints: [endpoint("active")],
+      },
+    ],
+    near: [],
+    problems: ["an annotation is ignored"],
+  });
+});
+
+test.each<[string, readonly TruthEndpoint[], number | undefined, string]>([
+  [
+    "all are out",
+    [endpoint("out")],
+    503,
+    `nobody serves ${web}: it has no endpoint that could serve`,
+  ],
+  [
+    "all are leaving",
+    [endpoint("draining"), endpoint("out")],
+    undefined,
+    `1 endpoint of last resort of ${web} would serve it`,
+  ],
+  [
+    "some are held",
+    [endpoint("held"), endpoint("active", "10.0.0.2"), endpoint("suspect")],
+    undefined,
+    `2 endpoints of ${web} would serve it`,
+  ],
+])("says who is left when %s", (_, endpoints, status, verdict) => {
+  const shown = explain(
+    question("a.example"),
+    tables({ "a.example": [rule("/")] }, { [web]: endpoints }),
+  );
+  expect({ status: shown.status, verdict: shown.verdict }).toEqual({ status, verdict });
+});
+
+test("a service that is nowhere is named with the reason", () => {
+  const rules = [rule("/", { service: "shop/none:80" })];
+  const { status, verdict } = explain(question("a.example"), tables({ "a.example": rules }));
+  expect({ status, verdict }).toEqual({
+    status: 503,
+    verdict: "nobody serves shop/none:80: no cluster has the service shop/none",
+  });
+});
+
+test.each<[string, PathRule["policy"], Partial<Question>, number | undefined]>([
+  ["without TLS where it is wanted", { httpsRedirect: 308 }, {}, 308],
+  ["with TLS where it is wanted", { httpsRedirect: 308 }, { isSecure: true }, undefined],
+  ["of a route that has moved", { redirect: { location: "https://b", status: 301 } }, {}, 301],
+  ["for the root of an application", { appRoot: "/app" }, {}, 302],
+  ["below the root of an application", { appRoot: "/app" }, { path: "/x" }, undefined],
+])("a request %s", (_, policy, more, status) => {
+  const rules = [rule("/", policy === undefined ? {} : { policy })];
+  const shown = explain(question("a.example", "/", more), tables({ "a.example": rules }));
+  expect(shown.status).toBe(status);
+});
+
+test.each<[string, Readonly<Record<string, string>>, readonly string[]]>([
+  ["wanted by its header", { "x-canary": "always" }, ["shop/new:80"]],
+  ["not wanted by its header", { "x-canary": "never" }, [web]],
+  ["left to chance", {}, [web, "shop/new:80"]],
+  ["wanted by its cookie", { cookie: "a=b; canary=always" }, ["shop/new:80"]],
+])("a canary gets a request that is %s", (_, headers, services) => {
+  const canary = {
+    service: "shop/new:80",
+    header: { name: "X-Canary" },
+    cookie: "canary",
+    weight: 10,
+  };
+  const rules = [rule("/", { policy: { canaries: [canary] } })];
+  const shown = explain(question("a.example", "/", { headers }), tables({ "a.example": rules }));
+  expect(shown.services.map(({ service }) => service)).toEqual(services);
+});
+
+test("a host that nobody has is answered with what is near", () => {
+  const { status, verdict, near } = explain(
+    question("shop.exmaple"),
+    tables({ "shop.example": [rule("/")], "far.away": [rule("/")] }),
+  );
+  expect({ status, verdict, near }).toEqual({
+    status: 404,
+    verdict: "no Ingress of the class has the host shop.exmaple",
+    near: ["shop.example"],
+  });
+});
+
+test("a path that nobody has is answered with those there are", () => {
+  const hosts = { "a.example": [rule("/cart")], "*.example": [rule("/x", { type: "Exact" })] };
+  const { status, verdict, near } = explain(question("a.example", "/car"), tables(hosts));
+  expect({ status, verdict, near }).toEqual({
+    status: 404,
+    verdict: "no path of host a.example or *.example matches /car",
+    near: ["Prefix /cart", "Exact /x"],
+  });
+});
+
+test("a host that was lost to another is answered with who says so", () => {
+  expect(explain(question("lost.example"), tables({})).problems).toEqual([
+    "Ingress shop/other: host lost.example belongs to another",
+  ]);
+});

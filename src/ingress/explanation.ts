@@ -1,0 +1,173 @@
+// Who would serve a request, and why: the route that wants it, whose it is and what it asks for, and
+// the endpoints behind it with state and reason; or why nobody does, and what is near. Pure: the same
+// tables and the same matching as the proxy's.
+import type { PathRule } from "../decide/decision.ts";
+import type { Canary } from "../decide/route-policy.ts";
+import { describeOrigin, type RouteOrigin, type RoutingProblem } from "../decide/routing/route.ts";
+import { canaryWants } from "../outputs/nginx/canary-choice.ts";
+import { compileHost, matchPath } from "../outputs/nginx/route-match.ts";
+import { nearestNames } from "./nearest-names.ts";
+import { policySentences } from "./policy-sentences.ts";
+import type { PortReport } from "./service-report.ts";
+
+export interface Question {
+  /** Lower case, without a port. */
+  readonly host: string;
+  /** Decoded, without a query. */
+  readonly path: string;
+  readonly isSecure: boolean;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+export interface ExplainedTables {
+  readonly hosts: ReadonlyMap<string, readonly PathRule[]>;
+  readonly originOf: (host: string, rule: PathRule) => RouteOrigin | undefined;
+  readonly problems: readonly RoutingProblem[];
+  readonly portOf: (service: string) => PortReport;
+}
+
+export interface Explanation {
+  /** What the proxy would do, in one sentence. */
+  readonly verdict: string;
+  /** The status a client would see that no endpoint has given; undefined when endpoints answer. */
+  readonly status: number | undefined;
+  /** As the Ingress writes it; undefined when no host matches. */
+  readonly host: string | undefined;
+  readonly rule: PathRule | undefined;
+  /** `Ingress shop/web`. */
+  readonly origin: string | undefined;
+  /** What the route asks of the proxy, a sentence each. */
+  readonly asks: readonly string[];
+  /** The service that would get it, and others that would get a share. */
+  readonly services: readonly ExplainedService[];
+  /** When nothing matches: hosts and paths that may have been meant. */
+  readonly near: readonly string[];
+  /** Of the object the route is from; when nothing matches, of those that name the host. */
+  readonly problems: readonly string[];
+}
+
+export interface ExplainedService extends PortReport {
+  /** Why it gets the request. */
+  readonly because: string;
+}
+
+export function explain(question: Question, tables: ExplainedTables): Explanation {
+  const found = findRoute(question, tables);
+  if (found === undefined) return unmatched(question, tables);
+  const { host, rule } = found;
+  const origin = tables.originOf(host, rule);
+  const services = servicesOf(question, rule, tables);
+  const answer = answeredByProxy(question, rule) ?? answeredByEndpoints(services);
+  return {
+    ...answer,
+    host,
+    rule,
+    origin: origin && describeOrigin(origin),
+    asks: policySentences(rule.policy),
+    services,
+    near: [],
+    problems: tables.problems
+      .filter(
+        (one) => origin !== undefined && describeOrigin(one.origin) === describeOrigin(origin),
+      )
+      .map(({ message }) => message),
+  };
+}
+
+type Answer = Pick<Explanation, "verdict" | "status">;
+
+function answeredByProxy({ isSecure, path }: Question, { policy }: PathRule): Answer | undefined {
+  if (policy === undefined) return undefined;
+  const { httpsRedirect, redirect, appRoot } = policy;
+  if (httpsRedirect !== undefined && !isSecure) {
+    return { status: httpsRedirect, verdict: "the client is sent to https" };
+  }
+  if (redirect !== undefined) {
+    return { status: redirect.status, verdict: `the client is sent to ${redirect.location}` };
+  }
+  if (appRoot !== undefined && path === "/") {
+    return { status: 302, verdict: `the client is sent to ${appRoot}` };
+  }
+  return undefined;
+}
+
+function answeredByEndpoints([first]: readonly ExplainedService[]): Answer {
+  const name = first?.service ?? "";
+  const endpoints = first?.endpoints ?? [];
+  const served = endpoints.filter(({ state }) => state !== "out");
+  if (served.length === 0) {
+    const why = first?.problems[0] ?? "it has no endpoint that could serve";
+    return { status: 503, verdict: `nobody serves ${name}: ${why}` };
+  }
+  const best = served.filter(({ state }) => state === "active" || state === "held");
+  const [count, kind] = best.length > 0 ? [best.length, ""] : [served.length, " of last resort"];
+  const ones = count === 1 ? "endpoint" : "endpoints";
+  return { status: undefined, verdict: `${count} ${ones}${kind} of ${name} would serve it` };
+}
+
+function servicesOf(
+  question: Question,
+  { service, policy }: PathRule,
+  { portOf }: ExplainedTables,
+): readonly ExplainedService[] {
+  const explained = (name: string, because: string) => ({ ...portOf(name), because });
+  const canaries = policy?.canaries ?? [];
+  const taking = canaries.find((canary) => canaryTakes(question, canary) === "always");
+  if (taking !== undefined) return [explained(taking.service, "the canary wants it")];
+  const sharing = canaries.filter((canary) => canaryTakes(question, canary) === "share");
+  return [
+    explained(service, "the route leads there"),
+    ...sharing.map(({ service: name, weight = 0, weightTotal = 100 }) =>
+      explained(name, `the canary gets ${weight} of ${weightTotal} requests`),
+    ),
+  ];
+}
+
+/** What can be said without chance: header and cookie decide, else it may have a share. */
+function canaryTakes({ headers }: Question, canary: Canary): "always" | "never" | "share" {
+  const { wants, byShare } = canaryWants(canary, { headers, turn: 0 });
+  return byShare ? "share" : wants ? "always" : "never";
+}
+
+/** The host as it is, then with its first label as a wildcard, then any. */
+function hostsFor(name: string): readonly string[] {
+  const dot = name.indexOf(".");
+  return [name, ...(dot < 0 ? [] : [`*${name.slice(dot)}`]), "*"];
+}
+
+function findRoute({ host: name, path }: Question, { hosts }: ExplainedTables) {
+  for (const host of hostsFor(name)) {
+    const rules = hosts.get(host);
+    const rule = rules && matchPath(compileHost(rules), path);
+    if (rule !== undefined) return { host, rule };
+  }
+  return undefined;
+}
+
+function unmatched({ host, path }: Question, tables: ExplainedTables): Explanation {
+  const { hosts, problems } = tables;
+  const candidates = hostsFor(host).filter((one) => hosts.has(one));
+  const known = candidates.flatMap((one) => hosts.get(one) ?? []);
+  const verdict =
+    candidates.length === 0
+      ? `no Ingress of the class has the host ${host}`
+      : `no path of host ${candidates.join(" or ")} matches ${path}`;
+  const near =
+    candidates.length === 0
+      ? nearestNames(host, hosts.keys())
+      : known.map((rule) => `${rule.type} ${rule.path}`);
+  return {
+    verdict,
+    status: 404,
+    host: undefined,
+    rule: undefined,
+    origin: undefined,
+    asks: [],
+    services: [],
+    near,
+    problems: problems
+      .filter(({ message }) => message.includes(host))
+      .map(({ origin, message }) => `${describeOrigin(origin)}: ${message}`),
+  };
+}

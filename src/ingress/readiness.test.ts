@@ -1,0 +1,62 @@
+import { expect, test } from "vitest";
+import { type AgedWatch, type ReadinessFacts, readiness } from "./readiness.ts";
+
+const fresh: AgedWatch = {
+  kind: "pods",
+  cluster: "east",
+  status: { state: "fresh", detail: "", currentAtMs: undefined },
+  provedCurrentMsAgo: 10,
+};
+
+const silent: AgedWatch = {
+  kind: "pods",
+  cluster: "west",
+  status: { state: "stale", detail: "connection refused", currentAtMs: undefined },
+  provedCurrentMsAgo: 600_000,
+};
+
+const never: AgedWatch = { ...silent, provedCurrentMsAgo: undefined };
+
+const refused: AgedWatch = {
+  ...silent,
+  status: { state: "refused", detail: "forbidden", currentAtMs: undefined },
+};
+
+const serving: ReadinessFacts = {
+  isDraining: false,
+  isDecided: true,
+  proxyProblem: undefined,
+  watches: [fresh],
+  policy: { readyRequiresFresh: false, staleAfterMs: 300_000 },
+};
+
+const strict = { readyRequiresFresh: true, staleAfterMs: 300_000 };
+const silence = "pods of west were last known to be current 600 s ago (connection refused)";
+
+test.each<[string, Partial<ReadinessFacts>, string | undefined, readonly string[]]>([
+  ["serves by its own decision", {}, undefined, []],
+  ["is stopping", { isDraining: true }, "it is stopping", []],
+  [
+    "has not heard a cluster yet",
+    { isDecided: false, watches: [fresh, never] },
+    "the clusters have not been listed yet",
+    ["pods of west were never listed (connection refused)"],
+  ],
+  ["has no nginx", { proxyProblem: "nginx does not serve" }, "nginx does not serve", []],
+  ["has lost a cluster, and serves on", { watches: [fresh, silent] }, undefined, [silence]],
+  [
+    "has lost a cluster, and must be fresh",
+    { watches: [silent], policy: strict },
+    `what is known is stale: ${silence}`,
+    [silence],
+  ],
+  [
+    "has lost a cluster for a short time only",
+    { watches: [{ ...silent, provedCurrentMsAgo: 299_999 }], policy: strict },
+    undefined,
+    [],
+  ],
+  ["may not watch pods", { watches: [refused], policy: strict }, undefined, []],
+])("a replica that %s", (_, facts, problem, notes) => {
+  expect(readiness({ ...serving, ...facts })).toEqual({ problem, notes });
+});

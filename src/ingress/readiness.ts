@@ -1,0 +1,74 @@
+// Whether this replica should get requests, and why not. Ready means that the clusters were listed,
+// a decision was made from them, and nginx serves by it.
+//
+// Staleness alone makes nobody unready unless that is asked for: when an API server is down every
+// replica is stale at once, all serve well by the last truth, and a load balancer that believed them
+// unready would have nobody left. It is said in words, and it is a metric.
+import type { WatchStatus } from "../sources/watch-status.ts";
+
+export interface FreshnessPolicy {
+  /** Unready while a watch is stale for longer than `staleAfterMs`. */
+  readonly readyRequiresFresh: boolean;
+  readonly staleAfterMs: number;
+}
+
+export interface ReadinessFacts {
+  readonly isDraining: boolean;
+  /** The first decision has been made. */
+  readonly isDecided: boolean;
+  /** What keeps the proxy from serving by it; undefined when nothing does. */
+  readonly proxyProblem: string | undefined;
+  readonly watches: readonly AgedWatch[];
+  readonly policy: FreshnessPolicy;
+}
+
+/** One watch, and since when it has not been current. */
+export interface AgedWatch {
+  /** What is watched: `pods`. */
+  readonly kind: string;
+  readonly cluster: string;
+  readonly status: WatchStatus;
+  /** Undefined when it never was. */
+  readonly provedCurrentMsAgo: number | undefined;
+}
+
+export interface Readiness {
+  /** Undefined when it is ready. */
+  readonly problem: string | undefined;
+  /** What is not as it should be, though it serves. */
+  readonly notes: readonly string[];
+}
+
+export const defaultFreshnessPolicy: FreshnessPolicy = {
+  readyRequiresFresh: false,
+  staleAfterMs: 300_000,
+};
+
+export function readiness(facts: ReadinessFacts): Readiness {
+  const { isDraining, isDecided, proxyProblem, watches, policy } = facts;
+  if (isDraining) return { problem: "it is stopping", notes: [] };
+  if (!isDecided) {
+    const waiting = watches.filter(({ status }) => status.state === "stale").map(described);
+    return { problem: "the clusters have not been listed yet", notes: waiting };
+  }
+  if (proxyProblem !== undefined) return { problem: proxyProblem, notes: [] };
+  const stale = watches.filter((watch) => isStale(watch, policy));
+  const notes = stale.map(described);
+  const [first] = notes;
+  return policy.readyRequiresFresh && first !== undefined
+    ? { problem: `what is known is stale: ${first}`, notes }
+    : { problem: undefined, notes };
+}
+
+/** A watch that is refused is not stale: nothing that could be known is missing. */
+function isStale({ status, provedCurrentMsAgo }: AgedWatch, { staleAfterMs }: FreshnessPolicy) {
+  return status.state === "stale" && (provedCurrentMsAgo ?? Infinity) >= staleAfterMs;
+}
+
+function described({ kind, cluster, status, provedCurrentMsAgo }: AgedWatch): string {
+  const age =
+    provedCurrentMsAgo === undefined
+      ? "were never listed"
+      : `were last known to be current ${Math.round(provedCurrentMsAgo / 1_000)} s ago`;
+  return `${kind} of ${cluster} ${age}${status.detail === "" ? "" : ` (${status.detail})`}`;
+}

@@ -1,0 +1,205 @@
+// What following truth instead of the published slices would have changed, counted as it happens:
+// endpoints that had left while the slices still listed them, and endpoints that could have served
+// before the slices listed them. With probes the endpoints themselves say who was right.
+import { Histogram, type Registry } from "prom-client";
+import { isRouted } from "../decide/decision.ts";
+import { type Clock, elapsedMs, type MonotonicMs } from "../environment/clock.ts";
+import type { Environment } from "../environment/environment.ts";
+import type { CancelTimer } from "../environment/timers.ts";
+import { oncePerRegistry } from "../kube/metrics-of-registry.ts";
+import { probeOnce } from "../sources/probe-once.ts";
+import type { Override } from "./decision-log.ts";
+
+/** `left`: the slices still listed it; `joined`: the slices did not list it yet. */
+export type ShadowKind = "left" | "joined";
+
+export interface ShadowSummary {
+  /** Since when this counts. */
+  readonly forMs: number;
+  readonly left: ShadowCount;
+  readonly joined: ShadowCount;
+  /** Undefined when nobody is asked. */
+  readonly probes: ShadowProbes | undefined;
+  /** The longest that are over, longest first. */
+  readonly longest: readonly Override[];
+}
+
+export interface ShadowCount {
+  readonly over: number;
+  readonly standing: number;
+  /** Over for longer than `worthMentionMs`. */
+  readonly late: number;
+  readonly longestMs: number;
+  /** Together, of all endpoints: how long requests would have gone astray, or not been served. */
+  readonly totalMs: number;
+}
+
+/** What endpoints said themselves when slices and truth had disagreed about them for a while. */
+export interface ShadowProbes {
+  /** Left and silent: requests that followed the slices would have failed. */
+  readonly leftSilent: number;
+  /** Left, and still finishing: such requests would have been answered, for now. */
+  readonly leftAnswered: number;
+  /** Joined and answering: it could have served. */
+  readonly joinedAnswered: number;
+  /** Joined and silent: truth would have been wrong. */
+  readonly joinedSilent: number;
+  /** Not asked, because too many were in question at once. */
+  readonly notAsked: number;
+}
+
+export interface ShadowReportOptions
+  extends Pick<Environment, "clock" | "timers" | "network" | "log"> {
+  readonly probe: boolean;
+  readonly metrics: Registry;
+}
+
+/** Slices that are behind for less are the ordinary case. */
+export const worthMentionMs = 1_000;
+
+/** A summary names the worst and not all. */
+const longestKept = 10;
+
+/** A rollout of many deployments is many questions; asking all would be load of our own. */
+const probesAtOnce = 10;
+
+/** From an ordinary second to the incidents' quarter of an hour. */
+const behindBuckets = [0.1, 0.5, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1_800];
+
+const shadowMetrics = oncePerRegistry((registry) => ({
+  behind: new Histogram({
+    name: "lockstep_shadow_behind_seconds",
+    help: "How long the slices were behind the truth about an endpoint that left or joined.",
+    labelNames: ["kind"] as const,
+    buckets: behindBuckets,
+    registers: [registry],
+  }),
+}));
+
+interface Count {
+  over: number;
+  standing: number;
+  late: number;
+  longestMs: number;
+  totalMs: number;
+}
+
+export class ShadowReport {
+  readonly #options: ShadowReportOptions;
+  readonly #clock: Clock;
+  readonly #startedAt: MonotonicMs;
+  readonly #counts: Readonly<Record<ShadowKind, Count>> = { left: noCount(), joined: noCount() };
+  #longest: readonly Override[] = [];
+  readonly #probes = {
+    leftSilent: 0,
+    leftAnswered: 0,
+    joinedAnswered: 0,
+    joinedSilent: 0,
+    notAsked: 0,
+  };
+  readonly #stopped = new AbortController();
+  /** By endpoint, those that are asked unless the slices catch up before. */
+  readonly #toAsk = new Map<string, CancelTimer>();
+  readonly #asking = new Set<Promise<void>>();
+
+  constructor(options: ShadowReportOptions) {
+    this.#options = options;
+    this.#clock = options.clock;
+    this.#startedAt = options.clock.monotonicMs();
+  }
+
+  readonly begins = (override: Override): void => {
+    this.#counts[kindOf(override)].standing += 1;
+    const { probe, timers } = this.#options;
+    if (!probe || this.#stopped.signal.aborted) return;
+    const key = keyOf(override);
+    const ask = () => {
+      this.#toAsk.delete(key);
+      this.#ask(override);
+    };
+    this.#toAsk.set(key, timers.after(worthMentionMs, ask));
+  };
+
+  readonly ends = (override: Override): void => {
+    const key = keyOf(override);
+    this.#toAsk.get(key)?.();
+    this.#toAsk.delete(key);
+    const count = this.#counts[kindOf(override)];
+    const lastedMs = override.lastedMs ?? 0;
+    count.standing -= 1;
+    count.over += 1;
+    count.totalMs += lastedMs;
+    count.longestMs = Math.max(count.longestMs, lastedMs);
+    if (lastedMs >= worthMentionMs) {
+      count.late += 1;
+      this.#longest = [...this.#longest, override].sort(longestFirst).slice(0, longestKept);
+    }
+    const { behind } = shadowMetrics(this.#options.metrics);
+    behind.observe({ kind: kindOf(override) }, lastedMs / 1_000);
+  };
+
+  summary(): ShadowSummary {
+    return {
+      forMs: elapsedMs(this.#startedAt, this.#clock.monotonicMs()),
+      left: { ...this.#counts.left },
+      joined: { ...this.#counts.joined },
+      probes: this.#options.probe ? { ...this.#probes } : undefined,
+      longest: this.#longest,
+    };
+  }
+
+  /** Asks nobody any more. Idempotent. */
+  async stop(): Promise<void> {
+    this.#stopped.abort(new Error("the shadow was stopped"));
+    for (const cancel of this.#toAsk.values()) cancel();
+    this.#toAsk.clear();
+    await Promise.all(this.#asking);
+  }
+
+  #ask(override: Override): void {
+    if (this.#asking.size >= probesAtOnce) {
+      this.#probes.notAsked += 1;
+      return;
+    }
+    const asking = this.#probe(override).finally(() => this.#asking.delete(asking));
+    this.#asking.add(asking);
+  }
+
+  async #probe(override: Override): Promise<void> {
+    const { signal } = this.#stopped;
+    const { endpoint, service } = override;
+    try {
+      const outcome = await probeOnce(this.#options, endpoint, signal);
+      const isAnswered = outcome === "answered";
+      if (kindOf(override) === "left")
+        this.#probes[isAnswered ? "leftAnswered" : "leftSilent"] += 1;
+      else this.#probes[isAnswered ? "joinedAnswered" : "joinedSilent"] += 1;
+      this.#options.log.debug("an endpoint was asked that slices and truth disagree about", {
+        service,
+        endpoint: `${endpoint.address}:${endpoint.port}`,
+        truth: endpoint.state,
+        published: endpoint.published,
+        outcome,
+      });
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    }
+  }
+}
+
+export function kindOf({ endpoint }: Pick<Override, "endpoint">): ShadowKind {
+  return isRouted(endpoint) ? "joined" : "left";
+}
+
+function keyOf({ service, endpoint }: Override): string {
+  const { cluster, address, port, podUid, state } = endpoint;
+  return [service, cluster, address, port, podUid, state].join(" ");
+}
+
+function longestFirst(a: Override, b: Override): number {
+  return (b.lastedMs ?? 0) - (a.lastedMs ?? 0);
+}
+
+function noCount(): Count {
+  return { over: 0, standing: 0, late: 0, longestMs: 0, totalMs: 0 };
+}

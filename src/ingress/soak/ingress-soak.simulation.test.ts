@@ -1,0 +1,27 @@
+// The whole ingress from many seeds: clusters, kubelets and controllers of the lab, Lockstep's loop
+// and pusher, the twin of the proxy, and a plan of what goes wrong. What must hold is in
+// `soak-judge.contract.ts`, with its bounds: no request goes to an endpoint that a fresh source knew
+// to be dead, or that just failed while others had not; none is lost that somebody could have served;
+// no service loses most of its live endpoints on one witness; and in the end all is right.
+import { expect } from "vitest";
+import { forEachSeed, isThorough } from "../../simulation/seeds.ts";
+import type { SoakTheme } from "./soak-plan.contract.ts";
+import { soak } from "./soak-world.contract.ts";
+
+const themes: readonly SoakTheme[] = ["control plane", "machines", "everything"];
+
+/** A seed takes a quarter of a second: one in a short run, 30 in a long one, 1,200 in a soak. */
+const isSoak = Number(process.env["LOCKSTEP_SEEDS"] ?? 0) > 1_000;
+const seeds = isSoak ? 12 : isThorough(process.env) ? 3 : 1;
+
+for (const theme of themes) {
+  forEachSeed(
+    `what must hold of requests holds whatever breaks: ${theme}`,
+    { seeds },
+    async (seed) => {
+      const { tries, answers } = await soak(seed, theme);
+      expect(tries).toBeGreaterThan(0);
+      expect(answers.get("200")).toBeGreaterThan(0);
+    },
+  );
+}
