@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import type { ServerAddress, ServerSort, ServerUsage } from "./apiserver-server.ts";
 import { BenchServer } from "./bench-server.ts";
+import { nextMessage } from "./child-message.ts";
 
 export class ServerProcess extends BenchServer {
   readonly #child: ChildProcess;
@@ -13,7 +14,7 @@ export class ServerProcess extends BenchServer {
     const program = fileURLToPath(new URL("./apiserver-server.js", import.meta.url));
     const startedAt = performance.now();
     const child = fork(program, [sort, store]);
-    const address: ServerAddress = await heard(child);
+    const address: ServerAddress = await nextMessage(child);
     return new ServerProcess(child, address, performance.now() - startedAt);
   }
 
@@ -25,7 +26,7 @@ export class ServerProcess extends BenchServer {
   /** Finer than what the system counts. */
   override async cpuMicroseconds(): Promise<number> {
     this.#child.send("usage");
-    const usage: ServerUsage = await heard(this.#child);
+    const usage: ServerUsage = await nextMessage(this.#child);
     return usage.cpuMicroseconds;
   }
 
@@ -36,24 +37,5 @@ export class ServerProcess extends BenchServer {
       this.#child.disconnect();
       await ended;
     }
-  }
-}
-
-/** The next message; a process that ends instead would be waited for in vain. */
-async function heard<Message>(child: ChildProcess): Promise<Message> {
-  const over = new AbortController();
-  const ended = once(child, "exit", { signal: over.signal }).then(() => {
-    throw new Error("the server process has ended");
-  });
-  try {
-    const [message]: Message[] = await Promise.race([once(child, "message"), ended]);
-    if (message === undefined) {
-      throw new Error("the server process sent nothing");
-    }
-    return message;
-  } finally {
-    // The other promise of the race fails with this, and nobody waits for it any more.
-    ended.catch(() => undefined);
-    over.abort();
   }
 }

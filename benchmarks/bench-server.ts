@@ -1,15 +1,8 @@
 // A server that is being measured, wherever it runs: where it is, requests made for it as bytes, and
 // what its process costs.
-import { readFileSync } from "node:fs";
 import { RawConnection } from "./apiserver-connection.ts";
 import type { ServerAddress } from "./apiserver-server.ts";
-
-/** USER_HZ, in which /proc counts, is 100 on every Linux there is. */
-const microsecondsPerTick = 10_000;
-
-/** Where user and system time are in /proc/PID/stat, after the name in parentheses. */
-const userTime = 11;
-const systemTime = 12;
+import { cpuMicroseconds, residentMegabytes } from "./process-cost.ts";
 
 export abstract class BenchServer {
   /** From the start of its process until it was ready. */
@@ -52,17 +45,12 @@ export abstract class BenchServer {
 
   /** Processor time so far, user and system. */
   async cpuMicroseconds(): Promise<number> {
-    const stat = readFileSync(`/proc/${this.#pid}/stat`, "utf8");
-    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    const ticks = Number(fields[userTime]) + Number(fields[systemTime]);
-    return ticks * microsecondsPerTick;
+    return cpuMicroseconds(this.#pid);
   }
 
   /** Memory of its process at this moment. */
   residentMegabytes(): number {
-    const status = readFileSync(`/proc/${this.#pid}/status`, "utf8");
-    const [, kilobytes = "0"] = /^VmRSS:\s+(\d+) kB$/m.exec(status) ?? [];
-    return (Number(kilobytes) * 1024) / 1e6;
+    return residentMegabytes(this.#pid);
   }
 
   protected closeConnections(): void {

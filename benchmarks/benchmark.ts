@@ -18,8 +18,16 @@ export type Figures = Readonly<Record<string, Figure>>;
 
 export interface Benchmark {
   readonly description: string;
-  /** `progress` says what is being measured now. */
-  run(progress: (step: string) => void): Promise<Figures>;
+  /** Whether there is a short run of it, for a look rather than for figures. */
+  readonly hasQuickRun?: boolean;
+  run(progress: Progress, options: BenchmarkOptions): Promise<Figures>;
+}
+
+/** Says what is being measured now. */
+export type Progress = (step: string) => void;
+
+export interface BenchmarkOptions {
+  readonly quick: boolean;
 }
 
 /** What a benchmark needs is not there, or it was stopped; the message says so to a person. */
@@ -48,6 +56,12 @@ export function notMeasured(unit: string, note: string): Figure {
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
+}
+
+/** The smallest value that at least this share of them does not exceed. */
+export function percentile(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.ceil(share * sorted.length) - 1] ?? Number.NaN;
 }
 
 function figure(

@@ -1,32 +1,38 @@
-// `npm run bench -- NAME [--json]`: measures one area and prints its figures, as a table for people
-// or as one JSON object for machines (values by name; goals and notes beside them).
+// `npm run bench -- NAME [--json] [--quick]`: measures one area and prints its figures, as a table for
+// people or as one JSON object for machines (values by name; goals and notes beside them).
 import { apiserverBenchmark } from "./apiserver.ts";
 import { type Benchmark, CannotMeasureError, type Figure, type Figures } from "./benchmark.ts";
+import { ingressBenchmark } from "./ingress.ts";
 import { kubeBenchmark } from "./kube.ts";
-import { pathBenchmark } from "./path.ts";
+import { proxyBenchmark } from "./proxy.ts";
 import { simulationBenchmark } from "./simulation.ts";
 
 const benchmarks: Readonly<Record<string, Benchmark>> = {
   kube: kubeBenchmark,
   apiserver: apiserverBenchmark,
   simulation: simulationBenchmark,
-  path: pathBenchmark,
+  proxy: proxyBenchmark,
+  ingress: ingressBenchmark,
 };
 
 const args = process.argv.slice(2);
 const name = args.find((arg) => !arg.startsWith("-")) ?? "";
-const unknown = args.find((arg) => arg.startsWith("-") && !["--json", "--help"].includes(arg));
 const benchmark = benchmarks[name];
+const known = ["--json", "--help", ...(benchmark?.hasQuickRun === true ? ["--quick"] : [])];
+const unknown = args.find((arg) => arg.startsWith("-") && !known.includes(arg));
 
 if (benchmark === undefined || unknown !== undefined || args.includes("--help")) {
   const list = Object.entries(benchmarks).map(
-    ([key, one]) => `  ${key.padEnd(12)}${one.description}`,
+    ([key, one]) => `  ${key.padEnd(12)}${one.description}${one.hasQuickRun ? " *" : ""}`,
   );
-  process.stderr.write(`Usage: npm run bench -- NAME [--json]\n\n${list.join("\n")}\n`);
+  const usage = "Usage: npm run bench -- NAME [--json] [--quick]";
+  const quick = "  * takes --quick: a short run, for a look rather than for figures";
+  process.stderr.write(`${usage}\n\n${list.join("\n")}\n\n${quick}\n`);
   process.exitCode = args.includes("--help") ? 0 : 2;
 } else {
   try {
-    const figures = await benchmark.run((step) => process.stderr.write(`  ${step}\n`));
+    const progress = (step: string): void => void process.stderr.write(`  ${step}\n`);
+    const figures = await benchmark.run(progress, { quick: args.includes("--quick") });
     process.stdout.write(args.includes("--json") ? json(name, figures) : table(name, figures));
   } catch (error) {
     if (!(error instanceof CannotMeasureError)) throw error;

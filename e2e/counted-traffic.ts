@@ -10,6 +10,8 @@ export interface CountedTrafficOptions {
   readonly world: ShopsWorld;
   readonly replicas: readonly EntryReplica[];
   readonly requestsPerSecond: number;
+  /** The world's unless given. */
+  readonly hosts?: readonly string[];
 }
 
 export class CountedTraffic {
@@ -21,7 +23,8 @@ export class CountedTraffic {
   /** Runs until it is finished, or to the end of the world. */
   static async start(options: CountedTrafficOptions): Promise<CountedTraffic> {
     const { world, replicas, requestsPerSecond } = options;
-    const { environment, hosts } = world;
+    const { environment } = world;
+    const { hosts = world.hosts } = options;
     const entry = new Entry({ ...environment, host: "127.0.0.1", port: 0, replicas });
     await entry.start();
     world.atStop(() => entry.stop());

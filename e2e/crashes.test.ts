@@ -3,10 +3,12 @@
 // else; and afterwards every request is served, by the right pods.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { MonotonicMs } from "../src/environment/clock.ts";
+import { socketPathOf } from "../src/outputs/nginx/nginx-prefix.ts";
+import { NginxProcess } from "../src/outputs/nginx/nginx-process.ts";
 import { CountedTraffic, expectedFrom } from "./counted-traffic.ts";
 import { IngressProcess } from "./ingress-process.ts";
 import { withoutNginx } from "./proxy-world.ts";
-import { ShopsWorld } from "./shops-world.ts";
+import { type ShopPod, ShopsWorld } from "./shops-world.ts";
 
 const requestsPerSecond = 60;
 const podsEach = 3;
@@ -20,6 +22,8 @@ describe.skipIf(withoutNginx !== false)("under load, with one replica of three",
   let world: ShopsWorld;
   const replicas: IngressProcess[] = [];
   let victim: IngressProcess;
+  /** As last seen: the API server may be down. */
+  let pods: readonly ShopPod[] = [];
   beforeAll(async () => {
     world = await ShopsWorld.start({
       shops: 2,
@@ -118,6 +122,30 @@ describe.skipIf(withoutNginx !== false)("under load, with one replica of three",
     expect((await nginxOf(victim)).bootId).not.toBe(before.bootId);
   });
 
+  it("when all of it is killed while the API server is down, nginx alone comes back serving", async () => {
+    const { environment, apiServer } = world;
+    const traffic = await startTraffic();
+    const before = await nginxOf(victim);
+    apiServer.faults.setRules([{ match: {}, resets: { rate: 1 } }]);
+    apiServer.faults.cache.resetWatches();
+    await victim.kill();
+    const goneAt = await killed([before.masterPid, ...before.workerPids]);
+    const { prefix } = victim;
+    await environment.files.remove(socketPathOf(prefix));
+    // As an init system would.
+    const nginx = new NginxProcess({ ...environment, prefix, program: "nginx" });
+    await nginx.start(new AbortController().signal);
+    await expectAllServe(traffic);
+    const alone = await nginxOf(victim);
+    expect(alone.bootId).not.toBe(before.bootId);
+    apiServer.faults.setRules([]);
+    await victim.start();
+    await expectAllServe(traffic);
+    expect((await nginxOf(victim)).bootId).toBe(alone.bootId);
+    await traffic.finish();
+    expectLostOnly(traffic, goneAt);
+  });
+
   /** Resolves when every pod serves through every replica. */
   async function startTraffic(): Promise<CountedTraffic> {
     const traffic = await CountedTraffic.start({ world, replicas, requestsPerSecond });
@@ -126,7 +154,7 @@ describe.skipIf(withoutNginx !== false)("under load, with one replica of three",
   }
 
   async function expectAllServe(traffic: CountedTraffic): Promise<void> {
-    const pods = await world.pods();
+    pods = await world.pods().catch(() => pods);
     expect(await traffic.servedThroughEvery(pods)).toEqual(expectedFrom(pods, replicas));
   }
 

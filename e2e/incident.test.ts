@@ -2,9 +2,11 @@
 // is left when either is called off.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { readdirSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterEach, expect, it } from "vitest";
+import { withoutNginx } from "./proxy-world.ts";
 
 const playMs = 240_000;
 
@@ -32,6 +34,23 @@ class IncidentProcess {
     );
   }
 
+  /** Masters of nginx that this run has started and not ended. */
+  get nginxes(): readonly string[] {
+    return readdirSync("/proc")
+      .filter((name) => /^\d+$/.test(name))
+      .filter((pid) => commandOf(pid).includes(`lockstep-incident-${this.#child.pid}-`));
+  }
+
+  /** Waits until every replica of both sides has its nginx. */
+  async hasProxies(): Promise<void> {
+    const isThere = (replica: string): boolean =>
+      this.folders.some((folder) => existsSync(join(tmpdir(), folder, replica, "nginx.pid")));
+    while (!["stock-3", "lockstep-3"].every(isThere)) {
+      if (this.isOver) throw new Error(`ended without proxies: ${this.output}${this.errors}`);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+
   get isOver(): boolean {
     return this.#child.exitCode !== null || this.#child.signalCode !== null;
   }
@@ -50,6 +69,15 @@ class IncidentProcess {
       await closed;
     }
     return this.#child.exitCode;
+  }
+}
+
+/** Empty when there is no such process any more. */
+function commandOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "utf8");
+  } catch {
+    return "";
   }
 }
 
@@ -91,13 +119,16 @@ it(
   playMs,
 );
 
-it(
-  "the same play runs over real sockets, and leaves nothing behind",
+it.skipIf(withoutNginx !== false)(
+  "the same play runs over real sockets with a real nginx each, and leaves nothing behind",
   async () => {
     const play = start("apiserver-fight", "--live", "--json");
     await play.shows("of real time");
     expect(play.folders).toHaveLength(1);
+    await play.hasProxies();
+    expect(play.nginxes.length).toBeGreaterThanOrEqual(6);
     await play.ended();
+    expect(play.nginxes).toEqual([]);
     const { incidents } = JSON.parse(play.output) as Report;
     expect(incidents).toMatchObject([{ name: "apiserver-fight", stage: "live" }]);
     const lost = incidents[0]?.measures.find(({ id }) => id === "requests-lost");
@@ -108,7 +139,19 @@ it(
   playMs,
 );
 
-it.each([[["apiserver-fight"]], [["apiserver-fight", "--live"]], [["--all", "--json"]]])(
+it.skipIf(withoutNginx !== false)(
+  "Ctrl-C ends a live play with its proxies",
+  async () => {
+    const play = start("apiserver-fight", "--live", "--compare");
+    await play.hasProxies();
+    expect(await play.ended("SIGINT")).toBe(1);
+    expect(play.errors).toMatch(/Stopped after 0 of 1\.\n$/);
+    expect([play.folders, play.nginxes]).toEqual([[], []]);
+  },
+  playMs,
+);
+
+it.each([[["apiserver-fight"]], [["--all", "--compare"]], [["--all", "--json"]]])(
   "Ctrl-C in %j ends it, says so and leaves nothing behind",
   async (args) => {
     const play = start(...args);

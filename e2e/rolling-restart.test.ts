@@ -1,6 +1,6 @@
-// The promise in one test: deployments are restarted under load, and no request is lost, though the
-// slices come long after the pods that they name are gone. Half of the pods finish their requests
-// when they are asked to end, the other half exit at once.
+// The promise in one test: fifty deployments are restarted under load, and no request is lost, though
+// the slices come long after the pods that they name are gone. Most pods exit at once when they are
+// asked to end, with whatever they have in their hands; the others finish their requests.
 import { expect, it } from "vitest";
 import { IngressReplica } from "../src/ingress/ingress-replica.ts";
 import type { EntryReplica } from "../src/lab/traffic/entry.ts";
@@ -8,22 +8,30 @@ import { CountedTraffic, expectedFrom } from "./counted-traffic.ts";
 import { withoutNginx } from "./proxy-world.ts";
 import { ingressClass, ShopsWorld } from "./shops-world.ts";
 
-const requestsPerSecond = 100;
-const replicaNames = ["replica-1", "replica-2", "replica-3"];
+const shops = 50;
+const requestsPerSecond = 200;
+const replicaNames = ["replica-1", "replica-2"];
 
 /** Long enough that a pod has a request under way when it is asked to end. */
 const responseTime = { "lab.lockstep.dev/response-time": "50ms" };
 const exitAtOnce = { "lab.lockstep.dev/on-term": "exit" };
 
-/** Longer than both restarts take together. */
-const lateSlices = { "endpointslice-updates-batch-period": 120_000 };
+/** One in five finishes its requests. */
+const drains = 5;
+
+/** With the defaults the controllers themselves would take minutes for so many pods. */
+const quickControllers = { "kube-api-qps": 500, "kube-api-burst": 1_000 };
+
+/** Longer than the restart takes. */
+const lateSlices = { ...quickControllers, "endpointslice-updates-batch-period": 120_000 };
 
 it.skipIf(withoutNginx !== false)(
-  "restarts ten deployments at once, twice, and loses no request",
+  "restarts fifty deployments at once and loses no request",
   async () => {
     const annotations = (_: string, index: number) =>
-      index % 2 === 0 ? responseTime : { ...responseTime, ...exitAtOnce };
-    const world = await ShopsWorld.start({ shops: 10, replicas: 3, annotations });
+      index % drains === 0 ? responseTime : { ...responseTime, ...exitAtOnce };
+    const options = { shops, replicas: 2, annotations, flags: quickControllers };
+    const world = await ShopsWorld.start(options);
     try {
       const replicas: EntryReplica[] = [];
       for (const name of replicaNames) replicas.push(await startReplica(world, name));
@@ -31,11 +39,9 @@ it.skipIf(withoutNginx !== false)(
       let pods = await world.pods();
       expect(await traffic.servedThroughEvery(pods)).toEqual(expectedFrom(pods, replicas));
       await world.cluster.controlPlane.restart(lateSlices);
-      for (const release of ["2", "3"]) {
-        await world.roll(release);
-        pods = await world.released(release);
-        expect(await traffic.servedThroughEvery(pods)).toEqual(expectedFrom(pods, replicas));
-      }
+      await world.roll("2");
+      pods = await world.released("2");
+      expect(await traffic.servedThroughEvery(pods)).toEqual(expectedFrom(pods, replicas));
       await traffic.finish();
       const { sent, entryCounts } = traffic;
       expect(traffic.outcomes()).toEqual({ 200: sent });

@@ -14,7 +14,9 @@ import {
   type RawRecord,
   recordAt,
 } from "../src/kube/kinds/fields.ts";
-import type { Cluster, ReachableServer } from "../src/lab/cluster.ts";
+import type { ApiServer } from "../src/lab/apiserver/api-server.ts";
+import type { Cluster, ClusterServer, ReachableServer } from "../src/lab/cluster.ts";
+import type { ControllerFlags } from "../src/lab/controllers/flags.ts";
 import { freePort } from "../src/lab/free-port.ts";
 import { type KubeconfigContext, kubeconfig } from "../src/lab/kubeconfig.ts";
 import { type Lab, startLab } from "../src/lab/lab.ts";
@@ -23,6 +25,10 @@ export interface ShopsOptions {
   readonly shops: number;
   /** Pods of each shop. */
   readonly replicas: number;
+  /** Of the lab; two unless given. */
+  readonly nodes?: number;
+  /** Of the lab's controllers. */
+  readonly flags?: Partial<ControllerFlags>;
   /** How the pods of a shop behave; see `lockstep lab --help`. */
   readonly annotations?: (shop: string, index: number) => Readonly<Record<string, string>>;
 }
@@ -40,6 +46,7 @@ export interface ShopPod {
   readonly name: string;
   readonly uid: string;
   readonly address: string;
+  readonly node: string;
   readonly release: string;
   readonly isReady: boolean;
   readonly isLeaving: boolean;
@@ -52,6 +59,7 @@ const folderPrefix = "lockstep-e2e-shops-";
 const firstRelease = "1";
 const core = "/api/v1/namespaces/default";
 const deployments = "/apis/apps/v1/namespaces/default/deployments";
+const slices = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices";
 const ingresses = "/apis/networking.k8s.io/v1/namespaces/default/ingresses";
 
 /** Longer than anything here takes, on a machine that does much else. */
@@ -69,6 +77,7 @@ export class ShopsWorld {
   readonly #client: HttpKubeClient;
   readonly #options: ShopsOptions;
   readonly #undo: (() => Promise<void>)[] = [];
+  readonly #published = new Set<string>();
 
   private constructor(
     options: ShopsOptions,
@@ -96,8 +105,9 @@ export class ShopsWorld {
   static async start(options: ShopsOptions): Promise<ShopsWorld> {
     const environment = quietEnvironment();
     const folder = await environment.files.temporaryDirectory(folderPrefix);
-    const size = { clusters: 1, apiservers: 1, nodes: 2, host: loopback, firstPort: 0 };
-    const lab = await startLab({ environment, crypto: webcrypto, ...size });
+    const { flags = {}, nodes = 2 } = options;
+    const size = { clusters: 1, apiservers: 1, nodes, host: loopback, firstPort: 0 };
+    const lab = await startLab({ environment, crypto: webcrypto, ...size, flags });
     const { contexts } = lab;
     const host = { access: clusterOf(lab).access, contexts, stop: () => lab.stop() };
     return await ShopsWorld.#open(new ShopsWorld(options, { environment, folder, host, lab }));
@@ -130,6 +140,13 @@ export class ShopsWorld {
   get cluster(): Cluster<ReachableServer> {
     if (this.#lab === undefined) throw new Error("these shops are not in a lab");
     return clusterOf(this.#lab);
+  }
+
+  /** The lab's only one, for its faults. */
+  get apiServer(): ApiServer {
+    const server = this.cluster.servers.find(isOfThisProcess);
+    if (server === undefined) throw new Error("the lab's servers are processes of their own");
+    return server.apiServer;
   }
 
   get hosts(): readonly string[] {
@@ -190,6 +207,36 @@ export class ShopsWorld {
     return (isRecord(list) ? listAt(list, "items") : []).filter(isRecord).map(shopPod);
   }
 
+  /** A service without a selector whose slice lists these addresses, behind a host of its own. */
+  async publish(name: string, addresses: readonly string[]): Promise<void> {
+    const ports = [{ name: "http", port: 8080 }];
+    const endpoints = addresses.map((address) => ({ addresses: [address] }));
+    const slice = {
+      metadata: { name, labels: { "kubernetes.io/service-name": name } },
+      addressType: "IPv4",
+      ports,
+      endpoints,
+    };
+    if (!this.#published.has(name)) {
+      this.#published.add(name);
+      const service = { ports: [{ name: "http", port: 80, targetPort: 8080 }] };
+      await this.#create(`${core}/services`, { metadata: { name }, spec: service });
+      await this.#create(slices, slice);
+      const rules = [{ host: hostOf(name), http: { paths: pathsTo(name) } }];
+      const spec = { ingressClassName: ingressClass, rules };
+      await this.#create(ingresses, { metadata: { name }, spec });
+      return;
+    }
+    await this.#client.request({
+      verb: "patch",
+      method: "PATCH",
+      path: `${slices}/${name}`,
+      contentType: "application/merge-patch+json",
+      body: { endpoints },
+      deadlineMs: requestDeadlineMs,
+    });
+  }
+
   async deletePod({ name }: ShopPod): Promise<void> {
     const request = { verb: "delete", method: "DELETE", path: `${core}/pods/${name}` } as const;
     await this.#client.request({ ...request, deadlineMs: requestDeadlineMs });
@@ -207,20 +254,17 @@ export class ShopsWorld {
     }
   }
 
+  async #create(path: string, body: object): Promise<void> {
+    const request = { verb: "create", method: "POST", path, body } as const;
+    await this.#client.request({ ...request, deadlineMs: requestDeadlineMs });
+  }
+
   async #createShops(): Promise<void> {
-    const create = (path: string, body: object) =>
-      this.#client.request({
-        verb: "create",
-        method: "POST",
-        path,
-        body,
-        deadlineMs: requestDeadlineMs,
-      });
     for (const [index, shop] of this.shops.entries()) {
       const annotations = this.#options.annotations?.(shop, index) ?? {};
-      await create(deployments, deployment(shop, this.#options.replicas, annotations));
+      await this.#create(deployments, deployment(shop, this.#options.replicas, annotations));
       const ports = [{ port: 80, targetPort: "http" }];
-      await create(`${core}/services`, {
+      await this.#create(`${core}/services`, {
         metadata: { name: shop },
         spec: { selector: { app: shop }, ports },
       });
@@ -229,7 +273,7 @@ export class ShopsWorld {
       host: hostOf(shop),
       http: { paths: pathsTo(shop) },
     }));
-    await create(ingresses, {
+    await this.#create(ingresses, {
       metadata: { name: "shops" },
       spec: { ingressClassName: ingressClass, rules },
     });
@@ -243,6 +287,10 @@ function quietEnvironment(): Environment {
 function clusterOf({ clusters: [cluster] }: Lab): Cluster<ReachableServer> {
   if (cluster === undefined) throw new Error("the lab has no cluster");
   return cluster;
+}
+
+function isOfThisProcess(server: ReachableServer): server is ClusterServer {
+  return "apiServer" in server;
 }
 
 export function hostOf(shop: string): string {
@@ -278,6 +326,7 @@ function shopPod(pod: RawRecord): ShopPod {
     name: String(name),
     uid: String(uid),
     address: optionalString(status, "podIP") ?? "",
+    node: optionalString(recordAt(pod, "spec"), "nodeName") ?? "",
     release: isRecord(annotations) ? String(annotations["release"]) : "",
     isReady: listAt(status, "conditions")
       .filter(isRecord)

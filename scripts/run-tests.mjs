@@ -1,16 +1,20 @@
 #!/usr/bin/env node
-// Runs the stages of a test run one after another, shows each with its time, and ends with one line
-// `N passed, N failed`. A failing stage does not hide the later ones, except that nothing is worth
-// running when the types are wrong.
+// Runs the stages of a test run, shows each with its time, and ends with one line `N passed, N failed`.
+// Stages that stand together run at the same time, and what they say is shown as each ends. A failing
+// stage does not hide the later ones, except that nothing is worth running when the types are wrong.
 import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
+/** Of a simulation of ordinary cost; a costly one takes its share of them. */
+const checkSeeds = 25;
+const testSeeds = 500;
+
 const usage = `Usage: node scripts/run-tests.mjs check | test | soak [SEEDS] | real [FILE…]
 
-  check   tidy, types, lint, unit tests, ${50} simulation seeds: under a minute
-  test    check with ${500} seeds, and the end-to-end tests: under fifteen minutes
+  check   types, lint, tidy and unit tests, ${checkSeeds} simulation seeds: under a minute
+  test    check with ${testSeeds} seeds, and the end-to-end tests: under fifteen minutes
   soak    simulations alone with SEEDS seeds (5000 unless given)
   real    the tests against a real control plane, whose programs npm run test:real builds
 `;
@@ -30,21 +34,28 @@ const tests = (title, args, seeds) => ({
   count: countReport,
 });
 
+/** Unit tests wait and simulations compute: in one run neither leaves a core idle. */
 const checks = (seeds) => [
-  tests("tidy", ["--project", "unit", "scripts/tidy"]),
-  { ...tool("types", "tsc", "--noEmit"), stopOnFailure: true },
-  tool("format and lint", "biome", "check", "--error-on-warnings", "."),
-  tool("lint with types", "oxlint", "--type-aware", "--quiet", "."),
-  tool("dead code", "knip", "--no-progress"),
-  tests("unit tests", ["--project", "unit", "--exclude", "scripts/tidy/**"], seeds),
-  tests(`simulations, ${seeds} seeds`, ["--project", "simulation"], seeds),
+  [
+    { ...tool("types", "tsc", "--noEmit"), stopOnFailure: true },
+    tool("format and lint", "biome", "check", "--error-on-warnings", "."),
+    tool("lint with types", "oxlint", "--type-aware", "--quiet", "."),
+    tool("dead code", "knip", "--no-progress"),
+  ],
+  [
+    tests(
+      `tidy, unit tests, simulations with ${seeds} seeds`,
+      projects("unit", "simulation"),
+      seeds,
+    ),
+  ],
 ];
 
 const stages = {
-  check: () => checks(50),
-  test: () => [...checks(500), tests("end to end", ["--project", "e2e"])],
-  real: () => [tests("against a real control plane", ["--project", "real", ...rest])],
-  soak: () => [tests(`simulations, ${soakSeeds} seeds`, ["--project", "simulation"], soakSeeds)],
+  check: () => checks(checkSeeds),
+  test: () => [...checks(testSeeds), [tests("end to end", projects("e2e"))]],
+  real: () => [[tests("against a real control plane", [...projects("real"), ...rest])]],
+  soak: () => [[tests(`simulations, ${soakSeeds} seeds`, projects("simulation"), soakSeeds)]],
 };
 
 if (mode === "--help" || mode === "-h") {
@@ -57,15 +68,16 @@ if (mode === "--help" || mode === "-h") {
 }
 rmSync(scratch, { recursive: true, force: true });
 
-async function runAll(list) {
-  for (const stage of list) {
-    process.stdout.write(`── ${stage.title}\n`);
-    const started = performance.now();
-    const ok = await runStage(stage);
-    const seconds = ((performance.now() - started) / 1000).toFixed(1);
-    process.stdout.write(`   ${ok ? "ok" : "FAILED"} in ${seconds} s\n`);
-    if (!ok) failures.push(stage.title);
-    if (!ok && stage.stopOnFailure) break;
+function projects(...names) {
+  return names.flatMap((name) => ["--project", name]);
+}
+
+async function runAll(groups) {
+  for (const group of groups) {
+    const results = await Promise.all(group.map((stage) => runStage(stage, group.length === 1)));
+    const failed = group.filter((_, index) => !results[index]);
+    failures.push(...failed.map(({ title }) => title));
+    if (failed.some(({ stopOnFailure }) => stopOnFailure)) break;
   }
   if (failures.length > 0) process.stdout.write(`\nFailed: ${failures.join(", ")}\n`);
   const skipped = totals.skipped > 0 ? `, ${totals.skipped} skipped` : "";
@@ -73,20 +85,34 @@ async function runAll(list) {
   process.exitCode = failures.length > 0 ? 1 : 0;
 }
 
-function runStage(stage) {
+/** What a stage says is shown as it says it when it runs alone, else when it has ended. */
+async function runStage(stage, isAlone) {
   const report = join(scratch, `${stage.title.replace(/\W+/g, "-")}.json`);
-  const args = stage.program === "vitest" ? [...stage.args, `--outputFile=${report}`] : stage.args;
-  const variables = stage.seeds === undefined ? {} : { LOCKSTEP_SEEDS: String(stage.seeds) };
+  const started = performance.now();
+  if (isAlone) process.stdout.write(`── ${stage.title}\n`);
+  const { code, output } = await runProgram(stage, report, isAlone);
+  if (!isAlone) process.stdout.write(`── ${stage.title}\n${output}`);
+  const ok = stage.count(code, report);
+  const seconds = ((performance.now() - started) / 1000).toFixed(1);
+  process.stdout.write(`   ${ok ? "ok" : "FAILED"} in ${seconds} s\n`);
+  return ok;
+}
+
+function runProgram({ program, args, seeds }, report, isAlone) {
+  const written = program === "vitest" ? [...args, `--outputFile=${report}`] : args;
+  const variables = seeds === undefined ? {} : { LOCKSTEP_SEEDS: String(seeds) };
   return new Promise((resolve) => {
-    const child = spawn(join("node_modules", ".bin", stage.program), args, {
-      stdio: ["ignore", "inherit", "inherit"],
+    const child = spawn(join("node_modules", ".bin", program), written, {
+      stdio: ["ignore", ...(isAlone ? ["inherit", "inherit"] : ["pipe", "pipe"])],
       env: { ...process.env, ...variables },
     });
+    const chunks = [];
+    for (const stream of [child.stdout, child.stderr])
+      stream?.on("data", (one) => chunks.push(one));
     child.on("error", (error) => {
-      process.stdout.write(`   cannot run ${stage.program}: ${error.message}\n`);
-      resolve(stage.count(1, report));
+      resolve({ code: 1, output: `   cannot run ${program}: ${error.message}\n` });
     });
-    child.on("exit", (code) => resolve(stage.count(code ?? 1, report)));
+    child.on("close", (code) => resolve({ code: code ?? 1, output: Buffer.concat(chunks) }));
   });
 }
 

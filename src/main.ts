@@ -3,6 +3,7 @@
 import { readFileSync } from "node:fs";
 import { type CommandContext, UsageError } from "./cli/command.ts";
 import { runProgram } from "./cli/program.ts";
+import type { LogLevel } from "./environment/log.ts";
 import { nodeEnvironment } from "./environment/node/node-environment.ts";
 import { nodeTerminal } from "./environment/node/node-terminal.ts";
 import { CredentialsError } from "./kube/credentials/credentials.ts";
@@ -21,10 +22,15 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   throw error;
 });
 
+let logLevel: LogLevel = "info";
+
 const context: CommandContext = {
-  environment: nodeEnvironment(),
+  environment: nodeEnvironment({ log: { level: () => logLevel } }),
   terminal: nodeTerminal(),
   stop: stop.signal,
+  setLogLevel: (level) => {
+    logLevel = level;
+  },
 };
 
 try {

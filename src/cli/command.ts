@@ -1,6 +1,7 @@
 // What every command gets, and how it fails. A command returns its exit code: 0 done, 1 the answer
 // is no, 2 it could not be done as asked.
 import type { Environment } from "../environment/environment.ts";
+import type { LogLevel } from "../environment/log.ts";
 import type { Terminal } from "../environment/terminal.ts";
 
 export interface CommandContext {
@@ -8,6 +9,8 @@ export interface CommandContext {
   readonly terminal: Terminal;
   /** Aborts on Ctrl-C or SIGTERM: stop, clean up, return. */
   readonly stop: AbortSignal;
+  /** From now on the log shows this level and above; where the log cannot change it is absent. */
+  readonly setLogLevel?: (level: LogLevel) => void;
 }
 
 export type ExitCode = 0 | 1 | 2;

@@ -12,9 +12,11 @@ import type { StageProgress } from "../lab/incidents/stage.ts";
 import { playInVirtualTime } from "../lab/incidents/virtual-stage.ts";
 import { checkSaveFolder, Recording, SaveFolderError } from "../lab/saved/recording.ts";
 import { type CommandContext, type ExitCode, UsageError } from "./command.ts";
+import { needNginx } from "./incident/need-nginx.ts";
 import { ProgressLine } from "./incident/progress-line.ts";
 import { reportDocument } from "./incident/report-document.ts";
 import { resultLines } from "./incident/result-lines.ts";
+import { sideBySideFoot, sideBySideLines } from "./incident/side-by-side.ts";
 import { didHold, summaryFoot, summaryHead, summaryLines } from "./incident/summary-lines.ts";
 import { paintFor } from "./paint.ts";
 import { errorsOnly } from "./up/quiet-log.ts";
@@ -27,6 +29,7 @@ interface IncidentFlags {
   readonly seed: number;
   readonly json: boolean;
   readonly live: boolean;
+  readonly compare: boolean;
   readonly save?: string;
 }
 
@@ -46,8 +49,11 @@ out of the mechanisms, and stand beside what the write-up and the real binaries 
 that had to be chosen so that they fit are listed as fitted. "stock (model)" is the lab's model of
 the ordinary components; Lockstep's own decisions run beside it, on the same requests.
 
-With --live everything runs in real time over real sockets on 127.0.0.0/8, for one to three minutes,
-with fewer objects and shorter times; figures are then shown beside the write-up's, not judged.
+With --live everything runs in real time over real sockets on 127.0.0.0/8, each proxy of both sides a
+real nginx, for one to three minutes an incident, with fewer objects and shorter times; figures are
+then shown beside the write-up's, not judged.
+
+With --compare only the success measures are shown, stock beside Lockstep, of each incident as it was.
 
 Exit code: 0 when every figure is where it was seen and every goal is reached, 1 when not.
 
@@ -58,6 +64,7 @@ Examples:
   lockstep incident --all                          all of them, both ways, and one table
   lockstep incident --all --json | jq .held
   lockstep incident apiserver-fight --live         in real time, a minute
+  lockstep incident --all --live --compare         stock and Lockstep side by side, some minutes
   lockstep incident throttled-controller --seed 7  with other chance
   lockstep incident apiserver-fight --save ./seen  what an operator would have of it`;
 
@@ -69,6 +76,7 @@ export function incidentCommand(context: CommandContext, done: (code: ExitCode) 
     .option("--fix", "with the fix that the write-up found", false)
     .option("--seed <n>", "for chance", wholeNumber(0, 2 ** 31 - 1), 1)
     .option("--live", "in real time over real sockets, with fewer objects", false)
+    .option("--compare", "only what it meant: stock beside Lockstep", false)
     .option("--save <dir>", "keep logs, metrics, audit and access logs and a dump in this folder")
     .option("--json", "print everything as one JSON document", false)
     .addHelpText("after", epilogue)
@@ -89,6 +97,7 @@ async function runIncidents(
     return 0;
   }
   const runs = runsOf(name, flags);
+  if (flags.live) await needNginx(context);
   const saving = flags.save === undefined ? undefined : await prepareSaving(context, flags.save);
   const results: IncidentResult[] = [];
   try {
@@ -97,7 +106,7 @@ async function runIncidents(
       const options = { ...flags, place, recording: saving?.recording };
       const result = await play(context, run, options);
       results.push(result);
-      if (!flags.json) show(context, run, result);
+      if (!flags.json) show(context, run, result, flags);
     }
     await saving?.finish();
   } catch (error) {
@@ -106,28 +115,34 @@ async function runIncidents(
     return 1;
   }
   if (flags.json) terminal.write(`${JSON.stringify(reportDocument(results))}\n`);
+  else if (flags.compare) terminal.write(`${sideBySideFoot(results)}\n`);
   else if (flags.all) showSummary(context, results);
   else if (!flags.fix) terminal.write(`${nextStep(context, results)}\n`);
   return results.every(didHold) ? 0 : 1;
 }
 
 /** Whoever asks for something to be played means one of them. */
-function refuseWithoutName({ fix, live, save }: IncidentFlags): void {
-  const option = (fix && "--fix") || (live && "--live") || (save !== undefined && "--save");
+function refuseWithoutName({ fix, live, compare, save }: IncidentFlags): void {
+  const option =
+    (fix && "--fix") ||
+    (live && "--live") ||
+    (compare && "--compare") ||
+    (save !== undefined && "--save");
   if (option) {
     throw new UsageError(`${option} is for an incident: name one of ${namesText()}, or --all`);
   }
 }
 
-function runsOf(name: string | undefined, { all, fix, save }: IncidentFlags): readonly Run[] {
+function runsOf(
+  name: string | undefined,
+  { all, fix, compare, save }: IncidentFlags,
+): readonly Run[] {
   if (all) {
     if (name !== undefined) throw new UsageError(`either ${name} or --all, not both`);
     if (save !== undefined) throw new UsageError("--save is for one incident; name it");
     if (fix) throw new UsageError("--all plays every incident both ways; leave out --fix");
-    return allIncidents.flatMap((incident) => [
-      { incident, fix: false },
-      { incident, fix: true },
-    ]);
+    const ways = compare ? [false] : [false, true];
+    return allIncidents.flatMap((incident) => ways.map((way) => ({ incident, fix: way })));
   }
   const incident = allIncidents.find((one) => one.name === name);
   if (incident !== undefined) return [{ incident, fix }];
@@ -196,10 +211,16 @@ async function prepareSaving({ environment, terminal }: CommandContext, path: st
   return { recording, finish };
 }
 
-function show(context: CommandContext, { incident }: Run, result: IncidentResult): void {
+function show(
+  context: CommandContext,
+  { incident }: Run,
+  result: IncidentResult,
+  { compare }: IncidentFlags,
+): void {
   const { terminal } = context;
   const options = { width: widthOf(context), paint: paintFor(terminal) };
-  terminal.write(`${resultLines(incident, result, options).join("\n")}\n\n`);
+  const lines = compare ? sideBySideLines(result, options) : resultLines(incident, result, options);
+  terminal.write(`${lines.join("\n")}\n\n`);
 }
 
 function showSummary(context: CommandContext, results: readonly IncidentResult[]): void {

@@ -35,6 +35,8 @@ export async function runProgram(
     .helpOption("-h, --help", "explain this command")
     .addHelpText("after", epilogue)
     .showSuggestionAfterError()
+    // What follows a command's name is for that command, though one above it has the same flag.
+    .enablePositionalOptions()
     .exitOverride()
     .configureOutput({
       writeOut: (text) => context.terminal.write(text),
@@ -50,11 +52,11 @@ export async function runProgram(
     incidentCommand,
     whatifCommand,
   ]) {
-    program.addCommand(
-      command(context, (code) => {
-        exitCode = code;
-      }).copyInheritedSettings(program),
-    );
+    const made = command(context, (code) => {
+      exitCode = code;
+    }).copyInheritedSettings(program);
+    for (const below of made.commands) below.copyInheritedSettings(made);
+    program.addCommand(made);
   }
   try {
     if (args.length === 0) {

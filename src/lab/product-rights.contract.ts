@@ -10,6 +10,7 @@ import { DirectKubeClient } from "../kube/client/direct-client.ts";
 import { HttpKubeClient } from "../kube/client/http-client.ts";
 import { type ClusterAccess, fixedAccess } from "../kube/credentials/credentials.ts";
 import { podIdentity } from "../kube/leader/leader-identity.ts";
+import { EventWriter } from "../outputs/events/event-writer.ts";
 import { ServiceSyncer } from "../outputs/slices/service-syncer.ts";
 import { type Simulation, simulate } from "../simulation/simulation.ts";
 import {
@@ -39,6 +40,8 @@ export interface ProductRun {
   readonly endpoints: readonly string[];
   readonly copies: readonly string[];
   readonly status: string;
+  /** What the author of the Ingress is told. */
+  readonly events: readonly string[];
 }
 
 const tokens: ReadonlyMap<string, User> = new Map([
@@ -73,6 +76,7 @@ class RightsWorld {
   readonly #running: Promise<void>[] = [];
   readonly #witness: ClusterWitness;
   readonly #loop: IngressLoop;
+  readonly #events: EventWriter;
   #active: readonly string[] = [];
 
   constructor(simulation: Simulation, without: Right | undefined) {
@@ -104,7 +108,9 @@ class RightsWorld {
         },
       },
       onTruth: () => undefined,
+      onRoutes: ({ problems }) => this.#events.note(problems),
     });
+    this.#events = this.#eventWriter();
     this.#witness = new ClusterWitness({
       ...host,
       client: this.#client("lab", "lockstep-reader"),
@@ -149,12 +155,17 @@ class RightsWorld {
       policy: { namespaces: new Set(["shop"]), createNamespaces: false },
     });
     this.#witness.start();
-    this.#running.push(this.#loop.run(signal), leadership.run(signal), syncer.run(signal));
+    const parts = [this.#loop, leadership, syncer, this.#events];
+    this.#running.push(...parts.map((part) => part.run(signal)));
   }
 
   async play(): Promise<ProductRun> {
     await this.#publish();
     await this.#simulation.sleep(settleMs);
+    // Another replica tells the same.
+    const another = this.#eventWriter();
+    another.note(this.#loop.decisions.routes.problems);
+    this.#running.push(another.run(this.#stop.signal));
     const slices = "/apis/discovery.k8s.io/v1/namespaces/shop/endpointslices";
     await this.#call("lab", "PATCH", `${slices}/web-1`, { endpoints: [ready("10.0.0.1")] });
     await this.#call("lab", "PATCH", "/api/v1/namespaces/shop/services/web", {
@@ -178,6 +189,10 @@ class RightsWorld {
       endpoints: this.#active,
       copies,
       status: textAt(balancer[0], "ip"),
+      events: objectsAt(
+        await this.#call("edge", "GET", "/api/v1/namespaces/shop/events"),
+        "items",
+      ).map((one) => textAt(one, "message")),
     };
     await this.#call("lab", "DELETE", "/api/v1/namespaces/shop/services/web");
     await this.#call("lab", "DELETE", `${slices}/web-1`);
@@ -219,8 +234,12 @@ class RightsWorld {
     const backend = { service: { name: "web", port: { name: "http" } } };
     const paths = [{ path: "/", pathType: "Prefix", backend }];
     await this.#call("edge", "POST", "/apis/networking.k8s.io/v1/namespaces/shop/ingresses", {
-      metadata: { name: "web" },
-      spec: { ingressClassName: "lockstep", rules: [{ host: "web.example", http: { paths } }] },
+      metadata: { name: "web", annotations: { "lockstep.dev/server-snippet": "return 200;" } },
+      spec: {
+        ingressClassName: "lockstep",
+        rules: [{ host: "web.example", http: { paths } }],
+        tls: [{ hosts: ["web.example"], secretName: "web-tls" }],
+      },
     });
   }
 
@@ -243,6 +262,15 @@ class RightsWorld {
     });
     await server.start({ host: name, port: 6443 });
     this.#servers.push(server);
+  }
+
+  #eventWriter(): EventWriter {
+    return new EventWriter({
+      ...this.#simulation.host("lockstep"),
+      client: this.#client("edge", "lockstep-ingress"),
+      isLeader: () => true,
+      uidOf: ({ namespace, name }) => this.#loop.asked.ingress(namespace, name)?.metadata.uid,
+    });
   }
 
   #access(name: string, token: string): ClusterAccess {

@@ -8,6 +8,11 @@ const whole = {
   endpoints: ["10.0.0.1:8080"],
   copies: ["web", "web-lab-0"],
   status: "192.0.2.10",
+  events: [
+    "spec.tls[0]: there is no secret shop/web-tls of type kubernetes.io/tls",
+    "annotation lockstep.dev/server-snippet: snippets are not supported, because no text of an " +
+      "object becomes nginx configuration",
+  ],
 };
 
 test("with the rights of deploy/rbac Lockstep does all its work and nothing is refused", async () => {
@@ -36,7 +41,10 @@ test.each([
         `pods is forbidden: User "${lockstep}-reader" cannot list resource "pods" in API group "" ` +
           "at the cluster scope",
       ],
-      complaints: ["waiting before the next try"],
+      complaints: [
+        "waiting before the next try",
+        "pods may not be watched, so the published endpoints are followed",
+      ],
       ...whole,
     },
   ],

@@ -46,6 +46,27 @@ test("a preloaded object is as one that was created, and costs no request", () =
     { objects: [namespace, service("first")] },
   ));
 
+test("a status is reported on a preloaded object, where a create alone would drop it", () => {
+  const status = { phase: "Running", podIP: "10.7.0.9", podIPs: [{ ip: "10.7.0.9" }] };
+  const pod = {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name: "web", namespace: "shop" },
+    spec: { containers: [{ name: "web", image: "web" }] },
+    status,
+  };
+  return inApiWorld(
+    async ({ call }) => {
+      const { json } = await call("GET", "/api/v1/namespaces/shop/pods/web");
+      expect(json).toMatchObject({ status });
+      const other = { ...pod, metadata: { name: "other", namespace: "shop" } };
+      const created = await call("POST", "/api/v1/namespaces/shop/pods", other);
+      expect(created.json).not.toMatchObject({ status });
+    },
+    { objects: [namespace, pod] },
+  );
+});
+
 test("an address that a preloaded service has taken is taken", () =>
   inApiWorld(
     async ({ call }) => {

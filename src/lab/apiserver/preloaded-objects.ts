@@ -1,13 +1,16 @@
 // Objects that are in the storage before anybody can ask for them: a cluster that has been in use
 // for a while, without the requests that made it so. Each passes through the same checks, defaults
-// and allocations as a create does, so none differs from an object that was sent.
+// and allocations as a create does, and its status, if it has one, as an update of the status does, so
+// none differs from an object that was sent and reported on.
 import { ApiError } from "./api-error.ts";
 import { decodeDocument } from "./decode/request-object.ts";
 import { textAt } from "./kinds/fields.ts";
 import { groupVersion, type ResourceKind } from "./kinds/resource-kind.ts";
+import type { KubeObject } from "./kube-object.ts";
 import { asKubeObject } from "./verbs/api-object.ts";
 import type { Backend } from "./verbs/backend.ts";
 import { createObject } from "./verbs/create.ts";
+import { updateObject } from "./verbs/update.ts";
 
 /** What a namespaced object without a namespace means, as to kubectl. */
 const defaultNamespace = "default";
@@ -34,8 +37,13 @@ export async function preloadObjects(
     const object = asKubeObject(kind, decodeDocument(body, expected, "Strict").value);
     const given = textAt(document, "metadata", "namespace");
     const namespace = kind.namespaced ? given || defaultNamespace : undefined;
+    const { status } = object;
     try {
-      await createObject(backend, { kind, namespace, object, dryRun: false });
+      const { metadata } = await createObject(backend, { kind, namespace, object, dryRun: false });
+      if (status === undefined) continue;
+      const next = (current: KubeObject) => ({ ...structuredClone(current), status });
+      const { name } = metadata;
+      await updateObject(backend, { kind, namespace, name, dryRun: false, part: "status", next });
     } catch (error) {
       const isThere = error instanceof ApiError && error.reason === "AlreadyExists";
       if (!keepsExisting || !isThere) throw error;

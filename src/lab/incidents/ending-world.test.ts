@@ -91,3 +91,26 @@ test("after its end nothing of it happens, and nobody in it hears of it", async 
     expect(fromOutside).toEqual({ asked: "REFUSED" });
   });
 });
+
+test("programs that were started in it are ended with it, and none is started after that", async () => {
+  await simulate({ seed: 1 }, async (simulation) => {
+    simulation.registerProgram("server", () => new Promise(() => undefined));
+    simulation.registerProgram("check", async ({ environment }) => {
+      await environment.timers.sleep(1_000);
+      return 3;
+    });
+    const world = new EndingWorld(simulation.host("a"));
+    const { processes } = world.environment;
+    const server = await processes.spawn("server", []);
+    const seen = outcomes({ run: processes.run("check", [], { timeoutMs: 5_000 }) });
+    expect(processes.isAlive(server.pid)).toBe(true);
+    await world.end();
+    expect(processes.isAlive(server.pid)).toBe(false);
+    const late = outcomes({
+      run: processes.run("check", [], { timeoutMs: 5_000 }),
+      spawn: processes.spawn("server", []),
+    });
+    await simulation.sleep(10_000);
+    expect({ ...seen, late }).toEqual({ run: "done", late: { run: "waiting", spawn: "waiting" } });
+  });
+});

@@ -11,6 +11,7 @@ import type {
   ListenOptions,
   OutgoingRequest,
 } from "../../environment/network.ts";
+import type { ChildProcess, Processes } from "../../environment/processes.ts";
 import type { CancelTimer } from "../../environment/timers.ts";
 
 export class EndingWorld {
@@ -19,6 +20,9 @@ export class EndingWorld {
   readonly #ended = new AbortController();
   readonly #listeners = new Set<Listener>();
   readonly #timers = new Set<CancelTimer>();
+  readonly #children = new Set<ChildProcess>();
+  /** Programs that are being started or run to their end; they settle soon, and never reject. */
+  readonly #starting = new Set<Promise<unknown>>();
 
   constructor(real: Environment) {
     this.#real = real;
@@ -33,20 +37,57 @@ export class EndingWorld {
         request: (request) => this.#request(request),
         listen: (options, handler) => this.#listen(options, handler),
       },
+      processes: this.#processes(real.processes),
     };
   }
 
-  /** Resolves when no socket and no timer of it is left. Idempotent. */
+  /** Resolves when no socket, no timer and no child of it is left. Idempotent. */
   async end(): Promise<void> {
     this.#ended.abort(new Error("the world has ended"));
     for (const cancel of this.#timers) cancel();
     this.#timers.clear();
     await Promise.all([...this.#listeners].map((listener) => listener.close()));
     this.#listeners.clear();
+    await Promise.all(this.#starting);
+    for (const child of this.#children) child.kill("SIGTERM");
+    await Promise.all([...this.#children].map(({ exited }) => exited));
   }
 
   get #isOver(): boolean {
     return this.#ended.signal.aborted;
+  }
+
+  #processes(real: Processes): Processes {
+    return {
+      pid: real.pid,
+      self: real.self,
+      variables: real.variables,
+      spawn: async (program, args, options) => {
+        if (this.#isOver) return never();
+        const child = await this.#started(real.spawn(program, args, options));
+        this.#children.add(child);
+        // It never rejects; nobody has to wait for it.
+        void child.exited.then(() => this.#children.delete(child));
+        return child;
+      },
+      run: (program, args, options) =>
+        this.#isOver ? never() : this.#started(real.run(program, args, options)),
+      isAlive: (pid) => real.isAlive(pid),
+      kill: (pid, signal) => real.kill(pid, signal),
+    };
+  }
+
+  async #started<Value>(starting: Promise<Value>): Promise<Value> {
+    const settled = starting.then(
+      () => undefined,
+      () => undefined,
+    );
+    this.#starting.add(settled);
+    try {
+      return await this.#unlessEnded(starting);
+    } finally {
+      this.#starting.delete(settled);
+    }
   }
 
   #after(delayMs: number, callback: () => void): CancelTimer {

@@ -1,6 +1,6 @@
-// The two sides of the comparison, in virtual time: replicas on simulated machines behind an entry
-// that stands for the load balancer. Stock replicas are the labelled model; a Lockstep replica is
-// the real decision loop and the real pusher, with the twin of the proxy in nginx's place.
+// The two sides of the comparison: replicas behind an entry that stands for the load balancer. Stock
+// replicas are the labelled model; a Lockstep replica is the real decision loop and the real pusher.
+// In real time every replica has a real nginx; in virtual time the twin of the proxy is in its place.
 import { isRouted } from "../../decide/decision.ts";
 import type { Network } from "../../environment/network.ts";
 import { IngressLoop } from "../../ingress/ingress-loop.ts";
@@ -12,9 +12,17 @@ import { NginxPusher } from "../../outputs/nginx/nginx-pusher.ts";
 import { TwinProxy } from "../../outputs/nginx/twin-proxy.ts";
 import type { AccessForm } from "../saved/proxy-access.ts";
 import { ingressClass, shopPort, shopService } from "../shop.ts";
+import type { StockBackend } from "../stock/stock-configuration.ts";
 import { StockController } from "../stock/stock-controller.ts";
+import type { StockPlane } from "../stock/stock-plane.ts";
 import { VirtualPlane } from "../stock/virtual/virtual-plane.ts";
 import { Entry } from "../traffic/entry.ts";
+import {
+  type AccessLogs,
+  accessLogFlushMs,
+  liveLockstepProxy,
+  liveStockPlane,
+} from "./live-proxies.ts";
 import type { Stage } from "./stage.ts";
 import { UpstreamLog } from "./upstream-log.ts";
 
@@ -24,8 +32,9 @@ export interface IngressSide {
   readonly name: SideName;
   /** `http://host:port` of the entry. */
   readonly url: string;
-  /** Which pods its replicas tried for which request. */
+  /** Which pods its replicas tried for which request, until `readTries` was last called. */
   readonly upstreams: UpstreamLog;
+  readTries(): Promise<void>;
   /** Idempotent. */
   stop(): Promise<void>;
 }
@@ -49,12 +58,20 @@ const decisionKey = `${shopService}:${shopPort}`;
 const stockBackend = `${shopService.replace("/", "-")}-${shopPort}`;
 
 interface Replica {
+  /** Where it wrote its tries itself; undefined where they were noted as they happened. */
+  readonly logs?: AccessLogs | undefined;
   stop(): Promise<void>;
 }
 
 interface ReplicaOptions extends IngressSideOptions {
   readonly name: string;
   readonly upstreams: UpstreamLog;
+}
+
+/** What a Lockstep replica needs of its proxy. */
+interface LockstepProxy extends Replica {
+  readonly socketPath: string;
+  start(): Promise<void>;
 }
 
 /** In the order in which they are started, each also the name of its machine. */
@@ -66,9 +83,9 @@ export async function startSide(name: SideName, options: IngressSideOptions): Pr
   const startReplica = name === "stock" ? startStockReplica : startLockstepReplica;
   const upstreams = new UpstreamLog();
   const names = replicaNames(name);
-  const started: Replica[] = [];
+  const started = new Map<string, Replica>();
   for (const replica of names) {
-    started.push(await startReplica({ ...options, name: replica, upstreams }));
+    started.set(replica, await startReplica({ ...options, name: replica, upstreams }));
   }
   const { stage } = options;
   const host = `${name}-entry`;
@@ -80,28 +97,48 @@ export async function startSide(name: SideName, options: IngressSideOptions): Pr
   const listen = { host: stage.hostOf(host), port: httpPort };
   const entry = new Entry({ clock, network, ...listen, replicas: targets });
   await entry.start();
+  const readTries = () => readLogs(options, upstreams, started);
   const stop = async (): Promise<void> => {
     await entry.stop();
-    await Promise.all(started.map((replica) => replica.stop()));
+    await keepLogs(options, started);
+    await Promise.all([...started.values()].map((replica) => replica.stop()));
   };
-  return { name, url: entry.url, upstreams, stop };
+  return { name, url: entry.url, upstreams, readTries, stop };
+}
+
+/** What the proxies have written of their tries, once all of it is written. */
+async function readLogs(
+  { stage }: IngressSideOptions,
+  upstreams: UpstreamLog,
+  started: ReadonlyMap<string, Replica>,
+): Promise<void> {
+  const logs = [...started.values()].flatMap((replica) => replica.logs ?? []);
+  if (logs.length > 0) await stage.sleep(accessLogFlushMs);
+  for (const { tries } of logs) upstreams.read(await textOf(stage, tries));
+}
+
+async function keepLogs(
+  { stage }: IngressSideOptions,
+  started: ReadonlyMap<string, Replica>,
+): Promise<void> {
+  for (const [replica, { logs }] of started) {
+    if (logs !== undefined) stage.recorder?.accessLog(replica, await textOf(stage, logs.kept));
+  }
+}
+
+async function textOf(stage: Stage, path: string): Promise<string> {
+  const { files } = stage.environmentOf("user");
+  return Buffer.from((await files.read(path)) ?? []).toString("utf8");
 }
 
 async function startStockReplica(options: ReplicaOptions): Promise<Replica> {
-  const { name, stage, upstreams } = options;
+  const { name, stage } = options;
   const access = options.accessOf(name);
   const environment = stage.environmentOf(name);
-  const { clock, network } = environment;
   const witness = options.witnessOf(name);
-  const plane = new VirtualPlane({
-    ...environment,
-    network: recorded(options, "ingress-nginx", upstreams.noting(network)),
-    host: stage.hostOf(name),
-    port: httpPort,
-    onRouted: (backends) => {
-      const backend = backends.find((one) => one.name === stockBackend);
-      witness.routed(shopService, backend?.endpoints ?? [], clock.monotonicMs());
-    },
+  const { plane, logs } = stockPlane(options, (backends) => {
+    const backend = backends.find((one) => one.name === stockBackend);
+    witness.routed(shopService, backend?.endpoints ?? [], environment.clock.monotonicMs());
   });
   const controller = new StockController({
     ...environment,
@@ -111,24 +148,30 @@ async function startStockReplica(options: ReplicaOptions): Promise<Replica> {
     plane,
   });
   await controller.start();
-  return controller;
+  return { logs, stop: () => controller.stop() };
+}
+
+function stockPlane(
+  options: ReplicaOptions,
+  onRouted: (backends: readonly StockBackend[]) => void,
+): { readonly plane: StockPlane; readonly logs?: AccessLogs } {
+  const { name, stage, upstreams } = options;
+  if (stage.mode === "live") return liveStockPlane({ stage, name, port: httpPort }, onRouted);
+  const environment = stage.environmentOf(name);
+  const network = recorded(options, "ingress-nginx", upstreams.noting(environment.network));
+  const listen = { host: stage.hostOf(name), port: httpPort };
+  return { plane: new VirtualPlane({ ...environment, network, ...listen, onRouted }) };
 }
 
 async function startLockstepReplica(options: ReplicaOptions): Promise<Replica> {
-  const { name, stage, upstreams } = options;
+  const { name, stage } = options;
   const access = options.accessOf(name);
   const environment = stage.environmentOf(name);
-  const socketPath = `${stage.folderOf(name)}/control.sock`;
-  const proxy = new TwinProxy({
-    ...environment,
-    network: recorded(options, "lockstep", upstreams.noting(environment.network)),
-    socketPath,
-    listen: { host: stage.hostOf(name), port: httpPort },
-  });
+  const proxy = await lockstepProxy(options);
   const witness = options.witnessOf(name);
   const pusher = new NginxPusher({
     ...environment,
-    socketPath,
+    socketPath: proxy.socketPath,
     onRouted: (service, version, at) => {
       const decided = loop.decisions.truths.get(service);
       // A newer decision is already on its way, and its own word will follow.
@@ -163,7 +206,21 @@ async function startLockstepReplica(options: ReplicaOptions): Promise<Replica> {
     await pusher.stop();
     await proxy.stop();
   };
-  return { stop };
+  return { logs: proxy.logs, stop };
+}
+
+async function lockstepProxy(options: ReplicaOptions): Promise<LockstepProxy> {
+  const { name, stage, upstreams } = options;
+  if (stage.mode === "live") return await liveLockstepProxy({ stage, name, port: httpPort });
+  const environment = stage.environmentOf(name);
+  const socketPath = `${stage.folderOf(name)}/control.sock`;
+  const proxy = new TwinProxy({
+    ...environment,
+    network: recorded(options, "lockstep", upstreams.noting(environment.network)),
+    socketPath,
+    listen: { host: stage.hostOf(name), port: httpPort },
+  });
+  return { socketPath, start: () => proxy.start(), stop: () => proxy.stop() };
 }
 
 /** The replica's network; with an access log of what goes through it where one is wanted. */

@@ -1,6 +1,6 @@
 // A stage in real time: every machine has a loopback address of its own, and everything runs in this
-// process over real sockets. When the play is over, fails, takes too long or is called off, all of
-// it ends at once.
+// process over real sockets, but for the proxies, each of which is a real nginx. When the play is
+// over, fails, takes too long or is called off, all of it ends at once.
 import { elapsedMs } from "../../environment/clock.ts";
 import type { Environment } from "../../environment/environment.ts";
 import { SeededRandom } from "../../simulation/seeded-random.ts";
@@ -8,6 +8,7 @@ import { loopbackNetworks } from "../kubelet/pod-addresses.ts";
 import type { Recording } from "../saved/recording.ts";
 import { EndingWorld } from "./ending-world.ts";
 import type { Figure, Incident, IncidentResult } from "./incident.ts";
+import { endNginx } from "./live-proxies.ts";
 import type { Stage, StageProgress } from "./stage.ts";
 
 export interface LivePlayOptions {
@@ -34,7 +35,7 @@ const machinesOctet = 254;
 /** Of every play in real time. */
 const leftOut = [
   "in real time there are fewer objects and shorter times, so figures are shown and not judged",
-  "the proxies of both sides run in this process, in nginx's place",
+  "every proxy is a real nginx; stock's configuration and Lua are the lab's model of ingress-nginx",
 ];
 
 /** A play that takes so long waits for something that will not come. */
@@ -61,7 +62,8 @@ export class LiveStages {
     signal.throwIfAborted();
     const world = new EndingWorld(environment);
     const said = { step: "" };
-    const stage = this.#stage(world.environment, said);
+    const folders = new Set<string>();
+    const stage = this.#stage(world.environment, { said, folders });
     const ending = new AbortController();
     const report = () => {
       if (said.step !== "") onProgress?.({ ...said, stageMs: stage.now() });
@@ -74,6 +76,7 @@ export class LiveStages {
       ending.abort(new Error("the play is over"));
       await progress;
       await world.end();
+      for (const folder of folders) await endNginx(environment, folder);
     }
   };
 
@@ -105,7 +108,10 @@ export class LiveStages {
     }
   }
 
-  #stage(environment: Environment, said: { step: string }): Stage {
+  #stage(
+    environment: Environment,
+    { said, folders }: { said: { step: string }; folders: Set<string> },
+  ): Stage {
     const { seed, folder, recording } = this.#options;
     const { clock, timers } = environment;
     const [machines = "", podNetwork = ""] = loopbackNetworks(environment.random, 2);
@@ -120,7 +126,10 @@ export class LiveStages {
         numbers.set(machine, number);
         return `${machines}.${machinesOctet}.${number}`;
       },
-      folderOf: (machine) => `${folder}/${machine}`,
+      folderOf: (machine) => {
+        folders.add(`${folder}/${machine}`);
+        return `${folder}/${machine}`;
+      },
       vanish: () => false,
       podNetwork,
       random: new SeededRandom({ seed, name: "the play" }),

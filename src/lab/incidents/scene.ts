@@ -144,6 +144,7 @@ export class Scene {
     source.start();
     const finish = async () => {
       await source.finish();
+      await Promise.all([stock.readTries(), lockstep.readTries()]);
       return { stock: this.#tally(results, stock), lockstep: this.#tally(results, lockstep) };
     };
     return { results, finish };

@@ -15,3 +15,10 @@ test("every try of a request is noted with its address, whatever became of it", 
     expect(log.upstreamsOf({ target: "/a?request=7" })).toEqual(["10.0.0.1", "10.0.0.2"]);
     expect(log.upstreamsOf({ target: "/a?request=8" })).toEqual([]);
   }));
+
+test("what nginx wrote itself is taken over from its access log", () => {
+  const log = new UpstreamLog();
+  const line = { target: "/a?request=7", upstream: "10.0.0.1:80, 10.0.0.2:80" };
+  log.read(`${JSON.stringify(line)}\nhalf of a li`);
+  expect(log.upstreamsOf({ target: "/a?request=7" })).toEqual(["10.0.0.1", "10.0.0.2"]);
+});

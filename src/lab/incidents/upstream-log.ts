@@ -1,7 +1,8 @@
-// Which addresses a proxy tried for which request, taken down where the proxy goes out to the pods:
-// the same for every proxy, and also for requests whose client had given up before an answer. It is
-// what nginx writes as `$upstream_addr`. Bounded by the traffic of one run.
+// Which addresses a proxy tried for which request, also where the client had given up before an
+// answer. Of a proxy in this process they are taken down where it goes out to the pods; a real nginx
+// writes them into its access log, as `$upstream_addr`. Bounded by the traffic of one run.
 import type { Network } from "../../environment/network.ts";
+import { readAccessLog } from "../traffic/access-log.ts";
 import type { TrafficResult } from "../traffic/traffic-result.ts";
 
 export class UpstreamLog {
@@ -18,6 +19,13 @@ export class UpstreamLog {
       },
       listen: (options, handler) => network.listen(options, handler),
     };
+  }
+
+  /** Takes over what an access log has to say. */
+  read(accessLog: string): void {
+    for (const [target, addresses] of readAccessLog(accessLog)) {
+      this.#tried.set(target, [...addresses]);
+    }
   }
 
   /** In the order of the tries; empty when no proxy had anywhere to send it. */

@@ -70,6 +70,12 @@ export class StageRecorder {
     return new ProxyAccess({ ...proxy, peers: this.#peers, write }).through(network);
   }
 
+  /** The access log of a proxy that writes one itself. */
+  accessLog(proxy: string, text: string): void {
+    const lines = this.#linesOf(`access/${proxy}.log`);
+    for (const line of text.split("\n")) if (line !== "") lines.add(line);
+  }
+
   /** Reads its metrics from now on. */
   attach(cluster: RecordedCluster): void {
     this.#scraping.push(this.#scrape(cluster, this.#stopping.signal));

@@ -58,8 +58,8 @@ const minuteMs = 60_000;
 /** A few unlucky turns in a row, each of which takes as long as a watch. */
 const releaseWithinMs = 4 * 3_600_000;
 
-/** Enough to count what is lost in minutes of lag. */
-const requestsPerSecond = 1;
+/** Enough to count what is lost in minutes of lag; in real time the lag is one of seconds. */
+const requestsPerSecond = { virtual: 1, live: 8 } as const;
 
 export async function playFight(stage: Stage, settings: FightSettings): Promise<FightRun> {
   const timeline: TimelineEntry[] = [];
@@ -73,7 +73,7 @@ export async function playFight(stage: Stage, settings: FightSettings): Promise<
   if (settings.mechanism === "lagging-cache") stopCacheOf(lastServer(scene.cluster), note);
   await stage.sleep(settings.pauseMs);
   const startedAt = scene.now();
-  const traffic = scene.startTraffic(requestsPerSecond);
+  const traffic = scene.startTraffic(requestsPerSecond[stage.mode]);
   for (let release = 1; release <= settings.releases; release += 1) {
     if (release > 1) await stage.sleep(randomBetween(stage.random, 0, settings.pauseMs));
     stage.say(`release ${release} of ${settings.releases}`);

@@ -6,7 +6,7 @@ import type { Environment } from "../../../environment/environment.ts";
 import { freePort } from "../../free-port.ts";
 import type { StockBackend, StockServer } from "../stock-configuration.ts";
 import type { OnRouted, StockPlane } from "../stock-plane.ts";
-import { accessLog, controlSocket, nginxConf } from "./nginx-conf.ts";
+import { accessLog, controlSocket, nginxConf, plainAccessLog } from "./nginx-conf.ts";
 import { NginxControl } from "./nginx-control.ts";
 import { NginxProcess, type NginxProcessOptions } from "./nginx-process.ts";
 
@@ -53,6 +53,11 @@ export class LivePlane implements StockPlane {
   /** A JSON object a line, with `target` and `upstream`, written up to 1 s late; if asked for. */
   get accessLogPath(): string {
     return `${this.#options.prefix}/${accessLog}`;
+  }
+
+  /** The same in ingress-nginx's default format. */
+  get plainAccessLogPath(): string {
+    return `${this.#options.prefix}/${plainAccessLog}`;
   }
 
   start(): Promise<void> {

@@ -19,9 +19,11 @@ export interface NginxConfOptions {
 /** Under the prefix. */
 export const controlSocket = "control.sock";
 export const accessLog = "access.log";
+/** In ingress-nginx's own default format, for people and for whoever reads such logs. */
+export const plainAccessLog = "plain-access.log";
 
 export function nginxConf(servers: readonly StockServer[], options: NginxConfOptions): string {
-  const { prefix, host, port, hasAccessLog } = options;
+  const { prefix, host, port } = options;
   const listen = `${host.includes(":") ? `[${host}]` : host}:${port}`;
   const others = servers.some(({ hostname }) => hostname === anyHost)
     ? servers
@@ -37,13 +39,27 @@ ${temporaryPaths.map((name) => `  ${name}_temp_path ${prefix}/temp/${name};`).jo
   log_format stock escape=json
     '{"epochSeconds":$msec,"host":"$host","target":"$request_uri","status":$status,'
     '"upstream":"$upstream_addr","upstreamStatus":"$upstream_status","seconds":$request_time}';
-  access_log ${hasAccessLog ? `${prefix}/${accessLog} stock buffer=32k flush=1s` : "off"};
+${accessLogLines(options)}
 
 ${upstream}
 ${others.map((server) => serverBlock(server, listen)).join("\n")}
 ${controlServer(options)}
 }
 `;
+}
+
+/** The names in brackets are those of the service and of a canary's, which the model has not. */
+const plainFormat = `'$remote_addr - $remote_user [$time_local] "$request" $status '
+    '$body_bytes_sent "$http_referer" "$http_user_agent" $request_length $request_time '
+    '[$proxy_upstream_name] [] $upstream_addr $upstream_response_length '
+    '$upstream_response_time $upstream_status $request_id'`;
+
+function accessLogLines({ prefix, hasAccessLog }: NginxConfOptions): string {
+  if (!hasAccessLog) return "  access_log off;";
+  return `  map "" $proxy_upstream_name { default ""; }
+  log_format plain ${plainFormat};
+  access_log ${prefix}/${accessLog} stock buffer=32k flush=1s;
+  access_log ${prefix}/${plainAccessLog} plain buffer=32k flush=1s;`;
 }
 
 const temporaryPaths = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];

@@ -2,14 +2,13 @@
 // independent of those that are measured, and the acknowledgements of the two proxies.
 import type { Clock, MonotonicMs } from "../src/environment/clock.ts";
 import type { Environment } from "../src/environment/environment.ts";
-import type { RoutedEntry } from "../src/ingress/routed-journal.ts";
 import type { KubeClient } from "../src/kube/client/client.ts";
 import { type EndpointSlice, endpointSliceKind } from "../src/kube/kinds/endpoint-slice.ts";
 import { type Pod, podKind } from "../src/kube/kinds/pod.ts";
 import { Reflector } from "../src/kube/reflector/reflector.ts";
 import type { Change } from "../src/kube/store/store-change.ts";
 import type { StockBackend } from "../src/lab/stock/stock-configuration.ts";
-import type { ChangeMeter, MeteredHop } from "./path-meter.ts";
+import type { ChangeMeter, MeteredHop } from "./ingress-meter.ts";
 
 export interface WitnessesOptions extends Pick<Environment, "clock" | "timers" | "random" | "log"> {
   readonly client: KubeClient;
@@ -51,11 +50,6 @@ export class Witnesses {
   /** Idempotent. */
   async stop(): Promise<void> {
     await Promise.all([this.#pods.stop(), this.#slices.stop()]);
-  }
-
-  lockstepRouted({ joined, left, routedAtMs }: RoutedEntry): void {
-    for (const { address } of joined) this.#meter.seen("lockstep", address, "join", routedAtMs);
-    for (const { address } of left) this.#meter.seen("lockstep", address, "leave", routedAtMs);
   }
 
   stockRouted(backends: readonly StockBackend[]): void {

@@ -15,8 +15,6 @@ export interface HopLags {
   readonly unseen: number;
 }
 
-const hops: readonly MeteredHop[] = ["published", "lockstep", "stock"];
-
 interface MeteredChange {
   readonly series: string;
   readonly direction: Direction;
@@ -25,6 +23,7 @@ interface MeteredChange {
 }
 
 export class ChangeMeter {
+  readonly #hops: readonly MeteredHop[];
   readonly #changes: MeteredChange[] = [];
   /** By address, the newest change of all and of each direction. */
   readonly #newest = new Map<string, MeteredChange>();
@@ -32,6 +31,11 @@ export class ChangeMeter {
     join: new Map<string, MeteredChange>(),
     leave: new Map<string, MeteredChange>(),
   };
+
+  /** `hops` are those that are waited for. */
+  constructor(hops: readonly MeteredHop[]) {
+    this.#hops = hops;
+  }
 
   /** The change is about to be written; a hop can show it before its writer has the answer. */
   begin(series: string, address: string, direction: Direction): void {
@@ -55,7 +59,7 @@ export class ChangeMeter {
   /** How many endpoints are not everywhere as their newest change has them. */
   get outstanding(): number {
     const newest = [...this.#newest.values()];
-    return newest.filter(({ seenAt }) => hops.some((hop) => !seenAt.has(hop))).length;
+    return newest.filter(({ seenAt }) => this.#hops.some((hop) => !seenAt.has(hop))).length;
   }
 
   lags(series: string, hop: MeteredHop, direction: Direction): HopLags {

@@ -4,12 +4,13 @@
 import { elapsedMs } from "../src/environment/clock.ts";
 import type { Environment } from "../src/environment/environment.ts";
 import type { KubeClient } from "../src/kube/client/client.ts";
-import type { ChangeMeter, Direction } from "./path-meter.ts";
-import { addressOf, podsCount, writeReady } from "./path-objects.ts";
+import type { ChangeMeter, Direction } from "./ingress-meter.ts";
+import { addressOf, type ClusterSize, writeReady } from "./ingress-objects.ts";
 
 export interface FlipsOptions extends Pick<Environment, "clock" | "timers" | "random"> {
   readonly client: KubeClient;
   readonly meter: ChangeMeter;
+  readonly size: ClusterSize;
   readonly signal: AbortSignal;
 }
 
@@ -25,8 +26,6 @@ interface Flip {
   readonly direction: Direction;
 }
 
-const half = podsCount / 2;
-
 export class Flips {
   readonly #options: FlipsOptions;
   #flipped = 0;
@@ -36,18 +35,11 @@ export class Flips {
     this.#options = options;
   }
 
-  /** The second half of the pods, none of which is ready yet, becomes so. */
-  async prepare(perSecond: number): Promise<void> {
-    const flips = Array.from({ length: half }, (_, index) => ({
-      pod: half + index,
-      direction: "join" as const,
-    }));
-    await this.#pace("preparation", flips, perSecond);
-  }
-
   /** Resolves when the last change was answered; throws when one was refused. */
   async run({ name, changes, perSecond }: Series): Promise<void> {
-    const flips = Array.from({ length: changes }, (_, index) => flipAt(this.#flipped + index));
+    const flips = Array.from({ length: changes }, (_, index) =>
+      this.#flipAt(this.#flipped + index),
+    );
     this.#flipped += changes;
     await this.#pace(name, flips, perSecond);
   }
@@ -70,21 +62,22 @@ export class Flips {
 
   /** Never rejects: nobody awaits it while the others are being sent. */
   async #flip(series: string, { pod, direction }: Flip): Promise<void> {
-    const { client, clock, meter } = this.#options;
+    const { client, clock, meter, size } = this.#options;
     const address = addressOf(pod);
     meter.begin(series, address, direction);
     try {
-      await writeReady(client, clock, { pod, ready: direction === "join" });
+      await writeReady(client, clock, { size, pod, ready: direction === "join" });
       meter.accepted(address, direction, clock.monotonicMs());
     } catch (error) {
       this.#failure ??= error;
     }
   }
-}
 
-function flipAt(number: number): Flip {
-  const turn = Math.floor(number / 2);
-  return number % 2 === 0
-    ? { pod: (half + turn) % podsCount, direction: "leave" }
-    : { pod: turn % podsCount, direction: "join" };
+  #flipAt(number: number): Flip {
+    const { pods } = this.#options.size;
+    const turn = Math.floor(number / 2);
+    return number % 2 === 0
+      ? { pod: (pods / 2 + turn) % pods, direction: "leave" }
+      : { pod: turn % pods, direction: "join" };
+  }
 }

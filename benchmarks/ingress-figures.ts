@@ -1,0 +1,92 @@
+// The figures of the ingress: percentiles of the lags of each side at each rate, and what the
+// replica's process costs.
+import { atMost, type Figure, type Figures, percentile, plain } from "./benchmark.ts";
+import type { Series } from "./ingress-flips.ts";
+import type { ChangeMeter } from "./ingress-meter.ts";
+import type { ClusterSize } from "./ingress-objects.ts";
+
+export interface ReplicaCost {
+  /** Of one core. */
+  readonly processorShare: number;
+  readonly residentMb: number;
+}
+
+const directions = ["leave", "join"] as const;
+
+const fromTo = "from accepted by the API server to the proxy's acknowledgement";
+
+const goalMs = 25;
+const goalSeries = "100";
+
+/** A column of the table: a side in a cluster. */
+export interface Column {
+  readonly side: "lockstep" | "stock";
+  readonly title: string;
+  /** At the end of each figure's name. */
+  readonly after: string;
+  readonly costs?: ReadonlyMap<string, ReplicaCost>;
+}
+
+/** Leaves and joins together; leaves alone too, for they are what loses requests. */
+export function columnFigures(
+  meter: ChangeMeter,
+  list: readonly Series[],
+  { side, title, after, costs }: Column,
+): Figures {
+  const figures: Record<string, Figure> = {};
+  for (const { name, changes } of list) {
+    const of = (direction: (typeof directions)[number]) => meter.lags(name, side, direction);
+    const lagsMs = directions.flatMap((direction) => of(direction).lagsMs);
+    const unseen = directions.reduce((sum, direction) => sum + of(direction).unseen, 0);
+    const add = (figure: string, words: string, value: number, unit: string, note: string) => {
+      const place = { row: `${words}, ${name}/s`, column: title };
+      figures[`${side}${figure}${after}At${name}`] = { ...plain(value, unit, note), place };
+    };
+    const note = `${fromTo}; ${lagsMs.length} of ${changes} changes`;
+    add("P50Ms", "p50", percentile(lagsMs, 0.5), "ms", note);
+    add("P99Ms", "p99", percentile(lagsMs, 0.99), "ms", note);
+    add("LeaveP99Ms", "p99 of leaves", percentile(of("leave").lagsMs, 0.99), "ms", note);
+    add("Unseen", "taken back unseen", unseen, "changes", "gone before it showed");
+    const share = costs?.get(name)?.processorShare;
+    const whose = "the replica's process, without nginx";
+    if (share !== undefined) add("ProcessorShare", "processor", share, "cores", whose);
+  }
+  return figures;
+}
+
+/** What was asked for. */
+export function goalFigures(meter: ChangeMeter, after: string): Figures {
+  const lagsMs = directions.flatMap((one) => meter.lags(goalSeries, "lockstep", one).lagsMs);
+  const note = `${fromTo}, at ${goalSeries} changes/s`;
+  return { [`lagP99Ms${after}`]: atMost(percentile(lagsMs, 0.99), goalMs, "ms", note) };
+}
+
+/** What both sides could have heard from the slices. */
+export function publishedFigures(meter: ChangeMeter, list: readonly Series[]): Figures {
+  const note = "the lab's endpointslice controller with limits that are never reached";
+  return Object.fromEntries(
+    list.map(({ name }) => {
+      const { lagsMs } = meter.lags(name, "published", "leave");
+      const place = { row: `p99 of leaves, ${name}/s`, column: "published" };
+      const figure = { ...plain(percentile(lagsMs, 0.99), "ms", note), place };
+      return [`publishedLeaveP99MsAt${name}`, figure];
+    }),
+  );
+}
+
+export function scaleFigures(options: {
+  readonly size: ClusterSize;
+  readonly readyMs: number;
+  readonly idle: ReplicaCost;
+  readonly behindSeconds: number;
+}): Figures {
+  const { size, readyMs, idle, behindSeconds } = options;
+  const scale = `${size.services} services and ${size.pods} pods`;
+  const stock = "computed: as many slices to write as services, at the controller's limit";
+  return {
+    publishedBehindSeconds: plain(behindSeconds, "s", `${stock}; stock hears nothing sooner`),
+    controllerReadyMs: plain(readyMs, "ms", `from its start until nginx serves by ${scale}`),
+    controllerResidentMb: plain(idle.residentMb, "MB", `RSS with ${scale}, without nginx`),
+    controllerIdleShare: plain(idle.processorShare, "cores", `with ${scale}, nothing changes`),
+  };
+}

@@ -1,0 +1,125 @@
+// The cluster of the benchmark as plain Kubernetes objects: services with pods that no kubelet runs,
+// so that their Ready condition is whatever the benchmark writes, and an Ingress for each service.
+import { type Clock, toTime, type WallMs } from "../src/environment/clock.ts";
+import type { KubeClient } from "../src/kube/client/client.ts";
+
+export interface ClusterSize {
+  readonly services: number;
+  /** A multiple of the services. */
+  readonly pods: number;
+}
+
+export const ingressClass = "lockstep";
+
+/** Real clusters have them in teams; no namespace is so large that looking through it takes long. */
+const servicesInNamespace = 100;
+
+const node = "node-1";
+const containerPort = 8080;
+const requestDeadlineMs = 10_000;
+
+/** Nobody connects to it. */
+export function addressOf(pod: number): string {
+  const number = pod + 1;
+  return `10.${64 + Math.floor(number / 65_536)}.${Math.floor(number / 256) % 256}.${number % 256}`;
+}
+
+/** Everything, with the second half of the pods ready, as it stands in storage at the start. */
+export function* clusterObjects(size: ClusterSize, at: WallMs): Generator<object, void, void> {
+  yield { apiVersion: "v1", kind: "Node", metadata: { name: node } };
+  yield {
+    apiVersion: "networking.k8s.io/v1",
+    kind: "IngressClass",
+    metadata: { name: ingressClass },
+    spec: { controller: "lockstep.dev/ingress" },
+  };
+  const namespaces = Math.ceil(size.services / servicesInNamespace);
+  for (let number = 0; number < namespaces; number += 1) {
+    yield { apiVersion: "v1", kind: "Namespace", metadata: { name: `team-${number}` } };
+  }
+  for (let service = 0; service < size.services; service += 1) yield* serviceObjects(service);
+  for (let pod = 0; pod < size.pods; pod += 1) yield podObject(size, pod, at);
+}
+
+/** What a kubelet writes when a probe changes its mind. */
+export async function writeReady(
+  client: KubeClient,
+  clock: Clock,
+  {
+    size,
+    pod,
+    ready,
+  }: { readonly size: ClusterSize; readonly pod: number; readonly ready: boolean },
+): Promise<void> {
+  const namespace = namespaceOf(pod % size.services);
+  await client.request({
+    verb: "patch",
+    method: "PATCH",
+    path: `/api/v1/namespaces/${namespace}/pods/${podName(pod)}/status`,
+    contentType: "application/merge-patch+json",
+    body: { status: { conditions: conditions(ready, clock.wallMs()) } },
+    deadlineMs: requestDeadlineMs,
+  });
+}
+
+function* serviceObjects(service: number): Generator<object, void, void> {
+  const name = serviceName(service);
+  const metadata = { name, namespace: namespaceOf(service) };
+  yield {
+    apiVersion: "v1",
+    kind: "Service",
+    metadata,
+    spec: { selector: { app: name }, ports: [{ port: 80, targetPort: containerPort }] },
+  };
+  const backend = { service: { name, port: { number: 80 } } };
+  const http = { paths: [{ path: "/", pathType: "Prefix", backend }] };
+  yield {
+    apiVersion: "networking.k8s.io/v1",
+    kind: "Ingress",
+    metadata,
+    spec: { ingressClassName: ingressClass, rules: [{ host: `${name}.example`, http }] },
+  };
+}
+
+/** Neighbours belong to different services, so that changes are spread over all of them. */
+function podObject(size: ClusterSize, pod: number, at: WallMs): object {
+  const service = pod % size.services;
+  const address = addressOf(pod);
+  return {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: {
+      name: podName(pod),
+      namespace: namespaceOf(service),
+      labels: { app: serviceName(service) },
+    },
+    spec: {
+      nodeName: node,
+      containers: [{ name: "web", image: "web", ports: [{ containerPort }] }],
+    },
+    status: {
+      phase: "Running",
+      podIP: address,
+      podIPs: [{ ip: address }],
+      conditions: conditions(pod >= size.pods / 2, at),
+    },
+  };
+}
+
+function conditions(ready: boolean, at: WallMs): readonly object[] {
+  const status = ready ? "True" : "False";
+  const lastTransitionTime = toTime(at);
+  return ["Ready", "ContainersReady"].map((type) => ({ type, status, lastTransitionTime }));
+}
+
+function namespaceOf(service: number): string {
+  return `team-${Math.floor(service / servicesInNamespace)}`;
+}
+
+function serviceName(service: number): string {
+  return `service-${service}`;
+}
+
+function podName(pod: number): string {
+  return `web-${pod}`;
+}

@@ -1,0 +1,135 @@
+// What is measured: one cluster over loopback HTTP and a Lockstep replica with its nginx, each in a
+// process of its own, a stock replica with its nginx where it is asked for, and the witnesses.
+import type { Environment } from "../src/environment/environment.ts";
+import type { KubeClient } from "../src/kube/client/client.ts";
+import { HttpKubeClient } from "../src/kube/client/http-client.ts";
+import { fixedAccess } from "../src/kube/credentials/credentials.ts";
+import { freePort } from "../src/lab/free-port.ts";
+import { LivePlane } from "../src/lab/stock/live/live-plane.ts";
+import { StockController } from "../src/lab/stock/stock-controller.ts";
+import { BenchChild } from "./bench-child.ts";
+import type { BenchClusterAddress, BenchClusterOptions } from "./bench-cluster.ts";
+import type { Progress } from "./benchmark.ts";
+import type { ChangeMeter } from "./ingress-meter.ts";
+import { Witnesses } from "./ingress-witnesses.ts";
+import { ReplicaProcess } from "./replica-process.ts";
+
+export interface IngressWorldOptions extends BenchClusterOptions {
+  readonly environment: Environment;
+  /** A folder of this world alone. */
+  readonly folder: string;
+  readonly meter: ChangeMeter;
+  readonly withStock: boolean;
+  readonly signal: AbortSignal;
+}
+
+export interface StartedIngress {
+  /** To write with. */
+  readonly client: KubeClient;
+  readonly replica: ReplicaProcess;
+  /** From the start of Lockstep's process until nginx serves by all that is in the cluster. */
+  readonly readyMs: number;
+}
+
+const host = "127.0.0.1";
+const clusterName = "bench";
+
+/** Each of the two nginx has two: stock's number is fixed. */
+const workers = 2;
+
+const readyPollMs = 20;
+
+/** nginx has its routes within a second or two; stock pauses for one at its first sync. */
+const stockDeadlineMs = 30_000;
+
+export class IngressWorld {
+  readonly #options: IngressWorldOptions;
+  /** What has been started, to be ended in the reverse order. */
+  readonly #started: (() => Promise<void>)[] = [];
+
+  constructor(options: IngressWorldOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves when all replicas serve. */
+  async start(progress: Progress): Promise<StartedIngress> {
+    const { size, withStock } = this.#options;
+    progress(`a cluster with ${size.services} services and ${size.pods} pods`);
+    const cluster = await this.#startCluster();
+    const witnesses = await this.#startWitnesses(cluster);
+    if (withStock) {
+      progress("a stock replica (model) with its nginx");
+      await this.#startStock(cluster, witnesses);
+    }
+    progress("a Lockstep replica with its nginx");
+    const startedAt = performance.now();
+    const replica = await this.#startLockstep(cluster);
+    const readyMs = performance.now() - startedAt;
+    return { client: this.#client(cluster, "lockstep-bench"), replica, readyMs };
+  }
+
+  /** Ends everything. Idempotent. */
+  async stop(): Promise<void> {
+    for (let end = this.#started.pop(); end !== undefined; end = this.#started.pop()) await end();
+  }
+
+  async #startCluster(): Promise<BenchClusterAddress> {
+    const { size, controllerQps } = this.#options;
+    const options: BenchClusterOptions = { size, controllerQps };
+    const { child, ready } = await BenchChild.start<BenchClusterAddress>("bench-cluster", options);
+    this.#started.push(() => child.stop());
+    return ready;
+  }
+
+  async #startWitnesses(cluster: BenchClusterAddress): Promise<Witnesses> {
+    const { environment, meter, signal } = this.#options;
+    const client = this.#client(cluster, "lockstep-bench-witness");
+    const witnesses = new Witnesses({ ...environment, client, cluster: clusterName, meter });
+    this.#started.push(() => witnesses.stop());
+    await witnesses.start(signal);
+    return witnesses;
+  }
+
+  async #startStock(cluster: BenchClusterAddress, witnesses: Witnesses): Promise<void> {
+    const { environment, folder, signal } = this.#options;
+    const plane = new LivePlane({
+      ...environment,
+      host,
+      port: 0,
+      prefix: `${folder}/stock-1`,
+      onRouted: (backends) => witnesses.stockRouted(backends),
+    });
+    const controller = new StockController({
+      ...environment,
+      client: this.#client(cluster, "stock"),
+      cluster: clusterName,
+      published: "endpointslices",
+      plane,
+    });
+    this.#started.push(() => controller.stop());
+    await controller.start();
+    for (let waitedMs = 0; controller.counts.pushes === 0; waitedMs += readyPollMs) {
+      if (waitedMs >= stockDeadlineMs) throw new Error("stock does not serve");
+      await environment.timers.sleep(readyPollMs, signal);
+    }
+  }
+
+  async #startLockstep(cluster: BenchClusterAddress): Promise<ReplicaProcess> {
+    const { environment, folder, meter } = this.#options;
+    const replica = await ReplicaProcess.start({
+      cluster,
+      port: await freePort(environment, host),
+      // The name by which a later run finds the nginx of one that was killed.
+      prefix: `${folder}/lockstep-1`,
+      workers,
+      onRouted: ({ address, direction }, at) => meter.seen("lockstep", address, direction, at),
+    });
+    this.#started.push(() => replica.stop());
+    return replica;
+  }
+
+  #client({ url, token }: BenchClusterAddress, userAgent: string): KubeClient {
+    const cluster = fixedAccess({ name: clusterName, server: url, token });
+    return new HttpKubeClient({ ...this.#options.environment, cluster, userAgent });
+  }
+}

@@ -1,0 +1,185 @@
+// From a pod's change in the API to routing by it, at three rates: in a cluster whose endpoint
+// controller is in time, with the stock model beside (both see the same changes at the same time),
+// and in a large one whose endpoint controller is ten minutes behind, where the replica's processor
+// time and memory are told too.
+import { nodeEnvironment } from "../src/environment/node/node-environment.ts";
+import type { Benchmark, Figures, Progress } from "./benchmark.ts";
+import {
+  columnFigures,
+  goalFigures,
+  publishedFigures,
+  type ReplicaCost,
+  scaleFigures,
+} from "./ingress-figures.ts";
+import { Flips, type Series } from "./ingress-flips.ts";
+import { ChangeMeter, type MeteredHop } from "./ingress-meter.ts";
+import type { ClusterSize } from "./ingress-objects.ts";
+import { IngressWorld } from "./ingress-world.ts";
+import { type NginxRun, withNginxRun } from "./nginx-run.ts";
+import type { ReplicaProcess } from "./replica-process.ts";
+
+interface Plan {
+  readonly timely: ClusterSize;
+  readonly late: ClusterSize;
+  readonly series: readonly Series[];
+  readonly idleMs: number;
+}
+
+/** The percentiles of the slow series are of few changes; more would take minutes. */
+const wholeRun: Plan = {
+  timely: { services: 200, pods: 4_000 },
+  late: { services: 13_000, pods: 104_000 },
+  series: [
+    { name: "1", changes: 30, perSecond: 1 },
+    { name: "100", changes: 2_000, perSecond: 100 },
+    { name: "500", changes: 5_000, perSecond: 500 },
+  ],
+  idleMs: 10_000,
+};
+
+const quickRun: Plan = {
+  timely: { services: 100, pods: 2_000 },
+  late: { services: 1_300, pods: 10_400 },
+  series: [
+    { name: "1", changes: 4, perSecond: 1 },
+    { name: "100", changes: 300, perSecond: 100 },
+    { name: "500", changes: 1_000, perSecond: 500 },
+  ],
+  idleMs: 2_000,
+};
+
+/** Never reached, so that the control plane is not what is measured. */
+const unlimitedQps = 10_000;
+
+/** A controller that must write a slice for each service first is this long behind. */
+const behindSeconds = 650;
+
+/** Compilers and connections get warm before anything counts. */
+const warmUp: Series = { name: "warm-up", changes: 300, perSecond: 100 };
+
+/** Stock routes by a change within 4.4 s: it syncs each 3.3 s, and its workers look each second. */
+const settleLongestMs = 20_000;
+const settlePollMs = 50;
+
+const environment = nodeEnvironment({ log: { level: "warn" } });
+
+export const ingressBenchmark: Benchmark = {
+  description: "lag of pod changes from the API to routed, and what a replica costs",
+  hasQuickRun: true,
+  async run(progress, { quick }) {
+    const plan = quick ? quickRun : wholeRun;
+    return await withNginxRun(environment, async (run) => ({
+      ...(await measureTimely(plan, run, progress)),
+      ...(await measureLate(plan, run, progress)),
+    }));
+  },
+};
+
+/** With stock beside. */
+async function measureTimely(plan: Plan, run: NginxRun, progress: Progress): Promise<Figures> {
+  const hops: readonly MeteredHop[] = ["published", "lockstep", "stock"];
+  const meter = new ChangeMeter(hops);
+  const controllerQps = unlimitedQps;
+  const world = new IngressWorld({
+    ...run,
+    environment,
+    meter,
+    controllerQps,
+    size: plan.timely,
+    withStock: true,
+  });
+  try {
+    const { client, replica } = await world.start(progress);
+    const flips = new Flips({ ...environment, ...run, client, meter, size: plan.timely });
+    const costs = await measureSeries(plan, { flips, meter, replica, progress, ...run });
+    return {
+      ...goalFigures(meter, ""),
+      ...columnFigures(meter, plan.series, {
+        side: "lockstep",
+        title: "Lockstep",
+        after: "",
+        costs,
+      }),
+      ...publishedFigures(meter, plan.series),
+      ...columnFigures(meter, plan.series, { side: "stock", title: "stock (model)", after: "" }),
+    };
+  } finally {
+    await world.stop();
+  }
+}
+
+/** Nothing that is published is of any use, so there is nothing to compare with. */
+async function measureLate(plan: Plan, run: NginxRun, progress: Progress): Promise<Figures> {
+  const meter = new ChangeMeter(["lockstep"]);
+  const controllerQps = plan.late.services / behindSeconds;
+  const world = new IngressWorld({
+    ...run,
+    environment,
+    meter,
+    controllerQps,
+    size: plan.late,
+    withStock: false,
+  });
+  try {
+    const { client, replica, readyMs } = await world.start(progress);
+    const flips = new Flips({ ...environment, ...run, client, meter, size: plan.late });
+    progress("nothing changes");
+    const idle = await costOf(replica, () => environment.timers.sleep(plan.idleMs, run.signal));
+    const costs = await measureSeries(plan, { flips, meter, replica, progress, ...run });
+    return {
+      ...goalFigures(meter, "Behind"),
+      ...columnFigures(meter, plan.series, {
+        side: "lockstep",
+        title: "Lockstep, late",
+        after: "Behind",
+        costs,
+      }),
+      ...scaleFigures({ size: plan.late, readyMs, idle, behindSeconds }),
+    };
+  } finally {
+    await world.stop();
+  }
+}
+
+async function measureSeries(
+  plan: Plan,
+  measured: {
+    readonly flips: Flips;
+    readonly meter: ChangeMeter;
+    readonly replica: ReplicaProcess;
+    readonly progress: Progress;
+    readonly signal: AbortSignal;
+  },
+): Promise<ReadonlyMap<string, ReplicaCost>> {
+  const { flips, meter, replica, progress, signal } = measured;
+  progress("a warm-up");
+  await flips.run(warmUp);
+  await settled(meter, signal);
+  const costs = new Map<string, ReplicaCost>();
+  for (const series of plan.series) {
+    progress(`${series.changes} changes at ${series.perSecond} a second`);
+    costs.set(series.name, await costOf(replica, () => flips.run(series)));
+    await settled(meter, signal);
+  }
+  return costs;
+}
+
+async function costOf(replica: ReplicaProcess, work: () => Promise<void>): Promise<ReplicaCost> {
+  const before = await replica.usage();
+  const startedAt = performance.now();
+  await work();
+  const elapsedMs = performance.now() - startedAt;
+  const after = await replica.usage();
+  const cpuMs = (after.cpuMicroseconds - before.cpuMicroseconds) / 1000;
+  return { processorShare: cpuMs / elapsedMs, residentMb: after.residentBytes / 1e6 };
+}
+
+/** Waits until every hop shows every endpoint as it was last written. */
+async function settled(meter: ChangeMeter, signal: AbortSignal): Promise<void> {
+  for (let waitedMs = 0; meter.outstanding > 0; waitedMs += settlePollMs) {
+    if (waitedMs >= settleLongestMs) {
+      throw new Error(`${meter.outstanding} endpoints are not routed as they should be`);
+    }
+    await environment.timers.sleep(settlePollMs, signal);
+  }
+}

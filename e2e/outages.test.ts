@@ -1,0 +1,171 @@
+// What goes wrong beneath the ingress, with real nginx, real pods and traffic that never stops:
+// endpoints that answer nothing, machines that die without a word, an API server that is down while
+// they do. Requests are counted, every one; who was tried for which is read from nginx's own log.
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { TrafficResult } from "../src/lab/traffic/traffic-result.ts";
+import { connectTimeoutMs } from "../src/outputs/nginx/twin-proxy.ts";
+import { openBlackHole } from "./black-hole.ts";
+import { CountedTraffic } from "./counted-traffic.ts";
+import { IngressProcess } from "./ingress-process.ts";
+import { withoutNginx } from "./proxy-world.ts";
+import { hostOf, type ShopPod, ShopsWorld } from "./shops-world.ts";
+
+const requestsPerSecond = 60;
+const podPort = 8080;
+
+/** A node is lost in each of two tests, and every shop has pods on one that stays. */
+const nodes = 3;
+const podsEach = 5;
+/** Requests go to the shops and to the replicas in turn: two of each would always meet the same. */
+const shops = ["shop-1", "shop-2", "shop-3"];
+
+/** Longer than a watch takes to be known as stale, and than the proxy believes a failed try. */
+const outageMs = 16_000;
+
+/** What the addresses of the lab's pods never end in. */
+const nobodysOctet = 253;
+
+type Tries = ReadonlyMap<string, readonly string[]>;
+
+describe.skipIf(withoutNginx !== false)("under load, with two replicas", () => {
+  let world: ShopsWorld;
+  let knownPods: readonly ShopPod[] = [];
+  const replicas: IngressProcess[] = [];
+  const lostNodes = new Set<string>();
+  beforeAll(async () => {
+    world = await ShopsWorld.start({ shops: shops.length, replicas: podsEach, nodes });
+    knownPods = await world.pods();
+    for (const name of ["one", "two"]) replicas.push(await IngressProcess.start(world, name));
+  });
+  afterAll(() => world?.stop());
+
+  it("an endpoint that answers nothing delays only who chose it before the first gave up", async () => {
+    const [{ address }] = await survivors("shop-1");
+    const hole = await openBlackHole(address.replace(/\d+$/, String(nobodysOctet)), podPort);
+    world.atStop(() => hole.close());
+    await world.publish("hole", [address]);
+    await routedTo("hole", [address]);
+    const traffic = await CountedTraffic.start({
+      world,
+      replicas,
+      requestsPerSecond,
+      hosts: [hostOf("hole")],
+    });
+    await world.publish("hole", [address, hole.address]);
+    await routedTo("hole", [address, hole.address]);
+    await routedTo("hole", [address]);
+    await traffic.finish();
+    const tries = await triesOf(traffic.results);
+    const chose = ({ target }: TrafficResult) => tries.get(target)?.includes(hole.address) ?? false;
+    const slow = traffic.results.filter((one) => one.doneAt - one.sentAt >= connectTimeoutMs);
+    expect(traffic.outcomes()).toEqual({ 200: traffic.sent });
+    expect(traffic.results.filter(chose)).not.toEqual([]);
+    expect(slow.filter((one) => !chose(one))).toEqual([]);
+    expectFirstOnly(traffic.results.filter(chose));
+  });
+
+  it("a machine that dies without a word costs no request, and then is tried no more", async () => {
+    const traffic = await CountedTraffic.start({ world, replicas, requestsPerSecond });
+    const lost = await loseNode();
+    await leftWithout(lost);
+    const sentUntil = traffic.sent;
+    await world.until("some requests were sent since", () => traffic.sent > sentUntil + 60);
+    await traffic.finish();
+    expect(traffic.outcomes()).toEqual({ 200: traffic.sent });
+    const tries = await triesOf(traffic.results);
+    const triedSince = traffic.results
+      .filter(({ number }) => number > sentUntil)
+      .flatMap(({ target }) => tries.get(target) ?? []);
+    expect(triedSince.filter((address) => lost.has(address))).toEqual([]);
+  });
+
+  it("while the API server is down and a machine dies, service goes on; then the state is right", async () => {
+    const traffic = await CountedTraffic.start({ world, replicas, requestsPerSecond });
+    const { faults } = world.apiServer;
+    faults.setRules([{ match: {}, resets: { rate: 1 } }]);
+    faults.cache.resetWatches();
+    const { timers } = world.environment;
+    await timers.sleep(outageMs / 2);
+    const lost = await loseNode();
+    await timers.sleep(outageMs / 2);
+    await leftWithout(lost);
+    faults.setRules([]);
+    // News are heard again, and the dead stay out.
+    const [survivor] = await survivors("shop-1");
+    await world.publish("hole", [survivor.address]);
+    await routedTo("hole", [survivor.address]);
+    for (const shop of shops) {
+      await routedTo(
+        shop,
+        (await survivors(shop)).map(({ address }) => address),
+      );
+    }
+    await traffic.finish();
+    expect(traffic.outcomes()).toEqual({ 200: traffic.sent });
+  });
+
+  /** Those of a shop whose machine lives. */
+  async function survivors(shop: string): Promise<[ShopPod, ...ShopPod[]]> {
+    const [first, ...others] = (await world.pods()).filter(
+      (pod) => pod.shop === shop && !lostNodes.has(pod.node),
+    );
+    if (first === undefined) throw new Error(`${shop} has no pod left`);
+    return [first, ...others];
+  }
+
+  /** One whose loss leaves every shop a pod; gives the addresses that were on it. */
+  async function loseNode(): Promise<ReadonlySet<string>> {
+    const kubelet = world.cluster.kubelets.find(({ node }) => isDispensable(node));
+    if (kubelet === undefined) throw new Error("no node can be lost");
+    const pods = knownPods.filter(({ node }) => node === kubelet.node);
+    lostNodes.add(kubelet.node);
+    await kubelet.vanish();
+    return new Set(pods.map(({ address }) => address));
+  }
+
+  function isDispensable(node: string): boolean {
+    const left = knownPods.filter((pod) => !lostNodes.has(pod.node));
+    const staying = new Set(left.filter((pod) => pod.node !== node).map(({ shop }) => shop));
+    return staying.size === shops.length && left.some((pod) => pod.node === node);
+  }
+
+  /** Waits until no replica routes to any of these. */
+  async function leftWithout(lost: ReadonlySet<string>): Promise<void> {
+    await world.until("every replica has left the dead pods", async () => {
+      const active = await Promise.all(shops.flatMap((shop) => replicas.map(activeOf(shop))));
+      return active.every((one) => [...lost].every((address) => !one.has(address)));
+    });
+  }
+
+  /** Waits until every replica routes to exactly these. */
+  async function routedTo(service: string, addresses: readonly string[]): Promise<void> {
+    await world.until(`${service} leads to ${addresses.join(" and ")}`, async () => {
+      const active = await Promise.all(replicas.map(activeOf(service)));
+      return active.every((one) => [...one].sort().join() === [...addresses].sort().join());
+    });
+  }
+
+  function activeOf(service: string) {
+    return (replica: IngressProcess) => replica.activeAddresses(`default/${service}:80`);
+  }
+
+  /** What was tried for each of these, once nginx has written all of it. */
+  async function triesOf(results: readonly TrafficResult[]): Promise<Tries> {
+    let tries: Tries = new Map();
+    await world.until("nginx has written its logs", async () => {
+      const logs = await Promise.all(replicas.map((replica) => replica.tries()));
+      tries = new Map(logs.flatMap((log) => [...log]));
+      return results.every(({ target }) => tries.has(target));
+    });
+    return tries;
+  }
+});
+
+/** Of those who chose a silent endpoint none was sent after another one had given it up. */
+function expectFirstOnly(chose: readonly TrafficResult[]): void {
+  for (const name of new Set(chose.map(({ replica }) => replica))) {
+    const through = chose.filter(({ replica }) => replica === name);
+    const firstDone = Math.min(...through.map(({ doneAt }) => doneAt));
+    expect(through.filter(({ sentAt }) => sentAt > firstDone)).toEqual([]);
+  }
+}
