@@ -19,6 +19,7 @@ export interface BenchClusterAddress {
 const environment = nodeEnvironment({ log: { level: "warn" } });
 const { size, controllerQps }: BenchClusterOptions = JSON.parse(process.argv[2] ?? "{}");
 
+process.once("disconnect", () => process.exit(0));
 const cluster = await startCluster({
   name: "bench",
   environmentOf: () => environment,
@@ -30,7 +31,6 @@ const cluster = await startCluster({
   ledger: new Ledger(environment),
   objects: clusterObjects(size, environment.clock.wallMs()),
 });
-process.once("disconnect", () => process.exit(0));
 const [server] = cluster.servers;
 const address: BenchClusterAddress = { url: server?.url ?? "", token: server?.token ?? "" };
 process.send?.(address);

@@ -56,9 +56,9 @@ const replica = new IngressReplica({
   status: { host, port: 0 },
   onRouted: (entry) => tell({ kind: "routed", routed: changesOf(entry) }),
 });
+process.once("disconnect", () => process.exit(0));
 await replica.start();
 while (replica.notReadyBecause !== undefined) await environment.timers.sleep(readyPollMs);
-process.once("disconnect", () => process.exit(0));
 process.on("message", (order) => void obey(String(order)));
 tell({ kind: "serves" });
 

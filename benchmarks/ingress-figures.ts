@@ -34,7 +34,7 @@ export function columnFigures(
   { side, title, after, costs }: Column,
 ): Figures {
   const figures: Record<string, Figure> = {};
-  for (const { name, changes } of list) {
+  for (const { name } of list) {
     const of = (direction: (typeof directions)[number]) => meter.lags(name, side, direction);
     const lagsMs = directions.flatMap((direction) => of(direction).lagsMs);
     const unseen = directions.reduce((sum, direction) => sum + of(direction).unseen, 0);
@@ -42,10 +42,9 @@ export function columnFigures(
       const place = { row: `${words}, ${name}/s`, column: title };
       figures[`${side}${figure}${after}At${name}`] = { ...plain(value, unit, note), place };
     };
-    const note = `${fromTo}; ${lagsMs.length} of ${changes} changes`;
-    add("P50Ms", "p50", percentile(lagsMs, 0.5), "ms", note);
-    add("P99Ms", "p99", percentile(lagsMs, 0.99), "ms", note);
-    add("LeaveP99Ms", "p99 of leaves", percentile(of("leave").lagsMs, 0.99), "ms", note);
+    add("P50Ms", "p50", percentile(lagsMs, 0.5), "ms", fromTo);
+    add("P99Ms", "p99", percentile(lagsMs, 0.99), "ms", fromTo);
+    add("LeaveP99Ms", "p99 of leaves", percentile(of("leave").lagsMs, 0.99), "ms", fromTo);
     add("Unseen", "taken back unseen", unseen, "changes", "gone before it showed");
     const share = costs?.get(name)?.processorShare;
     const whose = "the replica's process, without nginx";

@@ -21,6 +21,7 @@ export class Witnesses {
   readonly #meter: ChangeMeter;
   readonly #pods: Reflector<Pod>;
   readonly #slices: Reflector<EndpointSlice>;
+  readonly #published = new Set<string>();
   #stockRoutes: ReadonlySet<string> = new Set();
 
   constructor(options: WitnessesOptions) {
@@ -47,6 +48,11 @@ export class Witnesses {
     await Promise.all([this.#pods.waitForSync(signal), this.#slices.waitForSync(signal)]);
   }
 
+  /** How many endpoints the slices show, and how many of them stock routes to. */
+  get counts(): { readonly published: number; readonly stock: number } {
+    return { published: this.#published.size, stock: this.#stockRoutes.size };
+  }
+
   /** Idempotent. */
   async stop(): Promise<void> {
     await Promise.all([this.#pods.stop(), this.#slices.stop()]);
@@ -68,6 +74,8 @@ export class Witnesses {
   #sliceChanged(change: Change<EndpointSlice>): void {
     const before = change.type === "updated" ? readyIn(change.previous) : new Set<string>();
     const after = change.type === "deleted" ? new Set<string>() : readyIn(change.object);
+    for (const address of before) this.#published.delete(address);
+    for (const address of after) this.#published.add(address);
     this.#tell("published", before, after, this.#clock.monotonicMs());
   }
 

@@ -39,8 +39,8 @@ const workers = 2;
 
 const readyPollMs = 20;
 
-/** nginx has its routes within a second or two; stock pauses for one at its first sync. */
-const stockDeadlineMs = 30_000;
+/** The slices of all services are written within seconds, and stock syncs each 3.3 s. */
+const stockDeadlineMs = 60_000;
 
 export class IngressWorld {
   readonly #options: IngressWorldOptions;
@@ -91,7 +91,7 @@ export class IngressWorld {
   }
 
   async #startStock(cluster: BenchClusterAddress, witnesses: Witnesses): Promise<void> {
-    const { environment, folder, signal } = this.#options;
+    const { environment, folder, size, signal } = this.#options;
     const plane = new LivePlane({
       ...environment,
       host,
@@ -108,8 +108,18 @@ export class IngressWorld {
     });
     this.#started.push(() => controller.stop());
     await controller.start();
-    for (let waitedMs = 0; controller.counts.pushes === 0; waitedMs += readyPollMs) {
-      if (waitedMs >= stockDeadlineMs) throw new Error("stock does not serve");
+    // A change of an endpoint that was not there yet would never show.
+    const ready = size.pods / 2;
+    // The API server's own endpoint is published too.
+    const isThere = ({ published, stock } = witnesses.counts) =>
+      published >= ready && stock >= ready;
+    for (let waitedMs = 0; !isThere(); waitedMs += readyPollMs) {
+      if (waitedMs >= stockDeadlineMs) {
+        const { published, stock } = witnesses.counts;
+        throw new Error(
+          `of ${ready} endpoints ${published} are published, ${stock} served by stock`,
+        );
+      }
       await environment.timers.sleep(readyPollMs, signal);
     }
   }

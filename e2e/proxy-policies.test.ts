@@ -189,6 +189,35 @@ describe.skipIf(withoutNginx !== false)("a route's policy", () => {
     },
   );
 
+  it.each(["balanced", "persistent"] as const)(
+    "keeps %s sessions that a header began at a canary there, whatever its share",
+    async (mode) => {
+      const host = `forced-${mode}.example`;
+      await world().hosts({
+        [host]: [
+          rule("/", "stable", {
+            balance: { method: "round-robin", affinity: { cookie: "session", mode } },
+            canaries: [{ service: "canary", header: { name: "x-canary" }, weight: 1 }],
+          }),
+        ],
+      });
+      const ask = async (headers: Record<string, string>) => {
+        const answer = await world().ask(host, "/", { headers });
+        const cookie = answer.headers["set-cookie"]?.[0]?.split(";")[0] ?? "";
+        return { service: serviceOf(answer), cookie };
+      };
+      // A cookie that nobody gave out is as good as none.
+      for (const known of ["", "session=other", "session=c0123"]) {
+        const { service, cookie } = await ask({ "x-canary": "always", cookie: known });
+        expect([service, cookie]).toEqual(["canary", expect.stringMatching(/^session=[ce]/)]);
+        const later = await Promise.all([1, 2, 3, 4].map(() => ask({ cookie })));
+        expect(later).toEqual(Array.from({ length: 4 }, () => ({ service: "canary", cookie: "" })));
+        const away = await ask({ cookie, "x-canary": "never" });
+        expect(away.service).toBe("stable");
+      }
+    },
+  );
+
   it("tells the endpoint the host it asks for", async () => {
     await world().hosts({
       "seen.example": [rule("/", "root", { upstreamHost: "inside.example:81" })],

@@ -10,7 +10,8 @@ import { ingressClass, ShopsWorld } from "./shops-world.ts";
 
 const shops = 50;
 const requestsPerSecond = 200;
-const replicaNames = ["replica-1", "replica-2"];
+/** Hosts and replicas are taken in turn: with two of these a host would always meet the same. */
+const replicaNames = ["replica-1", "replica-2", "replica-3"];
 
 /** Long enough that a pod has a request under way when it is asked to end. */
 const responseTime = { "lab.lockstep.dev/response-time": "50ms" };

@@ -7,6 +7,7 @@ import type { LogLevel } from "./environment/log.ts";
 import { nodeEnvironment } from "./environment/node/node-environment.ts";
 import { nodeTerminal } from "./environment/node/node-terminal.ts";
 import { CredentialsError } from "./kube/credentials/credentials.ts";
+import { NginxOptionsError } from "./outputs/nginx/nginx-servers.ts";
 
 const stop = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
@@ -38,7 +39,9 @@ try {
 } catch (error) {
   context.terminal.writeError(`lockstep: ${describe(error)}\n`);
   // A kubeconfig or context that is not there was named by the caller, or should have been.
-  const isAskedWrongly = error instanceof UsageError || error instanceof CredentialsError;
+  const isAskedWrongly = [UsageError, CredentialsError, NginxOptionsError].some(
+    (kind) => error instanceof kind,
+  );
   process.exitCode = isAskedWrongly ? 2 : 1;
 }
 

@@ -38,12 +38,14 @@ const maxControllerManagers = 3;
 const epilogue = `
 Each cluster has one store, one or more API servers in front of it, controllers, and nodes. A pod
 on a node is an HTTP server on an address of its own in 127.0.0.0/8, whatever its image, and
-answers who it is. The control plane is in kube-system: its pods show their flags and where the
-controller manager's metrics are, kubectl logs their logs, in the words of the version you choose.
-Served are the kinds on the path of an endpoint, access and CustomResourceDefinitions (kubectl
-api-resources lists them); StatefulSets, Jobs and volumes are not. Init containers are not run.
-The kubeconfig has a context per server: lab-1 is the first cluster, lab-1-server-2 its second
-server. Everything lives in this process and is gone when it stops.
+answers who it is. One whose image is the echo server of a conformance suite (echo-basic, or
+ingressconformance/echoserver) answers as that server does, so that the suite can run here.
+The control plane is in kube-system: its pods show their flags and where the controller manager's
+metrics are, kubectl logs their logs, in the words of the version you choose. Served are the kinds
+on the path of an endpoint, access and CustomResourceDefinitions (kubectl api-resources lists
+them); StatefulSets, Jobs and volumes are not. Init containers are not run. The kubeconfig has a
+context per server: lab-1 is the first cluster, lab-1-server-2 its second server. Everything lives
+in this process and is gone when it stops.
 
 With --store, the objects are in an etcd and every API server is a process of its own: kill -9
 any of them and the others serve on, until the lab has started it again; kill etcd and nothing

@@ -94,9 +94,15 @@ test.each<[string, readonly TruthEndpoint[], number | undefined, string]>([
   ],
   [
     "some are held",
-    [endpoint("held"), endpoint("active", "10.0.0.2"), endpoint("suspect")],
+    [endpoint("held"), endpoint("active", "10.0.0.2"), endpoint("suspect", "10.0.0.3")],
     undefined,
-    `2 endpoints of ${web} would serve it`,
+    `2 endpoints of ${web} would serve it, 1 more if they cannot`,
+  ],
+  [
+    "another cluster stands in",
+    [endpoint("active"), { ...endpoint("active", "10.1.0.1"), priority: 1 }],
+    undefined,
+    `1 endpoint of ${web} would serve it, 1 more if it cannot`,
   ],
 ])("says who is left when %s", (_, endpoints, status, verdict) => {
   const shown = explain(
@@ -120,6 +126,9 @@ test.each<[string, PathRule["policy"], Partial<Question>, number | undefined]>([
   ["with TLS where it is wanted", { httpsRedirect: 308 }, { isSecure: true }, undefined],
   ["of a route that has moved", { redirect: { location: "https://b", status: 301 } }, {}, 301],
   ["for the root of an application", { appRoot: "/app" }, {}, 302],
+  ["of a route that is closed", { closed: true, httpsRedirect: 308 }, {}, 503],
+  ["where nobody may come in", { allowFrom: [] }, {}, 403],
+  ["where some may come in", { allowFrom: ["10.0.0.0/8"] }, {}, undefined],
   ["below the root of an application", { appRoot: "/app" }, { path: "/x" }, undefined],
 ])("a request %s", (_, policy, more, status) => {
   const rules = [rule("/", policy === undefined ? {} : { policy })];

@@ -1,11 +1,12 @@
 // Who would serve a request, and why: the route that wants it, whose it is and what it asks for, and
 // the endpoints behind it with state and reason; or why nobody does, and what is near. Pure: the same
 // tables and the same matching as the proxy's.
-import type { PathRule } from "../decide/decision.ts";
+import { isRouted, type PathRule } from "../decide/decision.ts";
 import type { Canary } from "../decide/route-policy.ts";
 import { describeOrigin, type RouteOrigin, type RoutingProblem } from "../decide/routing/route.ts";
 import { canaryWants } from "../outputs/nginx/canary-choice.ts";
 import { compileHost, matchPath } from "../outputs/nginx/route-match.ts";
+import { tieredEndpoints } from "../outputs/nginx/service-entry.ts";
 import { nearestNames } from "./nearest-names.ts";
 import { policySentences } from "./policy-sentences.ts";
 import type { PortReport } from "./service-report.ts";
@@ -79,9 +80,15 @@ type Answer = Pick<Explanation, "verdict" | "status">;
 
 function answeredByProxy({ isSecure, path }: Question, { policy }: PathRule): Answer | undefined {
   if (policy === undefined) return undefined;
-  const { httpsRedirect, redirect, appRoot } = policy;
+  const { closed, httpsRedirect, allowFrom, redirect, appRoot } = policy;
+  if (closed === true) {
+    return { status: 503, verdict: "the route is closed: it asks for protection it cannot have" };
+  }
   if (httpsRedirect !== undefined && !isSecure) {
     return { status: httpsRedirect, verdict: "the client is sent to https" };
+  }
+  if (allowFrom?.length === 0) {
+    return { status: 403, verdict: "nobody may come in: no network is allowed" };
   }
   if (redirect !== undefined) {
     return { status: redirect.status, verdict: `the client is sent to ${redirect.location}` };
@@ -95,15 +102,20 @@ function answeredByProxy({ isSecure, path }: Question, { policy }: PathRule): An
 function answeredByEndpoints([first]: readonly ExplainedService[]): Answer {
   const name = first?.service ?? "";
   const endpoints = first?.endpoints ?? [];
-  const served = endpoints.filter(({ state }) => state !== "out");
-  if (served.length === 0) {
+  const { tiers } = tieredEndpoints(endpoints);
+  const [count = 0, ...others] = tiers;
+  if (count === 0) {
     const why = first?.problems[0] ?? "it has no endpoint that could serve";
     return { status: 503, verdict: `nobody serves ${name}: ${why}` };
   }
-  const best = served.filter(({ state }) => state === "active" || state === "held");
-  const [count, kind] = best.length > 0 ? [best.length, ""] : [served.length, " of last resort"];
+  const kind = endpoints.some(isRouted) ? "" : " of last resort";
   const ones = count === 1 ? "endpoint" : "endpoints";
-  return { status: undefined, verdict: `${count} ${ones}${kind} of ${name} would serve it` };
+  const more = others.reduce((sum, one) => sum + one, 0);
+  const standingBy = more === 0 ? "" : `, ${more} more if ${count === 1 ? "it" : "they"} cannot`;
+  return {
+    status: undefined,
+    verdict: `${count} ${ones}${kind} of ${name} would serve it${standingBy}`,
+  };
 }
 
 function servicesOf(

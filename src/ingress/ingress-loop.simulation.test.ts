@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { monotonicAfter } from "../environment/clock.ts";
 import { forEachSeed } from "../simulation/seeds.ts";
 import { type IngressWorld, inIngressWorld } from "./ingress-world.contract.ts";
 
@@ -170,3 +171,36 @@ test("when the pod watch goes stale the slices are followed, and when it is back
     },
     { before: webWithTwoPods },
   ));
+
+test("others get their turn while every service is decided anew", () => {
+  const names = Array.from({ length: 40 }, (_, index) => `s${index}`);
+  let spentMs = 0;
+  return inIngressWorld(
+    async ({ simulation, loop, told }) => {
+      const before = told.length;
+      loop.setPolicy({ followSlices: true });
+      await simulation.sleep(0);
+      const meanwhile = told.length - before;
+      await simulation.sleep(1);
+      expect([meanwhile < names.length / 2, told.length - before]).toEqual([true, names.length]);
+    },
+    {
+      // Whoever looks at it has spent a millisecond: computing takes time, other than in a simulation.
+      clock: (clock) => ({
+        ...clock,
+        wallMs: () => clock.wallMs(),
+        monotonicMs: () => {
+          spentMs += 1;
+          return monotonicAfter(clock.monotonicMs(), spentMs);
+        },
+      }),
+      before: async ({ east }) => {
+        for (const [index, name] of names.entries()) {
+          await east.service(name);
+          await east.pod(`${name}-1`, name, `10.0.0.${index + 1}`);
+          await east.ingress(name, `${name}.example`, name);
+        }
+      },
+    },
+  );
+});

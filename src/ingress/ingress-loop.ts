@@ -4,7 +4,7 @@
 import type { Registry } from "prom-client";
 import type { DecisionOutput } from "../decide/decision.ts";
 import { defaultUnreachableAfterMs, type TruthPolicy } from "../decide/truth/truth-policy.ts";
-import { elapsedMs } from "../environment/clock.ts";
+import { elapsedMs, type MonotonicMs } from "../environment/clock.ts";
 import type { Environment } from "../environment/environment.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import { Workqueue } from "../kube/workqueue/workqueue.ts";
@@ -57,6 +57,9 @@ const routesHoldOffMs = 5;
 const workers = 1;
 const maxRetries = 15;
 
+/** When every service is decided anew, what happens meanwhile is read this often: it goes first. */
+const breathEveryMs = 10;
+
 /** How long the first decision waits for clusters that do not answer, so that the others serve. */
 export const clustersWithinMs = 30_000;
 /** The same where it is known what they served before: then it does little harm to begin. */
@@ -77,6 +80,8 @@ export class IngressLoop {
   #isReady = false;
   /** What was last said of the default certificate. */
   #defaultProblem: string | undefined;
+  /** Since when nobody else could do anything; undefined while nothing is queued. */
+  #busySince: MonotonicMs | undefined;
 
   constructor(options: IngressLoopOptions) {
     this.#options = options;
@@ -150,7 +155,7 @@ export class IngressLoop {
 
   /** Runs until the signal aborts; then everything has stopped. */
   async run(signal: AbortSignal): Promise<void> {
-    const { log, metrics } = this.#options;
+    const { clock, log, metrics } = this.#options;
     if (metrics !== undefined) ingressMetrics(metrics).shown.add(this.decisions);
     try {
       this.asked.start();
@@ -159,7 +164,11 @@ export class IngressLoop {
       await this.#waitForSources(signal);
       this.#decideRoutes();
       this.#isReady = true;
-      const sync = async (key: string): Promise<void> => this.#decide(key);
+      const sync = async (key: string): Promise<void> => {
+        const startedAt = clock.monotonicMs();
+        this.#decide(key);
+        await this.#breathe(startedAt);
+      };
       await runWorkers({ queue: this.#queue, workers, sync, maxRetries, log, signal });
     } catch (error) {
       if (!signal.aborted) throw error;
@@ -188,6 +197,15 @@ export class IngressLoop {
     const kind = key === routesKey ? "routes" : "service";
     const seconds = elapsedMs(startedAt, clock.monotonicMs()) / 1000;
     ingressMetrics(metrics).decisions.observe({ kind }, seconds);
+  }
+
+  /** Deciding never waits for anything, so without this nothing else would run until all is done. */
+  async #breathe(startedAt: MonotonicMs): Promise<void> {
+    const { clock, timers } = this.#options;
+    this.#busySince ??= startedAt;
+    const isLong = elapsedMs(this.#busySince, clock.monotonicMs()) >= breathEveryMs;
+    if (isLong && this.#queue.length > 0) await timers.breathe();
+    if (isLong || this.#queue.length === 0) this.#busySince = undefined;
   }
 
   #decideRoutes(): void {

@@ -2,6 +2,7 @@
 // output that writes down what it is told. Nobody publishes endpoints but the test itself, so
 // slices are as late as the test wants them.
 import type { DecisionOutput, RoutingDecision } from "../decide/decision.ts";
+import type { Clock } from "../environment/clock.ts";
 import { type KubeClient, type KubeRequest, StatusError } from "../kube/client/client.ts";
 import { HttpKubeClient } from "../kube/client/http-client.ts";
 import { fixedAccess } from "../kube/credentials/credentials.ts";
@@ -36,6 +37,8 @@ export interface WorldOptions extends Partial<Pick<IngressLoopOptions, "policy" 
   readonly seed?: number;
   /** A resource, plural, that Lockstep has no permission to read. */
   readonly forbidden?: string;
+  /** The loop's own clock, made from that of its machine. */
+  readonly clock?: (clock: Clock) => Clock;
   /** What the clusters hold before the loop starts. */
   readonly before?: (
     clusters: IngressWorld["clusters"],
@@ -156,6 +159,7 @@ export function inIngressWorld(
       withoutPermission(clientOf(simulation, name), options.forbidden);
     const loop = new IngressLoop({
       ...host,
+      clock: options.clock?.(host.clock) ?? host.clock,
       clusters: ["east", "west"].map((name) => ({ name, client: client(name) })),
       access: { name: "east", client: client("east") },
       className: "lockstep",

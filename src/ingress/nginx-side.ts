@@ -44,14 +44,17 @@ export class NginxSide implements DecisionOutput, ProxyReporter {
     this.#options = options;
   }
 
-  /** The nginx in service, as it was when last looked at. */
+  /** The nginx in service, as it was when last looked at; undefined while there is none. */
   get serving(): ControlState | undefined {
     return this.#supervisor?.serving;
   }
 
   /** Undefined when nginx serves by our decision; else what is missing. */
   get problem(): string | undefined {
-    if (this.serving === undefined) return "nginx does not serve";
+    if (this.serving === undefined) {
+      const why = this.#supervisor?.problem;
+      return `nginx does not serve${why === undefined ? "" : `: ${why}`}`;
+    }
     return this.#isLoaded ? undefined : "nginx has not been told the routes yet";
   }
 

@@ -50,7 +50,11 @@ function limitSentences({ maxBodyBytes, allowFrom, rateLimit, cors }: RoutePolic
         ]),
     ...(allowFrom === undefined
       ? []
-      : [`only clients of ${allowFrom.join(", ")} may come in (403)`]),
+      : [
+          allowFrom.length === 0
+            ? "nobody may come in (403)"
+            : `only clients of ${allowFrom.join(", ")} may come in (403)`,
+        ]),
     ...(rateLimit === undefined
       ? []
       : [

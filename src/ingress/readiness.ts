@@ -70,5 +70,6 @@ function described({ kind, cluster, status, provedCurrentMsAgo }: AgedWatch): st
     provedCurrentMsAgo === undefined
       ? "were never listed"
       : `were last known to be current ${Math.round(provedCurrentMsAgo / 1_000)} s ago`;
-  return `${kind} of ${cluster} ${age}${status.detail === "" ? "" : ` (${status.detail})`}`;
+  const what = kind === "published" ? "published endpoints" : kind;
+  return `${what} of ${cluster} ${age}${status.detail === "" ? "" : ` (${status.detail})`}`;
 }

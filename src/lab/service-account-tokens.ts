@@ -31,15 +31,17 @@ export interface TokenKey {
  * its controllers need not hand it around.
  */
 export function tokenKey(secret: string): TokenKey {
+  const scalar = createHash("sha256").update(`service-account key ${secret}`).digest();
   const ecdh = createECDH(curve);
-  ecdh.setPrivateKey(createHash("sha256").update(`service-account key ${secret}`).digest());
+  ecdh.setPrivateKey(scalar);
   const point = ecdh.getPublicKey();
   const jwk = {
     kty: "EC",
     crv: "P-256",
     x: point.subarray(1, 1 + coordinateBytes).toString("base64url"),
     y: point.subarray(1 + coordinateBytes).toString("base64url"),
-    d: ecdh.getPrivateKey().toString("base64url").padStart(43, "A"),
+    // As it was made: what the other side gives back lacks the zeros at its beginning.
+    d: scalar.toString("base64url"),
   };
   const privateKey = createPrivateKey({ key: jwk, format: "jwk" });
   const publicKey = createPublicKey(privateKey);

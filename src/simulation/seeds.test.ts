@@ -1,6 +1,6 @@
 // Which seeds a test tries, and how a failing one is repeated.
 import { expect, test } from "vitest";
-import { chooseSeeds, isThorough, repeatCommand } from "./seeds.ts";
+import { chooseSeeds, isThorough, repeatCommand, timeoutMs } from "./seeds.ts";
 
 test("tries the regressions first, then consecutive seeds, none twice", () => {
   expect(chooseSeeds({ seeds: 3, regressions: [17, 2] }, {})).toEqual([17, 2, 1, 3]);
@@ -19,6 +19,10 @@ test("LOCKSTEP_SEEDS says how many, LOCKSTEP_SEED which one alone", () => {
 test("a costly test takes its share of LOCKSTEP_SEEDS, and at least one", () => {
   expect(chooseSeeds({ seeds: 5 }, { LOCKSTEP_SEEDS: "500" })).toHaveLength(50);
   expect(chooseSeeds({ seeds: 5 }, { LOCKSTEP_SEEDS: "3" })).toEqual([1]);
+});
+
+test("a soak of many seeds has as much more time", () => {
+  expect([1, 50, 5_000].map(timeoutMs)).toEqual([600_000, 600_000, 50_000_000]);
 });
 
 test("a run with more seeds than usual is thorough", () => {

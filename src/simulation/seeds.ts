@@ -23,15 +23,20 @@ export interface Failing {
 /** What LOCKSTEP_SEEDS is when it is not set; `npm run check` takes half of them. */
 const usualSeeds = 50;
 
+/** No test is about how fast this machine is. */
+const leastTimeoutMs = 600_000;
+const seedTimeoutMs = 10_000;
+
 export function forEachSeed(
   name: string,
   options: SeedOptions,
   run: (seed: number) => Promise<void>,
 ): void {
-  test(name, async () => {
+  const seeds = chooseSeeds(options, process.env);
+  test(name, { timeout: timeoutMs(seeds.length) }, async () => {
     const { testPath = "" } = expect.getState();
     const file = relative(process.cwd(), testPath);
-    for (const seed of chooseSeeds(options, process.env)) {
+    for (const seed of seeds) {
       try {
         await run(seed);
       } catch (cause) {
@@ -40,6 +45,11 @@ export function forEachSeed(
       }
     }
   });
+}
+
+/** How long a test may take that runs so many: a soak of thousands takes hours on a busy machine. */
+export function timeoutMs(seeds: number): number {
+  return Math.max(leastTimeoutMs, seeds * seedTimeoutMs);
 }
 
 /** Whether a run takes its time: `npm test` and a soak, but not `npm run check`. */

@@ -69,7 +69,8 @@ export class PublishedWatch {
 
   /** Asks for the form and begins to watch; rejects when the signal aborts before that. */
   async start(signal: AbortSignal): Promise<void> {
-    const form = await publishedForm(this.#options, signal);
+    const { log, cluster } = this.#options;
+    const form = await publishedForm({ ...this.#options, log: log.child({ cluster }) }, signal);
     this.#watched ??= form === "endpoints" ? this.#endpoints() : this.#slices();
     this.#watched.reflector.start();
   }

@@ -29,7 +29,9 @@ export function watchStatus<T extends Projected, I extends string>(
   const { fresh, reason, currentAtMs } = reflector.freshness();
   if (fresh) return { state: "fresh", detail: "", currentAtMs };
   const { type, message } = reflector.condition();
-  return type === "refused"
-    ? { state: "refused", detail: message, currentAtMs }
-    : { state: "stale", detail: reason ?? message, currentAtMs };
+  if (type === "refused") return { state: "refused", detail: message, currentAtMs };
+  if (type !== "retrying") return { state: "stale", detail: reason ?? message, currentAtMs };
+  // What it fails of says more than that nothing was heard yet.
+  const detail = currentAtMs === undefined ? message : `${reason}: ${message}`;
+  return { state: "stale", detail, currentAtMs };
 }

@@ -47,7 +47,10 @@ end
 -- to another route, perhaps a protected one, nobody can say which is meant.
 local function check_parameters(var, path, rule)
     local plain = path:gsub(";[^/]*", ""):gsub("//+", "/")
-    local other = route.find(state.host, var.host, plain)
+    local other, problem = route.find(state.host, var.host, plain)
+    if problem ~= nil then
+        return answer.refuse(500, problem)
+    end
     if other == nil or other == rule then
         return
     end
@@ -85,7 +88,11 @@ local function canary_of(rule, var)
             belongs_to = belongs_to or canaries[index].service
         end
     end
-    local session = cookie or affinity.new_session(var.request_id)
+    if cookie ~= nil and affinity.is_of_canary(cookie) then
+        belongs_to = canaries[1].service
+    end
+    local is_known = cookie ~= nil and affinity.is_session(cookie)
+    local session = is_known and cookie or affinity.new_session(var.request_id)
     return canary.choose(canaries, var, can_answer, session, belongs_to)
 end
 

@@ -1,6 +1,6 @@
 -- Sessions by cookie. A cookie names an endpoint ("e" and a hash of its name), or a session ("s" and
--- a number drawn by chance) whose endpoint is found on the ring. Anything else is no cookie. Pure but
--- for the cookie's text; its twin is src/outputs/nginx/affinity.ts.
+-- a number drawn by chance; "c" if it belongs to a canary) whose endpoint is found on the ring.
+-- Anything else is no cookie. Pure but for the cookie's text; its twin is src/outputs/nginx/affinity.ts.
 local balance = require("lockstep.balance")
 local ring = require("lockstep.ring")
 
@@ -8,6 +8,8 @@ local _M = {}
 
 -- Of the hash: 64 bits, so that no two endpoints of a service ever have the same.
 local DIGITS = 16
+-- How a page within another application calls itself at last.
+local GECKO_END = "(KHTML, like Gecko)"
 
 function _M.name_of(name)
     return "e" .. string.sub(ngx.md5(name), 1, DIGITS)
@@ -17,8 +19,17 @@ function _M.new_session(random_hex)
     return "s" .. string.sub(random_hex, 1, DIGITS)
 end
 
-local function is_session(value)
-    return #value == DIGITS + 1 and string.find(value, "^s%x+$") ~= nil
+-- The same session, belonging to a canary that its number would not lead to.
+function _M.of_canary(session)
+    return "c" .. string.sub(session, 2)
+end
+
+function _M.is_session(value)
+    return #value == DIGITS + 1 and string.find(value, "^[sc]%x+$") ~= nil
+end
+
+function _M.is_of_canary(value)
+    return _M.is_session(value) and string.sub(value, 1, 1) == "c"
 end
 
 -- By what cookies call it, the index of each endpoint.
@@ -57,7 +68,7 @@ end
 -- The index of the endpoint that a cookie leads to, or nothing; and whether the cookie is one that
 -- leads to an endpoint of the service, be it that it cannot serve now.
 function _M.pick(service, value, tried, is_suspect)
-    if is_session(value) then
+    if _M.is_session(value) then
         return ring.pick(service, value, tried, is_suspect), true
     end
     local index = named(service)[value]
@@ -67,19 +78,39 @@ function _M.pick(service, value, tried, is_suspect)
     return serves(service, index, tried, is_suspect, false) and index or nil, true
 end
 
+-- Whether these texts follow each other in it. Each is looked for once: a pattern with several places
+-- for anything would try them all, for hours where a client means it.
+local function has_in_order(text, ...)
+    local from = 1
+    for _, piece in ipairs({ ... }) do
+        local _, last = text:find(piece, from, true)
+        if last == nil then
+            return false
+        end
+        from = last + 1
+    end
+    return true
+end
+
+local function chrome_version(agent)
+    local at = agent:find("Chrom", 1, true)
+    return at and tonumber(agent:match("^[^ /]+/(%d+)", at))
+end
+
 -- Browsers that know an older meaning of SameSite and refuse such a cookie, or take it for Strict
 -- (the incompatible clients that Chromium lists).
 local function misreads_none(agent)
     if agent == nil then
         return false
     end
-    if agent:find("iP.+; CPU .*OS 12[_%d]*.*AppleWebKit/") then
+    if has_in_order(agent, "iP", "; CPU ", "OS 12", "AppleWebKit/") then
         return true
     end
-    if agent:find("Macintosh;.*Mac OS X 10_14[_%d]*.*AppleWebKit/") then
-        return agent:find("Version/.*Safari/") ~= nil or agent:find("%(KHTML, like Gecko%)$") ~= nil
+    if has_in_order(agent, "Macintosh;", "Mac OS X 10_14", "AppleWebKit/") then
+        return has_in_order(agent, "Version/", "Safari/")
+            or agent:sub(-#GECKO_END) == GECKO_END
     end
-    local chrome = tonumber(agent:match("Chrom[^ /]+/(%d+)"))
+    local chrome = chrome_version(agent)
     return chrome ~= nil and chrome >= 51 and chrome <= 66
 end
 

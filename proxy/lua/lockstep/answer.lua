@@ -6,6 +6,7 @@ local sentences = {
     ["address not allowed"] = "Requests from this address are not allowed here.",
     ["body too large"] = "The body of the request is larger than this route allows.",
     ["dot segment with a parameter"] = "The path has a dot segment with a parameter.",
+    ["filled in too long"] = "With what was asked for filled in, the address is too long.",
     ["no endpoints"] = "The service behind this route has no endpoint that could answer now.",
     ["no route"] = "No route leads anywhere from this host and path.",
     ["nothing loaded yet"] = "The proxy has just started and does not know its routes yet.",

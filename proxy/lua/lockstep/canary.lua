@@ -65,6 +65,17 @@ local function by_share(canary, session)
     return place * (canary.weightTotal or WHOLE) < weight
 end
 
+-- Whether a canary with this service has taken the session by other means than its share, which
+-- would leave it.
+function _M.is_forced(canaries, service, session)
+    for index = 1, #canaries do
+        if canaries[index].service == service then
+            return not by_share(canaries[index], session)
+        end
+    end
+    return false
+end
+
 local function wants(canary, var, session, belongs_to)
     local decided = nil
     if canary.header ~= nil then

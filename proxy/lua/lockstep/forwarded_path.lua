@@ -12,11 +12,11 @@ local QUESTION = string.byte("?")
 
 -- In the path of a target, written plainly or encoded: a dot segment, two slashes, a backslash; a
 -- fragment, which no client should send.
-local ambiguous = pattern.compile(
+local ambiguous = pattern.compile_own(
     [[(?i)^[^?]*?(?:(?:/|%2f)(?:(?:\.|%2e){1,2}(?:[/?;#]|%2f|%3b|$)|/|%2f)|\\|#)]]
 )
 -- "/..;x/" is a dot segment to some programs and a name to others.
-local parameter = pattern.compile([[(?i)^[^?]*?(?:/|%2f)(?:\.|%2e){1,2}(?:;|%3b)]])
+local parameter = pattern.compile_own([[(?i)^[^?]*?(?:/|%2f)(?:\.|%2e){1,2}(?:;|%3b)]])
 
 -- A path that is its own target, or all of it before the query, and has nothing of the above.
 local function is_plain(target, path)

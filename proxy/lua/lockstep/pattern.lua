@@ -1,29 +1,46 @@
 -- Regular expressions of users, matched within a bound. They are compiled once, live as long as the
 -- rule they belong to, and run as machine code: PCRE's interpreter would recurse on the worker's
--- own stack, where a hostile expression could end the worker. `lua_regex_match_limit` in nginx.conf
--- ends a match that takes too long, which is an error here and never "no match": a rule that
--- protects a path must not be passed by making it slow.
+-- own stack, where a hostile expression could end the worker. A match that takes too long is ended,
+-- which is an error here and never "no match": a rule that protects a path must not be passed by
+-- making it slow.
 local bit = require("bit")
 local ffi = require("ffi")
 local re = require("ngx.re")
 local regex = require("resty.core.regex")
+local steps = require("lockstep.pattern_steps")
 
 local _M = {}
 
 -- Some patterns keep a note for every character of a path, which may have 8,000.
 local STACK_BYTES = 512 * 1024
--- PCRE_EXTRA_EXECUTABLE_JIT, among the flags a compiled expression's study begins with.
+-- PCRE_EXTRA_EXECUTABLE_JIT and PCRE_EXTRA_MATCH_LIMIT, among the flags a compiled expression's study
+-- begins with; and where among its words the limit is.
 local EXECUTABLE = 0x40
+local LIMITED = 0x02
+local LIMIT_WORD = 2
 local NO_MATCH = -1
+
+-- Between two steps that PCRE counts it looks at each character of the subject a few times at most (see
+-- pattern_steps.lua), a nanosecond each. As many steps are let it as make this many characters.
+local MOST_LOOKS = 1e7
+-- However short the subject is: a step takes some nanoseconds even if it looks at nothing.
+local MOST_STEPS = 30000
 
 _M.LIMIT = "regex limit"
 
-local function is_machine_code(compiled)
+-- The words of its study, if it was made into machine code.
+local function study_of(compiled)
     if compiled.regex_sd == nil then
-        return false
+        return nil
     end
-    local flags = ffi.cast("unsigned long *", compiled.regex_sd)[0]
-    return bit.band(tonumber(flags), EXECUTABLE) ~= 0
+    local study = ffi.cast("unsigned long *", compiled.regex_sd)
+    local flags = tonumber(study[0])
+    if bit.band(flags, EXECUTABLE) == 0 then
+        return nil
+    end
+    study[0] = bit.bor(flags, LIMITED)
+    study[LIMIT_WORD] = MOST_STEPS
+    return study
 end
 
 -- Before anything is compiled.
@@ -35,24 +52,52 @@ local function compile(text, options)
     if compiled == nil then
         return nil, problem
     end
-    if not is_machine_code(compiled) then
+    local study = study_of(compiled)
+    if study == nil then
         return nil, "it cannot be made into machine code"
     end
-    return { compiled = compiled, flags = flags }
+    return { compiled = compiled, flags = flags, study = study }
+end
+
+-- One of our own, which needs no more than MOST_STEPS. Anywhere in the subject, upper and lower case
+-- being different.
+function _M.compile_own(text)
+    return compile(text, "j")
 end
 
 -- Anywhere in the subject, upper and lower case being different.
 function _M.compile(text)
-    return compile(text, "j")
+    local pattern, problem = compile(steps.added(text), "j")
+    if pattern ~= nil then
+        pattern.looks = MOST_LOOKS
+        pattern.is_anywhere = true
+    end
+    return pattern, problem
 end
 
--- From the start of a path on, whatever the case.
-function _M.compile_path(text)
-    return compile("^(?:" .. text .. ")", "ij")
+-- From the start of a path on, whatever the case. It shares its time with others: `count` in all.
+function _M.compile_path(text, count)
+    local pattern, problem = compile(steps.added("^(?:" .. text .. ")"), "ij")
+    if pattern ~= nil then
+        pattern.looks = MOST_LOOKS / (count or 1)
+    end
+    return pattern, problem
+end
+
+-- False when not even one step is left. Anywhere means from each character on, and the steps are
+-- counted anew from each.
+local function limit_steps(pattern, subject)
+    local length = math.max(#subject, 1)
+    local most = pattern.looks / (pattern.is_anywhere and length * length or length)
+    pattern.study[LIMIT_WORD] = math.min(most, MOST_STEPS)
+    return most >= 1
 end
 
 -- Whether it matches; nothing and the problem when that took too long.
 function _M.matches(pattern, subject)
+    if pattern.looks ~= nil and not limit_steps(pattern, subject) then
+        return nil, _M.LIMIT
+    end
     local compiled, flags = pattern.compiled, pattern.flags
     local found = ffi.C.ngx_http_lua_ffi_exec_regex(compiled, flags, subject, #subject, 0)
     if found > 0 then

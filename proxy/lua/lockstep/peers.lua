@@ -6,6 +6,7 @@
 local affinity = require("lockstep.affinity")
 local balance = require("lockstep.balance")
 local balancer = require("ngx.balancer")
+local canary = require("lockstep.canary")
 local counters = require("lockstep.counters")
 local least_latency = require("lockstep.least_latency")
 local ring = require("lockstep.ring")
@@ -75,6 +76,16 @@ local function set_cookie(asked, value)
     ngx.header["Set-Cookie"] = affinity.cookie(asked, value, is_tls, var.http_user_agent)
 end
 
+-- A session that a header sent to a canary stays there when the header is left out.
+local function new_session(context)
+    local session = affinity.new_session(ngx.var.request_id)
+    local canaries = context.policy.prepared.canaries
+    if canaries ~= nil and canary.is_forced(canaries, context.name, session) then
+        return affinity.of_canary(session)
+    end
+    return session
+end
+
 -- A session keeps its cookie while that leads to an endpoint of the service, unless it asked for
 -- another after a failure.
 local function pick_by_session(context, balancing, tried)
@@ -82,7 +93,7 @@ local function pick_by_session(context, balancing, tried)
     local value = context.session or ngx.var["cookie_" .. asked.cookie] or ""
     local index, is_known = affinity.pick(service, value, tried, suspects.is_suspect)
     if not is_known and asked.mode == "balanced" then
-        value = affinity.new_session(ngx.var.request_id)
+        value = new_session(context)
         index = ring.pick(service, value, tried, suspects.is_suspect)
         set_cookie(asked, value)
     end

@@ -74,6 +74,9 @@ local function redirect(policy)
         local location = template.fill(parts, function(key)
             return var[key]
         end)
+        if location == nil then
+            return answer.refuse(400, template.TOO_LONG)
+        end
         -- Whatever the client's path begins with, it must not become the name of a host.
         return answer.redirect(status, (location:gsub("^[/\\]+", "/")))
     end
@@ -136,7 +139,7 @@ end
 function _M.rewrite(prepared, var, path)
     local new_path, new_query = rewrite.apply(prepared.rewrite, path, var.args)
     if new_path == nil then
-        return answer.refuse(400, "rewritten to a dot segment")
+        return answer.refuse(400, new_query)
     end
     if new_query ~= nil then
         ngx.req.set_uri_args(new_query)

@@ -1,6 +1,6 @@
 -- The path an endpoint sees instead of the one that was asked for. Groups of a Regex rule's path
 -- can be used by number or by name. Whatever they matched, the result is one path that begins with
--- one slash and has no dot segments; nginx encodes it again when it sends it.
+-- one slash, has no dot segments and is of some length; nginx encodes it again when it sends it.
 local pattern = require("lockstep.pattern")
 local template = require("lockstep.template")
 
@@ -33,13 +33,14 @@ function _M.prepare(rule)
     }
 end
 
--- One slash at the start and never two in a row; nothing when an element is "." or "..".
+-- One slash at the start and never two in a row; nothing when an element is "." or "..", or would be
+-- to programs that leave out what follows a semicolon.
 local function one_path(text)
     local path = "/" .. text
     if path:find("//", 1, true) then
         path = path:gsub("/+", "/")
     end
-    if path:find("/.", 1, true) and (path .. "/"):find("/%.%.?/") then
+    if path:find("/.", 1, true) and (path .. "/"):find("/%.%.?[/;]") then
         return nil
     end
     return path
@@ -54,18 +55,25 @@ local function queries(own, client)
     return own .. "&" .. client
 end
 
--- The path, and the query when it changes; nothing when the path would have dot segments.
+-- The path, and the query when it changes; or nothing, and what is wrong with them.
 function _M.apply(rewrite, path, client_query)
     local captures = rewrite.pattern and pattern.captures(rewrite.pattern, path) or {}
-    local new_path = one_path(template.fill(rewrite.path, function(key)
+    local filled = template.fill(rewrite.path, function(key)
         return captures[key] or ""
-    end))
-    if new_path == nil or rewrite.query == nil then
+    end)
+    local new_path = filled and one_path(filled)
+    if new_path == nil then
+        return nil, filled and "rewritten to a dot segment" or template.TOO_LONG
+    end
+    if rewrite.query == nil then
         return new_path
     end
     local own = template.fill(rewrite.query, function(key)
         return ngx.escape_uri(captures[key] or "")
     end)
+    if own == nil then
+        return nil, template.TOO_LONG
+    end
     return new_path, queries(own, client_query)
 end
 

@@ -36,6 +36,14 @@ end
 -- in the processor's cache.
 local NONE = {}
 
+local function regex_count(rules)
+    local count = 0
+    for _, rule in ipairs(rules) do
+        count = count + (rule.type == "Regex" and 1 or 0)
+    end
+    return count
+end
+
 local function own(rules)
     return rules == NONE and {} or rules
 end
@@ -45,7 +53,7 @@ end
 -- policy.
 function _M.compile(rules, prepare, name)
     local host = { exact = NONE, prefix = {}, regexes = NONE, deepest = 0 }
-    local seen = {}
+    local seen, count = {}, regex_count(rules)
     for _, rule in ipairs(rules) do
         local path = rule.path
         if rule.type == "Exact" then
@@ -58,7 +66,7 @@ function _M.compile(rules, prepare, name)
             host.deepest = math.max(host.deepest, element_count(path))
         elseif not seen[path] then
             seen[path] = true
-            rule.pattern = pattern.compile_path(path)
+            rule.pattern = pattern.compile_path(path, count)
             host.regexes = own(host.regexes)
             host.regexes[#host.regexes + 1] = rule
         end

@@ -2,6 +2,11 @@
 -- decoded. What stands for no known place is text.
 local _M = {}
 
+-- Several times what a client can ask for: a text with many places must not make megabytes of it.
+local MOST_BYTES = 64 * 1024
+
+_M.TOO_LONG = "filled in too long"
+
 -- The next "$name" or "${name}" from a position on: its first and last position and the name.
 local function next_place(text, from)
     while true do
@@ -43,11 +48,15 @@ function _M.parse(text, key_of)
     end
 end
 
--- `value_of` gives what stands in a place.
+-- `value_of` gives what stands in a place. Nothing when that is too long in all.
 function _M.fill(parts, value_of)
-    local filled = {}
+    local filled, bytes = {}, 0
     for index, part in ipairs(parts) do
         filled[index] = type(part) == "string" and part or value_of(part.key)
+        bytes = bytes + #filled[index]
+        if bytes > MOST_BYTES then
+            return nil
+        end
     end
     return table.concat(filled)
 end

@@ -14,8 +14,10 @@ local _M = {}
 -- A worker killed while it holds the lock must not hold it for ever; no change takes this long.
 local LOCK_SECONDS = 1
 local LOCK_TRIES = 2000
--- Growing a value in a full dictionary loses the old one, so it is never let run full.
+-- Growing a value in a full dictionary loses the old one, so it is never let run full. The reserve is
+-- for what is there already: however full it is, that an endpoint has left can be told.
 local RESERVE_BYTES = 4 * 1024 * 1024
+local LAST_BYTES = 2 * 1024 * 1024
 -- Removing goes on in small steps beside the traffic, after every worker has looked away.
 local CLEAN_AFTER_SECONDS = 1
 local CLEAN_STEP = 256
@@ -67,9 +69,17 @@ local function dict_of(key)
     return string.byte(key) == CERTIFICATE and certificate_dict or dict
 end
 
+local function is_full(place, key)
+    local free = place:free_space()
+    if free >= RESERVE_BYTES then
+        return false
+    end
+    return free < LAST_BYTES or place:ttl(key) == nil
+end
+
 local function put(key, value)
     local place = dict_of(key)
-    if place:free_space() < RESERVE_BYTES then
+    if is_full(place, key) then
         return refusal(507, "NO_MEMORY", "the shared memory is full")
     end
     local set, problem = place:safe_set(key, cjson.encode(value))

@@ -1,7 +1,7 @@
 // Which word counts for each setting: the flag's, else the file's, else the default's.
 import type { SettingTexts } from "./config-file.ts";
 import { type IngressConfig, ingressConfig, ingressSettings } from "./ingress-settings.ts";
-import type { Setting } from "./setting.ts";
+import { negated, type Setting } from "./setting.ts";
 
 /** Where a setting comes from, as `--print-config` says it. */
 interface Word {
@@ -44,7 +44,7 @@ export class EffectiveConfig {
     const lines = ingressSettings.map((setting) => {
       const { texts, from } = this.#word(setting);
       const text = `${setting.field}:${yamlValue(setting, texts)}`;
-      const origin = from === "flag" ? setting.flag : from;
+      const origin = from === "flag" ? flagOf(setting, texts) : from;
       return `${text.padEnd(36)} # ${origin}${setting.isLive ? ", live" : ""}`;
     });
     return `${lines.join("\n")}\n`;
@@ -58,6 +58,10 @@ export class EffectiveConfig {
       ? { texts: initial, from: "default" }
       : { texts: inFile, from: "file" };
   }
+}
+
+function flagOf({ shape, flag }: Setting<unknown>, [text]: readonly string[]): string {
+  return shape === "switch" && text === "false" ? negated(flag) : flag;
 }
 
 function yamlValue({ shape }: Setting<unknown>, texts: readonly string[]): string {

@@ -1,6 +1,7 @@
 // `lockstep ingress endpoints`: asks a running ingress for the truth about one service.
 import { Command } from "commander";
-import type { ServiceReport } from "../../ingress/service-report.ts";
+import type { PortReport, ServiceReport } from "../../ingress/service-report.ts";
+import { tieredEndpoints } from "../../outputs/nginx/service-entry.ts";
 import type { CommandContext, ExitCode } from "../command.ts";
 import { paintFor } from "../paint.ts";
 import { wholeNumber } from "../whole-number.ts";
@@ -63,19 +64,15 @@ export function reportLines(
     return [`${paint.failed("✗")} No route leads to ${paint.strong(service)}.${near}`];
   }
   return report.ports.flatMap((port) => {
-    const count = port.endpoints.filter(
-      ({ state }) => state === "active" || state === "held",
-    ).length;
+    const [count = 0, ...others] = tieredEndpoints(port.endpoints).tiers;
+    const more = others.reduce((sum, one) => sum + one, 0);
     const sign = isServed(port) ? paint.lockstep("●") : paint.failed("✗");
     const title = `${sign} ${paint.strong(port.service)}: ${count} of ${port.endpoints.length}`;
-    return [`${title} endpoints get requests`, ...endpointLines(terminal, port)];
+    const standingBy = more === 0 ? "" : `, ${more} more if none of them can`;
+    return [`${title} endpoints get requests${standingBy}`, ...endpointLines(terminal, port)];
   });
 }
 
-function isServed({
-  endpoints: all,
-}: {
-  readonly endpoints: readonly { state: string }[];
-}): boolean {
+function isServed({ endpoints: all }: PortReport): boolean {
   return all.some(({ state }) => state !== "out");
 }

@@ -104,6 +104,23 @@ test("what is printed is a config file that says the same", () => {
   expect(new EffectiveConfig(new Map(), texts(printed)).config).toEqual(effective.config);
 });
 
+test("a switch that was taken back is printed with the flag that did it", () => {
+  const printed = new EffectiveConfig(flags("--no-ssl-redirect", "--shadow"), new Map()).toYaml();
+  expect(printed).toMatch(/^sslRedirect: false +# --no-ssl-redirect$/m);
+  expect(printed).toMatch(/^shadow: true +# --shadow$/m);
+});
+
+test("help shows of a switch the flag that changes it, in words that fit it", () => {
+  const command = addSettingFlags(new Command("ingress"), ingressSettings);
+  const shown = command.createHelp().visibleOptions(command);
+  const lines = shown.map(({ flags: flag, description }) => `${flag} ${description}`);
+  expect(lines.filter((line) => line.startsWith("--no-"))).toEqual([
+    "--no-ssl-redirect serve requests without TLS also where the Ingress has it",
+    "--no-snapshot save nothing for an nginx that comes back alone, private keys neither",
+  ]);
+  expect(lines).toContain("--shadow decide and report, serve and write nothing; needs no nginx");
+});
+
 test("changes are told apart by whether they need a restart", () => {
   const before = new EffectiveConfig(flags("--workers", "1"), texts("logLevel: info\n"));
   const after = before.withFile(texts("logLevel: debug\nhttpPort: 81\nworkers: 9\nspread: even\n"));

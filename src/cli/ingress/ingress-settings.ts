@@ -60,7 +60,7 @@ const settings = {
   }),
   spread: one("spread", choice(spreads), defaultSpread, {
     argument: "<how>",
-    help: "of a service that several clusters have: local-first or even",
+    help: "where several clusters have a service: local-first (the access cluster) or even",
     isLive: true,
   }),
   unreachable: one("unreachable", choice(unreachablePolicies), defaultUnreachable, {
@@ -81,17 +81,24 @@ const settings = {
     aliases: ["--http-address"],
     initial: ["0.0.0.0"],
   }),
-  httpPort: one("httpPort", portNumber, "8080", { argument: "<port>", help: "port to serve on" }),
+  httpPort: one("httpPort", portNumber, "8080", {
+    argument: "<port>",
+    help: "port for requests without TLS",
+  }),
   httpsPort: optional("httpsPort", portNumber, {
     argument: "<port>",
     help: "port for TLS, HTTP/1.1 and HTTP/2; none if absent",
+  }),
+  publicHttpsPort: one("publicHttpsPort", portNumber, "443", {
+    argument: "<port>",
+    help: "port of the https addresses that requests without TLS are sent to",
   }),
   grpcPort: optional("grpcPort", portNumber, {
     argument: "<port>",
     help: "port for HTTP/2 without TLS, as gRPC clients speak it; none if absent",
   }),
   proxyProtocol: onOff("proxyProtocol", false, {
-    help: "every connection begins with a line of the PROXY protocol",
+    help: "expect the PROXY protocol at the beginning of every connection",
   }),
   trustedProxies: list({ field: "trustedProxies", flag: "--trusted-proxy" }, network, {
     argument: "<network>",
@@ -123,6 +130,7 @@ const settings = {
   }),
   sslRedirect: onOff("sslRedirect", true, {
     help: "with --https-port, send requests to https where the Ingress has TLS",
+    helpWhenOff: "serve requests without TLS also where the Ingress has it",
   }),
   workers: one("workers", whole(1, maxWorkers), "2", { argument: "<n>", help: "nginx workers" }),
   prefix: optional("prefix", filePath, {
@@ -132,6 +140,7 @@ const settings = {
   // Life
   snapshot: onOff("snapshot", true, {
     help: "save the state, private keys included, for an nginx that comes back alone",
+    helpWhenOff: "save nothing for an nginx that comes back alone, private keys neither",
   }),
   keepNginx: onOff("keepNginx", false, { help: "leave nginx serving when stopped" }),
   drainDelay: optional("drainDelay", duration(hourMs), {
@@ -147,7 +156,10 @@ const settings = {
     argument: "<ip>",
     help: "where health, metrics and state are; in a pod 0.0.0.0 for the kubelet",
   }),
-  statusPort: one("statusPort", portOrAny, "10260", { argument: "<port>", help: "0 for any" }),
+  statusPort: one("statusPort", portOrAny, "10260", {
+    argument: "<port>",
+    help: "port of health, metrics and state; 0 for any",
+  }),
   readyRequiresFresh: onOff("readyRequiresFresh", false, {
     help: "be unready while a watch is older than --stale-after",
     isLive: true,
@@ -249,6 +261,7 @@ function nginxOptions(read: ReadSetting) {
   const upstreamCa = read(settings.upstreamCa);
   return {
     workers: read(settings.workers),
+    publicHttpsPort: read(settings.publicHttpsPort),
     trustedProxies: read(settings.trustedProxies),
     accessLog: read(settings.accessLog),
     ...(upstreamCa !== undefined && { upstreamCa }),

@@ -2,7 +2,7 @@
 // as texts. A switch has its negation, so that a flag can also take back what the config file says.
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { SettingTexts } from "./config-file.ts";
-import { type Setting, SettingError } from "./setting.ts";
+import { negated, type Setting, SettingError } from "./setting.ts";
 
 export function addSettingFlags(command: Command, settings: readonly Setting<unknown>[]): Command {
   for (const setting of settings) {
@@ -31,10 +31,10 @@ export function flagTexts(command: Command, settings: readonly Setting<unknown>[
 }
 
 function optionsOf(setting: Setting<unknown>, flag: string): readonly Option[] {
-  const { shape, argument, help, initial } = setting;
+  const { shape, argument, help, helpWhenOff, initial } = setting;
   if (shape === "switch") {
     const on = new Option(flag, help);
-    const off = new Option(flag.replace("--", "--no-"), `do not ${help}`);
+    const off = new Option(negated(flag), helpWhenOff);
     const isOn = initial[0] === "true";
     return [on.hideHelp(isOn), off.hideHelp(!isOn)];
   }

@@ -20,6 +20,8 @@ export interface Setting<Value> {
   /** As help shows it, `<port>`; empty for a switch. */
   readonly argument: string;
   readonly help: string;
+  /** Of the flag that takes a switch back, `--no-…`. */
+  readonly helpWhenOff: string;
   readonly shape: SettingShape;
   /** Takes effect when the file changes, without a restart. */
   readonly isLive: boolean;
@@ -34,6 +36,11 @@ export interface SettingOptions {
   readonly help: string;
   readonly aliases?: readonly string[];
   readonly isLive?: boolean;
+}
+
+/** A switch that is on unless it is taken back says what that means. */
+export interface SwitchOptions extends SettingOptions {
+  readonly helpWhenOff?: string;
 }
 
 type Parse<Value> = (text: string) => Value;
@@ -84,10 +91,11 @@ export function list<Value>(
 export function onOff(
   name: SettingName,
   initial: boolean,
-  options: SettingOptions,
+  options: SwitchOptions,
 ): Setting<boolean> {
   return {
     ...basics(name, options),
+    helpWhenOff: options.helpWhenOff ?? `not: ${options.help}`,
     argument: "",
     shape: "switch",
     initial: [String(initial)],
@@ -106,7 +114,12 @@ function basics(name: SettingName, options: SettingOptions) {
   const { argument = "<value>", help, aliases = [], isLive = false } = options;
   const field = typeof name === "string" ? name : name.field;
   const flag = typeof name === "string" ? `--${dashed(name)}` : name.flag;
-  return { field, flag, aliases, argument, help, isLive };
+  return { field, flag, aliases, argument, help, helpWhenOff: "", isLive };
+}
+
+/** The flag that takes a switch back. */
+export function negated(flag: string): string {
+  return flag.replace("--", "--no-");
 }
 
 function dashed(field: string): string {

@@ -49,6 +49,17 @@ it("keeps an error's message, stack and cause in JSON", () => {
   });
 });
 
+it("writes a failure that was expected as its messages, without a stack", () => {
+  const { log, lines } = recording({ format: "json" });
+  const inner = Object.assign(new Error("connection refused"), { code: "REFUSED" });
+  const error = Object.assign(new Error("no answer", { cause: inner }), { code: 503 });
+  log.warn("it broke", { error });
+  expect(JSON.parse(lines[0] ?? "")).toMatchObject({
+    error: { type: "Error", code: 503, message: "no answer: connection refused" },
+  });
+  expect(lines[0]).not.toContain("stack");
+});
+
 it.each(["text", "json"] as const)("drops lines below the level (%s)", (format) => {
   const { log, lines } = recording({ format, level: "warn" });
   log.debug("one");

@@ -43,7 +43,6 @@ function isShownFrom(lowest: () => LogLevel): LogSettings["isShown"] {
 }
 
 function jsonLog({ isShown, write, clock }: LogSettings): Log {
-  const serializeError = pino.stdSerializers.errWithCause;
   const logger = pino(
     {
       level: "debug",
@@ -51,7 +50,7 @@ function jsonLog({ isShown, write, clock }: LogSettings): Log {
       messageKey: "message",
       timestamp: () => `,"time":"${toMicroTime(clock.wallMs())}"`,
       formatters: { level: (label) => ({ level: label }) },
-      serializers: { error: serializeError, cause: serializeError },
+      serializers: { error: shownError, cause: shownError },
     },
     { write },
   );
@@ -91,6 +90,12 @@ function textLog(settings: LogSettings, context: LogFields): Log {
     error: line("error"),
     child: (fields) => textLog(settings, { ...context, ...fields }),
   };
+}
+
+/** An expected failure has a code and is its message; anything else is our bug and keeps its stack. */
+function shownError(error: Error): object {
+  if (!(error instanceof Error && "code" in error)) return pino.stdSerializers.errWithCause(error);
+  return { type: error.name, code: error.code, message: messageWithCauses(error) };
 }
 
 function textField(value: unknown): string {

@@ -14,6 +14,7 @@ import type { PodRecord } from "./pod-records.contract.ts";
 /** What the judge may look at. */
 export interface SoakFacts {
   readonly now: () => number;
+  readonly later: (ms: number, callback: () => void) => void;
   readonly ledger: Ledger;
   readonly recordOf: (uid: string) => PodRecord | undefined;
   readonly recordsOf: (service: string) => readonly PodRecord[];
@@ -129,11 +130,15 @@ export class SoakJudge {
       if (isRoutedRow({ state })) this.#leftMs.delete(podUid);
       else if (wasRouted) this.#leftMs.set(podUid, nowMs);
     }
-    for (const cluster of new Set(after.map((row) => row.cluster))) {
-      this.#judgeMass(
-        service,
-        after.filter((row) => row.cluster === cluster),
-      );
+    // A watch that comes back tells what happened meanwhile in one go: what counts is its end.
+    this.#facts.later(heardMs, () => this.#judgeEachCluster(service));
+  }
+
+  #judgeEachCluster(service: string): void {
+    const rows = this.#rows(service);
+    for (const cluster of new Set(rows.map((row) => row.cluster))) {
+      const own = rows.filter((row) => row.cluster === cluster);
+      this.#judgeMass(service, own);
     }
   }
 
@@ -217,13 +222,12 @@ export class SoakJudge {
     const { cluster, uid } = record;
     const source = loop()?.sources.find((one) => one.cluster === cluster);
     if (source === undefined) return Number.POSITIVE_INFINITY;
-    const pod = this.#podHeardOf(record);
+    const heard = this.#podHeardOf(record);
     const isLeaving =
-      pod?.metadata.deletionTimestamp !== undefined ||
-      (pod !== undefined && pod.ready !== "True" && pod.containersReady !== "True");
-    const heardAt =
-      source.departed(uid)?.atMs ??
-      (pod !== undefined && isLeaving ? source.seenAtMs(pod) : undefined);
+      heard !== undefined &&
+      (heard.pod.metadata.deletionTimestamp !== undefined ||
+        (heard.pod.ready !== "True" && heard.pod.containersReady !== "True"));
+    const heardAt = source.departed(uid)?.atMs ?? (isLeaving ? heard.atMs : undefined);
     if (heardAt === undefined) return Number.POSITIVE_INFINITY;
     return Math.max(Number(heardAt), freshSinceMs(cluster) + 2 * freshnessCheckMs);
   }
@@ -247,34 +251,50 @@ export class SoakJudge {
       });
   }
 
-  /** Pods that would answer and of which Lockstep has heard nothing else, whatever it made of it. */
+  /**
+   * Pods that would answer and of which Lockstep has heard nothing else, whatever it made of it. Of a
+   * cluster that is heard of for the first time nothing is decided before its watches are looked at.
+   */
   #able(service: string): readonly PodRecord[] {
     return this.#facts
       .recordsOf(service)
       .filter(({ uid }) => this.#lives(uid))
       .filter((record) => {
         const { isServing, standing, sinceMs, cluster } = record;
-        if (isServing) return this.#podHeardOf(record)?.ready === "True";
         const nowMs = this.#facts.now();
-        const isToldMs = Math.max(sinceMs, this.#inStepMs(cluster));
-        return standing === "doubtful" && nowMs - isToldMs > heardMs;
+        const told = Math.max(sinceMs, this.#inStepMs(cluster));
+        if (!isServing) return standing === "doubtful" && nowMs - told > heardMs;
+        const heard = this.#podHeardOf(record);
+        return heard?.pod.ready === "True" && nowMs - heard.atMs > freshnessCheckMs + heardMs;
       });
   }
 
-  /** What Lockstep's pod watch says of it. */
-  #podHeardOf({ cluster, uid, name }: PodRecord): Pod | undefined {
+  /** What Lockstep's pod watch says of it, and since when it and its service are known. */
+  #podHeardOf(record: PodRecord): { pod: Pod; atMs: number } | undefined {
+    const { cluster, uid, name } = record;
     const source = this.#facts.loop()?.sources.find((one) => one.cluster === cluster);
     const pod = source?.pod("default", name);
-    return pod?.metadata.uid === uid ? pod : undefined;
+    const service = source?.service("default", record.service);
+    if (source === undefined || service === undefined || pod?.metadata.uid !== uid) {
+      return undefined;
+    }
+    const seenMs = [pod, service].map((one) => Number(source.seenAtMs(one)));
+    return { pod, atMs: Math.max(...seenMs) };
+  }
+
+  /** The truth table of a service as it stands. */
+  #rows(service: string): readonly Row[] {
+    return this.#facts.loop()?.decisions.truths.get(keyOf(service))?.truth.endpoints ?? [];
   }
 
   /** Endpoints among those chosen of the table that would answer. */
   #living(service: string, chosen: (row: Row) => boolean): readonly PodRecord[] {
-    const rows = this.#facts.loop()?.decisions.truths.get(keyOf(service))?.truth.endpoints ?? [];
-    return rows.filter(chosen).flatMap(({ podUid = "" }) => {
-      const record = this.#facts.recordOf(podUid);
-      return record !== undefined && this.#lives(podUid) ? [record] : [];
-    });
+    return this.#rows(service)
+      .filter(chosen)
+      .flatMap(({ podUid = "" }) => {
+        const record = this.#facts.recordOf(podUid);
+        return record !== undefined && this.#lives(podUid) ? [record] : [];
+      });
   }
 
   #lives(uid: string): boolean {

@@ -89,6 +89,7 @@ export class SoakWorld {
     this.#disturbances = new Disturbances(() => simulation.now());
     this.judge = new SoakJudge({
       now: () => simulation.now(),
+      later: (ms, callback) => simulation.at(simulation.now() + ms, callback),
       ledger: this.#ledger,
       recordOf: (uid) => this.#recordOf(uid),
       recordsOf: (service) => this.#recordsOf(service),

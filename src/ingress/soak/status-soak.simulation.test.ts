@@ -134,6 +134,24 @@ class StatusWorld {
     this.#simulation.crash(name, { vanish });
   }
 
+  /** The leader has something to put right, in the middle of whatever else happens. */
+  scribble(): void {
+    const client = this.server.client("operator", "operator");
+    for (const name of ingresses) {
+      client
+        .request({
+          verb: "patch",
+          method: "PATCH",
+          path: `/apis/networking.k8s.io/v1/namespaces/default/ingresses/${name}/status`,
+          contentType: "application/merge-patch+json",
+          body: { status: { loadBalancer: { ingress: [{ ip: "198.51.100.1" }] } } },
+          deadlineMs: 1_000,
+        })
+        // An API server that is down takes nobody's word.
+        .catch(() => undefined);
+    }
+  }
+
   #wrote(record: StoredRecord): void {
     const { metadata, loadBalancer } = ingressKind.project(decodeRecord(record).object);
     const before = this.shown.get(metadata.name);
@@ -144,7 +162,7 @@ class StatusWorld {
     const told = `${this.#simulation.now()} ms: ${metadata.name} ${before} → ${after}`;
     if (after === undefined) this.violations.push(`${told}: an address was taken away`);
     if (holder === undefined || after === addressOf(holder)) return;
-    if (before === addressOf(holder)) {
+    if (before === addressOf(holder) && names.some((name) => after === addressOf(name))) {
       this.violations.push(`${told}: written over what the leader ${holder} had written`);
     }
   }
@@ -169,7 +187,15 @@ function ownFaults({ random }: Simulation, world: StatusWorld): readonly Fault[]
       end: () => world.start(name),
     });
   });
-  return [...kills, draw(down(world.server, "stop")), draw(down(world.server, "crash"))];
+  const scribbles = Array.from({ length: 20 }, () =>
+    draw({
+      describe: "somebody writes another address",
+      begin: () => world.scribble(),
+      end: () => undefined,
+    }),
+  );
+  const downs = [draw(down(world.server, "stop")), draw(down(world.server, "crash"))];
+  return [...kills, ...scribbles, ...downs];
 }
 
 forEachSeed(

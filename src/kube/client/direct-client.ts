@@ -110,7 +110,7 @@ export class DirectKubeClient implements KubeClient {
     this.#metrics.proved(this.#servers.proved);
     if (now === before) return;
     this.#metrics.moved(why);
-    log.info("another API server is used from now on", {
+    log.info("the API server is asked at another address from now on", {
       cluster: cluster.name,
       why,
       before: before ?? cluster.server,

@@ -45,6 +45,16 @@ describe("after a list that failed", () => {
     [atVersion, stalled, waiting(800, "retrying", "stalled", { ...atVersion, way: "pages" })],
     [newest, new WatchDecodeError("odd"), waiting(800, "retrying", "odd", pages)],
     [newest, status(500), waiting(800, "retrying", "status 500", pages)],
+    [
+      newest,
+      status(401),
+      waiting(
+        800,
+        "retrying",
+        "status 401: these credentials are not accepted; have they expired?",
+        newest,
+      ),
+    ],
     [pages, status(500), waiting(800, "retrying", "status 500", pages)],
     [newest, unreachable, waiting(800, "retrying", "nobody is there", newest)],
     [atVersion, tooLarge, waiting(1_000, "retrying", "status 504", newest)],

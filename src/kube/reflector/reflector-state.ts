@@ -64,6 +64,8 @@ export type ReflectorState =
   | Waiting
   | { readonly name: "stopped" };
 
+const notAccepted = ": these credentials are not accepted; have they expired?";
+
 /** What a person should know about the source. `ok` needs no attention. */
 export interface Condition {
   readonly type: "ok" | "retrying" | "throttled" | "refused";
@@ -244,5 +246,8 @@ function wait(delayMs: number, error: unknown, next: Listing | Watching): Waitin
 }
 
 function condition(type: Condition["type"], error: unknown): Condition {
-  return { type, message: error instanceof Error ? error.message : String(error) };
+  const message = error instanceof Error ? error.message : String(error);
+  // The server's one word leaves open what to do.
+  const advice = error instanceof StatusError && error.code === 401 ? notAccepted : "";
+  return { type, message: `${message}${advice}` };
 }

@@ -34,6 +34,8 @@ export interface KubeletProbe {
 export interface KubeletContainer {
   readonly name: string;
   readonly image: string;
+  /** Values that are written down, and what the pod says of itself; nothing from other objects. */
+  readonly env: StringMap;
   /** TCP only: the program speaks nothing else. */
   readonly ports: readonly number[];
   /** Undefined too for probes that run something inside the container, where nothing can run. */
@@ -56,22 +58,25 @@ export const kubeletPodKind: Kind<KubeletPod> = { ...podKind, project: projectKu
 
 const defaultGraceSeconds = 30;
 
+const noEnvironment: StringMap = {};
+
 function projectKubeletPod(raw: unknown, similar?: KubeletPod): KubeletPod {
   const object = objectRecord(raw);
   const spec = recordAt(object, "spec");
   const policy = optionalString(spec, "restartPolicy");
+  const metadata = projectMetadata(object, podKind, similar?.metadata);
   return {
-    metadata: projectMetadata(object, podKind, similar?.metadata),
+    metadata,
     annotations: stringMapAt(recordAt(object, "metadata"), "annotations", similar?.annotations),
     restartPolicy: policy === "Never" || policy === "OnFailure" ? policy : "Always",
     terminationGracePeriodSeconds:
       optionalNumber(spec, "terminationGracePeriodSeconds") ?? defaultGraceSeconds,
-    containers: listAt(spec, "containers").map(container),
+    containers: listAt(spec, "containers").map((entry) => container(entry, metadata)),
     status: recordAt(object, "status"),
   };
 }
 
-function container(entry: unknown): KubeletContainer {
+function container(entry: unknown, metadata: ObjectMeta): KubeletContainer {
   const record = requiredRecord(entry, "a container");
   const ports = listAt(record, "ports")
     .map((port) => requiredRecord(port, "a port"))
@@ -79,10 +84,28 @@ function container(entry: unknown): KubeletContainer {
   return {
     name: requiredString(record, "name"),
     image: optionalString(record, "image") ?? "",
+    env: environmentOf(listAt(record, "env"), metadata),
     ports: ports.map((port) => optionalNumber(port, "containerPort") ?? 0),
     readinessProbe: probe(optionalRecordAt(record, "readinessProbe"), ports),
     preStopMs: sleepOf(recordAt(recordAt(record, "lifecycle"), "preStop")),
   };
+}
+
+function environmentOf(entries: readonly unknown[], metadata: ObjectMeta): StringMap {
+  if (entries.length === 0) return noEnvironment;
+  const { name, namespace, uid } = metadata;
+  const fields = new Map([
+    ["metadata.name", name],
+    ["metadata.namespace", namespace],
+    ["metadata.uid", uid],
+  ]);
+  const values = entries.map((entry): [string, string] => {
+    const variable = requiredRecord(entry, "a variable");
+    const fieldRef = recordAt(recordAt(variable, "valueFrom"), "fieldRef");
+    const field = fields.get(optionalString(fieldRef, "fieldPath") ?? "");
+    return [requiredString(variable, "name"), optionalString(variable, "value") ?? field ?? ""];
+  });
+  return Object.fromEntries(values);
 }
 
 function probe(

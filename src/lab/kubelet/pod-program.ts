@@ -4,6 +4,7 @@
 // while the ledger says so, and once it has exited nothing of it listens or answers.
 import type { Environment } from "../../environment/environment.ts";
 import type { Listener, ServerExchange } from "../../environment/network.ts";
+import { type EchoServer, echoOf } from "./echo-server.ts";
 import type { Ledger } from "./ledger.ts";
 import type { PodBehaviour } from "./pod-behaviour.ts";
 
@@ -20,6 +21,8 @@ export interface PodProgramOptions extends Pick<Environment, "timers" | "clock" 
   readonly identity: ProgramIdentity;
   readonly ports: readonly number[];
   readonly behaviour: PodBehaviour;
+  /** It answers as such a server; undefined: who it is. */
+  readonly echo: EchoServer | undefined;
   readonly ledger: Ledger;
   /** Its standard output, line by line. */
   readonly print: (line: string) => void;
@@ -140,14 +143,17 @@ export class PodProgram {
   }
 
   #respond(exchange: ServerExchange, port: number): void {
-    const { identity, behaviour, print } = this.#options;
+    const { identity, behaviour, echo, print } = this.#options;
     const { method, target, headers } = exchange.request;
     const status = this.#isWarm ? behaviour.status : 503;
     if (!(headers["user-agent"] ?? "").startsWith("kube-probe/")) {
       print(`${method} ${target} ${status}`);
     }
     const host = headers["host"] ?? "";
-    const answer = { ...identity, port, method, path: target, host, headers };
+    const answer =
+      echo === undefined
+        ? { ...identity, port, method, path: target, host, headers }
+        : echoOf(exchange.request, echo.env);
     const body = Buffer.from(`${JSON.stringify(answer)}\n`);
     const writer = exchange.respond(status, json);
     if (method === "HEAD") writer.end();

@@ -4,6 +4,7 @@
 import { elapsedMs, type MonotonicMs } from "../../environment/clock.ts";
 import type { Environment } from "../../environment/environment.ts";
 import { NetworkError } from "../../environment/network.ts";
+import { echoServerOf } from "./echo-server.ts";
 import type { KubeletEvents } from "./kubelet-events.ts";
 import type { KubeletPod } from "./kubelet-pod.ts";
 import type { Ledger } from "./ledger.ts";
@@ -193,14 +194,17 @@ export class PodWork {
   #programOptions(address: string): PodProgramOptions {
     const { clock, timers, network, cluster, node, ledger, logs, pod, behaviour } = this.#options;
     const { namespace, name, uid } = pod.metadata;
+    const declared = pod.containers.flatMap(({ ports }) => ports);
+    const echo = echoServerOf(pod);
     return {
       clock,
       timers,
       network,
       ledger,
       behaviour,
+      echo,
       identity: { cluster, namespace, pod: name, uid, node, address },
-      ports: pod.containers.flatMap(({ ports }) => ports),
+      ports: echo === undefined ? declared : [...declared, echo.port],
       print: (line) => logs.append(uid, line),
     };
   }

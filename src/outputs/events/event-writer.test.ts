@@ -165,6 +165,27 @@ test("one bad object gets a few Events, and many objects get theirs at a bounded
     await started.stop();
   }));
 
+test("a namespace full of problems that change all the time neither floods nor keeps others waiting", () =>
+  inApiWorld(async (world) => {
+    const { simulation } = world;
+    const started = start(world);
+    const flood = (turn: number): readonly RoutingProblem[] =>
+      Array.from({ length: 1_000 }, (_, at) => at).flatMap((at) =>
+        Array.from({ length: 20 }, (_, one) =>
+          problem(`wrong ${turn} ${one}`, `bad-${at}`, "crowded"),
+        ),
+      );
+    const seconds = 3;
+    for (let turn = 0; turn < seconds; turn += 1) {
+      started.writer.note([...flood(turn), problem("wrong")]);
+      await simulation.sleep(1_000);
+    }
+    const { written = 0, failed = 0 } = await writes(started);
+    expect(written + failed).toBeLessThanOrEqual((seconds * 1_000) / betweenWritesMs + 1);
+    expect(await told(world)).toEqual(["wrong ×1"]);
+    await started.stop();
+  }));
+
 test("without permission that is said once, and tried again calmly", () =>
   inApiWorld(
     async (world) => {

@@ -28,7 +28,7 @@ const maxObjectPart = 200;
 /** Beyond these an object's problems are counted only: the first ones are enough to begin with. */
 const maxPerObject = 10;
 
-/** The Events of all problems, those of one object bounded. */
+/** The Events of all problems, those of one object bounded; one of each namespace in turn. */
 export function eventsOf(problems: readonly RoutingProblem[]): readonly ProblemEvent[] {
   const byObject = new Map<string, RoutingProblem[]>();
   for (const problem of problems) {
@@ -37,7 +37,7 @@ export function eventsOf(problems: readonly RoutingProblem[]): readonly ProblemE
     if (known === undefined) byObject.set(key, [problem]);
     else known.push(problem);
   }
-  return [...byObject.values()].flatMap((own) => {
+  const events = [...byObject.values()].flatMap((own) => {
     const distinct = [...new Map(own.map((one) => [one.message, one])).values()];
     const told = distinct.slice(0, maxPerObject).map((one) => eventOf(one));
     const [first] = distinct;
@@ -45,6 +45,20 @@ export function eventsOf(problems: readonly RoutingProblem[]): readonly ProblemE
     const message = `it has ${distinct.length - told.length} more problems than those told`;
     return [...told, eventOf({ origin: first.origin, reason: "RuleIgnored", message })];
   });
+  return inTurns(events);
+}
+
+/** However many one namespace has, those of others are among the first. */
+function inTurns(events: readonly ProblemEvent[]): readonly ProblemEvent[] {
+  const turns = new Map<string, number>();
+  return events
+    .map((event) => {
+      const turn = turns.get(event.namespace) ?? 0;
+      turns.set(event.namespace, turn + 1);
+      return { event, turn };
+    })
+    .sort((a, b) => a.turn - b.turn)
+    .map(({ event }) => event);
 }
 
 function eventOf({ origin, message, reason = "RuleIgnored" }: RoutingProblem): ProblemEvent {

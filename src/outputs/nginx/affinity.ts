@@ -13,7 +13,7 @@ export interface SessionPick {
 
 /** As in affinity.lua. */
 const digits = 16;
-const session = /^s[0-9a-fA-F]{16}$/;
+const session = /^[sc][0-9a-fA-F]{16}$/;
 
 /** What a cookie calls the endpoint of this name. */
 export function cookieOf(name: string): string {

@@ -54,9 +54,15 @@ function isRefusal(code: unknown): code is ControlErrorCode {
 /** A failure of any kind as one that names the request. */
 export function controlError(what: string, error: unknown): ControlError {
   if (error instanceof ControlError) return error;
-  const silent = error instanceof NetworkError && error.code === "REFUSED";
+  if (error instanceof NetworkError && error.code === "REFUSED") {
+    return new ControlError("SILENT", `${what}: nobody listens at the control socket`, {
+      cause: error,
+    });
+  }
   const why = error instanceof Error ? error.message : String(error);
-  return new ControlError(silent ? "SILENT" : "FAILED", `${what}: ${why}`, { cause: error });
+  // A deadline names the request itself.
+  const message = why.startsWith(`${what}: `) ? why : `${what}: ${why}`;
+  return new ControlError("FAILED", message, { cause: error });
 }
 
 export function wholeAt(record: Answer, field: string): number {

@@ -190,7 +190,8 @@ export class ControlClient {
       return answerOf(what, response.status, text);
     } catch (error) {
       signal?.throwIfAborted();
-      throw controlError(what, error);
+      // What the network says of a call that was given up is not why.
+      throw controlError(what, deadline.signal.aborted ? deadline.signal.reason : error);
     } finally {
       deadline.release();
     }

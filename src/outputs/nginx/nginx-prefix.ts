@@ -4,7 +4,13 @@
 import { createHash, X509Certificate } from "node:crypto";
 import type { Files } from "../../environment/files.ts";
 import { makeFallbackCertificate } from "./fallback-certificate.ts";
-import { hasTls, type NginxServerOptions, serversConf, trustedConf } from "./nginx-servers.ts";
+import {
+  hasTls,
+  NginxOptionsError,
+  type NginxServerOptions,
+  serversConf,
+  trustedConf,
+} from "./nginx-servers.ts";
 
 export interface NginxPrefixOptions extends NginxServerOptions {
   readonly files: Files;
@@ -100,16 +106,17 @@ async function ensureFallbackCertificate({ files, prefix }: NginxPrefixOptions):
 async function authorities({ files, upstreamCa }: NginxPrefixOptions): Promise<string> {
   if (upstreamCa === undefined) return "";
   const content = await files.read(upstreamCa);
-  if (content === undefined) throw new Error(`the CA bundle ${upstreamCa} does not exist`);
+  if (content === undefined)
+    throw new NginxOptionsError(`the CA bundle ${upstreamCa} does not exist`);
   const text = Buffer.from(content).toString("utf8");
   const found = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
-  if (found.length === 0) throw new Error(`${upstreamCa} holds no certificate in PEM`);
+  if (found.length === 0) throw new NginxOptionsError(`${upstreamCa} holds no certificate in PEM`);
   for (const [index, pem] of found.entries()) {
     try {
       new X509Certificate(pem);
     } catch (error) {
       const which = `certificate ${index + 1} of the CA bundle ${upstreamCa}`;
-      throw new Error(`${which} cannot be read`, { cause: error });
+      throw new NginxOptionsError(`${which} cannot be read`, { cause: error });
     }
   }
   return `${found.join("\n")}\n`;
@@ -138,13 +145,16 @@ function openFileLines(limits: Uint8Array | undefined): readonly string[] {
 function check({ prefix, workers, modulesDirectory }: NginxPrefixOptions): void {
   for (const path of [prefix, modulesDirectory ?? defaultModulesDirectory]) {
     if (plainPath.test(path)) continue;
-    throw new Error(`${path}: nginx's folders are absolute, of letters, digits, ".", "_" and "-"`);
+    throw new NginxOptionsError(
+      `${path}: nginx's folders are absolute, of letters, digits, ".", "_" and "-"`,
+    );
   }
   if (Buffer.byteLength(socketPathOf(prefix)) > longestSocketPathBytes) {
-    throw new Error(
+    throw new NginxOptionsError(
       `${socketPathOf(prefix)}: a socket's path has at most ${longestSocketPathBytes} bytes; ` +
         "choose a shorter prefix",
     );
   }
-  if (!Number.isInteger(workers) || workers < 1) throw new Error("nginx needs a worker or more");
+  if (!Number.isInteger(workers) || workers < 1)
+    throw new NginxOptionsError("nginx needs a worker or more");
 }

@@ -19,6 +19,22 @@ const endPollMs = 20;
 /** After SIGTERM nginx drops its connections at once; a worker that does not is stuck. */
 const terminateMs = 2_000;
 
+/** What to do about the complaints that people meet. */
+const advice: readonly (readonly [complaint: RegExp, what: string])[] = [
+  [
+    /^bind\(\).*Address already in use/,
+    "Another program listens there: stop it, or choose another port.",
+  ],
+  [
+    /^bind\(\).*Permission denied/,
+    "A port below 1024 needs CAP_NET_BIND_SERVICE: choose another, or run as root.",
+  ],
+  [
+    /ngx_http_lua_module|ndk_http_module/,
+    "nginx needs its Lua module; on Debian it is in libnginx-mod-http-lua.",
+  ],
+];
+
 export class NginxStartError extends Error {
   override readonly name = "NginxStartError";
   readonly code = "NGINX_START";
@@ -96,6 +112,8 @@ export class NginxProcess {
   /** The first of its complaints names the cause; the rest repeat it for each attempt to bind. */
   async #complaint(errorOutput: string): Promise<string> {
     const lines = errorOutput.split("\n").filter((line) => line.includes("[emerg]"));
-    return (lines[0] ?? errorOutput).replace(/^.*?\[emerg\] (\d+#\d+: )?/, "").trim();
+    const text = (lines[0] ?? errorOutput).replace(/^.*?\[emerg\] (\d+#\d+: )?/, "").trim();
+    const [, what] = advice.find(([complaint]) => complaint.test(text)) ?? [];
+    return what === undefined ? text : `${text}. ${what}`;
   }
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { roomAgainMs } from "./nginx-pusher.ts";
 import { decide, nginxWorld, refusal } from "./nginx-world.contract.ts";
 
 const web = (...endpoints: string[]) => ({ hosts: { h: "web" }, services: { web: endpoints } });
@@ -166,6 +167,41 @@ describe("a pusher", () => {
       await pusher.stop();
     }));
 
+  it("tells what nginx had no room for again after a while", () =>
+    nginxWorld(async (world) => {
+      await world.startNginx();
+      const pusher = world.pusher();
+      pusher.start();
+      decide(pusher, web(), 1);
+      await world.simulation.sleep(100);
+      world.take();
+      world.script(/changes/, refusal(507, "NO_MEMORY"));
+      decide(pusher, web("p1:80"), 2);
+      await world.simulation.sleep(roomAgainMs - 100);
+      expect(world.routed.map((line) => line.split(" ")[0])).toEqual(["web@1"]);
+      await world.simulation.sleep(200);
+      expect(world.routed.map((line) => line.split(" ")[0])).toEqual(["web@1", "web@2"]);
+      expect(world.take()).toEqual(["PUT /changes", "PUT /changes"]);
+      await pusher.stop();
+    }));
+
+  it("does not try without end faster what fails with every push", () =>
+    nginxWorld(async (world) => {
+      await world.startNginx();
+      const pusher = world.pusher();
+      pusher.start();
+      decide(pusher, web(), 1);
+      await world.simulation.sleep(100);
+      world.take();
+      for (let left = 1_000; left > 0; left -= 1) world.script(/changes/, refusal(500, "FAILED"));
+      decide(pusher, web("p1:80"), 2);
+      await world.simulation.sleep(60_000);
+      const tries = world.take().filter((what) => what.includes("changes")).length;
+      expect(tries).toBeGreaterThan(20);
+      expect(tries).toBeLessThan(60);
+      await pusher.stop();
+    }));
+
   it("asks a silent socket again and again, but not without end faster", () =>
     nginxWorld(async (world) => {
       const pusher = world.pusher();
@@ -182,6 +218,16 @@ describe("a pusher", () => {
       expect(silent?.labels).toEqual({ code: "SILENT" });
       expect(silent?.value).toBeGreaterThan(150);
       expect(silent?.value).toBeLessThan(320);
+      const lines = world.simulation.logLines().filter(({ level }) => level !== "debug");
+      const messages = lines.map(({ level, message }) => `${level} ${message}`);
+      expect(messages.at(0)).toBe("info nginx cannot be told now; trying again");
+      expect(messages.slice(-2)).toEqual([
+        "info nginx can be told again",
+        "info nginx has the whole state",
+      ]);
+      const warnings = new Set(messages.slice(1, -2));
+      expect(warnings).toEqual(new Set(["warn nginx still cannot be told; trying again"]));
+      expect(messages.length - 3).toBeLessThan(12);
       await pusher.stop();
     }));
 
@@ -194,6 +240,11 @@ describe("a pusher", () => {
       decide(pusher, web(), 1);
       await world.simulation.sleep(3_000);
       expect(world.routed.length).toBe(1);
+      const [failure] = world.simulation.logLines().filter(({ fields }) => "code" in fields);
+      expect(failure?.fields).toMatchObject({
+        code: "FAILED",
+        reason: "POST /loads: no answer within 2000 ms",
+      });
       await pusher.stop();
     }));
 

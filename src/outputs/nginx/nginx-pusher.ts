@@ -8,12 +8,13 @@ import type { DecisionChanges, DecisionOutput, RoutingDecision } from "../../dec
 import type { MonotonicMs } from "../../environment/clock.ts";
 import type { Environment } from "../../environment/environment.ts";
 import { jitter } from "../../environment/random.ts";
+import type { CancelTimer } from "../../environment/timers.ts";
 import type { CounterReading, CounterReporter } from "../../sources/endpoint-counters.ts";
 import type { ProxyReport, ProxyReporter } from "../../sources/proxy-feedback.ts";
 import { ControlError } from "./control-answer.ts";
 import { ControlClient, type Pusher } from "./control-client.ts";
 import { nginxMetrics } from "./nginx-metrics.ts";
-import { ProxyState } from "./proxy-state.ts";
+import { type ProxyEntry, ProxyState } from "./proxy-state.ts";
 import { PushSession, type RoutedEntry } from "./push-session.ts";
 
 export interface NginxPusherOptions
@@ -35,6 +36,14 @@ export const retryBaseMs = 25;
 export const retryMaxMs = 2_000;
 const retryJitter = 0.5;
 
+/** A restart of nginx fails once or twice; more than that is worth waking up for. */
+const failuresOfARestart = 3;
+/** Then about once a minute is enough: whoever looks after nginx says what it does about it. */
+const failuresPerWarning = 30;
+
+/** What found no room is told again this much later: by then nginx has removed what was replaced. */
+export const roomAgainMs = 5_000;
+
 export class NginxPusher implements DecisionOutput, ProxyReporter, CounterReporter {
   readonly state = new ProxyState();
   readonly #options: NginxPusherOptions;
@@ -47,6 +56,12 @@ export class NginxPusher implements DecisionOutput, ProxyReporter, CounterReport
   #hasDecision = false;
   #wake: () => void = () => undefined;
   #running: Promise<void> | undefined;
+  /** In a row. */
+  #failures = 0;
+  #withoutRoom: readonly ProxyEntry[] = [];
+  #cancelRoomAgain: CancelTimer | undefined;
+  /** How many found no room when that was last logged: the same number is no news. */
+  #saidWithoutRoom = 0;
 
   constructor(options: NginxPusherOptions) {
     this.#options = options;
@@ -67,6 +82,7 @@ export class NginxPusher implements DecisionOutput, ProxyReporter, CounterReport
   /** Idempotent. nginx goes on with what it has. */
   async stop(): Promise<void> {
     this.#stopped.abort(new Error("the pusher was stopped"));
+    this.#cancelRoomAgain?.();
     await this.#running;
   }
 
@@ -111,13 +127,11 @@ export class NginxPusher implements DecisionOutput, ProxyReporter, CounterReport
 
   async #run(): Promise<void> {
     const { signal } = this.#stopped;
-    let failures = 0;
     while (!signal.aborted) {
       try {
         await this.#decided(signal);
-        const session = await this.#connect(signal);
-        failures = 0;
-        await this.#follow(session, signal);
+        await this.#follow(await this.#connect(signal), signal);
+        this.#failures = 0;
       } catch (error) {
         if (signal.aborted) return;
         if (!(error instanceof ControlError)) throw error;
@@ -126,9 +140,9 @@ export class NginxPusher implements DecisionOutput, ProxyReporter, CounterReport
           this.#superseded();
           return;
         }
-        const stepMs = Math.min(retryBaseMs * 2 ** failures, retryMaxMs);
-        this.#logFailure(error, failures);
-        failures += 1;
+        const stepMs = Math.min(retryBaseMs * 2 ** this.#failures, retryMaxMs);
+        this.#logFailure(error);
+        this.#failures += 1;
         const delayMs = jitter(this.#options.random, stepMs, retryJitter);
         await this.#options.timers.sleep(delayMs, signal).catch(() => undefined);
       }
@@ -177,6 +191,27 @@ export class NginxPusher implements DecisionOutput, ProxyReporter, CounterReport
         counts?.refused.inc();
         log.error("nginx refuses an entry; the others are not affected", { kind, name, reason });
       },
+      onNoRoom: (entries) => this.#noRoomFor(entries),
+    });
+  }
+
+  #noRoomFor(entries: readonly ProxyEntry[]): void {
+    const { log, timers } = this.#options;
+    this.#withoutRoom = [...this.#withoutRoom, ...entries];
+    this.#cancelRoomAgain ??= timers.after(roomAgainMs, () => {
+      this.#cancelRoomAgain = undefined;
+      this.state.tellAgain(this.#withoutRoom);
+      this.#withoutRoom = [];
+      this.#wake();
+    });
+    const count = this.#withoutRoom.length;
+    if (count === this.#saidWithoutRoom) return;
+    this.#saidWithoutRoom = count;
+    const [first] = entries;
+    log.error("nginx has no room for some entries; the others are not affected", {
+      count,
+      kind: first?.kind,
+      name: first?.name,
     });
   }
 
@@ -208,6 +243,8 @@ export class NginxPusher implements DecisionOutput, ProxyReporter, CounterReport
     const { clock, metrics } = this.#options;
     const beganAt = clock.monotonicMs();
     await session.change(this.state, signal, (routed) => this.#tell(routed));
+    this.#succeeded();
+    if (this.#withoutRoom.length === 0) this.#saidWithoutRoom = 0;
     this.#options.onTold?.();
     const seconds = (clock.monotonicMs() - beganAt) / 1000;
     if (metrics !== undefined) nginxMetrics(metrics).pushes.observe(seconds);
@@ -215,6 +252,7 @@ export class NginxPusher implements DecisionOutput, ProxyReporter, CounterReport
 
   #loaded(routed: readonly RoutedEntry[]): void {
     const { clock, log, metrics, onLoaded } = this.#options;
+    this.#succeeded();
     if (metrics !== undefined) nginxMetrics(metrics).loads.inc();
     log.info("nginx has the whole state", { services: routed.length });
     this.#tell(routed);
@@ -232,11 +270,22 @@ export class NginxPusher implements DecisionOutput, ProxyReporter, CounterReport
     this.#options.onSuperseded?.();
   }
 
-  #logFailure(error: ControlError, failures: number): void {
+  #succeeded(): void {
+    if (this.#failures > failuresOfARestart) this.#options.log.info("nginx can be told again");
+    this.#failures = 0;
+  }
+
+  #logFailure(error: ControlError): void {
+    const { log } = this.#options;
     const fields = { code: error.code, reason: error.message };
-    // A restart of nginx fails once or twice; more than that is worth waking up for.
-    if (failures < 3) this.#options.log.info("nginx cannot be told now; trying again", fields);
-    else this.#options.log.warn("nginx still cannot be told; trying again", fields);
+    const beyond = this.#failures - failuresOfARestart;
+    if (beyond >= 0 && beyond % failuresPerWarning === 0) {
+      log.warn("nginx still cannot be told; trying again", fields);
+    } else if (this.#failures === 0) {
+      log.info("nginx cannot be told now; trying again", fields);
+    } else {
+      log.debug("nginx cannot be told yet", fields);
+    }
   }
 
   #count({ code }: ControlError): void {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type ListenAddress, serversConf, trustedConf } from "./nginx-servers.ts";
+import { type ListenAddress, NginxOptionsError, serversConf, trustedConf } from "./nginx-servers.ts";
 
 test("one plain server believes nobody, logs, and verifies no endpoint", () => {
   expect(
@@ -88,11 +88,11 @@ describe("what cannot be meant is refused, and nothing of it becomes configurati
         { address: "::", port: 80 },
         { address: "::", port: 80, tls: true },
       ],
-      "[::]:80 is to be listened on twice; one port serves one protocol",
+      "[::]:80 is to be listened on twice; each protocol needs a port of its own",
     ],
   ];
   test.each(table)("%s", (_, listen, message) => {
-    expect(() => serversConf({ listen })).toThrow(new Error(message));
+    expect(() => serversConf({ listen })).toThrow(new NginxOptionsError(message));
   });
 
   test("a proxy that is no network", () => {
@@ -101,8 +101,12 @@ describe("what cannot be meant is refused, and nothing of it becomes configurati
       const message =
         `"${text}" is no network of trusted proxies: ` +
         "an IP address or a CIDR such as 10.0.0.0/8, please";
-      expect(() => serversConf({ listen, trustedProxies: [text] })).toThrow(new Error(message));
-      expect(() => trustedConf({ listen, trustedProxies: [text] })).toThrow(new Error(message));
+      expect(() => serversConf({ listen, trustedProxies: [text] })).toThrow(
+        new NginxOptionsError(message),
+      );
+      expect(() => trustedConf({ listen, trustedProxies: [text] })).toThrow(
+        new NginxOptionsError(message),
+      );
     }
   });
 });

@@ -36,6 +36,12 @@ export interface NginxServerOptions {
   readonly accessLog?: "file" | "off";
 }
 
+/** An option that cannot be meant. The message says which, and what would be right. */
+export class NginxOptionsError extends Error {
+  override readonly name = "NginxOptionsError";
+  readonly code = "NGINX_OPTIONS";
+}
+
 /** Connections that wait to be accepted; Linux allows no more by default. */
 const backlog = 4096;
 
@@ -47,7 +53,7 @@ export function serversConf(options: NginxServerOptions): string {
   checkListen(options.listen);
   const { publicHttpsPort = usualHttpsPort } = options;
   if (!isPort(publicHttpsPort))
-    throw new Error(`${publicHttpsPort} is no port for https addresses`);
+    throw new NginxOptionsError(`${publicHttpsPort} is no port for https addresses`);
   const port = publicHttpsPort === usualHttpsPort ? "" : publicHttpsPort;
   const isProxied = ({ proxyProtocol }: ListenAddress) => proxyProtocol === true;
   const plain = options.listen.filter((one) => !isProxied(one));
@@ -125,7 +131,7 @@ function hostAndPort(address: string, port: number): string {
 /** As it was written, once it is known to be nothing but a network. */
 function network(text: string): string {
   if (parseNetwork(text) !== undefined) return text;
-  throw new Error(
+  throw new NginxOptionsError(
     `"${text}" is no network of trusted proxies: an IP address or a CIDR such as 10.0.0.0/8, please`,
   );
 }
@@ -135,15 +141,19 @@ function isPort(port: number): boolean {
 }
 
 function checkListen(listen: readonly ListenAddress[]): void {
-  if (listen.length === 0) throw new Error("nginx needs an address to listen on");
+  if (listen.length === 0) throw new NginxOptionsError("nginx needs an address to listen on");
   const taken = new Set<string>();
   for (const { address, port } of listen) {
     const place = hostAndPort(address, port);
     if (!isPort(port) || parseIp(address) === undefined) {
-      throw new Error(`nginx cannot listen on ${place}: an IP address and a port, please`);
+      throw new NginxOptionsError(
+        `nginx cannot listen on ${place}: an IP address and a port, please`,
+      );
     }
     if (taken.has(place)) {
-      throw new Error(`${place} is to be listened on twice; one port serves one protocol`);
+      throw new NginxOptionsError(
+        `${place} is to be listened on twice; each protocol needs a port of its own`,
+      );
     }
     taken.add(place);
   }

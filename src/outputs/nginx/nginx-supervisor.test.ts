@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { NginxOptionsError } from "./nginx-servers.ts";
 import { type NginxWorld, nginxWorld, prefix } from "./nginx-world.contract.ts";
 
 describe("a supervisor", () => {
@@ -120,7 +121,8 @@ describe("a supervisor", () => {
       world.complaint = "bind() to 10.0.0.1:8080 failed (98: Address already in use)";
       const supervisor = world.supervisor();
       await expect(supervisor.start()).rejects.toThrow(
-        "nginx did not start: bind() to 10.0.0.1:8080 failed (98: Address already in use)",
+        "nginx did not start: bind() to 10.0.0.1:8080 failed (98: Address already in use). " +
+          "Another program listens there: stop it, or choose another port.",
       );
       await expect(world.supervisor({ program: "nginy" }).start()).rejects.toThrow(
         "no program nginy on this host",
@@ -135,9 +137,15 @@ describe("a supervisor", () => {
       world.complaint = "no space left on device";
       killAll(world, supervisor);
       await world.simulation.sleep(20_000);
+      expect([supervisor.serving, supervisor.problem]).toEqual([
+        undefined,
+        "nginx did not start: no space left on device",
+      ]);
       world.complaint = undefined;
       await world.simulation.sleep(20_000);
       expect(world.starts).toBe(2);
+      expect(supervisor.serving).toBeDefined();
+      expect(supervisor.problem).toBeUndefined();
       await supervisor.stop();
     }));
 
@@ -166,7 +174,7 @@ describe("a supervisor", () => {
     ["no worker", { workers: 0 }],
   ])("refuses %s before it writes anything", (_, options) =>
     nginxWorld(async (world) => {
-      await expect(world.supervisor(options).start()).rejects.toThrow();
+      await expect(world.supervisor(options).start()).rejects.toThrow(NginxOptionsError);
       expect(await world.host.files.list(prefix)).toEqual([]);
       expect(world.starts).toBe(0);
     }),

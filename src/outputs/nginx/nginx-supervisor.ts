@@ -76,6 +76,8 @@ export class NginxSupervisor {
   #run = "";
   #running: Promise<void> | undefined;
   #serving: ControlState | undefined;
+  /** What the last start failed of; undefined once one has succeeded. */
+  #problem: string | undefined;
   #servingSince: MonotonicMs | undefined;
   /** Since nginx was last in service for long enough. */
   #startsInRow = 0;
@@ -92,9 +94,14 @@ export class NginxSupervisor {
     return socketPathOf(this.#options.prefix);
   }
 
-  /** The nginx in service, as it was when last looked at. */
+  /** The nginx in service, as it was when last looked at; undefined while there is none. */
   get serving(): ControlState | undefined {
     return this.#serving;
+  }
+
+  /** Why there is none, where that is known. */
+  get problem(): string | undefined {
+    return this.#problem;
   }
 
   /**
@@ -102,8 +109,13 @@ export class NginxSupervisor {
    * port taken, there is no use in trying again unasked.
    */
   async start(): Promise<void> {
+    const { log, prefix } = this.#options;
     this.#run = await prepareNginxPrefix(this.#options);
-    this.#isServing(await this.#ensure());
+    const state = await this.#ensure();
+    if (this.#startsInRow === 0) {
+      log.info("an nginx that was running already is taken over", { pid: state.masterPid, prefix });
+    }
+    this.#isServing(state);
     this.#running = this.#watch();
   }
 
@@ -137,6 +149,7 @@ export class NginxSupervisor {
       } catch (error) {
         if (signal.aborted) return;
         if (!(error instanceof NginxStartError || error instanceof ProcessError)) throw error;
+        this.#problem = error.message;
         this.#options.log.error("nginx could not be started; trying again", {
           reason: error.message,
         });
@@ -168,6 +181,7 @@ export class NginxSupervisor {
         await this.#endLeftover();
         break;
     }
+    this.#serving = undefined;
     return await this.#startNew();
   }
 
@@ -246,6 +260,7 @@ export class NginxSupervisor {
     const { clock, onServing } = this.#options;
     const isNew = this.#serving?.bootId !== state.bootId;
     this.#serving = state;
+    this.#problem = undefined;
     if (!isNew) return;
     this.#servingSince = clock.monotonicMs();
     onServing?.(state);

@@ -118,6 +118,14 @@ export class ProxyState {
     }
   }
 
+  /** These were left out of a push: those that are still wanted are to be told once more. */
+  tellAgain(entries: Iterable<ProxyEntry>): void {
+    for (const { kind, name } of entries) {
+      const { values, unpushed } = this.#entries[kind];
+      if (values.has(name)) unpushed.add(name);
+    }
+  }
+
   #listAll(): readonly ProxyEntry[] {
     return entryKinds.flatMap((kind) => this.#list(kind, this.#entries[kind].values.keys()));
   }

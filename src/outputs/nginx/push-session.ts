@@ -1,5 +1,6 @@
 // Pushes in the name of one pusher to one nginx: the load of everything and the changes after it.
-// An entry that nginx refuses is found by halving and left out, so that it harms only itself.
+// An entry that nginx refuses, or has no room for, is found by halving and left out, so that it harms
+// only itself. Routes alone are never left out of a load: that would take away those that are served.
 import { ControlError } from "./control-answer.ts";
 import type { ControlClient, Pusher } from "./control-client.ts";
 import type { ProxyEntry, ProxyState } from "./proxy-state.ts";
@@ -15,19 +16,29 @@ export interface PushSessionOptions {
   readonly client: ControlClient;
   readonly pusher: Pusher;
   readonly onRefused: (entry: ProxyEntry, reason: string) => void;
+  /** nginx has no room for these now; the others are not affected. */
+  readonly onNoRoom: (entries: readonly ProxyEntry[]) => void;
 }
 
-type SendPart = (body: string) => Promise<void>;
+/** One push under way. */
+interface Push {
+  readonly send: (body: string) => Promise<void>;
+  /** Whether an entry may be left out when there is no room for it. */
+  readonly canSpare: (entry: ProxyEntry) => boolean;
+  readonly leftOut: ProxyEntry[];
+}
 
 export class PushSession {
   readonly #client: ControlClient;
   readonly #pusher: Pusher;
   readonly #onRefused: PushSessionOptions["onRefused"];
+  readonly #onNoRoom: PushSessionOptions["onNoRoom"];
 
   constructor(options: PushSessionOptions) {
     this.#client = options.client;
     this.#pusher = options.pusher;
     this.#onRefused = options.onRefused;
+    this.#onNoRoom = options.onNoRoom;
   }
 
   /** Everything, visible as a whole at the end. When it fails, nothing of it was seen. */
@@ -38,10 +49,15 @@ export class PushSession {
     const entries = state.takeAll();
     try {
       const present = entries.filter(({ value }) => value !== undefined);
-      const send: SendPart = (body) => client.loadPart(pusher, generation, body, signal);
+      const push: Push = {
+        send: (body) => client.loadPart(pusher, generation, body, signal),
+        canSpare: isCertificate,
+        leftOut: [],
+      };
       const accepted: ProxyEntry[] = [];
-      for (const part of partsOf(present)) accepted.push(...(await this.#send(part, send)));
+      for (const part of partsOf(present)) accepted.push(...(await this.#send(part, push)));
       await client.commitLoad(pusher, generation, signal);
+      if (push.leftOut.length > 0) this.#onNoRoom(push.leftOut);
       return routed([...accepted, ...entries.filter(({ value }) => value === undefined)]);
     } catch (error) {
       state.giveBack(entries);
@@ -57,35 +73,58 @@ export class PushSession {
   ): Promise<void> {
     const entries = state.takeUnpushed();
     const unsent = new Set(entries);
-    const send: SendPart = (body) => this.#client.change(this.#pusher, body, signal);
+    const push: Push = {
+      send: (body) => this.#client.change(this.#pusher, body, signal),
+      canSpare: () => true,
+      leftOut: [],
+    };
     try {
       for (const part of partsOf(entries)) {
-        onRouted(routed(await this.#send(part, send)));
+        onRouted(routed(await this.#send(part, push)));
         for (const entry of part) unsent.delete(entry);
       }
     } catch (error) {
       state.giveBack(unsent);
       throw error;
+    } finally {
+      if (push.leftOut.length > 0) this.#onNoRoom(push.leftOut);
     }
   }
 
   /** Gives the entries that nginx took. */
-  async #send(part: readonly ProxyEntry[], send: SendPart): Promise<readonly ProxyEntry[]> {
+  async #send(part: readonly ProxyEntry[], push: Push): Promise<readonly ProxyEntry[]> {
+    const wanted = part.filter((entry) => !isFullFor(entry, push));
+    if (wanted.length < part.length) {
+      push.leftOut.push(...part.filter((entry) => isFullFor(entry, push)));
+    }
+    if (wanted.length === 0) return [];
     try {
-      await send(partBody(part));
-      return part;
+      await push.send(partBody(wanted));
+      return wanted;
     } catch (error) {
-      if (!(error instanceof ControlError) || error.code !== "MALFORMED") throw error;
-      const [first] = part;
-      if (first === undefined || part.length === 1) {
-        if (first !== undefined) this.#onRefused(first, error.message);
+      if (!(error instanceof ControlError)) throw error;
+      const isNoRoom = error.code === "NO_MEMORY" && wanted.some(push.canSpare);
+      if (!isNoRoom && error.code !== "MALFORMED") throw error;
+      const [first] = wanted;
+      if (first !== undefined && wanted.length === 1) {
+        if (isNoRoom) push.leftOut.push(first);
+        else this.#onRefused(first, error.message);
         return [];
       }
     }
-    const middle = Math.ceil(part.length / 2);
-    const firstHalf = await this.#send(part.slice(0, middle), send);
-    return [...firstHalf, ...(await this.#send(part.slice(middle), send))];
+    const middle = Math.ceil(wanted.length / 2);
+    const firstHalf = await this.#send(wanted.slice(0, middle), push);
+    return [...firstHalf, ...(await this.#send(wanted.slice(middle), push))];
   }
+}
+
+function isCertificate({ kind }: ProxyEntry): boolean {
+  return kind === "certificate";
+}
+
+/** Certificates have memory of their own: where one found no room, none of the others will. */
+function isFullFor(entry: ProxyEntry, { leftOut }: Push): boolean {
+  return isCertificate(entry) && entry.value !== undefined && leftOut.some(isCertificate);
 }
 
 function routed(entries: readonly ProxyEntry[]): readonly RoutedEntry[] {

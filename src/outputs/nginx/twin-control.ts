@@ -30,7 +30,7 @@ interface Answer {
 }
 
 /** As client_max_body_size of the control server. */
-const longestBodyBytes = 1024 * 1024;
+const longestBodyBytes = 4 * 1024 * 1024;
 
 export class TwinControl {
   readonly #identity: TwinIdentity;

@@ -136,16 +136,23 @@ describe("what is wrong is ignored alone and named", () => {
     });
   });
 
-  test("an origin that is wrong opens nothing to others", () => {
-    const { policy, problems } = read({ "enable-cors": "true", "cors-allow-origin": "a b" });
-    expect([policy.cors?.allowOrigins, problems]).toEqual([
-      [],
-      [
-        'AnnotationIgnored: cors-allow-origin: "a b" is not an origin such as ' +
-          '"https://*.example.com", so no origin is allowed',
-      ],
-    ]);
-  });
+  test.each<[string, string[], string[]]>([
+    ["a b", [], ['"a b" is not an origin', "it names no origin, so none is allowed"]],
+    [",", [], ["it names no origin, so none is allowed"]],
+    ["a:80, https://b.example, c.example", ["https://b.example"], ['"a:80"', '"c.example"']],
+    ["*, a.example", ["*"], ['"a.example"']],
+  ])(
+    "an origin that is wrong allows nobody, and leaves others alone: %s",
+    (text, allowed, said) => {
+      const { policy, problems } = read({ "enable-cors": "true", "cors-allow-origin": text });
+      expect(policy.cors?.allowOrigins).toEqual(allowed);
+      expect(problems).toEqual(
+        said.map((what) =>
+          expect.stringContaining(`AnnotationIgnored: cors-allow-origin: ${what}`),
+        ),
+      );
+    },
+  );
 });
 
 describe("a route that was to be protected and cannot be is closed", () => {

@@ -82,6 +82,10 @@ describe("what is asked for becomes policy", () => {
     ],
     [{ affinity: "cookie" }, { balance: { method: "round-robin", affinity } }],
     [
+      { affinity: "cookie", "session-cookie-secure": "false" },
+      { balance: { method: "round-robin", affinity } },
+    ],
+    [
       {
         affinity: "cookie",
         "affinity-mode": "persistent",
@@ -154,6 +158,11 @@ describe("what is asked for becomes policy", () => {
           maxAgeSeconds: 600,
         },
       },
+    ],
+    [{ "enable-cors": "true", "cors-allow-origin": "    " }, { cors }],
+    [
+      { "enable-cors": "true", "cors-allow-origin": "https://a.example, , b+c://d:1," },
+      { cors: { ...cors, allowOrigins: ["https://a.example", "b+c://d:1"] } },
     ],
     [
       { "enable-cors": "true", "cors-allow-origin": "https://a.example, *" },

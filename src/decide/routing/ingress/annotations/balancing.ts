@@ -64,7 +64,8 @@ function affinityOf(annotations: AnnotationReader): CookieAffinity | undefined {
       path: annotations.read("session-cookie-path", cookiePath),
       domain: annotations.read("session-cookie-domain", cookieDomain),
       maxAgeSeconds: annotations.read("session-cookie-max-age", age) ?? expires,
-      secure: annotations.read("session-cookie-secure", boolean),
+      // As in ingress-nginx, "false" takes nothing from a session that began with TLS.
+      secure: annotations.read("session-cookie-secure", boolean) || undefined,
       sameSite: annotations.read("session-cookie-samesite", oneOf(sites)),
       conditionalSameSiteNone: annotations.read(
         "session-cookie-conditional-samesite-none",

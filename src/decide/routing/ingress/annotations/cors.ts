@@ -2,7 +2,8 @@
 
 import { shown } from "../../shown-text.ts";
 import type { AnnotationGroup } from "../annotation-group.ts";
-import { boolean, list, type Parse, token, wholeNumber } from "../annotation-values.ts";
+import type { AnnotationReader } from "../annotation-reader.ts";
+import { boolean, itemsOf, list, type Parse, token, wholeNumber } from "../annotation-values.ts";
 
 const usualMethods = ["GET", "PUT", "POST", "DELETE", "PATCH", "OPTIONS"];
 
@@ -33,9 +34,8 @@ export const cors: AnnotationGroup = {
   ],
   read: (annotations) => {
     if (annotations.read("enable-cors", boolean) !== true) return {};
-    const origins = annotations.has("cors-allow-origin")
-      ? (annotations.read("cors-allow-origin", list(origin), "so no origin is allowed") ?? [])
-      : ["*"];
+    const isGiven = annotations.text("cors-allow-origin").trim() !== "";
+    const origins = isGiven ? originsOf(annotations) : ["*"];
     const methods = annotations.read("cors-allow-methods", list(method));
     const headers = annotations.read("cors-allow-headers", list(token));
     const age = wholeNumber(0, maxMaxAgeSeconds);
@@ -53,6 +53,26 @@ export const cors: AnnotationGroup = {
     };
   },
 };
+
+/** More than this is no list that somebody wrote. */
+const maxOrigins = 1_000;
+
+/** An item that is wrong allows nobody; the others mean what they say. */
+function originsOf(annotations: AnnotationReader): readonly string[] {
+  const name = "cors-allow-origin";
+  const items = itemsOf(annotations.text(name));
+  if (items.length > maxOrigins) {
+    annotations.report(name, `only its first ${maxOrigins} origins are allowed`);
+  }
+  const origins: string[] = [];
+  for (const item of items.slice(0, maxOrigins)) {
+    const parsed = origin(item);
+    if ("value" in parsed) origins.push(parsed.value);
+    else annotations.report(name, `${parsed.problem}, so that item is ignored`);
+  }
+  if (origins.length === 0) annotations.report(name, "it names no origin, so none is allowed");
+  return origins;
+}
 
 const originForm =
   /^[a-z][a-z0-9+.-]{0,30}:\/\/(\*\.)?[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?(:\d{1,5})?$/i;

@@ -1,0 +1,53 @@
+// The echo servers of other people's conformance suites, which read from an answer what reached a
+// pod, and which pod. A pod with the image of one answers in its form: the request, headers as
+// lists under Go's spelling of their names, and what the container's environment says of itself.
+import type { IncomingRequest } from "../../environment/network.ts";
+import type { StringMap } from "../../kube/kinds/intern.ts";
+import type { KubeletPod } from "./kubelet-pod.ts";
+
+export interface EchoServer {
+  /** Where it listens, whatever the pod declares. */
+  readonly port: number;
+  /** The environment of its container. */
+  readonly env: StringMap;
+}
+
+/** The one of ingress-controller-conformance, the one of gateway-api; of any registry and tag. */
+const echoImage = /(?:^|\/)(?:ingressconformance\/echoserver|echo-basic)(?:[:@]|$)/;
+
+/** Both listen there unless `HTTP_PORT` says otherwise. */
+const usualPort = 3_000;
+
+/** Undefined for a pod that is none, which answers as every pod of the lab. */
+export function echoServerOf({ containers }: KubeletPod): EchoServer | undefined {
+  const container = containers.find(({ image }) => echoImage.test(image));
+  if (container === undefined) return undefined;
+  const { env } = container;
+  const asked = Number(env["HTTP_PORT"]);
+  const isPort = Number.isInteger(asked) && asked >= 1 && asked <= 65_535;
+  return { port: isPort ? asked : usualPort, env };
+}
+
+type EchoedRequest = Pick<IncomingRequest, "method" | "target" | "headers">;
+
+/** What it answers with. The protocol is the one that the lab's pods speak. */
+export function echoOf({ method, target, headers }: EchoedRequest, env: StringMap): object {
+  const { host = "", ...others } = headers;
+  const named = Object.entries(others).map(([name, value]) => [goSpelling(name), [value]]);
+  return {
+    path: target,
+    host,
+    method,
+    proto: "HTTP/1.1",
+    headers: Object.fromEntries(named),
+    namespace: env["NAMESPACE"] ?? "",
+    ingress: env["INGRESS_NAME"] ?? "",
+    service: env["SERVICE_NAME"] ?? "",
+    pod: env["POD_NAME"] ?? "",
+  };
+}
+
+/** `user-agent` is `User-Agent`. */
+function goSpelling(name: string): string {
+  return name.replace(/(?:^|-)[a-z]/g, (start) => start.toUpperCase());
+}
