@@ -3,6 +3,7 @@
 import { createServer } from "node:net";
 import { describe, expect, it } from "vitest";
 import type { Balance, RoutePolicy } from "../src/decide/route-policy.ts";
+import { openBlackHole } from "./black-hole.ts";
 import { PolicyWorld, rule } from "./policy-world.ts";
 import { type Backend, withoutNginx } from "./proxy-world.ts";
 
@@ -291,6 +292,37 @@ describe.skipIf(withoutNginx !== false)("the choice of an endpoint", () => {
     await service.push([[closedPort, fine?.peer ?? ""]]);
     expect(await service.spread(60)).toEqual({ fine: 60 });
     expect(await service.counters(closedPort)).toMatchObject({ requests: 1, failures: 1 });
+  });
+
+  // The last test of the file: afterwards another pusher is in charge.
+  it("marks who did not answer, though another Lockstep has taken charge meanwhile", async () => {
+    const [fine] = await backends(["fine"]);
+    const hole = await openBlackHole("127.0.77.221", 8080);
+    const service = new Service("takeover");
+    const silent = `${hole.address}:${hole.port}`;
+    const [address, port] = (fine?.peer ?? "").split(":");
+    await service.route({});
+    await service.push([[silent], [fine?.peer ?? ""]]);
+    const asked = world().ask("takeover");
+    const control = world().proxy.control();
+    const { bootId } = await control.state();
+    const next = { bootId, owner: "next", epoch: 2 };
+    const generation = await control.beginLoad(next);
+    const entry = {
+      tiers: [1, 1],
+      addresses: [hole.address, address],
+      ports: [hole.port, Number(port)],
+      slots: [7, service.slotOf(silent)],
+      names: ["c1/d/silent", "c1/d/another"],
+    };
+    const hosts = { takeover: [rule("/", "takeover", {})] };
+    const part = { services: { takeover: entry }, hosts };
+    await control.loadPart(next, generation, JSON.stringify(part));
+    await control.commitLoad(next, generation);
+    expect(await asked).toMatchObject({ status: 200, body: "fine" });
+    const { suspects } = await control.suspects(undefined);
+    expect(suspects.map(({ slot }) => slot)).toEqual([7]);
+    await hole.close();
   });
 });
 

@@ -7,6 +7,7 @@ import type { DecidedEndpoint, RoutingDecision } from "../src/decide/decision.ts
 import { nodeEnvironment } from "../src/environment/node/node-environment.ts";
 import { findProxyDirectory } from "../src/outputs/nginx/nginx-prefix.ts";
 import { NginxPusher, roomAgainMs } from "../src/outputs/nginx/nginx-pusher.ts";
+import type { NginxSupervisorOptions } from "../src/outputs/nginx/nginx-supervisor.ts";
 import { ProxyWorld, withoutNginx } from "./proxy-world.ts";
 
 const { files } = nodeEnvironment();
@@ -31,8 +32,15 @@ interface World {
 }
 
 function withLittleMemory(run: (world: World) => Promise<void>): Promise<void> {
+  return withNginx({ proxyDirectory: directory }, run);
+}
+
+function withNginx(
+  options: Partial<NginxSupervisorOptions>,
+  run: (world: World) => Promise<void>,
+): Promise<void> {
   return ProxyWorld.use(async (world) => {
-    await world.supervisor({ proxyDirectory: directory }).start();
+    await world.supervisor(options).start();
     const routed = new Map<string, number>();
     const pusher = new NginxPusher({
       ...world.environment,
@@ -121,3 +129,20 @@ describe.skipIf(withoutNginx !== false)("nginx whose memory is full", () => {
       expect((await world.ask("crowd-399")).status).toBe(200);
     }));
 });
+
+it.skipIf(withoutNginx !== false)(
+  "nginx takes a service of 10,000 pods with long names whole",
+  () =>
+    withNginx({}, async ({ world, routed, tell, until }) => {
+      const backend = await world.backend("web");
+      const crowd = Array.from({ length: 10_000 }, (_, index): DecidedEndpoint => {
+        const address = `10.${Math.floor(index / 250)}.7.${index % 250}`;
+        const podName = `${"a-deployment-with-a-long-name-".repeat(4)}-${index}`;
+        const cluster = "a-cluster-with-a-long-name-in-a-far-region";
+        return { address, port: 80, cluster, podName, state: "draining", reason: "" };
+      });
+      tell(decisionOf(new Map([["web", [...endpoints(backend.peer), ...crowd]]])), 1);
+      await until(() => routed.get("web") === 1);
+      expect(await world.ask("web")).toEqual({ status: 200, body: "web" });
+    }),
+);

@@ -17,6 +17,9 @@ export interface CheckedCertificate {
 const maxChainBytes = 128 * 1024;
 const maxKeyBytes = 32 * 1024;
 
+/** A larger one keeps nginx busy for a tenth of a second or more with every client, and all others. */
+const maxRsaBits = 8_192;
+
 const certificateBlock = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 const keyBlock = /-----BEGIN ([A-Z]+ )?PRIVATE KEY-----[^-]+-----END ([A-Z]+ )?PRIVATE KEY-----/;
 
@@ -45,6 +48,10 @@ function check({ chain, key }: Secret): CheckedCertificate | string {
   if (leaf === undefined) return "holds no certificate in PEM in tls.crt";
   const privateKey = readKey(key);
   if (typeof privateKey === "string") return privateKey;
+  const { modulusLength = 0 } = privateKey.asymmetricKeyDetails ?? {};
+  if (modulusLength > maxRsaBits) {
+    return `has a tls.key of ${modulusLength} bits, and more than ${maxRsaBits} take too long`;
+  }
   if (!leaf.checkPrivateKey(privateKey)) {
     return "has a tls.key that does not belong to the first certificate of tls.crt";
   }

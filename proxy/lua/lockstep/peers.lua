@@ -133,6 +133,7 @@ end
 -- nothing. What is returned goes with the request, as ngx.ctx.lockstep.
 function _M.choose(name, service, policy)
     local context = { name = name, service = service, policy = policy, tries = 0 }
+    context.generation = state.generation
     use(context, pick(context, nil))
     return context
 end
@@ -146,12 +147,32 @@ local function item_from_end(list, n)
     return items[#items - n + 1]
 end
 
+-- The slot that the endpoint has now: another Lockstep may have taken charge since it was chosen, and
+-- to that one slots mean other endpoints. Nothing when the endpoint has left.
+local function slot_now(context)
+    state.refresh()
+    if state.generation == context.generation then
+        return context.slot
+    end
+    local service = state.service(context.name)
+    for index, address in ipairs(service and service.addresses or {}) do
+        if address == context.address and service.ports[index] == context.port then
+            return service.slots[index]
+        end
+    end
+    return nil
+end
+
 -- A failure after the connection was made says little about the next request: only a peer that
 -- cannot be reached is suspect.
 local function note_failure(context, connect_time)
-    counters.count_failure(context.slot)
+    local slot = slot_now(context)
+    if slot == nil then
+        return
+    end
+    counters.count_failure(slot)
     if connect_time == "-" then
-        suspects.mark(context.slot)
+        suspects.mark(slot)
     end
 end
 
@@ -163,6 +184,7 @@ local function use_another(context)
     if service ~= nil and #service.addresses > 0 then
         context.service = service
     end
+    context.generation = state.generation
     service = context.service
     local tried = {}
     for index, address in ipairs(service.addresses) do

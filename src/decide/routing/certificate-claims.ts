@@ -1,11 +1,12 @@
 // Which names an Ingress wants a certificate for, and which names it has. Pure; found once for each
 // version of an Ingress, because all of them are looked at whenever one changes.
-import type { Ingress, IngressTls } from "../../kube/kinds/ingress.ts";
+import type { Ingress } from "../../kube/kinds/ingress.ts";
 import { objectKey } from "../../kube/kinds/kind.ts";
 import type { SecretReference } from "../../sources/secret-source.ts";
 import { hostOf } from "./host-name.ts";
 import { readAnnotations } from "./ingress/annotations.ts";
-import type { RouteOrigin } from "./route.ts";
+import type { RouteOrigin, RoutingProblem } from "./route.ts";
+import { shown } from "./shown-text.ts";
 
 /** One name that one Ingress wants one secret's certificate for. */
 export interface CertificateClaim {
@@ -26,6 +27,8 @@ export interface IngressClaims {
   readonly names: readonly string[];
   readonly claims: readonly CertificateClaim[];
   readonly aliases: readonly CertificateClaim[];
+  /** What is wrong whatever the secrets are. */
+  readonly problems: readonly RoutingProblem[];
 }
 
 const known = new WeakMap<Ingress, IngressClaims>();
@@ -44,12 +47,19 @@ function readClaims(ingress: Ingress): IngressClaims {
   const tlsNames = hostsOf(ingress.tls.flatMap(({ hosts }) => hosts));
   const claims: CertificateClaim[] = [];
   const aliases: CertificateClaim[] = [];
+  const problems: RoutingProblem[] = [];
   // What is wrong with the annotation is told where the routes are made.
   const otherNames = readAnnotations(ingress.annotations, () => undefined).aliases;
   for (const [index, entry] of ingress.tls.entries()) {
-    if (!namesSecret(entry)) continue;
-    const reference = { namespace, name: entry.secretName };
-    const claim = { origin, reference, key: objectKey(reference), where: `spec.tls[${index}]` };
+    const { secretName } = entry;
+    const where = `spec.tls[${index}]`;
+    if (secretName !== "" && !isSecretName(secretName)) {
+      const message = `${where}: ${shown(secretName)} is no name of a secret, so it is not used`;
+      problems.push({ origin, reason: "CertificateIgnored", message });
+    }
+    if (!isSecretName(secretName)) continue;
+    const reference = { namespace, name: secretName };
+    const claim = { origin, reference, key: objectKey(reference), where };
     // An entry without hosts is for those of the rules that no other entry names.
     const wanted =
       entry.hosts.length > 0
@@ -58,12 +68,13 @@ function readClaims(ingress: Ingress): IngressClaims {
     for (const one of wanted) claims.push({ ...claim, name: one, isAlias: false });
     for (const one of otherNames) aliases.push({ ...claim, name: one, isAlias: true });
   }
-  return { origin, names: [...new Set([...ruleNames, ...tlsNames])], claims, aliases };
+  const names = [...new Set([...ruleNames, ...tlsNames])];
+  return { origin, names, claims, aliases, problems };
 }
 
-/** A secret's name holds no slash: one of another namespace cannot be meant. */
-function namesSecret({ secretName }: IngressTls): boolean {
-  return secretName !== "" && !secretName.includes("/");
+/** Without a slash, a comma or anything else that means something where secrets are asked for. */
+function isSecretName(text: string): boolean {
+  return /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/.test(text);
 }
 
 /** Each once; what is no host name is left out. */

@@ -1,4 +1,4 @@
-import { generateKeyPairSync, webcrypto } from "node:crypto";
+import { createPrivateKey, generateKeyPairSync, webcrypto } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { WallMs } from "../../environment/clock.ts";
 import type { Ingress, IngressTls } from "../../kube/kinds/ingress.ts";
@@ -41,6 +41,16 @@ function ingress(
 function secret(chain: string, key: string): KnownSecret {
   const value: Secret = { metadata: metadata("any"), type: "kubernetes.io/tls", chain, key };
   return { kind: "present", secret: value };
+}
+
+/** Of 16,384 bits; no real one, which would take minutes to make. */
+function hugeKey(): string {
+  const part = (bytes: number) => Buffer.alloc(bytes, 0xff).toString("base64url");
+  const [whole, half] = [part(2_048), part(1_024)];
+  const primes = { p: half, q: half, dp: half, dq: half, qi: half };
+  const key = { kty: "RSA", n: whole, e: "AQAB", d: whole, ...primes };
+  const made = createPrivateKey({ key, format: "jwk" });
+  return made.export({ type: "pkcs8", format: "pem" }).toString();
 }
 
 const fine = () => secret(shop.cert, shop.key);
@@ -131,9 +141,19 @@ describe("who has a name", () => {
   });
 
   test("a secret of another namespace cannot be named", () => {
-    expect(shown([ingress("a", [], [entry("evil/web", "shop.example")])], known()).names).toEqual(
-      [],
-    );
+    expect(shown([ingress("a", [], [entry("evil/web", "shop.example")])], known())).toEqual({
+      names: [],
+      problems: ['a: spec.tls[0]: "evil/web" is no name of a secret, so it is not used'],
+    });
+  });
+
+  test("what could mean more than a name where secrets are asked for is none", () => {
+    for (const name of ["web,type!=x", "web=", "../evil/web", "Web", "web\n", "w".repeat(254)]) {
+      const ours = [ingress("a", [], [entry(name, "shop.example")])];
+      expect([...wantedSecrets(ours)]).toEqual([]);
+      const { names, problems } = shown(ours, known());
+      expect([names, problems.length]).toEqual([[], 1]);
+    }
   });
 
   test("an alias of an Ingress, unless somebody has the name, and without complaint", () => {
@@ -188,6 +208,11 @@ describe("a secret that cannot be used harms only its own names", () => {
       "has another's key",
       () => secret(shop.cert, other().export({ type: "pkcs8", format: "pem" }).toString()),
       "the secret shop/bad has a tls.key that does not belong to the first certificate of tls.crt",
+    ],
+    [
+      "has a key that takes long to use",
+      () => secret(shop.cert, hugeKey()),
+      "the secret shop/bad has a tls.key of 16384 bits, and more than 8192 take too long",
     ],
     [
       "is for other names",

@@ -59,9 +59,9 @@ export function certificates(input: CertificatesInput): CertificateTable {
   const { secret, now } = input;
   const used = new Map<string, Certificate>();
   const serverNames = new Map<string, string>();
-  const problems: RoutingProblem[] = [];
   const defaultProblem = showDefault(input, used, serverNames);
   const ordered = input.ingresses.map(claimsOf).sort((a, b) => compareAge(a.origin, b.origin));
+  const problems = ordered.flatMap((one) => one.problems);
   // The older Ingress first, aliases after all others.
   const claims = [
     ...ordered.flatMap((one) => one.claims),

@@ -16,7 +16,7 @@ export const freshWatch: WatchStatus = { state: "fresh", detail: "", currentAtMs
 
 export const staleWatch: WatchStatus = {
   state: "stale",
-  detail: "the server was last reached 20 s ago",
+  detail: "the server has not been reached for over 20 s",
   currentAtMs: undefined,
 };
 

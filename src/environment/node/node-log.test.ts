@@ -53,9 +53,10 @@ it("writes a failure that was expected as its messages, without a stack", () => 
   const { log, lines } = recording({ format: "json" });
   const inner = Object.assign(new Error("connection refused"), { code: "REFUSED" });
   const error = Object.assign(new Error("no answer", { cause: inner }), { code: 503 });
-  log.warn("it broke", { error });
+  log.child({ before: error }).warn("it broke", { reason: error });
   expect(JSON.parse(lines[0] ?? "")).toMatchObject({
-    error: { type: "Error", code: 503, message: "no answer: connection refused" },
+    before: { type: "Error", code: 503, message: "no answer: connection refused" },
+    reason: { type: "Error", code: 503, message: "no answer: connection refused" },
   });
   expect(lines[0]).not.toContain("stack");
 });

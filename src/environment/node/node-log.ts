@@ -50,7 +50,6 @@ function jsonLog({ isShown, write, clock }: LogSettings): Log {
       messageKey: "message",
       timestamp: () => `,"time":"${toMicroTime(clock.wallMs())}"`,
       formatters: { level: (label) => ({ level: label }) },
-      serializers: { error: shownError, cause: shownError },
     },
     { write },
   );
@@ -61,14 +60,14 @@ function pinoLog(logger: pino.Logger, isShown: LogSettings["isShown"]): Log {
   const line =
     (level: LogLevel) =>
     (message: string, fields?: LogFields): void => {
-      if (isShown(level)) logger[level](fields ?? {}, message);
+      if (isShown(level)) logger[level](shownFields(fields ?? {}), message);
     };
   return {
     debug: line("debug"),
     info: line("info"),
     warn: line("warn"),
     error: line("error"),
-    child: (fields) => pinoLog(logger.child(fields), isShown),
+    child: (fields) => pinoLog(logger.child(shownFields(fields)), isShown),
   };
 }
 
@@ -92,9 +91,18 @@ function textLog(settings: LogSettings, context: LogFields): Log {
   };
 }
 
+/** Whatever a field that holds an error is called, it is written out. */
+function shownFields(fields: LogFields): LogFields {
+  const shown = Object.entries(fields).map(([name, value]): [string, unknown] => [
+    name,
+    value instanceof Error ? shownError(value) : value,
+  ]);
+  return Object.fromEntries(shown);
+}
+
 /** An expected failure has a code and is its message; anything else is our bug and keeps its stack. */
 function shownError(error: Error): object {
-  if (!(error instanceof Error && "code" in error)) return pino.stdSerializers.errWithCause(error);
+  if (!("code" in error)) return pino.stdSerializers.errWithCause(error);
   return { type: error.name, code: error.code, message: messageWithCauses(error) };
 }
 

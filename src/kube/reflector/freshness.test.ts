@@ -54,7 +54,7 @@ describe("being current", () => {
     expect(tracker.freshness().fresh).toBe(true);
     pass(1);
     hear("12");
-    expect(tracker.freshness().reason).toBe("api:443 was last proved current 90 s ago");
+    expect(tracker.freshness().reason).toBe("api:443 has not proved to be current for over 90 s");
   });
 
   test("is not proved by a list that may be old, nor by one that a read contradicts", () => {
@@ -136,7 +136,7 @@ describe("being alive", () => {
     const { fresh, reason, aliveAtMs, connectedSinceMs } = tracker.freshness();
     expect({ fresh, reason, aliveAtMs, connectedSinceMs }).toEqual({
       fresh: false,
-      reason: "api:443 was last reached 15 s ago",
+      reason: "api:443 has not been reached for over 15 s",
       aliveAtMs: 40_000,
       connectedSinceMs: undefined,
     });

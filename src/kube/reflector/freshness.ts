@@ -209,14 +209,14 @@ export class FreshnessTracker {
     const server = this.#server ?? "the server";
     const silentMs = elapsedMs(aliveAt, now);
     if (silentMs > this.#aliveWithinMs) {
-      return `${server} was last reached ${seconds(silentMs)} ago`;
+      return `${server} has not been reached for over ${seconds(silentMs)}`;
     }
     if (this.#currentAt === undefined) {
       return `${server} has not proved to be current yet`;
     }
     const ageMs = elapsedMs(this.#currentAt, now);
     return ageMs > this.#currentWithinMs
-      ? `${server} was last proved current ${seconds(ageMs)} ago`
+      ? `${server} has not proved to be current for over ${seconds(ageMs)}`
       : undefined;
   }
 
@@ -249,6 +249,7 @@ function later(a: MonotonicMs | undefined, b: MonotonicMs): MonotonicMs {
   return a !== undefined && a > b ? a : b;
 }
 
+/** Rounded down, and only ever said with "over": a reason is read long after it was written. */
 function seconds(ms: number): string {
-  return `${Math.round(ms / 1000)} s`;
+  return `${Math.floor(ms / 1000)} s`;
 }

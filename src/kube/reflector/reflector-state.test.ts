@@ -21,6 +21,7 @@ const tooLarge = status(504, { causes: ["ResourceVersionTooLarge"] });
 const reset = new NetworkError("RESET", "the connection broke");
 const unreachable = new NetworkError("REFUSED", "nobody is there");
 const stalled = new StalledListError("stalled");
+const unauthorized = "status 401: these credentials are not accepted; have they expired?";
 const failed = (error: unknown): WatchEnd => ({ type: "failed", error });
 const waiting = (delayMs: number, type: string, message: string, next: object) => ({
   name: "waiting",
@@ -45,16 +46,6 @@ describe("after a list that failed", () => {
     [atVersion, stalled, waiting(800, "retrying", "stalled", { ...atVersion, way: "pages" })],
     [newest, new WatchDecodeError("odd"), waiting(800, "retrying", "odd", pages)],
     [newest, status(500), waiting(800, "retrying", "status 500", pages)],
-    [
-      newest,
-      status(401),
-      waiting(
-        800,
-        "retrying",
-        "status 401: these credentials are not accepted; have they expired?",
-        newest,
-      ),
-    ],
     [pages, status(500), waiting(800, "retrying", "status 500", pages)],
     [newest, unreachable, waiting(800, "retrying", "nobody is there", newest)],
     [atVersion, tooLarge, waiting(1_000, "retrying", "status 504", newest)],
@@ -71,7 +62,7 @@ describe("after a list that failed", () => {
     ],
     [newest, status(403), waiting(30_000, "refused", "status 403", newest)],
     [newest, status(404), waiting(30_000, "refused", "status 404", newest)],
-    [pages, status(401), waiting(800, "retrying", "status 401", pages)],
+    [pages, status(401), waiting(800, "retrying", unauthorized, pages)],
     [atVersion, unreachable, waiting(800, "retrying", "nobody is there", atVersion)],
   ])("%j and %s", (state, error, next) => {
     expect(afterListFailure(state, error, policy)).toEqual(next);

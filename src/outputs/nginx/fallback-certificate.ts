@@ -9,6 +9,9 @@ const algorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
 /** Whoever looks at it should know whose it is and that it is nobody's. */
 const subject = "O=Lockstep,CN=Lockstep fallback certificate";
 
+/** Some clients take it for granted that a certificate has one; nobody can have this name. */
+const dnsName = "fallback.lockstep.invalid";
+
 /** Nobody checks it, so it need not be renewed. */
 const notBefore = new Date("2020-01-01T00:00:00Z");
 const notAfter = new Date("2049-12-31T00:00:00Z");
@@ -28,6 +31,7 @@ export async function makeFallbackCertificate(): Promise<Certificate> {
     extensions: [
       new x509.BasicConstraintsExtension(false, undefined, true),
       new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
+      new x509.SubjectAlternativeNameExtension([{ type: "dns", value: dnsName }]),
     ],
   });
   const key = await webcrypto.subtle.exportKey("pkcs8", keys.privateKey);

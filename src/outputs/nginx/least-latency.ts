@@ -28,7 +28,8 @@ export function latencyCost(averageMs: number, ageMs: number, underWay: number):
 }
 
 export function slowStartShare(joinedMsAgo: number): number {
-  return Math.min(Math.max(joinedMsAgo, 0) / slowStartMs, 1);
+  // A clock that went back must not keep anybody waiting.
+  return joinedMsAgo < 0 ? 1 : Math.min(joinedMsAgo / slowStartMs, 1);
 }
 
 /** Undefined when all were tried. */

@@ -1,3 +1,4 @@
+import { X509Certificate } from "node:crypto";
 import { statSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { nodeFiles } from "../../environment/node/node-files.ts";
@@ -50,6 +51,14 @@ test("the fallback certificate is made where there is TLS, once, and its key is 
   expect(statSync(`${prefix}/run/fallback.key`).mode & 0o777).toBe(0o600);
   await prepare({ listen });
   expect([await text("run/fallback.crt"), await text("run/fallback.key")]).toEqual([chain, key]);
+});
+
+test("the fallback certificate says whose it is, under a name that nobody has", async () => {
+  const { subject, subjectAltName } = new X509Certificate((await makeFallbackCertificate()).chain);
+  expect([subject, subjectAltName]).toEqual([
+    "O=Lockstep\nCN=Lockstep fallback certificate",
+    "DNS:fallback.lockstep.invalid",
+  ]);
 });
 
 describe("the bundle of authorities", () => {

@@ -17,6 +17,7 @@ import { canaryWants } from "./canary-choice.ts";
 import { hashKey } from "./hash-key.ts";
 import { pickByKey } from "./ring.ts";
 import { findRule } from "./route-match.ts";
+import { uncountedSlot } from "./slot-table.ts";
 import { TwinControl } from "./twin-control.ts";
 import { TwinCounters } from "./twin-counters.ts";
 import { TwinSuspects } from "./twin-suspects.ts";
@@ -51,6 +52,13 @@ const notIdempotent: ReadonlySet<string> = new Set(["POST", "PATCH", "LOCK"]);
 interface Route {
   readonly name: string;
   readonly policy: RoutePolicy | undefined;
+}
+
+/** An endpoint of a service, as it stood when a request was to go there. */
+interface Chosen {
+  readonly name: string;
+  readonly service: BalancedService;
+  readonly index: number;
 }
 
 export class TwinProxy {
@@ -143,7 +151,7 @@ export class TwinProxy {
           : pickByKey(service, key, choice);
       if (index === undefined) break;
       tried.add(peerAt(service, index));
-      const outcome = await this.#try(exchange, service, index, body);
+      const outcome = await this.#try(exchange, { name, service, index }, body);
       if (outcome === "answered") return;
       if (outcome === "sent" && notIdempotent.has(exchange.request.method)) break;
     }
@@ -167,11 +175,11 @@ export class TwinProxy {
   /** `unreached`: no connection; `sent`: the peer may have seen the request. */
   async #try(
     exchange: ServerExchange,
-    service: BalancedService,
-    index: number,
+    chosen: Chosen,
     body: Uint8Array,
   ): Promise<"answered" | "unreached" | "sent"> {
     const { network, timers } = this.#options;
+    const { service, index } = chosen;
     const peer = peerAt(service, index);
     const slot = service.entry.slots[index] ?? 0;
     this.#suspects.try(slot);
@@ -187,8 +195,9 @@ export class TwinProxy {
       deadline.met();
     } catch (error) {
       if (!(error instanceof NetworkError)) throw error;
-      this.#counters.countFailure(slot);
-      if (unreachable.has(error.code)) this.#suspects.mark(slot);
+      const slotNow = this.#slotNow(chosen);
+      this.#counters.countFailure(slotNow);
+      if (unreachable.has(error.code)) this.#suspects.mark(slotNow);
       return error.code === "REFUSED" ? "unreached" : "sent";
     } finally {
       deadline.release();
@@ -201,6 +210,18 @@ export class TwinProxy {
     }
     writer.end();
     return "answered";
+  }
+
+  /**
+   * Another Lockstep may have taken charge since the endpoint was chosen, and to that one slots mean
+   * other endpoints.
+   */
+  #slotNow({ name, service, index }: Chosen): number {
+    const now = this.#control.visible?.services.get(name);
+    if (now === undefined) return uncountedSlot;
+    const peer = peerAt(service, index);
+    const indexNow = [...now.entry.addresses.keys()].find((one) => peerAt(now, one) === peer);
+    return indexNow === undefined ? uncountedSlot : (now.entry.slots[indexNow] ?? uncountedSlot);
   }
 }
 

@@ -51,6 +51,32 @@ describe("policies", () => {
     expect(one(annotated({ "use-regex": "true" }), "/a", specific).type).toBe("Regex");
   });
 
+  test("an application root is meant for the host, whatever paths the Ingress has of it", () => {
+    const app = annotated({ "app-root": "/app" });
+    const rules = [
+      { host: "a.example", paths: [path("/app", "web"), path("/api", "api")] },
+      { host: "b.example", paths: [path("/", "web"), path("/api", "api")] },
+      { host: "c.example", paths: [path("/", "web", "Exact")] },
+    ];
+    const routing = new Routing({ className: "lockstep" });
+    const { hosts } = routing.decide({ ingresses: [ingress("own", rules, app)], classes: [] });
+    const roots = [...hosts].flatMap(([host, found]) =>
+      found
+        .filter((rule) => rule.path === "/")
+        .map(({ type, policy }) => [host, type, policy?.appRoot]),
+    );
+    expect(roots).toEqual([
+      ["a.example", "Exact", "/app"],
+      ["b.example", "Prefix", "/app"],
+      ["c.example", "Exact", "/app"],
+    ]);
+    const other = [{ host: "a.example", paths: [path("/", "other", "Exact")] }];
+    expect(routed([ingress("own", rules, app), ingress("late", other, { bornMs: 9 })])).toEqual({
+      lines: expect.arrayContaining(["a.example Exact / → shop/other:80"]),
+      problems: [],
+    });
+  });
+
   test("an Ingress has a bounded number of expressions, right and wrong ones together", () => {
     const texts = Array.from({ length: 70 }, (_, index) => (index % 2 === 0 ? `/a${index}` : "/("));
     const paths = [...texts.map((text) => path(text, "web")), path("/exact", "web", "Exact")];

@@ -80,6 +80,7 @@ class Translation {
       hosts.add(host);
       this.#addPaths(host, rule.paths, `${where}.http`);
     }
+    this.#addRoots();
     this.#addAliases();
     if (defaultBackend === undefined) return { routes: this.#routes, problems: this.#problems };
     const backend = backendOf(metadata.namespace, defaultBackend);
@@ -111,6 +112,18 @@ class Translation {
     // Counted before it is looked at, for what is refused costs time as well.
     if (this.#regexes > maxRegexes) return `the Ingress has more than ${maxRegexes} expressions`;
     return matchOf(entry, this.#settings);
+  }
+
+  /** An application root is meant for `/` even where the Ingress has other paths of the host only. */
+  #addRoots(): void {
+    if (this.#settings.policy.appRoot === undefined) return;
+    const rootless = new Map<string, Backend>();
+    for (const { host, backend } of this.#routes) rootless.set(host, backend);
+    for (const { host, match } of this.#routes) {
+      if (match.path === "/" && match.type !== "Regex") rootless.delete(host);
+    }
+    const root: RouteMatch = { path: "/", type: "Exact" };
+    for (const [host, backend] of rootless) this.#add(host, root, backend, "default");
   }
 
   #addAliases(): void {

@@ -32,6 +32,13 @@ describe("when pods do not decide", () => {
     );
   });
 
+  test("an endpoint that names no pod, as somebody writes by hand, is believed", () => {
+    expect(rowsOf({ published: [listed(1, { pod: undefined })] })).toEqual([
+      "10.0.0.1:8080 active (follow the published endpoints): " +
+        "it is published as ready, and it names no pod",
+    ]);
+  });
+
   test("a published pod that the watch has yet to show is believed", () => {
     expect(rowsOf({ published: [listed(1)] })).toEqual([
       "10.0.0.1:8080 active (follow the published endpoints): " +

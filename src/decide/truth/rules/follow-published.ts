@@ -31,9 +31,10 @@ export const followSlicesExactly: TruthRule = {
   },
 };
 
-function whyNotPods({ service, podWatch, pod }: Candidate): string {
+function whyNotPods({ service, podWatch, pod, podUid }: Candidate): string {
   if (service.selector === undefined) return "the service has no selector";
   if (podWatch.state === "refused") return "pods may not be watched";
   if (podWatch.state === "stale") return `the pod watch is stale: ${podWatch.detail}`;
+  if (podUid === undefined) return "it names no pod";
   return pod === undefined ? "its pod has not been seen yet" : "its pod does not decide";
 }

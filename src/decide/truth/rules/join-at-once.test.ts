@@ -17,7 +17,7 @@ describe("joining at once", () => {
   test("a stale pod watch lets nobody join", () => {
     expect(rowsOf({ podWatch: staleWatch, pods: [pod(1)] })).toEqual([
       "10.0.0.1:8080 out (follow the published endpoints): it is not published, and the pod " +
-        "watch is stale: the server was last reached 20 s ago",
+        "watch is stale: the server has not been reached for over 20 s",
     ]);
   });
 

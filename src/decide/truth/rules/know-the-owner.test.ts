@@ -86,7 +86,7 @@ describe("an endpoint whose address another pod has", () => {
       "follows its slice when only that knows its pod and the pod watch is stale",
       { pods: [pod(9)], strangers: [stranger()], podWatch: staleWatch },
       "10.0.0.1:8080 active (follow the published endpoints): it is published as ready, and the " +
-        "pod watch is stale: the server was last reached 20 s ago",
+        "pod watch is stale: the server has not been reached for over 20 s",
     ],
     [
       "follows its slice when the service has no selector",
@@ -109,6 +109,11 @@ describe("in the host's network", () => {
     [
       "has a port of its own",
       { ports: [] },
+      "10.0.0.1:8080 active (join at once): its pod is ready",
+    ],
+    [
+      "has the same port of UDP",
+      { ports: [{ name: "quic", containerPort: 8080, protocol: "UDP" }] },
       "10.0.0.1:8080 active (join at once): its pod is ready",
     ],
     ["has its port", { ports }, out + despite],

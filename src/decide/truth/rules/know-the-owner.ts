@@ -29,12 +29,15 @@ export const knowTheOwner: TruthRule = {
 /** Whether the address and port of the candidate have passed to this pod. */
 function takes(pod: Pod, candidate: Candidate): boolean {
   const { port, isPodAddress, pod: own, podWatch } = candidate;
-  if (pod.hostNetwork && !pod.ports.some(({ containerPort }) => containerPort === port)) {
-    return false;
-  }
+  if (pod.hostNetwork && !pod.ports.some((one) => isHttpAt(one, port))) return false;
   if (own !== undefined && isPodAddress) return isLikelier(pod, own.pod);
   // Of the candidate's own pod nothing is known, so the other must be known to be there now.
   return podWatch.state === "fresh" && !isTerminating(pod);
+}
+
+/** Requests go by TCP; another program may have the same port of UDP. */
+function isHttpAt({ containerPort, protocol }: Pod["ports"][number], port: number): boolean {
+  return containerPort === port && protocol === "TCP";
 }
 
 /** A pod that is going has given up its address; of two that stay the later one was given it. */

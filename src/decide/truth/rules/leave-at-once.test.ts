@@ -95,7 +95,7 @@ describe("leaving at once", () => {
     expect(rowsOf(words)).toEqual([
       leaves("draining", "its pod is terminating"),
       "10.0.0.2:8080 active (follow the published endpoints): it is published as ready, " +
-        "and the pod watch is stale: the server was last reached 20 s ago",
+        "and the pod watch is stale: the server has not been reached for over 20 s",
     ]);
   });
 });
