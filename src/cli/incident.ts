@@ -12,6 +12,7 @@ import type { StageProgress } from "../lab/incidents/stage.ts";
 import { playInVirtualTime } from "../lab/incidents/virtual-stage.ts";
 import { checkSaveFolder, Recording, SaveFolderError } from "../lab/saved/recording.ts";
 import { type CommandContext, type ExitCode, UsageError } from "./command.ts";
+import { helpText } from "./help-text.ts";
 import { needNginx } from "./incident/need-nginx.ts";
 import { ProgressLine } from "./incident/progress-line.ts";
 import { reportDocument } from "./incident/report-document.ts";
@@ -79,7 +80,7 @@ export function incidentCommand(context: CommandContext, done: (code: ExitCode) 
     .option("--compare", "only what it meant: stock beside Lockstep", false)
     .option("--save <dir>", "keep logs, metrics, audit and access logs and a dump in this folder")
     .option("--json", "print everything as one JSON document", false)
-    .addHelpText("after", epilogue)
+    .addHelpText("after", helpText(context.terminal, epilogue))
     .action(async (name: string | undefined, flags: IncidentFlags) =>
       done(await runIncidents(context, name, flags)),
     );

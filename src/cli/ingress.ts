@@ -3,6 +3,7 @@
 import { resolve as absolute } from "node:path";
 import { Command } from "commander";
 import type { CommandContext, ExitCode } from "./command.ts";
+import { helpText } from "./help-text.ts";
 import { ConfigSource } from "./ingress/config-source.ts";
 import { endpointsCommand } from "./ingress/endpoints-command.ts";
 import { explainCommand } from "./ingress/explain-command.ts";
@@ -39,21 +40,23 @@ what following truth instead of the slices would have changed for the ingress yo
 
 On http://127.0.0.1:<status-port>:
   /healthz              alive
-  /readyz               every cluster was listed, nginx serves by a decision from it, not stopping;
-                        watches that are stale are named, and count with --ready-requires-fresh
-  /state                the truth table: every endpoint, what each witness says, state and reason
+  /readyz               every cluster was listed, nginx serves by a decision
+                        from it, not stopping; watches that are stale are named,
+                        and count with --ready-requires-fresh
+  /state                the truth table: every endpoint, what each witness says,
+                        state and reason
   /routed?after=N       when each change was routed, for observers
   /metrics              for Prometheus
 
 Examples:
-  lockstep ingress                                     the current context, on port 8080
+  lockstep ingress                               the current context, port 8080
   lockstep ingress --context east --context west --access-context edge
   lockstep ingress --http-port 80 --https-port 443 --class web
   lockstep ingress --config lockstep.yaml --print-config
   lockstep ingress --shadow --shadow-probe
   lockstep ingress --publish-address 192.0.2.10 --depose-ghosts
-  lockstep ingress explain shop.example/cart           who would serve this, and why
-  lockstep ingress endpoints shop/web                  the truth about a service`;
+  lockstep ingress explain shop.example/cart     who would serve this, and why
+  lockstep ingress endpoints shop/web            the truth about a service`;
 
 export function ingressCommand(context: CommandContext, done: (code: ExitCode) => void): Command {
   const command = new Command("ingress")
@@ -61,7 +64,7 @@ export function ingressCommand(context: CommandContext, done: (code: ExitCode) =
     .option("--config <file>", "YAML with a field for every flag below; changes are noticed")
     .option("--print-config", "print every setting and where it comes from, and end");
   addSettingFlags(command, ingressSettings)
-    .addHelpText("after", epilogue)
+    .addHelpText("after", helpText(context.terminal, epilogue))
     .action(async (flags: OwnFlags) => done(await run(context, command, flags)));
   command.addCommand(explainCommand(context, done));
   command.addCommand(endpointsCommand(context, done));

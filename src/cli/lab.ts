@@ -10,6 +10,7 @@ import { type ProfileName, profileNamed, profileNames } from "../lab/controllers
 import { kubeconfig, kubeconfigMark } from "../lab/kubeconfig.ts";
 import { type Lab, startLab } from "../lab/lab.ts";
 import { aborted, type CommandContext, type ExitCode, UsageError } from "./command.ts";
+import { helpText } from "./help-text.ts";
 import { labApiserverCommand } from "./lab-apiserver.ts";
 import { type OpenStore, openStore, parseStore, type StoreChoice } from "./lab-store.ts";
 import { paintFor } from "./paint.ts";
@@ -103,7 +104,7 @@ export function labCommand(context: CommandContext, done: (code: ExitCode) => vo
     .addOption(new Option("--host <address>", "address to listen on").default("127.0.0.1"))
     .option("--port <n>", "first port; 0 for any free ones", wholeNumber(0, 65_000), 0)
     .option("--json", "print addresses as one JSON object", false)
-    .addHelpText("after", epilogue)
+    .addHelpText("after", helpText(context.terminal, epilogue))
     .action(async (flags: LabFlags) => done(await runLab(context, withAbsoluteFile(flags))));
 }
 

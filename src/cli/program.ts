@@ -1,6 +1,7 @@
 // The command line: one subcommand per file in this folder, and help that teaches.
 import { Command, CommanderError } from "commander";
 import type { CommandContext, ExitCode } from "./command.ts";
+import { helpText, widestHelp } from "./help-text.ts";
 import { incidentCommand } from "./incident.ts";
 import { ingressCommand } from "./ingress.ts";
 import { labCommand } from "./lab.ts";
@@ -33,7 +34,7 @@ export async function runProgram(
     .version(version, "-V, --version", "print the version")
     .helpCommand("help [command]", "explain a command")
     .helpOption("-h, --help", "explain this command")
-    .addHelpText("after", epilogue)
+    .addHelpText("after", helpText(context.terminal, epilogue))
     .showSuggestionAfterError()
     // What follows a command's name is for that command, though one above it has the same flag.
     .enablePositionalOptions()
@@ -41,7 +42,7 @@ export async function runProgram(
     .configureOutput({
       writeOut: (text) => context.terminal.write(text),
       writeErr: (text) => context.terminal.writeError(text),
-      getOutHelpWidth: () => Math.min(context.terminal.columns, 100),
+      getOutHelpWidth: () => Math.min(context.terminal.columns, widestHelp),
     })
     .configureHelp({ sortSubcommands: false });
   for (const command of [

@@ -83,7 +83,8 @@ test("a dry run says which cluster it could not hear", () =>
     world.simulation.network.partition("lockstep", "lab-2");
     await expect(lockstepSync(world, [...both, "--dry-run"])).rejects.toEqual(
       new UsageError(
-        "Not every cluster was heard within 30 s:\n  lab-2: nothing has been listed yet",
+        "Not every cluster was heard within 30 s:\n" +
+          "  lab-2: lab-2:6443: the peer stopped acknowledging, or never answered",
       ),
     );
   }));

@@ -9,6 +9,7 @@ import { TokenBucket } from "../kube/client/token-bucket.ts";
 import { ServiceSyncer, type SyncedReport } from "../outputs/slices/service-syncer.ts";
 import { SyncView } from "../outputs/slices/sync-view.ts";
 import { type CommandContext, type ExitCode, UsageError } from "./command.ts";
+import { helpText } from "./help-text.ts";
 import { connectClusters, type SyncClusters } from "./sync/sync-clusters.ts";
 
 interface SyncFlags {
@@ -69,7 +70,7 @@ export function syncCommand(context: CommandContext, done: (code: ExitCode) => v
     .option("--create-namespaces", "make namespaces that the access cluster lacks", false)
     .option("--dry-run", "print what would be written, write nothing, and end", false)
     .option("--json", "print JSON, one object a line", false)
-    .addHelpText("after", epilogue)
+    .addHelpText("after", helpText(context.terminal, epilogue))
     .action(async (flags: SyncFlags) => done(await runSync(context, flags)));
 }
 

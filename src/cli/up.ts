@@ -12,6 +12,7 @@ import { playInVirtualTime } from "../lab/incidents/virtual-stage.ts";
 import { kubeconfig } from "../lab/kubeconfig.ts";
 import { shopHost, shopService } from "../lab/shop.ts";
 import { aborted, type CommandContext, type ExitCode } from "./command.ts";
+import { helpText } from "./help-text.ts";
 import { summaryHead, summaryLines } from "./incident/summary-lines.ts";
 import { paintFor } from "./paint.ts";
 import { type Check, checksOf } from "./up/checks.ts";
@@ -63,7 +64,7 @@ export function upCommand(context: CommandContext, done: (code: ExitCode) => voi
     .option("--no-proxies", "the control plane alone, as if nginx were missing")
     .option("--port <n>", "port of the Lockstep entry; 0 for any", wholeNumber(0, 65_535), 0)
     .option("--stock-port <n>", "port of the stock entry; 0 for any", wholeNumber(0, 65_535), 0)
-    .addHelpText("after", epilogue)
+    .addHelpText("after", helpText(context.terminal, epilogue))
     .action(async (flags: UpFlags) => done(await runUp(context, flags)));
 }
 

@@ -6,6 +6,7 @@ import { wrapText } from "../doctor/report/wrapped-text.ts";
 import { type ProfileName, profileNames } from "../lab/controllers/profiles.ts";
 import { type Input, type InputKey, inputs, rangeText, readInput } from "../lab/whatif/inputs.ts";
 import { type CommandContext, type ExitCode, UsageError } from "./command.ts";
+import { helpText } from "./help-text.ts";
 import { answer, type Sweep } from "./whatif/answers.ts";
 import {
   examplePreset,
@@ -118,7 +119,7 @@ export function whatifCommand(context: CommandContext, done: (code: ExitCode) =>
     .option("--kubeconfig <file>", "instead of $KUBECONFIG or ~/.kube/config")
     .option("--seed <n>", "for chance", wholeNumber(0, 2 ** 31 - 1), 1)
     .option("--json", "print everything as one JSON document", false)
-    .addHelpText("after", epilogue)
+    .addHelpText("after", helpText(context.terminal, epilogue))
     .action(async (flags: WhatifFlags) => done(await runWhatif(context, flags)));
 }
 

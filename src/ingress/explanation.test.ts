@@ -96,13 +96,13 @@ test.each<[string, readonly TruthEndpoint[], number | undefined, string]>([
     "some are held",
     [endpoint("held"), endpoint("active", "10.0.0.2"), endpoint("suspect", "10.0.0.3")],
     undefined,
-    `2 endpoints of ${web} would serve it, 1 more if they cannot`,
+    `2 endpoints of ${web} would serve it, 1 more stands by`,
   ],
   [
     "another cluster stands in",
     [endpoint("active"), { ...endpoint("active", "10.1.0.1"), priority: 1 }],
     undefined,
-    `1 endpoint of ${web} would serve it, 1 more if it cannot`,
+    `1 endpoint of ${web} would serve it, 1 more stands by`,
   ],
 ])("says who is left when %s", (_, endpoints, status, verdict) => {
   const shown = explain(

@@ -111,7 +111,7 @@ function answeredByEndpoints([first]: readonly ExplainedService[]): Answer {
   const kind = endpoints.some(isRouted) ? "" : " of last resort";
   const ones = count === 1 ? "endpoint" : "endpoints";
   const more = others.reduce((sum, one) => sum + one, 0);
-  const standingBy = more === 0 ? "" : `, ${more} more if ${count === 1 ? "it" : "they"} cannot`;
+  const standingBy = more === 0 ? "" : `, ${more} more ${more === 1 ? "stands" : "stand"} by`;
   return {
     status: undefined,
     verdict: `${count} ${ones}${kind} of ${name} would serve it${standingBy}`,

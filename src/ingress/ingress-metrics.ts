@@ -26,7 +26,7 @@ export const ingressMetrics = oncePerRegistry((registry: Registry) => {
   const registers = [registry];
   new Gauge({
     name: "lockstep_ingress_endpoints",
-    help: "Endpoints of routed services by state, and those routed otherwise than published.",
+    help: "Endpoints of routed services by state; overriding: those routed otherwise than published.",
     labelNames: ["state"] as const,
     registers,
     collect() {
@@ -83,8 +83,11 @@ export const ingressMetrics = oncePerRegistry((registry: Registry) => {
   };
 });
 
+/** All of them always: an alert on a series that vanishes when it is zero would never fire. */
+const countedStates = ["active", "draining", "held", "suspect", "out", "overriding"];
+
 function countEndpoints(shown: ReadonlySet<Decisions>): ReadonlyMap<string, number> {
-  const counts = new Map<string, number>();
+  const counts = new Map(countedStates.map((state) => [state, 0]));
   const count = (state: string) => void counts.set(state, (counts.get(state) ?? 0) + 1);
   for (const { truths } of shown) {
     for (const { truth } of truths.values()) {

@@ -230,11 +230,12 @@ export class IngressReplica {
   #report(): object {
     const { clock } = this.#options.environment;
     const { loop, overrides } = this;
+    const readiness = () => this.readiness;
     const proxy = () => this.#nginx?.serving;
     const leadership = () => this.#leadership.report();
     const shadow = () => this.shadow?.summary();
     const useOf: UseOf = (key) => this.#nginx?.useOf(key);
-    return stateReport({ clock, loop, overrides, proxy, leadership, useOf, shadow });
+    return stateReport({ clock, loop, overrides, readiness, proxy, leadership, useOf, shadow });
   }
 
   /** Every watch, and how old what it says may be. */

@@ -57,6 +57,35 @@ test.each<[string, Partial<ReadinessFacts>, string | undefined, readonly string[
     [],
   ],
   ["may not watch pods", { watches: [refused], policy: strict }, undefined, []],
+  [
+    "may not watch the Ingresses",
+    { isDecided: false, watches: [fresh, { ...refused, provedCurrentMsAgo: undefined }] },
+    "the clusters have not been listed yet",
+    ["pods of west were never listed (forbidden)"],
+  ],
+  [
+    "may watch the services of no cluster",
+    { watches: [fresh, { ...refused, kind: "services", provedCurrentMsAgo: undefined }] },
+    "no cluster lets its services be watched",
+    ["services of west were never listed (forbidden)"],
+  ],
+  [
+    "may watch the services of one cluster",
+    {
+      watches: [
+        { ...fresh, kind: "services" },
+        { ...refused, kind: "services", provedCurrentMsAgo: undefined },
+      ],
+    },
+    undefined,
+    [],
+  ],
+  [
+    "may no longer watch services that it has listed",
+    { watches: [{ ...refused, kind: "services" }] },
+    undefined,
+    [],
+  ],
 ])("a replica that %s", (_, facts, problem, notes) => {
   expect(readiness({ ...serving, ...facts })).toEqual({ problem, notes });
 });

@@ -48,10 +48,14 @@ export function readiness(facts: ReadinessFacts): Readiness {
   const { isDraining, isDecided, proxyProblem, watches, policy } = facts;
   if (isDraining) return { problem: "it is stopping", notes: [] };
   if (!isDecided) {
-    const waiting = watches.filter(({ status }) => status.state === "stale").map(described);
+    const waiting = watches.filter(({ status }) => status.state !== "fresh").map(described);
     return { problem: "the clusters have not been listed yet", notes: waiting };
   }
   if (proxyProblem !== undefined) return { problem: proxyProblem, notes: [] };
+  const services = watches.filter(({ kind }) => kind === "services");
+  if (services.length > 0 && services.every(isRefused)) {
+    return { problem: "no cluster lets its services be watched", notes: services.map(described) };
+  }
   const stale = watches.filter((watch) => isStale(watch, policy));
   const notes = stale.map(described);
   const [first] = notes;
@@ -63,6 +67,11 @@ export function readiness(facts: ReadinessFacts): Readiness {
 /** A watch that is refused is not stale: nothing that could be known is missing. */
 function isStale({ status, provedCurrentMsAgo }: AgedWatch, { staleAfterMs }: FreshnessPolicy) {
   return status.state === "stale" && (provedCurrentMsAgo ?? Infinity) >= staleAfterMs;
+}
+
+/** What was listed before the permission was taken away still counts. */
+function isRefused({ status, provedCurrentMsAgo }: AgedWatch): boolean {
+  return status.state === "refused" && provedCurrentMsAgo === undefined;
 }
 
 function described({ kind, cluster, status, provedCurrentMsAgo }: AgedWatch): string {

@@ -61,6 +61,7 @@ export class RoutedJournal {
   }
 
   readonly decided = ({ service, version, before, after }: TruthChange): void => {
+    if (areRoutedAlike(before?.endpoints ?? [], after?.endpoints ?? [])) return;
     const [was, is] = [activeOf(before), activeOf(after)];
     const joined = [...is].filter(([key]) => !was.has(key)).map(([, endpoint]) => endpoint);
     const left = [...was].filter(([key]) => !is.has(key)).map(([, endpoint]) => endpoint);
@@ -110,6 +111,22 @@ export class RoutedJournal {
       this.#entries = this.#entries.slice(-maxEntriesKept);
     }
   }
+}
+
+/** The ordinary case, seen without making a name: most decisions only confirm the one before. */
+function areRoutedAlike(a: readonly DecidedEndpoint[], b: readonly DecidedEndpoint[]): boolean {
+  if (a.length !== b.length) return false;
+  return a.every((one, index) => {
+    const other = b[index];
+    return (
+      other !== undefined &&
+      isRouted(one) === isRouted(other) &&
+      one.address === other.address &&
+      one.port === other.port &&
+      one.cluster === other.cluster &&
+      one.podUid === other.podUid
+    );
+  });
 }
 
 function activeOf(truth: ServiceTruth | undefined): ReadonlyMap<string, EndpointName> {

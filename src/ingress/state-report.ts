@@ -6,6 +6,7 @@ import type { WatchStatus } from "../sources/watch-status.ts";
 import type { DecisionLog } from "./decision-log.ts";
 import type { IngressLoop } from "./ingress-loop.ts";
 import type { LeadershipReport } from "./leadership.ts";
+import type { Readiness } from "./readiness.ts";
 import { portReport, type UseOf } from "./service-report.ts";
 import type { ShadowSummary } from "./shadow-report.ts";
 
@@ -13,6 +14,8 @@ export interface StateReportOptions {
   readonly clock: Clock;
   readonly loop: IngressLoop;
   readonly overrides: DecisionLog;
+  /** As /readyz says it. */
+  readonly readiness: () => Readiness;
   /** What is known of the proxy; undefined when none serves. */
   readonly proxy: () => object | undefined;
   /** Who leads and since when, and locks that are held by ghosts. */
@@ -24,11 +27,11 @@ export interface StateReportOptions {
 }
 
 export function stateReport(options: StateReportOptions): object {
-  const { clock, loop, overrides, proxy, leadership, useOf, shadow } = options;
+  const { clock, loop, overrides, readiness, proxy, leadership, useOf, shadow } = options;
   const { routes, truths } = loop.decisions;
   const watch = (status: WatchStatus) => watchReport(clock, status);
   return {
-    ready: loop.isReady,
+    ready: readiness().problem === undefined,
     proxy: proxy() ?? null,
     leadership: leadership(),
     shadow: shadow() ?? null,

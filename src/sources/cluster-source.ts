@@ -140,10 +140,13 @@ export class ClusterSource {
     return { services: this.#services.store.size, pods: this.#pods.store.size };
   }
 
-  /** Whether every watch has been listed or refused: more will not be known for now. */
+  /**
+   * Whether every watch has been listed or refused: more will not be known for now. Without its
+   * services nothing is known of a cluster, whatever the reason: it is as if it did not answer.
+   */
   get settled(): boolean {
     return (
-      (this.#services.synced || this.watch("services").state === "refused") &&
+      this.#services.synced &&
       (this.#pods.synced || this.watch("pods").state === "refused") &&
       this.#published.settled
     );

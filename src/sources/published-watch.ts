@@ -84,9 +84,10 @@ export class PublishedWatch {
     });
     try {
       await this.#watched?.reflector.waitForSync(AbortSignal.any([signal, patience.signal]));
-    } catch (error) {
+    } catch {
+      // Stopped, or out of patience.
       if (signal.aborted) return;
-      log.info("the published endpoints are not waited for any longer", { cluster, error });
+      log.info("the published endpoints are not waited for any longer", { cluster });
     } finally {
       cancel();
     }

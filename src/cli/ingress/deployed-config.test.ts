@@ -14,6 +14,16 @@ function deployed(): ReadonlyMap<string, Readonly<Record<string, unknown>>> {
   return new Map(objects.filter(isRecord).map((one) => [String(one["kind"]), one]));
 }
 
+test("it is said truly which fields count without a restart", () => {
+  const comments = readFileSync(file, "utf8").match(/^# followSlices,.*?restart\.$/ms)?.[0] ?? "";
+  const said = comments
+    .replace(/^# /gm, "")
+    .split(" count as soon as")[0]
+    ?.split(/,\s|\sand\s/);
+  const live = ingressSettings.filter(({ isLive }) => isLive).map(({ field }) => field);
+  expect(said?.toSorted()).toEqual(live.toSorted());
+});
+
 test("the config that is deployed can be used, and its pods have time to drain by it", () => {
   const objects = deployed();
   const data = recordAt(objects.get("ConfigMap") ?? {}, "data");

@@ -3,6 +3,7 @@ import { Command } from "commander";
 import type { PortReport, ServiceReport } from "../../ingress/service-report.ts";
 import { tieredEndpoints } from "../../outputs/nginx/service-entry.ts";
 import type { CommandContext, ExitCode } from "../command.ts";
+import { helpText } from "../help-text.ts";
 import { paintFor } from "../paint.ts";
 import { wholeNumber } from "../whole-number.ts";
 import { endpointLines } from "./endpoint-lines.ts";
@@ -15,9 +16,12 @@ interface EndpointsFlags {
 }
 
 const epilogue = `
-● active, gets requests            ◐ draining, leaves but still answers: when nobody else is left
-◇ held, marked as gone but answers  ! suspect, neither requests nor probes reach it
-○ out, gets nothing
+  ● active    gets requests
+  ◇ held      marked as gone but answers, gets requests
+  ◐ draining  leaves but still answers, gets requests when nobody else is left
+  ! suspect   neither requests nor probes reach it: the last to get requests
+  ○ out       gets nothing
+
 Rows in colour are those that the EndpointSlices would have decided otherwise.
 
 Exit codes: 0 somebody serves, 1 nobody does or no route leads there, 2 no ingress could be asked.
@@ -33,7 +37,7 @@ export function endpointsCommand(context: CommandContext, done: (code: ExitCode)
     .option("-n, --namespace <name>", "of a service named without one", "default")
     .option("--status-port <port>", "of the ingress", wholeNumber(1, 65_535), defaultStatusPort)
     .option("--json", "print JSON", false)
-    .addHelpText("after", epilogue)
+    .addHelpText("after", helpText(context.terminal, epilogue))
     .action(async (service: string, flags: EndpointsFlags) => {
       done(await endpoints(context, service, flags));
     });
@@ -68,7 +72,7 @@ export function reportLines(
     const more = others.reduce((sum, one) => sum + one, 0);
     const sign = isServed(port) ? paint.lockstep("●") : paint.failed("✗");
     const title = `${sign} ${paint.strong(port.service)}: ${count} of ${port.endpoints.length}`;
-    const standingBy = more === 0 ? "" : `, ${more} more if none of them can`;
+    const standingBy = more === 0 ? "" : `, ${more} more ${more === 1 ? "stands" : "stand"} by`;
     return [`${title} endpoints get requests${standingBy}`, ...endpointLines(terminal, port)];
   });
 }

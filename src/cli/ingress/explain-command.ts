@@ -4,6 +4,7 @@ import { wrapText } from "../../doctor/report/wrapped-text.ts";
 import type { Terminal } from "../../environment/terminal.ts";
 import type { Explanation } from "../../ingress/explanation.ts";
 import { type CommandContext, type ExitCode, UsageError } from "../command.ts";
+import { helpText } from "../help-text.ts";
 import { paintFor } from "../paint.ts";
 import { wholeNumber } from "../whole-number.ts";
 import { endpointLines } from "./endpoint-lines.ts";
@@ -39,7 +40,7 @@ export function explainCommand(context: CommandContext, done: (code: ExitCode) =
     .option("--header <name: value>", "of the request, for canaries; repeatable", header, [])
     .option("--status-port <port>", "of the ingress", wholeNumber(1, 65_535), defaultStatusPort)
     .option("--json", "print JSON", false)
-    .addHelpText("after", epilogue)
+    .addHelpText("after", helpText(context.terminal, epilogue))
     .action(async (asked: string, flags: ExplainFlags) => {
       done(await explain(context, askedAddress(asked), flags));
     });
@@ -93,8 +94,13 @@ export function explanationText(
       first: `  ${name.padEnd(9)} `,
       rest: " ".repeat(12),
     });
+  const indent = "  ";
+  const [head = "", ...tail] = wrapText(`${asked}: ${verdict}${shownStatus}`, {
+    width: terminal.columns - indent.length,
+  });
   const lines = [
-    `${sign} ${paint.strong(asked)}: ${verdict}${shownStatus}`,
+    `${sign} ${head.replace(asked, paint.strong)}`,
+    ...tail.map((line) => indent + line),
     "",
     ...(host === undefined ? [] : fact("host", host)),
     ...(rule === undefined ? [] : fact("path", `${rule.type} ${rule.path}`)),

@@ -126,8 +126,8 @@ test("a shadow that saw slices far behind gives verdict, counts and the worst", 
   };
   expect(shadowLines(plain, summary)).toEqual([
     "Shadow of 1 h: 4 endpoints stayed listed after leaving, for up to 10 min 45 s\n",
-    "  left, and still listed by the slices    10, 4 for more than 1 s, longest 10 min 45 s, " +
-      "together 11 min 40 s, 1 still\n",
+    "  left, and still listed by the slices    10, 4 for more than 1 s, longest 10 min 45 s, together 11\n",
+    "                                          min 40 s, 1 still\n",
     "  joined, and not listed by the slices    2, 0 for more than 1 s, longest 300 ms, " +
       "together 500 ms\n",
     "  asked, of those that left               4 silent, 1 still answering\n",

@@ -166,7 +166,7 @@ const settings = {
   }),
   staleAfter: one("staleAfter", duration(24 * hourMs), "5m", {
     argument: "<time>",
-    help: "from when on /readyz and the log say that a watch is stale",
+    help: "from when on /readyz says that a watch is stale",
     isLive: true,
   }),
   logLevel: one("logLevel", choice(logLevels), "info", {

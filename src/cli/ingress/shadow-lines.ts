@@ -1,5 +1,6 @@
 // What a shadow has found out, for the person who ran it: one verdict, then the counts behind it,
 // then the worst cases.
+import { wrapText } from "../../doctor/report/wrapped-text.ts";
 import type { Terminal } from "../../environment/terminal.ts";
 import {
   kindOf,
@@ -13,15 +14,15 @@ import { paintFor } from "../paint.ts";
 import { hostAndPort } from "./host-and-port.ts";
 
 export function shadowLines(
-  terminal: Pick<Terminal, "colours">,
+  terminal: Pick<Terminal, "colours" | "columns">,
   summary: ShadowSummary,
 ): readonly string[] {
   const { left, joined, probes, longest, forMs } = summary;
   const paint = paintFor(terminal);
   const lines = [
     paint.strong(`Shadow of ${durationText(forMs)}: ${verdict(left)}`),
-    `  left, and still listed by the slices    ${countText(left)}`,
-    `  joined, and not listed by the slices    ${countText(joined)}`,
+    ...counted("  left, and still listed by the slices    ", countText(left), terminal),
+    ...counted("  joined, and not listed by the slices    ", countText(joined), terminal),
     ...(probes === undefined ? [] : probeLines(probes)),
     ...(longest.length === 0 ? [] : [`  The slices were longest behind about:`]),
     ...longest.map((override) => {
@@ -32,6 +33,15 @@ export function shadowLines(
     }),
   ];
   return lines.map((line) => `${line}\n`);
+}
+
+/** A line, or as many as the terminal needs, the text below itself. */
+function counted(
+  label: string,
+  text: string,
+  { columns: width }: Pick<Terminal, "columns">,
+): readonly string[] {
+  return wrapText(text, { width, first: label, rest: " ".repeat(label.length) });
 }
 
 function verdict({ late, standing, longestMs }: ShadowCount): string {

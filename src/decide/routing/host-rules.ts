@@ -23,7 +23,7 @@ export interface HostRules {
   /** Every service that a rule or a canary names, by its key. */
   readonly backends: ReadonlyMap<string, Backend>;
   readonly problems: readonly RoutingProblem[];
-  /** By `describeMatch` of a rule, the route that it comes from. */
+  /** By `claimOf` of a rule, the route that it comes from. */
   readonly claims: ReadonlyMap<string, Route>;
 }
 

@@ -197,6 +197,17 @@ test("what is wrong with an object is reported and harms nothing else", () => {
   });
 });
 
+test("every rule is somebody's, whatever its path looks like", () => {
+  const texts = ["/", "/a b", "/über", `/${"long/".repeat(100)}x`];
+  const paths = texts.map((text) => path(text, "web"));
+  const routing = new Routing({ className: "lockstep" });
+  const ingresses = [ingress("own", [{ host: "a.example", paths }])];
+  const rules = routing.decide({ ingresses, classes: [] }).hosts.get("a.example") ?? [];
+  expect(rules.map((rule) => routing.originOf("a.example", rule)?.name)).toEqual(
+    texts.map(() => "own"),
+  );
+});
+
 test("what is kept from one decision to the next makes no difference", () => {
   const claim = (name: string, host: string, bornMs: number, fields = {}) =>
     ingress(name, [{ host, paths: [path("/", name)] }], { bornMs, ...fields });

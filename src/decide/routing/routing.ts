@@ -13,7 +13,7 @@ import { type IngressRoutes, ingressRoutes } from "./ingress/ingress-routes.ts";
 import { classProblems, ingressFilter } from "./ingress-class-filter.ts";
 import {
   type Backend,
-  describeMatch,
+  claimOf,
   type Route,
   type RouteOrigin,
   type RoutingProblem,
@@ -85,7 +85,7 @@ export class Routing {
 
   /** Whose a rule of the table is. */
   originOf(host: string, rule: PathRule): RouteOrigin | undefined {
-    return this.#rules.get(host)?.claims.get(describeMatch(rule))?.origin;
+    return this.#rules.get(host)?.claims.get(claimOf(rule))?.origin;
   }
 
   #enter(ingress: Ingress, { routes }: IngressRoutes, changed: Set<string>): void {

@@ -16,12 +16,6 @@ const decayMs = 10_000;
 const slowStartMs = 10_000;
 const leastMs = 1;
 
-/** The average after one more answer, where it was last made so long ago. */
-export function averageLatencyMs(averageMs: number, ageMs: number, sampleMs: number): number {
-  const kept = Math.exp(-Math.max(ageMs, 0) / decayMs);
-  return averageMs * kept + sampleMs * (1 - kept);
-}
-
 export function latencyCost(averageMs: number, ageMs: number, underWay: number): number {
   const decayedMs = averageMs * Math.exp(-Math.max(ageMs, 0) / decayMs);
   return (decayedMs + leastMs) * (underWay + 1);

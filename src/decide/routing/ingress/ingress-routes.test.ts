@@ -89,6 +89,14 @@ describe("policies", () => {
     );
   });
 
+  test("of an Ingress in which all is wrong a bounded number of problems is told", () => {
+    const unknown = Array.from({ length: 5_000 }, (_, index) => [`unknown-${index}`, "x"]);
+    const rules = [{ host: "a.example", paths: [path("/", "web")] }];
+    const found = routed([ingress("own", rules, annotated(Object.fromEntries(unknown)))]);
+    expect([found.lines.length, found.problems.length]).toEqual([1, 101]);
+    expect(found.problems.at(-1)).toBe("own: it has 4900 more problems than are told");
+  });
+
   test("a session cookie is for the path of its rule", () => {
     const cookie = annotated({ affinity: "cookie" });
     const pathOf = (text: string, fields: Partial<Ingress> = cookie) =>

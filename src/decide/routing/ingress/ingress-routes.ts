@@ -31,6 +31,9 @@ export interface IngressRoutesOptions {
 /** Of one object; to look at one takes up to some milliseconds. */
 const maxRegexes = 64;
 
+/** Of one object; an author who has mended these is told the next. */
+const maxProblems = 100;
+
 /** Aliases multiply the rules of an object; more than this is no list that somebody wrote. */
 const maxAliasRoutes = 5_000;
 
@@ -54,6 +57,7 @@ class Translation {
   /** By whether requests without TLS are sent away: what all routes of the object share. */
   readonly #policies = new Map<boolean, RoutePolicy | undefined>();
   #regexes = 0;
+  #untold = 0;
 
   constructor(ingress: Ingress, options: IngressRoutesOptions) {
     this.#ingress = ingress;
@@ -65,6 +69,15 @@ class Translation {
   }
 
   run(): IngressRoutes {
+    this.#addRules();
+    if (this.#untold > 0) {
+      const message = `it has ${this.#untold} more problems than are told`;
+      this.#problems.push({ origin: this.#origin, reason: "RuleIgnored", message });
+    }
+    return { routes: this.#routes, problems: this.#problems };
+  }
+
+  #addRules(): void {
     const { rules, defaultBackend, metadata } = this.#ingress;
     const hosts = new Set([anyHost]);
     for (const [index, rule] of rules.entries()) {
@@ -82,7 +95,7 @@ class Translation {
     }
     this.#addRoots();
     this.#addAliases();
-    if (defaultBackend === undefined) return { routes: this.#routes, problems: this.#problems };
+    if (defaultBackend === undefined) return;
     const backend = backendOf(metadata.namespace, defaultBackend);
     if (typeof backend === "string") {
       this.#report("RuleIgnored", `spec.defaultBackend: ${backend}, so it is ignored`);
@@ -90,7 +103,6 @@ class Translation {
       // The default also serves the paths that an Ingress's own hosts leave open.
       for (const host of hosts) this.#add(host, { path: "/", type: "Prefix" }, backend, "default");
     }
-    return { routes: this.#routes, problems: this.#problems };
   }
 
   #addPaths(host: string, paths: readonly IngressPath[], where: string): void {
@@ -175,7 +187,8 @@ class Translation {
   }
 
   #report(reason: ProblemReason, message: string): void {
-    this.#problems.push({ origin: this.#origin, reason, message });
+    if (this.#problems.length === maxProblems) this.#untold += 1;
+    else this.#problems.push({ origin: this.#origin, reason, message });
   }
 }
 

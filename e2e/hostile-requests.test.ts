@@ -1,0 +1,238 @@
+// Requests that are made to keep the proxy busy, or to mean something else behind it than before it,
+// with real nginx: each is answered at once or refused, and the others are served meanwhile.
+import { readFileSync } from "node:fs";
+import { beforeAll, describe, expect, it } from "vitest";
+import type { RoutePolicy } from "../src/decide/route-policy.ts";
+import { SeededRandom } from "../src/simulation/seeded-random.ts";
+import { lineOf, PolicyWorld, rule, serviceOf } from "./policy-world.ts";
+import { withoutNginx } from "./proxy-world.ts";
+import { askHttp2, type Fields } from "./raw-http2.ts";
+import { runLua } from "./run-lua.ts";
+
+const http2Address = "127.0.0.4";
+
+/** Bombs: each took PCRE seconds, or for ever. */
+const bombs = [
+  `/(?:${".*z|".repeat(100)}a)*b`,
+  `/.*(?:${".*z|".repeat(100)}y)`,
+  `/(?:${"[^z]*z|".repeat(60)}a)*b`,
+  "/(?:a|a)*(?:.*z|.*y|.*x)b",
+  "/(a+)+b",
+  "/(?:a*a*b|a)*c",
+];
+
+const affinity: RoutePolicy = {
+  balance: {
+    method: "round-robin",
+    affinity: { cookie: "c", mode: "balanced", sameSite: "None", conditionalSameSiteNone: true },
+  },
+};
+
+describe.skipIf(withoutNginx !== false)("a request meant to harm", () => {
+  const world = PolicyWorld.forFile(async ({ port }) => ({
+    listen: [
+      { address: "127.0.0.1", port },
+      { address: http2Address, port, http2: true },
+    ],
+  }));
+
+  beforeAll(async () => {
+    for (const name of ["open", "admin", "other"]) await world().echo(name);
+    await world().hosts({
+      h: [rule("/", "open"), rule("/admin", "admin")],
+      "other.example": [rule("/", "other")],
+      session: [rule("/", "open", affinity)],
+      rewritten: [rule("/app(.*)", "open", { rewrite: "/inside/$1" }, "Regex")],
+      repeated: [rule("/(.*)", "open", { rewrite: `/${"$1".repeat(500)}` }, "Regex")],
+      asked: [rule("/(.*)", "open", { rewrite: `/?${"$1".repeat(500)}` }, "Regex")],
+      moved: [rule("/", "open", redirectTo(`/${"$request_uri".repeat(80)}`))],
+      guarded: [rule("/", "open"), rule("/(?:a|a)*b", "admin", undefined, "Regex")],
+      ...Object.fromEntries(
+        bombs.map((path, at) => [`bomb-${at}`, [rule(path, "open", undefined, "Regex")]]),
+      ),
+      "bomb-all": bombs.map((path) => rule(path, "open", undefined, "Regex")),
+    });
+  });
+
+  it("takes no time by what a client calls itself", async () => {
+    const texts = ["iP; CPU OS 12", "Macintosh;Mac OS X 10_14", "Chrom", "Version/Safari/"];
+    const agents = [...texts, texts.join("")].map((text) =>
+      text.repeat(Math.floor(15_000 / text.length)),
+    );
+    const asked = agents.map((agent) =>
+      world().ask("session", "/", { headers: { "user-agent": agent } }),
+    );
+    expect((await Promise.all(asked)).map(({ status }) => status)).toEqual(agents.map(() => 200));
+  }, 30_000);
+
+  it("takes no time by a path that an expression would look at for ever", async () => {
+    const hosts = [...bombs.map((_, at) => `bomb-${at}`), "bomb-all"];
+    const paths = ["a".repeat(16_000), `${"a".repeat(20)}${"c".repeat(15_000)}`, "a".repeat(500)];
+    const asked = hosts.flatMap((host) => paths.map((path) => world().ask(host, `/${path}`)));
+    const others = Array.from({ length: 50 }, () => world().ask("h"));
+    expect(new Set((await Promise.all(others)).map(serviceOf))).toEqual(new Set(["open"]));
+    const statuses = (await Promise.all(asked)).map(({ status }) => status);
+    // Some do match, and some do not after as many steps as there may be.
+    expect(new Set(statuses)).toEqual(new Set([200, 404, 500]));
+  }, 30_000);
+
+  it("passes no rule because it takes too long to compare", async () => {
+    const slow = `${"a".repeat(500)}cb`;
+    expect((await world().ask("guarded", "/aab")).body).toMatch(/^admin\n/);
+    expect((await world().ask("guarded", `/${slow}`)).status).toBe(500);
+    expect((await world().ask("guarded", `/;/${slow}`)).status).toBe(500);
+  });
+
+  it("is rewritten to no dot segment, whatever a program takes for one", async () => {
+    const targets = [
+      "/app../x",
+      "/app..;/x",
+      "/app.;v=1/x",
+      "/app..%3b/x",
+      "/app%2e%2e;",
+      "/app..",
+    ];
+    const asked = targets.map((target) => world().ask("rewritten", target));
+    expect((await Promise.all(asked)).map(({ status }) => status)).toEqual(targets.map(() => 400));
+    expect(lineOf(await world().ask("rewritten", "/app..x;v=1"))).toBe(
+      "GET /inside/..x;v=1 HTTP/1.1",
+    );
+  });
+
+  it("is never made many times as long", async () => {
+    for (const host of ["repeated", "asked", "moved"]) {
+      expect((await world().ask(host, `/${"a".repeat(8_000)}`)).status).toBe(400);
+    }
+    expect(lineOf(await world().ask("repeated", "/a"))).toBe(`GET /${"a".repeat(500)} HTTP/1.1`);
+  });
+
+  it("has one meaning in HTTP/2 as well", async () => {
+    const fields = (path: string, host = "h"): Fields => [
+      [":method", "GET"],
+      [":scheme", "http"],
+      [":path", path],
+      [":authority", host],
+    ];
+    const [, ...withoutMethod] = fields("/x");
+    const cases: readonly (readonly [Fields, string])[] = [
+      [fields("/x/../admin"), "admin GET /admin"],
+      [fields("/x", "OTHER.example:81"), "other GET /x"],
+      [[...fields("/x"), ["upgrade", "websocket"]], "open GET /x"],
+      [[...fields("/x"), ["x_forwarded_for", "6.6.6.6"]], "open GET /x"],
+      [fields("admin"), "400"],
+      [fields(""), "400"],
+      [fields("*"), "400"],
+      [fields("http://other.example/x"), "400"],
+      [fields("/x HTTP/1.1"), "400"],
+      [fields("/x", "h other.example"), "400"],
+      [[...fields("/x"), ["host", "other.example"]], "400"],
+      [[...fields("/x"), [":path", "/admin"]], "400"],
+      [[...fields("/x"), [":authority", "other.example"]], "400"],
+      [[...fields("/x"), ["content-length", "5"]], "400"],
+      [[...fields("/x"), ["transfer-encoding", "chunked"], ["content-length", "0"]], "400"],
+      [[[":method", "GET /admin HTTP/1.1"], ...withoutMethod], "400"],
+      [[[":method", "CONNECT"], ...withoutMethod], "405"],
+      [fields("/x\r\nHost: other.example"), "reset"],
+      [fields("/x", "h\r\nX-Evil: 1"), "reset"],
+      [[...fields("/x"), ["x", "1\r\nX-Evil: 1"]], "reset"],
+      [[...fields("/x"), ["x", "1\nX-Evil: 1"]], "reset"],
+      [[...fields("/x"), ["x: 1\r\nx-evil", "1"]], "reset"],
+      [[...fields("/x"), ["X-Upper", "1"]], "reset"],
+    ];
+    const place = { host: http2Address, port: world().proxy.port };
+    for (const [asked, expected] of cases) {
+      expect([asked, outcomeOf(await askHttp2(place, asked))]).toEqual([asked, expected]);
+    }
+    const upgrade = [...fields("/x"), ["upgrade", "websocket"]] as const;
+    expect(await askHttp2(place, upgrade)).not.toMatch(/^(Upgrade|Connection):/m);
+  });
+
+  it("leaves no error behind", async () => {
+    const log = readFileSync(`${world().proxy.prefix}/logs/error.log`, "utf8");
+    const errors = log.split("\n").filter((line) => /lua|exited|alert|emerg/.test(line));
+    expect(errors.filter((line) => !line.includes("RLIMIT_NOFILE"))).toEqual([]);
+  });
+});
+
+/** `service GET /path`, the status of one of nginx's own pages, or how the stream was ended. */
+function outcomeOf(said: string): string {
+  const [, status] = /<title>(\d{3}) /.exec(said) ?? [];
+  const [service = "", line = ""] = said.split("\n");
+  return status ?? `${service} ${line.trim().replace(" HTTP/1.1", "")}`.trim();
+}
+
+function redirectTo(location: string): RoutePolicy {
+  return { redirect: { location, status: 302 } };
+}
+
+const atoms = ["a", "b", "z", ".", "[^z]", "[]a]", "[^]\\\\z]", "\\w", "/", "[[:alpha:]]", "\\("];
+const otherAtoms = ["\\|", "[|(]", "\\\\", "[(?:]", "^", "(?i)", "\\b"];
+const repetitions = ["", "", "", "*", "+", "?", "*?", "{0,3}", "{2,}", "??"];
+const openings = ["(", "(?:", "(?<n>", "(?P<n>", "(?i:", "(?i-s:"];
+
+function expression(random: SeededRandom, depth: number): string {
+  const one = (list: readonly string[]): string =>
+    list[Math.floor(random.next() * list.length)] ?? "";
+  let text = "";
+  for (let left = 1 + Math.floor(random.next() * 3); left > 0; left -= 1) {
+    if (depth === 0 || random.next() < 0.5) {
+      text += random.next() < 0.1 ? one(otherAtoms) : one(atoms) + one(repetitions);
+    } else {
+      const alternatives = Array.from({ length: 1 + Math.floor(random.next() * 3) }, () =>
+        random.next() < 0.1 ? "" : expression(random, depth - 1),
+      );
+      // A name may stand once only.
+      const opening = one(openings).replace("n", `n${Math.floor(random.next() * 1e6)}`);
+      text += `${opening}${alternatives.join("|")})${one(repetitions)}`;
+    }
+  }
+  return text;
+}
+
+const program = `
+  local pattern = require("lockstep.pattern")
+  local function judge(compiled, subject)
+    if not compiled then return "none" end
+    local found = pattern.matches(compiled, subject)
+    if not found then return tostring(found) end
+    local captures = pattern.captures(compiled, subject)
+    local texts = {}
+    for index = 0, #captures do texts[#texts + 1] = tostring(captures[index]) end
+    return table.concat(texts, " ")
+  end
+  for _, case in ipairs(cases) do
+    local counted = pattern.compile_path(case.text)
+    local plain = pattern.compile_own("(?i)^(?:" .. case.text .. ")")
+    case.pairs = {}
+    for index, subject in ipairs(case.subjects) do
+      case.pairs[index] = { judge(counted, subject), judge(plain, subject) }
+    end
+  end
+`;
+
+describe.skipIf(withoutNginx !== false)("an expression whose steps are counted", () => {
+  it("matches what it matched before", () => {
+    const random = new SeededRandom({ seed: 7, name: "expressions" });
+    const signs = "abz/1|(\\]A";
+    const subject = () =>
+      `/${Array.from({ length: random.next() * 14 }, () =>
+        signs.charAt(random.next() * signs.length),
+      ).join("")}`;
+    const cases = Array.from({ length: 1_500 }, () => ({
+      text: `/${expression(random, 3)}`,
+      subjects: Array.from({ length: 8 }, subject),
+    }));
+    const judged = runLua(JSON.stringify(cases), program) as {
+      readonly text: string;
+      readonly pairs: readonly (readonly [string, string])[];
+    }[];
+    const pairs = judged.flatMap(({ text, pairs }) => pairs.map((pair) => ({ text, pair })));
+    // Where either took too many steps nothing is known.
+    const known = pairs.filter(({ pair }) => !pair.includes("nil"));
+    expect(known.length).toBeGreaterThan(pairs.length / 2);
+    expect(known.filter(({ pair: [, plain] }) => plain.startsWith("/")).length).toBeGreaterThan(
+      500,
+    );
+    expect(known.filter(({ pair: [counted, plain] }) => counted !== plain)).toEqual([]);
+  });
+});
