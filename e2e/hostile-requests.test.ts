@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { RoutePolicy } from "../src/decide/route-policy.ts";
 import { SeededRandom } from "../src/simulation/seeded-random.ts";
+import { openBlackHole } from "./black-hole.ts";
 import { lineOf, PolicyWorld, rule, serviceOf } from "./policy-world.ts";
 import { withoutNginx } from "./proxy-world.ts";
 import { askHttp2, type Fields } from "./raw-http2.ts";
@@ -20,6 +21,16 @@ const bombs = [
   "/(a+)+b",
   "/(?:a*a*b|a)*c",
 ];
+
+/** By what a header must match, a host whose requests then go elsewhere. */
+const patterns = ["(^|;) ?beta=1(;|$)", "(^|;\\s*)beta=(1|on|yes)(;|$)", "^.*beta=1", "beta"];
+const headerBombs = [`(?:${".*z|".repeat(100)}a)*b`, "(a|a)*(.*z|.*y)b", "(a*)*b", "[^z]*zb"];
+const canaries = Object.fromEntries(
+  [...patterns, ...headerBombs].map((pattern, at) => [
+    `canary-${at}`,
+    [rule("/", "open", { canaries: [{ service: "other", header: { name: "X-T", pattern } }] })],
+  ]),
+);
 
 const affinity: RoutePolicy = {
   balance: {
@@ -50,6 +61,7 @@ describe.skipIf(withoutNginx !== false)("a request meant to harm", () => {
       ...Object.fromEntries(
         bombs.map((path, at) => [`bomb-${at}`, [rule(path, "open", undefined, "Regex")]]),
       ),
+      ...canaries,
       "bomb-all": bombs.map((path) => rule(path, "open", undefined, "Regex")),
     });
   });
@@ -74,6 +86,22 @@ describe.skipIf(withoutNginx !== false)("a request meant to harm", () => {
     const statuses = (await Promise.all(asked)).map(({ status }) => status);
     // Some do match, and some do not after as many steps as there may be.
     expect(new Set(statuses)).toEqual(new Set([200, 404, 500]));
+  }, 30_000);
+
+  it("takes no time by a header, though ordinary expressions find what they look for", async () => {
+    const servedBy = async (at: number, value: string): Promise<string> =>
+      serviceOf(await world().ask(`canary-${at}`, "/", { headers: { "x-t": value } }));
+    const filler = "name=value; ".repeat(160);
+    for (const at of patterns.keys()) {
+      expect([at, await servedBy(at, `${filler}beta=1`)]).toEqual([at, "other"]);
+      expect([at, await servedBy(at, `${filler}bet=1`)]).toEqual([at, "open"]);
+    }
+    for (const at of headerBombs.keys()) {
+      for (const length of [15_000, 2_000, 200]) {
+        const value = `${"a".repeat(length)}cb`;
+        expect(await servedBy(patterns.length + at, value)).toMatch(/^(open|other)$/);
+      }
+    }
   }, 30_000);
 
   it("passes no rule because it takes too long to compare", async () => {
@@ -145,6 +173,25 @@ describe.skipIf(withoutNginx !== false)("a request meant to harm", () => {
     }
     const upgrade = [...fields("/x"), ["upgrade", "websocket"]] as const;
     expect(await askHttp2(place, upgrade)).not.toMatch(/^(Upgrade|Connection):/m);
+  });
+
+  it("makes no endpoint suspect that others use, by asking it wrongly or hastily", async () => {
+    const suspects = async (): Promise<number> =>
+      (await world().proxy.control().suspects(undefined)).suspects.length;
+    const hole = await openBlackHole("127.0.77.222", 8080);
+    await world().service("silent", [`${hole.address}:${hole.port}`]);
+    await world().hosts({
+      wrongly: [rule("/", "open", { protocol: "https" })],
+      hastily: [rule("/", "silent", { timeouts: { connectMs: 1 } })],
+      patiently: [rule("/", "silent")],
+    });
+    for (const host of ["wrongly", "hastily"]) {
+      expect([502, 504]).toContain((await world().ask(host)).status);
+      expect([host, await suspects()]).toEqual([host, 0]);
+    }
+    expect((await world().ask("patiently")).status).toBe(504);
+    expect(await suspects()).toBe(1);
+    await hole.close();
   });
 
   it("leaves no error behind", async () => {

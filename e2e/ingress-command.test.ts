@@ -232,5 +232,6 @@ function steady(
   return text
     .trim()
     .replace(/\s+/g, " ")
-    .replace(/[\d.]+ m?s ago/g, "a moment ago");
+    .replace(/[\d.]+ m?s ago/g, "a moment ago")
+    .replace(/\d+ requests,/g, "some requests,");
 }

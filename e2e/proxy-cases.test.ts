@@ -114,6 +114,23 @@ const suspectProgram = `
   end
 `;
 
+/** Uses a block of TLS, then asks for it under other names until one is its neighbour. */
+const tlsBlockProgram = `
+  local seconds, real = 1000, ngx
+  ngx = setmetatable({ var = {}, now = function() return seconds end }, { __index = real })
+  local upstream = require("lockstep.upstream")
+  local function url(name)
+    local context = {}
+    local found = upstream.url(context, { protocol = "https", upstreamTlsName = name }, 1)
+    upstream.release(context)
+    return found
+  end
+  local own, neighbour = url("a"), 0
+  repeat neighbour = neighbour + 1 until url("b" .. neighbour) == "https://once_https"
+  seconds = seconds + 3600
+  cases = { url("b" .. neighbour), url("a") == own }
+`;
+
 const cookieProgram = `
   local affinity = require("lockstep.affinity")
   for index, case in ipairs(cases) do
@@ -158,6 +175,10 @@ describe.skipIf(withoutNginx !== false)("the balancer in Lua", () => {
     ];
     const ages = marks.map(([age]) => [age]);
     expect(runLua(JSON.stringify(ages), suspectProgram)).toEqual(marks);
+  });
+
+  it("keeps the TLS connections of a name to itself though somebody sets the time", () => {
+    expect(runLua("[]", tlsBlockProgram)).toEqual(["https://once_https", true]);
   });
 
   it("writes the cookie of a session as the route asks, and as the browser can read it", () => {

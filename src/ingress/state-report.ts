@@ -1,5 +1,6 @@
 // Everything the ingress knows and has decided, as one JSON document: what each cluster's watches
 // are worth, which host leads where, and the truth table with a reason for every endpoint.
+import { describeOrigin } from "../decide/routing/route.ts";
 import { type Clock, elapsedMs } from "../environment/clock.ts";
 import { clusterWatches } from "../sources/cluster-source.ts";
 import type { WatchStatus } from "../sources/watch-status.ts";
@@ -56,7 +57,7 @@ export function stateReport(options: StateReportOptions): object {
       }),
     ),
     problems: routes.problems.map(({ origin, message }) => ({
-      object: `${origin.kind} ${origin.namespace}/${origin.name}`,
+      object: describeOrigin(origin),
       message,
     })),
     overrides: overrides.entries(),

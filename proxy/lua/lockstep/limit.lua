@@ -2,13 +2,8 @@
 -- paid for: a request pays one interval, and is refused when that would be further ahead than the
 -- burst allows. Adding is atomic, so workers share one bound. Memory is bounded: the clients that
 -- came longest ago are forgotten first.
-local ffi = require("ffi")
+local monotonic = require("lockstep.monotonic")
 local networks = require("lockstep.networks")
-
-ffi.cdef([[
-typedef struct { long seconds; long nanoseconds; } lockstep_time;
-int clock_gettime(int clock, lockstep_time *time);
-]])
 
 local paid = ngx.shared.lockstep_limits
 
@@ -20,15 +15,6 @@ local IPV6_BYTES = 8
 local KEPT_SECONDS = 1
 -- Sums of fractions are not exact.
 local ROUNDING = 1e-6
-
-local CLOCK_MONOTONIC = 1
-local time = ffi.new("lockstep_time")
-
--- Seconds on a clock that is never set, the same in every worker.
-local function monotonic()
-    ffi.C.clock_gettime(CLOCK_MONOTONIC, time)
-    return tonumber(time.seconds) + tonumber(time.nanoseconds) / 1e9
-end
 
 -- `name` stands for the route, whatever is pushed again.
 function _M.prepare(name, rate_limit)
@@ -43,7 +29,7 @@ function _M.allows(limit, address)
     if #client == 16 then
         client = string.sub(client, 1, IPV6_BYTES)
     end
-    local key, interval, now = limit.name .. client, limit.interval, monotonic()
+    local key, interval, now = limit.name .. client, limit.interval, monotonic.now()
     local kept = limit.ahead + KEPT_SECONDS
     local paid_until = paid:incr(key, interval, now, kept)
     if paid_until == nil then

@@ -22,9 +22,16 @@ local NO_MATCH = -1
 
 -- Between two steps that PCRE counts it looks at each character of the subject a few times at most (see
 -- pattern_steps.lua), a nanosecond each. As many steps are let it as make this many characters.
-local MOST_LOOKS = 1e7
+local MOST_LOOKS = 2e7
 -- However short the subject is: a step takes some nanoseconds even if it looks at nothing.
 local MOST_STEPS = 30000
+
+-- Anywhere means from each character on, and PCRE counts anew from each: as many times the looks. An
+-- ordinary expression needs some steps at each, and gets them if the header is of an ordinary length.
+local LEAST_STEPS = 16
+local USUAL_HEADER = 2048
+-- What a step without a repetition looks at.
+local FEW_LOOKS = 32
 
 _M.LIMIT = "regex limit"
 
@@ -71,6 +78,7 @@ function _M.compile(text)
     if pattern ~= nil then
         pattern.looks = MOST_LOOKS
         pattern.is_anywhere = true
+        pattern.repeats = text:find("[*+{]") ~= nil
     end
     return pattern, problem
 end
@@ -84,11 +92,17 @@ function _M.compile_path(text, count)
     return pattern, problem
 end
 
--- False when not even one step is left. Anywhere means from each character on, and the steps are
--- counted anew from each.
+local function steps_for(pattern, length)
+    if not pattern.is_anywhere then
+        return pattern.looks / length
+    end
+    local most = pattern.looks / length / (pattern.repeats and length or FEW_LOOKS)
+    return length <= USUAL_HEADER and math.max(most, LEAST_STEPS) or most
+end
+
+-- False when not even one step is left.
 local function limit_steps(pattern, subject)
-    local length = math.max(#subject, 1)
-    local most = pattern.looks / (pattern.is_anywhere and length * length or length)
+    local most = steps_for(pattern, math.max(#subject, 1))
     pattern.study[LIMIT_WORD] = math.min(most, MOST_STEPS)
     return most >= 1
 end

@@ -21,6 +21,8 @@ local DEFAULT_CONNECT_MS = 1000
 local DEFAULT_SEND_MS = 60000
 local DEFAULT_READ_MS = 60000
 
+local tls_protocols = { https = true, grpcs = true }
+
 -- Where round robin stands, for each service this worker has served. Services come and go: beyond
 -- so many, all begin anew.
 local MOST_CURSORS = 100000
@@ -163,15 +165,34 @@ local function slot_now(context)
     return nil
 end
 
+-- Whether the endpoint could not be reached, by any measure. It may serve other routes too, and theirs
+-- must not suffer by one that is more hasty than usual, or that asks for TLS where there is none: a
+-- handshake that fails looks like a connection that was refused.
+local function is_unreachable(context, connect_time, seconds)
+    if connect_time ~= "-" then
+        return false
+    end
+    local policy = context.policy
+    local timeouts = policy and policy.timeouts
+    local patience_ms = timeouts and timeouts.connectMs or DEFAULT_CONNECT_MS
+    local was_waited_for = (tonumber(seconds) or 0) * 1000 >= patience_ms
+    if was_waited_for then
+        return patience_ms >= DEFAULT_CONNECT_MS
+    end
+    return not (policy and tls_protocols[policy.protocol])
+end
+
 -- A failure after the connection was made says little about the next request: only a peer that
--- cannot be reached is suspect.
-local function note_failure(context, connect_time)
+-- cannot be reached is suspect. The try is the n-th from the end.
+local function note_failure(context, n)
     local slot = slot_now(context)
     if slot == nil then
         return
     end
     counters.count_failure(slot)
-    if connect_time == "-" then
+    local var = ngx.var
+    local connect_time = item_from_end(var.upstream_connect_time, n)
+    if is_unreachable(context, connect_time, item_from_end(var.upstream_response_time, n)) then
         suspects.mark(slot)
     end
 end
@@ -200,8 +221,8 @@ local function after_failure(context)
     context.tried = context.tried or {}
     context.tried[context.address .. ":" .. context.port] = true
     counters.count_end(context.slot)
-    -- The list already has an item for the try that begins.
-    note_failure(context, item_from_end(ngx.var.upstream_connect_time, 2))
+    -- The lists already have an item for the try that begins.
+    note_failure(context, 2)
     use_another(context)
 end
 
@@ -252,7 +273,7 @@ function _M.ended(context)
             least_latency.observe(slot, header_seconds * 1000)
         end
     elseif is_failure then
-        note_failure(context, item_from_end(var.upstream_connect_time, 1))
+        note_failure(context, 1)
     end
 end
 

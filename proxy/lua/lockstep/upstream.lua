@@ -3,6 +3,8 @@
 --
 -- Invariant: in this worker every connection of a TLS block was made with the name of its owner. The
 -- owner changes only when none of its requests is under way and none of its connections can be left.
+local monotonic = require("lockstep.monotonic")
+
 local _M = {}
 
 -- As in upstreams.conf and upstreams-classes.conf.
@@ -66,7 +68,7 @@ local function take(kind, name)
         block = { owner = name, under_way = 0, free_at = 0, number = number }
         blocks[number] = block
     elseif block.owner ~= name then
-        if block.under_way > 0 or ngx.now() < block.free_at then
+        if block.under_way > 0 or monotonic.now() < block.free_at then
             return nil
         end
         block.owner = name
@@ -113,7 +115,7 @@ function _M.release(context)
     local block = context.tls_block
     if block ~= nil then
         block.under_way = block.under_way - 1
-        block.free_at = ngx.now() + IDLE_SECONDS
+        block.free_at = monotonic.now() + IDLE_SECONDS
         context.tls_block = nil
     end
 end

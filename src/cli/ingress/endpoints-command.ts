@@ -7,6 +7,7 @@ import { helpText } from "../help-text.ts";
 import { paintFor } from "../paint.ts";
 import { wholeNumber } from "../whole-number.ts";
 import { endpointLines } from "./endpoint-lines.ts";
+import { printable } from "./printable.ts";
 import { askIngress, defaultStatusPort } from "./running-ingress.ts";
 
 interface EndpointsFlags {
@@ -58,11 +59,12 @@ async function endpoints(
 }
 
 export function reportLines(
-  terminal: CommandContext["terminal"],
+  terminal: Pick<CommandContext["terminal"], "colours" | "columns">,
   service: string,
-  report: ServiceReport,
+  answer: ServiceReport,
 ): readonly string[] {
   const paint = paintFor(terminal);
+  const report = printable(answer);
   if (report.kind === "unknown") {
     const near = report.near.length === 0 ? "" : ` There is ${report.near.join(", ")}.`;
     return [`${paint.failed("✗")} No route leads to ${paint.strong(service)}.${near}`];

@@ -8,10 +8,11 @@ import { helpText } from "../help-text.ts";
 import { paintFor } from "../paint.ts";
 import { wholeNumber } from "../whole-number.ts";
 import { endpointLines } from "./endpoint-lines.ts";
+import { printable } from "./printable.ts";
 import { askIngress, defaultStatusPort } from "./running-ingress.ts";
 
 interface ExplainFlags {
-  readonly header: readonly string[];
+  readonly header?: readonly string[];
   readonly statusPort: number;
   readonly json: boolean;
 }
@@ -37,7 +38,7 @@ export function explainCommand(context: CommandContext, done: (code: ExitCode) =
   return new Command("explain")
     .description("say which Ingress, rule, service and endpoints would serve a request, and why")
     .argument("<host/path>", "as in shop.example/cart; with https:// before it, a request by TLS")
-    .option("--header <name: value>", "of the request, for canaries; repeatable", header, [])
+    .option("--header <name: value>", "of the request, for canaries; repeatable", header)
     .option("--status-port <port>", "of the ingress", wholeNumber(1, 65_535), defaultStatusPort)
     .option("--json", "print JSON", false)
     .addHelpText("after", helpText(context.terminal, epilogue))
@@ -63,7 +64,7 @@ export function askedAddress(text: string): AskedAddress {
 async function explain(
   { environment, terminal }: CommandContext,
   { host, path, isSecure }: AskedAddress,
-  { header: headers, statusPort, json }: ExplainFlags,
+  { header: headers = [], statusPort, json }: ExplainFlags,
 ): Promise<ExitCode> {
   const parameters = new URLSearchParams({ host, path, secure: String(isSecure) });
   for (const line of headers) parameters.append("header", line);
@@ -84,7 +85,7 @@ export function explanationText(
   answer: Explanation,
 ): string {
   const paint = paintFor(terminal);
-  const { verdict, status, host, rule, origin, asks, services, near, problems } = answer;
+  const { verdict, status, host, rule, origin, asks, services, near, problems } = printable(answer);
   const isServed = (status ?? 200) < 400;
   const sign = isServed ? paint.lockstep("●") : paint.failed("✗");
   const shownStatus = status === undefined ? "" : ` (${status})`;
@@ -127,7 +128,7 @@ function decoded(pathname: string): string {
   }
 }
 
-function header(line: string, known: readonly string[]): readonly string[] {
+function header(line: string, known: readonly string[] = []): readonly string[] {
   if (/^[^:\s]+\s*[:=]/.test(line)) return [...known, line.replace(/^([^:=\s]+)\s*[:=]/, "$1:")];
   throw new UsageError(`--header ${line}: write it as name: value`);
 }

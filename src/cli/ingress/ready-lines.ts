@@ -36,5 +36,6 @@ export async function sayWhenReady(
     services: truths.size,
     endpoints,
     problems: routes.problems.length,
+    ...(routes.problems.length > 0 && { namedIn: "/state, and Events of the Ingresses" }),
   });
 }

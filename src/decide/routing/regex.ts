@@ -10,12 +10,25 @@ export const maxRegexLength = 512;
 /** With repetitions written out; PCRE's compiled form has 64 kB, and a class takes 33 bytes of it. */
 const maxAtoms = 1_000;
 
+/** By the text: to read one takes up to a millisecond, and an Ingress is read whenever it changes. */
+const judged = new Map<string, string | undefined>();
+
+/** Some megabytes at most; then all are forgotten. */
+const maxJudged = 10_000;
+
 /** What is wrong with it; undefined when nothing is. */
 export function regexProblem(pattern: string): string | undefined {
-  const quoted = JSON.stringify(pattern.slice(0, 60));
-  const which = `the regular expression ${quoted}`;
+  const which = `the regular expression ${JSON.stringify(pattern.slice(0, 60))}`;
   if (pattern.length > maxRegexLength)
     return `${which}… has more than ${maxRegexLength} characters`;
+  if (judged.has(pattern)) return judged.get(pattern);
+  const problem = problemOf(pattern, which);
+  if (judged.size >= maxJudged) judged.clear();
+  judged.set(pattern, problem);
+  return problem;
+}
+
+function problemOf(pattern: string, which: string): string | undefined {
   if (!/^[\x20-\x7e]*$/.test(pattern)) return `${which} has characters outside printable ASCII`;
   const strange = escapesOf(pattern).find((one) => /^\\[A-Za-z0-9]/.test(one) && !isKnown(one));
   if (strange !== undefined) return `${which} has the escape ${strange}, which is not supported`;

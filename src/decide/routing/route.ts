@@ -5,9 +5,10 @@ import type { PathRule } from "../decision.ts";
 import type { Canary, RoutePolicy } from "../route-policy.ts";
 import { plain } from "./shown-text.ts";
 
-/** The object a route comes from: whom to tell, and who was first. */
+/** Where a route comes from: whom to tell, and who was first. */
 export interface RouteOrigin {
-  readonly kind: "Ingress" | "IngressClass";
+  /** An object; or a setting of Lockstep, whose name is that of its flag. */
+  readonly kind: "Ingress" | "IngressClass" | "setting";
   /** Empty for an object of no namespace. */
   readonly namespace: string;
   readonly name: string;

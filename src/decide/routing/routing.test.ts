@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Ingress } from "../../kube/kinds/ingress.ts";
 import type { IngressClass } from "../../kube/kinds/ingress-class.ts";
 import { annotated, ingress, ingressClass, path, routed } from "./asked.contract.ts";
+import { describeOrigin } from "./route.ts";
 import { Routing } from "./routing.ts";
 
 test("one Ingress becomes hosts, rules and backends", () => {
@@ -127,6 +128,10 @@ test("parameters of our classes are ignored, and that is said", () => {
 test("the default backend of all is asked last, and is there without any Ingress", () => {
   const defaultBackend = { namespace: "edge", name: "sorry", port: 80 };
   expect(routed([], [], { defaultBackend }).lines).toEqual(["* Prefix / → edge/sorry:80"]);
+  const routing = new Routing({ className: "lockstep", defaultBackend });
+  const [rule] = routing.decide({ ingresses: [], classes: [] }).hosts.get("*") ?? [];
+  const origin = rule && routing.originOf("*", rule);
+  expect(origin && describeOrigin(origin)).toBe("setting --default-backend");
   const own = ingress("own", [], { defaultBackend: { service: { name: "fallback", port: 80 } } });
   expect(routed([own], [], { defaultBackend })).toEqual({
     lines: ["* Prefix / → shop/fallback:80"],

@@ -60,7 +60,7 @@ export class Routing {
     if (this.#fallback.length > 0) this.#putTogether([anyHost]);
   }
 
-  /** The table of what is asked now; the same object when nothing in it is new. */
+  /** The table of what is asked now; the rules of hosts that did not change are the same list. */
   decide({ ingresses, classes }: Asked): RouteTable {
     const { className, sslRedirect = true } = this.#options;
     const isOurs = ingressFilter(classes, className);
@@ -139,7 +139,7 @@ export class Routing {
 
 /** Yields to everybody. */
 function fallbackTo(backend: Backend): Route {
-  const { namespace, name } = backend;
+  const name = "--default-backend";
   const createdAtMs = Number.POSITIVE_INFINITY;
   return {
     host: anyHost,
@@ -148,6 +148,6 @@ function fallbackTo(backend: Backend): Route {
     standing: "default",
     policy: undefined,
     canary: undefined,
-    origin: { kind: "Ingress", namespace, name, createdAtMs },
+    origin: { kind: "setting", namespace: "", name, createdAtMs },
   };
 }

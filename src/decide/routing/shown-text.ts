@@ -6,7 +6,12 @@ const shownLength = 60;
 /** Always between quotes. */
 export function shown(text: string): string {
   const cut = text.length > shownLength ? `${text.slice(0, shownLength)}…` : text;
-  return JSON.stringify(cut).replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, escaped);
+  return visible(JSON.stringify(cut));
+}
+
+/** The whole of it, with what a terminal would obey or hide spelled out. */
+export function visible(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, escaped);
 }
 
 /** What JSON leaves as it is and a terminal does not: controls, marks of direction, line ends. */

@@ -120,10 +120,12 @@ export class SoakJudge {
   decided(service: string, before: readonly Row[], after: readonly Row[]): void {
     const nowMs = this.#facts.now();
     this.#decidedMs.set(service, nowMs);
-    // Who comes, or comes back, begins anew.
+    const taken = new Set(after.filter(({ state }) => state !== "out").map((row) => row.address));
+    // Who comes, or comes back, begins anew; but not because an earlier pod of its address is out.
     for (const { state, address, podUid } of after) {
       const isNew = !before.some((row) => row.podUid === podUid && row.address === address);
-      if (state === "out" || isNew) this.#failedMs.delete(`${service} ${address}`);
+      const isForgotten = state === "out" ? !taken.has(address) : isNew;
+      if (isForgotten) this.#failedMs.delete(`${service} ${address}`);
     }
     for (const { podUid = "", state } of after) {
       const wasRouted = before.some((row) => row.podUid === podUid && isRoutedRow(row));

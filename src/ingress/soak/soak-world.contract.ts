@@ -1,6 +1,7 @@
 // For tests only: two clusters, Lockstep and its proxy in front of them, and a client that never
 // stops asking, in virtual time from one seed. Whatever happens is done by a fault plan and judged
 // as it happens; what happened is kept, so that a seed that fails can be read.
+import { type DecidedEndpoint, isRouted } from "../../decide/decision.ts";
 import { NetworkError } from "../../environment/network.ts";
 import { randomBetween } from "../../environment/random.ts";
 import { DeadlineExceededError, StatusError } from "../../kube/client/client.ts";
@@ -171,7 +172,7 @@ export class SoakWorld {
     for (const service of services) {
       const endpoints = this.#ingress.loop?.decisions.truths.get(keyOf(service))?.truth.endpoints;
       const routed = (endpoints ?? []).filter(
-        ({ state }) => state === "active" || state === "held",
+        (endpoint) => isRouted(endpoint) && !this.#isUntried(endpoint),
       );
       const ready = this.#recordsOf(service)
         .filter(({ standing }) => standing === "ready")
@@ -181,6 +182,15 @@ export class SoakWorld {
       if (expected.length === 0 || expected.join() === found.join()) continue;
       this.judge.violations.push(`at the end ${service} has ${found}, and ${expected} are ready`);
     }
+  }
+
+  /**
+   * Its kubelet called the pod ready after the node controller had not, and then its node was lost:
+   * the API calls it ready until it is evicted, and while it only stands in no request finds out.
+   */
+  #isUntried({ podUid = "", priority = 0 }: DecidedEndpoint): boolean {
+    const record = this.#recordOf(podUid);
+    return priority > 0 && record?.standing === "ready" && this.#lostNodes.has(record.node);
   }
 
   async close(): Promise<void> {

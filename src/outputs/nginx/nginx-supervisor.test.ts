@@ -38,6 +38,12 @@ describe("a supervisor", () => {
       await second.start();
       await world.simulation.sleep(60_000);
       expect([world.starts, served]).toEqual([1, [first.serving?.bootId]]);
+      const { masterPid: pid } = first.serving ?? {};
+      const lines = world.simulation.logLines().filter(({ level }) => level !== "debug");
+      expect(lines.map(({ message, fields }) => [message, fields])).toEqual([
+        ["nginx was started", { pid, prefix }],
+        ["an nginx that was running already is taken over", { pid, prefix }],
+      ]);
       await second.stop();
       expect(world.host.processes.isAlive(second.serving?.masterPid ?? 0)).toBe(true);
     }));

@@ -72,12 +72,17 @@ it.each([
 
 /** Runs with a snapshot on a machine of its own. */
 function withSnapshot(
-  test: (snapshot: StateSnapshot, environment: Environment) => Promise<void>,
+  test: (
+    snapshot: StateSnapshot,
+    environment: Environment,
+    said: () => readonly string[],
+  ) => Promise<void>,
 ): Promise<void> {
   return simulate({ seed: 1 }, async (simulation) => {
     const environment = simulation.host("edge");
     const snapshot = new StateSnapshot({ ...environment, prefix: "/nginx", source });
-    await test(snapshot, environment);
+    const said = () => simulation.logLines().map(({ message }) => message);
+    await test(snapshot, environment, said);
     await snapshot.stop();
   });
 }
@@ -106,8 +111,8 @@ it("saves at the end what was not saved yet, and nothing after it", () =>
     expect(await files.read(path)).toEqual(saved);
   }));
 
-it("goes on when the disk refuses, and says so once", () =>
-  withSnapshot(async (snapshot, { files, timers }) => {
+it("goes on when the disk refuses, and says so once, and once when it is over", () =>
+  withSnapshot(async (snapshot, { files, timers }, said) => {
     await files.write("/nginx", "a file in the way");
     snapshot.changed();
     await timers.sleep(saveEveryMs);
@@ -117,4 +122,8 @@ it("goes on when the disk refuses, and says so once", () =>
     snapshot.changed();
     await timers.sleep(2 * saveEveryMs);
     expect(await files.read(path)).toBeDefined();
+    expect(said()).toEqual([
+      "the state cannot be saved: an nginx that comes back alone would not serve",
+      "the state is saved again",
+    ]);
   }));

@@ -79,6 +79,7 @@ export class StateSnapshot {
     this.#isDirty = false;
     try {
       await this.#write();
+      if (this.#failure !== "") log.info("the state is saved again");
       this.#failure = "";
     } catch (error) {
       if (!(error instanceof FilesError)) throw error;
