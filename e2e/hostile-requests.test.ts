@@ -180,8 +180,9 @@ describe.skipIf(withoutNginx !== false)("a request meant to harm", () => {
       (await world().proxy.control().suspects(undefined)).suspects.length;
     const hole = await openBlackHole("127.0.77.222", 8080);
     await world().service("silent", [`${hole.address}:${hole.port}`]);
+    await world().service("plain", [(await world().proxy.backend("plain")).peer]);
     await world().hosts({
-      wrongly: [rule("/", "open", { protocol: "https" })],
+      wrongly: [rule("/", "plain", { protocol: "https" })],
       hastily: [rule("/", "silent", { timeouts: { connectMs: 1 } })],
       patiently: [rule("/", "silent")],
     });
