@@ -1,5 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { type ListenAddress, NginxOptionsError, serversConf, trustedConf } from "./nginx-servers.ts";
+import {
+  type ListenAddress,
+  NginxOptionsError,
+  serversConf,
+  trustedConf,
+} from "./nginx-servers.ts";
 
 test("one plain server believes nobody, logs, and verifies no endpoint", () => {
   expect(

@@ -149,6 +149,13 @@ describe("when slices are fresher than pods, a ready pod that no slice names", (
     ]);
   });
 
+  test("serves as well when the slices were only the later word, and are out of date themselves", () => {
+    const stale = { podWatch: provedAt(1_000), publishedWatch: provedAt(99_000) };
+    expect(rowsOf({ ...words, ...stale, published: [], doubts: new Map() })).toEqual([
+      `10.0.0.1:8080 active (never empty): no endpoint is better: ${why}; it is being probed`,
+    ]);
+  });
+
   test.each([
     ["nobody probes", { doubts: undefined }],
     ["pods may not be watched", { podWatch: refusedWatch, doubts: new Map() }],

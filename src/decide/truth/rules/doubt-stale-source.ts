@@ -26,11 +26,14 @@ function lastTruth(candidate: Candidate): Verdict | undefined {
   return { state: "active", reason: `${why}, ${lastHeard}` };
 }
 
-/** Ready when last seen, and the slices, which are fresher, have not heard of it or have lost it. */
+/**
+ * Ready when last seen, and the slices, which are fresher or at least the later word, have not heard
+ * of it or have lost it. That they too may be out of date is no reason to believe them more.
+ */
 function isLateJoin(candidate: Candidate): boolean {
-  const { pod, podWatch, publishedWatch, published, probed } = candidate;
+  const { pod, podWatch, published, probed } = candidate;
   if (pod === undefined || published !== undefined || probed === undefined) return false;
-  if (podWatch.state !== "stale" || publishedWatch.state !== "fresh") return false;
+  if (podWatch.state !== "stale" || isLastTruth(candidate)) return false;
   return pod.pod.ready === "True" && forNow(candidate) === undefined;
 }
 
