@@ -12,6 +12,8 @@ export interface CountedTrafficOptions {
   readonly requestsPerSecond: number;
   /** The world's unless given. */
   readonly hosts?: readonly string[];
+  /** By which its requests are told from others' in an access log; `/` unless given. */
+  readonly path?: string;
 }
 
 export class CountedTraffic {
@@ -24,13 +26,14 @@ export class CountedTraffic {
   static async start(options: CountedTrafficOptions): Promise<CountedTraffic> {
     const { world, replicas, requestsPerSecond } = options;
     const { environment } = world;
-    const { hosts = world.hosts } = options;
+    const { hosts = world.hosts, path = "/" } = options;
     const entry = new Entry({ ...environment, host: "127.0.0.1", port: 0, replicas });
     await entry.start();
     world.atStop(() => entry.stop());
     return new CountedTraffic(options, entry, (onResult) => {
       const entries = [{ name: "entry", url: entry.url }];
-      return new TrafficSource({ ...environment, entries, requestsPerSecond, hosts, onResult });
+      const asked = { hosts, paths: [path], requestsPerSecond };
+      return new TrafficSource({ ...environment, ...asked, entries, onResult });
     });
   }
 

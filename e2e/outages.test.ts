@@ -50,6 +50,7 @@ describe.skipIf(withoutNginx !== false)("under load, with two replicas", () => {
       replicas,
       requestsPerSecond,
       hosts: [hostOf("hole")],
+      path: "/hole",
     });
     await world.publish("hole", [address, hole.address]);
     await routedTo("hole", [address, hole.address]);
@@ -65,7 +66,8 @@ describe.skipIf(withoutNginx !== false)("under load, with two replicas", () => {
   });
 
   it("a machine that dies without a word costs no request, and then is tried no more", async () => {
-    const traffic = await CountedTraffic.start({ world, replicas, requestsPerSecond });
+    const path = "/machine";
+    const traffic = await CountedTraffic.start({ world, replicas, requestsPerSecond, path });
     const lost = await loseNode();
     await leftWithout(lost);
     const sentUntil = traffic.sent;
