@@ -3,11 +3,11 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { expect, it } from "vitest";
-import { Observer } from "../../src/cli/up/observer.ts";
 import type { Journey } from "../../src/journeys/journey.ts";
 import { parseJson } from "../../src/kube/client/client.ts";
 import { HttpKubeClient } from "../../src/kube/client/http-client.ts";
 import { listAt, recordAt } from "../../src/kube/kinds/fields.ts";
+import { Observer } from "../../src/observer/observer.ts";
 import { ShopsWorld } from "../shops-world.ts";
 import { type RealCluster, startRealCluster } from "./harness/real-cluster.ts";
 
@@ -27,8 +27,8 @@ it("copies what a real cluster publishes to another, and the observer sees each 
   const over: Journey[] = [];
   const observer = new Observer({
     ...world.environment,
-    business: [{ cluster: "business", client: observing(business), form: "endpointslices" }],
-    access: { cluster: "access", client: observing(access) },
+    clusters: [{ cluster: "business", client: observing(business), form: "endpointslices" }],
+    accessClusters: [{ cluster: "access", client: observing(access) }],
     onEvent: ({ type, journey }) => {
       if (type === "over") over.push(journey);
     },

@@ -59,9 +59,9 @@ function hopsText(
   return parts.join(" · ") + end;
 }
 
-/** Not everybody copies endpoints to an access cluster; every change has the other hops. */
+/** Not everybody copies endpoints or shows an access log; every change has the other hops. */
 function isAlwaysNamed(hop: Hop): boolean {
-  return hop !== "synced";
+  return hop !== "synced" && hop !== "traffic";
 }
 
 /** Each witness by itself: `12 14 13 ms`. */

@@ -39,7 +39,13 @@ export interface OldestPending {
 }
 
 /** Ordinary changes take less than a second at each hop; after this a person should know. */
-export const defaultBudgetMs = { pod: 30_000, published: 30_000, synced: 30_000, routed: 30_000 };
+export const defaultBudgetMs = {
+  pod: 30_000,
+  published: 30_000,
+  synced: 30_000,
+  routed: 30_000,
+  traffic: 30_000,
+};
 
 /** At some 500 bytes each 100 MB: more endpoints than Kubernetes supports pods in a cluster. */
 const defaultEndpointsMax = 200_000;

@@ -3,10 +3,10 @@
 // there. All reports carry times of one monotonic clock, the observer's.
 import type { MonotonicMs } from "../environment/clock.ts";
 
-export type Hop = "pod" | "published" | "synced" | "routed";
+export type Hop = "pod" | "published" | "synced" | "routed" | "traffic";
 
 /** In the order in which stock components show a change. */
-export const hops: readonly Hop[] = ["pod", "published", "synced", "routed"];
+export const hops: readonly Hop[] = ["pod", "published", "synced", "routed", "traffic"];
 
 export type Direction = "join" | "leave";
 
@@ -43,6 +43,20 @@ export interface WitnessReport {
   readonly notBefore?: MonotonicMs;
   /** It was so when the witness began to look, so this is a state and not a change. */
   readonly baseline?: boolean;
+}
+
+/** A request that was sent to an address, as an access log tells it. */
+export interface TrafficReport {
+  /** At the hop `traffic`: the proxy or log that tells. */
+  readonly witness: Witness;
+  /** `namespace/name`, where the log says. */
+  readonly service: string | undefined;
+  readonly address: string;
+  readonly port: number;
+  /** When it was sent there, as nearly as the log tells. */
+  readonly at: MonotonicMs;
+  /** The endpoint did not answer it: refused, reset, timed out. */
+  readonly failed: boolean;
 }
 
 /** Where witnesses report to. */

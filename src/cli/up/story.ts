@@ -78,7 +78,7 @@ async function release(
 ): Promise<Release> {
   const { environment, world, traffic, narrator, signal } = options;
   const { clock, timers } = environment;
-  const before = new Set(world.observer.journeys.map(({ id }) => id));
+  const before = new Set(world.journeys.map(({ id }) => id));
   const examination = examinationOf(options);
   let finding = examine ? await examination.look() : undefined;
   traffic?.reset();
@@ -110,7 +110,7 @@ async function release(
 
 /** The old pods of the shop in the busy cluster. */
 function leavesOf(world: World, before: ReadonlySet<number>): readonly Journey[] {
-  return world.observer.journeys.filter(
+  return world.journeys.filter(
     ({ id, direction, endpoint }) =>
       !before.has(id) &&
       direction === "leave" &&
@@ -188,7 +188,7 @@ function examinationOf({ environment, world }: StoryOptions): Examination {
     client: world.client(busyCluster),
     pod: objectKey(componentPodName(controllerManager, controlPlaneNode)),
     metricsUrl: () => controlPlane.metricsUrl,
-    journeys: () => world.observer.journeys,
+    journeys: () => world.journeys,
   });
 }
 

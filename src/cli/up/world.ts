@@ -4,6 +4,7 @@
 // and more services than those allow for. Everything ends with `stop`.
 import type { webcrypto } from "node:crypto";
 import type { Environment } from "../../environment/environment.ts";
+import type { Journey } from "../../journeys/journey.ts";
 import type { JourneyEvent } from "../../journeys/journeys.ts";
 import { type KubeClient, parseJson } from "../../kube/client/client.ts";
 import { HttpKubeClient } from "../../kube/client/http-client.ts";
@@ -15,9 +16,10 @@ import { Ledger } from "../../lab/kubelet/ledger.ts";
 import { loopbackNetworks } from "../../lab/kubelet/pod-addresses.ts";
 import { serverNames } from "../../lab/lab.ts";
 import { createCrowd, createShop, createShopIngress, shopReplicas } from "../../lab/shop.ts";
+import { Observer } from "../../observer/observer.ts";
+import { RecentJourneys } from "../../observer/recent-journeys.ts";
 import { ServiceSyncer } from "../../outputs/slices/service-syncer.ts";
 import { type IngressSide, startLockstepSide, startStockSide } from "./ingress-side.ts";
-import { Observer } from "./observer.ts";
 
 export interface WorldOptions {
   readonly environment: Environment;
@@ -79,6 +81,7 @@ export class World {
   readonly #stopping = new AbortController();
   readonly #contexts: KubeconfigContext[] = [];
   readonly #observer: { current: Observer | undefined } = { current: undefined };
+  readonly #recent = new RecentJourneys();
   #syncing: Promise<void> | undefined;
 
   constructor(options: WorldOptions) {
@@ -88,6 +91,11 @@ export class World {
 
   get observer(): Observer {
     return known(this.#observer.current, "the observer");
+  }
+
+  /** The changes of late, those that are pending included. */
+  get journeys(): readonly Journey[] {
+    return [...this.#recent.all, ...this.observer.journeys.pending()];
   }
 
   get contexts(): readonly KubeconfigContext[] {
@@ -183,12 +191,15 @@ export class World {
     });
     this.#observer.current = new Observer({
       ...environment,
-      business: [
+      clusters: [
         { ...of("alpha"), form: "endpoints" },
         { ...of("beta"), form: "endpointslices" },
       ],
-      access: of("access"),
-      onEvent: onJourney,
+      accessClusters: [of("access")],
+      onEvent: (event) => {
+        this.#recent.onEvent(event);
+        onJourney(event);
+      },
     });
     await this.#observer.current.start(signal);
   }

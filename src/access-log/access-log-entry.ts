@@ -1,0 +1,33 @@
+// One request as a proxy's access log tells it, whatever the log's format: what was asked, how it
+// ended, and which endpoints were tried for it in which order.
+import type { WallMs } from "../environment/clock.ts";
+
+export interface AccessLogEntry {
+  /** Counts from 1 in the file or stream. */
+  readonly line: number;
+  /** When it was logged: proxies write a request down when it is over. */
+  readonly endedMs: WallMs;
+  /** How exact `endedMs` is: 1, or 1000 where the log has whole seconds only. */
+  readonly resolutionMs: number;
+  /** From the first byte of the request to the last of the answer. */
+  readonly durationMs: number | undefined;
+  /** What the client got. */
+  readonly status: number;
+  readonly method: string | undefined;
+  readonly host: string | undefined;
+  /** Path and query. */
+  readonly target: string | undefined;
+  /** `namespace/name`, where the log says. */
+  readonly service: string | undefined;
+  /** In order; empty when no endpoint was tried. */
+  readonly tries: readonly LoggedTry[];
+}
+
+/** One endpoint that was tried. */
+export interface LoggedTry {
+  readonly address: string;
+  readonly port: number;
+  /** What the endpoint answered; of one that did not, what the proxy made of it: 502, 504. */
+  readonly status: number | undefined;
+  readonly durationMs: number | undefined;
+}
