@@ -7,7 +7,7 @@ import { describeOrigin, type RouteOrigin, type RoutingProblem } from "../decide
 import { canaryWants } from "../outputs/nginx/canary-choice.ts";
 import { compileHost, matchPath } from "../outputs/nginx/route-match.ts";
 import { tieredEndpoints } from "../outputs/nginx/service-entry.ts";
-import { nearestNames } from "./nearest-names.ts";
+import { nearestNames } from "../decide/nearest-names.ts";
 import { policySentences } from "./policy-sentences.ts";
 import type { PortReport } from "./service-report.ts";
 

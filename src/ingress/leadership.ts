@@ -154,8 +154,8 @@ export class Leadership {
   #sayWhoLeads(leader: string, { identity, lease }: PublishSettings): void {
     const { log } = this.#options;
     const name = `${lease.namespace}/${lease.name}`;
-    if (leader === identity) log.info("this replica leads now", { lease: name, identity });
-    else log.info("another replica leads", { lease: name, leader });
+    // That it leads itself the election has said.
+    if (leader !== identity) log.info("another replica leads", { lease: name, leader });
   }
 
   #noteGhost(report: GhostReport, form: "own" | "foreign"): void {

@@ -4,7 +4,7 @@ import type { TruthEndpoint } from "../decide/truth/judged.ts";
 import type { EndpointUse } from "../sources/endpoint-counters.ts";
 import { peerKey } from "../sources/proxy-feedback.ts";
 import type { Decisions } from "./decisions.ts";
-import { nearestNames } from "./nearest-names.ts";
+import { nearestNames } from "../decide/nearest-names.ts";
 
 export type ServiceReport =
   | { readonly kind: "known"; readonly ports: readonly PortReport[] }

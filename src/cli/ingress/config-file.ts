@@ -2,7 +2,7 @@
 // not exist or a value that cannot be is a problem with its place and what would be right, and all
 // problems are told together.
 import { isMap, isNode, isScalar, isSeq, LineCounter, type Node, parseDocument } from "yaml";
-import { nearestNames } from "../../ingress/nearest-names.ts";
+import { nearestNames } from "../../decide/nearest-names.ts";
 import { type Setting, SettingError } from "./setting.ts";
 
 /** The texts of each field that is set. */

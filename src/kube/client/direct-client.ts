@@ -110,6 +110,8 @@ export class DirectKubeClient implements KubeClient {
     this.#metrics.proved(this.#servers.proved);
     if (now === before) return;
     this.#metrics.moved(why);
+    // The first one found may be the one that was given, and then nothing changes for anybody.
+    if (addressOf(before ?? cluster.server) === addressOf(now ?? cluster.server)) return;
     log.info("the API server is asked at another address from now on", {
       cluster: cluster.name,
       why,
@@ -207,4 +209,11 @@ function hurried(network: Network): Network {
 function saysServerIsGone(error: unknown): boolean {
   if (error instanceof DeadlineExceededError) return true;
   return error instanceof NetworkError && error.code !== "ABORTED" && error.code !== "RESET";
+}
+
+/** `host:port`, of a server's URL too. */
+function addressOf(server: string): string {
+  if (!server.includes("://")) return server;
+  const { hostname, port, protocol } = new URL(server);
+  return `${hostname}:${port || (protocol === "http:" ? "80" : "443")}`;
 }

@@ -124,6 +124,11 @@ describe("what is wrong is ignored alone and named", () => {
       "mirror-target: it is not supported, so it is ignored",
     ],
     [
+      { "proxy-bodysize": "8m" },
+      {},
+      "proxy-bodysize: it is not known, so it is ignored; did you mean proxy-body-size?",
+    ],
+    [
       { "configuration-snippet": "return 200;" },
       {},
       "configuration-snippet: snippets are not supported, because no text of an object becomes nginx configuration",

@@ -1,6 +1,7 @@
 // The annotations Lockstep understands, and what becomes of all others: they are ignored alone and
 // reported, but one that was to keep people out closes the route.
 import type { StringMap } from "../../../kube/kinds/intern.ts";
+import { nearestNames } from "../../nearest-names.ts";
 import type { AnnotationGroup } from "./annotation-group.ts";
 import { AnnotationReader, type ReportProblem } from "./annotation-reader.ts";
 import { authentication, rateLimits, sourceRanges } from "./annotations/access.ts";
@@ -40,15 +41,24 @@ export function readAnnotations(annotations: StringMap, report: ReportProblem): 
     const part = group.read(reader);
     settings = { ...settings, ...part, policy: { ...settings.policy, ...part.policy } };
   }
-  for (const name of reader.names) {
-    if (!known.has(name)) reader.report(name, refusalOf(name));
+  const unknown = [...reader.names].filter((name) => !known.has(name));
+  for (const [index, name] of unknown.entries()) {
+    reader.report(name, refusalOf(name, index < guessedMax));
   }
   return settings;
 }
 
-function refusalOf(name: string): string {
+/** An Ingress with more unknown annotations was not misspelt, and guesses take time. */
+const guessedMax = 20;
+
+/** A slip of the pen: many real annotations that are not supported differ in more letters. */
+const misspeltShare = 1 / 6;
+
+function refusalOf(name: string, guess: boolean): string {
   if (name.endsWith("-snippet")) {
     return "snippets are not supported, because no text of an object becomes nginx configuration";
   }
+  const [meant] = guess ? nearestNames(name, known, misspeltShare) : [];
+  if (meant !== undefined) return `it is not known, so it is ignored; did you mean ${meant}?`;
   return "it is not supported, so it is ignored";
 }

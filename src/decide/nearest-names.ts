@@ -1,18 +1,22 @@
 // Of many names those that were probably meant: they differ from it in the fewest letters.
 
-/** More changed letters than a third are another word. */
+/** More changed letters than a third are another word, for somebody who looks for something. */
 const mostChangedShare = 1 / 3;
 
 /** More would not help anybody choose. */
 const mostNames = 5;
 
-/** Nearest first; none when nothing is near. */
-export function nearestNames(meant: string, names: Iterable<string>): readonly string[] {
+/** Nearest first; none when nothing is near: more than this share of the letters differs. */
+export function nearestNames(
+  meant: string,
+  names: Iterable<string>,
+  share = mostChangedShare,
+): readonly string[] {
+  const most = (name: string) => Math.max(meant.length, name.length) * share;
   return [...names]
+    .filter((name) => Math.abs(meant.length - name.length) <= most(name))
     .map((name) => ({ name, changed: changedLetters(meant.toLowerCase(), name.toLowerCase()) }))
-    .filter(
-      ({ name, changed }) => changed <= Math.max(meant.length, name.length) * mostChangedShare,
-    )
+    .filter(({ name, changed }) => changed <= most(name))
     .sort((one, other) => one.changed - other.changed)
     .slice(0, mostNames)
     .map(({ name }) => name);
