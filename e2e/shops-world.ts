@@ -289,7 +289,7 @@ function clusterOf({ clusters: [cluster] }: Lab): Cluster<ReachableServer> {
   return cluster;
 }
 
-function isOfThisProcess(server: ReachableServer): server is ClusterServer {
+export function isOfThisProcess(server: ReachableServer): server is ClusterServer {
   return "apiServer" in server;
 }
 
