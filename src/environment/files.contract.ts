@@ -96,11 +96,33 @@ function contentContract(inDirectory: InDirectory): void {
   );
 
   it(
+    "reads a file in parts, and goes on with it when it has grown or has another name",
+    inDirectory(async (files, directory) => {
+      await files.append(`${directory}/log`, "first");
+      const file = await files.open(`${directory}/log`);
+      const again = await files.open(`${directory}/log`);
+      const read = async (offset: number, bytes: number) =>
+        Buffer.from((await file?.read(offset, bytes)) ?? []).toString("utf8");
+      expect([await read(0, 3), await read(3, 100), await read(5, 100)]).toEqual(["fir", "st", ""]);
+      await files.rename(`${directory}/log`, `${directory}/log.1`);
+      await files.append(`${directory}/log.1`, "second");
+      await files.append(`${directory}/log`, "another");
+      expect([await file?.size(), await read(5, 100)]).toEqual([11, "second"]);
+      const other = await files.open(`${directory}/log`);
+      expect(again?.id).toBe(file?.id);
+      expect(other?.id).not.toBe(file?.id);
+      expect(await files.open(`${directory}/absent`)).toBeUndefined();
+      for (const one of [file, file, again, other]) await one?.close();
+    }),
+  );
+
+  it(
     "fails with a FilesError that names the path when a folder is in the place of a file",
     inDirectory(async (files, directory) => {
       await files.makeDirectory(`${directory}/folder`);
       for (const attempt of [
         () => files.read(`${directory}/folder`),
+        () => files.open(`${directory}/folder`),
         () => files.write(`${directory}/folder`, "content"),
         () => files.append(`${directory}/folder`, "content"),
       ]) {

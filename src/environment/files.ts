@@ -1,8 +1,11 @@
-// Files, whole: nothing in Lockstep needs to seek. Paths are absolute.
+// Files, most of them whole; only logs, which may be long and go on growing, are read in parts. Paths
+// are absolute.
 
 export interface Files {
   /** Undefined when there is no such file; any other failure throws a `FilesError`. */
   read(path: string): Promise<Uint8Array | undefined>;
+  /** To read it in parts. Undefined when there is no such file. */
+  open(path: string): Promise<OpenFile | undefined>;
   /** Replaces the file at once (write beside, then rename): a reader never sees half of it. */
   write(path: string, content: Uint8Array | string, options?: { mode?: number }): Promise<void>;
   /** Makes the file when it is absent. */
@@ -19,6 +22,20 @@ export interface Files {
   makeDirectory(path: string): Promise<void>;
   /** A new empty folder for this process alone. */
   temporaryDirectory(prefix: string): Promise<string>;
+}
+
+/** Stays with the file it was opened on, whatever is done with its name. */
+export interface OpenFile {
+  /** The same for two openings of one file, and for no other file while this one is open. */
+  readonly id: string;
+  /** A pipe, for example: it can only be read on, from wherever it is, until it ends. */
+  readonly isStream: boolean;
+  /** In bytes, now; 0 of a stream. */
+  size(): Promise<number>;
+  /** At most so many bytes from there on; none at the end. */
+  read(offset: number, maxBytes: number): Promise<Uint8Array>;
+  /** Idempotent. */
+  close(): Promise<void>;
 }
 
 export type FilesErrorCode = "PERMISSION" | "NOT_A_FILE" | "NO_SPACE" | "FAILED";

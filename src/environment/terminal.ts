@@ -8,5 +8,7 @@ export interface Terminal {
   readonly interactive: boolean;
   /** Colours are wanted: interactive, and NO_COLOR is not set. */
   readonly colours: boolean;
+  /** Both may change at any time, when the person makes the window larger or smaller. */
   readonly columns: number;
+  readonly rows: number;
 }

@@ -2,15 +2,27 @@
 // the machine; each process reaches it through its own `SimulatedFiles`, which stops having any
 // effect when the process ends. Operations take no virtual time.
 import { posix } from "node:path";
-import { type Files, FilesError } from "../environment/files.ts";
+import { type Files, FilesError, type OpenFile } from "../environment/files.ts";
 import { never, type SimulatedProcess } from "./simulated-process.ts";
 
+/** Goes with its name when renamed; a file written anew in its place is another. */
+interface TreeFile {
+  readonly id: string;
+  content: Uint8Array;
+}
+
 export class FileTree {
-  readonly files = new Map<string, Uint8Array>();
+  readonly files = new Map<string, TreeFile>();
   /** Invariant: holds every ancestor of every file and folder in it. */
   readonly folders = new Set<string>(["/", "/tmp"]);
   /** How many temporary folders were ever made here. */
   temporaryCount = 0;
+  #lastId = 0;
+
+  newFile(content: Uint8Array): TreeFile {
+    this.#lastId += 1;
+    return { id: String(this.#lastId), content };
+  }
 }
 
 export class SimulatedFiles implements Files {
@@ -25,34 +37,50 @@ export class SimulatedFiles implements Files {
   read(path: string): Promise<Uint8Array | undefined> {
     return this.#perform(() => {
       const key = this.#filePath(path);
-      return this.#tree.files.get(key)?.slice();
+      return this.#tree.files.get(key)?.content.slice();
+    });
+  }
+
+  open(path: string): Promise<OpenFile | undefined> {
+    return this.#perform(() => {
+      const file = this.#tree.files.get(this.#filePath(path));
+      if (file === undefined) return undefined;
+      return {
+        id: file.id,
+        isStream: false,
+        size: () => this.#perform(() => file.content.byteLength),
+        read: (offset, maxBytes) =>
+          this.#perform(() => file.content.slice(offset, offset + maxBytes)),
+        close: () => this.#perform(() => undefined),
+      };
     });
   }
 
   write(path: string, content: Uint8Array | string): Promise<void> {
-    return this.#perform(() => this.#put(path, toBytes(content)));
+    return this.#perform(() => this.#put(path, this.#tree.newFile(toBytes(content))));
   }
 
   append(path: string, content: Uint8Array | string): Promise<void> {
     return this.#perform(() => {
       const before = this.#tree.files.get(normal(path));
       const added = toBytes(content);
-      this.#put(path, before === undefined ? added : Buffer.concat([before, added]));
+      if (before === undefined) this.#put(path, this.#tree.newFile(added));
+      else before.content = Buffer.concat([before.content, added]);
     });
   }
 
   size(path: string): Promise<number | undefined> {
-    return this.#perform(() => this.#tree.files.get(this.#filePath(path))?.byteLength);
+    return this.#perform(() => this.#tree.files.get(this.#filePath(path))?.content.byteLength);
   }
 
   rename(path: string, newPath: string): Promise<void> {
     return this.#perform(() => {
       const key = this.#filePath(path);
-      const content = this.#tree.files.get(key);
-      if (content === undefined) {
+      const file = this.#tree.files.get(key);
+      if (file === undefined) {
         throw new FilesError("FAILED", key, `cannot rename ${key}: it does not exist`);
       }
-      this.#put(newPath, content);
+      this.#put(newPath, file);
       this.#tree.files.delete(key);
     });
   }
@@ -98,12 +126,12 @@ export class SimulatedFiles implements Files {
     return operation();
   }
 
-  #put(path: string, content: Uint8Array): void {
+  #put(path: string, file: TreeFile): void {
     const key = this.#filePath(path);
     if (!this.#tree.folders.has(posix.dirname(key))) {
       throw new FilesError("FAILED", key, `cannot write ${key}: its folder does not exist`);
     }
-    this.#tree.files.set(key, content);
+    this.#tree.files.set(key, file);
   }
 
   /** Where a file is or may be: not a folder, nor anything inside a file. */

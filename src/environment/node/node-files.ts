@@ -13,11 +13,12 @@ import {
 } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
-import { type Files, FilesError, type FilesErrorCode } from "../files.ts";
+import { type Files, FilesError, type FilesErrorCode, type OpenFile } from "../files.ts";
 import { errorCode } from "./error-code.ts";
 
 export const nodeFiles: Files = {
   read: (path) => unlessAbsent(path, "read", () => readFile(path), undefined),
+  open: (path) => unlessAbsent(path, "open", () => opened(path), undefined),
   write: (path, content, options) =>
     naming(path, "write", () => replace(path, content, options?.mode)),
   append: (path, content) => naming(path, "append to", () => appendFile(path, content)),
@@ -41,6 +42,29 @@ const codes: Readonly<Record<string, FilesErrorCode>> = {
   ENOSPC: "NO_SPACE",
   EDQUOT: "NO_SPACE",
 };
+
+async function opened(path: string): Promise<OpenFile> {
+  const file = await open(path, "r");
+  const about = await file.stat();
+  if (about.isDirectory()) {
+    await file.close();
+    throw new FilesError("NOT_A_FILE", path, `${path} is a folder`);
+  }
+  const isStream = !about.isFile();
+  return {
+    id: `${about.dev}:${about.ino}`,
+    isStream,
+    size: () => naming(path, "look at", async () => (await file.stat()).size),
+    read: (offset, maxBytes) =>
+      naming(path, "read", async () => {
+        const buffer = new Uint8Array(maxBytes);
+        const position = isStream ? null : offset;
+        const { bytesRead } = await file.read(buffer, 0, maxBytes, position);
+        return buffer.subarray(0, bytesRead);
+      }),
+    close: () => naming(path, "close", () => file.close()),
+  };
+}
 
 /** Node's own recursive mkdir never ends where the system refuses every new name, as in /proc. */
 async function makeWithParents(path: string): Promise<void> {
@@ -116,6 +140,7 @@ async function naming<Value>(
   try {
     return await act();
   } catch (error) {
+    if (error instanceof FilesError) throw error;
     const code = codes[errorCode(error) ?? ""] ?? "FAILED";
     const why = error instanceof Error ? error.message : String(error);
     throw new FilesError(code, path, `cannot ${action} ${path}: ${why}`, { cause: error });

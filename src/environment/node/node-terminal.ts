@@ -3,6 +3,7 @@ import type { Terminal } from "../terminal.ts";
 
 /** What 1978 agreed on; our output is made to fit it. */
 const usualColumns = 80;
+const usualRows = 24;
 
 export function nodeTerminal(): Terminal {
   const interactive = process.stdout.isTTY === true;
@@ -13,6 +14,9 @@ export function nodeTerminal(): Terminal {
     colours: interactive && (process.env["NO_COLOR"] ?? "") === "",
     get columns() {
       return process.stdout.columns ?? usualColumns;
+    },
+    get rows() {
+      return process.stdout.rows ?? usualRows;
     },
   };
 }
