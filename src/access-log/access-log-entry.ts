@@ -7,7 +7,7 @@ export interface AccessLogEntry {
   readonly line: number;
   /** When it was logged: proxies write a request down when it is over. */
   readonly endedMs: WallMs;
-  /** How exact `endedMs` is: 1, or 1000 where the log has whole seconds only. */
+  /** It ended in the span of this length that begins at `endedMs`: 1, or 1000 for whole seconds. */
   readonly resolutionMs: number;
   /** From the first byte of the request to the last of the answer. */
   readonly durationMs: number | undefined;
@@ -19,6 +19,8 @@ export interface AccessLogEntry {
   readonly target: string | undefined;
   /** `namespace/name`, where the log says. */
   readonly service: string | undefined;
+  /** The proxy's own name of what it routed to, `namespace-name-port`, where the log has one. */
+  readonly backend?: string | undefined;
   /** In order; empty when no endpoint was tried. */
   readonly tries: readonly LoggedTry[];
 }
@@ -30,4 +32,6 @@ export interface LoggedTry {
   /** What the endpoint answered; of one that did not, what the proxy made of it: 502, 504. */
   readonly status: number | undefined;
   readonly durationMs: number | undefined;
+  /** False when the status is the proxy's word and the endpoint sent none; absent if not known. */
+  readonly answered?: boolean | undefined;
 }

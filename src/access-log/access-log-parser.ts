@@ -1,0 +1,193 @@
+// Reads a proxy's access log line by line, each by the format it has: a pod's log mixes what its
+// proxy, its controller and its runtime write, and formats change while a proxy runs. No line can
+// make it fail; what was not understood is counted, with an example and what was expected.
+import type { AccessLogEntry } from "./access-log-entry.ts";
+import type { IsService } from "./backend-name.ts";
+import { readJsonLine, variableNamed } from "./json-line.ts";
+import { exactFormats, knownFormats, labelledFormat, labelsVariable } from "./known-formats.ts";
+import { withoutPrefix } from "./line-prefix.ts";
+import { type LogLine, lineBytesMax } from "./line-splitter.ts";
+import type { LogFormat, LogValues } from "./log-format.ts";
+import { type LogTime, logTime } from "./log-time.ts";
+import { type EntryContext, entryOf } from "./log-values.ts";
+
+export interface AccessLogParserOptions {
+  /** Looked for before all others: the format that the proxy was configured with. */
+  readonly format?: LogFormat | undefined;
+  /** Says which service is meant by a name that could mean several. */
+  readonly isService?: IsService | undefined;
+}
+
+/** What has become of the lines. */
+export interface AccessLogReport {
+  readonly lines: number;
+  /** By the format's name. */
+  readonly entries: ReadonlyMap<string, number>;
+  /** Lines of an error log or of a controller, which a pod's log has between the others. */
+  readonly otherLines: number;
+  readonly notUnderstood: number;
+  /** The first of them. */
+  readonly example: LineProblem | undefined;
+  /** Entries whose format does not name the endpoints that were tried. */
+  readonly withoutEndpoints: number;
+}
+
+export interface LineProblem {
+  readonly line: number;
+  /** A piece of it, with everything spelled out that is more than text to a terminal. */
+  readonly excerpt: string;
+  /** A sentence: why it was not understood and what was expected. */
+  readonly problem: string;
+}
+
+const expected =
+  "expected nginx's combined format, ingress-nginx's, or a JSON object with nginx's variables; " +
+  "give the proxy's log_format if it has another";
+
+/** Enough to recognise a line by. */
+const excerptMax = 120;
+
+/** Envelopes in envelopes: a shipper may have read what another wrote. */
+const envelopesMax = 3;
+
+/** klog's header, nginx's error log, and the frame of ingress-nginx's greeting. */
+const otherLine =
+  /^(?:[IWEF]\d{4} \d{2}:\d{2}:\d{2}\.\d+ |\d{4}\/\d{2}\/\d{2} \d{2}:\d{2}:\d{2} \[\w+\] |-{20,}$)/;
+
+interface Found {
+  readonly format: string;
+  readonly values: LogValues;
+  readonly carriedAt: LogTime | undefined;
+}
+
+export class AccessLogParser {
+  readonly #options: AccessLogParserOptions;
+  readonly #entries = new Map<string, number>();
+  /** What a container runtime has delivered of a line that it cut. */
+  #partial = "";
+  /** The exact format that was read last: most logs have one. */
+  #latest: LogFormat | undefined;
+  #lines = 0;
+  #otherLines = 0;
+  #notUnderstood = 0;
+  #withoutEndpoints = 0;
+  #example: LineProblem | undefined;
+
+  constructor(options: AccessLogParserOptions = {}) {
+    this.#options = options;
+  }
+
+  get report(): AccessLogReport {
+    return {
+      lines: this.#lines,
+      entries: new Map(this.#entries),
+      otherLines: this.#otherLines,
+      notUnderstood: this.#notUnderstood,
+      example: this.#example,
+      withoutEndpoints: this.#withoutEndpoints,
+    };
+  }
+
+  /** The request that the line tells of; undefined when it tells of none. Never throws. */
+  read({ number, text, isCut }: LogLine): AccessLogEntry | undefined {
+    this.#lines += 1;
+    const { text: own, carriedAt, isPartial } = withoutPrefix(text);
+    // One character more than a line may have, to know of one that is too long.
+    const whole = `${this.#partial}${own}`.slice(0, lineBytesMax + 1);
+    this.#partial = isPartial ? whole : "";
+    if (isPartial || whole.trim() === "") return undefined;
+    if (isCut || whole.length > lineBytesMax) {
+      return this.#refuse(number, whole, `it is longer than ${lineBytesMax} bytes`);
+    }
+    const found = this.#values(whole, carriedAt);
+    if (found === undefined) {
+      if (otherLine.test(whole)) {
+        this.#otherLines += 1;
+        return undefined;
+      }
+      return this.#refuse(number, whole, expected);
+    }
+    const { isService } = this.#options;
+    return this.#entry(found, { line: number, carriedAt: found.carriedAt, isService }, whole);
+  }
+
+  #entry({ format, values }: Found, context: EntryContext, text: string) {
+    const read = entryOf(values, context);
+    if ("problem" in read) return this.#refuse(context.line, text, `${read.problem}; ${expected}`);
+    this.#entries.set(format, (this.#entries.get(format) ?? 0) + 1);
+    if (!values.has("upstream_addr")) this.#withoutEndpoints += 1;
+    return read.entry;
+  }
+
+  #refuse(line: number, text: string, problem: string): undefined {
+    this.#notUnderstood += 1;
+    this.#example ??= { line, excerpt: excerptOf(text), problem };
+  }
+
+  #values(line: string, carriedAt: LogTime | undefined): Found | undefined {
+    const { format } = this.#options;
+    let text = line;
+    let time = carriedAt;
+    for (let envelope = 0; envelope < envelopesMax; envelope += 1) {
+      // A format that the caller gave may look like JSON and have names of its own.
+      const given = format?.read(text);
+      if (format !== undefined && given !== undefined) {
+        return { format: format.name, values: given, carriedAt: time };
+      }
+      const json = text.startsWith("{") ? readJsonLine(text) : undefined;
+      if (json === undefined) return this.#textValues(text, time);
+      if (json.type === "values") return { format: "JSON", values: json.values, carriedAt: time };
+      time ??= logTime(json.time ?? "");
+      const inner = withoutPrefix(json.line.replace(/\r?\n$/, ""));
+      time ??= inner.carriedAt;
+      text = inner.text;
+    }
+    return undefined;
+  }
+
+  #textValues(text: string, carriedAt: LogTime | undefined): Found | undefined {
+    const latest = this.#latest;
+    const formats = latest === undefined ? knownFormats : [latest, ...knownFormats];
+    for (const format of formats) {
+      const values = format.read(text);
+      if (values === undefined) continue;
+      const found = { format: format.name, carriedAt };
+      if (format === labelledFormat) return { ...found, values: withLabels(values) };
+      if (exactFormats.includes(format)) this.#latest = format;
+      return { ...found, values };
+    }
+    return undefined;
+  }
+}
+
+/** What else the values of `labelledFormat` tell: `rt=0.012 ua="10.0.0.1:80, 10.0.0.2:80"`. */
+function withLabels(values: LogValues): LogValues {
+  const all = new Map(values);
+  const labels = values.get(labelsVariable) ?? "";
+  for (const [, name = "", quoted, bare] of labels.matchAll(
+    /([A-Za-z_][\w-]{0,40})[=:](?:"([^"]*)"|([^\s",]*(?:(?:, | : )[^\s",=]+)*))/g,
+  )) {
+    const variable = shortLabels.get(name) ?? variableNamed(name);
+    if (variable !== undefined && !all.has(variable)) all.set(variable, quoted ?? bare ?? "");
+  }
+  return all;
+}
+
+/** nginx's own examples and those of its monitoring shorten the names. */
+const shortLabels: ReadonlyMap<string, string> = new Map([
+  ["rt", "request_time"],
+  ["ua", "upstream_addr"],
+  ["us", "upstream_status"],
+  ["ut", "upstream_response_time"],
+  ["urt", "upstream_response_time"],
+  ["uht", "upstream_header_time"],
+  ["ul", "upstream_response_length"],
+]);
+
+function excerptOf(text: string): string {
+  const piece = text.length > excerptMax ? `${text.slice(0, excerptMax)}…` : text;
+  return piece.replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, (character) => {
+    const code = character.codePointAt(0) ?? 0;
+    return code < 0x100 ? `\\x${code.toString(16).padStart(2, "0")}` : `\\u{${code.toString(16)}}`;
+  });
+}

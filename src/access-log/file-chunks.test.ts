@@ -1,0 +1,162 @@
+import { truncate } from "node:fs/promises";
+import { gzipSync } from "node:zlib";
+import { describe, expect, it } from "vitest";
+import type { Environment } from "../environment/environment.ts";
+import { nodeEnvironment } from "../environment/node/node-environment.ts";
+import { simulate } from "../simulation/simulation.ts";
+import { fileChunks, followFile } from "./file-chunks.ts";
+
+async function textOf(chunks: AsyncIterable<Uint8Array>): Promise<string> {
+  const all: Uint8Array[] = [];
+  for await (const chunk of chunks) all.push(chunk);
+  return Buffer.concat(all).toString("utf8");
+}
+
+/** Follows the file while the story is told; answers what had been read by then. */
+async function followed(
+  environment: Pick<Environment, "files" | "timers">,
+  from: "start" | "end",
+  path: string,
+  story: (look: () => Promise<void>) => Promise<void>,
+): Promise<string> {
+  const stop = new AbortController();
+  const read = textOf(followFile({ ...environment, path, from, signal: stop.signal }));
+  const look = () => environment.timers.sleep(600);
+  await look();
+  await story(look);
+  stop.abort();
+  return await read;
+}
+
+describe("a whole file", () => {
+  const { files } = nodeEnvironment();
+
+  async function readWhole(path: string) {
+    const problems: string[] = [];
+    const text = await textOf(fileChunks(files, path, (problem) => void problems.push(problem)));
+    return { text, problems };
+  }
+
+  it("is read as it is, or as what was compressed", async () => {
+    const folder = await files.temporaryDirectory("file-chunks-");
+    try {
+      const text = "a line of a log\n".repeat(50_000);
+      await files.write(`${folder}/log`, text);
+      await files.write(`${folder}/log.gz`, Buffer.concat([gzipSync(text), gzipSync("more\n")]));
+      expect(await readWhole(`${folder}/log`)).toEqual({ text, problems: [] });
+      expect(await readWhole(`${folder}/log.gz`)).toEqual({ text: `${text}more\n`, problems: [] });
+      for await (const chunk of fileChunks(files, `${folder}/log.gz`, () => undefined)) {
+        expect(chunk.byteLength).toBeGreaterThan(0);
+        break;
+      }
+    } finally {
+      await files.remove(folder);
+    }
+  });
+
+  it("that was compressed and breaks off is read that far, and said to", async () => {
+    const folder = await files.temporaryDirectory("file-chunks-");
+    try {
+      const text = Array.from({ length: 50_000 }, (_, line) => `line ${line}\n`).join("");
+      const compressed = gzipSync(text);
+      const half = Math.floor(compressed.length / 2);
+      const damage = Buffer.alloc(200, 0xff);
+      await files.write(`${folder}/half.gz`, compressed.subarray(0, half));
+      await files.write(`${folder}/head.gz`, compressed.subarray(0, 5));
+      await files.write(`${folder}/more.gz`, Buffer.concat([compressed, Buffer.from("rubbish")]));
+      await files.write(
+        `${folder}/damaged.gz`,
+        Buffer.concat([compressed.subarray(0, half), damage, compressed.subarray(half + 200)]),
+      );
+      const told = (name: string, why: string) =>
+        `${folder}/${name} can be decompressed only so far (${why}): copy it again for the rest`;
+      const cut = await readWhole(`${folder}/half.gz`);
+      expect(cut.problems).toEqual([told("half.gz", "unexpected end of file")]);
+      expect(text.startsWith(cut.text)).toBe(true);
+      expect(cut.text.length).toBeGreaterThan(text.length / 4);
+      const damaged = await readWhole(`${folder}/damaged.gz`);
+      expect(damaged.problems.length).toBe(1);
+      expect(damaged.text.length).toBeGreaterThan(text.length / 4);
+      expect(await readWhole(`${folder}/head.gz`)).toEqual({
+        text: "",
+        problems: [told("head.gz", "unexpected end of file")],
+      });
+      const followed = await readWhole(`${folder}/more.gz`);
+      expect(followed.problems).toEqual([told("more.gz", "incorrect header check")]);
+      expect(followed.text.length).toBeGreaterThan(text.length - 16_384);
+    } finally {
+      await files.remove(folder);
+    }
+  });
+
+  it("that is not there is said to be missing", async () => {
+    await expect(readWhole("/nowhere/log")).rejects.toThrow(
+      "there is no file /nowhere/log: name the proxy's access log, or - for what is piped in",
+    );
+  });
+});
+
+describe("a growing file", () => {
+  const inMemory = (test: (environment: Environment) => Promise<void>) =>
+    simulate({ seed: 1 }, (simulation) => test(simulation.host("a")));
+
+  it("is read from its start or from its end, as it grows", () =>
+    inMemory(async (environment) => {
+      const { files } = environment;
+      await files.append("/tmp/log", "old\n");
+      const grow = async (look: () => Promise<void>) => {
+        await files.append("/tmp/log", "ne");
+        await look();
+        await files.append("/tmp/log", "w\n");
+        await look();
+      };
+      expect(await followed(environment, "start", "/tmp/log", grow)).toBe("old\nnew\n");
+      expect(await followed(environment, "end", "/tmp/log", grow)).toBe("new\n");
+    }));
+
+  it("that is renamed is read to its end, and then the new one of its name", () =>
+    inMemory(async (environment) => {
+      const { files } = environment;
+      await files.append("/tmp/log", "1\n");
+      const text = await followed(environment, "start", "/tmp/log", async (look) => {
+        await files.append("/tmp/log", "2\n");
+        await files.rename("/tmp/log", "/tmp/log.1");
+        await files.append("/tmp/log.1", "3\n");
+        await look();
+        await files.append("/tmp/log.1", "4");
+        await files.append("/tmp/log", "5\n");
+        await look();
+      });
+      expect(text).toBe("1\n2\n3\n4\n5\n");
+    }));
+
+  it("that is emptied is read from its start again", async () => {
+    const { files, timers } = nodeEnvironment();
+    const folder = await files.temporaryDirectory("file-chunks-");
+    const stop = new AbortController();
+    const hurried = {
+      ...timers,
+      sleep: (_: number, signal?: AbortSignal) => timers.sleep(1, signal),
+    };
+    const chunks = followFile({
+      files,
+      timers: hurried,
+      path: `${folder}/log`,
+      from: "start",
+      signal: stop.signal,
+    });
+    try {
+      await files.append(`${folder}/log`, "before\nhal");
+      const read: string[] = [];
+      for await (const chunk of chunks) {
+        read.push(Buffer.from(chunk).toString("utf8"));
+        if (read.length === 1) await truncate(`${folder}/log`, 0);
+        if (read.length === 2) await files.append(`${folder}/log`, "after\n");
+        if (read.length === 3) stop.abort();
+      }
+      expect(read).toEqual(["before\nhal", "\n", "after\n"]);
+    } finally {
+      await files.remove(folder);
+    }
+  });
+});

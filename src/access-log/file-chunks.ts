@@ -1,0 +1,125 @@
+// A log file as chunks of bytes, in bounded memory whatever its size: once from start to end, or for
+// as long as it grows. Following goes on through rotation: a file that was renamed is read to its end
+// before the new one of its name, a file that was emptied from its start.
+import type { Environment } from "../environment/environment.ts";
+import type { OpenFile } from "../environment/files.ts";
+import { gzipMagic, unzipped } from "./unzipped.ts";
+
+/** Large enough that the work is in the lines, small enough to hold dozens of. */
+const chunkBytes = 262_144;
+
+/** A line is shown about this late; looking costs two system calls. */
+const lookEveryMs = 250;
+
+/** What compresses a thousandfold must not fill the memory when it is unfolded. */
+const compressedChunkBytes = 16_384;
+
+const endOfLine = Buffer.from("\n");
+
+export class AccessLogFileError extends Error {
+  override readonly name = "AccessLogFileError";
+  readonly code = "ACCESS_LOG_FILE";
+}
+
+/**
+ * The whole file; one that was compressed with gzip is read as what was compressed. Where that breaks
+ * off, as in a copy that was not finished, what came before it counts.
+ */
+export async function* fileChunks(
+  files: Environment["files"],
+  path: string,
+  onBrokenOff: (problem: string) => void,
+): AsyncGenerator<Uint8Array> {
+  const file = await existing(files, path);
+  try {
+    if (file.isStream || !gzipMagic.equals(await file.read(0, gzipMagic.length))) {
+      yield* rest(file, { offset: 0 });
+      return;
+    }
+    const problem = yield* unzipped(rest(file, { offset: 0 }, compressedChunkBytes));
+    if (problem === undefined) return;
+    onBrokenOff(`${path} can be decompressed only so far (${problem}): copy it again for the rest`);
+  } finally {
+    await file.close();
+  }
+}
+
+export interface FollowFileOptions extends Pick<Environment, "files" | "timers"> {
+  readonly path: string;
+  /** What is in the file already is part of it, or only what comes. */
+  readonly from: "start" | "end";
+  /** Aborting it ends the chunks. */
+  readonly signal: AbortSignal;
+}
+
+export async function* followFile(options: FollowFileOptions): AsyncGenerator<Uint8Array> {
+  const { files, path, from } = options;
+  let file = await existing(files, path);
+  const place = { offset: from === "end" && !file.isStream ? await file.size() : 0 };
+  try {
+    for (;;) {
+      yield* rest(file, place);
+      if (file.isStream || !(await pause(options))) return;
+      const newer = await another(files, path, file);
+      if (newer !== undefined) {
+        // What was written between the last look and the renaming.
+        yield* rest(file, place);
+        await file.close();
+        file = newer;
+      }
+      if (newer === undefined && (await file.size()) >= place.offset) continue;
+      place.offset = 0;
+      // A line that was never finished has nothing to do with what comes now.
+      yield endOfLine;
+    }
+  } finally {
+    await file.close();
+  }
+}
+
+async function existing(files: Environment["files"], path: string): Promise<OpenFile> {
+  const file = await files.open(path);
+  if (file !== undefined) return file;
+  throw new AccessLogFileError(
+    `there is no file ${path}: name the proxy's access log, or - for what is piped in`,
+  );
+}
+
+/** The file that has the name now, if it is not the one that is open; it may be absent for a while. */
+async function another(
+  files: Environment["files"],
+  path: string,
+  current: OpenFile,
+): Promise<OpenFile | undefined> {
+  const file = await files.open(path);
+  if (file === undefined) return undefined;
+  if (file.id !== current.id) return file;
+  await file.close();
+  return undefined;
+}
+
+/** From the place to the end as it is now; the place moves on. */
+async function* rest(
+  file: OpenFile,
+  place: { offset: number },
+  atOnceBytes = chunkBytes,
+): AsyncGenerator<Uint8Array> {
+  for (;;) {
+    const chunk = await file.read(place.offset, atOnceBytes);
+    if (chunk.byteLength === 0) return;
+    place.offset += chunk.byteLength;
+    yield chunk;
+  }
+}
+
+/** False when it is time to end. */
+async function pause({ timers, signal }: FollowFileOptions): Promise<boolean> {
+  if (signal.aborted) return false;
+  try {
+    await timers.sleep(lookEveryMs, signal);
+    return true;
+  } catch (error) {
+    if (signal.aborted) return false;
+    throw error;
+  }
+}

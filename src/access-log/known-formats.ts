@@ -1,0 +1,52 @@
+// The text formats that are known without being told: nginx's own, ingress-nginx's through its
+// releases, and those that name an upstream by nginx's common examples. The richer come first: the
+// end of a poorer one may take in what a richer one would have understood.
+import { LogFormat } from "./log-format.ts";
+
+const combined =
+  '$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent ' +
+  '"$http_referer" "$http_user_agent"';
+
+/** What ingress-nginx adds (logFormatUpstream in internal/ingress/controller/config/config.go). */
+const upstreamInfo =
+  "$request_length $request_time [$proxy_upstream_name] [$proxy_alternative_upstream_name] " +
+  "$upstream_addr $upstream_response_length $upstream_response_time $upstream_status $req_id";
+
+/** Before canaries there was one name only. */
+const olderUpstreamInfo = upstreamInfo.replace(" [$proxy_alternative_upstream_name]", "");
+
+/** Older releases wrote the client's address twice. */
+const olderCombined = combined.replace("$remote_addr", "$remote_addr - [$the_real_ip]");
+
+/** Labelled values may follow it: `rt=0.012 ua="10.0.0.1:80" us="200"`. */
+export const labelledFormat = new LogFormat({
+  name: "nginx combined with labels",
+  format: `${combined} $labels`,
+});
+
+/** Whatever follows $http_user_agent in `labelledFormat`. */
+export const labelsVariable = "labels";
+
+/** A line of one of these is of no other, so a log that has one is likely to go on with it. */
+export const exactFormats: readonly LogFormat[] = [
+  new LogFormat({ name: "ingress-nginx", format: `${combined} ${upstreamInfo}` }),
+  new LogFormat({
+    name: "ingress-nginx before 0.24",
+    format: `${combined} ${olderUpstreamInfo}`,
+  }),
+  new LogFormat({ name: "ingress-nginx before 0.26", format: `${olderCombined} ${upstreamInfo}` }),
+  new LogFormat({
+    name: "ingress-nginx before 0.24 with two addresses",
+    format: `${olderCombined} ${olderUpstreamInfo}`,
+  }),
+];
+
+export const knownFormats: readonly LogFormat[] = [
+  ...exactFormats,
+  labelledFormat,
+  new LogFormat({ name: "nginx combined", format: combined }),
+  new LogFormat({
+    name: "common",
+    format: '$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent',
+  }),
+];

@@ -1,0 +1,162 @@
+// One request out of nginx's variables, wherever they were read from. What a log does not say stays
+// undefined; only a request without a time or a status is of no use to anyone.
+import type { WallMs } from "../environment/clock.ts";
+import type { AccessLogEntry } from "./access-log-entry.ts";
+import { type IsService, serviceNamed } from "./backend-name.ts";
+import type { LogValues } from "./log-format.ts";
+import { type LogTime, logTime, msecTime } from "./log-time.ts";
+import { secondsToMs, statusOf, triesOf } from "./upstream-lists.ts";
+
+export interface EntryContext {
+  /** Counts from 1. */
+  readonly line: number;
+  /** When the line was written, by whoever carried it here: a container runtime, journald. */
+  readonly carriedAt: LogTime | undefined;
+  readonly isService: IsService | undefined;
+}
+
+export type ReadEntry =
+  | { readonly entry: AccessLogEntry }
+  /** What is missing. */
+  | { readonly problem: string };
+
+export function entryOf(values: LogValues, context: EntryContext): ReadEntry {
+  const status = statusOf(values.get("status"));
+  if (status === undefined) return { problem: "it has no status of three digits" };
+  const durationMs = durationOf(values);
+  const ended = endOf(values, durationMs, context.carriedAt);
+  if (ended === undefined) return { problem: "it has no time that can be read" };
+  const { method, target } = requestOf(values);
+  const backend = backendOf(values);
+  return {
+    entry: {
+      line: context.line,
+      endedMs: ended.wallMs,
+      resolutionMs: ended.resolutionMs,
+      durationMs,
+      status,
+      method,
+      host: hostOf(values),
+      target,
+      service: plausible(serviceOf(values, backend, context.isService)),
+      ...(backend !== undefined && { backend }),
+      tries: triesOf({
+        addresses: values.get("upstream_addr") ?? "",
+        statuses: values.get("upstream_status") ?? "",
+        responseTimes: values.get("upstream_response_time") ?? "",
+        headerTimes: values.get("upstream_header_time") ?? "",
+        responseLengths: values.get("upstream_response_length") ?? "",
+      }),
+    },
+  };
+}
+
+/** Absent, empty and nginx's dash are one. */
+function textOf(values: LogValues, variable: string): string | undefined {
+  const value = values.get(variable);
+  return value === undefined || value === "" || value === "-" ? undefined : value;
+}
+
+/** What others call a duration has a unit of its own, told by a name that they alone have. */
+function durationOf(values: LogValues): number | undefined {
+  const inSeconds = secondsToMs(values.get("request_time"));
+  const duration = values.get("duration") ?? "";
+  if (inSeconds !== undefined || !/^\d{1,18}$/.test(duration)) return inSeconds;
+  const isEnvoys = values.has("response_flags") || values.has("upstream_cluster");
+  // In milliseconds; again no request takes thirty years.
+  if (isEnvoys) return duration.length <= 12 ? Number(duration) : undefined;
+  const isTraefiks = values.has("origin_duration");
+  return isTraefiks ? Math.round(Number(duration) / nanosecondsInMs) : undefined;
+}
+
+const nanosecondsInMs = 1_000_000;
+
+function endOf(
+  values: LogValues,
+  durationMs: number | undefined,
+  carriedAt: LogTime | undefined,
+): LogTime | undefined {
+  const written = [
+    msecTime(values.get("msec") ?? ""),
+    logTime(values.get("time_iso8601") ?? ""),
+    logTime(values.get("time_local") ?? ""),
+    startedFor(logTime(values.get("start_time") ?? ""), durationMs),
+  ].filter((time) => time !== undefined);
+  const [finest] = written.sort((a, b) => a.resolutionMs - b.resolutionMs);
+  if (finest === undefined) return carriedAt;
+  return isWithin(carriedAt, finest) ? carriedAt : finest;
+}
+
+function startedFor(
+  start: LogTime | undefined,
+  durationMs: number | undefined,
+): LogTime | undefined {
+  if (start === undefined || durationMs === undefined) return undefined;
+  return { ...start, wallMs: (start.wallMs + durationMs) as WallMs };
+}
+
+/**
+ * A runtime stamps a line as it is written, which proxies that do not buffer do at once. A stamp in
+ * the very second that the proxy names says where in it.
+ */
+function isWithin(finer: LogTime | undefined, coarser: LogTime): finer is LogTime {
+  if (finer === undefined || finer.resolutionMs >= coarser.resolutionMs) return false;
+  const offsetMs = finer.wallMs - coarser.wallMs;
+  return offsetMs >= 0 && offsetMs < coarser.resolutionMs;
+}
+
+function requestOf(values: LogValues): { method: string | undefined; target: string | undefined } {
+  const [, method, target] = /^([A-Z][A-Z-]*) (\S+)/.exec(values.get("request") ?? "") ?? [];
+  const path = textOf(values, "request_uri");
+  const query = textOf(values, "args");
+  const asked = path === undefined || path.includes("?") || query === undefined;
+  return {
+    method: textOf(values, "request_method") ?? method,
+    target: (asked ? path : `${path}?${query}`) ?? target,
+  };
+}
+
+function hostOf(values: LogValues): string | undefined {
+  return (
+    textOf(values, "host") ??
+    textOf(values, "http_host") ??
+    textOf(values, "server_name")
+  )?.replace(/:\d+$/, "");
+}
+
+/** A canary's name stands beside that of the service it stands in for. */
+function backendOf(values: LogValues): string | undefined {
+  const traefiks = textOf(values, "service_name");
+  const service = textOf(values, "service");
+  return (
+    textOf(values, "proxy_alternative_upstream_name") ??
+    textOf(values, "proxy_upstream_name") ??
+    (traefiks?.includes("@") === true ? traefiks : undefined) ??
+    (service?.includes("/") === false ? service : undefined)
+  );
+}
+
+/** A service that Kubernetes could have: rubbish names none, and there is no end to rubbish. */
+function plausible(service: string | undefined): string | undefined {
+  const isName = /^[a-z0-9][a-z0-9.-]{0,62}\/[a-z0-9][a-z0-9.-]{0,62}$/;
+  return service !== undefined && isName.test(service) ? service : undefined;
+}
+
+/** By the surest word first; a canary's location names the service that it stands in for. */
+function serviceOf(
+  values: LogValues,
+  backend: string | undefined,
+  isService: IsService | undefined,
+): string | undefined {
+  const [, lockstep] = /^([^/\s]+\/[^/:\s]+)(?::\S+)?$/.exec(values.get("service") ?? "") ?? [];
+  const [, envoy, envoyNamespace] =
+    /^outbound\|\d+\|[^|]*\|([^.|]+)\.([^.|]+)\.svc\./.exec(values.get("upstream_cluster") ?? "") ??
+    [];
+  if (lockstep !== undefined) return lockstep;
+  if (envoy !== undefined) return `${envoyNamespace}/${envoy}`;
+  const [namespace, name] = [textOf(values, "namespace"), textOf(values, "service_name")];
+  const isCanary = textOf(values, "proxy_alternative_upstream_name") !== undefined;
+  const isNamed = namespace !== undefined && name !== undefined && !name.includes("@");
+  if (isNamed && !isCanary) return `${namespace}/${name}`;
+  return backend === undefined ? undefined : serviceNamed(backend, isService);
+}

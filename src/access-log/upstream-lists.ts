@@ -1,0 +1,87 @@
+// nginx's lists of what was tried for one request (ngx_http_upstream_module): a comma stands between
+// two servers of a group, a colon between two groups after an internal redirect. All lists of one
+// request have the same length, with a dash where there is nothing to say.
+import type { LoggedTry } from "./access-log-entry.ts";
+
+export interface UpstreamLists {
+  readonly addresses: string;
+  readonly statuses: string;
+  /** In seconds. */
+  readonly responseTimes: string;
+  readonly headerTimes: string;
+  readonly responseLengths: string;
+}
+
+/** More than any proxy tries; a line that has more is not what it seems. */
+const triesMax = 100;
+
+/** What nginx writes down for an endpoint that refuses, breaks off or keeps silent. */
+const proxyMadeStatuses = new Set([502, 504]);
+
+export function triesOf(lists: UpstreamLists): readonly LoggedTry[] {
+  const addresses = elements(lists.addresses);
+  const aligned = (text: string): readonly string[] => {
+    const list = elements(text);
+    return list.length === addresses.length ? list : [];
+  };
+  const statuses = aligned(lists.statuses);
+  const times = aligned(lists.responseTimes);
+  const headers = aligned(lists.headerTimes);
+  const lengths = aligned(lists.responseLengths);
+  return addresses.flatMap((text, index): LoggedTry[] => {
+    const place = endpointAddress(text);
+    if (place === undefined) return [];
+    const status = statusOf(statuses[index]);
+    const answered = isAnswered(status, headers[index], lengths[index]);
+    return [
+      {
+        ...place,
+        status,
+        durationMs: secondsToMs(times[index]),
+        ...(answered !== undefined && { answered }),
+      },
+    ];
+  });
+}
+
+/** `10.0.0.1:80`, `[::1]:80` or a URL of one; undefined for a unix socket or the name of a group. */
+export function endpointAddress(
+  text: string,
+): { readonly address: string; readonly port: number } | undefined {
+  const match =
+    /^(?:https?:\/\/)?(?:(\d{1,3}(?:\.\d{1,3}){3})|\[([0-9a-fA-F:.]{2,45})\]):(\d{1,5})\/?$/.exec(
+      text,
+    );
+  const address = match?.[1] ?? match?.[2];
+  const port = Number(match?.[3]);
+  return address === undefined || port > 65_535 ? undefined : { address, port };
+}
+
+/** Undefined for a dash, for nothing and for more than thirty years, which no request takes. */
+export function secondsToMs(text: string | undefined): number | undefined {
+  if (text === undefined || !/^\d{1,9}(?:\.\d+)?$/.test(text)) return undefined;
+  return Math.round(Number(text) * 1_000);
+}
+
+export function statusOf(text: string | undefined): number | undefined {
+  return text !== undefined && /^\d{3}$/.test(text) ? Number(text) : undefined;
+}
+
+function elements(text: string): readonly string[] {
+  const trimmed = text.trim();
+  if (trimmed === "" || trimmed === "-") return [];
+  // A redirect after which nobody was tried leaves a colon at the end.
+  return trimmed.replace(/ :$/, "").split(/, | : |,/, triesMax);
+}
+
+/** An endpoint's own 502 came with a header, and almost always with a body. */
+function isAnswered(
+  status: number | undefined,
+  headerTime: string | undefined,
+  length: string | undefined,
+): boolean | undefined {
+  if (status !== undefined && !proxyMadeStatuses.has(status)) return true;
+  if (headerTime !== undefined) return headerTime !== "-";
+  if (length !== undefined && length !== "-") return length !== "0";
+  return undefined;
+}
