@@ -27,17 +27,11 @@ export async function publishedForm(
 ): Promise<PublishedForm> {
   const { client, timers, log } = options;
   const backoff = new Backoff(options);
-  const path = `/apis/${endpointSliceKind.group}/${endpointSliceKind.version}`;
   for (;;) {
     try {
-      const limits = { deadlineMs: requestDeadlineMs, signal };
-      await client.request({ verb: "get", method: "GET", path, ...limits });
-      return "endpointslices";
+      return await askPublishedForm(client, signal);
     } catch (error) {
       signal.throwIfAborted();
-      if (error instanceof StatusError && error.code === 404) return "endpoints";
-      // A server that does not let us ask is a recent one; its slices say what else is refused.
-      if (error instanceof StatusError && error.code === 403) return "endpointslices";
       const delayMs = backoff.next();
       log.warn("could not ask the API server how it publishes endpoints", {
         delayMs: Math.round(delayMs),
@@ -45,5 +39,23 @@ export async function publishedForm(
       });
       await timers.sleep(delayMs, signal);
     }
+  }
+}
+
+/** Asks once; rejects when there is no answer. */
+export async function askPublishedForm(
+  client: KubeClient,
+  signal: AbortSignal,
+): Promise<PublishedForm> {
+  const path = `/apis/${endpointSliceKind.group}/${endpointSliceKind.version}`;
+  try {
+    const limits = { deadlineMs: requestDeadlineMs, signal };
+    await client.request({ verb: "get", method: "GET", path, ...limits });
+    return "endpointslices";
+  } catch (error) {
+    if (error instanceof StatusError && error.code === 404) return "endpoints";
+    // A server that does not let us ask is a recent one; its slices say what else is refused.
+    if (error instanceof StatusError && error.code === 403) return "endpointslices";
+    throw error;
   }
 }

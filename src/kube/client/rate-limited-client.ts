@@ -30,8 +30,8 @@ export interface RateLimitedClientOptions {
   readonly client: KubeClient;
   readonly bucket: TokenBucket;
   readonly clock: Clock;
-  /** `https://host:port`, for reports and for the metric's `host` label. */
-  readonly server: string;
+  /** `https://host:port`, for reports and for the metric's `host` label; paths alone when absent. */
+  readonly server?: string;
   /** Called for each wait longer than `throttledReportMs`. */
   readonly onThrottled: (request: ThrottledRequest) => void;
   readonly registry?: Registry;
@@ -44,7 +44,7 @@ export class RateLimitedClient implements KubeClient {
 
   constructor(options: RateLimitedClientOptions) {
     this.#options = options;
-    this.#host = new URL(options.server).host;
+    this.#host = options.server === undefined ? "" : new URL(options.server).host;
     if (options.registry !== undefined) this.#waitSeconds = waitHistogram(options.registry);
   }
 
@@ -56,10 +56,18 @@ export class RateLimitedClient implements KubeClient {
     return await this.#options.client.stream(await this.#admit(request));
   }
 
+  learnServers(addresses: readonly string[]): void {
+    this.#options.client.learnServers?.(addresses);
+  }
+
+  doubtServer(address: string, why: "silent" | "behind"): void {
+    this.#options.client.doubtServer?.(address, why);
+  }
+
   /** Waits for a token; the request returned has what is left of the deadline. */
   async #admit(request: KubeRequest): Promise<KubeRequest> {
     if (request.verb === "watch") return request;
-    const { clock, server, onThrottled } = this.#options;
+    const { clock, server = "", onThrottled } = this.#options;
     const startedAt = clock.monotonicMs();
     await this.#waitForToken(request);
     const waitedMs = elapsedMs(startedAt, clock.monotonicMs());

@@ -145,6 +145,16 @@ test.each([
   },
 );
 
+test("a pod's containers end when the last of them does", () => {
+  const ended = (minutes: number) => ({
+    ready: false,
+    state: { terminated: { exitCode: 0, finishedAt: minute(minutes) } },
+  });
+  const containerStatuses = [ended(1), ended(3), { ready: true, state: { running: {} } }];
+  const pod = podKind.project({ metadata: raw, status: { containerStatuses } });
+  expect(pod.finishedAt).toBe(Date.parse(minute(3)));
+});
+
 test("a pod may hang on readiness gates", () => {
   const spec = { readinessGates: [{ conditionType: "example.com/ok" }] };
   expect(podKind.project({ metadata: raw, spec }).hasReadinessGates).toBe(true);

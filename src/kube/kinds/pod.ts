@@ -2,6 +2,7 @@
 // whether it is ready, leaving or gone.
 import type { WallMs } from "../../environment/clock.ts";
 import {
+  isRecord,
   listAt,
   optionalBoolean,
   optionalNumber,
@@ -57,6 +58,8 @@ export interface Pod {
   /** By its condition, or before 1.11, which had none, by the containers themselves. */
   readonly containersReady: ConditionStatus | undefined;
   readonly containersReadyTransitionTime: WallMs | undefined;
+  /** When the last of its containers that have ended did so. */
+  readonly finishedAt: WallMs | undefined;
   /** Its readiness also hangs on conditions that somebody else sets. */
   readonly hasReadinessGates: boolean;
   /** Of all containers, in order. */
@@ -87,6 +90,7 @@ function projectPod(raw: unknown, similar?: Pod): Pod {
   const containersReady = conditionOf(conditions, "ContainersReady");
   const containers = listAt(spec, "containers");
   const ips = listAt(status, "podIPs").map(ipOf);
+  const containerStatuses = listAt(status, "containerStatuses");
   return {
     metadata: projectMetadata(object, podKind, similar?.metadata),
     nodeName: internString(optionalString(spec, "nodeName") ?? "", similar?.nodeName),
@@ -103,11 +107,10 @@ function projectPod(raw: unknown, similar?: Pod): Pod {
     ready: ready === undefined ? undefined : statusOf(ready),
     readyTransitionTime: ready && optionalTime(ready, "lastTransitionTime"),
     containersReady:
-      containersReady === undefined
-        ? containersSay(listAt(status, "containerStatuses"))
-        : statusOf(containersReady),
+      containersReady === undefined ? containersSay(containerStatuses) : statusOf(containersReady),
     containersReadyTransitionTime:
       containersReady && optionalTime(containersReady, "lastTransitionTime"),
+    finishedAt: finishedAtOf(containerStatuses),
     hasReadinessGates: listAt(spec, "readinessGates").length > 0,
     ports: portsOf(containers, similar?.ports),
     readinessProbe: readinessProbeOf(containers, similar?.readinessProbe),
@@ -135,6 +138,17 @@ function containersSay(statuses: readonly unknown[]): ConditionStatus | undefine
     (entry) => requiredRecord(entry, "a container's status")["ready"] === true,
   );
   return areReady ? "True" : "False";
+}
+
+function finishedAtOf(statuses: readonly unknown[]): WallMs | undefined {
+  let latest: WallMs | undefined;
+  for (const entry of statuses) {
+    const { state } = requiredRecord(entry, "a container's status");
+    const ended = isRecord(state) ? optionalRecordAt(state, "terminated") : undefined;
+    const at = ended && optionalTime(ended, "finishedAt");
+    if (at !== undefined && (latest === undefined || at > latest)) latest = at;
+  }
+  return latest;
 }
 
 /** A status Kubernetes does not define is not known to be true. */

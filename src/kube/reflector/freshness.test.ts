@@ -37,6 +37,24 @@ describe("being current", () => {
     expect(tracker.quorumProofs).toBe(2);
   });
 
+  test("a version that a read knew before the watch is as old as that read", () => {
+    const { tracker, listed, read, hear, pass } = trackerAt();
+    listed("10");
+    pass(20_000);
+    read("30");
+    pass(20_000);
+    read("50");
+    expect(["11", "30", "31", "51", "x"].map((version) => tracker.readBefore(version))).toEqual([
+      20_000,
+      20_000,
+      40_000,
+      undefined,
+      undefined,
+    ]);
+    hear("30");
+    expect(tracker.readBefore("30")).toBe(40_000);
+  });
+
   test("is proved at once by a read that shows what the watch has already reached", () => {
     const { tracker, listed, read, pass } = trackerAt();
     listed("10");

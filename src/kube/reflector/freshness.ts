@@ -94,6 +94,15 @@ export class FreshnessTracker {
     return this.#unreached[0]?.sentAt;
   }
 
+  /**
+   * When the first quorum read was sent that knew this version before the watch showed it: so long
+   * ago it was there at least, but for the time a read takes. Undefined when none knew it.
+   */
+  readBefore(resourceVersion: string): MonotonicMs | undefined {
+    const knew = (read: QuorumRead) => hasReached(read.resourceVersion, resourceVersion);
+    return this.#unreached.find(knew)?.sentAt;
+  }
+
   /** How many quorum reads the watch has reached so far. */
   get quorumProofs(): number {
     return this.#quorumProofs;

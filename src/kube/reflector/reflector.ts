@@ -76,6 +76,11 @@ export class Reflector<T extends Projected, I extends string = never> {
     return this.#parts.freshness.freshness();
   }
 
+  /** When a quorum read was sent that knew this version before the watch showed it. */
+  readBefore(resourceVersion: string): MonotonicMs | undefined {
+    return this.#parts.freshness.readBefore(resourceVersion);
+  }
+
   condition(): Condition {
     if (this.#problem !== undefined) {
       return this.#problem;
