@@ -1,16 +1,12 @@
 // The history of one endpoint as its witnesses tell it. Joins and leaves alternate; each witness
 // goes through them in order, at its own pace, and may leave some out but never goes back. From that
 // follows which change a report belongs to, and when it must be a new one.
-import { elapsedMs, type MonotonicMs } from "../environment/clock.ts";
-import { OpenJourney } from "./open-journey.ts";
-import {
-  type Direction,
-  placeKey,
-  type Witness,
-  type WitnessedEndpoint,
-  type WitnessReport,
-  witnessId,
-} from "./witness.ts";
+import type { MonotonicMs } from "../environment/clock.ts";
+import type { Followers } from "./followers.ts";
+import { settleMs } from "./journey-limits.ts";
+import { type Opening, OpenJourney } from "./open-journey.ts";
+import { Sights } from "./sights.ts";
+import type { Direction, Witness, WitnessedEndpoint, WitnessReport } from "./witness.ts";
 
 /** What a report turned out to be. */
 export type Taken =
@@ -19,35 +15,31 @@ export type Taken =
   | { readonly type: "withdrawn"; readonly journey: OpenJourney }
   /** A state, not a change. */
   | { readonly type: "baseline" }
-  /** The end of a change that began before the observation. */
+  /** The end of a change that began before the observation, or that it seemed to have left out. */
   | { readonly type: "earlier" }
   /** The witness had already shown this change. */
   | { readonly type: "repeated" };
 
-/** What one witness has shown of the endpoint. */
-interface Sight {
-  readonly witness: Witness;
-  readonly direction: Direction;
-  readonly at: MonotonicMs;
-  /** The newest journey it has shown; 0 when none. */
-  readonly journey: number;
-  /** The witness knows addresses and not whose they are. */
-  readonly byAddress: boolean;
+/** What a request at some instant falls after. */
+export interface Holding {
+  /** Whether the endpoint had its address then. */
+  readonly has: boolean;
+  /** The change that made it so, if that was observed. */
+  readonly journey: OpenJourney | undefined;
 }
 
-/** Invariant: `#journeys` is in order of opening, directions alternate, the last one is current. */
+/** Invariant: `#journeys` is in order of opening, the last one is current, only it may be over. */
 export class EndpointTrack {
-  readonly place: string;
-  readonly #nextId: () => number;
-  readonly #sights = new Map<string, Sight>();
+  readonly #sights = new Sights();
   /** The current one, also when it is over, and before it those that some witness may yet show. */
   #journeys: OpenJourney[] = [];
   #endpoint: WitnessedEndpoint;
+  #followers: readonly Witness[] = [];
+  /** Which version of the answers `#followers` is of. */
+  #followersVersion = -1;
 
-  constructor(endpoint: WitnessedEndpoint, nextId: () => number) {
+  constructor(endpoint: WitnessedEndpoint) {
     this.#endpoint = endpoint;
-    this.place = placeKey(endpoint);
-    this.#nextId = nextId;
   }
 
   get endpoint(): WitnessedEndpoint {
@@ -60,39 +52,55 @@ export class EndpointTrack {
 
   /** Those that are not over, oldest first. */
   get pending(): readonly OpenJourney[] {
-    return this.#journeys.filter(({ outcome }) => outcome === "pending");
+    return this.#journeys.filter(isPending);
   }
 
   /** Whether the endpoint is gone for every witness and nothing is waited for. */
   get isGone(): boolean {
-    return this.pending.length === 0 && [...this.#sights.values()].every(isOut);
+    return !this.#journeys.some(isPending) && this.#sights.areOut;
+  }
+
+  /** Who is expected to show its changes; remembered, because every report asks several times. */
+  followers(all: Followers): readonly Witness[] {
+    if (this.#followersVersion !== all.version) {
+      this.#followers = all.of(this.#endpoint);
+      this.#followersVersion = all.version;
+    }
+    return this.#followers;
   }
 
   /** A report that knows more than we did about whose endpoint it is. */
   identify({ cluster, podUid }: WitnessedEndpoint): void {
+    const known = this.#endpoint;
+    if (known.cluster !== undefined && known.podUid !== undefined) return;
+    const { service, address, port } = known;
+    this.#followersVersion = -1;
     this.#endpoint = {
-      ...this.#endpoint,
-      cluster: this.#endpoint.cluster ?? cluster,
-      podUid: this.#endpoint.podUid ?? podUid,
+      cluster: known.cluster ?? cluster,
+      service,
+      address,
+      port,
+      podUid: known.podUid ?? podUid,
     };
   }
 
   /** The journey that this witness would show next in this direction. */
   awaited(witness: Witness, direction: Direction): OpenJourney | undefined {
-    const seen = this.#sights.get(witnessId(witness))?.journey ?? 0;
+    const seen = this.#sights.of(witness)?.journey ?? 0;
     return this.#journeys.find((one) => one.id > seen && one.direction === direction);
   }
 
   shows(witness: Witness): Direction {
-    return this.#sights.get(witnessId(witness))?.direction ?? "leave";
+    return this.#sights.of(witness)?.direction ?? "leave";
   }
 
-  take(report: WitnessReport, followers: readonly Witness[]): Taken {
+  /** `nextId` is for the journey that this may open. */
+  take(report: WitnessReport, followers: readonly Witness[], nextId: number): Taken {
     const { witness, direction } = report;
     if (report.baseline === true) return this.#takeBaseline(report);
     const awaited = this.awaited(witness, direction);
     if (awaited !== undefined) {
-      awaited.show(report);
+      if (isPending(awaited)) awaited.show(report);
       this.#see(report, awaited.id);
       return { type: "matched", journey: awaited };
     }
@@ -103,78 +111,160 @@ export class EndpointTrack {
       this.#see(report, current?.id ?? 0);
       return { type: current === undefined ? "earlier" : "repeated" };
     }
-    if (current?.outcome === "pending" && pod !== undefined && !current.isMarkedBy(pod)) {
+    if (known === "leave" && current !== undefined && this.#isFirstOf(witness)) {
+      // A replica that is new to us begins with what others have taken back: it is behind.
+      this.#see(report, 0);
+      return { type: "baseline" };
+    }
+    if (current !== undefined && this.#isBehind(witness, current, pod)) {
+      // Before the current change and after all others: what it shows next may be the current one.
+      this.#see(report, current.id - 0.5, report);
+      return { type: "earlier" };
+    }
+    if (current !== undefined && isPending(current) && pod !== undefined && current.isOnlyRouted) {
       return this.#withdraw(current, report);
     }
-    return { type: "opened", journey: this.#open(report, followers) };
+    const journey = this.#open(nextId, report, followers, report);
+    return { type: "opened", journey };
+  }
+
+  /**
+   * Some witness had another view than the rest when the observation began, or when it began to be
+   * observed, and has kept it: a change of some time before that it has yet to show. The others are
+   * right where they are nearer to the pod.
+   */
+  openDisagreement(
+    nextId: number,
+    followers: readonly Witness[],
+    since: MonotonicMs,
+  ): OpenJourney | undefined {
+    const [nearest] = followers;
+    const isJudge = nearest?.hop === "pod" || nearest?.hop === "published";
+    if (nearest === undefined || !isJudge || this.#journeys.some(isPending)) return undefined;
+    const direction = this.shows(nearest);
+    if (followers.every((one) => one.hop === "traffic" || this.shows(one) === direction)) {
+      return undefined;
+    }
+    const opening = { direction, endpoint: this.#endpoint, at: since, beforeStart: true } as const;
+    return this.#open(nextId, opening, followers);
   }
 
   /**
    * Witnesses that agree with the current change and have left out what came before it are taken to
    * be done, after a while in which they might still show it.
    */
-  settle(now: MonotonicMs, followers: readonly Witness[], settleMs: number): void {
+  settle(now: MonotonicMs, followers: readonly Witness[]): void {
     const { current } = this;
-    if (current?.outcome !== "pending" || elapsedMs(current.originAt, now) < settleMs) return;
+    if (current === undefined || !isPending(current)) return;
     for (const witness of followers) {
-      const sight = this.#sights.get(witnessId(witness));
-      if (current.isMarkedBy(witness) || this.shows(witness) !== current.direction) continue;
-      if (sight !== undefined && elapsedMs(sight.at, now) < settleMs) continue;
+      const settlesAt = this.settlesAt(witness, current);
+      if (settlesAt === undefined || settlesAt > now) continue;
       this.#agree(witness, current);
+      const sight = this.#sights.of(witness);
+      if (sight !== undefined) this.#sights.put({ ...sight, isAssumed: true });
     }
   }
 
-  isPassedBy(witness: Witness, journey: OpenJourney): boolean {
-    const seen = this.#sights.get(witnessId(witness))?.journey ?? 0;
-    return seen > journey.id;
+  /** Undefined when there is nothing to settle. */
+  settlesAt(witness: Witness, journey: OpenJourney): number | undefined {
+    if (witness.hop === "traffic" || journey !== this.current) return undefined;
+    if (journey.isMarkedBy(witness) || this.shows(witness) !== journey.direction) return undefined;
+    return Math.max(journey.originAt, this.#sights.of(witness)?.at ?? 0) + settleMs;
   }
 
-  /** Whether no witness is waited for any more. */
-  isDone(journey: OpenJourney, followers: readonly Witness[]): boolean {
-    return followers.every(
-      (witness) => journey.isMarkedBy(witness) || this.isPassedBy(witness, journey),
-    );
+  isPassedBy(witness: Witness, journey: OpenJourney): boolean {
+    return (this.#sights.of(witness)?.journey ?? 0) > journey.id;
   }
 
   /** Lets go of a journey that is over; the current one stays, to know what comes next. */
   release(journey: OpenJourney): void {
-    this.#journeys = this.#journeys.filter((one) => one !== journey || one === this.current);
+    if (journey === this.current) return;
+    this.#journeys = this.#journeys.filter((one) => one !== journey);
+  }
+
+  /** Who had the address at that instant is known as far as changes are still remembered. */
+  holdingAt(at: MonotonicMs): Holding {
+    const journey = this.#journeys.findLast(({ originAt }) => originAt <= at);
+    if (journey !== undefined) return { has: journey.direction === "join", journey };
+    const [first] = this.#journeys;
+    const has = first === undefined ? !this.#sights.areOut : first.direction === "leave";
+    return { has, journey: undefined };
   }
 
   /**
    * Another pod has the address now. Whoever knows only addresses goes on showing this one: it cannot
-   * show that one pod left and the other joined.
+   * show that one pod left and the other joined. Returns what was taken for a return of this one.
    */
-  handOver(successor: EndpointTrack): void {
+  handOver(successor: EndpointTrack): OpenJourney | undefined {
+    const mistaken = this.#onlyByAddress();
+    if (mistaken !== undefined) this.#journeys = this.#journeys.filter((one) => one !== mistaken);
     const { current } = this;
     const next = successor.current;
-    if (current?.direction !== "leave" || next === undefined) return;
-    for (const [id, sight] of this.#sights) {
-      if (!sight.byAddress || isOut(sight) || successor.#sights.has(id)) continue;
-      successor.#sights.set(id, sight);
-      successor.#agree(sight.witness, next);
-      this.#sights.set(id, { ...sight, direction: "leave" });
-      this.#agree(sight.witness, current);
+    const isLeft = current?.direction === "leave" || mistaken !== undefined;
+    if (!isLeft || next === undefined) return mistaken;
+    for (const sight of this.#sights.all()) {
+      const { witness, at } = sight;
+      if (
+        !sight.byAddress ||
+        sight.direction === "leave" ||
+        successor.#sights.of(witness) !== undefined
+      )
+        continue;
+      successor.#sights.put({ ...sight, journey: next.id });
+      if (mistaken === undefined) next.agree(witness, at);
+      else next.show({ witness, direction: "join", endpoint: this.#endpoint, at });
+      this.#sights.put({ ...sight, direction: "leave" });
+      if (current !== undefined) this.#agree(witness, current);
     }
+    return mistaken;
+  }
+
+  /** A pending join that nobody has shown who could tell whose it is. */
+  #onlyByAddress(): OpenJourney | undefined {
+    const { current } = this;
+    if (current?.direction !== "join" || !isPending(current)) return undefined;
+    const isKnown = this.#sights.all().some((one) => one.journey === current.id && !one.byAddress);
+    return isKnown ? undefined : current;
+  }
+
+  /** It does show, after all, what it was taken to have left out: the pod knows of nothing new. */
+  #isBehind(witness: Witness, current: OpenJourney, pod: Witness | undefined): boolean {
+    if (witness.hop === "pod" || pod === undefined) return false;
+    const isAssumed = this.#sights.of(witness)?.isAssumed ?? false;
+    return isAssumed && this.shows(pod) === current.direction;
+  }
+
+  #isFirstOf(witness: Witness): boolean {
+    return witness.hop === "routed" && this.#sights.of(witness) === undefined;
   }
 
   #takeBaseline(report: WitnessReport): Taken {
     const { current } = this;
     this.#see(report, current?.id ?? 0);
-    if (current?.direction === report.direction) current.agree(report.witness, undefined);
+    if (current !== undefined && isPending(current) && current.direction === report.direction) {
+      current.agree(report.witness, undefined);
+    }
     return { type: "baseline" };
   }
 
-  #open(report: WitnessReport, followers: readonly Witness[]): OpenJourney {
-    const isBehind = (witness: Witness) =>
-      this.#journeys.some((one) => one.outcome === "pending" && !one.isMarkedBy(witness));
-    const behind = followers.filter(isBehind);
-    const journey = new OpenJourney(this.#nextId(), report);
-    this.#journeys.push(journey);
-    this.#see(report, journey.id);
+  #open(
+    id: number,
+    opening: Opening,
+    followers: readonly Witness[],
+    report?: WitnessReport,
+  ): OpenJourney {
+    const pending = this.pending;
+    const behind = followers.filter((witness) => pending.some((one) => !one.isMarkedBy(witness)));
+    const journey = new OpenJourney(id, this, opening);
+    this.#journeys = [...pending, journey];
+    if (report !== undefined) {
+      journey.show(report);
+      this.#see(report, id);
+    }
     for (const witness of followers) {
-      if (journey.isMarkedBy(witness) || behind.includes(witness)) continue;
-      if (this.shows(witness) === journey.direction) this.#agree(witness, journey);
+      if (witness.hop === "traffic" || journey.isMarkedBy(witness)) continue;
+      if (behind.includes(witness) || this.shows(witness) !== journey.direction) continue;
+      this.#agree(witness, journey);
     }
     return journey;
   }
@@ -186,20 +276,32 @@ export class EndpointTrack {
   }
 
   #agree(witness: Witness, journey: OpenJourney): void {
-    const id = witnessId(witness);
-    const known = this.#sights.get(id);
-    journey.agree(witness, known?.at);
-    const { direction, originAt: at } = journey;
-    const sight = known ?? { witness, direction, at, byAddress: false };
-    this.#sights.set(id, { ...sight, journey: journey.id });
+    const { direction, originAt } = journey;
+    const known = this.#sights.of(witness);
+    if (known?.unclear !== undefined && originAt - known.at < settleMs) {
+      // It was ahead, then, and makes the origin.
+      journey.show(known.unclear);
+    } else if (isPending(journey)) {
+      journey.agree(witness, known?.at);
+    }
+    this.#sights.put({
+      witness,
+      direction: known?.direction ?? direction,
+      at: known?.at ?? originAt,
+      journey: journey.id,
+      byAddress: known?.byAddress ?? false,
+      isAssumed: false,
+      unclear: undefined,
+    });
   }
 
-  #see({ witness, direction, at, endpoint }: WitnessReport, journey: number): void {
+  #see(report: WitnessReport, journey: number, unclear?: WitnessReport): void {
+    const { witness, direction, at, endpoint } = report;
     const byAddress = endpoint.podUid === undefined;
-    this.#sights.set(witnessId(witness), { witness, direction, at, journey, byAddress });
+    this.#sights.put({ witness, direction, at, journey, byAddress, isAssumed: false, unclear });
   }
 }
 
-function isOut({ direction }: Sight): boolean {
-  return direction === "leave";
+function isPending({ outcome }: OpenJourney): boolean {
+  return outcome === "pending";
 }

@@ -1,62 +1,115 @@
 // All endpoints that are watched, found by what a report says of them. Most reports name the pod;
 // those of a proxy may name nothing but service, address and port, and then it takes a choice.
 import { EndpointTrack } from "./endpoint-track.ts";
-import { endpointKey, placeKey, type WitnessedEndpoint, type WitnessReport } from "./witness.ts";
+import type { TrafficReport, WitnessedEndpoint, WitnessReport } from "./witness.ts";
 
-/** Invariant: every track is under its place, and under no other. */
+/** Two pods can have one place, one after the other. */
+type Places = Map<string, EndpointTrack[]>;
+
+const none: readonly EndpointTrack[] = [];
+
+/** Invariant: every track is under its service and place, under no other, and no list is empty. */
 export class EndpointTracks {
-  readonly #byPlace = new Map<string, EndpointTrack[]>();
-  readonly #nextId: () => number;
+  readonly #byService = new Map<string, Places>();
+  /** By address and port, whatever the service; made when a log first needs it. */
+  #byAddress: Places | undefined;
   #size = 0;
-
-  constructor(nextId: () => number) {
-    this.#nextId = nextId;
-  }
 
   get size(): number {
     return this.#size;
   }
 
-  *[Symbol.iterator](): Generator<EndpointTrack, void, undefined> {
-    for (const tracks of this.#byPlace.values()) yield* tracks;
+  /** Those of a service, in every cluster. */
+  ofService(service: string): readonly EndpointTrack[] {
+    const places = this.#byService.get(service);
+    return places === undefined ? none : [...places.values()].flat();
   }
 
   find(report: WitnessReport): EndpointTrack | undefined {
     const { endpoint, witness, direction } = report;
-    const tracks = this.#byPlace.get(placeKey(endpoint)) ?? [];
-    const key = endpointKey(endpoint);
-    const same = tracks.find((track) => endpointKey(track.endpoint) === key);
-    if (same !== undefined) return same;
+    const tracks = this.#at(endpoint);
+    const same = tracks.find((track) => isSame(track.endpoint, endpoint));
+    if (same !== undefined || tracks.length === 0) return same;
     const possible = tracks.filter((track) => isCompatible(track.endpoint, endpoint));
     return (
       possible.find((track) => track.awaited(witness, direction) !== undefined) ??
       // The newest: with an address that was given again, that is the pod that has it now.
-      possible.findLast((track) => track.current?.direction !== "leave")
+      possible.findLast((track) => track.current?.direction !== "leave") ??
+      // Who left is likelier to come back than to be followed by another so soon.
+      (direction === "join" ? possible.at(-1) : undefined)
     );
   }
 
+  /** All that a request may have been meant for. */
+  atAddress({ service, address, port }: TrafficReport): readonly EndpointTrack[] {
+    if (service !== undefined) return this.#at({ service, address, port });
+    this.#byAddress ??= this.#allByAddress();
+    return this.#byAddress.get(placeOf({ address, port })) ?? none;
+  }
+
   add(endpoint: WitnessedEndpoint): EndpointTrack {
-    const track = new EndpointTrack(endpoint, this.#nextId);
-    const others = this.#byPlace.get(track.place);
-    if (others === undefined) this.#byPlace.set(track.place, [track]);
-    else others.push(track);
+    const track = new EndpointTrack(endpoint);
+    const places = this.#byService.get(endpoint.service) ?? new Map<string, EndpointTrack[]>();
+    this.#byService.set(endpoint.service, places);
+    put(places, track);
+    if (this.#byAddress !== undefined) put(this.#byAddress, track);
     this.#size += 1;
     return track;
   }
 
-  remove(track: EndpointTrack): void {
-    const tracks = this.#byPlace.get(track.place) ?? [];
-    const rest = tracks.filter((one) => one !== track);
-    this.#size -= tracks.length - rest.length;
-    if (rest.length === 0) this.#byPlace.delete(track.place);
-    else this.#byPlace.set(track.place, rest);
+  /** True when it was there. */
+  remove(track: EndpointTrack): boolean {
+    const { service } = track.endpoint;
+    const places = this.#byService.get(service);
+    if (places === undefined || !take(places, track)) return false;
+    if (places.size === 0) this.#byService.delete(service);
+    if (this.#byAddress !== undefined) take(this.#byAddress, track);
+    this.#size -= 1;
+    return true;
   }
 
   /** Others that had, or have, the same address and port in the service. */
   othersAt(track: EndpointTrack): readonly EndpointTrack[] {
-    const tracks = this.#byPlace.get(track.place) ?? [];
-    return tracks.filter((one) => one !== track);
+    const tracks = this.#at(track.endpoint);
+    return tracks.length === 1 ? none : tracks.filter((one) => one !== track);
   }
+
+  #at(of: Pick<WitnessedEndpoint, "service" | "address" | "port">): readonly EndpointTrack[] {
+    return this.#byService.get(of.service)?.get(placeOf(of)) ?? none;
+  }
+
+  #allByAddress(): Places {
+    const all: Places = new Map();
+    for (const places of this.#byService.values()) {
+      for (const tracks of places.values()) for (const track of tracks) put(all, track);
+    }
+    return all;
+  }
+}
+
+function placeOf({ address, port }: Pick<WitnessedEndpoint, "address" | "port">): string {
+  return `${address} ${port}`;
+}
+
+function put(places: Places, track: EndpointTrack): void {
+  const place = placeOf(track.endpoint);
+  const others = places.get(place);
+  if (others === undefined) places.set(place, [track]);
+  else others.push(track);
+}
+
+function take(places: Places, track: EndpointTrack): boolean {
+  const place = placeOf(track.endpoint);
+  const tracks = places.get(place);
+  const index = tracks?.indexOf(track) ?? -1;
+  if (tracks === undefined || index === -1) return false;
+  if (tracks.length === 1) places.delete(place);
+  else tracks.splice(index, 1);
+  return true;
+}
+
+function isSame(a: WitnessedEndpoint, b: WitnessedEndpoint): boolean {
+  return a.podUid === b.podUid && a.cluster === b.cluster;
 }
 
 /** Whether both may be the same endpoint: what one does not know does not speak against it. */

@@ -1,42 +1,130 @@
-// Which witnesses are expected to show the changes of a service. A hop that nobody follows is
-// unknown: it is neither waited for nor taken to be fast.
-import { type ServiceRef, type Witness, witnessId } from "./witness.ts";
+// Which witnesses are expected to show the changes of an endpoint. A hop that nobody follows is
+// unknown: it is neither waited for nor taken to be fast. Asked at every report, so the answer is
+// kept until something changes in the service.
+import {
+  type FollowedService,
+  hops,
+  type ServiceRef,
+  type Witness,
+  type WitnessedEndpoint,
+  witnessId,
+} from "./witness.ts";
 
 /** The place of witnesses to which the cluster makes no difference; no cluster has this name. */
 const anyCluster = "";
 
-type Witnesses = Map<string, Witness>;
+const nobody: readonly Witness[] = [];
 
-/** Invariant: no map in it is empty. */
+/** Invariant: no map of witnesses in it is empty. */
+interface ServiceFollowers {
+  /** By cluster, then by witness. */
+  readonly clusters: Map<string, Map<string, Witness>>;
+  /** By replica, the ports it has been seen to route to; none are known of one that is not in it. */
+  readonly routedPorts: Map<string, Set<number>>;
+  /** By cluster and port, in the order of the hops. */
+  readonly answers: Map<string, readonly Witness[]>;
+}
+
 export class Followers {
-  /** By service, then by cluster, then by witness. */
-  readonly #byService = new Map<string, Map<string, Witnesses>>();
+  readonly #byService = new Map<string, ServiceFollowers>();
+  #version = 0;
 
-  follow(witness: Witness, { cluster = anyCluster, service }: ServiceRef): void {
-    const clusters = this.#byService.get(service) ?? new Map<string, Witnesses>();
-    const witnesses: Witnesses = clusters.get(cluster) ?? new Map<string, Witness>();
-    witnesses.set(witnessId(witness), witness);
-    clusters.set(cluster, witnesses);
-    this.#byService.set(service, clusters);
+  /** Rises whenever any answer may have changed. */
+  get version(): number {
+    return this.#version;
   }
 
-  unfollow(witness: Witness, { cluster = anyCluster, service }: ServiceRef): void {
-    const clusters = this.#byService.get(service);
-    const witnesses = clusters?.get(cluster);
-    witnesses?.delete(witnessId(witness));
-    if (witnesses?.size === 0) clusters?.delete(cluster);
-    if (clusters?.size === 0) this.#byService.delete(service);
+  /** True when that is news. */
+  follow(witness: Witness, followed: FollowedService): boolean {
+    const { cluster = anyCluster, service, ports = [] } = followed;
+    const followers = this.#byService.get(service) ?? {
+      clusters: new Map(),
+      routedPorts: new Map(),
+      answers: new Map(),
+    };
+    this.#byService.set(service, followers);
+    const witnesses = followers.clusters.get(cluster) ?? new Map<string, Witness>();
+    followers.clusters.set(cluster, witnesses);
+    if (witnesses.has(witnessId(witness))) return false;
+    witnesses.set(witnessId(witness), witness);
+    followers.answers.clear();
+    this.#version += 1;
+    for (const port of ports) this.learnPort(witness, { service, port });
+    return true;
+  }
+
+  /** True when it did follow. */
+  unfollow(witness: Witness, { cluster = anyCluster, service }: ServiceRef): boolean {
+    const followers = this.#byService.get(service);
+    const witnesses = followers?.clusters.get(cluster);
+    if (followers === undefined || !witnesses?.delete(witnessId(witness))) return false;
+    followers.routedPorts.delete(witnessId(witness));
+    followers.answers.clear();
+    this.#version += 1;
+    if (witnesses.size === 0) followers.clusters.delete(cluster);
+    if (followers.clusters.size === 0) this.#byService.delete(service);
+    return true;
   }
 
   /**
-   * Those that follow this cluster's service, and those to which the cluster makes no difference.
-   * Of an endpoint whose cluster is not known yet, all: any of them may be the one to name it.
+   * A replica routes to some ports of a service, those its rules name, and is not waited for at the
+   * others. True when that changes who is waited for.
    */
-  of({ cluster, service }: ServiceRef): readonly Witness[] {
-    const clusters = this.#byService.get(service);
-    if (clusters === undefined) return [];
-    if (cluster === undefined) return [...clusters.values()].flatMap((all) => [...all.values()]);
-    const here = clusters.get(cluster)?.values() ?? [];
-    return [...here, ...(clusters.get(anyCluster)?.values() ?? [])];
+  learnPort(
+    witness: Witness,
+    { service, port }: Pick<WitnessedEndpoint, "service" | "port">,
+  ): boolean {
+    const followers = this.#byService.get(service);
+    if (witness.hop !== "routed" || followers === undefined) return false;
+    const id = witnessId(witness);
+    const ports = followers.routedPorts.get(id) ?? new Set<number>();
+    if (ports.has(port)) return false;
+    followers.routedPorts.set(id, ports.add(port));
+    followers.answers.clear();
+    this.#version += 1;
+    return true;
   }
+
+  /** Whether some cluster's own watches follow a service of this name, `namespace/name`. */
+  isInCluster(service: string): boolean {
+    const clusters = this.#byService.get(service)?.clusters.values() ?? [];
+    for (const witnesses of clusters) {
+      for (const { hop } of witnesses.values()) {
+        if (hop === "pod" || hop === "published") return true;
+      }
+    }
+    return false;
+  }
+
+  /**
+   * Those that follow this cluster's service, and those to which the cluster makes no difference, in
+   * the order of the hops. Of an endpoint whose cluster is not known yet, all: any of them may be the
+   * one to name it.
+   */
+  of({ cluster, service, port }: WitnessedEndpoint): readonly Witness[] {
+    const followers = this.#byService.get(service);
+    if (followers === undefined) return nobody;
+    const asked = `${port} ${cluster ?? ""}`;
+    const known = followers.answers.get(asked);
+    if (known !== undefined) return known;
+    const answer = [...following(followers, cluster).values()]
+      .filter((witness) => followers.routedPorts.get(witnessId(witness))?.has(port) ?? true)
+      .sort(inOrderOfHops);
+    followers.answers.set(asked, answer);
+    return answer;
+  }
+}
+
+export function inOrderOfHops(a: Witness, b: Witness): number {
+  const byHop = hops.indexOf(a.hop) - hops.indexOf(b.hop);
+  return byHop === 0 ? a.name.localeCompare(b.name, "en") : byHop;
+}
+
+/** Each once, also one that follows the service twice: of a cluster by name, and of any. */
+function following(
+  { clusters }: ServiceFollowers,
+  cluster: string | undefined,
+): ReadonlyMap<string, Witness> {
+  if (cluster === undefined) return new Map([...clusters.values()].flatMap((all) => [...all]));
+  return new Map([...(clusters.get(cluster) ?? []), ...(clusters.get(anyCluster) ?? [])]);
 }

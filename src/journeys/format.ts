@@ -51,7 +51,8 @@ function hopsText(
   const age = journey.outcome === "pending" ? Math.max(0, ageMs(journey, now)) : undefined;
   const parts = named.flatMap((hop) => {
     const states = journey.hops.filter((one) => one.hop === hop).map(({ state }) => state);
-    if (states.length > 0) return [`${hop} ${witnessesText(states, age)}`];
+    const failed = hop === "traffic" ? failedText(journey) : "";
+    if (states.length > 0) return [`${hop} ${witnessesText(states, age)}${failed}`];
     return isAlwaysNamed(hop) ? [`${hop} ?`] : [];
   });
   const { outcome } = journey;
@@ -62,6 +63,11 @@ function hopsText(
 /** Not everybody copies endpoints or shows an access log; every change has the other hops. */
 function isAlwaysNamed(hop: Hop): boolean {
   return hop !== "synced" && hop !== "traffic";
+}
+
+/** Requests that went to a dead address are what it is all about. */
+function failedText({ traffic }: Journey): string {
+  return traffic === undefined || traffic.failed === 0 ? "" : `, ${traffic.failed} failed`;
 }
 
 /** Each witness by itself: `12 14 13 ms`. */
@@ -106,6 +112,8 @@ function stateText(state: HopState, age: number | undefined): string {
       return "unchanged";
     case "passed":
       return "passed";
+    case "quiet":
+      return "no request";
   }
 }
 

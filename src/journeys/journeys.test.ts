@@ -1,7 +1,9 @@
-import { expect, test } from "vitest";
-import type { MonotonicMs } from "../environment/clock.ts";
+import { describe, expect, test } from "vitest";
+import type { MonotonicMs, WallMs } from "../environment/clock.ts";
 import { journeyLine } from "./format.ts";
-import { abandonAfterMs, type JourneyEvent, Journeys, settleMs } from "./journeys.ts";
+import type { Journey } from "./journey.ts";
+import { abandonAfterMs, settleMs } from "./journey-limits.ts";
+import { type JourneyEvent, Journeys } from "./journeys.ts";
 import type { Direction, Hop, ServiceRef, Witness, WitnessReport } from "./witness.ts";
 
 const web: ServiceRef = { cluster: "east", service: "shop/web" };
@@ -15,12 +17,14 @@ const ms = (value: number) => value as MonotonicMs;
 type Said = Partial<Omit<WitnessReport, "endpoint">> & {
   readonly uid?: string | undefined;
   readonly address?: string;
+  readonly port?: number;
 };
 
 /** Journeys whose events are kept as lines. */
 class Observed {
   readonly events: string[] = [];
   readonly journeys: Journeys;
+  lastOver: Journey | undefined;
   now = 0;
 
   constructor(followers: readonly Witness[], bounds: { readonly pendingMax?: number } = {}) {
@@ -30,8 +34,9 @@ class Observed {
 
   say(at: number, witness: Witness, direction: Direction, said: Said = {}): void {
     this.now = at;
-    const { uid, address, ...rest } = { uid: "a", address: "10.0.0.1", ...said };
-    const endpoint = { ...web, address, port: 8080, podUid: uid };
+    const usual = { uid: "a", address: "10.0.0.1", port: 8080 };
+    const { uid, address, port, ...rest } = { ...usual, ...said };
+    const endpoint = { ...web, address, port, podUid: uid };
     this.journeys.report({ witness, direction, at: ms(at), endpoint, ...rest });
   }
 
@@ -48,6 +53,7 @@ class Observed {
     const line = journeyLine(event.journey, { now: ms(this.now), width: 200 });
     const what = event.type === "over" ? event.journey.outcome : `${event.type} ${event.hop.hop}`;
     this.events.push(`${this.now}: ${what}: ${line}`);
+    if (event.type === "over") this.lastOver = event.journey;
   }
 
   get over(): readonly string[] {
@@ -103,8 +109,16 @@ test("a journey keeps its cause, its pod and an origin that is an interval after
       cause: "ready",
       origin: { at: 1_500, notBefore: 500 },
       hops: [
-        { hop: "pod", witness: "east", state: { type: "shown", lagMs: 0 } },
-        { hop: "published", witness: "east", state: { type: "shown", lagMs: 500 } },
+        {
+          hop: "pod",
+          witness: "east",
+          state: { type: "shown", lagMs: 0, range: { minMs: 0, maxMs: 1_000 } },
+        },
+        {
+          hop: "published",
+          witness: "east",
+          state: { type: "shown", lagMs: 500, range: { minMs: 500, maxMs: 1_500 } },
+        },
       ],
       outcome: "complete",
     },
@@ -153,6 +167,37 @@ test("a flap that the controller never shows is superseded and leaves nothing pe
       "11200: complete: +10.0.0.1 shop/web  pod 0 · published unchanged · routed ?",
     ]
   `);
+});
+
+test("a flap that is shown after all, long after, is no new change", () => {
+  const seen = new Observed([pod, published]);
+  seen.baseline(pod, published);
+  seen.say(1_000, pod, "leave");
+  seen.say(2_000, pod, "join");
+  seen.advance(2_000 + settleMs);
+  seen.say(31_000, published, "leave");
+  seen.say(32_000, published, "join");
+  seen.advance(60_000);
+  expect(seen.over).toHaveLength(2);
+  expect(seen.journeys.pending()).toEqual([]);
+  seen.say(70_000, pod, "leave");
+  seen.say(70_300, published, "leave");
+  expect(seen.over.slice(2)).toEqual([
+    "70300: complete: −10.0.0.1 shop/web  pod 0 · published 300 ms · routed ?",
+  ]);
+});
+
+test("one that shows half of a flap long after, and stays so, has yet to show the rest", () => {
+  const seen = new Observed([pod, published]);
+  seen.baseline(pod, published);
+  seen.say(1_000, pod, "leave");
+  seen.say(2_000, pod, "join");
+  seen.advance(2_000 + settleMs);
+  seen.say(31_000, published, "leave");
+  seen.advance(31_000 + settleMs);
+  expect(seen.journeys.oldestPending(ms(50_000))).toEqual([
+    { cluster: "east", hop: "published", direction: "join", ageMs: 19_000 },
+  ]);
 });
 
 test("of three quick changes collapsed into one, the last gets the time it was shown at", () => {
@@ -289,6 +334,23 @@ test("a proxy that knows only addresses may be first; the pod's name comes later
   `);
 });
 
+test("once it is known whose endpoint it is, nobody of another cluster is waited for", () => {
+  const seen = new Observed([pod]);
+  seen.journeys.follow({ hop: "pod", name: "west" }, { ...web, cluster: "west" });
+  const endpoint = {
+    ...web,
+    cluster: undefined,
+    address: "10.0.0.1",
+    port: 8080,
+    podUid: undefined,
+  };
+  seen.journeys.report({ witness: replica("stock"), direction: "join", at: ms(1_000), endpoint });
+  seen.say(1_020, pod, "join");
+  expect(seen.over).toEqual([
+    "1020: complete: +10.0.0.1 shop/web  pod 20 ms · published ? · routed 0",
+  ]);
+});
+
 test("a hop beyond its budget is stuck, once, and may still come", () => {
   const seen = new Observed([pod, published]);
   seen.baseline(pod, published);
@@ -311,6 +373,17 @@ test("a hop beyond its budget is stuck, once, and may still come", () => {
   expect(seen.journeys.oldestPending(ms(700_000))).toEqual([]);
 });
 
+test("a change that has been undone is not the oldest that is waited for", () => {
+  const seen = new Observed([pod, published]);
+  seen.baseline(pod, published);
+  seen.say(1_000, pod, "leave");
+  seen.say(2_000, pod, "join");
+  seen.advance(3_000);
+  expect(seen.journeys.oldestPending(ms(3_000))).toEqual([
+    { cluster: "east", hop: "published", direction: "join", ageMs: 1_000 },
+  ]);
+});
+
 test("what is never shown is abandoned in the end", () => {
   const seen = new Observed([pod, published]);
   seen.say(0, pod, "join");
@@ -327,10 +400,9 @@ test("a replica that is gone is no longer waited for", () => {
   seen.baseline(pod, replica("r1"));
   seen.say(1_000, pod, "leave");
   seen.journeys.unfollow(replica("r1"), web);
-  seen.advance(2_000);
   expect(seen.over).toMatchInlineSnapshot(`
     [
-      "2000: complete: −10.0.0.1 shop/web  pod 0 · published ? · routed ?",
+      "1000: complete: −10.0.0.1 shop/web  pod 0 · published ? · routed ?",
     ]
   `);
 });
@@ -382,4 +454,193 @@ test.each<[Hop, Witness]>([
   seen.say(3, witness, "join");
   expect(seen.journeys.counts).toMatchObject({ opened: 1, matched: 1, repeated: 1 });
   expect(seen.over).toHaveLength(1);
+});
+
+describe("what the witnesses disagree about when the observation begins", () => {
+  test("a pod that is gone and still published is a change of before, stuck where it is missing", () => {
+    const seen = new Observed([pod, published, replica("r1")]);
+    seen.baseline(published, replica("r1"));
+    seen.advance(settleMs - 1);
+    expect(seen.journeys.pending()).toEqual([]);
+    seen.advance(settleMs);
+    expect(seen.journeys.pending().map(({ origin }) => origin)).toEqual([
+      { at: 0, notBefore: undefined, beforeStart: true },
+    ]);
+    seen.advance(30_000);
+    seen.say(45_000, published, "leave");
+    seen.say(46_000, replica("r1"), "leave");
+    expect(seen.events).toMatchInlineSnapshot(`
+      [
+        "30000: stuck published: −10.0.0.1 shop/web  pod unchanged · published stuck 30 s… · routed 30 s…",
+        "30000: stuck routed: −10.0.0.1 shop/web  pod unchanged · published stuck 30 s… · routed stuck 30 s…",
+        "45000: shown published: −10.0.0.1 shop/web  pod unchanged · published 45 s · routed stuck 45 s…",
+        "46000: shown routed: −10.0.0.1 shop/web  pod unchanged · published 45 s · routed 46 s",
+        "46000: complete: −10.0.0.1 shop/web  pod unchanged · published 45 s · routed 46 s",
+      ]
+    `);
+    expect(seen.lastOver?.hops.map(({ state }) => state)).toEqual([
+      { type: "unchanged" },
+      { type: "shown", lagMs: 45_000, range: { minMs: 45_000, maxMs: undefined } },
+      { type: "shown", lagMs: 46_000, range: { minMs: 46_000, maxMs: undefined } },
+    ]);
+  });
+
+  test("a pod that is ready and not published is one too, judged once its watch has listed", () => {
+    const seen = new Observed([published]);
+    seen.say(0, pod, "join", { baseline: true });
+    seen.say(0, replica("r1"), "join", { baseline: true, address: "10.0.0.2", uid: "b" });
+    seen.advance(60_000);
+    expect(seen.journeys.pending()).toEqual([]);
+    seen.journeys.follow(pod, web);
+    seen.advance(60_000 + settleMs);
+    expect(
+      seen.journeys.pending().map(({ endpoint, direction }) => [endpoint.podUid, direction]),
+    ).toEqual([["a", "join"]]);
+  });
+
+  test("a replica that is new and behind is told from a change", () => {
+    const seen = new Observed([pod, published]);
+    seen.baseline(pod, published);
+    seen.say(1_000, pod, "leave");
+    seen.journeys.follow(replica("r2"), web);
+    seen.say(1_500, replica("r2"), "join");
+    seen.say(1_600, published, "leave");
+    seen.say(4_000, replica("r2"), "leave");
+    expect(seen.over).toMatchInlineSnapshot(`
+      [
+        "4000: complete: −10.0.0.1 shop/web  pod 0 · published 600 ms · routed 3 s",
+      ]
+    `);
+  });
+});
+
+test("a controller that is ahead of the pod watch through a whole flap gives two journeys, not four", () => {
+  const seen = new Observed([pod, published]);
+  seen.baseline(pod, published);
+  seen.say(1_000, published, "leave");
+  seen.say(2_000, published, "join");
+  seen.say(3_000, pod, "leave");
+  seen.say(3_001, pod, "join");
+  expect(seen.over).toMatchInlineSnapshot(`
+    [
+      "3000: superseded: −10.0.0.1 shop/web  pod 2 s · published 0 · routed ? (superseded)",
+      "3001: complete: +10.0.0.1 shop/web  pod 1 s · published 0 · routed ?",
+    ]
+  `);
+});
+
+test("an endpoint that flaps for days keeps only what is current", () => {
+  const seen = new Observed([pod, published]);
+  for (let round = 0; round < 50; round += 1) {
+    for (const [offset, direction] of [
+      [0, "join"],
+      [100, "leave"],
+    ] as const) {
+      seen.say(round * 1_000 + offset, pod, direction);
+      seen.say(round * 1_000 + offset + 1, published, direction);
+    }
+  }
+  expect(seen.over).toHaveLength(100);
+  expect(new Set(seen.over.map((line) => line.replace(/^\d+: /, "").replace(/[+−]/, "")))).toEqual(
+    new Set(["complete: 10.0.0.1 shop/web  pod 0 · published 1 ms · routed ?"]),
+  );
+});
+
+test("one that begins to be observed after many changes shows the current one", () => {
+  const seen = new Observed([pod, published]);
+  seen.say(1_000, pod, "join");
+  seen.say(1_001, published, "join");
+  seen.say(2_000, pod, "leave");
+  seen.say(3_000, pod, "join");
+  seen.journeys.follow(replica("r1"), web);
+  seen.say(3_500, replica("r1"), "join");
+  seen.advance(3_000 + settleMs);
+  expect(seen.over.at(-1)).toBe(
+    "13000: complete: +10.0.0.1 shop/web  pod 0 · published unchanged · routed 500 ms",
+  );
+});
+
+test("of two that show it at the same instant the one who saw it happen makes the origin", () => {
+  const seen = new Observed([pod, published]);
+  seen.say(5_000, pod, "join", { notBefore: ms(1_000) });
+  seen.say(5_000, published, "join");
+  expect(seen.lastOver?.origin).toEqual({ at: 5_000, notBefore: undefined });
+});
+
+test("a replica that says which ports it shows is not waited for at others", () => {
+  const seen = new Observed([pod]);
+  seen.journeys.follow(replica("r1"), { ...web, ports: [8080] });
+  seen.say(1_000, pod, "join", { port: 9090 });
+  expect(seen.over).toEqual(["1000: complete: +10.0.0.1 shop/web  pod 0 · published ? · routed ?"]);
+});
+
+test("a replica is not waited for at ports that it does not route to", () => {
+  const seen = new Observed([pod, replica("r1")]);
+  seen.say(1_000, pod, "join");
+  seen.say(1_000, pod, "join", { port: 9090 });
+  seen.say(1_010, replica("r1"), "join");
+  expect(seen.over).toMatchInlineSnapshot(`
+    [
+      "1010: complete: +10.0.0.1 shop/web  pod 0 · published ? · routed ?",
+      "1010: complete: +10.0.0.1 shop/web  pod 0 · published ? · routed 10 ms",
+    ]
+  `);
+  seen.say(5_000, pod, "leave", { port: 9090 });
+  seen.say(5_000, pod, "leave");
+  expect(seen.journeys.pending().map(({ endpoint }) => endpoint.port)).toEqual([8080]);
+});
+
+test("an address first shown by one who cannot tell whose it is goes to the pod that claims it", () => {
+  const seen = new Observed([pod, published, replica("stock")]);
+  seen.baseline(pod, published);
+  seen.say(0, replica("stock"), "join", { uid: undefined, baseline: true });
+  seen.say(1_000, pod, "leave");
+  seen.say(1_100, replica("stock"), "leave", { uid: undefined });
+  seen.say(1_200, replica("stock"), "join", { uid: undefined });
+  seen.say(1_300, pod, "join", { uid: "b" });
+  seen.say(1_400, published, "leave");
+  seen.say(1_400, published, "join", { uid: "b" });
+  expect(seen.over).toMatchInlineSnapshot(`
+    [
+      "1300: withdrawn: +10.0.0.1 shop/web  pod never shown · published never shown · routed 0 (withdrawn)",
+      "1400: complete: −10.0.0.1 shop/web  pod 0 · published 400 ms · routed 200 ms",
+      "1400: complete: +10.0.0.1 shop/web  pod 100 ms · published 200 ms · routed 0",
+    ]
+  `);
+});
+
+test("a hop that is learnt from a list has a lag that is an upper bound", () => {
+  const seen = new Observed([pod, published]);
+  seen.baseline(pod, published);
+  seen.say(10_000, pod, "leave");
+  seen.say(70_000, published, "leave", { notBefore: ms(12_000) });
+  expect(seen.lastOver?.hops.map(({ state }) => state)).toEqual([
+    { type: "shown", lagMs: 0 },
+    { type: "shown", lagMs: 60_000, range: { minMs: 2_000, maxMs: 60_000 } },
+  ]);
+});
+
+test("the cluster's own time stands beside the origin, with the difference of the clocks taken out", () => {
+  const over: Journey[] = [];
+  const anchor = { wallMs: 1_000_000 as WallMs, monotonicMs: ms(0) };
+  const journeys = new Journeys({
+    anchor,
+    onEvent: (event) => event.type === "over" && over.push(event.journey),
+  });
+  journeys.follow(pod, web);
+  // The cluster's clock is a minute ahead of ours; the last change is heard four seconds late.
+  for (const [index, lateMs] of [0, 0, 0, 4_000].entries()) {
+    const endpoint = { ...web, address: `10.0.0.${index}`, port: 8080, podUid: `${index}` };
+    const at = ms(index * 10_000 + lateMs);
+    const clusterStamp = { at: (1_060_000 + index * 10_000) as WallMs, by: "n1" };
+    journeys.report({ witness: pod, direction: "join", endpoint, at, clusterStamp });
+  }
+  expect(journeys.clockSkew("east")).toEqual({ lowMs: -61_000, highMs: -60_000 });
+  expect(over.map(({ clusterTime }) => clusterTime)).toEqual([
+    { at: 1_060_000 },
+    { at: 1_070_000 },
+    { at: 1_080_000, beforeOriginMs: { minMs: 0, maxMs: 1_000 } },
+    { at: 1_090_000, beforeOriginMs: { minMs: 3_000, maxMs: 5_000 } },
+  ]);
+  expect(journeys.clockSkew("west")).toBeUndefined();
 });

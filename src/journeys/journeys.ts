@@ -1,28 +1,56 @@
 // The observer's core: makes journeys out of what witnesses report. It does no IO and reads no
 // clock: reports carry their time, and `advance` says how late it is. Every report becomes part of
-// one journey or is counted as something else; what had to be let go is counted too.
+// one journey or is counted as something else; what had to be let go is counted too. What a report
+// costs depends on how many witnesses follow its service, and not on how much there is besides.
 import { elapsedMs, type MonotonicMs } from "../environment/clock.ts";
+import type { ClockAnchor, SkewInterval } from "./clock-skew.ts";
+import { ClockSkews } from "./clock-skews.ts";
+import { DueQueue } from "./due-queue.ts";
 import type { EndpointTrack, Taken } from "./endpoint-track.ts";
 import { EndpointTracks } from "./endpoint-tracks.ts";
 import { Followers } from "./followers.ts";
 import type { HopTime, Journey, Outcome } from "./journey.ts";
+import {
+  abandonAfterMs,
+  defaultBudgetMs,
+  defaultEndpointsMax,
+  defaultPendingMax,
+  type JourneyLimits,
+  settledAtOnceMax,
+  settleMs,
+  trafficQuietMs,
+} from "./journey-limits.ts";
 import type { OpenJourney } from "./open-journey.ts";
-import type { Direction, Hop, ServiceRef, Witness, WitnessReport, WitnessSink } from "./witness.ts";
+import { isAwaited, outlookOf } from "./outlook.ts";
+import { type RequestCount, requestOwners } from "./request-owners.ts";
+import { type OldestPending, WaitingHops } from "./waiting-hops.ts";
+import {
+  type FollowedService,
+  type ServiceRef,
+  type TrafficReport,
+  type Witness,
+  type WitnessReport,
+  type WitnessSink,
+  witnessId,
+} from "./witness.ts";
+
+export type { OldestPending } from "./waiting-hops.ts";
 
 export type JourneyEvent =
-  /** A witness shows the change; also the first one, which makes the origin. */
+  /**
+   * A witness shows the change; also the first one, which makes the origin. Of the requests to an
+   * address that left, the last one, once it is known to be the last.
+   */
   | { readonly type: "shown"; readonly journey: Journey; readonly hop: HopTime }
   | { readonly type: "stuck"; readonly journey: Journey; readonly hop: HopTime }
   /** Once for every journey: nothing more will be learnt of it. */
   | { readonly type: "over"; readonly journey: Journey };
 
-export interface JourneysOptions {
+export interface JourneysOptions extends JourneyLimits {
   /** Called synchronously. */
   readonly onEvent: (event: JourneyEvent) => void;
-  /** How late a hop may be before the journey is stuck there. */
-  readonly budgetMs?: Readonly<Record<Hop, number>>;
-  readonly endpointsMax?: number;
-  readonly pendingMax?: number;
+  /** With it the clusters' own times are compared with the observer's. */
+  readonly anchor?: ClockAnchor;
 }
 
 /** What became of the reports. */
@@ -30,41 +58,20 @@ export type ReportCount = Taken["type"] | "unknown" | "dropped";
 
 export type ReportCounts = Readonly<Record<ReportCount, number>>;
 
-/** The oldest change that witnesses of a hop have yet to show. */
-export interface OldestPending {
-  readonly cluster: string;
-  readonly hop: Hop;
-  readonly direction: Direction;
-  readonly ageMs: number;
-}
-
-/** Ordinary changes take less than a second at each hop; after this a person should know. */
-export const defaultBudgetMs = {
-  pod: 30_000,
-  published: 30_000,
-  synced: 30_000,
-  routed: 30_000,
-  traffic: 30_000,
-};
-
-/** At some 500 bytes each 100 MB: more endpoints than Kubernetes supports pods in a cluster. */
-const defaultEndpointsMax = 200_000;
-
-/** A rollout of a whole large cluster while nothing is published. */
-const defaultPendingMax = 50_000;
-
-/** How long a witness that agrees may still show the changes it seems to have left out. */
-export const settleMs = 10_000;
-
-/** Longer than any incident was allowed to last. */
-export const abandonAfterMs = 6 * 3_600_000;
+export type RequestCounts = Readonly<Record<RequestCount, number>>;
 
 export class Journeys implements WitnessSink {
-  readonly #options: Required<JourneysOptions>;
-  readonly #tracks = new EndpointTracks(() => this.#lastId + 1);
+  readonly #onEvent: (event: JourneyEvent) => void;
+  readonly #limits: Required<JourneyLimits>;
+  readonly #tracks = new EndpointTracks();
   readonly #followers = new Followers();
   /** In the order of opening. */
-  readonly #pending = new Map<OpenJourney, EndpointTrack>();
+  readonly #pending = new Set<OpenJourney>();
+  readonly #due = new DueQueue<OpenJourney>();
+  readonly #waiting = new WaitingHops();
+  /** Whether its witnesses agree is looked at a while after this instant; in that order. */
+  readonly #unsettled = new Map<EndpointTrack, MonotonicMs>();
+  readonly #skews: ClockSkews;
   readonly #counts: Record<ReportCount, number> = {
     opened: 0,
     matched: 0,
@@ -75,14 +82,24 @@ export class Journeys implements WitnessSink {
     unknown: 0,
     dropped: 0,
   };
+  readonly #requestCounts: Record<RequestCount, number> = {
+    joined: 0,
+    left: 0,
+    ordinary: 0,
+    unknown: 0,
+  };
   #lastId = 0;
+  /** The latest instant that anybody has named. */
+  #now: MonotonicMs = -Infinity as MonotonicMs;
 
-  constructor(options: JourneysOptions) {
-    this.#options = {
+  constructor({ onEvent, anchor, ...limits }: JourneysOptions) {
+    this.#onEvent = onEvent;
+    this.#skews = new ClockSkews(anchor);
+    this.#limits = {
       budgetMs: defaultBudgetMs,
       endpointsMax: defaultEndpointsMax,
       pendingMax: defaultPendingMax,
-      ...options,
+      ...limits,
     };
   }
 
@@ -90,147 +107,240 @@ export class Journeys implements WitnessSink {
     return { ...this.#counts };
   }
 
-  /** Journeys that are not over, oldest first. */
-  pending(): readonly Journey[] {
-    return [...this.#pending].map(([journey, track]) => this.#snapshot(journey, track));
+  /** What became of the requests that logs have told of. */
+  get requestCounts(): RequestCounts {
+    return { ...this.#requestCounts };
   }
 
-  follow(witness: Witness, service: ServiceRef): void {
-    this.#followers.follow(witness, service);
+  /** Whether some cluster has a service of this name, `namespace/name`, as far as is known now. */
+  isService(service: string): boolean {
+    return this.#followers.isInCluster(service);
+  }
+
+  /** Journeys that are not over, oldest first, at most so many. */
+  pending(most = Number.POSITIVE_INFINITY): readonly Journey[] {
+    const oldest: Journey[] = [];
+    for (const journey of this.#pending) {
+      if (oldest.length >= most) break;
+      oldest.push(this.#snapshot(journey));
+    }
+    return oldest;
+  }
+
+  /** Per cluster, hop and direction; a superseded change is no longer waited for. */
+  oldestPending(now: MonotonicMs): readonly OldestPending[] {
+    return this.#waiting.oldest(now);
+  }
+
+  /** How far the observer's clock is from the cluster's; undefined until that can be told. */
+  clockSkew(cluster: string): SkewInterval | undefined {
+    return this.#skews.of(cluster)?.interval;
+  }
+
+  follow(witness: Witness, service: FollowedService): void {
+    if (!this.#followers.follow(witness, service)) return;
+    for (const track of this.#tracks.ofService(service.service)) this.#unsettle(track);
+    this.#reviewService(service.service);
   }
 
   unfollow(witness: Witness, service: ServiceRef): void {
-    this.#followers.unfollow(witness, service);
+    if (this.#followers.unfollow(witness, service)) this.#reviewService(service.service);
   }
 
   report(report: WitnessReport): void {
+    const { endpoint, witness } = report;
+    this.#passTo(report.at);
+    if (this.#followers.learnPort(witness, endpoint)) this.#reviewService(endpoint.service);
     const known = this.#tracks.find(report);
     if (known === undefined && report.direction === "leave") {
       this.#counts.unknown += 1;
       return;
     }
-    if (known === undefined && this.#tracks.size >= this.#options.endpointsMax) {
+    if (known === undefined && this.#tracks.size >= this.#limits.endpointsMax) {
       this.#counts.dropped += 1;
       return;
     }
-    const track = known ?? this.#tracks.add(report.endpoint);
-    track.identify(report.endpoint);
-    const taken = track.take(report, this.#followersOf(track));
+    const track = known ?? this.#tracks.add(endpoint);
+    track.identify(endpoint);
+    this.#skews.heard(report);
+    const taken = track.take(report, this.#followersOf(track), this.#lastId + 1);
     this.#counts[taken.type] += 1;
-    this.#follow(taken, track, report.witness);
+    this.#take(taken, track, witness);
+  }
+
+  /** A request that an access log tells of, in any order and however late. */
+  traffic(report: TrafficReport): void {
+    const all = this.#tracks.atAddress(report);
+    const followed = all.filter((track) => this.#isFollowedBy(report.witness, track));
+    const { type, journeys } = requestOwners(followed.length > 0 ? followed : all, report.at);
+    this.#requestCounts[type] += 1;
+    for (const journey of journeys) {
+      if (journey.request(report)) this.#emit("shown", journey, report.witness);
+      this.#review(journey);
+    }
   }
 
   /** Finds what is stuck, settled or no longer waited for. To be called every second or so. */
   advance(now: MonotonicMs): void {
-    for (const [journey, track] of this.#pending) {
-      const followers = this.#followersOf(track);
-      track.settle(now, followers, settleMs);
-      this.#endIfDone(journey, track);
-      if (journey.outcome !== "pending") continue;
-      if (elapsedMs(journey.originAt, now) >= abandonAfterMs) {
-        this.#end(journey, track, "abandoned");
-        continue;
-      }
-      for (const witness of followers) {
-        if (journey.isMarkedBy(witness) || track.isPassedBy(witness, journey)) continue;
-        if (!journey.becomesStuck(witness, now, this.#options.budgetMs[witness.hop])) continue;
-        this.#emit("stuck", journey, track, witness);
-      }
+    this.#passTo(now);
+    this.#settleBaselines();
+    for (;;) {
+      const journey = this.#due.firstDue(now);
+      if (journey === undefined) return;
+      this.#lookAt(journey, now);
+      // Sums and differences of fractions may disagree about what is due: look only once.
+      if (journey.outcome === "pending" && journey.dueAt <= now) this.#due.set(journey, now + 1);
     }
   }
 
-  /** Per cluster, hop and direction; a superseded change is no longer waited for. */
-  oldestPending(now: MonotonicMs): readonly OldestPending[] {
-    const oldest = new Map<string, OldestPending>();
-    for (const [journey, track] of this.#pending) {
-      if (journey !== track.current) continue;
-      const { direction } = journey;
-      const cluster = track.endpoint.cluster ?? "";
-      for (const witness of this.#followersOf(track)) {
-        if (journey.isMarkedBy(witness)) continue;
-        const { hop } = witness;
-        const ageMs = Math.max(0, elapsedMs(journey.originAt, now));
-        const key = `${cluster} ${hop} ${direction}`;
-        if (ageMs <= (oldest.get(key)?.ageMs ?? -1)) continue;
-        oldest.set(key, { cluster, hop, direction, ageMs });
-      }
-    }
-    return [...oldest.values()];
-  }
-
-  #follow(taken: Taken, track: EndpointTrack, witness: Witness): void {
+  #take(taken: Taken, track: EndpointTrack, witness: Witness): void {
     switch (taken.type) {
       case "opened":
-        this.#opened(taken.journey, track, witness);
+        this.#opened(taken.journey);
+        this.#emit("shown", taken.journey, witness);
         break;
       case "matched":
-        if (taken.journey.outcome === "pending") {
-          this.#emit("shown", taken.journey, track, witness);
-        }
+        if (taken.journey.outcome === "pending") this.#emit("shown", taken.journey, witness);
         break;
       case "withdrawn":
-        this.#end(taken.journey, track, "withdrawn");
+        this.#end(taken.journey, "withdrawn");
         break;
       case "baseline":
       case "earlier":
+        this.#unsettle(track);
+        break;
       case "repeated":
         break;
     }
-    for (const journey of track.pending) this.#endIfDone(journey, track);
+    this.#reviewTrack(track);
+    this.#makeRoom();
+  }
+
+  #opened(journey: OpenJourney): void {
+    const { track } = journey;
+    this.#lastId = journey.id;
+    this.#pending.add(journey);
+    if (journey.direction === "leave") return;
+    for (const other of this.#tracks.othersAt(track)) {
+      const mistaken = other.handOver(track);
+      if (mistaken !== undefined) this.#end(mistaken, "withdrawn");
+      this.#reviewTrack(other);
+    }
+  }
+
+  #makeRoom(): void {
+    if (this.#pending.size <= this.#limits.pendingMax) return;
+    for (const oldest of this.#pending) {
+      this.#end(oldest, oldest.shownEverywhereAt === undefined ? "dropped" : doneAs(oldest));
+      return;
+    }
+  }
+
+  #unsettle(track: EndpointTrack): void {
+    this.#unsettled.delete(track);
+    this.#unsettled.set(track, this.#now);
+  }
+
+  /** Where witnesses still disagree a while after they began, a change of before is pending. */
+  #settleBaselines(): void {
+    let left = settledAtOnceMax;
+    for (const [track, since] of this.#unsettled) {
+      left -= 1;
+      if (left < 0 || elapsedMs(since, this.#now) < settleMs) return;
+      this.#unsettled.delete(track);
+      const journey = track.openDisagreement(this.#lastId + 1, this.#followersOf(track), since);
+      if (journey === undefined) continue;
+      this.#opened(journey);
+      this.#reviewTrack(track);
+      this.#makeRoom();
+    }
+  }
+
+  #lookAt(journey: OpenJourney, now: MonotonicMs): void {
+    const { track } = journey;
+    const followers = this.#followersOf(track);
+    track.settle(now, followers);
+    for (const witness of followers) {
+      if (witness.hop === "traffic" || !isAwaited(journey, witness)) continue;
+      if (!journey.becomesStuck(witness, now, this.#limits.budgetMs[witness.hop])) continue;
+      this.#emit("stuck", journey, witness);
+    }
+    this.#reviewTrack(track);
+    if (journey.outcome !== "pending") return;
+    if (elapsedMs(journey.originAt, now) >= abandonAfterMs) this.#end(journey, "abandoned");
+  }
+
+  #reviewService(service: string): void {
+    for (const track of this.#tracks.ofService(service)) this.#reviewTrack(track);
+  }
+
+  #reviewTrack(track: EndpointTrack): void {
+    for (const journey of track.pending) this.#review(journey);
     this.#forgetIfGone(track);
   }
 
-  #opened(journey: OpenJourney, track: EndpointTrack, witness: Witness): void {
-    this.#lastId = journey.id;
-    this.#pending.set(journey, track);
-    if (journey.direction === "join") {
-      for (const other of this.#tracks.othersAt(track)) {
-        other.handOver(track);
-        for (const left of other.pending) this.#endIfDone(left, other);
-        this.#forgetIfGone(other);
-      }
+  /** Who is still waited for, and when the journey has to be looked at again. */
+  #review(journey: OpenJourney): void {
+    const { track } = journey;
+    const outlook = outlookOf(journey, this.#followersOf(track), this.#limits.budgetMs);
+    this.#waiting.set(journey, journey === track.current ? outlook.waitingAt : []);
+    if (outlook.waitingAt.length > 0) {
+      journey.shownEverywhereAt = undefined;
+      this.#due.set(journey, outlook.dueAt);
+      return;
     }
-    this.#emit("shown", journey, track, witness);
-    const [oldest] = this.#pending;
-    if (this.#pending.size > this.#options.pendingMax && oldest !== undefined) {
-      this.#end(...oldest, "dropped");
-    }
+    journey.shownEverywhereAt ??= this.#now;
+    const quietFrom = Math.max(journey.shownEverywhereAt, journey.lastRequestAt);
+    const quietAt = Math.min(quietFrom + trafficQuietMs, outlook.dueAt);
+    if (outlook.waitsForRequests && this.#now < quietAt) this.#due.set(journey, quietAt);
+    else this.#end(journey, doneAs(journey));
   }
 
-  #endIfDone(journey: OpenJourney, track: EndpointTrack): void {
-    if (journey.outcome !== "pending") return;
-    if (!track.isDone(journey, this.#followersOf(track))) return;
-    this.#end(journey, track, journey === track.current ? "complete" : "superseded");
-  }
-
-  #end(journey: OpenJourney, track: EndpointTrack, outcome: Outcome): void {
+  #end(journey: OpenJourney, outcome: Outcome): void {
+    const { track } = journey;
+    for (const witness of this.#followersOf(track)) {
+      if (witness.hop !== "traffic" || !journey.endRequests(witness)) continue;
+      this.#emit("shown", journey, witness);
+    }
     journey.outcome = outcome;
     this.#pending.delete(journey);
+    this.#due.delete(journey);
+    this.#waiting.set(journey, []);
     track.release(journey);
-    this.#options.onEvent({ type: "over", journey: this.#snapshot(journey, track) });
+    this.#onEvent({ type: "over", journey: this.#snapshot(journey) });
+    journey.forget();
     this.#forgetIfGone(track);
   }
 
   #forgetIfGone(track: EndpointTrack): void {
-    if (track.isGone) this.#tracks.remove(track);
+    if (track.isGone && this.#tracks.remove(track)) this.#unsettled.delete(track);
   }
 
-  #emit(
-    type: "shown" | "stuck",
-    journey: OpenJourney,
-    track: EndpointTrack,
-    witness: Witness,
-  ): void {
+  #emit(type: "shown" | "stuck", journey: OpenJourney, witness: Witness): void {
     const hop = journey.hopTime(witness);
-    this.#options.onEvent({ type, journey: this.#snapshot(journey, track), hop });
+    this.#onEvent({ type, journey: this.#snapshot(journey), hop });
   }
 
-  #snapshot(journey: OpenJourney, track: EndpointTrack): Journey {
-    const passed = (witness: Witness) => track.isPassedBy(witness, journey);
-    return journey.snapshot(this.#followersOf(track), passed);
+  #snapshot(journey: OpenJourney): Journey {
+    return journey.snapshot({
+      followers: this.#followersOf(journey.track),
+      clusterTime: (stamp) => this.#skews.timeOf(stamp, journey),
+    });
+  }
+
+  #isFollowedBy(witness: Witness, track: EndpointTrack): boolean {
+    return this.#followersOf(track).some((one) => witnessId(one) === witnessId(witness));
   }
 
   #followersOf(track: EndpointTrack): readonly Witness[] {
-    return this.#followers.of(track.endpoint);
+    return track.followers(this.#followers);
   }
+
+  #passTo(now: MonotonicMs): void {
+    if (now > this.#now) this.#now = now;
+  }
+}
+
+function doneAs(journey: OpenJourney): Outcome {
+  return journey === journey.track.current ? "complete" : "superseded";
 }

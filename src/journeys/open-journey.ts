@@ -1,120 +1,223 @@
 // A journey while its hops are being filled in. Invariant: the origin is the earliest of all times
-// that witnesses have shown it at, so that no lag is ever negative.
+// that witnesses have shown it at, so that no lag is ever negative; requests do not count for it.
 import { elapsedMs, type MonotonicMs } from "../environment/clock.ts";
-import type { HopState, HopTime, Journey, Outcome } from "./journey.ts";
+import type { Due } from "./due-queue.ts";
+import type { EndpointTrack } from "./endpoint-track.ts";
+import { inOrderOfHops } from "./followers.ts";
+import type { ClusterTime, HopState, HopTime, Journey, Origin, Outcome } from "./journey.ts";
+import { RequestNotes } from "./request-notes.ts";
 import {
+  type ClusterStamp,
   type Direction,
-  hops,
+  type TrafficReport,
   type Witness,
   type WitnessedEndpoint,
   type WitnessReport,
   witnessId,
 } from "./witness.ts";
 
-interface Mark {
-  readonly witness: Witness;
-  /** Undefined when the witness had it so all along. */
-  readonly at: MonotonicMs | undefined;
+/** What opens a journey: a report, or that witnesses disagree when the observation begins. */
+export type Opening = Pick<WitnessReport, "direction" | "endpoint" | "at" | "notBefore"> & {
+  readonly beforeStart?: true;
+};
+
+/** What a snapshot needs to know beside the journey itself. */
+export interface SnapshotContext {
+  readonly followers: readonly Witness[];
+  /** The cluster's word about the time, corrected for the difference of the clocks. */
+  readonly clusterTime: (stamp: ClusterStamp) => ClusterTime;
 }
 
-export class OpenJourney {
+interface Mark {
+  readonly witness: Witness;
+  readonly type: "shown" | "unchanged" | "quiet";
+  /** Of what is shown. */
+  readonly at: MonotonicMs;
+  readonly notBefore: MonotonicMs | undefined;
+}
+
+export class OpenJourney implements Due {
   /** Rises from journey to journey, so of one endpoint's journeys the later has the higher. */
   readonly id: number;
   readonly direction: Direction;
-  /** By witness. */
-  readonly #marks = new Map<string, Mark>();
+  readonly track: EndpointTrack;
+  readonly #beforeStart: boolean;
+  /** At most one of each witness. */
+  #marks: Mark[] = [];
   /** Witnesses that are late beyond the budget and have been reported as such. */
-  readonly #stuck = new Set<string>();
-  #endpoint: WitnessedEndpoint;
+  #stuck: Witness[] | undefined;
+  #requests: RequestNotes | undefined;
   #podName: string | undefined;
   #cause: string | undefined;
+  #stamp: ClusterStamp | undefined;
   #originAt: MonotonicMs;
   #notBefore: MonotonicMs | undefined;
   /** `pending` until it is over. */
   outcome: Outcome = "pending";
+  /** Since when only requests are waited for. */
+  shownEverywhereAt: MonotonicMs | undefined;
+  dueAt = 0;
+  place = -1;
+  /** Written by `WaitingHops` alone. */
+  waitingAt: readonly Set<OpenJourney>[] = [];
 
-  constructor(id: number, report: WitnessReport) {
+  constructor(id: number, track: EndpointTrack, opening: Opening) {
     this.id = id;
-    this.direction = report.direction;
-    this.#endpoint = report.endpoint;
-    this.#originAt = report.at;
-    this.show(report);
+    this.track = track;
+    this.direction = opening.direction;
+    this.#originAt = opening.at;
+    this.#notBefore = opening.notBefore;
+    this.#beforeStart = opening.beforeStart ?? false;
   }
 
   get originAt(): MonotonicMs {
     return this.#originAt;
   }
 
+  get endpoint(): WitnessedEndpoint {
+    return this.track.endpoint;
+  }
+
+  /** The latest request that it has to do with, or its origin. */
+  get lastRequestAt(): MonotonicMs {
+    return this.#requests?.lastAt ?? this.#originAt;
+  }
+
+  /** Whether a replica is all that shows it: replicas also act on what they alone have seen. */
+  get isOnlyRouted(): boolean {
+    return !this.#beforeStart && this.#marks.every(({ witness }) => witness.hop === "routed");
+  }
+
   isMarkedBy(witness: Witness): boolean {
-    return this.#marks.has(witnessId(witness));
+    return this.#markOf(witness) !== undefined;
   }
 
   show(report: WitnessReport): void {
-    const { witness, at, notBefore, podName, cause, endpoint } = report;
-    if (at <= this.#originAt) {
+    const { witness, at, notBefore, podName, cause, clusterStamp } = report;
+    if (at < this.#originAt || (at === this.#originAt && notBefore === undefined)) {
       this.#originAt = at;
       this.#notBefore = notBefore;
     }
-    this.#marks.set(witnessId(witness), { witness, at });
+    this.#mark({ witness, type: "shown", at, notBefore });
     this.#podName ??= podName;
     if (witness.hop === "pod" || this.#cause === undefined) this.#cause = cause ?? this.#cause;
-    this.#endpoint = {
-      ...this.#endpoint,
-      cluster: this.#endpoint.cluster ?? endpoint.cluster,
-      podUid: this.#endpoint.podUid ?? endpoint.podUid,
-    };
+    if (witness.hop === "pod" || this.#stamp === undefined) {
+      this.#stamp = clusterStamp ?? this.#stamp;
+    }
   }
 
   /** The witness agreed at that instant; before the origin it had it so all along. */
   agree(witness: Witness, at: MonotonicMs | undefined): void {
-    const since = at !== undefined && at >= this.#originAt ? at : undefined;
-    this.#marks.set(witnessId(witness), { witness, at: since });
+    // At the start itself nothing has changed yet.
+    const firstAt = this.#beforeStart ? this.#originAt + 1 : this.#originAt;
+    const type = at !== undefined && at >= firstAt ? "shown" : "unchanged";
+    this.#mark({ witness, type, at: at ?? this.#originAt, notBefore: undefined });
+  }
+
+  /**
+   * A request that was sent after the origin. True when it is the first to an address that joined,
+   * as far as the log has told: one that was sent before and took longer can only make it less.
+   */
+  request(report: TrafficReport): boolean {
+    this.#requests ??= new RequestNotes(this.#originAt);
+    this.#requests.note(report);
+    if (this.direction === "leave") return false;
+    const isFirst = !this.isMarkedBy(report.witness);
+    const at = this.#requests.by(report.witness)?.firstAt ?? report.at;
+    this.#mark({ witness: report.witness, type: "shown", at, notBefore: undefined });
+    return isFirst;
+  }
+
+  /** No more requests are waited for. True when there was a last one to an address that left. */
+  endRequests(witness: Witness): boolean {
+    if (this.isMarkedBy(witness)) return false;
+    const at = this.#requests?.by(witness)?.lastAt;
+    const type = at === undefined ? "quiet" : "shown";
+    this.#mark({ witness, type, at: at ?? this.#originAt, notBefore: undefined });
+    return type === "shown";
+  }
+
+  isStuckAt(witness: Witness): boolean {
+    return this.#stuck?.some((one) => isSameWitness(one, witness)) ?? false;
   }
 
   /** True the first time the witness is found late beyond its budget. */
   becomesStuck(witness: Witness, now: MonotonicMs, budgetMs: number): boolean {
-    const id = witnessId(witness);
-    if (this.#stuck.has(id) || elapsedMs(this.#originAt, now) < budgetMs) return false;
-    this.#stuck.add(id);
+    if (this.isStuckAt(witness) || elapsedMs(this.#originAt, now) < budgetMs) return false;
+    this.#stuck = [...(this.#stuck ?? []), witness];
     return true;
   }
 
-  /** `passedBy` are the witnesses that have gone on to a later change. */
-  snapshot(expected: readonly Witness[], passedBy: (witness: Witness) => boolean): Journey {
-    const witnesses = new Map(expected.map((witness) => [witnessId(witness), witness]));
-    for (const [id, { witness }] of this.#marks) witnesses.set(id, witness);
+  /** What is no longer needed once its end has been told: the endpoint may live on for days. */
+  forget(): void {
+    this.#marks = [];
+    this.#stuck = undefined;
+    this.#requests = undefined;
+    this.#stamp = undefined;
+  }
+
+  snapshot({ followers, clusterTime }: SnapshotContext): Journey {
+    const traffic = this.direction === "leave" ? this.#requests?.totals : undefined;
     return {
       id: this.id,
-      endpoint: this.#endpoint,
+      endpoint: this.endpoint,
       podName: this.#podName,
       direction: this.direction,
       cause: this.#cause,
-      origin: { at: this.#originAt, notBefore: this.#notBefore },
-      hops: [...witnesses.values()].sort(inOrderOfHops).map((witness) => ({
-        hop: witness.hop,
-        witness: witness.name,
-        state: this.#stateAt(witness, passedBy),
-      })),
+      origin: this.#origin(),
+      hops: this.#witnesses(followers).map((witness) => this.hopTime(witness)),
       outcome: this.outcome,
+      ...(this.#stamp && { clusterTime: clusterTime(this.#stamp) }),
+      ...(traffic && { traffic }),
     };
   }
 
   hopTime(witness: Witness): HopTime {
-    return { hop: witness.hop, witness: witness.name, state: this.#stateAt(witness, () => false) };
+    return { hop: witness.hop, witness: witness.name, state: this.#stateAt(witness) };
   }
 
-  #stateAt(witness: Witness, passedBy: (witness: Witness) => boolean): HopState {
-    const mark = this.#marks.get(witnessId(witness));
-    if (mark?.at !== undefined) {
-      return { type: "shown", lagMs: elapsedMs(this.#originAt, mark.at) };
-    }
-    if (mark !== undefined) return { type: "unchanged" };
-    if (passedBy(witness)) return { type: "passed" };
-    return { type: this.#stuck.has(witnessId(witness)) ? "stuck" : "pending" };
+  #origin(): Origin {
+    const origin = { at: this.#originAt, notBefore: this.#notBefore };
+    return this.#beforeStart ? { ...origin, beforeStart: true } : origin;
+  }
+
+  /** Those that are waited for, and those that have shown it unasked. */
+  #witnesses(followers: readonly Witness[]): readonly Witness[] {
+    const others = this.#marks.filter(
+      ({ witness }) => !followers.some((one) => isSameWitness(one, witness)),
+    );
+    if (others.length === 0) return followers;
+    return [...followers, ...others.map(({ witness }) => witness)].sort(inOrderOfHops);
+  }
+
+  #stateAt(witness: Witness): HopState {
+    const mark = this.#markOf(witness);
+    if (mark?.type === "shown") return this.#shown(mark);
+    if (mark !== undefined) return { type: mark.type };
+    if (this.track.isPassedBy(witness, this)) return { type: "passed" };
+    return { type: this.isStuckAt(witness) ? "stuck" : "pending" };
+  }
+
+  #shown({ at, notBefore }: Mark): HopState {
+    const lagMs = elapsedMs(this.#originAt, at);
+    const isExact = notBefore === undefined && this.#notBefore === undefined;
+    if (isExact && !this.#beforeStart) return { type: "shown", lagMs };
+    const minMs = Math.max(0, elapsedMs(this.#originAt, notBefore ?? at));
+    const maxMs = elapsedMs(this.#notBefore ?? this.#originAt, at);
+    return { type: "shown", lagMs, range: { minMs, maxMs: this.#beforeStart ? undefined : maxMs } };
+  }
+
+  #markOf(witness: Witness): Mark | undefined {
+    return this.#marks.find((mark) => isSameWitness(mark.witness, witness));
+  }
+
+  #mark(mark: Mark): void {
+    const index = this.#marks.findIndex(({ witness }) => isSameWitness(witness, mark.witness));
+    if (index === -1) this.#marks.push(mark);
+    else this.#marks[index] = mark;
   }
 }
 
-function inOrderOfHops(a: Witness, b: Witness): number {
-  const byHop = hops.indexOf(a.hop) - hops.indexOf(b.hop);
-  return byHop === 0 ? a.name.localeCompare(b.name, "en") : byHop;
+function isSameWitness(a: Witness, b: Witness): boolean {
+  return a === b || witnessId(a) === witnessId(b);
 }

@@ -8,7 +8,8 @@ import type { Service, ServicePort } from "../kube/kinds/service.ts";
 import type { ReadonlyStore } from "../kube/store/store.ts";
 import type { Change, LearntBy } from "../kube/store/store-change.ts";
 import { ServicePods, type ServiceStore, selects } from "../sources/service-pods.ts";
-import { endpointKey, type Witness, type WitnessedEndpoint, type WitnessSink } from "./witness.ts";
+import { hasEnded, type NodeView, type PodCause, podCause } from "./pod-cause.ts";
+import type { Direction, Witness, WitnessedEndpoint, WitnessSink } from "./witness.ts";
 
 export interface PodWitnessOptions {
   readonly cluster: string;
@@ -18,6 +19,8 @@ export interface PodWitnessOptions {
   readonly pods: ReadonlyStore<Pod>;
   /** Endpoints hold addresses of one family only. */
   readonly families: "first" | "all";
+  /** With them it can be told that a pod left because its node did. */
+  readonly nodes?: NodeView;
 }
 
 /** How the change that is being delivered was learnt. */
@@ -25,13 +28,16 @@ export interface Learnt {
   readonly by: LearntBy;
   /** It belongs to the first list: it shows what is, and not what changed. */
   readonly baseline: boolean;
-  /** The latest instant at which the watch was known to be current before a list. */
+  /** It happened after this; undefined when the watch shows it as it happens. */
   readonly notBefore: MonotonicMs | undefined;
 }
 
-type PodEndpoints = ReadonlyMap<string, WitnessedEndpoint>;
+/** A pod has few, so a list is smaller than a map and as fast. */
+type PodEndpoints = readonly WitnessedEndpoint[];
 
-const none: PodEndpoints = new Map();
+const none: PodEndpoints = [];
+
+type CauseOf = (direction: Direction) => PodCause;
 
 export class PodWitness {
   readonly #options: PodWitnessOptions;
@@ -55,106 +61,133 @@ export class PodWitness {
   begin(): void {
     this.#hasBegun = true;
     const { cluster, services, sink } = this.#options;
-    for (const { metadata, selector } of services) {
-      if (selector === undefined) continue;
-      sink.follow(this.#witness, { cluster, service: objectKey(metadata) });
+    for (const service of services) {
+      if (!hasPods(service)) continue;
+      sink.follow(this.#witness, { cluster, service: objectKey(service.metadata) });
     }
   }
 
   podChanged(change: Change<Pod>, learnt: Learnt): void {
+    if (change.type === "updated" && isSameToServices(change.previous, change.object)) return;
     const pod = change.object;
     const concerned = [...this.#servicePods.podChanged(change)];
     const isDeleted = change.type === "deleted";
-    const after = isDeleted ? [] : concerned.flatMap((key) => this.#endpointsOf(pod, key));
-    const before = this.#known.get(pod.metadata.uid) ?? none;
-    this.#replace(pod, [...before.values()], after, isDeleted ? "deleted" : causeOf(pod), learnt);
+    const after = isDeleted ? none : concerned.flatMap((key) => this.#endpointsOf(pod, key));
+    const causeOf: CauseOf = (direction) => podCause(change, direction, this.#options.nodes);
+    this.#replace(pod, this.#endpointsKnown(pod), after, causeOf, learnt);
   }
 
   serviceChanged(change: Change<Service>, learnt: Learnt): void {
-    this.#servicePods.serviceChanged(change);
     const service = change.object;
+    const concerned = new Map<string, Pod>();
+    const note = (one: Service): void => {
+      for (const pod of this.#servicePods.podsOf(one)) concerned.set(pod.metadata.uid, pod);
+    };
+    note(change.type === "updated" ? change.previous : service);
+    this.#servicePods.serviceChanged(change);
+    note(service);
     const key = objectKey(service.metadata);
     const ref = { cluster: this.#options.cluster, service: key };
-    const isFollowed = change.type !== "deleted" && service.selector !== undefined;
+    const isFollowed = change.type !== "deleted" && hasPods(service);
     if (isFollowed && this.#hasBegun) this.#options.sink.follow(this.#witness, ref);
-    for (const pod of this.#options.pods.inNamespace(service.metadata.namespace)) {
-      const known = [...(this.#known.get(pod.metadata.uid)?.values() ?? [])];
-      const before = known.filter((endpoint) => endpoint.service === key);
-      this.#replace(pod, before, this.#endpointsOf(pod, key), "service changed", learnt);
+    const causeOf: CauseOf = () => ({ cause: serviceCauses[change.type] });
+    for (const pod of concerned.values()) {
+      const before = this.#endpointsKnown(pod).filter((endpoint) => endpoint.service === key);
+      this.#replace(pod, before, this.#endpointsOf(pod, key), causeOf, learnt);
     }
     if (!isFollowed) this.#options.sink.unfollow(this.#witness, ref);
+  }
+
+  #endpointsKnown(pod: Pod): PodEndpoints {
+    return this.#known.get(pod.metadata.uid) ?? none;
   }
 
   /** Takes some of the pod's endpoints out, puts others in, and reports the difference. */
   #replace(
     pod: Pod,
-    before: readonly WitnessedEndpoint[],
-    after: readonly WitnessedEndpoint[],
-    cause: string,
+    before: PodEndpoints,
+    after: PodEndpoints,
+    causeOf: CauseOf,
     learnt: Learnt,
   ): void {
-    const { uid } = pod.metadata;
-    const endpoints = new Map(this.#known.get(uid) ?? none);
-    const kept = new Set(after.map(endpointKey));
-    for (const endpoint of before) {
-      if (kept.has(endpointKey(endpoint))) continue;
-      endpoints.delete(endpointKey(endpoint));
-      this.#report(pod, endpoint, "leave", cause, learnt);
-    }
-    for (const endpoint of after) {
-      const key = endpointKey(endpoint);
-      if (endpoints.has(key)) continue;
-      endpoints.set(key, endpoint);
-      this.#report(pod, endpoint, "join", cause, learnt);
-    }
-    if (endpoints.size > 0) this.#known.set(uid, endpoints);
-    else this.#known.delete(uid);
+    const left = before.filter((endpoint) => !after.some((one) => isSameEndpoint(one, endpoint)));
+    const known = this.#endpointsKnown(pod).filter((endpoint) => !left.includes(endpoint));
+    const joined = after.filter((endpoint) => !known.some((one) => isSameEndpoint(one, endpoint)));
+    if (left.length === 0 && joined.length === 0) return;
+    const endpoints = [...known, ...joined];
+    if (endpoints.length > 0) this.#known.set(pod.metadata.uid, endpoints);
+    else this.#known.delete(pod.metadata.uid);
+    for (const endpoint of left) this.#report(pod, endpoint, "leave", causeOf, learnt);
+    for (const endpoint of joined) this.#report(pod, endpoint, "join", causeOf, learnt);
   }
 
-  #endpointsOf(pod: Pod, serviceKey: string): readonly WitnessedEndpoint[] {
+  #endpointsOf(pod: Pod, serviceKey: string): PodEndpoints {
     const { cluster, families, services } = this.#options;
     const { namespace, name } = splitObjectKey(serviceKey);
     const service = services.get(namespace, name);
-    if (service === undefined || !isIn(pod, service)) return [];
-    const of = { cluster, service: serviceKey, podUid: pod.metadata.uid };
+    if (service === undefined || !isIn(pod, service)) return none;
+    const podUid = pod.metadata.uid;
     const addresses = addressesOf(pod, service);
+    const ports = portsOf(pod, service);
     return (families === "first" ? addresses.slice(0, 1) : addresses).flatMap((address) =>
-      portsOf(pod, service).map((port) => ({ ...of, address, port })),
+      ports.map((port) => ({ cluster, service: serviceKey, address, port, podUid })),
     );
   }
 
   #report(
     pod: Pod,
     endpoint: WitnessedEndpoint,
-    direction: "join" | "leave",
-    cause: string,
-    { by, baseline, notBefore }: Learnt,
+    direction: Direction,
+    causeOf: CauseOf,
+    { baseline, notBefore }: Learnt,
   ): void {
     this.#options.sink.report({
       witness: this.#witness,
       endpoint,
       direction,
       at: this.#options.clock.monotonicMs(),
-      cause,
+      ...causeOf(direction),
       podName: pod.metadata.name,
-      ...(by === "list" && notBefore !== undefined && { notBefore }),
+      ...(notBefore !== undefined && { notBefore }),
       ...(baseline && { baseline }),
     });
   }
 }
 
+const serviceCauses: Readonly<Record<Change<Service>["type"], string>> = {
+  added: "service added",
+  updated: "service changed",
+  deleted: "service deleted",
+};
+
+/** Whether pods make its endpoints; otherwise somebody else writes them, or there are none. */
+function hasPods({ selector, type }: Service): boolean {
+  return selector !== undefined && type !== "ExternalName";
+}
+
 /** The rule of the endpoint controllers since 1.25. */
 function isIn(pod: Pod, service: Service): boolean {
-  if (!selects(service.selector, pod.metadata.labels)) return false;
-  if (pod.phase === "Succeeded" || pod.phase === "Failed") return false;
+  if (!hasPods(service) || !selects(service.selector, pod.metadata.labels)) return false;
+  if (hasEnded(pod)) return false;
   if (service.publishNotReadyAddresses) return true;
   return pod.ready === "True" && pod.metadata.deletionTimestamp === undefined;
 }
 
-function causeOf(pod: Pod): string {
-  if (pod.metadata.deletionTimestamp !== undefined) return "terminating";
-  if (pod.phase === "Succeeded" || pod.phase === "Failed") return "ended";
-  return pod.ready === "True" ? "ready" : "unready";
+/** Most versions of a pod differ in what no service looks at. */
+function isSameToServices(a: Pod, b: Pod): boolean {
+  return (
+    a.metadata.labels === b.metadata.labels &&
+    a.metadata.deletionTimestamp === b.metadata.deletionTimestamp &&
+    a.ready === b.ready &&
+    a.phase === b.phase &&
+    a.podIP === b.podIP &&
+    a.secondPodIP === b.secondPodIP &&
+    a.ports === b.ports
+  );
+}
+
+function isSameEndpoint(a: WitnessedEndpoint, b: WitnessedEndpoint): boolean {
+  return a.port === b.port && a.address === b.address && a.service === b.service;
 }
 
 /** In the service's order of families; one family only where the service names none. */

@@ -1,20 +1,21 @@
 // The witness at `published` and at `synced`: which endpoints Endpoints or EndpointSlices list as
 // ready, in the cluster itself or as a copy in an access cluster. An endpoint is listed as long as
 // any object lists it, however a service's endpoints are split over them.
-import type { Clock } from "../environment/clock.ts";
+import type { Clock, WallMs } from "../environment/clock.ts";
 import { type EndpointSlice, serviceNameOf } from "../kube/kinds/endpoint-slice.ts";
 import type { Endpoints } from "../kube/kinds/endpoints.ts";
-import { objectKey, type Projected } from "../kube/kinds/kind.ts";
+import { objectKey } from "../kube/kinds/kind.ts";
 import type { Service } from "../kube/kinds/service.ts";
 import type { TargetRef } from "../kube/kinds/target-ref.ts";
 import type { Change } from "../kube/store/store-change.ts";
 import type { Learnt } from "./pod-witness.ts";
-import {
-  endpointKey,
-  type ServiceRef,
-  type Witness,
-  type WitnessedEndpoint,
-  type WitnessSink,
+import type {
+  ClusterStamp,
+  Direction,
+  ServiceRef,
+  Witness,
+  WitnessedEndpoint,
+  WitnessSink,
 } from "./witness.ts";
 
 export interface PublishedWitnessOptions {
@@ -37,18 +38,27 @@ export function publishedServiceOf(
   };
 }
 
-type Listed = ReadonlyMap<string, WitnessedEndpoint>;
+/** What one object lists, by what names an endpoint in its service. */
+type Listed = Map<string, WitnessedEndpoint>;
 
-const nothing: Listed = new Map();
+/** Invariant: it is followed, and has an object or is watched itself. */
+interface PublishedService {
+  readonly ref: ServiceRef;
+  /** By uid. */
+  readonly objects: Map<string, Listed>;
+  /** The service itself is there: it is expected to be published before it has any object. */
+  exists: boolean;
+}
+
+/** When the pods changed that the controller had just looked at; it tells of joins only. */
+const triggerTimeAnnotation = "endpoints.kubernetes.io/last-change-trigger-time";
 
 export class PublishedWitness {
   readonly #options: PublishedWitnessOptions;
-  /** By uid of the object. */
-  readonly #listed = new Map<string, Listed>();
-  /** How many objects list an endpoint; never 0. */
-  readonly #listings = new Map<string, number>();
-  /** How many objects a service has, itself included where it is watched; never 0. */
-  readonly #objects = new Map<string, number>();
+  /** By cluster and name. */
+  readonly #services = new Map<string, PublishedService>();
+  /** By uid of the object, the service that it was last seen to belong to. */
+  readonly #owners = new Map<string, PublishedService>();
 
   constructor(options: PublishedWitnessOptions) {
     this.#options = options;
@@ -56,85 +66,121 @@ export class PublishedWitness {
 
   /** A service is expected to be published before it has any object, and as long as it has one. */
   serviceChanged(change: Change<Service>, service: ServiceRef): void {
-    if (change.type === "added") this.#follow(service);
-    if (change.type === "deleted") this.#unfollow(service);
+    const isDeleted = change.type === "deleted";
+    if (isDeleted && !this.#services.has(serviceKey(service))) return;
+    const published = this.#serviceOf(service);
+    published.exists = !isDeleted;
+    this.#unfollowIfGone(published);
   }
 
   sliceChanged(change: Change<EndpointSlice>, learnt: Learnt): void {
-    const service = this.#options.serviceOf(change.object);
-    const endpoints = service === undefined ? [] : sliceEndpoints(change.object, service);
-    this.#changed(change, service, endpoints, learnt);
+    this.#changed(change, sliceEndpoints, learnt);
   }
 
   endpointsChanged(change: Change<Endpoints>, learnt: Learnt): void {
-    const service = this.#options.serviceOf(change.object);
-    const endpoints = service === undefined ? [] : subsetEndpoints(change.object, service);
-    this.#changed(change, service, endpoints, learnt);
+    this.#changed(change, subsetEndpoints, learnt);
   }
 
-  #changed(
-    change: Change<Projected>,
-    service: ServiceRef | undefined,
-    endpoints: readonly WitnessedEndpoint[],
+  #changed<T extends EndpointSlice | Endpoints>(
+    change: Change<T>,
+    endpointsOf: (object: T, service: ServiceRef) => readonly WitnessedEndpoint[],
     learnt: Learnt,
   ): void {
-    const { uid } = change.object.metadata;
-    const isKnown = this.#listed.has(uid);
-    const isDeleted = change.type === "deleted";
-    if (service !== undefined && !isKnown && !isDeleted) this.#follow(service);
-    const before = this.#listed.get(uid) ?? nothing;
-    const after: Listed = isDeleted
-      ? nothing
-      : new Map(endpoints.map((endpoint) => [endpointKey(endpoint), endpoint]));
-    if (isDeleted) this.#listed.delete(uid);
-    else if (service !== undefined || isKnown) this.#listed.set(uid, after);
-    for (const [key, endpoint] of before) {
-      if (!after.has(key) && this.#count(key, -1) === 0) this.#report(endpoint, "leave", learnt);
+    const { object } = change;
+    const { uid } = object.metadata;
+    const ref = change.type === "deleted" ? undefined : this.#options.serviceOf(object);
+    const before = this.#owners.get(uid);
+    const after = ref && this.#serviceOf(ref);
+    if (before !== undefined && before !== after) {
+      this.#list(before, uid, [], { learnt });
+      before.objects.delete(uid);
+      this.#owners.delete(uid);
+      this.#unfollowIfGone(before);
     }
-    for (const [key, endpoint] of after) {
-      if (!before.has(key) && this.#count(key, 1) === 1) this.#report(endpoint, "join", learnt);
-    }
-    if (service !== undefined && isKnown && isDeleted) this.#unfollow(service);
+    if (after === undefined) return;
+    this.#owners.set(uid, after);
+    const clusterStamp = triggerStamp(change);
+    this.#list(after, uid, endpointsOf(object, after.ref), { learnt, clusterStamp });
   }
 
-  #count(key: string, by: 1 | -1): number {
-    const count = (this.#listings.get(key) ?? 0) + by;
-    if (count === 0) this.#listings.delete(key);
-    else this.#listings.set(key, count);
-    return count;
-  }
-
-  #follow(service: ServiceRef): void {
-    const key = serviceKey(service);
-    const count = this.#objects.get(key) ?? 0;
-    this.#objects.set(key, count + 1);
-    if (count === 0) this.#options.sink.follow(this.#options.witness, service);
-  }
-
-  #unfollow(service: ServiceRef): void {
-    const key = serviceKey(service);
-    const count = this.#objects.get(key) ?? 0;
-    if (count > 1) {
-      this.#objects.set(key, count - 1);
-    } else if (this.#objects.delete(key)) {
-      this.#options.sink.unfollow(this.#options.witness, service);
-    }
-  }
-
-  #report(
-    endpoint: WitnessedEndpoint,
-    direction: "join" | "leave",
-    { by, baseline, notBefore }: Learnt,
+  /** From now on the object lists these; what no other object of the service lists is reported. */
+  #list(
+    service: PublishedService,
+    uid: string,
+    endpoints: readonly WitnessedEndpoint[],
+    how: How,
   ): void {
+    const listed: Listed = service.objects.get(uid) ?? new Map<string, WitnessedEndpoint>();
+    service.objects.set(uid, listed);
+    const after = new Map(endpoints.map((endpoint) => [nameOf(endpoint), endpoint]));
+    for (const [name, endpoint] of listed) {
+      if (after.has(name)) continue;
+      listed.delete(name);
+      if (!isListed(service, name)) this.#report(endpoint, "leave", how);
+    }
+    for (const [name, endpoint] of after) {
+      if (listed.has(name)) continue;
+      const isNew = !isListed(service, name);
+      listed.set(name, endpoint);
+      if (isNew) this.#report(endpoint, "join", how);
+    }
+  }
+
+  #serviceOf(ref: ServiceRef): PublishedService {
+    const key = serviceKey(ref);
+    const known = this.#services.get(key);
+    if (known !== undefined) return known;
+    const service: PublishedService = { ref, objects: new Map(), exists: false };
+    this.#services.set(key, service);
+    this.#options.sink.follow(this.#options.witness, ref);
+    return service;
+  }
+
+  #unfollowIfGone({ ref, objects, exists }: PublishedService): void {
+    if (exists || objects.size > 0) return;
+    this.#services.delete(serviceKey(ref));
+    this.#options.sink.unfollow(this.#options.witness, ref);
+  }
+
+  #report(endpoint: WitnessedEndpoint, direction: Direction, how: How): void {
+    const { baseline, notBefore } = how.learnt;
+    const { clusterStamp } = how;
     this.#options.sink.report({
       witness: this.#options.witness,
       endpoint,
       direction,
       at: this.#options.clock.monotonicMs(),
-      ...(by === "list" && notBefore !== undefined && { notBefore }),
+      ...(direction === "join" && clusterStamp !== undefined && { clusterStamp }),
+      ...(notBefore !== undefined && { notBefore }),
       ...(baseline && { baseline }),
     });
   }
+}
+
+interface How {
+  readonly learnt: Learnt;
+  readonly clusterStamp?: ClusterStamp | undefined;
+}
+
+/** A version that only removes, or changes nothing, keeps the annotation of an earlier one. */
+function triggerStamp(change: Change<EndpointSlice | Endpoints>): ClusterStamp | undefined {
+  const text = change.object.annotations[triggerTimeAnnotation];
+  if (change.type === "updated" && change.previous.annotations[triggerTimeAnnotation] === text) {
+    return undefined;
+  }
+  const at = Date.parse(text ?? "");
+  return Number.isNaN(at) ? undefined : { at: at as WallMs, by: "" };
+}
+
+/** A service's objects are few: one, or one for each hundred endpoints. */
+function isListed({ objects }: PublishedService, name: string): boolean {
+  for (const listed of objects.values()) if (listed.has(name)) return true;
+  return false;
+}
+
+/** Cluster and service are those of the object. */
+function nameOf({ address, port, podUid = "" }: WitnessedEndpoint): string {
+  return `${address} ${port} ${podUid}`;
 }
 
 function sliceEndpoints(slice: EndpointSlice, service: ServiceRef): readonly WitnessedEndpoint[] {
@@ -157,12 +203,13 @@ function subsetEndpoints(endpoints: Endpoints, service: ServiceRef): readonly Wi
 }
 
 function endpointsAt(
-  service: ServiceRef,
+  of: ServiceRef,
   address: string,
   ports: readonly number[],
   targetRef: TargetRef | undefined,
 ): readonly WitnessedEndpoint[] {
-  return ports.map((port) => ({ ...service, address, port, podUid: targetRef?.uid }));
+  const { cluster, service } = of;
+  return ports.map((port) => ({ cluster, service, address, port, podUid: targetRef?.uid }));
 }
 
 function serviceKey({ cluster, service }: ServiceRef): string {

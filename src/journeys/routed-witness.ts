@@ -21,20 +21,28 @@ export interface RoutedEndpoint {
 export interface RoutedWitnessOptions {
   readonly replica: string;
   readonly sink: WitnessSink;
+  /** The only cluster whose endpoints the replica can route to; without it, any. */
+  readonly cluster?: string | undefined;
 }
 
 type RoutedSet = ReadonlyMap<string, WitnessedEndpoint>;
+
+type When = Pick<WitnessReport, "at" | "notBefore" | "baseline">;
 
 const nothing: RoutedSet = new Map();
 
 export class RoutedWitness {
   readonly #sink: WitnessSink;
   readonly #witness: Witness;
+  readonly #cluster: string | undefined;
   /** By service. */
   readonly #routed = new Map<string, RoutedSet>();
+  /** It is not known at present what the replica routes to. */
+  #isLost = false;
 
   constructor(options: RoutedWitnessOptions) {
     this.#sink = options.sink;
+    this.#cluster = options.cluster;
     this.#witness = { hop: "routed", name: options.replica };
   }
 
@@ -45,50 +53,71 @@ export class RoutedWitness {
     }
   }
 
-  /** From `at` on the replica routes the service's requests to exactly these. */
-  routed(service: string, endpoints: readonly RoutedEndpoint[], at: MonotonicMs): void {
-    this.#replace(service, endpoints, { at });
+  /**
+   * From `at` on the replica routes the service's requests to exactly these. Of a replica that is
+   * asked now and then it is only known that it began to after `notBefore`.
+   */
+  routed(
+    service: string,
+    endpoints: readonly RoutedEndpoint[],
+    at: MonotonicMs,
+    notBefore?: MonotonicMs,
+  ): void {
+    this.#replace(service, endpoints, { at, ...(notBefore !== undefined && { notBefore }) });
   }
 
   /** The replica no longer routes to the service, so it is not waited for either. */
-  dropped(service: string, at: MonotonicMs): void {
-    this.#replace(service, [], { at });
+  dropped(service: string, at: MonotonicMs, notBefore?: MonotonicMs): void {
+    this.routed(service, [], at, notBefore);
     this.#routed.delete(service);
-    this.#sink.unfollow(this.#witness, { cluster: undefined, service });
+    this.#sink.unfollow(this.#witness, { cluster: this.#cluster, service });
+  }
+
+  /** The replica does not say any more what it routes to, so nothing is waited for until it does. */
+  lost(): void {
+    if (this.#isLost) return;
+    this.#isLost = true;
+    for (const service of this.#routed.keys()) {
+      this.#sink.unfollow(this.#witness, { cluster: this.#cluster, service });
+    }
+  }
+
+  /** It does again; what has changed meanwhile is told as changes. */
+  found(): void {
+    if (!this.#isLost) return;
+    this.#isLost = false;
+    for (const [service, endpoints] of this.#routed) this.#follow(service, endpoints);
   }
 
   /** The replica is gone and shows nothing any more. */
   stop(): void {
-    for (const service of this.#routed.keys()) {
-      this.#sink.unfollow(this.#witness, { cluster: undefined, service });
-    }
+    this.lost();
     this.#routed.clear();
   }
 
-  #replace(
-    service: string,
-    endpoints: readonly RoutedEndpoint[],
-    when: Pick<WitnessReport, "at" | "baseline">,
-  ): void {
+  #replace(service: string, endpoints: readonly RoutedEndpoint[], when: When): void {
     const before = this.#routed.get(service);
     const after = new Map<string, WitnessedEndpoint>();
-    for (const { address, port, cluster, podUid } of endpoints) {
+    for (const { address, port, cluster = this.#cluster, podUid } of endpoints) {
       const endpoint = { cluster, service, address, port, podUid };
       after.set(endpointKey(endpoint), endpoint);
     }
     this.#routed.set(service, after);
-    if (before === undefined) {
-      this.#sink.follow(this.#witness, { cluster: undefined, service });
-    }
+    if (before === undefined && !this.#isLost) this.#follow(service, after);
     this.#reportMissing("leave", before ?? nothing, after, when);
     this.#reportMissing("join", after, before ?? nothing, when);
+  }
+
+  #follow(service: string, endpoints: RoutedSet): void {
+    const ports = [...new Set([...endpoints.values()].map(({ port }) => port))];
+    this.#sink.follow(this.#witness, { cluster: this.#cluster, service, ports });
   }
 
   #reportMissing(
     direction: WitnessReport["direction"],
     from: RoutedSet,
     others: RoutedSet,
-    when: Pick<WitnessReport, "at" | "baseline">,
+    when: When,
   ): void {
     for (const [key, endpoint] of from) {
       if (others.has(key)) continue;

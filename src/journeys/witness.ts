@@ -1,7 +1,7 @@
 // What witnesses say. A witness stands at one hop (a cluster's pod watch, its published endpoints, a
 // copy in an access cluster, one proxy replica) and reports when an endpoint appears or vanishes
 // there. All reports carry times of one monotonic clock, the observer's.
-import type { MonotonicMs } from "../environment/clock.ts";
+import type { MonotonicMs, WallMs } from "../environment/clock.ts";
 
 export type Hop = "pod" | "published" | "synced" | "routed" | "traffic";
 
@@ -23,6 +23,11 @@ export interface ServiceRef {
   readonly service: string;
 }
 
+export interface FollowedService extends ServiceRef {
+  /** Where pods listen, of the ports that the witness shows; all, if it cannot say. */
+  readonly ports?: readonly number[];
+}
+
 /** An endpoint as far as the witness can tell: a proxy may know nothing but the address. */
 export interface WitnessedEndpoint extends ServiceRef {
   readonly address: string;
@@ -41,8 +46,16 @@ export interface WitnessReport {
   readonly podName?: string;
   /** Learnt from a list: it happened after this instant and not later than `at`. */
   readonly notBefore?: MonotonicMs;
+  readonly clusterStamp?: ClusterStamp;
   /** It was so when the witness began to look, so this is a state and not a change. */
   readonly baseline?: boolean;
+}
+
+/** When it happened by the cluster's own clock, in whole seconds. */
+export interface ClusterStamp {
+  readonly at: WallMs;
+  /** Whose clock it was: a node, or the API server where it is empty. */
+  readonly by: string;
 }
 
 /** A request that was sent to an address, as an access log tells it. */
@@ -63,20 +76,28 @@ export interface TrafficReport {
 export interface WitnessSink {
   report(report: WitnessReport): void;
   /** From now on this witness is expected to show every change of the service's endpoints. */
-  follow(witness: Witness, service: ServiceRef): void;
+  follow(witness: Witness, service: FollowedService): void;
   unfollow(witness: Witness, service: ServiceRef): void;
 }
 
-export function witnessId({ hop, name }: Witness): string {
-  return `${hop} ${name}`;
-}
+/** Made once for each witness, because every report asks for it several times. */
+const witnessIds = new WeakMap<Witness, string>();
 
-/** Names the place in the service; two pods can have it, one after the other. */
-export function placeKey({ service, address, port }: WitnessedEndpoint): string {
-  return `${service} ${address} ${port}`;
+export function witnessId(witness: Witness): string {
+  const known = witnessIds.get(witness);
+  if (known !== undefined) return known;
+  const id = `${witness.hop} ${witness.name}`;
+  witnessIds.set(witness, id);
+  return id;
 }
 
 /** Names the endpoint among all that have been or will be. */
-export function endpointKey(endpoint: WitnessedEndpoint): string {
-  return `${endpoint.cluster ?? ""} ${endpoint.podUid ?? ""} ${placeKey(endpoint)}`;
+export function endpointKey({
+  cluster = "",
+  podUid = "",
+  service,
+  address,
+  port,
+}: WitnessedEndpoint): string {
+  return `${cluster} ${podUid} ${service} ${address} ${port}`;
 }

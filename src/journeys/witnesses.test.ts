@@ -3,6 +3,7 @@ import type { MonotonicMs, WallMs } from "../environment/clock.ts";
 import { type EndpointSlice, endpointSliceKind } from "../kube/kinds/endpoint-slice.ts";
 import { type Endpoints, endpointsKind } from "../kube/kinds/endpoints.ts";
 import type { Projected } from "../kube/kinds/kind.ts";
+import { type Node, nodeKind } from "../kube/kinds/node.ts";
 import { type Pod, podKind } from "../kube/kinds/pod.ts";
 import { type Service, serviceKind } from "../kube/kinds/service.ts";
 import { Store } from "../kube/store/store.ts";
@@ -11,7 +12,7 @@ import { selectorIndex } from "../sources/service-pods.ts";
 import { type Learnt, PodWitness } from "./pod-witness.ts";
 import { PublishedWitness, publishedServiceOf } from "./published-witness.ts";
 import { RoutedWitness } from "./routed-witness.ts";
-import type { ServiceRef, Witness, WitnessReport, WitnessSink } from "./witness.ts";
+import type { ClusterStamp, ServiceRef, Witness, WitnessReport, WitnessSink } from "./witness.ts";
 
 const clock = { monotonicMs: () => 7 as MonotonicMs, wallMs: () => 7 as WallMs };
 const watched: Learnt = { by: "watch", baseline: false, notBefore: undefined };
@@ -20,7 +21,8 @@ const watched: Learnt = { by: "watch", baseline: false, notBefore: undefined };
 class Heard implements WitnessSink {
   lines: string[] = [];
 
-  report({ witness, endpoint, direction, cause, baseline, notBefore }: WitnessReport): void {
+  report(report: WitnessReport): void {
+    const { witness, endpoint, direction, cause, baseline, notBefore, clusterStamp } = report;
     const { service, address, port, podUid, cluster } = endpoint;
     const words = [
       `${witness.hop} ${direction === "join" ? "+" : "−"}${address}:${port}`,
@@ -28,6 +30,7 @@ class Heard implements WitnessSink {
       ...(cause === undefined ? [] : [cause]),
       ...(baseline === true ? ["baseline"] : []),
       ...(notBefore === undefined ? [] : [`not before ${notBefore}`]),
+      ...(clusterStamp === undefined ? [] : [stampText(clusterStamp)]),
     ];
     this.lines.push(words.join(" · "));
   }
@@ -47,22 +50,40 @@ class Heard implements WitnessSink {
   }
 }
 
+function stampText({ at, by }: ClusterStamp): string {
+  return `${new Date(at).toISOString().slice(14, 19)} by ${by === "" ? "the API server" : by}`;
+}
+
 let version = 0;
 function meta(name: string, more: object = {}): object {
   version += 1;
   return { namespace: "shop", name, uid: name, resourceVersion: String(version), ...more };
 }
 
-function pod(name: string, more: { ip?: string; ready?: boolean; meta?: object; phase?: string }) {
+interface PodFields {
+  readonly ip?: string | null;
+  readonly ready?: boolean;
+  readonly meta?: object;
+  readonly phase?: string;
+  readonly port?: number;
+  readonly status?: object;
+  /** When it became ready or unready. */
+  readonly since?: string;
+}
+
+function pod(name: string, more: PodFields) {
+  const { ip = "10.0.0.1", ready = true, phase = "Running", port = 8080, since } = more;
   return podKind.project({
     metadata: meta(name, { labels: { app: "web" }, ...more.meta }),
     spec: {
-      containers: [{ ports: [{ name: "http", containerPort: 8080 }] }],
+      nodeName: "n1",
+      containers: [{ ports: [{ name: "http", containerPort: port }] }],
     },
     status: {
-      phase: more.phase ?? "Running",
-      podIPs: [{ ip: more.ip ?? "10.0.0.1" }, { ip: "fd00::1" }],
-      conditions: [{ type: "Ready", status: (more.ready ?? true) ? "True" : "False" }],
+      phase,
+      podIPs: ip === null ? [] : [{ ip }, { ip: "fd00::1" }],
+      conditions: [{ type: "Ready", status: ready ? "True" : "False", lastTransitionTime: since }],
+      ...more.status,
     },
   });
 }
@@ -79,6 +100,7 @@ class PodWorld {
   readonly heard = new Heard();
   readonly #services = new Store({ indexes: { selector: selectorIndex } });
   readonly #pods = new Store<Pod>({ indexes: {} });
+  readonly nodes = { synced: false, store: new Store<Node>({ indexes: {} }) };
   readonly #witness = new PodWitness({
     cluster: "east",
     clock,
@@ -86,6 +108,7 @@ class PodWorld {
     services: this.#services,
     pods: this.#pods,
     families: "all",
+    nodes: this.nodes,
   });
 
   begin(): this {
@@ -132,9 +155,13 @@ describe("the pod watch", () => {
 
   test.each<[string, Parameters<typeof pod>[1], string]>([
     ["unready", { ready: false }, "unready"],
-    ["terminating", { meta: { deletionTimestamp: "2026-01-01T00:00:00Z" } }, "terminating"],
+    [
+      "terminating",
+      { meta: { deletionTimestamp: "2026-01-01T00:00:00Z" } },
+      "terminating · 00:00 by the API server",
+    ],
     ["ended", { phase: "Failed", ready: false }, "ended"],
-    ["relabelled", { meta: { labels: { app: "other" } } }, "ready"],
+    ["relabelled", { meta: { labels: { app: "other" } } }, "relabelled"],
   ])("shows a ready pod join once, and leave when it is %s", (_how, fields, cause) => {
     const world = new PodWorld().begin();
     expect(world.service(service("web"))).toEqual(["pod follows shop/web"]);
@@ -156,13 +183,13 @@ describe("the pod watch", () => {
     const world = new PodWorld().begin();
     const web = service("web");
     world.pod(pod("a", {}));
-    expect(world.service(web)).toEqual(["pod follows shop/web", `${join} · service changed`]);
+    expect(world.service(web)).toEqual(["pod follows shop/web", `${join} · service added`]);
     expect(world.service(service("all", { selector: {}, ports: [{ port: 9000 }] }))).toEqual([
       "pod follows shop/all",
-      "pod +10.0.0.1:9000 · east/shop/all a · service changed",
+      "pod +10.0.0.1:9000 · east/shop/all a · service added",
     ]);
     expect(world.deleteService(web)).toEqual([
-      `${leave} · service changed`,
+      `${leave} · service deleted`,
       "pod no longer follows shop/web",
     ]);
   });
@@ -176,10 +203,10 @@ describe("the pod watch", () => {
     ];
     const dual = { ports, ipFamilies: ["IPv6", "IPv4"] };
     expect(world.service(service("web", dual)).slice(1)).toEqual([
-      "pod +fd00::1:8080 · east/shop/web a · service changed",
-      "pod +fd00::1:9090 · east/shop/web a · service changed",
-      "pod +10.0.0.1:8080 · east/shop/web a · service changed",
-      "pod +10.0.0.1:9090 · east/shop/web a · service changed",
+      "pod +fd00::1:8080 · east/shop/web a · service added",
+      "pod +fd00::1:9090 · east/shop/web a · service added",
+      "pod +10.0.0.1:8080 · east/shop/web a · service added",
+      "pod +10.0.0.1:9090 · east/shop/web a · service added",
     ]);
     expect(world.service(service("web", { ports: [{ port: 80, targetPort: "no-such" }] }))).toEqual(
       [
@@ -195,7 +222,7 @@ describe("the pod watch", () => {
   test("keeps unready and terminating pods of a service that publishes them", () => {
     const world = new PodWorld().begin();
     world.service(service("web", { publishNotReadyAddresses: true }));
-    expect(world.pod(pod("a", { ready: false }))).toEqual([`${join} · unready`]);
+    expect(world.pod(pod("a", { ready: false }))).toEqual([`${join} · started`]);
     const terminating = { meta: { deletionTimestamp: "2026-01-01T00:00:00Z" } };
     expect(world.pod(pod("a", terminating))).toEqual([]);
   });
@@ -208,6 +235,89 @@ describe("the pod watch", () => {
     ]);
     world.begin();
     expect(world.heard.take()).toEqual(["pod follows shop/web"]);
+  });
+
+  test("has no endpoint without an address, and another one with another address", () => {
+    const world = new PodWorld().begin();
+    world.service(service("web"));
+    expect(world.pod(pod("a", { ip: null }))).toEqual([]);
+    expect(world.pod(pod("a", {}))).toEqual([`${join} · ready`]);
+    expect(world.pod(pod("a", { ip: "10.0.0.9" }))).toEqual([
+      `${leave} · address changed`,
+      "pod +10.0.0.9:8080 · east/shop/web a · address changed",
+    ]);
+  });
+
+  test("finds a named port where each pod has it", () => {
+    const world = new PodWorld().begin();
+    world.service(service("web"));
+    expect(world.pod(pod("a", {}))).toEqual([`${join} · ready`]);
+    expect(world.pod(pod("b", { ip: "10.0.0.2", port: 9999 }))).toEqual([
+      "pod +10.0.0.2:9999 · east/shop/web b · ready",
+    ]);
+  });
+
+  test("follows a selector that changes, and a service that gives pods up", () => {
+    const world = new PodWorld().begin();
+    world.service(service("web"));
+    world.pod(pod("a", {}));
+    const other = { app: "other" };
+    world.pod(pod("b", { ip: "10.0.0.2", meta: { labels: other } }));
+    expect(world.service(service("web", { selector: other }))).toEqual([
+      "pod follows shop/web",
+      `${leave} · service changed`,
+      "pod +10.0.0.2:8080 · east/shop/web b · service changed",
+    ]);
+    expect(world.service(service("web", { selector: other, type: "ExternalName" }))).toEqual([
+      "pod −10.0.0.2:8080 · east/shop/web b · service changed",
+      "pod no longer follows shop/web",
+    ]);
+  });
+
+  test("says when it was by the cluster's own clock, and whose clock that is", () => {
+    const world = new PodWorld().begin();
+    world.service(service("web"));
+    const at = (minute: number) => `2026-01-01T00:0${minute}:30Z`;
+    expect(world.pod(pod("a", { since: at(1) }))).toEqual([`${join} · ready · 01:30 by n1`]);
+    expect(world.pod(pod("a", { ready: false, since: at(2) }))).toEqual([
+      `${leave} · unready · 02:30 by n1`,
+    ]);
+    world.pod(pod("a", { since: at(3) }));
+    const deletion = { deletionTimestamp: at(5), deletionGracePeriodSeconds: 60 };
+    expect(world.pod(pod("a", { since: at(3), meta: deletion }))).toEqual([
+      `${leave} · terminating · 04:30 by the API server`,
+    ]);
+    world.pod(pod("b", { ip: "10.0.0.2" }));
+    const terminated = { finishedAt: at(6) };
+    const status = { containerStatuses: [{ ready: false, state: { terminated } }] };
+    expect(world.pod(pod("b", { ip: "10.0.0.2", phase: "Failed", status }))).toEqual([
+      "pod −10.0.0.2:8080 · east/shop/web b · ended · 06:30 by n1",
+    ]);
+  });
+
+  test("blames the node where the node is not ready or gone", () => {
+    const world = new PodWorld().begin();
+    world.service(service("web"));
+    const flap = (): readonly string[] => {
+      world.pod(pod("a", {}));
+      return world.pod(pod("a", { ready: false }));
+    };
+    expect(flap()).toEqual([`${leave} · unready`]);
+    world.nodes.synced = true;
+    for (const [status, cause] of [
+      ["True", "unready"],
+      ["Unknown", "node not ready"],
+      ["False", "node not ready"],
+    ]) {
+      const conditions = [{ type: "Ready", status }];
+      const name = { name: "n1", uid: "n1", resourceVersion: "1" };
+      world.nodes.store.set(nodeKind.project({ metadata: name, status: { conditions } }));
+      expect(flap()).toEqual([`${leave} · ${cause}`]);
+    }
+    world.nodes.store.delete("", "n1");
+    expect(flap()).toEqual([`${leave} · node gone`]);
+    world.pod(pod("a", {}));
+    expect(world.deletePod(pod("a", {}))).toEqual([`${leave} · node gone`]);
   });
 
   test("marks what a list showed", () => {
@@ -285,6 +395,42 @@ describe("published endpoints", () => {
     expect(set(slice("web-x", [successor, { addresses: ["10.0.0.2"], conditions }]))).toEqual([
       "published −10.0.0.1:8080 · east/shop/web 1",
       "published +10.0.0.1:8080 · east/shop/web 9",
+    ]);
+  });
+
+  test("the time of the trigger is that of the joins it is new with, and of nothing else", () => {
+    const { set } = publishedWorld();
+    const annotated = (time: string) => ({
+      annotations: { "endpoints.kubernetes.io/last-change-trigger-time": time },
+    });
+    const one = annotated("2026-01-01T00:01:00Z");
+    const two = annotated("2026-01-01T00:02:00Z");
+    const stamp = (minute: number) => `0${minute}:00 by the API server`;
+    expect(set(slice("web-x", ["1", "2"], one)).slice(1)).toEqual([
+      `published +10.0.0.1:8080 · east/shop/web 1 · ${stamp(1)}`,
+      `published +10.0.0.2:8080 · east/shop/web 2 · ${stamp(1)}`,
+    ]);
+    expect(set(slice("web-x", ["2", "3"], two))).toEqual([
+      "published −10.0.0.1:8080 · east/shop/web 1",
+      `published +10.0.0.3:8080 · east/shop/web 3 · ${stamp(2)}`,
+    ]);
+    expect(set(slice("web-x", ["2", "3", "4"], two))).toEqual([
+      "published +10.0.0.4:8080 · east/shop/web 4",
+    ]);
+    expect(set(slice("web-x", ["2", "3", "4", "5"], annotated("soon")))).toEqual([
+      "published +10.0.0.5:8080 · east/shop/web 5",
+    ]);
+  });
+
+  test("a slice that is given to another service leaves the one and joins the other", () => {
+    const { set } = publishedWorld();
+    set(slice("web-x", ["1"]));
+    const labels = { "kubernetes.io/service-name": "api" };
+    expect(set(slice("web-x", ["1"], { labels }))).toEqual([
+      "published follows shop/api",
+      "published −10.0.0.1:8080 · east/shop/web 1",
+      "published no longer follows shop/web",
+      "published +10.0.0.1:8080 · east/shop/api 1",
     ]);
   });
 

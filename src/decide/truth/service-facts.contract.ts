@@ -78,6 +78,7 @@ export function pod(number: number, fields: Partial<Pod> & { terminating?: boole
     readyTransitionTime: undefined,
     containersReady: "True",
     containersReadyTransitionTime: undefined,
+    finishedAt: undefined,
     hasReadinessGates: false,
     ports: [{ name: "manage", containerPort: 9000 + number, protocol: "TCP" }],
     readinessProbe: undefined,

@@ -1,0 +1,250 @@
+// A cluster of services and pods for the observer, in one process and without sockets: the stores as
+// reflectors would fill them, the witnesses of three hops, and the journeys they report to. A change
+// is a pod that becomes unready or ready, then its slice, then what one replica routes to.
+import type { Clock, MonotonicMs, WallMs } from "../src/environment/clock.ts";
+import { type JourneyEvent, Journeys } from "../src/journeys/journeys.ts";
+import { type Learnt, PodWitness } from "../src/journeys/pod-witness.ts";
+import { PublishedWitness, publishedServiceOf } from "../src/journeys/published-witness.ts";
+import { RoutedWitness } from "../src/journeys/routed-witness.ts";
+import { type EndpointSlice, endpointSliceKind } from "../src/kube/kinds/endpoint-slice.ts";
+import type { Kind, Projected } from "../src/kube/kinds/kind.ts";
+import { type Pod, podKind } from "../src/kube/kinds/pod.ts";
+import { type Service, serviceKind } from "../src/kube/kinds/service.ts";
+import { Store } from "../src/kube/store/store.ts";
+import type { Change } from "../src/kube/store/store-change.ts";
+import { selectorIndex } from "../src/sources/service-pods.ts";
+
+/** As in the write-up of the cluster with 13,000 services. */
+export const podsPerService = 100_000 / 13_000;
+
+const servicesPerNamespace = 50;
+const podsPerNode = 100;
+const cluster = "bench";
+
+const first: Learnt = { by: "list", baseline: true, notBefore: undefined };
+const watched: Learnt = { by: "watch", baseline: false, notBefore: undefined };
+
+export interface JourneysWorldOptions {
+  readonly pods: number;
+  readonly onEvent: (event: JourneyEvent) => void;
+}
+
+/** The bytes of one change as two watches would send them. */
+interface ChangeBytes {
+  readonly service: number;
+  readonly pod: string;
+  readonly slice: string;
+}
+
+export class JourneysWorld {
+  readonly pods: number;
+  readonly services: number;
+  readonly journeys: Journeys;
+  readonly #services = new Store({ indexes: { selector: selectorIndex } });
+  readonly #pods = new Store<Pod>({ indexes: {} });
+  readonly #slices = new Store<EndpointSlice>({ indexes: {} });
+  readonly #podWitness: PodWitness;
+  readonly #publishedWitness: PublishedWitness;
+  readonly #replica: RoutedWitness;
+  readonly #isReady: boolean[];
+  #version = 0;
+  #nextPod = 0;
+  #aheadMs = 0;
+
+  constructor({ pods, onEvent }: JourneysWorldOptions) {
+    this.pods = pods;
+    this.services = Math.floor(pods / podsPerService);
+    this.#isReady = Array.from({ length: pods }, () => true);
+    this.journeys = new Journeys({ onEvent });
+    const clock: Clock = { monotonicMs: () => this.now(), wallMs: () => 0 as WallMs };
+    const shared = { cluster, clock, sink: this.journeys };
+    this.#podWitness = new PodWitness({
+      ...shared,
+      services: this.#services,
+      pods: this.#pods,
+      families: "all",
+    });
+    this.#publishedWitness = new PublishedWitness({
+      ...shared,
+      witness: { hop: "published", name: cluster },
+      serviceOf: publishedServiceOf(cluster),
+    });
+    this.#replica = new RoutedWitness({ replica: "r1", sink: this.journeys });
+  }
+
+  now(): MonotonicMs {
+    return (performance.now() + this.#aheadMs) as MonotonicMs;
+  }
+
+  /** Lets time pass without anything happening. */
+  skip(ms: number): void {
+    this.#aheadMs += ms;
+    this.journeys.advance(this.now());
+  }
+
+  /** What a reflector keeps, whoever asks it. */
+  fillServices(): void {
+    for (let index = 0; index < this.services; index += 1) {
+      this.#services.set(serviceKind.project(this.#service(index)));
+    }
+  }
+
+  fillPodsAndSlices(): void {
+    for (let index = 0; index < this.services; index += 1) {
+      this.#slices.set(endpointSliceKind.project(this.#slice(index)));
+    }
+    for (let index = 0; index < this.pods; index += 1) {
+      this.#pods.set(podKind.project(this.#pod(index)));
+    }
+  }
+
+  showServices(): void {
+    for (const object of this.#services) {
+      const change: Change<Service> = { type: "added", object, learntBy: "list" };
+      const { namespace, name } = object.metadata;
+      const service = `${namespace}/${name}`;
+      this.#publishedWitness.serviceChanged(change, { cluster, service });
+      this.#podWitness.serviceChanged(change, first);
+      this.#replica.routed(service, [], this.now());
+    }
+  }
+
+  showEndpoints(): void {
+    for (const object of this.#pods) {
+      this.#podWitness.podChanged({ type: "added", object, learntBy: "list" }, first);
+    }
+    this.#podWitness.begin();
+    for (const object of this.#slices) {
+      this.#publishedWitness.sliceChanged({ type: "added", object, learntBy: "list" }, first);
+      this.#routed(object);
+    }
+  }
+
+  /** The next pod in this range turns, as bytes: made beforehand so that making is not measured. */
+  makeChange(from = 0, to = this.pods): ChangeBytes {
+    // A stride apart, so that neighbours do not share a service.
+    this.#nextPod = (this.#nextPod + 7_919) % (to - from);
+    const index = from + this.#nextPod;
+    this.#isReady[index] = !this.#isReady[index];
+    const service = this.#serviceOf(index);
+    return {
+      service,
+      pod: JSON.stringify(this.#pod(index)),
+      slice: JSON.stringify(this.#slice(service)),
+    };
+  }
+
+  /** What cannot be avoided: the bytes become objects in stores. */
+  store({ pod, slice }: ChangeBytes): readonly [Change<Pod>, Change<EndpointSlice>] {
+    return [
+      storeOne(this.#pods, podKind, JSON.parse(pod)),
+      storeOne(this.#slices, endpointSliceKind, JSON.parse(slice)),
+    ];
+  }
+
+  /** The pod alone: a change that nothing else has shown yet. */
+  observePod([pod]: readonly [Change<Pod>, Change<EndpointSlice>]): void {
+    this.#podWitness.podChanged(pod, watched);
+  }
+
+  observe(changes: readonly [Change<Pod>, Change<EndpointSlice>]): void {
+    this.observePod(changes);
+    this.#publishedWitness.sliceChanged(changes[1], watched);
+    this.#routed(changes[1].object);
+  }
+
+  #routed({ metadata, endpoints }: EndpointSlice): void {
+    const service = `${metadata.namespace}/${metadata.name}`;
+    const targets = endpoints.flatMap(({ addresses: [address], ready, targetRef }) =>
+      ready === false || address === undefined
+        ? []
+        : [{ address, port: 8080, cluster, podUid: targetRef?.uid }],
+    );
+    this.#replica.routed(service, targets, this.now());
+  }
+
+  #serviceOf(pod: number): number {
+    return Math.min(this.services - 1, Math.floor(pod / podsPerService));
+  }
+
+  #meta(name: string, service: number): object {
+    this.#version += 1;
+    return {
+      name,
+      namespace: `team-${Math.floor(service / servicesPerNamespace)}`,
+      uid: `6f1c9d2e-0b7a-4c55-9a61-${name.padStart(12, "0")}`,
+      resourceVersion: String(this.#version),
+      creationTimestamp: "2026-01-02T03:04:05Z",
+    };
+  }
+
+  #service(index: number): object {
+    return {
+      metadata: this.#meta(`service-${index}`, index),
+      spec: {
+        selector: { app: `service-${index}` },
+        ports: [{ name: "http", port: 80, targetPort: "http" }],
+        ipFamilies: ["IPv4"],
+      },
+    };
+  }
+
+  #pod(index: number): object {
+    const service = this.#serviceOf(index);
+    const status = this.#isReady[index] === true ? "True" : "False";
+    const labels = { app: `service-${service}`, "pod-template-hash": `h${service}` };
+    return {
+      metadata: { ...this.#meta(`pod-${index}`, service), labels },
+      spec: {
+        nodeName: `node-${Math.floor(index / podsPerNode)}`,
+        containers: [{ name: "main", ports: [{ name: "http", containerPort: 8080 }] }],
+      },
+      status: {
+        phase: "Running",
+        podIP: addressOf(index),
+        podIPs: [{ ip: addressOf(index) }],
+        conditions: [{ type: "Ready", status, lastTransitionTime: "2026-01-02T03:04:05Z" }],
+      },
+    };
+  }
+
+  /** The slice has its service's name here. */
+  #slice(service: number): object {
+    const from = Math.ceil(service * podsPerService);
+    const to = Math.min(this.pods, Math.ceil((service + 1) * podsPerService));
+    const endpoints = Array.from({ length: to - from }, (_, offset) => {
+      const index = from + offset;
+      return {
+        addresses: [addressOf(index)],
+        conditions: { ready: this.#isReady[index] },
+        targetRef: {
+          kind: "Pod",
+          name: `pod-${index}`,
+          uid: `6f1c9d2e-0b7a-4c55-9a61-${`pod-${index}`.padStart(12, "0")}`,
+        },
+      };
+    });
+    const name = `service-${service}`;
+    return {
+      metadata: {
+        ...this.#meta(name, service),
+        labels: { "kubernetes.io/service-name": name },
+      },
+      addressType: "IPv4",
+      ports: [{ name: "http", port: 8080, protocol: "TCP" }],
+      endpoints,
+    };
+  }
+}
+
+function storeOne<T extends Projected>(store: Store<T>, kind: Kind<T>, raw: unknown): Change<T> {
+  const object = kind.project(raw);
+  const previous = store.set(object);
+  return previous === undefined
+    ? { type: "added", object, learntBy: "watch" }
+    : { type: "updated", object, previous, learntBy: "watch" };
+}
+
+function addressOf(index: number): string {
+  return `10.${index >> 16}.${(index >> 8) & 255}.${index & 255}`;
+}

@@ -1,0 +1,243 @@
+// What the observer costs: processor time and memory for each change, service and endpoint, and how
+// long it takes from a change to the event about it. Beside it the parsing and storing that no
+// watcher can do without, over the same bytes in the same run; and the same for three sizes in turns,
+// so that a cost that grows with the cluster would show.
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import {
+  atMost,
+  type Benchmark,
+  type BenchmarkOptions,
+  type Figures,
+  median,
+  type Progress,
+  percentile,
+  plain,
+} from "./benchmark.ts";
+import { JourneysWorld } from "./journeys-world.ts";
+
+const sizes = [1_000, 10_000, 100_000] as const;
+const small = sizes[0];
+const big = sizes[2];
+const changesPerSecond = 1_000;
+
+/** Bursts of this size a hundred times a second: watches deliver several events in one read. */
+const burst = 10;
+const pendingChanges = 50_000;
+const advanceEveryMs = 1_000;
+const settledAfterSeconds = 60;
+
+export const journeysBenchmark: Benchmark = {
+  description: "the observer: share of a core, memory and latency at 1k, 10k and 100k pods",
+  hasQuickRun: true,
+  async run(progress, options) {
+    const worlds = new Map<number, JourneysWorld>();
+    let figures: Figures = {};
+    for (const pods of sizes) {
+      progress(`a cluster of ${pods} pods`);
+      const world = new JourneysWorld({ pods, onEvent: (event) => heard(event.type) });
+      const memory = fill(world);
+      worlds.set(pods, world);
+      if (pods === big) figures = { ...figures, ...memory };
+    }
+    figures = { ...figures, ...measureCosts(worlds, progress, options) };
+    const world = worlds.get(big) ?? new JourneysWorld({ pods: big, onEvent: () => undefined });
+    figures = { ...figures, ...(await measurePace(world, progress, options)) };
+    return { ...figures, ...measurePending(world, progress, options) };
+  },
+};
+
+/** When the last event came; the observer tells it in the same turn. */
+let heardAt = 0;
+let shown = 0;
+
+function heard(type: string): void {
+  heardAt = performance.now();
+  if (type === "shown") shown += 1;
+}
+
+function fill(world: JourneysWorld): Figures {
+  world.fillServices();
+  const perService = grownBytes(() => world.showServices()) / world.services;
+  world.fillPodsAndSlices();
+  const perEndpoint = grownBytes(() => {
+    world.showEndpoints();
+    // Until the witnesses are found to agree.
+    for (let second = 0; second < settledAfterSeconds; second += 1) world.skip(1_000);
+  });
+  const note = "witnesses of three hops and journeys; without the reflectors' stores";
+  return {
+    bytesPerService: atMost(perService, 2_500, "bytes", note),
+    bytesPerEndpoint: atMost(perEndpoint / world.pods, 2_000, "bytes", note),
+  };
+}
+
+/** The same changes in turns at every size; the middle of the turns counts. */
+function measureCosts(
+  worlds: ReadonlyMap<number, JourneysWorld>,
+  progress: Progress,
+  { quick }: BenchmarkOptions,
+): Figures {
+  const turns = quick ? 3 : 15;
+  const changes = quick ? 500 : 2_000;
+  const observed = new Map<number, number[]>();
+  const stored = new Map<number, number[]>();
+  for (let turn = 0; turn <= turns; turn += 1) {
+    progress(`cost of a change, turn ${turn} of ${turns}`);
+    for (const [pods, world] of worlds) {
+      const made = Array.from({ length: changes }, () => world.makeChange());
+      let parsed: ReturnType<JourneysWorld["store"]>[] = [];
+      const storeMs = timed(() => {
+        parsed = made.map((change) => world.store(change));
+      });
+      const observeMs = timed(() => {
+        for (const one of parsed) world.observe(one);
+      });
+      // The first turn only warms up.
+      if (turn === 0) continue;
+      append(observed, pods, (observeMs * 1_000) / changes);
+      append(stored, pods, (storeMs * 1_000) / changes);
+    }
+  }
+  const ratios = bigBesideSmall(observed);
+  const beside = (observed.get(big) ?? []).map(
+    (cost, turn) => cost / (stored.get(big)?.[turn] ?? Number.NaN),
+  );
+  return {
+    ...Object.fromEntries(
+      sizes.map((pods) => [
+        `changeMicroseconds${pods / 1_000}k`,
+        plain(median(observed.get(pods) ?? []), "µs", "three hops of one change"),
+      ]),
+    ),
+    storeMicroseconds100k: plain(median(stored.get(big) ?? []), "µs", "parse, project and store"),
+    storeRatio: plain(median(bigBesideSmall(stored)), "× 1k pods", "parse and store alone"),
+    costRatio: atMost(median(ratios), 2, "× 1k pods", "a change at 100k pods beside one at 1k"),
+    costBesideStore: atMost(median(beside), 2, "× parse + store", "of the same changes"),
+  };
+}
+
+/** Turn by turn, so that what else the machine does cancels out. */
+function bigBesideSmall(costs: ReadonlyMap<number, readonly number[]>): readonly number[] {
+  return (costs.get(big) ?? []).map(
+    (cost, turn) => cost / (costs.get(small)?.[turn] ?? Number.NaN),
+  );
+}
+
+/** A thousand changes a second, as they would come, with everything that a process does for them. */
+async function measurePace(
+  world: JourneysWorld,
+  progress: Progress,
+  { quick }: BenchmarkOptions,
+): Promise<Figures> {
+  const seconds = quick ? 2 : 15;
+  progress(`${changesPerSecond} changes a second for ${seconds} s`);
+  const made = Array.from({ length: seconds * changesPerSecond }, () => world.makeChange());
+  const latencies: number[] = [];
+  shown = 0;
+  const cpu = process.cpuUsage();
+  const startedAt = performance.now();
+  let advanceAt = startedAt + advanceEveryMs;
+  for (let done = 0; done < made.length; done += burst) {
+    await until(startedAt + (done * 1_000) / changesPerSecond);
+    for (const change of made.slice(done, done + burst)) {
+      const stored = world.store(change);
+      const from = performance.now();
+      world.observe(stored);
+      latencies.push(heardAt - from);
+    }
+    if (performance.now() < advanceAt) continue;
+    advanceAt += advanceEveryMs;
+    world.journeys.advance(world.now());
+    world.journeys.oldestPending(world.now());
+  }
+  const tookMs = performance.now() - startedAt;
+  const { user, system } = process.cpuUsage(cpu);
+  const share = (100 * (user + system)) / 1_000 / tookMs;
+  const note = "100k pods; parsing, stores, witnesses and journeys, in process and without sockets";
+  return {
+    coreShare: atMost(share, 25, "% of a core", note),
+    changesPerSecond: plain((made.length * 1_000) / tookMs, "changes/s"),
+    eventsPerChange: plain(shown / made.length, "hops shown", "three when none is lost"),
+    latencyP99Ms: atMost(
+      percentile(latencies, 0.99),
+      1,
+      "ms",
+      "from the stored change to the last event about it, three hops",
+    ),
+  };
+}
+
+/** Many changes of which only the pod is seen: what each keeps, and whether others pay for them. */
+function measurePending(
+  world: JourneysWorld,
+  progress: Progress,
+  { quick }: BenchmarkOptions,
+): Figures {
+  const turns = quick ? 5 : 15;
+  // The last fifth stays calm, and shows what a change costs there.
+  const calmFrom = Math.floor(world.pods * 0.8);
+  progress(`${pendingChanges} pending changes`);
+  const before = costs(world, calmFrom, turns);
+  const keptBytes = grownBytes(() => {
+    for (let index = 0; index < pendingChanges; index += 1) {
+      world.observePod(world.store(world.makeChange(0, calmFrom)));
+    }
+  });
+  const pending = world.journeys.pending().length;
+  const after = costs(world, calmFrom, turns);
+  const advanceMs = timed(() => world.journeys.advance(world.now()));
+  const oldestMs = timed(() => void world.journeys.oldestPending(world.now()));
+  return {
+    bytesPerPending: atMost(keptBytes / pending, 1_500, "bytes", `${pending} pending changes`),
+    pendingCostRatio: atMost(
+      median(after) / median(before),
+      2,
+      "× none pending",
+      "another change while so many are pending",
+    ),
+    advanceMs: atMost(advanceMs, 10, "ms", "a look at what is due, of which nothing is"),
+    oldestPendingMs: atMost(oldestMs, 10, "ms", "the oldest change of every hop"),
+  };
+}
+
+/** Milliseconds for some changes of pods from this one on, each time. */
+function costs(world: JourneysWorld, from: number, turns: number): readonly number[] {
+  return Array.from({ length: turns }, () => {
+    const parsed = Array.from({ length: 500 }, () => world.store(world.makeChange(from)));
+    return timed(() => {
+      for (const one of parsed) world.observe(one);
+    });
+  });
+}
+
+/** Processor time and not time, because the machine may be shared; in milliseconds. */
+function timed(work: () => void): number {
+  const before = process.cpuUsage();
+  work();
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1_000;
+}
+
+function grownBytes(work: () => void): number {
+  const before = heapBytes();
+  work();
+  return heapBytes() - before;
+}
+
+async function until(at: number): Promise<void> {
+  const waitMs = at - performance.now();
+  if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs));
+}
+
+function append(lists: Map<number, number[]>, key: number, value: number): void {
+  lists.set(key, [...(lists.get(key) ?? []), value]);
+}
+
+/** After everything that can be let go of has been. */
+function heapBytes(): number {
+  setFlagsFromString("--expose-gc");
+  const collect: unknown = runInNewContext("gc");
+  if (typeof collect === "function") collect();
+  return process.memoryUsage().heapUsed;
+}
