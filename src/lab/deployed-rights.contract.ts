@@ -19,10 +19,11 @@ export interface Right {
 
 export const businessFiles = ["business-cluster"];
 export const accessFiles = ["access-cluster-ingress", "access-cluster-sync"];
+export const observerFiles = ["observer"];
 
-/** All rights of the three files. */
-export function allRights(): readonly Right[] {
-  return objectsIn([...businessFiles, ...accessFiles])
+/** All rights that these files give. */
+export function rightsIn(files: readonly string[]): readonly Right[] {
+  return objectsIn(files)
     .filter((object) => textAt(object, "kind").endsWith("Role"))
     .flatMap((object) =>
       objectsAt(object, "rules").flatMap((rule) =>

@@ -3,13 +3,13 @@
 import { Registry } from "prom-client";
 import { IngressLoop } from "../ingress/ingress-loop.ts";
 import { Leadership } from "../ingress/leadership.ts";
-import { ClusterWitness } from "../journeys/cluster-witness.ts";
 import { Journeys } from "../journeys/journeys.ts";
 import { type KubeRequest, parseJson } from "../kube/client/client.ts";
 import { DirectKubeClient } from "../kube/client/direct-client.ts";
 import { HttpKubeClient } from "../kube/client/http-client.ts";
 import { type ClusterAccess, fixedAccess } from "../kube/credentials/credentials.ts";
 import { podIdentity } from "../kube/leader/leader-identity.ts";
+import { ClusterWitness } from "../observer/cluster-witness.ts";
 import { EventWriter } from "../outputs/events/event-writer.ts";
 import { ServiceSyncer } from "../outputs/slices/service-syncer.ts";
 import { type Simulation, simulate } from "../simulation/simulation.ts";

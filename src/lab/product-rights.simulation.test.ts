@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { isThorough } from "../simulation/seeds.ts";
-import { allRights, type Right } from "./deployed-rights.contract.ts";
+import { accessFiles, businessFiles, type Right, rightsIn } from "./deployed-rights.contract.ts";
 import { runProduct } from "./product-rights.contract.ts";
 
 const whole = {
@@ -53,7 +53,8 @@ test.each([
 });
 
 describe.runIf(isThorough(process.env))("every right is needed:", () => {
-  test.each(allRights().filter(isUsed))("$role $verb $resource", async (without) => {
+  const rights = rightsIn([...businessFiles, ...accessFiles]);
+  test.each(rights.filter(isUsed))("$role $verb $resource", async (without) => {
     const { refusals } = await runProduct({ without });
     const refused = refusals.filter((message) =>
       message.includes(`cannot ${without.verb} resource "${without.resource}"`),

@@ -1,0 +1,103 @@
+import { expect, test } from "vitest";
+import type { MonotonicMs, WallMs } from "../environment/clock.ts";
+import { type Beginning, clusterStatus, type ObservedWatchStatus } from "./cluster-status.ts";
+
+const now = 100_000 as MonotonicMs;
+const clock = { monotonicMs: () => now, wallMs: () => 0 as WallMs };
+const startedAt = 1_000 as MonotonicMs;
+const begun: Beginning = { startedAt, problem: undefined };
+
+const fresh: ObservedWatchStatus = {
+  resource: "pods",
+  namespace: undefined,
+  purposes: ["pod"],
+  state: "fresh",
+  detail: "",
+  currentAtMs: 99_000 as MonotonicMs,
+  aliveAtMs: now,
+  listed: true,
+  objects: 1,
+  failing: false,
+};
+const unlisted = { state: "stale", detail: "nothing has been listed yet", listed: false } as const;
+const unheard: ObservedWatchStatus = { ...fresh, ...unlisted, aliveAtMs: undefined };
+const failing: ObservedWatchStatus = { ...unheard, failing: true, detail: "no route" };
+const refused: ObservedWatchStatus = { ...unheard, state: "refused", detail: "may not" };
+const silent: ObservedWatchStatus = {
+  ...fresh,
+  state: "stale",
+  detail: "too quiet",
+  aliveAtMs: 80_000 as MonotonicMs,
+};
+
+const problem = (isRefused: boolean): Beginning => ({
+  startedAt,
+  problem: { refused: isRefused, detail: "it says no" },
+});
+
+test.each<[string, Beginning, readonly ObservedWatchStatus[], object]>([
+  ["is being asked", begun, [], { type: "connecting" }],
+  [
+    "could not be asked",
+    problem(false),
+    [],
+    { type: "unreachable", since: startedAt, detail: "it says no" },
+  ],
+  ["does not accept us", problem(true), [], { type: "refused", detail: "it says no" }],
+  ["has been asked for lists", begun, [unheard, unheard], { type: "connecting" }],
+  [
+    "answers no list",
+    begun,
+    [unheard, failing],
+    { type: "unreachable", since: startedAt, detail: "no route" },
+  ],
+  ["has listed one of two", begun, [fresh, unheard], { type: "listing", listed: 1, of: 2 }],
+  ["has listed what it may", begun, [fresh, refused], { type: "watching" }],
+  ["refuses everything", begun, [refused, refused], { type: "refused", detail: "may not" }],
+  [
+    "was heard last a while ago",
+    begun,
+    [silent, refused],
+    { type: "unreachable", since: 80_000, detail: "too quiet" },
+  ],
+  ["has one watch that is silent", begun, [silent, fresh], { type: "watching" }],
+])("the state of a cluster that %s", (_, beginning, watches, state) => {
+  expect(clusterStatus({ cluster: "east", clock }, beginning, watches).state).toEqual(state);
+});
+
+test("a stale watch casts doubt on what it measures, and one that was never listed on nothing", () => {
+  const slices = {
+    resource: "endpointslices",
+    namespace: "shop",
+    purposes: ["published", "synced"],
+  } as const;
+  const nodes = { resource: "nodes", purposes: ["cause"] } as const;
+  const watches = [fresh, unheard, { ...silent, ...slices }, { ...silent, ...nodes }];
+  expect(clusterStatus({ cluster: "east", clock }, begun, watches).doubts).toEqual([
+    "the watch of endpointslices in east, namespace shop is stale, so times at published and " +
+      "synced may be late: too quiet",
+    "the watch of nodes in east is stale, so causes may be late: too quiet",
+  ]);
+});
+
+test("each refused watch costs what it is for, in a sentence", () => {
+  const watches: readonly ObservedWatchStatus[] = [
+    { ...refused, resource: "services", namespace: "shop" },
+    { ...refused, resource: "pods" },
+    { ...refused, resource: "endpointslices", purposes: ["published", "synced"] },
+    { ...refused, resource: "nodes", purposes: ["cause"] },
+  ];
+  const { lost } = clusterStatus({ cluster: "east", clock }, begun, watches);
+  expect(lost.map(({ hop, sentence }) => `${hop}: ${sentence}`)).toEqual([
+    "pod: no list and watch of services in namespace shop of east: pod stays unknown: which pods " +
+      "belong to a service cannot be told, so a change begins when it is published",
+    "pod: no list and watch of pods in east: pod stays unknown: a change begins when it is " +
+      "published, and what the endpoint controller takes before that is not measured",
+    "published: no list and watch of endpointslices in east: published stays unknown, also how " +
+      "late it was",
+    "synced: no list and watch of endpointslices in east: synced stays unknown: copies there are " +
+      "not seen",
+    "undefined: no list and watch of nodes in east: a change is not blamed on the node that was " +
+      "lost",
+  ]);
+});

@@ -1,0 +1,44 @@
+import { expect, test } from "vitest";
+import { endpointSliceKind } from "../kube/kinds/endpoint-slice.ts";
+import { copyOrigin } from "./copy-origin.ts";
+
+function slice(labels: Readonly<Record<string, string>>) {
+  const metadata = { namespace: "shop", name: "web-1", uid: "u", resourceVersion: "1", labels };
+  return endpointSliceKind.project({ metadata, addressType: "IPv4", endpoints: [], ports: [] });
+}
+
+const byLockstep = (cluster: string) => ({
+  "kubernetes.io/service-name": "web",
+  "lockstep.dev/source-cluster": cluster,
+});
+const imported = {
+  "kubernetes.io/service-name": "derived-7f3a",
+  "multicluster.kubernetes.io/service-name": "web",
+  "multicluster.kubernetes.io/source-cluster": "eu-1",
+};
+const own = { "kubernetes.io/service-name": "web" };
+
+const clusters = [{ cluster: "prod-eu", aliases: ["eu-1"] }, { cluster: "prod-us" }];
+
+test.each([
+  ["by the name that is observed", byLockstep("prod-us"), "prod-us"],
+  ["by another name that was given", imported, "prod-eu"],
+  ["by a name that nobody knows", byLockstep("asia"), undefined],
+])("a copy names its cluster %s", (_, labels, cluster) => {
+  const origin = copyOrigin("edge", clusters)(slice(labels));
+  expect(origin).toEqual({ cluster, service: "shop/web" });
+});
+
+test("where no other cluster is observed a copy's cluster has the name it gives", () => {
+  const edge = [{ cluster: "edge" }];
+  const origin = copyOrigin("edge", edge)(slice(byLockstep("asia")));
+  expect(origin).toEqual({ cluster: "asia", service: "shop/web" });
+});
+
+test.each([
+  ["nobody's copy", own],
+  ["a copy that does not say of what", { "lockstep.dev/source-cluster": "prod-us" }],
+  ["a copy that does not say whose", { "multicluster.kubernetes.io/service-name": "web" }],
+])("%s is passed over", (_, labels) => {
+  expect(copyOrigin("edge", clusters)(slice(labels))).toBeUndefined();
+});

@@ -1,0 +1,53 @@
+// Between a witness and the journeys: as long as its watches are not listed, or are refused, the
+// witness can show nothing, so nobody waits for it and its hop is unknown. Once they are heard it is
+// waited for.
+import {
+  type ServiceRef,
+  type Witness,
+  type WitnessReport,
+  type WitnessSink,
+  witnessId,
+} from "../journeys/witness.ts";
+
+export class FollowGate implements WitnessSink {
+  readonly #sink: WitnessSink;
+  /** What the witnesses follow, whether the gate is open or not. */
+  readonly #followed = new Map<
+    string,
+    { readonly witness: Witness; readonly service: ServiceRef }
+  >();
+  #isOpen = false;
+
+  constructor(sink: WitnessSink) {
+    this.#sink = sink;
+  }
+
+  report(report: WitnessReport): void {
+    this.#sink.report(report);
+  }
+
+  follow(witness: Witness, service: ServiceRef): void {
+    this.#followed.set(followKey(witness, service), { witness, service });
+    if (this.#isOpen) this.#sink.follow(witness, service);
+  }
+
+  unfollow(witness: Witness, service: ServiceRef): void {
+    const isFollowed = this.#followed.delete(followKey(witness, service));
+    if (this.#isOpen && isFollowed) this.#sink.unfollow(witness, service);
+  }
+
+  /** Opens or closes, as its watches are now. */
+  turn(watches: readonly { readonly isHeard: boolean }[]): void {
+    const isOpen = watches.every(({ isHeard }) => isHeard);
+    if (isOpen === this.#isOpen) return;
+    this.#isOpen = isOpen;
+    for (const { witness, service } of this.#followed.values()) {
+      if (isOpen) this.#sink.follow(witness, service);
+      else this.#sink.unfollow(witness, service);
+    }
+  }
+}
+
+function followKey(witness: Witness, { cluster = "", service }: ServiceRef): string {
+  return `${witnessId(witness)} ${cluster} ${service}`;
+}

@@ -1,0 +1,166 @@
+// One watch of the observer: a reflector that also tells, with every change, since when it can have
+// been so. What a watch shows that keeps up happened just now. What a list shows, or a watch that was
+// cut off or is behind, happened at some time after the watch was last proved to be current.
+import type { Registry } from "prom-client";
+import { elapsedMs, type MonotonicMs } from "../environment/clock.ts";
+import type { Environment } from "../environment/environment.ts";
+import type { Learnt } from "../journeys/pod-witness.ts";
+import type { KubeClient } from "../kube/client/client.ts";
+import type { Kind, Projected } from "../kube/kinds/kind.ts";
+import { Reflector } from "../kube/reflector/reflector.ts";
+import { SyncGate } from "../kube/reflector/reflector-sync.ts";
+import type { ReadonlyStore } from "../kube/store/store.ts";
+import type { Change } from "../kube/store/store-change.ts";
+import type { IndexFunctions } from "../kube/store/store-view.ts";
+import { watchStatus } from "../sources/watch-status.ts";
+import type { ObservedResource, ObservedWatchStatus, WatchPurpose } from "./cluster-status.ts";
+
+/** Where an observer watches, and by what means. */
+export interface WatchPlace extends Pick<Environment, "clock" | "timers" | "random" | "log"> {
+  readonly client: KubeClient;
+  readonly cluster: string;
+  /** All namespaces when absent. */
+  readonly namespace?: string;
+  readonly metrics?: Registry;
+}
+
+export interface ObservedWatchOptions<T extends Projected, I extends string> extends WatchPlace {
+  readonly kind: Kind<T>;
+  readonly resource: ObservedResource;
+  readonly purposes: readonly WatchPurpose[];
+  readonly indexes: IndexFunctions<T, I>;
+  readonly onChange: (change: Change<T>, learnt: Learnt) => void;
+  /** Everything has been listed once, and nobody who waits for that has been told yet. */
+  readonly onListed?: () => void;
+  /** Until then what is shown is what was there before; the first list of this watch unless given. */
+  readonly isBegun?: () => boolean;
+}
+
+/** What all watches have in common, whatever they are of. */
+export type AnyObservedWatch = Pick<
+  ObservedWatch<Projected>,
+  "status" | "isHeard" | "look" | "start" | "stop" | "synced" | "waitUntilSettled"
+>;
+
+/** What has gathered while no watch was open is sent at once when one is: it is over by then. */
+const backlogMs = 2_000;
+
+/** A quorum read and the event it knew of may overtake each other by as much. */
+const overtakenMs = 1_000;
+
+export class ObservedWatch<T extends Projected, I extends string = never> {
+  readonly #options: ObservedWatchOptions<T, I>;
+  readonly #reflector: Reflector<T, I>;
+  /** Opens when everything has been listed or the list was refused. */
+  readonly #settled = new SyncGate();
+  /** Everything that was true then has been delivered. */
+  #currentAt: MonotonicMs | undefined;
+  #waiting: Promise<void> | undefined;
+
+  constructor(options: ObservedWatchOptions<T, I>) {
+    this.#options = options;
+    this.#reflector = new Reflector({
+      ...options,
+      handlers: [(change) => options.onChange(change, this.#learnt(change))],
+    });
+  }
+
+  get store(): ReadonlyStore<T, I> {
+    return this.#reflector.store;
+  }
+
+  get synced(): boolean {
+    return this.#reflector.synced;
+  }
+
+  /** Who may list but not watch hears nothing either, though what was listed is fresh for a while. */
+  get isRefused(): boolean {
+    const { connectedSinceMs } = this.#reflector.freshness();
+    return this.#reflector.condition().type === "refused" && connectedSinceMs === undefined;
+  }
+
+  /** Whether it shows changes, however late. */
+  get isHeard(): boolean {
+    return this.synced && !this.isRefused;
+  }
+
+  get isStarted(): boolean {
+    return this.#waiting !== undefined;
+  }
+
+  get status(): ObservedWatchStatus {
+    const { resource, namespace, purposes } = this.#options;
+    const status = watchStatus(this.#reflector);
+    return {
+      ...status,
+      ...(this.isRefused && { state: "refused", detail: this.#reflector.condition().message }),
+      resource,
+      namespace,
+      purposes,
+      listed: this.#reflector.synced,
+      objects: this.#reflector.store.size,
+      aliveAtMs: this.#reflector.freshness().aliveAtMs,
+      failing: this.#reflector.condition().type === "retrying",
+    };
+  }
+
+  /** Begins to list and watch; a second call does nothing. */
+  start(): void {
+    this.#reflector.start();
+    this.#waiting ??= this.#reflector.waitForSync().then(
+      () => {
+        this.#currentAt ??= this.#reflector.freshness().currentAtMs;
+        this.#options.onListed?.();
+        this.#settled.open();
+      },
+      () => this.#settled.close(),
+    );
+  }
+
+  /** Resolves when listed; rejects when the signal aborts or it is stopped before. */
+  waitForSync(signal?: AbortSignal): Promise<void> {
+    return this.#reflector.waitForSync(signal);
+  }
+
+  /** As `waitForSync`, but a list that the server refuses is not waited for. */
+  waitUntilSettled(signal?: AbortSignal): Promise<void> {
+    return this.#settled.wait(signal);
+  }
+
+  /** Time passes without anybody telling: to be called every second or so. */
+  look(): void {
+    if (this.isRefused) this.#settled.open();
+    this.#noteProof();
+  }
+
+  /** Idempotent; it cannot be started again. */
+  async stop(): Promise<void> {
+    await this.#reflector.stop();
+    this.#settled.close();
+    await this.#waiting;
+  }
+
+  #learnt({ learntBy, object }: Change<T>): Learnt {
+    const baseline = !(this.#options.isBegun?.() ?? this.synced);
+    this.#noteProof();
+    const isLate = learntBy === "list" || this.#mayBeLate(object.metadata.resourceVersion);
+    return { by: learntBy, baseline, notBefore: isLate ? this.#currentAt : undefined };
+  }
+
+  /** While a list is read its own instant is known already, and what it changes not delivered. */
+  #noteProof(): void {
+    if (!this.synced || this.#reflector.state !== "watching") return;
+    this.#currentAt = this.#reflector.freshness().currentAtMs;
+  }
+
+  /** Whether what the watch shows now may have been so for a while. */
+  #mayBeLate(resourceVersion: string): boolean {
+    const now = this.#options.clock.monotonicMs();
+    const { fresh, connectedSinceMs, currentAtMs } = this.#reflector.freshness();
+    if (!fresh || connectedSinceMs === undefined) return true;
+    const hasCaughtUp = currentAtMs !== undefined && currentAtMs > connectedSinceMs;
+    if (!hasCaughtUp && elapsedMs(connectedSinceMs, now) < backlogMs) return true;
+    const readAt = this.#reflector.readBefore(resourceVersion);
+    return readAt !== undefined && elapsedMs(readAt, now) > overtakenMs;
+  }
+}

@@ -1,0 +1,70 @@
+// Only for tests: a client that notes what passes through it to an observer, list by list and event
+// by event, at the instant at which it does.
+import type { Clock } from "../../environment/clock.ts";
+import type { IncomingResponse } from "../../environment/network.ts";
+import type { KubeClient, KubeRequest, KubeResponse } from "../../kube/client/client.ts";
+import { isRecord, type RawRecord } from "../../kube/kinds/fields.ts";
+import { type Resource, resources, type ToldEndpoints } from "./told-endpoints.contract.ts";
+
+export class TappedClient implements KubeClient {
+  readonly #client: KubeClient;
+  readonly #clock: Clock;
+  readonly #told: ToldEndpoints;
+
+  constructor(client: KubeClient, clock: Clock, told: ToldEndpoints) {
+    this.#client = client;
+    this.#clock = clock;
+    this.#told = told;
+  }
+
+  async request(request: KubeRequest): Promise<KubeResponse> {
+    const response = await this.#client.request(request);
+    const resource = resourceOf(request);
+    // One object alone is asked for to prove that a watch is current.
+    if (resource === undefined || request.path.includes("limit=1&")) return response;
+    if (/limit=1$/.test(request.path)) return response;
+    const list: unknown = JSON.parse(response.body.toString("utf8"));
+    const items = isRecord(list) && Array.isArray(list["items"]) ? list["items"] : [];
+    const objects = items.filter(isRecord).map((item) => [nameOf(item), item] as const);
+    this.#told.listed(resource, new Map(objects), this.#clock.monotonicMs());
+    return response;
+  }
+
+  async stream(request: KubeRequest): Promise<IncomingResponse> {
+    const response = await this.#client.stream(request);
+    const resource = resourceOf(request);
+    if (resource === undefined) return response;
+    return { ...response, body: this.#heard(resource, response.body) };
+  }
+
+  async *#heard(
+    resource: Resource,
+    body: AsyncIterable<Uint8Array>,
+  ): AsyncGenerator<Uint8Array, void, undefined> {
+    let rest = "";
+    for await (const chunk of body) {
+      const lines = (rest + Buffer.from(chunk).toString("utf8")).split("\n");
+      rest = lines.pop() ?? "";
+      for (const line of lines) this.#take(resource, JSON.parse(line));
+      yield chunk;
+    }
+  }
+
+  #take(resource: Resource, event: unknown): void {
+    if (!isRecord(event) || !isRecord(event["object"])) return;
+    const { type, object } = event;
+    if (type === "BOOKMARK" || type === "ERROR") return;
+    const now = this.#clock.monotonicMs();
+    this.#told.told(resource, nameOf(object), type === "DELETED" ? undefined : object, now);
+  }
+}
+
+function resourceOf({ method, path }: KubeRequest): Resource | undefined {
+  const [collection = ""] = path.split("?");
+  return method === "GET" ? resources.find((one) => collection.endsWith(`/${one}`)) : undefined;
+}
+
+function nameOf(object: RawRecord): string {
+  const metadata = isRecord(object["metadata"]) ? object["metadata"] : {};
+  return `${String(metadata["namespace"])}/${String(metadata["name"])}`;
+}

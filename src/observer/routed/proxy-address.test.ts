@@ -1,0 +1,45 @@
+import { expect, it } from "vitest";
+import { simulate } from "../../simulation/simulation.ts";
+import { detectProxyKind, ProxyAddressError, readProxyAddress } from "./proxy-address.ts";
+
+it("reads a kind and a URL, or one of them", () => {
+  expect(readProxyAddress("lockstep=http://10.0.0.5:10260")).toEqual({
+    name: "10.0.0.5:10260",
+    url: "http://10.0.0.5:10260",
+    kind: "lockstep",
+  });
+  expect(readProxyAddress("ingress-nginx=[::1]:10246")).toEqual({
+    name: "[::1]:10246",
+    url: "http://[::1]:10246",
+    kind: "ingress-nginx",
+  });
+  expect(readProxyAddress("https://proxy.example/")).toEqual({
+    name: "proxy.example",
+    url: "https://proxy.example",
+    kind: undefined,
+  });
+});
+
+it.each([
+  ["traefik=http://a:1", "there is no kind of proxy traefik"],
+  ["http://a:1/configuration", "does not say where a proxy is"],
+  ["http://", "does not say where a proxy is"],
+  ["", "does not say where a proxy is"],
+  ["http://user@a:1", "does not say where a proxy is"],
+])("refuses %s with the forms there are", (text, why) => {
+  expect(() => readProxyAddress(text)).toThrow(ProxyAddressError);
+  expect(() => readProxyAddress(text)).toThrow(why);
+  expect(() => readProxyAddress(text)).toThrow("write lockstep=http://HOST:PORT");
+});
+
+it("says of something else that it is neither", () =>
+  simulate({ seed: 1 }, async (simulation) => {
+    await simulation.host("web").network.listen({ host: "web", port: 80 }, (exchange) => {
+      exchange.respond(200).end(Buffer.from("<html>"));
+    });
+    const { signal } = new AbortController();
+    const asking = detectProxyKind("http://web:80", { ...simulation.host("observer"), signal });
+    await expect(asking).rejects.toThrow(
+      "http://web:80 is neither a Lockstep replica's status listener nor ingress-nginx's; write",
+    );
+  }));

@@ -1,0 +1,73 @@
+// Where a proxy is and of which kind, as people write it: `ingress-nginx=http://127.0.0.1:10246`,
+// `lockstep=…`, or the address alone, which is asked what it is.
+import type { Environment } from "../../environment/environment.ts";
+import { readBackends } from "./backends.ts";
+import { backendsPath } from "./ingress-nginx-reader.ts";
+import { readJournal } from "./lockstep-answers.ts";
+import { askProxy, jsonOf } from "./proxy-request.ts";
+
+export const proxyKinds = ["lockstep", "ingress-nginx"] as const;
+
+export type ProxyKind = (typeof proxyKinds)[number];
+
+export interface ProxyAddress {
+  /** As it is shown: `host:port`. */
+  readonly name: string;
+  /** Without a path. */
+  readonly url: string;
+  /** Undefined when it has to be asked. */
+  readonly kind: ProxyKind | undefined;
+}
+
+export class ProxyAddressError extends Error {
+  override readonly name = "ProxyAddressError";
+  readonly code = "PROXY_ADDRESS";
+}
+
+const forms =
+  "write lockstep=http://HOST:PORT for a replica's status listener, " +
+  "ingress-nginx=http://HOST:10246 for what a port-forward to its pod reaches, or the URL alone";
+
+/** Throws a `ProxyAddressError` that says what would be right. */
+export function readProxyAddress(text: string): ProxyAddress {
+  const [, kindName, rest = ""] = /^(?:([a-z][a-z-]*)=)?(.*)$/s.exec(text) ?? [];
+  const kind = proxyKinds.find((one) => one === kindName);
+  if (kindName !== undefined && kind === undefined) {
+    throw new ProxyAddressError(`${text}: there is no kind of proxy ${kindName}; ${forms}`);
+  }
+  const url = parsedUrl(/^https?:\/\//.test(rest) ? rest : `http://${rest}`);
+  if (url === undefined || url.pathname !== "/" || url.search !== "" || url.username !== "") {
+    throw new ProxyAddressError(`${text} does not say where a proxy is; ${forms}`);
+  }
+  return { name: url.host, url: url.origin, kind };
+}
+
+export interface DetectOptions extends Pick<Environment, "clock" | "timers" | "network"> {
+  readonly signal: AbortSignal;
+}
+
+/** Asks the proxy what it is; throws what came of it when it cannot be asked or is neither. */
+export async function detectProxyKind(url: string, options: DetectOptions): Promise<ProxyKind> {
+  const backends = await askProxy({ ...options, url: `${url}${backendsPath}` });
+  if (backends.status === 200 && readBackends(backends.body.toString("utf8")) !== undefined) {
+    return "ingress-nginx";
+  }
+  const journalUrl = `${url}/routed?after=${Number.MAX_SAFE_INTEGER}`;
+  try {
+    readJournal(jsonOf(await askProxy({ ...options, url: journalUrl }), journalUrl));
+    return "lockstep";
+  } catch (cause) {
+    options.signal.throwIfAborted();
+    const message = `${url} is neither a Lockstep replica's status listener nor ingress-nginx's`;
+    throw new ProxyAddressError(`${message}; ${forms}`, { cause });
+  }
+}
+
+function parsedUrl(text: string): URL | undefined {
+  try {
+    return new URL(text);
+  } catch {
+    // The caller says what would be right.
+    return undefined;
+  }
+}

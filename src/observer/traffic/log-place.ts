@@ -1,0 +1,96 @@
+// Where an access log is, as people write it: a file, `-` for what is piped in, or
+// `pod:NAMESPACE/NAME[:CONTAINER][@CONTEXT]` for a pod's log over the API; and its bytes from there.
+import { resolve } from "node:path";
+import { followFile } from "../../access-log/file-chunks.ts";
+import { podLogChunks } from "../../access-log/pod-log.ts";
+import type { Environment } from "../../environment/environment.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+
+export type LogPlace =
+  | { readonly type: "file"; readonly path: string }
+  | { readonly type: "stdin" }
+  | {
+      readonly type: "pod";
+      readonly namespace: string;
+      readonly pod: string;
+      readonly container: string | undefined;
+      /** The cluster's name; the only one, or the first that is given, when absent. */
+      readonly cluster: string | undefined;
+    };
+
+export class LogPlaceError extends Error {
+  override readonly name = "LogPlaceError";
+  readonly code = "LOG_PLACE";
+}
+
+const podForm = /^pod:([a-z0-9.-]+)\/([a-z0-9.-]+)(?::([a-z0-9-]+))?(?:@(.+))?$/;
+
+/** Throws a `LogPlaceError` that says what would be right. */
+export function readLogPlace(text: string): LogPlace {
+  if (text === "-") return { type: "stdin" };
+  if (!text.startsWith("pod:")) {
+    if (text === "") throw new LogPlaceError("an access log is a file, - or pod:NAMESPACE/NAME");
+    return { type: "file", path: resolve(text) };
+  }
+  const [, namespace, pod, container, cluster] = podForm.exec(text) ?? [];
+  if (namespace === undefined || pod === undefined) {
+    throw new LogPlaceError(
+      `${text} does not name a pod: write pod:NAMESPACE/NAME, and if need be :CONTAINER and @CONTEXT`,
+    );
+  }
+  return { type: "pod", namespace, pod, container, cluster };
+}
+
+export interface LogChunksOptions
+  extends Pick<Environment, "clock" | "timers" | "random" | "log" | "files"> {
+  /** What is piped into this process. */
+  readonly stdin: () => AsyncIterable<Uint8Array>;
+  /** By name, in the order given. */
+  readonly clients: ReadonlyMap<string, KubeClient>;
+  readonly signal: AbortSignal;
+  /** Of a pod's log, whether it is being received. */
+  readonly onConnected?: (isConnected: boolean) => void;
+}
+
+/** What is written from now on; of what is piped in, all. */
+export function logChunks(place: LogPlace, options: LogChunksOptions): AsyncIterable<Uint8Array> {
+  switch (place.type) {
+    case "file":
+      return followFile({ ...options, path: place.path, from: "end" });
+    case "stdin":
+      return untilAborted(options.stdin(), options.signal);
+    case "pod":
+      return podLogChunks({ ...options, ...place, client: clientOf(place.cluster, options) });
+  }
+}
+
+function clientOf(cluster: string | undefined, { clients }: LogChunksOptions): KubeClient {
+  const [first] = clients.values();
+  const client = cluster === undefined ? first : clients.get(cluster);
+  if (client !== undefined) return client;
+  const names = [...clients.keys()].join(", ");
+  throw new LogPlaceError(`the pod's cluster ${cluster} is none of those observed: ${names}`);
+}
+
+/** A pipe that stays open and silent must not keep the program from ending. */
+async function* untilAborted(
+  chunks: AsyncIterable<Uint8Array>,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  const iterator = chunks[Symbol.asyncIterator]();
+  let onAbort = (): void => undefined;
+  const aborted = new Promise<undefined>((done) => {
+    onAbort = () => done(undefined);
+    if (signal.aborted) onAbort();
+    signal.addEventListener("abort", onAbort, { once: true });
+  });
+  try {
+    for (;;) {
+      const next = await Promise.race([iterator.next(), aborted]);
+      if (next === undefined || next.done === true) return;
+      yield next.value;
+    }
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
+}
