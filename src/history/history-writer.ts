@@ -1,0 +1,156 @@
+// The one writer of a history file, in whatever thread it runs: writes batches, keeps the bounds.
+// A batch is written when `write` has returned: all of it, in the file's log, which the system was
+// told to bring to the disk (`synchronous = FULL`), so that neither kill -9 nor a power cut takes it.
+import type { JourneyRecord } from "../journeys/journey-record.ts";
+import { HistoryDatabase, sqliteCode } from "./history-database.ts";
+import { HistoryError } from "./history-error.ts";
+import { HistoryRetention, type Retention, type RetentionStep } from "./history-retention.ts";
+import { checkOwned, damaged, upgrade } from "./history-schema.ts";
+import { journeyRow, upsertSql } from "./journey-row.ts";
+import { WriterLock } from "./writer-lock.ts";
+
+export interface HistoryWriterOptions {
+  readonly path: string;
+  readonly retention: Retention;
+  /** Shown to whoever wants to write as well. */
+  readonly pid: number;
+  readonly nowMs: number;
+  /** How long to wait for somebody else's lock. */
+  readonly busyTimeoutMs?: number;
+}
+
+/** Why a batch was not written. It may be later, except to a file that is damaged. */
+export type Refusal = "no space" | "busy" | "held by a reader" | "failed" | "damaged";
+
+export class HistoryWriteError extends Error {
+  override readonly name = "HistoryWriteError";
+  readonly code: Refusal;
+
+  constructor(code: Refusal, message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+/** How often room is made for one batch before it is given up: the batch is small, so it suffices. */
+const makeRoomMax = 8;
+
+export class HistoryWriter {
+  readonly #path: string;
+  readonly #lock: WriterLock;
+  readonly #database: HistoryDatabase;
+  readonly #retention: HistoryRetention;
+  /** Journeys that an earlier writer left pending: what became of them nobody knows. */
+  readonly leftPending: number;
+
+  constructor({ path, retention, pid, nowMs, busyTimeoutMs }: HistoryWriterOptions) {
+    this.#path = path;
+    this.#database = HistoryDatabase.openToWrite(path, busyTimeoutMs);
+    let lock: WriterLock | undefined;
+    try {
+      checkOwned(this.#database, path);
+      lock = WriterLock.take(path);
+      upgrade(this.#database, path);
+      this.#database.exec("PRAGMA synchronous = FULL");
+      this.#lock = lock;
+      this.#retention = new HistoryRetention(this.#database, retention);
+      this.leftPending = this.#begin(pid, nowMs);
+    } catch (error) {
+      lock?.release();
+      this.#database.close();
+      if (error instanceof HistoryError) throw error;
+      const why = error instanceof Error ? error.message : String(error);
+      throw new HistoryError("CANNOT_OPEN", `cannot write to ${path}: ${why}`, { cause: error });
+    }
+  }
+
+  /**
+   * Each is a journey as JSON; one that was written before is replaced. Returns how many of the
+   * oldest had to go for them.
+   */
+  write(batch: readonly string[]): number {
+    let removed = 0;
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        removed += this.#retention.makeRoom();
+        this.#database.transaction(() => {
+          for (const json of batch) this.#database.run(upsertSql, rowOf(json));
+        });
+        return removed;
+      } catch (error) {
+        const isFull = sqliteCode(error) === "SQLITE_FULL" && attempt <= makeRoomMax;
+        const more = isFull ? this.#removeOldest() : 0;
+        if (more === 0) throw this.#refusal(error);
+        removed += more;
+      }
+    }
+  }
+
+  /** Moves the log into the file and gives its room back. */
+  emptyLog(): void {
+    const [outcome] = this.#database.rows("PRAGMA wal_checkpoint(TRUNCATE)");
+    if (outcome?.["busy"] === 0) return;
+    throw new HistoryWriteError(
+      "held by a reader",
+      `somebody has been reading ${this.#path} for so long that its log has no room left`,
+    );
+  }
+
+  /** One small step towards the bounds of age and size. */
+  tidy(nowMs: number): RetentionStep {
+    try {
+      return this.#retention.step(nowMs);
+    } catch (error) {
+      throw this.#refusal(error);
+    }
+  }
+
+  close(): void {
+    this.#database.close();
+    this.#lock.release();
+  }
+
+  #begin(pid: number, nowMs: number): number {
+    let left = 0;
+    this.#database.transaction(() => {
+      this.#database.exec("DELETE FROM writer");
+      this.#database.run("INSERT INTO writer (pid, since_ms) VALUES (?, ?)", [pid, nowMs]);
+      left = this.#database.run(
+        `UPDATE journeys SET outcome = 'unknown', record = json_set(record, '$.outcome', 'unknown')
+         WHERE outcome = 'pending'`,
+        [],
+      );
+    });
+    return left;
+  }
+
+  /** None when the disk itself is full: then nothing can be removed either. */
+  #removeOldest(): number {
+    try {
+      return this.#retention.removeOldest();
+    } catch (error) {
+      if (sqliteCode(error) === "SQLITE_FULL") return 0;
+      throw this.#refusal(error);
+    }
+  }
+
+  #refusal(error: unknown): HistoryWriteError {
+    const code = sqliteCode(error);
+    const why = error instanceof Error ? error.message : String(error);
+    const refused = (kind: Refusal, message: string) =>
+      new HistoryWriteError(kind, message, { cause: error });
+    if (code === "SQLITE_FULL") return refused("no space", `no room for ${this.#path} on its disk`);
+    if (code.startsWith("SQLITE_BUSY")) {
+      return refused("busy", `another program keeps ${this.#path} locked`);
+    }
+    if (code.startsWith("SQLITE_CORRUPT") || code === "SQLITE_NOTADB") {
+      return refused("damaged", damaged(this.#path, why).message);
+    }
+    return refused("failed", `cannot write to ${this.#path}: ${why}`);
+  }
+}
+
+/** It was made by `JSON.stringify` of a record, in this program. */
+function rowOf(json: string) {
+  return journeyRow(JSON.parse(json) as JourneyRecord, json);
+}

@@ -1,0 +1,76 @@
+import { expect, test } from "vitest";
+import { History } from "./history.ts";
+import {
+  environment,
+  inThisThread,
+  keptIn,
+  record,
+  recordingLog,
+  stuckRecord,
+  withFolder,
+} from "./history-world.contract.ts";
+
+test("journeys are kept in a folder that is made for them, each as it was added last", () =>
+  withFolder(async (folder) => {
+    const path = `${folder}/state/lockstep/h.db`;
+    const committed: string[] = [];
+    const history = await History.open({
+      ...environment,
+      path,
+      startThread: inThisThread,
+      onCommitted: (ids) => committed.push(...ids),
+    });
+    history.add(record(1));
+    history.add(stuckRecord(2));
+    await history.flush();
+    expect(keptIn(path)).toEqual([record(1), stuckRecord(2)]);
+    history.add(record(2));
+    await history.close();
+    expect(keptIn(path)).toEqual([record(1), record(2)]);
+    expect(committed).toEqual(["run-1", "run-2", "run-2"]);
+  }));
+
+test("the next observer says how many journeys the last one left pending", () =>
+  withFolder(async (folder) => {
+    const path = `${folder}/h.db`;
+    const first = await History.open({ ...environment, path, startThread: inThisThread });
+    first.add(stuckRecord(1));
+    await first.close();
+    const { log, lines } = recordingLog();
+    const second = await History.open({ ...environment, log, path, startThread: inThisThread });
+    expect(lines).toEqual([
+      {
+        message: "journeys were pending when the observer ended; what became of them is unknown",
+        fields: { journeys: 1 },
+      },
+    ]);
+    await second.close();
+  }));
+
+test("a second observer is refused as long as the first one runs", () =>
+  withFolder(async (folder) => {
+    const path = `${folder}/h.db`;
+    const options = { ...environment, path, startThread: inThisThread };
+    const first = await History.open(options);
+    await expect(History.open(options)).rejects.toThrow(
+      `${path} is being written by process ${process.pid}: end that one, or name another file`,
+    );
+    await first.close();
+    await (await History.open(options)).close();
+  }));
+
+test("a history too small to hold journeys is refused", () =>
+  withFolder(async (folder) => {
+    const retention = { sizeMaxBytes: 1_000 };
+    const path = `${folder}/h.db`;
+    const opening = History.open({ ...environment, path, retention, startThread: inThisThread });
+    await expect(opening).rejects.toThrow("a history needs room: give it 16 MiB or more");
+  }));
+
+test("a folder that cannot be made is said with the file that was to be in it", () =>
+  withFolder(async (folder) => {
+    await environment.files.write(`${folder}/file`, "");
+    const path = `${folder}/file/below/h.db`;
+    const opening = History.open({ ...environment, path, startThread: inThisThread });
+    await expect(opening).rejects.toThrow(`no history at ${path}: cannot make the folder`);
+  }));
