@@ -26,6 +26,7 @@ const debianPackages = [
   { name: "lua-resty-core", file: "/usr/share/lua/5.1/resty/core.lua", for: "the proxy's Lua" },
   { name: "lua-cjson", file: "/usr/lib/x86_64-linux-gnu/lua/5.1/cjson.so", for: "the proxy's Lua" },
   { name: "etcd-server", file: "/usr/bin/etcd", for: "lockstep lab --store etcd" },
+  { name: "prometheus", file: "/usr/bin/prometheus", for: "the tests of alerts and dashboard" },
 ];
 
 const usage = `Usage: node scripts/setup.mjs [--check] [--no-system]
@@ -74,9 +75,22 @@ export function missingPackages(exists = existsSync) {
   });
 }
 
-function aptCommand(missing) {
-  const names = missing.map((one) => one.name).join(" ");
-  return `apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends ${names}`;
+/** What these packages would run from the next start of the machine on. */
+const services = { nginx: "nginx", "etcd-server": "etcd", prometheus: "prometheus" };
+
+/** While this file says so, Debian's packages start no service when they are installed. */
+const policy = "/usr/sbin/policy-rc.d";
+
+/** Installs them without their services: Lockstep starts what it needs, on ports of its own. */
+export function aptCommand(missing) {
+  const names = missing.map((one) => one.name);
+  const disabled = names.flatMap((name) => services[name] ?? []);
+  return [
+    `test -e ${policy} || { trap "rm -f ${policy}" EXIT; printf "#!/bin/sh\\nexit 101\\n" > ${policy}; chmod +x ${policy}; }`,
+    "apt-get update -qq && DEBIAN_FRONTEND=noninteractive " +
+      `apt-get install -y -qq --no-install-recommends ${names.join(" ")}`,
+    ...disabled.map((service) => `{ update-rc.d ${service} disable || true; }`),
+  ].join(" && ");
 }
 
 /** Why Debian packages cannot be installed from here, or undefined when they can. */
@@ -91,7 +105,7 @@ function explainMissing(missing, why) {
   const list = missing.map((one) => `  ${one.name.padEnd(24)}${one.for}`).join("\n");
   const sudo = existsSync("/usr/bin/apt-get")
     ? `Install them with:\n  sudo sh -c '${aptCommand(missing)}'`
-    : "Install nginx with its Lua module, lua-resty-core, lua-cjson and etcd from your distribution.";
+    : "Install nginx with its Lua module, lua-resty-core, lua-cjson, etcd and Prometheus from your distribution.";
   return (
     `Not installed, because ${why}:\n${list}\n${sudo}\n` +
     "Going on without them: whatever needs them will say so.\n"

@@ -1,6 +1,6 @@
 // What setup decides, as far as it can be seen without changing this machine.
 import { expect, it } from "vitest";
-import { missingPackages, nodeProblem } from "./setup.mjs";
+import { aptCommand, missingPackages, nodeProblem } from "./setup.mjs";
 
 it("accepts Node 20.19 and everything newer", () => {
   expect(["20.19.0", "20.20.2", "22.0.0", "24.1.0"].map((one) => nodeProblem(one))).toEqual([
@@ -25,10 +25,21 @@ it("finds the Debian packages whose files are absent", () => {
     "lua-resty-core",
     "lua-cjson",
     "etcd-server",
+    "prometheus",
   ]);
 });
 
 it("knows the Lua library folder of both architectures", () => {
   const arm = (file) => !file.includes("x86_64");
   expect(missingPackages(arm)).toEqual([]);
+});
+
+it("installs packages without their services, and leaves a policy that is there", () => {
+  expect(aptCommand([{ name: "prometheus" }, { name: "lua-cjson" }]).split(" && ")).toEqual([
+    'test -e /usr/sbin/policy-rc.d || { trap "rm -f /usr/sbin/policy-rc.d" EXIT; ' +
+      'printf "#!/bin/sh\\nexit 101\\n" > /usr/sbin/policy-rc.d; chmod +x /usr/sbin/policy-rc.d; }',
+    "apt-get update -qq",
+    "DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends prometheus lua-cjson",
+    "{ update-rc.d prometheus disable || true; }",
+  ]);
 });

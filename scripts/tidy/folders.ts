@@ -35,7 +35,7 @@ export const folders: Readonly<Record<string, Folder>> = {
     reason: product,
   },
   ingress: {
-    mayImport: ["environment", "kube", "sources", "model", "decide", "outputs"],
+    mayImport: ["environment", "kube", "sources", "model", "decide", "outputs", "telemetry"],
     reason: flow,
   },
   lab: {

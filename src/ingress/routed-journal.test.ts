@@ -105,3 +105,19 @@ test("only the newest entries are kept, and their numbers go on rising", () => {
     maxEntriesKept + 1,
   ]);
 });
+
+test("another process is told where the journal stands and what time it is there", () => {
+  const { journal, at } = journalWorld();
+  at(10);
+  const [before, after] = [truthOf({ a: "active" }), truthOf({ a: "draining" })];
+  journal.decided({ service, version: 1, before, after });
+  journal.routed(service, 1, at(14));
+  at(20);
+  expect(journal.answer(0)).toEqual({
+    journal: "1000-0",
+    last: 1,
+    nowMs: 20,
+    entries: journal.after(0),
+  });
+  expect(journal.answer(1).entries).toEqual([]);
+});

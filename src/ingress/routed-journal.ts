@@ -35,6 +35,18 @@ export interface RoutedEntry {
   readonly lagMs: number;
 }
 
+/** What a reader that asks now and then needs, to miss nothing or to know that it has. */
+export interface RoutedAnswer {
+  /** Names this journal: another one, of a process that was started again, counts anew. */
+  readonly journal: string;
+  /** The newest entry's number; 0 when there is none. */
+  readonly last: number;
+  /** Now on the clock of `routedAtMs`, so that a reader with another clock can tell how long ago. */
+  readonly nowMs: MonotonicMs;
+  /** Oldest first. If the first is not the one after the number asked for, some were let go. */
+  readonly entries: readonly RoutedEntry[];
+}
+
 /** At 500 changes a second an observer that asks each second misses none, with room to spare. */
 export const maxEntriesKept = 5_000;
 
@@ -49,6 +61,7 @@ interface Waiting extends Pick<RoutedEntry, "joined" | "left" | "decidedWallMs">
 export class RoutedJournal {
   readonly #clock: Clock;
   readonly #onRouted: RoutedJournalOptions["onRouted"];
+  readonly #name: string;
   /** By service, its decisions that are not known to be routed, oldest first. */
   readonly #waiting = new Map<string, Waiting[]>();
   #waitingCount = 0;
@@ -58,6 +71,7 @@ export class RoutedJournal {
   constructor(options: RoutedJournalOptions) {
     this.#clock = options.clock;
     this.#onRouted = options.onRouted;
+    this.#name = `${this.#clock.wallMs()}-${this.#clock.monotonicMs()}`;
   }
 
   readonly decided = ({ service, version, before, after }: TruthChange): void => {
@@ -93,6 +107,16 @@ export class RoutedJournal {
   /** What came after this number, oldest first. */
   after(sequence: number): readonly RoutedEntry[] {
     return this.#entries.filter((entry) => entry.sequence > sequence);
+  }
+
+  /** The same, for another process. */
+  answer(after: number): RoutedAnswer {
+    return {
+      journal: this.#name,
+      last: this.#sequence,
+      nowMs: this.#clock.monotonicMs(),
+      entries: this.after(after),
+    };
   }
 
   #add(service: string, { decidedAtMs, ...decided }: Waiting, atMs: MonotonicMs): void {

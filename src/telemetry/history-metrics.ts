@@ -1,0 +1,33 @@
+// What became of the journeys that were to be kept, for Prometheus: a history that cannot be written
+// is noticed before somebody needs it.
+import { Counter } from "prom-client";
+import { oncePerRegistry } from "../kube/metrics-of-registry.ts";
+
+/** A history, as far as it counts. */
+export interface CountedHistory {
+  readonly counts: {
+    readonly committed: number;
+    readonly dropped: number;
+    readonly removed: number;
+  };
+}
+
+/** Histories whose counts are shown: add to it what is opened. */
+export const historyMetrics = oncePerRegistry((registry) => {
+  const histories = new Set<CountedHistory>();
+  new Counter({
+    name: "lockstep_history_journeys_total",
+    help: "Records of journeys by what the history did: wrote them, lost them, removed old ones.",
+    labelNames: ["result"] as const,
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const { counts } of histories) {
+        for (const result of ["committed", "dropped", "removed"] as const) {
+          this.inc({ result }, counts[result]);
+        }
+      }
+    },
+  });
+  return histories;
+});

@@ -1,0 +1,91 @@
+// A small listener beside a long-running command, on loopback unless told otherwise: whether it lives,
+// whether it is ready and what it has counted. Commands that have more to say add pages.
+import type { Registry } from "prom-client";
+import type { ExchangeHandler, Listener, Network } from "../environment/network.ts";
+
+export interface StatusListenerOptions {
+  readonly network: Network;
+  readonly host: string;
+  /** 0 lets the system choose. */
+  readonly port: number;
+  readonly metrics: Registry;
+  readonly readiness: () => ShownReadiness;
+  /** Beside /healthz, /readyz and /metrics. */
+  readonly pages?: readonly StatusPage[];
+}
+
+export interface ShownReadiness {
+  /** Undefined when it is ready. */
+  readonly problem: string | undefined;
+  /** What is not as it should be all the same. */
+  readonly notes: readonly string[];
+}
+
+export interface StatusPage {
+  readonly path: string;
+  /** What may stand behind the path, as a person is told: `?after=N`. */
+  readonly query?: string;
+  readonly answer: (query: URLSearchParams) => StatusAnswer | Promise<StatusAnswer>;
+}
+
+export interface StatusAnswer {
+  readonly status: number;
+  readonly contentType: string;
+  readonly body: string;
+}
+
+export async function startStatusListener(options: StatusListenerOptions): Promise<Listener> {
+  const pages = [...standingPages(options), ...(options.pages ?? [])];
+  const handle: ExchangeHandler = async (exchange) => {
+    const { request } = exchange;
+    const { status, contentType, body } =
+      request.method === "GET"
+        ? await answer(pages, request.target)
+        : textAnswer(405, "only GET is answered here");
+    exchange.respond(status, { "content-type": contentType }).end(Buffer.from(body, "utf8"));
+  };
+  return await options.network.listen(options, handle);
+}
+
+export function textAnswer(status: number, body: string): StatusAnswer {
+  return { status, contentType: "text/plain; charset=utf-8", body: `${body}\n` };
+}
+
+export function jsonAnswer(value: object): StatusAnswer {
+  return { status: 200, contentType: "application/json", body: `${JSON.stringify(value)}\n` };
+}
+
+/** Any: it is never asked for. */
+const base = "http://status";
+
+async function answer(pages: readonly StatusPage[], target: string): Promise<StatusAnswer> {
+  if (!URL.canParse(target, base)) return textAnswer(400, "the path cannot be understood");
+  const { pathname, searchParams } = new URL(target, base);
+  const page = pages.find(({ path }) => path === pathname);
+  if (page !== undefined) return await page.answer(searchParams);
+  const known = pages.map(({ path, query = "" }) => `${path}${query}`);
+  return textAnswer(404, `there are ${known.join(", ")}`);
+}
+
+function standingPages({ readiness, metrics }: StatusListenerOptions): readonly StatusPage[] {
+  return [
+    { path: "/healthz", answer: () => textAnswer(200, "ok") },
+    {
+      path: "/readyz",
+      answer: () => {
+        const { problem, notes } = readiness();
+        return textAnswer(
+          problem === undefined ? 200 : 503,
+          [problem ?? "ok", ...notes].join("\n"),
+        );
+      },
+    },
+    {
+      path: "/metrics",
+      answer: async () => {
+        const body = await metrics.metrics();
+        return { status: 200, contentType: metrics.contentType, body };
+      },
+    },
+  ];
+}
