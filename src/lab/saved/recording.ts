@@ -1,9 +1,8 @@
 // What `--save DIR` leaves behind: the recordings of all stages of an incident, kept in memory until
 // the play is over and then written to real files. A folder with anything in it is refused, so that
 // nothing is overwritten and nothing old is taken for new.
-import type { Environment } from "../../environment/environment.ts";
 import type { Files } from "../../environment/files.ts";
-import { StageRecorder } from "./stage-recorder.ts";
+import { type RecorderEnvironment, StageRecorder } from "./stage-recorder.ts";
 
 export class SaveFolderError extends Error {
   override readonly name = "SaveFolderError";
@@ -32,7 +31,7 @@ export class Recording {
   readonly #stages: StageRecorder[] = [];
 
   /** For a stage that was just opened; its machine `operator` is the one that looks. */
-  forStage(environment: Pick<Environment, "clock" | "timers" | "network" | "log">): StageRecorder {
+  forStage(environment: RecorderEnvironment): StageRecorder {
     const recorder = new StageRecorder({ environment });
     this.#stages.push(recorder);
     return recorder;

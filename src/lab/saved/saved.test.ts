@@ -46,7 +46,7 @@ test("what an operator would have of a cluster is saved as kubectl lays it out",
     await save(simulation, recording);
     const { files } = simulation.host("user");
     const saved = await recording.write(files, folder);
-    expect(saved.parts).toEqual(["audit", "cluster-info", "metrics", "objects"]);
+    expect(saved.parts).toEqual(["audit", "cluster-info", "metrics", "objects", "recording"]);
     expect(await files.list(`${folder}/cluster-info`)).toEqual([
       "default",
       "kube-node-lease",

@@ -1,13 +1,16 @@
 // Collects what an operator of the clusters on a stage would have of them afterwards: audit logs as
-// they are written, metrics pages every so often, access logs, and at the end a dump through the
-// API. Everything comes by ways an operator has; nothing comes from the lab's own knowledge of what
-// was true.
+// they are written, metrics pages every so often, access logs, what `lockstep record` would have
+// recorded, and at the end a dump through the API. All that comes by ways an operator has. Apart from
+// it, in `truth/`, is what the lab alone knows of each lost request, to judge verdicts by.
+import { ClusterRecorder } from "../../blame/cluster-recorder.ts";
+import { aliveLine, runLine } from "../../blame/recording-line.ts";
 import type { Clock } from "../../environment/clock.ts";
 import type { Environment } from "../../environment/environment.ts";
 import type { Network } from "../../environment/network.ts";
 import { HttpKubeClient } from "../../kube/client/http-client.ts";
 import type { ClusterAccess } from "../../kube/credentials/credentials.ts";
 import { PeerAddresses } from "../apiserver/audit/peer-addresses.ts";
+import type { LostRequest } from "../traffic/lost-request.ts";
 import { dumpCluster } from "./cluster-dump.ts";
 import { MetricsSamples } from "./metrics-samples.ts";
 import { NewestLines } from "./newest-lines.ts";
@@ -33,12 +36,19 @@ export interface RecordedProxy {
 
 export interface StageRecorderOptions {
   /** The machine from which it looks. */
-  readonly environment: Pick<Environment, "clock" | "timers" | "network" | "log">;
+  readonly environment: RecorderEnvironment;
 }
+
+export type RecorderEnvironment = Pick<
+  Environment,
+  "clock" | "timers" | "random" | "network" | "log"
+>;
 
 /** As often as most Prometheus servers scrape. */
 const scrapeEveryMs = 15_000;
 const scrapeDeadlineMs = 10_000;
+
+const recordingPath = "recording/recording.jsonl";
 
 /** Those who send requests to the proxies are none of the cluster's machines. */
 const clientNetwork = "203.0";
@@ -51,6 +61,8 @@ export class StageRecorder {
   readonly #lines = new Map<string, NewestLines>();
   readonly #samples = new Map<string, MetricsSamples>();
   readonly #scraping: Promise<void>[] = [];
+  /** By cluster. */
+  readonly #tapes = new Map<string, ClusterRecorder>();
   /** Clusters whose end was recorded. */
   readonly #finished = new Set<string>();
 
@@ -76,9 +88,15 @@ export class StageRecorder {
     for (const line of text.split("\n")) if (line !== "") lines.add(line);
   }
 
-  /** Reads its metrics from now on. */
+  /** What was really true of a request that was lost; no operator knows this. */
+  lost(request: LostRequest): void {
+    this.#linesOf("truth/lost-requests.jsonl").add(JSON.stringify(request));
+  }
+
+  /** Reads its metrics and records its changes from now on. */
   attach(cluster: RecordedCluster): void {
     this.#scraping.push(this.#scrape(cluster, this.#stopping.signal));
+    this.#record(cluster);
   }
 
   /** Takes the dump, while the cluster still answers. Idempotent. */
@@ -88,6 +106,7 @@ export class StageRecorder {
     this.#finished.add(cluster.name);
     this.#stopping.abort(new Error("the recording is over"));
     await Promise.all(this.#scraping);
+    await this.#endRecord(cluster.name);
     const userAgent = "kubectl/v1.33.0 (linux/amd64)";
     const client = new HttpKubeClient({ ...environment, cluster: cluster.access, userAgent });
     try {
@@ -106,6 +125,32 @@ export class StageRecorder {
       ...[...this.#samples].map(([path, samples]) => [path, samples.text()] as const),
     ];
     return all.sort(([one], [other]) => (one < other ? -1 : 1));
+  }
+
+  #record({ name: cluster, access }: RecordedCluster): void {
+    const { environment } = this.#options;
+    const lines = this.#linesOf(recordingPath);
+    const client = new HttpKubeClient({ ...environment, cluster: access, userAgent: "lockstep" });
+    const tape = new ClusterRecorder({
+      ...environment,
+      client,
+      cluster,
+      // What the stock ingress of the lab goes by, in every version.
+      form: "endpoints",
+      namespaces: undefined,
+      write: (line) => lines.add(line),
+    });
+    if (this.#tapes.size === 0) {
+      lines.add(runLine({ atMs: environment.clock.wallMs(), run: "the stage" }));
+    }
+    this.#tapes.set(cluster, tape);
+    tape.start();
+  }
+
+  async #endRecord(cluster: string): Promise<void> {
+    const atMs = this.#options.environment.clock.wallMs();
+    await this.#tapes.get(cluster)?.stop();
+    this.#linesOf(recordingPath).add(aliveLine({ atMs, behind: [] }));
   }
 
   async #scrape(cluster: RecordedCluster, signal: AbortSignal): Promise<void> {

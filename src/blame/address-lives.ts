@@ -1,0 +1,147 @@
+// Who had an address when: the lives of all pods that the evidence shows, by address and by uid. An
+// address passes from pod to pod, so the question is always about an instant. Bounded: beyond the
+// limit the pods heard of first are forgotten, and counted.
+import type { StringMap } from "../kube/kinds/intern.ts";
+import { selects } from "../sources/service-pods.ts";
+import type { PodFacts } from "./pod-facts.ts";
+import { type Moment, momentsBetween, type Seen, shownMs, wentAt } from "./pod-life.ts";
+import type { Span } from "./span.ts";
+
+export interface PodLife {
+  readonly cluster: string;
+  /** As it was last seen. */
+  readonly facts: PodFacts;
+  /** In the order in which they became known. */
+  readonly moments: readonly Moment[];
+}
+
+interface KnownLife extends PodLife {
+  facts: PodFacts;
+  readonly moments: Moment[];
+  /** Counts up when a list begins; what a whole list did not name is gone. */
+  lastList: number;
+  lastSeenMs: number;
+  isGone: boolean;
+}
+
+/** At some 1 kB each half a GB: a month of a cluster with ten thousand new pods a day. */
+const defaultLivesMax = 500_000;
+
+export class AddressLives {
+  readonly #livesMax: number;
+  /** By uid, in the order in which they were first heard of. */
+  readonly #lives = new Map<string, KnownLife>();
+  readonly #byAddress = new Map<string, KnownLife[]>();
+  #dropped = 0;
+
+  constructor(options: { readonly livesMax?: number } = {}) {
+    this.#livesMax = options.livesMax ?? defaultLivesMax;
+  }
+
+  get size(): number {
+    return this.#lives.size;
+  }
+
+  /** Pods that had to be forgotten. */
+  get dropped(): number {
+    return this.#dropped;
+  }
+
+  /** A version of a pod; `list` is the list it came with, or the last one before it. */
+  see(cluster: string, facts: PodFacts, seen: Seen, list: number): void {
+    const life = this.#lives.get(facts.uid) ?? this.#add(cluster, facts);
+    const isFirst = life.moments.length === 0 && life.facts === facts;
+    life.moments.push(...momentsBetween(isFirst ? undefined : life.facts, facts, seen));
+    for (const address of facts.addresses) this.#index(address, life);
+    life.facts = facts;
+    life.lastList = list;
+    life.lastSeenMs = Math.max(life.lastSeenMs, seen.atMs);
+  }
+
+  gone(uid: string, seen: Seen): void {
+    const life = this.#lives.get(uid);
+    if (life !== undefined) bury(life, seen);
+  }
+
+  /** A list was whole: pods that neither it nor anything later named are gone by then. */
+  listed(cluster: string, namespace: string | undefined, list: number, seen: Seen): void {
+    for (const life of this.#lives.values()) {
+      if (life.cluster !== cluster || life.lastList >= list) continue;
+      // Another recording, of a later time, may have been read before.
+      if (life.lastSeenMs > seen.atMs) continue;
+      if (namespace !== undefined && life.facts.namespace !== namespace) continue;
+      bury(life, seen);
+    }
+  }
+
+  /**
+   * Whose the address was. Of several pods the one that had it last; the address of a node belongs
+   * to all its pods of that kind, and then the named one is meant.
+   */
+  holder(address: string, instant: Span, named: string | undefined): PodLife | undefined {
+    const had = (this.#byAddress.get(address) ?? []).filter(
+      (life) => appearedMs(life, "fromMs") <= instant.toMs,
+    );
+    const sharing = had.find((life) => life.facts.hostNetwork && life.facts.uid === named);
+    if (sharing !== undefined) return sharing;
+    return had.findLast((life) => appearedMs(life, "toMs") <= instant.toMs) ?? had.at(-1);
+  }
+
+  /** The first pod that had the address at all, ever. */
+  everAt(address: string): PodLife | undefined {
+    return this.#byAddress.get(address)?.[0];
+  }
+
+  byUid(uid: string): PodLife | undefined {
+    return this.#lives.get(uid);
+  }
+
+  /** Every pod that ever was in the namespace and has these labels, in all clusters. */
+  selected(namespace: string, selector: StringMap): readonly PodLife[] {
+    return [...this.#lives.values()].filter(
+      ({ facts }) => facts.namespace === namespace && selects(selector, facts.labels),
+    );
+  }
+
+  #add(cluster: string, facts: PodFacts): KnownLife {
+    const life: KnownLife = {
+      cluster,
+      facts,
+      moments: [],
+      lastList: 0,
+      lastSeenMs: -Infinity,
+      isGone: false,
+    };
+    this.#lives.set(facts.uid, life);
+    const [oldest] = this.#lives;
+    if (this.#lives.size > this.#livesMax && oldest !== undefined) this.#forget(...oldest);
+    return life;
+  }
+
+  #index(address: string, life: KnownLife): void {
+    const lives = this.#byAddress.get(address);
+    if (lives === undefined) this.#byAddress.set(address, [life]);
+    else if (!lives.includes(life)) lives.push(life);
+  }
+
+  #forget(key: string, life: KnownLife): void {
+    this.#dropped += 1;
+    this.#lives.delete(key);
+    for (const address of life.facts.addresses) {
+      const others = (this.#byAddress.get(address) ?? []).filter((one) => one !== life);
+      if (others.length === 0) this.#byAddress.delete(address);
+      else this.#byAddress.set(address, others);
+    }
+  }
+}
+
+function bury(life: KnownLife, seen: Seen): void {
+  if (life.isGone) return;
+  life.isGone = true;
+  const at = wentAt(seen);
+  life.moments.push({ what: "deleted", at, shownMs: shownMs(at, seen) });
+}
+
+function appearedMs({ moments }: PodLife, bound: keyof Span): number {
+  return moments.find(({ what }) => what === "appeared")?.at[bound] ?? Infinity;
+}

@@ -1,0 +1,179 @@
+// What tests of verdicts are made of: objects as a cluster would have them, and a history of when
+// each was seen, told in seconds since the start.
+import type { AccessLogEntry, LoggedTry } from "../access-log/access-log-entry.ts";
+import type { WallMs } from "../environment/clock.ts";
+import type { RawRecord } from "../kube/kinds/fields.ts";
+import { Evidence, type EvidenceOptions } from "./evidence.ts";
+import type { RecordedKindName } from "./recorded-kinds.ts";
+
+export const startMs = Date.parse("2026-01-01T12:00:00Z");
+
+/** Milliseconds of that second. */
+export function at(seconds: number): number {
+  return startMs + seconds * 1_000;
+}
+
+/** As Kubernetes writes it: whole seconds. */
+export function time(seconds: number): string {
+  return `${new Date(at(Math.floor(seconds))).toISOString().slice(0, 19)}Z`;
+}
+
+export interface PodOptions {
+  readonly name?: string;
+  readonly uid?: string;
+  readonly ip?: string;
+  readonly node?: string;
+  readonly created?: number;
+  /** Since when; false with `unreadySince`. */
+  readonly readySince?: number;
+  readonly unreadySince?: number;
+  /** When its deletion was asked for, with 30 s of grace. */
+  readonly deleted?: number;
+  readonly endedAt?: number;
+  readonly restartedAt?: number;
+  readonly hostNetwork?: boolean;
+  readonly probe?: boolean;
+  readonly labels?: Readonly<Record<string, string>>;
+}
+
+export function pod(options: PodOptions = {}): RawRecord {
+  const { name = "web-1", created = 0, deleted, endedAt, restartedAt, unreadySince } = options;
+  const changed = unreadySince ?? options.readySince;
+  const ended = endedAt === undefined ? {} : { terminated: { finishedAt: time(endedAt) } };
+  const running = { running: { startedAt: time(restartedAt ?? created) } };
+  return {
+    metadata: {
+      namespace: "shop",
+      name,
+      uid: options.uid ?? `uid-${name}`,
+      creationTimestamp: time(created),
+      labels: options.labels ?? { app: "web" },
+      ...(deleted !== undefined && {
+        deletionTimestamp: time(deleted + 30),
+        deletionGracePeriodSeconds: 30,
+      }),
+    },
+    spec: {
+      nodeName: options.node ?? "node-1",
+      ...(options.hostNetwork && { hostNetwork: true }),
+      containers: [{ name: "web", ...(options.probe !== false && { readinessProbe: {} }) }],
+    },
+    status: {
+      phase: "Running",
+      podIP: options.ip ?? "10.0.0.1",
+      conditions:
+        changed === undefined
+          ? []
+          : [
+              {
+                type: "Ready",
+                status: unreadySince === undefined ? "True" : "False",
+                lastTransitionTime: time(changed),
+              },
+            ],
+      containerStatuses: [
+        {
+          name: "web",
+          state: restartedAt === undefined && endedAt !== undefined ? ended : running,
+          lastState: restartedAt === undefined ? {} : ended,
+        },
+      ],
+    },
+  };
+}
+
+export interface ListedPod {
+  readonly ip: string;
+  readonly uid?: string;
+  readonly name?: string;
+}
+
+export function slice(listed: readonly ListedPod[], name = "web-abc"): RawRecord {
+  return {
+    metadata: {
+      namespace: "shop",
+      name,
+      uid: `uid-${name}`,
+      labels: { "kubernetes.io/service-name": "web" },
+    },
+    endpoints: listed.map(({ ip, uid, name: podName }) => ({
+      addresses: [ip],
+      conditions: { ready: true },
+      ...(uid !== undefined && { targetRef: { kind: "Pod", name: podName ?? uid, uid } }),
+    })),
+    ports: [{ port: 8080 }],
+  };
+}
+
+export function service(): RawRecord {
+  const metadata = { namespace: "shop", name: "web", uid: "uid-service" };
+  return { metadata, spec: { selector: { app: "web" } } };
+}
+
+export function node(status: "True" | "Unknown", changed: number, heard: number): RawRecord {
+  const times = { lastTransitionTime: time(changed), lastHeartbeatTime: time(heard) };
+  return {
+    metadata: { name: "node-1", uid: "uid-node-1" },
+    status: { conditions: [{ type: "Ready", status, ...times }] },
+  };
+}
+
+/** Evidence of one or more clusters, told as it was watched. */
+export class Told {
+  readonly evidence: Evidence;
+
+  constructor(options: EvidenceOptions & { readonly untilSeconds?: number } = {}) {
+    this.evidence = new Evidence(options);
+    this.evidence.cover("prod", startMs).toMs = at(options.untilSeconds ?? 3_600);
+  }
+
+  saw(seconds: number, kind: RecordedKindName, object: RawRecord, cluster = "prod"): this {
+    return this.#add(seconds, kind, object, cluster, false);
+  }
+
+  gone(seconds: number, kind: RecordedKindName, object: RawRecord, cluster = "prod"): this {
+    return this.#add(seconds, kind, object, cluster, true);
+  }
+
+  #add(
+    seconds: number,
+    kind: RecordedKindName,
+    object: RawRecord,
+    cluster: string,
+    isDeleted: boolean,
+  ): this {
+    const seen = { atMs: at(seconds), isWatched: true, afterMs: undefined };
+    this.evidence.add({ cluster, kind, isDeleted, object, seen });
+    return this;
+  }
+}
+
+/** A request that was over then, tried where given; to the millisecond unless said otherwise. */
+export function request(
+  overSeconds: number,
+  tries: readonly Partial<LoggedTry>[],
+  options: Partial<AccessLogEntry> = {},
+): AccessLogEntry {
+  // The log's own clock, which is what WallMs means for an instant that came from outside.
+  const endedMs = at(overSeconds) as WallMs;
+  return {
+    line: 1,
+    endedMs,
+    resolutionMs: 1,
+    durationMs: tries.reduce((sum, { durationMs = 1 }) => sum + durationMs, 0),
+    status: 502,
+    method: "GET",
+    host: "shop.example",
+    target: "/",
+    service: "shop/web",
+    tries: tries.map((one) => ({
+      address: "10.0.0.1",
+      port: 8080,
+      status: 502,
+      durationMs: 1,
+      answered: false,
+      ...one,
+    })),
+    ...options,
+  };
+}

@@ -1,0 +1,213 @@
+// All that a verdict may rest on, put together from recordings and saved objects before the first
+// request is judged: the lives of pods and nodes, what services listed, what they select, and from
+// when to when anybody looked. An object that cannot be understood is counted and harms no other.
+import {
+  isRecord,
+  MalformedObjectError,
+  optionalString,
+  type RawRecord,
+  recordAt,
+  requiredString,
+  stringMapAt,
+} from "../kube/kinds/fields.ts";
+import type { StringMap } from "../kube/kinds/intern.ts";
+import { AddressLives, type PodLife } from "./address-lives.ts";
+import { NodeLives, readNode } from "./node-lives.ts";
+import { readPod } from "./pod-facts.ts";
+import type { Seen } from "./pod-life.ts";
+import { Publications } from "./publications.ts";
+import { readEndpoints, readSlice } from "./published-facts.ts";
+import type { RecordedKindName } from "./recorded-kinds.ts";
+import type { Span } from "./span.ts";
+
+/** A version of an object, or its absence. */
+export interface ObjectNews {
+  readonly cluster: string;
+  readonly kind: RecordedKindName;
+  readonly isDeleted: boolean;
+  readonly object: RawRecord;
+  readonly seen: Seen;
+}
+
+/** A time during which every change of the pods of a cluster was seen. */
+export interface Coverage {
+  readonly cluster: string;
+  readonly fromMs: number;
+  toMs: number;
+}
+
+export interface EvidenceOptions {
+  readonly livesMax?: number;
+  readonly listingsMax?: number;
+}
+
+export class Evidence {
+  readonly lives: AddressLives;
+  readonly publications: Publications;
+  readonly nodes = new NodeLives();
+  readonly #coverage: Coverage[] = [];
+  /** Selectors by cluster and `namespace/name`. */
+  readonly #selectors = new Map<string, ReadonlyMap<string, StringMap>>();
+  /** Asked again for every request without a try; empty while the evidence still grows. */
+  readonly #podsOf = new Map<string, readonly PodLife[]>();
+  /** Clusters of which pods, and clusters of which lists of endpoints are known. */
+  readonly #seen: Readonly<Record<"pods" | "published", Set<string>>> = {
+    pods: new Set(),
+    published: new Set(),
+  };
+  readonly #savedMs = new Map<string, number>();
+  #list = 0;
+  #malformed = 0;
+
+  constructor(options: EvidenceOptions = {}) {
+    this.lives = new AddressLives(options);
+    this.publications = new Publications(options);
+  }
+
+  get coverage(): readonly Coverage[] {
+    return this.#coverage;
+  }
+
+  /** Objects that could not be understood. */
+  get malformed(): number {
+    return this.#malformed;
+  }
+
+  /** Whether anything is known of what the cluster published. */
+  hasPublished(cluster: string): boolean {
+    return this.#seen.published.has(cluster);
+  }
+
+  get podClusters(): readonly string[] {
+    return [...this.#seen.pods].sort();
+  }
+
+  /** A list begins: what is seen from now on is not older than it. */
+  beginList(): number {
+    this.#list += 1;
+    return this.#list;
+  }
+
+  /** The list was whole. */
+  endList(
+    place: {
+      readonly cluster: string;
+      readonly kind: RecordedKindName;
+      readonly namespace?: string;
+    },
+    list: number,
+    seen: Seen,
+  ): void {
+    const { cluster, kind, namespace } = place;
+    if (kind === "Pod") {
+      this.#seen.pods.add(cluster);
+      this.lives.listed(cluster, namespace, list, seen);
+    } else if (kind === "EndpointSlice" || kind === "Endpoints") {
+      this.#seen.published.add(cluster);
+      this.publications.listed(cluster, kind, namespace, list, seen);
+    }
+  }
+
+  /** Objects were saved, once: they tell of the past, and of nothing after that. */
+  savedAt(cluster: string, atMs: number): void {
+    this.#savedMs.set(cluster, Math.max(atMs, this.#savedMs.get(cluster) ?? atMs));
+  }
+
+  /** Whether changes of the cluster's pods were followed at that time. */
+  isCovered(cluster: string, { fromMs, toMs }: Span): boolean {
+    return this.#coverage.some(
+      (one) => one.cluster === cluster && one.fromMs <= fromMs && toMs <= one.toMs,
+    );
+  }
+
+  /** Until when anything is known of the cluster. */
+  knownUntilMs(cluster: string): number {
+    const covered = this.#coverage.filter((one) => one.cluster === cluster);
+    return Math.max(this.#savedMs.get(cluster) ?? -Infinity, ...covered.map(({ toMs }) => toMs));
+  }
+
+  cover(cluster: string, fromMs: number): Coverage {
+    const coverage = { cluster, fromMs, toMs: fromMs };
+    this.#coverage.push(coverage);
+    return coverage;
+  }
+
+  add(news: ObjectNews): void {
+    this.#podsOf.clear();
+    try {
+      this.#add(news);
+    } catch (error) {
+      if (!(error instanceof MalformedObjectError)) throw error;
+      this.#malformed += 1;
+    }
+  }
+
+  /** Those that the service selects, and those that it ever listed. */
+  podsOf(service: string): readonly PodLife[] {
+    const known = this.#podsOf.get(service);
+    if (known !== undefined) return known;
+    const namespace = service.slice(0, service.indexOf("/"));
+    const selectors = this.#selectors.get(service) ?? noSelectors;
+    const selected = [...selectors].flatMap(([cluster, selector]) =>
+      this.lives.selected(namespace, selector).filter((life) => life.cluster === cluster),
+    );
+    const listed = this.publications
+      .ofService(service)
+      .flatMap(({ podUid }) => (podUid === undefined ? [] : (this.lives.byUid(podUid) ?? [])));
+    const pods = [...new Set([...selected, ...listed])];
+    this.#podsOf.set(service, pods);
+    return pods;
+  }
+
+  /** Whether services are known at all, so that a name that is none of them means nothing. */
+  get hasServices(): boolean {
+    return this.#selectors.size > 0 || this.publications.size > 0;
+  }
+
+  /** Whether any cluster has or had a service of that name. */
+  isService(service: string): boolean {
+    return this.#selectors.has(service) || this.publications.ofService(service).length > 0;
+  }
+
+  #add({ cluster, kind, isDeleted, object, seen }: ObjectNews): void {
+    const uid = requiredString(recordAt(object, "metadata"), "uid");
+    switch (kind) {
+      case "Pod":
+        this.#seen.pods.add(cluster);
+        // The last version of a pod often is the first to say how its containers ended.
+        if (!isDeleted || isRecord(object["status"])) {
+          this.lives.see(cluster, readPod(object), seen, this.#list);
+        }
+        if (isDeleted) this.lives.gone(uid, seen);
+        break;
+      case "EndpointSlice":
+      case "Endpoints": {
+        this.#seen.published.add(cluster);
+        const facts = kind === "Endpoints" ? readEndpoints(object) : readSlice(object);
+        if (isDeleted) this.publications.gone(cluster, uid, seen);
+        else if (facts !== undefined) this.publications.see(cluster, facts, seen, this.#list);
+        break;
+      }
+      case "Service":
+        if (!isDeleted) this.#select(cluster, object);
+        break;
+      case "Node":
+        if (isDeleted) this.nodes.gone(cluster, readNode(object).name, seen);
+        else this.nodes.see(cluster, readNode(object), seen);
+        break;
+    }
+  }
+
+  /** Kept after the service is gone: requests to it may have to be explained. */
+  #select(cluster: string, object: RawRecord): void {
+    const metadata = recordAt(object, "metadata");
+    const spec = recordAt(object, "spec");
+    if (!isRecord(spec["selector"])) return;
+    const service = `${optionalString(metadata, "namespace") ?? ""}/${requiredString(metadata, "name")}`;
+    const selectors = new Map(this.#selectors.get(service) ?? noSelectors);
+    selectors.set(cluster, stringMapAt(spec, "selector"));
+    this.#selectors.set(service, selectors);
+  }
+}
+
+const noSelectors: ReadonlyMap<string, StringMap> = new Map();

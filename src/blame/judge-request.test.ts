@@ -1,0 +1,279 @@
+import { describe, expect, test } from "vitest";
+import type { AccessLogEntry } from "../access-log/access-log-entry.ts";
+import { node, pod, request, service, slice, Told } from "./blame-world.contract.ts";
+import { judgeRequest } from "./judge-request.ts";
+import { verdictSentences } from "./verdict-text.ts";
+
+/** The verdict in a few words. */
+function judged(told: Told, entry: AccessLogEntry, skewMs = 0): readonly string[] {
+  const verdict = judgeRequest(entry, { evidence: told.evidence, skewMs, file: "a.log" });
+  return [`${verdict.confidence}: ${verdict.cause}`, ...verdictSentences(verdict)];
+}
+
+const web1 = { ip: "10.0.0.1", uid: "uid-web-1", name: "web-1" };
+
+/** Ready from 10 s on, told to end at 100 s, dead at 101 s, gone at 102 s; listed until 130 s. */
+function released(): Told {
+  return new Told()
+    .saw(1, "Service", service())
+    .saw(2, "Pod", pod())
+    .saw(10, "Pod", pod({ readySince: 10 }))
+    .saw(10.2, "EndpointSlice", slice([web1]))
+    .saw(100.2, "Pod", pod({ readySince: 10, deleted: 100 }))
+    .saw(101.5, "Pod", pod({ deleted: 100, unreadySince: 101, endedAt: 101 }))
+    .gone(102, "Pod", pod({ deleted: 100, unreadySince: 101, endedAt: 101 }))
+    .saw(130, "EndpointSlice", slice([]));
+}
+
+describe("a request to a pod that had left", () => {
+  test("while its service still listed it is the published hop's fault", () => {
+    expect(judged(released(), request(120, [{}]))).toMatchInlineSnapshot(`
+      [
+        "certain: published late",
+        "10.0.0.1:8080 was pod shop/web-1 in prod on node-1; was asked to end 19.9 s before, at 12:01:40.200, and its container ended at 12:01:41.500; published in prod late by 19.9 s: still listed (until 29.9 s after).",
+      ]
+    `);
+  });
+
+  test("when it was no longer listed is the proxy's fault if that took longer", () => {
+    expect(judged(released(), request(140, [{}]))[0]).toBe("certain: published late");
+    expect(judged(released(), request(190, [{}]))).toMatchInlineSnapshot(`
+      [
+        "certain: routed late",
+        "10.0.0.1:8080 was pod shop/web-1 in prod on node-1; was asked to end 1 min 30 s before, at 12:01:40.200, and its container ended at 12:01:41.500; published in prod after 29.9 s; routed late by 1 min: no longer listed.",
+      ]
+    `);
+  });
+
+  test("is likely so where a log with whole seconds leaves it open", () => {
+    const entry = request(100, [{}], { resolutionMs: 1_000 });
+    expect(judged(released(), entry)).toMatchInlineSnapshot(`
+      [
+        "likely: published late",
+        "10.0.0.1:8080 was pod shop/web-1 in prod on node-1; was asked to end up to 998 ms before, at 12:01:40.200; published in prod late by up to 998 ms: still listed (until 29.9 s after).",
+      ]
+    `);
+  });
+
+  test("is likely so where the clocks may differ by more", () => {
+    expect(judged(released(), request(101, [{}]), 0)[0]).toBe("certain: published late");
+    expect(judged(released(), request(101, [{}]), 2_000)[0]).toBe("likely: published late");
+  });
+
+  test("cannot be put on a hop where nothing published is known", () => {
+    const told = new Told()
+      .saw(10, "Pod", pod({ readySince: 10 }))
+      .saw(100, "Pod", pod({ readySince: 10, deleted: 100 }));
+    expect(judged(told, request(120, [{}]))).toMatchInlineSnapshot(`
+      [
+        "certain: stale",
+        "10.0.0.1:8080 was pod shop/web-1 in prod on node-1; was asked to end 20 s before, at 12:01:40.000; no Endpoints or EndpointSlices of prod are known, so the late hop cannot be told.",
+      ]
+    `);
+  });
+
+  test("is on the copy when that was late", () => {
+    const told = released()
+      .saw(11, "EndpointSlice", slice([web1], "web-prod-0"), "edge")
+      .saw(200, "EndpointSlice", slice([], "web-prod-0"), "edge");
+    expect(judged(told, request(199, [{}]))).toMatchInlineSnapshot(`
+      [
+        "certain: synced late",
+        "10.0.0.1:8080 was pod shop/web-1 in prod on node-1; was asked to end 1 min 39 s before, at 12:01:40.200, and its container ended at 12:01:41.500; published in prod after 29.9 s; synced in edge late by 1 min 9 s: still listed (until 1 min 40 s after).",
+      ]
+    `);
+    expect(judged(told, request(400, [{}]))[0]).toBe("certain: routed late");
+  });
+
+  test("names both pods when the address has passed to another", () => {
+    const other = { name: "pay-1", uid: "uid-pay-1", readySince: 110, created: 105 };
+    const told = released().saw(110, "Pod", pod({ ...other, labels: { app: "pay" } }));
+    expect(judged(told, request(125, [{}]))).toMatchInlineSnapshot(`
+      [
+        "certain: published late",
+        "10.0.0.1:8080 was pod shop/web-1 in prod on node-1; was asked to end 24.9 s before, at 12:01:40.200, and its container ended at 12:01:41.500; published in prod late by 24.9 s: still listed (until 29.9 s after); the address belongs to shop/pay-1 by now.",
+      ]
+    `);
+  });
+
+  test("that crashed before the API showed it is nobody's fault who watches the API", () => {
+    const told = new Told()
+      .saw(10, "Pod", pod({ readySince: 10 }))
+      .saw(10.2, "EndpointSlice", slice([web1]))
+      .saw(130, "Pod", pod({ unreadySince: 130, endedAt: 100 }));
+    expect(judged(told, request(120, [{}]))).toMatchInlineSnapshot(`
+      [
+        "certain: shown late",
+        "10.0.0.1:8080 was pod shop/web-1 in prod on node-1; its container ended 19 s to 20 s before, at 12:01:40; the API did not show it yet (until 29.5 s after).",
+      ]
+    `);
+  });
+
+  test("whose node fell silent is likely lost with it, as became known later", () => {
+    const told = new Told()
+      .saw(1, "Node", node("True", 0, 0))
+      .saw(10, "Pod", pod({ readySince: 10 }))
+      .saw(10.2, "EndpointSlice", slice([web1]))
+      .saw(140, "Node", node("Unknown", 140, 100))
+      .saw(140.1, "Pod", pod({ unreadySince: 140 }));
+    expect(judged(told, request(120, [{}]))).toMatchInlineSnapshot(`
+      [
+        "likely: shown late",
+        "10.0.0.1:8080 was pod shop/web-1 in prod on node-1; its node was last heard 20 s before, at 12:01:40.000, and given up at 12:02:20.000.",
+      ]
+    `);
+    expect(judged(told, request(90, [{}]))[0]).toBe("likely: application");
+    const answered = request(120, [{ answered: true, status: 503 }]);
+    expect(judged(told, answered)[0]).toBe("certain: application");
+  });
+});
+
+describe("a request that was sent to no stale endpoint", () => {
+  test("but whose pod left while it had it", () => {
+    const entry = request(102, [{ durationMs: 5_000 }]);
+    expect(judged(released(), entry)).toMatchInlineSnapshot(`
+      [
+        "certain: left meanwhile",
+        "10.0.0.1:8080 was pod shop/web-1 in prod on node-1; was asked to end at 12:01:40.200, while it had the request.",
+      ]
+    `);
+  });
+
+  test("but to a pod that failed or was too slow by itself", () => {
+    expect(
+      judged(released(), request(90, [{ answered: true, status: 503 }])),
+    ).toMatchInlineSnapshot(`
+      [
+        "certain: application",
+        "10.0.0.1:8080 was pod shop/web-1 in prod on node-1; it was ready, and answered 503 after 1 ms by itself.",
+      ]
+    `);
+    const slow = request(90, [{ status: 504, durationMs: 30_000 }], { status: 504 });
+    expect(judged(released(), slow)).toMatchInlineSnapshot(`
+      [
+        "likely: timeout",
+        "10.0.0.1:8080 was pod shop/web-1 in prod on node-1; it was ready, and gave no answer after 30 s.",
+      ]
+    `);
+  });
+
+  test("but to one that did not listen yet", () => {
+    const bare = new Told().saw(10, "Pod", pod({ readySince: 10, probe: false }));
+    expect(judged(bare, request(12, [{}]))).toMatchInlineSnapshot(`
+      [
+        "likely: not yet listening",
+        "10.0.0.1:8080 was pod shop/web-1 in prod on node-1; it has no readiness probe, so it counts as ready before it listens.",
+      ]
+    `);
+    expect(judged(released(), request(5, [{}]))).toMatchInlineSnapshot(`
+      [
+        "certain: not yet listening",
+        "10.0.0.1:8080 was pod shop/web-1 in prod on node-1; it had not been ready yet.",
+      ]
+    `);
+  });
+
+  test("but to one whose container had restarted in time", () => {
+    const told = new Told()
+      .saw(10, "Pod", pod({ readySince: 10 }))
+      .saw(50, "Pod", pod({ unreadySince: 50, endedAt: 49 }))
+      .saw(60, "Pod", pod({ readySince: 60, endedAt: 49, restartedAt: 55 }));
+    expect(judged(told, request(52, [{}]))[0]).toBe("certain: stale");
+    expect(judged(told, request(200, [{}]))[0]).toBe("likely: application");
+  });
+});
+
+describe("a request with several tries", () => {
+  test("is blamed on the stale one, less surely if another pod was well", () => {
+    const told = released().saw(10, "Pod", pod({ name: "web-2", ip: "10.0.0.2", readySince: 10 }));
+    const both = request(120, [{}, { address: "10.0.0.2", answered: true, status: 500 }]);
+    expect(judged(told, both)[0]).toBe("likely: published late");
+    expect(judged(told, request(120, [{}, {}]))[0]).toBe("certain: published late");
+  });
+});
+
+describe("a request without a try", () => {
+  const none = (seconds: number) => request(seconds, [], { status: 503 });
+
+  test("met a service without endpoints, and says what its pods were", () => {
+    const told = released().saw(131, "Pod", pod({ name: "web-2", created: 131, ip: "10.0.0.2" }));
+    expect(judged(told, none(135))).toMatchInlineSnapshot(`
+      [
+        "certain: no endpoints",
+        "no endpoint was tried; shop/web: of its pods 1 not ready.",
+      ]
+    `);
+  });
+
+  test("came before ready pods were listed, or before the proxy knew them", () => {
+    const told = released()
+      .saw(140, "Pod", pod({ name: "web-2", ip: "10.0.0.2", readySince: 140 }))
+      .saw(150, "EndpointSlice", slice([{ ip: "10.0.0.2", uid: "uid-web-2" }]));
+    expect(judged(told, none(145))).toMatchInlineSnapshot(`
+      [
+        "certain: joined late",
+        "no endpoint was tried; shop/web: 1 pod was ready and not listed yet, 5 s late.",
+      ]
+    `);
+    expect(judged(told, none(155))).toMatchInlineSnapshot(`
+      [
+        "certain: joined late",
+        "no endpoint was tried; shop/web: 1 endpoint was listed, and the proxy had none, 5 s late.",
+      ]
+    `);
+    expect(judged(told, none(1_000))[0]).toBe("cannot tell: unknown");
+  });
+
+  test("cannot be told where nobody looked, or the log does not say the service", () => {
+    expect(judged(released(), none(9_000))).toMatchInlineSnapshot(`
+      [
+        "cannot tell: unknown",
+        "no endpoint was tried; shop/web: nobody recorded it at that time.",
+      ]
+    `);
+    expect(judged(released(), { ...none(120), service: undefined })).toMatchInlineSnapshot(`
+      [
+        "cannot tell: unknown",
+        "no endpoint was tried; the log names neither an endpoint nor a service for it.",
+      ]
+    `);
+    expect(judged(released(), { ...none(120), service: "shop/other" })).toMatchInlineSnapshot(`
+      [
+        "cannot tell: unknown",
+        "no endpoint was tried; shop/other: nothing is known of it: it was not recorded, or does not exist.",
+      ]
+    `);
+  });
+});
+
+describe("what cannot be told says why", () => {
+  const why = (told: Told, entry: AccessLogEntry): string => judged(told, entry).join("; ");
+
+  test("of an address that no pod had", () => {
+    expect(why(released(), request(120, [{ address: "10.9.9.9" }]))).toMatchInlineSnapshot(
+      `"cannot tell: unknown; 10.9.9.9:8080 cannot be told: no pod recorded in prod ever had it: another cluster's, or no pod's."`,
+    );
+  });
+
+  test("before and after the recording", () => {
+    expect(why(released(), request(-60, [{ address: "10.9.9.9" }]))).toMatchInlineSnapshot(
+      `"cannot tell: unknown; 10.9.9.9:8080 cannot be told: the recording begins 1 min after the request."`,
+    );
+    expect(why(released(), request(-30, [{}]))).toMatchInlineSnapshot(
+      `"cannot tell: unknown; 10.0.0.1:8080 cannot be told: the recording begins 30 s after the request."`,
+    );
+    expect(why(released(), request(7_200, [{}]))).toMatchInlineSnapshot(
+      `"cannot tell: unknown; 10.0.0.1:8080 was pod shop/web-1 in prod on node-1; what is known of prod ends 1 h before the request."`,
+    );
+  });
+
+  test("without any pods, or with a list that names a pod nobody knows", () => {
+    expect(why(new Told(), request(120, [{}]))).toMatchInlineSnapshot(
+      `"cannot tell: unknown; 10.0.0.1:8080 cannot be told: no pods are known: give --recording or --objects."`,
+    );
+    const told = new Told().saw(10, "EndpointSlice", slice([web1]));
+    expect(why(told, request(120, [{}]))).toMatchInlineSnapshot(
+      `"cannot tell: unknown; 10.0.0.1:8080 cannot be told: shop/web listed it as pod web-1, of which nothing is known."`,
+    );
+  });
+});

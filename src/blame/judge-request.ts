@@ -1,0 +1,54 @@
+// The verdict on one request: that of its tries, or where none was made, why the proxy had nobody to
+// send it to.
+import type { AccessLogEntry } from "../access-log/access-log-entry.ts";
+import type { Evidence } from "./evidence.ts";
+import { judgeTry } from "./judge-try.ts";
+import { judgeUntried } from "./judge-untried.ts";
+import { triesTimes } from "./try-time.ts";
+import { causes, type RequestVerdict, staleCauses, type TryVerdict } from "./verdict.ts";
+
+export interface JudgeOptions {
+  readonly evidence: Evidence;
+  /** How far the clocks of the proxy, the recorder and the clusters may differ. */
+  readonly skewMs: number;
+  /** The log, for whoever wants to look it up. */
+  readonly file: string;
+}
+
+export function judgeRequest(entry: AccessLogEntry, options: JudgeOptions): RequestVerdict {
+  const { evidence, skewMs, file } = options;
+  const { line, endedMs, status, method, host, target, service } = entry;
+  const request = { file, line, endedMs, status, method, host, target };
+  if (entry.tries.length === 0) {
+    return { ...request, tries: [], ...judgeUntried(entry, options) };
+  }
+  const times = triesTimes(entry, skewMs);
+  const tries = entry.tries.flatMap((tried, index) => {
+    const time = times[index];
+    return time === undefined ? [] : [judgeTry({ evidence, tried, times: time, service })];
+  });
+  const main = mainTry(tries);
+  const isStale = main !== undefined && staleCauses.has(main.cause);
+  const isAgreed = tries.every(({ cause }) => staleCauses.has(cause) === isStale);
+  const { cause = "unknown", because = "", late } = main ?? {};
+  const confidence = main?.confidence ?? "cannot tell";
+  return {
+    ...request,
+    service: service ?? main?.service,
+    cause,
+    // With one endpoint that was well among the tries, another cause may have decided.
+    confidence: isAgreed || confidence !== "certain" ? confidence : "likely",
+    late,
+    because,
+    tries,
+  };
+}
+
+/** The try that explains the request: one at a stale endpoint, and of those the one most late. */
+function mainTry(tries: readonly TryVerdict[]): TryVerdict | undefined {
+  const rank = ({ cause }: TryVerdict): number =>
+    staleCauses.has(cause) ? -1 : causes.indexOf(cause);
+  return tries.toSorted(
+    (one, other) => rank(one) - rank(other) || (other.late?.mostMs ?? 0) - (one.late?.mostMs ?? 0),
+  )[0];
+}

@@ -1,0 +1,144 @@
+// The verdict on a request for which the proxy tried nobody: the service had no endpoint at that
+// moment, and why each of its pods was none; or it had, and the proxy did not know of them yet.
+import type { AccessLogEntry } from "../access-log/access-log-entry.ts";
+import type { PodLife } from "./address-lives.ts";
+import type { Evidence } from "./evidence.ts";
+import { type Happening, standingAt } from "./pod-life.ts";
+import type { Listing } from "./publications.ts";
+import { type Length, lengthOf, type Span } from "./span.ts";
+import { requestSent } from "./try-time.ts";
+import type { RequestVerdict } from "./verdict.ts";
+
+export interface UntriedOptions {
+  readonly evidence: Evidence;
+  readonly skewMs: number;
+}
+
+export type UntriedVerdict = Pick<
+  RequestVerdict,
+  "cause" | "confidence" | "late" | "because" | "service"
+>;
+
+/** A proxy that has not heard of an endpoint for longer than this refuses for another reason. */
+const joinMaxMs = 600_000;
+
+export function judgeUntried(entry: AccessLogEntry, options: UntriedOptions): UntriedVerdict {
+  const { evidence } = options;
+  const { service } = entry;
+  if (service === undefined) {
+    const because = "the log names neither an endpoint nor a service for it";
+    return { service, cause: "unknown", confidence: "cannot tell", late: undefined, because };
+  }
+  const sent = requestSent(entry, options.skewMs);
+  const listed = evidence.publications.ofService(service);
+  const pods = evidence.podsOf(service);
+  if (listed.length === 0 && pods.length === 0) {
+    const because = "nothing is known of it: it was not recorded, or does not exist";
+    return { service, cause: "unknown", confidence: "cannot tell", late: undefined, because };
+  }
+  if (!isFollowed(evidence, listed, pods, sent)) {
+    const because = "nobody recorded it at that time";
+    return { service, cause: "unknown", confidence: "cannot tell", late: undefined, because };
+  }
+  return (
+    judgeListed(service, listed, sent) ??
+    judgeUnlisted(service, pods, sent, listed.length > 0 || hasLists(evidence, pods))
+  );
+}
+
+/** Absence proves something only while somebody looks. */
+function isFollowed(
+  evidence: Evidence,
+  listed: readonly Listing[],
+  pods: readonly PodLife[],
+  sent: Span,
+): boolean {
+  const clusters = new Set([...listed, ...pods].map(({ cluster }) => cluster));
+  return [...clusters].some((cluster) => evidence.isCovered(cluster, sent));
+}
+
+/** Undefined when nothing was listed. */
+function judgeListed(
+  service: string,
+  listings: readonly Listing[],
+  sent: Span,
+): UntriedVerdict | undefined {
+  const then = listings.filter(
+    ({ from, until }) => from.fromMs <= sent.toMs && (until?.toMs ?? Infinity) > sent.fromMs,
+  );
+  if (then.length === 0) return undefined;
+  const surely = then.some(
+    ({ from, until }) => from.toMs <= sent.fromMs && (until?.fromMs ?? Infinity) >= sent.toMs,
+  );
+  const late = longest(then.map(({ from }) => lengthOf(from, sent)));
+  const count = `${then.length} endpoint${then.length === 1 ? " was" : "s were"} listed`;
+  if (late.leastMs > joinMaxMs) {
+    const because = `${count}, so the proxy had another reason to answer by itself`;
+    return { service, cause: "unknown", confidence: "cannot tell", late: undefined, because };
+  }
+  const confidence = surely ? "certain" : "likely";
+  const because = `${count}, and the proxy had none`;
+  return { service, cause: "joined late", confidence, late, because };
+}
+
+function judgeUnlisted(
+  service: string,
+  pods: readonly PodLife[],
+  sent: Span,
+  areListsKnown: boolean,
+): UntriedVerdict {
+  const standings = pods.map((pod) => standingAt(pod.moments, sent.fromMs, "to"));
+  const ready = standings.flatMap((one) => (one.type === "serving" ? [one.since.at] : []));
+  if (ready.length > 0 && areListsKnown) {
+    const late = longest(ready.map((at) => lengthOf(at, sent)));
+    const count = ready.length === 1 ? "1 pod was" : `${ready.length} pods were`;
+    const because = `${count} ready and not listed yet`;
+    return { service, cause: "joined late", confidence: "certain", late, because };
+  }
+  const because = reasons(pods, sent);
+  const confidence = ready.length === 0 && areListsKnown ? "certain" : "likely";
+  return { service, cause: "no endpoints", confidence, late: undefined, because };
+}
+
+/** `2 not ready, 1 terminating`; of the pods that existed then. */
+function reasons(pods: readonly PodLife[], sent: Span): string {
+  const counts = new Map<string, number>();
+  for (const { moments } of pods) {
+    const by = lastWord(moments, sent);
+    if (by === undefined || by === "deleted") continue;
+    const words = inWords[by];
+    counts.set(words, (counts.get(words) ?? 0) + 1);
+  }
+  if (counts.size === 0) return "it had no pod";
+  return `of its pods ${[...counts].map(([words, count]) => `${count} ${words}`).join(", ")}`;
+}
+
+/** What decided last of a pod; undefined for one that did not exist yet. */
+function lastWord(moments: PodLife["moments"], sent: Span): Happening | undefined {
+  const before = moments.filter(({ at }) => at.fromMs <= sent.toMs).map(({ what }) => what);
+  if (before.length === 0) return undefined;
+  const decisive: readonly Happening[] = ["deleted", "terminating", "ended"];
+  return decisive.find((what) => before.includes(what)) ?? before.at(-1);
+}
+
+const inWords: Readonly<Record<Happening, string>> = {
+  appeared: "not ready yet",
+  ready: "ready",
+  unready: "not ready",
+  terminating: "terminating",
+  ended: "ended",
+  started: "not ready yet",
+  deleted: "gone",
+  "node lost": "on a lost node",
+};
+
+function longest(lengths: readonly Length[]): Length {
+  return {
+    leastMs: Math.max(0, ...lengths.map(({ leastMs }) => leastMs)),
+    mostMs: Math.max(0, ...lengths.map(({ mostMs }) => mostMs)),
+  };
+}
+
+function hasLists(evidence: Evidence, pods: readonly PodLife[]): boolean {
+  return pods.some(({ cluster }) => evidence.hasPublished(cluster));
+}

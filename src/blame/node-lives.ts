@@ -1,0 +1,82 @@
+// Which nodes were lost when. A node that is cut off or dead takes its pods with it at once, and the
+// API shows them as ready until the controller has waited long enough: only afterwards is it known
+// that they had been out of reach since the node was last heard.
+import {
+  isRecord,
+  listAt,
+  optionalTime,
+  type RawRecord,
+  recordAt,
+  requiredString,
+} from "../kube/kinds/fields.ts";
+import type { Seen } from "./pod-life.ts";
+import { between, type Span } from "./span.ts";
+
+/** One time of a node not being heard from. */
+export interface NodeLoss {
+  /** When it was last heard, at the earliest, and when the API showed that it was not. */
+  readonly at: Span;
+  readonly shownMs: number;
+  /** When it was well again; undefined when it never was. */
+  readonly backMs: number | undefined;
+}
+
+export interface NodeFacts {
+  readonly name: string;
+  /** False also while the controller does not hear from it. */
+  readonly isReady: boolean;
+  readonly changedMs: number | undefined;
+  readonly heardMs: number | undefined;
+}
+
+/** Throws `MalformedObjectError`. */
+export function readNode(object: RawRecord): NodeFacts {
+  const ready = listAt(recordAt(object, "status"), "conditions")
+    .filter(isRecord)
+    .find((condition) => condition["type"] === "Ready");
+  return {
+    name: requiredString(recordAt(object, "metadata"), "name"),
+    isReady: ready?.["status"] === "True",
+    changedMs: ready && optionalTime(ready, "lastTransitionTime"),
+    heardMs: ready && optionalTime(ready, "lastHeartbeatTime"),
+  };
+}
+
+export class NodeLives {
+  /** By cluster and name; bounded by the number of nodes and of their losses. */
+  readonly #losses = new Map<string, NodeLoss[]>();
+
+  see(cluster: string, node: NodeFacts, seen: Seen): void {
+    const losses = this.#losses.get(`${cluster} ${node.name}`) ?? [];
+    const last = losses.at(-1);
+    if (!node.isReady && (last === undefined || last.backMs !== undefined)) {
+      const shownMs = seen.isWatched ? seen.atMs : Math.min(node.changedMs ?? seen.atMs, seen.atMs);
+      losses.push({
+        at: between(Math.min(node.heardMs ?? node.changedMs ?? shownMs, shownMs), shownMs),
+        shownMs,
+        backMs: undefined,
+      });
+      if (losses.length > lossesPerNodeMax) losses.shift();
+    } else if (node.isReady && last !== undefined && last.backMs === undefined) {
+      losses[losses.length - 1] = { ...last, backMs: seen.atMs };
+    }
+    this.#losses.set(`${cluster} ${node.name}`, losses);
+  }
+
+  /** The machine is gone for good, whatever its pods show. */
+  gone(cluster: string, name: string, seen: Seen): void {
+    this.see(cluster, { name, isReady: false, changedMs: seen.atMs, heardMs: undefined }, seen);
+  }
+
+  /** The loss during which an instant lay, or may have lain; undefined when the node was heard. */
+  lossAt(cluster: string, node: string, instant: Span): NodeLoss | undefined {
+    return this.#losses
+      .get(`${cluster} ${node}`)
+      ?.findLast(
+        ({ at, backMs }) => at.fromMs <= instant.toMs && instant.fromMs < (backMs ?? Infinity),
+      );
+  }
+}
+
+/** A node that flaps every minute is remembered for a week. */
+const lossesPerNodeMax = 10_000;

@@ -1,0 +1,110 @@
+// What one version of a pod says that matters to a verdict, read from a recording or from an object
+// saved with kubectl.
+import {
+  isRecord,
+  listAt,
+  optionalBoolean,
+  optionalNumber,
+  optionalString,
+  optionalTime,
+  type RawRecord,
+  recordAt,
+  requiredString,
+  stringMapAt,
+} from "../kube/kinds/fields.ts";
+import { internString, type StringMap } from "../kube/kinds/intern.ts";
+
+export interface PodFacts {
+  readonly uid: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly labels: StringMap;
+  /** Empty until scheduled. */
+  readonly node: string;
+  /** It shares its address with its node and with every such pod there. */
+  readonly hostNetwork: boolean;
+  readonly addresses: readonly string[];
+  readonly hasReadinessProbe: boolean;
+  readonly createdMs: number | undefined;
+  readonly isReady: boolean;
+  /** When readiness last changed, by the cluster's clock, in whole seconds. */
+  readonly readyChangedMs: number | undefined;
+  /** When the deletion was asked for, likewise; undefined while nobody has. */
+  readonly deletionAskedMs: number | undefined;
+  /** It has succeeded, or failed for good. */
+  readonly isOver: boolean;
+  readonly containers: readonly ContainerFacts[];
+}
+
+export interface ContainerFacts {
+  readonly name: string;
+  readonly state: "running" | "waiting" | "terminated" | "unknown";
+  /** When it began to run, or ended; by the kubelet's clock, in whole seconds. */
+  readonly sinceMs: number | undefined;
+  /** When the one before it in this place ended. */
+  readonly lastEndedMs: number | undefined;
+}
+
+/** Throws `MalformedObjectError`, and nothing else, when it cannot be understood. */
+export function readPod(object: RawRecord): PodFacts {
+  const metadata = recordAt(object, "metadata");
+  const spec = recordAt(object, "spec");
+  const status = recordAt(object, "status");
+  const ready = listAt(status, "conditions")
+    .filter(isRecord)
+    .find((condition) => condition["type"] === "Ready");
+  const phase = optionalString(status, "phase");
+  return {
+    uid: requiredString(metadata, "uid"),
+    namespace: internString(requiredString(metadata, "namespace")),
+    name: requiredString(metadata, "name"),
+    labels: stringMapAt(metadata, "labels"),
+    node: internString(optionalString(spec, "nodeName") ?? ""),
+    hostNetwork: optionalBoolean(spec, "hostNetwork") ?? false,
+    addresses: addressesOf(status),
+    hasReadinessProbe: listAt(spec, "containers").some(
+      (one) => isRecord(one) && isRecord(one["readinessProbe"]),
+    ),
+    createdMs: optionalTime(metadata, "creationTimestamp"),
+    isReady: ready?.["status"] === "True",
+    readyChangedMs: ready && optionalTime(ready, "lastTransitionTime"),
+    deletionAskedMs: deletionAskedMs(metadata),
+    isOver: phase === "Succeeded" || phase === "Failed",
+    containers: listAt(status, "containerStatuses").filter(isRecord).map(containerOf),
+  };
+}
+
+/** Servers older than 1.16 have no list of them. */
+function addressesOf(status: RawRecord): readonly string[] {
+  const listed = listAt(status, "podIPs")
+    .filter(isRecord)
+    .map((entry) => requiredString(entry, "ip"));
+  if (listed.length > 0) return listed;
+  const only = optionalString(status, "podIP") ?? "";
+  return only === "" ? [] : [only];
+}
+
+/** `deletionTimestamp` is when the pod will be gone at the latest: the grace period lies before it. */
+function deletionAskedMs(metadata: RawRecord): number | undefined {
+  const byMs = optionalTime(metadata, "deletionTimestamp");
+  if (byMs === undefined) return undefined;
+  return byMs - (optionalNumber(metadata, "deletionGracePeriodSeconds") ?? 0) * 1_000;
+}
+
+function containerOf(status: RawRecord): ContainerFacts {
+  const state = recordAt(status, "state");
+  const lastEnd = recordAt(recordAt(status, "lastState"), "terminated");
+  const shared = {
+    name: optionalString(status, "name") ?? "",
+    lastEndedMs: optionalTime(lastEnd, "finishedAt"),
+  };
+  const { running, terminated } = { running: state["running"], terminated: state["terminated"] };
+  if (isRecord(running)) {
+    return { ...shared, state: "running", sinceMs: optionalTime(running, "startedAt") };
+  }
+  if (isRecord(terminated)) {
+    return { ...shared, state: "terminated", sinceMs: optionalTime(terminated, "finishedAt") };
+  }
+  const isWaiting = isRecord(state["waiting"]);
+  return { ...shared, state: isWaiting ? "waiting" : "unknown", sinceMs: undefined };
+}

@@ -1,0 +1,175 @@
+// The life of one pod as a list of moments: it had an address, became ready, was asked to go, ended.
+// Each moment has when it happened, as nearly as is known, and when the API showed it; between the
+// two nobody who watches the API could have known. Pure: two versions give the moments between them.
+import type { ContainerFacts, PodFacts } from "./pod-facts.ts";
+import { between, exactly, type Span } from "./span.ts";
+
+export type Happening =
+  | "appeared"
+  | "ready"
+  | "unready"
+  /** Its deletion was asked for. */
+  | "terminating"
+  /** A container of it ended, or all of it. */
+  | "ended"
+  /** A container that had ended runs again. */
+  | "started"
+  /** The API has it no more. */
+  | "deleted"
+  /** Its node was not heard from any more. */
+  | "node lost";
+
+export interface Moment {
+  readonly what: Happening;
+  readonly at: Span;
+  /** When the API showed it, by the recorder's clock; where nobody watched, as it happened. */
+  readonly shownMs: number;
+}
+
+/** How a version of an object came to be known. */
+export interface Seen {
+  readonly atMs: number;
+  /** As it happened; else from a list or a saved file, some time after. */
+  readonly isWatched: boolean;
+  /** Where it is known: not before this. */
+  readonly afterMs: number | undefined;
+}
+
+/** What the pod was to requests at an instant. */
+export type Standing =
+  | { readonly type: "serving"; readonly since: Moment }
+  /** It was ready once, and from this moment on it was not, or not any more. */
+  | { readonly type: "left"; readonly by: Moment }
+  | { readonly type: "not yet" };
+
+/** Kubernetes writes most times in whole seconds. */
+const clusterResolutionMs = 1_000;
+
+export function momentsBetween(
+  previous: PodFacts | undefined,
+  next: PodFacts,
+  seen: Seen,
+): readonly Moment[] {
+  const moments: Moment[] = [];
+  const note = (what: Happening, at: Span): void => {
+    moments.push({ what, at, shownMs: shownMs(at, seen) });
+  };
+  if (next.addresses.length > 0 && (previous?.addresses.length ?? 0) === 0) {
+    note("appeared", happened(next.createdMs, seen));
+  }
+  if (next.isReady && previous?.isReady !== true) {
+    note("ready", happened(next.readyChangedMs, seen));
+  }
+  for (const container of next.containers) {
+    const before = previous?.containers.find(({ name }) => name === container.name);
+    for (const [what, at] of containerMoments(before, container, seen)) note(what, at);
+  }
+  if (next.deletionAskedMs !== undefined && previous?.deletionAskedMs === undefined) {
+    note("terminating", happened(next.deletionAskedMs, seen));
+  }
+  if (!next.isReady && previous?.isReady !== false) {
+    note("unready", happened(next.readyChangedMs, seen));
+  }
+  const isEndTold = next.containers.some(({ state }) => state === "terminated");
+  if (next.isOver && previous?.isOver !== true && !isEndTold) {
+    note("ended", happened(undefined, seen));
+  }
+  // Several may come with one version, and have happened in another order.
+  return moments.sort((one, other) => one.at.toMs - other.at.toMs);
+}
+
+/**
+ * What the pod was at an instant. `from` asks what may have been true by then, taking every moment
+ * for as early as it may have been; `to` what surely was.
+ */
+export function standingAt(
+  moments: readonly Moment[],
+  instantMs: number,
+  bound: "from" | "to",
+): Standing {
+  const state = { isReady: false, isLeaving: false, hasEnded: false };
+  let standing: Standing = { type: "not yet" };
+  for (const moment of moments) {
+    const momentMs = bound === "from" ? moment.at.fromMs : moment.at.toMs;
+    if (momentMs > instantMs) continue;
+    apply(state, moment.what);
+    const isServing = state.isReady && !state.isLeaving && !state.hasEnded;
+    if (isServing && standing.type !== "serving") standing = { type: "serving", since: moment };
+    if (!isServing && standing.type === "serving") standing = { type: "left", by: moment };
+  }
+  return standing;
+}
+
+function apply(
+  state: { isReady: boolean; isLeaving: boolean; hasEnded: boolean },
+  what: Happening,
+): void {
+  switch (what) {
+    case "ready":
+      state.isReady = true;
+      break;
+    case "unready":
+    case "node lost":
+      state.isReady = false;
+      break;
+    case "terminating":
+    case "deleted":
+      state.isLeaving = true;
+      break;
+    case "ended":
+      state.hasEnded = true;
+      break;
+    case "started":
+      state.hasEnded = false;
+      break;
+    case "appeared":
+      break;
+  }
+}
+
+function containerMoments(
+  before: ContainerFacts | undefined,
+  now: ContainerFacts,
+  seen: Seen,
+): readonly (readonly ["ended" | "started", Span])[] {
+  const moments: (readonly ["ended" | "started", Span])[] = [];
+  // A restart between two versions shows only in what is said of the container before.
+  if (now.lastEndedMs !== undefined && now.lastEndedMs !== before?.lastEndedMs) {
+    const isTold = before?.state === "terminated" && before.sinceMs === now.lastEndedMs;
+    if (!isTold) moments.push(["ended", withinSecond(now.lastEndedMs, seen)]);
+  }
+  if (now.state === "terminated" && before?.state !== "terminated") {
+    moments.push(["ended", withinSecond(now.sinceMs, seen)]);
+  }
+  if (now.state === "running" && (now.lastEndedMs !== undefined || before !== undefined)) {
+    const isNew = before?.state !== "running" || before.sinceMs !== now.sinceMs;
+    if (isNew) moments.push(["started", happened(now.sinceMs, seen)]);
+  }
+  return moments;
+}
+
+/** Where the cluster says when, it says so to the second; a watch shows it soon after. */
+function happened(saidMs: number | undefined, seen: Seen): Span {
+  const { atMs, isWatched, afterMs } = seen;
+  if (saidMs !== undefined) {
+    return isWatched ? between(Math.min(saidMs, atMs), atMs) : withinSecond(saidMs, seen);
+  }
+  return isWatched ? exactly(atMs) : between(Math.min(afterMs ?? atMs, atMs), atMs);
+}
+
+/** The end of a container is known to the second, however late it is shown. */
+function withinSecond(saidMs: number | undefined, seen: Seen): Span {
+  if (saidMs === undefined) return happened(undefined, seen);
+  const fromMs = Math.min(saidMs, seen.atMs);
+  return { fromMs, toMs: Math.max(fromMs, Math.min(saidMs + clusterResolutionMs, seen.atMs)) };
+}
+
+/** How late a list or a saved file is says nothing of how late the API was. */
+export function shownMs(at: Span, { atMs, isWatched }: Seen): number {
+  return isWatched ? atMs : at.toMs;
+}
+
+/** When an object was found to be gone. */
+export function wentAt({ atMs, isWatched, afterMs }: Seen): Span {
+  return isWatched ? exactly(atMs) : between(Math.min(afterMs ?? atMs, atMs), atMs);
+}

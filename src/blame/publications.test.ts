@@ -1,0 +1,97 @@
+import { describe, expect, test } from "vitest";
+import { at, pod, slice, Told } from "./blame-world.contract.ts";
+import { standingAt } from "./pod-life.ts";
+
+const web1 = { ip: "10.0.0.1", uid: "uid-web-1", name: "web-1" };
+
+/** From when to when 10.0.0.1 was listed, in seconds. */
+function listedFrom(told: Told): readonly (readonly [number, number | undefined])[] {
+  const seconds = (ms: number): number => (ms - at(0)) / 1_000;
+  return told.evidence.publications
+    .ofAddress("10.0.0.1")
+    .map(({ from, until }) => [seconds(from.toMs), until && seconds(until.toMs)]);
+}
+
+describe("an endpoint is listed", () => {
+  test("as long as any object lists it, also while it moves to another", () => {
+    const told = new Told()
+      .saw(10, "EndpointSlice", slice([web1], "one"))
+      .saw(20, "EndpointSlice", slice([web1], "two"))
+      .saw(30, "EndpointSlice", slice([], "one"));
+    expect(listedFrom(told)).toEqual([[10, undefined]]);
+    told.gone(40, "EndpointSlice", slice([web1], "two"));
+    expect(listedFrom(told)).toEqual([[10, 40]]);
+  });
+
+  test("anew for the pod that has the address next, and when it is ready again", () => {
+    const told = new Told()
+      .saw(10, "EndpointSlice", slice([web1]))
+      .saw(20, "EndpointSlice", slice([{ ...web1, uid: "uid-other" }]))
+      .saw(30, "EndpointSlice", slice([]))
+      .saw(40, "EndpointSlice", slice([web1]));
+    expect(listedFrom(told)).toEqual([
+      [10, 20],
+      [20, 30],
+      [40, undefined],
+    ]);
+  });
+});
+
+describe("an address", () => {
+  const told = new Told()
+    .saw(10, "Pod", pod({ readySince: 10 }))
+    .gone(100, "Pod", pod({ readySince: 10 }))
+    .saw(200, "Pod", pod({ name: "web-2", created: 150, readySince: 200 }));
+  const holder = (seconds: number): string | undefined => {
+    const instant = { fromMs: at(seconds), toMs: at(seconds) };
+    return told.evidence.lives.holder("10.0.0.1", instant, undefined)?.facts.name;
+  };
+
+  test("belongs to the pod that had it last, until another one has it", () => {
+    expect([-1, 50, 150, 199, 200, 300].map(holder)).toEqual([
+      undefined,
+      "web-1",
+      "web-1",
+      "web-1",
+      "web-2",
+      "web-2",
+    ]);
+  });
+
+  test("of a node belongs to the pod that is named", () => {
+    const shared = new Told()
+      .saw(10, "Pod", pod({ name: "proxy-a", hostNetwork: true }))
+      .saw(11, "Pod", pod({ name: "proxy-b", hostNetwork: true }));
+    const instant = { fromMs: at(20), toMs: at(20) };
+    const found = shared.evidence.lives.holder("10.0.0.1", instant, "uid-proxy-a");
+    expect(found?.facts.name).toBe("proxy-a");
+  });
+});
+
+test("a pod that is ready, not ready and ready again serves, has left, and serves", () => {
+  const told = new Told()
+    .saw(10.5, "Pod", pod({ readySince: 10 }))
+    .saw(20.5, "Pod", pod({ unreadySince: 20 }))
+    .saw(30.5, "Pod", pod({ readySince: 30 }));
+  const { moments = [] } = told.evidence.lives.byUid("uid-web-1") ?? {};
+  const types = (bound: "from" | "to") =>
+    [9, 10.2, 11, 20.2, 21, 30.2, 31].map((second) => standingAt(moments, at(second), bound).type);
+  expect(types("from")).toEqual([
+    "not yet",
+    "serving",
+    "serving",
+    "left",
+    "left",
+    "serving",
+    "serving",
+  ]);
+  expect(types("to")).toEqual([
+    "not yet",
+    "not yet",
+    "serving",
+    "serving",
+    "left",
+    "left",
+    "serving",
+  ]);
+});

@@ -1,0 +1,166 @@
+// Which service listed which address when, by Endpoints or EndpointSlices: the cluster's own, and in
+// an access cluster the copies. An endpoint is listed as long as any object lists it as ready,
+// however a service's endpoints are split over them. Bounded: beyond the limit what was listed first
+// is forgotten, and counted.
+import { type Seen, wentAt } from "./pod-life.ts";
+import type { ListedEndpoint, PublishedFacts } from "./published-facts.ts";
+import type { Span } from "./span.ts";
+
+/** One unbroken time of one endpoint in one service's list. */
+export interface Listing extends ListedEndpoint {
+  readonly cluster: string;
+  /** `namespace/name`. */
+  readonly service: string;
+  readonly from: Span;
+  /** Undefined while it lasts, as far as the evidence goes. */
+  readonly until: Span | undefined;
+}
+
+interface OpenListing extends Listing {
+  until: Span | undefined;
+  /** How many objects list it; it ends when there is none. */
+  objects: number;
+}
+
+interface PublishedObject {
+  readonly facts: PublishedFacts;
+  readonly keys: ReadonlySet<string>;
+  readonly list: number;
+  readonly seenMs: number;
+}
+
+/** At some 300 bytes each as much as the pods may take. */
+const defaultListingsMax = 2_000_000;
+
+export class Publications {
+  readonly #listingsMax: number;
+  /** By cluster and uid of the object. */
+  readonly #objects = new Map<string, PublishedObject>();
+  readonly #open = new Map<string, OpenListing>();
+  /** In the order in which the addresses were first listed. */
+  readonly #byAddress = new Map<string, OpenListing[]>();
+  readonly #byService = new Map<string, OpenListing[]>();
+  #size = 0;
+  #dropped = 0;
+
+  constructor(options: { readonly listingsMax?: number } = {}) {
+    this.#listingsMax = options.listingsMax ?? defaultListingsMax;
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  get dropped(): number {
+    return this.#dropped;
+  }
+
+  /** A version of an Endpoints object or of an EndpointSlice. */
+  see(cluster: string, facts: PublishedFacts, seen: Seen, list: number): void {
+    const id = `${cluster} ${facts.uid}`;
+    const before = this.#objects.get(id)?.keys ?? none;
+    const after = new Map(
+      facts.endpoints.map((endpoint) => [listingKey(cluster, facts.service, endpoint), endpoint]),
+    );
+    this.#objects.set(id, {
+      facts,
+      keys: new Set(after.keys()),
+      list,
+      seenMs: seen.atMs,
+    });
+    for (const key of before) if (!after.has(key)) this.#leave(key, wentAt(seen));
+    for (const [key, endpoint] of after) {
+      if (!before.has(key)) this.#join(key, { ...endpoint, cluster, service: facts.service }, seen);
+    }
+  }
+
+  gone(cluster: string, uid: string, seen: Seen): void {
+    const id = `${cluster} ${uid}`;
+    for (const key of this.#objects.get(id)?.keys ?? none) this.#leave(key, wentAt(seen));
+    this.#objects.delete(id);
+  }
+
+  /** A list was whole: objects of the form that it did not name are gone. */
+  listed(
+    cluster: string,
+    form: PublishedFacts["form"],
+    namespace: string | undefined,
+    list: number,
+    seen: Seen,
+  ): void {
+    for (const [id, object] of this.#objects) {
+      const { facts } = object;
+      if (!id.startsWith(`${cluster} `) || facts.form !== form || object.list >= list) continue;
+      if (object.seenMs > seen.atMs) continue;
+      if (namespace !== undefined && !facts.service.startsWith(`${namespace}/`)) continue;
+      this.gone(cluster, facts.uid, seen);
+    }
+  }
+
+  /** In the order in which they began. */
+  ofAddress(address: string): readonly Listing[] {
+    return this.#byAddress.get(address) ?? [];
+  }
+
+  /** Of all clusters, in the order in which they began. */
+  ofService(service: string): readonly Listing[] {
+    return this.#byService.get(service) ?? [];
+  }
+
+  /** What is listed at the end of the evidence. */
+  open(): readonly Listing[] {
+    return [...this.#open.values()];
+  }
+
+  #join(
+    key: string,
+    listed: ListedEndpoint & { readonly cluster: string; readonly service: string },
+    seen: Seen,
+  ): void {
+    const open = this.#open.get(key);
+    if (open !== undefined) {
+      open.objects += 1;
+      return;
+    }
+    const listing: OpenListing = { ...listed, from: wentAt(seen), until: undefined, objects: 1 };
+    this.#open.set(key, listing);
+    append(this.#byAddress, listing.address, listing);
+    append(this.#byService, listing.service, listing);
+    this.#size += 1;
+    const [oldest] = this.#byAddress.keys();
+    if (this.#size > this.#listingsMax && oldest !== undefined) this.#forget(oldest);
+  }
+
+  #leave(key: string, at: Span): void {
+    const open = this.#open.get(key);
+    if (open === undefined) return;
+    open.objects -= 1;
+    if (open.objects > 0) return;
+    open.until = at;
+    this.#open.delete(key);
+  }
+
+  #forget(address: string): void {
+    const listings = this.#byAddress.get(address) ?? [];
+    this.#byAddress.delete(address);
+    this.#size -= listings.length;
+    this.#dropped += listings.length;
+    for (const listing of listings) {
+      const others = (this.#byService.get(listing.service) ?? []).filter((one) => one !== listing);
+      this.#byService.set(listing.service, others);
+    }
+  }
+}
+
+const none: ReadonlySet<string> = new Set();
+
+function listingKey(cluster: string, service: string, endpoint: ListedEndpoint): string {
+  const { address, port, podUid } = endpoint;
+  return `${cluster} ${service} ${address} ${port} ${podUid ?? ""}`;
+}
+
+function append<Value>(lists: Map<string, Value[]>, key: string, value: Value): void {
+  const list = lists.get(key);
+  if (list === undefined) lists.set(key, [value]);
+  else list.push(value);
+}

@@ -1,0 +1,78 @@
+// What one Endpoints object or EndpointSlice lists as ready, read from a recording or from an object
+// saved with kubectl.
+import {
+  isRecord,
+  listAt,
+  optionalNumber,
+  optionalString,
+  type RawRecord,
+  recordAt,
+  requiredString,
+  stringMapAt,
+  stringsAt,
+} from "../kube/kinds/fields.ts";
+
+export interface ListedEndpoint {
+  readonly address: string;
+  /** 0 where the service has no ports, or the slice means every port. */
+  readonly port: number;
+  readonly podUid: string | undefined;
+  readonly podName: string | undefined;
+}
+
+export interface PublishedFacts {
+  readonly form: "EndpointSlice" | "Endpoints";
+  readonly uid: string;
+  /** `namespace/name` of the service whose endpoints these are. */
+  readonly service: string;
+  readonly endpoints: readonly ListedEndpoint[];
+}
+
+/** Undefined for a slice that belongs to no service. Throws `MalformedObjectError`. */
+export function readSlice(object: RawRecord): PublishedFacts | undefined {
+  const metadata = recordAt(object, "metadata");
+  const name = stringMapAt(metadata, "labels")["kubernetes.io/service-name"];
+  if (name === undefined) return undefined;
+  const ports = portsOf(object);
+  const endpoints = listAt(object, "endpoints")
+    .filter(isRecord)
+    .filter((endpoint) => recordAt(endpoint, "conditions")["ready"] !== false)
+    .flatMap((endpoint) =>
+      stringsAt(endpoint, "addresses")
+        // The addresses of one endpoint are interchangeable, and consumers take the first.
+        .slice(0, 1)
+        .flatMap((address) => ports.map((port) => ({ address, port, ...podOf(endpoint) }))),
+    );
+  const service = `${requiredString(metadata, "namespace")}/${name}`;
+  return { form: "EndpointSlice", uid: requiredString(metadata, "uid"), service, endpoints };
+}
+
+/** Throws `MalformedObjectError`. */
+export function readEndpoints(object: RawRecord): PublishedFacts {
+  const metadata = recordAt(object, "metadata");
+  const endpoints = listAt(object, "subsets")
+    .filter(isRecord)
+    .flatMap((subset) =>
+      listAt(subset, "addresses")
+        .filter(isRecord)
+        .flatMap((entry) => {
+          const address = requiredString(entry, "ip");
+          return portsOf(subset).map((port) => ({ address, port, ...podOf(entry) }));
+        }),
+    );
+  const service = `${requiredString(metadata, "namespace")}/${requiredString(metadata, "name")}`;
+  return { form: "Endpoints", uid: requiredString(metadata, "uid"), service, endpoints };
+}
+
+function portsOf(object: RawRecord): readonly number[] {
+  const ports = listAt(object, "ports")
+    .filter(isRecord)
+    .map((port) => optionalNumber(port, "port") ?? 0);
+  return ports.length === 0 ? [0] : ports;
+}
+
+function podOf(entry: RawRecord): Pick<ListedEndpoint, "podUid" | "podName"> {
+  const target = recordAt(entry, "targetRef");
+  if (optionalString(target, "kind") !== "Pod") return { podUid: undefined, podName: undefined };
+  return { podUid: optionalString(target, "uid"), podName: optionalString(target, "name") };
+}

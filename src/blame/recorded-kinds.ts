@@ -1,0 +1,171 @@
+// What a recording keeps of each object: the fields that a verdict may need, in the places where
+// Kubernetes has them, so that one reader understands recordings and objects saved with kubectl
+// alike. What changes all the time and says nothing (versions, heartbeats of nodes that are well) is
+// left out, so that an object that is written again unchanged is no change.
+import { isRecord, listAt, type RawRecord, recordAt } from "../kube/kinds/fields.ts";
+import type { Kind, Projected } from "../kube/kinds/kind.ts";
+import { objectRecord, projectMetadata } from "../kube/kinds/metadata.ts";
+
+export type RecordedKindName = "Pod" | "EndpointSlice" | "Endpoints" | "Service" | "Node";
+
+/** An object as it will be written. */
+export interface Recorded extends Projected {
+  readonly json: string;
+}
+
+export interface RecordedKind extends Kind<Recorded> {
+  readonly kind: RecordedKindName;
+}
+
+export const recordedKinds: Readonly<Record<RecordedKindName, RecordedKind>> = {
+  Pod: recordedKind({ resource: "pods", kind: "Pod", namespaced: true }, prunedPod),
+  EndpointSlice: recordedKind(
+    { group: "discovery.k8s.io", resource: "endpointslices", kind: "EndpointSlice" },
+    prunedSlice,
+  ),
+  Endpoints: recordedKind({ resource: "endpoints", kind: "Endpoints" }, prunedEndpoints),
+  Service: recordedKind({ resource: "services", kind: "Service" }, prunedService),
+  Node: recordedKind({ resource: "nodes", kind: "Node", namespaced: false }, prunedNode),
+};
+
+function recordedKind(
+  place: {
+    readonly group?: string;
+    readonly resource: string;
+    readonly kind: RecordedKindName;
+    readonly namespaced?: boolean;
+  },
+  pruned: (object: RawRecord) => RawRecord,
+): RecordedKind {
+  const kind = { group: "", version: "v1", namespaced: true, ...place };
+  const project = (raw: unknown): Recorded => {
+    const object = objectRecord(raw);
+    const metadata = projectMetadata(object, kind, undefined);
+    const json = JSON.stringify({ metadata: prunedMetadata(object), ...pruned(object) });
+    return { metadata, json };
+  };
+  return { ...kind, project };
+}
+
+const metadataFields = [
+  "namespace",
+  "name",
+  "uid",
+  "creationTimestamp",
+  "deletionTimestamp",
+  "deletionGracePeriodSeconds",
+  "labels",
+];
+
+function prunedMetadata(object: RawRecord): RawRecord {
+  return picked(recordAt(object, "metadata"), metadataFields);
+}
+
+function prunedPod(object: RawRecord): RawRecord {
+  const spec = recordAt(object, "spec");
+  const status = recordAt(object, "status");
+  const containers = listAt(spec, "containers").filter(isRecord);
+  return {
+    spec: {
+      ...picked(spec, ["nodeName", "hostNetwork"]),
+      // That there is a probe matters, not what it asks.
+      containers: containers.map((one) => ({
+        ...picked(one, ["name"]),
+        ...(isRecord(one["readinessProbe"]) && { readinessProbe: {} }),
+      })),
+    },
+    status: {
+      ...picked(status, ["phase", "podIP", "podIPs"]),
+      conditions: readyConditions(status, ["type", "status", "lastTransitionTime"]),
+      containerStatuses: listAt(status, "containerStatuses").filter(isRecord).map(prunedContainer),
+    },
+  };
+}
+
+function prunedContainer(status: RawRecord): RawRecord {
+  return {
+    ...picked(status, ["name", "ready", "restartCount"]),
+    state: prunedState(recordAt(status, "state")),
+    lastState: prunedState(recordAt(status, "lastState")),
+  };
+}
+
+function prunedState(state: RawRecord): RawRecord {
+  const one = (name: string, fields: readonly string[]): RawRecord =>
+    isRecord(state[name]) ? { [name]: picked(state[name], fields) } : {};
+  return {
+    ...one("running", ["startedAt"]),
+    ...one("waiting", ["reason"]),
+    ...one("terminated", ["finishedAt", "exitCode", "reason"]),
+  };
+}
+
+function prunedSlice(object: RawRecord): RawRecord {
+  return {
+    endpoints: listAt(object, "endpoints")
+      .filter(isRecord)
+      .map((one) => ({
+        ...picked(one, ["addresses", "conditions"]),
+        ...prunedTarget(one),
+      })),
+    ports: listAt(object, "ports")
+      .filter(isRecord)
+      .map((port) => picked(port, ["port"])),
+  };
+}
+
+function prunedEndpoints(object: RawRecord): RawRecord {
+  const addresses = (subset: RawRecord, field: string): readonly RawRecord[] =>
+    listAt(subset, field)
+      .filter(isRecord)
+      .map((one) => ({ ...picked(one, ["ip"]), ...prunedTarget(one) }));
+  return {
+    subsets: listAt(object, "subsets")
+      .filter(isRecord)
+      .map((subset) => ({
+        addresses: addresses(subset, "addresses"),
+        notReadyAddresses: addresses(subset, "notReadyAddresses"),
+        ports: listAt(subset, "ports")
+          .filter(isRecord)
+          .map((port) => picked(port, ["port"])),
+      })),
+  };
+}
+
+function prunedTarget(entry: RawRecord): RawRecord {
+  const target = entry["targetRef"];
+  return isRecord(target)
+    ? { targetRef: picked(target, ["kind", "namespace", "name", "uid"]) }
+    : {};
+}
+
+function prunedService(object: RawRecord): RawRecord {
+  const spec = recordAt(object, "spec");
+  return { spec: picked(spec, ["type", "selector", "publishNotReadyAddresses"]) };
+}
+
+/** While a node is well its heartbeat is left out; the last one before it was lost is what counts. */
+function prunedNode(object: RawRecord): RawRecord {
+  const status = recordAt(object, "status");
+  const fields = ["type", "status", "reason", "lastTransitionTime"];
+  const [ready] = readyConditions(status, ["status"]);
+  const isWell = ready?.["status"] === "True";
+  const conditions = readyConditions(status, isWell ? fields : [...fields, "lastHeartbeatTime"]);
+  return { status: { conditions } };
+}
+
+function readyConditions(status: RawRecord, fields: readonly string[]): readonly RawRecord[] {
+  return listAt(status, "conditions")
+    .filter(isRecord)
+    .filter((condition) => condition["type"] === "Ready")
+    .map((condition) => picked(condition, fields));
+}
+
+function picked(record: RawRecord, fields: readonly string[]): RawRecord {
+  return Object.fromEntries(
+    fields.flatMap((field) => {
+      const value = record[field];
+      return value === undefined || value === null ? [] : [[field, value]];
+    }),
+  );
+}

@@ -1,0 +1,55 @@
+// Reads a recording from its file, in bounded memory whatever its length: the file before it first,
+// where it was rotated. Lines are longer than those of a log, because an object with a thousand
+// addresses is one line.
+import { fileChunks } from "../access-log/file-chunks.ts";
+import type { Files } from "../environment/files.ts";
+import type { RecordingReader } from "./recording-reader.ts";
+
+/** An Endpoints object holds at most 1,000 addresses, some 200 bytes each; and slices 1,000 too. */
+const lineBytesMax = 4 * 1024 * 1024;
+
+const newline = 0x0a;
+
+/** Told of a compressed recording that ends early. */
+type OnBrokenOff = (problem: string) => void;
+
+export async function readRecording(
+  files: Files,
+  path: string,
+  reader: RecordingReader,
+  onBrokenOff: OnBrokenOff = () => undefined,
+): Promise<void> {
+  const earlier = `${path}.1`;
+  const isThere = (await files.size(earlier)) !== undefined;
+  if (isThere) await readLines(fileChunks(files, earlier, onBrokenOff), reader);
+  await readLines(fileChunks(files, path, onBrokenOff), reader);
+}
+
+async function readLines(
+  chunks: AsyncIterable<Uint8Array>,
+  reader: RecordingReader,
+): Promise<void> {
+  let parts: Uint8Array[] = [];
+  let bytes = 0;
+  const take = (): void => {
+    // A longer line than any of ours has been cut: it cannot be read, and is counted as such.
+    reader.read(Buffer.concat(parts).toString("utf8"));
+    parts = [];
+    bytes = 0;
+  };
+  const keep = (piece: Uint8Array): void => {
+    const kept = piece.subarray(0, Math.max(0, lineBytesMax - bytes));
+    if (kept.length > 0) parts.push(Buffer.from(kept));
+    bytes += kept.length;
+  };
+  for await (const chunk of chunks) {
+    let start = 0;
+    for (let end = chunk.indexOf(newline); end >= 0; end = chunk.indexOf(newline, start)) {
+      keep(chunk.subarray(start, end));
+      take();
+      start = end + 1;
+    }
+    keep(chunk.subarray(start));
+  }
+  take();
+}

@@ -1,0 +1,124 @@
+// The form of a recording: JSON lines. A run begins with a header; what it lists first says what was
+// there; a mark says that a list was whole, so that what it does not name is gone; afterwards every
+// change is a line, and a sign of life now and then says until when there was none. A line that
+// cannot be read, such as the last one of a run that was killed, harms no other.
+import { isRecord, optionalString, type RawRecord, requiredString } from "../kube/kinds/fields.ts";
+import type { LearntBy } from "../kube/store/store-change.ts";
+import { type RecordedKindName, recordedKinds } from "./recorded-kinds.ts";
+
+/** Readers refuse a later one: its lines may mean something else. */
+export const recordingVersion = 1;
+
+const recordingName = "lockstep-recording";
+
+export type RecordingLine =
+  | { readonly type: "run"; readonly atMs: number; readonly run: string; readonly version: number }
+  /** The first list of a kind in a cluster is over; of one namespace where only that is recorded. */
+  | {
+      readonly type: "listed";
+      readonly atMs: number;
+      readonly cluster: string;
+      readonly kind: RecordedKindName;
+      readonly namespace: string | undefined;
+    }
+  | { readonly type: "alive"; readonly atMs: number; readonly behind: readonly string[] }
+  | RecordedChange;
+
+export interface RecordedChange {
+  readonly type: "change";
+  readonly atMs: number;
+  readonly cluster: string;
+  readonly kind: RecordedKindName;
+  readonly change: "added" | "updated" | "deleted";
+  readonly by: LearntBy;
+  /** Learnt from a later list: it happened after this. */
+  readonly afterMs: number | undefined;
+  readonly object: RawRecord;
+}
+
+/** `recording` and its form, so that somebody who finds the file knows what it is. */
+export function runLine(line: { readonly atMs: number; readonly run: string }): string {
+  const { atMs, run } = line;
+  const head = { kind: recordingName, version: recordingVersion };
+  return JSON.stringify({ ...head, at: iso(atMs), run });
+}
+
+export function listedLine(line: {
+  readonly atMs: number;
+  readonly cluster: string;
+  readonly kind: RecordedKindName;
+  readonly namespace: string | undefined;
+}): string {
+  const { atMs, cluster, kind, namespace } = line;
+  return JSON.stringify({ at: iso(atMs), cluster, listed: kind, namespace });
+}
+
+export function aliveLine(line: {
+  readonly atMs: number;
+  /** Watches that may be behind: `prod pods`. */
+  readonly behind: readonly string[];
+}): string {
+  const { atMs, behind } = line;
+  return JSON.stringify({ at: iso(atMs), alive: true, ...(behind.length > 0 && { behind }) });
+}
+
+/** The object is JSON already. */
+export function changeLine(
+  line: Omit<RecordedChange, "type" | "object"> & { readonly json: string },
+): string {
+  const { atMs, cluster, kind, change, by, afterMs, json } = line;
+  const after = afterMs === undefined ? undefined : iso(afterMs);
+  const head = JSON.stringify({ at: iso(atMs), cluster, kind, change, by, after });
+  return `${head.slice(0, -1)},"object":${json}}`;
+}
+
+/** Undefined for a line that is none. Throws nothing. */
+export function parseRecordingLine(text: string): RecordingLine | undefined {
+  try {
+    const line: unknown = JSON.parse(text);
+    return isRecord(line) ? lineOf(line) : undefined;
+  } catch {
+    // Half of a line, or none of ours: the reader counts it.
+    return undefined;
+  }
+}
+
+function lineOf(line: RawRecord): RecordingLine | undefined {
+  const atMs = Date.parse(requiredString(line, "at"));
+  if (Number.isNaN(atMs)) return undefined;
+  if (line["kind"] === recordingName) {
+    const version = line["version"];
+    if (typeof version !== "number") return undefined;
+    return { type: "run", atMs, run: requiredString(line, "run"), version };
+  }
+  if (line["alive"] === true) {
+    const behind = Array.isArray(line["behind"]) ? line["behind"].map(String) : [];
+    return { type: "alive", atMs, behind };
+  }
+  const cluster = requiredString(line, "cluster");
+  const listed = kindName(line["listed"]);
+  if (listed !== undefined) {
+    const namespace = optionalString(line, "namespace");
+    return { type: "listed", atMs, cluster, kind: listed, namespace };
+  }
+  return changeOf(line, atMs, cluster);
+}
+
+function changeOf(line: RawRecord, atMs: number, cluster: string): RecordedChange | undefined {
+  const kind = kindName(line["kind"]);
+  const { change, by, object } = { change: line["change"], by: line["by"], object: line["object"] };
+  const after = optionalString(line, "after");
+  const afterMs = after === undefined ? undefined : Date.parse(after);
+  if (kind === undefined || !isRecord(object) || Number.isNaN(afterMs)) return undefined;
+  if (change !== "added" && change !== "updated" && change !== "deleted") return undefined;
+  if (by !== "watch" && by !== "list") return undefined;
+  return { type: "change", atMs, cluster, kind, change, by, afterMs, object };
+}
+
+function kindName(value: unknown): RecordedKindName | undefined {
+  return Object.values(recordedKinds).find(({ kind }) => kind === value)?.kind;
+}
+
+function iso(ms: number): string {
+  return new Date(ms).toISOString();
+}

@@ -1,0 +1,108 @@
+// Takes the lines of a recording over into the evidence. Several recordings, and several runs in
+// one, are read one after the other; what a run did not see between its end and the next one's lists
+// becomes one change at an unknown moment in between.
+import type { Coverage, Evidence } from "./evidence.ts";
+import type { Seen } from "./pod-life.ts";
+import {
+  parseRecordingLine,
+  type RecordedChange,
+  type RecordingLine,
+  recordingVersion,
+} from "./recording-line.ts";
+
+export interface RecordingCounts {
+  readonly lines: number;
+  readonly runs: number;
+  /** Torn or foreign lines. */
+  readonly unreadable: number;
+}
+
+/** The file was written by a later version. */
+export class RecordingVersionError extends Error {
+  override readonly name = "RecordingVersionError";
+  readonly code = "RECORDING_VERSION";
+}
+
+export class RecordingReader {
+  readonly #evidence: Evidence;
+  readonly #counts = { lines: 0, runs: 0, unreadable: 0 };
+  /** Of the run that is being read, by cluster; present from the end of its list of pods on. */
+  readonly #covered = new Map<string, Coverage>();
+  /** Until when each cluster was last known, in any run. */
+  readonly #knownUntilMs = new Map<string, number>();
+  #list = 0;
+
+  constructor(evidence: Evidence) {
+    this.#evidence = evidence;
+  }
+
+  get counts(): RecordingCounts {
+    return { ...this.#counts };
+  }
+
+  /** Throws `RecordingVersionError` for a run that it cannot understand. */
+  read(text: string): void {
+    // A run that follows a killed one begins a line of its own.
+    if (text === "") return;
+    this.#counts.lines += 1;
+    const line = parseRecordingLine(text);
+    if (line === undefined) this.#counts.unreadable += 1;
+    else this.#take(line);
+  }
+
+  #take(line: RecordingLine): void {
+    const { atMs } = line;
+    switch (line.type) {
+      case "run":
+        this.#begin(line.version);
+        break;
+      case "listed": {
+        const { cluster, kind, namespace } = line;
+        const seen = this.#seenInList(cluster, atMs);
+        const place = { cluster, kind, ...(namespace !== undefined && { namespace }) };
+        this.#evidence.endList(place, this.#list, seen);
+        if (kind === "Pod" && !this.#covered.has(cluster)) {
+          this.#covered.set(cluster, this.#evidence.cover(cluster, atMs));
+        }
+        break;
+      }
+      case "alive":
+        for (const [cluster, coverage] of this.#covered) {
+          if (line.behind.some((watch) => watch.startsWith(`${cluster} `))) continue;
+          coverage.toMs = Math.max(coverage.toMs, atMs);
+          this.#knownUntilMs.set(cluster, atMs);
+        }
+        break;
+      case "change":
+        this.#change(line);
+        break;
+    }
+  }
+
+  #begin(version: number): void {
+    if (version > recordingVersion) {
+      throw new RecordingVersionError(
+        `it has version ${version}, and this lockstep reads version ${recordingVersion}`,
+      );
+    }
+    this.#counts.runs += 1;
+    this.#covered.clear();
+    this.#list = this.#evidence.beginList();
+  }
+
+  #change({ cluster, kind, change, by, atMs, afterMs, object }: RecordedChange): void {
+    const coverage = this.#covered.get(cluster);
+    const isWatched = by === "watch";
+    const isFirstList = !isWatched && coverage === undefined;
+    const seen = isFirstList ? this.#seenInList(cluster, atMs) : { atMs, isWatched, afterMs };
+    this.#evidence.add({ cluster, kind, isDeleted: change === "deleted", object, seen });
+    if (coverage === undefined) return;
+    coverage.toMs = Math.max(coverage.toMs, atMs);
+    this.#knownUntilMs.set(cluster, atMs);
+  }
+
+  /** What the first list of a run shows happened after the run before was last sure of anything. */
+  #seenInList(cluster: string, atMs: number): Seen {
+    return { atMs, isWatched: false, afterMs: this.#knownUntilMs.get(cluster) };
+  }
+}

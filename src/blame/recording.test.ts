@@ -1,0 +1,311 @@
+import { describe, expect, test } from "vitest";
+import { type Files, FilesError } from "../environment/files.ts";
+import { recordAt } from "../kube/kinds/fields.ts";
+import { type Simulation, simulate } from "../simulation/simulation.ts";
+import { at, pod, slice } from "./blame-world.contract.ts";
+import { Evidence } from "./evidence.ts";
+import { recordedKinds } from "./recorded-kinds.ts";
+import { readRecording } from "./recording-file.ts";
+import {
+  aliveLine,
+  changeLine,
+  listedLine,
+  parseRecordingLine,
+  runLine,
+} from "./recording-line.ts";
+import { RecordingReader, RecordingVersionError } from "./recording-reader.ts";
+import { RecordingWriter } from "./recording-writer.ts";
+
+const path = "/pods.jsonl";
+
+function podLine(seconds: number, object: object, change: "added" | "updated" | "deleted"): string {
+  const by = change === "added" ? "list" : "watch";
+  const common = { cluster: "prod", kind: "Pod", afterMs: undefined } as const;
+  return changeLine({ ...common, atMs: at(seconds), change, by, json: JSON.stringify(object) });
+}
+
+function listed(seconds: number): string {
+  return listedLine({ atMs: at(seconds), cluster: "prod", kind: "Pod", namespace: undefined });
+}
+
+function readLines(lines: readonly string[]) {
+  const evidence = new Evidence();
+  const reader = new RecordingReader(evidence);
+  for (const line of lines) reader.read(line);
+  return { evidence, counts: reader.counts };
+}
+
+/** What became of web-1, each with its bounds in seconds. */
+function lifeOf(evidence: Evidence): readonly (readonly [string, number, number])[] {
+  const moments = evidence.lives.byUid("uid-web-1")?.moments ?? [];
+  const seconds = (ms: number): number => (ms - at(0)) / 1_000;
+  return moments.map(({ what, at: when }) => [what, seconds(when.fromMs), seconds(when.toMs)]);
+}
+
+describe("a line", () => {
+  test("is read as it was written", () => {
+    const change = podLine(5.25, pod(), "updated");
+    expect(parseRecordingLine(change)).toEqual({
+      type: "change",
+      atMs: at(5.25),
+      cluster: "prod",
+      kind: "Pod",
+      change: "updated",
+      by: "watch",
+      afterMs: undefined,
+      object: pod(),
+    });
+    expect(parseRecordingLine(runLine({ atMs: at(1), run: "one" }))).toEqual({
+      type: "run",
+      atMs: at(1),
+      run: "one",
+      version: 1,
+    });
+    const alive = aliveLine({ atMs: at(2), behind: ["prod pods"] });
+    expect(parseRecordingLine(alive)).toEqual({
+      type: "alive",
+      atMs: at(2),
+      behind: ["prod pods"],
+    });
+  });
+
+  test.each([
+    "",
+    "{",
+    "null",
+    "[1]",
+    "{}",
+    '{"at":"yesterday","alive":true}',
+    '{"at":"2026-01-01T00:00:00Z","cluster":"prod","kind":"Secret","change":"added","by":"list"}',
+    podLine(1, pod(), "added").slice(0, -20),
+  ])("that is none is undefined: %s", (text) => {
+    expect(parseRecordingLine(text)).toBeUndefined();
+  });
+});
+
+describe("what is kept of an object", () => {
+  test("is what a verdict needs, in the places where Kubernetes has it", () => {
+    const object = pod({ readySince: 5, deleted: 9 });
+    const metadata = { ...recordAt(object, "metadata"), resourceVersion: "7", annotations: {} };
+    const raw = { ...object, metadata };
+    const { json } = recordedKinds.Pod.project(raw);
+    expect(JSON.parse(json)).toMatchInlineSnapshot(`
+      {
+        "metadata": {
+          "creationTimestamp": "2026-01-01T12:00:00Z",
+          "deletionGracePeriodSeconds": 30,
+          "deletionTimestamp": "2026-01-01T12:00:39Z",
+          "labels": {
+            "app": "web",
+          },
+          "name": "web-1",
+          "namespace": "shop",
+          "uid": "uid-web-1",
+        },
+        "spec": {
+          "containers": [
+            {
+              "name": "web",
+              "readinessProbe": {},
+            },
+          ],
+          "nodeName": "node-1",
+        },
+        "status": {
+          "conditions": [
+            {
+              "lastTransitionTime": "2026-01-01T12:00:05Z",
+              "status": "True",
+              "type": "Ready",
+            },
+          ],
+          "containerStatuses": [
+            {
+              "lastState": {},
+              "name": "web",
+              "state": {
+                "running": {
+                  "startedAt": "2026-01-01T12:00:00Z",
+                },
+              },
+            },
+          ],
+          "phase": "Running",
+          "podIP": "10.0.0.1",
+        },
+      }
+    `);
+  });
+
+  test("does not change with a heartbeat while a node is well", () => {
+    const node = (status: string, heard: string) => ({
+      metadata: { name: "n", uid: "u", resourceVersion: heard },
+      status: { conditions: [{ type: "Ready", status, lastHeartbeatTime: heard }] },
+    });
+    const jsonOf = (raw: object): string => recordedKinds.Node.project(raw).json;
+    expect(jsonOf(node("True", "1"))).toBe(jsonOf(node("True", "2")));
+    expect(jsonOf(node("Unknown", "1"))).toContain('"lastHeartbeatTime":"1"');
+  });
+});
+
+describe("several runs", () => {
+  const ready = pod({ readySince: 5 });
+  const first = [
+    runLine({ atMs: at(10), run: "a" }),
+    podLine(10, ready, "added"),
+    listed(10.1),
+    aliveLine({ atMs: at(20), behind: [] }),
+  ];
+
+  test("what was gone at the second one's list went between the two", () => {
+    const second = [runLine({ atMs: at(90), run: "b" }), listed(91)];
+    const { evidence, counts } = readLines([...first, ...second]);
+    expect(counts).toEqual({ lines: 6, runs: 2, unreadable: 0 });
+    expect(lifeOf(evidence)).toEqual([
+      ["appeared", 0, 1],
+      ["ready", 5, 6],
+      ["deleted", 20, 91],
+    ]);
+    expect(evidence.coverage).toEqual([
+      { cluster: "prod", fromMs: at(10.1), toMs: at(20) },
+      { cluster: "prod", fromMs: at(91), toMs: at(91) },
+    ]);
+  });
+
+  test("what is still there is no news", () => {
+    const second = [runLine({ atMs: at(90), run: "b" }), podLine(90, ready, "added"), listed(91)];
+    const { evidence } = readLines([...first, ...second]);
+    expect(lifeOf(evidence).map(([what]) => what)).toEqual(["appeared", "ready"]);
+  });
+
+  test("a recording of an earlier time that is read later buries nobody", () => {
+    const early = [runLine({ atMs: at(-50), run: "b" }), listed(-50)];
+    const { evidence } = readLines([...first, ...early]);
+    expect(lifeOf(evidence).map(([what]) => what)).toEqual(["appeared", "ready"]);
+  });
+
+  test("a sign of life counts only for clusters that were not behind", () => {
+    const behind = aliveLine({ atMs: at(60), behind: ["prod pods"] });
+    expect(readLines([...first, behind]).evidence.coverage).toEqual([
+      { cluster: "prod", fromMs: at(10.1), toMs: at(20) },
+    ]);
+  });
+
+  test("of a later form are refused, and torn or malformed lines counted", () => {
+    const later = runLine({ atMs: at(1), run: "z" }).replace('"version":1', '"version":2');
+    expect(() => readLines([later])).toThrow(RecordingVersionError);
+    const odd = podLine(30, { metadata: { uid: "u", name: 5 } }, "updated");
+    const { counts, evidence } = readLines([...first, odd, "{half", ""]);
+    expect([counts.unreadable, evidence.malformed]).toEqual([1, 1]);
+  });
+});
+
+describe("the file", () => {
+  function writerOn(
+    simulation: Simulation,
+    files: Pick<Files, "append" | "rename" | "size">,
+    maxBytes = 1_000_000,
+  ) {
+    const host = simulation.host("here");
+    const baseline = () => [podLine(50, pod({ readySince: 5 }), "added"), listed(50)];
+    return new RecordingWriter({ ...host, files, path, maxBytes, baseline });
+  }
+
+  test("goes on after a run that was killed in the middle of a line", () =>
+    simulate({ seed: 1 }, async (simulation) => {
+      const { files } = simulation.host("here");
+      for (const run of [1, 2]) {
+        const writer = writerOn(simulation, files);
+        await writer.start();
+        writer.add(podLine(run * 10, pod({ readySince: 5 }), "added"));
+        writer.add(listed(run * 10));
+        await simulation.sleep(1_000);
+        await files.append(path, '{"at":"2026-01-01T00:0');
+      }
+      const evidence = new Evidence();
+      const reader = new RecordingReader(evidence);
+      await readRecording(files, path, reader);
+      expect(reader.counts).toEqual({ lines: 8, runs: 2, unreadable: 2 });
+      expect(evidence.lives.size).toBe(1);
+    }));
+
+  test("is rotated, and the new one begins with all that is known", () =>
+    simulate({ seed: 1 }, async (simulation) => {
+      const { files } = simulation.host("here");
+      const maxBytes = 20_000;
+      const writer = writerOn(simulation, files, maxBytes);
+      await writer.start();
+      for (let index = 0; index < 200; index += 1) {
+        writer.add(podLine(index, pod({ name: `web-${index}` }), "updated"));
+        await simulation.sleep(300);
+      }
+      await writer.stop();
+      const sizes = [await files.size(path), await files.size(`${path}.1`)];
+      expect(Math.max(...sizes.map((size) => size ?? Infinity))).toBeLessThan(maxBytes / 2 + 3_000);
+      await files.remove(`${path}.1`);
+      const reader = new RecordingReader(new Evidence());
+      await readRecording(files, path, reader);
+      expect(reader.counts.unreadable).toBe(0);
+      expect(reader.counts.runs).toBe(1);
+    }));
+
+  test("is written when the disk has room again, and nothing is lost", () =>
+    simulate({ seed: 1 }, async (simulation) => {
+      const { files } = simulation.host("here");
+      let isFull = false;
+      const append: Files["append"] = async (file, content) => {
+        if (isFull) throw new FilesError("NO_SPACE", file, "no space");
+        await files.append(file, content);
+      };
+      const writer = writerOn(simulation, {
+        append,
+        rename: (file, to) => files.rename(file, to),
+        size: (file) => files.size(file),
+      });
+      await writer.start();
+      isFull = true;
+      writer.add(podLine(1, pod(), "updated"));
+      await simulation.sleep(20_000);
+      writer.add(podLine(2, pod(), "updated"));
+      isFull = false;
+      await simulation.sleep(20_000);
+      await writer.stop();
+      const reader = new RecordingReader(new Evidence());
+      await readRecording(files, path, reader);
+      expect([reader.counts.lines, writer.dropped]).toEqual([3, 0]);
+    }));
+
+  test("may have lines as long as a service with a thousand addresses needs", () =>
+    simulate({ seed: 1 }, async (simulation) => {
+      const { files } = simulation.host("here");
+      const many = Array.from({ length: 1_000 }, (_, index) => ({
+        ip: `10.1.${index >> 8}.${index & 255}`,
+        uid: `uid-${index}-0000-0000-0000-000000000000`,
+      }));
+      const common = { cluster: "prod", kind: "EndpointSlice", afterMs: undefined } as const;
+      const json = JSON.stringify(slice(many));
+      const line = changeLine({ ...common, atMs: at(1), change: "added", by: "list", json });
+      await files.write(path, `${runLine({ atMs: at(0), run: "a" })}\n${line}\n`);
+      const evidence = new Evidence();
+      await readRecording(files, path, new RecordingReader(evidence));
+      expect(evidence.publications.size).toBe(1_000);
+    }));
+});
+
+test("beyond the limits the oldest is forgotten, and counted", () => {
+  const evidence = new Evidence({ livesMax: 2, listingsMax: 2 });
+  const seen = { atMs: at(1), isWatched: true, afterMs: undefined };
+  for (const name of ["a", "b", "c"]) {
+    const ip = `10.0.0.${name.charCodeAt(0)}`;
+    const news = { cluster: "prod", isDeleted: false, seen };
+    evidence.add({ ...news, kind: "Pod", object: pod({ name, ip }) });
+    evidence.add({ ...news, kind: "EndpointSlice", object: slice([{ ip, uid: name }], name) });
+  }
+  const { lives, publications } = evidence;
+  expect([lives.size, lives.dropped, publications.size, publications.dropped]).toEqual([
+    2, 1, 2, 1,
+  ]);
+  expect(lives.everAt("10.0.0.97")).toBeUndefined();
+  expect(publications.ofAddress("10.0.0.97")).toEqual([]);
+  expect(lives.everAt("10.0.0.99")?.facts.name).toBe("c");
+});

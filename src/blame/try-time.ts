@@ -1,0 +1,39 @@
+// When the tries of a logged request were sent and over. A proxy writes a request down when it is
+// over, often to the second only; a try was sent when those before it had ended. The clock of the
+// proxy's machine may differ from the recorder's by the skew that the caller grants.
+import type { AccessLogEntry } from "../access-log/access-log-entry.ts";
+import { laterBy, type Span, widenedBy } from "./span.ts";
+
+export interface TryTimes {
+  readonly sent: Span;
+  readonly over: Span;
+}
+
+/** When the request was over. */
+export function requestOver(entry: AccessLogEntry, skewMs: number): Span {
+  const { endedMs, resolutionMs } = entry;
+  return widenedBy({ fromMs: endedMs, toMs: endedMs + Math.max(0, resolutionMs - 1) }, skewMs);
+}
+
+/** When it came in; without a duration in the log, when it was over. */
+export function requestSent(entry: AccessLogEntry, skewMs: number): Span {
+  return laterBy(requestOver(entry, skewMs), -(entry.durationMs ?? 0));
+}
+
+/** In the order of the tries. */
+export function triesTimes(entry: AccessLogEntry, skewMs: number): readonly TryTimes[] {
+  const over = requestOver(entry, skewMs);
+  const tried = entry.tries.map(({ durationMs }) => durationMs ?? 0);
+  const triedMs = tried.reduce((sum, ms) => sum + ms, 0);
+  // Before the first try the proxy reads the request, after the last one it sends the answer.
+  const restMs = Math.max(0, (entry.durationMs ?? triedMs) - triedMs);
+  let sent = laterBy(over, -(entry.durationMs ?? triedMs));
+  return tried.map((ms) => {
+    const times = {
+      sent: { fromMs: sent.fromMs, toMs: sent.toMs + restMs },
+      over: { fromMs: sent.fromMs + ms, toMs: sent.toMs + restMs + ms },
+    };
+    sent = laterBy(sent, ms);
+    return times;
+  });
+}

@@ -1,0 +1,143 @@
+// Verdicts in sentences that a tired person understands: which pod it was, since when it was none
+// any more, which hop was late and by how much.
+import { durationText } from "../journeys/duration-text.ts";
+import type { Happening, Moment } from "./pod-life.ts";
+import { type Length, lengthOf, type Span } from "./span.ts";
+import type { Cause, HopDelay, RequestVerdict, TryVerdict } from "./verdict.ts";
+
+/** What each cause means, in one line. */
+export const causeMeanings: Readonly<Record<Cause, string>> = {
+  "published late": "stale endpoint: the pod had left, its service still listed it",
+  "synced late": "stale endpoint: the copy in the access cluster still listed it",
+  "routed late": "stale endpoint: no longer listed, the proxy still used it",
+  "shown late": "stale endpoint: the pod was dead, the API did not show it yet",
+  stale: "stale endpoint: the pod had left; which hop was late is not known",
+  "joined late": "ready pods were there, the proxy had none of them yet",
+  "no endpoints": "not a stale endpoint: the service had none",
+  "left meanwhile": "not a stale endpoint: the pod left while it had the request",
+  "not yet listening": "not a stale endpoint: the pod did not take requests yet",
+  timeout: "not a stale endpoint: the pod was ready and too slow",
+  application: "not a stale endpoint: the pod was ready and failed or refused",
+  unknown: "not known",
+};
+
+/** One paragraph for each try, or one for a request without any. */
+export function verdictSentences(verdict: RequestVerdict): readonly string[] {
+  const { tries, service, because } = verdict;
+  if (tries.length === 0) {
+    const name = service === undefined ? "" : `${service}: `;
+    const late = verdict.late === undefined ? "" : `, ${lengthText(verdict.late)} late`;
+    return [`no endpoint was tried; ${name}${because}${late}.`];
+  }
+  return tries.map(trySentence);
+}
+
+export function trySentence(verdict: TryVerdict): string {
+  const { address, port, pod, cause, because, left } = verdict;
+  const place = `${address.includes(":") ? `[${address}]` : address}:${port}`;
+  if (pod === undefined) return `${place} cannot be told: ${because}.`;
+  const on = pod.node === "" ? "" : ` on ${pod.node}`;
+  const who = `${place} was pod ${pod.namespace}/${pod.name} in ${pod.cluster}${on}`;
+  const isLost = left?.what === "node lost";
+  const parts = [who];
+  if (left !== undefined && cause !== "left meanwhile") parts.push(leftText(verdict, left));
+  if (left !== undefined && cause === "left meanwhile") {
+    parts.push(`${happenings[left.what]} at ${clockText(left.at)}, while it had the request`);
+  }
+  // Of a lost node the API's part is told already.
+  const hops = hopsText(verdict.hops.filter(({ hop }) => !(isLost && hop === "pod")));
+  if (hops !== "") parts.push(hops);
+  if (left === undefined) parts.push(wellText(verdict));
+  if (verdict.successor !== undefined) {
+    const { namespace, name } = verdict.successor;
+    parts.push(`the address belongs to ${namespace}/${name} by now`);
+  }
+  if (left !== undefined && because !== "") parts.push(because);
+  return `${parts.join("; ")}.`;
+}
+
+const happenings: Readonly<Record<Happening, string>> = {
+  appeared: "got its address",
+  ready: "became ready",
+  unready: "was not ready any more",
+  terminating: "was asked to end",
+  ended: "its container ended",
+  started: "its container started",
+  deleted: "was deleted",
+  "node lost": "its node was last heard",
+};
+
+function leftText({ late, dead, sent }: TryVerdict, left: Moment): string {
+  if (left.what === "node lost") return lostText(sent, left);
+  const before = late === undefined ? "" : ` ${lengthText(late)} before`;
+  const since = `${happenings[left.what]}${before}, at ${clockText(left.at)}`;
+  const isOther = dead !== undefined && dead.what !== left.what;
+  return isOther ? `${since}, and ${happenings[dead.what]} at ${clockText(dead.at)}` : since;
+}
+
+/** When it died is not known; only when it was last heard, and when that was noticed. */
+function lostText(sent: Span, { at, shownMs }: Moment): string {
+  const heard = { fromMs: at.fromMs, toMs: at.fromMs };
+  const before = lengthText(lengthOf(heard, sent));
+  const given = clockText({ fromMs: shownMs, toMs: shownMs });
+  return `its node was last heard ${before} before, at ${clockText(heard)}, and given up at ${given}`;
+}
+
+function hopsText(hops: readonly HopDelay[]): string {
+  return hops.map(hopText).join("; ");
+}
+
+function hopText({ hop, where, took, isPending, shownAfter }: HopDelay): string {
+  const late = lengthText(took);
+  const at = where === undefined ? "" : ` in ${where}`;
+  const until = shownAfter === undefined ? "" : ` (until ${lengthText(shownAfter)} after)`;
+  switch (hop) {
+    case "pod":
+      return isPending
+        ? `the API did not show it yet${until}`
+        : `the API showed it ${lengthText(shownAfter ?? took)} after`;
+    case "published":
+    case "synced":
+      return isPending
+        ? `${hop}${at} late by ${late}: still listed${until}`
+        : `${hop}${at} after ${late}`;
+    case "routed":
+    case "traffic":
+      return `routed late by ${late}: no longer listed`;
+  }
+}
+
+function wellText({ cause, status, durationMs, answered, because }: TryVerdict): string {
+  const after = durationMs === undefined ? "" : ` after ${durationText(durationMs)}`;
+  switch (cause) {
+    case "timeout":
+      return `${because}, and gave no answer${after}`;
+    case "application":
+      return answered === true
+        ? `${because}, and answered ${status}${after} by itself`
+        : `${because}, and refused or broke off${after}`;
+    default:
+      return because;
+  }
+}
+
+/** `16:00:14.250`; to the second `16:00:14`; and known less well `16:00:14–16:00:20`. */
+export function clockText({ fromMs, toMs }: Span): string {
+  const time = (ms: number): string => new Date(ms).toISOString().slice(11, 23);
+  const second = (ms: number): string => time(ms).slice(0, 8);
+  const widthMs = toMs - fromMs;
+  if (widthMs > secondMs) return `${second(fromMs)}–${second(toMs)}`;
+  return widthMs === secondMs ? second(fromMs) : time(toMs);
+}
+
+const secondMs = 1_000;
+
+/** One number where both ends are about the same: `1 min 12 s`, `2.1 s to 3 s`, `up to 900 ms`. */
+export function lengthText({ leastMs, mostMs }: Length): string {
+  if (mostMs - leastMs <= mostMs * sameShare) return durationText((leastMs + mostMs) / 2);
+  if (leastMs < 1) return `up to ${durationText(mostMs)}`;
+  return `${durationText(leastMs)} to ${durationText(mostMs)}`;
+}
+
+/** Lengths that differ by less than this share say the same to a person. */
+const sameShare = 0.05;

@@ -1,0 +1,110 @@
+// What blame says of a request that went wrong: the cause, how sure that is, and what it rests on.
+// Plain data; `verdict-text.ts` makes sentences of it.
+import type { Hop } from "../journeys/witness.ts";
+import type { Moment } from "./pod-life.ts";
+import type { Length, Span } from "./span.ts";
+
+/** In the order in which they are told. */
+export const causes = [
+  /** The pod had left, and its service still listed it. */
+  "published late",
+  /** The service had let it go, and the copy in the access cluster still listed it. */
+  "synced late",
+  /** Nobody listed it any more, and the proxy still used it. */
+  "routed late",
+  /** The pod was dead, and the API did not show it yet. */
+  "shown late",
+  /** The pod had left; which hop was late cannot be told. */
+  "stale",
+  /** There were ready pods, and the proxy did not know of them yet. */
+  "joined late",
+  /** No pod of the service could take requests. */
+  "no endpoints",
+  /** The pod left while it had the request. */
+  "left meanwhile",
+  /** The pod was there and did not take requests yet. */
+  "not yet listening",
+  /** The pod was well and did not answer in time. */
+  "timeout",
+  /** The pod was well, and failed or refused. */
+  "application",
+  "unknown",
+] as const;
+
+export type Cause = (typeof causes)[number];
+
+/** Causes by which a request went to an endpoint that should not have got it any more. */
+export const staleCauses: ReadonlySet<Cause> = new Set<Cause>([
+  "published late",
+  "synced late",
+  "routed late",
+  "shown late",
+  "stale",
+]);
+
+export type Confidence = "certain" | "likely" | "cannot tell";
+
+export interface BlamedPod {
+  readonly cluster: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly node: string;
+}
+
+/** What a hop took of the time between the change and the request. */
+export interface HopDelay {
+  readonly hop: Hop;
+  /** The cluster; undefined at `routed`. */
+  readonly where: string | undefined;
+  /** Until the hop showed the change, or until the request where it had not by then. */
+  readonly took: Length;
+  /** The hop had not shown the change when the request was sent. */
+  readonly isPending: boolean;
+  /** Until the hop did show it, after the change; undefined where it is not known to have. */
+  readonly shownAfter: Length | undefined;
+}
+
+export interface TryVerdict {
+  readonly cause: Cause;
+  readonly confidence: Confidence;
+  readonly address: string;
+  readonly port: number;
+  readonly status: number | undefined;
+  readonly durationMs: number | undefined;
+  /** Whether the status is the endpoint's own; undefined where the log does not tell. */
+  readonly answered: boolean | undefined;
+  readonly sent: Span;
+  /** Whose the address was. */
+  readonly pod: BlamedPod | undefined;
+  readonly service: string | undefined;
+  /** From when on it should not have got requests any more. */
+  readonly left: Moment | undefined;
+  /** From when on nobody listened there any more, where that is known to be before the request. */
+  readonly dead: Moment | undefined;
+  /** How long before the request that was. */
+  readonly late: Length | undefined;
+  /** In the order of the hops. */
+  readonly hops: readonly HopDelay[];
+  /** Of another pod that has the address by now. */
+  readonly successor: BlamedPod | undefined;
+  /** What else it rests on, or why it cannot be told; a part of a sentence. */
+  readonly because: string;
+}
+
+export interface RequestVerdict {
+  readonly file: string;
+  readonly line: number;
+  readonly endedMs: number;
+  readonly status: number;
+  readonly method: string | undefined;
+  readonly host: string | undefined;
+  readonly target: string | undefined;
+  readonly service: string | undefined;
+  readonly cause: Cause;
+  readonly confidence: Confidence;
+  /** How long after a change that it should have known the proxy sent or refused it. */
+  readonly late: Length | undefined;
+  readonly because: string;
+  readonly tries: readonly TryVerdict[];
+}
