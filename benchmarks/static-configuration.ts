@@ -28,7 +28,7 @@ const loggedPercentPerWorker = 2.5;
 
 /** Settings of the server that both can have. */
 const sharedSettings =
-  /^(client_|large_client_|send_timeout|reset_timedout|keepalive_|proxy_(buffer|busy|http|connect|send_t|read_t|next))/;
+  /^(client_|large_client_|request_pool|send_timeout|reset_timedout|keepalive_|proxy_(buffer|busy|http|connect|send_t|read_t|next))/;
 
 const replacements: readonly (readonly [string, string])[] = [
   ["$lockstep_told_name", "$http_host"],

@@ -19,9 +19,9 @@ function _M.limit(status)
         failures = failures + 1
     else
         suppressed = suppressed + 1
-        ngx.var.lockstep_logged = "0"
         return false
     end
+    ngx.var.lockstep_logged = "1"
     if suppressed > 0 then
         ngx.var.lockstep_suppressed = suppressed
         suppressed = 0

@@ -9,6 +9,7 @@ local forwarded_path = require("lockstep.forwarded_path")
 local policy_steps = require("lockstep.policy")
 local route = require("lockstep.route")
 local state = require("lockstep.state")
+local told_host = require("lockstep.told_host")
 local upstream = require("lockstep.upstream")
 
 local _M = {}
@@ -28,12 +29,12 @@ local function take_over(var)
     return admitted ~= nil and admitted.id == var.request_id and admitted or nil
 end
 
-local function find_rule(var, path)
+local function find_rule(host, path)
     state.refresh()
     if state.generation == 0 and not state.wait_for_load() then
         return answer.refuse(503, "nothing loaded yet")
     end
-    local rule, problem = route.find(state.host, var.host, path)
+    local rule, problem = route.find(state.host, host, path)
     if rule ~= nil then
         return rule
     end
@@ -47,6 +48,7 @@ end
 -- to another route, perhaps a protected one, nobody can say which is meant.
 local function check_parameters(var, path, rule)
     local plain = path:gsub(";[^/]*", ""):gsub("//+", "/")
+    state.learn_host(var.host)
     local other, problem = route.find(state.host, var.host, plain)
     if problem ~= nil then
         return answer.refuse(500, problem)
@@ -61,7 +63,7 @@ end
 
 local function can_answer(name)
     local service = state.service(name)
-    return service ~= nil and #service.addresses > 0
+    return service ~= nil and service.peers.count > 0
 end
 
 local function names_endpoint_of(name, cookie)
@@ -124,22 +126,27 @@ local function follow(here, var, path, rule)
     if prepared.rewrite ~= nil then
         policy_steps.rewrite(prepared, var, path)
     end
-    local service = prepared.canaries and canary_of(rule, var) or rule.service
+    local name = prepared.canaries and canary_of(rule, var) or rule.service
     if reading ~= nil or class ~= here then
-        return enter(reading or class, var, service, policy)
+        return enter(reading or class, var, name, policy)
     end
-    return service, policy
+    return name, policy, name == rule.service and rule or nil
 end
 
--- The service and the policy, if there is one. Does not return when the request is answered, or
--- goes over to another location.
+-- The service's name, the policy, if there is one, and the rule, if the service is its own. Nothing
+-- when the rules have to be decoded first. Does not return when the request is answered, or goes over
+-- to another location.
 function _M.admit(here, var)
     local admitted = carried and take_over(var)
     if admitted then
         return admitted.service, admitted.policy
     end
-    local path = var.uri
-    local rule = find_rule(var, path)
+    local path, host = var.uri, var.host
+    local rule = find_rule(host, path)
+    if rule == state.UNDECODED then
+        return nil
+    end
+    told_host.settle(var, host)
     forwarded_path.settle(var.request_uri, path)
     if string.find(path, ";", 1, true) ~= nil then
         check_parameters(var, path, rule)
@@ -150,7 +157,7 @@ function _M.admit(here, var)
     if here == "http_any" then
         body.check(body.DEFAULT_BYTES, var, here)
     end
-    return rule.service
+    return rule.service, nil, rule
 end
 
 -- The access phase of the locations in which a body is read and counted.

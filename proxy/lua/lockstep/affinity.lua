@@ -2,6 +2,7 @@
 -- a number drawn by chance; "c" if it belongs to a canary) whose endpoint is found on the ring.
 -- Anything else is no cookie. Pure but for the cookie's text; its twin is src/outputs/nginx/affinity.ts.
 local balance = require("lockstep.balance")
+local peer_list = require("lockstep.peer_list")
 local ring = require("lockstep.ring")
 
 local _M = {}
@@ -37,7 +38,7 @@ local function named(service)
     local indexes = service.by_cookie
     if indexes == nil then
         indexes = {}
-        for index, name in ipairs(service.names) do
+        for index, name in ipairs(peer_list.names(service)) do
             indexes[_M.name_of(name)] = index
         end
         service.by_cookie = indexes

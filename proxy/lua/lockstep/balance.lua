@@ -1,8 +1,8 @@
 -- Which endpoint of a service comes next. Pure: the same cases (proxy/cases/) hold for this and for
 -- its twin in src/outputs/nginx/balance.ts.
 --
--- A service has flat arrays of addresses, ports, slots and names in tiers, the best first: endpoints
--- for ordinary times, those of clusters that stand in, draining ones, which still answer. The first
+-- A service has a flat array of slots, one for each endpoint, in tiers, the best first: endpoints for
+-- ordinary times, those of clusters that stand in, draining ones, which still answer. The first
 -- tier that has an endpoint which is neither tried nor suspect serves; when there is none, the same
 -- again over the suspects, because trying is better than refusing.
 local _M = {}

@@ -15,6 +15,7 @@ local counters = require("lockstep.counters")
 local process = require("ngx.process")
 local state = require("lockstep.state")
 local suspects = require("lockstep.suspects")
+local version = require("lockstep.version")
 local writer = require("lockstep.writer")
 
 local meta = ngx.shared.lockstep_meta
@@ -48,7 +49,7 @@ local function get_state()
         bootId = meta:get("boot"),
         run = ngx.var.lockstep_run,
         generation = meta:get("generation"),
-        version = meta:get("version"),
+        version = version.get(),
         epoch = meta:get("epoch"),
         owner = meta:get("owner"),
         masterPid = process.get_master_pid(),

@@ -85,8 +85,8 @@ end
 
 -- Before the answer's headers are sent.
 function _M.filter()
-    local context = ngx.ctx.lockstep
-    local cors = context and context.policy and context.policy.prepared.cors
+    local policy = ngx.ctx.policy
+    local cors = policy and policy.prepared.cors
     local allowed = cors and _M.allowed(cors, ngx.var.http_origin)
     if allowed then
         _M.set_headers(cors, allowed)

@@ -10,7 +10,7 @@ local own
 function _M.init_worker(highest_slot)
     own = rows.of_worker(ngx.worker.id() or 0)
     for slot = 0, highest_slot do
-        own[slot].ended = own[slot].requests
+        own[slot].under_way = 0
     end
 end
 
@@ -20,12 +20,14 @@ function _M.count_request(slot)
     counter.last_used_ms = ngx.now() * 1000
 end
 
+-- For those of whom somebody asks what they have under way.
+function _M.begin(slot)
+    own[slot].under_way = own[slot].under_way + 1
+end
+
 -- A slot that got another endpoint meanwhile counts from nothing again.
-function _M.count_end(slot)
-    local counter = own[slot]
-    if counter.ended < counter.requests then
-        counter.ended = counter.ended + 1
-    end
+function _M.finish(slot)
+    own[slot].under_way = math.max(own[slot].under_way - 1, 0)
 end
 
 function _M.count_failure(slot)
@@ -36,7 +38,7 @@ end
 
 -- Requests of this worker that the endpoint has not answered to the end.
 function _M.under_way(slot)
-    return own[slot].requests - own[slot].ended
+    return own[slot].under_way
 end
 
 local function sums_of(slot, workers)

@@ -3,13 +3,14 @@
 --
 -- Invariant: a request is sent to an endpoint twice only when there is no other and nginx asks for
 -- it, after a kept connection was found closed.
-local affinity = require("lockstep.affinity")
-local balance = require("lockstep.balance")
 local balancer = require("ngx.balancer")
-local canary = require("lockstep.canary")
+local base = require("resty.core.base")
+local contexts = require("lockstep.context")
 local counters = require("lockstep.counters")
+local ffi = require("ffi")
 local least_latency = require("lockstep.least_latency")
-local ring = require("lockstep.ring")
+local peer_list = require("lockstep.peer_list")
+local pick = require("lockstep.pick")
 local state = require("lockstep.state")
 local suspects = require("lockstep.suspects")
 
@@ -23,120 +24,17 @@ local DEFAULT_READ_MS = 60000
 
 local tls_protocols = { https = true, grpcs = true }
 
--- Where round robin stands, for each service this worker has served. Services come and go: beyond
--- so many, all begin anew.
-local MOST_CURSORS = 100000
-local cursors, cursor_count = {}, 0
-
--- Workers begin at different endpoints, or the first would get every first request.
-local function first_cursor()
-    cursor_count = cursor_count + 1
-    if cursor_count > MOST_CURSORS then
-        cursors, cursor_count = {}, 1
-    end
-    return ngx.worker.id()
-end
-
-local function pick_in_turn(context, tried)
-    local name = context.name
-    local cursor = cursors[name] or first_cursor()
-    local index, next_cursor = balance.pick(context.service, cursor, tried, suspects.is_suspect)
-    -- Many requests may fail at the same peer at once, and must not all go to the same other.
-    cursors[name] = next_cursor or cursor
-    return index
-end
-
-local function hash_key(context, parts)
-    local key = context.hash_key
-    if key == nil then
-        local texts = {}
-        for number, part in ipairs(parts) do
-            texts[number] = part.text or ngx.var[part.variable] or ""
-        end
-        key = table.concat(texts)
-        context.hash_key = key
-    end
-    return key
-end
-
-local function pick_by_method(context, balancing, tried)
-    if balancing.method == "hash" then
-        local key = hash_key(context, balancing.hashBy)
-        return ring.pick(context.service, key, tried, suspects.is_suspect)
-    end
-    if balancing.method == "least-latency" then
-        context.is_measured = true
-        local now = least_latency.now
-        return least_latency.pick(context.service, now, tried, suspects.is_suspect)
-    end
-    return pick_in_turn(context, tried)
-end
-
-local function set_cookie(asked, value)
-    local var = ngx.var
-    local is_tls = var.lockstep_forwarded_proto == "https"
-    ngx.header["Set-Cookie"] = affinity.cookie(asked, value, is_tls, var.http_user_agent)
-end
-
--- A session that a header sent to a canary stays there when the header is left out.
-local function new_session(context)
-    local session = affinity.new_session(ngx.var.request_id)
-    local canaries = context.policy.prepared.canaries
-    if canaries ~= nil and canary.is_forced(canaries, context.name, session) then
-        return affinity.of_canary(session)
-    end
-    return session
-end
-
--- A session keeps its cookie while that leads to an endpoint of the service, unless it asked for
--- another after a failure.
-local function pick_by_session(context, balancing, tried)
-    local asked, service = balancing.affinity, context.service
-    local value = context.session or ngx.var["cookie_" .. asked.cookie] or ""
-    local index, is_known = affinity.pick(service, value, tried, suspects.is_suspect)
-    if not is_known and asked.mode == "balanced" then
-        value = new_session(context)
-        index = ring.pick(service, value, tried, suspects.is_suspect)
-        set_cookie(asked, value)
-    end
-    context.session = value
-    if index ~= nil and not (tried ~= nil and asked.changeOnFailure) then
-        return index
-    end
-    index = index or pick_by_method(context, balancing, tried)
-    if index ~= nil and (not is_known or asked.changeOnFailure) then
-        set_cookie(asked, affinity.name_of(service.names[index]))
-    end
-    return index
-end
-
-local function pick(context, tried)
-    local policy = context.policy
-    local balancing = policy and policy.balance
-    if balancing == nil then
-        return pick_in_turn(context, tried)
-    end
-    if balancing.affinity ~= nil then
-        return pick_by_session(context, balancing, tried)
-    end
-    return pick_by_method(context, balancing, tried)
-end
-
 local function use(context, index)
-    local service = context.service
-    context.address = service.addresses[index]
-    context.port = service.ports[index]
-    context.slot = service.slots[index]
-    context.endpoint = service.names[index]
+    context.index = index
+    context.slot = context.peers.at[index - 1].slot
     suspects.try(context.slot)
 end
 
--- In the access phase: the endpoint for a request to a service that has some. The policy may be
--- nothing. What is returned goes with the request, as ngx.ctx.lockstep.
-function _M.choose(name, service, policy)
-    local context = { name = name, service = service, policy = policy, tries = 0 }
-    context.generation = state.generation
-    use(context, pick(context, nil))
+-- In the access phase: the endpoint for a request to a service that has some, the list. The policy
+-- may be nothing. What is returned goes with the request, as ngx.ctx.
+function _M.choose(service, list, policy)
+    local context = contexts.take(service, list, policy, state.generation)
+    use(context, pick.endpoint(context, nil))
     return context
 end
 
@@ -156,10 +54,11 @@ local function slot_now(context)
     if state.generation == context.generation then
         return context.slot
     end
-    local service = state.service(context.name)
-    for index, address in ipairs(service and service.addresses or {}) do
-        if address == context.address and service.ports[index] == context.port then
-            return service.slots[index]
+    local used = peer_list.key(context.peers, context.index)
+    local service = state.service(context.service.name)
+    for index = 1, service and service.peers.count or 0 do
+        if peer_list.key(service.peers, index) == used then
+            return service.peers.at[index - 1].slot
         end
     end
     return nil
@@ -201,26 +100,41 @@ end
 -- new connection: nginx asks for that after a kept connection was found closed.
 local function use_another(context)
     state.refresh()
-    local service = state.service(context.name)
-    if service ~= nil and #service.addresses > 0 then
-        context.service = service
+    local service = state.service(context.service.name)
+    if service ~= nil and service.peers.count > 0 then
+        context.service, context.peers = service, service.peers
     end
     context.generation = state.generation
-    service = context.service
     local tried = {}
-    for index, address in ipairs(service.addresses) do
-        tried[index] = context.tried[address .. ":" .. service.ports[index]]
+    for index = 1, context.peers.count do
+        tried[index] = context.tried[peer_list.key(context.peers, index)]
     end
-    local index = pick(context, tried)
+    local index = pick.endpoint(context, tried)
     if index ~= nil then
         use(context, index)
     end
 end
 
+-- What is under way is counted where somebody asks for it.
+local function begin(context)
+    counters.count_request(context.slot)
+    if context.peers.is_measured then
+        counters.begin(context.slot)
+        context.is_under_way = true
+    end
+end
+
+local function finish(context)
+    if context.is_under_way then
+        counters.finish(context.slot)
+        context.is_under_way = false
+    end
+end
+
 local function after_failure(context)
     context.tried = context.tried or {}
-    context.tried[context.address .. ":" .. context.port] = true
-    counters.count_end(context.slot)
+    context.tried[peer_list.key(context.peers, context.index)] = true
+    finish(context)
     -- The lists already have an item for the try that begins.
     note_failure(context, 2)
     use_another(context)
@@ -237,6 +151,19 @@ local function set_timeouts(timeouts)
     end
 end
 
+local problem = base.get_errmsg_ptr()
+
+-- As balancer.set_current_peer, which would want a string.
+local function connect_to(peer)
+    local request = base.get_request()
+    local address, length = peer.address, peer.address_length
+    local set = ffi.C.ngx_http_lua_ffi_balancer_set_current_peer
+    if set(request, address, length, peer.port, problem) ~= base.FFI_OK then
+        local text = ffi.string(address, length)
+        ngx.log(ngx.ERR, "cannot use the peer ", text, ": ", ffi.string(problem[0]))
+    end
+end
+
 -- In the balancer, once for each try.
 function _M.balance(context)
     local policy = context.policy
@@ -246,21 +173,19 @@ function _M.balance(context)
         set_timeouts(policy.timeouts)
     end
     context.tries = context.tries + 1
-    counters.count_request(context.slot)
+    begin(context)
+    local peers = context.peers
     local most = policy and policy.tries or TRIES
-    if context.tries < most and #context.service.addresses > context.tries then
+    if context.tries < most and peers.count > context.tries then
         balancer.set_more_tries(1)
     end
-    local done, problem = balancer.set_current_peer(context.address, context.port)
-    if not done then
-        ngx.log(ngx.ERR, "cannot use the peer ", context.address, ": ", problem)
-    end
+    connect_to(peers.at[context.index - 1])
 end
 
 -- In the log phase. Most requests are answered by an endpoint of which nothing has to be learnt.
-function _M.ended(context)
-    local slot, status = context.slot, ngx.status
-    counters.count_end(slot)
+function _M.ended(context, status)
+    local slot = context.slot
+    finish(context)
     local is_failure = status == 502 or status == 504
     if not (is_failure or context.is_measured or suspects.is_marked(slot)) then
         return
@@ -274,6 +199,15 @@ function _M.ended(context)
         end
     elseif is_failure then
         note_failure(context, 1)
+    end
+end
+
+-- For the line in the access log.
+function _M.describe(context, var)
+    var.lockstep_service = context.service.name
+    if context.tries > 0 then
+        var.lockstep_slot = context.slot
+        var.lockstep_endpoint = peer_list.name(context.service, context.index)
     end
 end
 

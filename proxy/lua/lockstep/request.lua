@@ -3,6 +3,7 @@
 local access_log = require("lockstep.access_log")
 local admission = require("lockstep.admission")
 local answer = require("lockstep.answer")
+local contexts = require("lockstep.context")
 local peers = require("lockstep.peers")
 local state = require("lockstep.state")
 local upstream = require("lockstep.upstream")
@@ -12,39 +13,44 @@ local _M = {}
 -- `here` is the location's own class (see upstream.lua).
 function _M.access(here)
     local var = ngx.var
-    local name, policy = admission.admit(here, var)
-    local service = state.service(name)
-    if service == nil or #service.addresses == 0 then
+    local name, policy, rule = admission.admit(here, var)
+    if name == nil then
+        state.learn_host(var.host)
+        return _M.access(here)
+    end
+    local service, list = state.known_service(name, rule)
+    if service == nil then
+        service, list = state.learn_service(name)
+    end
+    if service == nil or list.count == 0 then
         var.lockstep_service = name
         return answer.refuse(503, "no endpoints")
     end
-    local context = peers.choose(name, service, policy)
-    ngx.ctx.lockstep = context
+    local context = peers.choose(service, list, policy)
+    ngx.ctx = context
     var.lockstep_upstream = upstream.url(context, policy, context.slot)
 end
 
 function _M.balance()
-    return peers.balance(ngx.ctx.lockstep)
+    return peers.balance(ngx.ctx)
 end
 
 function _M.log()
-    local is_logged = access_log.limit(ngx.status)
-    local context = ngx.ctx.lockstep
-    if context == nil then
+    local status = ngx.status
+    local is_logged = access_log.limit(status)
+    local context = ngx.ctx
+    -- Empty when none was chosen.
+    if context.service == nil then
         return
     end
     upstream.release(context)
     if context.tries > 0 then
-        peers.ended(context)
+        peers.ended(context, status)
     end
     if is_logged then
-        local var = ngx.var
-        var.lockstep_service = context.name
-        if context.tries > 0 then
-            var.lockstep_slot = context.slot
-            var.lockstep_endpoint = context.endpoint
-        end
+        peers.describe(context, ngx.var)
     end
+    contexts.give_back(context)
 end
 
 return _M

@@ -7,6 +7,7 @@
 -- joins takes its share from all, and a ring is much smaller than with points of endpoints alone.
 local balance = require("lockstep.balance")
 local bit = require("bit")
+local peer_list = require("lockstep.peer_list")
 
 local _M = {}
 
@@ -31,12 +32,12 @@ end
 
 -- The points of a tier in their order, and whose they are.
 local function ring_of(service, tier)
-    local keys, weights = {}, service.weights
+    local keys, weights, names = {}, service.weights, peer_list.names(service)
     for position = 0, tier.count - 1 do
         local index = tier.first + position
         -- What weighs nothing has no keys.
         if tier.sums == nil or weights[index] > 0 then
-            local hash = mix(tobit(ngx.crc32_long(service.names[index])))
+            local hash = mix(tobit(ngx.crc32_long(names[index])))
             local stride = mix(hash)
             for number = 0, POINTS - 1 do
                 local point = (hash + number * stride) % RING

@@ -48,6 +48,26 @@ local function own(rules)
     return rules == NONE and {} or rules
 end
 
+-- Whether all paths of a host lead to the same rule.
+local function is_alike(host)
+    return host.exact == NONE and host.regexes == NONE and host.deepest == 0
+end
+
+-- A rule that is alone is its own host: what is one small table is found sooner than what is three.
+-- Of a rule without a policy only the service is asked for; `held` and `peers` are for state.lua.
+local function alone(rule)
+    if rule.policy == nil then
+        rule = { service = rule.service, only = true, held = false, peers = false }
+    end
+    rule.only = rule
+    return rule
+end
+
+-- A host in which everything leads to this rule.
+function _M.of_everything(rule)
+    return { exact = NONE, prefix = { [""] = rule, ["*"] = rule }, regexes = NONE, deepest = 0 }
+end
+
 -- Rules as they are pushed → tables to look up in. The first of two equal rules stands. The rules
 -- become their own compiled form; `prepare` is called, with the host's name, for each that has a
 -- policy.
@@ -75,7 +95,8 @@ function _M.compile(rules, prepare, name)
         end
     end
     table.sort(host.regexes, longer_text_first)
-    return host
+    local rule = host.prefix[""]
+    return rule ~= nil and is_alike(host) and alone(rule) or host
 end
 
 -- From the first element to the deepest that any rule has, however long the path is. The calls are
@@ -121,6 +142,10 @@ local function longer_regex(regexes, path, prefix)
 end
 
 local function match(host, path)
+    local only = host.only
+    if only ~= nil then
+        return string.byte(path) == SLASH and only or nil
+    end
     local exact = host.exact[path]
     if exact ~= nil then
         return exact
@@ -130,6 +155,12 @@ local function match(host, path)
         return prefix
     end
     return longer_regex(host.regexes, path, prefix)
+end
+
+-- "a.b.c" → "*.b.c"; nothing where there is no first label to leave out.
+function _M.wildcard_of(name)
+    local dot = string.find(name, ".", 1, true)
+    return dot and "*" .. string.sub(name, dot)
 end
 
 -- The rule; or nothing, and a problem when it could not be found out. `find_host` gives the
@@ -143,8 +174,8 @@ function _M.find(find_host, name, path)
             return rule, problem
         end
     end
-    local dot = string.find(name, ".", 1, true)
-    host = dot and find_host("*" .. string.sub(name, dot))
+    local wildcard = _M.wildcard_of(name)
+    host = wildcard and find_host(wildcard)
     if host then
         rule, problem = match(host, path)
         if rule or problem then

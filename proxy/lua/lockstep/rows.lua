@@ -3,13 +3,12 @@
 -- stored by a single aligned write and so is never half of one and half of another. Nothing needs a
 -- lock, and a request pays nothing measurable.
 local ffi = require("ffi")
+local shared_memory = require("lockstep.shared_memory")
 
 ffi.cdef([[
-void *mmap(void *addr, size_t length, int prot, int flags, int fd, long offset);
-int munmap(void *addr, size_t length);
 typedef struct {
     double requests;
-    double ended;
+    double under_way;
     double failures;
     double last_used_ms;
 } lockstep_counter;
@@ -26,23 +25,14 @@ local _M = {}
 
 -- Slot 0 belongs to endpoints beyond this number: they are served but not counted.
 _M.SLOTS = 131072
--- Pages that nobody touches cost nothing.
 local MOST_WORKERS = 32
-
-local PROT_READ_WRITE = 3
-local MAP_SHARED_ANONYMOUS_NORESERVE = 0x4021
 
 local function map(ctype, count)
     local bytes = ffi.sizeof(ctype) * count
-    local address = ffi.C.mmap(nil, bytes, PROT_READ_WRITE, MAP_SHARED_ANONYMOUS_NORESERVE, -1, 0)
-    if ffi.cast("intptr_t", address) == -1 then
-        error("cannot map " .. bytes .. " bytes of shared memory")
-    end
     -- A reload makes a new Lua state in the same master; the old rows go with the old one.
-    address = ffi.gc(address, function(mapped)
-        ffi.C.munmap(mapped, bytes)
+    return ffi.gc(shared_memory.map(bytes), function(mapped)
+        shared_memory.unmap(mapped, bytes)
     end)
-    return address
 end
 
 -- In the master, before the workers are forked.

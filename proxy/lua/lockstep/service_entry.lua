@@ -12,9 +12,13 @@ local MOST_SLOT = 2 ^ 52
 -- So that no sum of weights loses its small ones.
 local MOST_WEIGHT = 1000000
 
+-- The longest that an IPv6 address can be written.
+local MOST_ADDRESS = 45
+
 -- Only literal addresses: nothing here is ever resolved.
 local function peer_address(value)
     check(type(value) == "string", "an address must be a string")
+    check(#value <= MOST_ADDRESS, "an address must be an IP address")
     if value:find("^%d+%.%d+%.%d+%.%d+$") then
         return value
     end

@@ -51,7 +51,8 @@ function _M.init()
     end
     require("lockstep.rows").allocate()
     require("lockstep.state").init(random_id())
-    require("lockstep.request")
+    -- For the blocks of the configuration: a search by each of them would cost every request something.
+    _G.lockstep = require("lockstep.request")
     require("lockstep.certificate")
     require("lockstep.control")
     restore(prefix)

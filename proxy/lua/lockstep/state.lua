@@ -4,11 +4,12 @@
 --
 -- Invariant: a value is in place before the version that announces it. Only the holder of the lock
 -- (see writer.lua) writes.
-local balance = require("lockstep.balance")
 local cjson = require("cjson")
+local peer_list = require("lockstep.peer_list")
 local policy = require("lockstep.policy")
 local route = require("lockstep.route")
 local ssl = require("ngx.ssl")
+local version = require("lockstep.version")
 
 local dict = ngx.shared.lockstep_state
 local certificate_dict = ngx.shared.lockstep_certificates
@@ -30,7 +31,12 @@ local LOAD_POLLS = 150
 -- What this worker has decoded of the generation it goes by, by name: to build the key of the shared
 -- memory again for each request would cost more than the rest of the search.
 local hosts, services, certificates = {}, {}, {}
-local seen = 0
+-- The version that this worker goes by; none yet.
+local seen = -1
+-- Where round robin stood in services that have changed. They come and go: beyond so many, all begin
+-- anew.
+local MOST_CURSORS = 100000
+local cursors, cursor_count = {}, 0
 
 function _M.host_key(generation, name)
     return "h:" .. generation .. ":" .. name
@@ -51,7 +57,7 @@ end
 -- In the master. The dictionaries survive a reload, so the boot id changes only with a new nginx.
 function _M.init(boot_id)
     meta:safe_add("boot", boot_id)
-    meta:safe_add("version", 0)
+    version.allocate()
     meta:safe_add("generation", 0)
     meta:safe_add("previous_generation", 0)
     meta:safe_add("last_generation", 0)
@@ -76,13 +82,36 @@ function _M.worker_pids()
     return pids
 end
 
+local function keep_cursor(name, cursor)
+    if cursors[name] == nil then
+        cursor_count = cursor_count + 1
+    end
+    if cursor_count > MOST_CURSORS then
+        cursors, cursor_count = {}, 1
+    end
+    cursors[name] = cursor
+end
+
+-- What holds the service itself, as a rule does, sees that it is out of date.
+local function forget_service(name)
+    local service = services[name]
+    if service ~= nil then
+        service.peers.is_stale = true
+        keep_cursor(name, service.peers.cursor)
+        services[name] = nil
+    end
+end
+
 local function forget_all()
+    for name in pairs(services) do
+        forget_service(name)
+    end
     hosts, services, certificates = {}, {}, {}
 end
 
 local function forget(from, to)
-    for version = from, to do
-        local key = meta:get("ring:" .. version % _M.RING)
+    for number = from, to do
+        local key = meta:get("ring:" .. number % _M.RING)
         if key == nil or key == _M.ALL then
             forget_all()
             return
@@ -91,7 +120,7 @@ local function forget(from, to)
         if kind == "h" then
             hosts[name] = nil
         elseif kind == "s" then
-            services[name] = nil
+            forget_service(name)
         elseif kind == "c" then
             certificates[name] = nil
         end
@@ -100,20 +129,20 @@ end
 
 -- Once at the start of a request, before anything is looked up.
 function _M.refresh()
-    local version = meta:get("version")
-    if version == seen then
+    local newest = version.get()
+    if newest == seen then
         return
     end
-    if version - seen > _M.RING then
+    if newest - seen > _M.RING then
         forget_all()
     else
-        forget(seen + 1, version)
+        forget(seen + 1, newest)
         -- The ring may have come round while we read it.
-        if meta:get("version") - seen > _M.RING then
+        if version.get() - seen > _M.RING then
             forget_all()
         end
     end
-    seen = version
+    seen = newest
     local generation = meta:get("generation")
     if generation ~= _M.generation then
         -- A load may have ended since the version was read.
@@ -135,32 +164,72 @@ function _M.wait_for_load()
     return _M.generation > 0
 end
 
+-- Stands for the rules of a host that this worker has not decoded yet: whatever the path, its rule is
+-- `state.UNDECODED`.
+_M.UNDECODED = {}
+local undecoded = route.of_everything(_M.UNDECODED)
+
 -- The compiled rules of a host, or nothing. What is unknown is not remembered: clients can think of
 -- more names than memory holds.
 function _M.host(name)
     local host = hosts[name]
-    if host == nil then
-        local text = dict:get(_M.host_key(_M.generation, name))
-        if text == nil then
-            return nil
-        end
-        host = route.compile(cjson.decode(text), policy.prepare, name)
-        hosts[name] = host
+    if host ~= nil then
+        return host
     end
-    return host
+    return dict:get(_M.host_key(_M.generation, name)) and undecoded
+end
+
+local function decode_host(name)
+    local text = dict:get(_M.host_key(_M.generation, name))
+    if text ~= nil then
+        hosts[name] = hosts[name] or route.compile(cjson.decode(text), policy.prepare, name)
+    end
+end
+
+-- LuaJIT compiles a request's way as one piece, but not what decodes, nor what calls it. So the way
+-- of those that find everything decoded leads through nothing that would decode, and request.lua
+-- turns aside to `learn_host` and `learn_service` by itself.
+
+-- Decodes all rules by which requests for the host may go.
+function _M.learn_host(name)
+    decode_host(name)
+    decode_host(route.wildcard_of(name) or "*")
+    decode_host("*")
+end
+
+-- The service and its endpoints (see peer_list.lua) if this worker has decoded it and nothing has
+-- changed since. The rule, if there is one, holds both from now on: they are found there sooner.
+function _M.known_service(name, rule)
+    local peers = rule and rule.peers
+    if peers and not peers.is_stale then
+        return rule.held, peers
+    end
+    local service = services[name]
+    if service == nil then
+        return nil
+    end
+    peers = service.peers
+    if rule ~= nil then
+        rule.held, rule.peers = service, peers
+    end
+    return service, peers
+end
+
+-- As known_service, of one that is not known yet.
+function _M.learn_service(name)
+    local text = dict:get(_M.service_key(_M.generation, name))
+    if text == nil then
+        return nil
+    end
+    -- Workers begin at different endpoints, or the first would get every first request.
+    local cursor = cursors[name] or ngx.worker.id()
+    local service = peer_list.pack(name, cjson.decode(text), cursor)
+    services[name] = service
+    return service, service.peers
 end
 
 function _M.service(name)
-    local service = services[name]
-    if service == nil then
-        local text = dict:get(_M.service_key(_M.generation, name))
-        if text == nil then
-            return nil
-        end
-        service = balance.prepare(cjson.decode(text))
-        services[name] = service
-    end
-    return service
+    return services[name] or _M.learn_service(name)
 end
 
 -- The key of the certificate for a name asked for in TLS, or nothing.

@@ -113,10 +113,10 @@ end
 -- At the end of every request.
 function _M.release(context)
     local block = context.tls_block
-    if block ~= nil then
+    if block then
         block.under_way = block.under_way - 1
         block.free_at = monotonic.now() + IDLE_SECONDS
-        context.tls_block = nil
+        context.tls_block = false
     end
 end
 

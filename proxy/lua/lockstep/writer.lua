@@ -4,6 +4,7 @@
 local cjson = require("cjson")
 local rows = require("lockstep.rows")
 local state = require("lockstep.state")
+local version = require("lockstep.version")
 
 local dict = ngx.shared.lockstep_state
 local certificate_dict = ngx.shared.lockstep_certificates
@@ -54,13 +55,13 @@ local function boot_refusal(boot)
 end
 
 local function announce(key)
-    local version = meta:get("version") + 1
-    local set, problem = meta:safe_set("ring:" .. version % state.RING, key)
+    local next_version = version.get() + 1
+    local set, problem = meta:safe_set("ring:" .. next_version % state.RING, key)
     if not set then
         error("the ring is out of memory: " .. problem)
     end
-    meta:safe_set("version", version)
-    return version
+    version.set(next_version)
+    return next_version
 end
 
 local CERTIFICATE = string.byte("c")
@@ -246,12 +247,12 @@ function _M.commit(pusher, generation)
     end
     meta:safe_set("previous_generation", meta:get("generation"))
     meta:safe_set("generation", generation)
-    local version = announce(state.ALL)
+    local committed = announce(state.ALL)
     local started, problem = ngx.timer.at(CLEAN_AFTER_SECONDS, clean, generation)
     if not started then
         ngx.log(ngx.ERR, "the last load is not removed before the next: ", problem)
     end
-    return { generation = generation, version = version }
+    return { generation = generation, version = committed }
 end
 
 -- One entry of the saved state, in the master before anybody can ask or push.
@@ -283,7 +284,7 @@ function _M.change(pusher, batch)
         return refused
     end
     take_slots(batch)
-    return { version = meta:get("version") }
+    return { version = version.get() }
 end
 
 return _M

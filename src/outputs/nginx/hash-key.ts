@@ -1,4 +1,4 @@
-// The key of a request whose route balances by hash: the twin of what proxy/lua/lockstep/peers.lua
+// The key of a request whose route balances by hash: the twin of what proxy/lua/lockstep/pick.lua
 // reads from nginx's variables. What the twin cannot know of a request is empty, as in nginx.
 import type { HashPart } from "../../decide/route-policy.ts";
 

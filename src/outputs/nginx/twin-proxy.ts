@@ -30,6 +30,8 @@ export interface TwinProxyOptions
   readonly run?: string;
   /** The process that would replace this one; itself unless given. */
   readonly masterPid?: number;
+  /** Called after every word of Lockstep with what requests are routed by from then on. */
+  readonly onTold?: (services: ReadonlyMap<string, BalancedService>) => void;
 }
 
 /** As in proxy/nginx.conf: how long a request waits at a peer that is gone. */
@@ -86,12 +88,18 @@ export class TwinProxy {
     const { network, socketPath, listen } = this.#options;
     const control = { host: "localhost", port: 0, socketPath };
     this.#listeners.push(await network.listen(listen, (exchange) => this.#serve(exchange)));
-    this.#listeners.push(await network.listen(control, this.#control.handle));
+    this.#listeners.push(await network.listen(control, (exchange) => this.#told(exchange)));
   }
 
   /** Idempotent. */
   async stop(): Promise<void> {
     await Promise.all(this.#listeners.map((listener) => listener.close()));
+  }
+
+  async #told(exchange: ServerExchange): Promise<void> {
+    await this.#control.handle(exchange);
+    const { visible } = this.#control;
+    if (visible !== undefined) this.#options.onTold?.(visible.services);
   }
 
   async #serve(exchange: ServerExchange): Promise<void> {
