@@ -2,7 +2,9 @@
 // people or as one JSON object for machines (values by name; goals and notes beside them).
 import { apiserverBenchmark } from "./apiserver.ts";
 import { type Benchmark, CannotMeasureError, type Figure, type Figures } from "./benchmark.ts";
+import { historyBenchmark } from "./history.ts";
 import { ingressBenchmark } from "./ingress.ts";
+import { journeysBenchmark } from "./journeys.ts";
 import { kubeBenchmark } from "./kube.ts";
 import { proxyBenchmark } from "./proxy.ts";
 import { simulationBenchmark } from "./simulation.ts";
@@ -13,6 +15,8 @@ const benchmarks: Readonly<Record<string, Benchmark>> = {
   simulation: simulationBenchmark,
   proxy: proxyBenchmark,
   ingress: ingressBenchmark,
+  journeys: journeysBenchmark,
+  history: historyBenchmark,
 };
 
 const args = process.argv.slice(2);

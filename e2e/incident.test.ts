@@ -2,10 +2,12 @@
 // is left when either is called off.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, it } from "vitest";
+import { nodeEnvironment } from "../src/environment/node/node-environment.ts";
+import { expectJudged } from "../src/lab/blame/ledger-judge.contract.ts";
 import { withoutNginx } from "./proxy-world.ts";
 
 const playMs = 240_000;
@@ -120,9 +122,10 @@ it(
 );
 
 it.skipIf(withoutNginx !== false)(
-  "the same play runs over real sockets with a real nginx each, and leaves nothing behind",
+  "the same play runs over real sockets with a real nginx each, and leaves only what it saved",
   async () => {
-    const play = start("apiserver-fight", "--live", "--json");
+    const saved = mkdtempSync(join(tmpdir(), "lockstep-saved-"));
+    const play = start("apiserver-fight", "--live", "--json", "--save", saved);
     await play.shows("of real time");
     expect(play.folders).toHaveLength(1);
     await play.hasProxies();
@@ -135,9 +138,20 @@ it.skipIf(withoutNginx !== false)(
     expect(lost?.lockstep).toBe(0);
     expect(incidents[0]?.series.every(({ points }) => points.length > 0)).toBe(true);
     expect(play.folders).toEqual([]);
+    await expectBlamed(saved);
+    rmSync(saved, { recursive: true });
   },
   playMs,
 );
+
+/** From what was saved alone, every lost request as the ledger has it: stock routed late. */
+async function expectBlamed(saved: string): Promise<void> {
+  const environment = nodeEnvironment({ log: { level: () => "error" } });
+  const { lost, logged, blamed } = await expectJudged(environment, saved, "stock");
+  expect(lost).toBeGreaterThan(0);
+  expect(logged).toBe(lost);
+  expect(blamed).toEqual({ "routed late": lost });
+}
 
 it.skipIf(withoutNginx !== false)(
   "Ctrl-C ends a live play with its proxies",

@@ -1,12 +1,20 @@
 // A replica of the ingress on real sockets: an embedded API server, real nginx, and pods that are
 // HTTP servers on loopback. Nobody publishes a slice, so all that is routed comes from the pods.
 import { describe, expect, it } from "vitest";
+import { accessLogEntries } from "../src/access-log/access-log-entries.ts";
+import type { AccessLogEntry } from "../src/access-log/access-log-entry.ts";
+import { AccessLogParser } from "../src/access-log/access-log-parser.ts";
+import { followFile } from "../src/access-log/file-chunks.ts";
 import { IngressReplica } from "../src/ingress/ingress-replica.ts";
 import type { RoutedEntry } from "../src/ingress/routed-journal.ts";
+import { RoutedWitness } from "../src/journeys/routed-witness.ts";
+import type { WitnessReport } from "../src/journeys/witness.ts";
 import { HttpKubeClient } from "../src/kube/client/http-client.ts";
 import { fixedAccess } from "../src/kube/credentials/credentials.ts";
 import { ApiServer } from "../src/lab/apiserver/api-server.ts";
 import { MemoryStorage } from "../src/lab/apiserver/storage/memory-storage.ts";
+import { readProxyAddress } from "../src/observer/routed/proxy-address.ts";
+import { proxySource } from "../src/observer/routed/proxy-sources.ts";
 import { type Backend, ProxyWorld, withoutNginx } from "./proxy-world.ts";
 
 const core = "/api/v1/namespaces/default";
@@ -30,6 +38,59 @@ describe.skipIf(withoutNginx !== false)("a replica of the ingress", () => {
       });
       expect((await world.ask("web.example")).status).toBe(0);
     }));
+
+  it("tells an observer when each change was routed, and what became of the requests", () =>
+    ProxyWorld.use((world) =>
+      withReplica(world, async ({ replica, admin, backends: [first, second] }) => {
+        const { environment, prefix } = world;
+        const told: WitnessReport[] = [];
+        const sink = {
+          report: (one: WitnessReport) => told.push(one),
+          follow: noop,
+          unfollow: noop,
+        };
+        const source = proxySource({
+          ...environment,
+          address: readProxyAddress(`127.0.0.1:${replica.statusAddress?.port}`),
+          witness: new RoutedWitness({ replica: "r1", sink }),
+          clusters: ["lab"],
+        });
+        source.start();
+        while (told.length < 2) await environment.timers.sleep(20);
+        await admin.deletePod("web-1");
+        while (told.length < 3) await environment.timers.sleep(20);
+        await source.stop();
+        const [one, other] = [first, second].map(({ peer }) => peer);
+        expect(told.map((report) => inWords(report))).toEqual([
+          `join default/web ${one} all along`,
+          `join default/web ${other} all along`,
+          `leave default/web ${one}`,
+        ]);
+        const entry = replica.journal.after(0).at(-1);
+        expect(entry?.left).toMatchObject([{ podUid: told[2]?.endpoint.podUid }]);
+        // The replica's clock is ours here, and the time told is never earlier than the true one.
+        expect(told[2]?.at).toBeGreaterThanOrEqual(entry?.routedAtMs ?? Infinity);
+        await world.ask("web.example");
+        const path = `${prefix}/logs/access.log`;
+        const stop = new AbortController();
+        const chunks = followFile({ ...environment, path, from: "start", signal: stop.signal });
+        const logged: AccessLogEntry[] = [];
+        for await (const request of accessLogEntries(chunks, new AccessLogParser())) {
+          logged.push(request);
+          stop.abort();
+        }
+        const [address, port] = other?.split(":") ?? [];
+        expect(logged).toMatchObject([
+          {
+            status: 200,
+            resolutionMs: 1,
+            host: "web.example",
+            service: "default/web",
+            tries: [{ address, port: Number(port), status: 200, answered: true }],
+          },
+        ]);
+      }),
+    ));
 
   it("suspects a pod that refuses requests and a probe, until it takes connections again", () =>
     ProxyWorld.use((world) =>
@@ -56,6 +117,13 @@ describe.skipIf(withoutNginx !== false)("a replica of the ingress", () => {
       }),
     ));
 });
+
+const noop = (): void => undefined;
+
+function inWords({ direction, endpoint, baseline }: WitnessReport): string {
+  const { service, address, port } = endpoint;
+  return `${direction} ${service} ${address}:${port}${baseline === true ? " all along" : ""}`;
+}
 
 interface Serving {
   readonly replica: IngressReplica;

@@ -6,8 +6,13 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, it } from "vitest";
+import { accessLogEntries } from "../src/access-log/access-log-entries.ts";
+import { AccessLogParser } from "../src/access-log/access-log-parser.ts";
+import { followFile } from "../src/access-log/file-chunks.ts";
 import type { Listener } from "../src/environment/network.ts";
 import { nodeEnvironment } from "../src/environment/node/node-environment.ts";
+import { RoutedWitness } from "../src/journeys/routed-witness.ts";
+import type { WitnessReport } from "../src/journeys/witness.ts";
 import { HttpKubeClient } from "../src/kube/client/http-client.ts";
 import { fixedAccess } from "../src/kube/credentials/credentials.ts";
 import { ApiServer } from "../src/lab/apiserver/api-server.ts";
@@ -16,6 +21,8 @@ import { LivePlane } from "../src/lab/stock/live/live-plane.ts";
 import type { StockBackend } from "../src/lab/stock/stock-configuration.ts";
 import { StockController } from "../src/lab/stock/stock-controller.ts";
 import { Entry } from "../src/lab/traffic/entry.ts";
+import { readProxyAddress } from "../src/observer/routed/proxy-address.ts";
+import { proxySource } from "../src/observer/routed/proxy-sources.ts";
 
 const nginx = "/usr/sbin/nginx";
 const environment = nodeEnvironment();
@@ -43,7 +50,14 @@ it.skipIf(!existsSync(nginx))("serves, follows the endpoints, and ends whole", a
   const onRouted = (backends: readonly StockBackend[]): void => {
     routed.push(backends.flatMap(({ endpoints }) => endpoints.map(({ address }) => address)));
   };
-  const plane = new LivePlane({ ...environment, prefix, host: "127.0.0.1", port: 0, onRouted });
+  const plane = new LivePlane({
+    ...environment,
+    prefix,
+    host: "127.0.0.1",
+    port: 0,
+    accessLog: true,
+    onRouted,
+  });
   const controller = new StockController({
     ...environment,
     client,
@@ -54,6 +68,7 @@ it.skipIf(!existsSync(nginx))("serves, follows the endpoints, and ends whole", a
   stops.push(() => controller.stop());
   await controller.start();
   const entry = await startEntry(plane.address);
+  const told = startReader(plane.statusAddress);
 
   await until(() => routed.length === 1);
   expect(routed).toEqual([["127.40.0.1"]]);
@@ -74,7 +89,9 @@ it.skipIf(!existsSync(nginx))("serves, follows the endpoints, and ends whole", a
   ]);
   expect(await get(entry.url, "other.example", "/")).toEqual([404, undefined, undefined]);
 
+  await until(() => told.length === 1);
   const path = `${slices}/web`;
+  const changedAt = environment.clock.monotonicMs();
   await client.request({
     verb: "update",
     method: "PUT",
@@ -95,6 +112,29 @@ it.skipIf(!existsSync(nginx))("serves, follows the endpoints, and ends whole", a
     `${peer}, ${peer}, ${peer}`,
   ]);
   expect(controller.counts).toMatchObject({ reloads: 1, pushes: 2, failedSyncs: 0 });
+
+  await until(() => told.length === 3);
+  expect(told.map(({ direction, endpoint }) => `${direction} ${endpoint.address}`)).toEqual([
+    "join 127.40.0.1",
+    "leave 127.40.0.1",
+    "join 127.40.0.2",
+  ]);
+  expect(told[0]?.endpoint).toMatchObject({ service: "default/web", port: first.port });
+  expect(told[1]?.at).toBeGreaterThan(changedAt);
+  expect(told[1]?.notBefore).toBeLessThan(told[1]?.at ?? 0);
+
+  const logged = [
+    "200 shop.example /cart 127.40.0.1=200",
+    "200 a.wild.example /exact 127.40.0.1=200",
+    "404 a.wild.example /exact/more ",
+    "404 other.example / ",
+    "200 shop.example /cart 127.40.0.2=200",
+    "502 shop.example /cart 127.40.0.2=502!,127.40.0.2=502!,127.40.0.2=502!",
+  ];
+  expect(await logOf(plane.accessLogPath, logged.length)).toEqual(logged);
+  expect(await logOf(plane.plainAccessLogPath, logged.length)).toEqual(
+    logged.map((line) => line.replace(/ \S+\.example/, " undefined")),
+  );
 
   const master = plane.pid ?? 0;
   const workers = childrenOf(master);
@@ -139,6 +179,8 @@ it.skipIf(!existsSync(nginx))("ends by itself when its owner was killed", async 
   const pids = [master, ...workers];
   await until(() => pids.every((pid) => !environment.processes.isAlive(pid)));
 });
+
+const noop = (): void => undefined;
 
 const slices = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices";
 
@@ -198,6 +240,37 @@ async function startEntry(address: string): Promise<Entry> {
   await entry.start();
   stops.push(() => entry.stop());
   return entry;
+}
+
+/** What a reader of ingress-nginx makes of it, which is not told what it reads. */
+function startReader(address: string): readonly WitnessReport[] {
+  const told: WitnessReport[] = [];
+  const sink = { report: (one: WitnessReport) => told.push(one), follow: noop, unfollow: noop };
+  const witness = new RoutedWitness({ replica: "stock-1", sink });
+  const source = proxySource({
+    ...environment,
+    address: readProxyAddress(address),
+    witness,
+    clusters: [],
+  });
+  stops.push(() => source.stop());
+  source.start();
+  return told;
+}
+
+/** The first lines of the log, once there are so many: the tries, marked where nobody answered. */
+async function logOf(path: string, lines: number): Promise<readonly string[]> {
+  const stop = new AbortController();
+  const chunks = followFile({ ...environment, path, from: "start", signal: stop.signal });
+  const read: string[] = [];
+  for await (const one of accessLogEntries(chunks, new AccessLogParser())) {
+    const tries = one.tries.map(
+      ({ address, status, answered }) => `${address}=${status}${answered === false ? "!" : ""}`,
+    );
+    read.push(`${one.status} ${one.host} ${one.target} ${tries.join(",")}`);
+    if (read.length === lines) stop.abort();
+  }
+  return read;
 }
 
 /** Status, the uid of the pod that answered, and the peers that were tried. */

@@ -5,6 +5,7 @@ import { type CommandContext, UsageError } from "./cli/command.ts";
 import { runProgram } from "./cli/program.ts";
 import type { LogLevel } from "./environment/log.ts";
 import { nodeEnvironment } from "./environment/node/node-environment.ts";
+import { nodeStdin } from "./environment/node/node-stdin.ts";
 import { nodeTerminal } from "./environment/node/node-terminal.ts";
 import { CredentialsError } from "./kube/credentials/credentials.ts";
 import { NginxOptionsError } from "./outputs/nginx/nginx-servers.ts";
@@ -28,6 +29,7 @@ let logLevel: LogLevel = "info";
 const context: CommandContext = {
   environment: nodeEnvironment({ log: { level: () => logLevel } }),
   terminal: nodeTerminal(),
+  stdin: nodeStdin,
   stop: stop.signal,
   setLogLevel: (level) => {
     logLevel = level;

@@ -37,7 +37,8 @@ it("copies what a real cluster publishes to another, and the observer sees each 
     const sync = await startSync(world);
     world.atStop(() => sync.stop());
     await world.until("the first copies are there", () => inStep(business, access));
-    await observer.start(AbortSignal.timeout(30_000));
+    observer.start();
+    await observer.waitForSync(AbortSignal.timeout(30_000));
     world.atStop(() => observer.stop());
     await world.roll("2");
     await world.released("2");

@@ -7,6 +7,8 @@ import type { Terminal } from "../environment/terminal.ts";
 export interface CommandContext {
   readonly environment: Environment;
   readonly terminal: Terminal;
+  /** What is piped into this process, to be read once; absent where nothing can be. */
+  readonly stdin?: () => AsyncIterable<Uint8Array>;
   /** Aborts on Ctrl-C or SIGTERM: stop, clean up, return. */
   readonly stop: AbortSignal;
   /** From now on the log shows this level and above; where the log cannot change it is absent. */

@@ -17,6 +17,7 @@ async function run(...args: readonly string[]) {
     interactive: false,
     colours: false,
     columns: 80,
+    rows: 24,
   };
   const { signal: stop } = new AbortController();
   const code = await simulate({ seed: 1 }, (simulation) => {

@@ -8,11 +8,12 @@ import { durationText } from "../journeys/duration-text.ts";
 import { allIncidents } from "../lab/incidents/all-incidents.ts";
 import type { Incident, IncidentResult } from "../lab/incidents/incident.ts";
 import { type LivePlayOptions, playLive } from "../lab/incidents/live-stage.ts";
-import type { StageProgress } from "../lab/incidents/stage.ts";
+import type { Invitation, StageProgress } from "../lab/incidents/stage.ts";
 import { playInVirtualTime } from "../lab/incidents/virtual-stage.ts";
 import { checkSaveFolder, Recording, SaveFolderError } from "../lab/saved/recording.ts";
 import { type CommandContext, type ExitCode, UsageError } from "./command.ts";
 import { helpText } from "./help-text.ts";
+import { inviteToWatch } from "./incident/invite-to-watch.ts";
 import { needNginx } from "./incident/need-nginx.ts";
 import { ProgressLine } from "./incident/progress-line.ts";
 import { reportDocument } from "./incident/report-document.ts";
@@ -169,9 +170,13 @@ async function play(
   };
   const { seed, recording } = flags;
   const options = { seed, fix, onProgress, ...(recording !== undefined && { recording }) };
+  const say = (line: string): void => {
+    progress.clear();
+    terminal.writeError(`${line}\n`);
+  };
   try {
     return await (flags.live
-      ? playInFolder(context, incident, options)
+      ? playInFolder(context, incident, { ...options, say })
       : playInVirtualTime(incident, options));
   } finally {
     progress.clear();
@@ -181,12 +186,24 @@ async function play(
 async function playInFolder(
   context: CommandContext,
   incident: Incident,
-  options: Pick<LivePlayOptions, "seed" | "fix" | "onProgress" | "recording">,
+  {
+    say,
+    ...options
+  }: Pick<LivePlayOptions, "seed" | "fix" | "onProgress" | "recording"> & {
+    readonly say: (line: string) => void;
+  },
 ): Promise<IncidentResult> {
   const environment = { ...context.environment, log: errorsOnly(context.environment.log) };
   const { folder } = await makeRunFolder(environment, "incident");
   try {
-    return await playLive(incident, { ...options, environment, folder, signal: context.stop });
+    const onInvitation = (invitation: Invitation): void => {
+      // The play does not wait for it, and goes on without whoever would have watched.
+      void inviteToWatch(environment.files, folder, invitation).then(say, (error: unknown) =>
+        environment.log.error("nobody can watch the play from outside", { error }),
+      );
+    };
+    const live = { environment, folder, signal: context.stop, onInvitation };
+    return await playLive(incident, { ...options, ...live });
   } finally {
     await environment.files.remove(folder);
   }

@@ -1,12 +1,16 @@
 // The command line: one subcommand per file in this folder, and help that teaches.
 import { Command, CommanderError } from "commander";
+import { blameCommand } from "./blame.ts";
 import type { CommandContext, ExitCode } from "./command.ts";
 import { helpText, widestHelp } from "./help-text.ts";
 import { incidentCommand } from "./incident.ts";
 import { ingressCommand } from "./ingress.ts";
+import { journeysCommand } from "./journeys.ts";
 import { labCommand } from "./lab.ts";
+import { recordCommand } from "./record.ts";
 import { syncCommand } from "./sync.ts";
 import { upCommand } from "./up.ts";
+import { watchCommand } from "./watch.ts";
 import { whatifCommand } from "./whatif.ts";
 
 const epilogue = `
@@ -15,6 +19,8 @@ First steps:
   lockstep lab                   an embedded cluster to talk to with kubectl
   lockstep incident              five real incidents, played in virtual time
   lockstep whatif                how long changes would wait in a cluster of your size
+  lockstep watch                 how long changes take at every hop, beside any ingress
+  lockstep blame --help          why each 502 in an access log happened, afterwards
   lockstep ingress --help        route traffic of clusters of your own
 
 Exit codes: 0 done, 1 the answer is no, 2 it could not be done as asked.`;
@@ -49,6 +55,10 @@ export async function runProgram(
     upCommand,
     ingressCommand,
     syncCommand,
+    watchCommand,
+    journeysCommand,
+    recordCommand,
+    blameCommand,
     labCommand,
     incidentCommand,
     whatifCommand,

@@ -27,6 +27,7 @@ async function lockstepSync(world: SyncWorld, args: readonly string[], forMs?: n
     interactive: false,
     colours: false,
     columns: 80,
+    rows: 24,
   };
   const stop = new AbortController();
   if (forMs !== undefined) {

@@ -3,7 +3,8 @@
 import type { PeerAddresses } from "./apiserver/audit/peer-addresses.ts";
 import type { User } from "./apiserver/http/authentication.ts";
 import { loopbackUser } from "./apiserver/kubernetes-service/kept-service.ts";
-import { MemoryStorage } from "./apiserver/storage/memory-storage.ts";
+import { firstRevision, MemoryStorage } from "./apiserver/storage/memory-storage.ts";
+import type { Storage, StorageEvent } from "./apiserver/storage/storage.ts";
 import type { ClusterOptions, ClusterServer } from "./cluster.ts";
 import { type ServerPlan, startServer } from "./cluster-server.ts";
 import { apiServerCommand } from "./components/api-server-command.ts";
@@ -37,6 +38,8 @@ export async function startServers(
   const loopbackToken = random.uuid();
   for (const [known, user] of clusterTokens(token, loopbackToken)) tokens.set(known, user);
   const storage = new MemoryStorage({ clock });
+  const { onStored } = options;
+  if (onStored !== undefined) noteStored(storage, onStored);
   const servers: ClusterServer[] = [];
   try {
     for (const plan of serverPlans(options, { token, loopbackToken })) {
@@ -64,6 +67,17 @@ export async function startServers(
     throw error;
   }
   return servers;
+}
+
+/** The first to watch, so the first to hear: in the same instant, before any server does. */
+function noteStored(storage: Storage, onEvent: (event: StorageEvent) => void): void {
+  storage.watch("", firstRevision, {
+    onEvent,
+    onProgress: () => undefined,
+    onLost: (error) => {
+      throw error;
+    },
+  });
 }
 
 /** Who is known from the start, by token. */

@@ -7,6 +7,7 @@ import { PeerAddresses } from "./apiserver/audit/peer-addresses.ts";
 import type { User } from "./apiserver/http/authentication.ts";
 import type { RequestObserver } from "./apiserver/http/served-request.ts";
 import type { KubernetesServiceFlags } from "./apiserver/kubernetes-service/kept-service.ts";
+import type { StorageEvent } from "./apiserver/storage/storage.ts";
 import { accountOptions } from "./cluster-access.ts";
 import {
   administrator,
@@ -75,6 +76,8 @@ export interface ClusterOptions {
   readonly recorder?: ClusterRecorder;
   /** Keep a record of each request to any of the servers. */
   readonly observers?: readonly RequestObserver[];
+  /** Called as the storage commits each change of an object, before anybody can hear of it. */
+  readonly onStored?: (event: StorageEvent) => void;
   /** What the controllers' resync period is stretched by, from 1 to 2; drawn unless given. */
   readonly resyncFactor?: number;
   /** Called as each server begins to listen. */

@@ -14,8 +14,11 @@ export interface KubeconfigContext {
 /** The first line of what we write: a file without it is somebody else's and is left alone. */
 export const kubeconfigMark = "# Written by lockstep lab; it is removed when the lab stops.\n";
 
+/** A server without TLS has no authority. */
+type WrittenContext = Omit<KubeconfigContext, "ca"> & Partial<Pick<KubeconfigContext, "ca">>;
+
 /** The first context is the current one. */
-export function kubeconfig(contexts: readonly KubeconfigContext[]): string {
+export function kubeconfig(contexts: readonly WrittenContext[]): string {
   const document = {
     apiVersion: "v1",
     kind: "Config",
@@ -23,7 +26,9 @@ export function kubeconfig(contexts: readonly KubeconfigContext[]): string {
       name,
       cluster: {
         server,
-        "certificate-authority-data": Buffer.from(ca).toString("base64"),
+        ...(ca !== undefined && {
+          "certificate-authority-data": Buffer.from(ca).toString("base64"),
+        }),
       },
     })),
     users: contexts.map(({ name, token }) => ({ name, user: { token } })),

@@ -13,6 +13,13 @@ export const result: IncidentResult = {
   seed: 7,
   durationMs: 173_000,
   traceHash: "abc",
+  observer: {
+    changes: 16,
+    missed: 0,
+    invented: 0,
+    hops: [{ hop: "published", compared: 16, p50Ms: 0.4, p99Ms: 3.25, maxMs: 4 }],
+    slowestHop: { observed: "published", ledger: "published" },
+  },
   timeline: [
     { atMs: 0, text: "the controllers start" },
     { atMs: 30_000, text: "release 1: every pod of the shop is replaced, and this text is long" },

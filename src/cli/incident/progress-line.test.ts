@@ -14,6 +14,7 @@ async function written(interactive: boolean): Promise<readonly string[]> {
     interactive,
     colours: false,
     columns: 40,
+    rows: 24,
   };
   await simulate({ seed: 1 }, async (simulation) => {
     const { clock } = simulation.host("here");

@@ -201,7 +201,8 @@ export class World {
         onJourney(event);
       },
     });
-    await this.#observer.current.start(signal);
+    this.#observer.current.start();
+    await this.#observer.current.waitForSync(signal);
   }
 
   /** Waits until all services are published and every pod of the shop is synced. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ClusterWitness } from "../../journeys/cluster-witness.ts";
+import { ClusterWitness } from "../../observer/cluster-witness.ts";
 import type { Journey } from "../../journeys/journey.ts";
 import { Journeys } from "../../journeys/journeys.ts";
 import { HttpKubeClient } from "../../kube/client/http-client.ts";

@@ -1,6 +1,7 @@
 // What an incident is to whoever shows it: something that can be played on a stage, and what came
 // out of it beside the write-up and beside Lockstep. No figure of a write-up goes into a play; where
 // a parameter had to be chosen so that the play fits, the findings say so.
+import type { ObserverAccuracy } from "../observed/observer-accuracy.ts";
 import type { OpenStage } from "./stage.ts";
 
 export interface Incident {
@@ -40,6 +41,8 @@ export interface IncidentResult extends IncidentFindings {
   readonly durationMs: number;
   /** Of everything that happened in virtual time: the same from the same seed. */
   readonly traceHash: string | undefined;
+  /** How right the observer was, by the lab's own ledger. */
+  readonly observer: ObserverAccuracy;
 }
 
 export interface TimelineEntry {

@@ -1,7 +1,7 @@
 // The two sides of the comparison: replicas behind an entry that stands for the load balancer. Stock
 // replicas are the labelled model; a Lockstep replica is the real decision loop and the real pusher.
 // In real time every replica has a real nginx; in virtual time the twin of the proxy is in its place.
-import { isRouted } from "../../decide/decision.ts";
+import { type DecidedEndpoint, isRouted } from "../../decide/decision.ts";
 import type { Network } from "../../environment/network.ts";
 import { IngressLoop } from "../../ingress/ingress-loop.ts";
 import type { RoutedWitness } from "../../journeys/routed-witness.ts";
@@ -10,6 +10,7 @@ import { HttpKubeClient } from "../../kube/client/http-client.ts";
 import type { ClusterAccess } from "../../kube/credentials/credentials.ts";
 import { NginxPusher } from "../../outputs/nginx/nginx-pusher.ts";
 import { TwinProxy } from "../../outputs/nginx/twin-proxy.ts";
+import type { HopLedger } from "../observed/hop-ledger.ts";
 import type { AccessForm } from "../saved/proxy-access.ts";
 import { ingressClass, shopPort, shopService } from "../shop.ts";
 import type { StockBackend } from "../stock/stock-configuration.ts";
@@ -23,7 +24,7 @@ import {
   liveLockstepProxy,
   liveStockPlane,
 } from "./live-proxies.ts";
-import type { Stage } from "./stage.ts";
+import type { Invitation, Stage } from "./stage.ts";
 import { UpstreamLog } from "./upstream-log.ts";
 
 export type SideName = "stock" | "lockstep";
@@ -35,6 +36,8 @@ export interface IngressSide {
   /** Which pods its replicas tried for which request, until `readTries` was last called. */
   readonly upstreams: UpstreamLog;
   readTries(): Promise<void>;
+  /** What its replicas tell whoever asks; nothing where they tell nobody. */
+  readonly told: Pick<Invitation, "proxies" | "accessLogs">;
   /** Idempotent. */
   stop(): Promise<void>;
 }
@@ -45,6 +48,8 @@ export interface IngressSideOptions {
   readonly accessOf: (replica: string) => ClusterAccess;
   /** Where a replica says what it routes to. */
   readonly witnessOf: (replica: string) => RoutedWitness;
+  /** Where its proxy notes when it really began to. */
+  readonly hops: Pick<HopLedger, "routed">;
 }
 
 /** As many as the write-ups had, and enough to see them differ. */
@@ -55,11 +60,13 @@ const httpPort = 8080;
 
 /** The shop's service port as the decisions and as the stock model name it. */
 const decisionKey = `${shopService}:${shopPort}`;
-const stockBackend = `${shopService.replace("/", "-")}-${shopPort}`;
+export const stockBackend = `${shopService.replace("/", "-")}-${shopPort}`;
 
 interface Replica {
   /** Where it wrote its tries itself; undefined where they were noted as they happened. */
   readonly logs?: AccessLogs | undefined;
+  /** Where it says what it routes to; undefined where it does not. */
+  readonly statusAddress?: (() => string) | undefined;
   stop(): Promise<void>;
 }
 
@@ -103,7 +110,12 @@ export async function startSide(name: SideName, options: IngressSideOptions): Pr
     await keepLogs(options, started);
     await Promise.all([...started.values()].map((replica) => replica.stop()));
   };
-  return { name, url: entry.url, upstreams, readTries, stop };
+  const telling = [...started.values()].filter(({ statusAddress }) => statusAddress !== undefined);
+  const told = {
+    proxies: telling.flatMap(({ statusAddress }) => statusAddress?.() ?? []),
+    accessLogs: telling.flatMap(({ logs }) => logs?.kept ?? []),
+  };
+  return { name, url: entry.url, upstreams, readTries, told, stop };
 }
 
 /** What the proxies have written of their tries, once all of it is written. */
@@ -136,9 +148,10 @@ async function startStockReplica(options: ReplicaOptions): Promise<Replica> {
   const access = options.accessOf(name);
   const environment = stage.environmentOf(name);
   const witness = options.witnessOf(name);
-  const { plane, logs } = stockPlane(options, (backends) => {
-    const backend = backends.find((one) => one.name === stockBackend);
-    witness.routed(shopService, backend?.endpoints ?? [], environment.clock.monotonicMs());
+  const { plane, logs, statusAddress } = stockPlane(options, (backends) => {
+    const { endpoints = [] } = backends.find((one) => one.name === stockBackend) ?? {};
+    options.hops.routed(name, addressesOf(endpoints));
+    witness.routed(shopService, endpoints, environment.clock.monotonicMs());
   });
   const controller = new StockController({
     ...environment,
@@ -148,13 +161,13 @@ async function startStockReplica(options: ReplicaOptions): Promise<Replica> {
     plane,
   });
   await controller.start();
-  return { logs, stop: () => controller.stop() };
+  return { logs, statusAddress, stop: () => controller.stop() };
 }
 
 function stockPlane(
   options: ReplicaOptions,
   onRouted: (backends: readonly StockBackend[]) => void,
-): { readonly plane: StockPlane; readonly logs?: AccessLogs } {
+): Pick<Replica, "logs" | "statusAddress"> & { readonly plane: StockPlane } {
   const { name, stage, upstreams } = options;
   if (stage.mode === "live") return liveStockPlane({ stage, name, port: httpPort }, onRouted);
   const environment = stage.environmentOf(name);
@@ -169,14 +182,17 @@ async function startLockstepReplica(options: ReplicaOptions): Promise<Replica> {
   const environment = stage.environmentOf(name);
   const proxy = await lockstepProxy(options);
   const witness = options.witnessOf(name);
+  /** By version, from the one that is routed on. */
+  const decided = new Map<number, readonly DecidedEndpoint[]>();
   const pusher = new NginxPusher({
     ...environment,
     socketPath: proxy.socketPath,
     onRouted: (service, version, at) => {
-      const decided = loop.decisions.truths.get(service);
-      // A newer decision is already on its way, and its own word will follow.
-      if (service !== decisionKey || decided === undefined || decided.version > version) return;
-      witness.routed(shopService, decided.truth.endpoints.filter(isRouted), at);
+      if (service !== decisionKey) return;
+      const endpoints = decided.get(version) ?? [];
+      for (const older of decided.keys()) if (older < version) decided.delete(older);
+      if (stage.mode === "live") options.hops.routed(name, addressesOf(endpoints));
+      witness.routed(shopService, endpoints, at);
     },
   });
   const client = new DirectKubeClient({
@@ -194,7 +210,9 @@ async function startLockstepReplica(options: ReplicaOptions): Promise<Replica> {
     policy: { followSlices: false },
     output: pusher,
     proxy: pusher,
-    onTruth: () => undefined,
+    onTruth: ({ service, version, after }) => {
+      if (service === decisionKey) decided.set(version, after?.endpoints.filter(isRouted) ?? []);
+    },
   });
   await proxy.start();
   pusher.start();
@@ -219,8 +237,17 @@ async function lockstepProxy(options: ReplicaOptions): Promise<LockstepProxy> {
     network: recorded(options, "lockstep", upstreams.noting(environment.network)),
     socketPath,
     listen: { host: stage.hostOf(name), port: httpPort },
+    onTold: (services) => {
+      const { tiers = [], addresses = [] } = services.get(decisionKey)?.entry ?? {};
+      // Those that get a request as long as they can serve it.
+      options.hops.routed(name, addresses.slice(0, tiers[0] ?? 0));
+    },
   });
   return { socketPath, start: () => proxy.start(), stop: () => proxy.stop() };
+}
+
+function addressesOf(endpoints: readonly { readonly address: string }[]): readonly string[] {
+  return endpoints.map(({ address }) => address);
 }
 
 /** The replica's network; with an access log of what goes through it where one is wanted. */

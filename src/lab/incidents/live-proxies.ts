@@ -57,7 +57,12 @@ export async function liveLockstepProxy({ stage, name, port }: LiveProxyOptions)
 export function liveStockPlane(
   { stage, name, port }: LiveProxyOptions,
   onRouted: OnRouted,
-): { readonly plane: StockPlane; readonly logs: AccessLogs } {
+): {
+  readonly plane: StockPlane;
+  readonly logs: AccessLogs;
+  /** Where it says what it routes to; known once started. */
+  readonly statusAddress: () => string;
+} {
   const plane = new LivePlane({
     ...stage.environmentOf(name),
     prefix: stage.folderOf(name),
@@ -66,7 +71,11 @@ export function liveStockPlane(
     onRouted,
     accessLog: true,
   });
-  return { plane, logs: { tries: plane.accessLogPath, kept: plane.plainAccessLogPath } };
+  return {
+    plane,
+    logs: { tries: plane.accessLogPath, kept: plane.plainAccessLogPath },
+    statusAddress: () => plane.statusAddress,
+  };
 }
 
 /** Ends the nginx of a folder that nobody has ended, because the play was called off. */

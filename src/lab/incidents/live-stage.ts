@@ -5,11 +5,12 @@ import { elapsedMs } from "../../environment/clock.ts";
 import type { Environment } from "../../environment/environment.ts";
 import { SeededRandom } from "../../simulation/seeded-random.ts";
 import { loopbackNetworks } from "../kubelet/pod-addresses.ts";
+import { AccuracyMeter } from "../observed/observer-accuracy.ts";
 import type { Recording } from "../saved/recording.ts";
 import { EndingWorld } from "./ending-world.ts";
 import type { Figure, Incident, IncidentResult } from "./incident.ts";
 import { endNginx } from "./live-proxies.ts";
-import type { Stage, StageProgress } from "./stage.ts";
+import type { Invitation, Stage, StageProgress } from "./stage.ts";
 
 export interface LivePlayOptions {
   readonly environment: Environment;
@@ -22,6 +23,8 @@ export interface LivePlayOptions {
   /** Where each stage is recorded; not at all unless given. */
   readonly recording?: Recording;
   readonly onProgress?: (progress: StageProgress) => void;
+  /** Called when there is something to be watched from outside. */
+  readonly onInvitation?: (invitation: Invitation) => void;
 }
 
 /** A play takes one to three minutes; one that takes longer waits for what will not come. */
@@ -46,6 +49,8 @@ export class LiveTimeoutError extends Error {
 
 export class LiveStages {
   readonly #options: LivePlayOptions;
+  /** Of the observers on all stages. */
+  readonly accuracy = new AccuracyMeter();
   #durationMs = 0;
 
   constructor(options: LivePlayOptions) {
@@ -112,13 +117,15 @@ export class LiveStages {
     environment: Environment,
     { said, folders }: { said: { step: string }; folders: Set<string> },
   ): Stage {
-    const { seed, folder, recording } = this.#options;
+    const { seed, folder, recording, onInvitation } = this.#options;
     const { clock, timers } = environment;
     const [machines = "", podNetwork = ""] = loopbackNetworks(environment.random, 2);
     const numbers = new Map<string, number>();
     const openedAt = clock.monotonicMs();
     return {
       ...(recording !== undefined && { recorder: recording.forStage(environment) }),
+      ...(onInvitation !== undefined && { invite: onInvitation }),
+      accuracy: this.accuracy,
       mode: "live",
       environmentOf: () => environment,
       hostOf: (machine) => {
@@ -157,6 +164,7 @@ export async function playLive(
     seed,
     durationMs: stages.durationMs,
     traceHash: undefined,
+    observer: stages.accuracy.result(),
     ...findings,
     figures: findings.figures.map(shownOnly),
     fitted: [...findings.fitted, ...leftOut],

@@ -8,6 +8,7 @@ import { HttpKubeClient } from "../../kube/client/http-client.ts";
 import type { ClusterAccess } from "../../kube/credentials/credentials.ts";
 import { type Cluster, type ClusterOptions, startCluster } from "../cluster.ts";
 import { Ledger } from "../kubelet/ledger.ts";
+import { HopLedger } from "../observed/hop-ledger.ts";
 import {
   createShop,
   createShopIngress,
@@ -16,7 +17,9 @@ import {
   type ShopOptions,
   shopHost,
   shopReplicas,
+  shopService,
 } from "../shop.ts";
+import { lostRequest } from "../traffic/lost-request.ts";
 import { type Tally, tallyOf } from "../traffic/tally.ts";
 import type { TrafficResult } from "../traffic/traffic-result.ts";
 import { TrafficSource } from "../traffic/traffic-source.ts";
@@ -53,30 +56,40 @@ export const settleMs = 5_000;
 
 const lookAgainMs = 1_000;
 
+const clusterName = "blue";
+
 export class Scene {
   readonly stage: Stage;
   readonly ledger: Ledger;
+  /** When the shop's endpoints really changed, and where. */
+  readonly hops: HopLedger;
   readonly cluster: Cluster;
   /** Whoever operates the cluster: at its first API server, with every right. */
   readonly client: KubeClient;
   readonly observer: ShopObserver;
   readonly sides: Readonly<Record<SideName, IngressSide>>;
+  /** From when on nothing is under way that was not begun by the play. */
+  readonly quietAt: MonotonicMs;
+  #isJudged = false;
 
-  private constructor(parts: Omit<Scene, "now" | "release" | "startTraffic" | "stop">) {
+  private constructor(parts: Omit<Scene, "now" | "release" | "startTraffic" | "stop" | "quietAt">) {
     this.stage = parts.stage;
     this.ledger = parts.ledger;
+    this.hops = parts.hops;
     this.cluster = parts.cluster;
     this.client = parts.client;
     this.observer = parts.observer;
     this.sides = parts.sides;
+    this.quietAt = this.now();
   }
 
   /** Resolves when everything is published and routed, and nothing happens. */
   static async open(stage: Stage, options: SceneOptions = {}): Promise<Scene> {
     const user = stage.environmentOf("user");
     const ledger = new Ledger(user);
+    const hops = shopHops(stage);
     const cluster = await startCluster({
-      name: "blue",
+      name: clusterName,
       ports: [6443],
       nodes: 2,
       ...options.cluster,
@@ -84,6 +97,7 @@ export class Scene {
       hostOf: (part) => stage.hostOf(part),
       podNetwork: stage.podNetwork,
       ledger,
+      onStored: hops.stored,
       ...(stage.recorder !== undefined && { recorder: stage.recorder }),
     });
     const client = new HttpKubeClient({ ...user, cluster: cluster.access, userAgent: "user" });
@@ -104,10 +118,12 @@ export class Scene {
         stage,
         accessOf: (replica) => options.accessOf?.(replica, cluster) ?? cluster.access,
         witnessOf: (replica) => observer.replica(replica),
+        hops,
       });
     const sides = { stock: await side("stock"), lockstep: await side("lockstep") };
+    stage.invite?.({ access: cluster.access, ...sides.stock.told });
     await stage.sleep(settleMs);
-    return new Scene({ stage, ledger, cluster, client, observer, sides });
+    return new Scene({ stage, ledger, hops, cluster, client, observer, sides });
   }
 
   /** The observer's one clock, on which journeys are. */
@@ -152,17 +168,38 @@ export class Scene {
 
   /** Idempotent. */
   async stop(): Promise<void> {
+    this.#judgeObserver();
     const { stock, lockstep } = this.sides;
     await Promise.all([stock.stop(), lockstep.stop()]);
     await this.observer.stop();
     await this.cluster.stop();
   }
 
+  /** As it stands now: what ends the play is no part of it. */
+  #judgeObserver(): void {
+    if (this.#isJudged) return;
+    this.#isJudged = true;
+    const { journeys } = this.observer;
+    this.stage.accuracy.add({ journeys, ledger: this.hops.changes, since: this.quietAt });
+  }
+
   #tally(results: readonly TrafficResult[], side: IngressSide): Tally {
     const own = results.filter(({ entry }) => entry === side.name);
-    return tallyOf(own, {
+    const options = {
       lives: this.ledger,
-      upstreamsOf: (result) => side.upstreams.upstreamsOf(result),
-    });
+      upstreamsOf: (result: TrafficResult) => side.upstreams.upstreamsOf(result),
+    };
+    for (const result of own) {
+      const lost = lostRequest(result, options);
+      if (lost !== undefined) this.stage.recorder?.lost(lost);
+    }
+    return tallyOf(own, options);
   }
+}
+
+/** A ledger of the hops of the shop in a cluster of this name, on the observer's clock. */
+export function shopHops(stage: Stage): HopLedger {
+  const { clock } = stage.environmentOf("observer");
+  const [namespace = "", name = ""] = shopService.split("/");
+  return new HopLedger({ clock, cluster: clusterName, namespace, name });
 }

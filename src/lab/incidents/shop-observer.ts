@@ -2,12 +2,11 @@
 // keeps the journeys of the shop's endpoints. It reads what any observer of a cluster could read.
 import type { MonotonicMs } from "../../environment/clock.ts";
 import type { Environment } from "../../environment/environment.ts";
-import { ClusterWitness } from "../../journeys/cluster-witness.ts";
 import type { Journey } from "../../journeys/journey.ts";
-import { Journeys } from "../../journeys/journeys.ts";
 import { RoutedWitness } from "../../journeys/routed-witness.ts";
 import type { Direction, Hop, WitnessReport } from "../../journeys/witness.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
+import { Observer } from "../../observer/observer.ts";
 import { shopService } from "../shop.ts";
 
 export interface ShopObserverOptions
@@ -24,50 +23,53 @@ export interface LagQuery {
 }
 
 export class ShopObserver {
-  readonly #journeys: Journeys;
-  readonly #cluster: ClusterWitness;
+  readonly #observer: Observer;
   /** Journeys of the shop that are over. */
   readonly #over: Journey[] = [];
   /** What each replica began and ceased to route to, of the shop, in order. */
   readonly #routed: WitnessReport[] = [];
 
-  constructor(options: ShopObserverOptions) {
-    this.#journeys = new Journeys({
+  constructor({ client, cluster, ...environment }: ShopObserverOptions) {
+    this.#observer = new Observer({
+      ...environment,
+      clusters: [{ cluster, client, form: "endpoints" }],
+      accessClusters: [],
       onEvent: ({ type, journey }) => {
         if (type === "over" && isOfShop(journey)) this.#over.push(journey);
       },
     });
-    this.#cluster = new ClusterWitness({ ...options, form: "endpoints", sink: this.#journeys });
   }
 
   /** From now on changes are seen; what is there already is none. */
   async start(): Promise<void> {
-    this.#cluster.start();
-    await this.#cluster.waitForSync();
+    this.#observer.start();
+    await this.#observer.waitForSync();
   }
 
   stop(): Promise<void> {
-    return this.#cluster.stop();
+    return this.#observer.stop();
   }
 
   /** A proxy replica joins the witnesses. */
   replica(name: string): RoutedWitness {
-    const journeys = this.#journeys;
+    const { sink } = this.#observer;
     const report = (said: WitnessReport): void => {
       if (said.endpoint.service === shopService) this.#routed.push(said);
-      journeys.report(said);
+      sink.report(said);
     };
-    const sink = {
-      report,
-      follow: journeys.follow.bind(journeys),
-      unfollow: journeys.unfollow.bind(journeys),
-    };
-    return new RoutedWitness({ replica: name, sink });
+    const follow = sink.follow.bind(sink);
+    const unfollow = sink.unfollow.bind(sink);
+    return new RoutedWitness({ replica: name, sink: { report, follow, unfollow } });
   }
 
   /** Every change of the shop's endpoints at the replicas, in order. */
   get routed(): readonly WitnessReport[] {
     return this.#routed;
+  }
+
+  /** All of the shop, those that are over first. */
+  get journeys(): readonly Journey[] {
+    return [...this.#over, ...this.#observer.journeys.pending().filter(isOfShop)];
   }
 
   /** The shop's changes since an instant that every hop has shown. */

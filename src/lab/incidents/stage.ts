@@ -2,6 +2,8 @@
 // written against this alone, so the same play runs in virtual time and over real sockets.
 import type { Environment } from "../../environment/environment.ts";
 import type { Random } from "../../environment/random.ts";
+import type { ClusterAccess } from "../../kube/credentials/credentials.ts";
+import type { AccuracyMeter } from "../observed/observer-accuracy.ts";
 import type { StageRecorder } from "../saved/stage-recorder.ts";
 
 export interface Stage {
@@ -23,12 +25,25 @@ export interface Stage {
   readonly random: Random;
   /** Collects what an operator would have of what happens here; absent unless it is to be saved. */
   readonly recorder?: StageRecorder;
+  /** Takes what an observer saw of a play and what really happened. */
+  readonly accuracy: Pick<AccuracyMeter, "add">;
+  /** For those who want to look at the play with tools of their own; absent where nobody can. */
+  readonly invite?: (invitation: Invitation) => void;
   /** Milliseconds since the stage was opened. */
   now(): number;
   /** Rejects when the play is called off. */
   sleep(ms: number): Promise<void>;
   /** What is being done, in a few words, for those who wait. */
   say(step: string): void;
+}
+
+/** Where the cluster and the stock replicas can be asked while a play goes on. */
+export interface Invitation {
+  readonly access: ClusterAccess;
+  /** `host:port` at which each replica says what it routes to, as ingress-nginx does. */
+  readonly proxies: readonly string[];
+  /** Where they log requests, in ingress-nginx's format. */
+  readonly accessLogs: readonly string[];
 }
 
 /** Plays on a fresh stage, with the same chance each time, and clears it afterwards. */

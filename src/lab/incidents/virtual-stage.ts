@@ -2,6 +2,7 @@
 // simulation is lifted only to tell how far the play is.
 import { createHash } from "node:crypto";
 import { type Simulation, simulate } from "../../simulation/simulation.ts";
+import { AccuracyMeter } from "../observed/observer-accuracy.ts";
 import type { Recording } from "../saved/recording.ts";
 import type { Incident, IncidentResult } from "./incident.ts";
 import type { Stage, StageProgress } from "./stage.ts";
@@ -11,6 +12,8 @@ export interface VirtualPlayOptions {
   readonly fix?: boolean;
   /** Where each stage is recorded; not at all unless given. */
   readonly recording?: Recording;
+  /** Called with each world before it is played in, to change what is usual there. */
+  readonly onOpened?: (simulation: Simulation) => void;
   /** Called now and then in real time, while virtual time stands still. */
   readonly onProgress?: (progress: StageProgress) => void | Promise<void>;
 }
@@ -25,6 +28,8 @@ const podNetwork = "10.7";
 export class VirtualStages {
   readonly #options: VirtualPlayOptions;
   readonly #hash = createHash("sha256");
+  /** Of the observers on all stages. */
+  readonly accuracy = new AccuracyMeter();
   #durationMs = 0;
 
   constructor(options: VirtualPlayOptions) {
@@ -41,14 +46,16 @@ export class VirtualStages {
   }
 
   readonly open = async <Result>(play: (stage: Stage) => Promise<Result>): Promise<Result> => {
-    const { seed, onProgress, recording } = this.#options;
+    const { seed, onProgress, onOpened, recording } = this.#options;
+    const { accuracy } = this;
     const said = { step: "" };
     const progress = onProgress && {
       onProgress: ({ nowMs }: { readonly nowMs: number }) =>
         onProgress({ step: said.step, stageMs: nowMs }),
     };
     return simulate({ seed, progressEveryEvents, ...progress }, async (simulation) => {
-      const result = await play(virtualStage(simulation, said, recording));
+      onOpened?.(simulation);
+      const result = await play(virtualStage(simulation, said, { recording, accuracy }));
       this.#durationMs += simulation.now();
       this.#hash.update(simulation.trace.hash());
       return result;
@@ -71,6 +78,7 @@ export async function playInVirtualTime(
     seed,
     durationMs: stages.durationMs,
     traceHash: stages.traceHash(),
+    observer: stages.accuracy.result(),
     ...findings,
   };
 }
@@ -78,9 +86,10 @@ export async function playInVirtualTime(
 function virtualStage(
   simulation: Simulation,
   said: { step: string },
-  recording: Recording | undefined,
+  { recording, accuracy }: Pick<Stage, "accuracy"> & { recording: Recording | undefined },
 ): Stage {
   return {
+    accuracy,
     ...(recording !== undefined && { recorder: recording.forStage(simulation.host("operator")) }),
     mode: "virtual",
     environmentOf: (machine) => simulation.host(machine),

@@ -30,7 +30,7 @@ export const compactionIntervalMs = 5 * 60_000;
 const defaultHistoryLimit = 100_000;
 
 /** etcd begins at 1; 0 would mean "no version" to a client. */
-const firstRevision = 1;
+export const firstRevision = 1;
 
 type WatchHandlers = Parameters<Storage["watch"]>[2];
 

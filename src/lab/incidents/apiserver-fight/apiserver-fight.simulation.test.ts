@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { forEachSeed, isThorough } from "../../../simulation/seeds.ts";
+import { expectExact, withoutDistance } from "../../observed/exact-observer.contract.ts";
+import type { ObserverAccuracy } from "../../observed/observer-accuracy.ts";
 import type { IncidentResult } from "../incident.ts";
 import { longestLagMs } from "../shop-observer.ts";
 import { playInVirtualTime, VirtualStages } from "../virtual-stage.ts";
@@ -23,9 +25,14 @@ const short: FightSettings = {
   pauseMs: 1_000,
 };
 
-function run(seed: number, settings: Partial<FightSettings> = {}): Promise<FightRun> {
-  const stages = new VirtualStages({ seed });
-  return stages.open((stage) => playFight(stage, { ...short, ...settings }));
+interface ObservedFight extends FightRun {
+  readonly observer: ObserverAccuracy;
+}
+
+async function run(seed: number, settings: Partial<FightSettings> = {}): Promise<ObservedFight> {
+  const stages = new VirtualStages({ seed, onOpened: withoutDistance });
+  const fight = await stages.open((stage) => playFight(stage, { ...short, ...settings }));
+  return { ...fight, observer: stages.accuracy.result() };
 }
 
 function lockstepLagMs({ journeys }: FightRun): number {
@@ -46,6 +53,7 @@ forEachSeed(
     expect(spreadMs).toBeGreaterThan(1_000);
     expect(lockstepLagMs(fight)).toBeLessThan(aMomentMs);
     expect(fight.tallies.lockstep).toMatchObject({ lost: 0, sentToDead: 0 });
+    expectExact(fight.observer, { changes: 8, late: "routed" });
   },
 );
 
@@ -75,6 +83,7 @@ describe.runIf(isThorough(process.env))("at length", () => {
     expect(spreadMs).toBeGreaterThan(1_000);
     expect(lockstepLagMs(fight)).toBeLessThan(aMomentMs);
     expect(fight.tallies.lockstep).toMatchObject({ lost: 0, sentToDead: 0 });
+    expectExact(fight.observer, { changes: 8, late: "routed" });
   });
 
   test.each([
@@ -89,10 +98,15 @@ describe.runIf(isThorough(process.env))("at length", () => {
     const { longestMs, spreadMs } = lateness(fight.journeys);
     expect(longestMs).toBeLessThan(stockIngressMs);
     expect(spreadMs).toBeLessThan(1_000);
+    expectExact(fight.observer, { changes: 8, late: null });
   });
 
   test("shows every figure of the write-up and of the real binaries, and none of it by chance", async () => {
-    const result = await playInVirtualTime(apiserverFight, { seed: 1 });
+    const result = await playInVirtualTime(apiserverFight, {
+      seed: 1,
+      onOpened: withoutDistance,
+    });
+    expectExact(result.observer, { late: "routed" });
     expect(result.figures.filter((figure) => !isAsExpected(figure))).toEqual([]);
     expect(result.figures.map(({ id }) => id)).toEqual([
       "addresses-listed-fewest",

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { forEachSeed, isThorough } from "../../../simulation/seeds.ts";
+import { expectExact, withoutDistance } from "../../observed/exact-observer.contract.ts";
 import type { IncidentResult } from "../incident.ts";
 import { playInVirtualTime } from "../virtual-stage.ts";
 import { type GhostLeaderOptions, ghostLeader, playGhostLeader } from "./ghost-leader.ts";
@@ -12,7 +13,7 @@ function play(seed: number, options: GhostLeaderOptions): Promise<IncidentResult
     ...ghostLeader,
     play: (open: Parameters<typeof playGhostLeader>[0]) => playGhostLeader(open, options),
   };
-  return playInVirtualTime(played, { seed, fix: options.fix });
+  return playInVirtualTime(played, { seed, fix: options.fix, onOpened: withoutDistance });
 }
 
 function figure({ figures }: IncidentResult, id: string): number {
@@ -88,6 +89,7 @@ describe("a leader on a machine that was taken out of the cluster", () => {
     { seeds: 1 },
     async (seed) => {
       const result = await play(seed, { ...small, fix: true });
+      expectExact(result.observer, { late: null });
       expectGhost(result, 16_000);
       expect(figure(result, "leader-transitions")).toBe(4);
       expectRepair(result, 16_000, 20_000);
@@ -104,7 +106,12 @@ describe("a leader on a machine that was taken out of the cluster", () => {
 
 describe.runIf(isThorough(process.env))("with the write-up's parameters", () => {
   forEachSeed("every figure is inside what the write-up says", { seeds: 0.3 }, async (seed) => {
-    const result = await playInVirtualTime(ghostLeader, { seed, fix: true });
+    const result = await playInVirtualTime(ghostLeader, {
+      seed,
+      fix: true,
+      onOpened: withoutDistance,
+    });
+    expectExact(result.observer, { late: null });
     expectGhost(result, 30_000);
     expectRepair(result, 30_000, 60_000);
     const outside = result.figures.filter(({ measured = Number.NaN, expected }) =>

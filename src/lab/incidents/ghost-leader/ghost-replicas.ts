@@ -3,6 +3,7 @@
 import { Registry } from "prom-client";
 import { loadBalancerAddress } from "../../../decide/status/load-balancer-address.ts";
 import { Leadership } from "../../../ingress/leadership.ts";
+import type { RoutedWitness } from "../../../journeys/routed-witness.ts";
 import { HttpKubeClient } from "../../../kube/client/http-client.ts";
 import type { ClusterAccess } from "../../../kube/credentials/credentials.ts";
 import type { Pod } from "../../../kube/kinds/pod.ts";
@@ -13,12 +14,16 @@ import type { LockReference } from "../../../kube/leader/lease-record.ts";
 import { IngressSource } from "../../../sources/ingress-source.ts";
 import type { ComponentLogs } from "../../controllers/klog/component-logs.ts";
 import { Klog } from "../../controllers/klog/klog.ts";
+import type { HopLedger } from "../../observed/hop-ledger.ts";
 import type { Container } from "../../pod-containers.ts";
+import { shopService } from "../../shop.ts";
+import type { StockBackend } from "../../stock/stock-configuration.ts";
 import { StockController } from "../../stock/stock-controller.ts";
 import type { StockLeader } from "../../stock/stock-leader.ts";
 import { readStockPod } from "../../stock/stock-pod.ts";
 import type { StockReleaseName } from "../../stock/stock-release.ts";
 import { VirtualPlane } from "../../stock/virtual/virtual-plane.ts";
+import { stockBackend } from "../ingress-sides.ts";
 import type { Stage } from "../stage.ts";
 import { lockstepApp, releaseLabel, stockApp } from "./ghost-objects.ts";
 
@@ -37,6 +42,10 @@ export interface ReplicaWorld {
   readonly stage: Stage;
   readonly access: ClusterAccess;
   readonly logs: Pick<ComponentLogs, "set">;
+  /** Where a replica says what it routes to. */
+  readonly witnessOf: (replica: string) => RoutedWitness;
+  /** Where its proxy notes when it really began to. */
+  readonly hops: Pick<HopLedger, "routed">;
 }
 
 /** The lock that Lockstep's own replicas compete for. */
@@ -52,7 +61,7 @@ export function publishedBy(release: string): string {
 }
 
 export async function startStockReplica(
-  { stage, access, logs }: ReplicaWorld,
+  { stage, access, logs, witnessOf, hops }: ReplicaWorld,
   pod: Pod,
   options: {
     readonly release: StockReleaseName;
@@ -63,7 +72,18 @@ export async function startStockReplica(
   const { name } = pod.metadata;
   const environment = stage.environmentOf(name);
   const client = new HttpKubeClient({ ...environment, cluster: access, userAgent: "stock" });
-  const plane = new VirtualPlane({ ...environment, host: stage.hostOf(name), port: 0 });
+  const witness = witnessOf(name);
+  let hasBegun = false;
+  const onRouted = (backends: readonly StockBackend[]): void => {
+    const { endpoints = [] } = backends.find((one) => one.name === stockBackend) ?? {};
+    const addresses = endpoints.map(({ address }) => address);
+    hops.routed(name, addresses);
+    const at = environment.clock.monotonicMs();
+    if (hasBegun) witness.routed(shopService, endpoints, at);
+    else witness.began(new Map([[shopService, endpoints]]), at);
+    hasBegun = true;
+  };
+  const plane = new VirtualPlane({ ...environment, host: stage.hostOf(name), port: 0, onRouted });
   const klog = new Klog(environment);
   logs.set(pod.metadata, klog);
   const controller = new StockController({
@@ -83,7 +103,11 @@ export async function startStockReplica(
     },
   });
   await controller.start();
-  return { leader: controller.leader, klog, address: plane.address, stop: () => controller.stop() };
+  const stop = async (): Promise<void> => {
+    await controller.stop();
+    witness.stop();
+  };
+  return { leader: controller.leader, klog, address: plane.address, stop };
 }
 
 export function startLockstepReplica(

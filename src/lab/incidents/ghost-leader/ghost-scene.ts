@@ -1,5 +1,6 @@
 // The scenery of the incident `ghost-leader`: one cluster, two ingresses in it whose replicas are
 // pods, a watcher of each lock and of each list of Ingresses, and somebody who operates it all.
+import type { MonotonicMs } from "../../../environment/clock.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import { HttpKubeClient } from "../../../kube/client/http-client.ts";
 import type { Pod } from "../../../kube/kinds/pod.ts";
@@ -7,10 +8,13 @@ import type { GhostReport } from "../../../kube/leader/ghost-check.ts";
 import type { LockReference } from "../../../kube/leader/lease-record.ts";
 import { type Cluster, startCluster } from "../../cluster.ts";
 import { Ledger } from "../../kubelet/ledger.ts";
+import type { HopLedger } from "../../observed/hop-ledger.ts";
 import { type Container, PodContainers } from "../../pod-containers.ts";
 import { publishedServices } from "../../shop.ts";
 import { ingressNginx } from "../../stock/ingress-nginx.ts";
 import { stockReleases } from "../../stock/stock-release.ts";
+import { shopHops } from "../scene.ts";
+import { ShopObserver } from "../shop-observer.ts";
 import type { Stage } from "../stage.ts";
 import {
   createApp,
@@ -61,12 +65,17 @@ export class GhostScene {
   readonly goneAtMs = new Map<string, number>();
   readonly #options: GhostSettings;
   readonly #cluster: Cluster;
+  readonly #hops: HopLedger;
+  readonly #observer: ShopObserver;
+  /** From when on nothing is under way that was not begun by the play. */
+  #quietAt: MonotonicMs | undefined;
   #release = "1";
 
-  private constructor(stage: Stage, options: GhostSettings, cluster: Cluster) {
+  private constructor(stage: Stage, options: GhostSettings, cluster: Cluster, hops: HopLedger) {
     this.stage = stage;
     this.#options = options;
     this.#cluster = cluster;
+    this.#hops = hops;
     const { access } = cluster;
     const watcher = { ...stage.environmentOf("watcher"), cluster: cluster.name };
     this.client = new HttpKubeClient({
@@ -74,6 +83,8 @@ export class GhostScene {
       cluster: access,
       userAgent: "kubectl",
     });
+    const observing = { ...stage.environmentOf("observer"), client: this.client };
+    this.#observer = new ShopObserver({ ...observing, cluster: cluster.name });
     const release = stockReleases[options.stockRelease];
     const name = release.lockName(ingressNginx.electionId, stockApp.className);
     this.stockLock = { kind: release.lockKind, namespace: stockApp.namespace, name };
@@ -86,7 +97,8 @@ export class GhostScene {
         start,
         onGone: ({ metadata }) => void this.goneAtMs.set(metadata.name, stage.now()),
       });
-    const world = { stage, access, logs: cluster.logs };
+    const witnessOf = (replica: string) => this.#observer.replica(replica);
+    const world = { stage, access, logs: cluster.logs, hops, witnessOf };
     this.stock = containers(stockApp, (pod) =>
       startStockReplica(world, pod, { ...options, release: options.stockRelease }),
     );
@@ -121,6 +133,7 @@ export class GhostScene {
   static async open(stage: Stage, options: GhostSettings): Promise<GhostScene> {
     stage.say("starting a cluster with two ingresses");
     const user = stage.environmentOf("user");
+    const hops = shopHops(stage);
     const cluster = await startCluster({
       name: "blue",
       environmentOf: (part) => stage.environmentOf(part),
@@ -132,14 +145,16 @@ export class GhostScene {
       flags: { "leader-elect": false },
       podNetwork: stage.podNetwork,
       ledger: new Ledger(user),
+      onStored: hops.stored,
       ...(stage.recorder !== undefined && { recorder: stage.recorder }),
     });
-    const scene = new GhostScene(stage, options, cluster);
+    const scene = new GhostScene(stage, options, cluster, hops);
     await scene.#furnish();
     await scene.until("every status to be right", () => {
       const { stock, lockstep } = scene.boards;
       return [stock, lockstep].every((board) => board.total > 0 && board.right === board.total);
     });
+    scene.#quietAt = stage.environmentOf("observer").clock.monotonicMs();
     return scene;
   }
 
@@ -206,13 +221,24 @@ export class GhostScene {
 
   /** Idempotent. */
   async stop(): Promise<void> {
+    this.#judgeObserver();
     // What is kept of the play is how it stood, not how it was cleared away.
     await this.stage.recorder?.finish(this.#cluster);
     await Promise.all([this.stock.stop(), this.lockstep.stop()]);
     const { boards, locks } = this;
     const watchers = [boards.stock, boards.lockstep, locks.stock, locks.lockstep];
     await Promise.all(watchers.map((watcher) => watcher.stop()));
+    await this.#observer.stop();
     await this.#cluster.stop();
+  }
+
+  /** As it stands now, if it ever was quiet: what ends the play is no part of it. */
+  #judgeObserver(): void {
+    const since = this.#quietAt;
+    this.#quietAt = undefined;
+    if (since === undefined) return;
+    const { journeys } = this.#observer;
+    this.stage.accuracy.add({ journeys, ledger: this.#hops.changes, since });
   }
 
   async #furnish(): Promise<void> {
@@ -220,6 +246,7 @@ export class GhostScene {
     const { replicas, ingresses, formerTransitions, electionTtlMs } = this.#options;
     await createBackend(client);
     await this.until("the backend", async () => (await publishedServices(client)) > 0);
+    await this.#observer.start();
     for (const { namespace } of [stockApp, lockstepApp]) await createNamespace(client, namespace);
     const at = stage.environmentOf("user").clock.wallMs();
     const past = { transitions: formerTransitions, leaseDurationMs: electionTtlMs, at };

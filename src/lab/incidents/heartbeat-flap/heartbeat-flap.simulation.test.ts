@@ -5,6 +5,7 @@
 // u + k × period.
 import { describe, expect, test } from "vitest";
 import { forEachSeed, isThorough } from "../../../simulation/seeds.ts";
+import { expectExact, withoutDistance } from "../../observed/exact-observer.contract.ts";
 import type { IncidentFindings } from "../incident.ts";
 import { playInVirtualTime, VirtualStages } from "../virtual-stage.ts";
 import { heartbeatFlap, playFlaps } from "./heartbeat-flap.ts";
@@ -107,8 +108,8 @@ describe.runIf(isThorough(process.env))("over hours", () => {
   );
 
   test("a shop on a late node loses live endpoints with stock and none with Lockstep", async () => {
-    const { open } = new VirtualStages({ seed: 1 });
-    const findings = await playFlaps(open, {
+    const stages = new VirtualStages({ seed: 1, onOpened: withoutDistance });
+    const findings = await playFlaps(stages.open, {
       late: { ...writeUp, nodes: 1, forMs: 60_000 },
       trafficMs: hourMs / 2,
       withLeases: false,
@@ -118,13 +119,16 @@ describe.runIf(isThorough(process.env))("over hours", () => {
     expect(measure(findings, "requests-lost").lockstep).toBe(0);
     expect(measure(findings, "requests-lost").stock).toBeGreaterThan(10);
     expect(findings.measures.every(({ held }) => held)).toBe(true);
+    // Where a node has died, its pods are shown late; in the flaps nothing is.
+    expectExact(stages.accuracy.result(), { late: "pod" });
   });
 
   test.each([20_000, 60_000])(
     "a node that dies leaves Lockstep long before %i ms of grace are over",
     async (graceMs) => {
-      const { open } = new VirtualStages({ seed: 3 });
-      const dead = await open((stage) => playDeadNode(stage, { ...writeUp, graceMs }));
+      const stages = new VirtualStages({ seed: 3, onOpened: withoutDistance });
+      const dead = await stages.open((stage) => playDeadNode(stage, { ...writeUp, graceMs }));
+      expectExact(stages.accuracy.result(), { changes: 2, late: "pod" });
       expect(dead.isSilent).toBe(true);
       expect(dead.unroutedMs.lockstep).toBeLessThan(dead.allowedMs);
       // Its last heartbeat was up to 10 s before.

@@ -2,6 +2,8 @@
 // the mechanism itself can give the right answers.
 import { describe, expect, test } from "vitest";
 import { isThorough } from "../../../simulation/seeds.ts";
+import { expectExact, withoutDistance } from "../../observed/exact-observer.contract.ts";
+import type { ObserverAccuracy } from "../../observed/observer-accuracy.ts";
 import type { IncidentFindings } from "../incident.ts";
 import { VirtualStages } from "../virtual-stage.ts";
 import { playResyncStorm } from "./resync-storm.ts";
@@ -31,12 +33,13 @@ const medium: ResyncStormOptions = {
 interface Played {
   readonly findings: IncidentFindings;
   readonly traceHash: string;
+  readonly observer: ObserverAccuracy;
 }
 
 async function played(cluster: ResyncStormOptions, fix = false, seed = 1): Promise<Played> {
-  const stages = new VirtualStages({ seed });
+  const stages = new VirtualStages({ seed, onOpened: withoutDistance });
   const findings = await playResyncStorm(stages.open, { fix, cluster: () => cluster });
-  return { findings, traceHash: stages.traceHash() };
+  return { findings, traceHash: stages.traceHash(), observer: stages.accuracy.result() };
 }
 
 function figure({ figures }: IncidentFindings, id: string): number {
@@ -69,7 +72,8 @@ function expectAbout(value: number, expected: number, percent: number): void {
 
 describe("a small cluster", () => {
   test("a resync writes every headless service once, at the pace of the limiter", async () => {
-    const { findings } = await played(tiny);
+    const { findings, observer } = await played(tiny);
+    expectExact(observer, { changes: 24, late: "published" });
     expect(figure(findings, "puts-per-resync")).toBe(70);
     expect(figure(findings, "objects-per-resync")).toBe(70);
     expectAbout(figure(findings, "drain"), 12_000, 2);
@@ -108,7 +112,8 @@ describe.runIf(isThorough(process.env))("500 services, 400 of them headless", ()
   });
 
   test("stock routes to dead pods while the storm lasts, and Lockstep does not", async () => {
-    const { findings } = await mediumStorms();
+    const { findings, observer } = await mediumStorms();
+    expectExact(observer, { changes: 24, late: "published" });
     const quiet = figure(findings, "published-lag-quiet");
     const during = figure(findings, "published-lag-storm");
     expect(quiet).toBeLessThan(100);
@@ -127,7 +132,8 @@ describe.runIf(isThorough(process.env))("500 services, 400 of them headless", ()
   });
 
   test("with the fix nothing is written, and a change in a resync does not wait", async () => {
-    const { findings } = await played(medium, true);
+    const { findings, observer } = await played(medium, true);
+    expectExact(observer, { late: null });
     expect(figure(findings, "puts-per-resync")).toBe(0);
     expect(figure(findings, "published-lag-storm")).toBeLessThan(100);
   });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { forEachSeed, isThorough } from "../../../simulation/seeds.ts";
+import { expectExact, withoutDistance } from "../../observed/exact-observer.contract.ts";
 import type { IncidentResult } from "../incident.ts";
 import { playInVirtualTime, VirtualStages } from "../virtual-stage.ts";
 import {
@@ -32,7 +33,7 @@ function play(
       ...throttledController,
       play: (open) => playThrottledController(open, { releaseOnly: true, ...options }),
     },
-    { seed, onProgress: ({ step }) => onStep(step) },
+    { seed, onOpened: withoutDistance, onProgress: ({ step }) => onStep(step) },
   );
 }
 
@@ -142,8 +143,12 @@ describe.runIf(isThorough(process.env))("as the write-up had it", () => {
     "every figure is where it was seen, and every goal is reached",
     { seeds: 0.1 },
     async (seed) => {
-      const result = await playInVirtualTime(throttledController, { seed });
+      const result = await playInVirtualTime(throttledController, {
+        seed,
+        onOpened: withoutDistance,
+      });
       expect(outside(result)).toEqual([]);
+      expectExact(result.observer, { changes: 16, late: "published" });
       expect(figure(result, "longest-logged-wait-few-workers")).toBeCloseTo(250, -1);
       expect(Math.abs(figure(result, "saturating-services") - 600)).toBeLessThanOrEqual(50);
       const fixed = await playInVirtualTime(throttledController, { seed, fix: true });
@@ -190,4 +195,5 @@ async function expectLate(seed: number): Promise<void> {
   expect(lost.lockstep).toBe(0);
   expect(lost.stock).toBeGreaterThan(sent.stock / 10);
   expect(measure(result, "requests-to-dead").stock).toBeGreaterThanOrEqual(lost.stock);
+  expectExact(result.observer, { changes: 16, late: "published" });
 }

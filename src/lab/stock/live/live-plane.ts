@@ -16,6 +16,8 @@ export interface LivePlaneOptions
   readonly host: string;
   /** 0 takes any free port. */
   readonly port: number;
+  /** Where it says what it routes to; any free port unless given. */
+  readonly statusPort?: number;
   readonly onRouted?: OnRouted;
   /** Writes an access log, which grows for as long as nginx runs; off unless asked for. */
   readonly accessLog?: boolean;
@@ -29,6 +31,7 @@ export class LivePlane implements StockPlane {
   /** Of the configuration; each reload is a new one. */
   #generation = 0;
   #port: number;
+  #statusPort: number;
   #starting: Promise<void> | undefined;
   /** Waits for the workers to see what was pushed last. */
   #watching: Promise<void> = Promise.resolve();
@@ -36,6 +39,7 @@ export class LivePlane implements StockPlane {
   constructor(options: LivePlaneOptions) {
     this.#options = options;
     this.#port = options.port;
+    this.#statusPort = options.statusPort ?? 0;
     this.#nginx = new NginxProcess(options);
     const socketPath = `${options.prefix}/${controlSocket}`;
     this.#control = new NginxControl({ ...options, socketPath });
@@ -43,6 +47,11 @@ export class LivePlane implements StockPlane {
 
   get address(): string {
     return `${this.#options.host}:${this.#port}`;
+  }
+
+  /** What ingress-nginx has at port 10246 in its pod; known once started. */
+  get statusAddress(): string {
+    return `${this.#options.host}:${this.#statusPort}`;
   }
 
   /** The nginx master's; undefined before the start. */
@@ -86,7 +95,11 @@ export class LivePlane implements StockPlane {
   }
 
   async #start(): Promise<void> {
-    if (this.#port === 0) this.#port = await freePort(this.#options, this.#options.host);
+    const { host } = this.#options;
+    if (this.#port === 0) this.#port = await freePort(this.#options, host);
+    while ([0, this.#port].includes(this.#statusPort)) {
+      this.#statusPort = await freePort(this.#options, host);
+    }
     await this.#nginx.start(this.#configuration([], this.#generation));
     const signal = this.#whileRunning(this.#abort.signal);
     await this.#control.reached("generation", this.#generation, signal);
@@ -111,6 +124,13 @@ export class LivePlane implements StockPlane {
 
   #configuration(servers: readonly StockServer[], generation: number): string {
     const { prefix, host, accessLog: hasAccessLog = false } = this.#options;
-    return nginxConf(servers, { prefix, host, port: this.#port, generation, hasAccessLog });
+    return nginxConf(servers, {
+      prefix,
+      host,
+      port: this.#port,
+      statusPort: this.#statusPort,
+      generation,
+      hasAccessLog,
+    });
   }
 }

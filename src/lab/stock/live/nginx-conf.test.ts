@@ -1,7 +1,13 @@
 import { expect, it } from "vitest";
 import { nginxConf } from "./nginx-conf.ts";
 
-const options = { prefix: "/run/stock", host: "127.0.0.1", port: 8080, generation: 3 };
+const options = {
+  prefix: "/run/stock",
+  host: "127.0.0.1",
+  port: 8080,
+  statusPort: 10246,
+  generation: 3,
+};
 
 /** From the first to the last server of the proxy, without what stands around them. */
 function serversOf(conf: string): string {

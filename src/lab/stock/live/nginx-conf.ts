@@ -11,6 +11,8 @@ export interface NginxConfOptions {
   readonly prefix: string;
   readonly host: string;
   readonly port: number;
+  /** Where the proxy says what it routes to, as ingress-nginx does at its status port. */
+  readonly statusPort: number;
   /** Which configuration this is: the control socket answers it. */
   readonly generation: number;
   readonly hasAccessLog: boolean;
@@ -23,8 +25,8 @@ export const accessLog = "access.log";
 export const plainAccessLog = "plain-access.log";
 
 export function nginxConf(servers: readonly StockServer[], options: NginxConfOptions): string {
-  const { prefix, host, port } = options;
-  const listen = `${host.includes(":") ? `[${host}]` : host}:${port}`;
+  const { prefix, port, statusPort } = options;
+  const listen = listenAt(options, port);
   const others = servers.some(({ hostname }) => hostname === anyHost)
     ? servers
     : [...servers, { hostname: anyHost, locations: [] }];
@@ -36,17 +38,24 @@ ${temporaryPaths.map((name) => `  ${name}_temp_path ${prefix}/temp/${name};`).jo
   init_worker_by_lua_block { require("${luaModuleName}").init_worker() }
   server_names_hash_bucket_size 256;
 
-  log_format stock escape=json
-    '{"epochSeconds":$msec,"host":"$host","target":"$request_uri","status":$status,'
-    '"upstream":"$upstream_addr","upstreamStatus":"$upstream_status","seconds":$request_time}';
 ${accessLogLines(options)}
 
 ${upstream}
 ${others.map((server) => serverBlock(server, listen)).join("\n")}
 ${controlServer(options)}
+${statusServer(listenAt(options, statusPort))}
 }
 `;
 }
+
+function listenAt({ host }: NginxConfOptions, port: number): string {
+  return `${host.includes(":") ? `[${host}]` : host}:${port}`;
+}
+
+const jsonFormat = `'{"epochSeconds":$msec,"host":"$host","target":"$request_uri",'
+    '"status":$status,"seconds":$request_time,"proxyUpstreamName":"$proxy_upstream_name",'
+    '"upstream":"$upstream_addr","upstreamStatus":"$upstream_status",'
+    '"headerSeconds":"$upstream_header_time","responseSeconds":"$upstream_response_time"}'`;
 
 /** The names in brackets are those of the service and of a canary's, which the model has not. */
 const plainFormat = `'$remote_addr - $remote_user [$time_local] "$request" $status '
@@ -57,6 +66,7 @@ const plainFormat = `'$remote_addr - $remote_user [$time_local] "$request" $stat
 function accessLogLines({ prefix, hasAccessLog }: NginxConfOptions): string {
   if (!hasAccessLog) return "  access_log off;";
   return `  map "" $proxy_upstream_name { default ""; }
+  log_format stock escape=json ${jsonFormat};
   log_format plain ${plainFormat};
   access_log ${prefix}/${accessLog} stock buffer=32k flush=1s;
   access_log ${prefix}/${plainAccessLog} plain buffer=32k flush=1s;`;
@@ -139,5 +149,19 @@ function controlServer({ prefix, generation }: NginxConfOptions): string {
     location = /configuration/backends {
       content_by_lua_block { require("${luaModuleName}").backends() }
     }
+  }`;
+}
+
+/** Of ingress-nginx's listener the part by which one learns what it routes to; it takes nothing. */
+function statusServer(listen: string): string {
+  return `  server {
+    listen ${listen};
+    keepalive_timeout 0;
+    access_log off;
+    location = /healthz { return 200; }
+    location = /configuration/backends {
+      content_by_lua_block { require("${luaModuleName}").handed_over() }
+    }
+    location / { return 404; }
   }`;
 }

@@ -33,7 +33,7 @@ export class NginxControl {
 
   /** Answers the generation that the workers will have seen when they route by it. */
   async push(backends: readonly StockBackend[], signal: AbortSignal): Promise<number> {
-    const body = Buffer.from(JSON.stringify(backends));
+    const body = Buffer.from(JSON.stringify(backends.map(handedOver)));
     return await this.#ask({ method: "POST", question: "backends", body }, signal);
   }
 
@@ -89,4 +89,12 @@ export class NginxControl {
       cancel();
     }
   }
+}
+
+/** In the words of ingress-nginx's controller (Backend in pkg/apis/ingress/types.go). */
+function handedOver({ name, endpoints }: StockBackend): object {
+  return {
+    name,
+    endpoints: endpoints.map(({ address, port }) => ({ address, port: String(port) })),
+  };
 }

@@ -81,7 +81,7 @@ function _M.balance()
   rotation.last = rotation.last % #rotation.peers + 1
   local peer = rotation.peers[rotation.last]
   balancer.set_more_tries(1)
-  balancer.set_current_peer(peer.address, peer.port)
+  balancer.set_current_peer(peer.address, tonumber(peer.port))
 end
 
 local function body()
@@ -111,6 +111,15 @@ function _M.backends()
     all = math.min(all, shared:get("seen:" .. id) or 0)
   end
   ngx.say(all)
+end
+
+-- What was handed over last, as ingress-nginx answers it: \`nil\` before anything was.
+function _M.handed_over()
+  if ngx.req.get_method() ~= "GET" then
+    ngx.status = 400
+    return ngx.print("Only GET requests are allowed!")
+  end
+  ngx.print(shared:get("backends"))
 end
 
 return _M

@@ -1,0 +1,156 @@
+// `lockstep watch` as a person runs it, beside a lab in another process: what it prints as pods are
+// replaced, what it answers to Prometheus and keeps, and how it ends.
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { nodeEnvironment } from "../src/environment/node/node-environment.ts";
+import type { JourneyRecord } from "../src/journeys/journey-record.ts";
+import { type KubeClient, parseJson } from "../src/kube/client/client.ts";
+import { HttpKubeClient } from "../src/kube/client/http-client.ts";
+import { kubeconfigAccess } from "../src/kube/credentials/credentials-kubeconfig.ts";
+import { isRecord, listAt, recordAt } from "../src/kube/kinds/fields.ts";
+import { createShop, releaseShop, shopReplicas } from "../src/lab/shop.ts";
+import { type LabProcess, startLabProcess, stopAllLabs } from "./lab-process.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "lockstep-e2e-watch-"));
+const running = new Set<ChildProcess>();
+let lab: LabProcess;
+let client: KubeClient;
+
+beforeAll(async () => {
+  lab = await startLabProcess("--clusters", "2");
+  const environment = nodeEnvironment({ log: { level: "error" } });
+  const { kubeconfig: path } = lab;
+  const [cluster] = await kubeconfigAccess({ ...environment, path, contexts: ["lab-1"] });
+  if (cluster === undefined) throw new Error("the lab has no context lab-1");
+  client = new HttpKubeClient({ ...environment, cluster, userAgent: "e2e" });
+  await createShop(client, { strategy: { rollingUpdate: { maxSurge: "100%" } } });
+  while ((await publishedAddresses()) < shopReplicas) await soon();
+});
+
+afterAll(async () => {
+  for (const child of running) child.kill("SIGKILL");
+  await stopAllLabs();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** What a watch prints as it runs. */
+class WatchProcess {
+  readonly child: ChildProcess;
+  output = "";
+  errorOutput = "";
+
+  constructor(...args: readonly string[]) {
+    const line = ["bin/lockstep.mjs", "watch", "--kubeconfig", lab.kubeconfig, ...args];
+    this.child = spawn(process.execPath, line, { stdio: ["ignore", "pipe", "pipe"] });
+    running.add(this.child);
+    this.child.stdout?.on("data", (chunk: Buffer) => {
+      this.output += chunk.toString("utf8");
+    });
+    this.child.stderr?.on("data", (chunk: Buffer) => {
+      this.errorOutput += chunk.toString("utf8");
+    });
+  }
+
+  async until(isSeen: (watch: WatchProcess) => boolean): Promise<void> {
+    while (!isSeen(this)) {
+      if (this.child.exitCode !== null) throw new Error(`it has ended:\n${this.errorOutput}`);
+      await soon();
+    }
+  }
+
+  async end(signal: NodeJS.Signals = "SIGINT"): Promise<number | null> {
+    const closed = once(this.child, "close");
+    this.child.kill(signal);
+    await closed;
+    running.delete(this.child);
+    return this.child.exitCode;
+  }
+}
+
+interface JsonLine {
+  readonly type: string;
+  readonly journey?: JourneyRecord;
+  readonly clusters?: readonly { readonly cluster: string; readonly state: string }[];
+  readonly changes?: number;
+}
+
+it("shows every pod that joins and leaves in a release, once, and ends with a summary", async () => {
+  const history = join(folder, "history.db");
+  const contexts = ["--context", "lab-1", "--context", "lab-2"];
+  const more = ["--history", history, "--metrics-port", "0"];
+  const watch = new WatchProcess("--json", ...contexts, ...more);
+  const lines = () =>
+    watch.output
+      .split("\n")
+      .slice(0, -1)
+      .map((line) => JSON.parse(line) as JsonLine);
+  await watch.until(({ errorOutput }) => errorOutput.includes("Metrics: "));
+  const url = /Metrics: (\S+)/.exec(watch.errorOutput)?.[1] ?? "";
+  await ready(url);
+  await releaseShop(client, "first");
+  const over = () => lines().flatMap((line) => (line.type === "over" ? (line.journey ?? []) : []));
+  await watch.until(() => over().length >= 2 * shopReplicas);
+  const metrics = await (await fetch(url)).text();
+  const counted = metrics
+    .split("\n")
+    .filter((line) => line.startsWith("lockstep_journeys_total{") && !line.endsWith(" 0"));
+  const total = (direction: string) =>
+    `lockstep_journeys_total{cluster="lab-1",direction="${direction}",outcome="complete"} ` +
+    `${shopReplicas}`;
+  expect(counted.sort()).toEqual([total("join"), total("leave")]);
+  expect(await watch.end()).toBe(0);
+  const journeys = over();
+  expect(new Set(journeys.map(({ id }) => id)).size).toBe(journeys.length);
+  const told = journeys.map(({ cluster, service, direction, outcome, hops }) =>
+    [cluster, service, direction, outcome, ...hops.map(({ hop, state }) => `${hop} ${state}`)].join(
+      " ",
+    ),
+  );
+  const change = (direction: string) =>
+    `lab-1 default/shop ${direction} complete pod shown published shown`;
+  expect(told.sort()).toEqual([
+    ...Array<string>(shopReplicas).fill(change("join")),
+    ...Array<string>(shopReplicas).fill(change("leave")),
+  ]);
+  const summary = lines().at(-1);
+  expect(summary?.type).toBe("summary");
+  expect(summary?.changes).toBe(2 * shopReplicas);
+  expect(summary?.clusters?.map(({ cluster, state }) => `${cluster} ${state}`)).toEqual([
+    "lab-1 watching",
+    "lab-2 watching",
+  ]);
+  expect(statSync(history).size).toBeGreaterThan(0);
+});
+
+it("ends quietly when whoever reads it has enough", async () => {
+  const watch = new WatchProcess("--context", "lab-1");
+  const closed = once(watch.child, "exit");
+  await watch.until(({ errorOutput }) => errorOutput.includes("lab-1: watching"));
+  watch.child.stdout?.destroy();
+  await releaseShop(client, "second");
+  expect((await closed)[0]).toBe(0);
+  running.delete(watch.child);
+});
+
+async function ready(metricsUrl: string): Promise<void> {
+  const url = metricsUrl.replace(/metrics$/, "readyz");
+  // A cluster that is not watched yet is named below it.
+  while ((await (await fetch(url)).text()) !== "ok\n") await soon();
+}
+
+async function publishedAddresses(): Promise<number> {
+  const path = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices";
+  const slices = parseJson(await client.request({ verb: "list", method: "GET", path }));
+  const endpoints = (isRecord(slices) ? listAt(slices, "items") : [])
+    .filter(isRecord)
+    .flatMap((slice) => listAt(slice, "endpoints").filter(isRecord));
+  return endpoints.filter((one) => recordAt(one, "conditions")["ready"] === true).length;
+}
+
+function soon(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 50));
+}

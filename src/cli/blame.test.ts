@@ -1,0 +1,282 @@
+import { describe, expect, test } from "vitest";
+import { at, pod, service, slice } from "../blame/blame-world.contract.ts";
+import type { RecordedKindName } from "../blame/recorded-kinds.ts";
+import { aliveLine, changeLine, listedLine, runLine } from "../blame/recording-line.ts";
+import type { Terminal } from "../environment/terminal.ts";
+import { simulate } from "../simulation/simulation.ts";
+import { runProgram } from "./program.ts";
+
+/** The command as somebody would type it, beside these files. */
+async function run(files: Readonly<Record<string, string>>, ...args: readonly string[]) {
+  const said = { out: "", error: "" };
+  const terminal: Terminal = {
+    write: (text) => {
+      said.out += text;
+    },
+    writeError: (text) => {
+      said.error += text;
+    },
+    interactive: false,
+    colours: false,
+    columns: 80,
+    rows: 24,
+  };
+  const { signal: stop } = new AbortController();
+  const code = await simulate({ seed: 1 }, async (simulation) => {
+    const environment = simulation.host("here");
+    for (const [path, content] of Object.entries(files)) {
+      await environment.files.makeDirectory(path.slice(0, path.lastIndexOf("/")) || "/");
+      await environment.files.write(path, content);
+    }
+    return runProgram({ environment, terminal, stop }, "1.2.3", args);
+  });
+  return { code, ...said };
+}
+
+function change(seconds: number, kind: RecordedKindName, object: object, isDeleted = false) {
+  const common = { cluster: "prod", kind, by: "watch", afterMs: undefined } as const;
+  const json = JSON.stringify(object);
+  return changeLine({
+    ...common,
+    atMs: at(seconds),
+    change: isDeleted ? "deleted" : "updated",
+    json,
+  });
+}
+
+const web1 = { ip: "10.0.0.1", uid: "uid-web-1", name: "web-1" };
+
+/** One pod that is told to end at 100 s, is gone at 101 s, and listed until 130 s. */
+const recording = [
+  runLine({ atMs: at(0), run: "one" }),
+  listedLine({ atMs: at(0), cluster: "prod", kind: "Pod", namespace: undefined }),
+  change(1, "Service", service()),
+  change(10, "Pod", pod({ readySince: 10 })),
+  change(10, "EndpointSlice", slice([web1])),
+  change(100.2, "Pod", pod({ readySince: 10, deleted: 100 })),
+  change(101, "Pod", pod({ unreadySince: 101, deleted: 100, endedAt: 100 }), true),
+  change(130, "EndpointSlice", slice([])),
+  aliveLine({ atMs: at(3_600), behind: [] }),
+  '{"at":"2026-01-0',
+].join("\n");
+
+function logLine(seconds: number, status: number, upstream = "10.0.0.1:8080"): string {
+  const when = new Date(at(seconds)).toISOString();
+  const time = `01/Jan/2026:${when.slice(11, 19)} +0000`;
+  const tried = upstream === "" ? "- - - -" : `${upstream} 0 0.001 ${status}`;
+  const tail = `100 0.001 [shop-web-80] [] ${tried} 5f2ba7`;
+  return `192.0.2.1 - - [${time}] "GET /a\u001b[2Jb HTTP/1.1" ${status} 0 "-" "curl" ${tail}`;
+}
+
+const log = [
+  logLine(50, 200),
+  logLine(110, 502),
+  logLine(120, 502),
+  logLine(135, 503, ""),
+  logLine(200, 502, "10.9.9.9:8080"),
+  "rubbish",
+  "",
+].join("\n");
+
+const files = { "/logs/access.log": log, "/pods.jsonl": recording };
+const asked = ["blame", "--access-log", "/logs/access.log"];
+
+test("says why in numbers first, and then of each request", async () => {
+  const { code, out } = await run(files, ...asked, "--recording", "/pods.jsonl");
+  expect(code).toBe(0);
+  expect(out).toMatchInlineSnapshot(`
+    "4 of 5 requests ended with 502, 503 or 504.
+    ● 2 of them (50 %) went to a stale endpoint.
+    ○ 1 of them (25 %) did not.
+    ? 1 of them (25 %) cannot be told.
+
+    cause              requests   share   worst late  services
+    published late            2    50 %       21.1 s  shop/web
+      stale endpoint: the pod had left, its service still listed it; 2 certain;
+      2026-01-01 12:01:50 to 2026-01-01 12:02:00
+    no endpoints              1    25 %               shop/web
+      not a stale endpoint: the service had none; 1 certain; 2026-01-01 12:02:15
+    unknown                   1    25 %               shop/web
+      not known; 1 cannot tell; 2026-01-01 12:03:20
+
+    The worst of each cause
+      /logs/access.log:3 2026-01-01 12:02:00 502 GET /a\\u{1b}[2Jb
+        certain: published late
+        10.0.0.1:8080 was pod shop/web-1 in prod on node-1; was asked to end 19.7 s
+          to 21.1 s before, at 12:01:40.200, and its container ended at 12:01:40;
+          published in prod late by 19.7 s to 21.1 s: still listed (until 29.9 s
+          after).
+      /logs/access.log:4 2026-01-01 12:02:15 503 GET /a\\u{1b}[2Jb
+        certain: no endpoints
+        no endpoint was tried; shop/web: it had no pod.
+      /logs/access.log:5 2026-01-01 12:03:20 502 GET /a\\u{1b}[2Jb
+        cannot tell
+        10.9.9.9:8080 cannot be told: no pod recorded in prod ever had it: another
+          cluster's, or no pod's.
+
+    Others
+      /logs/access.log:2 2026-01-01 12:01:50 502 GET /a\\u{1b}[2Jb
+        certain: published late
+        10.0.0.1:8080 was pod shop/web-1 in prod on node-1; was asked to end 9.7 s
+          to 11.1 s before, at 12:01:40.200, and its container ended at 12:01:40;
+          published in prod late by 9.7 s to 11.1 s: still listed (until 29.9 s
+          after).
+
+    What it rests on
+      pods.jsonl: 1 run, 10 lines; 1 unreadable, such as half of a last line.
+      /logs/access.log: 5 requests, ingress-nginx.
+      /logs/access.log: 1 of 6 lines not understood; the first is line 6: expected
+        nginx's combined format, ingress-nginx's, or a JSON object with nginx's
+        variables; give the proxy's log_format if it has another: rubbish
+    "
+  `);
+  expect(Math.max(...out.split("\n").map(({ length }) => length))).toBeLessThanOrEqual(80);
+  expect(out).not.toContain("\u001b");
+});
+
+test("gives machines every verdict and a summary, one object a line", async () => {
+  const { out, error } = await run(files, ...asked, "--recording", "/pods.jsonl", "--json");
+  const lines = out
+    .trimEnd()
+    .split("\n")
+    .map((line): { type: string; cause?: string; isStale?: boolean } => JSON.parse(line));
+  expect(lines.map(({ type, cause }) => [type, cause])).toEqual([
+    ["verdict", "published late"],
+    ["verdict", "published late"],
+    ["verdict", "no endpoints"],
+    ["verdict", "unknown"],
+    ["summary", undefined],
+  ]);
+  expect(lines[0]).toMatchInlineSnapshot(`
+    {
+      "at": "2026-01-01T12:01:50.000Z",
+      "cause": "published late",
+      "confidence": "certain",
+      "file": "/logs/access.log",
+      "isStale": true,
+      "late": {
+        "leastMs": 9699,
+        "mostMs": 11098,
+      },
+      "line": 2,
+      "method": "GET",
+      "service": "shop/web",
+      "status": 502,
+      "target": "/a[2Jb",
+      "text": [
+        "10.0.0.1:8080 was pod shop/web-1 in prod on node-1; was asked to end 9.7 s to 11.1 s before, at 12:01:40.200, and its container ended at 12:01:40; published in prod late by 9.7 s to 11.1 s: still listed (until 29.9 s after).",
+      ],
+      "tries": [
+        {
+          "address": "10.0.0.1",
+          "answered": false,
+          "cause": "published late",
+          "confidence": "certain",
+          "dead": {
+            "from": "2026-01-01T12:01:40.000Z",
+            "shown": "2026-01-01T12:01:41.000Z",
+            "to": "2026-01-01T12:01:41.000Z",
+            "what": "ended",
+          },
+          "durationMs": 1,
+          "hops": [
+            {
+              "hop": "published",
+              "isPending": true,
+              "shownAfter": {
+                "leastMs": 29800,
+                "mostMs": 30000,
+              },
+              "took": {
+                "leastMs": 9699,
+                "mostMs": 11098,
+              },
+              "where": "prod",
+            },
+          ],
+          "late": {
+            "leastMs": 9699,
+            "mostMs": 11098,
+          },
+          "left": {
+            "from": "2026-01-01T12:01:40.000Z",
+            "shown": "2026-01-01T12:01:40.200Z",
+            "to": "2026-01-01T12:01:40.200Z",
+            "what": "terminating",
+          },
+          "pod": {
+            "cluster": "prod",
+            "name": "web-1",
+            "namespace": "shop",
+            "node": "node-1",
+            "uid": "uid-web-1",
+          },
+          "port": 8080,
+          "sent": {
+            "from": "2026-01-01T12:01:49.899Z",
+            "to": "2026-01-01T12:01:51.098Z",
+          },
+          "service": "shop/web",
+          "status": 502,
+        },
+      ],
+      "type": "verdict",
+      "version": 1,
+    }
+  `);
+  expect(lines.at(-1)).toMatchObject({ requestsInLogs: 5, requests: 4, stale: 2 });
+  expect(error).toContain("1 of 6 lines not understood");
+});
+
+test("judges the statuses and the time that were asked for", async () => {
+  const recorded = ["--recording", "/pods.jsonl", "--json"];
+  const count = async (...more: readonly string[]): Promise<unknown> => {
+    const { out } = await run(files, ...asked, ...recorded, ...more);
+    return JSON.parse(out.trimEnd().split("\n").at(-1) ?? "").requests;
+  };
+  expect(await count("--status", "503")).toBe(1);
+  const since = new Date(at(115)).toISOString();
+  const until = new Date(at(140)).toISOString();
+  expect(await count("--since", since, "--until", until)).toBe(2);
+  // The simulation's clock stands half a day before the log.
+  expect(await count("--since", "1h")).toBe(4);
+});
+
+test("takes objects that kubectl saved, in a folder of any depth, and names their cluster", async () => {
+  const pods = { kind: "PodList", items: [pod({ readySince: 10, deleted: 100, endedAt: 105 })] };
+  const saved = {
+    "/logs/access.log": logLine(104, 502),
+    "/dump/shop/pods.json": JSON.stringify(pods),
+    "/dump/shop/web-1/logs.txt": "not an object",
+  };
+  const { out } = await run(saved, ...asked, "--objects", "prod=/dump");
+  expect(out).toContain("10.0.0.1:8080 was pod shop/web-1 in prod on node-1");
+  expect(out).toContain("certain: stale");
+  expect(out).toContain("shop/web");
+});
+
+describe("what cannot be is refused in words", () => {
+  test.each([
+    [
+      ["--recording", "/none"],
+      "there is no recording /none; lockstep record --out /none makes one",
+    ],
+    [["--recording", "/logs/access.log"], "is no recording of lockstep record"],
+    [["--objects", "/pods.jsonl"], "kubectl get pods,services,nodes,endpointslices,events -A"],
+    [["--objects", "/no/such"], "there is no file or folder /no/such"],
+    [[], "without --recording or --objects nothing is known of any pod"],
+    [["--recording", "/pods.jsonl", "--since", "soon"], "--since takes a time such as"],
+    [["--recording", "/pods.jsonl", "--access-log", "/no.log"], "there is no file /no.log"],
+  ])("%j", async (args, message) => {
+    await expect(run(files, ...asked, ...args)).rejects.toThrow(message);
+  });
+
+  test("of flags with their form", async () => {
+    const status = await run(files, ...asked, "--status", "50x");
+    expect([status.code, status.error]).toEqual([2, expect.stringContaining("502,503,504")]);
+    const none = await run(files, "blame");
+    expect([none.code, none.error]).toEqual([2, expect.stringContaining("--access-log")]);
+    const size = await run(files, "record", "--out", "/x", "--max-size", "12");
+    expect([size.code, size.error]).toEqual([2, expect.stringContaining("1M at least")]);
+  });
+});

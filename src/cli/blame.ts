@@ -1,0 +1,217 @@
+// `lockstep blame`: why each failed request of an access log failed, from what was recorded or saved of
+// the clusters. It needs no cluster.
+import { resolve as absolute } from "node:path";
+import { Command, InvalidArgumentError } from "commander";
+import { AccessLogFileError, fileChunks } from "../access-log/file-chunks.ts";
+import { blameLog } from "../blame/blame-log.ts";
+import { BlameTally } from "../blame/blame-summary.ts";
+import type { RequestVerdict } from "../blame/verdict.ts";
+import { FilesError } from "../environment/files.ts";
+import { summaryLine, verdictLine } from "./blame/blame-document.ts";
+import { blameLines } from "./blame/blame-lines.ts";
+import { type LoadedEvidence, loadEvidence } from "./blame/load-evidence.ts";
+import { logNotes } from "./blame/log-notes.ts";
+import { type CommandContext, type ExitCode, UsageError } from "./command.ts";
+import { helpText } from "./help-text.ts";
+import { SettingError } from "./ingress/setting.ts";
+import { duration } from "./ingress/setting-values.ts";
+import { paintFor } from "./paint.ts";
+import { wholeNumber } from "./whole-number.ts";
+
+interface BlameFlags {
+  readonly accessLog: readonly string[];
+  readonly recording: readonly string[];
+  readonly objects: readonly string[];
+  readonly status: readonly number[];
+  readonly since?: string;
+  readonly until?: string;
+  readonly skew: number;
+  readonly lines: number;
+  readonly json: boolean;
+}
+
+const defaultStatuses: readonly number[] = [502, 503, 504];
+
+/** What machines that ask a time server differ by at the most. */
+const defaultSkewMs = 100;
+
+const skewMostMs = 3_600_000;
+
+/** A screen; --json has all. */
+const defaultLines = 5;
+const linesMost = 100_000;
+
+const agoMostMs = 10 * 365 * 24 * 3_600_000;
+
+const widthMin = 80;
+const widthMax = 120;
+
+const epilogue = `
+Every request that ended with 502, 503 or 504 gets a verdict of its own: which pod the address was
+when the request was sent there, since when that pod was leaving or dead, which hop was late and by
+how much; or that it was no stale endpoint, and what it was instead. How sure that is stands with it:
+"certain" when no order of events that the clocks allow says otherwise, "likely" when one does,
+"cannot tell" with the reason.
+
+The evidence, one or both of:
+  --recording FILE   what lockstep record wrote while it happened: the best there is
+  --objects PATH     saved with kubectl, a file or a folder (cluster=PATH names the cluster):
+      kubectl get pods,services,nodes,endpointslices,events -A -o json > objects.json
+      kubectl cluster-info dump --all-namespaces --output-directory=dump
+    They know the pods that were still there; of pods that had gone only a recording tells.
+
+Access logs of nginx with upstream addresses, of ingress-nginx and in JSON are understood, also
+compressed with gzip, and with the prefixes of kubectl logs and of containers' log files.
+
+Exit codes: 0 every request was judged, 2 it could not be done as asked.
+
+Examples:
+  lockstep blame --access-log access.log --recording pods.jsonl
+  kubectl logs deploy/ingress-nginx-controller -n ingress-nginx |
+    lockstep blame --access-log - --objects prod=objects.json
+  lockstep blame --access-log a.log --recording pods.jsonl --since 2h --status 499,502,503,504
+  lockstep blame --access-log a.log --recording pods.jsonl --json | jq 'select(.isStale)'`;
+
+export function blameCommand(context: CommandContext, done: (code: ExitCode) => void): Command {
+  return new Command("blame")
+    .description("say of each failed request in an access log why it failed, offline")
+    .requiredOption(
+      "--access-log <file>",
+      "a proxy's access log, - for standard input; repeatable",
+      collect,
+    )
+    .option("--recording <file>", "what lockstep record wrote; repeatable", collect, [])
+    .option("--objects <path>", "objects saved with kubectl; repeatable", collect, [])
+    .option("--status <codes>", "which requests to judge", statuses, defaultStatuses)
+    .option("--since <time>", "from then on: 2026-01-31T12:00:00Z, or 2h for two hours ago")
+    .option("--until <time>", "up to then, likewise")
+    .option("--skew <time>", "how far the machines' clocks may differ", time, defaultSkewMs)
+    .option(
+      "--lines <n>",
+      "requests to show beside the summary",
+      wholeNumber(0, linesMost),
+      defaultLines,
+    )
+    .option("--json", "print JSON, one object a line: every request, then the summary", false)
+    .addHelpText("after", helpText(context.terminal, epilogue))
+    .action(async (flags: BlameFlags) => done(await runBlame(context, flags)));
+}
+
+async function runBlame(context: CommandContext, flags: BlameFlags): Promise<ExitCode> {
+  const { environment } = context;
+  if (flags.recording.length + flags.objects.length === 0) {
+    throw new UsageError(
+      "without --recording or --objects nothing is known of any pod; see lockstep blame --help",
+    );
+  }
+  try {
+    const asked = { recordings: flags.recording, objects: flags.objects };
+    return await judge(context, flags, await loadEvidence(environment.files, asked));
+  } catch (error) {
+    const isTold = error instanceof FilesError || error instanceof AccessLogFileError;
+    throw isTold ? new UsageError(error.message, { cause: error }) : error;
+  }
+}
+
+async function judge(
+  context: CommandContext,
+  flags: BlameFlags,
+  { evidence, notes }: LoadedEvidence,
+): Promise<ExitCode> {
+  const { environment, terminal, stop } = context;
+  const tally = new BlameTally();
+  const shown: RequestVerdict[] = [];
+  const onVerdict = (verdict: RequestVerdict): void => {
+    tally.add(verdict);
+    if (flags.json) terminal.write(`${verdictLine(verdict)}\n`);
+    else if (shown.length < flags.lines) shown.push(verdict);
+  };
+  const nowMs = environment.clock.wallMs();
+  const bounds = {
+    sinceMs: flags.since === undefined ? undefined : instant("--since", flags.since, nowMs),
+    untilMs: flags.until === undefined ? undefined : instant("--until", flags.until, nowMs),
+  };
+  let requests = 0;
+  let rescued = 0;
+  const logs: string[] = [];
+  for (const file of flags.accessLog) {
+    const broken: string[] = [];
+    const chunks = chunksOf(context, file, (problem) => void broken.push(`${problem}.`));
+    const statuses = new Set(flags.status);
+    const options = { evidence, file, chunks, statuses, skewMs: flags.skew, ...bounds };
+    const log = await blameLog({ ...options, onVerdict, signal: stop });
+    requests += log.requests;
+    rescued += log.rescued;
+    logs.push(...logNotes(file, log), ...broken);
+  }
+  const summary = tally.summary();
+  if (flags.json) {
+    terminal.write(`${summaryLine({ ...summary, all: requests })}\n`);
+    for (const note of [...notes, ...logs]) terminal.writeError(`${note}\n`);
+    return 0;
+  }
+  const width = Math.max(widthMin, Math.min(terminal.columns, widthMax));
+  const report = {
+    summary,
+    statuses: inWords(flags.status),
+    requests,
+    rescued,
+    verdicts: shown,
+    notes: [...notes, ...logs],
+  };
+  terminal.write(`${blameLines(report, { width, paint: paintFor(terminal) }).join("\n")}\n`);
+  return 0;
+}
+
+function chunksOf(
+  context: CommandContext,
+  file: string,
+  onBrokenOff: (problem: string) => void,
+): AsyncIterable<Uint8Array> {
+  if (file !== "-") return fileChunks(context.environment.files, absolute(file), onBrokenOff);
+  if (context.stdin !== undefined) return context.stdin();
+  throw new UsageError("nothing is piped in: name the access log's file instead of -");
+}
+
+/** `502, 503 or 504`. */
+function inWords(codes: readonly number[]): string {
+  const last = codes.at(-1);
+  return codes.length < 2 ? String(last) : `${codes.slice(0, -1).join(", ")} or ${last}`;
+}
+
+function statuses(text: string): readonly number[] {
+  const codes = text.split(",").map((code) => Number(code.trim()));
+  if (codes.every((code) => Number.isInteger(code) && code >= 100 && code <= 599)) {
+    return [...new Set(codes)].sort((one, other) => one - other);
+  }
+  throw new InvalidArgumentError("It must be status codes, such as 502,503,504.");
+}
+
+function time(text: string): number {
+  return settingOf(
+    () => duration(skewMostMs)(text),
+    (message) => new InvalidArgumentError(message),
+  );
+}
+
+/** A time of day with its date, or so long ago. */
+function instant(flag: string, text: string, nowMs: number): number {
+  const ms = /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN;
+  if (!Number.isNaN(ms)) return ms;
+  const refused = () =>
+    new UsageError(`${flag} takes a time such as 2026-01-31T12:00:00Z, or 2h for two hours ago.`);
+  return nowMs - settingOf(() => duration(agoMostMs)(text), refused);
+}
+
+function settingOf(parse: () => number, refused: (message: string) => Error): number {
+  try {
+    return parse();
+  } catch (error) {
+    if (!(error instanceof SettingError)) throw error;
+    throw refused(error.message);
+  }
+}
+
+function collect(value: string, earlier: readonly string[] = []): readonly string[] {
+  return [...earlier, value];
+}

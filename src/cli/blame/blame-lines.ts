@@ -1,0 +1,154 @@
+// The report of `lockstep blame` for people: how many and why first, then the worst of each cause with
+// what it rests on, then single requests. Pure.
+import type { BlameSummary, CauseSummary } from "../../blame/blame-summary.ts";
+import { type Confidence, type RequestVerdict, staleCauses } from "../../blame/verdict.ts";
+import { causeMeanings, verdictSentences } from "../../blame/verdict-text.ts";
+import { visible } from "../../decide/routing/shown-text.ts";
+import { wrapText } from "../../doctor/report/wrapped-text.ts";
+import { durationText } from "../../journeys/duration-text.ts";
+import { type Column, rowLines } from "../incident/table.ts";
+import type { Paint } from "../paint.ts";
+import { counted } from "./counted.ts";
+
+export interface BlameReport {
+  readonly summary: BlameSummary;
+  /** What was asked for: `502, 503 or 504`. */
+  readonly statuses: string;
+  /** Requests in the logs in all. */
+  readonly requests: number;
+  readonly rescued: number;
+  /** As many as are to be shown, in the order of the logs. */
+  readonly verdicts: readonly RequestVerdict[];
+  /** What the evidence was, and what could not be read. */
+  readonly notes: readonly string[];
+}
+
+export interface BlameLineOptions {
+  readonly width: number;
+  readonly paint: Paint;
+}
+
+const indent = "  ";
+
+export function blameLines(report: BlameReport, options: BlameLineOptions): readonly string[] {
+  const { summary, verdicts } = report;
+  const lines = [...headLines(report, options)];
+  if (summary.requests === 0) return [...lines, ...noteLines(report, options)];
+  lines.push("", ...causeTable(summary, options));
+  lines.push("", options.paint.strong("The worst of each cause"));
+  for (const { worst } of summary.causes) lines.push(...requestLines(worst, options));
+  const worst = new Set(summary.causes.map((one) => one.worst));
+  const others = verdicts.filter((one) => !worst.has(one));
+  if (others.length > 0) {
+    const all = others.length + worst.size >= summary.requests;
+    const count = all ? "" : `, the first ${others.length} of ${number(summary.requests)}`;
+    lines.push("", options.paint.strong(`Others${count}`));
+    for (const verdict of others) lines.push(...requestLines(verdict, options));
+  }
+  return [...lines, ...noteLines(report, options)];
+}
+
+function headLines(report: BlameReport, { width, paint }: BlameLineOptions): readonly string[] {
+  const { summary, statuses, requests, rescued } = report;
+  const all = counted(requests, "request");
+  const of = `${number(summary.requests)} of ${all} ended with ${statuses}.`;
+  const more =
+    rescued === 0
+      ? ""
+      : ` ${number(rescued)} more were answered after another endpoint had failed first.`;
+  const head = wrapText(paint.strong(of) + more, { width });
+  if (summary.requests === 0) return head;
+  return [...head, ...saidLines(summary, paint)];
+}
+
+function saidLines({ stale, requests, causes }: BlameSummary, paint: Paint): readonly string[] {
+  const unknown = causes.find(({ cause }) => cause === "unknown")?.requests ?? 0;
+  const of = (count: number): string => `${number(count)} of them (${share(count / requests)})`;
+  const rest = requests - stale - unknown;
+  return [
+    ...(stale > 0 ? [paint.failed(`● ${of(stale)} went to a stale endpoint.`)] : []),
+    ...(rest > 0 ? [`○ ${of(rest)} did not.`] : []),
+    ...(unknown > 0 ? [paint.late(`? ${of(unknown)} cannot be told.`)] : []),
+  ];
+}
+
+function causeTable(
+  { causes }: BlameSummary,
+  { width, paint }: BlameLineOptions,
+): readonly string[] {
+  const columns: readonly Column[] = [
+    { width: 17, align: "left" },
+    { width: 8, align: "right" },
+    { width: 6, align: "right" },
+    { width: 11, align: "right" },
+    { width: Math.max(20, width - 50), align: "left" },
+  ];
+  const head = ["cause", "requests", "share", "worst late", "services"];
+  const rows = causes.flatMap((one) => {
+    const late = one.worstLate === undefined ? "" : durationText(one.worstLate.mostMs);
+    const cells = [one.cause, number(one.requests), share(one.share), late, services(one)];
+    const told = `${causeMeanings[one.cause]}; ${confidences(one.byConfidence)}; ${period(one)}`;
+    return [
+      ...rowLines(cells, columns),
+      ...wrapText(told, { width, first: indent, rest: indent }).map(paint.secondary),
+    ];
+  });
+  return [...rowLines(head, columns).map(paint.secondary), ...rows];
+}
+
+function requestLines(
+  verdict: RequestVerdict,
+  { width, paint }: BlameLineOptions,
+): readonly string[] {
+  const { file, line, endedMs, status, method, host, target, cause, confidence } = verdict;
+  const what = [method, `${host ?? ""}${target ?? ""}`].filter((text) => text !== undefined);
+  const asked = visible(what.join(" ").trim()).slice(0, Math.max(20, width - 40));
+  const head = `${visible(file)}:${line}  ${timeText(endedMs)}  ${status}  ${asked}`;
+  const painted = staleCauses.has(cause) ? paint.late : (text: string) => text;
+  const said = confidence === "cannot tell" ? confidence : `${confidence}: ${cause}`;
+  return [
+    ...wrapText(head, { width, first: indent, rest: `${indent}${indent}` }),
+    `${indent}${indent}${painted(said)}`,
+    ...verdictSentences(verdict).flatMap((sentence) =>
+      wrapText(visible(sentence), { width, first: "    ", rest: "      " }),
+    ),
+  ];
+}
+
+function noteLines({ notes }: BlameReport, { width, paint }: BlameLineOptions): readonly string[] {
+  if (notes.length === 0) return [];
+  const told = notes.flatMap((note) =>
+    wrapText(visible(note), { width, first: indent, rest: "    " }),
+  );
+  return ["", ...["What it rests on", ...told].map(paint.secondary)];
+}
+
+function services({ services: named }: CauseSummary): string {
+  const [first, ...others] = named;
+  if (first === undefined) return "?";
+  const more = others.length === 0 ? "" : ` and ${others.length} more`;
+  return visible(first.service) + more;
+}
+
+function confidences(counts: Readonly<Record<Confidence, number>>): string {
+  return Object.entries(counts)
+    .filter(([, count]) => count > 0)
+    .map(([confidence, count]) => `${number(count)} ${confidence}`)
+    .join(", ");
+}
+
+function period({ firstMs, lastMs }: CauseSummary): string {
+  return firstMs === lastMs ? timeText(firstMs) : `${timeText(firstMs)} to ${timeText(lastMs)}`;
+}
+
+function timeText(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 19).replace("T", " ");
+}
+
+function share(value: number): string {
+  return `${Number((value * 100).toPrecision(3))} %`;
+}
+
+function number(value: number): string {
+  return value.toLocaleString("en-US");
+}

@@ -1,0 +1,187 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { WallMs } from "../environment/clock.ts";
+import type { Environment } from "../environment/environment.ts";
+import type { Terminal } from "../environment/terminal.ts";
+import {
+  environment as real,
+  record,
+  stuckRecord,
+  texts,
+  writerOf,
+} from "../history/history-world.contract.ts";
+import type { HistoryWriter } from "../history/history-writer.ts";
+import type { JourneyRecord } from "../journeys/journey-record.ts";
+import { runProgram } from "./program.ts";
+
+const nowMs = Date.UTC(2026, 2, 2, 0, 0, 40) as WallMs;
+
+/** So long before now. */
+const ago = (ms: number) => ({ originMs: (nowMs - ms) as WallMs });
+
+const late: JourneyRecord["hops"] = [
+  { hop: "pod", witness: "east", state: "shown", lagMs: 0 },
+  { hop: "published", witness: "east", state: "shown", lagMs: 646_000 },
+  { hop: "routed", witness: "edge-1", state: "shown", lagMs: 35 },
+];
+
+const kept: readonly JourneyRecord[] = [
+  record(1, { ...ago(7_200_000), direction: "join", cause: "ready" }),
+  record(2, { ...ago(120_000), service: "pay/\u001b[31mcards", hops: late }),
+  record(3, { ...ago(90_000), cluster: "west", direction: "join", cause: "ready" }),
+  record(4, { ...ago(60_000), outcome: "superseded" }),
+  { ...stuckRecord(5), ...ago(31_000), outcome: "unknown" },
+  { ...stuckRecord(6), ...ago(30_500) },
+];
+
+describe("lockstep journeys", () => {
+  let folder: string;
+  let path: string;
+  let writer: HistoryWriter;
+
+  beforeAll(async () => {
+    folder = await real.files.temporaryDirectory("journeys-");
+    path = `${folder}/lockstep/history.db`;
+    await real.files.makeDirectory(`${folder}/lockstep`);
+    writer = writerOf(path);
+    writer.write(texts(...kept));
+    writerOf(`${folder}/empty.db`).close();
+  });
+
+  afterAll(async () => {
+    writer.close();
+    await real.files.remove(folder);
+  });
+
+  async function run(...args: readonly string[]) {
+    const said = { out: "", error: "" };
+    const terminal: Terminal = {
+      write: (text) => {
+        said.out += text;
+      },
+      writeError: (text) => {
+        said.error += text;
+      },
+      interactive: false,
+      colours: false,
+      columns: 80,
+      rows: 24,
+    };
+    const environment: Environment = {
+      ...real,
+      clock: { ...real.clock, wallMs: () => nowMs },
+      processes: { ...real.processes, variables: { XDG_STATE_HOME: folder } },
+    };
+    const { signal: stop } = new AbortController();
+    const code = await runProgram({ environment, terminal, stop }, "1.2.3", ["journeys", ...args]);
+    return { code, ...said };
+  }
+
+  it("lists what was kept lately, with a line between days, and sums it up", async () => {
+    const { code, out } = await run("--utc");
+    expect(code).toBe(0);
+    expect(Math.max(...out.split("\n").map(({ length }) => length))).toBeLessThanOrEqual(80);
+    expect(out).toMatchInlineSnapshot(`
+      "time     cluster endpoint         service       cause       published    routed
+      2026-03-01
+      23:58:40 east    −10.1.0.7        \\u{1b}[31mca… terminating   ▲10m46s     35 ms
+      23:59:10 west    +10.1.0.7        shop/web      ready           20 ms     35 ms
+      23:59:40 east    −10.1.0.7        shop/web      superseded      20 ms     35 ms
+      2026-03-02
+      00:00:09 east    −10.1.0.7        shop/web      unknown            ✗?     35 ms
+      00:00:09 east    −10.1.0.7        shop/web      terminating  ✗30.5 s…     35 ms
+
+      5 changes in the last 1h, 2 stuck at a hop, 1 superseded by the opposite change,
+      1 still on the way, 1 unknown: the observer ended.
+
+      hop          leave     p50     p99     max     join     p50     p99     max
+      pod              4       0       0       0        1       0       0       0
+      published        2   20 ms ▲10m46s ▲10m46s        1   20 ms   20 ms   20 ms
+      routed           4   35 ms   35 ms   35 ms        1   35 ms   35 ms   35 ms
+      "
+    `);
+  });
+
+  it("lists the slowest first, and says how many are left out", async () => {
+    const { out } = await run("--utc", "--slowest", "--limit", "2", "--since", "1d");
+    expect(out).toMatchInlineSnapshot(`
+      "time     cluster endpoint         service       cause       published    routed
+      00:00:09 east    −10.1.0.7        shop/web      terminating  ✗30.5 s…     35 ms
+      00:00:09 east    −10.1.0.7        shop/web      unknown            ✗?     35 ms
+
+      6 changes in the last 1d, 2 stuck at a hop, 1 superseded by the opposite change,
+      1 still on the way, 1 unknown: the observer ended.
+      The slowest 2 are shown; --limit shows more.
+
+      hop          leave     p50     p99     max     join     p50     p99     max
+      pod              4       0       0       0        2       0       0       0
+      published        2   20 ms ▲10m46s ▲10m46s        2   20 ms   20 ms   20 ms
+      routed           4   35 ms   35 ms   35 ms        2   35 ms   35 ms   35 ms
+      "
+    `);
+  });
+
+  it("prints the records themselves for machines, oldest first", async () => {
+    const all = await run("--json", "--since", "1d");
+    expect(records(all.out)).toEqual(kept);
+    const last = await run("--json", "--limit", "2");
+    expect(records(last.out)).toEqual(kept.slice(-2));
+  });
+
+  it.each<[readonly string[], readonly number[]]>([
+    [["--stuck"], [5, 6]],
+    [["--cluster", "west"], [3]],
+    [
+      ["--direction", "leave"],
+      [2, 4, 5, 6],
+    ],
+    [
+      ["--slower-than", "2s"],
+      [2, 5, 6],
+    ],
+    [["--service", "shop/web", "--until", "1m"], [3]],
+    [
+      ["--since", "2026-03-01T23:59:30Z"],
+      [4, 5, 6],
+    ],
+  ])("chooses by %j", async (flags, expected) => {
+    const { out } = await run("--json", ...flags);
+    expect(records(out)).toEqual(expected.map((number) => kept[number - 1]));
+  });
+
+  it("says what to do when nothing matches", async () => {
+    expect((await run("--since", "10s")).out).toBe(
+      "No change in the last 10s. The latest was 30.5 s ago: --since goes further back.\n",
+    );
+    expect((await run("--since", "2h", "--until", "90m", "--stuck")).out).toBe(
+      "No change of that kind in the last 2h until 90m ago. The latest was 30.5 s ago: " +
+        "--since and --until name another time.\n",
+    );
+    expect((await run("--service", "shop/none")).out).toBe(
+      "No change of that kind in the whole history. The latest of any kind was 30.5 s ago.\n",
+    );
+    expect((await run("--history", `${folder}/empty.db`)).out).toBe(
+      "The history is empty: no change has been over since it began.\n",
+    );
+  });
+
+  it("says what is wrong with what was asked", async () => {
+    const missing = `${folder}/none.db`;
+    await expect(run("--history", missing)).rejects.toThrow(
+      `there is no history at ${missing}: \`lockstep watch --history ${missing}\` keeps one`,
+    );
+    await expect(run("--service", "web")).rejects.toThrow(
+      "--service web: it must be NAMESPACE/NAME, such as shop/web.",
+    );
+    await expect(run("--until", "3h")).rejects.toThrow("--until 3h is not after --since 1h.");
+    const wrong = await run("--since", "10");
+    expect(wrong.code).toBe(2);
+    expect(wrong.error).toContain("It must be how long ago, such as 90s, 1h30m or 7d, or a time");
+  });
+});
+
+function records(text: string): readonly unknown[] {
+  return text
+    .split("\n")
+    .slice(0, -1)
+    .map((line): unknown => JSON.parse(line));
+}

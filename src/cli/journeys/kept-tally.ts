@@ -1,0 +1,109 @@
+// What a set of kept journeys amounts to: how many, how they ended, and the lags at each hop. It
+// keeps figures, not journeys, so a history of any size is summed up in little memory.
+import type { Journey, Outcome } from "../../journeys/journey.ts";
+import { type Direction, type Hop, hops } from "../../journeys/witness.ts";
+import { numberText } from "../incident/value-text.ts";
+import type { Paint } from "../paint.ts";
+import { lagCell, paintTone, unknownSign } from "../watch/hop-cell.ts";
+import { LagFigures } from "../watch/lag-figures.ts";
+import { rightText } from "../watch/text-columns.ts";
+import { measuredLagMs } from "../watch/watch-tally.ts";
+
+const directions: readonly Direction[] = ["leave", "join"];
+
+const hopColumns = 9;
+const countColumns = 9;
+const figureColumns = 8;
+
+const endings: readonly (readonly [Outcome, string])[] = [
+  ["superseded", "superseded by the opposite change"],
+  ["withdrawn", "withdrawn"],
+  ["abandoned", "given up after hours"],
+  ["dropped", "dropped because too many were pending"],
+  ["pending", "still on the way"],
+  ["unknown", "unknown: the observer ended"],
+];
+
+export class KeptTally {
+  #count = 0;
+  #neverShown = 0;
+  readonly #outcomes = new Map<Outcome, number>();
+  readonly #lags = new Map<string, LagFigures>();
+  readonly #witnessed = new Set<Hop>();
+  readonly #clusters = new Set<string>();
+
+  get count(): number {
+    return this.#count;
+  }
+
+  get clusters(): readonly string[] {
+    return [...this.#clusters];
+  }
+
+  isWitnessed(hop: Hop): boolean {
+    return this.#witnessed.has(hop);
+  }
+
+  add(journey: Journey): void {
+    this.#count += 1;
+    this.#outcomes.set(journey.outcome, (this.#outcomes.get(journey.outcome) ?? 0) + 1);
+    this.#clusters.add(journey.endpoint.cluster ?? unknownSign);
+    if (journey.hops.some(({ state }) => state.type === "stuck")) this.#neverShown += 1;
+    for (const { hop, state } of journey.hops) {
+      this.#witnessed.add(hop);
+      const lagMs = measuredLagMs(state);
+      if (lagMs !== undefined) this.#figures(hop, journey.direction).add(lagMs);
+    }
+  }
+
+  /** `214 changes in the last 1h, 3 stuck and not shown yet, 2 superseded by …`. */
+  sentence(when: string): string {
+    const parts = [
+      `${numberText(this.#count)} ${this.#count === 1 ? "change" : "changes"} ${when}`,
+      ...(this.#neverShown === 0 ? [] : [`${numberText(this.#neverShown)} stuck at a hop`]),
+      ...endings.flatMap(([outcome, words]) => {
+        const count = this.#outcomes.get(outcome);
+        return count === undefined ? [] : [`${numberText(count)} ${words}`];
+      }),
+    ];
+    return `${parts.join(", ")}.`;
+  }
+
+  /** A row for each hop that anybody reports, leaves beside joins. */
+  table({ slowMs, paint }: { readonly slowMs: number; readonly paint: Paint }): readonly string[] {
+    const cell = (value: number | undefined): string => {
+      if (value === undefined) return paint.secondary(rightText("–", figureColumns));
+      const { text, tone } = lagCell(value, { slowMs });
+      return paintTone(paint, tone)(rightText(text, figureColumns));
+    };
+    const head = directions.map((direction) =>
+      [rightText(direction, countColumns), ...["p50", "p99", "max"].map(figureHead)].join(""),
+    );
+    return [
+      paint.secondary("hop".padEnd(hopColumns) + head.join("")),
+      ...hops
+        .filter((hop) => this.isWitnessed(hop))
+        .map((hop) => {
+          const figures = directions.map((direction) => {
+            const lags = this.#lags.get(`${hop} ${direction}`);
+            const values = [lags?.quantileMs(0.5), lags?.quantileMs(0.99), lags?.maxMs];
+            return (
+              rightText(numberText(lags?.count ?? 0), countColumns) + values.map(cell).join("")
+            );
+          });
+          return hop.padEnd(hopColumns) + figures.join("");
+        }),
+    ];
+  }
+
+  #figures(hop: Hop, direction: Direction): LagFigures {
+    const key = `${hop} ${direction}`;
+    const figures = this.#lags.get(key) ?? new LagFigures();
+    this.#lags.set(key, figures);
+    return figures;
+  }
+}
+
+function figureHead(name: string): string {
+  return rightText(name, figureColumns);
+}

@@ -1,0 +1,450 @@
+// The kubeconfig reader loads this at its first use, which virtual time cannot wait for.
+import "@kubernetes/client-node";
+import { expect, test } from "vitest";
+import { inObserverWorld, type ObserverWorld } from "../observer/observer-world.contract.ts";
+import { UsageError } from "./command.ts";
+import { runProgram } from "./program.ts";
+
+const clusters = ["lab-1", "lab-2"];
+
+const kubeconfig = JSON.stringify({
+  apiVersion: "v1",
+  kind: "Config",
+  "current-context": "lab-1",
+  clusters: [
+    ...clusters.map((name) => ({ name, cluster: { server: `https://${name}:6443` } })),
+    { name: "proxied", cluster: { server: "https://lab-9:6443", "proxy-url": "http://proxy" } },
+  ],
+  contexts: [
+    ...clusters.map((name) => ({ name, context: { cluster: name, user: "admin" } })),
+    { name: "lab-1-again", context: { cluster: "lab-1", user: "reader" } },
+    { name: "proxied", context: { cluster: "proxied", user: "admin" } },
+  ],
+  users: ["admin", "reader"].map((name) => ({ name, user: { token: name } })),
+});
+
+interface Asked {
+  readonly args: readonly string[];
+  /** What happens meanwhile; the command is told to stop when it is over. */
+  readonly meanwhile?: (world: ObserverWorld) => Promise<void>;
+  readonly screen?: { readonly columns: number; readonly rows: number };
+}
+
+/** Runs `lockstep watch` until it ends, or until what happens meanwhile is over. */
+async function lockstepWatch(world: ObserverWorld, { args, meanwhile, screen }: Asked) {
+  const environment = world.simulation.host("lockstep");
+  await environment.files.write("/kubeconfig", kubeconfig);
+  const out: string[] = [];
+  const errors: string[] = [];
+  const terminal = {
+    write: (text: string) => void out.push(text),
+    writeError: (text: string) => void errors.push(text),
+    interactive: screen !== undefined,
+    colours: false,
+    ...(screen ?? { columns: 80, rows: 24 }),
+  };
+  const stop = new AbortController();
+  const line = ["watch", "--kubeconfig", "/kubeconfig", "--utc", ...args];
+  const running = runProgram({ environment, terminal, stop: stop.signal }, "0.0.0", line);
+  if (meanwhile !== undefined) {
+    await meanwhile(world);
+    stop.abort(new Error("stopped by the test"));
+  }
+  const code = await running;
+  return { code, out: out.join(""), errors: errors.join("") };
+}
+
+async function startShop(world: ObserverWorld, cluster: string): Promise<void> {
+  await world.startCluster(cluster);
+  await world.addService(cluster, "web");
+  await world.addPod(cluster, "web-1", "10.0.0.1");
+  await world.publish(cluster, "web", ["10.0.0.1"]);
+}
+
+/** One pod comes and is published late, one goes and never is. */
+async function changePods(world: ObserverWorld): Promise<void> {
+  const { timers } = world.simulation.host("admin");
+  await timers.sleep(5_000);
+  await world.addPod("lab-1", "web-2", "10.0.0.2");
+  await timers.sleep(3_000);
+  await world.publish("lab-1", "web", ["10.0.0.1", "10.0.0.2"]);
+  await timers.sleep(1_000);
+  await world.removePod("lab-1", "web-1");
+  await timers.sleep(40_000);
+}
+
+test("without a terminal every change that is over or stuck is a line", () =>
+  inObserverWorld(async (world) => {
+    await startShop(world, "lab-1");
+    const { code, out, errors } = await lockstepWatch(world, { args: [], meanwhile: changePods });
+    expect(code).toBe(0);
+    expect(out.replaceAll(/\.\d{3}Z/g, "Z")).toMatchInlineSnapshot(`
+      "2026-01-01T00:00:05Z lab-1 ready +10.0.0.2 shop/web  pod 0 · published 3 s · routed ? · slow
+      2026-01-01T00:00:09Z lab-1 terminating −10.0.0.1 shop/web  pod 0 · published stuck 31 s… · routed ?
+      "
+    `);
+    expect(errors).toMatchInlineSnapshot(`
+      "● lab-1: will list 1 service, 1 pod, 1 endpointslice, 0 nodes: about 2.3 kB in 4
+        requests; then keeps 4 watches open and makes 12 requests a minute to prove
+        them current
+        Reads only. On a managed control plane every hop is visible all the same; what
+        is not: the queues and the rate limit of the endpoint controllers, the flags
+        of the control plane's components, their logs.
+
+      lab-1: connecting
+      lab-1: watching
+      Observed for 49 s.
+      2 changes, 1 shown by every hop that reports, 1 slow (2 s or more), 1 still in
+      flight, 1 of them stuck.
+
+                   leave                             join
+      hop           p50     p99     max    oldest     p50     p99     max    oldest
+      pod             0       0       0         –       0       0       0         –
+      published       –       –       –    ✗40 s…    ▲3 s    ▲3 s    ▲3 s         –
+      synced      ? no copies of endpoints seen in lab-1
+      routed      ? no proxy tells: give --proxy URL
+      traffic     ? no log tells: give --access-log FILE
+
+      Slowest
+      time     endpoint         service              cause       published    routed
+      00:00:05 +10.0.0.2        shop/web             ready            ▲3 s         ?
+
+      Stuck
+      time     endpoint         service              cause       published    routed
+      00:00:09 −10.0.0.1        shop/web             terminating    ✗40 s…         ?
+      "
+    `);
+  }));
+
+test("on a terminal the changes in flight are drawn in place and scroll away when they are over", () =>
+  inObserverWorld(async (world) => {
+    await startShop(world, "lab-1");
+    const screen = { columns: 80, rows: 24 };
+    const { code, out } = await lockstepWatch(world, { args: [], meanwhile: changePods, screen });
+    expect(code).toBe(0);
+    // Each frame is drawn without breaking lines.
+    const frames = out.split("\u001b[?7l");
+    expect(frames.length).toBeGreaterThan(40);
+    expect(plain(frames.at(-2) ?? "")).toMatchInlineSnapshot(`
+      "time     endpoint         service              cause       published    routed
+      00:00:09 −10.0.0.1        shop/web             terminating    ✗38 s…         ?
+      ── lockstep watch · 47 s · 2 changes · 1 in flight · ✗ 1 stuck · ▲ 1 slow ──────
+                   leave                             join
+      hop           p50     p99     max    oldest     p50     p99     max    oldest
+      pod             0       0       0         –       0       0       0         –
+      published       –       –       –    ✗38 s…    ▲3 s    ▲3 s    ▲3 s         –
+      synced      ? no copies of endpoints seen in lab-1
+      routed      ? no proxy tells: give --proxy URL
+      traffic     ? no log tells: give --access-log FILE
+
+      "
+    `);
+    expect(out.startsWith("\u001b[?25l")).toBe(true);
+    expect(out).toContain("\u001b[?25h");
+  }));
+
+test("with --json every step is an object, and so is how it stands", () =>
+  inObserverWorld(async (world) => {
+    await startShop(world, "lab-1");
+    const { code, out } = await lockstepWatch(world, { args: ["--json"], meanwhile: changePods });
+    expect(code).toBe(0);
+    const lines = out
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line, calm));
+    expect(lines.map(({ type, hop }) => [type, hop].join(" "))).toMatchInlineSnapshot(`
+      [
+        "status ",
+        "shown pod",
+        "shown published",
+        "over ",
+        "shown pod",
+        "status ",
+        "status ",
+        "status ",
+        "status ",
+        "stuck published",
+        "summary ",
+      ]
+    `);
+    expect(lines.find(({ type }) => type === "over")).toMatchInlineSnapshot(`
+      {
+        "atMs": 1767225608000,
+        "journey": {
+          "address": "10.0.0.2",
+          "cause": "ready",
+          "cluster": "lab-1",
+          "direction": "join",
+          "hops": [
+            {
+              "hop": "pod",
+              "lagMs": 0,
+              "state": "shown",
+              "witness": "lab-1",
+            },
+            {
+              "hop": "published",
+              "lagMs": 3000,
+              "state": "shown",
+              "witness": "lab-1",
+            },
+          ],
+          "id": "UUID-1",
+          "originMs": 1767225605000,
+          "originNotBeforeMs": null,
+          "outcome": "complete",
+          "podName": "web-2",
+          "podUid": "UUID",
+          "port": 8080,
+          "service": "shop/web",
+        },
+        "type": "over",
+      }
+    `);
+    expect(lines.at(-1)).toMatchInlineSnapshot(`
+      {
+        "atMs": 1767225649000,
+        "awaitingRequests": 0,
+        "changes": 2,
+        "clusters": [
+          {
+            "cluster": "lab-1",
+            "doubts": [],
+            "lost": [],
+            "state": "watching",
+          },
+        ],
+        "dropped": 0,
+        "everStuck": 1,
+        "inFlight": 1,
+        "inexact": 0,
+        "lags": [
+          {
+            "count": 1,
+            "direction": "leave",
+            "hop": "pod",
+            "maxMs": 0,
+            "p50Ms": 0,
+            "p99Ms": 0,
+          },
+          {
+            "count": 1,
+            "direction": "join",
+            "hop": "pod",
+            "maxMs": 0,
+            "p50Ms": 0,
+            "p99Ms": 0,
+          },
+          {
+            "count": 1,
+            "direction": "join",
+            "hop": "published",
+            "maxMs": 3000,
+            "p50Ms": 3000,
+            "p99Ms": 3000,
+          },
+        ],
+        "notes": [],
+        "oldest": [
+          {
+            "ageMs": 40000,
+            "cluster": "lab-1",
+            "direction": "leave",
+            "hop": "published",
+          },
+        ],
+        "slow": 1,
+        "slowest": [
+          {
+            "address": "10.0.0.2",
+            "cause": "ready",
+            "cluster": "lab-1",
+            "direction": "join",
+            "hops": [
+              {
+                "hop": "pod",
+                "lagMs": 0,
+                "state": "shown",
+                "witness": "lab-1",
+              },
+              {
+                "hop": "published",
+                "lagMs": 3000,
+                "state": "shown",
+                "witness": "lab-1",
+              },
+            ],
+            "id": "UUID-1",
+            "originMs": 1767225605000,
+            "originNotBeforeMs": null,
+            "outcome": "complete",
+            "podName": "web-2",
+            "podUid": "UUID",
+            "port": 8080,
+            "service": "shop/web",
+          },
+        ],
+        "startedMs": 1767225600000,
+        "stuck": [
+          {
+            "address": "10.0.0.1",
+            "cause": "terminating",
+            "cluster": "lab-1",
+            "clusterTimeMs": 1767225609000,
+            "direction": "leave",
+            "hops": [
+              {
+                "hop": "pod",
+                "lagMs": 0,
+                "state": "shown",
+                "witness": "lab-1",
+              },
+              {
+                "hop": "published",
+                "lagMs": null,
+                "state": "stuck",
+                "witness": "lab-1",
+              },
+            ],
+            "id": "UUID-2",
+            "originMs": 1767225609000,
+            "originNotBeforeMs": null,
+            "outcome": "pending",
+            "podName": "web-1",
+            "podUid": "UUID",
+            "port": 8080,
+            "service": "shop/web",
+          },
+        ],
+        "stuckNow": 1,
+        "superseded": 0,
+        "type": "summary",
+        "unknown": {
+          "routed": "no proxy tells: give --proxy URL",
+          "synced": "no copies of endpoints seen in lab-1",
+          "traffic": "no log tells: give --access-log FILE",
+        },
+      }
+    `);
+  }));
+
+test("a cluster that cannot be reached is said to be, and does not hold up the other", () =>
+  inObserverWorld(async (world) => {
+    await startShop(world, "lab-1");
+    const { code, out, errors } = await lockstepWatch(world, {
+      args: ["--all-contexts", "--for", "30s"],
+    });
+    expect(code).toBe(0);
+    expect(out).toBe("");
+    expect(errors).toMatchInlineSnapshot(`
+      "! context lab-1-again is left out: it is the same server as lab-1
+      ! context proxied is left out: cluster "proxied" is reached through a proxy (proxy-url), which is not supported
+      ● lab-1: will list 1 service, 1 pod, 1 endpointslice, 0 nodes: about 2.3 kB in 4
+        requests; then keeps 4 watches open and makes 12 requests a minute to prove
+        them current
+      ✗ lab-2 cannot be asked now, and is tried again and again: lab-2: no such host
+        Reads only. On a managed control plane every hop is visible all the same; what
+        is not: the queues and the rate limit of the endpoint controllers, the flags
+        of the control plane's components, their logs.
+
+      lab-1: connecting
+      lab-2: connecting
+      lab-1: watching
+      lab-2: unreachable for 1 s: lab-2: no such host
+      Observed for 30 s.
+      No endpoint joined or left.
+
+                   leave                             join
+      hop           p50     p99     max    oldest     p50     p99     max    oldest
+      pod             –       –       –         –       –       –       –         –
+      published       –       –       –         –       –       –       –         –
+      synced      ? no copies of endpoints seen in lab-1, lab-2
+      routed      ? no proxy tells: give --proxy URL
+      traffic     ? no log tells: give --access-log FILE
+
+      To know when reading this
+      · lab-2: unreachable for 29 s: lab-2: no such host
+      "
+    `);
+  }));
+
+test("when no cluster can be reached it goes on trying, and the answer is no", () =>
+  inObserverWorld(async (world) => {
+    const { code, errors } = await lockstepWatch(world, { args: ["--for", "40s"] });
+    expect(code).toBe(1);
+    expect(errors).toMatchInlineSnapshot(`
+      "✗ lab-1 cannot be asked now, and is tried again and again: lab-1: no such host
+        Reads only. On a managed control plane every hop is visible all the same; what
+        is not: the queues and the rate limit of the endpoint controllers, the flags
+        of the control plane's components, their logs.
+
+      lab-1: connecting
+      lab-1: unreachable for 1 s: lab-1: no such host
+      Observed for 40 s.
+      No endpoint joined or left.
+
+                   leave                             join
+      hop           p50     p99     max    oldest     p50     p99     max    oldest
+      pod             –       –       –         –       –       –       –         –
+      published       –       –       –         –       –       –       –         –
+      synced      ? no copies of endpoints seen in lab-1
+      routed      ? no proxy tells: give --proxy URL
+      traffic     ? no log tells: give --access-log FILE
+
+      To know when reading this
+      · lab-1: unreachable for 40 s: lab-1: no such host
+      "
+    `);
+  }));
+
+test.each([
+  [
+    ["--context", "nowhere"],
+    'the kubeconfig has no context "nowhere"; it has: lab-1, lab-2, lab-1-again, proxied',
+  ],
+  [
+    ["--context", "lab-7"],
+    'the kubeconfig has no context "lab-7"; near it: lab-1, lab-2 ' +
+      "(and 2 more: kubectl config get-contexts)",
+  ],
+  [["--context", "lab-1", "--context", "lab-1"], "lab-1 is given twice: once is enough."],
+  [["--context", "lab-1", "--all-contexts"], "--all-contexts and --context exclude each other"],
+  [["--service", "web"], '--service takes namespace/name, such as shop/web; it is "web".'],
+  [
+    ["--service", "shop/web", "--namespace", "other"],
+    "shop/web is in none of the namespaces given",
+  ],
+  [["--access-log", "/nowhere.log"], "there is no access log /nowhere.log"],
+  [["--access-log", "pod:web"], "--access-log: pod:web does not name a pod"],
+  [
+    ["--proxy", "envoy=http://proxy"],
+    "--proxy envoy=http://proxy: there is no kind of proxy envoy",
+  ],
+  [["--otlp", "collector"], "--otlp is the address of a receiver of OTLP over HTTP"],
+])("%j is refused in words", (args, message) =>
+  inObserverWorld(async (world) => {
+    await expect(lockstepWatch(world, { args })).rejects.toThrow(message);
+  }),
+);
+
+test("what cannot be is the caller's mistake", () =>
+  inObserverWorld(async (world) => {
+    await expect(lockstepWatch(world, { args: ["--service", "web"] })).rejects.toBeInstanceOf(
+      UsageError,
+    );
+  }));
+
+/** Without what is different in every run: names by chance, and the last milliseconds. */
+function calm(_: string, value: unknown): unknown {
+  if (typeof value === "number") {
+    return Number.isInteger(value) && value < 1e6 ? value : Math.round(value / 100) * 100;
+  }
+  if (typeof value !== "string") return value;
+  return value.replace(/[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/, "UUID");
+}
+
+/** Without what moves the cursor. */
+function plain(frame: string): string {
+  const escapeSign = String.fromCharCode(27);
+  return frame.replaceAll(new RegExp(`${escapeSign}\\[[?\\d;]*[A-Za-z]`, "g"), "");
+}

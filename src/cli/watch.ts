@@ -1,0 +1,115 @@
+// `lockstep watch`: every change of every endpoint, with its time at every hop, as it happens. It reads
+// only, and works beside whatever ingress there is.
+import { Command, InvalidArgumentError } from "commander";
+import { defaultHistoryPathText } from "../history/default-history-path.ts";
+import type { CommandContext, ExitCode } from "./command.ts";
+import { helpText } from "./help-text.ts";
+import { SettingError } from "./ingress/setting.ts";
+import { duration } from "./ingress/setting-values.ts";
+import { runWatch } from "./watch/run-watch.ts";
+import { type WatchFlags, watchSettings } from "./watch/watch-settings.ts";
+import { wholeNumber } from "./whole-number.ts";
+
+/** Longer than anybody waits for one. */
+const slowestMs = 3_600_000;
+const longestMs = 365 * 24 * 3_600_000;
+
+const defaultSlowMs = 2_000;
+
+/** What one client may ask of an API server that others need too. */
+const qpsMost = 1_000;
+
+/** Each is some ten series more for every hop and direction. */
+const serviceLabelsMost = 10_000;
+
+const epilogue = `
+A change is an endpoint that joins (+) or leaves (−). Its clock starts when the pod shows it, and each
+hop says how long after that it showed it too:
+
+  published   the cluster's EndpointSlices or Endpoints
+  synced      the copy in an access cluster
+  routed      a proxy: the last of its replicas
+  traffic     the first request to an address that joined, the last to one that left
+
+  340 ms      shown after so long         4.1 s…      not shown for so long until now
+  ▲31.2 s     slow: --slow or more        ✗53 s…      stuck: longer than 30 s
+  ≥ ≤ ~       not known more exactly      never       ended without having shown it
+  ?           nobody reports it           same        had it so all along
+
+Lines that are over scroll away; those in flight stay below them, above the lags of all hops since the
+start: the median, the worst of a hundred, the longest, and the oldest change that is still awaited.
+
+--proxy names a replica that says what it routes to; give it once for each:
+  lockstep=http://10.0.0.5:10260         a Lockstep ingress, by its status port
+  ingress-nginx=http://127.0.0.1:10246   an ingress-nginx, by a port-forward to one of its pods
+  http://…                               whichever of them answers there
+
+--access-log reads what a proxy logs of its requests: FILE as it grows, - for standard input, or
+pod:NAMESPACE/NAME[:CONTAINER][@CONTEXT] over the API. The formats of nginx and ingress-nginx and JSON
+with nginx's variables are known; give another with --log-format.
+
+Needed are list and watch of services, pods, endpointslices (or endpoints) and nodes, in the
+namespaces given or in all; whatever is missing costs a hop, and that is said at the start.
+
+Exit codes: 0 it ended when told to, 1 no cluster could be read, 2 it could not be done as asked.
+
+Examples:
+  lockstep watch
+  lockstep watch --context shop-1 --context shop-2 --access-context edge
+  lockstep watch --service shop/web --slow 500ms --proxy lockstep=http://127.0.0.1:10260
+  lockstep watch --all-contexts --max-qps 5 --history
+  lockstep watch --json | jq -c 'select(.type == "stuck") | .journey'`;
+
+export function watchCommand(context: CommandContext, done: (code: ExitCode) => void): Command {
+  return new Command("watch")
+    .description("show every change of endpoints and how long each hop takes, until stopped")
+    .option("--context <name>", "a context, or name=context; repeatable", collect, [])
+    .option("--all-contexts", "every context of the kubeconfig", false)
+    .option("--kubeconfig <file>", "instead of $KUBECONFIG or ~/.kube/config")
+    .option(
+      "--access-context <name>",
+      "where copies of endpoints are looked for; repeatable; every cluster unless given",
+      collect,
+      [],
+    )
+    .option("--namespace <name>", "only this one; repeatable", collect, [])
+    .option("--service <namespace/name>", "only this one; repeatable", collect, [])
+    .option("--slow <time>", "from here on a lag is slow", time(slowestMs), defaultSlowMs)
+    .option("--proxy <url>", "a proxy replica that says what it routes to; repeatable", collect, [])
+    .option("--access-log <where>", "a proxy's access log; repeatable", collect, [])
+    .option("--log-format <text>", "of the access logs, in nginx's notation")
+    .option("--max-qps <n>", "requests a second to each cluster", wholeNumber(1, qpsMost))
+    .option("--json", "print JSON, one object a line", false)
+    .option("--history [file]", `keep changes in a file (${defaultHistoryPathText})`)
+    .option("--metrics-port <port>", "answer Prometheus there; 0 for any", wholeNumber(0, 65_535))
+    .option("--metrics-address <ip>", "where that port listens", "127.0.0.1")
+    .option(
+      "--service-labels <n>",
+      "metrics of so many services by name",
+      wholeNumber(0, serviceLabelsMost),
+      0,
+    )
+    .option("--otlp <url>", "send each change as a trace there (OTLP over HTTP)")
+    .option("--utc", "times of day in UTC", false)
+    .option("--for <time>", "end by itself after so long", time(longestMs))
+    .addHelpText("after", helpText(context.terminal, epilogue))
+    .action(async (flags: WatchFlags) => {
+      done(await runWatch(context, watchSettings(context.environment, flags)));
+    });
+}
+
+function time(mostMs: number): (text: string) => number {
+  const parse = duration(mostMs);
+  return (text) => {
+    try {
+      return parse(text);
+    } catch (error) {
+      if (!(error instanceof SettingError)) throw error;
+      throw new InvalidArgumentError(error.message);
+    }
+  };
+}
+
+function collect(word: string, words: readonly string[]): readonly string[] {
+  return [...words, word];
+}

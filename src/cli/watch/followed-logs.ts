@@ -1,0 +1,124 @@
+// The access logs that `--access-log` names, read as they grow: the hop `traffic`. A log that ends or
+// whose lines cannot be understood is said to, and harms nothing else.
+import { AccessLogParser } from "../../access-log/access-log-parser.ts";
+import type { IsService } from "../../access-log/backend-name.ts";
+import { LogFormat, LogFormatError } from "../../access-log/log-format.ts";
+import type { Environment } from "../../environment/environment.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import type { ObservedCluster } from "../../observer/observer.ts";
+import {
+  type LogPlace,
+  LogPlaceError,
+  logChunks,
+  readLogPlace,
+} from "../../observer/traffic/log-place.ts";
+import { TrafficSource, type TrafficTarget } from "../../observer/traffic/traffic-source.ts";
+import { type CommandContext, UsageError } from "../command.ts";
+
+export interface LogsAsked {
+  /** As `--access-log` gives them. */
+  readonly accessLogs: readonly string[];
+  /** As nginx's `log_format` has it; undefined when it is one of the known ones. */
+  readonly logFormat: string | undefined;
+}
+
+export interface FollowedLogsOptions extends LogsAsked {
+  readonly environment: Environment;
+  readonly stdin: CommandContext["stdin"];
+  readonly target: TrafficTarget & { readonly isService: IsService };
+  readonly clusters: readonly ObservedCluster[];
+}
+
+export class FollowedLogs {
+  readonly #sources: readonly TrafficSource[];
+
+  /** Throws a `UsageError` for a place or a format that cannot be. */
+  constructor(options: FollowedLogsOptions) {
+    const { environment, accessLogs, target } = options;
+    const clients = new Map(options.clusters.map(({ cluster, client }) => [cluster, client]));
+    this.#sources = asUsage(() => {
+      const format = formatOf(options.logFormat);
+      return accessLogs.map((text) => {
+        const place = readLogPlace(text);
+        refuseForeignCluster(place, clients);
+        return new TrafficSource({
+          ...environment,
+          name: text,
+          parser: new AccessLogParser({
+            format,
+            isService: (service) => target.isService(service),
+          }),
+          target,
+          chunks: (stream) =>
+            logChunks(place, { ...environment, ...stream, clients, stdin: stdinOf(options) }),
+        });
+      });
+    });
+  }
+
+  start(): void {
+    // It never rejects: what becomes of a log is in its status.
+    for (const source of this.#sources) void source.start();
+  }
+
+  /** What somebody should know who misses the hop. */
+  notes(): readonly string[] {
+    return this.#sources.flatMap(({ status }) => {
+      const { name, state, problem, report } = status;
+      const { example, notUnderstood, lines, withoutEndpoints } = report;
+      return [
+        ...(state === "failed" ? [`access log ${name} cannot be read: ${problem}`] : []),
+        ...(example === undefined
+          ? []
+          : [
+              `access log ${name}: ${notUnderstood} of ${lines} lines were not understood, the ` +
+                `first in line ${example.line}: ${example.problem}`,
+            ]),
+        ...(withoutEndpoints === 0
+          ? []
+          : [`access log ${name} does not say which endpoint a request was sent to`]),
+      ];
+    });
+  }
+
+  /** Idempotent. */
+  async stop(): Promise<void> {
+    await Promise.all(this.#sources.map((source) => source.stop()));
+  }
+}
+
+/** A file that is not there now was probably misspelt; one that goes away later is waited for. */
+export async function refuseMissingLogs(
+  { files }: Pick<Environment, "files">,
+  { accessLogs }: Pick<LogsAsked, "accessLogs">,
+): Promise<void> {
+  for (const text of accessLogs) {
+    const place = asUsage(() => readLogPlace(text));
+    if (place.type !== "file" || (await files.size(place.path)) !== undefined) continue;
+    throw new UsageError(`there is no access log ${place.path}: give a file that exists.`);
+  }
+}
+
+function formatOf(format: string | undefined): LogFormat | undefined {
+  return format === undefined ? undefined : new LogFormat({ name: "given", format });
+}
+
+function refuseForeignCluster(place: LogPlace, clients: ReadonlyMap<string, KubeClient>): void {
+  if (place.type !== "pod" || place.cluster === undefined || clients.has(place.cluster)) return;
+  const names = [...clients.keys()].join(", ");
+  throw new UsageError(`${place.cluster} is none of the clusters that are watched: ${names}.`);
+}
+
+function stdinOf({ stdin }: FollowedLogsOptions): () => AsyncIterable<Uint8Array> {
+  if (stdin !== undefined) return stdin;
+  throw new UsageError("there is no standard input to read an access log from.");
+}
+
+function asUsage<Result>(work: () => Result): Result {
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof LogPlaceError || error instanceof LogFormatError)) throw error;
+    throw new UsageError(`--access-log: ${error.message}`, { cause: error });
+  }
+}

@@ -1,0 +1,51 @@
+import { expect, test } from "vitest";
+import type { HopState, Journey, LeaveTraffic } from "../../journeys/journey.ts";
+import { hopCell, isSlow } from "./hop-cell.ts";
+import { at, type ChangeFields, change } from "./watched-changes.contract.ts";
+
+const judging = { now: at(60_000), slowMs: 2_000 };
+
+function cell(fields: ChangeFields, traffic?: Partial<LeaveTraffic>): string {
+  const journey: Journey = {
+    ...change(fields),
+    ...(traffic && { traffic: { requests: 0, failed: 0, lastFailedAt: undefined, ...traffic } }),
+  };
+  const { text, tone } = hopCell(journey, "traffic", judging);
+  return `${text} (${tone})`;
+}
+
+test.each([
+  ["…", "nothing yet", { outcome: "pending", hops: { traffic: "pending" } }, {}, "quiet"],
+  [
+    "7 req",
+    "answered",
+    { outcome: "pending", hops: { traffic: "pending" } },
+    { requests: 7 },
+    "plain",
+  ],
+  ["✗3 fail", "failed", { hops: { traffic: 900 } }, { requests: 7, failed: 3 }, "failed"],
+  ["no req", "none came", { hops: { traffic: "quiet" } }, {}, "quiet"],
+  ["▲31 s", "the last one late", { hops: { traffic: 31_000 } }, {}, "late"],
+  ["31 s", "the first one", { direction: "join", hops: { traffic: 31_000 } }, {}, "plain"],
+  ["?", "no log", { hops: {} }, {}, "quiet"],
+] as const)("%s stands for requests: %s", (text, _, fields, traffic, tone) => {
+  expect(cell(fields, traffic)).toBe(`${text} (${tone})`);
+});
+
+test.each([
+  [{ minMs: 300, maxMs: undefined }, "≥300 ms"],
+  [{ minMs: 300, maxMs: 1_300 }, "≥300 ms"],
+  [{ minMs: 0, maxMs: 300 }, "≤300 ms"],
+  [{ minMs: 100, maxMs: 400 }, "~300 ms"],
+])("a lag of 300 ms that is only known to be within %j is %s", (range, text) => {
+  const state: HopState = { type: "shown", lagMs: 300, range };
+  const journey = { ...change(), hops: [{ hop: "routed", witness: "r1", state } as const] };
+  expect(hopCell(journey, "routed", judging).text).toBe(text);
+});
+
+test("requests that failed make a change worth a line of its own, those awaited do not", () => {
+  const waiting = change({ outcome: "pending", hops: { pod: 0, traffic: "pending" } });
+  expect(isSlow(waiting, judging)).toBe(false);
+  const traffic = { requests: 1, failed: 1, lastFailedAt: at(9_000) };
+  expect(isSlow({ ...waiting, traffic }, judging)).toBe(true);
+});

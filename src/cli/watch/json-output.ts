@@ -1,0 +1,105 @@
+// For machines: one JSON object a line. Every step of every change, how it stands every ten seconds,
+// and a summary at the end. Fields may be added; what is there keeps its name and meaning.
+import type { CancelTimer } from "../../environment/timers.ts";
+import { journeyRecord, type ObserverRun, wallAt } from "../../journeys/journey-record.ts";
+import type { JourneyEvent } from "../../journeys/journeys.ts";
+import { type Direction, type Hop, hops } from "../../journeys/witness.ts";
+import type { ClusterStatus } from "../../observer/cluster-status.ts";
+import type { Picture } from "./picture.ts";
+import type { WatchOutput, WatchOutputOptions } from "./watch-output.ts";
+
+const statusEveryMs = 10_000;
+
+/** A document of a line stays readable by whatever reads lines. */
+const stuckMost = 100;
+
+export class JsonOutput implements WatchOutput {
+  readonly #options: WatchOutputOptions & { readonly run: ObserverRun };
+  #cancel: CancelTimer | undefined;
+  #isEnded = false;
+
+  constructor(options: WatchOutputOptions & { readonly run: ObserverRun }) {
+    this.#options = options;
+  }
+
+  onEvent(event: JourneyEvent): void {
+    if (this.#isEnded) return;
+    const { run, clock } = this.#options;
+    const journey = journeyRecord(event.journey, run);
+    const atMs = wallAt(clock.monotonicMs(), run);
+    if (event.type === "over") {
+      this.#write({ type: event.type, atMs, journey });
+      return;
+    }
+    const { hop, witness } = event.hop;
+    this.#write({ type: event.type, atMs, hop, witness, journey });
+  }
+
+  start(): void {
+    this.#cancel = this.#options.timers.after(statusEveryMs, () => this.start());
+    this.#write({ type: "status", ...standing(this.#options.picture()) });
+  }
+
+  end(): void {
+    if (this.#isEnded) return;
+    this.#isEnded = true;
+    this.#cancel?.();
+    const picture = this.#options.picture();
+    const { slowest, inFlight } = picture.tally;
+    this.#write({
+      type: "summary",
+      ...standing(picture),
+      slowest: slowest.map((journey) => journeyRecord(journey, picture.run)),
+      stuck: inFlight.stuckOnes(stuckMost).map((journey) => journeyRecord(journey, picture.run)),
+    });
+  }
+
+  #write(line: object): void {
+    this.#options.terminal.write(`${JSON.stringify(line)}\n`);
+  }
+}
+
+function standing(picture: Picture): object {
+  const { tally, now, startedAt, run, counts, oldest, unknown, notes } = picture;
+  const isHidden = ([hop]: readonly [Hop, string]) => !tally.isWitnessed(hop);
+  return {
+    atMs: wallAt(now, run),
+    startedMs: wallAt(startedAt, run),
+    changes: tally.changes,
+    inFlight: tally.inFlight.size,
+    awaitingRequests: tally.inFlight.settled,
+    stuckNow: tally.inFlight.stuck,
+    everStuck: tally.everStuck,
+    slow: tally.slow,
+    superseded: tally.outcome("superseded"),
+    dropped: tally.outcome("dropped") + counts.dropped,
+    inexact: tally.inexact,
+    lags: hops.flatMap((hop) =>
+      (["leave", "join"] as const).flatMap((direction) => lagsAt(picture, hop, direction)),
+    ),
+    oldest,
+    clusters: picture.clusters.map((one) => clusterRecord(one, run)),
+    unknown: Object.fromEntries([...unknown].filter(isHidden)),
+    notes,
+  };
+}
+
+function lagsAt({ tally }: Picture, hop: Hop, direction: Direction): readonly object[] {
+  const lags = tally.lags(hop, direction);
+  if (lags === undefined) return [];
+  const [p50Ms, p99Ms] = [lags.quantileMs(0.5), lags.quantileMs(0.99)];
+  return [{ hop, direction, count: lags.count, p50Ms, p99Ms, maxMs: lags.maxMs }];
+}
+
+function clusterRecord({ cluster, state, doubts, lost }: ClusterStatus, run: ObserverRun): object {
+  const { type, ...rest } = state;
+  const since = "since" in rest ? { since: undefined, sinceMs: wallAt(rest.since, run) } : {};
+  return {
+    cluster,
+    state: type,
+    ...rest,
+    ...since,
+    doubts,
+    lost: lost.map(({ sentence }) => sentence),
+  };
+}

@@ -1,0 +1,137 @@
+// Where journeys go beside the view: the history, the trace store, the metrics. Each is opened before
+// the observation begins, so that what is wrong with it is said at once, and closed at its end.
+import { Registry } from "prom-client";
+import type { Environment } from "../../environment/environment.ts";
+import type { Listener } from "../../environment/network.ts";
+import { History } from "../../history/history.ts";
+import { HistoryError } from "../../history/history-error.ts";
+import { journeyRecord, type ObserverRun } from "../../journeys/journey-record.ts";
+import type { JourneyEvent } from "../../journeys/journeys.ts";
+import type { Observer } from "../../observer/observer.ts";
+import { historyMetrics } from "../../telemetry/history-metrics.ts";
+import { JourneyMetrics } from "../../telemetry/journey-metrics.ts";
+import { OtlpExporter } from "../../telemetry/otlp-exporter.ts";
+import { OtlpTargetError, otlpTarget } from "../../telemetry/otlp-target.ts";
+import { type ShownReadiness, startStatusListener } from "../../telemetry/status-listener.ts";
+import { UsageError } from "../command.ts";
+import { hostAndPort } from "../ingress/host-and-port.ts";
+
+export interface KeepOptions {
+  readonly environment: Environment;
+  readonly historyPath: string | undefined;
+  readonly otlp: string | undefined;
+  /** Undefined for no listener. */
+  readonly metricsPort: number | undefined;
+  readonly metricsAddress: string;
+  readonly serviceLabels: number;
+}
+
+export class KeptJourneys {
+  readonly #options: KeepOptions;
+  readonly registry = new Registry();
+  readonly #metrics: JourneyMetrics;
+  #history: History | undefined;
+  #exporter: OtlpExporter | undefined;
+  #listener: Listener | undefined;
+  #run: ObserverRun | undefined;
+
+  private constructor(options: KeepOptions) {
+    this.#options = options;
+    const { serviceLabels: serviceLabelsMax, environment } = options;
+    const { clock } = environment;
+    this.#metrics = new JourneyMetrics({ registry: this.registry, clock, serviceLabelsMax });
+  }
+
+  /** Rejects with a `UsageError` that says what is wrong with a file or an address. */
+  static async open(options: KeepOptions): Promise<KeptJourneys> {
+    const kept = new KeptJourneys(options);
+    const { historyPath: path, environment } = options;
+    // An address that cannot be is said before a file is made.
+    kept.#target();
+    if (path !== undefined) {
+      kept.#history = await asUsage(HistoryError, () => History.open({ ...environment, path }));
+      historyMetrics(kept.registry).add(kept.#history);
+    }
+    return kept;
+  }
+
+  readonly onEvent = (event: JourneyEvent): void => {
+    this.#metrics.onEvent(event);
+    this.#exporter?.onEvent(event);
+    if (event.type === "shown" || this.#run === undefined) return;
+    this.#history?.add(journeyRecord(event.journey, this.#run));
+  };
+
+  /** The observer is made with our `onEvent`, and is known here from then on. */
+  async follow(observer: Observer): Promise<void> {
+    const { environment, metricsPort, metricsAddress } = this.#options;
+    this.#run = observer.run;
+    this.#metrics.measure(observer);
+    const target = this.#target();
+    if (target !== undefined) {
+      const { registry: metrics } = this;
+      this.#exporter = new OtlpExporter({ ...environment, target, run: observer.run, metrics });
+    }
+    if (metricsPort === undefined) return;
+    this.#listener = await startStatusListener({
+      network: environment.network,
+      host: metricsAddress,
+      port: metricsPort,
+      metrics: this.registry,
+      readiness: () => readinessOf(observer),
+    });
+  }
+
+  /** Where metrics are answered, for a person. */
+  get metricsUrl(): string | undefined {
+    const { metricsAddress } = this.#options;
+    if (this.#listener === undefined) return undefined;
+    return `http://${hostAndPort(metricsAddress, this.#listener.port)}/metrics`;
+  }
+
+  /** What does not go as it should. */
+  notes(): readonly string[] {
+    const trouble = this.#history?.trouble;
+    return trouble === undefined ? [] : [`the history cannot be written: ${trouble}`];
+  }
+
+  /** Writes and sends what waits. Idempotent. */
+  async close(): Promise<void> {
+    await Promise.all([this.#history?.close(), this.#exporter?.stop(), this.#listener?.close()]);
+  }
+
+  #target() {
+    const { otlp, environment } = this.#options;
+    try {
+      return otlpTarget(otlp, environment.processes.variables);
+    } catch (error) {
+      if (!(error instanceof OtlpTargetError)) throw error;
+      throw new UsageError(error.message, { cause: error });
+    }
+  }
+}
+
+/** Ready when any cluster is watched: the others are shown by their metrics. */
+function readinessOf(observer: Observer): ShownReadiness {
+  const clusters = observer.clusters();
+  const isHeard = clusters.some(({ state }) => state.type === "watching");
+  return {
+    problem: isHeard ? undefined : "no cluster is watched yet",
+    notes: clusters.flatMap(({ cluster, state, doubts }) => [
+      ...(state.type === "watching" ? [] : [`${cluster}: ${state.type}`]),
+      ...doubts,
+    ]),
+  };
+}
+
+async function asUsage<Result>(
+  kind: new (...args: never[]) => Error,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof kind)) throw error;
+    throw new UsageError(error.message, { cause: error });
+  }
+}

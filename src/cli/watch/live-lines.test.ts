@@ -1,0 +1,194 @@
+import { expect, test } from "vitest";
+import type { Hop } from "../../journeys/witness.ts";
+import { changeColumns } from "./change-columns.ts";
+import { liveLines } from "./live-lines.ts";
+import type { Picture } from "./picture.ts";
+import { textColumns } from "./text-columns.ts";
+import { WatchTally } from "./watch-tally.ts";
+import { at, change, clusterOf, picture, tell, uncoloured } from "./watched-changes.contract.ts";
+
+const unknown: ReadonlyMap<Hop, string> = new Map([
+  ["synced", "no copies were seen in alpha"],
+  ["routed", "no proxy tells: give --proxy URL"],
+  ["traffic", "no log tells: give --access-log FILE"],
+]);
+
+function drawn(shown: Picture, { width = 80, rows = 24 } = {}): readonly string[] {
+  const clusters = shown.clusters.map(({ cluster }) => cluster);
+  const columns = changeColumns({ width, hops: ["published", "routed"], clusters });
+  const lines = liveLines(shown, {
+    width,
+    rows,
+    columns,
+    slowMs: 2_000,
+    utc: true,
+    paint: uncoloured,
+  });
+  expect(Math.max(...lines.map(textColumns))).toBeLessThanOrEqual(width);
+  expect(lines.length).toBeLessThan(rows);
+  return lines;
+}
+
+function busyTally(): WatchTally {
+  const tally = new WatchTally({ slowMs: 2_000 });
+  for (let id = 1; id <= 100; id += 1) {
+    const published = id === 100 ? 646_000 : id * 10;
+    tell(
+      tally,
+      change({ id, hops: { pod: 0, published }, direction: id % 4 === 0 ? "join" : "leave" }),
+    );
+  }
+  tell(tally, change({ id: 101, outcome: "superseded", hops: { pod: 0, published: "passed" } }));
+  tell(
+    tally,
+    change({
+      id: 102,
+      outcome: "pending",
+      originMs: 55_900,
+      hops: { pod: 0, published: "pending" },
+    }),
+  );
+  return tally;
+}
+
+test("before anything has happened it says so in figures, and what would make hops known", () => {
+  expect(drawn(picture({ unknown, now: at(3_400) }))).toMatchInlineSnapshot(`
+    [
+      "time     endpoint         service              cause       published    routed",
+      "── lockstep watch · 3 s · 0 changes ────────────────────────────────────────────",
+      "             leave                             join",
+      "hop           p50     p99     max    oldest     p50     p99     max    oldest",
+      "pod             –       –       –         –       –       –       –         –",
+      "published       –       –       –         –       –       –       –         –",
+      "synced      ? no copies were seen in alpha",
+      "routed      ? no proxy tells: give --proxy URL",
+      "traffic     ? no log tells: give --access-log FILE",
+    ]
+  `);
+});
+
+test("below the changes in flight stand the lags of all hops and the oldest change they lack", () => {
+  const oldest = [
+    { cluster: "alpha", hop: "published", direction: "leave", ageMs: 4_100 },
+    { cluster: "beta", hop: "published", direction: "leave", ageMs: 900 },
+  ] as const;
+  const clusters = [
+    clusterOf("alpha"),
+    clusterOf("beta", { type: "unreachable", since: at(48_000), detail: "connection refused" }),
+    { ...clusterOf("gamma"), doubts: ["the watch of pods in gamma is stale, so …"] },
+    clusterOf("delta", { type: "listing", listed: 2, of: 4 }),
+  ];
+  const shown = picture({ tally: busyTally(), oldest, clusters, unknown });
+  expect(drawn(shown)).toMatchInlineSnapshot(`
+    [
+      "time     cluster endpoint         service       cause       published    routed",
+      "20:31:55 alpha   −10.0.0.7        shop/web      terminating   ▲4.1 s…         ?",
+      "── lockstep watch · 1 min · 102 changes · 1 in flight · ▲ 1 slow ───────────────",
+      "             leave                             join",
+      "hop           p50     p99     max    oldest     p50     p99     max    oldest",
+      "pod             0       0       0         –       0       0       0         –",
+      "published  500 ms  985 ms  990 ms   ▲4.1 s…  520 ms ▲10m46s ▲10m46s         –",
+      "synced      ? no copies were seen in alpha",
+      "routed      ? no proxy tells: give --proxy URL",
+      "traffic     ? no log tells: give --access-log FILE",
+      "● alpha watching · oldest 4.1 s… · 102 changes · leave p99 985 ms · join p99 10…",
+      "✗ beta  unreachable for 12 s: connection refused",
+      "! gamma the watch of pods in gamma is stale, so …",
+      "◐ delta listing, 2 of 4 done · 0 changes",
+    ]
+  `);
+});
+
+test("on a narrow screen leaves and joins stand below each other", () => {
+  expect(drawn(picture({ tally: busyTally(), unknown }), { width: 60 })).toMatchInlineSnapshot(`
+    [
+      "time     endpoint         service  cause published    routed",
+      "20:31:55 −10.0.0.7        shop/web term…   ▲4.1 s…         ?",
+      "── lockstep watch · 1 min · 102 changes · 1 in flight ──────",
+      "hop                 p50     p99     max    oldest",
+      "pod       leave       0       0       0         –",
+      "pod       join        0       0       0         –",
+      "published leave  500 ms  985 ms  990 ms         –",
+      "published join   520 ms ▲10m46s ▲10m46s         –",
+      "synced      ? no copies were seen in alpha",
+      "routed      ? no proxy tells: give --proxy URL",
+      "traffic     ? no log tells: give --access-log FILE",
+    ]
+  `);
+});
+
+test("on a low screen the changes come first", () => {
+  expect(drawn(picture({ tally: busyTally(), unknown }), { rows: 8 })).toMatchInlineSnapshot(`
+    [
+      "time     endpoint         service              cause       published    routed",
+      "20:31:55 −10.0.0.7        shop/web             terminating   ▲4.1 s…         ?",
+      "── lockstep watch · 1 min · 102 changes · 1 in flight · ▲ 1 slow ───────────────",
+    ]
+  `);
+});
+
+test("a crowd in flight is its oldest, and the largest groups", () => {
+  const tally = new WatchTally({ slowMs: 2_000 });
+  for (let id = 1; id <= 1_000; id += 1) {
+    const address = `10.0.${Math.floor(id / 250)}.${id % 250}`;
+    const service = id % 10 === 0 ? "shop/cart" : "shop/web";
+    const published = id <= 37 ? 9 : ("pending" as const);
+    const hops = { pod: 0, published, routed: id % 2 === 0 ? 12 : ("pending" as const) };
+    tell(tally, change({ id, address, service, outcome: "pending", originMs: 59_000, hops }));
+  }
+  expect(drawn(picture({ tally }))).toMatchInlineSnapshot(`
+    [
+      "time     endpoint         service              cause       published    routed",
+      "20:31:59 −10.0.0.1        shop/web             terminating      9 ms      1 s…",
+      "20:31:59 −10.0.0.3        shop/web             terminating      9 ms      1 s…",
+      "20:31:59 −10.0.0.5        shop/web             terminating      9 ms      1 s…",
+      "20:31:59 −10.0.0.7        shop/web             terminating      9 ms      1 s…",
+      "20:31:59 −10.0.0.9        shop/web             terminating      9 ms      1 s…",
+      "20:31:59 −10.0.0.11       shop/web             terminating      9 ms      1 s…",
+      "20:31:59 −10.0.0.13       shop/web             terminating      9 ms      1 s…",
+      "20:31:59 −10.0.0.15       shop/web             terminating      9 ms      1 s…",
+      "20:31:59 −10.0.0.17       shop/web             terminating      9 ms      1 s…",
+      "in all   −885 endpoints   shop/web             terminating    19/885   385/885",
+      "in all   −97 endpoints    shop/cart            terminating      0/97     97/97",
+      "── lockstep watch · 1 min · 1,000 changes · 982 in flight ──────────────────────",
+      "             leave                             join",
+      "hop           p50     p99     max    oldest     p50     p99     max    oldest",
+      "pod             0       0       0         –       –       –       –         –",
+      "published    9 ms    9 ms    9 ms         –       –       –       –         –",
+      "synced          –       –       –         –       –       –       –         –",
+      "routed      12 ms   12 ms   12 ms         –       –       –       –         –",
+      "traffic         –       –       –         –       –       –       –         –",
+    ]
+  `);
+});
+
+test("of many clusters those in trouble are named", () => {
+  const clusters = Array.from({ length: 12 }, (_, index) =>
+    clusterOf(
+      `prod-${index + 1}`,
+      index === 9 ? { type: "refused", detail: "forbidden" } : undefined,
+    ),
+  );
+  expect(drawn(picture({ clusters, unknown }), { rows: 30 }).slice(-7)).toMatchInlineSnapshot(`
+    [
+      "traffic     ? no log tells: give --access-log FILE",
+      "✗ prod-10 refused: forbidden",
+      "● prod-1  watching · 0 changes",
+      "● prod-2  watching · 0 changes",
+      "● prod-3  watching · 0 changes",
+      "● prod-4  watching · 0 changes",
+      "and 7 more clusters; 11 of all are heard well",
+    ]
+  `);
+});
+
+test("the footer stays where it is while there is less to show", () => {
+  const width = 80;
+  const columns = changeColumns({ width, hops: ["published", "routed"], clusters: ["alpha"] });
+  const options = { width, rows: 24, columns, slowMs: 2_000, utc: true, paint: uncoloured };
+  const before = liveLines(picture({ tally: busyTally(), unknown }), options);
+  const after = liveLines(picture({ unknown }), options, before.length);
+  expect(after.length).toBe(before.length);
+  expect(after[1]).toBe("");
+  expect(liveLines(picture({ unknown }), options, 1_000).length).toBe(23);
+});

@@ -1,0 +1,140 @@
+// The part of the screen that is drawn anew: the head of the columns, the changes in flight with the
+// oldest first, and the footer. It is never higher than the screen, and making it costs the same
+// whether ten changes are in flight or ten thousand. Pure.
+
+import { visible } from "../../decide/routing/shown-text.ts";
+import { elapsedMs } from "../../environment/clock.ts";
+import { durationText } from "../../journeys/duration-text.ts";
+import type { Journey } from "../../journeys/journey.ts";
+import { numberText } from "../incident/value-text.ts";
+import type { Paint } from "../paint.ts";
+import { type ChangeColumns, headLine, rowLine } from "./change-columns.ts";
+import { changeLine, countText, type LineContext } from "./change-line.ts";
+import { clusterRows, wholeSeconds } from "./cluster-rows.ts";
+import { type HopCell, unknownSign } from "./hop-cell.ts";
+import type { FlyingGroup } from "./in-flight.ts";
+import { lagTable } from "./lag-table.ts";
+import type { Picture, ViewOptions } from "./picture.ts";
+import { cutText, textColumns } from "./text-columns.ts";
+
+export interface LivePicture extends Picture {
+  /** Changes that every hop has shown and that are not printed yet; they get what room is left. */
+  readonly settled?: readonly Journey[];
+}
+
+export interface LiveOptions extends ViewOptions {
+  readonly columns: ChangeColumns;
+  readonly paint: Paint;
+}
+
+/** More changes at once are a crowd, and a crowd is shown in groups. */
+const changesMost = 12;
+const groupsMost = 3;
+
+/** With fewer rows the footer is its title alone, and the rest is for changes. */
+const rowsForTable = 16;
+
+const clusterRowsMost = 6;
+const notesMost = 2;
+
+/** At least so high, so that the footer stays where it is while there is less to show. */
+export function liveLines(
+  picture: LivePicture,
+  options: LiveOptions,
+  leastHeight = 0,
+): readonly string[] {
+  const footer = footerLines(picture, options);
+  const room = Math.max(1, options.rows - footer.length - 2);
+  const flying = flyingLines(picture, options, room);
+  const spare = Math.min(leastHeight, options.rows - 1) - flying.length - footer.length - 1;
+  const empty = Array<string>(Math.max(0, spare)).fill("");
+  return [headLine(options.columns, options.paint), ...flying, ...empty, ...footer];
+}
+
+function flyingLines(picture: LivePicture, options: LiveOptions, room: number): readonly string[] {
+  const { inFlight } = picture.tally;
+  const context = lineContext(picture, options);
+  const isCrowd = inFlight.size > Math.min(changesMost, room);
+  const groupRoom = isCrowd ? Math.min(groupsMost, Math.floor(room / 3)) : 0;
+  const oldest = inFlight.oldest(Math.min(changesMost, room) - groupRoom);
+  const groups = groupRoom === 0 ? [] : inFlight.groups();
+  const settled = isCrowd ? [] : (picture.settled ?? []);
+  return [
+    ...[...settled, ...oldest]
+      .slice(-Math.min(changesMost, room))
+      .map((journey) => changeLine(journey, options.columns, context)),
+    ...groups.slice(0, groupRoom).map((group) => groupRow(group, options)),
+  ];
+}
+
+/** How many of a group each hop has shown. */
+function groupRow(group: FlyingGroup, { columns, paint }: LiveOptions): string {
+  const { cluster, service, direction, cause, count, shownAt } = group;
+  const row = {
+    time: "in all",
+    cluster: visible(cluster),
+    subject: countText(direction, count),
+    service: visible(service),
+    cause: visible(cause),
+    cells: columns.hops.map((hop): HopCell => {
+      const shown = shownAt.get(hop);
+      const text = shown === undefined ? unknownSign : `${shown}/${count}`;
+      return { text, tone: "quiet" };
+    }),
+    path: "",
+  };
+  return rowLine(row, columns, paint);
+}
+
+function footerLines(picture: Picture, options: LiveOptions): readonly string[] {
+  const { rows, width, paint } = options;
+  const title = titleLine(picture, options);
+  if (rows < rowsForTable) return [title];
+  const notes = picture.notes
+    .slice(-notesMost)
+    .map((note) => paint.late(cutText(`! ${visible(note)}`, width)));
+  const most = Math.min(clusterRowsMost, Math.floor(rows / 4));
+  const clusters = clusterRows(picture, { width, paint, most });
+  return [title, ...lagTable(picture, options), ...clusters, ...notes];
+}
+
+/** `── lockstep watch · 12 min · 1,204 changes · 3 in flight, 1 stuck ──`. */
+function titleLine(picture: Picture, { width, paint }: LiveOptions): string {
+  const { tally, counts } = picture;
+  const { inFlight } = tally;
+  const forText = durationText(wholeSeconds(elapsedMs(picture.startedAt, picture.now)));
+  const parts: readonly (readonly [string, ((text: string) => string) | undefined])[] = [
+    [`${forText}`, undefined],
+    [`${numberText(tally.changes)} changes`, undefined],
+    [inFlight.size === 0 ? "" : `${numberText(inFlight.size)} in flight`, undefined],
+    [inFlight.stuck === 0 ? "" : `✗ ${numberText(inFlight.stuck)} stuck`, paint.failed],
+    [tally.slow === 0 ? "" : `▲ ${numberText(tally.slow)} slow`, paint.late],
+    [someText(tally.outcome("superseded"), "superseded"), undefined],
+    [someText(tally.outcome("dropped") + counts.dropped, "dropped"), paint.late],
+  ];
+  let line = "── lockstep watch";
+  let painted = `${paint.secondary("──")} ${paint.strong("lockstep watch")}`;
+  for (const [text, tone] of parts) {
+    if (text === "" || textColumns(`${line} · ${text}`) > width - 2) continue;
+    line += ` · ${text}`;
+    painted += ` · ${tone?.(text) ?? text}`;
+  }
+  const rest = Math.max(0, width - textColumns(line) - 1);
+  return `${cutPainted(painted, line, width)} ${paint.secondary("─".repeat(rest))}`;
+}
+
+/** On a screen too narrow for any of it there are no colours either. */
+function cutPainted(painted: string, plain: string, width: number): string {
+  return textColumns(plain) < width ? painted : cutText(plain, width - 1);
+}
+
+function someText(count: number, what: string): string {
+  return count === 0 ? "" : `${numberText(count)} ${what}`;
+}
+
+export function lineContext(
+  { now, run }: Pick<Picture, "now" | "run">,
+  { slowMs, utc, paint }: Pick<LiveOptions, "slowMs" | "utc" | "paint">,
+): LineContext {
+  return { now, run, slowMs, utc, paint };
+}

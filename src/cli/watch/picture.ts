@@ -1,0 +1,30 @@
+// Everything that the live view, the status lines and the summary are made from, at one instant.
+import type { MonotonicMs } from "../../environment/clock.ts";
+import type { ObserverRun } from "../../journeys/journey-record.ts";
+import type { OldestPending, ReportCounts } from "../../journeys/journeys.ts";
+import type { Hop } from "../../journeys/witness.ts";
+import type { ClusterStatus } from "../../observer/cluster-status.ts";
+import type { WatchTally } from "./watch-tally.ts";
+
+export interface Picture {
+  readonly now: MonotonicMs;
+  readonly startedAt: MonotonicMs;
+  readonly run: ObserverRun;
+  readonly tally: WatchTally;
+  readonly oldest: readonly OldestPending[];
+  readonly counts: ReportCounts;
+  readonly clusters: readonly ClusterStatus[];
+  /** Why a hop stays unknown, and what would make it known. */
+  readonly unknown: ReadonlyMap<Hop, string>;
+  /** Hops that somebody was asked to report, so that their columns are there from the start. */
+  readonly asked: readonly Hop[];
+  /** What else somebody should know now: a proxy that is silent, a log that cannot be read. */
+  readonly notes: readonly string[];
+}
+
+export interface ViewOptions {
+  readonly width: number;
+  readonly rows: number;
+  readonly slowMs: number;
+  readonly utc: boolean;
+}

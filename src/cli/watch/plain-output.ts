@@ -1,0 +1,92 @@
+// For a file or a pipe: a line for every change that is over or stuck, and nothing is ever drawn
+// again. Results go to standard output; how it stands with the clusters is told beside it.
+import { visible } from "../../decide/routing/shown-text.ts";
+import type { CancelTimer } from "../../environment/timers.ts";
+import { journeyLine } from "../../journeys/format.ts";
+import type { Journey } from "../../journeys/journey.ts";
+import { wallAt } from "../../journeys/journey-record.ts";
+import type { JourneyEvent } from "../../journeys/journeys.ts";
+import { paintFor } from "../paint.ts";
+import { conditionOf } from "./cluster-rows.ts";
+import { isSlow } from "./hop-cell.ts";
+import type { Picture } from "./picture.ts";
+import { SettledChanges } from "./settled-changes.ts";
+import { summaryLines } from "./summary-lines.ts";
+import type { WatchOutput, WatchOutputOptions } from "./watch-output.ts";
+
+/** How often it is looked whether a cluster's condition has changed. */
+const lookEveryMs = 1_000;
+
+export class PlainOutput implements WatchOutput {
+  readonly #options: WatchOutputOptions;
+  /** What was last said of each cluster, and which notes were. */
+  readonly #said = new Map<string, string>();
+  readonly #settled = new SettledChanges();
+  #cancel: CancelTimer | undefined;
+  #isEnded = false;
+
+  constructor(options: WatchOutputOptions) {
+    this.#options = options;
+  }
+
+  onEvent(event: JourneyEvent): void {
+    const now = this.#options.clock.monotonicMs();
+    const told = this.#settled.onEvent(event, now);
+    if (event.type === "stuck") this.#print(event.journey);
+    else if (told !== undefined) this.#print(told);
+  }
+
+  start(): void {
+    this.#look();
+  }
+
+  end(): void {
+    if (this.#isEnded) return;
+    this.#isEnded = true;
+    this.#cancel?.();
+    const { terminal, picture, slowMs, utc } = this.#options;
+    const paint = paintFor({ colours: false });
+    const options = { width: terminal.columns, slowMs, utc, paint };
+    terminal.writeError(`${summaryLines(picture(), options).join("\n")}\n`);
+  }
+
+  #print(journey: Journey): void {
+    if (this.#isEnded) return;
+    this.#options.terminal.write(`${plainLine(journey, this.#options)}\n`);
+  }
+
+  #look(): void {
+    this.#cancel = this.#options.timers.after(lookEveryMs, () => this.#look());
+    for (const journey of this.#settled.due(this.#options.clock.monotonicMs())) {
+      this.#print(journey);
+    }
+    const picture = this.#options.picture();
+    for (const status of picture.clusters) {
+      this.#say(visible(status.cluster), status.state.type, conditionOf(status, picture).text);
+    }
+    for (const note of picture.notes) this.#say("note", note, visible(note));
+  }
+
+  /** Once for each state: how long it lasts is no news. */
+  #say(about: string, state: string, text: string): void {
+    const key = about === "note" ? `${about} ${state}` : about;
+    if (this.#said.get(key) === state) return;
+    this.#said.set(key, state);
+    this.#options.terminal.writeError(`${about}: ${text}\n`);
+  }
+}
+
+/** `2026-11-15T20:31:07.000Z alpha terminating −10.0.0.7 shop/web  pod 0 · published 340 ms`. */
+function plainLine(
+  journey: Journey,
+  { clock, slowMs, picture }: Pick<WatchOutputOptions, "clock" | "slowMs" | "picture">,
+): string {
+  const now = clock.monotonicMs();
+  const { run }: Pick<Picture, "run"> = picture();
+  const { endpoint, cause = "?", origin } = journey;
+  const time = new Date(wallAt(origin.at, run)).toISOString();
+  const isStuck = journey.hops.some(({ state }) => state.type === "stuck");
+  const slow = !isStuck && isSlow(journey, { now, slowMs }) ? " · slow" : "";
+  const line = journeyLine(journey, { now, width: Number.POSITIVE_INFINITY });
+  return visible(`${time} ${endpoint.cluster ?? "?"} ${cause} ${line}${slow}`);
+}

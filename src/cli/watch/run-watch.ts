@@ -1,0 +1,220 @@
+// Puts a watch together: the clusters, the observer, the view, what is kept beside it, and the
+// proxies and logs that tell of the last hops. It ends when it is told to, after the time it was
+// given, or when whoever reads its output has enough; and says then what it has seen.
+import { setMaxListeners } from "node:events";
+import { visible } from "../../decide/routing/shown-text.ts";
+import { elapsedMs, type MonotonicMs } from "../../environment/clock.ts";
+import type { Environment } from "../../environment/environment.ts";
+import type { JourneyEvent } from "../../journeys/journeys.ts";
+import { Observer } from "../../observer/observer.ts";
+import { aborted, type CommandContext, type ExitCode } from "../command.ts";
+import { paintFor } from "../paint.ts";
+import { warningsOnly } from "../up/quiet-log.ts";
+import { AskedProxies } from "./asked-proxies.ts";
+import { FollowedLogs, refuseMissingLogs } from "./followed-logs.ts";
+import { JsonOutput } from "./json-output.ts";
+import { KeptJourneys } from "./kept-journeys.ts";
+import type { Picture } from "./picture.ts";
+import { PlainOutput } from "./plain-output.ts";
+import { ScreenLog } from "./screen-log.ts";
+import { ScreenOutput } from "./screen-output.ts";
+import { startLines } from "./start-lines.ts";
+import { unknownHops } from "./unknown-hops.ts";
+import { type WatchedClusters, watchedClusters } from "./watch-clusters.ts";
+import type { WatchOutput } from "./watch-output.ts";
+import type { WatchSettings } from "./watch-settings.ts";
+import { WatchTally } from "./watch-tally.ts";
+
+/** The oldest, of which the view shows some; looking at more would cost more than it shows. */
+const refreshedMost = 200;
+const refreshEveryMs = 1_000;
+
+/** A slow API server must not keep the observation from beginning. */
+const previewWithinMs = 15_000;
+
+export async function runWatch(
+  context: CommandContext,
+  settings: WatchSettings,
+): Promise<ExitCode> {
+  const { terminal } = context;
+  const isScreen = terminal.interactive && !settings.json;
+  const screenLog = isScreen ? new ScreenLog() : undefined;
+  const log = screenLog ?? warningsOnly(context.environment.log);
+  const environment = { ...context.environment, log };
+  await refuseMissingLogs(environment, settings);
+  const clusters = await watchedClusters(environment, settings);
+  const kept = await KeptJourneys.open({ environment, ...settings });
+  try {
+    const watch = new Watch({ context, environment, settings, clusters, kept, screenLog });
+    try {
+      return await watch.run();
+    } finally {
+      await watch.stop();
+    }
+  } finally {
+    await kept.close();
+  }
+}
+
+interface WatchParts {
+  readonly context: CommandContext;
+  readonly environment: Environment;
+  readonly settings: WatchSettings;
+  readonly clusters: WatchedClusters;
+  readonly kept: KeptJourneys;
+  /** There when the view is a screen. */
+  readonly screenLog: ScreenLog | undefined;
+}
+
+class Watch {
+  readonly #parts: WatchParts;
+  readonly #tally: WatchTally;
+  readonly #observer: Observer;
+  readonly #output: WatchOutput;
+  readonly #proxies: AskedProxies;
+  readonly #logs: FollowedLogs;
+  #refreshedAt: MonotonicMs | undefined;
+
+  constructor(parts: WatchParts) {
+    this.#parts = parts;
+    const { environment, settings, clusters, kept, context } = parts;
+    this.#tally = new WatchTally(settings);
+    this.#observer = new Observer({
+      ...environment,
+      ...clusters,
+      ...settings.bounds,
+      metrics: kept.registry,
+      onEvent: (event) => this.#onEvent(event),
+    });
+    this.#proxies = new AskedProxies({
+      environment,
+      observer: this.#observer,
+      proxies: settings.proxies,
+      clusters: clusters.clusters.map(({ cluster }) => cluster),
+    });
+    this.#logs = new FollowedLogs({
+      ...settings,
+      environment,
+      stdin: context.stdin,
+      target: this.#observer,
+      clusters: clusters.clusters,
+    });
+    const shared = {
+      ...environment,
+      ...settings,
+      terminal: context.terminal,
+      picture: () => this.#picture(),
+    };
+    if (settings.json) this.#output = new JsonOutput({ ...shared, run: this.#observer.run });
+    else this.#output = parts.screenLog ? new ScreenOutput(shared) : new PlainOutput(shared);
+  }
+
+  async run(): Promise<ExitCode> {
+    const { kept, context, environment, settings } = this.#parts;
+    await kept.follow(this.#observer);
+    const ending = new AbortController();
+    const { durationMs } = settings;
+    const cancel =
+      durationMs === undefined
+        ? undefined
+        : environment.timers.after(durationMs, () => ending.abort(new Error("its time is over")));
+    const stop = AbortSignal.any([context.stop, ending.signal]);
+    try {
+      await this.#sayWhatComes(stop);
+      this.#observer.start();
+      this.#proxies.start();
+      this.#logs.start();
+      this.#output.start();
+      await aborted(stop);
+    } finally {
+      cancel?.();
+      this.#output.end();
+    }
+    return this.#observer.clusters().some(({ watches }) => watches.some((one) => one.listed))
+      ? 0
+      : 1;
+  }
+
+  /** Idempotent. */
+  async stop(): Promise<void> {
+    await Promise.all([this.#proxies.stop(), this.#logs.stop()]);
+    await this.#observer.stop();
+  }
+
+  async #sayWhatComes(stop: AbortSignal): Promise<void> {
+    const { context, environment, settings, clusters, kept } = this.#parts;
+    const { terminal } = context;
+    const patience = new AbortController();
+    const cancel = environment.timers.after(previewWithinMs, () =>
+      patience.abort(new Error("it takes too long to count what there is")),
+    );
+    const signal = AbortSignal.any([stop, patience.signal]);
+    // Every request under way listens to it, and there are some for each kind in each cluster.
+    setMaxListeners(0, signal);
+    const lines: string[] = clusters.leftOut.map((sentence) => `! ${visible(sentence)}`);
+    try {
+      const [previews, permissions] = await Promise.all([
+        this.#observer.preview(signal),
+        this.#observer.permissions(signal),
+      ]);
+      const options = { width: terminal.columns, paint: paintFor(terminal) };
+      lines.push(...startLines(previews, permissions, options));
+    } catch (error) {
+      if (!signal.aborted) throw error;
+      if (stop.aborted) return;
+      lines.push("! The clusters take too long to say how much there is: it is read all the same.");
+    } finally {
+      cancel();
+    }
+    const { metricsUrl } = kept;
+    if (metricsUrl !== undefined) lines.push(`  Metrics: ${metricsUrl}`);
+    if (settings.historyPath !== undefined) lines.push(`  History: ${settings.historyPath}`);
+    terminal.writeError(`${lines.join("\n")}\n\n`);
+  }
+
+  #onEvent(event: JourneyEvent): void {
+    this.#tally.onEvent(event);
+    this.#parts.kept.onEvent(event);
+    this.#output.onEvent(event);
+  }
+
+  #refresh(now: MonotonicMs): void {
+    const since = this.#refreshedAt;
+    if (since !== undefined && elapsedMs(since, now) < refreshEveryMs) return;
+    this.#refreshedAt = now;
+    this.#tally.refresh(this.#observer.journeys.pending(refreshedMost));
+  }
+
+  #picture(): Picture {
+    const { clusters, settings, kept, screenLog, environment } = this.#parts;
+    const now = environment.clock.monotonicMs();
+    const statuses = this.#observer.clusters();
+    const { journeys, run } = this.#observer;
+    this.#refresh(now);
+    return {
+      now,
+      startedAt: run.monotonicMs,
+      run,
+      tally: this.#tally,
+      oldest: journeys.oldestPending(now),
+      counts: journeys.counts,
+      clusters: statuses,
+      asked: [
+        ...(settings.accessContexts.length > 0 ? (["synced"] as const) : []),
+        ...(settings.accessLogs.length > 0 ? (["traffic"] as const) : []),
+      ],
+      unknown: unknownHops({
+        clusters: statuses,
+        accessClusters: clusters.accessClusters.map(({ cluster }) => cluster),
+        hasProxies: settings.proxies.length > 0,
+        hasAccessLogs: settings.accessLogs.length > 0,
+      }),
+      notes: [
+        ...this.#proxies.notes(),
+        ...this.#logs.notes(),
+        ...kept.notes(),
+        ...(screenLog?.errors ?? []),
+      ],
+    };
+  }
+}

@@ -1,0 +1,64 @@
+// Two parts of a terminal: lines that stay and scroll away as lines do, and below them a live part
+// that is drawn anew in place. The scrollback keeps exactly what was printed. Invariant: the cursor
+// is at the start of the last live line, where what somebody types cannot break it, or at the start
+// of an empty line when there is none.
+import type { Terminal } from "../../environment/terminal.ts";
+import { textColumns } from "./text-columns.ts";
+
+const clearBelow = "\u001b[J";
+/** Before the line: behind a full one it would take the last character away. */
+const clearLine = "\u001b[K";
+const hideCursor = "\u001b[?25l";
+const showCursor = "\u001b[?25h";
+const wrapOff = "\u001b[?7l";
+const wrapOn = "\u001b[?7h";
+
+const escapeSign = String.fromCharCode(27);
+const colour = new RegExp(`${escapeSign}\\[[\\d;]*m`, "g");
+
+export class Screen {
+  readonly #terminal: Terminal;
+  #live: readonly string[] = [];
+  #isEnded = false;
+
+  constructor(terminal: Terminal) {
+    this.#terminal = terminal;
+  }
+
+  /** Prints lines that stay, and the live part below them; in one write, so that nothing flickers. */
+  draw(printed: readonly string[], live: readonly string[]): void {
+    if (this.#isEnded) return;
+    if (printed.length === 0 && sameLines(live, this.#live)) return;
+    const start = this.#live.length === 0 ? hideCursor : "";
+    const lines = [...printed, ...live].map((line) => clearLine + line).join("\n");
+    const text = `${start}${this.#toTop()}${wrapOff}${lines}${clearBelow}${wrapOn}\r`;
+    this.#terminal.write(live.length === 0 ? `${text}\n` : text);
+    this.#live = live;
+  }
+
+  /** The live part is taken away and the cursor given back; nothing is drawn after it. */
+  end(): void {
+    if (this.#isEnded) return;
+    this.#isEnded = true;
+    this.#terminal.write(`${this.#toTop()}${clearBelow}${showCursor}`);
+    this.#live = [];
+  }
+
+  /** To the start of the live part; on a terminal that became narrower its lines have broken. */
+  #toTop(): string {
+    const columns = Math.max(1, this.#terminal.columns);
+    const height = this.#live.reduce(
+      (sum, line) => sum + Math.max(1, Math.ceil(lengthOf(line) / columns)),
+      0,
+    );
+    return height > 1 ? `\r\u001b[${height - 1}A` : "\r";
+  }
+}
+
+function lengthOf(line: string): number {
+  return textColumns(line.replace(colour, ""));
+}
+
+function sameLines(one: readonly string[], other: readonly string[]): boolean {
+  return one.length === other.length && one.every((line, index) => line === other[index]);
+}

@@ -1,0 +1,59 @@
+// When a change is worth its line. Mostly when it is over. One that every hop has shown is kept for a
+// minute or more to hear of requests to its address; nobody should wait that long to read of it, so
+// it is told after some seconds, and once more only if further requests have failed since.
+import { elapsedMs, type MonotonicMs } from "../../environment/clock.ts";
+import type { Journey } from "../../journeys/journey.ts";
+import type { JourneyEvent } from "../../journeys/journeys.ts";
+import { isAwaited } from "./in-flight.ts";
+
+/** Proxies write their logs some seconds late. */
+const tellAfterMs = 5_000;
+
+interface Settled {
+  journey: Journey;
+  readonly since: MonotonicMs;
+}
+
+export class SettledChanges {
+  /** By id, those that are not told yet, in the order in which they settled. */
+  readonly #untold = new Map<number, Settled>();
+  /** By id, how many requests had failed when it was told. */
+  readonly #told = new Map<number, number>();
+
+  /** The change that is to be told at once. */
+  onEvent({ type, journey }: JourneyEvent, now: MonotonicMs): Journey | undefined {
+    const { id } = journey;
+    const told = this.#told.get(id);
+    if (type !== "over") {
+      const settled = this.#untold.get(id);
+      if (told !== undefined || isAwaited(journey)) this.#untold.delete(id);
+      else if (settled !== undefined) settled.journey = journey;
+      else this.#untold.set(id, { journey, since: now });
+      return undefined;
+    }
+    this.#untold.delete(id);
+    this.#told.delete(id);
+    return told === undefined || told < failedOf(journey) ? journey : undefined;
+  }
+
+  /** Those that have waited long enough. */
+  due(now: MonotonicMs): readonly Journey[] {
+    const due: Journey[] = [];
+    for (const [id, { journey, since }] of this.#untold) {
+      if (elapsedMs(since, now) < tellAfterMs) break;
+      this.#untold.delete(id);
+      this.#told.set(id, failedOf(journey));
+      due.push(journey);
+    }
+    return due;
+  }
+
+  /** The oldest that are not told yet, at most so many. */
+  oldest(most: number): readonly Journey[] {
+    return [...this.#untold.values()].slice(0, most).map(({ journey }) => journey);
+  }
+}
+
+function failedOf({ traffic }: Journey): number {
+  return traffic?.failed ?? 0;
+}

@@ -1,0 +1,55 @@
+import { expect, test } from "vitest";
+import { lostHop } from "../../observer/lost-hops.ts";
+import type { KindPreview } from "../../observer/preview.ts";
+import { startLines } from "./start-lines.ts";
+import { uncoloured } from "./watched-changes.contract.ts";
+
+function kind(resource: KindPreview["resource"], objects: number | undefined): KindPreview {
+  const known = { bytes: objects, listRequests: 1, problem: undefined };
+  return { resource, namespace: undefined, objects, ...known };
+}
+
+test("before it starts it says what it will read, and what a missing permission costs", () => {
+  const previews = [
+    {
+      cluster: "prod-eu",
+      kinds: [kind("services", 1_204), kind("pods", 20_310), kind("endpointslices", undefined)],
+      objects: 21_514,
+      bytes: 61_300_000,
+      listRequests: 45,
+      watches: 3,
+      readsPerMinute: 9,
+      problem: undefined,
+    },
+    {
+      cluster: "prod-\u001bus",
+      kinds: [],
+      objects: 0,
+      bytes: 0,
+      listRequests: 0,
+      watches: 0,
+      readsPerMinute: 0,
+      problem: "connection refused",
+    },
+  ];
+  const refused = { resource: "pods", namespace: undefined, purposes: ["pod"] } as const;
+  const lost = lostHop("prod-eu")(refused);
+  const permissions = [{ cluster: "prod-eu", permissions: [], lost, problem: undefined }];
+  expect(
+    startLines(previews, permissions, { width: 80, paint: uncoloured }),
+  ).toMatchInlineSnapshot(`
+    [
+      "● prod-eu: will list 1,204 services, 20,310 pods, endpointslices (nobody says",
+      "  how many): about 61 MB in 45 requests; then keeps 3 watches open and makes 9",
+      "  requests a minute to prove them current",
+      "✗ prod-\\u{1b}us cannot be asked now, and is tried again and again: connection",
+      "  refused",
+      "! no list and watch of pods in prod-eu: pod stays unknown: a change begins when",
+      "  it is published, and what the endpoint controller takes before that is not",
+      "  measured",
+      "  Reads only. On a managed control plane every hop is visible all the same; what",
+      "  is not: the queues and the rate limit of the endpoint controllers, the flags",
+      "  of the control plane's components, their logs.",
+    ]
+  `);
+});

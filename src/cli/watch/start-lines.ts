@@ -1,0 +1,79 @@
+// What is said before anything is read: what will be listed and watched in each cluster and roughly
+// how much that is, which hop a missing permission costs, and what can be seen where somebody else
+// runs the control plane. Pure.
+import { visible } from "../../decide/routing/shown-text.ts";
+import { wrapText } from "../../doctor/report/wrapped-text.ts";
+import { managedControlPlane } from "../../observer/managed-control-plane.ts";
+import type { ClusterPermissions } from "../../observer/permissions.ts";
+import type { ClusterPreview, KindPreview } from "../../observer/preview.ts";
+import { numberText } from "../incident/value-text.ts";
+import type { Paint } from "../paint.ts";
+
+export interface StartOptions {
+  readonly width: number;
+  readonly paint: Paint;
+}
+
+export function startLines(
+  previews: readonly ClusterPreview[],
+  permissions: readonly ClusterPermissions[],
+  { width, paint }: StartOptions,
+): readonly string[] {
+  const wrapped = (text: string, first: string) => wrapText(text, { width, first, rest: "  " });
+  const read = previews.flatMap((one) => {
+    const sign = one.problem === undefined ? paint.lockstep("●") : paint.failed("✗");
+    const [head = "", ...rest] = wrapped(previewText(one), "  ");
+    return [`${sign} ${head.slice(2)}`, ...rest];
+  });
+  const lost = permissions.flatMap((one) =>
+    one.lost.flatMap(({ sentence }) =>
+      wrapped(visible(sentence), "! ").map((line) => paint.late(line)),
+    ),
+  );
+  const hidden = managedControlPlane.hidden.join(", ");
+  return [
+    ...read,
+    ...lost,
+    ...wrapped(
+      "Reads only. On a managed control plane every hop is visible all the same; what is not: " +
+        `${hidden}.`,
+      "  ",
+    ).map(paint.secondary),
+  ];
+}
+
+/** `alpha: lists 1,204 pods, 30 services …, about 3.1 MB in 5 requests; then 4 watches`. */
+function previewText(preview: ClusterPreview): string {
+  const { cluster, problem, kinds, bytes, listRequests, watches, readsPerMinute } = preview;
+  if (problem !== undefined) {
+    return `${visible(cluster)} cannot be asked now, and is tried again and again: ${visible(problem)}`;
+  }
+  const counted = byResource(kinds);
+  return (
+    `${visible(cluster)}: will list ${counted.join(", ")}: about ${bytesText(bytes)} in ` +
+    `${requestsText(listRequests)}; then keeps ${numberText(watches)} watches open and makes ` +
+    `${requestsText(readsPerMinute)} a minute to prove them current`
+  );
+}
+
+function byResource(kinds: readonly KindPreview[]): readonly string[] {
+  const objects = new Map<string, number | undefined>();
+  for (const { resource, objects: count } of kinds) {
+    const before = objects.has(resource) ? objects.get(resource) : 0;
+    objects.set(resource, before === undefined || count === undefined ? undefined : before + count);
+  }
+  return [...objects].map(([resource, count]) => {
+    if (count === undefined) return `${resource} (nobody says how many)`;
+    return `${numberText(count)} ${count === 1 ? resource.replace(/s$/, "") : resource}`;
+  });
+}
+
+function requestsText(count: number): string {
+  return `${numberText(count)} ${count === 1 ? "request" : "requests"}`;
+}
+
+function bytesText(bytes: number): string {
+  if (bytes < 1e3) return `${Math.round(bytes)} B`;
+  if (bytes < 1e6) return `${Number((bytes / 1e3).toPrecision(2))} kB`;
+  return `${Number((bytes / 1e6).toPrecision(2))} MB`;
+}

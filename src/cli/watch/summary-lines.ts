@@ -1,0 +1,121 @@
+// What was seen, said once at the end: how many changes, how long each hop took, the slowest, the
+// ones that are stuck, and what stayed unknown and why. Pure.
+
+import { visible } from "../../decide/routing/shown-text.ts";
+import { wrapText } from "../../doctor/report/wrapped-text.ts";
+import { elapsedMs } from "../../environment/clock.ts";
+import { durationText } from "../../journeys/duration-text.ts";
+import type { Journey, Outcome } from "../../journeys/journey.ts";
+import { numberText } from "../incident/value-text.ts";
+import type { Paint } from "../paint.ts";
+import { changeColumns, headLine } from "./change-columns.ts";
+import { changeLine } from "./change-line.ts";
+import { conditionOf } from "./cluster-rows.ts";
+import { lagTable } from "./lag-table.ts";
+import { lineContext } from "./live-lines.ts";
+import type { Picture, ViewOptions } from "./picture.ts";
+import { shownHops } from "./shown-hops.ts";
+
+export interface SummaryOptions extends Pick<ViewOptions, "width" | "slowMs" | "utc"> {
+  readonly paint: Paint;
+}
+
+/** By name; what is more than a page is counted. */
+const stuckMost = 20;
+
+const endings: readonly (readonly [Outcome, string])[] = [
+  ["superseded", "superseded by the opposite change"],
+  ["withdrawn", "withdrawn"],
+  ["abandoned", "given up after hours"],
+  ["dropped", "dropped because too many were pending"],
+];
+
+export function summaryLines(picture: Picture, options: SummaryOptions): readonly string[] {
+  const { strong } = options.paint;
+  const stuck = picture.tally.inFlight.stuckOnes(stuckMost);
+  const moreStuck = picture.tally.inFlight.stuck - stuck.length;
+  return [
+    strong(`Observed for ${durationText(elapsedMs(picture.startedAt, picture.now))}.`),
+    ...paragraph(countsText(picture, options), options),
+    "",
+    ...lagTable(picture, options),
+    ...listed("Slowest", picture.tally.slowest, picture, options),
+    ...listed("Stuck", stuck, picture, options),
+    ...(moreStuck > 0 ? [`and ${numberText(moreStuck)} more that are stuck`] : []),
+    ...caveats(picture, options),
+  ];
+}
+
+function countsText({ tally, counts }: Picture, { slowMs }: SummaryOptions): string {
+  if (tally.changes === 0) return "No endpoint joined or left.";
+  const { inFlight } = tally;
+  const ended = endings.flatMap(([outcome, words]) => {
+    const count = tally.outcome(outcome);
+    return count === 0 ? [] : [`${numberText(count)} ${words}`];
+  });
+  const parts = [
+    `${numberText(tally.changes)} ${tally.changes === 1 ? "change" : "changes"}`,
+    `${numberText(tally.outcome("complete"))} shown by every hop that reports`,
+    `${numberText(tally.slow)} slow (${durationText(slowMs)} or more)`,
+    ...ended,
+    ...(inFlight.settled === 0
+      ? []
+      : [`${numberText(inFlight.settled)} more but kept to hear of requests`]),
+    `${numberText(inFlight.size)} still in flight`,
+    `${numberText(inFlight.stuck)} of them stuck`,
+  ];
+  const dropped =
+    counts.dropped === 0
+      ? ""
+      : ` ${numberText(counts.dropped)} reports were dropped because there are too many endpoints.`;
+  return `${parts.join(", ")}.${dropped}`;
+}
+
+function listed(
+  title: string,
+  journeys: readonly Journey[],
+  picture: Picture,
+  options: SummaryOptions,
+): readonly string[] {
+  if (journeys.length === 0) return [];
+  const columns = changeColumns({
+    width: options.width,
+    hops: shownHops(picture.tally, picture.asked),
+    clusters: picture.clusters.map(({ cluster }) => visible(cluster)),
+  });
+  const context = lineContext(picture, options);
+  return [
+    "",
+    options.paint.strong(title),
+    headLine(columns, options.paint),
+    ...journeys.map((journey) => changeLine(journey, columns, context)),
+  ];
+}
+
+/** What somebody must know who draws conclusions from the figures. */
+function caveats(picture: Picture, options: SummaryOptions): readonly string[] {
+  const { tally, clusters, notes } = picture;
+  const inexact =
+    tally.inexact === 0
+      ? []
+      : [
+          `${numberText(tally.inexact)} of the changes were learnt from a list or began before the ` +
+            "start; where a lag is not known exactly it is in no figure",
+        ];
+  const troubled = clusters.flatMap((one) => {
+    const { text, tone } = conditionOf(one, picture);
+    return tone === "plain" ? [] : [`${visible(one.cluster)}: ${text}`];
+  });
+  const lost = clusters.flatMap((one) => one.lost.map(({ sentence }) => visible(sentence)));
+  const all = [...inexact, ...lost, ...troubled, ...notes.map(visible)];
+  if (all.length === 0) return [];
+  return [
+    "",
+    options.paint.strong("To know when reading this"),
+    ...all.flatMap((text) => paragraph(text, options, "· ")),
+  ];
+}
+
+function paragraph(text: string, { width }: SummaryOptions, first = ""): readonly string[] {
+  return wrapText(text, { width, first, rest: " ".repeat(first.length) });
+}

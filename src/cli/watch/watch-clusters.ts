@@ -1,0 +1,148 @@
+// Which clusters `lockstep watch` reads: the contexts that were named, all of them, the current one,
+// or in a pod the cluster it is in. With all contexts one that cannot be used is left out and said,
+// because it must not keep anybody from seeing the others.
+import { resolve as absolute } from "node:path";
+import { nearestNames } from "../../decide/nearest-names.ts";
+import { visible } from "../../decide/routing/shown-text.ts";
+import type { Environment } from "../../environment/environment.ts";
+import { HttpKubeClient } from "../../kube/client/http-client.ts";
+import { type ClusterAccess, CredentialsError } from "../../kube/credentials/credentials.ts";
+import { inClusterAccess, isInCluster } from "../../kube/credentials/credentials-in-cluster.ts";
+import { kubeconfigAccess } from "../../kube/credentials/credentials-kubeconfig.ts";
+import { readKubeconfig } from "../../kube/credentials/credentials-kubeconfig-file.ts";
+import type { ObservedCluster } from "../../observer/observer.ts";
+import { UsageError } from "../command.ts";
+
+export interface AskedContexts {
+  readonly kubeconfig: string | undefined;
+  /** Each a context, or `name=context`. */
+  readonly contexts: readonly string[];
+  readonly allContexts: boolean;
+  /** Where copies are looked for; in every cluster when empty. */
+  readonly accessContexts: readonly string[];
+}
+
+export interface WatchedClusters {
+  readonly clusters: readonly ObservedCluster[];
+  readonly accessClusters: readonly ObservedCluster[];
+  /** What was left out, each in one sentence. */
+  readonly leftOut: readonly string[];
+}
+
+interface NamedAccess {
+  readonly name: string;
+  readonly access: ClusterAccess;
+}
+
+export async function watchedClusters(
+  environment: Environment,
+  asked: AskedContexts,
+): Promise<WatchedClusters> {
+  const { contexts, allContexts, accessContexts } = asked;
+  if (allContexts && contexts.length > 0) {
+    throw new UsageError("--all-contexts and --context exclude each other: give one of them.");
+  }
+  const leftOut: string[] = [];
+  const watched = allContexts
+    ? await everyContext(environment, asked, leftOut)
+    : await namedContexts(environment, asked, contexts);
+  const access = await namedContexts(environment, asked, accessContexts);
+  const clients = new Map<string, ObservedCluster>();
+  const observed = ({ name, access: cluster }: NamedAccess): ObservedCluster => {
+    const client = new HttpKubeClient({ ...environment, cluster, userAgent: "lockstep-watch" });
+    const known = clients.get(name) ?? { cluster: name, client };
+    clients.set(name, known);
+    return known;
+  };
+  const clusters = watched.map(observed);
+  const copies = accessContexts.length === 0 ? clusters : access.map(observed);
+  return { clusters, accessClusters: copies, leftOut };
+}
+
+/** Nothing for no names when others were asked for; else the cluster we are in, or the current one. */
+async function namedContexts(
+  environment: Environment,
+  { kubeconfig, contexts }: AskedContexts,
+  names: readonly string[],
+): Promise<readonly NamedAccess[]> {
+  if (names.length === 0 && names !== contexts) return [];
+  if (names.length === 0 && kubeconfig === undefined && isInCluster(environment.processes)) {
+    const access = inClusterAccess(environment);
+    return [{ name: access.name, access }];
+  }
+  const named = names.map(parseName);
+  refuseTwice(named.map(({ name }) => name));
+  const wanted = named.map(({ context }) => context);
+  if (wanted.length > 0) await refuseUnknown(environment, wanted, kubeconfig);
+  const accesses = await kubeconfigAccess({
+    ...environment,
+    path: pathOf(kubeconfig),
+    contexts: wanted.length === 0 ? "current" : wanted,
+  });
+  return accesses.map((access, index) => ({ name: named[index]?.name ?? access.name, access }));
+}
+
+/** Contexts of one server under several users are one cluster, so only the first is watched. */
+async function everyContext(
+  environment: Environment,
+  { kubeconfig }: AskedContexts,
+  leftOut: string[],
+): Promise<readonly NamedAccess[]> {
+  const path = pathOf(kubeconfig);
+  const { config } = await readKubeconfig({ ...environment, path });
+  const byServer = new Map<string, NamedAccess>();
+  for (const { name } of config.contexts) {
+    try {
+      const [access] = await kubeconfigAccess({ ...environment, path, contexts: [name] });
+      if (access === undefined) continue;
+      const same = byServer.get(access.server);
+      if (same === undefined) byServer.set(access.server, { name, access });
+      else leftOut.push(`context ${name} is left out: it is the same server as ${same.name}`);
+    } catch (error) {
+      if (!(error instanceof CredentialsError)) throw error;
+      leftOut.push(`context ${name} is left out: ${error.message}`);
+    }
+  }
+  if (byServer.size > 0) return [...byServer.values()];
+  throw new UsageError(["no context can be watched", ...leftOut].join("\n  "));
+}
+
+/** More names than this nobody reads. */
+const namesMost = 10;
+
+/** With a guess at what was meant: people have dozens of contexts with names alike. */
+async function refuseUnknown(
+  environment: Environment,
+  wanted: readonly string[],
+  kubeconfig: string | undefined,
+): Promise<void> {
+  const { config } = await readKubeconfig({ ...environment, path: pathOf(kubeconfig) });
+  const names = config.contexts.map(({ name }) => name);
+  const absent = wanted.find((name) => !names.includes(name));
+  if (absent === undefined) return;
+  const near = nearestNames(absent, names);
+  const listed = near.length > 0 ? near : names.slice(0, namesMost);
+  const rest = names.length - listed.length;
+  throw new UsageError(
+    `the kubeconfig has no context "${visible(absent)}"; ` +
+      `${near.length > 0 ? "near it" : "it has"}: ${listed.map(visible).join(", ") || "none"}` +
+      (rest > 0 ? ` (and ${rest} more: kubectl config get-contexts)` : ""),
+  );
+}
+
+function parseName(text: string): { readonly name: string; readonly context: string } {
+  const equals = text.indexOf("=");
+  const name = equals === -1 ? text : text.slice(0, equals);
+  const context = equals === -1 ? text : text.slice(equals + 1);
+  if (name !== "" && context !== "") return { name, context };
+  throw new UsageError(`"${text}" names no context: give a context, or name=context.`);
+}
+
+function refuseTwice(names: readonly string[]): void {
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined) throw new UsageError(`${twice} is given twice: once is enough.`);
+}
+
+function pathOf(kubeconfig: string | undefined): string | undefined {
+  return kubeconfig === undefined ? undefined : absolute(kubeconfig);
+}

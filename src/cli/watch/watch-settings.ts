@@ -1,0 +1,99 @@
+// What `lockstep watch` was asked to do, checked: each flag that cannot be is refused in words.
+import { resolve as absolute } from "node:path";
+import type { Environment } from "../../environment/environment.ts";
+import { defaultHistoryPath, defaultHistoryPathText } from "../../history/default-history-path.ts";
+import type { ServiceBounds } from "../../observer/service-filter.ts";
+import { UsageError } from "../command.ts";
+
+export interface WatchFlags {
+  readonly context: readonly string[];
+  readonly allContexts: boolean;
+  readonly kubeconfig?: string;
+  readonly accessContext: readonly string[];
+  readonly namespace: readonly string[];
+  readonly service: readonly string[];
+  readonly slow: number;
+  readonly accessLog: readonly string[];
+  readonly logFormat?: string;
+  readonly proxy: readonly string[];
+  readonly maxQps?: number;
+  readonly json: boolean;
+  readonly history?: string | true;
+  readonly metricsPort?: number;
+  readonly metricsAddress: string;
+  readonly serviceLabels: number;
+  readonly otlp?: string;
+  readonly utc: boolean;
+  readonly for?: number;
+}
+
+export interface WatchSettings {
+  readonly contexts: readonly string[];
+  readonly allContexts: boolean;
+  readonly kubeconfig: string | undefined;
+  readonly accessContexts: readonly string[];
+  readonly bounds: ServiceBounds & { readonly maxQps?: number };
+  readonly slowMs: number;
+  readonly accessLogs: readonly string[];
+  readonly logFormat: string | undefined;
+  readonly proxies: readonly string[];
+  readonly json: boolean;
+  readonly historyPath: string | undefined;
+  readonly metricsPort: number | undefined;
+  readonly metricsAddress: string;
+  readonly serviceLabels: number;
+  readonly otlp: string | undefined;
+  readonly utc: boolean;
+  readonly durationMs: number | undefined;
+}
+
+export function watchSettings(
+  { processes }: Pick<Environment, "processes">,
+  flags: WatchFlags,
+): WatchSettings {
+  const { namespace, service, maxQps, history } = flags;
+  for (const name of service) {
+    if (!/^[^/\s]+\/[^/\s]+$/.test(name)) {
+      throw new UsageError(`--service takes namespace/name, such as shop/web; it is "${name}".`);
+    }
+    const own = name.slice(0, name.indexOf("/"));
+    if (namespace.length === 0 || namespace.includes(own)) continue;
+    throw new UsageError(`${name} is in none of the namespaces given: leave out --namespace.`);
+  }
+  return {
+    contexts: flags.context,
+    allContexts: flags.allContexts,
+    kubeconfig: flags.kubeconfig,
+    accessContexts: flags.accessContext,
+    bounds: {
+      ...(namespace.length > 0 && { namespaces: namespace }),
+      ...(service.length > 0 && { services: service }),
+      ...(maxQps !== undefined && { maxQps }),
+    },
+    slowMs: flags.slow,
+    accessLogs: flags.accessLog,
+    logFormat: flags.logFormat,
+    proxies: flags.proxy,
+    json: flags.json,
+    historyPath: historyPath(history, processes),
+    metricsPort: flags.metricsPort,
+    metricsAddress: flags.metricsAddress,
+    serviceLabels: flags.serviceLabels,
+    otlp: flags.otlp,
+    utc: flags.utc,
+    durationMs: flags.for,
+  };
+}
+
+function historyPath(
+  asked: string | true | undefined,
+  processes: Environment["processes"],
+): string | undefined {
+  if (asked === undefined) return undefined;
+  if (asked !== true) return absolute(asked);
+  const path = defaultHistoryPath(processes);
+  if (path !== undefined) return path;
+  throw new UsageError(
+    `--history without a file is ${defaultHistoryPathText}, and there is no home.`,
+  );
+}

@@ -1,0 +1,87 @@
+import { expect, test } from "vitest";
+import type { HopTime } from "../../journeys/journey.ts";
+import { WatchTally } from "./watch-tally.ts";
+import { change, tell } from "./watched-changes.contract.ts";
+
+const slow = { slowMs: 2_000 };
+
+test("changes in flight are counted by what is alike, step by step, and forgotten when over", () => {
+  const tally = new WatchTally(slow);
+  const hops = { pod: 0, published: "pending", routed: "pending" } as const;
+  const pending = { outcome: "pending", hops } as const;
+  for (const id of [1, 2, 3]) tell(tally, change({ id, ...pending }));
+  tell(tally, change({ id: 4, ...pending, direction: "join", cause: "ready" }));
+  tell(tally, change({ id: 2, outcome: "pending", hops: { ...hops, published: 40 } }));
+  const groups = () =>
+    tally.inFlight.groups().map(({ direction, count, shownAt }) => {
+      return `${direction} ${shownAt.get("published")}/${count}`;
+    });
+  expect(groups()).toEqual(["leave 1/3", "join 0/1"]);
+  for (const id of [1, 2, 3, 4]) tell(tally, change({ id, hops: { pod: 0, published: 50 } }));
+  expect(groups()).toEqual([]);
+  expect([tally.inFlight.size, tally.changes]).toEqual([0, 4]);
+});
+
+test("a change is stuck until it is over, and is remembered to have been", () => {
+  const tally = new WatchTally(slow);
+  const stuck = change({
+    outcome: "pending",
+    hops: { pod: 0, published: "stuck", routed: "stuck" },
+  });
+  tell(tally, change({ outcome: "pending", hops: { pod: 0, published: "pending" } }));
+  for (const hop of stuck.hops.slice(1)) tally.onEvent({ type: "stuck", journey: stuck, hop });
+  expect([tally.inFlight.stuck, tally.everStuck]).toEqual([1, 1]);
+  expect(tally.inFlight.stuckOnes(5)).toEqual([stuck]);
+  expect(tally.inFlight.isAnyStuckAt("routed", "leave")).toBe(true);
+  expect(tally.inFlight.isAnyStuckAt("routed", "join")).toBe(false);
+  tell(tally, change({ hops: { pod: 0, published: 61_000, routed: 62_000 } }));
+  expect([tally.inFlight.stuck, tally.everStuck, tally.slow]).toEqual([0, 1, 1]);
+});
+
+test("the slowest five are kept, by the last hop that showed them", () => {
+  const tally = new WatchTally(slow);
+  for (const [index, lag] of [10, 90, 30, 70, 50, 20, 80].entries()) {
+    tell(tally, change({ id: index + 1, hops: { pod: 0, published: 5, routed: lag } }));
+  }
+  const lags = tally.slowest.map(({ hops }) => hops.at(-1)?.state);
+  expect(lags).toEqual([90, 80, 70, 50, 30].map((lagMs) => ({ type: "shown", lagMs })));
+});
+
+test("a lag that is known only within wide bounds is in no figure; within narrow ones it is", () => {
+  const tally = new WatchTally(slow);
+  const shown = (id: number, minMs: number, maxMs: number | undefined): void => {
+    const journey = change({ id, outcome: "pending", notBeforeMs: 0, hops: {} });
+    const hop: HopTime = {
+      hop: "routed",
+      witness: "r1",
+      state: { type: "shown", lagMs: minMs, range: { minMs, maxMs } },
+    };
+    tally.onEvent({ type: "shown", journey: { ...journey, hops: [hop] }, hop });
+  };
+  shown(1, 300, undefined);
+  shown(2, 300, 60_000);
+  shown(3, 300, 1_300);
+  expect(tally.lags("routed", "leave")?.count).toBe(1);
+  expect(tally.lags("routed", "leave")?.maxMs).toBe(1_300);
+  expect(tally.inexact).toBe(3);
+});
+
+test("a change that waits for nothing but requests is not in flight any more", () => {
+  const tally = new WatchTally(slow);
+  const hops = { pod: 0, published: 40, traffic: "pending" } as const;
+  tell(tally, change({ outcome: "pending", hops: { ...hops, published: "pending" } }));
+  expect([tally.inFlight.size, tally.inFlight.settled]).toEqual([1, 0]);
+  tell(tally, change({ outcome: "pending", hops }));
+  expect([tally.inFlight.size, tally.inFlight.settled]).toEqual([0, 1]);
+  tell(tally, change({ hops: { ...hops, traffic: "quiet" } }));
+  expect([tally.inFlight.size, tally.inFlight.settled, tally.changes]).toEqual([0, 0, 1]);
+});
+
+test("what a witness agrees with in silence is seen when it is looked at again", () => {
+  const tally = new WatchTally(slow);
+  tell(tally, change({ outcome: "pending", hops: { published: 40, routed: "pending" } }));
+  const agreed = change({ outcome: "pending", hops: { published: 40, routed: "unchanged" } });
+  const over = change({ id: 2, outcome: "pending", hops: { published: "pending" } });
+  tally.refresh([agreed, over]);
+  expect([tally.inFlight.size, tally.inFlight.settled]).toEqual([0, 1]);
+});

@@ -1,0 +1,190 @@
+// What has been seen since the start, as far as the view and the summary need it: the changes in
+// flight, the lags at each hop, the slowest changes, how changes ended. What it keeps is bounded by
+// what is in flight and by the number of clusters, not by how long it has been running.
+import type { HopState, HopTime, Journey, Outcome } from "../../journeys/journey.ts";
+import type { JourneyEvent } from "../../journeys/journeys.ts";
+import type { Direction, Hop } from "../../journeys/witness.ts";
+import { InFlight, isAwaited } from "./in-flight.ts";
+import { LagFigures } from "./lag-figures.ts";
+
+export interface WatchTallyOptions {
+  /** From here on a change is slow. */
+  readonly slowMs: number;
+}
+
+/** Of one cluster; the lags are those at the last hop that showed the change. */
+export interface ClusterTally {
+  readonly changes: number;
+  readonly lags: Readonly<Record<Direction, LagFigures>>;
+}
+
+/** How many of the slowest are kept for the summary. */
+const slowestMax = 5;
+
+export class WatchTally {
+  readonly #slowMs: number;
+  readonly inFlight = new InFlight();
+  /** By hop and direction. */
+  readonly #lags = new Map<string, LagFigures>();
+  readonly #clusters = new Map<string, { changes: number; lags: Record<Direction, LagFigures> }>();
+  readonly #outcomes = new Map<Outcome, number>();
+  /** Slowest first. */
+  #slowest: readonly Journey[] = [];
+  /** Hops at which anybody showed or was expected to show a change. */
+  readonly #witnessed = new Set<Hop>();
+  #changes = 0;
+  #slow = 0;
+  #everStuck = 0;
+  #inexact = 0;
+
+  constructor({ slowMs }: WatchTallyOptions) {
+    this.#slowMs = slowMs;
+  }
+
+  onEvent(event: JourneyEvent): void {
+    const { journey } = event;
+    if (!this.inFlight.has(journey) && event.type !== "over") this.#began(journey);
+    for (const { hop } of journey.hops) this.#witnessed.add(hop);
+    switch (event.type) {
+      case "shown": {
+        const { hop, state } = event.hop;
+        const lagMs = measuredLagMs(state);
+        if (lagMs !== undefined) this.#figures(hop, journey.direction).add(lagMs);
+        if (this.#isSlow(event.hop) && this.#isFirstSlow(journey)) this.#slow += 1;
+        if (!isAwaited(journey)) this.#rank(journey);
+        this.inFlight.set(journey);
+        break;
+      }
+      case "stuck":
+        if (!this.inFlight.isStuck(journey)) this.#everStuck += 1;
+        this.inFlight.set(journey);
+        break;
+      case "over":
+        this.inFlight.delete(journey);
+        this.#ended(journey);
+        break;
+    }
+  }
+
+  /** As they are now: a witness that begins to tell agrees with a change without showing it. */
+  refresh(pending: readonly Journey[]): void {
+    for (const journey of pending) {
+      if (this.inFlight.has(journey)) this.inFlight.set(journey);
+    }
+  }
+
+  get changes(): number {
+    return this.#changes;
+  }
+
+  /** Changes that some hop showed late, requests apart; those that are stuck once they are shown. */
+  get slow(): number {
+    return this.#slow;
+  }
+
+  /** Changes that were stuck at some time. */
+  get everStuck(): number {
+    return this.#everStuck;
+  }
+
+  /** Changes learnt from a list, or that began before the start: their origin is not known exactly. */
+  get inexact(): number {
+    return this.#inexact;
+  }
+
+  get slowest(): readonly Journey[] {
+    return this.#slowest;
+  }
+
+  outcome(outcome: Outcome): number {
+    return this.#outcomes.get(outcome) ?? 0;
+  }
+
+  isWitnessed(hop: Hop): boolean {
+    return this.#witnessed.has(hop);
+  }
+
+  /** Undefined when no change was shown there. */
+  lags(hop: Hop, direction: Direction): LagFigures | undefined {
+    return this.#lags.get(`${hop} ${direction}`);
+  }
+
+  cluster(name: string): ClusterTally | undefined {
+    return this.#clusters.get(name);
+  }
+
+  #began(journey: Journey): void {
+    this.#changes += 1;
+    if (!isExact(journey)) this.#inexact += 1;
+    this.#clusterOf(journey).changes += 1;
+  }
+
+  #ended(journey: Journey): void {
+    this.#outcomes.set(journey.outcome, this.outcome(journey.outcome) + 1);
+    const lagMs = longestLagMs(journey);
+    if (lagMs === undefined) return;
+    this.#clusterOf(journey).lags[journey.direction].add(lagMs);
+    this.#rank(journey);
+  }
+
+  /** As it is now, among the slowest if it is one of them. */
+  #rank(journey: Journey): void {
+    const others = this.#slowest.filter(({ id }) => id !== journey.id);
+    const lagMs = longestLagMs(journey) ?? 0;
+    const isFull = others.length === slowestMax;
+    if (isFull && lagMs <= (longestLagMs(others.at(-1)) ?? 0)) return;
+    this.#slowest = [...others, journey]
+      .sort((a, b) => (longestLagMs(b) ?? 0) - (longestLagMs(a) ?? 0))
+      .slice(0, slowestMax);
+  }
+
+  /** Of all that have been shown of it, just one is late. */
+  #isFirstSlow({ hops }: Journey): boolean {
+    return hops.filter((one) => this.#isSlow(one)).length === 1;
+  }
+
+  #isSlow({ hop, state }: HopTime): boolean {
+    return hop !== "traffic" && state.type === "shown" && state.lagMs >= this.#slowMs;
+  }
+
+  #figures(hop: Hop, direction: Direction): LagFigures {
+    const key = `${hop} ${direction}`;
+    const figures = this.#lags.get(key) ?? new LagFigures();
+    this.#lags.set(key, figures);
+    return figures;
+  }
+
+  #clusterOf({ endpoint }: Journey) {
+    const name = endpoint.cluster ?? "";
+    const known = this.#clusters.get(name) ?? {
+      changes: 0,
+      lags: { join: new LagFigures(), leave: new LagFigures() },
+    };
+    this.#clusters.set(name, known);
+    return known;
+  }
+}
+
+/** The longest of the lags that count, requests apart; undefined when no hop has shown it. */
+export function longestLagMs(journey: Journey | undefined): number | undefined {
+  const lags = (journey?.hops ?? []).flatMap(({ hop, state }) =>
+    hop === "traffic" ? [] : (measuredLagMs(state) ?? []),
+  );
+  return lags.length === 0 ? undefined : Math.max(...lags);
+}
+
+/** Proxies that are asked again and again answer no more exactly than that. */
+const uncertainMostMs = 5_000;
+
+/** Undefined for one of which too little is known to be counted; else at most so long. */
+export function measuredLagMs(state: HopState): number | undefined {
+  if (state.type !== "shown") return undefined;
+  const { range, lagMs } = state;
+  if (range === undefined) return lagMs;
+  if (range.maxMs === undefined || range.maxMs - range.minMs > uncertainMostMs) return undefined;
+  return range.maxMs;
+}
+
+function isExact({ origin }: Journey): boolean {
+  return origin.notBefore === undefined && origin.beforeStart === undefined;
+}
