@@ -203,6 +203,17 @@ test("a connection that breaks and an answer that never comes are tried again", 
   });
 });
 
+test("a receiver that takes what it is sent and never answers is said to", async () => {
+  await inWorld(async (world) => {
+    world.answer = () => undefined;
+    world.exporter.onEvent({ type: "over", journey: journey(1) });
+    await world.simulation.sleep(60_000);
+    expect(world.simulation.logLines().map(({ fields }) => fields?.["detail"])).toEqual([
+      "POST http://jaeger:4318/v1/traces: no answer within 10000 ms",
+    ]);
+  });
+});
+
 test("what is refused for good is counted and not sent again", async () => {
   await inWorld(async (world) => {
     const { exporter, bodies, simulation } = world;

@@ -63,7 +63,9 @@ export async function postSpans(
     return resultOf(response, answer.toString("utf8"), spans);
   } catch (error) {
     if (!(error instanceof NetworkError)) throw error;
-    return { type: "later", detail: error.message };
+    // The network says that it was aborted; why is what people need to know.
+    const reason: unknown = deadline.signal.reason;
+    return { type: "later", detail: reason instanceof Error ? reason.message : error.message };
   } finally {
     deadline.release();
   }

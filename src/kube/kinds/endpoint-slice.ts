@@ -3,7 +3,7 @@
 import {
   listAt,
   optionalBoolean,
-  optionalNumber,
+  optionalInteger,
   optionalString,
   recordAt,
   requiredRecord,
@@ -95,7 +95,7 @@ function port(entry: unknown): SlicePort {
   const record = requiredRecord(entry, "a port");
   return {
     name: optionalString(record, "name") ?? "",
-    port: optionalNumber(record, "port"),
+    port: optionalInteger(record, "port"),
     protocol: optionalString(record, "protocol") ?? "TCP",
     appProtocol: optionalString(record, "appProtocol"),
   };

@@ -1,7 +1,7 @@
 // Endpoints: the older published form, one object per service with ready and not ready addresses.
 import {
   listAt,
-  optionalNumber,
+  optionalInteger,
   optionalString,
   type RawRecord,
   recordAt,
@@ -83,7 +83,7 @@ function port(entry: unknown): EndpointsPort {
   const record = requiredRecord(entry, "a port");
   return {
     name: optionalString(record, "name") ?? "",
-    port: optionalNumber(record, "port") ?? 0,
+    port: optionalInteger(record, "port") ?? 0,
     protocol: optionalString(record, "protocol") ?? "TCP",
     appProtocol: optionalString(record, "appProtocol"),
   };

@@ -66,6 +66,15 @@ export function optionalNumber(record: RawRecord, field: string): number | undef
   throw malformed(field, "a number", value);
 }
 
+/** The whole numbers of the API have at most 64 bits; those beyond 53 mean nothing to anybody. */
+export function optionalInteger(record: RawRecord, field: string): number | undefined {
+  const value = optionalNumber(record, field);
+  if (value === undefined || Number.isSafeInteger(value)) {
+    return value;
+  }
+  throw malformed(field, "a whole number", value);
+}
+
 export function optionalBoolean(record: RawRecord, field: string): boolean | undefined {
   const value = record[field];
   if (typeof value === "boolean") {

@@ -3,7 +3,7 @@
 // has to be readable.
 import {
   listAt,
-  optionalNumber,
+  optionalInteger,
   optionalRecordAt,
   optionalString,
   type RawRecord,
@@ -129,7 +129,7 @@ function backendOf(backend: RawRecord): IngressBackend {
   if (service === undefined) return { service: undefined };
   const port = recordAt(service, "port");
   const name = optionalString(port, "name") ?? "";
-  const number = optionalNumber(port, "number") ?? 0;
+  const number = optionalInteger(port, "number") ?? 0;
   return {
     service: {
       name: optionalString(service, "name") ?? "",

@@ -362,6 +362,11 @@ describe("a malformed object", () => {
       { metadata: raw, status: { phase: 1 } },
       "phase should be a string, not number",
     ],
+    [
+      "half a port",
+      { metadata: raw, spec: { containers: [{ ports: [{ containerPort: 80.5 }] }] } },
+      "containerPort should be a whole number, not number",
+    ],
   ])("with %s is refused and named", (_, object, message) => {
     expect(() => podKind.project(object)).toThrow(new MalformedObjectError(message));
   });

@@ -1,6 +1,6 @@
 // A lease: a leader's lock, or a kubelet's heartbeat when it lies in `kube-node-lease`.
 import type { WallMs } from "../../environment/clock.ts";
-import { optionalNumber, optionalString, optionalTime, recordAt } from "./fields.ts";
+import { optionalInteger, optionalString, optionalTime, recordAt } from "./fields.ts";
 import type { Kind, ObjectMeta } from "./kind.ts";
 import { objectRecord, projectMetadata } from "./metadata.ts";
 
@@ -30,9 +30,9 @@ function projectLease(raw: unknown, similar?: Lease): Lease {
   return {
     metadata: projectMetadata(object, leaseKind, similar?.metadata),
     holderIdentity: optionalString(spec, "holderIdentity") ?? "",
-    leaseDurationSeconds: optionalNumber(spec, "leaseDurationSeconds"),
+    leaseDurationSeconds: optionalInteger(spec, "leaseDurationSeconds"),
     acquireTime: optionalTime(spec, "acquireTime"),
     renewTime: optionalTime(spec, "renewTime"),
-    leaseTransitions: optionalNumber(spec, "leaseTransitions") ?? 0,
+    leaseTransitions: optionalInteger(spec, "leaseTransitions") ?? 0,
   };
 }

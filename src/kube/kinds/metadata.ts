@@ -3,7 +3,7 @@
 import type { RawRecord } from "./fields.ts";
 import {
   isRecord,
-  optionalNumber,
+  optionalInteger,
   optionalTime,
   requiredRecord,
   requiredString,
@@ -32,7 +32,7 @@ export function projectMetadata(
     resourceVersion: requiredString(metadata, "resourceVersion"),
     creationTimestamp: optionalTime(metadata, "creationTimestamp"),
     deletionTimestamp: optionalTime(metadata, "deletionTimestamp"),
-    deletionGracePeriodSeconds: optionalNumber(metadata, "deletionGracePeriodSeconds"),
+    deletionGracePeriodSeconds: optionalInteger(metadata, "deletionGracePeriodSeconds"),
     labels: stringMapAt(metadata, "labels", similar?.labels),
   };
 }

@@ -5,7 +5,7 @@ import {
   isRecord,
   listAt,
   optionalBoolean,
-  optionalNumber,
+  optionalInteger,
   optionalRecordAt,
   optionalString,
   optionalTime,
@@ -167,7 +167,7 @@ function portsOf(
       const port = requiredRecord(entry, "a port");
       ports.push({
         name: optionalString(port, "name") ?? "",
-        containerPort: optionalNumber(port, "containerPort") ?? 0,
+        containerPort: optionalInteger(port, "containerPort") ?? 0,
         protocol: optionalString(port, "protocol") ?? "TCP",
       });
     }
@@ -189,7 +189,7 @@ function readinessProbeOf(
 }
 
 function probeOf(probe: RawRecord): ReadinessProbe {
-  const timeoutSeconds = optionalNumber(probe, "timeoutSeconds");
+  const timeoutSeconds = optionalInteger(probe, "timeoutSeconds");
   for (const type of ["httpGet", "tcpSocket", "grpc"] as const) {
     const action = optionalRecordAt(probe, type);
     if (action !== undefined) {

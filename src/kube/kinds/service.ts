@@ -2,7 +2,7 @@
 import {
   listAt,
   optionalBoolean,
-  optionalNumber,
+  optionalInteger,
   optionalString,
   type RawRecord,
   recordAt,
@@ -79,15 +79,15 @@ function selectorOf(spec: RawRecord): StringMap | undefined {
 
 function servicePort(entry: unknown): ServicePort {
   const record = requiredRecord(entry, "a port");
-  const port = optionalNumber(record, "port") ?? 0;
-  const target = record["targetPort"];
-  const hasTarget =
-    (typeof target === "number" && target !== 0) || (typeof target === "string" && target !== "");
+  const port = optionalInteger(record, "port") ?? 0;
+  const named = record["targetPort"];
+  const target = typeof named === "string" ? named : optionalInteger(record, "targetPort");
   return {
     name: optionalString(record, "name") ?? "",
     port,
     protocol: optionalString(record, "protocol") ?? "TCP",
-    targetPort: hasTarget ? target : port,
+    // Neither an empty name nor 0 names one.
+    targetPort: target || port,
     appProtocol: optionalString(record, "appProtocol"),
   };
 }

@@ -48,7 +48,7 @@ export function judgeRun(world: ProofWorld, run: ProofRun): Judged {
       exact += 1;
       judgeExact(case_);
     } catch (cause) {
-      throw new Error(`${key}: ${JSON.stringify(case_, withoutRun, 1)}`, { cause });
+      throw new Error(storyOf(key, case_), { cause });
     }
   }
   return { endpoints: deliveries.size, exact, journeys: journeys.length };
@@ -160,6 +160,20 @@ function byKey<T>(all: readonly T[], key: (one: T) => string): ReadonlyMap<strin
   return groups;
 }
 
-function withoutRun(name: string, value: unknown): unknown {
-  return name === "run" ? undefined : value;
+/** All of it, for whoever has to find out. */
+function storyOf(key: string, { happened, delivered, journeys, run }: Case): string {
+  const tell = ({ hop, witness, direction, at, how }: ToldChange): string =>
+    `${at.toFixed(3)} ${hop} ${witness} ${direction} ${how}`;
+  return [
+    `${key}, observed from ${run.startedAt} to ${run.endedAt}`,
+    "happened:",
+    ...happened.map(tell),
+    "delivered:",
+    ...delivered.map(tell),
+    "journeys:",
+    ...journeys.flatMap(({ id, direction, origin, hops, outcome }) => [
+      `${id} ${direction} ${JSON.stringify(origin)} ${outcome}`,
+      ...hops.map(({ hop, witness, state }) => `  ${hop} ${witness} ${JSON.stringify(state)}`),
+    ]),
+  ].join("\n");
 }

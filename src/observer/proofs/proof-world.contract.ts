@@ -67,10 +67,13 @@ export class ProofWorld {
   /** By service path, in which of its two slices an endpoint is. */
   readonly #placed = new Map<string, number>();
   readonly #underWay = new Set<Promise<void>>();
+  readonly #isCalm: boolean;
   #addresses = 0;
 
-  constructor(simulation: Simulation) {
+  /** In a calm one nothing breaks; pods come and go all the same. */
+  constructor(simulation: Simulation, { isCalm }: { readonly isCalm: boolean }) {
     this.#simulation = simulation;
+    this.#isCalm = isCalm;
     this.#random = simulation.random;
     const names = ["east", "west", "north"].slice(0, 1 + randomInt(this.#random, 3));
     this.clusters = names.map((name) => new ProofCluster(simulation, name));
@@ -144,8 +147,15 @@ export class ProofWorld {
     else if (chance < 0.6) await this.#removePod(pod);
     else if (chance < 0.85) this.#flap(pod);
     else if (chance < 0.9) this.#later(0, () => this.#recreateService(cluster));
-    else if (chance < 0.95) await this.#publishByHand(cluster);
-    else await cluster.restart();
+    else if (chance < 0.94 || this.#isCalm) await this.#publishByHand(cluster);
+    else if (chance < 0.96) await cluster.restart();
+    else if (chance < 0.98) this.#freeze(cluster);
+    else await this.#observeAgain();
+  }
+
+  /** Idempotent. */
+  async stop(): Promise<void> {
+    for (const cluster of [...this.clusters, this.access]) await cluster.server.stop();
   }
 
   async addPod(cluster: ProofCluster): Promise<void> {
@@ -157,6 +167,20 @@ export class ProofWorld {
     this.#pods.push(pod);
     await this.#putPod(pod, { ready: true });
     this.#publishLater(cluster);
+  }
+
+  /** For a while its watch cache follows the storage no more. */
+  #freeze({ server }: ProofCluster): void {
+    const { cache } = server.faults;
+    cache.cacheLagMs = Number.POSITIVE_INFINITY;
+    this.#later(randomBetween(this.#random, 1_000, 100_000), async () => {
+      cache.cacheLagMs = 0;
+    });
+  }
+
+  async #observeAgain(): Promise<void> {
+    await this.endRun();
+    await this.observe();
   }
 
   async #removePod(pod: ProofPod): Promise<void> {
