@@ -31,6 +31,15 @@ export default defineConfig({
       },
       {
         test: {
+          // Both of the above for whoever wants both: what they import is read and compiled once.
+          name: "check",
+          isolate: false,
+          include: ["src/**/*.test.ts", "scripts/**/*.test.{ts,mjs}"],
+          testTimeout: 600_000,
+        },
+      },
+      {
+        test: {
           name: "e2e",
           include: ["e2e/**/*.test.ts"],
           exclude: ["e2e/**/*.real.test.ts"],

@@ -2,7 +2,8 @@
 // reflectors would fill them, the witnesses of three hops, and the journeys they report to. A change
 // is a pod that becomes unready or ready, then its slice, then what one replica routes to.
 import type { Clock, MonotonicMs, WallMs } from "../src/environment/clock.ts";
-import { type JourneyEvent, Journeys } from "../src/journeys/journeys.ts";
+import type { JourneyEvent } from "../src/journeys/journey-event.ts";
+import { Journeys } from "../src/journeys/journeys.ts";
 import { type Learnt, PodWitness } from "../src/journeys/pod-witness.ts";
 import { PublishedWitness, publishedServiceOf } from "../src/journeys/published-witness.ts";
 import { RoutedWitness } from "../src/journeys/routed-witness.ts";

@@ -6,11 +6,11 @@ import { parsePrometheusText } from "../../src/doctor/evidence/prometheus-text.t
 import type { Finding } from "../../src/doctor/finding.ts";
 import { clientThrottling } from "../../src/doctor/rules/client-throttling.ts";
 import { nodeEnvironment } from "../../src/environment/node/node-environment.ts";
-import { ClusterWitness } from "../../src/observer/cluster-witness.ts";
 import type { Journey } from "../../src/journeys/journey.ts";
 import { Journeys } from "../../src/journeys/journeys.ts";
 import { fixedAccess } from "../../src/kube/credentials/credentials.ts";
 import { endpointsKind } from "../../src/kube/kinds/endpoints.ts";
+import { ClusterWitness } from "../../src/observer/cluster-witness.ts";
 import {
   type RealControlPlane,
   type RealManager,

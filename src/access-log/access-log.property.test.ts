@@ -1,11 +1,12 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
+import { isThorough } from "../simulation/seeds.ts";
 import type { LoggedTry } from "./access-log-entry.ts";
 import { AccessLogParser } from "./access-log-parser.ts";
 import { LineSplitter } from "./line-splitter.ts";
 
 /** Enough to meet the odd ones; each takes a fraction of a millisecond. */
-const numRuns = 100;
+const numRuns = isThorough(process.env) ? 500 : 40;
 
 function read(text: string) {
   const parser = new AccessLogParser();

@@ -1,4 +1,4 @@
-import { truncate } from "node:fs/promises";
+import { open, truncate } from "node:fs/promises";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import type { Environment } from "../environment/environment.ts";
@@ -123,11 +123,13 @@ describe("a growing file", () => {
         await files.rename("/tmp/log", "/tmp/log.1");
         await files.append("/tmp/log.1", "3\n");
         await look();
-        await files.append("/tmp/log.1", "4");
-        await files.append("/tmp/log", "5\n");
+        await files.append("/tmp/log.1", "4\n");
+        await files.append("/tmp/log", "6\n");
+        await environment.timers.sleep(260);
+        await files.append("/tmp/log.1", "5");
         await look();
       });
-      expect(text).toBe("1\n2\n3\n4\n5\n");
+      expect(text).toBe("1\n2\n3\n4\n5\n6\n");
     }));
 
   it("that is emptied is read from its start again", async () => {
@@ -155,6 +157,32 @@ describe("a growing file", () => {
         if (read.length === 3) stop.abort();
       }
       expect(read).toEqual(["before\nhal", "\n", "after\n"]);
+    } finally {
+      await files.remove(folder);
+    }
+  });
+
+  it("that is a pipe is read on, and left at once while it is silent", async () => {
+    const { files, timers, processes } = nodeEnvironment();
+    const folder = await files.temporaryDirectory("file-chunks-");
+    const path = `${folder}/pipe`;
+    const stop = new AbortController();
+    try {
+      await processes.run("mkfifo", [path], { timeoutMs: 5_000 });
+      const read: string[] = [];
+      const following = async (): Promise<void> => {
+        const options = { files, timers, path, from: "end", signal: stop.signal } as const;
+        for await (const chunk of followFile(options)) {
+          read.push(Buffer.from(chunk).toString("utf8"));
+          stop.abort();
+        }
+      };
+      const followed = following();
+      const writer = await open(path, "w");
+      await writer.write("one\n");
+      await followed;
+      expect(read).toEqual(["one\n"]);
+      await writer.close();
     } finally {
       await files.remove(folder);
     }

@@ -56,13 +56,17 @@ export async function* followFile(options: FollowFileOptions): AsyncGenerator<Ui
   const { files, path, from } = options;
   let file = await existing(files, path);
   const place = { offset: from === "end" && !file.isStream ? await file.size() : 0 };
+  // Whoever waits for a pipe's next bytes waits until it is closed.
+  const endStream = (): void => void (file.isStream && file.close());
+  options.signal.addEventListener("abort", endStream, { once: true });
   try {
     for (;;) {
       yield* rest(file, place);
       if (file.isStream || !(await pause(options))) return;
       const newer = await another(files, path, file);
       if (newer !== undefined) {
-        // What was written between the last look and the renaming.
+        // A proxy writes to the old one until it is told to open the new.
+        await pause(options);
         yield* rest(file, place);
         await file.close();
         file = newer;
@@ -73,6 +77,7 @@ export async function* followFile(options: FollowFileOptions): AsyncGenerator<Ui
       yield endOfLine;
     }
   } finally {
+    options.signal.removeEventListener("abort", endStream);
     await file.close();
   }
 }

@@ -44,3 +44,15 @@ it("gives up on a line that could be read in very many ways", () => {
   const format = new LogFormat({ name: "ours", format: "$a $b $c $d $e $f $g $status!" });
   expect(format.read("x ".repeat(3_000))).toBeUndefined();
 });
+
+it.each(["|", ";", " up=", "\t", "/"])("ends words and lists at the separator %j", (separator) => {
+  const names = ["upstream_addr", "remote_addr", "status"];
+  const format = new LogFormat({
+    name: "ours",
+    format: names.map((name) => `$${name}`).join(separator),
+  });
+  const values = ["10.0.0.1:80, [::1]:80", "192.0.2.1", "502"];
+  expect(format.read(values.join(separator))).toEqual(
+    new Map(names.map((name, index) => [name, values[index]])),
+  );
+});

@@ -26,6 +26,8 @@ const stepsMax = 500;
 /** An address of IPv6 is in brackets; a list may end in a colon after which nobody was tried. */
 const listPattern =
   /(?:\[[0-9a-fA-F:.]*\])?[^\s,"\]]*(?:(?:, | : |,)(?:\[[0-9a-fA-F:.]*\])?[^\s,"\]]+)*(?: : (?= |$))?/y;
+/** What stands between the entries of a list too: where the list ends its shape alone can tell. */
+const partsList = /^[\s,:]/;
 const numberPattern = /-|\d*(?:\.\d+)?/y;
 const wordPattern = /[^\s"\]]*/y;
 
@@ -101,7 +103,13 @@ export class LogFormat {
     if (shape) {
       shape.lastIndex = at;
       const found = shape.exec(line);
-      if (found !== null) yield at + found[0].length;
+      if (found === null) return;
+      const longest = at + found[0].length;
+      yield longest;
+      // A separator such as | may be in a word as well.
+      if (next === undefined || !("literal" in next) || partsList.test(next.literal)) return;
+      const shorter = line.indexOf(next.literal, at);
+      if (shorter >= at && shorter < longest) yield shorter;
       return;
     }
     if (next === undefined || !("literal" in next)) {

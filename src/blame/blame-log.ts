@@ -3,6 +3,7 @@
 import { accessLogEntries } from "../access-log/access-log-entries.ts";
 import type { AccessLogEntry } from "../access-log/access-log-entry.ts";
 import { AccessLogParser, type AccessLogReport } from "../access-log/access-log-parser.ts";
+import type { LogFormat } from "../access-log/log-format.ts";
 import type { Evidence } from "./evidence.ts";
 import { judgeRequest } from "./judge-request.ts";
 import type { RequestVerdict } from "./verdict.ts";
@@ -12,6 +13,8 @@ export interface BlameLogOptions {
   /** Shown in verdicts. */
   readonly file: string;
   readonly chunks: AsyncIterable<Uint8Array>;
+  /** The one that the proxy was configured with; the known ones are tried too. */
+  readonly format?: LogFormat | undefined;
   readonly statuses: ReadonlySet<number>;
   readonly sinceMs: number | undefined;
   readonly untilMs: number | undefined;
@@ -32,7 +35,8 @@ export interface BlamedLog {
 export async function blameLog(options: BlameLogOptions): Promise<BlamedLog> {
   const { evidence, file, skewMs, statuses, onVerdict, signal } = options;
   const isService = (name: string): boolean => evidence.isService(name);
-  const parser = new AccessLogParser(evidence.hasServices ? { isService } : {});
+  const { format } = options;
+  const parser = new AccessLogParser({ format, ...(evidence.hasServices && { isService }) });
   let requests = 0;
   let rescued = 0;
   for await (const entry of accessLogEntries(options.chunks, parser)) {

@@ -130,6 +130,7 @@ function judgeServing(options: JudgeTryOptions, life: PodLife, base: Base): TryV
 function beyondKnown(evidence: Evidence, cluster: string, sent: Span): string | undefined {
   const afterMs = sent.fromMs - evidence.knownUntilMs(cluster);
   if (afterMs <= 0) return undefined;
+  if (afterMs === Infinity) return `no object of ${cluster} says when it was so`;
   return `what is known of ${cluster} ends ${durationText(afterMs)} before the request`;
 }
 

@@ -88,8 +88,12 @@ function addressesOf(status: RawRecord): readonly string[] {
 function deletionAskedMs(metadata: RawRecord): number | undefined {
   const byMs = optionalTime(metadata, "deletionTimestamp");
   if (byMs === undefined) return undefined;
-  return byMs - (optionalNumber(metadata, "deletionGracePeriodSeconds") ?? 0) * 1_000;
+  const graceSeconds = optionalNumber(metadata, "deletionGracePeriodSeconds") ?? 0;
+  return byMs - Math.max(0, Math.min(graceSeconds, graceSecondsMost)) * 1_000;
 }
+
+/** A year: nobody waits longer for a pod, and every sum with it is a time. */
+const graceSecondsMost = 31_536_000;
 
 function containerOf(status: RawRecord): ContainerFacts {
   const state = recordAt(status, "state");

@@ -3,10 +3,14 @@
 // addresses is one line.
 import { fileChunks } from "../access-log/file-chunks.ts";
 import type { Files } from "../environment/files.ts";
+import { parseRecordingLine } from "./recording-line.ts";
 import type { RecordingReader } from "./recording-reader.ts";
 
 /** An Endpoints object holds at most 1,000 addresses, some 200 bytes each; and slices 1,000 too. */
 const lineBytesMax = 4 * 1024 * 1024;
+
+/** A header has some 130 bytes. */
+const headerBytesMax = 4_096;
 
 const newline = 0x0a;
 
@@ -23,6 +27,20 @@ export async function readRecording(
   const isThere = (await files.size(earlier)) !== undefined;
   if (isThere) await readLines(fileChunks(files, earlier, onBrokenOff), reader);
   await readLines(fileChunks(files, path, onBrokenOff), reader);
+}
+
+/** Whether the file begins as a recording does; one that is absent or empty can become one. */
+export async function mayRecordTo(files: Files, path: string): Promise<boolean> {
+  // A pipe has no size, and is not to be read from.
+  const file = ((await files.size(path)) ?? 0) === 0 ? undefined : await files.open(path);
+  if (file === undefined) return true;
+  try {
+    const beginning = Buffer.from(await file.read(0, headerBytesMax)).toString("utf8");
+    const [first = ""] = beginning.split("\n", 1);
+    return parseRecordingLine(first)?.type === "run";
+  } finally {
+    await file.close();
+  }
 }
 
 async function readLines(

@@ -84,7 +84,7 @@ export function parseRecordingLine(text: string): RecordingLine | undefined {
 }
 
 function lineOf(line: RawRecord): RecordingLine | undefined {
-  const atMs = Date.parse(requiredString(line, "at"));
+  const atMs = instantOf(requiredString(line, "at"));
   if (Number.isNaN(atMs)) return undefined;
   if (line["kind"] === recordingName) {
     const version = line["version"];
@@ -108,7 +108,7 @@ function changeOf(line: RawRecord, atMs: number, cluster: string): RecordedChang
   const kind = kindName(line["kind"]);
   const { change, by, object } = { change: line["change"], by: line["by"], object: line["object"] };
   const after = optionalString(line, "after");
-  const afterMs = after === undefined ? undefined : Date.parse(after);
+  const afterMs = after === undefined ? undefined : instantOf(after);
   if (kind === undefined || !isRecord(object) || Number.isNaN(afterMs)) return undefined;
   if (change !== "added" && change !== "updated" && change !== "deleted") return undefined;
   if (by !== "watch" && by !== "list") return undefined;
@@ -117,6 +117,11 @@ function changeOf(line: RawRecord, atMs: number, cluster: string): RecordedChang
 
 function kindName(value: unknown): RecordedKindName | undefined {
   return Object.values(recordedKinds).find(({ kind }) => kind === value)?.kind;
+}
+
+/** As `iso` writes them, with years of four digits. */
+function instantOf(text: string): number {
+  return /^\d{4}-/.test(text) ? Date.parse(text) : Number.NaN;
 }
 
 function iso(ms: number): string {

@@ -5,7 +5,7 @@ import { type Simulation, simulate } from "../simulation/simulation.ts";
 import { at, pod, slice } from "./blame-world.contract.ts";
 import { Evidence } from "./evidence.ts";
 import { recordedKinds } from "./recorded-kinds.ts";
-import { readRecording } from "./recording-file.ts";
+import { mayRecordTo, readRecording } from "./recording-file.ts";
 import {
   aliveLine,
   changeLine,
@@ -198,6 +198,21 @@ describe("several runs", () => {
     const { counts, evidence } = readLines([...first, odd, "{half", ""]);
     expect([counts.unreadable, evidence.malformed]).toEqual([1, 1]);
   });
+
+  test("with times that no clock shows has none of them", () => {
+    const far = first.map((line) => line.replace(/"at":"\d{4}/, '"at":"+275760'));
+    expect(readLines(far).counts).toMatchObject({ runs: 0, unreadable: far.length });
+    const metadata = {
+      namespace: "shop",
+      name: "web",
+      uid: "u",
+      deletionTimestamp: "2026-01-01T00:00:10Z",
+    };
+    const graced = { metadata: { ...metadata, deletionGracePeriodSeconds: 1e300 } };
+    const { evidence } = readLines([...first, podLine(30, graced, "updated")]);
+    const times = evidence.lives.byUid("u")?.moments.map(({ at: { fromMs } }) => fromMs) ?? [];
+    expect(times.map((ms) => new Date(ms).getUTCFullYear())).toEqual([2025, 2026]);
+  });
 });
 
 describe("the file", () => {
@@ -227,6 +242,18 @@ describe("the file", () => {
       await readRecording(files, path, reader);
       expect(reader.counts).toEqual({ lines: 8, runs: 2, unreadable: 2 });
       expect(evidence.lives.size).toBe(1);
+    }));
+
+  test("is continued, but nothing is added to a file of something else", () =>
+    simulate({ seed: 1 }, async (simulation) => {
+      const { files } = simulation.host("here");
+      expect(await mayRecordTo(files, path)).toBe(true);
+      await files.write(path, `${runLine({ atMs: at(0), run: "a" })}\n{"at":"2026-01`);
+      expect(await mayRecordTo(files, path)).toBe(true);
+      for (const other of ["a log\n", "{}", "\n", '{"kind":"Pod"}\n']) {
+        await files.write(path, other);
+        expect(await mayRecordTo(files, path)).toBe(false);
+      }
     }));
 
   test("is rotated, and the new one begins with all that is known", () =>

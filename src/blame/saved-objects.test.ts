@@ -101,6 +101,34 @@ describe("the files", () => {
     expect(saved.size).toBe(3);
   });
 
+  test("may hold anything: what is no object is none, and harms no other", () => {
+    const saved = new SavedObjects("prod");
+    const deep = (levels: number) => `${'{"a":'.repeat(levels)}1${"}".repeat(levels)}`;
+    const odd = JSON.stringify({ kind: "Pod", ...pod({ name: "web-2" }) });
+    expect(saved.read(odd.replace(/}$/, `,"x":${deep(50_000)}}`))).toBe(1);
+    expect(saved.read(`${'{"items":['.repeat(30_000)}${"]}".repeat(30_000)}`)).toBe(0);
+    const wide = { kind: "Service", ...pod({ name: "web-4" }), x: Array(300_000).fill(1) };
+    expect(saved.read(JSON.stringify(wide))).toBe(1);
+    const laughs = Array.from({ length: 8 }, (_, level) => {
+      const nine = Array(9).fill(`*a${level}`).join(", ");
+      return `a${level + 1}: &a${level + 1} [${nine}]`;
+    });
+    expect(saved.read(["a0: &a0 [x]", ...laughs].join("\n"))).toBeUndefined();
+    saved.addTo(new Evidence());
+  });
+
+  test("may have no time in them", () => {
+    const { uid, name } = web1;
+    const objects = mixed(
+      ["Pod", { metadata: { uid, name, namespace: "shop" }, status: { podIP: web1.ip } }],
+      ["EndpointSlice", slice([web1, { ...web1, ip: "10.0.0.2", uid: "gone" }])],
+    );
+    expect(judged(evidenceOf(objects), 150)).toEqual([
+      "cannot tell: unknown",
+      "10.0.0.1:8080 was pod shop/web-1 in prod; no object of prod says when it was so.",
+    ]);
+  });
+
   test("were saved when the newest time in them had come, whenever deletions are due", () => {
     const evidence = evidenceOf(list("Pod", pod({ readySince: 10, deleted: 95 })));
     expect(evidence.knownUntilMs("prod")).toBe(at(10));

@@ -2,7 +2,7 @@
 // nodes, Endpoints, EndpointSlices and events, as JSON or YAML. They show one moment, yet each
 // carries the times of its last changes. A pod that a saved list of endpoints names and the saved
 // pods lack had gone before they were saved.
-import { parseAllDocuments } from "yaml";
+import { type Document, parseAllDocuments } from "yaml";
 import {
   isRecord,
   MalformedObjectError,
@@ -35,7 +35,7 @@ export class SavedObjects {
     const documents = documentsOf(text);
     if (documents === undefined) return undefined;
     const before = this.#objects.length + this.#killedMs.size;
-    for (const document of documents) this.#take(document, undefined);
+    for (const document of documents) this.#take(document, undefined, listsMost);
     return this.#objects.length + this.#killedMs.size - before;
   }
 
@@ -52,18 +52,22 @@ export class SavedObjects {
     if (this.#objects.some(({ kind }) => kind === "Pod")) this.#addGone(evidence);
   }
 
-  #take(value: unknown, kindOfList: string | undefined): void {
+  #take(value: unknown, kindOfList: string | undefined, listsLeft: number): void {
     if (!isRecord(value)) return;
     const kind = typeof value["kind"] === "string" ? value["kind"] : kindOfList;
     if (Array.isArray(value["items"])) {
+      if (listsLeft === 0) return;
       const items = kind?.endsWith("List") ? kind.slice(0, -"List".length) : undefined;
-      for (const item of value["items"]) this.#take(item, items);
+      for (const item of value["items"]) this.#take(item, items, listsLeft - 1);
       return;
     }
-    this.#newestMs = Math.max(this.#newestMs, newestTimeMs(value));
     if (kind === "Event") this.#event(value);
     const known = Object.values(recordedKinds).find((one) => one.kind === kind);
     if (known !== undefined) this.#objects.push({ kind: known.kind, object: value });
+    // Other kinds tell of the future, too: when a certificate ends, when a lease does.
+    if (known !== undefined || kind === "Event") {
+      this.#newestMs = Math.max(this.#newestMs, newestTimeMs(value, depthMost));
+    }
   }
 
   #event(event: RawRecord): void {
@@ -72,7 +76,7 @@ export class SavedObjects {
       const uid = optionalString(recordAt(event, "involvedObject"), "uid");
       const time =
         optionalString(event, "firstTimestamp") ?? optionalString(event, "eventTime") ?? "";
-      const atMs = Date.parse(time);
+      const atMs = timeMs(time);
       if (uid !== undefined && !Number.isNaN(atMs)) this.#killedMs.set(uid, atMs);
     } catch (error) {
       if (!(error instanceof MalformedObjectError)) throw error;
@@ -112,9 +116,25 @@ function documentsOf(text: string): readonly unknown[] | undefined {
     const documents = parseAllDocuments(text);
     if (!Array.isArray(documents)) return [];
     if (documents.some(({ errors }) => errors.length > 0)) return undefined;
-    return documents.map((document): unknown => document.toJS());
+    return plainValues(documents);
   }
 }
+
+/** Undefined when they refer to each other without end. */
+function plainValues(documents: readonly Document[]): readonly unknown[] | undefined {
+  try {
+    return documents.map((document): unknown => document.toJS());
+  } catch {
+    // The file is said to be neither.
+    return undefined;
+  }
+}
+
+/** `kubectl get` of several kinds makes lists of lists at the most. */
+const listsMost = 3;
+
+/** No object of these kinds is half as deep. */
+const depthMost = 32;
 
 const timeField = /(?:Time|Timestamp|At|^time)$/;
 
@@ -122,15 +142,19 @@ const timeField = /(?:Time|Timestamp|At|^time)$/;
 const futureField = "deletionTimestamp";
 
 /** The newest time that the object mentions: it cannot have been saved before. */
-function newestTimeMs(value: unknown): number {
-  if (Array.isArray(value)) return Math.max(-Infinity, ...value.map(newestTimeMs));
-  if (!isRecord(value)) return -Infinity;
+function newestTimeMs(value: unknown, depthLeft: number): number {
+  if (depthLeft === 0 || typeof value !== "object" || value === null) return -Infinity;
   let newestMs = -Infinity;
   for (const [field, inner] of Object.entries(value)) {
     if (field === futureField) continue;
     const isTime = typeof inner === "string" && timeField.test(field);
-    const ms = isTime ? Date.parse(inner) : newestTimeMs(inner);
+    const ms = isTime ? timeMs(inner) : newestTimeMs(inner, depthLeft - 1);
     if (ms > newestMs) newestMs = ms;
   }
   return newestMs;
+}
+
+/** With a year of four digits, as Kubernetes writes it; NaN for anything else. */
+function timeMs(text: string): number {
+  return /^\d{4}-/.test(text) ? Date.parse(text) : Number.NaN;
 }

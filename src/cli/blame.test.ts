@@ -2,25 +2,13 @@ import { describe, expect, test } from "vitest";
 import { at, pod, service, slice } from "../blame/blame-world.contract.ts";
 import type { RecordedKindName } from "../blame/recorded-kinds.ts";
 import { aliveLine, changeLine, listedLine, runLine } from "../blame/recording-line.ts";
-import type { Terminal } from "../environment/terminal.ts";
+import { RecordedTerminal } from "../environment/recorded-terminal.contract.ts";
 import { simulate } from "../simulation/simulation.ts";
 import { runProgram } from "./program.ts";
 
 /** The command as somebody would type it, beside these files. */
 async function run(files: Readonly<Record<string, string>>, ...args: readonly string[]) {
-  const said = { out: "", error: "" };
-  const terminal: Terminal = {
-    write: (text) => {
-      said.out += text;
-    },
-    writeError: (text) => {
-      said.error += text;
-    },
-    interactive: false,
-    colours: false,
-    columns: 80,
-    rows: 24,
-  };
+  const terminal = new RecordedTerminal();
   const { signal: stop } = new AbortController();
   const code = await simulate({ seed: 1 }, async (simulation) => {
     const environment = simulation.host("here");
@@ -30,7 +18,7 @@ async function run(files: Readonly<Record<string, string>>, ...args: readonly st
     }
     return runProgram({ environment, terminal, stop }, "1.2.3", args);
   });
-  return { code, ...said };
+  return { code, out: terminal.out, error: terminal.error };
 }
 
 function change(seconds: number, kind: RecordedKindName, object: object, isDeleted = false) {
@@ -242,6 +230,16 @@ test("judges the statuses and the time that were asked for", async () => {
   expect(await count("--since", "1h")).toBe(4);
 });
 
+test("reads logs of a format that is given as nginx has it", async () => {
+  const own = "10.0.0.1:8080|2026-01-01T12:01:50+00:00|502|GET / HTTP/1.1";
+  const saved = { "/logs/access.log": own, "/pods.jsonl": recording };
+  const format = "$upstream_addr|$time_iso8601|$status|$request";
+  const given = ["--recording", "/pods.jsonl", "--log-format", format];
+  const { out } = await run(saved, ...asked, ...given);
+  expect(out).toContain("1 of 1 request ended with 502, 503 or 504.");
+  expect(out).toContain("certain: published late");
+});
+
 test("takes objects that kubectl saved, in a folder of any depth, and names their cluster", async () => {
   const pods = { kind: "PodList", items: [pod({ readySince: 10, deleted: 100, endedAt: 105 })] };
   const saved = {
@@ -265,7 +263,8 @@ describe("what cannot be is refused in words", () => {
     [["--objects", "/pods.jsonl"], "kubectl get pods,services,nodes,endpointslices,events -A"],
     [["--objects", "/no/such"], "there is no file or folder /no/such"],
     [[], "without --recording or --objects nothing is known of any pod"],
-    [["--recording", "/pods.jsonl", "--since", "soon"], "--since takes a time such as"],
+    [["--recording", "/none", "--log-format", "$request"], "--log-format has no $status"],
+    [["--recording", "/none", "--since", "soon"], "--since takes a time such as"],
     [["--recording", "/pods.jsonl", "--access-log", "/no.log"], "there is no file /no.log"],
   ])("%j", async (args, message) => {
     await expect(run(files, ...asked, ...args)).rejects.toThrow(message);

@@ -1,11 +1,14 @@
 // `lockstep blame`: why each failed request of an access log failed, from what was recorded or saved of
 // the clusters. It needs no cluster.
 import { resolve as absolute } from "node:path";
-import { Command, InvalidArgumentError } from "commander";
+import { Command, InvalidArgumentError, Option } from "commander";
 import { AccessLogFileError, fileChunks } from "../access-log/file-chunks.ts";
+import { LogFormat, LogFormatError } from "../access-log/log-format.ts";
 import { blameLog } from "../blame/blame-log.ts";
 import { BlameTally } from "../blame/blame-summary.ts";
 import type { RequestVerdict } from "../blame/verdict.ts";
+import { visible } from "../decide/routing/shown-text.ts";
+import type { WallMs } from "../environment/clock.ts";
 import { FilesError } from "../environment/files.ts";
 import { summaryLine, verdictLine } from "./blame/blame-document.ts";
 import { blameLines } from "./blame/blame-lines.ts";
@@ -20,6 +23,7 @@ import { wholeNumber } from "./whole-number.ts";
 
 interface BlameFlags {
   readonly accessLog: readonly string[];
+  readonly logFormat?: string;
   readonly recording: readonly string[];
   readonly objects: readonly string[];
   readonly status: readonly number[];
@@ -54,14 +58,16 @@ how much; or that it was no stale endpoint, and what it was instead. How sure th
 "cannot tell" with the reason.
 
 The evidence, one or both of:
-  --recording FILE   what lockstep record wrote while it happened: the best there is
-  --objects PATH     saved with kubectl, a file or a folder (cluster=PATH names the cluster):
+  --recording FILE   what lockstep record wrote meanwhile: the best there is
+  --objects PATH     saved with kubectl, file or folder; cluster=PATH names the cluster:
       kubectl get pods,services,nodes,endpointslices,events -A -o json > objects.json
       kubectl cluster-info dump --all-namespaces --output-directory=dump
-    They know the pods that were still there; of pods that had gone only a recording tells.
+    They know the pods that were still there; of those that had gone only a
+    recording tells.
 
 Access logs of nginx with upstream addresses, of ingress-nginx and in JSON are understood, also
-compressed with gzip, and with the prefixes of kubectl logs and of containers' log files.
+compressed with gzip, and with the prefixes of kubectl logs and of containers' log files. Another
+format is given with --log-format, as nginx's log_format has it.
 
 Exit codes: 0 every request was judged, 2 it could not be done as asked.
 
@@ -80,12 +86,21 @@ export function blameCommand(context: CommandContext, done: (code: ExitCode) => 
       "a proxy's access log, - for standard input; repeatable",
       collect,
     )
+    .option("--log-format <text>", "of the access logs, in nginx's notation")
     .option("--recording <file>", "what lockstep record wrote; repeatable", collect, [])
     .option("--objects <path>", "objects saved with kubectl; repeatable", collect, [])
-    .option("--status <codes>", "which requests to judge", statuses, defaultStatuses)
+    .addOption(
+      new Option("--status <codes>", "which requests to judge")
+        .argParser(statuses)
+        .default(defaultStatuses, defaultStatuses.join(",")),
+    )
     .option("--since <time>", "from then on: 2026-01-31T12:00:00Z, or 2h for two hours ago")
     .option("--until <time>", "up to then, likewise")
-    .option("--skew <time>", "how far the machines' clocks may differ", time, defaultSkewMs)
+    .addOption(
+      new Option("--skew <time>", "how far the machines' clocks may differ")
+        .argParser(time)
+        .default(defaultSkewMs, "100ms"),
+    )
     .option(
       "--lines <n>",
       "requests to show beside the summary",
@@ -104,32 +119,57 @@ async function runBlame(context: CommandContext, flags: BlameFlags): Promise<Exi
       "without --recording or --objects nothing is known of any pod; see lockstep blame --help",
     );
   }
+  const bounds = boundsOf(flags, environment.clock.wallMs());
+  const format = formatOf(flags);
   try {
     const asked = { recordings: flags.recording, objects: flags.objects };
-    return await judge(context, flags, await loadEvidence(environment.files, asked));
+    const loaded = await loadEvidence(environment.files, asked);
+    return await judge(context, { ...flags, bounds, format }, loaded);
   } catch (error) {
     const isTold = error instanceof FilesError || error instanceof AccessLogFileError;
     throw isTold ? new UsageError(error.message, { cause: error }) : error;
   }
 }
 
+interface Bounds {
+  readonly sinceMs: number | undefined;
+  readonly untilMs: number | undefined;
+}
+
+function boundsOf({ since, until }: BlameFlags, nowMs: WallMs): Bounds {
+  return {
+    sinceMs: since === undefined ? undefined : instant("--since", since, nowMs),
+    untilMs: until === undefined ? undefined : instant("--until", until, nowMs),
+  };
+}
+
+function formatOf({ logFormat }: BlameFlags): LogFormat | undefined {
+  try {
+    return logFormat === undefined
+      ? undefined
+      : new LogFormat({ name: "--log-format", format: logFormat });
+  } catch (error) {
+    if (!(error instanceof LogFormatError)) throw error;
+    throw new UsageError(error.message, { cause: error });
+  }
+}
+
 async function judge(
   context: CommandContext,
-  flags: BlameFlags,
+  {
+    bounds,
+    format,
+    ...flags
+  }: BlameFlags & { readonly bounds: Bounds; readonly format: LogFormat | undefined },
   { evidence, notes }: LoadedEvidence,
 ): Promise<ExitCode> {
-  const { environment, terminal, stop } = context;
+  const { terminal, stop } = context;
   const tally = new BlameTally();
   const shown: RequestVerdict[] = [];
   const onVerdict = (verdict: RequestVerdict): void => {
     tally.add(verdict);
     if (flags.json) terminal.write(`${verdictLine(verdict)}\n`);
     else if (shown.length < flags.lines) shown.push(verdict);
-  };
-  const nowMs = environment.clock.wallMs();
-  const bounds = {
-    sinceMs: flags.since === undefined ? undefined : instant("--since", flags.since, nowMs),
-    untilMs: flags.until === undefined ? undefined : instant("--until", flags.until, nowMs),
   };
   let requests = 0;
   let rescued = 0;
@@ -138,7 +178,7 @@ async function judge(
     const broken: string[] = [];
     const chunks = chunksOf(context, file, (problem) => void broken.push(`${problem}.`));
     const statuses = new Set(flags.status);
-    const options = { evidence, file, chunks, statuses, skewMs: flags.skew, ...bounds };
+    const options = { evidence, file, chunks, format, statuses, skewMs: flags.skew, ...bounds };
     const log = await blameLog({ ...options, onVerdict, signal: stop });
     requests += log.requests;
     rescued += log.rescued;
@@ -147,7 +187,7 @@ async function judge(
   const summary = tally.summary();
   if (flags.json) {
     terminal.write(`${summaryLine({ ...summary, all: requests })}\n`);
-    for (const note of [...notes, ...logs]) terminal.writeError(`${note}\n`);
+    for (const note of [...notes, ...logs]) terminal.writeError(`${visible(note)}\n`);
     return 0;
   }
   const width = Math.max(widthMin, Math.min(terminal.columns, widthMax));

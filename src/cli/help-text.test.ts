@@ -1,5 +1,6 @@
+import { Option } from "commander";
 import { expect, test } from "vitest";
-import { helpText } from "./help-text.ts";
+import { helpText, optionText } from "./help-text.ts";
 
 const text = `
 One two three
@@ -17,4 +18,18 @@ five.
 Examples:
   lockstep a very long example that stays`);
   expect(helpText({ columns: 200 }, text)).toBe(text.replace("three\nfour", "three four"));
+});
+
+test.each<[string, Option]>([
+  ["only this one", new Option("--a <x>", "only this one").default([])],
+  ["print JSON", new Option("--json", "print JSON").default(false)],
+  ["where (default: 127.0.0.1)", new Option("--at <ip>", "where").default("127.0.0.1")],
+  ["how many (default: 0)", new Option("--n <n>", "how many").default(0)],
+  ["slow (default: 2s)", new Option("--slow <t>", "slow").default(2_000, "2s")],
+  [
+    "which (choices: a, b; default: a)",
+    new Option("--w <x>", "which").choices(["a", "b"]).default("a"),
+  ],
+])("a flag's default is named where it tells something: %s", (text, option) => {
+  expect(optionText(option)).toBe(text);
 });

@@ -1,30 +1,18 @@
 import { expect, test } from "vitest";
-import type { Terminal } from "../environment/terminal.ts";
+import { RecordedTerminal } from "../environment/recorded-terminal.contract.ts";
 import { allIncidents } from "../lab/incidents/all-incidents.ts";
 import { simulate } from "../simulation/simulation.ts";
 import { runProgram } from "./program.ts";
 
 /** The command as somebody would type it, up to where a play would begin. */
 async function run(...args: readonly string[]) {
-  const said = { out: "", error: "" };
-  const terminal: Terminal = {
-    write: (text) => {
-      said.out += text;
-    },
-    writeError: (text) => {
-      said.error += text;
-    },
-    interactive: false,
-    colours: false,
-    columns: 80,
-    rows: 24,
-  };
+  const terminal = new RecordedTerminal();
   const { signal: stop } = new AbortController();
   const code = await simulate({ seed: 1 }, (simulation) => {
     const context = { environment: simulation.host("here"), terminal, stop };
     return runProgram(context, "1.2.3", ["incident", ...args]);
   });
-  return { code, ...said };
+  return { code, out: terminal.out, error: terminal.error };
 }
 
 test("without a name the incidents are listed, with how to play one", async () => {

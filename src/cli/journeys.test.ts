@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { WallMs } from "../environment/clock.ts";
 import type { Environment } from "../environment/environment.ts";
-import type { Terminal } from "../environment/terminal.ts";
+import { RecordedTerminal } from "../environment/recorded-terminal.contract.ts";
 import {
   environment as real,
   record,
@@ -53,19 +53,7 @@ describe("lockstep journeys", () => {
   });
 
   async function run(...args: readonly string[]) {
-    const said = { out: "", error: "" };
-    const terminal: Terminal = {
-      write: (text) => {
-        said.out += text;
-      },
-      writeError: (text) => {
-        said.error += text;
-      },
-      interactive: false,
-      colours: false,
-      columns: 80,
-      rows: 24,
-    };
+    const terminal = new RecordedTerminal();
     const environment: Environment = {
       ...real,
       clock: { ...real.clock, wallMs: () => nowMs },
@@ -73,7 +61,7 @@ describe("lockstep journeys", () => {
     };
     const { signal: stop } = new AbortController();
     const code = await runProgram({ environment, terminal, stop }, "1.2.3", ["journeys", ...args]);
-    return { code, ...said };
+    return { code, out: terminal.out, error: terminal.error };
   }
 
   it("lists what was kept lately, with a line between days, and sums it up", async () => {

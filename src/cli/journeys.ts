@@ -18,6 +18,7 @@ import { type AskedTime, askedTime, instantOf, sinceText } from "./journeys/aske
 import { journeyList } from "./journeys/journey-list.ts";
 import { keptJourney } from "./journeys/kept-journey.ts";
 import { KeptTally } from "./journeys/kept-tally.ts";
+import { jsonLine } from "./json-line.ts";
 import { paintFor } from "./paint.ts";
 import { wholeNumber } from "./whole-number.ts";
 
@@ -81,7 +82,11 @@ export function journeysCommand(context: CommandContext, done: (code: ExitCode) 
     .option("--stuck", "only what was stuck at a hop, then or still", false)
     .option("--slower-than <time>", "only what some hop showed so late, or not at all", slowerThan)
     .option("--slowest", "the slowest first, not the oldest", false)
-    .option("--limit <n>", `so many lines (${defaultLimit})`, wholeNumber(1, limitMost))
+    .option(
+      "--limit <n>",
+      `so many lines (default: ${defaultLimit}, with --json all)`,
+      wholeNumber(1, limitMost),
+    )
     .option("--json", "print records, one JSON object a line", false)
     .option("--utc", "times of day in UTC", false)
     .addHelpText("after", helpText(context.terminal, epilogue))
@@ -125,7 +130,7 @@ async function printRecords(
 ): Promise<void> {
   let printed = 0;
   for (const record of wanted(reader, query, flags, flags.limit)) {
-    terminal.write(`${JSON.stringify(record)}\n`);
+    terminal.write(`${jsonLine(record)}\n`);
     printed += 1;
     if (printed % breatheEvery === 0) await environment.timers.breathe();
     if (stop.aborted) return;

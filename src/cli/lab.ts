@@ -212,9 +212,13 @@ In another terminal:
   export KUBECONFIG=${path}
   kubectl get nodes
 ${second}  kubectl create deployment web --image=web --port=8080 --replicas=3
+  kubectl expose deployment web --port=80 --target-port=8080
   kubectl get pods -o wide
   curl http://$(kubectl get pods -l app=web -o jsonpath='{.items[0].status.podIP}'):8080/
   kubectl rollout restart deployment web
+
+How long each change takes at every hop, seen from a third one:
+  npx lockstep watch --kubeconfig ${path}
 
 `;
 }

@@ -2,7 +2,7 @@
 import { Command, CommanderError } from "commander";
 import { blameCommand } from "./blame.ts";
 import type { CommandContext, ExitCode } from "./command.ts";
-import { helpText, widestHelp } from "./help-text.ts";
+import { helpText, optionText, widestHelp } from "./help-text.ts";
 import { incidentCommand } from "./incident.ts";
 import { ingressCommand } from "./ingress.ts";
 import { journeysCommand } from "./journeys.ts";
@@ -50,7 +50,7 @@ export async function runProgram(
       writeErr: (text) => context.terminal.writeError(text),
       getOutHelpWidth: () => Math.min(context.terminal.columns, widestHelp),
     })
-    .configureHelp({ sortSubcommands: false });
+    .configureHelp({ sortSubcommands: false, optionDescription: optionText });
   for (const command of [
     upCommand,
     ingressCommand,

@@ -1,9 +1,10 @@
 // `lockstep record`: writes down every change of pods and endpoints of clusters to a file that stays
 // small, for `lockstep blame` to read afterwards. It reads only; people leave it running.
 import { resolve as absolute } from "node:path";
-import { Command, InvalidArgumentError } from "commander";
+import { Command, InvalidArgumentError, Option } from "commander";
 import type { RecordedWatch } from "../blame/cluster-recorder.ts";
 import { Recorder } from "../blame/recorder.ts";
+import { mayRecordTo } from "../blame/recording-file.ts";
 import { visible } from "../decide/routing/shown-text.ts";
 import { FilesError } from "../environment/files.ts";
 import { aborted, type CommandContext, type ExitCode, UsageError } from "./command.ts";
@@ -41,19 +42,28 @@ with all that is known then. lockstep blame reads both.
 Examples:
   lockstep record --out pods.jsonl
   lockstep record --all-contexts --out pods.jsonl --max-size 1G
-  lockstep record --context prod --namespace shop --namespace pay --out pods.jsonl
+  lockstep record --context prod --namespace shop --out pods.jsonl
   lockstep blame --access-log access.log --recording pods.jsonl`;
 
 export function recordCommand(context: CommandContext, done: (code: ExitCode) => void): Command {
   return new Command("record")
     .description("write down changes of pods and endpoints for lockstep blame, until stopped")
     .requiredOption("--out <file>", "where to; an existing recording is continued")
-    .option("--context <name>", "a context, or name=context; repeatable", collect, [])
+    .option(
+      "--context <name>",
+      "a context, or name=context; repeatable; the current one unless given",
+      collect,
+      [],
+    )
     .option("--all-contexts", "every context of the kubeconfig", false)
     .option("--kubeconfig <file>", "instead of $KUBECONFIG or ~/.kube/config")
     .option("--namespace <name>", "only this one; repeatable", collect, [])
     .option("--form <form>", "auto, endpointslices or endpoints", form, "auto")
-    .option("--max-size <bytes>", "of both files together: 500M, 2G", size, defaultMaxSize)
+    .addOption(
+      new Option("--max-size <bytes>", "of both files together: 500M, 2G")
+        .argParser(size)
+        .default(defaultMaxSize, "256M"),
+    )
     .addHelpText("after", helpText(context.terminal, epilogue))
     .action(async (flags: RecordFlags) => done(await runRecord(context, flags)));
 }
@@ -74,6 +84,11 @@ async function runRecord(context: CommandContext, flags: RecordFlags): Promise<E
     maxBytes: flags.maxSize,
   });
   try {
+    if (!(await mayRecordTo(environment.files, path))) {
+      throw new UsageError(
+        `${path} is no recording: name another file, this one is left as it is.`,
+      );
+    }
     await recorder.start();
   } catch (error) {
     if (!(error instanceof FilesError)) throw error;

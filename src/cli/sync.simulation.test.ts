@@ -1,6 +1,7 @@
 // The kubeconfig reader loads this at its first use, which virtual time cannot wait for.
 import "@kubernetes/client-node";
 import { expect, test } from "vitest";
+import { RecordedTerminal } from "../environment/recorded-terminal.contract.ts";
 import { clusters, inSyncWorld, type SyncWorld } from "../outputs/slices/sync-world.contract.ts";
 import { UsageError } from "./command.ts";
 import { runProgram } from "./program.ts";
@@ -19,16 +20,7 @@ const both = ["--from", "lab-1", "--from", "lab-2", "--to", "edge"];
 async function lockstepSync(world: SyncWorld, args: readonly string[], forMs?: number) {
   const environment = world.simulation.host("lockstep");
   await environment.files.write("/kubeconfig", kubeconfig);
-  const out: string[] = [];
-  const errors: string[] = [];
-  const terminal = {
-    write: (text: string) => void out.push(text),
-    writeError: (text: string) => void errors.push(text),
-    interactive: false,
-    colours: false,
-    columns: 80,
-    rows: 24,
-  };
+  const terminal = new RecordedTerminal();
   const stop = new AbortController();
   if (forMs !== undefined) {
     environment.timers.after(forMs, () => stop.abort(new Error("stopped by the test")));
@@ -36,7 +28,7 @@ async function lockstepSync(world: SyncWorld, args: readonly string[], forMs?: n
   const context = { environment, terminal, stop: stop.signal };
   const line = ["sync", "--kubeconfig", "/kubeconfig", ...args];
   const code = await runProgram(context, "0.0.0", line);
-  return { code, out: out.join(""), errors: errors.join("") };
+  return { code, out: terminal.out, errors: terminal.error };
 }
 
 test("a dry run prints every write and makes none, a run makes them, and then none is left", () =>

@@ -3,7 +3,7 @@
 import { webcrypto } from "node:crypto";
 import { Command } from "commander";
 import { wrapText } from "../doctor/report/wrapped-text.ts";
-import type { JourneyEvent } from "../journeys/journeys.ts";
+import type { JourneyEvent } from "../journeys/journey-event.ts";
 import {
   playThrottledController,
   throttledController,

@@ -1,6 +1,7 @@
 // The kubeconfig reader loads this at its first use, which virtual time cannot wait for.
 import "@kubernetes/client-node";
 import { expect, test } from "vitest";
+import { RecordedTerminal } from "../environment/recorded-terminal.contract.ts";
 import { inObserverWorld, type ObserverWorld } from "../observer/observer-world.contract.ts";
 import { UsageError } from "./command.ts";
 import { runProgram } from "./program.ts";
@@ -34,15 +35,7 @@ interface Asked {
 async function lockstepWatch(world: ObserverWorld, { args, meanwhile, screen }: Asked) {
   const environment = world.simulation.host("lockstep");
   await environment.files.write("/kubeconfig", kubeconfig);
-  const out: string[] = [];
-  const errors: string[] = [];
-  const terminal = {
-    write: (text: string) => void out.push(text),
-    writeError: (text: string) => void errors.push(text),
-    interactive: screen !== undefined,
-    colours: false,
-    ...(screen ?? { columns: 80, rows: 24 }),
-  };
+  const terminal = new RecordedTerminal(screen);
   const stop = new AbortController();
   const line = ["watch", "--kubeconfig", "/kubeconfig", "--utc", ...args];
   const running = runProgram({ environment, terminal, stop: stop.signal }, "0.0.0", line);
@@ -51,7 +44,7 @@ async function lockstepWatch(world: ObserverWorld, { args, meanwhile, screen }: 
     stop.abort(new Error("stopped by the test"));
   }
   const code = await running;
-  return { code, out: out.join(""), errors: errors.join("") };
+  return { code, out: terminal.out, errors: terminal.error };
 }
 
 async function startShop(world: ObserverWorld, cluster: string): Promise<void> {
@@ -128,7 +121,7 @@ test("on a terminal the changes in flight are drawn in place and scroll away whe
     expect(plain(frames.at(-2) ?? "")).toMatchInlineSnapshot(`
       "time     endpoint         service              cause       published    routed
       00:00:09 −10.0.0.1        shop/web             terminating    ✗38 s…         ?
-      ── lockstep watch · 47 s · 2 changes · 1 in flight · ✗ 1 stuck · ▲ 1 slow ──────
+      ── lockstep watch · 47 s · 2 changes · 1 in flight · ✗ 1 stuck · ▲ 1 was slow ──
                    leave                             join
       hop           p50     p99     max    oldest     p50     p99     max    oldest
       pod             0       0       0         –       0       0       0         –

@@ -1,6 +1,6 @@
 // `lockstep watch`: every change of every endpoint, with its time at every hop, as it happens. It reads
 // only, and works beside whatever ingress there is.
-import { Command, InvalidArgumentError } from "commander";
+import { Command, InvalidArgumentError, Option } from "commander";
 import { defaultHistoryPathText } from "../history/default-history-path.ts";
 import type { CommandContext, ExitCode } from "./command.ts";
 import { helpText } from "./help-text.ts";
@@ -29,19 +29,20 @@ hop says how long after that it showed it too:
   published   the cluster's EndpointSlices or Endpoints
   synced      the copy in an access cluster
   routed      a proxy: the last of its replicas
-  traffic     the first request to an address that joined, the last to one that left
+  traffic     first request to an address that joined, last to one that left
 
-  340 ms      shown after so long         4.1 s…      not shown for so long until now
-  ▲31.2 s     slow: --slow or more        ✗53 s…      stuck: longer than 30 s
-  ≥ ≤ ~       not known more exactly      never       ended without having shown it
-  ?           nobody reports it           same        had it so all along
+  340 ms      shown after so long        4.1 s…     not shown yet, for so long
+  ▲31.2 s     slow: --slow or more       ✗53 s…     stuck: longer than 30 s
+  ≥ ≤ ~       not known more exactly     never      ended without having shown it
+  ?           nobody reports it          same       had it so all along
+  ✗12 fail    so many requests to an address that had left failed
 
 Lines that are over scroll away; those in flight stay below them, above the lags of all hops since the
 start: the median, the worst of a hundred, the longest, and the oldest change that is still awaited.
 
 --proxy names a replica that says what it routes to; give it once for each:
   lockstep=http://10.0.0.5:10260         a Lockstep ingress, by its status port
-  ingress-nginx=http://127.0.0.1:10246   an ingress-nginx, by a port-forward to one of its pods
+  ingress-nginx=http://127.0.0.1:10246   an ingress-nginx, by a port-forward
   http://…                               whichever of them answers there
 
 --access-log reads what a proxy logs of its requests: FILE as it grows, - for standard input, or
@@ -56,14 +57,19 @@ Exit codes: 0 it ended when told to, 1 no cluster could be read, 2 it could not 
 Examples:
   lockstep watch
   lockstep watch --context shop-1 --context shop-2 --access-context edge
-  lockstep watch --service shop/web --slow 500ms --proxy lockstep=http://127.0.0.1:10260
+  lockstep watch --service shop/web --slow 500ms --proxy http://127.0.0.1:10260
   lockstep watch --all-contexts --max-qps 5 --history
   lockstep watch --json | jq -c 'select(.type == "stuck") | .journey'`;
 
 export function watchCommand(context: CommandContext, done: (code: ExitCode) => void): Command {
   return new Command("watch")
     .description("show every change of endpoints and how long each hop takes, until stopped")
-    .option("--context <name>", "a context, or name=context; repeatable", collect, [])
+    .option(
+      "--context <name>",
+      "a context, or name=context; repeatable; the current one unless given",
+      collect,
+      [],
+    )
     .option("--all-contexts", "every context of the kubeconfig", false)
     .option("--kubeconfig <file>", "instead of $KUBECONFIG or ~/.kube/config")
     .option(
@@ -74,20 +80,27 @@ export function watchCommand(context: CommandContext, done: (code: ExitCode) => 
     )
     .option("--namespace <name>", "only this one; repeatable", collect, [])
     .option("--service <namespace/name>", "only this one; repeatable", collect, [])
-    .option("--slow <time>", "from here on a lag is slow", time(slowestMs), defaultSlowMs)
+    .addOption(
+      new Option("--slow <time>", "from here on a lag is slow")
+        .argParser(time(slowestMs))
+        .default(defaultSlowMs, "2s"),
+    )
     .option("--proxy <url>", "a proxy replica that says what it routes to; repeatable", collect, [])
     .option("--access-log <where>", "a proxy's access log; repeatable", collect, [])
     .option("--log-format <text>", "of the access logs, in nginx's notation")
-    .option("--max-qps <n>", "requests a second to each cluster", wholeNumber(1, qpsMost))
+    .option(
+      "--max-qps <n>",
+      "at most so many requests a second to each cluster",
+      wholeNumber(1, qpsMost),
+    )
     .option("--json", "print JSON, one object a line", false)
     .option("--history [file]", `keep changes in a file (${defaultHistoryPathText})`)
     .option("--metrics-port <port>", "answer Prometheus there; 0 for any", wholeNumber(0, 65_535))
     .option("--metrics-address <ip>", "where that port listens", "127.0.0.1")
-    .option(
-      "--service-labels <n>",
-      "metrics of so many services by name",
-      wholeNumber(0, serviceLabelsMost),
-      0,
+    .addOption(
+      new Option("--service-labels <n>", "metrics of so many services by name")
+        .argParser(wholeNumber(0, serviceLabelsMost))
+        .default(0, "none"),
     )
     .option("--otlp <url>", "send each change as a trace there (OTLP over HTTP)")
     .option("--utc", "times of day in UTC", false)

@@ -134,6 +134,7 @@ test("a file with a damaged page is said to be damaged", () =>
     const path = `${folder}/h.db`;
     const writer = writerOf(path);
     writer.write(texts(...Array.from({ length: 500 }, (_, number) => record(number))));
+    writer.emptyLog();
     writer.close();
     const whole = Buffer.from((await files.read(path)) ?? []);
     await files.write(path, whole.fill(0, 40 * 4_096, 60 * 4_096));

@@ -2,12 +2,12 @@
 // the endpoints behind it with state and reason; or why nobody does, and what is near. Pure: the same
 // tables and the same matching as the proxy's.
 import { isRouted, type PathRule } from "../decide/decision.ts";
+import { nearestNames } from "../decide/nearest-names.ts";
 import type { Canary } from "../decide/route-policy.ts";
 import { describeOrigin, type RouteOrigin, type RoutingProblem } from "../decide/routing/route.ts";
 import { canaryWants } from "../outputs/nginx/canary-choice.ts";
 import { compileHost, matchPath } from "../outputs/nginx/route-match.ts";
 import { tieredEndpoints } from "../outputs/nginx/service-entry.ts";
-import { nearestNames } from "../decide/nearest-names.ts";
 import { policySentences } from "./policy-sentences.ts";
 import type { PortReport } from "./service-report.ts";
 

@@ -1,10 +1,11 @@
 // The truth about one service for people: of each of its routed ports every endpoint, with what the
 // witnesses say, the state and its reason, and what requests did there.
+
+import { nearestNames } from "../decide/nearest-names.ts";
 import type { TruthEndpoint } from "../decide/truth/judged.ts";
 import type { EndpointUse } from "../sources/endpoint-counters.ts";
 import { peerKey } from "../sources/proxy-feedback.ts";
 import type { Decisions } from "./decisions.ts";
-import { nearestNames } from "../decide/nearest-names.ts";
 
 export type ServiceReport =
   | { readonly kind: "known"; readonly ports: readonly PortReport[] }

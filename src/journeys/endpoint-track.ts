@@ -3,15 +3,23 @@
 // follows which change a report belongs to, and when it must be a new one.
 import type { MonotonicMs } from "../environment/clock.ts";
 import type { Followers } from "./followers.ts";
-import { settleMs } from "./journey-limits.ts";
+import { settleMs, undecidedMax } from "./journey-limits.ts";
 import { type Opening, OpenJourney } from "./open-journey.ts";
 import { Sights } from "./sights.ts";
+import {
+  type Fit,
+  isSameFit,
+  latestFit,
+  soonestFit,
+  UndecidedReports,
+} from "./undecided-reports.ts";
 import type { Direction, Witness, WitnessedEndpoint, WitnessReport } from "./witness.ts";
 
 /** What a report turned out to be. */
 export type Taken =
   | { readonly type: "opened"; readonly journey: OpenJourney }
-  | { readonly type: "matched"; readonly journey: OpenJourney }
+  /** It shows these; none while it is not clear which. */
+  | { readonly type: "matched"; readonly journeys: readonly OpenJourney[] }
   | { readonly type: "withdrawn"; readonly journey: OpenJourney }
   /** A state, not a change. */
   | { readonly type: "baseline" }
@@ -31,6 +39,7 @@ export interface Holding {
 /** Invariant: `#journeys` is in order of opening, the last one is current, only it may be over. */
 export class EndpointTrack {
   readonly #sights = new Sights();
+  readonly #undecided = new UndecidedReports();
   /** The current one, also when it is over, and before it those that some witness may yet show. */
   #journeys: OpenJourney[] = [];
   #endpoint: WitnessedEndpoint;
@@ -98,12 +107,8 @@ export class EndpointTrack {
   take(report: WitnessReport, followers: readonly Witness[], nextId: number): Taken {
     const { witness, direction } = report;
     if (report.baseline === true) return this.#takeBaseline(report);
-    const awaited = this.awaited(witness, direction);
-    if (awaited !== undefined) {
-      if (isPending(awaited)) awaited.show(report);
-      this.#see(report, awaited.id);
-      return { type: "matched", journey: awaited };
-    }
+    const matched = this.#match(report);
+    if (matched !== undefined) return matched;
     const { current } = this;
     const pod = followers.find(({ hop }) => hop === "pod");
     const known = current?.direction ?? (pod && this.shows(pod));
@@ -151,23 +156,41 @@ export class EndpointTrack {
 
   /**
    * Witnesses that agree with the current change and have left out what came before it are taken to
-   * be done, after a while in which they might still show it.
+   * be done, after a while in which they might still show it. Returns what is known to be shown now.
    */
-  settle(now: MonotonicMs, followers: readonly Witness[]): void {
+  settle(now: MonotonicMs, followers: readonly Witness[]): Fit<OpenJourney> {
     const { current } = this;
-    if (current === undefined || !isPending(current)) return;
-    for (const witness of followers) {
+    if (current === undefined) return [];
+    return followers.flatMap((witness) => {
       const settlesAt = this.settlesAt(witness, current);
-      if (settlesAt === undefined || settlesAt > now) continue;
+      if (settlesAt === undefined || settlesAt > now) return [];
+      const decided = this.decide(witness);
+      if (decided.length > 0 || !isPending(current)) return decided;
       this.#agree(witness, current);
       const sight = this.#sights.of(witness);
       if (sight !== undefined) this.#sights.put({ ...sight, isAssumed: true });
-    }
+      return [];
+    });
+  }
+
+  /** Nothing more is to be heard of it soon: what it showed last was of the latest changes. */
+  decide(witness: Witness): Fit<OpenJourney> {
+    const reports = this.#undecided.of(witness);
+    if (reports.length === 0) return [];
+    const seen = this.#sights.of(witness)?.journey ?? 0;
+    const changes = this.#journeys.filter(({ id }) => id > seen);
+    const fit = latestFit(reports, changes) ?? [];
+    this.#undecided.clear(witness);
+    this.#show(fit);
+    return fit;
   }
 
   /** Undefined when there is nothing to settle. */
   settlesAt(witness: Witness, journey: OpenJourney): number | undefined {
-    if (witness.hop === "traffic" || journey !== this.current) return undefined;
+    if (witness.hop === "traffic") return undefined;
+    const undecided = this.#undecided.of(witness).at(-1);
+    if (undecided !== undefined) return undecided.at + settleMs;
+    if (journey !== this.current) return undefined;
     if (journey.isMarkedBy(witness) || this.shows(witness) !== journey.direction) return undefined;
     return Math.max(journey.originAt, this.#sights.of(witness)?.at ?? 0) + settleMs;
   }
@@ -210,6 +233,7 @@ export class EndpointTrack {
         successor.#sights.of(witness) !== undefined
       )
         continue;
+      this.#undecided.clear(witness);
       successor.#sights.put({ ...sight, journey: next.id });
       if (mistaken === undefined) next.agree(witness, at);
       else next.show({ witness, direction: "join", endpoint: this.#endpoint, at });
@@ -238,8 +262,37 @@ export class EndpointTrack {
     return witness.hop === "routed" && this.#sights.of(witness) === undefined;
   }
 
+  /** Undefined when it is not of a change that the witness has yet to show. */
+  #match(report: WitnessReport): Taken | undefined {
+    const { witness } = report;
+    const reports = [...this.#undecided.of(witness), report];
+    const seen = this.#sights.of(witness)?.journey ?? 0;
+    const changes = this.#journeys.filter(({ id }) => id > seen);
+    const soonest = soonestFit(reports, changes);
+    if (soonest === undefined) {
+      return this.decide(witness).length === 0 ? undefined : this.#match(report);
+    }
+    const isClear = isSameFit(soonest, latestFit(reports, changes));
+    if (!isClear && reports.length < undecidedMax) {
+      this.#undecided.add(report);
+      this.#see(report, seen);
+      return { type: "matched", journeys: [] };
+    }
+    this.#undecided.clear(witness);
+    this.#show(soonest);
+    return { type: "matched", journeys: soonest.map(([journey]) => journey) };
+  }
+
+  #show(fit: Fit<OpenJourney>): void {
+    for (const [journey, report] of fit) {
+      if (isPending(journey)) journey.show(report);
+      this.#see(report, journey.id);
+    }
+  }
+
   #takeBaseline(report: WitnessReport): Taken {
     const { current } = this;
+    this.#undecided.clear(report.witness);
     this.#see(report, current?.id ?? 0);
     if (current !== undefined && isPending(current) && current.direction === report.direction) {
       current.agree(report.witness, undefined);
@@ -261,7 +314,8 @@ export class EndpointTrack {
       journey.show(report);
       this.#see(report, id);
     }
-    for (const witness of followers) {
+    const unclear = this.#sights.all().filter((sight) => sight.unclear !== undefined);
+    for (const witness of [...followers, ...unclear.map((sight) => sight.witness)]) {
       if (witness.hop === "traffic" || journey.isMarkedBy(witness)) continue;
       if (behind.includes(witness) || this.shows(witness) !== journey.direction) continue;
       this.#agree(witness, journey);

@@ -3,15 +3,9 @@ import { expect, test } from "vitest";
 import type { MonotonicMs } from "../environment/clock.ts";
 import { isThorough } from "../simulation/seeds.ts";
 import type { Journey } from "./journey.ts";
-import {
-  byOrigin,
-  essence,
-  stories,
-  storyService,
-  storyWitnesses,
-  tell,
-} from "./journey-story.contract.ts";
+import { byOrigin, essence, stories, tell } from "./journey-story.contract.ts";
 import { Journeys } from "./journeys.ts";
+import { storyService, storyWitnesses } from "./told-change.contract.ts";
 
 test("every change that anybody tells has exactly one journey with its own lags, and none is invented", () => {
   const numRuns = isThorough(process.env) ? 500 : 40;

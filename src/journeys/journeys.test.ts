@@ -2,8 +2,9 @@ import { describe, expect, test } from "vitest";
 import type { MonotonicMs, WallMs } from "../environment/clock.ts";
 import { journeyLine } from "./format.ts";
 import type { Journey } from "./journey.ts";
+import type { JourneyEvent } from "./journey-event.ts";
 import { abandonAfterMs, settleMs } from "./journey-limits.ts";
-import { type JourneyEvent, Journeys } from "./journeys.ts";
+import { Journeys } from "./journeys.ts";
 import type { Direction, Hop, ServiceRef, Witness, WitnessReport } from "./witness.ts";
 
 const web: ServiceRef = { cluster: "east", service: "shop/web" };
@@ -210,7 +211,7 @@ test("of three quick changes collapsed into one, the last gets the time it was s
   seen.advance(3_000 + settleMs);
   expect(seen.over).toMatchInlineSnapshot(`
     [
-      "3000: superseded: −10.0.0.1 shop/web  pod 0 · published 2 s · routed ? (superseded)",
+      "13000: superseded: −10.0.0.1 shop/web  pod 0 · published passed · routed ? (superseded)",
       "13000: superseded: +10.0.0.1 shop/web  pod 0 · published passed · routed ? (superseded)",
       "13000: complete: −10.0.0.1 shop/web  pod 0 · published 1.8 s · routed ?",
     ]
@@ -233,7 +234,7 @@ test("a witness that is late but leaves nothing out is not taken to be done too 
   }
   expect(seen.over).toMatchInlineSnapshot(`
     [
-      "31000: superseded: −10.0.0.1 shop/web  pod 0 · published 30 s · routed ? (superseded)",
+      "32000: superseded: −10.0.0.1 shop/web  pod 0 · published 30 s · routed ? (superseded)",
       "32000: superseded: +10.0.0.1 shop/web  pod 0 · published 30 s · routed ? (superseded)",
       "33000: complete: −10.0.0.1 shop/web  pod 0 · published 30 s · routed ?",
     ]

@@ -5,25 +5,32 @@
 import { elapsedMs, type MonotonicMs } from "../environment/clock.ts";
 import type { ClockAnchor, SkewInterval } from "./clock-skew.ts";
 import { ClockSkews } from "./clock-skews.ts";
-import { DueQueue } from "./due-queue.ts";
 import type { EndpointTrack, Taken } from "./endpoint-track.ts";
 import { EndpointTracks } from "./endpoint-tracks.ts";
 import { Followers } from "./followers.ts";
-import type { HopTime, Journey, Outcome } from "./journey.ts";
+import type { Journey, Outcome } from "./journey.ts";
+import type { JourneyEvent } from "./journey-event.ts";
 import {
   abandonAfterMs,
   defaultBudgetMs,
   defaultEndpointsMax,
   defaultPendingMax,
   type JourneyLimits,
-  settledAtOnceMax,
-  settleMs,
   trafficQuietMs,
 } from "./journey-limits.ts";
 import type { OpenJourney } from "./open-journey.ts";
 import { isAwaited, outlookOf } from "./outlook.ts";
+import { PendingJourneys } from "./pending-journeys.ts";
+import {
+  noReports,
+  noRequests,
+  type ReportCount,
+  type ReportCounts,
+  type RequestCounts,
+} from "./report-counts.ts";
 import { type RequestCount, requestOwners } from "./request-owners.ts";
-import { type OldestPending, WaitingHops } from "./waiting-hops.ts";
+import { UnsettledTracks } from "./unsettled-tracks.ts";
+import type { OldestPending } from "./waiting-hops.ts";
 import {
   type FollowedService,
   type ServiceRef,
@@ -34,18 +41,6 @@ import {
   witnessId,
 } from "./witness.ts";
 
-export type { OldestPending } from "./waiting-hops.ts";
-
-export type JourneyEvent =
-  /**
-   * A witness shows the change; also the first one, which makes the origin. Of the requests to an
-   * address that left, the last one, once it is known to be the last.
-   */
-  | { readonly type: "shown"; readonly journey: Journey; readonly hop: HopTime }
-  | { readonly type: "stuck"; readonly journey: Journey; readonly hop: HopTime }
-  /** Once for every journey: nothing more will be learnt of it. */
-  | { readonly type: "over"; readonly journey: Journey };
-
 export interface JourneysOptions extends JourneyLimits {
   /** Called synchronously. */
   readonly onEvent: (event: JourneyEvent) => void;
@@ -53,41 +48,16 @@ export interface JourneysOptions extends JourneyLimits {
   readonly anchor?: ClockAnchor;
 }
 
-/** What became of the reports. */
-export type ReportCount = Taken["type"] | "unknown" | "dropped";
-
-export type ReportCounts = Readonly<Record<ReportCount, number>>;
-
-export type RequestCounts = Readonly<Record<RequestCount, number>>;
-
 export class Journeys implements WitnessSink {
   readonly #onEvent: (event: JourneyEvent) => void;
   readonly #limits: Required<JourneyLimits>;
   readonly #tracks = new EndpointTracks();
   readonly #followers = new Followers();
-  /** In the order of opening. */
-  readonly #pending = new Set<OpenJourney>();
-  readonly #due = new DueQueue<OpenJourney>();
-  readonly #waiting = new WaitingHops();
-  /** Whether its witnesses agree is looked at a while after this instant; in that order. */
-  readonly #unsettled = new Map<EndpointTrack, MonotonicMs>();
+  readonly #pending = new PendingJourneys();
+  readonly #unsettled = new UnsettledTracks();
   readonly #skews: ClockSkews;
-  readonly #counts: Record<ReportCount, number> = {
-    opened: 0,
-    matched: 0,
-    withdrawn: 0,
-    baseline: 0,
-    earlier: 0,
-    repeated: 0,
-    unknown: 0,
-    dropped: 0,
-  };
-  readonly #requestCounts: Record<RequestCount, number> = {
-    joined: 0,
-    left: 0,
-    ordinary: 0,
-    unknown: 0,
-  };
+  readonly #counts: Record<ReportCount, number> = { ...noReports };
+  readonly #requestCounts: Record<RequestCount, number> = { ...noRequests };
   #lastId = 0;
   /** The latest instant that anybody has named. */
   #now: MonotonicMs = -Infinity as MonotonicMs;
@@ -119,17 +89,12 @@ export class Journeys implements WitnessSink {
 
   /** Journeys that are not over, oldest first, at most so many. */
   pending(most = Number.POSITIVE_INFINITY): readonly Journey[] {
-    const oldest: Journey[] = [];
-    for (const journey of this.#pending) {
-      if (oldest.length >= most) break;
-      oldest.push(this.#snapshot(journey));
-    }
-    return oldest;
+    return this.#pending.first(most).map((journey) => this.#snapshot(journey));
   }
 
   /** Per cluster, hop and direction; a superseded change is no longer waited for. */
   oldestPending(now: MonotonicMs): readonly OldestPending[] {
-    return this.#waiting.oldest(now);
+    return this.#pending.oldestWaiting(now);
   }
 
   /** How far the observer's clock is from the cluster's; undefined until that can be told. */
@@ -139,11 +104,16 @@ export class Journeys implements WitnessSink {
 
   follow(witness: Witness, service: FollowedService): void {
     if (!this.#followers.follow(witness, service)) return;
-    for (const track of this.#tracks.ofService(service.service)) this.#unsettle(track);
+    for (const track of this.#tracks.ofService(service.service)) {
+      this.#unsettled.add(track, this.#now);
+    }
     this.#reviewService(service.service);
   }
 
   unfollow(witness: Witness, service: ServiceRef): void {
+    for (const track of this.#tracks.ofService(service.service)) {
+      for (const [shown] of track.decide(witness)) this.#shown([shown], witness);
+    }
     if (this.#followers.unfollow(witness, service)) this.#reviewService(service.service);
   }
 
@@ -185,11 +155,13 @@ export class Journeys implements WitnessSink {
     this.#passTo(now);
     this.#settleBaselines();
     for (;;) {
-      const journey = this.#due.firstDue(now);
+      const journey = this.#pending.firstDue(now);
       if (journey === undefined) return;
       this.#lookAt(journey, now);
       // Sums and differences of fractions may disagree about what is due: look only once.
-      if (journey.outcome === "pending" && journey.dueAt <= now) this.#due.set(journey, now + 1);
+      if (journey.outcome === "pending" && journey.dueAt <= now) {
+        this.#pending.lookAgain(journey, now + 1);
+      }
     }
   }
 
@@ -200,20 +172,26 @@ export class Journeys implements WitnessSink {
         this.#emit("shown", taken.journey, witness);
         break;
       case "matched":
-        if (taken.journey.outcome === "pending") this.#emit("shown", taken.journey, witness);
+        this.#shown(taken.journeys, witness);
         break;
       case "withdrawn":
         this.#end(taken.journey, "withdrawn");
         break;
       case "baseline":
       case "earlier":
-        this.#unsettle(track);
+        this.#unsettled.add(track, this.#now);
         break;
       case "repeated":
         break;
     }
     this.#reviewTrack(track);
     this.#makeRoom();
+  }
+
+  #shown(journeys: readonly OpenJourney[], witness: Witness): void {
+    for (const journey of journeys) {
+      if (journey.outcome === "pending") this.#emit("shown", journey, witness);
+    }
   }
 
   #opened(journey: OpenJourney): void {
@@ -230,24 +208,14 @@ export class Journeys implements WitnessSink {
 
   #makeRoom(): void {
     if (this.#pending.size <= this.#limits.pendingMax) return;
-    for (const oldest of this.#pending) {
-      this.#end(oldest, oldest.shownEverywhereAt === undefined ? "dropped" : doneAs(oldest));
-      return;
-    }
-  }
-
-  #unsettle(track: EndpointTrack): void {
-    this.#unsettled.delete(track);
-    this.#unsettled.set(track, this.#now);
+    const { oldest } = this.#pending;
+    if (oldest === undefined) return;
+    this.#end(oldest, oldest.shownEverywhereAt === undefined ? "dropped" : doneAs(oldest));
   }
 
   /** Where witnesses still disagree a while after they began, a change of before is pending. */
   #settleBaselines(): void {
-    let left = settledAtOnceMax;
-    for (const [track, since] of this.#unsettled) {
-      left -= 1;
-      if (left < 0 || elapsedMs(since, this.#now) < settleMs) return;
-      this.#unsettled.delete(track);
+    for (const { track, since } of this.#unsettled.takeSettled(this.#now)) {
       const journey = track.openDisagreement(this.#lastId + 1, this.#followersOf(track), since);
       if (journey === undefined) continue;
       this.#opened(journey);
@@ -259,7 +227,7 @@ export class Journeys implements WitnessSink {
   #lookAt(journey: OpenJourney, now: MonotonicMs): void {
     const { track } = journey;
     const followers = this.#followersOf(track);
-    track.settle(now, followers);
+    for (const [shown, { witness }] of track.settle(now, followers)) this.#shown([shown], witness);
     for (const witness of followers) {
       if (witness.hop === "traffic" || !isAwaited(journey, witness)) continue;
       if (!journey.becomesStuck(witness, now, this.#limits.budgetMs[witness.hop])) continue;
@@ -283,16 +251,16 @@ export class Journeys implements WitnessSink {
   #review(journey: OpenJourney): void {
     const { track } = journey;
     const outlook = outlookOf(journey, this.#followersOf(track), this.#limits.budgetMs);
-    this.#waiting.set(journey, journey === track.current ? outlook.waitingAt : []);
+    this.#pending.waitAt(journey, journey === track.current ? outlook.waitingAt : []);
     if (outlook.waitingAt.length > 0) {
       journey.shownEverywhereAt = undefined;
-      this.#due.set(journey, outlook.dueAt);
+      this.#pending.lookAgain(journey, outlook.dueAt);
       return;
     }
     journey.shownEverywhereAt ??= this.#now;
     const quietFrom = Math.max(journey.shownEverywhereAt, journey.lastRequestAt);
     const quietAt = Math.min(quietFrom + trafficQuietMs, outlook.dueAt);
-    if (outlook.waitsForRequests && this.#now < quietAt) this.#due.set(journey, quietAt);
+    if (outlook.waitsForRequests && this.#now < quietAt) this.#pending.lookAgain(journey, quietAt);
     else this.#end(journey, doneAs(journey));
   }
 
@@ -304,8 +272,6 @@ export class Journeys implements WitnessSink {
     }
     journey.outcome = outcome;
     this.#pending.delete(journey);
-    this.#due.delete(journey);
-    this.#waiting.set(journey, []);
     track.release(journey);
     this.#onEvent({ type: "over", journey: this.#snapshot(journey) });
     journey.forget();

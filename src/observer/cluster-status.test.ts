@@ -17,11 +17,11 @@ const fresh: ObservedWatchStatus = {
   aliveAtMs: now,
   listed: true,
   objects: 1,
-  failing: false,
+  failure: undefined,
 };
 const unlisted = { state: "stale", detail: "nothing has been listed yet", listed: false } as const;
 const unheard: ObservedWatchStatus = { ...fresh, ...unlisted, aliveAtMs: undefined };
-const failing: ObservedWatchStatus = { ...unheard, failing: true, detail: "no route" };
+const failing: ObservedWatchStatus = { ...unheard, failure: "no route" };
 const refused: ObservedWatchStatus = { ...unheard, state: "refused", detail: "may not" };
 const silent: ObservedWatchStatus = {
   ...fresh,
@@ -59,6 +59,18 @@ test.each<[string, Beginning, readonly ObservedWatchStatus[], object]>([
     begun,
     [silent, refused],
     { type: "unreachable", since: 80_000, detail: "too quiet" },
+  ],
+  [
+    "was cut off a moment ago",
+    begun,
+    [{ ...fresh, aliveAtMs: 98_000 as MonotonicMs, failure: "refused" }],
+    { type: "watching" },
+  ],
+  [
+    "is not back after a moment",
+    begun,
+    [{ ...fresh, aliveAtMs: 96_000 as MonotonicMs, failure: "refused" }, refused],
+    { type: "unreachable", since: 96_000, detail: "refused" },
   ],
   ["has one watch that is silent", begun, [silent, fresh], { type: "watching" }],
 ])("the state of a cluster that %s", (_, beginning, watches, state) => {

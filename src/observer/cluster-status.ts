@@ -25,8 +25,8 @@ export interface ObservedWatchStatus extends WatchStatus {
   readonly objects: number;
   /** When the server was last heard on it. */
   readonly aliveAtMs: MonotonicMs | undefined;
-  /** It fails for another reason than the rules of the server, and is tried again. */
-  readonly failing: boolean;
+  /** Why it fails, for another reason than the rules of the server; it is tried again. */
+  readonly failure: string | undefined;
 }
 
 export type ClusterState =
@@ -57,6 +57,9 @@ export interface Beginning {
   readonly problem: { readonly refused: boolean; readonly detail: string } | undefined;
 }
 
+/** A watch that is cut off is open again before that, unless the server is gone. */
+const reopenedWithinMs = 3_000;
+
 export function clusterStatus(
   { cluster, clock }: { readonly cluster: string; readonly clock: Clock },
   beginning: Beginning,
@@ -86,10 +89,11 @@ function stateOf(
   if (allowed.length === 0) return { type: "refused", detail: watches[0]?.detail ?? "" };
   const heardAt = allowed.flatMap(({ aliveAtMs }) => aliveAtMs ?? []);
   const since = heardAt.length === 0 ? undefined : (Math.max(...heardAt) as MonotonicMs);
-  if (since === undefined || elapsedMs(since, now) > defaultAliveWithinMs) {
-    const failing = allowed.find((watch) => watch.failing);
-    if (failing === undefined && since === undefined) return { type: "connecting" };
-    const detail = failing?.detail ?? allowed[0]?.detail ?? "";
+  const failures = allowed.flatMap(({ failure }) => failure ?? []);
+  const patienceMs = failures.length === allowed.length ? reopenedWithinMs : defaultAliveWithinMs;
+  if (since === undefined || elapsedMs(since, now) > patienceMs) {
+    if (failures.length === 0 && since === undefined) return { type: "connecting" };
+    const detail = failures[0] ?? allowed[0]?.detail ?? "";
     return { type: "unreachable", since: since ?? startedAt, detail };
   }
   const listed = allowed.filter((watch) => watch.listed).length;

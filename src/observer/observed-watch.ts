@@ -91,16 +91,17 @@ export class ObservedWatch<T extends Projected, I extends string = never> {
   get status(): ObservedWatchStatus {
     const { resource, namespace, purposes } = this.#options;
     const status = watchStatus(this.#reflector);
+    const { type, message } = this.#reflector.condition();
     return {
       ...status,
-      ...(this.isRefused && { state: "refused", detail: this.#reflector.condition().message }),
+      ...(this.isRefused && { state: "refused", detail: message }),
       resource,
       namespace,
       purposes,
       listed: this.#reflector.synced,
       objects: this.#reflector.store.size,
       aliveAtMs: this.#reflector.freshness().aliveAtMs,
-      failing: this.#reflector.condition().type === "retrying",
+      failure: type === "retrying" ? message : undefined,
     };
   }
 

@@ -1,7 +1,7 @@
 // Only for tests: clusters in virtual time that are nothing but their API servers, with objects
 // written by hand, and an observer of them that has exactly the rights it is given.
 import type { Journey } from "../journeys/journey.ts";
-import type { JourneyEvent } from "../journeys/journeys.ts";
+import type { JourneyEvent } from "../journeys/journey-event.ts";
 import { type KubeRequest, parseJson } from "../kube/client/client.ts";
 import { HttpKubeClient } from "../kube/client/http-client.ts";
 import { fixedAccess } from "../kube/credentials/credentials.ts";

@@ -4,9 +4,10 @@
 import type { Registry } from "prom-client";
 import type { Environment } from "../environment/environment.ts";
 import type { CancelTimer } from "../environment/timers.ts";
+import type { JourneyEvent } from "../journeys/journey-event.ts";
 import type { JourneyLimits } from "../journeys/journey-limits.ts";
 import type { ObserverRun } from "../journeys/journey-record.ts";
-import { type JourneyEvent, Journeys } from "../journeys/journeys.ts";
+import { Journeys } from "../journeys/journeys.ts";
 import { RoutedWitness } from "../journeys/routed-witness.ts";
 import type { TrafficReport, WitnessSink } from "../journeys/witness.ts";
 import type { KubeClient } from "../kube/client/client.ts";
@@ -15,7 +16,7 @@ import { TokenBucket } from "../kube/client/token-bucket.ts";
 import { ClusterObservation, type ObservedForm } from "./cluster-observation.ts";
 import type { ClusterStatus } from "./cluster-status.ts";
 import { copyOrigin, type NamedCluster } from "./copy-origin.ts";
-import { HeldJoins } from "./held-joins.ts";
+import { HeldReports } from "./held-reports.ts";
 import type { ClusterPermissions } from "./permissions.ts";
 import type { ClusterPreview } from "./preview.ts";
 import { type ServiceBounds, ServiceFilter, watchedNamespaces } from "./service-filter.ts";
@@ -50,7 +51,7 @@ const lookEveryMs = 1_000;
 export class Observer {
   readonly #options: ObserverOptions;
   readonly #journeys: Journeys;
-  readonly #heldJoins: HeldJoins;
+  readonly #heldReports: HeldReports;
   readonly #sink: ServiceFilter;
   readonly #clusters: readonly ClusterObservation[];
   /** Names this run, and ties its monotonic clock to the wall clock. */
@@ -68,14 +69,14 @@ export class Observer {
     };
     this.#journeys = new Journeys({
       onEvent: (event) => {
-        this.#heldJoins.onEvent(event);
+        this.#heldReports.onEvent(event);
         onEvent(event);
       },
       anchor: this.run,
       ...limits,
     });
-    this.#heldJoins = new HeldJoins({ clock, sink: this.#journeys });
-    this.#sink = new ServiceFilter(this.#heldJoins, options);
+    this.#heldReports = new HeldReports({ clock, sink: this.#journeys });
+    this.#sink = new ServiceFilter(this.#heldReports, options);
     this.#clusters = this.#observations();
   }
 
@@ -187,7 +188,7 @@ export class Observer {
     const { timers, clock } = this.#options;
     this.#cancelLook = timers.after(lookEveryMs, () => {
       for (const cluster of this.#clusters) cluster.look();
-      this.#heldJoins.look();
+      this.#heldReports.look();
       this.#journeys.advance(clock.monotonicMs());
       this.#lookLater();
     });

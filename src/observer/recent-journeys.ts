@@ -1,6 +1,6 @@
 // The last journeys that are over, for whoever asks what happened lately.
 import type { Journey } from "../journeys/journey.ts";
-import type { JourneyEvent } from "../journeys/journeys.ts";
+import type { JourneyEvent } from "../journeys/journey-event.ts";
 
 /** Enough for the findings that are made of them. */
 const defaultMax = 500;

@@ -1,7 +1,8 @@
 // The metrics of journeys as Prometheus sees them: names, help, labels and buckets. One set a
 // registry, shared by all observers of a process.
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
-import type { OldestPending, ReportCounts } from "../journeys/journeys.ts";
+import type { ReportCounts } from "../journeys/report-counts.ts";
+import type { OldestPending } from "../journeys/waiting-hops.ts";
 import type { Direction, Hop } from "../journeys/witness.ts";
 import { LabelBound } from "./label-bound.ts";
 

@@ -5,7 +5,8 @@
 import type { Registry } from "prom-client";
 import { type Clock, elapsedMs, type MonotonicMs } from "../environment/clock.ts";
 import type { Journey, Outcome } from "../journeys/journey.ts";
-import type { JourneyEvent, Journeys } from "../journeys/journeys.ts";
+import type { JourneyEvent } from "../journeys/journey-event.ts";
+import type { Journeys } from "../journeys/journeys.ts";
 import { type Direction, type Hop, hops } from "../journeys/witness.ts";
 import { oncePerRegistry } from "../kube/metrics-of-registry.ts";
 import {

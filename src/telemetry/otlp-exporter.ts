@@ -4,8 +4,8 @@
 import type { Registry } from "prom-client";
 import { elapsedMs } from "../environment/clock.ts";
 import type { Environment } from "../environment/environment.ts";
+import type { JourneyEvent } from "../journeys/journey-event.ts";
 import { journeyRecord, type ObserverRun, wallAt } from "../journeys/journey-record.ts";
-import type { JourneyEvent } from "../journeys/journeys.ts";
 import { Backoff } from "../kube/reflector/backoff.ts";
 import { journeySpans, stuckSpan } from "./journey-spans.ts";
 import type { OtlpSpan } from "./otlp-json.ts";

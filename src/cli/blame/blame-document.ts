@@ -5,13 +5,14 @@ import type { Moment } from "../../blame/pod-life.ts";
 import type { Span } from "../../blame/span.ts";
 import { type RequestVerdict, staleCauses, type TryVerdict } from "../../blame/verdict.ts";
 import { verdictSentences } from "../../blame/verdict-text.ts";
+import { jsonLine } from "../json-line.ts";
 
 /** Of both kinds of line; fields may be added under one number. */
 const documentVersion = 1;
 
 export function verdictLine(verdict: RequestVerdict): string {
   const { cause, endedMs, tries, because } = verdict;
-  return JSON.stringify({
+  return jsonLine({
     type: "verdict",
     version: documentVersion,
     ...verdict,
@@ -26,7 +27,7 @@ export function verdictLine(verdict: RequestVerdict): string {
 
 export function summaryLine(summary: BlameSummary & { readonly all: number }): string {
   const { requests, stale, all, causes } = summary;
-  return JSON.stringify({
+  return jsonLine({
     type: "summary",
     version: documentVersion,
     requestsInLogs: all,

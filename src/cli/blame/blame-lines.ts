@@ -6,9 +6,9 @@ import { causeMeanings, verdictSentences } from "../../blame/verdict-text.ts";
 import { visible } from "../../decide/routing/shown-text.ts";
 import { wrapText } from "../../doctor/report/wrapped-text.ts";
 import { durationText } from "../../journeys/duration-text.ts";
+import { counted } from "../counted.ts";
 import { type Column, rowLines } from "../incident/table.ts";
 import type { Paint } from "../paint.ts";
-import { counted } from "./counted.ts";
 
 export interface BlameReport {
   readonly summary: BlameSummary;
@@ -51,7 +51,10 @@ export function blameLines(report: BlameReport, options: BlameLineOptions): read
 function headLines(report: BlameReport, { width, paint }: BlameLineOptions): readonly string[] {
   const { summary, statuses, requests, rescued } = report;
   const all = counted(requests, "request");
-  const of = `${number(summary.requests)} of ${all} ended with ${statuses}.`;
+  const of =
+    requests === 0
+      ? "No request was found in the time and the logs given."
+      : `${number(summary.requests)} of ${all} ended with ${statuses}.`;
   const more =
     rescued === 0
       ? ""

@@ -7,7 +7,7 @@ import { RecordingReader, RecordingVersionError } from "../../blame/recording-re
 import { SavedObjects } from "../../blame/saved-objects.ts";
 import { type Files, FilesError } from "../../environment/files.ts";
 import { UsageError } from "../command.ts";
-import { counted } from "./counted.ts";
+import { counted } from "../counted.ts";
 
 export interface AskedEvidence {
   readonly recordings: readonly string[];

@@ -1,7 +1,7 @@
 // What became of the lines of an access log, each in a sentence: what was not understood, and what a
 // format leaves out that verdicts need.
 import type { BlamedLog } from "../../blame/blame-log.ts";
-import { counted } from "./counted.ts";
+import { counted } from "../counted.ts";
 
 export function logNotes(file: string, { report, requests }: BlamedLog): readonly string[] {
   const { lines, entries, notUnderstood, example, withoutEndpoints } = report;

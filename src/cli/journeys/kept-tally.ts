@@ -2,6 +2,7 @@
 // keeps figures, not journeys, so a history of any size is summed up in little memory.
 import type { Journey, Outcome } from "../../journeys/journey.ts";
 import { type Direction, type Hop, hops } from "../../journeys/witness.ts";
+import { counted } from "../counted.ts";
 import { numberText } from "../incident/value-text.ts";
 import type { Paint } from "../paint.ts";
 import { lagCell, paintTone, unknownSign } from "../watch/hop-cell.ts";
@@ -59,7 +60,7 @@ export class KeptTally {
   /** `214 changes in the last 1h, 3 stuck and not shown yet, 2 superseded by …`. */
   sentence(when: string): string {
     const parts = [
-      `${numberText(this.#count)} ${this.#count === 1 ? "change" : "changes"} ${when}`,
+      `${counted(this.#count, "change")} ${when}`,
       ...(this.#neverShown === 0 ? [] : [`${numberText(this.#neverShown)} stuck at a hop`]),
       ...endings.flatMap(([outcome, words]) => {
         const count = this.#outcomes.get(outcome);
@@ -71,9 +72,9 @@ export class KeptTally {
 
   /** A row for each hop that anybody reports, leaves beside joins. */
   table({ slowMs, paint }: { readonly slowMs: number; readonly paint: Paint }): readonly string[] {
-    const cell = (value: number | undefined): string => {
+    const cell = (value: number | undefined, slowFromMs: number): string => {
       if (value === undefined) return paint.secondary(rightText("–", figureColumns));
-      const { text, tone } = lagCell(value, { slowMs });
+      const { text, tone } = lagCell(value, { slowMs: slowFromMs });
       return paintTone(paint, tone)(rightText(text, figureColumns));
     };
     const head = directions.map((direction) =>
@@ -87,9 +88,11 @@ export class KeptTally {
           const figures = directions.map((direction) => {
             const lags = this.#lags.get(`${hop} ${direction}`);
             const values = [lags?.quantileMs(0.5), lags?.quantileMs(0.99), lags?.maxMs];
-            return (
-              rightText(numberText(lags?.count ?? 0), countColumns) + values.map(cell).join("")
-            );
+            // The first request to an address that joined comes when somebody asks.
+            const isAsked = hop === "traffic" && direction === "join";
+            const slowFromMs = isAsked ? Number.POSITIVE_INFINITY : slowMs;
+            const cells = values.map((value) => cell(value, slowFromMs));
+            return rightText(numberText(lags?.count ?? 0), countColumns) + cells.join("");
           });
           return hop.padEnd(hopColumns) + figures.join("");
         }),

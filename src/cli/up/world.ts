@@ -5,7 +5,7 @@
 import type { webcrypto } from "node:crypto";
 import type { Environment } from "../../environment/environment.ts";
 import type { Journey } from "../../journeys/journey.ts";
-import type { JourneyEvent } from "../../journeys/journeys.ts";
+import type { JourneyEvent } from "../../journeys/journey-event.ts";
 import { type KubeClient, parseJson } from "../../kube/client/client.ts";
 import { HttpKubeClient } from "../../kube/client/http-client.ts";
 import { isRecord, listAt } from "../../kube/kinds/fields.ts";

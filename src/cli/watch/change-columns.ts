@@ -49,7 +49,9 @@ const serviceLeast = 8;
 const serviceUsual = 16;
 const serviceMost = 40;
 /** `terminating`, which is the most frequent one. */
-const causeMost = 11;
+const causeUsual = 11;
+/** `service deleted`, which is the longest; where there is room for the path too. */
+const causeMost = 15;
 const clusterMost = 16;
 
 export function changeColumns({ width, hops, clusters }: ColumnsAsked): ChangeColumns {
@@ -64,15 +66,16 @@ export function changeColumns({ width, hops, clusters }: ColumnsAsked): ChangeCo
     return given;
   };
   const clusterColumns = clusterWanted === 0 ? 0 : take(clusterWanted, 4);
-  const causeColumns = take(causeMost, 5);
+  const causeTaken = take(causeUsual, 5);
   const serviceWanted = take(serviceUsual - serviceLeast, 0);
   const pathTaken = take(pathColumns, pathColumns);
+  const causeMore = pathTaken > 0 ? take(causeMost - causeUsual, 1) : 0;
   const serviceColumns = serviceLeast + serviceWanted + take(serviceMost - serviceUsual, 0);
   return {
     hops,
     clusterColumns,
     nameColumns: Math.max(0, subjectColumns + 1 + serviceColumns + Math.min(0, left)),
-    causeColumns,
+    causeColumns: causeTaken + causeMore,
     hasPath: pathTaken > 0,
   };
 }

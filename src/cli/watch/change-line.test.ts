@@ -12,6 +12,7 @@ const changes: readonly ChangeFields[] = [
     cause: "ready",
     hops: { pod: 0, published: 31_240, routed: [31_300, 31_305] },
   },
+  { hops: { pod: 0, published: 6_000, routed: [6_100, 6_300, 31_300], traffic: 6_200 } },
   { outcome: "pending", originMs: 58_700, hops: { pod: 0, published: "pending", routed: 12 } },
   { outcome: "pending", hops: { pod: 0, published: "stuck", routed: [4_100, "stuck"] } },
   { outcome: "superseded", hops: { pod: 0, published: "passed", routed: "unchanged" } },
@@ -35,6 +36,7 @@ test("a change is a line: when, what, why, and what each hop says of it", () => 
       "time     endpoint         service              cause       published    routed",
       "20:31:07 −10.0.0.7        shop/web             terminating    340 ms     14 ms",
       "20:31:07 +10.0.0.7        shop/web             ready         ▲31.2 s   ▲31.3 s",
+      "20:31:07 −10.0.0.7        shop/web             terminating      ▲6 s   ▲31.3 s",
       "20:31:58 −10.0.0.7        shop/web             terminating    1.3 s…     12 ms",
       "20:31:07 −10.0.0.7        shop/web             terminating    ✗53 s…    ✗53 s…",
       "20:31:07 −10.0.0.7        shop/web             superseded     passed      same",
@@ -50,6 +52,7 @@ test("with several clusters each line names its own", () => {
       "time     cluster endpoint         service       cause       published    routed",
       "20:31:07 alpha   −10.0.0.7        shop/web      terminating    340 ms     14 ms",
       "20:31:07 alpha   +10.0.0.7        shop/web      ready         ▲31.2 s   ▲31.3 s",
+      "20:31:07 alpha   −10.0.0.7        shop/web      terminating      ▲6 s   ▲31.3 s",
       "20:31:58 alpha   −10.0.0.7        shop/web      terminating    1.3 s…     12 ms",
       "20:31:07 alpha   −10.0.0.7        shop/web      terminating    ✗53 s…    ✗53 s…",
       "20:31:07 alpha   −10.0.0.7        shop/web      superseded     passed      same",
@@ -62,14 +65,15 @@ test("with several clusters each line names its own", () => {
 test("on a wide terminal each change is also a path on a logarithmic scale", () => {
   expect(lines(120, ["alpha"])).toMatchInlineSnapshot(`
     [
-      "time     endpoint         service                      cause       published    routed  1ms  10ms .1s  1s   10 1m   10m",
-      "20:31:07 −10.0.0.7        shop/web                     terminating    340 ms     14 ms  o────r──────p",
-      "20:31:07 +10.0.0.7        shop/web                     ready         ▲31.2 s   ▲31.3 s  o─────────────────────r",
-      "20:31:58 −10.0.0.7        shop/web                     terminating    1.3 s…     12 ms  o────r╌╌╌╌╌╌╌╌╌…",
-      "20:31:07 −10.0.0.7        shop/web                     terminating    ✗53 s…    ✗53 s…  o─────────────────r╌╌╌╌…",
-      "20:31:07 −10.0.0.7        shop/web                     superseded     passed      same  o",
-      "20:31:07 −10.0.0.7        shop/web                     abandoned       never     20 ms  o─────r",
-      "20:31:07 −10.0.0.7        shop/web                     ?                   0         ?  p",
+      "time     endpoint         service                cause           published    routed  1ms  10ms 0.1s 1s   10s 1m   10m",
+      "20:31:07 −10.0.0.7        shop/web               terminating        340 ms     14 ms  o────r──────p",
+      "20:31:07 +10.0.0.7        shop/web               ready             ▲31.2 s   ▲31.3 s  o─────────────────────pr",
+      "20:31:07 −10.0.0.7        shop/web               terminating          ▲6 s   ▲31.3 s  o─────────────────prt─r",
+      "20:31:58 −10.0.0.7        shop/web               terminating        1.3 s…     12 ms  o────r╌╌╌╌╌╌╌╌╌…",
+      "20:31:07 −10.0.0.7        shop/web               terminating        ✗53 s…    ✗53 s…  o─────────────────r╌╌╌╌…",
+      "20:31:07 −10.0.0.7        shop/web               superseded         passed      same  o",
+      "20:31:07 −10.0.0.7        shop/web               abandoned           never     20 ms  o─────r",
+      "20:31:07 −10.0.0.7        shop/web               ?                       0         ?  p",
     ]
   `);
 });

@@ -5,7 +5,7 @@ import { visible } from "../../decide/routing/shown-text.ts";
 import { elapsedMs } from "../../environment/clock.ts";
 import { durationText } from "../../journeys/duration-text.ts";
 import type { ClusterStatus } from "../../observer/cluster-status.ts";
-import { numberText } from "../incident/value-text.ts";
+import { counted } from "../counted.ts";
 import type { Paint } from "../paint.ts";
 import { paintTone, type Tone } from "./hop-cell.ts";
 import type { Picture } from "./picture.ts";
@@ -96,9 +96,9 @@ function figuresText(cluster: string, condition: string, { tally, oldest }: Pict
     const lag = own?.lags[direction].quantileMs(0.99);
     return lag === undefined ? "" : ` · ${direction} p99 ${shortDuration(lag)}`;
   };
-  const changes = numberText(own?.changes ?? 0);
+  const changes = counted(own?.changes ?? 0, "change");
   const pending = ages.length === 0 ? "" : ` · oldest ${shortDuration(Math.max(...ages))}…`;
-  return `${condition}${pending} · ${changes} changes${p99("leave")}${p99("join")}`;
+  return `${condition}${pending} · ${changes}${p99("leave")}${p99("join")}`;
 }
 
 function trouble(status: ClusterStatus, picture: Picture): number {

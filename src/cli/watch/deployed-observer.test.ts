@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
+import { RecordedTerminal } from "../../environment/recorded-terminal.contract.ts";
 import { isRecord, listAt, type RawRecord, recordAt } from "../../kube/kinds/fields.ts";
 import { simulate } from "../../simulation/simulation.ts";
 import { watchCommand } from "../watch.ts";
@@ -28,14 +29,7 @@ test("the command that is deployed is understood", async () => {
   const [name, ...args] = listAt(container, "args").map(String);
   expect(name).toBe("watch");
   await simulate({ seed: 1 }, async (simulation) => {
-    const terminal = {
-      interactive: false,
-      colours: false,
-      columns: 80,
-      rows: 24,
-      write: () => undefined,
-      writeError: () => undefined,
-    };
+    const terminal = new RecordedTerminal();
     const environment = simulation.host("observer");
     const stop = new AbortController().signal;
     const context = { environment, terminal, stop };

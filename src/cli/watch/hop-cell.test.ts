@@ -27,6 +27,7 @@ test.each([
   ["no req", "none came", { hops: { traffic: "quiet" } }, {}, "quiet"],
   ["▲31 s", "the last one late", { hops: { traffic: 31_000 } }, {}, "late"],
   ["31 s", "the first one", { direction: "join", hops: { traffic: 31_000 } }, {}, "plain"],
+  ["✗3 fail", "a log that ended", { hops: {} }, { requests: 7, failed: 3 }, "failed"],
   ["?", "no log", { hops: {} }, {}, "quiet"],
 ] as const)("%s stands for requests: %s", (text, _, fields, traffic, tone) => {
   expect(cell(fields, traffic)).toBe(`${text} (${tone})`);

@@ -27,7 +27,9 @@ export const unknownSign = "?";
 /** Of several witnesses at a hop it is the last one that counts. */
 export function hopCell(journey: Journey, hop: Hop, judging: Judging): HopCell {
   const states = journey.hops.filter((one) => one.hop === hop).map(({ state }) => state);
-  if (states.length === 0) return { text: unknownSign, tone: "quiet" };
+  // A log that is no longer read has told what it has told.
+  const hasRequests = hop === "traffic" && (journey.traffic?.requests ?? 0) > 0;
+  if (states.length === 0 && !hasRequests) return { text: unknownSign, tone: "quiet" };
   if (hop === "traffic") return trafficCell(journey, states, judging);
   const isAwaited = states.some(({ type }) => type === "pending" || type === "stuck");
   if (isAwaited && journey.outcome === "unknown") return lostCell(states);

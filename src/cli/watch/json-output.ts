@@ -1,10 +1,11 @@
 // For machines: one JSON object a line. Every step of every change, how it stands every ten seconds,
 // and a summary at the end. Fields may be added; what is there keeps its name and meaning.
 import type { CancelTimer } from "../../environment/timers.ts";
+import type { JourneyEvent } from "../../journeys/journey-event.ts";
 import { journeyRecord, type ObserverRun, wallAt } from "../../journeys/journey-record.ts";
-import type { JourneyEvent } from "../../journeys/journeys.ts";
 import { type Direction, type Hop, hops } from "../../journeys/witness.ts";
 import type { ClusterStatus } from "../../observer/cluster-status.ts";
+import { jsonLine } from "../json-line.ts";
 import type { Picture } from "./picture.ts";
 import type { WatchOutput, WatchOutputOptions } from "./watch-output.ts";
 
@@ -55,7 +56,7 @@ export class JsonOutput implements WatchOutput {
   }
 
   #write(line: object): void {
-    this.#options.terminal.write(`${JSON.stringify(line)}\n`);
+    this.#options.terminal.write(`${jsonLine(line)}\n`);
   }
 }
 

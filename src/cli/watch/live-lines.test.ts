@@ -83,7 +83,7 @@ test("below the changes in flight stand the lags of all hops and the oldest chan
     [
       "time     cluster endpoint         service       cause       published    routed",
       "20:31:55 alpha   −10.0.0.7        shop/web      terminating   ▲4.1 s…         ?",
-      "── lockstep watch · 1 min · 102 changes · 1 in flight · ▲ 1 slow ───────────────",
+      "── lockstep watch · 1 min · 102 changes · 1 in flight · ▲ 1 was slow ───────────",
       "             leave                             join",
       "hop           p50     p99     max    oldest     p50     p99     max    oldest",
       "pod             0       0       0         –       0       0       0         –",
@@ -122,7 +122,7 @@ test("on a low screen the changes come first", () => {
     [
       "time     endpoint         service              cause       published    routed",
       "20:31:55 −10.0.0.7        shop/web             terminating   ▲4.1 s…         ?",
-      "── lockstep watch · 1 min · 102 changes · 1 in flight · ▲ 1 slow ───────────────",
+      "── lockstep watch · 1 min · 102 changes · 1 in flight · ▲ 1 was slow ───────────",
     ]
   `);
 });

@@ -6,6 +6,7 @@ import { visible } from "../../decide/routing/shown-text.ts";
 import { elapsedMs } from "../../environment/clock.ts";
 import { durationText } from "../../journeys/duration-text.ts";
 import type { Journey } from "../../journeys/journey.ts";
+import { counted } from "../counted.ts";
 import { numberText } from "../incident/value-text.ts";
 import type { Paint } from "../paint.ts";
 import { type ChangeColumns, headLine, rowLine } from "./change-columns.ts";
@@ -105,10 +106,10 @@ function titleLine(picture: Picture, { width, paint }: LiveOptions): string {
   const forText = durationText(wholeSeconds(elapsedMs(picture.startedAt, picture.now)));
   const parts: readonly (readonly [string, ((text: string) => string) | undefined])[] = [
     [`${forText}`, undefined],
-    [`${numberText(tally.changes)} changes`, undefined],
+    [counted(tally.changes, "change"), undefined],
     [inFlight.size === 0 ? "" : `${numberText(inFlight.size)} in flight`, undefined],
     [inFlight.stuck === 0 ? "" : `✗ ${numberText(inFlight.stuck)} stuck`, paint.failed],
-    [tally.slow === 0 ? "" : `▲ ${numberText(tally.slow)} slow`, paint.late],
+    [slowText(tally.slow), paint.late],
     [someText(tally.outcome("superseded"), "superseded"), undefined],
     [someText(tally.outcome("dropped") + counts.dropped, "dropped"), paint.late],
   ];
@@ -126,6 +127,11 @@ function titleLine(picture: Picture, { width, paint }: LiveOptions): string {
 /** On a screen too narrow for any of it there are no colours either. */
 function cutPainted(painted: string, plain: string, width: number): string {
   return textColumns(plain) < width ? painted : cutText(plain, width - 1);
+}
+
+/** Of those in flight it is not known yet how slow they will have been. */
+function slowText(count: number): string {
+  return count === 0 ? "" : `▲ ${numberText(count)} ${count === 1 ? "was" : "were"} slow`;
 }
 
 function someText(count: number, what: string): string {

@@ -1,7 +1,8 @@
 // Everything that the live view, the status lines and the summary are made from, at one instant.
 import type { MonotonicMs } from "../../environment/clock.ts";
 import type { ObserverRun } from "../../journeys/journey-record.ts";
-import type { OldestPending, ReportCounts } from "../../journeys/journeys.ts";
+import type { ReportCounts } from "../../journeys/report-counts.ts";
+import type { OldestPending } from "../../journeys/waiting-hops.ts";
 import type { Hop } from "../../journeys/witness.ts";
 import type { ClusterStatus } from "../../observer/cluster-status.ts";
 import type { WatchTally } from "./watch-tally.ts";

@@ -4,8 +4,8 @@ import { visible } from "../../decide/routing/shown-text.ts";
 import type { CancelTimer } from "../../environment/timers.ts";
 import { journeyLine } from "../../journeys/format.ts";
 import type { Journey } from "../../journeys/journey.ts";
+import type { JourneyEvent } from "../../journeys/journey-event.ts";
 import { wallAt } from "../../journeys/journey-record.ts";
-import type { JourneyEvent } from "../../journeys/journeys.ts";
 import { paintFor } from "../paint.ts";
 import { conditionOf } from "./cluster-rows.ts";
 import { isSlow } from "./hop-cell.ts";
@@ -64,7 +64,10 @@ export class PlainOutput implements WatchOutput {
     for (const status of picture.clusters) {
       this.#say(visible(status.cluster), status.state.type, conditionOf(status, picture).text);
     }
-    for (const note of picture.notes) this.#say("note", note, visible(note));
+    for (const note of picture.notes) {
+      // How many of how many it is by now is no news.
+      this.#say("note", note.replaceAll(/\d+ of \d+/g, ""), visible(note));
+    }
   }
 
   /** Once for each state: how long it lasts is no news. */

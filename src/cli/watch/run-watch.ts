@@ -5,11 +5,12 @@ import { setMaxListeners } from "node:events";
 import { visible } from "../../decide/routing/shown-text.ts";
 import { elapsedMs, type MonotonicMs } from "../../environment/clock.ts";
 import type { Environment } from "../../environment/environment.ts";
-import type { JourneyEvent } from "../../journeys/journeys.ts";
+import type { JourneyEvent } from "../../journeys/journey-event.ts";
 import { Observer } from "../../observer/observer.ts";
 import { aborted, type CommandContext, type ExitCode } from "../command.ts";
 import { paintFor } from "../paint.ts";
-import { warningsOnly } from "../up/quiet-log.ts";
+import { errorsOnly, warningsOnly } from "../up/quiet-log.ts";
+import { absentNames } from "./absent-names.ts";
 import { AskedProxies } from "./asked-proxies.ts";
 import { FollowedLogs, refuseMissingLogs } from "./followed-logs.ts";
 import { JsonOutput } from "./json-output.ts";
@@ -32,6 +33,9 @@ const refreshEveryMs = 1_000;
 /** A slow API server must not keep the observation from beginning. */
 const previewWithinMs = 15_000;
 
+/** Nor must one of several that hangs keep the others waiting; it is said of it that it does. */
+const previewOfSeveralWithinMs = 5_000;
+
 export async function runWatch(
   context: CommandContext,
   settings: WatchSettings,
@@ -39,7 +43,9 @@ export async function runWatch(
   const { terminal } = context;
   const isScreen = terminal.interactive && !settings.json;
   const screenLog = isScreen ? new ScreenLog() : undefined;
-  const log = screenLog ?? warningsOnly(context.environment.log);
+  // To a person the lines themselves say how it stands with clusters and proxies.
+  const quiet = settings.json ? warningsOnly : errorsOnly;
+  const log = screenLog ?? quiet(context.environment.log);
   const environment = { ...context.environment, log };
   await refuseMissingLogs(environment, settings);
   const clusters = await watchedClusters(environment, settings);
@@ -145,7 +151,9 @@ class Watch {
     const { context, environment, settings, clusters, kept } = this.#parts;
     const { terminal } = context;
     const patience = new AbortController();
-    const cancel = environment.timers.after(previewWithinMs, () =>
+    const isOne = this.#observer.clusters().length === 1;
+    const patienceMs = isOne ? previewWithinMs : previewOfSeveralWithinMs;
+    const cancel = environment.timers.after(patienceMs, () =>
       patience.abort(new Error("it takes too long to count what there is")),
     );
     const signal = AbortSignal.any([stop, patience.signal]);
@@ -210,6 +218,11 @@ class Watch {
         hasAccessLogs: settings.accessLogs.length > 0,
       }),
       notes: [
+        ...absentNames({
+          ...settings.bounds,
+          clusters: statuses,
+          isService: (service) => this.#observer.isService(service),
+        }),
         ...this.#proxies.notes(),
         ...this.#logs.notes(),
         ...kept.notes(),

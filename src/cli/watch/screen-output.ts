@@ -5,7 +5,7 @@ import { visible } from "../../decide/routing/shown-text.ts";
 import { elapsedMs, type MonotonicMs } from "../../environment/clock.ts";
 import type { CancelTimer } from "../../environment/timers.ts";
 import type { Journey } from "../../journeys/journey.ts";
-import type { JourneyEvent } from "../../journeys/journeys.ts";
+import type { JourneyEvent } from "../../journeys/journey-event.ts";
 import { numberText } from "../incident/value-text.ts";
 import { type Paint, paintFor } from "../paint.ts";
 import { type ChangeColumns, changeColumns } from "./change-columns.ts";

@@ -3,7 +3,7 @@
 // it is told after some seconds, and once more only if further requests have failed since.
 import { elapsedMs, type MonotonicMs } from "../../environment/clock.ts";
 import type { Journey } from "../../journeys/journey.ts";
-import type { JourneyEvent } from "../../journeys/journeys.ts";
+import type { JourneyEvent } from "../../journeys/journey-event.ts";
 import { isAwaited } from "./in-flight.ts";
 
 /** Proxies write their logs some seconds late. */

@@ -13,10 +13,10 @@ test("before it starts it says what it will read, and what a missing permission 
   const previews = [
     {
       cluster: "prod-eu",
-      kinds: [kind("services", 1_204), kind("pods", 20_310), kind("endpointslices", undefined)],
+      kinds: [kind("services", 1_204), kind("pods", undefined), kind("endpointslices", undefined)],
       objects: 21_514,
-      bytes: 61_300_000,
-      listRequests: 45,
+      bytes: 6_130_000,
+      listRequests: 4,
       watches: 3,
       readsPerMinute: 9,
       problem: undefined,
@@ -34,19 +34,22 @@ test("before it starts it says what it will read, and what a missing permission 
   ];
   const refused = { resource: "pods", namespace: undefined, purposes: ["pod"] } as const;
   const lost = lostHop("prod-eu")(refused);
-  const permissions = [{ cluster: "prod-eu", permissions: [], lost, problem: undefined }];
+  const denied = { resource: "pods", namespace: undefined, verdict: "denied" } as const;
+  const permissions = [{ cluster: "prod-eu", permissions: [denied], lost, problem: undefined }];
   expect(
     startLines(previews, permissions, { width: 80, paint: uncoloured }),
   ).toMatchInlineSnapshot(`
     [
-      "● prod-eu: will list 1,204 services, 20,310 pods, endpointslices (nobody says",
-      "  how many): about 61 MB in 45 requests; then keeps 3 watches open and makes 9",
-      "  requests a minute to prove them current",
+      "● prod-eu: will list 1,204 services, endpointslices (nobody says how many):",
+      "  about 6.1 MB in 4 requests; then keeps 2 watches open and makes 6 requests a",
+      "  minute to prove them current",
       "✗ prod-\\u{1b}us cannot be asked now, and is tried again and again: connection",
       "  refused",
       "! no list and watch of pods in prod-eu: pod stays unknown: a change begins when",
       "  it is published, and what the endpoint controller takes before that is not",
       "  measured",
+      "  The role in deploy/rbac/observer.yaml allows what is missing; with --namespace",
+      "  it is needed in those namespaces only.",
       "  Reads only. On a managed control plane every hop is visible all the same; what",
       "  is not: the queues and the rate limit of the endpoint controllers, the flags",
       "  of the control plane's components, their logs.",

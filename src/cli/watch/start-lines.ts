@@ -6,6 +6,7 @@ import { wrapText } from "../../doctor/report/wrapped-text.ts";
 import { managedControlPlane } from "../../observer/managed-control-plane.ts";
 import type { ClusterPermissions } from "../../observer/permissions.ts";
 import type { ClusterPreview, KindPreview } from "../../observer/preview.ts";
+import { counted } from "../counted.ts";
 import { numberText } from "../incident/value-text.ts";
 import type { Paint } from "../paint.ts";
 
@@ -21,8 +22,11 @@ export function startLines(
 ): readonly string[] {
   const wrapped = (text: string, first: string) => wrapText(text, { width, first, rest: "  " });
   const read = previews.flatMap((one) => {
-    const sign = one.problem === undefined ? paint.lockstep("●") : paint.failed("✗");
-    const [head = "", ...rest] = wrapped(previewText(one), "  ");
+    const own = permissions.find(({ cluster }) => cluster === one.cluster);
+    const allowed = allowedOf(one, own);
+    const isRead = one.problem === undefined && allowed.kinds.length > 0;
+    const sign = isRead ? paint.lockstep("●") : paint.failed("✗");
+    const [head = "", ...rest] = wrapped(previewText(allowed), "  ");
     return [`${sign} ${head.slice(2)}`, ...rest];
   });
   const lost = permissions.flatMap((one) =>
@@ -34,6 +38,7 @@ export function startLines(
   return [
     ...read,
     ...lost,
+    ...(lost.length === 0 ? [] : wrapped(remedy, "  ")),
     ...wrapped(
       "Reads only. On a managed control plane every hop is visible all the same; what is not: " +
         `${hidden}.`,
@@ -42,17 +47,39 @@ export function startLines(
   ];
 }
 
+/** For whoever may not read everything. */
+const remedy =
+  "The role in deploy/rbac/observer.yaml allows what is missing; with --namespace it is needed in " +
+  "those namespaces only.";
+
+/** Without what is known to be refused. */
+function allowedOf(preview: ClusterPreview, own: ClusterPermissions | undefined): ClusterPreview {
+  const isDenied = ({ resource, namespace }: KindPreview): boolean =>
+    own?.permissions.some(
+      (one) => one.verdict === "denied" && one.resource === resource && one.namespace === namespace,
+    ) ?? false;
+  const kinds = preview.kinds.filter((kind) => !isDenied(kind));
+  const share = preview.kinds.length === 0 ? 1 : kinds.length / preview.kinds.length;
+  return {
+    ...preview,
+    kinds,
+    watches: kinds.length,
+    readsPerMinute: Math.round(preview.readsPerMinute * share),
+  };
+}
+
 /** `alpha: lists 1,204 pods, 30 services …, about 3.1 MB in 5 requests; then 4 watches`. */
 function previewText(preview: ClusterPreview): string {
   const { cluster, problem, kinds, bytes, listRequests, watches, readsPerMinute } = preview;
   if (problem !== undefined) {
     return `${visible(cluster)} cannot be asked now, and is tried again and again: ${visible(problem)}`;
   }
-  const counted = byResource(kinds);
+  const resources = byResource(kinds);
+  if (resources.length === 0) return `${visible(cluster)} lets nothing be read`;
   return (
-    `${visible(cluster)}: will list ${counted.join(", ")}: about ${bytesText(bytes)} in ` +
-    `${requestsText(listRequests)}; then keeps ${numberText(watches)} watches open and makes ` +
-    `${requestsText(readsPerMinute)} a minute to prove them current`
+    `${visible(cluster)}: will list ${resources.join(", ")}: about ${bytesText(bytes)} in ` +
+    `${counted(listRequests, "request")}; then keeps ${numberText(watches)} watches open and makes ` +
+    `${counted(readsPerMinute, "request")} a minute to prove them current`
   );
 }
 
@@ -66,10 +93,6 @@ function byResource(kinds: readonly KindPreview[]): readonly string[] {
     if (count === undefined) return `${resource} (nobody says how many)`;
     return `${numberText(count)} ${count === 1 ? resource.replace(/s$/, "") : resource}`;
   });
-}
-
-function requestsText(count: number): string {
-  return `${numberText(count)} ${count === 1 ? "request" : "requests"}`;
 }
 
 function bytesText(bytes: number): string {

@@ -6,6 +6,7 @@ import { wrapText } from "../../doctor/report/wrapped-text.ts";
 import { elapsedMs } from "../../environment/clock.ts";
 import { durationText } from "../../journeys/duration-text.ts";
 import type { Journey, Outcome } from "../../journeys/journey.ts";
+import { counted } from "../counted.ts";
 import { numberText } from "../incident/value-text.ts";
 import type { Paint } from "../paint.ts";
 import { changeColumns, headLine } from "./change-columns.ts";
@@ -53,16 +54,19 @@ function countsText({ tally, counts }: Picture, { slowMs }: SummaryOptions): str
     const count = tally.outcome(outcome);
     return count === 0 ? [] : [`${numberText(count)} ${words}`];
   });
+  const shown = tally.outcome("complete") + inFlight.settled;
+  const followed =
+    inFlight.settled === 0
+      ? ""
+      : ` (${numberText(inFlight.settled)} of them still followed for requests)`;
   const parts = [
-    `${numberText(tally.changes)} ${tally.changes === 1 ? "change" : "changes"}`,
-    `${numberText(tally.outcome("complete"))} shown by every hop that reports`,
+    counted(tally.changes, "change"),
+    `${numberText(shown)} shown by every hop that reports${followed}`,
     `${numberText(tally.slow)} slow (${durationText(slowMs)} or more)`,
     ...ended,
-    ...(inFlight.settled === 0
-      ? []
-      : [`${numberText(inFlight.settled)} more but kept to hear of requests`]),
-    `${numberText(inFlight.size)} still in flight`,
-    `${numberText(inFlight.stuck)} of them stuck`,
+    inFlight.size === 0
+      ? "none still in flight"
+      : `${numberText(inFlight.size)} still in flight, ${numberText(inFlight.stuck)} of them stuck`,
   ];
   const dropped =
     counts.dropped === 0

@@ -1,7 +1,7 @@
 // Where a watch shows what it sees: a live screen, plain lines or JSON lines.
 import type { Environment } from "../../environment/environment.ts";
 import type { Terminal } from "../../environment/terminal.ts";
-import type { JourneyEvent } from "../../journeys/journeys.ts";
+import type { JourneyEvent } from "../../journeys/journey-event.ts";
 import type { Picture } from "./picture.ts";
 
 export interface WatchOutput {

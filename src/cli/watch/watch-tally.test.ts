@@ -47,23 +47,34 @@ test("the slowest five are kept, by the last hop that showed them", () => {
   expect(lags).toEqual([90, 80, 70, 50, 30].map((lagMs) => ({ type: "shown", lagMs })));
 });
 
-test("a lag that is known only within wide bounds is in no figure; within narrow ones it is", () => {
+test("a lag since an unknown moment is in no figure, nor one known within wide bounds only", () => {
   const tally = new WatchTally(slow);
-  const shown = (id: number, minMs: number, maxMs: number | undefined): void => {
-    const journey = change({ id, outcome: "pending", notBeforeMs: 0, hops: {} });
+  let id = 0;
+  const shown = (lagMs: number, minMs: number, maxMs: number | undefined): void => {
+    id += 1;
+    const journey = change({ id, outcome: "pending", hops: {} });
     const hop: HopTime = {
       hop: "routed",
       witness: "r1",
-      state: { type: "shown", lagMs: minMs, range: { minMs, maxMs } },
+      state: { type: "shown", lagMs, range: { minMs, maxMs } },
     };
     tally.onEvent({ type: "shown", journey: { ...journey, hops: [hop] }, hop });
   };
-  shown(1, 300, undefined);
-  shown(2, 300, 60_000);
-  shown(3, 300, 1_300);
+  // It began before the start, or some time before a list told of it.
+  shown(300, 300, undefined);
+  shown(30, 0, 1_300);
+  // The proxy was asked a minute before, and a second before.
+  shown(60_000, 300, 60_000);
+  shown(1_300, 300, 1_300);
   expect(tally.lags("routed", "leave")?.count).toBe(1);
   expect(tally.lags("routed", "leave")?.maxMs).toBe(1_300);
-  expect(tally.inexact).toBe(3);
+});
+
+test("changes whose origin is not known exactly are counted as such", () => {
+  const tally = new WatchTally(slow);
+  tell(tally, change({ id: 1, outcome: "pending", notBeforeMs: 0, hops: { pod: 0 } }));
+  tell(tally, change({ id: 2, outcome: "pending", hops: { pod: 0 } }));
+  expect([tally.changes, tally.inexact]).toEqual([2, 1]);
 });
 
 test("a change that waits for nothing but requests is not in flight any more", () => {

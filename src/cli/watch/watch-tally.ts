@@ -2,7 +2,7 @@
 // flight, the lags at each hop, the slowest changes, how changes ended. What it keeps is bounded by
 // what is in flight and by the number of clusters, not by how long it has been running.
 import type { HopState, HopTime, Journey, Outcome } from "../../journeys/journey.ts";
-import type { JourneyEvent } from "../../journeys/journeys.ts";
+import type { JourneyEvent } from "../../journeys/journey-event.ts";
 import type { Direction, Hop } from "../../journeys/witness.ts";
 import { InFlight, isAwaited } from "./in-flight.ts";
 import { LagFigures } from "./lag-figures.ts";
@@ -176,13 +176,16 @@ export function longestLagMs(journey: Journey | undefined): number | undefined {
 /** Proxies that are asked again and again answer no more exactly than that. */
 const uncertainMostMs = 5_000;
 
-/** Undefined for one of which too little is known to be counted; else at most so long. */
+/**
+ * Undefined for one of which too little is known to be counted: when the change itself began is not
+ * known, or how late the hop was is known too roughly. Otherwise it was at most so long.
+ */
 export function measuredLagMs(state: HopState): number | undefined {
   if (state.type !== "shown") return undefined;
   const { range, lagMs } = state;
   if (range === undefined) return lagMs;
-  if (range.maxMs === undefined || range.maxMs - range.minMs > uncertainMostMs) return undefined;
-  return range.maxMs;
+  const isOriginKnown = range.maxMs !== undefined && lagMs >= range.maxMs;
+  return isOriginKnown && lagMs - range.minMs <= uncertainMostMs ? lagMs : undefined;
 }
 
 function isExact({ origin }: Journey): boolean {

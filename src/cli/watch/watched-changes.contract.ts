@@ -2,7 +2,7 @@
 import type { MonotonicMs, WallMs } from "../../environment/clock.ts";
 import type { HopState, HopTime, Journey } from "../../journeys/journey.ts";
 import type { ObserverRun } from "../../journeys/journey-record.ts";
-import type { ReportCounts } from "../../journeys/journeys.ts";
+import { noReports } from "../../journeys/report-counts.ts";
 import type { Hop } from "../../journeys/witness.ts";
 import type { ClusterState, ClusterStatus } from "../../observer/cluster-status.ts";
 import { paintFor } from "../paint.ts";
@@ -69,17 +69,6 @@ export function clusterOf(
   return { cluster, state, watches: [], lost: [], doubts: [] };
 }
 
-const noCounts: ReportCounts = {
-  opened: 0,
-  matched: 0,
-  withdrawn: 0,
-  baseline: 0,
-  earlier: 0,
-  repeated: 0,
-  unknown: 0,
-  dropped: 0,
-};
-
 export function picture(fields: Partial<Picture> = {}): Picture {
   return {
     now: at(60_000),
@@ -87,7 +76,7 @@ export function picture(fields: Partial<Picture> = {}): Picture {
     run,
     tally: new WatchTally({ slowMs: 2_000 }),
     oldest: [],
-    counts: noCounts,
+    counts: noReports,
     clusters: [clusterOf("alpha")],
     unknown: new Map(),
     asked: [],

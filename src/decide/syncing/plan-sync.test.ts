@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { isThorough } from "../../simulation/seeds.ts";
 import type { ServiceOffer } from "./service-offer.ts";
 import { describeWrite } from "./sync-write.ts";
 import type { SyncedEndpoint } from "./synced-endpoint.ts";
@@ -328,6 +329,7 @@ describe("whatever is offered, in whatever order", () => {
       { weight: 6, arbitrary: endpoints.map((list) => offer(cluster, list)) },
       { weight: 1, arbitrary: fc.boolean().map((heard) => silent(cluster, heard)) },
     );
+  const numRuns = isThorough(process.env) ? 200 : 20;
   const history = fc.array(fc.tuple(offered("lab-1"), offered("lab-2")), {
     minLength: 1,
     maxLength: 6,
@@ -343,7 +345,7 @@ describe("whatever is offered, in whatever order", () => {
           for (const one of offers) expectShown(target, one);
         }
       }),
-      { numRuns: 60 },
+      { numRuns },
     );
   });
 
@@ -362,7 +364,7 @@ describe("whatever is offered, in whatever order", () => {
           plan(next, state.slices),
         );
       }),
-      { numRuns: 60 },
+      { numRuns },
     );
   });
 
@@ -378,7 +380,7 @@ describe("whatever is offered, in whatever order", () => {
         for (const offers of steps) target.sync(...offers);
         for (const [key, object] of before) expect(target.objects.get(key)).toBe(object);
       }),
-      { numRuns: 60 },
+      { numRuns },
     );
   });
 });

@@ -1,5 +1,4 @@
 import { expect, test } from "vitest";
-import { ClusterWitness } from "../../observer/cluster-witness.ts";
 import type { Journey } from "../../journeys/journey.ts";
 import { Journeys } from "../../journeys/journeys.ts";
 import { HttpKubeClient } from "../../kube/client/http-client.ts";
@@ -11,6 +10,7 @@ import {
   services,
 } from "../../lab/controllers/controller-world.contract.ts";
 import type { ControllerFlags } from "../../lab/controllers/flags.ts";
+import { ClusterWitness } from "../../observer/cluster-witness.ts";
 import { isThorough } from "../../simulation/seeds.ts";
 import type { Evidence } from "../evidence/evidence.ts";
 import type { MetricsPage } from "../evidence/metrics-window.ts";

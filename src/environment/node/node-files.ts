@@ -15,6 +15,7 @@ import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { type Files, FilesError, type FilesErrorCode, type OpenFile } from "../files.ts";
 import { errorCode } from "./error-code.ts";
+import { openPipe } from "./node-pipe.ts";
 
 export const nodeFiles: Files = {
   read: (path) => unlessAbsent(path, "read", () => readFile(path), undefined),
@@ -44,6 +45,8 @@ const codes: Readonly<Record<string, FilesErrorCode>> = {
 };
 
 async function opened(path: string): Promise<OpenFile> {
+  const named = await stat(path);
+  if (named.isFIFO()) return openPipe(path, `${named.dev}:${named.ino}`);
   const file = await open(path, "r");
   const about = await file.stat();
   if (about.isDirectory()) {

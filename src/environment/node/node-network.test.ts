@@ -1,7 +1,7 @@
 // The network contract over real sockets, and what only real sockets can show: pools, leaks, and
 // peers that do not speak HTTP properly.
 import { getEventListeners } from "node:events";
-import { createServer, type Server, type Socket } from "node:net";
+import { createServer, type Server } from "node:net";
 import { describe, expect, it } from "vitest";
 import type { Environment } from "../environment.ts";
 import type { LogFields } from "../log.ts";
@@ -60,11 +60,8 @@ describe("connections", () => {
 
   it("leave no socket and no listener behind when a thousand requests are aborted", async () => {
     const environment = quietEnvironment();
-    const sockets = new Set<Socket>();
     const server = createServer((socket) => {
-      sockets.add(socket.resume());
-      socket.on("error", () => undefined);
-      socket.on("close", () => sockets.delete(socket));
+      socket.resume().on("error", () => undefined);
     });
     const url = await listenRaw(server);
     for (let batch = 0; batch < 10; batch += 1) {
@@ -77,8 +74,8 @@ describe("connections", () => {
       const codes = new Set((await Promise.all(failures)).map(({ code }) => code));
       expect([...codes]).toEqual(["ABORTED"]);
     }
-    while (sockets.size > 0) await environment.timers.sleep(5);
-    expect(openSockets()).toBe(0);
+    // Those of the server too, which on a busy machine has yet to accept some of them.
+    await expect.poll(openSockets, { timeout: 60_000 }).toBe(0);
     server.close();
   });
 

@@ -1,5 +1,7 @@
-// What is piped into this process. It can be read once; leaving the loop early closes it.
+// What is piped into this process. It can be read once; leaving the loop early closes it, also while
+// it waits for more, so that a pipe that stays open does not keep the process from ending.
+import { chunksOf } from "./node-body.ts";
 
-export async function* nodeStdin(): AsyncGenerator<Uint8Array> {
-  for await (const chunk of process.stdin) yield Buffer.from(chunk);
+export function nodeStdin(): AsyncIterable<Uint8Array> {
+  return chunksOf(process.stdin, (error) => error);
 }

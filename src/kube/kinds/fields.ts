@@ -125,7 +125,8 @@ export function optionalTime(record: RawRecord, field: string): WallMs | undefin
   if (text === undefined || text === "") {
     return undefined;
   }
-  const ms = Date.parse(text);
+  // A year has four digits; others, which JavaScript reads, have no room for a difference.
+  const ms = /^\d{4}-/.test(text) ? Date.parse(text) : Number.NaN;
   if (Number.isNaN(ms)) {
     throw malformed(field, "a time", text);
   }

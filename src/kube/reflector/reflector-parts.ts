@@ -22,6 +22,12 @@ import type { WaitPolicy } from "./reflector-state.ts";
 export const refusedRetryMs = 30_000;
 
 /**
+ * A kube-apiserver that has just started refuses everybody until it has read its rules: so many
+ * refusals in a row, some seconds in all, are tried again soon.
+ */
+const passingRefusals = 3;
+
+/**
  * How an open watch is doubted. `all` proves again and again that it is alive and current, and gives
  * up on one that is not. Without checks it is client-go's way: the first list may come from the
  * server's cache, however old, and a watch is believed until its connection ends.
@@ -119,8 +125,13 @@ export function assembleReflector<T extends Projected, I extends string>(
 
 function waitPolicy(clock: Clock, random: Random): WaitPolicy {
   const backoff = new Backoff({ clock, random });
+  const refusals = new Backoff({ clock, random });
   return {
     backoffMs: () => backoff.next(),
-    refusedMs: () => jitter(random, refusedRetryMs, 1),
+    refusal: () => {
+      const soonMs = refusals.next();
+      const mayPass = refusals.failures <= passingRefusals;
+      return { mayPass, delayMs: mayPass ? soonMs : jitter(random, refusedRetryMs, 1) };
+    },
   };
 }

@@ -14,7 +14,8 @@ import {
 import { StalledListError } from "./reflector-stream.ts";
 import { WatchDecodeError } from "./watch-decoder.ts";
 
-const policy = { backoffMs: () => 800, refusedMs: () => 30_000 };
+const policy = { backoffMs: () => 800, refusal: () => ({ delayMs: 30_000, mayPass: false }) };
+const patient = { backoffMs: () => 800, refusal: () => ({ delayMs: 900, mayPass: true }) };
 const status = (code: number, fields: { retryAfterMs?: number; causes?: string[] } = {}) =>
   new StatusError({ code, reason: "", message: `status ${code}`, ...fields });
 const tooLarge = status(504, { causes: ["ResourceVersionTooLarge"] });
@@ -66,6 +67,33 @@ describe("after a list that failed", () => {
     [atVersion, unreachable, waiting(800, "retrying", "nobody is there", atVersion)],
   ])("%j and %s", (state, error, next) => {
     expect(afterListFailure(state, error, policy)).toEqual(next);
+  });
+});
+
+describe("after a refusal that may pass", () => {
+  const reached = { resourceVersion: "7", lastedMs: 0 };
+  const forbidden = status(403);
+
+  test("what was never allowed is called refused, and tried again soon", () => {
+    const listed = listing("initial");
+    expect(afterListFailure(listed, forbidden, patient)).toEqual(
+      waiting(900, "refused", "status 403", listed),
+    );
+    const watched = watchingAfterList("7");
+    expect(afterWatchEnd(watched, failed(forbidden), reached, patient)).toEqual(
+      waiting(900, "refused", "status 403", { ...watched, failures: 1 }),
+    );
+  });
+
+  test("what was allowed until then is only tried again soon", () => {
+    const listed = listing("expired");
+    expect(afterListFailure(listed, forbidden, patient)).toEqual(
+      waiting(900, "retrying", "status 403", listed),
+    );
+    const watched = { ...watchingAfterList("7"), settled: true };
+    expect(afterWatchEnd(watched, failed(forbidden), reached, patient)).toEqual(
+      waiting(900, "retrying", "status 403", { ...watched, failures: 1 }),
+    );
   });
 });
 

@@ -82,8 +82,14 @@ export type WatchEnd =
 export interface WaitPolicy {
   /** One more failure in a row. */
   backoffMs(): number;
-  /** The server refused by its rules, which only a person can change. */
-  refusedMs(): number;
+  /** One more refusal in a row. */
+  refusal(): Refusal;
+}
+
+export interface Refusal {
+  readonly delayMs: number;
+  /** It may pass by itself; otherwise it is by rules that only a person can change. */
+  readonly mayPass: boolean;
 }
 
 /** A stream that lives shorter than this has failed, however politely it was closed. */
@@ -192,15 +198,18 @@ function waitAsTold(error: unknown, policy: WaitPolicy, next: Listing | Watching
       return { name: "waiting", delayMs, because: condition("throttled", error), next };
     }
     case "refused":
-      return {
-        name: "waiting",
-        delayMs: policy.refusedMs(),
-        because: condition("refused", error),
-        next,
-      };
+      return waitRefused(error, policy, next);
     default:
       return wait(policy.backoffMs(), error, next);
   }
+}
+
+/** What was allowed until now is not called refused as long as that may pass. */
+function waitRefused(error: unknown, policy: WaitPolicy, next: Listing | Watching): Waiting {
+  const { delayMs, mayPass } = policy.refusal();
+  const wasAllowed = next.name === "watching" ? next.settled : next.reason !== "initial";
+  if (mayPass && wasAllowed) return wait(delayMs, error, next);
+  return { name: "waiting", delayMs, because: condition("refused", error), next };
 }
 
 type Failure =

@@ -335,16 +335,34 @@ describe("when the server refuses", () => {
   test.each([403, 404])("%i waits long and shows a condition until it is allowed", (code) =>
     reflectorWorld(async ({ simulation, server, reflector }) => {
       const message = "pods is forbidden";
-      server.script("list", refusal(code, { message }), refusal(code, { message }));
+      server.script("list", ...Array.from({ length: 5 }, () => refusal(code, { message })));
       reflector.start();
-      await simulation.sleep(29_000);
-      expect(server.requests).toHaveLength(1);
+      await simulation.sleep(100);
+      expect(reflector.condition()).toEqual({ type: "refused", message });
+      await simulation.sleep(29_900);
+      expect(server.requests).toHaveLength(4);
       expect(reflector.condition()).toEqual({ type: "refused", message });
       await reflector.waitForSync();
       await simulation.sleep(100);
       expect(reflector.condition()).toEqual({ type: "ok", message: "watching" });
     }),
   );
+
+  test("a server that refuses what it allowed, until it has read its rules, is soon heard again", () =>
+    reflectorWorld(async ({ simulation, server, reflector }) => {
+      const problem = { message: "pods is forbidden" };
+      reflector.start();
+      await simulation.sleep(5_000);
+      server.script("watch", refusal(403, problem), refusal(403, problem));
+      server.endWatches("abort");
+      const conditions = new Set<string>();
+      for (let second = 0; second < 10; second += 1) {
+        await simulation.sleep(1_000);
+        conditions.add(reflector.condition().type);
+      }
+      expect(conditions).toEqual(new Set(["retrying", "ok"]));
+      expect(reflector.freshness().fresh).toBe(true);
+    }));
 
   test("a server that ends every watch with an error is listed again", () =>
     reflectorWorld(async ({ simulation, server, reflector, registry }) => {

@@ -121,10 +121,13 @@ export class Reflector<T extends Projected, I extends string = never> {
     this.#sync.close();
   }
 
+  /** Rules that forbid something are said once, however often they are tried. */
   #noteProblem({ because, delayMs }: Waiting): void {
-    this.#problem = because;
     const { type, message } = because;
-    this.#parts.log.warn("waiting before the next try", {
+    const { type: knownType, message: known } = this.#problem ?? {};
+    const isKnown = type === "refused" && knownType === type && known === message;
+    this.#problem = because;
+    this.#parts.log[isKnown ? "debug" : "warn"]("waiting before the next try", {
       type,
       problem: message,
       delayMs: Math.round(delayMs),

@@ -6,7 +6,7 @@ import { lengthOf, type Span } from "../../blame/span.ts";
 import { staleCauses } from "../../blame/verdict.ts";
 import { runProgram } from "../../cli/program.ts";
 import type { Environment } from "../../environment/environment.ts";
-import type { Terminal } from "../../environment/terminal.ts";
+import { RecordedTerminal } from "../../environment/recorded-terminal.contract.ts";
 import { isRecord, listAt, optionalString, requiredString } from "../../kube/kinds/fields.ts";
 import type { LostRequest, LostTry } from "../traffic/lost-request.ts";
 
@@ -138,18 +138,8 @@ function spanOf(value: unknown, what?: string): Span | undefined {
 }
 
 async function printed(environment: Environment, args: readonly string[]) {
-  let out = "";
-  const terminal: Terminal = {
-    write: (text) => {
-      out += text;
-    },
-    writeError: () => undefined,
-    interactive: false,
-    colours: false,
-    columns: 80,
-    rows: 24,
-  };
+  const terminal = new RecordedTerminal();
   const { signal: stop } = new AbortController();
   expect(await runProgram({ environment, terminal, stop }, "1.2.3", args)).toBe(0);
-  return out.split("\n");
+  return terminal.out.split("\n");
 }

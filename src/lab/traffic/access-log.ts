@@ -1,7 +1,7 @@
 // Reads which endpoints were tried for which request from a proxy's access log in JSON, one object a
 // line, as both of the lab's proxies write it: `target` is the request's path and query, `upstream`
 // nginx's `$upstream_addr`. Lines that are no such object are passed over: a log may end in half of
-// one.
+// one. It shares nothing with `src/access-log`, because what that makes of a log is judged by this.
 import { isRecord } from "../../kube/kinds/fields.ts";
 import { upstreamAddresses } from "./upstreams.ts";
 

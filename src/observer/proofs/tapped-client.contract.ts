@@ -20,9 +20,7 @@ export class TappedClient implements KubeClient {
   async request(request: KubeRequest): Promise<KubeResponse> {
     const response = await this.#client.request(request);
     const resource = resourceOf(request);
-    // One object alone is asked for to prove that a watch is current.
-    if (resource === undefined || request.path.includes("limit=1&")) return response;
-    if (/limit=1$/.test(request.path)) return response;
+    if (resource === undefined || isProof(request)) return response;
     const list: unknown = JSON.parse(response.body.toString("utf8"));
     const items = isRecord(list) && Array.isArray(list["items"]) ? list["items"] : [];
     const objects = items.filter(isRecord).map((item) => [nameOf(item), item] as const);
@@ -57,6 +55,11 @@ export class TappedClient implements KubeClient {
     const now = this.#clock.monotonicMs();
     this.#told.told(resource, nameOf(object), type === "DELETED" ? undefined : object, now);
   }
+}
+
+/** One object alone is asked for to prove that a watch is current. */
+function isProof({ path }: KubeRequest): boolean {
+  return new URLSearchParams(path.split("?")[1]).get("limit") === "1";
 }
 
 function resourceOf({ method, path }: KubeRequest): Resource | undefined {

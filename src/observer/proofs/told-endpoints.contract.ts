@@ -41,13 +41,14 @@ export class ToldEndpoints {
     pods: new Map(),
     endpointslices: new Map(),
   };
-  readonly #listed = new Set<Resource>();
+  /** When each was first listed. */
+  readonly #listed = new Map<Resource, number>();
   readonly #present = new Map<Hop, ReadonlySet<string>>();
 
   /** `isWhole` where nothing has to be listed first. */
   constructor(cluster: string, { isWhole = false } = {}) {
     this.#cluster = cluster;
-    if (isWhole) for (const resource of resources) this.#listed.add(resource);
+    if (isWhole) for (const resource of resources) this.#listed.set(resource, 0);
   }
 
   /** The object is so now; undefined when it is gone. */
@@ -62,12 +63,14 @@ export class ToldEndpoints {
     this.#objects[resource].clear();
     for (const [name, object] of objects) this.#objects[resource].set(name, object);
     const isFirst = !this.#listed.has(resource);
-    this.#listed.add(resource);
+    if (isFirst) this.#listed.set(resource, at);
     this.#look(at, isFirst ? "baseline" : "list");
   }
 
-  has(hop: Hop, key: string): boolean {
-    return this.#present.get(hop)?.has(key) ?? false;
+  /** From when on all changes at the hop are told. */
+  beganAt(hop: Hop): number {
+    const needed: readonly Resource[] = hop === "pod" ? ["services", "pods"] : ["endpointslices"];
+    return Math.max(...needed.map((one) => this.#listed.get(one) ?? Number.POSITIVE_INFINITY));
   }
 
   keysAt(hop: Hop): ReadonlySet<string> {
@@ -133,9 +136,10 @@ function readyPod(pod: RawRecord, selector: RawRecord) {
   const isReady = conditions.some((one) => isRecord(one) && one["status"] === "True");
   const isLeaving = at(pod, "metadata")?.["deletionTimestamp"] !== undefined;
   const isSelected = Object.entries(selector).every(([key, value]) => labels[key] === value);
-  if (!isReady || isLeaving || !isSelected || status["podIP"] === undefined) return undefined;
+  const { podIP: address } = status;
+  if (!isReady || isLeaving || !isSelected || typeof address !== "string") return undefined;
   const uid = String(at(pod, "metadata")?.["uid"]);
-  return { address: String(status["podIP"]), port: 8080, uid };
+  return { address, port: 8080, uid };
 }
 
 function sliceEndpoints(slice: RawRecord) {

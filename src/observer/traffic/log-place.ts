@@ -92,5 +92,7 @@ async function* untilAborted(
     }
   } finally {
     signal.removeEventListener("abort", onAbort);
+    // Not waited for: it may be about to wait for a chunk that never comes.
+    void iterator.return?.(undefined);
   }
 }

@@ -9,7 +9,7 @@ import type { Ingress } from "../../kube/kinds/ingress.ts";
 import { isThorough } from "../../simulation/seeds.ts";
 import { type CompiledHost, compileHost, findRule } from "./route-match.ts";
 
-const runs = { numRuns: isThorough(process.env) ? 3_000 : 100 };
+const runs = { numRuns: isThorough(process.env) ? 3_000 : 40 };
 
 function decide(...ingresses: readonly Ingress[]): RouteTable {
   return new Routing({ className: "lockstep" }).decide({ ingresses, classes: [] });

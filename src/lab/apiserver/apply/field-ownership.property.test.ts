@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { MonotonicMs, WallMs } from "../../../environment/clock.ts";
+import { isThorough } from "../../../simulation/seeds.ts";
 import { ApiError } from "../api-error.ts";
 import { type JsonObject, objectAt, valueAt } from "../kinds/fields.ts";
 import { compareValues } from "./compare-values.ts";
@@ -158,7 +159,7 @@ const isThere: Invariant = (_, __, next) => {
 const history = fc.array(step, { minLength: 1, maxLength: 8 });
 
 /** Thousands more run against a real server: e2e/real/apply-cases.ts. */
-const runs = 50;
+const runs = isThorough(process.env) ? 200 : 20;
 
 test.each([
   ["whoever applies finds what he applied, and owns it", isApplied],

@@ -83,7 +83,9 @@ const small = {
   heldMs: 30_000,
 };
 
-describe("a leader on a machine that was taken out of the cluster", () => {
+const taken = "a leader on a machine that was taken out of the cluster";
+
+describe.runIf(isThorough(process.env))(taken, () => {
   forEachSeed(
     "keeps the lock and every status empty until the lock is edited",
     { seeds: 1 },

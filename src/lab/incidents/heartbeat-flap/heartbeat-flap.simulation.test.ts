@@ -59,7 +59,7 @@ const quickNodes: LateNodes = {
   ...writeUp,
   gaps: { status: { minMs: 10_000, maxMs: 30_000 } },
   nodes: 3,
-  forMs: hourMs / 3,
+  forMs: isThorough(process.env) ? hourMs / 3 : hourMs / 10,
   graceMs: 20_000,
 };
 

@@ -1,5 +1,6 @@
 // A number with what it counts: `1 request`, `1,200 requests`.
+import { numberText } from "./incident/value-text.ts";
 
 export function counted(count: number, one: string): string {
-  return `${count.toLocaleString("en-US")} ${one}${count === 1 ? "" : "s"}`;
+  return `${numberText(count)} ${one}${count === 1 ? "" : "s"}`;
 }

@@ -1,0 +1,31 @@
+// A name that was asked for and that no cluster has was probably misspelt: without a word about it
+// the view would stay empty, and look calm. Only said once everything has been listed. Pure.
+import type { ClusterStatus } from "../../observer/cluster-status.ts";
+import type { ServiceBounds } from "../../observer/service-filter.ts";
+
+export interface AskedNames extends ServiceBounds {
+  readonly clusters: readonly ClusterStatus[];
+  readonly isService: (service: string) => boolean;
+}
+
+export function absentNames({
+  clusters,
+  namespaces = [],
+  services = [],
+  isService,
+}: AskedNames): readonly string[] {
+  const watches = clusters.flatMap((one) => one.watches);
+  const lists = watches.filter(({ resource }) => resource === "services");
+  if (lists.length === 0 || clusters.some(({ state }) => state.type !== "watching")) return [];
+  if (lists.some(({ listed }) => !listed)) return [];
+  const isEmpty = (namespace: string): boolean =>
+    lists.every((one) => one.namespace !== namespace || one.objects === 0);
+  return [
+    ...namespaces
+      .filter(isEmpty)
+      .map((name) => `no cluster has a service in the namespace ${name} now; is its name right?`),
+    ...services
+      .filter((name) => !isService(name))
+      .map((name) => `no cluster has a service ${name} now; is its name right?`),
+  ];
+}

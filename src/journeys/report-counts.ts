@@ -1,0 +1,23 @@
+// What became of all that witnesses and logs have told: each report and each request counts once.
+import type { Taken } from "./endpoint-track.ts";
+import type { RequestCount } from "./request-owners.ts";
+
+/** `unknown`: of an endpoint that nobody has shown; `dropped`: there was no room for another. */
+export type ReportCount = Taken["type"] | "unknown" | "dropped";
+
+export type ReportCounts = Readonly<Record<ReportCount, number>>;
+
+export type RequestCounts = Readonly<Record<RequestCount, number>>;
+
+export const noReports: ReportCounts = {
+  opened: 0,
+  matched: 0,
+  withdrawn: 0,
+  baseline: 0,
+  earlier: 0,
+  repeated: 0,
+  unknown: 0,
+  dropped: 0,
+};
+
+export const noRequests: RequestCounts = { joined: 0, left: 0, ordinary: 0, unknown: 0 };

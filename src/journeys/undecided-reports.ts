@@ -1,0 +1,77 @@
+// Reports that fit more than one change of an endpoint. Of a pod that left, came back and left again
+// a witness that shows one leave may be behind, at the first, or may have left the flap out, as
+// whoever writes down only how things stand does. What it shows next tells, or that it shows nothing.
+import type { MonotonicMs } from "../environment/clock.ts";
+import { type Direction, type Witness, type WitnessReport, witnessId } from "./witness.ts";
+
+/** A change that a report may be of. */
+interface Change {
+  readonly direction: Direction;
+  readonly originAt: MonotonicMs;
+}
+
+/** Which change each report is of. */
+export type Fit<C extends Change> = readonly (readonly [C, WitnessReport])[];
+
+export class UndecidedReports {
+  /** Oldest first; hardly ever any. */
+  #reports: readonly WitnessReport[] = [];
+
+  of(witness: Witness): readonly WitnessReport[] {
+    if (this.#reports.length === 0) return this.#reports;
+    return this.#reports.filter((report) => witnessId(report.witness) === witnessId(witness));
+  }
+
+  add(report: WitnessReport): void {
+    this.#reports = [...this.#reports, report];
+  }
+
+  /** They are decided, or do not matter any more. */
+  clear(witness: Witness): void {
+    if (this.#reports.length === 0) return;
+    const id = witnessId(witness);
+    this.#reports = this.#reports.filter((report) => witnessId(report.witness) !== id);
+  }
+}
+
+/** Each report with the first change that it can be of; undefined when there are too few. */
+export function soonestFit<C extends Change>(
+  reports: readonly WitnessReport[],
+  changes: readonly C[],
+): Fit<C> | undefined {
+  return fitInOrder(reports, changes, (change, report) => change.direction === report.direction);
+}
+
+/** Each with the last one that had begun when it was shown; where that is none, with the first. */
+export function latestFit<C extends Change>(
+  reports: readonly WitnessReport[],
+  changes: readonly C[],
+): Fit<C> | undefined {
+  const fit = fitInOrder(reports.toReversed(), changes.toReversed(), hadBegun)?.toReversed();
+  return fit ?? soonestFit(reports, changes);
+}
+
+export function isSameFit<C extends Change>(a: Fit<C>, b: Fit<C> | undefined): boolean {
+  return a.every(([change], index) => change === b?.[index]?.[0]);
+}
+
+function hadBegun({ direction, originAt }: Change, report: WitnessReport): boolean {
+  return direction === report.direction && originAt <= report.at;
+}
+
+function fitInOrder<C extends Change>(
+  reports: readonly WitnessReport[],
+  changes: readonly C[],
+  canBeOf: (change: C, report: WitnessReport) => boolean,
+): Fit<C> | undefined {
+  const fit: (readonly [C, WitnessReport])[] = [];
+  let from = 0;
+  for (const report of reports) {
+    const index = changes.findIndex((one, at) => at >= from && canBeOf(one, report));
+    const change = changes[index];
+    if (change === undefined) return undefined;
+    fit.push([change, report]);
+    from = index + 1;
+  }
+  return fit;
+}
