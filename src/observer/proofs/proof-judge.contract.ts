@@ -52,7 +52,8 @@ export function judgeRun(world: ProofWorld, run: ProofRun): Judged {
     } as const;
     try {
       judgeAny(one);
-      if (!isPrompt(one)) continue;
+      // Of what was pending when the observer ended, something may still have been undecided.
+      if (!isPrompt(one) || one.journeys.some(({ outcome }) => outcome === "pending")) continue;
       exact += 1;
       judgeExact(one);
     } catch (cause) {
