@@ -45,6 +45,9 @@ export type AnyObservedWatch = Pick<
 /** What has gathered while no watch was open is sent at once when one is: it is over by then. */
 const backlogMs = 2_000;
 
+/** What follows a late word as closely came with it, though by then the watch is known to be alive. */
+const burstGapMs = 50;
+
 /** A quorum read and the event it knew of may overtake each other by as much. */
 const overtakenMs = 1_000;
 
@@ -56,6 +59,8 @@ export class ObservedWatch<T extends Projected, I extends string = never> {
   /** Everything that was true then has been delivered. */
   #currentAt: MonotonicMs | undefined;
   #waiting: Promise<void> | undefined;
+  /** When something late was last told. */
+  #lateAt: MonotonicMs | undefined;
 
   constructor(options: ObservedWatchOptions<T, I>) {
     this.#options = options;
@@ -144,7 +149,11 @@ export class ObservedWatch<T extends Projected, I extends string = never> {
   #learnt({ learntBy, object }: Change<T>): Learnt {
     const baseline = !(this.#options.isBegun?.() ?? this.synced);
     this.#noteProof();
-    const isLate = learntBy === "list" || this.#mayBeLate(object.metadata.resourceVersion);
+    const now = this.#options.clock.monotonicMs();
+    const isBurst = this.#lateAt !== undefined && elapsedMs(this.#lateAt, now) < burstGapMs;
+    const isLate =
+      learntBy === "list" || isBurst || this.#mayBeLate(object.metadata.resourceVersion, now);
+    if (isLate) this.#lateAt = now;
     return { by: learntBy, baseline, notBefore: isLate ? this.#currentAt : undefined };
   }
 
@@ -155,8 +164,7 @@ export class ObservedWatch<T extends Projected, I extends string = never> {
   }
 
   /** Whether what the watch shows now may have been so for a while. */
-  #mayBeLate(resourceVersion: string): boolean {
-    const now = this.#options.clock.monotonicMs();
+  #mayBeLate(resourceVersion: string, now: MonotonicMs): boolean {
     const { fresh, connectedSinceMs, currentAtMs } = this.#reflector.freshness();
     if (!fresh || connectedSinceMs === undefined) return true;
     const hasCaughtUp = currentAtMs !== undefined && currentAtMs > connectedSinceMs;
