@@ -5,7 +5,7 @@ import type { MonotonicMs } from "../environment/clock.ts";
 import type { Followers } from "./followers.ts";
 import { settleMs, undecidedMax } from "./journey-limits.ts";
 import { type Opening, OpenJourney } from "./open-journey.ts";
-import { Sights } from "./sights.ts";
+import { type Sight, Sights } from "./sights.ts";
 import {
   type Fit,
   isSameFit,
@@ -237,7 +237,8 @@ export class EndpointTrack {
       successor.#sights.put({ ...sight, journey: next.id });
       if (mistaken === undefined) next.agree(witness, at);
       else next.show({ witness, direction: "join", endpoint: this.#endpoint, at });
-      this.#sights.put({ ...sight, direction: "leave" });
+      // Of which change it was is open again: the join that it was taken for is another's.
+      this.#sights.put({ ...sight, direction: "leave", journey: 0 });
       if (current !== undefined) this.#agree(witness, current);
     }
     return mistaken;
@@ -336,7 +337,8 @@ export class EndpointTrack {
       // It was ahead, then, and makes the origin.
       journey.show(known.unclear);
     } else if (isPending(journey)) {
-      journey.agree(witness, known?.at);
+      // What it has shown of another change counts there, and not a second time here.
+      journey.agree(witness, isOfChange(known) ? undefined : known?.at);
     }
     this.#sights.put({
       witness,
@@ -358,4 +360,9 @@ export class EndpointTrack {
 
 function isPending({ outcome }: OpenJourney): boolean {
   return outcome === "pending";
+}
+
+/** Whether it is known which change the witness showed; between two of them it is not. */
+function isOfChange(sight: Sight | undefined): boolean {
+  return sight !== undefined && sight.journey > 0 && Number.isInteger(sight.journey);
 }
