@@ -136,7 +136,8 @@ it.skipIf(withoutNginx !== false)(
     expect(incidents).toMatchObject([{ name: "apiserver-fight", stage: "live" }]);
     const lost = incidents[0]?.measures.find(({ id }) => id === "requests-lost");
     expect(lost?.lockstep).toBe(0);
-    expect(incidents[0]?.series.every(({ points }) => points.length > 0)).toBe(true);
+    // The first counts by the minute, and a lucky play is over before one has passed.
+    expect(incidents[0]?.series.slice(1).every(({ points }) => points.length > 0)).toBe(true);
     expect(play.folders).toEqual([]);
     await expectBlamed(saved);
     rmSync(saved, { recursive: true });
@@ -144,13 +145,17 @@ it.skipIf(withoutNginx !== false)(
   playMs,
 );
 
-/** From what was saved alone, every lost request as the ledger has it: stock routed late. */
+/**
+ * From what was saved alone, every lost request as the ledger has it: stock routed late. Its log has
+ * whole seconds only, so of a request in the second of the release no more than the likely is known.
+ */
 async function expectBlamed(saved: string): Promise<void> {
   const environment = nodeEnvironment({ log: { level: () => "error" } });
-  const { lost, logged, blamed } = await expectJudged(environment, saved, "stock");
+  const { lost, logged, blamed, certain } = await expectJudged(environment, saved, "stock");
   expect(lost).toBeGreaterThan(0);
   expect(logged).toBe(lost);
-  expect(blamed).toEqual({ "routed late": lost });
+  expect(Object.keys(certain)).toEqual(["routed late"]);
+  expect(["routed late", "published late"]).toEqual(expect.arrayContaining(Object.keys(blamed)));
 }
 
 it.skipIf(withoutNginx !== false)(

@@ -19,6 +19,8 @@ export interface JudgedFolder {
   /** Of them, those that an access log has. */
   readonly logged: number;
   readonly blamed: Blamed;
+  /** Of them, those whose verdict says that it is certain. */
+  readonly certain: Blamed;
 }
 
 /** Also what a client gave up on is lost. */
@@ -35,17 +37,23 @@ export async function expectJudged(
   const lost = (await truthOf(environment, folder)).filter(({ entry }) => entry === side);
   const verdicts = await verdictsOf(environment, folder, side);
   const blamed: Record<string, number> = {};
+  const certain: Record<string, number> = {};
   const wrong: unknown[] = [];
   let logged = 0;
   for (const request of lost) {
     const verdict = verdicts.get(request.target);
     if (verdict === undefined) continue;
     logged += 1;
-    blamed[verdict.cause] = (blamed[verdict.cause] ?? 0) + 1;
+    count(blamed, verdict.cause);
+    if (verdict.confidence === "certain") count(certain, verdict.cause);
     if (!isAsTheLedgers(request, verdict)) wrong.push({ request, verdict });
   }
   expect(wrong.slice(0, 3)).toEqual([]);
-  return { lost: lost.length, logged, blamed };
+  return { lost: lost.length, logged, blamed, certain };
+}
+
+function count(counts: Record<string, number>, cause: string): void {
+  counts[cause] = (counts[cause] ?? 0) + 1;
 }
 
 interface Verdict {
