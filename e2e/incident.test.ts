@@ -146,15 +146,15 @@ it.skipIf(withoutNginx !== false)(
 );
 
 /**
- * From what was saved alone, every lost request as the ledger has it: stock routed late. Its log has
- * whole seconds only, so of a request in the second of the release no more than the likely is known.
+ * From what was saved alone, every lost request as the ledger has it: stock routed late, except for
+ * the first moments of a release, when the machine has not published it yet.
  */
 async function expectBlamed(saved: string): Promise<void> {
   const environment = nodeEnvironment({ log: { level: () => "error" } });
   const { lost, logged, blamed, certain } = await expectJudged(environment, saved, "stock");
   expect(lost).toBeGreaterThan(0);
   expect(logged).toBe(lost);
-  expect(Object.keys(certain)).toEqual(["routed late"]);
+  expect(certain["routed late"]).toBeGreaterThan(0);
   expect(["routed late", "published late"]).toEqual(expect.arrayContaining(Object.keys(blamed)));
 }
 
