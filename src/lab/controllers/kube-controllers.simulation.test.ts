@@ -54,6 +54,9 @@ forEachSeed("after quiet, what is published follows from the final state", { see
       world.server.faults.cache.cacheLagMs = 0;
       await world.live(quietMs);
       await expectPublished(world);
+      await makeReady(world);
+      await world.live(quietMs);
+      await expectPublished(world);
       await expectWorkloads(world);
       const before = await world.writes();
       expect(before).toBeGreaterThan(changes);
@@ -97,6 +100,15 @@ async function randomChange(world: ControllerWorld): Promise<void> {
     },
   ];
   await pick(acts)?.();
+}
+
+/** A rollout does not go on past a pod that chance made unready and nobody makes ready again. */
+async function makeReady({ list, call }: ControllerWorld): Promise<void> {
+  for (const { metadata } of await list(podsPath)) {
+    const body = { status: { conditions: [readyCondition(true)] } };
+    const contentType = "application/merge-patch+json";
+    await call("PATCH", `${podsPath}/${metadata.name}/status`, body, { contentType });
+  }
 }
 
 function templatePatch(mark: string): object {
