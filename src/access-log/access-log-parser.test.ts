@@ -50,6 +50,59 @@ const routed = {
   tries: twice,
 };
 
+describe("formats of other proxies", () => {
+  const start = '[2026-11-15T20:31:30.500Z] "GET /cart?x=1 HTTP/1.1" 503';
+  const envoy = (flags: string) =>
+    `${start} ${flags} 0 91 1500 - "203.0.113.9" "curl/8" "cc21" "shop.example" "10.0.0.1:8080"`;
+  const asked = {
+    ...request,
+    endedMs: second + 1_000,
+    resolutionMs: 1,
+    durationMs: 1_500,
+    status: 503,
+    host: "shop.example",
+  };
+  const peer = { address: "10.0.0.1", port: 8080, status: 503, durationMs: undefined };
+
+  it("reads Envoy's, whose flags say whether the endpoint answered", () => {
+    expect(only(envoy("-"))).toEqual({ ...asked, tries: [{ ...peer, answered: true }] });
+    expect(only(envoy("UF,URX"))).toEqual({ ...asked, tries: [{ ...peer, answered: false }] });
+  });
+
+  it("reads Istio's, which names the service", () => {
+    const details = 'UF upstream_reset{connection_failure} - "delayed connect error: 111"';
+    const rest =
+      "outbound|80||web.shop.svc.cluster.local 10.1.1.9:41854 10.1.1.9:80 10.1.1.1:376 - default";
+    const line = envoy(details).concat(` ${rest}`);
+    const tries = [{ ...peer, answered: false }];
+    expect(only(line)).toEqual({ ...asked, service: "shop/web", tries });
+  });
+
+  it("reads Traefik's", () => {
+    const line = `${combined} 42 "web@kubernetes" "http://10.0.0.1:8080" 3ms`;
+    const tries = [{ ...peer, status: 200 }];
+    expect(only(line)).toEqual({ ...request, durationMs: 3, tries });
+  });
+
+  it("says of HAProxy's what it lacks", () => {
+    const line =
+      "lb haproxy[1]: 10.0.1.2:33317 [03/Mar/2026:09:01:45.655] http-in web/SRV_1 " +
+      '10/0/30/-1/109 503 2750 - - SC-- 1/1/1/1/3 0/0 "GET / HTTP/1.1"';
+    const { problem } = parse([line]).report.example ?? {};
+    expect(problem).toContain("names servers and not their addresses");
+  });
+
+  it("writes addresses of IPv6 as Kubernetes does", () => {
+    const line = (address: string) => `${combined} 42 "web" "http://[${address}]:8080" 3ms`;
+    const read = (address: string) => only(line(address))?.tries[0]?.address;
+    expect(["FD00:0:0::000a", "fd00::a", "::ffff:10.0.0.1"].map(read)).toEqual([
+      "fd00::a",
+      "fd00::a",
+      "10.0.0.1",
+    ]);
+  });
+});
+
 describe("text formats", () => {
   it("reads nginx's combined format, and counts that it names no endpoint", () => {
     const { entries, report } = parse([combined]);
@@ -145,7 +198,7 @@ describe("text formats", () => {
       status: 504,
       host: "shop.example",
       target: "/cart",
-      tries: [{ address: "10.0.0.1", port: 80, status: undefined, durationMs: undefined }],
+      tries: [{ address: "10.0.0.1", port: 80, status: 504, durationMs: undefined }],
     });
     expect(only(combined, { format })).toEqual(request);
   });
@@ -270,7 +323,9 @@ describe("JSON", () => {
       durationMs: 412,
       host: "shop.example",
       service: "shop/web",
-      tries: [{ address: "10.0.0.2", port: 8080, status: undefined, durationMs: undefined }],
+      tries: [
+        { address: "10.0.0.2", port: 8080, status: 200, answered: true, durationMs: undefined },
+      ],
     });
   });
 });
@@ -401,8 +456,8 @@ describe("lines that are no requests", () => {
         line: 6,
         excerpt: "\\x00\\x1b]0;rubbish\\x07",
         problem:
-          "expected nginx's combined format, ingress-nginx's, or a JSON object with nginx's " +
-          "variables; give the proxy's log_format if it has another",
+          "expected nginx's combined format, ingress-nginx's, Envoy's, Traefik's, or a JSON object " +
+          "with nginx's variables; give the proxy's log_format if it has another",
       },
     });
   });

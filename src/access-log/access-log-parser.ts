@@ -41,8 +41,16 @@ export interface LineProblem {
 }
 
 const expected =
-  "expected nginx's combined format, ingress-nginx's, or a JSON object with nginx's variables; " +
-  "give the proxy's log_format if it has another";
+  "expected nginx's combined format, ingress-nginx's, Envoy's, Traefik's, or a JSON object with " +
+  "nginx's variables; give the proxy's log_format if it has another";
+
+/** `[03/Mar/2026:09:01:45.655] frontend backend/server 10/0/30/69/109 200`, as of HAProxy. */
+const haproxyLine =
+  /\[\d{2}\/\w{3}\/\d{4}:[\d:.]+\] \S{1,200} \S{1,200}\/\S{1,200} -?\d+\/-?\d+\/[-+\d/]+ \d{3} /;
+
+const haproxyProblem =
+  "it is HAProxy's format, which names servers and not their addresses: let its log-format write " +
+  'JSON, {"time":"%tr","status":%ST,"upstream_addr":"%si:%sp"}, with what else is wanted';
 
 /** Enough to recognise a line by. */
 const excerptMax = 120;
@@ -105,7 +113,7 @@ export class AccessLogParser {
         this.#otherLines += 1;
         return undefined;
       }
-      return this.#refuse(number, whole, expected);
+      return this.#refuse(number, whole, haproxyLine.test(whole) ? haproxyProblem : expected);
     }
     const { isService } = this.#options;
     return this.#entry(found, { line: number, carriedAt: found.carriedAt, isService }, whole);

@@ -1,5 +1,5 @@
 // The text formats that are known without being told: nginx's own, ingress-nginx's through its
-// releases, and those that name an upstream by nginx's common examples. The richer come first: the
+// releases, Envoy's, Istio's and Traefik's, and those that name an upstream by nginx's common examples. The richer come first: the
 // end of a poorer one may take in what a richer one would have understood.
 import { LogFormat } from "./log-format.ts";
 
@@ -27,6 +27,19 @@ export const labelledFormat = new LogFormat({
 /** Whatever follows $http_user_agent in `labelledFormat`. */
 export const labelsVariable = "labels";
 
+/** Envoy's default, whose only upstream is the last that was tried; `duration` is in milliseconds. */
+const envoyStart = '[$start_time] "$request" $status $response_flags';
+const envoyRest =
+  "$bytes_received $body_bytes_sent $duration $upstream_service_time " +
+  '"$http_x_forwarded_for" "$http_user_agent" "$request_id" "$host" "$upstream_addr"';
+
+/** What Istio puts between and after. */
+const istioDetails = '$response_code_details $connection_details "$failure_reason"';
+const istioRest = "$upstream_cluster $upstream_local $local_address $peer_address $sni $route_name";
+
+/** Traefik's, which it calls common: a count, the router, the server and the milliseconds. */
+const traefik = `${combined} $request_count "$router_name" "$upstream_addr" \${milliseconds}ms`;
+
 /** A line of one of these is of no other, so a log that has one is likely to go on with it. */
 export const exactFormats: readonly LogFormat[] = [
   new LogFormat({ name: "ingress-nginx", format: `${combined} ${upstreamInfo}` }),
@@ -39,6 +52,12 @@ export const exactFormats: readonly LogFormat[] = [
     name: "ingress-nginx before 0.24 with two addresses",
     format: `${olderCombined} ${olderUpstreamInfo}`,
   }),
+  new LogFormat({ name: "Envoy", format: `${envoyStart} ${envoyRest}` }),
+  new LogFormat({
+    name: "Istio",
+    format: `${envoyStart} ${istioDetails} ${envoyRest} ${istioRest}`,
+  }),
+  new LogFormat({ name: "Traefik", format: traefik }),
 ];
 
 export const knownFormats: readonly LogFormat[] = [

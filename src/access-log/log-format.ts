@@ -25,7 +25,7 @@ const stepsMax = 500;
 
 /** An address of IPv6 is in brackets; a list may end in a colon after which nobody was tried. */
 const listPattern =
-  /(?:\[[0-9a-fA-F:.]*\])?[^\s,"\]]*(?:(?:, | : |,)(?:\[[0-9a-fA-F:.]*\])?[^\s,"\]]+)*(?: : (?= |$))?/y;
+  /(?:(?:https?:\/\/)?\[[0-9a-fA-F:.]*\])?[^\s,"\]]*(?:(?:, | : |,)(?:\[[0-9a-fA-F:.]*\])?[^\s,"\]]+)*(?: : (?= |$))?/y;
 /** What stands between the entries of a list too: where the list ends its shape alone can tell. */
 const partsList = /^[\s,:]/;
 const numberPattern = /-|\d*(?:\.\d+)?/y;

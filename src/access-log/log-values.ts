@@ -1,7 +1,7 @@
 // One request out of nginx's variables, wherever they were read from. What a log does not say stays
 // undefined; only a request without a time or a status is of no use to anyone.
 import type { WallMs } from "../environment/clock.ts";
-import type { AccessLogEntry } from "./access-log-entry.ts";
+import type { AccessLogEntry, LoggedTry } from "./access-log-entry.ts";
 import { type IsService, serviceNamed } from "./backend-name.ts";
 import type { LogValues } from "./log-format.ts";
 import { type LogTime, logTime, msecTime } from "./log-time.ts";
@@ -40,15 +40,25 @@ export function entryOf(values: LogValues, context: EntryContext): ReadEntry {
       target,
       service: plausible(serviceOf(values, backend, context.isService)),
       ...(backend !== undefined && { backend }),
-      tries: triesOf({
-        addresses: values.get("upstream_addr") ?? "",
-        statuses: values.get("upstream_status") ?? "",
-        responseTimes: values.get("upstream_response_time") ?? "",
-        headerTimes: values.get("upstream_header_time") ?? "",
-        responseLengths: values.get("upstream_response_length") ?? "",
-      }),
+      tries: triesIn(values, status),
     },
   };
+}
+
+function triesIn(values: LogValues, status: number): readonly LoggedTry[] {
+  const tries = triesOf({
+    addresses: values.get("upstream_addr") ?? "",
+    statuses: values.get("upstream_status") ?? "",
+    responseTimes: values.get("upstream_response_time") ?? "",
+    headerTimes: values.get("upstream_header_time") ?? "",
+    responseLengths: values.get("upstream_response_length") ?? "",
+  });
+  const last = tries.at(-1);
+  if (last === undefined || values.has("upstream_status")) return tries;
+  // Where only the request has a status, it is that of what was tried last.
+  const flags = values.get("response_flags");
+  const answered = flags === undefined ? undefined : flags === "-" || flags === "";
+  return [...tries.slice(0, -1), { ...last, status, ...(answered !== undefined && { answered }) }];
 }
 
 /** Absent, empty and nginx's dash are one. */
@@ -60,11 +70,13 @@ function textOf(values: LogValues, variable: string): string | undefined {
 /** What others call a duration has a unit of its own, told by a name that they alone have. */
 function durationOf(values: LogValues): number | undefined {
   const inSeconds = secondsToMs(values.get("request_time"));
-  const duration = values.get("duration") ?? "";
+  const duration = values.get("milliseconds") ?? values.get("duration") ?? "";
   if (inSeconds !== undefined || !/^\d{1,18}$/.test(duration)) return inSeconds;
-  const isEnvoys = values.has("response_flags") || values.has("upstream_cluster");
-  // In milliseconds; again no request takes thirty years.
-  if (isEnvoys) return duration.length <= 12 ? Number(duration) : undefined;
+  const isInMs = ["milliseconds", "response_flags", "upstream_cluster"].some((name) =>
+    values.has(name),
+  );
+  // Again no request takes thirty years.
+  if (isInMs) return duration.length <= 12 ? Number(duration) : undefined;
   const isTraefiks = values.has("origin_duration");
   return isTraefiks ? Math.round(Number(duration) / nanosecondsInMs) : undefined;
 }

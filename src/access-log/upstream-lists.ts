@@ -52,9 +52,17 @@ export function endpointAddress(
     /^(?:https?:\/\/)?(?:(\d{1,3}(?:\.\d{1,3}){3})|\[([0-9a-fA-F:.]{2,45})\]):(\d{1,5})\/?$/.exec(
       text,
     );
-  const address = match?.[1] ?? match?.[2];
+  const address = match?.[1] ?? canonicalAddress(match?.[2] ?? "");
   const port = Number(match?.[3]);
   return address === undefined || port > 65_535 ? undefined : { address, port };
+}
+
+/** As Kubernetes writes an address of IPv6; undefined when it is none. */
+function canonicalAddress(text: string): string | undefined {
+  const [, mapped] = /^::ffff:(\d{1,3}(?:\.\d{1,3}){3})$/i.exec(text) ?? [];
+  const url = `http://[${text}]/`;
+  if (mapped !== undefined || !URL.canParse(url)) return mapped;
+  return new URL(url).hostname.slice(1, -1);
 }
 
 /** Undefined for a dash, for nothing and for more than thirty years, which no request takes. */

@@ -74,17 +74,15 @@ export class AddressLives {
     }
   }
 
-  /**
-   * Whose the address was. Of several pods the one that had it last; the address of a node belongs
-   * to all its pods of that kind, and then the named one is meant.
-   */
-  holder(address: string, instant: Span, named: string | undefined): PodLife | undefined {
-    const had = (this.#byAddress.get(address) ?? []).filter(
-      (life) => appearedMs(life, "fromMs") <= instant.toMs,
-    );
-    const sharing = had.find((life) => life.facts.hostNetwork && life.facts.uid === named);
-    if (sharing !== undefined) return sharing;
-    return had.findLast((life) => appearedMs(life, "toMs") <= instant.toMs) ?? had.at(-1);
+  /** Those that may have had the address by then, whether they still have it or not. */
+  at(address: string, instant: Span): readonly PodLife[] {
+    return (this.#byAddress.get(address) ?? []).filter((life) => appearedMs(life) <= instant.toMs);
+  }
+
+  /** The only pod that ever had the address; undefined when there are none or several. */
+  onlyAt(address: string): PodLife | undefined {
+    const lives = this.#byAddress.get(address) ?? [];
+    return lives.length === 1 ? lives[0] : undefined;
   }
 
   /** The first pod that had the address at all, ever. */
@@ -138,10 +136,14 @@ export class AddressLives {
 function bury(life: KnownLife, seen: Seen): void {
   if (life.isGone) return;
   life.isGone = true;
-  const at = wentAt(seen);
+  const went = wentAt(seen);
+  const asked = life.moments.findLast(({ what }) => what === "terminating");
+  // Nobody deletes a pod before its deletion is asked for.
+  const fromMs = Math.min(Math.max(went.fromMs, asked?.at.fromMs ?? went.fromMs), went.toMs);
+  const at = { fromMs, toMs: went.toMs };
   life.moments.push({ what: "deleted", at, shownMs: shownMs(at, seen) });
 }
 
-function appearedMs({ moments }: PodLife, bound: keyof Span): number {
-  return moments.find(({ what }) => what === "appeared")?.at[bound] ?? Infinity;
+function appearedMs({ moments }: PodLife): number {
+  return moments.find(({ what }) => what === "appeared")?.at.fromMs ?? Infinity;
 }

@@ -1,11 +1,13 @@
 // Judges every request of an access log that ended as asked for, as it is read: the log may be of
-// any length.
+// any length. Requests wait for their verdict until so much has been read that a clock that is off
+// shows; how many wait is bounded.
 import { accessLogEntries } from "../access-log/access-log-entries.ts";
 import type { AccessLogEntry } from "../access-log/access-log-entry.ts";
 import { AccessLogParser, type AccessLogReport } from "../access-log/access-log-parser.ts";
 import type { LogFormat } from "../access-log/log-format.ts";
 import type { Evidence } from "./evidence.ts";
 import { judgeRequest } from "./judge-request.ts";
+import { type ProxyClock, ProxyClockWitness } from "./proxy-clock.ts";
 import type { RequestVerdict } from "./verdict.ts";
 
 export interface BlameLogOptions {
@@ -20,6 +22,8 @@ export interface BlameLogOptions {
   readonly untilMs: number | undefined;
   readonly skewMs: number;
   readonly onVerdict: (verdict: RequestVerdict) => void;
+  /** Called now and then with how many requests were read. */
+  readonly onProgress?: (requests: number) => void;
   /** Ends it early. */
   readonly signal: AbortSignal;
 }
@@ -30,23 +34,42 @@ export interface BlamedLog {
   readonly requests: number;
   /** Answered well after an endpoint that was tried before had failed. */
   readonly rescued: number;
+  /** Whether the log's times are the clusters', at the end. */
+  readonly clock: ProxyClock;
 }
+
+/** Some 20 MB; in an ordinary log all that failed. */
+const waitingMax = 20_000;
+
+/** Some hundredths of a second's work. */
+const progressEvery = 10_000;
 
 export async function blameLog(options: BlameLogOptions): Promise<BlamedLog> {
   const { evidence, file, skewMs, statuses, onVerdict, signal } = options;
   const isService = (name: string): boolean => evidence.isService(name);
   const { format } = options;
   const parser = new AccessLogParser({ format, ...(evidence.hasServices && { isService }) });
+  const witness = new ProxyClockWitness(evidence);
+  const waiting: AccessLogEntry[] = [];
+  const judgeWaiting = (): void => {
+    const clock = witness.clock(skewMs);
+    for (const entry of waiting) onVerdict(judgeRequest(entry, { evidence, skewMs, clock, file }));
+    waiting.length = 0;
+  };
   let requests = 0;
   let rescued = 0;
   for await (const entry of accessLogEntries(options.chunks, parser)) {
     signal.throwIfAborted();
+    witness.see(entry);
     if (!isInTime(entry, options)) continue;
     requests += 1;
+    if (requests % progressEvery === 0) options.onProgress?.(requests);
     if (isRescued(entry)) rescued += 1;
-    if (statuses.has(entry.status)) onVerdict(judgeRequest(entry, { evidence, skewMs, file }));
+    if (statuses.has(entry.status)) waiting.push(entry);
+    if (waiting.length >= waitingMax) judgeWaiting();
   }
-  return { report: parser.report, requests, rescued };
+  judgeWaiting();
+  return { report: parser.report, requests, rescued, clock: witness.clock(skewMs) };
 }
 
 function isInTime({ endedMs }: AccessLogEntry, { sinceMs, untilMs }: BlameLogOptions): boolean {

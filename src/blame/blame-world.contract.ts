@@ -32,6 +32,9 @@ export interface PodOptions {
   readonly endedAt?: number;
   readonly restartedAt?: number;
   readonly hostNetwork?: boolean;
+  readonly port?: number;
+  /** Why its container ended. */
+  readonly endedBy?: string;
   readonly probe?: boolean;
   readonly labels?: Readonly<Record<string, string>>;
 }
@@ -39,7 +42,10 @@ export interface PodOptions {
 export function pod(options: PodOptions = {}): RawRecord {
   const { name = "web-1", created = 0, deleted, endedAt, restartedAt, unreadySince } = options;
   const changed = unreadySince ?? options.readySince;
-  const ended = endedAt === undefined ? {} : { terminated: { finishedAt: time(endedAt) } };
+  const ended =
+    endedAt === undefined
+      ? {}
+      : { terminated: { finishedAt: time(endedAt), reason: options.endedBy } };
   const running = { running: { startedAt: time(restartedAt ?? created) } };
   return {
     metadata: {
@@ -56,7 +62,13 @@ export function pod(options: PodOptions = {}): RawRecord {
     spec: {
       nodeName: options.node ?? "node-1",
       ...(options.hostNetwork && { hostNetwork: true }),
-      containers: [{ name: "web", ...(options.probe !== false && { readinessProbe: {} }) }],
+      containers: [
+        {
+          name: "web",
+          ...(options.probe !== false && { readinessProbe: {} }),
+          ...(options.port !== undefined && { ports: [{ containerPort: options.port }] }),
+        },
+      ],
     },
     status: {
       phase: "Running",

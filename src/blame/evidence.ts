@@ -36,7 +36,17 @@ export interface Coverage {
   toMs: number;
 }
 
+/** What is known of a service in one cluster. */
+interface ServiceFacts {
+  /** Undefined without one, or where only its endpoints are known. */
+  readonly selector: StringMap | undefined;
+  /** What it stands for outside the cluster. */
+  readonly externalName: string | undefined;
+}
+
 export interface EvidenceOptions {
+  /** Only these clusters' objects count; all of them when undefined. */
+  readonly clusters?: ReadonlySet<string>;
   readonly livesMax?: number;
   readonly listingsMax?: number;
 }
@@ -46,8 +56,8 @@ export class Evidence {
   readonly publications: Publications;
   readonly nodes = new NodeLives();
   readonly #coverage: Coverage[] = [];
-  /** Selectors by cluster and `namespace/name`. */
-  readonly #selectors = new Map<string, ReadonlyMap<string, StringMap>>();
+  /** By `namespace/name` and cluster; those that are gone stay, requests may have to be explained. */
+  readonly #services = new Map<string, Map<string, ServiceFacts>>();
   /** Asked again for every request without a try; empty while the evidence still grows. */
   readonly #podsOf = new Map<string, readonly PodLife[]>();
   /** Clusters of which pods, and clusters of which lists of endpoints are known. */
@@ -56,12 +66,14 @@ export class Evidence {
     published: new Set(),
   };
   readonly #savedMs = new Map<string, number>();
+  readonly #clusters: ReadonlySet<string> | undefined;
   #list = 0;
   #malformed = 0;
 
   constructor(options: EvidenceOptions = {}) {
     this.lives = new AddressLives(options);
     this.publications = new Publications(options);
+    this.#clusters = options.clusters;
   }
 
   get coverage(): readonly Coverage[] {
@@ -99,6 +111,7 @@ export class Evidence {
     seen: Seen,
   ): void {
     const { cluster, kind, namespace } = place;
+    if (this.#clusters?.has(cluster) === false) return;
     if (kind === "Pod") {
       this.#seen.pods.add(cluster);
       this.lives.listed(cluster, namespace, list, seen);
@@ -128,11 +141,12 @@ export class Evidence {
 
   cover(cluster: string, fromMs: number): Coverage {
     const coverage = { cluster, fromMs, toMs: fromMs };
-    this.#coverage.push(coverage);
+    if (this.#clusters?.has(cluster) !== false) this.#coverage.push(coverage);
     return coverage;
   }
 
   add(news: ObjectNews): void {
+    if (this.#clusters?.has(news.cluster) === false) return;
     this.#podsOf.clear();
     try {
       this.#add(news);
@@ -147,9 +161,10 @@ export class Evidence {
     const known = this.#podsOf.get(service);
     if (known !== undefined) return known;
     const namespace = service.slice(0, service.indexOf("/"));
-    const selectors = this.#selectors.get(service) ?? noSelectors;
-    const selected = [...selectors].flatMap(([cluster, selector]) =>
-      this.lives.selected(namespace, selector).filter((life) => life.cluster === cluster),
+    const selected = [...(this.#services.get(service) ?? [])].flatMap(([cluster, { selector }]) =>
+      selector === undefined
+        ? []
+        : this.lives.selected(namespace, selector).filter((life) => life.cluster === cluster),
     );
     const listed = this.publications
       .ofService(service)
@@ -161,12 +176,23 @@ export class Evidence {
 
   /** Whether services are known at all, so that a name that is none of them means nothing. */
   get hasServices(): boolean {
-    return this.#selectors.size > 0 || this.publications.size > 0;
+    return this.#services.size > 0;
   }
 
   /** Whether any cluster has or had a service of that name. */
   isService(service: string): boolean {
-    return this.#selectors.has(service) || this.publications.ofService(service).length > 0;
+    return this.#services.has(service);
+  }
+
+  /** Where there is or was such a service. */
+  clustersOf(service: string): readonly string[] {
+    return [...(this.#services.get(service)?.keys() ?? [])];
+  }
+
+  /** The name outside the cluster that the service stands for, where it is such a one. */
+  externalName(service: string): string | undefined {
+    const facts = [...(this.#services.get(service)?.values() ?? [])];
+    return facts.find(({ externalName }) => externalName !== undefined)?.externalName;
   }
 
   #add({ cluster, kind, isDeleted, object, seen }: ObjectNews): void {
@@ -185,11 +211,14 @@ export class Evidence {
         this.#seen.published.add(cluster);
         const facts = kind === "Endpoints" ? readEndpoints(object) : readSlice(object);
         if (isDeleted) this.publications.gone(cluster, uid, seen);
-        else if (facts !== undefined) this.publications.see(cluster, facts, seen, this.#list);
+        else if (facts !== undefined) {
+          this.#noteService(cluster, facts.service, undefined);
+          this.publications.see(cluster, facts, seen, this.#list);
+        }
         break;
       }
       case "Service":
-        if (!isDeleted) this.#select(cluster, object);
+        if (!isDeleted) this.#addService(cluster, object);
         break;
       case "Node":
         if (isDeleted) this.nodes.gone(cluster, readNode(object).name, seen);
@@ -198,16 +227,21 @@ export class Evidence {
     }
   }
 
-  /** Kept after the service is gone: requests to it may have to be explained. */
-  #select(cluster: string, object: RawRecord): void {
+  #addService(cluster: string, object: RawRecord): void {
     const metadata = recordAt(object, "metadata");
     const spec = recordAt(object, "spec");
-    if (!isRecord(spec["selector"])) return;
     const service = `${optionalString(metadata, "namespace") ?? ""}/${requiredString(metadata, "name")}`;
-    const selectors = new Map(this.#selectors.get(service) ?? noSelectors);
-    selectors.set(cluster, stringMapAt(spec, "selector"));
-    this.#selectors.set(service, selectors);
+    this.#noteService(cluster, service, {
+      selector: isRecord(spec["selector"]) ? stringMapAt(spec, "selector") : undefined,
+      externalName: optionalString(spec, "externalName"),
+    });
+  }
+
+  /** Without facts only that there is one. */
+  #noteService(cluster: string, service: string, facts: ServiceFacts | undefined): void {
+    const known = this.#services.get(service) ?? new Map<string, ServiceFacts>();
+    const before = known.get(cluster);
+    known.set(cluster, facts ?? before ?? { selector: undefined, externalName: undefined });
+    this.#services.set(service, known);
   }
 }
-
-const noSelectors: ReadonlyMap<string, StringMap> = new Map();

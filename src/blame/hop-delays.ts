@@ -1,10 +1,11 @@
 // Which hop was late, and by how much: how the time between a pod's leaving and a request that was
 // still sent to it divides into the hops that the news had to pass. The hop that took most of it is
-// to blame. Pure.
+// to blame. Where instants are known as spans only, every order that they allow is looked at: the
+// cause is what most of them say, and certain when all do. Pure.
 import type { Hop } from "../journeys/witness.ts";
 import type { Moment } from "./pod-life.ts";
 import type { Listing } from "./publications.ts";
-import { lengthOf, middleMs, orderOf, type Span } from "./span.ts";
+import { instantsOf, lengthOf, middleOf, type Span } from "./span.ts";
 import type { Cause, HopDelay } from "./verdict.ts";
 
 export interface HopDelaysOptions {
@@ -18,86 +19,121 @@ export interface HopDelaysOptions {
 
 export interface HopBlame {
   readonly cause: Cause;
+  /** What it may have been instead, as far as the spans tell; the cause is certain without any. */
+  readonly alternatives: readonly Cause[];
   readonly hops: readonly HopDelay[];
-  /** The order of what happened is certain. */
-  readonly isCertain: boolean;
+}
+
+/** A hop that the news passed at some instant, or has not passed as far as is known. */
+interface Passing {
+  readonly hop: Hop;
+  readonly where: string | undefined;
+  readonly at: Span | undefined;
 }
 
 /** The API shows most things within this; less is not worth a hop of its own. */
 const shownAtOnceMs = 1_500;
 
+/** So many instants of a span stand for it; the proxy's, which decides most often, is seen closer. */
+const instantsOfSent = 9;
+const instantsOfHop = 3;
+
 export function hopDelays(options: HopDelaysOptions): HopBlame {
-  const { left, cluster } = options;
+  const { left, sent, cluster } = options;
   const own = lastListing(options, (listing) => listing.cluster === cluster);
   const copy = lastListing(options, (listing) => listing.cluster !== cluster);
-  const walk = new Walk(options);
-  if (left.shownMs - left.at.toMs > shownAtOnceMs || left.what === "node lost") {
-    walk.shown(left.shownMs);
-  }
-  walk.listed("published", own);
-  walk.listed("synced", copy);
+  const shown = { fromMs: left.shownMs, toMs: left.shownMs };
   const hasLists = own !== undefined || copy !== undefined;
-  if (hasLists) walk.routed();
-  return walk.blame(hasLists);
+  const passings: readonly Passing[] = [
+    ...(isShownLate(options) ? [{ hop: "pod", where: undefined, at: shown } as const] : []),
+    ...(own ? [passingOf("published", own, left)] : []),
+    ...(copy ? [passingOf("synced", copy, left)] : []),
+    ...(hasLists ? [{ hop: "routed", where: undefined, at: undefined } as const] : []),
+  ];
+  const hops = delaysOf(left.at, sent, passings);
+  if (!hasLists && hops.at(-1)?.isPending !== true)
+    return { cause: "stale", alternatives: [], hops };
+  const [cause = "stale", ...alternatives] = possibleCauses(left.at, sent, passings);
+  return { cause, alternatives, hops };
 }
 
-/** Goes from hop to hop and notes how far the news had come when the request was sent. */
-class Walk {
-  readonly #sent: Span;
-  readonly #left: Moment;
-  readonly #hops: HopDelay[] = [];
-  /** When the hop before showed the change. */
-  #since: Span;
-  #isPending = false;
-  #isCertain = true;
+/** News cannot pass before there is any. */
+function passingOf(hop: Hop, { cluster, until }: Listing, { at }: Moment): Passing {
+  if (until === undefined) return { hop, where: cluster, at: undefined };
+  const fromMs = Math.max(until.fromMs, Math.min(at.fromMs, until.toMs));
+  return { hop, where: cluster, at: { fromMs, toMs: until.toMs } };
+}
 
-  constructor({ left, sent }: HopDelaysOptions) {
-    this.#left = left;
-    this.#sent = sent;
-    this.#since = left.at;
+/** A crash or a lost node is nobody's fault until the API shows it. */
+function isShownLate({ left, sent }: HopDelaysOptions): boolean {
+  if (left.what === "node lost" || left.shownMs - left.at.toMs > shownAtOnceMs) return true;
+  return left.what === "ended" && sent.fromMs < left.shownMs;
+}
+
+/** How far the news had come when the request was sent, by the middle of every span. */
+function delaysOf(left: Span, sent: Span, passings: readonly Passing[]): readonly HopDelay[] {
+  const hops: HopDelay[] = [];
+  let since = left;
+  for (const { hop, where, at } of passings) {
+    const isPending = at === undefined || middleOf(at) > middleOf(sent);
+    const shownAfter = at === undefined ? undefined : lengthOf(left, at);
+    const took = lengthOf(since, isPending ? sent : at);
+    hops.push({ hop, where, took, isPending, shownAfter });
+    if (isPending) break;
+    if (at.toMs >= since.toMs) since = at;
   }
+  return hops;
+}
 
-  shown(shownMs: number): void {
-    this.#step("pod", undefined, { fromMs: shownMs, toMs: shownMs });
-  }
-
-  listed(hop: Hop, listing: Listing | undefined): void {
-    if (listing !== undefined && !this.#isPending) this.#step(hop, listing.cluster, listing.until);
-  }
-
-  /** What is left of the time is the proxy's. */
-  routed(): void {
-    if (!this.#isPending) this.#step("routed", undefined, undefined);
-  }
-
-  blame(hasLists: boolean): HopBlame {
-    const hops = this.#hops;
-    const [first] = hops;
-    if (first === undefined || !(hasLists || this.#isPending)) {
-      return { cause: "stale", hops, isCertain: this.#isCertain };
+/** The causes that some order of the instants gives, that of most orders first. */
+function possibleCauses(left: Span, sent: Span, passings: readonly Passing[]): readonly Cause[] {
+  const votes = new Map<Cause, number>();
+  const orders = combinations([left, ...passings.map(({ at }) => at)]);
+  for (const sentMs of instantsOf(sent, instantsOfSent)) {
+    for (const [leftMs = 0, ...passedMs] of orders) {
+      // The pod had left: else there would be nothing to blame a hop for.
+      if (sentMs < leftMs) continue;
+      const cause = causeAt(leftMs, sentMs, passings, passedMs);
+      votes.set(cause, (votes.get(cause) ?? 0) + 1);
     }
-    const worst = hops.reduce(
-      (one, other) => (middleMs(other.took) > middleMs(one.took) ? other : one),
-      first,
-    );
-    return { cause: causeOf(worst.hop), hops, isCertain: this.#isCertain };
   }
+  const inOrder = passings.map(({ hop }) => causeOf(hop));
+  if (votes.size === 0) return inOrder.slice(0, 1);
+  return [...votes.keys()].sort(
+    (one, other) =>
+      (votes.get(other) ?? 0) - (votes.get(one) ?? 0) ||
+      inOrder.indexOf(one) - inOrder.indexOf(other),
+  );
+}
 
-  #step(hop: Hop, where: string | undefined, at: Span | undefined): void {
-    const order = at === undefined ? "after" : orderOf(at, this.#sent);
-    if (order === "unclear") this.#isCertain = false;
-    // Where the order is unclear the request came last: it was sent because of the hop before.
-    this.#isPending = at === undefined || at.toMs > this.#sent.toMs;
-    const end = at === undefined || this.#isPending ? this.#sent : at;
-    this.#hops.push({
-      hop,
-      where,
-      took: lengthOf(this.#since, end),
-      isPending: this.#isPending,
-      shownAfter: at === undefined ? undefined : lengthOf(this.#left.at, at),
-    });
-    if (at !== undefined && at.toMs >= this.#since.toMs) this.#since = at;
+/** An instant of each span, in every way; of what never happened, infinitely late. */
+function combinations(spans: readonly (Span | undefined)[]): readonly (readonly number[])[] {
+  return spans.reduce<readonly (readonly number[])[]>(
+    (chosen, span) => {
+      const instants = span === undefined ? [Infinity] : instantsOf(span, instantsOfHop);
+      return chosen.flatMap((one) => instants.map((ms) => [...one, ms]));
+    },
+    [[]],
+  );
+}
+
+/** The hop that took most, if everything happened exactly then. */
+function causeAt(
+  leftMs: number,
+  sentMs: number,
+  passings: readonly Passing[],
+  passedMs: readonly number[],
+): Cause {
+  let worst: { readonly hop: Hop; readonly tookMs: number } | undefined;
+  let sinceMs = leftMs;
+  for (const [index, { hop }] of passings.entries()) {
+    const atMs = passedMs[index] ?? Infinity;
+    const tookMs = Math.max(0, Math.min(atMs, sentMs) - sinceMs);
+    if (worst === undefined || tookMs > worst.tookMs) worst = { hop, tookMs };
+    if (atMs > sentMs) break;
+    sinceMs = Math.max(sinceMs, atMs);
   }
+  return worst === undefined ? "stale" : causeOf(worst.hop);
 }
 
 /** The one that was there when the pod left, or the last before. */

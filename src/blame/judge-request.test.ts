@@ -55,6 +55,22 @@ describe("a request to a pod that had left", () => {
     `);
   });
 
+  test("is on the hop that most orders of coarse times say, and names the other", () => {
+    const told = new Told()
+      .saw(10, "Pod", pod({ readySince: 10 }))
+      .saw(10.2, "EndpointSlice", slice([web1]))
+      .saw(100, "Pod", pod({ readySince: 10, deleted: 100 }))
+      .saw(100.3, "EndpointSlice", slice([]));
+    expect(judged(told, request(100, [{}], { resolutionMs: 1_000 }))).toMatchInlineSnapshot(`
+      [
+        "likely: published late",
+        "10.0.0.1:8080 was pod shop/web-1 in prod on node-1; was asked to end up to 998 ms before, at 12:01:40.000; published in prod after 300 ms; routed late by up to 698 ms: no longer listed; perhaps routed late instead: the times are too coarse to tell.",
+      ]
+    `);
+    expect(judged(told, request(100.8, [{}]))[0]).toBe("certain: routed late");
+    expect(judged(told, request(100.5, [{}]))[0]).toBe("certain: published late");
+  });
+
   test("is likely so where the clocks may differ by more", () => {
     expect(judged(released(), request(101, [{}]), 0)[0]).toBe("certain: published late");
     expect(judged(released(), request(101, [{}]), 2_000)[0]).toBe("likely: published late");
@@ -107,6 +123,21 @@ describe("a request to a pod that had left", () => {
         "10.0.0.1:8080 was pod shop/web-1 in prod on node-1; its container ended 19 s to 20 s before, at 12:01:40; the API did not show it yet (until 29.5 s after).",
       ]
     `);
+  });
+
+  test("that was killed for its memory says so, and was nobody's fault until the API showed it", () => {
+    const told = new Told()
+      .saw(10, "Pod", pod({ readySince: 10 }))
+      .saw(10.2, "EndpointSlice", slice([web1]))
+      .saw(101.2, "Pod", pod({ unreadySince: 101, endedAt: 100, endedBy: "OOMKilled" }))
+      .saw(110, "EndpointSlice", slice([]));
+    expect(judged(told, request(101.1, [{}]))).toMatchInlineSnapshot(`
+      [
+        "certain: shown late",
+        "10.0.0.1:8080 was pod shop/web-1 in prod on node-1; its container ended (OOMKilled) 99 ms to 1.1 s before, at 12:01:40; the API did not show it yet (until 200 ms to 1.2 s after).",
+      ]
+    `);
+    expect(judged(told, request(109, [{}]))[0]).toBe("certain: published late");
   });
 
   test("whose node fell silent is likely lost with it, as became known later", () => {
@@ -192,6 +223,64 @@ describe("a request with several tries", () => {
   });
 });
 
+describe("an address of which no pod is known", () => {
+  test("is blamed on the proxy where the list had let it go, and on nobody where it had not", () => {
+    const told = new Told()
+      .saw(10, "EndpointSlice", slice([web1]))
+      .saw(100, "EndpointSlice", slice([]));
+    expect(judged(told, request(120, [{}]))).toMatchInlineSnapshot(`
+      [
+        "certain: routed late",
+        "10.0.0.1:8080 was pod web-1 to shop/web; routed late by 20 s: no longer listed.",
+      ]
+    `);
+    expect(judged(told, request(90, [{}]))).toMatchInlineSnapshot(`
+      [
+        "cannot tell: unknown",
+        "10.0.0.1:8080 cannot be told: shop/web listed it as pod web-1 until 10 s later; of the pod itself nothing is known.",
+      ]
+    `);
+  });
+
+  test("is no pod's where the service stands for something outside, or lists it by hand", () => {
+    const external = { metadata: service()["metadata"], spec: { externalName: "db.example.com" } };
+    expect(
+      judged(new Told().saw(1, "Service", external), request(90, [{}])),
+    ).toMatchInlineSnapshot(`
+      [
+        "certain: outside",
+        "10.0.0.1:8080 is no pod: shop/web stands for db.example.com, outside the cluster.",
+      ]
+    `);
+    const byHand = new Told().saw(10, "EndpointSlice", slice([{ ip: "10.0.0.1" }]));
+    expect(judged(byHand, request(90, [{}]))).toMatchInlineSnapshot(`
+      [
+        "likely: outside",
+        "10.0.0.1:8080 is no pod: shop/web lists it by hand, without a pod.",
+      ]
+    `);
+  });
+
+  test("of two clusters' pods is that of neither, unless both say the same", () => {
+    const told = released()
+      .saw(2, "Service", service(), "west")
+      .saw(10, "Pod", pod({ name: "west-1", readySince: 10 }), "west");
+    told.evidence.cover("west", 0).toMs = Number.MAX_SAFE_INTEGER;
+    expect(judged(told, request(120, [{}]))).toMatchInlineSnapshot(`
+      [
+        "cannot tell: unknown",
+        "10.0.0.1:8080 cannot be told: it was that of shop/web-1 in prod (published late) and of shop/west-1 in west (application); name the cluster that this proxy sends to with --cluster.",
+      ]
+    `);
+    expect(judged(told, request(90, [{ answered: true, status: 503 }]))).toMatchInlineSnapshot(`
+      [
+        "likely: application",
+        "10.0.0.1:8080 was pod shop/web-1 in prod on node-1 or shop/west-1 in west; it was ready, and answered 503 after 1 ms by itself.",
+      ]
+    `);
+  });
+});
+
 describe("a request without a try", () => {
   const none = (seconds: number) => request(seconds, [], { status: 503 });
 
@@ -201,6 +290,16 @@ describe("a request without a try", () => {
       [
         "certain: no endpoints",
         "no endpoint was tried; shop/web: of its pods 1 not ready.",
+      ]
+    `);
+  });
+
+  test("met a service that never had a pod", () => {
+    const told = new Told().saw(1, "Service", service()).saw(1, "EndpointSlice", slice([]));
+    expect(judged(told, none(135))).toMatchInlineSnapshot(`
+      [
+        "certain: no endpoints",
+        "no endpoint was tried; shop/web: it had no pod.",
       ]
     `);
   });
@@ -273,7 +372,7 @@ describe("what cannot be told says why", () => {
     );
     const told = new Told().saw(10, "EndpointSlice", slice([web1]));
     expect(why(told, request(120, [{}]))).toMatchInlineSnapshot(
-      `"cannot tell: unknown; 10.0.0.1:8080 cannot be told: shop/web listed it as pod web-1, of which nothing is known."`,
+      `"cannot tell: unknown; 10.0.0.1:8080 cannot be told: shop/web listed it as pod web-1; of the pod itself nothing is known."`,
     );
   });
 });

@@ -4,6 +4,8 @@ import type { AccessLogEntry } from "../access-log/access-log-entry.ts";
 import type { Evidence } from "./evidence.ts";
 import { judgeTry } from "./judge-try.ts";
 import { judgeUntried } from "./judge-untried.ts";
+import type { ProxyClock } from "./proxy-clock.ts";
+import type { Span } from "./span.ts";
 import { triesTimes } from "./try-time.ts";
 import { causes, type RequestVerdict, staleCauses, type TryVerdict } from "./verdict.ts";
 
@@ -11,21 +13,33 @@ export interface JudgeOptions {
   readonly evidence: Evidence;
   /** How far the clocks of the proxy, the recorder and the clusters may differ. */
   readonly skewMs: number;
+  /** By how much the log's clock is off, where that shows; then nothing is certain. */
+  readonly clock?: ProxyClock;
   /** The log, for whoever wants to look it up. */
   readonly file: string;
 }
 
 export function judgeRequest(entry: AccessLogEntry, options: JudgeOptions): RequestVerdict {
-  const { evidence, skewMs, file } = options;
+  const { clock = { type: "agrees" } } = options;
+  const verdict = judged(entry, options, clock.type === "off" ? clock.by : undefined);
+  const isSure = clock.type === "agrees" || verdict.confidence !== "certain";
+  return isSure ? verdict : { ...verdict, confidence: "likely" };
+}
+
+function judged(
+  entry: AccessLogEntry,
+  { evidence, skewMs, file }: JudgeOptions,
+  offset: Span | undefined,
+): RequestVerdict {
   const { line, endedMs, status, method, host, target, service } = entry;
   const request = { file, line, endedMs, status, method, host, target };
   if (entry.tries.length === 0) {
-    return { ...request, tries: [], ...judgeUntried(entry, options) };
+    return { ...request, tries: [], ...judgeUntried(entry, evidence, { skewMs, offset }) };
   }
-  const times = triesTimes(entry, skewMs);
+  const times = triesTimes(entry, { skewMs, offset });
   const tries = entry.tries.flatMap((tried, index) => {
     const time = times[index];
-    return time === undefined ? [] : [judgeTry({ evidence, tried, times: time, service })];
+    return time === undefined ? [] : [judgeTry({ evidence, tried, times: time, service, status })];
   });
   const main = mainTry(tries);
   const isStale = main !== undefined && staleCauses.has(main.cause);

@@ -6,79 +6,101 @@ import { durationText } from "../journeys/duration-text.ts";
 import type { PodLife } from "./address-lives.ts";
 import type { Evidence } from "./evidence.ts";
 import { hopDelays } from "./hop-delays.ts";
+import { judgeNoPod } from "./judge-no-pod.ts";
+import { judgeServing } from "./judge-serving.ts";
+import { type MeantPod, meantPods } from "./meant-pod.ts";
 import { type Moment, standingAt } from "./pod-life.ts";
 import type { Listing } from "./publications.ts";
 import { lengthOf, orderOf, type Span } from "./span.ts";
 import type { TryTimes } from "./try-time.ts";
-import { unknownAddress } from "./unknown-address.ts";
-import type { BlamedPod, TryVerdict } from "./verdict.ts";
+import type { BlamedPod, TryBase, TryVerdict } from "./verdict.ts";
 
 export interface JudgeTryOptions {
   readonly evidence: Evidence;
   readonly tried: LoggedTry;
   readonly times: TryTimes;
+  /** What the client got in the end. */
+  readonly status: number;
   /** `namespace/name`, where the log says. */
   readonly service: string | undefined;
 }
-
-/** A program that is marked ready before it listens does so within this. */
-const startUpMs = 30_000;
-
-/** A connection that is refused or reset is so at once. */
-const atOnceMs = 1_000;
 
 /** A node's pods are marked not ready when it is, by the same hand. */
 const sameHandMs = 10_000;
 
 export function judgeTry(options: JudgeTryOptions): TryVerdict {
-  const { evidence, tried, times } = options;
-  const { address } = tried;
+  const { evidence, tried, times, service } = options;
+  const { address, port } = tried;
+  const { sent } = times;
   const listings = listingsOf(options);
-  const listed = listings.findLast(({ from }) => from.fromMs <= times.sent.toMs);
-  const holder = evidence.lives.holder(address, times.sent, listed?.podUid);
-  const meant = meantPod(options, holder, listed);
-  if (meant === undefined) {
-    const because = unknownAddress(evidence, address, times.sent, listed);
-    return { ...baseOf(options, listed), cause: "unknown", confidence: "cannot tell", because };
-  }
-  const base = {
-    ...baseOf(options, listed),
-    pod: podOf(meant),
-    successor: holder === undefined || holder === meant ? undefined : podOf(holder),
-  };
-  const beyond = beyondKnown(evidence, meant.cluster, times.sent);
+  const base = baseOf(options, listings);
+  const meant = meantPods({ evidence, address, port, sent, service, listings });
+  const verdicts = meant.map((one) => judgePod(options, one, listings, base));
+  const [verdict, ...others] = verdicts;
+  if (verdict === undefined) return judgeNoPod(options, listings, base);
+  return others.length === 0 ? verdict : oneOf(verdicts, verdict, base);
+}
+
+function judgePod(
+  options: JudgeTryOptions,
+  { life, successor }: MeantPod,
+  listings: readonly Listing[],
+  tryBase: TryBase,
+): TryVerdict {
+  const { evidence, times } = options;
+  const pod = podOf(life);
+  const base = { ...tryBase, pod, successor: successor && podOf(successor) };
+  const beyond = beyondKnown(evidence, life.cluster, times.sent);
   if (beyond !== undefined) {
     return { ...base, cause: "unknown", confidence: "cannot tell", because: beyond };
   }
-  return judgeLeft(options, meant, listings, base) ?? judgeServing(options, meant, base);
+  return judgeLeft(options, life, listings, base) ?? judgeServing(options, life, base);
 }
 
-type Base = Omit<TryVerdict, "cause" | "confidence" | "because">;
+/** Several pods may have been meant: what is true of all of them can be told. */
+function oneOf(verdicts: readonly TryVerdict[], first: TryVerdict, base: TryBase): TryVerdict {
+  const clusters = new Set(verdicts.map(({ pod }) => pod?.cluster));
+  const who = verdicts.flatMap(({ pod, cause }) =>
+    pod === undefined ? [] : [`${pod.namespace}/${pod.name} in ${pod.cluster} (${cause})`],
+  );
+  const how =
+    clusters.size > 1
+      ? "name the cluster that this proxy sends to with --cluster"
+      : `which of them had port ${base.port} is not known`;
+  const because = `it was that of ${who.join(" and of ")}; ${how}`;
+  if (verdicts.every(({ cause }) => cause === first.cause)) {
+    const rivals = verdicts.flatMap(({ pod }) => (pod === first.pod ? [] : (pod ?? [])));
+    const isTold = first.confidence !== "cannot tell";
+    return { ...first, confidence: isTold ? "likely" : first.confidence, rivals };
+  }
+  return { ...base, cause: "unknown", confidence: "cannot tell", because };
+}
 
 /** Undefined when the pod had not left. */
 function judgeLeft(
   options: JudgeTryOptions,
   life: PodLife,
   listings: readonly Listing[],
-  base: Base,
+  base: TryBase,
 ): TryVerdict | undefined {
   const { evidence, times } = options;
   const { sent } = times;
   const left = leftBy(options, life) ?? lostWithNode(options, life);
   if (left === undefined) return undefined;
-  const ofPod = listings.filter(({ podUid }) => podUid === undefined || podUid === life.facts.uid);
-  const { cause, hops, isCertain } = hopDelays({
+  const { cause, alternatives, hops } = hopDelays({
     left,
     sent,
     cluster: life.cluster,
-    listings: ofPod,
+    listings: listings.filter((listing) => mayHaveStayed(listing, life, left)),
   });
   const isBefore = orderOf(left.at, sent) === "before";
-  const isGuess = left.what === "node lost" && left.shownMs > sent.toMs;
+  const isGuess =
+    (left.what === "node lost" && left.shownMs > sent.toMs) || mayRunAgain(life, left, sent);
   return {
     ...base,
     cause,
-    confidence: isBefore && isCertain && !isGuess ? "certain" : "likely",
+    alternatives,
+    confidence: isBefore && alternatives.length === 0 && !isGuess ? "certain" : "likely",
     left,
     dead: deadBy(options, life),
     late: lengthOf(left.at, sent),
@@ -93,37 +115,18 @@ function noHop(evidence: Evidence, { cluster }: PodLife): string {
     : `no Endpoints or EndpointSlices of ${cluster} are known, so the late hop cannot be told`;
 }
 
-function judgeServing(options: JudgeTryOptions, life: PodLife, base: Base): TryVerdict {
-  const { tried, times, evidence } = options;
-  const { moments, facts, cluster } = life;
-  const now = standingAt(moments, times.sent.toMs, "from");
-  if (now.type !== "serving" && !evidence.isCovered(cluster, times.sent)) {
-    const because = "nobody recorded at that time whether it was ready";
-    return { ...base, cause: "unknown", confidence: "cannot tell", because };
-  }
-  if (now.type !== "serving") {
-    const because = "it had not been ready yet";
-    return { ...base, cause: "not yet listening", confidence: "certain", because };
-  }
-  const later = standingAt(moments, times.over.toMs, "from");
-  if (later.type === "left") {
-    const left = later.by;
-    const isBetween = orderOf(times.sent, left.at) === "before";
-    const confidence = isBetween ? "certain" : "likely";
-    return { ...base, cause: "left meanwhile", confidence, left, because: "" };
-  }
-  const readyForMs = lengthOf(now.since.at, times.sent).mostMs;
-  const failedAtOnce = tried.answered !== true && (tried.durationMs ?? atOnceMs) < atOnceMs;
-  if (failedAtOnce && readyForMs < startUpMs) {
-    const because = facts.hasReadinessProbe
-      ? "it had become ready just before"
-      : "it has no readiness probe, so it counts as ready before it listens";
-    return { ...base, cause: "not yet listening", confidence: "likely", because };
-  }
-  const confidence = tried.answered === true ? "certain" : "likely";
-  const isSlow = tried.status === 504 || (tried.status ?? 0) < 500;
-  const because = "it was ready";
-  return { ...base, cause: isSlow ? "timeout" : "application", confidence, because };
+/**
+ * Whether it is the pod's listing of before it left. Of one found later, by whoever saved it, that is
+ * not known once the pod has become ready again.
+ */
+function mayHaveStayed(
+  { podUid, from }: Listing,
+  { facts, moments }: PodLife,
+  left: Moment,
+): boolean {
+  if (podUid !== undefined && podUid !== facts.uid) return false;
+  if (from.fromMs === from.toMs || from.toMs <= left.at.fromMs) return true;
+  return !moments.some(({ what, at }) => what === "ready" && at.toMs > left.at.toMs);
 }
 
 /** Later than anything known of the cluster the address may be anybody's. */
@@ -135,8 +138,13 @@ function beyondKnown(evidence: Evidence, cluster: string, sent: Span): string | 
 }
 
 /** The moment from which on the pod should have got nothing any more, if that was before the try. */
-function leftBy({ times, evidence }: JudgeTryOptions, life: PodLife): Moment | undefined {
+function leftBy(options: JudgeTryOptions, life: PodLife): Moment | undefined {
+  const { times, evidence } = options;
   const may = standingAt(life.moments, times.sent.toMs, "from");
+  if (may.type === "not yet" && !evidence.isCovered(life.cluster, times.sent)) {
+    // Nobody saw it become ready, yet it is known to have been dead.
+    return endedDuring(life, times.sent);
+  }
   if (may.type !== "left") return undefined;
   const surely = standingAt(life.moments, times.sent.fromMs, "to");
   const by = surely.type === "left" ? surely.by : may.by;
@@ -153,6 +161,22 @@ function deadBy({ times }: JudgeTryOptions, { moments }: PodLife): Moment | unde
   return before.slice(started + 1).find(({ what }) => what === "ended" || what === "deleted");
 }
 
+/** The end of a container that did not surely run again before the try. */
+function endedDuring({ moments }: PodLife, sent: Span): Moment | undefined {
+  return moments.find((moment, index) => {
+    if (moment.what !== "ended" || moment.at.fromMs > sent.toMs) return false;
+    const again = moments.slice(index).find(({ what }) => what === "started");
+    return again === undefined || again.at.toMs > sent.fromMs;
+  });
+}
+
+/** Its container had ended, and may have run again when the request came. */
+function mayRunAgain({ moments }: PodLife, left: Moment, sent: Span): boolean {
+  if (left.what !== "ended") return false;
+  const after = moments.slice(moments.indexOf(left));
+  return after.some(({ what, at }) => what === "started" && at.fromMs <= sent.toMs);
+}
+
 /** The API showed it as ready, and its node had gone silent, as became known later. */
 function lostWithNode({ times, tried, evidence }: JudgeTryOptions, life: PodLife) {
   if (tried.answered === true) return undefined;
@@ -160,21 +184,6 @@ function lostWithNode({ times, tried, evidence }: JudgeTryOptions, life: PodLife
   if (loss === undefined) return undefined;
   const { at, shownMs } = loss;
   return { what: "node lost", at: { ...at, toMs: at.fromMs }, shownMs } satisfies Moment;
-}
-
-/**
- * The pod that the proxy meant: the one its service listed at that address, also when the address
- * has passed to another pod since.
- */
-function meantPod(
-  { evidence, times }: JudgeTryOptions,
-  holder: PodLife | undefined,
-  listed: Listing | undefined,
-): PodLife | undefined {
-  const named = listed?.podUid === undefined ? undefined : evidence.lives.byUid(listed.podUid);
-  if (named === undefined || named === holder) return holder;
-  const standing = standingAt(named.moments, times.sent.toMs, "from");
-  return holder === undefined || standing.type === "left" ? named : holder;
 }
 
 /** Of that address and port, and of that service where the log says which and the lists agree. */
@@ -186,8 +195,9 @@ function listingsOf({ evidence, tried, service }: JudgeTryOptions): readonly Lis
   return ofService.length > 0 ? ofService : all;
 }
 
-function baseOf({ tried, times, service }: JudgeTryOptions, listed: Listing | undefined): Base {
+function baseOf({ tried, times, service }: JudgeTryOptions, listings: readonly Listing[]): TryBase {
   const { address, port, status, durationMs, answered } = tried;
+  const listed = listings.findLast(({ from }) => from.fromMs <= times.sent.toMs);
   return {
     address,
     port,
@@ -201,11 +211,13 @@ function baseOf({ tried, times, service }: JudgeTryOptions, listed: Listing | un
     dead: undefined,
     late: undefined,
     hops: [],
+    alternatives: [],
     successor: undefined,
+    rivals: [],
   };
 }
 
-export function podOf({ cluster, facts }: PodLife): BlamedPod {
+function podOf({ cluster, facts }: PodLife): BlamedPod {
   const { namespace, name, uid, node } = facts;
   return { cluster, namespace, name, uid, node };
 }

@@ -6,13 +6,8 @@ import type { Evidence } from "./evidence.ts";
 import { type Happening, standingAt } from "./pod-life.ts";
 import type { Listing } from "./publications.ts";
 import { type Length, lengthOf, type Span } from "./span.ts";
-import { requestSent } from "./try-time.ts";
+import { type LogClock, requestSent } from "./try-time.ts";
 import type { RequestVerdict } from "./verdict.ts";
-
-export interface UntriedOptions {
-  readonly evidence: Evidence;
-  readonly skewMs: number;
-}
 
 export type UntriedVerdict = Pick<
   RequestVerdict,
@@ -22,39 +17,41 @@ export type UntriedVerdict = Pick<
 /** A proxy that has not heard of an endpoint for longer than this refuses for another reason. */
 const joinMaxMs = 600_000;
 
-export function judgeUntried(entry: AccessLogEntry, options: UntriedOptions): UntriedVerdict {
-  const { evidence } = options;
+export function judgeUntried(
+  entry: AccessLogEntry,
+  evidence: Evidence,
+  clock: LogClock,
+): UntriedVerdict {
   const { service } = entry;
   if (service === undefined) {
     const because = "the log names neither an endpoint nor a service for it";
     return { service, cause: "unknown", confidence: "cannot tell", late: undefined, because };
   }
-  const sent = requestSent(entry, options.skewMs);
+  const sent = requestSent(entry, clock);
   const listed = evidence.publications.ofService(service);
   const pods = evidence.podsOf(service);
-  if (listed.length === 0 && pods.length === 0) {
+  const externalName = evidence.externalName(service);
+  if (externalName !== undefined) {
+    const because = `it stands for ${externalName}, outside the cluster`;
+    return { service, cause: "outside", confidence: "certain", late: undefined, because };
+  }
+  if (!evidence.isService(service) && listed.length === 0 && pods.length === 0) {
     const because = "nothing is known of it: it was not recorded, or does not exist";
     return { service, cause: "unknown", confidence: "cannot tell", late: undefined, because };
   }
-  if (!isFollowed(evidence, listed, pods, sent)) {
+  if (!isFollowed(evidence, service, sent)) {
     const because = "nobody recorded it at that time";
     return { service, cause: "unknown", confidence: "cannot tell", late: undefined, because };
   }
   return (
     judgeListed(service, listed, sent) ??
-    judgeUnlisted(service, pods, sent, listed.length > 0 || hasLists(evidence, pods))
+    judgeUnlisted(service, pods, sent, hasLists(evidence, service))
   );
 }
 
 /** Absence proves something only while somebody looks. */
-function isFollowed(
-  evidence: Evidence,
-  listed: readonly Listing[],
-  pods: readonly PodLife[],
-  sent: Span,
-): boolean {
-  const clusters = new Set([...listed, ...pods].map(({ cluster }) => cluster));
-  return [...clusters].some((cluster) => evidence.isCovered(cluster, sent));
+function isFollowed(evidence: Evidence, service: string, sent: Span): boolean {
+  return evidence.clustersOf(service).some((cluster) => evidence.isCovered(cluster, sent));
 }
 
 /** Undefined when nothing was listed. */
@@ -72,7 +69,7 @@ function judgeListed(
   );
   const late = longest(then.map(({ from }) => lengthOf(from, sent)));
   const count = `${then.length} endpoint${then.length === 1 ? " was" : "s were"} listed`;
-  if (late.leastMs > joinMaxMs) {
+  if (late.mostMs > joinMaxMs) {
     const because = `${count}, so the proxy had another reason to answer by itself`;
     return { service, cause: "unknown", confidence: "cannot tell", late: undefined, because };
   }
@@ -139,6 +136,6 @@ function longest(lengths: readonly Length[]): Length {
   };
 }
 
-function hasLists(evidence: Evidence, pods: readonly PodLife[]): boolean {
-  return pods.some(({ cluster }) => evidence.hasPublished(cluster));
+function hasLists(evidence: Evidence, service: string): boolean {
+  return evidence.clustersOf(service).some((cluster) => evidence.hasPublished(cluster));
 }

@@ -24,6 +24,8 @@ export interface PodFacts {
   /** It shares its address with its node and with every such pod there. */
   readonly hostNetwork: boolean;
   readonly addresses: readonly string[];
+  /** That its containers say they listen on; they need not. */
+  readonly ports: readonly number[];
   readonly hasReadinessProbe: boolean;
   readonly createdMs: number | undefined;
   readonly isReady: boolean;
@@ -43,6 +45,8 @@ export interface ContainerFacts {
   readonly sinceMs: number | undefined;
   /** When the one before it in this place ended. */
   readonly lastEndedMs: number | undefined;
+  /** Why it ended, or the one before it did: `OOMKilled`, `exit code 1`. */
+  readonly endedBy: string | undefined;
 }
 
 /** Throws `MalformedObjectError`, and nothing else, when it cannot be understood. */
@@ -62,6 +66,7 @@ export function readPod(object: RawRecord): PodFacts {
     node: internString(optionalString(spec, "nodeName") ?? ""),
     hostNetwork: optionalBoolean(spec, "hostNetwork") ?? false,
     addresses: addressesOf(status),
+    ports: listAt(spec, "containers").filter(isRecord).flatMap(portsOf),
     hasReadinessProbe: listAt(spec, "containers").some(
       (one) => isRecord(one) && isRecord(one["readinessProbe"]),
     ),
@@ -84,6 +89,12 @@ function addressesOf(status: RawRecord): readonly string[] {
   return only === "" ? [] : [only];
 }
 
+function portsOf(container: RawRecord): readonly number[] {
+  return listAt(container, "ports")
+    .filter(isRecord)
+    .map((port) => optionalNumber(port, "containerPort") ?? 0);
+}
+
 /** `deletionTimestamp` is when the pod will be gone at the latest: the grace period lies before it. */
 function deletionAskedMs(metadata: RawRecord): number | undefined {
   const byMs = optionalTime(metadata, "deletionTimestamp");
@@ -98,11 +109,12 @@ const graceSecondsMost = 31_536_000;
 function containerOf(status: RawRecord): ContainerFacts {
   const state = recordAt(status, "state");
   const lastEnd = recordAt(recordAt(status, "lastState"), "terminated");
+  const { running, terminated } = { running: state["running"], terminated: state["terminated"] };
   const shared = {
     name: optionalString(status, "name") ?? "",
     lastEndedMs: optionalTime(lastEnd, "finishedAt"),
+    endedBy: endedBy(isRecord(terminated) ? terminated : lastEnd),
   };
-  const { running, terminated } = { running: state["running"], terminated: state["terminated"] };
   if (isRecord(running)) {
     return { ...shared, state: "running", sinceMs: optionalTime(running, "startedAt") };
   }
@@ -111,4 +123,12 @@ function containerOf(status: RawRecord): ContainerFacts {
   }
   const isWaiting = isRecord(state["waiting"]);
   return { ...shared, state: isWaiting ? "waiting" : "unknown", sinceMs: undefined };
+}
+
+/** A reason that only says that it ended says less than the code it ended with. */
+function endedBy(terminated: RawRecord): string | undefined {
+  const reason = optionalString(terminated, "reason");
+  if (reason !== undefined && reason !== "Error" && reason !== "Completed") return reason;
+  const code = optionalNumber(terminated, "exitCode") ?? 0;
+  return code === 0 ? undefined : `exit code ${code}`;
 }

@@ -24,6 +24,8 @@ export interface Moment {
   readonly at: Span;
   /** When the API showed it, by the recorder's clock; where nobody watched, as it happened. */
   readonly shownMs: number;
+  /** Why a container ended, where it is said: `OOMKilled`. */
+  readonly why?: string | undefined;
 }
 
 /** How a version of an object came to be known. */
@@ -51,8 +53,8 @@ export function momentsBetween(
   seen: Seen,
 ): readonly Moment[] {
   const moments: Moment[] = [];
-  const note = (what: Happening, at: Span): void => {
-    moments.push({ what, at, shownMs: shownMs(at, seen) });
+  const note = (what: Happening, at: Span, why?: string): void => {
+    moments.push({ what, at, shownMs: shownMs(at, seen), ...(why !== undefined && { why }) });
   };
   if (next.addresses.length > 0 && (previous?.addresses.length ?? 0) === 0) {
     note("appeared", happened(next.createdMs, seen));
@@ -62,7 +64,9 @@ export function momentsBetween(
   }
   for (const container of next.containers) {
     const before = previous?.containers.find(({ name }) => name === container.name);
-    for (const [what, at] of containerMoments(before, container, seen)) note(what, at);
+    for (const [what, at] of containerMoments(before, container, seen)) {
+      note(what, at, what === "ended" ? container.endedBy : undefined);
+    }
   }
   if (next.deletionAskedMs !== undefined && previous?.deletionAskedMs === undefined) {
     note("terminating", happened(next.deletionAskedMs, seen));
@@ -166,7 +170,7 @@ function withinSecond(saidMs: number | undefined, seen: Seen): Span {
 
 /** How late a list or a saved file is says nothing of how late the API was. */
 export function shownMs(at: Span, { atMs, isWatched }: Seen): number {
-  return isWatched ? atMs : at.toMs;
+  return isWatched ? atMs : at.fromMs;
 }
 
 /** When an object was found to be gone. */

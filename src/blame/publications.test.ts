@@ -37,37 +37,6 @@ describe("an endpoint is listed", () => {
   });
 });
 
-describe("an address", () => {
-  const told = new Told()
-    .saw(10, "Pod", pod({ readySince: 10 }))
-    .gone(100, "Pod", pod({ readySince: 10 }))
-    .saw(200, "Pod", pod({ name: "web-2", created: 150, readySince: 200 }));
-  const holder = (seconds: number): string | undefined => {
-    const instant = { fromMs: at(seconds), toMs: at(seconds) };
-    return told.evidence.lives.holder("10.0.0.1", instant, undefined)?.facts.name;
-  };
-
-  test("belongs to the pod that had it last, until another one has it", () => {
-    expect([-1, 50, 150, 199, 200, 300].map(holder)).toEqual([
-      undefined,
-      "web-1",
-      "web-1",
-      "web-1",
-      "web-2",
-      "web-2",
-    ]);
-  });
-
-  test("of a node belongs to the pod that is named", () => {
-    const shared = new Told()
-      .saw(10, "Pod", pod({ name: "proxy-a", hostNetwork: true }))
-      .saw(11, "Pod", pod({ name: "proxy-b", hostNetwork: true }));
-    const instant = { fromMs: at(20), toMs: at(20) };
-    const found = shared.evidence.lives.holder("10.0.0.1", instant, "uid-proxy-a");
-    expect(found?.facts.name).toBe("proxy-a");
-  });
-});
-
 test("a pod that is ready, not ready and ready again serves, has left, and serves", () => {
   const told = new Told()
     .saw(10.5, "Pod", pod({ readySince: 10 }))

@@ -4,7 +4,7 @@
 // is forgotten, and counted.
 import { type Seen, wentAt } from "./pod-life.ts";
 import type { ListedEndpoint, PublishedFacts } from "./published-facts.ts";
-import type { Span } from "./span.ts";
+import { between, exactly, type Span } from "./span.ts";
 
 /** One unbroken time of one endpoint in one service's list. */
 export interface Listing extends ListedEndpoint {
@@ -122,7 +122,7 @@ export class Publications {
       open.objects += 1;
       return;
     }
-    const listing: OpenListing = { ...listed, from: wentAt(seen), until: undefined, objects: 1 };
+    const listing: OpenListing = { ...listed, from: joinedAt(seen), until: undefined, objects: 1 };
     this.#open.set(key, listing);
     append(this.#byAddress, listing.address, listing);
     append(this.#byService, listing.service, listing);
@@ -153,6 +153,11 @@ export class Publications {
 }
 
 const none: ReadonlySet<string> = new Set();
+
+/** What a first list shows may have been so for as long as there were lists. */
+function joinedAt({ atMs, isWatched, afterMs }: Seen): Span {
+  return isWatched ? exactly(atMs) : between(Math.min(afterMs ?? 0, atMs), atMs);
+}
 
 function listingKey(cluster: string, service: string, endpoint: ListedEndpoint): string {
   const { address, port, podUid } = endpoint;

@@ -71,6 +71,8 @@ function prunedPod(object: RawRecord): RawRecord {
       // That there is a probe matters, not what it asks.
       containers: containers.map((one) => ({
         ...picked(one, ["name"]),
+        // Pods on one host's address can be told apart by nothing else.
+        ...(spec["hostNetwork"] === true && picked(one, ["ports"])),
         ...(isRecord(one["readinessProbe"]) && { readinessProbe: {} }),
       })),
     },
@@ -141,7 +143,7 @@ function prunedTarget(entry: RawRecord): RawRecord {
 
 function prunedService(object: RawRecord): RawRecord {
   const spec = recordAt(object, "spec");
-  return { spec: picked(spec, ["type", "selector", "publishNotReadyAddresses"]) };
+  return { spec: picked(spec, ["type", "selector", "externalName", "publishNotReadyAddresses"]) };
 }
 
 /** While a node is well its heartbeat is left out; the last one before it was lost is what counts. */

@@ -29,6 +29,18 @@ export async function readRecording(
   await readLines(fileChunks(files, path, onBrokenOff), reader);
 }
 
+/** When it begins; infinitely late when that cannot be read. Later ones are to be read later. */
+export async function recordingStartMs(files: Files, path: string): Promise<number> {
+  const earlier = `${path}.1`;
+  const first = (await files.size(earlier)) === undefined ? path : earlier;
+  for await (const chunk of fileChunks(files, first, () => undefined)) {
+    const beginning = Buffer.from(chunk.subarray(0, headerBytesMax)).toString("utf8");
+    const [line = ""] = beginning.split("\n", 1);
+    return parseRecordingLine(line)?.atMs ?? Infinity;
+  }
+  return Infinity;
+}
+
 /** Whether the file begins as a recording does; one that is absent or empty can become one. */
 export async function mayRecordTo(files: Files, path: string): Promise<boolean> {
   // A pipe has no size, and is not to be read from.

@@ -103,6 +103,8 @@ export class RecordingReader {
 
   /** What the first list of a run shows happened after the run before was last sure of anything. */
   #seenInList(cluster: string, atMs: number): Seen {
-    return { atMs, isWatched: false, afterMs: this.#knownUntilMs.get(cluster) };
+    const earlierMs = this.#evidence.knownUntilMs(cluster);
+    const afterMs = this.#knownUntilMs.get(cluster) ?? (earlierMs < atMs ? earlierMs : undefined);
+    return { atMs, isWatched: false, afterMs: afterMs === -Infinity ? undefined : afterMs };
   }
 }

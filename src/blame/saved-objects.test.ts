@@ -66,7 +66,7 @@ describe("objects that were saved once", () => {
     expect(judged(evidenceOf(objects), 150)).toMatchInlineSnapshot(`
       [
         "certain: published late",
-        "10.0.0.1:8080 was pod shop/web-1 in prod; was deleted 50 s before, at 12:01:40.000; published in prod late by 50 s: still listed.",
+        "10.0.0.1:8080 was pod shop/web-1 in prod; was asked to end 49.5 s before, at 12:01:40, and was deleted at 12:01:40–12:03:20; published in prod late by 49.5 s: still listed.",
       ]
     `);
   });
@@ -89,6 +89,101 @@ describe("objects that were saved once", () => {
   });
 });
 
+describe("objects that were saved more than once", () => {
+  const web2 = { ip: "10.0.0.2", uid: "uid-web-2", name: "web-2" };
+  const other = pod({ name: "web-2", ip: "10.0.0.2", readySince: 10 });
+  const before = mixed(
+    ["Pod", pod({ readySince: 10 })],
+    ["Pod", other],
+    ["EndpointSlice", slice([web1, web2])],
+    ["Node", node("True", 0, 90)],
+  );
+  const after = mixed(
+    ["Pod", other],
+    ["EndpointSlice", slice([web2])],
+    ["Node", node("True", 0, 200)],
+    ["Event", killing("uid-web-1", 100)],
+  );
+
+  test("tell that a pod went in between, whichever is read first, and never for certain", () => {
+    const first = judged(evidenceOf(before, after), 150);
+    expect(first).toMatchInlineSnapshot(`
+      [
+        "likely: published late",
+        "10.0.0.1:8080 was pod shop/web-1 in prod on node-1; was asked to end 49.5 s before, at 12:01:40, and was deleted at 12:01:40–12:03:20; published in prod late by 49.5 s: still listed (until up to 1 min 40 s after); perhaps routed late instead: the times are too coarse to tell.",
+      ]
+    `);
+    expect(judged(evidenceOf(after, before), 150)).toEqual(first);
+    expect(judged(evidenceOf(before, after), 95)[0]).toBe("likely: application");
+    const answered = request(150, [{ address: "10.0.0.2", answered: true, status: 503 }]);
+    const options = { evidence: evidenceOf(before, after), skewMs: 0, file: "a.log" };
+    expect(judgeRequest(answered, options).cause).toBe("application");
+  });
+
+  test("by kubectl's watch tell of every change, though not when a list changed", () => {
+    const versions: readonly (readonly [string, object])[] = [
+      ["ADDED", { kind: "Pod", ...pod({ readySince: 10 }) }],
+      ["ADDED", { kind: "EndpointSlice", ...slice([web1]) }],
+      ["MODIFIED", { kind: "Pod", ...pod({ readySince: 10, deleted: 100 }) }],
+      ["DELETED", { kind: "Pod", ...pod({ unreadySince: 101, deleted: 100, endedAt: 101 }) }],
+      ["MODIFIED", { kind: "EndpointSlice", ...slice([]) }],
+      ["ADDED", { kind: "Pod", ...pod({ name: "web-3", created: 300 }) }],
+    ];
+    const text = versions.map(([type, object]) => JSON.stringify({ type, object }, null, 4));
+    const saved = new SavedObjects("prod");
+    expect(saved.read(`${text.join("\n")}\n{"type":"MODIFIED","object":{"kind":"Pod","meta`)).toBe(
+      6,
+    );
+    const evidence = new Evidence();
+    saved.addTo(evidence);
+    expect(judged(evidence, 150)).toMatchInlineSnapshot(`
+      [
+        "likely: published late",
+        "10.0.0.1:8080 was pod shop/web-1 in prod on node-1; was asked to end 49.5 s before, at 12:01:40, and its container ended at 12:01:41; published in prod late by 49.5 s: still listed (until up to 3 min 20 s after); perhaps routed late instead: the times are too coarse to tell.",
+      ]
+    `);
+    expect(judged(evidence, 90)[0]).toBe("likely: application");
+    const apart = new SavedObjects("prod");
+    for (const kind of ["Pod", "EndpointSlice"]) {
+      apart.read(text.filter((one) => one.includes(`"kind": "${kind}"`)).join("\n"));
+    }
+    const both = new Evidence();
+    apart.addTo(both);
+    expect(judged(both, 150)).toEqual(judged(evidence, 150));
+  });
+
+  test("by an audit log tell when each was written, where it has the objects", () => {
+    const line = (seconds: number, verb: string, kind: string, object: object) => ({
+      kind: "Event",
+      apiVersion: "audit.k8s.io/v1",
+      stage: "ResponseComplete",
+      verb,
+      stageTimestamp: new Date(at(seconds)).toISOString(),
+      responseStatus: { code: 200 },
+      responseObject: { kind, ...object },
+    });
+    const lines = [
+      line(10.5, "patch", "Pod", pod({ readySince: 10 })),
+      line(10.6, "update", "EndpointSlice", slice([web1])),
+      line(100.2, "delete", "Pod", pod({ readySince: 10, deleted: 100 })),
+      line(101.4, "patch", "Pod", pod({ unreadySince: 101, deleted: 100, endedAt: 101 })),
+      line(130, "update", "EndpointSlice", slice([])),
+      { ...line(131, "patch", "Pod", {}), responseObject: undefined },
+    ];
+    const saved = new SavedObjects("prod");
+    expect(saved.read(lines.map((one) => JSON.stringify(one)).join("\n"))).toBe(5);
+    expect(saved.counts).toEqual({ objects: 5, withoutObject: 1 });
+    const evidence = new Evidence();
+    saved.addTo(evidence);
+    expect(judged(evidence, 120)).toMatchInlineSnapshot(`
+      [
+        "certain: published late",
+        "10.0.0.1:8080 was pod shop/web-1 in prod on node-1; was asked to end 19.9 s before, at 12:01:40.200, and its container ended at 12:01:41.400; published in prod late by 19.9 s: still listed (until 29.9 s after).",
+      ]
+    `);
+  });
+});
+
 describe("the files", () => {
   test("may be JSON or YAML, lists or single objects", () => {
     const saved = new SavedObjects("prod");
@@ -98,7 +193,7 @@ describe("the files", () => {
     expect(saved.read(JSON.stringify(single))).toBe(1);
     expect(saved.read("a: [")).toBeUndefined();
     expect(saved.read("only words")).toBe(0);
-    expect(saved.size).toBe(3);
+    expect(saved.counts).toEqual({ objects: 3, withoutObject: 0 });
   });
 
   test("may hold anything: what is no object is none, and harms no other", () => {

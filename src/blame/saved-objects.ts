@@ -1,55 +1,97 @@
-// Takes objects over into the evidence that somebody saved with kubectl: lists of pods, services,
-// nodes, Endpoints, EndpointSlices and events, as JSON or YAML. They show one moment, yet each
-// carries the times of its last changes. A pod that a saved list of endpoints names and the saved
-// pods lack had gone before they were saved.
-import { type Document, parseAllDocuments } from "yaml";
-import {
-  isRecord,
-  MalformedObjectError,
-  optionalString,
-  type RawRecord,
-  recordAt,
-} from "../kube/kinds/fields.ts";
+// Takes objects over into the evidence that somebody saved: lists of pods, services, nodes, Endpoints,
+// EndpointSlices and events as kubectl prints them, once or several times, streams of
+// `kubectl get --watch`, and audit logs. Lists show one moment, yet each object carries the times of
+// its last changes; what an earlier list has and a later one lacks went in between.
+import { isRecord, MalformedObjectError, type RawRecord } from "../kube/kinds/fields.ts";
+import { auditedWrite, isAuditEvent } from "./audit-event.ts";
 import type { Evidence } from "./evidence.ts";
+import { KillingEvents } from "./killing-events.ts";
+import type { Seen } from "./pod-life.ts";
 import type { Listing } from "./publications.ts";
 import { type RecordedKindName, recordedKinds } from "./recorded-kinds.ts";
+import { savedDocuments } from "./saved-text.ts";
+import { newestTimeMs } from "./saved-time.ts";
+import { type SavedObject, Snapshots } from "./snapshots.ts";
 
-/** Everything in a set is of one cluster, saved at about one time. */
+/** A version in a stream or an audit log. */
+interface Version extends SavedObject {
+  readonly isDeleted: boolean;
+  /** When it was written, where that is said. */
+  readonly atMs: number | undefined;
+  readonly isCreated: boolean;
+  /** The file it is in: only those of one file follow each other. */
+  readonly file: number;
+}
+
+export interface SavedCounts {
+  /** Versions of objects of use. */
+  readonly objects: number;
+  /** Lines of an audit log in which the object is missing. */
+  readonly withoutObject: number;
+}
+
+/** Everything is of one cluster. */
 export class SavedObjects {
   readonly #cluster: string;
-  readonly #objects: { readonly kind: RecordedKindName; readonly object: RawRecord }[] = [];
-  /** When a pod was told to end, by the events. */
-  readonly #killedMs = new Map<string, number>();
+  readonly #snapshots = new Snapshots();
+  /** In the order in which they were written. */
+  readonly #versions: Version[] = [];
+  readonly #killings = new KillingEvents();
+  #file = 0;
   #newestMs = -Infinity;
+  #withoutObject = 0;
+  #isRecording = false;
 
   constructor(cluster: string) {
     this.#cluster = cluster;
   }
 
-  get size(): number {
-    return this.#objects.length;
+  get counts(): SavedCounts {
+    const objects = this.#snapshots.size + this.#versions.length;
+    return { objects, withoutObject: this.#withoutObject };
+  }
+
+  /** It was made by `lockstep record` and is read by other means. */
+  get isRecording(): boolean {
+    return this.#isRecording;
+  }
+
+  /** What is read from now on was saved together, at another time than what was read before. */
+  beginSet(): void {
+    this.#snapshots.beginSet();
   }
 
   /** Of one file. Returns how many of its objects are of use; undefined when it is neither. */
   read(text: string): number | undefined {
-    const documents = documentsOf(text);
-    if (documents === undefined) return undefined;
-    const before = this.#objects.length + this.#killedMs.size;
-    for (const document of documents) this.#take(document, undefined, listsMost);
-    return this.#objects.length + this.#killedMs.size - before;
+    const saved = savedDocuments(text);
+    if (saved === undefined) return undefined;
+    const before = this.counts.objects + this.#killings.size;
+    this.#file += 1;
+    this.#snapshots.beginFile();
+    for (const document of saved.documents) this.#takeDocument(document, saved.isSequence);
+    return this.counts.objects + this.#killings.size - before;
   }
 
   /** All that was read becomes evidence. */
   addTo(evidence: Evidence): void {
+    if (this.counts.objects === 0) return;
     const cluster = this.#cluster;
-    const atMs = this.#newestMs;
-    if (this.#objects.length === 0) return;
-    evidence.savedAt(cluster, atMs);
-    const seen = { atMs, isWatched: false, afterMs: 0 };
-    for (const { kind, object } of this.#objects) {
-      evidence.add({ cluster, kind, isDeleted: false, object, seen });
-    }
-    if (this.#objects.some(({ kind }) => kind === "Pod")) this.#addGone(evidence);
+    evidence.savedAt(cluster, this.#newestMs);
+    this.#snapshots.addTo(evidence, { cluster, killings: this.#killings });
+    this.#addVersions(evidence);
+    if (evidence.podClusters.includes(cluster)) this.#addGone(evidence);
+  }
+
+  #takeDocument(document: unknown, isSequence: boolean): void {
+    if (!isRecord(document)) return;
+    this.#isRecording ||= document["kind"] === "lockstep-recording";
+    if (this.#isRecording) return;
+    const { type, object } = { type: document["type"], object: document["object"] };
+    if (isAuditEvent(document)) this.#takeAudited(document);
+    else if (typeof type === "string" && isRecord(object)) {
+      if (type !== "BOOKMARK") this.#takeVersion(object, type === "DELETED");
+    } else if (isSequence && !Array.isArray(document["items"])) this.#takeVersion(document, false);
+    else this.#take(document, undefined, listsMost);
   }
 
   #take(value: unknown, kindOfList: string | undefined, listsLeft: number): void {
@@ -61,28 +103,72 @@ export class SavedObjects {
       for (const item of value["items"]) this.#take(item, items, listsLeft - 1);
       return;
     }
-    if (kind === "Event") this.#event(value);
-    const known = Object.values(recordedKinds).find((one) => one.kind === kind);
-    if (known !== undefined) this.#objects.push({ kind: known.kind, object: value });
-    // Other kinds tell of the future, too: when a certificate ends, when a lease does.
-    if (known !== undefined || kind === "Event") {
-      this.#newestMs = Math.max(this.#newestMs, newestTimeMs(value, depthMost));
-    }
+    const known = this.#known(value, kind);
+    const newestMs = this.#newest(value, kind);
+    if (known === undefined) return;
+    this.#snapshots.add({ kind: known, object: value, newestMs }, listsLeft < listsMost);
   }
 
-  #event(event: RawRecord): void {
+  #takeVersion(object: RawRecord, isDeleted: boolean): void {
+    const kind = typeof object["kind"] === "string" ? object["kind"] : undefined;
+    const known = this.#known(object, kind);
+    const newestMs = this.#newest(object, kind);
+    if (known === undefined) return;
+    const unsaid = { atMs: undefined, isCreated: false, file: this.#file };
+    this.#versions.push({ kind: known, object, newestMs, isDeleted, ...unsaid });
+  }
+
+  #takeAudited(event: RawRecord): void {
     try {
-      if (optionalString(event, "reason") !== "Killing") return;
-      const uid = optionalString(recordAt(event, "involvedObject"), "uid");
-      const time =
-        optionalString(event, "firstTimestamp") ?? optionalString(event, "eventTime") ?? "";
-      const atMs = timeMs(time);
-      if (uid !== undefined && !Number.isNaN(atMs)) this.#killedMs.set(uid, atMs);
+      const write = auditedWrite(event);
+      if (write === undefined) {
+        if (event["responseObject"] === undefined) this.#withoutObject += 1;
+        return;
+      }
+      const kind = this.#known(write.object, write.kind);
+      if (kind === undefined) return;
+      this.#newestMs = Math.max(this.#newestMs, write.atMs);
+      this.#versions.push({ ...write, kind, newestMs: write.atMs, file: this.#file });
     } catch (error) {
       if (!(error instanceof MalformedObjectError)) throw error;
     }
   }
 
+  #known(object: RawRecord, kind: string | undefined): RecordedKindName | undefined {
+    if (kind === "Event") this.#killings.see(object);
+    return Object.values(recordedKinds).find((one) => one.kind === kind)?.kind;
+  }
+
+  /** Other kinds tell of the future, too: when a certificate ends, when a lease does. */
+  #newest(object: RawRecord, kind: string | undefined): number {
+    const isOfUse =
+      kind === "Event" || Object.values(recordedKinds).some((one) => one.kind === kind);
+    const newestMs = isOfUse ? newestTimeMs(object) : -Infinity;
+    this.#newestMs = Math.max(this.#newestMs, newestMs);
+    return newestMs;
+  }
+
+  /** A stream does not say when each version came: not before any time in it or in those before it. */
+  #addVersions(evidence: Evidence): void {
+    const cluster = this.#cluster;
+    const known = new Set<string>();
+    const reached = new Map<number, number>();
+    evidence.beginList();
+    for (const version of inTime(this.#versions)) {
+      const { kind, object, isDeleted, atMs, isCreated, newestMs, file } = version;
+      const uid = uidOf(object);
+      const isFirst = !known.has(uid);
+      known.add(uid);
+      const reachedMs = Math.max(reached.get(file) ?? -Infinity, newestMs);
+      reached.set(file, reachedMs);
+      const isWatched = atMs !== undefined && (isCreated || !isFirst);
+      const afterMs = isFirst ? 0 : reachedMs;
+      const seen: Seen = { atMs: atMs ?? this.#newestMs, isWatched, afterMs };
+      evidence.add({ cluster, kind, isDeleted, object, seen });
+    }
+  }
+
+  /** A pod that a list names and that was nowhere among those saved had gone before. */
   #addGone(evidence: Evidence): void {
     for (const listing of evidence.publications.open()) {
       const { podUid, cluster } = listing;
@@ -94,67 +180,28 @@ export class SavedObjects {
   /** Listed as ready, so it was; and gone since, when exactly only an event can tell. */
   #bury(evidence: Evidence, { address, podName, service }: Listing, uid: string): void {
     const cluster = this.#cluster;
-    const atMs = this.#newestMs;
     const namespace = service.slice(0, service.indexOf("/"));
     const metadata = { uid, namespace, name: podName ?? uid };
     const ready = { type: "Ready", status: "True", lastTransitionTime: new Date(0).toISOString() };
     const object = { metadata, status: { podIP: address, conditions: [ready] } };
-    const seen = { atMs, isWatched: false, afterMs: 0 };
+    const seen = { atMs: this.#newestMs, isWatched: false, afterMs: 0 };
     evidence.add({ cluster, kind: "Pod", isDeleted: false, object, seen });
-    const killedMs = this.#killedMs.get(uid);
-    const gone = killedMs === undefined ? seen : { ...seen, atMs: killedMs, isWatched: true };
-    evidence.add({ cluster, kind: "Pod", isDeleted: true, object: { metadata }, seen: gone });
-  }
-}
-
-/** Undefined when the text is neither JSON nor YAML. */
-function documentsOf(text: string): readonly unknown[] | undefined {
-  try {
-    return [JSON.parse(text)];
-  } catch {
-    // Most saved objects are JSON, which is parsed a hundred times faster; the others are YAML.
-    const documents = parseAllDocuments(text);
-    if (!Array.isArray(documents)) return [];
-    if (documents.some(({ errors }) => errors.length > 0)) return undefined;
-    return plainValues(documents);
-  }
-}
-
-/** Undefined when they refer to each other without end. */
-function plainValues(documents: readonly Document[]): readonly unknown[] | undefined {
-  try {
-    return documents.map((document): unknown => document.toJS());
-  } catch {
-    // The file is said to be neither.
-    return undefined;
+    this.#killings.addTo(evidence, cluster, object, uid);
+    evidence.add({ cluster, kind: "Pod", isDeleted: true, object: { metadata }, seen });
   }
 }
 
 /** `kubectl get` of several kinds makes lists of lists at the most. */
 const listsMost = 3;
 
-/** No object of these kinds is half as deep. */
-const depthMost = 32;
-
-const timeField = /(?:Time|Timestamp|At|^time)$/;
-
-/** A deletion may be meant for the future. */
-const futureField = "deletionTimestamp";
-
-/** The newest time that the object mentions: it cannot have been saved before. */
-function newestTimeMs(value: unknown, depthLeft: number): number {
-  if (depthLeft === 0 || typeof value !== "object" || value === null) return -Infinity;
-  let newestMs = -Infinity;
-  for (const [field, inner] of Object.entries(value)) {
-    if (field === futureField) continue;
-    const isTime = typeof inner === "string" && timeField.test(field);
-    const ms = isTime ? timeMs(inner) : newestTimeMs(inner, depthLeft - 1);
-    if (ms > newestMs) newestMs = ms;
-  }
-  return newestMs;
+/** Streams, which are in order already, and then what says when it was written. */
+function inTime(versions: readonly Version[]): readonly Version[] {
+  const isSaid = ({ atMs }: Version): boolean => atMs !== undefined;
+  const said = versions.filter(isSaid).sort((one, other) => (one.atMs ?? 0) - (other.atMs ?? 0));
+  return [...versions.filter((one) => !isSaid(one)), ...said];
 }
 
-/** With a year of four digits, as Kubernetes writes it; NaN for anything else. */
-function timeMs(text: string): number {
-  return /^\d{4}-/.test(text) ? Date.parse(text) : Number.NaN;
+function uidOf(object: RawRecord): string {
+  const metadata = object["metadata"];
+  return isRecord(metadata) && typeof metadata["uid"] === "string" ? metadata["uid"] : "";
 }

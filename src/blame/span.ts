@@ -50,6 +50,16 @@ export function lengthOf(from: Span, to: Span): Length {
 }
 
 /** The best guess at it. */
-export function middleMs({ leastMs, mostMs }: Length): number {
-  return (leastMs + mostMs) / 2;
+export function middleOf({ fromMs, toMs }: Span): number {
+  return fromMs + (toMs - fromMs) / 2;
+}
+
+/** So many instants of it, evenly apart and with both ends; one where it is exact. */
+export function instantsOf(span: Span, count: number): readonly number[] {
+  const { fromMs, toMs } = span;
+  if (fromMs === toMs) return [fromMs];
+  return Array.from(
+    { length: count },
+    (_, index) => fromMs + ((toMs - fromMs) * index) / (count - 1),
+  );
 }

@@ -9,7 +9,7 @@ function relative(spans: readonly { readonly fromMs: number; readonly toMs: numb
 
 test("each try was sent when the one before it was over", () => {
   const entry = request(10, [{ durationMs: 3_000 }, { durationMs: 2_000 }]);
-  const times = triesTimes(entry, 0);
+  const times = triesTimes(entry, { skewMs: 0 });
   expect(relative(times.map(({ sent }) => sent))).toEqual([
     [5_000, 5_000],
     [8_000, 8_000],
@@ -22,14 +22,20 @@ test("each try was sent when the one before it was over", () => {
 
 test("whole seconds, the proxy's own time and clocks that differ leave room", () => {
   const coarse = request(10, [{ durationMs: 1_000 }], { resolutionMs: 1_000, durationMs: 1_400 });
-  expect(relative(triesTimes(coarse, 0).map(({ sent }) => sent))).toEqual([[8_600, 9_999]]);
-  expect(relative(triesTimes(coarse, 100).map(({ sent }) => sent))).toEqual([[8_500, 10_099]]);
-  expect(relative([requestSent(coarse, 0)])).toEqual([[8_600, 9_599]]);
+  expect(relative(triesTimes(coarse, { skewMs: 0 }).map(({ sent }) => sent))).toEqual([
+    [8_600, 9_999],
+  ]);
+  expect(relative(triesTimes(coarse, { skewMs: 100 }).map(({ sent }) => sent))).toEqual([
+    [8_500, 10_099],
+  ]);
+  expect(relative([requestSent(coarse, { skewMs: 0 })])).toEqual([[8_600, 9_599]]);
 });
 
 test("without durations a try is as old as its line", () => {
   const entry = request(10, [{ durationMs: undefined }], { durationMs: undefined });
-  expect(relative(triesTimes(entry, 0).map(({ sent }) => sent))).toEqual([[10_000, 10_000]]);
+  expect(relative(triesTimes(entry, { skewMs: 0 }).map(({ sent }) => sent))).toEqual([
+    [10_000, 10_000],
+  ]);
 });
 
 test("an order is certain only where the spans do not overlap", () => {

@@ -1,8 +1,16 @@
 // When the tries of a logged request were sent and over. A proxy writes a request down when it is
 // over, often to the second only; a try was sent when those before it had ended. The clock of the
-// proxy's machine may differ from the recorder's by the skew that the caller grants.
+// proxy's machine may differ from the recorder's: by the skew that the caller grants, around an offset
+// where one was found.
 import type { AccessLogEntry } from "../access-log/access-log-entry.ts";
 import { laterBy, type Span, widenedBy } from "./span.ts";
+
+/** How the log's times relate to the clusters'. */
+export interface LogClock {
+  readonly skewMs: number;
+  /** To be added to what the log says. */
+  readonly offset?: Span | undefined;
+}
 
 export interface TryTimes {
   readonly sent: Span;
@@ -10,19 +18,21 @@ export interface TryTimes {
 }
 
 /** When the request was over. */
-export function requestOver(entry: AccessLogEntry, skewMs: number): Span {
+export function requestOver(entry: AccessLogEntry, { skewMs, offset }: LogClock): Span {
   const { endedMs, resolutionMs } = entry;
-  return widenedBy({ fromMs: endedMs, toMs: endedMs + Math.max(0, resolutionMs - 1) }, skewMs);
+  const { fromMs, toMs } = offset ?? { fromMs: 0, toMs: 0 };
+  const latestMs = endedMs + Math.max(0, resolutionMs - 1);
+  return widenedBy({ fromMs: endedMs + fromMs, toMs: latestMs + toMs }, skewMs);
 }
 
 /** When it came in; without a duration in the log, when it was over. */
-export function requestSent(entry: AccessLogEntry, skewMs: number): Span {
-  return laterBy(requestOver(entry, skewMs), -(entry.durationMs ?? 0));
+export function requestSent(entry: AccessLogEntry, clock: LogClock): Span {
+  return laterBy(requestOver(entry, clock), -(entry.durationMs ?? 0));
 }
 
 /** In the order of the tries. */
-export function triesTimes(entry: AccessLogEntry, skewMs: number): readonly TryTimes[] {
-  const over = requestOver(entry, skewMs);
+export function triesTimes(entry: AccessLogEntry, clock: LogClock): readonly TryTimes[] {
+  const over = requestOver(entry, clock);
   const tried = entry.tries.map(({ durationMs }) => durationMs ?? 0);
   const triedMs = tried.reduce((sum, ms) => sum + ms, 0);
   // Before the first try the proxy reads the request, after the last one it sends the answer.

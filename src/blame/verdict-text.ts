@@ -18,6 +18,7 @@ export const causeMeanings: Readonly<Record<Cause, string>> = {
   "not yet listening": "not a stale endpoint: the pod did not take requests yet",
   timeout: "not a stale endpoint: the pod was ready and too slow",
   application: "not a stale endpoint: the pod was ready and failed or refused",
+  outside: "not a stale endpoint: it went to something that is no pod",
   unknown: "not known",
 };
 
@@ -35,18 +36,22 @@ export function verdictSentences(verdict: RequestVerdict): readonly string[] {
 export function trySentence(verdict: TryVerdict): string {
   const { address, port, pod, cause, because, left } = verdict;
   const place = `${address.includes(":") ? `[${address}]` : address}:${port}`;
-  if (pod === undefined) return `${place} cannot be told: ${because}.`;
+  if (pod === undefined) return `${place} ${podlessText(verdict)}.`;
   const on = pod.node === "" ? "" : ` on ${pod.node}`;
-  const who = `${place} was pod ${pod.namespace}/${pod.name} in ${pod.cluster}${on}`;
+  const or = verdict.rivals.map(
+    ({ namespace, name, cluster }) => ` or ${namespace}/${name} in ${cluster}`,
+  );
+  const who = `${place} was pod ${pod.namespace}/${pod.name} in ${pod.cluster}${on}${or.join("")}`;
   const isLost = left?.what === "node lost";
   const parts = [who];
   if (left !== undefined && cause !== "left meanwhile") parts.push(leftText(verdict, left));
   if (left !== undefined && cause === "left meanwhile") {
-    parts.push(`${happenings[left.what]} at ${clockText(left.at)}, while it had the request`);
+    parts.push(`${happenedText(left)} at ${clockText(left.at)}, while it had the request`);
   }
   // Of a lost node the API's part is told already.
   const hops = hopsText(verdict.hops.filter(({ hop }) => !(isLost && hop === "pod")));
   if (hops !== "") parts.push(hops);
+  if (verdict.alternatives.length > 0) parts.push(alternativesText(verdict.alternatives));
   if (left === undefined) parts.push(wellText(verdict));
   if (verdict.successor !== undefined) {
     const { namespace, name } = verdict.successor;
@@ -54,6 +59,16 @@ export function trySentence(verdict: TryVerdict): string {
   }
   if (left !== undefined && because !== "") parts.push(because);
   return `${parts.join("; ")}.`;
+}
+
+function podlessText({ cause, because, hops }: TryVerdict): string {
+  if (cause === "unknown") return `cannot be told: ${because}`;
+  return hops.length === 0 ? `is no pod: ${because}` : `${because}; ${hopsText(hops)}`;
+}
+
+/** `; perhaps routed late instead: the times are too coarse to tell`. */
+function alternativesText(alternatives: readonly Cause[]): string {
+  return `perhaps ${alternatives.join(" or ")} instead: the times are too coarse to tell`;
 }
 
 const happenings: Readonly<Record<Happening, string>> = {
@@ -70,9 +85,14 @@ const happenings: Readonly<Record<Happening, string>> = {
 function leftText({ late, dead, sent }: TryVerdict, left: Moment): string {
   if (left.what === "node lost") return lostText(sent, left);
   const before = late === undefined ? "" : ` ${lengthText(late)} before`;
-  const since = `${happenings[left.what]}${before}, at ${clockText(left.at)}`;
+  const since = `${happenedText(left)}${before}, at ${clockText(left.at)}`;
   const isOther = dead !== undefined && dead.what !== left.what;
-  return isOther ? `${since}, and ${happenings[dead.what]} at ${clockText(dead.at)}` : since;
+  return isOther ? `${since}, and ${happenedText(dead)} at ${clockText(dead.at)}` : since;
+}
+
+/** `its container ended (OOMKilled)`. */
+function happenedText({ what, why }: Moment): string {
+  return why === undefined ? happenings[what] : `${happenings[what]} (${why})`;
 }
 
 /** When it died is not known; only when it was last heard, and when that was noticed. */

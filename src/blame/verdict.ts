@@ -28,6 +28,8 @@ export const causes = [
   "timeout",
   /** The pod was well, and failed or refused. */
   "application",
+  /** It was sent to something that is no pod. */
+  "outside",
   "unknown",
 ] as const;
 
@@ -86,11 +88,18 @@ export interface TryVerdict {
   readonly late: Length | undefined;
   /** In the order of the hops. */
   readonly hops: readonly HopDelay[];
+  /** Other hops that may have been the late one: the instants are not known well enough. */
+  readonly alternatives: readonly Cause[];
   /** Of another pod that has the address by now. */
   readonly successor: BlamedPod | undefined;
+  /** Others that may have been meant, and of which the same is true. */
+  readonly rivals: readonly BlamedPod[];
   /** What else it rests on, or why it cannot be told; a part of a sentence. */
   readonly because: string;
 }
+
+/** All of it but what was concluded. */
+export type TryBase = Omit<TryVerdict, "cause" | "confidence" | "because">;
 
 export interface RequestVerdict {
   readonly file: string;

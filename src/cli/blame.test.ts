@@ -114,8 +114,9 @@ test("says why in numbers first, and then of each request", async () => {
       pods.jsonl: 1 run, 10 lines; 1 unreadable, such as half of a last line.
       /logs/access.log: 5 requests, ingress-nginx.
       /logs/access.log: 1 of 6 lines not understood; the first is line 6: expected
-        nginx's combined format, ingress-nginx's, or a JSON object with nginx's
-        variables; give the proxy's log_format if it has another: rubbish
+        nginx's combined format, ingress-nginx's, Envoy's, Traefik's, or a JSON
+        object with nginx's variables; give the proxy's log_format if it has
+        another: rubbish
     "
   `);
   expect(Math.max(...out.split("\n").map(({ length }) => length))).toBeLessThanOrEqual(80);
@@ -157,6 +158,7 @@ test("gives machines every verdict and a summary, one object a line", async () =
       "tries": [
         {
           "address": "10.0.0.1",
+          "alternatives": [],
           "answered": false,
           "cause": "published late",
           "confidence": "certain",
@@ -200,6 +202,7 @@ test("gives machines every verdict and a summary, one object a line", async () =
             "uid": "uid-web-1",
           },
           "port": 8080,
+          "rivals": [],
           "sent": {
             "from": "2026-01-01T12:01:49.899Z",
             "to": "2026-01-01T12:01:51.098Z",
@@ -253,14 +256,40 @@ test("takes objects that kubectl saved, in a folder of any depth, and names thei
   expect(out).toContain("shop/web");
 });
 
+test("reads recordings in the order of their time, whichever is named first", async () => {
+  const later = [
+    runLine({ atMs: at(4_000), run: "two" }),
+    listedLine({ atMs: at(4_000), cluster: "prod", kind: "Pod", namespace: undefined }),
+  ].join("\n");
+  const saved = { ...files, "/later.jsonl": later };
+  const named = (...paths: readonly string[]) =>
+    run(saved, ...asked, ...paths.flatMap((path) => ["--recording", path]));
+  const { out } = await named("/pods.jsonl", "/later.jsonl");
+  expect(out).toContain("2 of them (50 %) went to a stale endpoint.");
+  expect((await named("/later.jsonl", "/pods.jsonl")).out).toBe(out);
+});
+
+test("corrects a proxy's clock that its own log proves wrong, says so, and is certain of nothing", async () => {
+  const answered = [98, 99, 99].map((seconds) => logLine(seconds + 40, 200));
+  const wrong = [...answered, logLine(150, 502)].join("\n");
+  const saved = { "/logs/access.log": wrong, "/pods.jsonl": recording };
+  const { out } = await run(saved, ...asked, "--recording", "/pods.jsonl");
+  expect(out).toContain("likely: published late");
+  expect(out.replaceAll(/\s+/g, " ")).toContain(
+    "pods answered that were gone or did not exist yet: its clock is",
+  );
+});
+
 describe("what cannot be is refused in words", () => {
   test.each([
     [
       ["--recording", "/none"],
-      "there is no recording /none; lockstep record --out /none makes one",
+      "there is no recording /none; `npx lockstep record --out /none` makes one",
     ],
     [["--recording", "/logs/access.log"], "is no recording of lockstep record"],
-    [["--objects", "/pods.jsonl"], "kubectl get pods,services,nodes,endpointslices,events -A"],
+    [["--objects", "/pods.jsonl"], "was written by lockstep record: give it with --recording"],
+    [["--objects", "/logs/access.log"], "kubectl get pods,services,nodes,endpointslices,events -A"],
+    [["--recording", "/pods.jsonl", "--cluster", "west"], "of west, which --cluster names"],
     [["--objects", "/no/such"], "there is no file or folder /no/such"],
     [[], "without --recording or --objects nothing is known of any pod"],
     [["--recording", "/none", "--log-format", "$request"], "--log-format has no $status"],

@@ -16,6 +16,7 @@ import { type LoadedEvidence, loadEvidence } from "./blame/load-evidence.ts";
 import { logNotes } from "./blame/log-notes.ts";
 import { type CommandContext, type ExitCode, UsageError } from "./command.ts";
 import { helpText } from "./help-text.ts";
+import { ProgressLine } from "./incident/progress-line.ts";
 import { SettingError } from "./ingress/setting.ts";
 import { duration } from "./ingress/setting-values.ts";
 import { paintFor } from "./paint.ts";
@@ -26,6 +27,7 @@ interface BlameFlags {
   readonly logFormat?: string;
   readonly recording: readonly string[];
   readonly objects: readonly string[];
+  readonly cluster: readonly string[];
   readonly status: readonly number[];
   readonly since?: string;
   readonly until?: string;
@@ -62,12 +64,14 @@ The evidence, one or both of:
   --objects PATH     saved with kubectl, file or folder; cluster=PATH names the cluster:
       kubectl get pods,services,nodes,endpointslices,events -A -o json > objects.json
       kubectl cluster-info dump --all-namespaces --output-directory=dump
-    They know the pods that were still there; of those that had gone only a
-    recording tells.
+      kubectl get pods -A --watch --output-watch-events -o json > pods.json
+    Also what was saved before and after, and audit logs of the level
+    RequestResponse. Objects know the pods that were still there; of those that
+    had gone between, only about when.
 
-Access logs of nginx with upstream addresses, of ingress-nginx and in JSON are understood, also
-compressed with gzip, and with the prefixes of kubectl logs and of containers' log files. Another
-format is given with --log-format, as nginx's log_format has it.
+Access logs of nginx with upstream addresses, of ingress-nginx, Envoy, Istio and Traefik, and in JSON
+are understood, also compressed with gzip, and with the prefixes of kubectl logs and of containers'
+log files. Another format is given with --log-format, as nginx's log_format has it.
 
 Exit codes: 0 every request was judged, 2 it could not be done as asked.
 
@@ -89,6 +93,7 @@ export function blameCommand(context: CommandContext, done: (code: ExitCode) => 
     .option("--log-format <text>", "of the access logs, in nginx's notation")
     .option("--recording <file>", "what lockstep record wrote; repeatable", collect, [])
     .option("--objects <path>", "objects saved with kubectl; repeatable", collect, [])
+    .option("--cluster <name>", "only pods of this cluster; repeatable", collect, [])
     .addOption(
       new Option("--status <codes>", "which requests to judge")
         .argParser(statuses)
@@ -122,7 +127,8 @@ async function runBlame(context: CommandContext, flags: BlameFlags): Promise<Exi
   const bounds = boundsOf(flags, environment.clock.wallMs());
   const format = formatOf(flags);
   try {
-    const asked = { recordings: flags.recording, objects: flags.objects };
+    const { recording: recordings, objects, cluster: clusters } = flags;
+    const asked = { recordings, objects, clusters };
     const loaded = await loadEvidence(environment.files, asked);
     return await judge(context, { ...flags, bounds, format }, loaded);
   } catch (error) {
@@ -164,12 +170,15 @@ async function judge(
   { evidence, notes }: LoadedEvidence,
 ): Promise<ExitCode> {
   const { terminal, stop } = context;
+  const progress = new ProgressLine({ terminal, clock: context.environment.clock });
   const tally = new BlameTally();
   const shown: RequestVerdict[] = [];
   const onVerdict = (verdict: RequestVerdict): void => {
     tally.add(verdict);
-    if (flags.json) terminal.write(`${verdictLine(verdict)}\n`);
-    else if (shown.length < flags.lines) shown.push(verdict);
+    if (flags.json) {
+      progress.clear();
+      terminal.write(`${verdictLine(verdict)}\n`);
+    } else if (shown.length < flags.lines) shown.push(verdict);
   };
   let requests = 0;
   let rescued = 0;
@@ -179,11 +188,15 @@ async function judge(
     const chunks = chunksOf(context, file, (problem) => void broken.push(`${problem}.`));
     const statuses = new Set(flags.status);
     const options = { evidence, file, chunks, format, statuses, skewMs: flags.skew, ...bounds };
-    const log = await blameLog({ ...options, onVerdict, signal: stop });
+    const onProgress = (count: number): void => {
+      progress.show(`reading ${visible(file)}`, `${count.toLocaleString("en-US")} requests`);
+    };
+    const log = await blameLog({ ...options, onVerdict, onProgress, signal: stop });
     requests += log.requests;
     rescued += log.rescued;
     logs.push(...logNotes(file, log), ...broken);
   }
+  progress.clear();
   const summary = tally.summary();
   if (flags.json) {
     terminal.write(`${summaryLine({ ...summary, all: requests })}\n`);

@@ -1,9 +1,11 @@
-// What became of the lines of an access log, each in a sentence: what was not understood, and what a
-// format leaves out that verdicts need.
+// What became of the lines of an access log, each in a sentence: what was not understood, what a
+// format leaves out that verdicts need, and a clock that is off.
 import type { BlamedLog } from "../../blame/blame-log.ts";
+import type { ProxyClock } from "../../blame/proxy-clock.ts";
+import { lengthText } from "../../blame/verdict-text.ts";
 import { counted } from "../counted.ts";
 
-export function logNotes(file: string, { report, requests }: BlamedLog): readonly string[] {
+export function logNotes(file: string, { report, requests, clock }: BlamedLog): readonly string[] {
   const { lines, entries, notUnderstood, example, withoutEndpoints } = report;
   const formats = [...entries.keys()].join(", ");
   const count = (value: number): string => value.toLocaleString("en-US");
@@ -24,5 +26,23 @@ export function logNotes(file: string, { report, requests }: BlamedLog): readonl
         "$upstream_addr, $upstream_status and $upstream_response_time to the proxy's log_format.",
     );
   }
+  if (clock.type !== "agrees") notes.push(`${file}: ${clockNote(clock)}`);
   return notes;
+}
+
+function clockNote(clock: Exclude<ProxyClock, { readonly type: "agrees" }>): string {
+  const seen = "by its times pods answered that were gone or did not exist yet";
+  if (clock.type === "doubted") {
+    return (
+      `${seen}. Its clock is off, or the evidence is of other pods: no verdict is certain; ` +
+      "if you know by how much, widen --skew."
+    );
+  }
+  const { fromMs, toMs } = clock.by;
+  const isBehind = fromMs > 0;
+  const by = isBehind ? { leastMs: fromMs, mostMs: toMs } : { leastMs: -toMs, mostMs: -fromMs };
+  return (
+    `${seen}: its clock is ${lengthText(by)} ${isBehind ? "behind" : "ahead of"} the clusters'. ` +
+    "It was corrected by that, and no verdict is certain."
+  );
 }

@@ -1,0 +1,75 @@
+// The verdict on a try at an address of which no pod is known: a service may stand for something
+// outside the cluster, a list may show that it was dropped before, and else the most useful reason why
+// it cannot be told is the one that says what to save the next time.
+import { durationText } from "../journeys/duration-text.ts";
+import type { JudgeTryOptions } from "./judge-try.ts";
+import type { Listing } from "./publications.ts";
+import { lengthOf, middleOf, orderOf } from "./span.ts";
+import type { TryBase, TryVerdict } from "./verdict.ts";
+
+export function judgeNoPod(
+  options: JudgeTryOptions,
+  listings: readonly Listing[],
+  base: TryBase,
+): TryVerdict {
+  const { evidence, times, service } = options;
+  const externalName = service === undefined ? undefined : evidence.externalName(service);
+  if (externalName !== undefined) {
+    const because = `${service} stands for ${externalName}, outside the cluster`;
+    return { ...base, cause: "outside", confidence: "certain", because };
+  }
+  const listed = listings.findLast(({ from }) => from.fromMs <= times.sent.toMs);
+  if (listed !== undefined) return judgeListed(options, listed, base);
+  const because = neverListed(options);
+  return { ...base, cause: "unknown", confidence: "cannot tell", because };
+}
+
+/** All that is known is from when to when it was listed. */
+function judgeListed({ times }: JudgeTryOptions, listed: Listing, base: TryBase): TryVerdict {
+  const { sent } = times;
+  const { service, podName, until } = listed;
+  if (until !== undefined && middleOf(until) < middleOf(sent)) {
+    const took = lengthOf(until, sent);
+    const shared = { hop: "routed", where: undefined, shownAfter: undefined } as const;
+    return {
+      ...base,
+      cause: "routed late",
+      confidence: orderOf(until, sent) === "before" ? "certain" : "likely",
+      late: took,
+      hops: [{ ...shared, took, isPending: true }],
+      because: `was ${podName === undefined ? "an address" : `pod ${podName}`} to ${service}`,
+    };
+  }
+  if (podName === undefined) {
+    const because = `${service} lists it by hand, without a pod`;
+    return { ...base, cause: "outside", confidence: "likely", because };
+  }
+  const still =
+    until === undefined ? "" : ` until ${durationText(lengthOf(sent, until).mostMs)} later`;
+  const because = `${service} listed it as pod ${podName}${still}; of the pod itself nothing is known`;
+  return { ...base, cause: "unknown", confidence: "cannot tell", because };
+}
+
+/** A part of a sentence. */
+function neverListed({ evidence, tried, times }: JudgeTryOptions): string {
+  const { podClusters, coverage } = evidence;
+  const { sent } = times;
+  if (podClusters.length === 0) return "no pods are known: give --recording or --objects";
+  const later = evidence.lives.everAt(tried.address);
+  const firstMs = Math.min(...coverage.map(({ fromMs }) => fromMs));
+  const lastMs = Math.max(...coverage.map(({ toMs }) => toMs));
+  if (coverage.length > 0 && sent.toMs < firstMs) {
+    return `the recording begins ${durationText(firstMs - sent.toMs)} after the request`;
+  }
+  if (coverage.length > 0 && sent.fromMs > lastMs) {
+    return `the recording ends ${durationText(sent.fromMs - lastMs)} before the request`;
+  }
+  if (later !== undefined) {
+    const { namespace, name } = later.facts;
+    return `the first pod known to have had it, ${namespace}/${name}, came later`;
+  }
+  const clusters = podClusters.join(", ");
+  return coverage.length > 0
+    ? `no pod recorded in ${clusters} ever had it: another cluster's, or no pod's`
+    : `no pod saved from ${clusters} has it: it was gone when they were saved`;
+}

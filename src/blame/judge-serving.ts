@@ -1,0 +1,71 @@
+// The verdict on a try at a pod that had not left by then: it did not take requests yet, left while it
+// had this one, was too slow, or failed by itself. None of these is a stale endpoint.
+import type { PodLife } from "./address-lives.ts";
+import type { JudgeTryOptions } from "./judge-try.ts";
+import { type Moment, standingAt } from "./pod-life.ts";
+import { lengthOf, orderOf } from "./span.ts";
+import type { TryTimes } from "./try-time.ts";
+import type { TryBase, TryVerdict } from "./verdict.ts";
+
+/** A program that is marked ready before it listens does so within this. */
+const startUpMs = 30_000;
+
+/** A connection that is refused or reset is so at once. */
+const atOnceMs = 1_000;
+
+/** What nginx writes for a client that did not wait for the answer. */
+const clientGone = 499;
+
+export function judgeServing(options: JudgeTryOptions, life: PodLife, base: TryBase): TryVerdict {
+  const { tried, times, evidence } = options;
+  const { moments, cluster } = life;
+  const now = standingAt(moments, times.sent.toMs, "from");
+  if (now.type !== "serving") {
+    return evidence.isCovered(cluster, times.sent)
+      ? {
+          ...base,
+          cause: "not yet listening",
+          confidence: "certain",
+          because: "it had not been ready yet",
+        }
+      : judgeUnseen(times, life, base);
+  }
+  const later = standingAt(moments, times.over.toMs, "from");
+  if (later.type === "left") {
+    const left = later.by;
+    const isBetween = orderOf(times.sent, left.at) === "before";
+    const confidence = isBetween ? "certain" : "likely";
+    return { ...base, cause: "left meanwhile", confidence, left, because: "" };
+  }
+  const readyForMs = lengthOf(now.since.at, times.sent).mostMs;
+  const failedAtOnce = tried.answered !== true && (tried.durationMs ?? atOnceMs) < atOnceMs;
+  if (failedAtOnce && readyForMs < startUpMs) {
+    const because = life.facts.hasReadinessProbe
+      ? "it had become ready just before"
+      : "it has no readiness probe, so it counts as ready before it listens";
+    return { ...base, cause: "not yet listening", confidence: "likely", because };
+  }
+  return judgeWell(options, base);
+}
+
+function judgeWell({ tried, status }: JudgeTryOptions, base: TryBase): TryVerdict {
+  const confidence = tried.answered === true ? "certain" : "likely";
+  const isSlow = tried.status === 504 || (tried.status ?? 0) < 500;
+  const isLeft = isSlow && status === clientGone;
+  const because = isLeft ? "it was ready, the client did not wait" : "it was ready";
+  return { ...base, cause: isSlow ? "timeout" : "application", confidence, because };
+}
+
+/** Nobody saw whether it was ready; that it ended or was told to while it had the request may show. */
+function judgeUnseen(times: TryTimes, { moments }: PodLife, base: TryBase): TryVerdict {
+  const ends: readonly Moment["what"][] = ["ended", "terminating", "deleted"];
+  const left = moments.find(
+    ({ what, at }) =>
+      ends.includes(what) && at.fromMs >= times.sent.fromMs && at.fromMs <= times.over.toMs,
+  );
+  if (left !== undefined) {
+    return { ...base, cause: "left meanwhile", confidence: "likely", left, because: "" };
+  }
+  const because = "nobody recorded at that time whether it was ready";
+  return { ...base, cause: "unknown", confidence: "cannot tell", because };
+}

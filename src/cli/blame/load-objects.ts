@@ -1,0 +1,142 @@
+// Reads objects that were saved from the files and folders that were named, such as those that
+// `kubectl cluster-info dump` makes. All of one cluster are put together, whichever file they are in:
+// what one has and a later one lacks has gone meanwhile.
+import { resolve as absolute, basename } from "node:path";
+import { fileChunks } from "../../access-log/file-chunks.ts";
+import type { Evidence } from "../../blame/evidence.ts";
+import { SavedObjects } from "../../blame/saved-objects.ts";
+import { type Files, FilesError } from "../../environment/files.ts";
+import { UsageError } from "../command.ts";
+import { counted } from "../counted.ts";
+
+/** Of saved objects whose cluster was not named. */
+const unnamedCluster = "saved";
+
+/** A dump holds a file for each namespace and kind, and the logs of every pod. */
+const filesMax = 100_000;
+
+/** A text of JavaScript holds no more than 512 MiB. */
+const fileBytesMax = 500_000_000;
+
+const objectFile = /\.(?:jsonl?|ya?ml)(?:\.gz)?$/;
+
+/** Returns what was read, and what could not be, each in a sentence. */
+export async function loadObjects(
+  files: Files,
+  asked: readonly string[],
+  evidence: Evidence,
+): Promise<readonly string[]> {
+  const byCluster = new Map<string, SavedObjects>();
+  const notes: string[] = [];
+  for (const text of asked) {
+    const equals = text.indexOf("=");
+    const cluster = equals === -1 ? unnamedCluster : text.slice(0, equals);
+    const path = absolute(equals === -1 ? text : text.slice(equals + 1));
+    const saved = byCluster.get(cluster) ?? new SavedObjects(cluster);
+    byCluster.set(cluster, saved);
+    notes.push(...(await readSet(files, path, saved, cluster)));
+  }
+  for (const saved of byCluster.values()) saved.addTo(evidence);
+  return notes;
+}
+
+/** What one path holds was saved together. */
+async function readSet(
+  files: Files,
+  path: string,
+  saved: SavedObjects,
+  cluster: string,
+): Promise<readonly string[]> {
+  const notes: string[] = [];
+  const before = saved.counts;
+  const found = await objectFiles(files, path);
+  saved.beginSet();
+  for (const file of found) {
+    const text = await textOf(files, file, (problem) => void notes.push(`${problem}.`));
+    if (saved.read(text) === undefined) notes.push(`${file} is neither JSON nor YAML.`);
+  }
+  const objects = saved.counts.objects - before.objects;
+  const withoutObject = saved.counts.withoutObject - before.withoutObject;
+  if (objects === 0) throw new UsageError(noObjects(path, saved.isRecording, withoutObject));
+  const count = found.length === 1 ? basename(path) : `${basename(path)} (${found.length} files)`;
+  notes.push(`${count}: ${counted(objects, "object")} of ${cluster}.`);
+  if (withoutObject > 0) {
+    notes.push(
+      `${count}: ${counted(withoutObject, "line")} of the audit log without the object; ` +
+        "the level RequestResponse has it.",
+    );
+  }
+  return notes;
+}
+
+function noObjects(path: string, isRecording: boolean, withoutObject: number): string {
+  if (isRecording) return `${path} was written by lockstep record: give it with --recording`;
+  if (withoutObject > 0) {
+    return (
+      `${path} is an audit log without objects: only the level RequestResponse, for pods and ` +
+      "endpointslices, says what became of them"
+    );
+  }
+  return (
+    `${path} holds no pods, services, nodes, endpoints or endpointslices. Save them with:\n` +
+    "  kubectl get pods,services,nodes,endpointslices,events -A -o json > objects.json"
+  );
+}
+
+async function textOf(
+  files: Files,
+  path: string,
+  onBrokenOff: (problem: string) => void,
+): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of fileChunks(files, path, onBrokenOff)) {
+    bytes += chunk.byteLength;
+    if (bytes > fileBytesMax) {
+      throw new UsageError(`${path} has more than 500 MB: save some namespaces in other files`);
+    }
+    chunks.push(chunk.slice());
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+/** The file itself, or every file of objects in the folder and below it. */
+async function objectFiles(files: Files, path: string): Promise<readonly string[]> {
+  const names = await namesIn(files, path);
+  if (names === undefined) return [path];
+  const found: string[] = [];
+  for (const name of names) {
+    if (found.length >= filesMax) break;
+    const below = `${path}/${name}`;
+    if (objectFile.test(name)) found.push(below);
+    else if (!name.includes(".")) found.push(...(await objectFiles(files, below)).filter(isObject));
+  }
+  if (names.length === 0 && (await sizeOf(files, path)) === undefined) {
+    throw new UsageError(`there is no file or folder ${path}`);
+  }
+  return found;
+}
+
+function isObject(path: string): boolean {
+  return objectFile.test(path);
+}
+
+/** Undefined for a file. */
+async function namesIn(files: Files, path: string): Promise<readonly string[] | undefined> {
+  try {
+    return await files.list(path);
+  } catch (error) {
+    if (error instanceof FilesError && error.code === "NOT_A_FILE") return undefined;
+    throw error;
+  }
+}
+
+/** Undefined when there is none; a folder has a size of its own. */
+export async function sizeOf(files: Files, path: string): Promise<number | undefined> {
+  try {
+    return await files.size(path);
+  } catch (error) {
+    if (error instanceof FilesError && error.code === "NOT_A_FILE") return 0;
+    throw error;
+  }
+}
