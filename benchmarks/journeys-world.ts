@@ -9,8 +9,10 @@ import { PublishedWitness, publishedServiceOf } from "../src/journeys/published-
 import { RoutedWitness } from "../src/journeys/routed-witness.ts";
 import { type EndpointSlice, endpointSliceKind } from "../src/kube/kinds/endpoint-slice.ts";
 import type { Kind, Projected } from "../src/kube/kinds/kind.ts";
+import { identify } from "../src/kube/kinds/metadata.ts";
 import { type Pod, podKind } from "../src/kube/kinds/pod.ts";
 import { type Service, serviceKind } from "../src/kube/kinds/service.ts";
+import { parseWithoutManagedFields } from "../src/kube/reflector/lean-json.ts";
 import { Store } from "../src/kube/store/store.ts";
 import type { Change } from "../src/kube/store/store-change.ts";
 import { selectorIndex } from "../src/sources/service-pods.ts";
@@ -33,8 +35,8 @@ export interface JourneysWorldOptions {
 /** The bytes of one change as two watches would send them. */
 interface ChangeBytes {
   readonly service: number;
-  readonly pod: string;
-  readonly slice: string;
+  readonly pod: Buffer;
+  readonly slice: Buffer;
 }
 
 export class JourneysWorld {
@@ -49,13 +51,15 @@ export class JourneysWorld {
   readonly #replica: RoutedWitness;
   readonly #isReady: boolean[];
   #version = 0;
-  #nextPod = 0;
+  #changes = 0;
+  #turns = 0;
   #aheadMs = 0;
 
   constructor({ pods, onEvent }: JourneysWorldOptions) {
     this.pods = pods;
     this.services = Math.floor(pods / podsPerService);
     this.#isReady = Array.from({ length: pods }, () => true);
+    for (let turn = -this.#awayTurns; turn < 0; turn += 1) this.#isReady[this.#podAt(turn)] = false;
     this.journeys = new Journeys({ onEvent });
     const clock: Clock = { monotonicMs: () => this.now(), wallMs: () => 0 as WallMs };
     const shared = { cluster, clock, sink: this.journeys };
@@ -71,6 +75,11 @@ export class JourneysWorld {
       serviceOf: publishedServiceOf(cluster),
     });
     this.#replica = new RoutedWitness({ replica: "r1", sink: this.journeys });
+  }
+
+  /** Pods that are ready. */
+  get endpoints(): number {
+    return this.#isReady.filter(Boolean).length;
   }
 
   now(): MonotonicMs {
@@ -121,26 +130,25 @@ export class JourneysWorld {
     }
   }
 
-  /** The next pod in this range turns, as bytes: made beforehand so that making is not measured. */
-  makeChange(from = 0, to = this.pods): ChangeBytes {
-    // A stride apart, so that neighbours do not share a service.
-    this.#nextPod = (this.#nextPod + 7_919) % (to - from);
-    const index = from + this.#nextPod;
-    this.#isReady[index] = !this.#isReady[index];
-    const service = this.#serviceOf(index);
-    return {
-      service,
-      pod: JSON.stringify(this.#pod(index)),
-      slice: JSON.stringify(this.#slice(service)),
-    };
+  /**
+   * One pod leaves, or the one comes back that has been away longest, in turns: at every size as many
+   * join as leave, and a tenth of the pods is away. As bytes, made before anything is measured.
+   */
+  makeChange(): ChangeBytes {
+    this.#changes += 1;
+    const turn = this.#changes >> 1;
+    return this.#turn(this.#podAt(this.#changes % 2 === 0 ? turn - this.#awayTurns : turn));
+  }
+
+  /** The next pod in this range turns, each once before any does so again. */
+  makeTurn(from: number, to: number): ChangeBytes {
+    this.#turns += 1;
+    return this.#turn(from + this.#podAt(this.#turns, to - from));
   }
 
   /** What cannot be avoided: the bytes become objects in stores. */
   store({ pod, slice }: ChangeBytes): readonly [Change<Pod>, Change<EndpointSlice>] {
-    return [
-      storeOne(this.#pods, podKind, JSON.parse(pod)),
-      storeOne(this.#slices, endpointSliceKind, JSON.parse(slice)),
-    ];
+    return [storeOne(this.#pods, podKind, pod), storeOne(this.#slices, endpointSliceKind, slice)];
   }
 
   /** The pod alone: a change that nothing else has shown yet. */
@@ -152,6 +160,25 @@ export class JourneysWorld {
     this.observePod(changes);
     this.#publishedWitness.sliceChanged(changes[1], watched);
     this.#routed(changes[1].object);
+  }
+
+  get #awayTurns(): number {
+    return Math.floor(this.pods / 10);
+  }
+
+  /** A stride apart, so that those that follow each other share no service. */
+  #podAt(turn: number, pods = this.pods): number {
+    return (((turn * 7_919) % pods) + pods) % pods;
+  }
+
+  #turn(index: number): ChangeBytes {
+    this.#isReady[index] = !this.#isReady[index];
+    const service = this.#serviceOf(index);
+    return {
+      service,
+      pod: bytesOf(this.#pod(index)),
+      slice: bytesOf(this.#slice(service)),
+    };
   }
 
   #routed({ metadata, endpoints }: EndpointSlice): void {
@@ -238,12 +265,20 @@ export class JourneysWorld {
   }
 }
 
-function storeOne<T extends Projected>(store: Store<T>, kind: Kind<T>, raw: unknown): Change<T> {
-  const object = kind.project(raw);
-  const previous = store.set(object);
+/** As the intake of a reflector does it. */
+function storeOne<T extends Projected>(store: Store<T>, kind: Kind<T>, bytes: Buffer): Change<T> {
+  const raw = parseWithoutManagedFields(bytes);
+  const named = identify(raw);
+  const previous = named && store.get(named.namespace, named.name);
+  const object = kind.project(raw, previous);
+  store.set(object);
   return previous === undefined
     ? { type: "added", object, learntBy: "watch" }
     : { type: "updated", object, previous, learntBy: "watch" };
+}
+
+function bytesOf(object: object): Buffer {
+  return Buffer.from(JSON.stringify(object));
 }
 
 function addressOf(index: number): string {

@@ -14,10 +14,10 @@ import {
   percentile,
   plain,
 } from "./benchmark.ts";
+import { measureCosts, timed } from "./journeys-costs.ts";
 import { JourneysWorld } from "./journeys-world.ts";
 
 const sizes = [1_000, 10_000, 100_000] as const;
-const small = sizes[0];
 const big = sizes[2];
 const changesPerSecond = 1_000;
 
@@ -40,7 +40,8 @@ export const journeysBenchmark: Benchmark = {
       worlds.set(pods, world);
       if (pods === big) figures = { ...figures, ...memory };
     }
-    figures = { ...figures, ...measureCosts(worlds, progress, options) };
+    const turns = options.quick ? { turns: 3, changes: 500 } : { turns: 15, changes: 2_000 };
+    figures = { ...figures, ...measureCosts({ worlds, ...turns }, progress) };
     const world = worlds.get(big) ?? new JourneysWorld({ pods: big, onEvent: () => undefined });
     figures = { ...figures, ...(await measurePace(world, progress, options)) };
     return { ...figures, ...measurePending(world, progress, options) };
@@ -68,60 +69,8 @@ function fill(world: JourneysWorld): Figures {
   const note = "witnesses of three hops and journeys; without the reflectors' stores";
   return {
     bytesPerService: atMost(perService, 2_500, "bytes", note),
-    bytesPerEndpoint: atMost(perEndpoint / world.pods, 2_000, "bytes", note),
+    bytesPerEndpoint: atMost(perEndpoint / world.endpoints, 2_000, "bytes", note),
   };
-}
-
-/** The same changes in turns at every size; the middle of the turns counts. */
-function measureCosts(
-  worlds: ReadonlyMap<number, JourneysWorld>,
-  progress: Progress,
-  { quick }: BenchmarkOptions,
-): Figures {
-  const turns = quick ? 3 : 15;
-  const changes = quick ? 500 : 2_000;
-  const observed = new Map<number, number[]>();
-  const stored = new Map<number, number[]>();
-  for (let turn = 0; turn <= turns; turn += 1) {
-    progress(`cost of a change, turn ${turn} of ${turns}`);
-    for (const [pods, world] of worlds) {
-      const made = Array.from({ length: changes }, () => world.makeChange());
-      let parsed: ReturnType<JourneysWorld["store"]>[] = [];
-      const storeMs = timed(() => {
-        parsed = made.map((change) => world.store(change));
-      });
-      const observeMs = timed(() => {
-        for (const one of parsed) world.observe(one);
-      });
-      // The first turn only warms up.
-      if (turn === 0) continue;
-      append(observed, pods, (observeMs * 1_000) / changes);
-      append(stored, pods, (storeMs * 1_000) / changes);
-    }
-  }
-  const ratios = bigBesideSmall(observed);
-  const beside = (observed.get(big) ?? []).map(
-    (cost, turn) => cost / (stored.get(big)?.[turn] ?? Number.NaN),
-  );
-  return {
-    ...Object.fromEntries(
-      sizes.map((pods) => [
-        `changeMicroseconds${pods / 1_000}k`,
-        plain(median(observed.get(pods) ?? []), "µs", "three hops of one change"),
-      ]),
-    ),
-    storeMicroseconds100k: plain(median(stored.get(big) ?? []), "µs", "parse, project and store"),
-    storeRatio: plain(median(bigBesideSmall(stored)), "× 1k pods", "parse and store alone"),
-    costRatio: atMost(median(ratios), 2, "× 1k pods", "a change at 100k pods beside one at 1k"),
-    costBesideStore: atMost(median(beside), 2, "× parse + store", "of the same changes"),
-  };
-}
-
-/** Turn by turn, so that what else the machine does cancels out. */
-function bigBesideSmall(costs: ReadonlyMap<number, readonly number[]>): readonly number[] {
-  return (costs.get(big) ?? []).map(
-    (cost, turn) => cost / (costs.get(small)?.[turn] ?? Number.NaN),
-  );
 }
 
 /** A thousand changes a second, as they would come, with everything that a process does for them. */
@@ -179,14 +128,16 @@ function measurePending(
   const calmFrom = Math.floor(world.pods * 0.8);
   progress(`${pendingChanges} pending changes`);
   const before = costs(world, calmFrom, turns);
+  // At this instant none of them is due, however long the machine takes for them all.
+  const openedAfter = world.now();
   const keptBytes = grownBytes(() => {
     for (let index = 0; index < pendingChanges; index += 1) {
-      world.observePod(world.store(world.makeChange(0, calmFrom)));
+      world.observePod(world.store(world.makeTurn(0, calmFrom)));
     }
   });
   const pending = world.journeys.pending().length;
   const after = costs(world, calmFrom, turns);
-  const advanceMs = timed(() => world.journeys.advance(world.now()));
+  const advanceMs = timed(() => world.journeys.advance(openedAfter));
   const oldestMs = timed(() => void world.journeys.oldestPending(world.now()));
   return {
     bytesPerPending: atMost(keptBytes / pending, 1_500, "bytes", `${pending} pending changes`),
@@ -204,19 +155,11 @@ function measurePending(
 /** Milliseconds for some changes of pods from this one on, each time. */
 function costs(world: JourneysWorld, from: number, turns: number): readonly number[] {
   return Array.from({ length: turns }, () => {
-    const parsed = Array.from({ length: 500 }, () => world.store(world.makeChange(from)));
+    const parsed = Array.from({ length: 500 }, () => world.store(world.makeTurn(from, world.pods)));
     return timed(() => {
       for (const one of parsed) world.observe(one);
     });
   });
-}
-
-/** Processor time and not time, because the machine may be shared; in milliseconds. */
-function timed(work: () => void): number {
-  const before = process.cpuUsage();
-  work();
-  const { user, system } = process.cpuUsage(before);
-  return (user + system) / 1_000;
 }
 
 function grownBytes(work: () => void): number {
@@ -228,10 +171,6 @@ function grownBytes(work: () => void): number {
 async function until(at: number): Promise<void> {
   const waitMs = at - performance.now();
   if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs));
-}
-
-function append(lists: Map<number, number[]>, key: number, value: number): void {
-  lists.set(key, [...(lists.get(key) ?? []), value]);
 }
 
 /** After everything that can be let go of has been. */

@@ -50,6 +50,16 @@ function contentContract(inDirectory: InDirectory): void {
   );
 
   it(
+    "tells files from folders and from nothing",
+    inDirectory(async (files, directory) => {
+      await files.write(`${directory}/file`, "");
+      expect(await files.kind(`${directory}/file`)).toBe("file");
+      expect(await files.kind(directory)).toBe("folder");
+      expect(await files.kind(`${directory}/absent`)).toBeUndefined();
+    }),
+  );
+
+  it(
     "replaces the whole file and leaves nothing beside it",
     inDirectory(async (files, directory) => {
       await files.write(`${directory}/file`, "a long first version", { mode: 0o600 });

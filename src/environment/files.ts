@@ -12,6 +12,8 @@ export interface Files {
   append(path: string, content: Uint8Array | string): Promise<void>;
   /** In bytes; undefined when there is no such file. */
   size(path: string): Promise<number | undefined>;
+  /** Without opening it, for to open a pipe waits; undefined when there is nothing. */
+  kind(path: string): Promise<FileKind | undefined>;
   /** A file at the new name is replaced. Whoever has the file open goes on with it. */
   rename(path: string, newPath: string): Promise<void>;
   /** Removes a file or a folder with all in it; no error when absent. */
@@ -23,6 +25,9 @@ export interface Files {
   /** A new empty folder for this process alone. */
   temporaryDirectory(prefix: string): Promise<string>;
 }
+
+/** `other` are devices, pipes and sockets. */
+export type FileKind = "file" | "folder" | "other";
 
 /** Stays with the file it was opened on, whatever is done with its name. */
 export interface OpenFile {

@@ -5,8 +5,10 @@ import type { MonotonicMs } from "../environment/clock.ts";
 import type { Followers } from "./followers.ts";
 import { settleMs, undecidedMax } from "./journey-limits.ts";
 import { type Opening, OpenJourney } from "./open-journey.ts";
+import { isAwaited } from "./outlook.ts";
 import { type Sight, Sights } from "./sights.ts";
 import {
+  type Change,
   type Fit,
   isSameFit,
   latestFit,
@@ -69,13 +71,16 @@ export class EndpointTrack {
     return !this.#journeys.some(isPending) && this.#sights.areOut;
   }
 
-  /** Who is expected to show its changes; remembered, because every report asks several times. */
+  /**
+   * Who is expected to show its changes; remembered, because every report asks several times. Also
+   * who has shown some and is followed no more, as long as it is not decided which.
+   */
   followers(all: Followers): readonly Witness[] {
     if (this.#followersVersion !== all.version) {
       this.#followers = all.of(this.#endpoint);
       this.#followersVersion = all.version;
     }
-    return this.#followers;
+    return this.#undecided.withWitnesses(this.#followers);
   }
 
   /** A report that knows more than we did about whose endpoint it is. */
@@ -97,6 +102,14 @@ export class EndpointTrack {
   awaited(witness: Witness, direction: Direction): OpenJourney | undefined {
     const seen = this.#sights.of(witness)?.journey ?? 0;
     return this.#journeys.find((one) => one.id > seen && one.direction === direction);
+  }
+
+  /** Whether the report is of a change that the witness has yet to show. */
+  awaits(report: WitnessReport): boolean {
+    const { witness } = report;
+    const reports = [...this.#undecided.of(witness), report];
+    const begun = this.#changesAfter(witness).filter(({ originAt }) => originAt <= report.at);
+    return soonestFit(reports, begun) !== undefined;
   }
 
   shows(witness: Witness): Direction {
@@ -177,9 +190,7 @@ export class EndpointTrack {
   decide(witness: Witness): Fit<OpenJourney> {
     const reports = this.#undecided.of(witness);
     if (reports.length === 0) return [];
-    const seen = this.#sights.of(witness)?.journey ?? 0;
-    const changes = this.#journeys.filter(({ id }) => id > seen);
-    const fit = latestFit(reports, changes) ?? [];
+    const fit = latestFit(reports, this.#changesAfter(witness)) ?? [];
     this.#undecided.clear(witness);
     this.#show(fit);
     return fit;
@@ -193,6 +204,13 @@ export class EndpointTrack {
     if (journey !== this.current) return undefined;
     if (journey.isMarkedBy(witness) || this.shows(witness) !== journey.direction) return undefined;
     return Math.max(journey.originAt, this.#sights.of(witness)?.at ?? 0) + settleMs;
+  }
+
+  /** Whether there is a later change, and not one that only replicas show, who may take it back. */
+  isSuperseded(journey: OpenJourney): boolean {
+    return this.#journeys.some(
+      (one) => one.id > journey.id && !(isPending(one) && one.isOnlyRouted),
+    );
   }
 
   isPassedBy(witness: Witness, journey: OpenJourney): boolean {
@@ -263,17 +281,23 @@ export class EndpointTrack {
     return witness.hop === "routed" && this.#sights.of(witness) === undefined;
   }
 
+  /** Those that the witness has yet to show. */
+  #changesAfter(witness: Witness): readonly OpenJourney[] {
+    const seen = this.#sights.of(witness)?.journey ?? 0;
+    return this.#journeys.filter(({ id }) => id > seen);
+  }
+
   /** Undefined when it is not of a change that the witness has yet to show. */
   #match(report: WitnessReport): Taken | undefined {
     const { witness } = report;
     const reports = [...this.#undecided.of(witness), report];
     const seen = this.#sights.of(witness)?.journey ?? 0;
-    const changes = this.#journeys.filter(({ id }) => id > seen);
+    const changes = this.#changesAfter(witness);
     const soonest = soonestFit(reports, changes);
     if (soonest === undefined) {
       return this.decide(witness).length === 0 ? undefined : this.#match(report);
     }
-    const isClear = isSameFit(soonest, latestFit(reports, changes));
+    const isClear = isSameFit(soonest, latestFit(reports, [...changes, ...this.#toCome(reports)]));
     if (!isClear && reports.length < undecidedMax) {
       this.#undecided.add(report);
       this.#see(report, seen);
@@ -282,6 +306,14 @@ export class EndpointTrack {
     this.#undecided.clear(witness);
     this.#show(soonest);
     return { type: "matched", journeys: soonest.map(([journey]) => journey) };
+  }
+
+  /** Where it is open which changes it has left out it may also be ahead of all, with the next. */
+  #toCome(reports: readonly WitnessReport[]): readonly Change[] {
+    const { current } = this;
+    if (current === undefined || reports.length === 1) return [];
+    const direction = current.direction === "join" ? "leave" : "join";
+    return [{ direction, originAt: current.originAt }];
   }
 
   #show(fit: Fit<OpenJourney>): void {
@@ -293,9 +325,11 @@ export class EndpointTrack {
 
   #takeBaseline(report: WitnessReport): Taken {
     const { current } = this;
+    const isBefore = current !== undefined && current.direction !== report.direction;
     this.#undecided.clear(report.witness);
-    this.#see(report, current?.id ?? 0);
-    if (current !== undefined && isPending(current) && current.direction === report.direction) {
+    // One that has yet to follow the current change stands before it, and will show it.
+    this.#see(report, (current?.id ?? 0) - (isBefore ? 0.5 : 0));
+    if (current !== undefined && isPending(current) && !isBefore) {
       current.agree(report.witness, undefined);
     }
     return { type: "baseline" };
@@ -308,7 +342,7 @@ export class EndpointTrack {
     report?: WitnessReport,
   ): OpenJourney {
     const pending = this.pending;
-    const behind = followers.filter((witness) => pending.some((one) => !one.isMarkedBy(witness)));
+    const behind = followers.filter((witness) => pending.some((one) => isAwaited(one, witness)));
     const journey = new OpenJourney(id, this, opening);
     this.#journeys = [...pending, journey];
     if (report !== undefined) {
@@ -338,7 +372,8 @@ export class EndpointTrack {
       journey.show(known.unclear);
     } else if (isPending(journey)) {
       // What it has shown of another change counts there, and not a second time here.
-      journey.agree(witness, isOfChange(known) ? undefined : known?.at);
+      const isElse = isOfChange(known) || known?.isBaseline === true;
+      journey.agree(witness, isElse ? undefined : known?.at);
     }
     this.#sights.put({
       witness,
@@ -346,6 +381,7 @@ export class EndpointTrack {
       at: known?.at ?? originAt,
       journey: journey.id,
       byAddress: known?.byAddress ?? false,
+      isBaseline: known?.isBaseline ?? false,
       isAssumed: false,
       unclear: undefined,
     });
@@ -353,8 +389,16 @@ export class EndpointTrack {
 
   #see(report: WitnessReport, journey: number, unclear?: WitnessReport): void {
     const { witness, direction, at, endpoint } = report;
-    const byAddress = endpoint.podUid === undefined;
-    this.#sights.put({ witness, direction, at, journey, byAddress, isAssumed: false, unclear });
+    this.#sights.put({
+      witness,
+      direction,
+      at,
+      isBaseline: report.baseline ?? false,
+      journey,
+      byAddress: endpoint.podUid === undefined,
+      isAssumed: false,
+      unclear,
+    });
   }
 }
 

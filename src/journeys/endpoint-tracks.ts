@@ -40,6 +40,21 @@ export class EndpointTracks {
     );
   }
 
+  /** What an endpoint may be among some: itself, where it has its address, or else its pod's. */
+  locate(
+    endpoint: WitnessedEndpoint,
+    isAmong: (track: EndpointTrack) => boolean,
+  ): WitnessedEndpoint | undefined {
+    const canBe = (track: EndpointTrack): boolean =>
+      isAmong(track) && isCompatible(track.endpoint, endpoint);
+    if (this.#at(endpoint).some(canBe)) return endpoint;
+    if (endpoint.podUid === undefined) return undefined;
+    const found = this.ofService(endpoint.service).find(
+      (track) => canBe(track) && isOfSamePod(track.endpoint, endpoint),
+    );
+    return found?.endpoint;
+  }
+
   /** All that a request may have been meant for. */
   atAddress({ service, address, port }: TrafficReport): readonly EndpointTrack[] {
     if (service !== undefined) return this.#at({ service, address, port });
@@ -110,6 +125,12 @@ function take(places: Places, track: EndpointTrack): boolean {
 
 function isSame(a: WitnessedEndpoint, b: WitnessedEndpoint): boolean {
   return a.podUid === b.podUid && a.cluster === b.cluster;
+}
+
+/** With addresses of the same kind: a pod can have one of each. */
+function isOfSamePod(a: WitnessedEndpoint, b: WitnessedEndpoint): boolean {
+  const isSameKind = a.address.includes(":") === b.address.includes(":");
+  return a.podUid === b.podUid && a.port === b.port && isSameKind;
 }
 
 /** Whether both may be the same endpoint: what one does not know does not speak against it. */

@@ -74,8 +74,9 @@ export class Followers {
     witness: Witness,
     { service, port }: Pick<WitnessedEndpoint, "service" | "port">,
   ): boolean {
+    if (witness.hop !== "routed") return false;
     const followers = this.#byService.get(service);
-    if (witness.hop !== "routed" || followers === undefined) return false;
+    if (followers === undefined) return false;
     const id = witnessId(witness);
     const ports = followers.routedPorts.get(id) ?? new Set<number>();
     if (ports.has(port)) return false;

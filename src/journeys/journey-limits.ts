@@ -26,6 +26,9 @@ export const defaultPendingMax = 50_000;
 /** How long a witness that agrees may still show the changes it seems to have left out. */
 export const settleMs = 10_000;
 
+/** One watch overtakes another by as much: what it shows may only then begin for the others. */
+export const aheadMs = 1_000;
+
 /** Reports of one witness that may be of one change or another: then they are of the first ones. */
 export const undecidedMax = 16;
 

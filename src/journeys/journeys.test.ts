@@ -144,12 +144,12 @@ test("a flap that the controller follows late gives each change its own time", (
   seen.baseline(pod, published);
   seen.say(1_000, pod, "leave");
   seen.say(6_000, pod, "join");
-  seen.say(31_000, published, "leave");
-  seen.say(31_100, published, "join");
+  seen.say(15_000, published, "leave");
+  seen.say(15_100, published, "join");
   expect(seen.over).toMatchInlineSnapshot(`
     [
-      "31000: superseded: −10.0.0.1 shop/web  pod 0 · published 30 s · routed ? (superseded)",
-      "31100: complete: +10.0.0.1 shop/web  pod 0 · published 25.1 s · routed ?",
+      "15000: superseded: −10.0.0.1 shop/web  pod 0 · published 14 s · routed ? (superseded)",
+      "15100: complete: +10.0.0.1 shop/web  pod 0 · published 9.1 s · routed ?",
     ]
   `);
 });
@@ -234,8 +234,8 @@ test("a witness that is late but leaves nothing out is not taken to be done too 
   }
   expect(seen.over).toMatchInlineSnapshot(`
     [
-      "32000: superseded: −10.0.0.1 shop/web  pod 0 · published 30 s · routed ? (superseded)",
-      "32000: superseded: +10.0.0.1 shop/web  pod 0 · published 30 s · routed ? (superseded)",
+      "33000: superseded: −10.0.0.1 shop/web  pod 0 · published 30 s · routed ? (superseded)",
+      "33000: superseded: +10.0.0.1 shop/web  pod 0 · published 30 s · routed ? (superseded)",
       "33000: complete: −10.0.0.1 shop/web  pod 0 · published 30 s · routed ?",
     ]
   `);

@@ -29,6 +29,7 @@ import {
   type RequestCounts,
 } from "./report-counts.ts";
 import { type RequestCount, requestOwners } from "./request-owners.ts";
+import { isOfCluster, Strangers, strangersShare } from "./strangers.ts";
 import { UnsettledTracks } from "./unsettled-tracks.ts";
 import type { OldestPending } from "./waiting-hops.ts";
 import {
@@ -36,6 +37,7 @@ import {
   type ServiceRef,
   type TrafficReport,
   type Witness,
+  type WitnessedEndpoint,
   type WitnessReport,
   type WitnessSink,
   witnessId,
@@ -55,6 +57,7 @@ export class Journeys implements WitnessSink {
   readonly #followers = new Followers();
   readonly #pending = new PendingJourneys();
   readonly #unsettled = new UnsettledTracks();
+  readonly #strangers = new Strangers();
   readonly #skews: ClockSkews;
   readonly #counts: Record<ReportCount, number> = { ...noReports };
   readonly #requestCounts: Record<RequestCount, number> = { ...noRequests };
@@ -87,6 +90,15 @@ export class Journeys implements WitnessSink {
     return this.#followers.isInCluster(service);
   }
 
+  /**
+   * The endpoint as the clusters' own watches know it, by its address or else by its pod, whose copy
+   * may have another address; undefined when they do not.
+   */
+  locate(endpoint: WitnessedEndpoint): WitnessedEndpoint | undefined {
+    const isOwn = (track: EndpointTrack): boolean => !this.#strangers.has(track);
+    return this.#tracks.locate(endpoint, isOwn);
+  }
+
   /** Journeys that are not over, oldest first, at most so many. */
   pending(most = Number.POSITIVE_INFINITY): readonly Journey[] {
     return this.#pending.first(most).map((journey) => this.#snapshot(journey));
@@ -111,10 +123,15 @@ export class Journeys implements WitnessSink {
   }
 
   unfollow(witness: Witness, service: ServiceRef): void {
-    for (const track of this.#tracks.ofService(service.service)) {
-      for (const [shown] of track.decide(witness)) this.#shown([shown], witness);
-    }
     if (this.#followers.unfollow(witness, service)) this.#reviewService(service.service);
+  }
+
+  /** Whether the report would show a change that the witness has yet to show. */
+  awaits(report: WitnessReport): boolean {
+    const track = this.#tracks.find(report);
+    if (track === undefined) return false;
+    this.#settle(track, [report.witness], report.at);
+    return track.awaits(report);
   }
 
   report(report: WitnessReport): void {
@@ -126,13 +143,16 @@ export class Journeys implements WitnessSink {
       this.#counts.unknown += 1;
       return;
     }
-    if (known === undefined && this.#tracks.size >= this.#limits.endpointsMax) {
+    if (known === undefined && !this.#hasRoomFor(witness)) {
       this.#counts.dropped += 1;
       return;
     }
     const track = known ?? this.#tracks.add(endpoint);
+    if (isOfCluster(witness)) this.#strangers.delete(track);
+    else if (known === undefined) this.#strangers.add(track);
     track.identify(endpoint);
     this.#skews.heard(report);
+    this.#settle(track, [witness], report.at);
     const taken = track.take(report, this.#followersOf(track), this.#lastId + 1);
     this.#counts[taken.type] += 1;
     this.#take(taken, track, witness);
@@ -206,6 +226,29 @@ export class Journeys implements WitnessSink {
     }
   }
 
+  /** For an endpoint that the witness is the first to name. */
+  #hasRoomFor(witness: Witness): boolean {
+    const { endpointsMax } = this.#limits;
+    if (!isOfCluster(witness)) {
+      const isRoomy = this.#strangers.size < endpointsMax * strangersShare;
+      return isRoomy && this.#tracks.size < endpointsMax && this.#canStrangersPend();
+    }
+    const { oldest } = this.#strangers;
+    if (this.#tracks.size >= endpointsMax && oldest !== undefined) this.#dismiss(oldest);
+    return this.#tracks.size < endpointsMax;
+  }
+
+  #canStrangersPend(): boolean {
+    return this.#pending.size < this.#limits.pendingMax * strangersShare;
+  }
+
+  /** Whatever else is told of the endpoint is then unknown. */
+  #dismiss(stranger: EndpointTrack): void {
+    for (const journey of stranger.pending) this.#end(journey, "dropped");
+    this.#forget(stranger);
+    this.#counts.dismissed += 1;
+  }
+
   #makeRoom(): void {
     if (this.#pending.size <= this.#limits.pendingMax) return;
     const { oldest } = this.#pending;
@@ -216,6 +259,10 @@ export class Journeys implements WitnessSink {
   /** Where witnesses still disagree a while after they began, a change of before is pending. */
   #settleBaselines(): void {
     for (const { track, since } of this.#unsettled.takeSettled(this.#now)) {
+      if (this.#strangers.has(track) && !this.#canStrangersPend()) {
+        this.#dismiss(track);
+        continue;
+      }
       const journey = track.openDisagreement(this.#lastId + 1, this.#followersOf(track), since);
       if (journey === undefined) continue;
       this.#opened(journey);
@@ -227,7 +274,7 @@ export class Journeys implements WitnessSink {
   #lookAt(journey: OpenJourney, now: MonotonicMs): void {
     const { track } = journey;
     const followers = this.#followersOf(track);
-    for (const [shown, { witness }] of track.settle(now, followers)) this.#shown([shown], witness);
+    this.#settle(track, followers, now);
     for (const witness of followers) {
       if (witness.hop === "traffic" || !isAwaited(journey, witness)) continue;
       if (!journey.becomesStuck(witness, now, this.#limits.budgetMs[witness.hop])) continue;
@@ -236,6 +283,10 @@ export class Journeys implements WitnessSink {
     this.#reviewTrack(track);
     if (journey.outcome !== "pending") return;
     if (elapsedMs(journey.originAt, now) >= abandonAfterMs) this.#end(journey, "abandoned");
+  }
+
+  #settle(track: EndpointTrack, witnesses: readonly Witness[], now: MonotonicMs): void {
+    for (const [shown, { witness }] of track.settle(now, witnesses)) this.#shown([shown], witness);
   }
 
   #reviewService(service: string): void {
@@ -279,7 +330,13 @@ export class Journeys implements WitnessSink {
   }
 
   #forgetIfGone(track: EndpointTrack): void {
-    if (track.isGone && this.#tracks.remove(track)) this.#unsettled.delete(track);
+    if (track.isGone) this.#forget(track);
+  }
+
+  #forget(track: EndpointTrack): void {
+    if (!this.#tracks.remove(track)) return;
+    this.#unsettled.delete(track);
+    this.#strangers.delete(track);
   }
 
   #emit(type: "shown" | "stuck", journey: OpenJourney, witness: Witness): void {
@@ -308,5 +365,5 @@ export class Journeys implements WitnessSink {
 }
 
 function doneAs(journey: OpenJourney): Outcome {
-  return journey === journey.track.current ? "complete" : "superseded";
+  return journey.track.isSuperseded(journey) ? "superseded" : "complete";
 }

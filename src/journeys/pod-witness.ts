@@ -9,7 +9,13 @@ import type { ReadonlyStore } from "../kube/store/store.ts";
 import type { Change, LearntBy } from "../kube/store/store-change.ts";
 import { ServicePods, type ServiceStore, selects } from "../sources/service-pods.ts";
 import { hasEnded, type NodeView, type PodCause, podCause } from "./pod-cause.ts";
-import type { Direction, Witness, WitnessedEndpoint, WitnessSink } from "./witness.ts";
+import type {
+  Direction,
+  Witness,
+  WitnessedEndpoint,
+  WitnessReport,
+  WitnessSink,
+} from "./witness.ts";
 
 export interface PodWitnessOptions {
   readonly cluster: string;
@@ -37,7 +43,7 @@ type PodEndpoints = readonly WitnessedEndpoint[];
 
 const none: PodEndpoints = [];
 
-type CauseOf = (direction: Direction) => PodCause;
+type CauseOf = (direction: Direction) => PodCause & Pick<WitnessReport, "partOf">;
 
 export class PodWitness {
   readonly #options: PodWitnessOptions;
@@ -90,7 +96,8 @@ export class PodWitness {
     const ref = { cluster: this.#options.cluster, service: key };
     const isFollowed = change.type !== "deleted" && hasPods(service);
     if (isFollowed && this.#hasBegun) this.#options.sink.follow(this.#witness, ref);
-    const causeOf: CauseOf = () => ({ cause: serviceCauses[change.type] });
+    // Of its pods another watch tells, perhaps that they have long been gone.
+    const causeOf: CauseOf = () => ({ cause: serviceCauses[change.type], partOf: "service" });
     for (const pod of concerned.values()) {
       const before = this.#endpointsKnown(pod).filter((endpoint) => endpoint.service === key);
       this.#replace(pod, before, this.#endpointsOf(pod, key), causeOf, learnt);
@@ -139,7 +146,7 @@ export class PodWitness {
     endpoint: WitnessedEndpoint,
     direction: Direction,
     causeOf: CauseOf,
-    { baseline, notBefore }: Learnt,
+    { by, baseline, notBefore }: Learnt,
   ): void {
     this.#options.sink.report({
       witness: this.#witness,
@@ -150,6 +157,7 @@ export class PodWitness {
       podName: pod.metadata.name,
       ...(notBefore !== undefined && { notBefore }),
       ...(baseline && { baseline }),
+      ...(by === "list" && { partOf: "list" }),
     });
   }
 }

@@ -8,6 +8,7 @@ import { objectKey } from "../kube/kinds/kind.ts";
 import type { Service } from "../kube/kinds/service.ts";
 import type { TargetRef } from "../kube/kinds/target-ref.ts";
 import type { Change } from "../kube/store/store-change.ts";
+import { changedPart } from "./changed-part.ts";
 import type { Learnt } from "./pod-witness.ts";
 import type {
   ClusterStamp,
@@ -39,7 +40,11 @@ export function publishedServiceOf(
 }
 
 /** What one object lists, by what names an endpoint in its service. */
-type Listed = Map<string, WitnessedEndpoint>;
+interface Listed {
+  readonly endpoints: Map<string, WitnessedEndpoint>;
+  /** The version of the object that they are of. */
+  version: EndpointSlice | Endpoints;
+}
 
 /** Invariant: it is followed, and has an object or is watched itself. */
 interface PublishedService {
@@ -74,55 +79,60 @@ export class PublishedWitness {
   }
 
   sliceChanged(change: Change<EndpointSlice>, learnt: Learnt): void {
-    this.#changed(change, sliceEndpoints, learnt);
+    this.#changed(change, learnt);
   }
 
   endpointsChanged(change: Change<Endpoints>, learnt: Learnt): void {
-    this.#changed(change, subsetEndpoints, learnt);
+    this.#changed(change, learnt);
   }
 
-  #changed<T extends EndpointSlice | Endpoints>(
-    change: Change<T>,
-    endpointsOf: (object: T, service: ServiceRef) => readonly WitnessedEndpoint[],
-    learnt: Learnt,
-  ): void {
+  #changed(change: Change<EndpointSlice | Endpoints>, learnt: Learnt): void {
     const { object } = change;
     const { uid } = object.metadata;
     const ref = change.type === "deleted" ? undefined : this.#options.serviceOf(object);
     const before = this.#owners.get(uid);
     const after = ref && this.#serviceOf(ref);
     if (before !== undefined && before !== after) {
-      this.#list(before, uid, [], { learnt });
-      before.objects.delete(uid);
+      this.#dropped(before, uid, { learnt });
       this.#owners.delete(uid);
       this.#unfollowIfGone(before);
     }
     if (after === undefined) return;
-    this.#owners.set(uid, after);
-    const clusterStamp = triggerStamp(change);
-    this.#list(after, uid, endpointsOf(object, after.ref), { learnt, clusterStamp });
+    if (before !== after) this.#owners.set(uid, after);
+    this.#list(after, object, { learnt, clusterStamp: triggerStamp(change) });
   }
 
-  /** From now on the object lists these; what no other object of the service lists is reported. */
-  #list(
-    service: PublishedService,
-    uid: string,
-    endpoints: readonly WitnessedEndpoint[],
-    how: How,
-  ): void {
-    const listed: Listed = service.objects.get(uid) ?? new Map<string, WitnessedEndpoint>();
-    service.objects.set(uid, listed);
+  /** From now on the object lists this; what no other object of the service lists is reported. */
+  #list(service: PublishedService, object: EndpointSlice | Endpoints, how: How): void {
+    const { ref, objects } = service;
+    const known = objects.get(object.metadata.uid);
+    const listed = known ?? { endpoints: new Map<string, WitnessedEndpoint>(), version: object };
+    if (known === undefined) objects.set(object.metadata.uid, listed);
+    const part = changedPart(known?.version, object);
+    const before =
+      part === undefined ? listed.endpoints.values() : listedEndpoints(part.before, ref);
+    const endpoints = listedEndpoints(part?.after ?? object, ref);
     const after = new Map(endpoints.map((endpoint) => [nameOf(endpoint), endpoint]));
-    for (const [name, endpoint] of listed) {
-      if (after.has(name)) continue;
-      listed.delete(name);
+    listed.version = object;
+    for (const endpoint of before) {
+      const name = nameOf(endpoint);
+      if (after.has(name) || !listed.endpoints.delete(name)) continue;
       if (!isListed(service, name)) this.#report(endpoint, "leave", how);
     }
     for (const [name, endpoint] of after) {
-      if (listed.has(name)) continue;
+      if (listed.endpoints.has(name)) continue;
       const isNew = !isListed(service, name);
-      listed.set(name, endpoint);
+      listed.endpoints.set(name, endpoint);
       if (isNew) this.#report(endpoint, "join", how);
+    }
+  }
+
+  /** The object is gone, or belongs to another service now. */
+  #dropped(service: PublishedService, uid: string, how: How): void {
+    const listed = service.objects.get(uid);
+    service.objects.delete(uid);
+    for (const [name, endpoint] of listed?.endpoints ?? []) {
+      if (!isListed(service, name)) this.#report(endpoint, "leave", how);
     }
   }
 
@@ -143,7 +153,7 @@ export class PublishedWitness {
   }
 
   #report(endpoint: WitnessedEndpoint, direction: Direction, how: How): void {
-    const { baseline, notBefore } = how.learnt;
+    const { by, baseline, notBefore } = how.learnt;
     const { clusterStamp } = how;
     this.#options.sink.report({
       witness: this.#options.witness,
@@ -153,6 +163,7 @@ export class PublishedWitness {
       ...(direction === "join" && clusterStamp !== undefined && { clusterStamp }),
       ...(notBefore !== undefined && { notBefore }),
       ...(baseline && { baseline }),
+      ...(by === "list" && { partOf: "list" }),
     });
   }
 }
@@ -174,13 +185,22 @@ function triggerStamp(change: Change<EndpointSlice | Endpoints>): ClusterStamp |
 
 /** A service's objects are few: one, or one for each hundred endpoints. */
 function isListed({ objects }: PublishedService, name: string): boolean {
-  for (const listed of objects.values()) if (listed.has(name)) return true;
+  for (const { endpoints } of objects.values()) if (endpoints.has(name)) return true;
   return false;
 }
 
 /** Cluster and service are those of the object. */
 function nameOf({ address, port, podUid = "" }: WitnessedEndpoint): string {
   return `${address} ${port} ${podUid}`;
+}
+
+function listedEndpoints(
+  object: EndpointSlice | Endpoints,
+  service: ServiceRef,
+): readonly WitnessedEndpoint[] {
+  return "addressType" in object
+    ? sliceEndpoints(object, service)
+    : subsetEndpoints(object, service);
 }
 
 function sliceEndpoints(slice: EndpointSlice, service: ServiceRef): readonly WitnessedEndpoint[] {

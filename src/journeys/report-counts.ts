@@ -2,8 +2,11 @@
 import type { Taken } from "./endpoint-track.ts";
 import type { RequestCount } from "./request-owners.ts";
 
-/** `unknown`: of an endpoint that nobody has shown; `dropped`: there was no room for another. */
-export type ReportCount = Taken["type"] | "unknown" | "dropped";
+/**
+ * `unknown`: of an endpoint that nobody has shown; `dropped`: there was no room for another. Beside
+ * the reports, `dismissed`: endpoints that no cluster knew and that had to give up their room.
+ */
+export type ReportCount = Taken["type"] | "unknown" | "dropped" | "dismissed";
 
 export type ReportCounts = Readonly<Record<ReportCount, number>>;
 
@@ -18,6 +21,7 @@ export const noReports: ReportCounts = {
   repeated: 0,
   unknown: 0,
   dropped: 0,
+  dismissed: 0,
 };
 
 export const noRequests: RequestCounts = { joined: 0, left: 0, ordinary: 0, unknown: 0 };

@@ -2,8 +2,11 @@
 // routes to, each time the proxy has acknowledged a new version of them; the differences are what
 // is reported.
 import type { MonotonicMs } from "../environment/clock.ts";
+import { shareItems } from "../kube/kinds/intern.ts";
+import { listDifference } from "./list-difference.ts";
 import {
-  endpointKey,
+  type Direction,
+  isSameEndpoint,
   type Witness,
   type WitnessedEndpoint,
   type WitnessReport,
@@ -25,18 +28,18 @@ export interface RoutedWitnessOptions {
   readonly cluster?: string | undefined;
 }
 
-type RoutedSet = ReadonlyMap<string, WitnessedEndpoint>;
+type RoutedList = readonly WitnessedEndpoint[];
 
 type When = Pick<WitnessReport, "at" | "notBefore" | "baseline">;
 
-const nothing: RoutedSet = new Map();
+const nothing: RoutedList = [];
 
 export class RoutedWitness {
   readonly #sink: WitnessSink;
   readonly #witness: Witness;
   readonly #cluster: string | undefined;
   /** By service. */
-  readonly #routed = new Map<string, RoutedSet>();
+  readonly #routed = new Map<string, RoutedList>();
   /** It is not known at present what the replica routes to. */
   #isLost = false;
 
@@ -96,32 +99,26 @@ export class RoutedWitness {
   }
 
   #replace(service: string, endpoints: readonly RoutedEndpoint[], when: When): void {
-    const before = this.#routed.get(service);
-    const after = new Map<string, WitnessedEndpoint>();
-    for (const { address, port, cluster = this.#cluster, podUid } of endpoints) {
-      const endpoint = { cluster, service, address, port, podUid };
-      after.set(endpointKey(endpoint), endpoint);
-    }
+    const known = this.#routed.get(service);
+    const before = known ?? nothing;
+    const named = endpoints.map(({ address, port, cluster = this.#cluster, podUid }) => {
+      return { cluster, service, address, port, podUid };
+    });
+    // What is kept for long stays what it was.
+    const after = shareItems(named, before, isSameEndpoint);
     this.#routed.set(service, after);
-    if (before === undefined && !this.#isLost) this.#follow(service, after);
-    this.#reportMissing("leave", before ?? nothing, after, when);
-    this.#reportMissing("join", after, before ?? nothing, when);
+    if (known === undefined && !this.#isLost) this.#follow(service, after);
+    const { gone, come } = listDifference(before, after);
+    for (const endpoint of gone) this.#report(endpoint, "leave", when);
+    for (const endpoint of come) this.#report(endpoint, "join", when);
   }
 
-  #follow(service: string, endpoints: RoutedSet): void {
-    const ports = [...new Set([...endpoints.values()].map(({ port }) => port))];
+  #follow(service: string, endpoints: RoutedList): void {
+    const ports = [...new Set(endpoints.map(({ port }) => port))];
     this.#sink.follow(this.#witness, { cluster: this.#cluster, service, ports });
   }
 
-  #reportMissing(
-    direction: WitnessReport["direction"],
-    from: RoutedSet,
-    others: RoutedSet,
-    when: When,
-  ): void {
-    for (const [key, endpoint] of from) {
-      if (others.has(key)) continue;
-      this.#sink.report({ witness: this.#witness, endpoint, direction, ...when });
-    }
+  #report(endpoint: WitnessedEndpoint, direction: Direction, when: When): void {
+    this.#sink.report({ witness: this.#witness, endpoint, direction, ...when });
   }
 }

@@ -7,6 +7,8 @@ export interface Sight {
   readonly witness: Witness;
   readonly direction: Direction;
   readonly at: MonotonicMs;
+  /** It was so when the witness began, so `at` is not when it became so. */
+  readonly isBaseline: boolean;
   /** The newest journey it has shown; 0 when none. */
   readonly journey: number;
   /** The witness knows addresses and not whose they are. */

@@ -1,11 +1,12 @@
 // Reports that fit more than one change of an endpoint. Of a pod that left, came back and left again
 // a witness that shows one leave may be behind, at the first, or may have left the flap out, as
 // whoever writes down only how things stand does. What it shows next tells, or that it shows nothing.
-import type { MonotonicMs } from "../environment/clock.ts";
+import { elapsedMs, type MonotonicMs } from "../environment/clock.ts";
+import { aheadMs } from "./journey-limits.ts";
 import { type Direction, type Witness, type WitnessReport, witnessId } from "./witness.ts";
 
 /** A change that a report may be of. */
-interface Change {
+export interface Change {
   readonly direction: Direction;
   readonly originAt: MonotonicMs;
 }
@@ -20,6 +21,13 @@ export class UndecidedReports {
   of(witness: Witness): readonly WitnessReport[] {
     if (this.#reports.length === 0) return this.#reports;
     return this.#reports.filter((report) => witnessId(report.witness) === witnessId(witness));
+  }
+
+  /** These witnesses, and those of which something is undecided. */
+  withWitnesses(witnesses: readonly Witness[]): readonly Witness[] {
+    if (this.#reports.length === 0) return witnesses;
+    const all = [...witnesses, ...this.#reports.map(({ witness }) => witness)];
+    return [...new Map(all.map((witness) => [witnessId(witness), witness])).values()];
   }
 
   add(report: WitnessReport): void {
@@ -47,8 +55,11 @@ export function latestFit<C extends Change>(
   reports: readonly WitnessReport[],
   changes: readonly C[],
 ): Fit<C> | undefined {
-  const fit = fitInOrder(reports.toReversed(), changes.toReversed(), hadBegun)?.toReversed();
-  return fit ?? soonestFit(reports, changes);
+  return (
+    aheadFit(reports, changes) ??
+    fitInOrder(reports.toReversed(), changes.toReversed(), hadBegun)?.toReversed() ??
+    soonestFit(reports, changes)
+  );
 }
 
 export function isSameFit<C extends Change>(a: Fit<C>, b: Fit<C> | undefined): boolean {
@@ -72,6 +83,25 @@ function fitInOrder<C extends Change>(
     if (change === undefined) return undefined;
     fit.push([change, report]);
     from = index + 1;
+  }
+  return fit;
+}
+
+/** As if the witness were never behind where it can be ahead: of what has yet to begin, the first. */
+function aheadFit<C extends Change>(
+  reports: readonly WitnessReport[],
+  changes: readonly C[],
+): Fit<C> | undefined {
+  const fit: (readonly [C, WitnessReport])[] = [];
+  let from = 0;
+  for (const report of reports) {
+    const { direction, at } = report;
+    const begun = changes.findLastIndex((one, index) => index >= from && hadBegun(one, report));
+    const next = changes.findIndex((one, index) => index >= from && one.direction === direction);
+    const change = changes[begun === -1 ? next : begun];
+    if (change === undefined || elapsedMs(at, change.originAt) >= aheadMs) return undefined;
+    fit.push([change, report]);
+    from = changes.indexOf(change) + 1;
   }
   return fit;
 }

@@ -47,6 +47,11 @@ export interface WitnessReport {
   /** Learnt from a list: it happened after this instant and not later than `at`. */
   readonly notBefore?: MonotonicMs;
   readonly clusterStamp?: ClusterStamp;
+  /**
+   * Why it may be half of what happened at once, the rest of which is told next: a list tells object
+   * by object, and of a service and its pods two watches tell.
+   */
+  readonly partOf?: "list" | "service";
   /** It was so when the witness began to look, so this is a state and not a change. */
   readonly baseline?: boolean;
 }
@@ -100,4 +105,15 @@ export function endpointKey({
   port,
 }: WitnessedEndpoint): string {
   return `${cluster} ${podUid} ${service} ${address} ${port}`;
+}
+
+/** Whether both have the same name. */
+export function isSameEndpoint(a: WitnessedEndpoint, b: WitnessedEndpoint): boolean {
+  return (
+    a.port === b.port &&
+    a.address === b.address &&
+    a.podUid === b.podUid &&
+    a.cluster === b.cluster &&
+    a.service === b.service
+  );
 }

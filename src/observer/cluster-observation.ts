@@ -8,7 +8,12 @@ import { type Node, nodeKind } from "../kube/kinds/node.ts";
 import { Backoff } from "../kube/reflector/backoff.ts";
 import { SyncGate } from "../kube/reflector/reflector-sync.ts";
 import { askPublishedForm, type PublishedForm } from "../sources/published-form.ts";
-import { type Beginning, type ClusterStatus, clusterStatus } from "./cluster-status.ts";
+import {
+  type Beginning,
+  type ClusterStatus,
+  clusterStatus,
+  type ObservedResource,
+} from "./cluster-status.ts";
 import { ClusterWitness } from "./cluster-witness.ts";
 import type { CopyOrigin } from "./copy-origin.ts";
 import { type AnyObservedWatch, ObservedWatch, type WatchPlace } from "./observed-watch.ts";
@@ -24,6 +29,9 @@ export type ObservedForm = PublishedForm | "auto";
 /** Since Kubernetes 1.21. */
 const usualForm: PublishedForm = "endpointslices";
 
+/** What an older server does not serve. */
+const absentKind: ObservedResource = "endpointslices";
+
 export interface ClusterObservationOptions extends Omit<WatchPlace, "namespace">, ClusterPart {
   readonly form: ObservedForm;
   readonly originOf: CopyOrigin;
@@ -36,6 +44,8 @@ export class ClusterObservation {
   readonly #begun = new SyncGate();
   readonly #abort = new AbortController();
   #form: PublishedForm | undefined;
+  /** An old server has none; they are watched for all the same, in case it is replaced. */
+  #hasSlices = true;
   #problem: Beginning["problem"];
   #startedAt: MonotonicMs;
   #witnesses: readonly (ClusterWitness | SyncedWitness)[] = [];
@@ -79,7 +89,7 @@ export class ClusterObservation {
   status(): ClusterStatus {
     const watches = this.#watches.map(({ status }) => status);
     const beginning = { startedAt: this.#startedAt, problem: this.#problem };
-    return clusterStatus(this.#options, beginning, watches);
+    return clusterStatus({ ...this.#options, hasSlices: this.#hasSlices }, beginning, watches);
   }
 
   /** Begins; a second call does nothing. */
@@ -117,6 +127,7 @@ export class ClusterObservation {
   async #askForm(signal: AbortSignal): Promise<PublishedForm> {
     const { cluster, client, isBusiness, namespaces = [undefined] } = this.#options;
     const usual = await askPublishedForm(client, signal);
+    this.#hasSlices = usual === "endpointslices";
     if (usual === "endpoints" || !isBusiness) return usual;
     const verdictsOn = async (resource: PublishedForm): Promise<readonly Verdict[]> => {
       const purposes = ["published"] as const;
@@ -130,13 +141,14 @@ export class ClusterObservation {
     return onEndpoints.includes("allowed") ? "endpoints" : usual;
   }
 
-  /** Of a cluster that does not answer, the usual one. */
+  /** What the server has of what will be watched; of a cluster that does not answer, the usual. */
   async #plan(
     signal: AbortSignal,
   ): Promise<{ readonly plan: readonly PlannedWatch[]; readonly problem: string | undefined }> {
     try {
       const plan = plannedWatches(this.#options, await this.form(signal));
-      return { plan, problem: undefined };
+      const served = plan.filter(({ resource }) => this.#hasSlices || resource !== absentKind);
+      return { plan: served, problem: undefined };
     } catch (error) {
       const plan = plannedWatches(this.#options, usualForm);
       return { plan, problem: problemText(error, signal) };

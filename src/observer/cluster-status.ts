@@ -50,6 +50,13 @@ export interface ClusterStatus {
   readonly doubts: readonly string[];
 }
 
+export interface AskedCluster {
+  readonly cluster: string;
+  readonly clock: Clock;
+  /** Whether its server serves EndpointSlices at all; unless given it does. */
+  readonly hasSlices?: boolean;
+}
+
 /** What is known of a cluster that has not been asked how it publishes yet. */
 export interface Beginning {
   readonly startedAt: MonotonicMs;
@@ -61,7 +68,7 @@ export interface Beginning {
 const reopenedWithinMs = 3_000;
 
 export function clusterStatus(
-  { cluster, clock }: { readonly cluster: string; readonly clock: Clock },
+  { cluster, clock, hasSlices = true }: AskedCluster,
   beginning: Beginning,
   watches: readonly ObservedWatchStatus[],
 ): ClusterStatus {
@@ -69,7 +76,9 @@ export function clusterStatus(
     cluster,
     state: stateOf(beginning, watches, clock.monotonicMs()),
     watches,
-    lost: watches.filter(({ state }) => state === "refused").flatMap(lostHop(cluster)),
+    lost: watches
+      .filter(({ state }) => state === "refused")
+      .flatMap(lostHop(cluster, { hasSlices })),
     doubts: watches.flatMap((watch) => doubtOf(cluster, watch)),
   };
 }

@@ -1,8 +1,9 @@
 // The eyes in one cluster, or in one namespace of it: watches its services, its pods and what it has
 // published, and reports at `pod` and `published`. The first list of each watch is what was there
 // before, not a change; a later list shows changes whose moment is not known.
+import type { MonotonicMs } from "../environment/clock.ts";
 import type { NodeView } from "../journeys/pod-cause.ts";
-import { PodWitness } from "../journeys/pod-witness.ts";
+import { type Learnt, PodWitness } from "../journeys/pod-witness.ts";
 import { PublishedWitness, publishedServiceOf } from "../journeys/published-witness.ts";
 import type { WitnessSink } from "../journeys/witness.ts";
 import { type EndpointSlice, endpointSliceKind } from "../kube/kinds/endpoint-slice.ts";
@@ -54,7 +55,7 @@ export class ClusterWitness {
       indexes: { selector: selectorIndex },
       onChange: (change, learnt) => {
         this.#serviceChanged(change);
-        this.#podWitness.serviceChanged(change, learnt);
+        this.#podWitness.serviceChanged(change, this.#learntByBoth(learnt, this.#pods));
       },
     });
     this.#pods = new ObservedWatch({
@@ -62,7 +63,8 @@ export class ClusterWitness {
       kind: podKind,
       resource: "pods",
       indexes: {},
-      onChange: (change, learnt) => this.#podWitness.podChanged(change, learnt),
+      onChange: (change, learnt) =>
+        this.#podWitness.podChanged(change, this.#learntByBoth(learnt, this.#services)),
       onListed: () => {
         this.#podWitness.begin();
         this.#turnGates();
@@ -134,6 +136,14 @@ export class ClusterWitness {
   #turnGates(): void {
     this.#podGate.turn([this.#services, this.#pods]);
     this.#publishedGate.turn([this.#published]);
+  }
+
+  /** What one watch tells late was so before, for all that the other has told. */
+  #learntByBoth(learnt: Learnt, other: { readonly behindSince: MonotonicMs | undefined }): Learnt {
+    const { notBefore } = learnt;
+    const { behindSince } = other;
+    if (notBefore === undefined || behindSince === undefined) return learnt;
+    return behindSince < notBefore ? { ...learnt, notBefore: behindSince } : learnt;
   }
 
   #serviceChanged(change: Change<Service>): void {

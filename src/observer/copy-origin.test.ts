@@ -2,8 +2,11 @@ import { expect, test } from "vitest";
 import { endpointSliceKind } from "../kube/kinds/endpoint-slice.ts";
 import { copyOrigin } from "./copy-origin.ts";
 
-function slice(labels: Readonly<Record<string, string>>) {
-  const metadata = { namespace: "shop", name: "web-1", uid: "u", resourceVersion: "1", labels };
+type Marks = Readonly<Record<string, string>>;
+
+function slice(labels: Marks, annotations: Marks = {}) {
+  const named = { namespace: "shop", name: "web-1", uid: "u", resourceVersion: "1" };
+  const metadata = { ...named, labels, annotations };
   return endpointSliceKind.project({ metadata, addressType: "IPv4", endpoints: [], ports: [] });
 }
 
@@ -27,6 +30,14 @@ test.each([
 ])("a copy names its cluster %s", (_, labels, cluster) => {
   const origin = copyOrigin("edge", clusters)(slice(labels));
   expect(origin).toEqual({ cluster, service: "shop/web" });
+});
+
+test("a copy that keeps the service's name need not say it twice", () => {
+  const byCilium = { ...own, "multicluster.kubernetes.io/source-cluster": "prod-us" };
+  const byKarmada = { "endpointslice.karmada.io/provision-cluster": "prod-us" };
+  const expected = { cluster: "prod-us", service: "shop/web" };
+  expect(copyOrigin("edge", clusters)(slice(byCilium))).toEqual(expected);
+  expect(copyOrigin("edge", clusters)(slice(own, byKarmada))).toEqual(expected);
 });
 
 test("where no other cluster is observed a copy's cluster has the name it gives", () => {

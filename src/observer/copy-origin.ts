@@ -1,6 +1,7 @@
-// Whose endpoints a slice in an access cluster is a copy of, by its labels: those of `lockstep sync`
-// and those of the multi-cluster services API (KEP-1645), which names the service by a label of its
-// own. A copier may call a cluster by another name than the observer does.
+// Whose endpoints a slice in an access cluster is a copy of, by its marks: those of `lockstep sync`,
+// those of the multi-cluster services API (KEP-1645), which names the service by a label of its own
+// where the copy is for another one, as Submariner does and Cilium not always, and Karmada's. A copier
+// may call a cluster by another name than the observer does.
 import { sourceClusterOf } from "../decide/syncing/synced-names.ts";
 import type { ServiceRef } from "../journeys/witness.ts";
 import { type EndpointSlice, serviceNameOf } from "../kube/kinds/endpoint-slice.ts";
@@ -16,6 +17,9 @@ export interface NamedCluster {
 
 const importedServiceLabel = "multicluster.kubernetes.io/service-name";
 const importedClusterLabel = "multicluster.kubernetes.io/source-cluster";
+
+/** Of Karmada's MultiClusterService, whose copies keep the service's name. */
+const provisionClusterAnnotation = "endpointslice.karmada.io/provision-cluster";
 
 /**
  * For the copies in one access cluster. A copy of a cluster that none of the observed ones is known
@@ -42,7 +46,9 @@ function copiedService(
 ): { readonly cluster: string; readonly name: string } | undefined {
   const { labels } = slice.metadata;
   const owned = sourceClusterOf(slice);
-  const cluster = owned ?? labels[importedClusterLabel];
-  const name = owned === undefined ? labels[importedServiceLabel] : serviceNameOf(slice);
+  const cluster =
+    owned ?? labels[importedClusterLabel] ?? slice.annotations[provisionClusterAnnotation];
+  const imported = owned === undefined ? labels[importedServiceLabel] : undefined;
+  const name = imported ?? serviceNameOf(slice);
   return cluster === undefined || name === undefined ? undefined : { cluster, name };
 }

@@ -1,133 +1,203 @@
-// A watch that was cut off tells its past when it is back: that a pod left and came back, or came and
-// left, long after others have told of it; and a list tells object by object what happened at
-// once, so that an endpoint that moved from one slice to another leaves first and then joins. Taken
-// for news that would make journeys of nothing. So such a word is held back until the watch has told
-// all; then only how it ended counts, and nothing where it ended as it had begun.
+// What a watch tells late: after it was cut off, or from a list. It may be of the past, that a pod
+// left and came back long after others have told of it; and it may be half of what happened at once,
+// because a list tells object by object, and of a service and its pods two watches tell. Taken for
+// news that would make journeys of nothing. So a late word that shows no change that is open is held
+// back until the watch has told all, and all else that is said of the address waits behind it.
 import { type Clock, elapsedMs, type MonotonicMs } from "../environment/clock.ts";
 import type { JourneyEvent } from "../journeys/journey-event.ts";
 import {
   endpointKey,
+  type FollowedService,
   type ServiceRef,
   type Witness,
+  type WitnessedEndpoint,
   type WitnessReport,
   type WitnessSink,
   witnessId,
 } from "../journeys/witness.ts";
+import { LastChanges } from "./last-changes.ts";
+import { wordsThatCount } from "./words-that-count.ts";
 
 export interface HeldReportsOptions {
   readonly clock: Clock;
+  /** Where reports go that are not held back, or no longer. */
   readonly sink: WitnessSink;
+  /** Whether the report shows a change that is open and that its witness has yet to show. */
+  readonly awaits: (report: WitnessReport) => boolean;
 }
 
-/** What one witness tells late of one endpoint. */
-interface Held {
+/** What one witness says of one endpoint. */
+interface HeldWords {
+  readonly witness: Witness;
+  readonly service: string;
+  /** Its first word may be of what others have told since. */
+  readonly isPast: boolean;
+  /** Oldest first; without those that showed what was open. */
+  readonly reports: WitnessReport[];
+}
+
+/** Words that are told together. */
+type Part = Pick<HeldWords, "isPast" | "reports">;
+
+/** What is said of one address and port of a service. */
+interface HeldPlace {
   readonly since: MonotonicMs;
-  /** Oldest first. */
-  readonly reports: readonly WitnessReport[];
+  /** By witness and endpoint, in the order of their first words. */
+  readonly words: Map<string, HeldWords>;
 }
 
-/** When changes of an endpoint were last shown, and by whom. */
-interface LastShown {
-  readonly by: string;
-  readonly at: MonotonicMs;
-  /** By anybody else. */
-  readonly otherAt: MonotonicMs | undefined;
+/** Invariant: some words of the witness on the service are held. */
+interface HeldService {
+  words: number;
+  /** By cluster: to be unfollowed when none are held any more. */
+  readonly unfollowed: Map<string, ServiceRef>;
 }
 
-/** A backlog comes at once; what has not been taken back by then is so. */
-const heldMs = 500;
+/** The watches of a cluster that is back tell within it, one after the other, what has gathered. */
+const heldMs = 2_000;
 
-/** A watch is listed anew after a few minutes, and lists tell no past. */
-const rememberedMs = 600_000;
-
-/** At some 200 bytes each 10 MB. */
-const rememberedMax = 50_000;
-
-/** Invariant: both maps are in the order of their times. */
+/** Invariant: `#places` is in the order of the instants since when. */
 export class HeldReports implements WitnessSink {
   readonly #options: HeldReportsOptions;
-  /** By endpoint of a pod. */
-  readonly #shown = new Map<string, LastShown>();
-  /** By witness and endpoint. */
-  readonly #held = new Map<string, Held>();
+  readonly #lastChanges = new LastChanges();
+  readonly #places = new Map<string, HeldPlace>();
+  /** By witness and service. */
+  readonly #services = new Map<string, HeldService>();
 
   constructor(options: HeldReportsOptions) {
     this.#options = options;
   }
 
   onEvent(event: JourneyEvent): void {
-    const { endpoint } = event.journey;
     if (event.type !== "shown" || event.hop.hop === "traffic") return;
-    if (endpoint.podUid === undefined) return;
-    const key = endpointKey(endpoint);
-    const at = this.#options.clock.monotonicMs();
-    const by = witnessId({ hop: event.hop.hop, name: event.hop.witness });
-    const before = this.#shown.get(key);
-    const otherAt = before?.by === by ? before.otherAt : before?.at;
-    this.#shown.delete(key);
-    this.#shown.set(key, { by, at, otherAt });
-    this.#forgetOld(at);
+    this.#lastChanges.note(event.journey, this.#options.clock.monotonicMs());
   }
 
   report(report: WitnessReport): void {
-    const key = endpointKey(report.endpoint);
-    const by = `${witnessId(report.witness)} ${key}`;
-    this.#releaseIfDue(by);
-    const held = this.#held.get(by);
-    const isDoubtful = mayBePast(report, this.#shown.get(key));
-    if (held === undefined && !isDoubtful) {
-      this.#options.sink.report(report);
-      return;
+    const { sink, awaits } = this.#options;
+    const place = placeKey(report.endpoint);
+    this.#releaseIfDue(place);
+    const held = this.#places.get(place);
+    const words = held?.words.get(wordsKey(report));
+    const isOpen = (words?.reports.length ?? 0) === 0 && awaits(report);
+    const isHeard = report.baseline === true || isOpen;
+    if (isHeard && report.notBefore === undefined) sink.report(report);
+    else if (held === undefined && !this.#isLate(report)) sink.report(report);
+    else {
+      const { reports } = words ?? this.#hold(place, report);
+      if (isHeard) sink.report(report);
+      else reports.push(report);
     }
-    const since = held?.since ?? this.#options.clock.monotonicMs();
-    this.#held.set(by, { since, reports: [...(held?.reports ?? []), report] });
-    if (!isDoubtful) this.#release(by);
   }
 
-  follow(witness: Witness, service: ServiceRef): void {
+  follow(witness: Witness, service: FollowedService): void {
+    const held = this.#services.get(serviceKey(witness, service.service));
+    held?.unfollowed.delete(service.cluster ?? "");
     this.#options.sink.follow(witness, service);
   }
 
   unfollow(witness: Witness, service: ServiceRef): void {
-    this.#options.sink.unfollow(witness, service);
+    const held = this.#services.get(serviceKey(witness, service.service));
+    if (held === undefined) this.#options.sink.unfollow(witness, service);
+    else held.unfollowed.set(service.cluster ?? "", service);
   }
 
   /** Time passes without anybody telling: to be called every second or so. */
   look(): void {
-    for (const by of this.#held.keys()) if (!this.#releaseIfDue(by)) return;
+    for (const place of this.#places.keys()) if (!this.#releaseIfDue(place)) return;
   }
 
-  #releaseIfDue(by: string): boolean {
-    const held = this.#held.get(by);
+  /** Nothing more will be told. */
+  end(): void {
+    for (const place of this.#places.keys()) this.#release(place);
+  }
+
+  /** A witness that has not shown what others have is late, though it may not know it. */
+  #isLate(report: WitnessReport): boolean {
+    return report.notBefore !== undefined || this.#lastChanges.isMissedBy(report);
+  }
+
+  #releaseIfDue(place: string): boolean {
+    const held = this.#places.get(place);
     const now = this.#options.clock.monotonicMs();
     if (held === undefined || elapsedMs(held.since, now) < heldMs) return false;
-    this.#release(by);
+    this.#release(place);
     return true;
   }
 
-  /** Joins and leaves alternate: of an even number nothing is left. */
-  #release(by: string): void {
-    const { reports = [] } = this.#held.get(by) ?? {};
-    this.#held.delete(by);
-    const last = reports.at(-1);
-    if (last !== undefined && reports.length % 2 === 1) this.#options.sink.report(last);
+  /** In the order in which they were said; what was said late counts as a whole. */
+  #release(place: string): void {
+    const words = [...(this.#places.get(place)?.words.values() ?? [])];
+    this.#places.delete(place);
+    const parts = words.flatMap((one) => (isInTime(one) ? inParts(one) : [one]));
+    for (const part of parts.sort(inOrderOfTime)) this.#tell(part);
+    for (const one of words) this.#releaseService(one);
   }
 
-  #forgetOld(now: MonotonicMs): void {
-    for (const [key, { at }] of this.#shown) {
-      if (elapsedMs(at, now) <= rememberedMs && this.#shown.size <= rememberedMax) return;
-      this.#shown.delete(key);
+  /** What is open by now they show; of the rest is told what counts. */
+  #tell({ isPast, reports }: Part): void {
+    const { sink, awaits } = this.#options;
+    const rest = [...reports];
+    for (let [next] = rest; next !== undefined && awaits(next); [next] = rest) {
+      sink.report(next);
+      rest.shift();
     }
+    const isPastNow = isPast || rest.some((one) => this.#isPast(one));
+    for (const report of wordsThatCount(rest, { isPast: isPastNow })) sink.report(report);
+  }
+
+  #isPast(report: WitnessReport): boolean {
+    return report.notBefore !== undefined && this.#lastChanges.isMissedBy(report);
+  }
+
+  #hold(place: string, report: WitnessReport): HeldWords {
+    const { witness, endpoint } = report;
+    const { service } = endpoint;
+    const since = this.#options.clock.monotonicMs();
+    const held: HeldPlace = this.#places.get(place) ?? { since, words: new Map() };
+    this.#places.set(place, held);
+    const words = { witness, service, isPast: this.#lastChanges.isMissedBy(report), reports: [] };
+    held.words.set(wordsKey(report), words);
+    const key = serviceKey(witness, service);
+    const ofService = this.#services.get(key);
+    if (ofService === undefined) this.#services.set(key, { words: 1, unfollowed: new Map() });
+    else ofService.words += 1;
+    return words;
+  }
+
+  #releaseService({ witness, service }: HeldWords): void {
+    const key = serviceKey(witness, service);
+    const held = this.#services.get(key);
+    if (held === undefined) return;
+    held.words -= 1;
+    if (held.words > 0) return;
+    this.#services.delete(key);
+    for (const one of held.unfollowed.values()) this.#options.sink.unfollow(witness, one);
   }
 }
 
-/** Whether it may be of what others have told since, or half of what happened at once. */
-function mayBePast(
-  { witness, notBefore, baseline }: WitnessReport,
-  shown: LastShown | undefined,
-): boolean {
-  if (baseline === true || notBefore === undefined) return false;
-  if (witness.hop === "published" || witness.hop === "synced") return true;
-  const othersAt = shown?.by === witnessId(witness) ? shown.otherAt : shown?.at;
-  return othersAt !== undefined && notBefore < othersAt;
+function isInTime({ reports }: HeldWords): boolean {
+  return reports.every(({ notBefore }) => notBefore === undefined);
+}
+
+function inParts({ isPast, reports }: HeldWords): readonly Part[] {
+  return wordsThatCount(reports, { isPast }).map((report) => ({ isPast, reports: [report] }));
+}
+
+function inOrderOfTime(a: Part, b: Part): number {
+  return (a.reports[0]?.at ?? 0) - (b.reports[0]?.at ?? 0);
+}
+
+/** Some know whose the address is, and some do not. */
+function placeKey({ service, address, port }: WitnessedEndpoint): string {
+  return `${service} ${address} ${port}`;
+}
+
+function wordsKey({ witness, endpoint }: WitnessReport): string {
+  return `${witnessId(witness)} ${endpointKey(endpoint)}`;
+}
+
+/** Whatever the cluster: a replica follows a name in all of them, and reports on each. */
+function serviceKey(witness: Witness, service: string): string {
+  return `${witnessId(witness)} ${service}`;
 }

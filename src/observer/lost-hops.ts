@@ -1,5 +1,6 @@
 // What each missing permission costs, in words: which hop becomes unknown, and what is still seen
 // without it. The same sentences before the start, from asking, and after it, from being refused.
+// What a server does not have costs as much, and no permission would help.
 import type { Hop } from "../journeys/witness.ts";
 import type { ObservedResource, WatchPurpose } from "./cluster-status.ts";
 
@@ -21,15 +22,29 @@ export interface RefusedWatch {
   readonly purposes: readonly WatchPurpose[];
 }
 
-export function lostHop(cluster: string): (watch: RefusedWatch) => readonly LostHop[] {
+export function lostHop(
+  cluster: string,
+  { hasSlices = true }: { readonly hasSlices?: boolean } = {},
+): (watch: RefusedWatch) => readonly LostHop[] {
+  const isAbsent = (resource: ObservedResource) => !hasSlices && resource === "endpointslices";
   return ({ resource, namespace, purposes }) =>
     purposes.map((purpose) => ({
       cluster,
       resource,
       namespace,
       hop: purpose === "cause" ? undefined : purpose,
-      sentence: sentenceOf(cluster, resource, namespace, purpose),
+      sentence: isAbsent(resource)
+        ? absentSlices(cluster)
+        : sentenceOf(cluster, resource, namespace, purpose),
     }));
+}
+
+/** Only copies are looked for then: what is published there are Endpoints. */
+function absentSlices(cluster: string): string {
+  return (
+    `${cluster} has no EndpointSlices, and so no copies: synced stays unknown ` +
+    "(Kubernetes has them since 1.21)"
+  );
 }
 
 function sentenceOf(

@@ -110,6 +110,16 @@ export class ObservedWatch<T extends Projected, I extends string = never> {
     };
   }
 
+  /** What happened since then may not have been told yet; undefined when it keeps up. */
+  get behindSince(): MonotonicMs | undefined {
+    this.#noteProof();
+    const { resourceVersion } = this.#reflector.freshness();
+    const isBehind =
+      resourceVersion === undefined ||
+      this.#mayBeLate(resourceVersion, this.#options.clock.monotonicMs());
+    return isBehind ? this.#currentAt : undefined;
+  }
+
   /** Begins to list and watch; a second call does nothing. */
   start(): void {
     this.#reflector.start();
@@ -151,10 +161,11 @@ export class ObservedWatch<T extends Projected, I extends string = never> {
     this.#noteProof();
     const now = this.#options.clock.monotonicMs();
     const isBurst = this.#lateAt !== undefined && elapsedMs(this.#lateAt, now) < burstGapMs;
-    const isLate =
-      learntBy === "list" || isBurst || this.#mayBeLate(object.metadata.resourceVersion, now);
+    const isList = learntBy === "list";
+    const isLate = isList || isBurst || this.#mayBeLate(object.metadata.resourceVersion, now);
     if (isLate) this.#lateAt = now;
-    return { by: learntBy, baseline, notBefore: isLate ? this.#currentAt : undefined };
+    const notBefore = isLate ? this.#currentAt : undefined;
+    return { by: learntBy, baseline, notBefore };
   }
 
   /** While a list is read its own instant is known already, and what it changes not delivered. */

@@ -131,7 +131,7 @@ test("a change is blamed on the node that was lost", () =>
     await world.simulation.sleep(100);
     const pod = "/api/v1/namespaces/shop/pods/web-1/status";
     await world.call("east", "PATCH", pod, conditions("False"));
-    await world.simulation.sleep(100);
+    await world.simulation.sleep(5_000);
     expect(
       events.map(({ type, journey }) => `${type} ${journey.direction} ${journey.cause}`),
     ).toEqual(["shown leave node not ready"]);

@@ -11,12 +11,12 @@ import { Journeys } from "../journeys/journeys.ts";
 import { RoutedWitness } from "../journeys/routed-witness.ts";
 import type { TrafficReport, WitnessSink } from "../journeys/witness.ts";
 import type { KubeClient } from "../kube/client/client.ts";
-import { RateLimitedClient } from "../kube/client/rate-limited-client.ts";
-import { TokenBucket } from "../kube/client/token-bucket.ts";
 import { ClusterObservation, type ObservedForm } from "./cluster-observation.ts";
 import type { ClusterStatus } from "./cluster-status.ts";
+import { CopyMatches } from "./copy-matches.ts";
 import { copyOrigin, type NamedCluster } from "./copy-origin.ts";
 import { HeldReports } from "./held-reports.ts";
+import { pacedClient } from "./paced-client.ts";
 import type { ClusterPermissions } from "./permissions.ts";
 import type { ClusterPreview } from "./preview.ts";
 import { type ServiceBounds, ServiceFilter, watchedNamespaces } from "./service-filter.ts";
@@ -51,6 +51,7 @@ const lookEveryMs = 1_000;
 export class Observer {
   readonly #options: ObserverOptions;
   readonly #journeys: Journeys;
+  readonly #copyMatches: CopyMatches;
   readonly #heldReports: HeldReports;
   readonly #sink: ServiceFilter;
   readonly #clusters: readonly ClusterObservation[];
@@ -61,7 +62,7 @@ export class Observer {
 
   constructor(options: ObserverOptions) {
     this.#options = options;
-    const { clock, random, onEvent, limits } = options;
+    const { clock, random, log, onEvent, limits } = options;
     this.run = {
       name: random.uuid(),
       wallMs: clock.wallMs(),
@@ -75,7 +76,19 @@ export class Observer {
       anchor: this.run,
       ...limits,
     });
-    this.#heldReports = new HeldReports({ clock, sink: this.#journeys });
+    this.#copyMatches = new CopyMatches({
+      clock,
+      log,
+      sink: this.#journeys,
+      clusters: new Set(options.clusters.map(({ cluster }) => cluster)),
+      locate: (endpoint) => this.#journeys.locate(endpoint),
+      isService: (service) => this.#journeys.isService(service),
+    });
+    this.#heldReports = new HeldReports({
+      clock,
+      sink: this.#copyMatches,
+      awaits: (report) => this.#journeys.awaits(report),
+    });
     this.#sink = new ServiceFilter(this.#heldReports, options);
     this.#clusters = this.#observations();
   }
@@ -147,6 +160,7 @@ export class Observer {
     this.#isStopped = true;
     this.#cancelLook?.();
     await Promise.all(this.#clusters.map((cluster) => cluster.stop()));
+    this.#heldReports.end();
   }
 
   #observations(): readonly ClusterObservation[] {
@@ -164,7 +178,7 @@ export class Observer {
         ...this.#options,
         cluster,
         form,
-        client: this.#paced(one.client),
+        client: pacedClient(one.client, this.#options),
         isBusiness: business.has(cluster),
         isAccess: access.has(cluster),
         namespaces,
@@ -175,20 +189,12 @@ export class Observer {
     });
   }
 
-  /** Every cluster has a bucket of its own, so that one never waits for another. */
-  #paced(client: KubeClient): KubeClient {
-    const { maxQps, clock } = this.#options;
-    if (maxQps === undefined) return client;
-    const burst = Math.max(1, Math.floor(maxQps));
-    const bucket = new TokenBucket({ ...this.#options, qps: maxQps, burst });
-    return new RateLimitedClient({ client, bucket, clock, onThrottled: () => undefined });
-  }
-
   #lookLater(): void {
     const { timers, clock } = this.#options;
     this.#cancelLook = timers.after(lookEveryMs, () => {
       for (const cluster of this.#clusters) cluster.look();
       this.#heldReports.look();
+      this.#copyMatches.look();
       this.#journeys.advance(clock.monotonicMs());
       this.#lookLater();
     });

@@ -19,7 +19,7 @@ async function readerWith(world: ObserverWorld, resources: readonly string[]): P
 async function change(world: ObserverWorld): Promise<void> {
   await world.addPod("east", "web-1", "10.0.0.1");
   await world.publish("east", "web", ["10.0.0.1"]);
-  await world.simulation.sleep(1_000);
+  await world.simulation.sleep(5_000);
 }
 
 test("without pods and nodes it says what that costs, before and after, and observes the rest", () =>

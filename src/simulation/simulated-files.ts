@@ -2,7 +2,7 @@
 // the machine; each process reaches it through its own `SimulatedFiles`, which stops having any
 // effect when the process ends. Operations take no virtual time.
 import { posix } from "node:path";
-import { type Files, FilesError, type OpenFile } from "../environment/files.ts";
+import { type FileKind, type Files, FilesError, type OpenFile } from "../environment/files.ts";
 import { never, type SimulatedProcess } from "./simulated-process.ts";
 
 /** Goes with its name when renamed; a file written anew in its place is another. */
@@ -71,6 +71,14 @@ export class SimulatedFiles implements Files {
 
   size(path: string): Promise<number | undefined> {
     return this.#perform(() => this.#tree.files.get(this.#filePath(path))?.content.byteLength);
+  }
+
+  kind(path: string): Promise<FileKind | undefined> {
+    return this.#perform(() => {
+      const key = normal(path);
+      if (this.#tree.files.has(key)) return "file";
+      return this.#tree.folders.has(key) ? "folder" : undefined;
+    });
   }
 
   rename(path: string, newPath: string): Promise<void> {

@@ -1,5 +1,5 @@
 // The names of a simulated world: a table that a test fills and changes as it goes.
-import type { Names } from "../environment/names.ts";
+import type { Names, ResolvedName } from "../environment/names.ts";
 import { NetworkError } from "../environment/network.ts";
 import type { Timers } from "../environment/timers.ts";
 
@@ -7,13 +7,13 @@ import type { Timers } from "../environment/timers.ts";
 const lookupMs = 1;
 
 export class SimulatedNames {
-  readonly #addresses = new Map<string, readonly string[]>();
+  readonly #answers = new Map<string, ResolvedName>();
   #isSilent = false;
 
   /** From now on the name has these addresses; with none there is no such name. */
-  set(name: string, addresses: readonly string[]): void {
-    if (addresses.length === 0) this.#addresses.delete(name);
-    else this.#addresses.set(name, addresses);
+  set(name: string, addresses: readonly string[], ttlMs?: number): void {
+    if (addresses.length === 0) this.#answers.delete(name);
+    else this.#answers.set(name, { addresses, ttlMs });
   }
 
   /** While it is silent no lookup is answered. */
@@ -31,11 +31,11 @@ export class SimulatedNames {
             const options = { cause: signal.reason };
             throw new NetworkError("ABORTED", `the lookup of ${name} was given up`, options);
           });
-        const addresses = this.#addresses.get(name);
-        if (addresses === undefined) {
+        const answer = this.#answers.get(name);
+        if (answer === undefined) {
           throw new NetworkError("UNKNOWN_HOST", `${name}: no such name`);
         }
-        return addresses;
+        return answer;
       },
     };
   }

@@ -3,6 +3,7 @@ import { type Simulation, simulate } from "../simulation/simulation.ts";
 import {
   ExternalNames,
   lookAgainAfterFailureMs,
+  lookAgainAfterMinMs,
   lookAgainMs,
   lookupTimeoutMs,
 } from "./external-names.ts";
@@ -45,6 +46,23 @@ test("a wanted name is looked up at once and again, and who wants it is told of 
     expect(names.answerOf("db.example")?.addresses).toEqual(["192.0.2.3"]);
     expect(told).toEqual(["a", "b", "a", "b"]);
   }));
+
+test.each([
+  ["when the answer ends", 12_000, 12_000],
+  ["not too often where it ends at once", 0, lookAgainAfterMinMs],
+  ["often enough where it never seems to end", 3_600_000, lookAgainMs],
+])("a name is looked up again %s", (_, ttlMs, againMs) =>
+  inNames(async ({ simulation, names }) => {
+    simulation.names.set("db.example", ["192.0.2.1"], ttlMs);
+    names.want("a", ["db.example"]);
+    await simulation.sleep(aMomentMs);
+    simulation.names.set("db.example", ["192.0.2.2"], ttlMs);
+    await simulation.sleep(againMs - 2 * aMomentMs);
+    expect(names.answerOf("db.example")?.addresses).toEqual(["192.0.2.1"]);
+    await simulation.sleep(3 * aMomentMs);
+    expect(names.answerOf("db.example")?.addresses).toEqual(["192.0.2.2"]);
+  }),
+);
 
 test("the last good answer stays while the name is gone or nobody answers", () =>
   inNames(async ({ simulation, names, told }) => {

@@ -3,6 +3,7 @@
 // said that it is old.
 // Invariant: a name is in `#known` exactly while somebody wants it, at most `maxNames` of them.
 import type { Environment } from "../environment/environment.ts";
+import type { ResolvedName } from "../environment/names.ts";
 import { NetworkError } from "../environment/network.ts";
 import type { CancelTimer } from "../environment/timers.ts";
 
@@ -18,8 +19,10 @@ export interface ExternalAnswer {
   readonly failure: string | undefined;
 }
 
-/** Between two lookups of a name: what resolvers themselves keep an answer for, or longer. */
+/** A name is looked up again when its answer ends, and after this time in any case. */
 export const lookAgainMs = 30_000;
+/** But not sooner than this, for a thousand names whose answers end at once are a burden. */
+export const lookAgainAfterMinMs = 5_000;
 
 /** After a failure, which is most often a resolver that restarts; twice as long after the next. */
 export const lookAgainAfterFailureMs = 5_000;
@@ -123,10 +126,10 @@ export class ExternalNames {
 
   async #lookUp(known: Known): Promise<void> {
     const { timers } = this.#options;
-    const answer = await this.#ask(known);
+    const { ttlMs, ...answer } = await this.#ask(known);
     if (this.#abort.signal.aborted || this.#known.get(known.name) !== known) return;
     known.failures = answer.failure === undefined ? 0 : known.failures + 1;
-    known.cancelNext = timers.after(restAfter(known.failures), () => {
+    known.cancelNext = timers.after(restAfter(known.failures, ttlMs), () => {
       this.#due.add(known);
       this.#goOn();
     });
@@ -137,25 +140,29 @@ export class ExternalNames {
     if (!isSame) for (const wanter of known.wanters) this.#options.onAnswer(wanter);
   }
 
-  async #ask({ name, answer }: Known): Promise<ExternalAnswer> {
+  async #ask({ name, answer }: Known): Promise<ExternalAnswer & Pick<ResolvedName, "ttlMs">> {
     const { names, timers, log } = this.#options;
     const patience = new AbortController();
     const cancel = timers.after(lookupTimeoutMs, () => patience.abort(new Error("too slow")));
     try {
       const signal = AbortSignal.any([this.#abort.signal, patience.signal]);
-      const found = [...new Set(await names.resolve(name, signal))].sort();
-      return { addresses: found.slice(0, maxAddresses), failure: undefined };
+      const { addresses, ttlMs } = await names.resolve(name, signal);
+      const found = [...new Set(addresses)].sort().slice(0, maxAddresses);
+      return { addresses: found, failure: undefined, ttlMs };
     } catch (error) {
       if (!this.#abort.signal.aborted) log.debug("an external name has no answer", { name, error });
-      return { addresses: answer?.addresses ?? [], failure: inWords(error) };
+      const failure = inWords(error);
+      return { addresses: answer?.addresses ?? [], failure, ttlMs: undefined };
     } finally {
       cancel();
     }
   }
 }
 
-function restAfter(failures: number): number {
-  if (failures === 0) return lookAgainMs;
+function restAfter(failures: number, ttlMs: number | undefined): number {
+  if (failures === 0) {
+    return Math.min(Math.max(ttlMs ?? lookAgainMs, lookAgainAfterMinMs), lookAgainMs);
+  }
   return Math.min(lookAgainAfterFailureMs * 2 ** (failures - 1), lookAgainAfterFailuresMs);
 }
 

@@ -6,14 +6,20 @@ import type { Pod } from "../kube/kinds/pod.ts";
 import type { Service } from "../kube/kinds/service.ts";
 import type { ReadonlyStore } from "../kube/store/store.ts";
 import type { Change } from "../kube/store/store-change.ts";
+import type { AnyOf } from "../kube/store/store-view.ts";
 
 export type ServiceStore = ReadonlyStore<Service, "selector">;
 
-/** Of all values a service's selector asks for, the one it is found by. */
-export function selectorIndex({ metadata, selector }: Service): string | undefined {
+/**
+ * Any one of the labels that a service's selector asks for will do to find it by. Some of them may be
+ * the same in every service, such as who made it; there it is found by another.
+ */
+export function selectorIndex({ metadata, selector }: Service): AnyOf | string | undefined {
   if (selector === undefined) return undefined;
-  const [first] = Object.keys(selector).sort();
-  return indexValue(metadata.namespace, first, selector[first ?? ""]);
+  const { namespace } = metadata;
+  const keys = Object.keys(selector);
+  if (keys.length === 0) return indexValue(namespace, undefined, undefined);
+  return { anyOf: keys.map((key) => indexValue(namespace, key, selector[key])) };
 }
 
 /** An empty selector selects every pod, an absent one none. */

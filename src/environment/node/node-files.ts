@@ -13,7 +13,13 @@ import {
 } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
-import { type Files, FilesError, type FilesErrorCode, type OpenFile } from "../files.ts";
+import {
+  type FileKind,
+  type Files,
+  FilesError,
+  type FilesErrorCode,
+  type OpenFile,
+} from "../files.ts";
 import { errorCode } from "./error-code.ts";
 import { openPipe } from "./node-pipe.ts";
 
@@ -24,6 +30,7 @@ export const nodeFiles: Files = {
     naming(path, "write", () => replace(path, content, options?.mode)),
   append: (path, content) => naming(path, "append to", () => appendFile(path, content)),
   size: (path) => unlessAbsent(path, "look at", async () => (await stat(path)).size, undefined),
+  kind: (path) => unlessAbsent(path, "look at", () => kindOf(path), undefined),
   rename: (path, newPath) => naming(path, "rename", () => rename(path, newPath)),
   remove: (path) => naming(path, "remove", () => rm(path, { recursive: true, force: true })),
   list: (path) => unlessAbsent(path, "list", async () => (await readdir(path)).sort(), []),
@@ -43,6 +50,12 @@ const codes: Readonly<Record<string, FilesErrorCode>> = {
   ENOSPC: "NO_SPACE",
   EDQUOT: "NO_SPACE",
 };
+
+async function kindOf(path: string): Promise<FileKind> {
+  const about = await stat(path);
+  if (about.isFile()) return "file";
+  return about.isDirectory() ? "folder" : "other";
+}
 
 async function opened(path: string): Promise<OpenFile> {
   const named = await stat(path);

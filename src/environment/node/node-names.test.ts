@@ -5,8 +5,10 @@ import { nodeNames } from "./node-names.ts";
 const never = new AbortController().signal;
 
 test("an address is its own name", async () => {
-  expect(await nodeNames.resolve("192.0.2.7", never)).toEqual(["192.0.2.7"]);
-  expect(await nodeNames.resolve("2001:db8::1", never)).toEqual(["2001:db8::1"]);
+  for (const address of ["192.0.2.7", "2001:db8::1"]) {
+    const answer = { addresses: [address], ttlMs: undefined };
+    expect(await nodeNames.resolve(address, never)).toEqual(answer);
+  }
 });
 
 test("a name that cannot exist fails in words", async () => {

@@ -1,9 +1,10 @@
 // Names as the DNS has them, asked without keeping one of the process's few threads busy, so that a
 // name nobody answers for costs nothing but its own time. What the DNS does not know may be in the
 // machine's hosts file, which the system's own lookup reads.
+import type { RecordWithTtl } from "node:dns";
 import { lookup, Resolver } from "node:dns/promises";
 import { isIP } from "node:net";
-import type { Names } from "../names.ts";
+import type { Names, ResolvedName } from "../names.ts";
 import { NetworkError } from "../network.ts";
 import { errorCode } from "./error-code.ts";
 
@@ -16,7 +17,7 @@ const unknownCodes: ReadonlySet<string> = new Set(["ENOTFOUND", "ENODATA", "ECON
 
 export const nodeNames: Names = {
   resolve: async (name, signal) => {
-    if (isIP(name) !== 0) return [name];
+    if (isIP(name) !== 0) return { addresses: [name], ttlMs: undefined };
     const resolver = new Resolver({ timeout: answerWithinMs, tries });
     const cancel = (): void => resolver.cancel();
     signal.addEventListener("abort", cancel, { once: true });
@@ -36,18 +37,25 @@ export const nodeNames: Names = {
 };
 
 /** IPv4 first; the other family where there is none of it. */
-async function ask(resolver: Resolver, name: string): Promise<readonly string[]> {
+async function ask(resolver: Resolver, name: string): Promise<ResolvedName> {
   try {
-    return await resolver.resolve4(name);
+    return answerOf(await resolver.resolve4(name, { ttl: true }));
   } catch (error) {
     if (!isUnknown(error)) throw error;
   }
   try {
-    return await resolver.resolve6(name);
+    return answerOf(await resolver.resolve6(name, { ttl: true }));
   } catch (error) {
     if (!isUnknown(error)) throw error;
   }
-  return (await lookup(name, { all: true, verbatim: true })).map(({ address }) => address);
+  const found = await lookup(name, { all: true, verbatim: true });
+  return { addresses: found.map(({ address }) => address), ttlMs: undefined };
+}
+
+/** It is good for as long as all of its records are. */
+function answerOf(records: readonly RecordWithTtl[]): ResolvedName {
+  const ttlMs = Math.min(...records.map(({ ttl }) => ttl)) * 1_000;
+  return { addresses: records.map(({ address }) => address), ttlMs };
 }
 
 function isUnknown(error: unknown): boolean {

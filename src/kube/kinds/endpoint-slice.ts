@@ -10,10 +10,10 @@ import {
   stringMapAt,
   stringsAt,
 } from "./fields.ts";
-import { internString, internStructure, type StringMap } from "./intern.ts";
+import { internString, internStructure, type StringMap, shareItems } from "./intern.ts";
 import type { Kind, ObjectMeta } from "./kind.ts";
 import { objectRecord, projectMetadata } from "./metadata.ts";
-import { type TargetRef, targetRefOf } from "./target-ref.ts";
+import { isSameTarget, type TargetRef, targetRefOf } from "./target-ref.ts";
 
 export interface SliceEndpoint {
   readonly addresses: readonly string[];
@@ -69,9 +69,30 @@ function projectEndpointSlice(raw: unknown, similar?: EndpointSlice): EndpointSl
     metadata: projectMetadata(object, endpointSliceKind, similar?.metadata),
     annotations: stringMapAt(recordAt(object, "metadata"), "annotations", similar?.annotations),
     addressType: internString(optionalString(object, "addressType") ?? "IPv4"),
-    endpoints: listAt(object, "endpoints").map(endpoint),
-    ports: internStructure(listAt(object, "ports").map(port)),
+    endpoints: shareItems(
+      listAt(object, "endpoints").map(endpoint),
+      similar?.endpoints,
+      isSameEndpoint,
+    ),
+    ports: internStructure(listAt(object, "ports").map(port), similar?.ports),
   };
+}
+
+function isSameEndpoint(a: SliceEndpoint, b: SliceEndpoint): boolean {
+  return (
+    a.ready === b.ready &&
+    a.serving === b.serving &&
+    a.terminating === b.terminating &&
+    a.hostname === b.hostname &&
+    a.nodeName === b.nodeName &&
+    a.zone === b.zone &&
+    areSameStrings(a.addresses, b.addresses) &&
+    isSameTarget(a.targetRef, b.targetRef)
+  );
+}
+
+function areSameStrings(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((text, index) => text === b[index]);
 }
 
 function endpoint(entry: unknown): SliceEndpoint {

@@ -9,10 +9,10 @@ import {
   requiredString,
   stringMapAt,
 } from "./fields.ts";
-import { internString, internStructure, type StringMap } from "./intern.ts";
+import { internString, internStructure, type StringMap, shareItems } from "./intern.ts";
 import type { Kind, ObjectMeta } from "./kind.ts";
 import { objectRecord, projectMetadata } from "./metadata.ts";
-import { type TargetRef, targetRefOf } from "./target-ref.ts";
+import { isSameTarget, type TargetRef, targetRefOf } from "./target-ref.ts";
 
 export interface EndpointAddress {
   readonly ip: string;
@@ -55,17 +55,33 @@ function projectEndpoints(raw: unknown, similar?: Endpoints): Endpoints {
   return {
     metadata: projectMetadata(object, endpointsKind, similar?.metadata),
     annotations: stringMapAt(recordAt(object, "metadata"), "annotations", similar?.annotations),
-    subsets: listAt(object, "subsets").map(subset),
+    subsets: listAt(object, "subsets").map((entry, index) =>
+      subset(entry, similar?.subsets[index]),
+    ),
   };
 }
 
-function subset(entry: unknown): EndpointsSubset {
+function subset(entry: unknown, similar: EndpointsSubset | undefined): EndpointsSubset {
   const record = requiredRecord(entry, "a subset");
+  const notReady = listAt(record, "notReadyAddresses").map(address);
   return {
-    addresses: listAt(record, "addresses").map(address),
-    notReadyAddresses: listAt(record, "notReadyAddresses").map(address),
-    ports: internStructure(listAt(record, "ports").map(port)),
+    addresses: shareItems(
+      listAt(record, "addresses").map(address),
+      similar?.addresses,
+      isSameAddress,
+    ),
+    notReadyAddresses: shareItems(notReady, similar?.notReadyAddresses, isSameAddress),
+    ports: internStructure(listAt(record, "ports").map(port), similar?.ports),
   };
+}
+
+function isSameAddress(a: EndpointAddress, b: EndpointAddress): boolean {
+  return (
+    a.ip === b.ip &&
+    a.hostname === b.hostname &&
+    a.nodeName === b.nodeName &&
+    isSameTarget(a.targetRef, b.targetRef)
+  );
 }
 
 function address(entry: unknown): EndpointAddress {

@@ -53,6 +53,56 @@ export function internString(value: string, similar?: string): string {
   return value === similar ? similar : strings.share(value, value);
 }
 
+/** The equal string we already have: stores hold the first one as the key of all versions. */
+export function sameString(value: string, similar: string | undefined): string {
+  return value === similar ? similar : value;
+}
+
+/**
+ * Items that equal those of `similar` are taken from it, and `similar` itself when all of them are,
+ * so that a new version of a long list keeps little that is new. Whoever writes such a list keeps
+ * its order, so an equal item is looked for only where some changed, one came or one went.
+ */
+export function shareItems<T>(
+  items: readonly T[],
+  similar: readonly T[] | undefined,
+  isSame: (a: T, b: T) => boolean,
+): readonly T[] {
+  if (similar === undefined || similar.length === 0) return items;
+  let behindLast = 0;
+  let missed = 0;
+  let found = 0;
+  const placeOf = (item: T): number => {
+    const changed = behindLast + missed;
+    if (isAt(similar, changed, item, isSame)) return changed;
+    if (isAt(similar, behindLast, item, isSame)) return behindLast;
+    return isAt(similar, changed + 1, item, isSame) ? changed + 1 : similar.length;
+  };
+  const shared = items.map((item) => {
+    const place = placeOf(item);
+    const known = similar[place];
+    if (known === undefined) {
+      missed += 1;
+      return item;
+    }
+    behindLast = place + 1;
+    missed = 0;
+    found += 1;
+    return known;
+  });
+  return found === items.length && found === similar.length ? similar : shared;
+}
+
+function isAt<T>(
+  list: readonly T[],
+  place: number,
+  item: T,
+  isSame: (a: T, b: T) => boolean,
+): boolean {
+  const known = place < list.length ? list[place] : undefined;
+  return known !== undefined && isSame(known, item);
+}
+
 /**
  * For small plain JSON values that repeat from object to object: labels, ports, probes. The result
  * is shared by everybody who has an equal one, so the type should be readonly. When `similar` is

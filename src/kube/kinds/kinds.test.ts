@@ -179,6 +179,48 @@ test("what is similar but not equal is not taken for it", () => {
   }
 });
 
+describe("a new version of published endpoints", () => {
+  const changes: readonly object[] = [
+    {},
+    { addresses: ["10.0.0.9"], ip: "10.0.0.9" },
+    { addresses: ["10.0.0.1", "10.0.0.9"] },
+    { conditions: { ready: false, serving: true, terminating: true } },
+    { conditions: { ready: true, serving: false } },
+    { hostname: "h" },
+    { nodeName: "n2" },
+    { zone: "z" },
+    { targetRef: { kind: "Pod", namespace: "shop", name: "web-0", uid: "other" } },
+    { targetRef: { kind: "Pod", namespace: "shop", name: "other", uid: "u" } },
+    { targetRef: { kind: "Pod", namespace: "other", name: "web-0", uid: "u" } },
+    { targetRef: { kind: "Node", namespace: "shop", name: "web-0", uid: "u" } },
+    { targetRef: null },
+  ];
+  const own = {
+    addresses: ["10.0.0.1"],
+    ip: "10.0.0.1",
+    conditions: { ready: true },
+    targetRef: { kind: "Pod", namespace: "shop", name: "web-0", uid: "u" },
+  };
+  const other = { addresses: ["10.0.0.2"], ip: "10.0.0.2" };
+
+  test.each(changes)("shares what has not changed and nothing else: %j", (change) => {
+    const slice = (one: object) => ({ metadata: raw, endpoints: [other, { ...own, ...one }] });
+    const before = endpointSliceKind.project(slice({}));
+    const after = endpointSliceKind.project(slice(change), before);
+    expect(after).toEqual(endpointSliceKind.project(slice(change)));
+    expect(after.endpoints[0]).toBe(before.endpoints[0]);
+
+    const listed = (one: object) => ({
+      metadata: raw,
+      subsets: [{ addresses: [other, { ...own, ...one }], notReadyAddresses: [own] }],
+    });
+    const older = endpointsKind.project(listed({}));
+    const newer = endpointsKind.project(listed(change), older);
+    expect(newer).toEqual(endpointsKind.project(listed(change)));
+    expect(newer.subsets[0]?.notReadyAddresses).toBe(older.subsets[0]?.notReadyAddresses);
+  });
+});
+
 test("a service", () => {
   const service = serviceKind.project({
     metadata: { ...raw, annotations: { a: "b" } },

@@ -9,7 +9,7 @@ import {
   requiredString,
   stringMapAt,
 } from "./fields.ts";
-import { internString } from "./intern.ts";
+import { internString, sameString } from "./intern.ts";
 import type { ObjectMeta } from "./kind.ts";
 
 /** The raw object as a record, for the fields a projection reads itself. */
@@ -28,18 +28,13 @@ export function projectMetadata(
       ? internString(requiredString(metadata, "namespace"), similar?.namespace)
       : "",
     name: sameString(requiredString(metadata, "name"), similar?.name),
-    uid: requiredString(metadata, "uid"),
+    uid: sameString(requiredString(metadata, "uid"), similar?.uid),
     resourceVersion: requiredString(metadata, "resourceVersion"),
     creationTimestamp: optionalTime(metadata, "creationTimestamp"),
     deletionTimestamp: optionalTime(metadata, "deletionTimestamp"),
     deletionGracePeriodSeconds: optionalInteger(metadata, "deletionGracePeriodSeconds"),
     labels: stringMapAt(metadata, "labels", similar?.labels),
   };
-}
-
-/** The equal string we already have: stores hold the first one as the key of all versions. */
-function sameString(value: string, similar: string | undefined): string {
-  return value === similar ? similar : value;
 }
 
 /** The name of an object that cannot be projected; undefined when not even that can be read. */

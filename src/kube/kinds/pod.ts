@@ -14,7 +14,7 @@ import {
   requiredRecord,
   requiredString,
 } from "./fields.ts";
-import { internString, internStructure } from "./intern.ts";
+import { internString, internStructure, sameString } from "./intern.ts";
 import type { Kind, ObjectMeta } from "./kind.ts";
 import { objectRecord, projectMetadata } from "./metadata.ts";
 
@@ -96,7 +96,7 @@ function projectPod(raw: unknown, similar?: Pod): Pod {
     nodeName: internString(optionalString(spec, "nodeName") ?? "", similar?.nodeName),
     hostNetwork: optionalBoolean(spec, "hostNetwork") ?? false,
     phase: internString(optionalString(status, "phase") ?? "", similar?.phase),
-    podIP: ips[0] ?? optionalString(status, "podIP") ?? "",
+    podIP: sameString(ips[0] ?? optionalString(status, "podIP") ?? "", similar?.podIP),
     secondPodIP: ips[1],
     hostname: optionalString(spec, "hostname"),
     subdomain: optionalString(spec, "subdomain"),

@@ -9,6 +9,11 @@ export interface TargetRef {
   readonly uid: string | undefined;
 }
 
+export function isSameTarget(a: TargetRef | undefined, b: TargetRef | undefined): boolean {
+  if (a === undefined || b === undefined) return a === b;
+  return a.uid === b.uid && a.name === b.name && a.namespace === b.namespace && a.kind === b.kind;
+}
+
 export function targetRefOf(record: RawRecord): TargetRef | undefined {
   const target = optionalRecordAt(record, "targetRef");
   return (

@@ -1,7 +1,7 @@
 // What becomes of a list that the server does not bring to its end: it is asked for in a surer way.
 import { expect, test } from "vitest";
 import { backoffBaseMs } from "./backoff.ts";
-import { listStallMs } from "./reflector-list.ts";
+import { eventsPerBreath, listStallMs } from "./reflector-list.ts";
 import { listPageSize } from "./reflector-request.ts";
 import { versionTooLargeRetryMs } from "./reflector-state.ts";
 import { eventLine, rawPod, reflectorWorld, refusal } from "./reflector-world.contract.ts";
@@ -47,3 +47,23 @@ test("a list whose second page a lagging cache cannot give is asked for in one a
     ]);
     expect(reflector.store.size).toBe(listPageSize + 1);
   }));
+
+test("a stop while the handlers hear of a long list does not wait for the rest of it", async () => {
+  let heard = 0;
+  let stop = (): void => undefined;
+  const hear = (): void => {
+    heard += 1;
+    stop();
+  };
+  await reflectorWorld(
+    async ({ simulation, server, reflector }) => {
+      for (let index = 0; index < 3 * eventsPerBreath; index += 1) server.put(`web-${index}`);
+      stop = () => void reflector.stop();
+      reflector.start();
+      await simulation.sleep(5_000);
+      expect([reflector.state, reflector.synced]).toEqual(["stopped", false]);
+    },
+    { handlers: [hear] },
+  );
+  expect(heard).toBe(eventsPerBreath);
+});

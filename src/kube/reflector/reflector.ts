@@ -224,6 +224,8 @@ export class Reflector<T extends Projected, I extends string = never> {
       this.#parts.delivery.deliver(change);
       if (index % eventsPerBreath === eventsPerBreath - 1) {
         await this.#parts.timers.breathe();
+        // Nobody wants the rest of a long list after a stop.
+        this.#abort.signal.throwIfAborted();
       }
     }
     this.#sync.open();

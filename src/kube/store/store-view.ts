@@ -3,12 +3,20 @@
 // of every object and makes "all of a namespace" free.
 import type { Projected } from "../kinds/kind.ts";
 
-/** The values an object is found by; none, one or several. */
-export type IndexFunction<T> = (object: T) => string | readonly string[] | undefined;
+/** The values an object is found by; none, one or several, or one of several. */
+export type IndexFunction<T> = (object: T) => string | readonly string[] | AnyOf | undefined;
+
+/**
+ * The object is to be found by one of these, whichever had the fewest objects when it came: whoever
+ * looks for it asks for all of them, and should not meet everybody else who has a common one.
+ */
+export interface AnyOf {
+  readonly anyOf: readonly string[];
+}
 
 export type IndexFunctions<T, I extends string> = Readonly<Record<I, IndexFunction<T>>>;
 
-/** Invariant: every object is in every index under exactly the values its function gives. */
+/** Invariant: every object is in every index under the values, and no others, its function gives. */
 export class StoreView<T extends Projected, I extends string> {
   readonly #indexFunctions: IndexFunctions<T, I>;
   readonly #namespaces = new Map<string, Map<string, T>>();
@@ -108,8 +116,8 @@ class Index<T extends Projected> {
 
   /** Takes `previous` out and puts `object` in, in the same place where the value is the same. */
   replace(previous: T | undefined, object: T | undefined): void {
-    const before = previous === undefined ? undefined : this.#valuesOf(previous);
-    const after = object === undefined ? undefined : this.#valuesOf(object);
+    const before = previous === undefined ? undefined : this.#valuesUnder(previous);
+    const after = object === undefined ? undefined : this.#valuesFor(object, before);
     if (typeof before === "string" && before === after) {
       this.#exchange(before, previous, object);
       return;
@@ -120,6 +128,37 @@ class Index<T extends Projected> {
     for (const value of listOf(after)) {
       this.#exchange(value, undefined, object);
     }
+  }
+
+  /** Those that an object is under which is in the index. */
+  #valuesUnder(object: T): IndexValues {
+    const values = this.#valuesOf(object);
+    return isAnyOf(values) ? values.anyOf.find((value) => this.#has(value, object)) : values;
+  }
+
+  /** Those to put an object under; that of its previous version, if it still has it. */
+  #valuesFor(object: T, before: IndexValues): IndexValues {
+    const values = this.#valuesOf(object);
+    if (!isAnyOf(values)) return values;
+    const { anyOf } = values;
+    if (typeof before === "string" && anyOf.includes(before)) return before;
+    const [first, ...others] = anyOf;
+    return others.reduce(
+      (rarest, value) =>
+        rarest !== undefined && this.#count(value) < this.#count(rarest) ? value : rarest,
+      first,
+    );
+  }
+
+  #has(value: string, object: T): boolean {
+    const entry = this.#entries.get(value);
+    return entry === object || (Array.isArray(entry) && entry.includes(object));
+  }
+
+  #count(value: string): number {
+    const entry = this.#entries.get(value);
+    if (entry === undefined) return 0;
+    return Array.isArray(entry) ? entry.length : 1;
   }
 
   #exchange(value: string, previous: T | undefined, object: T | undefined): void {
@@ -149,7 +188,13 @@ class Index<T extends Projected> {
   }
 }
 
+type IndexValues = string | readonly string[] | undefined;
+
+function isAnyOf(values: IndexValues | AnyOf): values is AnyOf {
+  return typeof values === "object" && "anyOf" in values;
+}
+
 /** Each value once, or the object would be found twice. */
-function listOf(values: string | readonly string[] | undefined): Iterable<string> {
+function listOf(values: IndexValues): Iterable<string> {
   return typeof values === "string" ? [values] : new Set(values);
 }

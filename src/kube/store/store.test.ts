@@ -24,8 +24,12 @@ function thing(name: string, version: number, tags: readonly string[] = [], uid 
 }
 
 function newStore() {
-  return new Store<Thing, "tag" | "first">({
-    indexes: { tag: (one) => one.tags, first: (one) => one.tags[0] },
+  return new Store<Thing, "tag" | "first" | "any">({
+    indexes: {
+      tag: (one) => one.tags,
+      first: (one) => one.tags[0],
+      any: (one) => ({ anyOf: one.tags }),
+    },
   });
 }
 
@@ -108,7 +112,24 @@ test("every index always finds exactly the objects that have the value", () => {
           expect(namesOf(store.byIndex("first", value))).toEqual(namesOf(leading));
         }
         expect(namesOf(store.inNamespace("ns"))).toEqual(namesOf(store));
+        const tagged = store.snapshot().filter((one) => one.tags.length > 0);
+        const underOne = ["x", "y", "z"].flatMap((value) => [...store.byIndex("any", value)]);
+        expect(namesOf(underOne)).toEqual(namesOf(tagged));
+        for (const value of ["x", "y", "z"]) {
+          const found = [...store.byIndex("any", value)];
+          expect(found.filter((one) => !one.tags.includes(value))).toEqual([]);
+        }
       }
     }),
   );
+});
+
+test("what may be found by any of its values is under the one that the fewest have", () => {
+  const store = newStore();
+  for (let index = 0; index < 100; index += 1) {
+    store.set(thing(`thing-${index}`, index, ["common", `own-${index}`]));
+  }
+  expect(namesOf(store.byIndex("any", "common"))).toEqual(["thing-0"]);
+  store.set(thing("thing-7", 200, ["common", "own-7", "another"]));
+  expect(namesOf(store.byIndex("any", "own-7"))).toEqual(["thing-7"]);
 });

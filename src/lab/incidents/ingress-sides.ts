@@ -10,12 +10,12 @@ import { HttpKubeClient } from "../../kube/client/http-client.ts";
 import type { ClusterAccess } from "../../kube/credentials/credentials.ts";
 import { NginxPusher } from "../../outputs/nginx/nginx-pusher.ts";
 import { TwinProxy } from "../../outputs/nginx/twin-proxy.ts";
+import { tapControl } from "../observed/control-tap.ts";
 import type { HopLedger } from "../observed/hop-ledger.ts";
 import type { AccessForm } from "../saved/proxy-access.ts";
 import { ingressClass, shopPort, shopService } from "../shop.ts";
-import type { StockBackend } from "../stock/stock-configuration.ts";
 import { StockController } from "../stock/stock-controller.ts";
-import type { StockPlane } from "../stock/stock-plane.ts";
+import type { OnRouted, StockPlane } from "../stock/stock-plane.ts";
 import { VirtualPlane } from "../stock/virtual/virtual-plane.ts";
 import { Entry } from "../traffic/entry.ts";
 import {
@@ -78,6 +78,8 @@ interface ReplicaOptions extends IngressSideOptions {
 /** What a Lockstep replica needs of its proxy. */
 interface LockstepProxy extends Replica {
   readonly socketPath: string;
+  /** By which the socket is spoken to. */
+  readonly controlNetwork: Network;
   start(): Promise<void>;
 }
 
@@ -148,9 +150,9 @@ async function startStockReplica(options: ReplicaOptions): Promise<Replica> {
   const access = options.accessOf(name);
   const environment = stage.environmentOf(name);
   const witness = options.witnessOf(name);
-  const { plane, logs, statusAddress } = stockPlane(options, (backends) => {
+  const { plane, logs, statusAddress } = stockPlane(options, (backends, at) => {
     const { endpoints = [] } = backends.find((one) => one.name === stockBackend) ?? {};
-    options.hops.routed(name, addressesOf(endpoints));
+    options.hops.routed(name, addressesOf(endpoints), at);
     witness.routed(shopService, endpoints, environment.clock.monotonicMs());
   });
   const controller = new StockController({
@@ -166,7 +168,7 @@ async function startStockReplica(options: ReplicaOptions): Promise<Replica> {
 
 function stockPlane(
   options: ReplicaOptions,
-  onRouted: (backends: readonly StockBackend[]) => void,
+  onRouted: OnRouted,
 ): Pick<Replica, "logs" | "statusAddress"> & { readonly plane: StockPlane } {
   const { name, stage, upstreams } = options;
   if (stage.mode === "live") return liveStockPlane({ stage, name, port: httpPort }, onRouted);
@@ -186,12 +188,12 @@ async function startLockstepReplica(options: ReplicaOptions): Promise<Replica> {
   const decided = new Map<number, readonly DecidedEndpoint[]>();
   const pusher = new NginxPusher({
     ...environment,
+    network: proxy.controlNetwork,
     socketPath: proxy.socketPath,
     onRouted: (service, version, at) => {
       if (service !== decisionKey) return;
       const endpoints = decided.get(version) ?? [];
       for (const older of decided.keys()) if (older < version) decided.delete(older);
-      if (stage.mode === "live") options.hops.routed(name, addressesOf(endpoints));
       witness.routed(shopService, endpoints, at);
     },
   });
@@ -229,12 +231,18 @@ async function startLockstepReplica(options: ReplicaOptions): Promise<Replica> {
 
 async function lockstepProxy(options: ReplicaOptions): Promise<LockstepProxy> {
   const { name, stage, upstreams } = options;
-  if (stage.mode === "live") return await liveLockstepProxy({ stage, name, port: httpPort });
   const environment = stage.environmentOf(name);
+  const { network } = environment;
+  if (stage.mode === "live") {
+    const proxy = await liveLockstepProxy({ stage, name, port: httpPort });
+    const onTold = (addresses: readonly string[]) => options.hops.routed(name, addresses);
+    const tap = { network, socketPath: proxy.socketPath, service: decisionKey, onTold };
+    return { ...proxy, controlNetwork: tapControl(tap) };
+  }
   const socketPath = `${stage.folderOf(name)}/control.sock`;
   const proxy = new TwinProxy({
     ...environment,
-    network: recorded(options, "lockstep", upstreams.noting(environment.network)),
+    network: recorded(options, "lockstep", upstreams.noting(network)),
     socketPath,
     listen: { host: stage.hostOf(name), port: httpPort },
     onTold: (services) => {
@@ -243,7 +251,12 @@ async function lockstepProxy(options: ReplicaOptions): Promise<LockstepProxy> {
       options.hops.routed(name, addresses.slice(0, tiers[0] ?? 0));
     },
   });
-  return { socketPath, start: () => proxy.start(), stop: () => proxy.stop() };
+  return {
+    socketPath,
+    controlNetwork: network,
+    start: () => proxy.start(),
+    stop: () => proxy.stop(),
+  };
 }
 
 function addressesOf(endpoints: readonly { readonly address: string }[]): readonly string[] {

@@ -139,7 +139,13 @@ export class Scene {
     // As many join as leave.
     while (journeys().length < 2 * shopReplicas) {
       if (elapsedMs(began, this.now()) > withinMs) {
-        throw new Error(`${journeys().length} of ${2 * shopReplicas} changes were routed in time`);
+        const others = this.observer.journeys.filter(
+          ({ origin, outcome }) => origin.at >= began && outcome !== "complete",
+        );
+        throw new Error(
+          `${journeys().length} of ${2 * shopReplicas} changes were routed in time; the others: ` +
+            others.map(inWords).join("; "),
+        );
       }
       await this.stage.sleep(lookAgainMs);
     }
@@ -202,4 +208,10 @@ export function shopHops(stage: Stage): HopLedger {
   const { clock } = stage.environmentOf("observer");
   const [namespace = "", name = ""] = shopService.split("/");
   return new HopLedger({ clock, cluster: clusterName, namespace, name });
+}
+
+/** For whoever asks what a release is waiting for. */
+function inWords({ direction, endpoint, outcome, hops }: Journey): string {
+  const states = hops.map(({ hop, witness, state }) => `${hop} ${witness} ${state.type}`);
+  return `${direction} ${endpoint.address} ${outcome} (${states.join(", ")})`;
 }

@@ -1,5 +1,6 @@
 // When each endpoint of one service really joined and left at each hop, noted where it happens: at
-// `pod` and `published` as the storage commits an object, at `routed` as a proxy takes its endpoints.
+// `pod` and `published` as the storage commits an object, at `routed` as a proxy takes its endpoints,
+// by its own word and, of a stock nginx, by its own clock.
 // Only those who judge an observer may read it. It knows nothing of watches, and no address of the
 // service is ever had by two pods at once. Bounded by the changes of one play.
 import type { Clock, MonotonicMs } from "../../environment/clock.ts";
@@ -40,7 +41,7 @@ export class HopLedger {
     this.#options = options;
   }
 
-  /** In the order in which they happened. */
+  /** Those of one place in the order in which they happened. */
   get changes(): readonly HopChange[] {
     return this.#changes;
   }
@@ -59,19 +60,27 @@ export class HopLedger {
     }
   };
 
-  /** From now on a replica sends the service's requests to these; the first time is no change. */
-  routed(replica: string, addresses: readonly string[]): void {
+  /** Since then a replica sends the service's requests to these; the first time is no change. */
+  routed(
+    replica: string,
+    addresses: readonly string[],
+    at: MonotonicMs = this.#options.clock.monotonicMs(),
+  ): void {
     const place = placeOf({ hop: "routed", witness: replica });
-    if (this.#present.has(place)) this.#replace("routed", replica, addresses);
+    if (this.#present.has(place)) this.#replace("routed", replica, addresses, at);
     else this.#present.set(place, new Set(addresses));
   }
 
-  #replace(hop: Hop, witness: string, addresses: readonly string[]): void {
+  #replace(
+    hop: Hop,
+    witness: string,
+    addresses: readonly string[],
+    at: MonotonicMs = this.#options.clock.monotonicMs(),
+  ): void {
     const place = placeOf({ hop, witness });
     const before = this.#present.get(place) ?? new Set<string>();
     const after = new Set(addresses);
     this.#present.set(place, after);
-    const at = this.#options.clock.monotonicMs();
     const note = (direction: Direction, address: string): void => {
       this.#changes.push({ hop, witness, address, direction, at });
     };

@@ -1,5 +1,6 @@
 // The proxy that a stock controller drives. There are two: `virtual/`, which models nginx and runs
 // in virtual time, and `live/`, which is a real nginx. The controller does not know which it has.
+import type { MonotonicMs } from "../../environment/clock.ts";
 import type { StockBackend, StockServer } from "./stock-configuration.ts";
 
 export interface StockPlane {
@@ -17,8 +18,11 @@ export interface StockPlane {
   stop(): Promise<void>;
 }
 
-/** Called when every worker routes by these backends. */
-export type OnRouted = (backends: readonly StockBackend[]) => void;
+/**
+ * Called when every worker is found to route by these backends; by the proxy's own word that is so
+ * since `at`.
+ */
+export type OnRouted = (backends: readonly StockBackend[], at: MonotonicMs) => void;
 
 export class RefusedConfigurationError extends Error {
   override readonly name = "RefusedConfigurationError";

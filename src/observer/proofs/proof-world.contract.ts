@@ -67,13 +67,14 @@ export class ProofWorld {
   /** By service path, in which of its two slices an endpoint is. */
   readonly #placed = new Map<string, number>();
   readonly #underWay = new Set<Promise<void>>();
-  readonly #isCalm: boolean;
+  /** Nothing breaks. */
+  readonly isCalm: boolean;
   #addresses = 0;
 
   /** In a calm one nothing breaks; pods come and go all the same. */
   constructor(simulation: Simulation, { isCalm }: { readonly isCalm: boolean }) {
     this.#simulation = simulation;
-    this.#isCalm = isCalm;
+    this.isCalm = isCalm;
     this.#random = simulation.random;
     const names = ["east", "west", "north"].slice(0, 1 + randomInt(this.#random, 3));
     this.clusters = names.map((name) => new ProofCluster(simulation, name));
@@ -147,7 +148,7 @@ export class ProofWorld {
     else if (chance < 0.6) await this.#removePod(pod);
     else if (chance < 0.85) this.#flap(pod);
     else if (chance < 0.9) this.#later(0, () => this.#recreateService(cluster));
-    else if (chance < 0.94 || this.#isCalm) await this.#publishByHand(cluster);
+    else if (chance < 0.94 || this.isCalm) await this.#publishByHand(cluster);
     else if (chance < 0.96) await cluster.restart();
     else if (chance < 0.98) this.#freeze(cluster);
     else await this.#observeAgain();

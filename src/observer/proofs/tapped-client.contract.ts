@@ -1,10 +1,13 @@
 // Only for tests: a client that notes what passes through it to an observer, list by list and event
 // by event, at the instant at which it does.
-import type { Clock } from "../../environment/clock.ts";
+import { type Clock, elapsedMs, type MonotonicMs } from "../../environment/clock.ts";
 import type { IncomingResponse } from "../../environment/network.ts";
 import type { KubeClient, KubeRequest, KubeResponse } from "../../kube/client/client.ts";
 import { isRecord, type RawRecord } from "../../kube/kinds/fields.ts";
 import { type Resource, resources, type ToldEndpoints } from "./told-endpoints.contract.ts";
+
+/** What had gathered while no watch was open is told by then. */
+const backlogMs = 2_000;
 
 export class TappedClient implements KubeClient {
   readonly #client: KubeClient;
@@ -39,21 +42,23 @@ export class TappedClient implements KubeClient {
     resource: Resource,
     body: AsyncIterable<Uint8Array>,
   ): AsyncGenerator<Uint8Array, void, undefined> {
+    const openedAt = this.#clock.monotonicMs();
     let rest = "";
     for await (const chunk of body) {
       const lines = (rest + Buffer.from(chunk).toString("utf8")).split("\n");
       rest = lines.pop() ?? "";
-      for (const line of lines) this.#take(resource, JSON.parse(line));
+      for (const line of lines) this.#take(resource, JSON.parse(line), openedAt);
       yield chunk;
     }
   }
 
-  #take(resource: Resource, event: unknown): void {
+  #take(resource: Resource, event: unknown, openedAt: MonotonicMs): void {
     if (!isRecord(event) || !isRecord(event["object"])) return;
     const { type, object } = event;
     if (type === "BOOKMARK" || type === "ERROR") return;
     const now = this.#clock.monotonicMs();
-    this.#told.told(resource, nameOf(object), type === "DELETED" ? undefined : object, now);
+    const how = elapsedMs(openedAt, now) < backlogMs ? "backlog" : "event";
+    this.#told.told(resource, nameOf(object), type === "DELETED" ? undefined : object, now, how);
   }
 }
 

@@ -12,8 +12,11 @@ export interface ToldChange {
   readonly key: string;
   readonly direction: Direction;
   readonly at: number;
-  /** It was found in a list, or is what the first list showed. */
-  readonly how: "event" | "list" | "baseline";
+  /**
+   * Found in a list, or what the first list showed; a backlog is what a watch tells when it has just
+   * been opened, where nothing says whether it happened now or had gathered before.
+   */
+  readonly how: "event" | "backlog" | "list" | "baseline";
 }
 
 export type Resource = "services" | "pods" | "endpointslices";
@@ -52,10 +55,16 @@ export class ToldEndpoints {
   }
 
   /** The object is so now; undefined when it is gone. */
-  told(resource: Resource, name: string, object: RawRecord | undefined, at: number): void {
+  told(
+    resource: Resource,
+    name: string,
+    object: RawRecord | undefined,
+    at: number,
+    how: "event" | "backlog" = "event",
+  ): void {
     if (object === undefined) this.#objects[resource].delete(name);
     else this.#objects[resource].set(name, object);
-    this.#look(at, "event");
+    this.#look(at, how);
   }
 
   /** These are all there are. */

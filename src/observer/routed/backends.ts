@@ -5,7 +5,7 @@ import { parseIp } from "../../decide/ip-address.ts";
 import type { RoutedEndpoint } from "../../journeys/routed-witness.ts";
 import { isRecord, type RawRecord } from "../../kube/kinds/fields.ts";
 
-/** Endpoints by the backend's name, those of external names left out. */
+/** Endpoints by the backend's name; backends that lead to no pods are left out. */
 export type Backends = ReadonlyMap<string, readonly RoutedEndpoint[]>;
 
 /** What its Lua prints when nothing has been handed over yet. */
@@ -19,7 +19,8 @@ export function readBackends(body: string): Backends | undefined {
   const backends = new Map<string, readonly RoutedEndpoint[]>();
   for (const one of list) {
     if (!isRecord(one) || typeof one["name"] !== "string") return undefined;
-    if (!isExternal(one)) backends.set(one["name"], endpointsOf(one));
+    const endpoints = endpointsOf(one);
+    if (leadsToPods(one, endpoints)) backends.set(one["name"], endpoints);
   }
   return backends;
 }
@@ -51,10 +52,13 @@ function endpointsOf({ endpoints }: RawRecord & { readonly endpoints?: unknown }
   });
 }
 
-function isExternal(backend: RawRecord): boolean {
+/** Not to an external name, nor, as `service-upstream` has it, to the service's own address. */
+function leadsToPods(backend: RawRecord, endpoints: readonly RoutedEndpoint[]): boolean {
   const service = backend["service"];
   const spec = isRecord(service) ? service["spec"] : undefined;
-  return isRecord(spec) && spec["type"] === "ExternalName";
+  if (!isRecord(spec)) return true;
+  const isOwn = ({ address }: RoutedEndpoint): boolean => address === spec["clusterIP"];
+  return spec["type"] !== "ExternalName" && !endpoints.some(isOwn);
 }
 
 function parsed(body: string): unknown {

@@ -31,7 +31,7 @@ function json(backends: Handed): string {
   return JSON.stringify(
     Object.entries(backends).map(([name, addresses]) => ({
       name,
-      service: { metadata: {}, spec: { type: "ClusterIP" } },
+      service: { metadata: {}, spec: { type: "ClusterIP", clusterIP: ownAddress } },
       port: 80,
       sslPassthrough: false,
       ...(addresses.length > 0 && {
@@ -41,6 +41,9 @@ function json(backends: Handed): string {
     })),
   );
 }
+
+/** Of every service of these tests. */
+const ownAddress = "10.96.0.9";
 
 const address = "ingress-nginx=http://proxy:10246";
 
@@ -139,6 +142,15 @@ it("counts a name that could be of several services for none, and says so", () =
     await world.sleep(2_500);
     expect(world.said()).toEqual(["follows shop/web", "join shop/web 10.0.0.2:8080 all along"]);
     expect(source.status.ambiguous).toEqual(["a-b-c-80"]);
+  }));
+
+it("does not wait for a service of which it knows only the service's own address", () =>
+  withProxy(async (world) => {
+    // As with the annotation service-upstream: pods come and go, and the proxy routes on to this.
+    await startNginx(world, newNginx({ "shop-web-80": [ownAddress], "shop-api-80": ["10.0.0.1"] }));
+    world.begin(address);
+    await world.sleep(2_500);
+    expect(world.said()).toEqual(["follows shop/api", "join shop/api 10.0.0.1:8080 all along"]);
   }));
 
 it("says when the answer is not ingress-nginx's", () =>

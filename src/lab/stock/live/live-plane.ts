@@ -9,9 +9,13 @@ import type { OnRouted, StockPlane } from "../stock-plane.ts";
 import { accessLog, controlSocket, nginxConf, plainAccessLog } from "./nginx-conf.ts";
 import { NginxControl } from "./nginx-control.ts";
 import { NginxProcess, type NginxProcessOptions } from "./nginx-process.ts";
+import { NginxRouted } from "./nginx-routed.ts";
 
 export interface LivePlaneOptions
-  extends Pick<Environment, "timers" | "random" | "network" | "files" | "processes" | "log">,
+  extends Pick<
+      Environment,
+      "clock" | "timers" | "random" | "network" | "files" | "processes" | "log"
+    >,
     Pick<NginxProcessOptions, "prefix" | "program"> {
   readonly host: string;
   /** 0 takes any free port. */
@@ -27,14 +31,13 @@ export class LivePlane implements StockPlane {
   readonly #options: LivePlaneOptions;
   readonly #nginx: NginxProcess;
   readonly #control: NginxControl;
+  readonly #routed: NginxRouted;
   readonly #abort = new AbortController();
   /** Of the configuration; each reload is a new one. */
   #generation = 0;
   #port: number;
   #statusPort: number;
   #starting: Promise<void> | undefined;
-  /** Waits for the workers to see what was pushed last. */
-  #watching: Promise<void> = Promise.resolve();
 
   constructor(options: LivePlaneOptions) {
     this.#options = options;
@@ -43,6 +46,12 @@ export class LivePlane implements StockPlane {
     this.#nginx = new NginxProcess(options);
     const socketPath = `${options.prefix}/${controlSocket}`;
     this.#control = new NginxControl({ ...options, socketPath });
+    this.#routed = new NginxRouted({
+      ...options,
+      control: this.#control,
+      onRouted: (backends, at) => options.onRouted?.(backends, at),
+      signal: this.#whileRunning(this.#abort.signal),
+    });
   }
 
   get address(): string {
@@ -78,19 +87,18 @@ export class LivePlane implements StockPlane {
     await this.#nginx.install(this.#configuration(servers, this.#generation + 1));
     this.#generation += 1;
     this.#nginx.reload();
-    await this.#control.reached("generation", this.#generation, this.#whileRunning(signal));
+    await this.#control.configured(this.#generation, this.#whileRunning(signal));
   }
 
   async push(backends: readonly StockBackend[], signal: AbortSignal): Promise<void> {
-    const generation = await this.#control.push(backends, signal);
-    this.#watching = this.#reportRouted(backends, generation);
+    this.#routed.handedOver(backends, await this.#control.push(backends, signal));
   }
 
   async stop(): Promise<void> {
     this.#abort.abort(new Error("the stock proxy is stopping"));
     // A start that failed has told its caller; what it left behind is removed all the same.
     await this.#starting?.catch(() => undefined);
-    await this.#watching;
+    await this.#routed.ended();
     await this.#nginx.stop();
   }
 
@@ -101,25 +109,12 @@ export class LivePlane implements StockPlane {
       this.#statusPort = await freePort(this.#options, host);
     }
     await this.#nginx.start(this.#configuration([], this.#generation));
-    const signal = this.#whileRunning(this.#abort.signal);
-    await this.#control.reached("generation", this.#generation, signal);
+    await this.#control.configured(this.#generation, this.#whileRunning(this.#abort.signal));
   }
 
   /** An nginx that has ended takes nothing any more: there is no use in asking on. */
   #whileRunning(signal: AbortSignal): AbortSignal {
     return AbortSignal.any([signal, this.#nginx.ended]);
-  }
-
-  async #reportRouted(backends: readonly StockBackend[], generation: number): Promise<void> {
-    const { onRouted, log } = this.#options;
-    try {
-      const signal = this.#whileRunning(this.#abort.signal);
-      await this.#control.reached("backends", generation, signal);
-      onRouted?.(backends);
-    } catch (error) {
-      if (this.#abort.signal.aborted) return;
-      log.warn("it is not known when the stock proxy's workers took the backends", { error });
-    }
   }
 
   #configuration(servers: readonly StockServer[], generation: number): string {

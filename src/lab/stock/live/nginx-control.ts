@@ -1,5 +1,6 @@
 // Talks to the live stock proxy over its control socket: hands backends over, and finds out when
 // what was handed over has taken effect. Every question is bounded in time.
+import type { WallMs } from "../../../environment/clock.ts";
 import type { Environment } from "../../../environment/environment.ts";
 import { NetworkError } from "../../../environment/network.ts";
 import type { StockBackend } from "../stock-configuration.ts";
@@ -11,13 +12,24 @@ export interface NginxControlOptions extends Pick<Environment, "timers" | "netwo
 /** A control request is answered by a worker at once, or the worker is stuck. */
 const requestTimeoutMs = 5_000;
 
-/** How often it is asked whether something has taken effect: the error of the time reported. */
+/** How often it is asked whether a configuration has taken effect. */
 const askEveryMs = 20;
 
 /** Ten times a worker's poll; a reload of the lab's few routes takes far less. */
 const effectTimeoutMs = 10_000;
 
-export type ControlQuestion = "generation" | "backends";
+/** What every worker routes by. */
+export interface TakenBackends {
+  readonly generation: number;
+  /** When the last worker took it up, by nginx's own clock; undefined where it does not know. */
+  readonly at: WallMs | undefined;
+}
+
+interface Question {
+  readonly method: "GET" | "POST";
+  readonly about: "generation" | "backends";
+  readonly body?: Uint8Array;
+}
 
 export class NginxControlError extends Error {
   override readonly name = "NginxControlError";
@@ -34,25 +46,31 @@ export class NginxControl {
   /** Answers the generation that the workers will have seen when they route by it. */
   async push(backends: readonly StockBackend[], signal: AbortSignal): Promise<number> {
     const body = Buffer.from(JSON.stringify(backends.map(handedOver)));
-    return await this.#ask({ method: "POST", question: "backends", body }, signal);
+    const [generation] = await this.#ask({ method: "POST", about: "backends", body }, signal);
+    return generation;
   }
 
-  /** Resolves when the answer has reached the generation; throws when that takes too long. */
-  async reached(question: ControlQuestion, generation: number, signal: AbortSignal): Promise<void> {
+  async taken(signal: AbortSignal): Promise<TakenBackends> {
+    const [generation, seconds] = await this.#ask({ method: "GET", about: "backends" }, signal);
+    return { generation, at: seconds > 0 ? ((seconds * 1_000) as WallMs) : undefined };
+  }
+
+  /** Resolves when workers serve by the configuration; throws when that takes too long. */
+  async configured(generation: number, signal: AbortSignal): Promise<void> {
     const { timers } = this.#options;
     const questions = Math.ceil(effectTimeoutMs / askEveryMs);
     for (let asked = 0; asked < questions; asked += 1) {
-      if ((await this.#generation(question, signal)) >= generation) return;
+      if ((await this.#generation(signal)) >= generation) return;
       await timers.sleep(askEveryMs, signal);
     }
-    const what = question === "generation" ? "the configuration" : "the backends";
-    throw new NginxControlError(`nginx did not take ${what} within ${effectTimeoutMs} ms`);
+    throw new NginxControlError(`nginx did not take the configuration in ${effectTimeoutMs} ms`);
   }
 
   /** Below every generation while nginx does not answer: it may be starting. */
-  async #generation(question: ControlQuestion, signal: AbortSignal): Promise<number> {
+  async #generation(signal: AbortSignal): Promise<number> {
     try {
-      return await this.#ask({ method: "GET", question }, signal);
+      const [generation] = await this.#ask({ method: "GET", about: "generation" }, signal);
+      return generation;
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof NetworkError) return -1;
@@ -60,16 +78,10 @@ export class NginxControl {
     }
   }
 
-  async #ask(
-    asked: {
-      readonly method: "GET" | "POST";
-      readonly question: ControlQuestion;
-      readonly body?: Uint8Array;
-    },
-    signal: AbortSignal,
-  ): Promise<number> {
+  /** A generation, and seconds since 1970, or 0 where none are answered. */
+  async #ask(question: Question, signal: AbortSignal): Promise<readonly [number, number]> {
     const { network, timers, socketPath } = this.#options;
-    const { question, ...request } = asked;
+    const { about, ...request } = question;
     const patience = new AbortController();
     const cancel = timers.after(requestTimeoutMs, () => {
       patience.abort(new NginxControlError(`nginx did not answer within ${requestTimeoutMs} ms`));
@@ -77,13 +89,16 @@ export class NginxControl {
     try {
       const response = await network.request({
         ...request,
-        url: `http://nginx/configuration/${question}`,
+        url: `http://nginx/configuration/${about}`,
         socketPath,
         signal: AbortSignal.any([signal, patience.signal]),
       });
       let text = "";
       for await (const chunk of response.body) text += Buffer.from(chunk).toString("utf8");
-      if (response.status === 200 && /^\d+\n$/.test(text)) return Number(text);
+      const [, generation, seconds = "0"] = /^(\d+)(?: ([\d.]+))?\n$/.exec(text) ?? [];
+      if (response.status === 200 && generation !== undefined) {
+        return [Number(generation), Number(seconds)];
+      }
       throw new NginxControlError(`nginx answered ${response.status}: ${text.trim()}`);
     } finally {
       cancel();

@@ -19,6 +19,8 @@ ffi.cdef("int getpid(void); int getppid(void); int kill(int pid, int signal);")
 local shared = ngx.shared.configuration_data
 local owner = ${options.ownerPid}
 local SIGTERM = 15
+-- Long after anybody asks when a generation was taken up.
+local TAKEN_SECONDS = 60
 
 local _M = {}
 local rotations = {}
@@ -42,6 +44,9 @@ local function sync_backends()
   rotations = found
   seen = generation
   shared:set("seen:" .. ngx.worker.id(), generation)
+  -- The last worker's word stays: since then all of them route by it.
+  ngx.update_time()
+  shared:set("taken:" .. generation, ngx.now(), TAKEN_SECONDS)
 end
 
 local function owner_of(pid)
@@ -95,7 +100,8 @@ local function body()
   return data
 end
 
--- POST takes the backends and answers their generation; GET answers the one all workers have seen.
+-- POST takes the backends and answers their generation; GET answers the one all workers have seen,
+-- and since when they have.
 function _M.backends()
   if ngx.req.get_method() == "POST" then
     local ok, problem = shared:set("backends", body())
@@ -110,7 +116,7 @@ function _M.backends()
   for id = 0, ngx.worker.count() - 1 do
     all = math.min(all, shared:get("seen:" .. id) or 0)
   end
-  ngx.say(all)
+  ngx.say(all .. " " .. (shared:get("taken:" .. all) or 0))
 end
 
 -- What was handed over last, as ingress-nginx answers it: \`nil\` before anything was.

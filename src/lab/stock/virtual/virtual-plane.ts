@@ -92,7 +92,7 @@ export class VirtualPlane implements StockPlane {
   #poll(): void {
     this.#cancelPoll = undefined;
     for (const worker of this.#workers) worker.load(this.#shared);
-    this.#options.onRouted?.(this.#shared);
+    this.#options.onRouted?.(this.#shared, this.#options.clock.monotonicMs());
   }
 
   #startWorkers(): void {
@@ -104,7 +104,7 @@ export class VirtualPlane implements StockPlane {
     // What the former workers would have found at their next poll, these have read already.
     this.#cancelPoll();
     this.#cancelPoll = undefined;
-    this.#options.onRouted?.(this.#shared);
+    this.#options.onRouted?.(this.#shared, this.#workersSince);
   }
 
   async #handle(exchange: ServerExchange): Promise<void> {

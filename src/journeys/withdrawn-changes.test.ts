@@ -1,0 +1,45 @@
+import { expect, test } from "vitest";
+import type { MonotonicMs } from "../environment/clock.ts";
+import { Journeys } from "./journeys.ts";
+import type { Direction, Hop } from "./witness.ts";
+
+const web = { cluster: "east", service: "shop/web" };
+
+function world() {
+  const over: string[] = [];
+  const journeys = new Journeys({
+    onEvent: ({ type, journey: { direction, outcome, hops } }) => {
+      const states = hops.map(({ hop, witness, state }) => `${hop} ${witness} ${state.type}`);
+      if (type === "over") over.push(`${direction} ${outcome}: ${states.join(", ")}`);
+    },
+  });
+  journeys.follow({ hop: "pod", name: "east" }, web);
+  for (const name of ["one", "two"]) journeys.follow({ hop: "routed", name }, web);
+  const say = (hop: Hop, name: string, direction: Direction, atMs: number): void => {
+    const endpoint = { ...web, address: "10.0.0.1", port: 80, podUid: "a" };
+    journeys.report({ witness: { hop, name }, endpoint, direction, at: atMs as MonotonicMs });
+  };
+  return { over, say };
+}
+
+test("a join is complete though one replica mistrusts the pod before another has it", () => {
+  const { over, say } = world();
+  say("pod", "east", "join", 0);
+  say("routed", "one", "join", 5);
+  say("routed", "one", "leave", 900);
+  say("routed", "two", "join", 2_000);
+  say("routed", "one", "join", 6_000);
+  expect(over).toEqual([
+    "join complete: pod east shown, routed one shown, routed two shown",
+    "leave withdrawn: pod east pending, routed one shown, routed two pending",
+  ]);
+});
+
+test("a join is superseded where the pod itself has left before a replica has it", () => {
+  const { over, say } = world();
+  say("pod", "east", "join", 0);
+  say("routed", "one", "join", 5);
+  say("pod", "east", "leave", 900);
+  say("routed", "two", "join", 2_000);
+  expect(over).toEqual(["join superseded: pod east shown, routed one shown, routed two shown"]);
+});

@@ -1,0 +1,56 @@
+import { Readable } from "node:stream";
+import { expect, test } from "vitest";
+import type { Network, OutgoingRequest } from "../../environment/network.ts";
+import { tapControl } from "./control-tap.ts";
+
+const socketPath = "/run/control.sock";
+const service = "shop/web:80";
+
+/** A proxy that takes everything, or refuses it. */
+function network(status: number): Network {
+  return {
+    request: async () => ({ status, headers: {}, peer: "nginx", body: Readable.from([]) }),
+    listen: () => Promise.reject(new Error("nobody listens here")),
+  };
+}
+
+function request(method: string, path: string, services?: object): OutgoingRequest {
+  const body = services && { body: Buffer.from(JSON.stringify({ services })) };
+  return { method, url: `http://nginx${path}`, socketPath, ...body };
+}
+
+function entry(tiers: readonly number[], ...addresses: readonly string[]) {
+  return { [service]: { tiers, addresses } };
+}
+
+async function told(requests: readonly OutgoingRequest[], status = 200) {
+  const all: (readonly string[])[] = [];
+  const onTold = (addresses: readonly string[]) => void all.push(addresses);
+  const tapped = tapControl({ network: network(status), socketPath, service, onTold });
+  for (const one of requests) await tapped.request(one);
+  return all;
+}
+
+const requests = [
+  request("GET", "/state"),
+  request("POST", "/loads"),
+  request("PUT", "/loads/7", entry([2, 1], "10.0.0.1", "10.0.0.2", "10.0.0.3")),
+  request("PUT", "/loads/7", { "shop/other:80": null }),
+  request("POST", "/loads/7/commit"),
+  request("PUT", "/changes", { "shop/other:80": { tiers: [1], addresses: ["10.0.0.9"] } }),
+  request("PUT", "/changes", entry([1], "10.0.0.2")),
+  request("PUT", "/changes", { [service]: null }),
+  request("POST", "/loads"),
+  request("POST", "/loads/8/commit"),
+];
+
+test("of what nginx has taken, the first choice of one service is told, and when it is gone", async () => {
+  expect(await told(requests)).toEqual([["10.0.0.1", "10.0.0.2"], ["10.0.0.2"], [], []]);
+});
+
+test("what nginx refuses, and what others are told, is not told", async () => {
+  expect(await told(requests, 409)).toEqual([]);
+  expect(await told(requests.map((one) => ({ ...one, socketPath: "/run/other.sock" })))).toEqual(
+    [],
+  );
+});
