@@ -21,6 +21,7 @@ import { resultLines } from "./incident/result-lines.ts";
 import { sideBySideFoot, sideBySideLines } from "./incident/side-by-side.ts";
 import { didHold, summaryFoot, summaryHead, summaryLines } from "./incident/summary-lines.ts";
 import { paintFor } from "./paint.ts";
+import { typedCommand } from "./typed-command.ts";
 import { errorsOnly } from "./up/quiet-log.ts";
 import { makeRunFolder } from "./up/run-folder.ts";
 import { wholeNumber } from "./whole-number.ts";
@@ -257,7 +258,8 @@ function showSummary(context: CommandContext, results: readonly IncidentResult[]
 /** What somebody who has seen this wants to see next. */
 function nextStep(context: CommandContext, [result]: readonly IncidentResult[]): string {
   const { secondary } = paintFor(context.terminal);
-  return `${secondary("What its fix does:")}  lockstep incident ${result?.name ?? "NAME"} --fix`;
+  const command = typedCommand(`incident ${result?.name ?? "NAME"} --fix`);
+  return `${secondary("What its fix does:")}  ${command}`;
 }
 
 function listing(context: CommandContext, { json }: IncidentFlags): string {

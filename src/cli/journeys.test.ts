@@ -155,7 +155,8 @@ describe("lockstep journeys", () => {
   it("says what is wrong with what was asked", async () => {
     const missing = `${folder}/none.db`;
     await expect(run("--history", missing)).rejects.toThrow(
-      `there is no history at ${missing}: \`lockstep watch --history ${missing}\` keeps one`,
+      `there is no history at ${missing}. \`npx lockstep watch --history ${missing}\` keeps changes ` +
+        "there.",
     );
     await expect(run("--service", "web")).rejects.toThrow(
       "--service web: it must be NAMESPACE/NAME, such as shop/web.",

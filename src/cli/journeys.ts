@@ -20,6 +20,7 @@ import { keptJourney } from "./journeys/kept-journey.ts";
 import { KeptTally } from "./journeys/kept-tally.ts";
 import { jsonLine } from "./json-line.ts";
 import { paintFor } from "./paint.ts";
+import { typedCommand } from "./typed-command.ts";
 import { wholeNumber } from "./whole-number.ts";
 
 interface JourneysFlags {
@@ -53,7 +54,8 @@ and ~/.local/state/lockstep/history.db where that is not set, unless another is 
 kept when it is over, and while it is stuck.
 
 Lines, signs and hops are those of \`lockstep watch\`; the figures below them are of every change
-asked for, also of those that --limit leaves out. ✗? is a hop where the change was stuck when the
+asked for, also of those that --limit leaves out: for leaves and joins how many the hop showed, the
+median, the worst of a hundred and the longest. ✗? is a hop where the change was stuck when the
 observer ended: what became of it is unknown.
 
 --json prints the records, oldest first, one object a line: as \`lockstep watch --json\` has them under
@@ -117,9 +119,16 @@ async function runJourneys(context: CommandContext, flags: JourneysFlags): Promi
     }
   } catch (error) {
     if (!(error instanceof HistoryError)) throw error;
-    throw new UsageError(error.message, { cause: error });
+    throw new UsageError(`${error.message}${remedyOf(error, path)}`, { cause: error });
   }
   return stop.aborted ? 2 : 0;
+}
+
+/** Where a writer would help, how it is called. */
+function remedyOf({ code }: HistoryError, path: string): string {
+  const command = typedCommand(`watch --history ${path}`);
+  if (code === "MISSING") return `. \`${command}\` keeps changes there.`;
+  return code === "OLDER" ? `. Run \`${command}\` once, which brings it up to date.` : "";
 }
 
 async function printRecords(
@@ -167,7 +176,7 @@ async function printList(
       ? []
       : [`The ${which} ${numberText(records.length)} are shown; --limit shows more.`]),
     "",
-    ...tally.table({ slowMs, paint }),
+    ...tally.table({ width, slowMs, paint }),
   ];
   terminal.write(`${lines.join("\n")}\n`);
 }

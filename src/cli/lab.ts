@@ -14,6 +14,7 @@ import { helpText } from "./help-text.ts";
 import { labApiserverCommand } from "./lab-apiserver.ts";
 import { type OpenStore, openStore, parseStore, type StoreChoice } from "./lab-store.ts";
 import { paintFor } from "./paint.ts";
+import { typedCommand } from "./typed-command.ts";
 import { wholeNumber } from "./whole-number.ts";
 
 interface LabFlags {
@@ -218,7 +219,7 @@ ${second}  kubectl create deployment web --image=web --port=8080 --replicas=3
   kubectl rollout restart deployment web
 
 How long each change takes at every hop, seen from a third one:
-  npx lockstep watch --kubeconfig ${path}
+  ${typedCommand(`watch --kubeconfig ${path}`)}
 
 `;
 }

@@ -6,10 +6,16 @@ import type { RecordedWatch } from "../blame/cluster-recorder.ts";
 import { Recorder } from "../blame/recorder.ts";
 import { mayRecordTo } from "../blame/recording-file.ts";
 import { visible } from "../decide/routing/shown-text.ts";
-import { FilesError } from "../environment/files.ts";
+import { type Files, FilesError } from "../environment/files.ts";
+import type { ObservedCluster } from "../observer/observer.ts";
+import { pacedClient } from "../observer/paced-client.ts";
+import { byteSize } from "./byte-size.ts";
 import { aborted, type CommandContext, type ExitCode, UsageError } from "./command.ts";
 import { helpText } from "./help-text.ts";
+import { costOfMissing, RecordSurvey, type RecordSurveyOptions } from "./record/record-survey.ts";
 import { watchedClusters } from "./watch/watch-clusters.ts";
+import { whatComes } from "./watch/what-comes.ts";
+import { wholeNumber } from "./whole-number.ts";
 
 interface RecordFlags {
   readonly context: readonly string[];
@@ -19,6 +25,7 @@ interface RecordFlags {
   readonly form: "auto" | "endpointslices" | "endpoints";
   readonly out: string;
   readonly maxSize: number;
+  readonly maxQps?: number;
 }
 
 const mebibyte = 1024 * 1024;
@@ -27,13 +34,18 @@ const mebibyte = 1024 * 1024;
 const defaultMaxSize = 256 * mebibyte;
 const leastSize = mebibyte;
 
+/** What one client may ask of an API server that others need too. */
+const qpsMost = 1_000;
+
 /** How long the first lists may take before somebody is told what is missing. */
 const listWithinMs = 15_000;
 
 const epilogue = `
 Recorded are pods, services, nodes and EndpointSlices (or Endpoints): names, labels, addresses,
 readiness, deletion and the ends of containers, nothing of what runs in them; a line of JSON for each
-change. Needed are list and watch of these; what is refused is left out, and said.
+change. Needed are list and watch of these; what is refused is left out, and said. Before it starts it
+says what it will list and roughly how many bytes that is; --namespace and --max-qps bound it, for an
+API server that is already slow.
 
 The file survives the end of the process at any moment; a later run goes on in the same file. When it
 has grown to half of --max-size it becomes FILE.1, in place of the one before, and a new one begins
@@ -61,8 +73,13 @@ export function recordCommand(context: CommandContext, done: (code: ExitCode) =>
     .option("--form <form>", "auto, endpointslices or endpoints", form, "auto")
     .addOption(
       new Option("--max-size <bytes>", "of both files together: 500M, 2G")
-        .argParser(size)
+        .argParser(byteSize(leastSize))
         .default(defaultMaxSize, "256M"),
+    )
+    .option(
+      "--max-qps <n>",
+      "at most so many requests a second to each cluster",
+      wholeNumber(1, qpsMost),
     )
     .addHelpText("after", helpText(context.terminal, epilogue))
     .action(async (flags: RecordFlags) => done(await runRecord(context, flags)));
@@ -70,31 +87,17 @@ export function recordCommand(context: CommandContext, done: (code: ExitCode) =>
 
 async function runRecord(context: CommandContext, flags: RecordFlags): Promise<ExitCode> {
   const { environment, terminal, stop } = context;
-  const { context: contexts, allContexts, kubeconfig, namespace } = flags;
-  const asked = { contexts, allContexts, kubeconfig, accessContexts: [] };
-  const { clusters, leftOut } = await watchedClusters(environment, asked);
-  for (const line of leftOut) terminal.writeError(`${visible(line)}\n`);
   const path = absolute(flags.out);
-  const recorder = new Recorder({
-    ...environment,
-    clusters,
-    form: flags.form,
-    namespaces: namespace.length === 0 ? undefined : namespace,
-    path,
-    maxBytes: flags.maxSize,
-  });
-  try {
-    if (!(await mayRecordTo(environment.files, path))) {
-      throw new UsageError(
-        `${path} is no recording: name another file, this one is left as it is.`,
-      );
-    }
-    await recorder.start();
-  } catch (error) {
-    if (!(error instanceof FilesError)) throw error;
-    throw new UsageError(error.message, { cause: error });
+  const recording = await recordingOf(context, flags);
+  await refuseForeignFile(environment.files, path);
+  await sayWhatComes(context, recording);
+  if (stop.aborted) {
+    terminal.writeError("Stopped before anything was recorded.\n");
+    return 0;
   }
-  const names = visible(clusters.map(({ cluster }) => cluster).join(", "));
+  const recorder = new Recorder({ ...environment, ...recording, path, maxBytes: flags.maxSize });
+  await asUsage(() => recorder.start());
+  const names = visible(recording.clusters.map(({ cluster }) => cluster).join(", "));
   terminal.writeError(`Recording ${names} to ${path}. Ctrl-C stops it.\n`);
   const cancel = environment.timers.after(listWithinMs, () => {
     for (const line of missing(recorder)) terminal.writeError(`${visible(line)}\n`);
@@ -109,6 +112,67 @@ async function runRecord(context: CommandContext, flags: RecordFlags): Promise<E
   return 0;
 }
 
+interface Recording extends Pick<RecordSurveyOptions, "form" | "namespaces"> {
+  readonly clusters: readonly ObservedCluster[];
+  readonly leftOut: readonly string[];
+}
+
+/** What is asked for first counts among the requests that are bounded. */
+async function recordingOf(
+  { environment }: CommandContext,
+  { context: contexts, allContexts, kubeconfig, namespace, form, maxQps }: RecordFlags,
+): Promise<Recording> {
+  const asked = { contexts, allContexts, kubeconfig, accessContexts: [] };
+  const { clusters, leftOut } = await watchedClusters(environment, asked);
+  return {
+    clusters: clusters.map(({ cluster, client }) => ({
+      cluster,
+      client: pacedClient(client, { ...environment, maxQps }),
+    })),
+    leftOut,
+    form,
+    namespaces: namespace.length === 0 ? undefined : namespace,
+  };
+}
+
+async function sayWhatComes(
+  { environment, terminal, stop }: CommandContext,
+  { clusters, leftOut, ...what }: Recording,
+): Promise<void> {
+  const surveys = clusters.map((cluster) => new RecordSurvey({ ...cluster, ...what }));
+  const lines = await whatComes({
+    ...environment,
+    terminal,
+    stop,
+    preview: (signal) => Promise.all(surveys.map((one) => one.preview(signal))),
+    permissions: (signal) => Promise.all(surveys.map((one) => one.permissions(signal))),
+    clusters: clusters.length,
+    leftOut,
+    closing: "Reads only. On a managed control plane all of it can be read as well.",
+  });
+  if (!stop.aborted) terminal.writeError(`${lines.join("\n")}\n\n`);
+}
+
+async function refuseForeignFile(files: Files, path: string): Promise<void> {
+  const kind = await asUsage(() => files.kind(path));
+  // A recording that has grown is renamed, which nobody wants of a device or a pipe.
+  if (kind === "folder" || kind === "other") {
+    throw new UsageError(`${path} is no ordinary file: name another one.`);
+  }
+  if (await asUsage(() => mayRecordTo(files, path))) return;
+  throw new UsageError(`${path} is no recording: name another file, this one is left as it is.`);
+}
+
+/** What is wrong with a file was named by the caller. */
+async function asUsage<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof FilesError)) throw error;
+    throw new UsageError(error.message, { cause: error });
+  }
+}
+
 /** What is not recorded yet, and why. */
 function missing(recorder: Recorder): readonly string[] {
   const waiting = recorder
@@ -121,32 +185,14 @@ function missing(recorder: Recorder): readonly string[] {
 function missingText({ cluster, resource, namespace, problem }: RecordedWatch): string {
   const where = namespace === undefined ? cluster : `${namespace} of ${cluster}`;
   const why = problem === undefined ? "" : `: ${problem}`;
-  return `No list of ${resource} in ${where} yet; ${costs[resource] ?? ""}${why}`;
+  return `No list of ${resource} in ${where} yet; ${costOfMissing[resource] ?? ""}${why}`;
 }
-
-/** What blame cannot say without. */
-const costs: Readonly<Record<string, string>> = {
-  pods: "without them no address can be told",
-  services: "without them a 503 without a try cannot be explained",
-  nodes: "without them pods of a lost node count as well",
-  endpointslices: "without them the late hop cannot be told",
-  endpoints: "without them the late hop cannot be told",
-};
 
 function endText(recorder: Recorder): string {
   const { dropped } = recorder;
   return dropped === 0
     ? "Stopped; everything is written."
     : `Stopped; ${dropped.toLocaleString("en-US")} changes could not be written.`;
-}
-
-const unitBytes: Readonly<Record<string, number>> = { K: 1024, M: mebibyte, G: 1024 * mebibyte };
-
-function size(text: string): number {
-  const [, digits, unit = ""] = /^(\d+)([KMG])?i?B?$/i.exec(text) ?? [];
-  const bytes = Number(digits) * (unitBytes[unit.toUpperCase()] ?? 1);
-  if (bytes >= leastSize) return bytes;
-  throw new InvalidArgumentError("It must be a size such as 500M or 2G, and 1M at least.");
 }
 
 function form(text: string): RecordFlags["form"] {

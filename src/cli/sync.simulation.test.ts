@@ -71,6 +71,55 @@ test("a dry run prints every write and makes none, a run makes them, and then no
     });
   }));
 
+test("copies of a cluster that is named no longer are told of, and removed when it is forgotten", () =>
+  inSyncWorld(async (world) => {
+    await world.publish("lab-1", "web", ["10.1.0.1"]);
+    await world.publish("lab-2", "web", ["10.2.0.1"]);
+    await world.publish("lab-2", "old", ["10.2.0.2"]);
+    await lockstepSync(world, [...both, "--namespace", "shop"], 10_000);
+    const left = ["--from", "lab-1", "--to", "edge", "--namespace", "shop"];
+    const stays =
+      "2 copied slices stay of lab-2, which --from does not name; --forget lab-2 removes them.\n";
+    expect(await lockstepSync(world, [...left, "--dry-run"])).toEqual({
+      code: 0,
+      out: "Nothing to write to edge.\n",
+      errors: stays,
+    });
+    expect((await lockstepSync(world, left, 10_000)).errors).toBe(
+      `Syncing lab-1 to edge. Ctrl-C stops it.\n${stays}`,
+    );
+    const forget = [...left, "--forget", "lab-2"];
+    expect(await lockstepSync(world, [...forget, "--dry-run"])).toEqual({
+      code: 0,
+      out: [
+        "delete Service shop/old: no cluster offers it any more",
+        "delete EndpointSlice shop/old-lab-2-0: lab-2 is forgotten",
+        "delete EndpointSlice shop/web-lab-2-0: lab-2 is forgotten",
+        "3 writes to edge.",
+        "",
+      ].join("\n"),
+      errors: "",
+    });
+    await lockstepSync(world, forget, 10_000);
+    expect(await lockstepSync(world, [...left, "--dry-run"])).toEqual({
+      code: 0,
+      out: "Nothing to write to edge.\n",
+      errors: "",
+    });
+  }));
+
+test("what came from a cluster that does not answer is neither removed nor called unclaimed", () =>
+  inSyncWorld(async (world) => {
+    await world.publish("lab-2", "web", ["10.2.0.1"]);
+    const args = [...both, "--namespace", "shop"];
+    await lockstepSync(world, args, 10_000);
+    const before = await world.copies();
+    world.simulation.network.partition("lockstep", "lab-2");
+    const { errors } = await lockstepSync(world, args, 10_000);
+    expect(errors).toBe("Syncing lab-1, lab-2 to edge. Ctrl-C stops it.\n");
+    expect(await world.copies()).toEqual(before);
+  }));
+
 test("a dry run says which cluster it could not hear", () =>
   inSyncWorld(async (world) => {
     world.simulation.network.partition("lockstep", "lab-2");
@@ -98,6 +147,10 @@ test.each([
   [
     [...both, "--namespace", "shop", "--all-namespaces"],
     "--all-namespaces and --namespace exclude each other: give one of them.",
+  ],
+  [
+    [...both, "--forget", "lab-2"],
+    "lab-2 cannot be synced and forgotten at once: give one of them.",
   ],
 ])("%j is refused in words", (args, message) =>
   inSyncWorld(async (world) => {

@@ -15,6 +15,7 @@ import { connectClusters, type SyncClusters } from "./sync/sync-clusters.ts";
 interface SyncFlags {
   readonly from: readonly string[];
   readonly to: string;
+  readonly forget: readonly string[];
   readonly kubeconfig?: string;
   readonly namespace: readonly string[];
   readonly allNamespaces: boolean;
@@ -40,7 +41,8 @@ Synced are services labelled lockstep.dev/sync=true, and with --namespace or --a
 also every service there that has a selector (except those labelled lockstep.dev/sync=false).
 
 Lockstep changes and deletes only what it has made, which is labelled so. What came from a cluster
-that cannot be reached stays. A namespace is never deleted.
+that cannot be reached stays, and so does what came from one that is not named any more, for another
+Lockstep may keep that in step; --forget removes it. A namespace is never deleted.
 
 --from and --to name contexts of the kubeconfig. The name becomes part of object names; where it
 cannot, as in arn:aws:eks:…, give another: --from pay=arn:aws:eks:…
@@ -48,7 +50,8 @@ cannot, as in arn:aws:eks:…, give another: --from pay=arn:aws:eks:…
 Examples:
   lockstep sync --from shop-1 --from shop-2 --to edge --namespace shop --dry-run
   lockstep sync --from shop-1 --from shop-2 --to edge --namespace shop
-  lockstep sync --from shop-1 --to edge --all-namespaces --create-namespaces --json`;
+  lockstep sync --from shop-1 --to edge --all-namespaces --create-namespaces --json
+  lockstep sync --from shop-1 --to edge --namespace shop --forget shop-2 --dry-run`;
 
 export function syncCommand(context: CommandContext, done: (code: ExitCode) => void): Command {
   return new Command("sync")
@@ -59,6 +62,12 @@ export function syncCommand(context: CommandContext, done: (code: ExitCode) => v
       collect,
     )
     .requiredOption("--to <cluster>", "access cluster: a context, or name=context")
+    .option(
+      "--forget <cluster>",
+      "remove the copies of a cluster that is synced no longer, by the name it had; repeatable",
+      collect,
+      [],
+    )
     .option("--kubeconfig <file>", "instead of $KUBECONFIG or ~/.kube/config")
     .option(
       "--namespace <name>",
@@ -75,8 +84,8 @@ export function syncCommand(context: CommandContext, done: (code: ExitCode) => v
 }
 
 async function runSync(context: CommandContext, flags: SyncFlags): Promise<ExitCode> {
-  const policy = policyOf(flags);
   const clusters = await connectClusters(context.environment, flags);
+  const policy = policyOf(flags, clusters);
   return flags.dryRun
     ? await printPlan(context, flags, clusters, policy)
     : await keepInStep(context, flags, clusters, policy);
@@ -105,9 +114,13 @@ async function keepInStep(
     policy,
     writeClient,
     onSynced: report,
+    onUnclaimed: (counts) => terminal.writeError(unclaimedLines(counts).join("")),
   });
   const names = sources.map(({ cluster }) => cluster).join(", ");
   terminal.writeError(`Syncing ${names} to ${target.cluster}. Ctrl-C stops it.\n`);
+  for (const cluster of flags.forget) {
+    terminal.writeError(`Removing what was copied from ${cluster}.\n`);
+  }
   const cancel = timers.after(hearWithinMs, () => {
     for (const line of syncer.view.waitingFor()) terminal.writeError(`still waiting for ${line}\n`);
   });
@@ -142,6 +155,7 @@ async function printPlan(
     while (view.waitingFor().length > 0) await timers.sleep(hearCheckMs, signal);
     const plans = [...view.keys].sort().map((key) => ({ service: key, ...view.plan(key) }));
     terminal.write(flags.json ? planAsJson(plans) : planAsText(plans, target.cluster));
+    terminal.writeError(unclaimedLines(view.unclaimed()).join(""));
     return 0;
   } catch (error) {
     if (!signal.aborted) throw error;
@@ -168,6 +182,15 @@ function planAsText(plans: readonly NamedPlan[], target: string): string {
   return [...lines, end, ""].join("\n");
 }
 
+/** A run that was started with one `--from` less looks just like one of several. */
+function unclaimedLines(slicesByCluster: ReadonlyMap<string, number>): readonly string[] {
+  return [...slicesByCluster].map(([cluster, count]) => {
+    const copies = count === 1 ? "1 copied slice stays" : `${count} copied slices stay`;
+    const them = count === 1 ? "it" : "them";
+    return `${copies} of ${cluster}, which --from does not name; --forget ${cluster} removes ${them}.\n`;
+  });
+}
+
 /** A line for each service that has something to be said about. */
 function planAsJson(plans: readonly NamedPlan[]): string {
   return plans
@@ -188,12 +211,20 @@ function describeReport({ service, source, version, seenAtMs, syncedAtMs, writes
   return `${service} of ${source} is in step after ${Math.round(lagMs)} ms (${count})\n`;
 }
 
-function policyOf(flags: SyncFlags): SyncPolicy {
-  const { namespace, allNamespaces, createNamespaces } = flags;
+function policyOf(flags: SyncFlags, { sources }: SyncClusters): SyncPolicy {
+  const { namespace, allNamespaces, createNamespaces, forget } = flags;
   if (allNamespaces && namespace.length > 0) {
     throw new UsageError("--all-namespaces and --namespace exclude each other: give one of them.");
   }
-  return { namespaces: allNamespaces ? "all" : new Set(namespace), createNamespaces };
+  const both = sources.find(({ cluster }) => forget.includes(cluster));
+  if (both !== undefined) {
+    throw new UsageError(
+      `${both.cluster} cannot be synced and forgotten at once: give one of them.`,
+    );
+  }
+  const forgottenClusters = new Set(forget);
+  const namespaces = allNamespaces ? "all" : new Set(namespace);
+  return { namespaces, createNamespaces, forgottenClusters };
 }
 
 function collect(value: string, earlier: readonly string[] = []): readonly string[] {

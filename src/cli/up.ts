@@ -15,6 +15,7 @@ import { aborted, type CommandContext, type ExitCode } from "./command.ts";
 import { helpText } from "./help-text.ts";
 import { summaryHead, summaryLines } from "./incident/summary-lines.ts";
 import { paintFor } from "./paint.ts";
+import { typedCommand } from "./typed-command.ts";
 import { type Check, checksOf } from "./up/checks.ts";
 import { earlyLine, lateLine } from "./up/journey-lines.ts";
 import { Narrator } from "./up/narrator.ts";
@@ -108,7 +109,7 @@ async function showIncident({ terminal, stop }: CommandContext, narrator: Narrat
   for (const line of lines) narrator.text(line);
   const fitted = `fitted: ${result.fitted.join("; ")}`;
   for (const line of wrapText(fitted, { width: widthMin })) narrator.text(line);
-  narrator.text("All of them, with charts: npx lockstep incident --all");
+  narrator.text(`All of them, with charts: ${typedCommand("incident --all")}`);
 }
 
 async function runWorld(
@@ -195,7 +196,7 @@ ${urls.join("\n")}
   kubectl --context alpha scale deployment shop --replicas=6
 
 On a cluster of your own, without writing to it:
-  npx lockstep sync --from CONTEXT --to CONTEXT --dry-run
+  ${typedCommand("sync --from CONTEXT --to CONTEXT --dry-run")}
 `);
   await aborted(stop);
   narrator.text("\nStopped; nothing is left behind.");

@@ -246,6 +246,33 @@ test("with --json every step is an object, and so is how it stands", () =>
             "hop": "published",
           },
         ],
+        "recentLags": [
+          {
+            "count": 1,
+            "direction": "leave",
+            "hop": "pod",
+            "maxMs": 0,
+            "p50Ms": 0,
+            "p99Ms": 0,
+          },
+          {
+            "count": 1,
+            "direction": "join",
+            "hop": "pod",
+            "maxMs": 0,
+            "p50Ms": 0,
+            "p99Ms": 0,
+          },
+          {
+            "count": 1,
+            "direction": "join",
+            "hop": "published",
+            "maxMs": 3000,
+            "p50Ms": 3000,
+            "p99Ms": 3000,
+          },
+        ],
+        "recentMs": 900000,
         "slow": 1,
         "slowest": [
           {

@@ -2,10 +2,13 @@
 // only, and works beside whatever ingress there is.
 import { Command, InvalidArgumentError, Option } from "commander";
 import { defaultHistoryPathText } from "../history/default-history-path.ts";
+import { leastSizeBytes } from "../history/history-retention.ts";
+import { byteSize } from "./byte-size.ts";
 import type { CommandContext, ExitCode } from "./command.ts";
 import { helpText } from "./help-text.ts";
 import { SettingError } from "./ingress/setting.ts";
 import { duration } from "./ingress/setting-values.ts";
+import { longDuration } from "./long-duration.ts";
 import { runWatch } from "./watch/run-watch.ts";
 import { type WatchFlags, watchSettings } from "./watch/watch-settings.ts";
 import { wholeNumber } from "./whole-number.ts";
@@ -15,6 +18,9 @@ const slowestMs = 3_600_000;
 const longestMs = 365 * 24 * 3_600_000;
 
 const defaultSlowMs = 2_000;
+
+/** A history is tidied once a minute. */
+const leastAgeMs = 60_000;
 
 /** What one client may ask of an API server that others need too. */
 const qpsMost = 1_000;
@@ -39,6 +45,14 @@ hop says how long after that it showed it too:
 
 Lines that are over scroll away; those in flight stay below them, above the lags of all hops since the
 start: the median, the worst of a hundred, the longest, and the oldest change that is still awaited.
+After 15 minutes those of the last 15 stand below them, or on a small screen instead of them.
+
+--json prints objects with a "type": "shown" when a witness shows a change, "stuck" when a hop has not
+for 30 s, "over" once for each change, "status" every 10 s and "summary" as the last. The change is
+under "journey", as lockstep journeys --json prints it; docs/watch.md names every field.
+
+--history keeps every change for lockstep journeys: for 30 days and in 256 MiB, unless
+--history-max-age and --history-max-size say otherwise; the oldest go first.
 
 --proxy names a replica that says what it routes to; give it once for each:
   lockstep=http://10.0.0.5:10260         a Lockstep ingress, by its status port
@@ -58,7 +72,7 @@ Examples:
   lockstep watch
   lockstep watch --context shop-1 --context shop-2 --access-context edge
   lockstep watch --service shop/web --slow 500ms --proxy http://127.0.0.1:10260
-  lockstep watch --all-contexts --max-qps 5 --history
+  lockstep watch --all-contexts --max-qps 5 --history --history-max-age 90d
   lockstep watch --json | jq -c 'select(.type == "stuck") | .journey'`;
 
 export function watchCommand(context: CommandContext, done: (code: ExitCode) => void): Command {
@@ -95,6 +109,12 @@ export function watchCommand(context: CommandContext, done: (code: ExitCode) => 
     )
     .option("--json", "print JSON, one object a line", false)
     .option("--history [file]", `keep changes in a file (${defaultHistoryPathText})`)
+    .option("--history-max-age <time>", "older ones go: 12h, 7d (default: 30d)", age)
+    .option(
+      "--history-max-size <bytes>",
+      "the oldest go for new ones: 100M, 1G (default: 256M)",
+      byteSize(leastSizeBytes),
+    )
     .option("--metrics-port <port>", "answer Prometheus there; 0 for any", wholeNumber(0, 65_535))
     .option("--metrics-address <ip>", "where that port listens", "127.0.0.1")
     .addOption(
@@ -121,6 +141,12 @@ function time(mostMs: number): (text: string) => number {
       throw new InvalidArgumentError(error.message);
     }
   };
+}
+
+function age(text: string): number {
+  const ms = longDuration(text);
+  if (ms !== undefined && ms >= leastAgeMs && ms <= longestMs) return ms;
+  throw new InvalidArgumentError("It must be a time such as 12h or 7d, from 1m to 365d.");
 }
 
 function collect(word: string, words: readonly string[]): readonly string[] {

@@ -4,6 +4,7 @@ import type { Files } from "../environment/files.ts";
 import type { JourneyRecord } from "../journeys/journey-record.ts";
 import { HistoryDatabase, type SqlRow, sqliteCode } from "./history-database.ts";
 import { HistoryError } from "./history-error.ts";
+import { isHistoryFile } from "./history-place.ts";
 import {
   type HistoryOrder,
   type HistoryPage,
@@ -39,11 +40,8 @@ export class HistoryReader {
 
   /** Rejects with a `HistoryError` that says what is wrong with the file. */
   static async open({ files, path }: HistoryReaderOptions): Promise<HistoryReader> {
-    if ((await files.size(path)) === undefined) {
-      throw new HistoryError(
-        "MISSING",
-        `there is no history at ${path}: \`lockstep watch --history ${path}\` keeps one`,
-      );
+    if (!(await isHistoryFile({ files, path }))) {
+      throw new HistoryError("MISSING", `there is no history at ${path}`);
     }
     const database = HistoryDatabase.openToRead(path);
     try {

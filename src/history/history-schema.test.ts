@@ -61,8 +61,7 @@ test("a file of an older version keeps its journeys on the way to this one", () 
     database.exec("INSERT INTO a VALUES ('kept')");
     expect(failureOf(() => checkReadable(database, path, steps))).toEqual([
       "OLDER",
-      `${path} was written by an older Lockstep: run \`lockstep watch --history ${path}\` once, ` +
-        "which brings it up to date",
+      `${path} was written by an older Lockstep`,
     ]);
     upgrade(database, path, steps);
     expect(database.number("PRAGMA user_version")).toBe(3);
@@ -104,12 +103,12 @@ test("a folder, a folder that is missing and a missing file are told apart from 
     for (const path of [folder, `${folder}/none/h.db`]) {
       expect(failureOf(() => writerOf(path))).toEqual([
         "CANNOT_OPEN",
-        `cannot open ${path}: it is no file, or its folder is missing or not open to this user`,
+        `cannot open ${path}: it is no file, or its folder is missing, read-only or not this user's`,
       ]);
     }
     const path = `${folder}/none.db`;
     await expect(HistoryReader.open({ files, path })).rejects.toThrow(
-      `there is no history at ${path}: \`lockstep watch --history ${path}\` keeps one`,
+      `there is no history at ${path}`,
     );
     expect(await files.list(folder)).toEqual([]);
   }));

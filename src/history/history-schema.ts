@@ -76,11 +76,7 @@ export function checkReadable(
     const version = versionOf(database, path, steps.length);
     if (version === steps.length) return;
     if (version === 0) throw nothingYet(path);
-    throw new HistoryError(
-      "OLDER",
-      `${path} was written by an older Lockstep: run \`lockstep watch --history ${path}\` ` +
-        "once, which brings it up to date",
-    );
+    throw new HistoryError("OLDER", `${path} was written by an older Lockstep`);
   });
 }
 

@@ -59,8 +59,7 @@ export class HistoryWriter {
       lock?.release();
       this.#database.close();
       if (error instanceof HistoryError) throw error;
-      const why = error instanceof Error ? error.message : String(error);
-      throw new HistoryError("CANNOT_OPEN", `cannot write to ${path}: ${why}`, { cause: error });
+      throw new HistoryError("CANNOT_OPEN", this.#refusal(error).message, { cause: error });
     }
   }
 
@@ -139,7 +138,8 @@ export class HistoryWriter {
     const why = error instanceof Error ? error.message : String(error);
     const refused = (kind: Refusal, message: string) =>
       new HistoryWriteError(kind, message, { cause: error });
-    if (code === "SQLITE_FULL") return refused("no space", `no room for ${this.#path} on its disk`);
+    if (code === "SQLITE_FULL")
+      return refused("no space", `no room for ${this.#path}: its disk is full`);
     if (code.startsWith("SQLITE_BUSY")) {
       return refused("busy", `another program keeps ${this.#path} locked`);
     }

@@ -72,5 +72,7 @@ test("a folder that cannot be made is said with the file that was to be in it", 
     await environment.files.write(`${folder}/file`, "");
     const path = `${folder}/file/below/h.db`;
     const opening = History.open({ ...environment, path, startThread: inThisThread });
-    await expect(opening).rejects.toThrow(`no history at ${path}: cannot make the folder`);
+    await expect(opening).rejects.toThrow(
+      `no history can be kept at ${path}: cannot make the folder`,
+    );
   }));

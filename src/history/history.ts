@@ -4,11 +4,12 @@
 // counted. A journey may be added again as it goes on: the last word counts.
 import { type MonotonicMs, monotonicAfter } from "../environment/clock.ts";
 import type { Environment } from "../environment/environment.ts";
-import { type Files, FilesError } from "../environment/files.ts";
+import { FilesError } from "../environment/files.ts";
 import type { CancelTimer } from "../environment/timers.ts";
 import type { JourneyRecord } from "../journeys/journey-record.ts";
 import { HistoryConnection, HistoryThreadError } from "./history-connection.ts";
 import { HistoryError } from "./history-error.ts";
+import { prepareHistory } from "./history-place.ts";
 import type { HistoryAnswer, StartHistoryThread } from "./history-port.ts";
 import {
   defaultRetention,
@@ -72,17 +73,19 @@ export class History {
 
   /** Rejects with a `HistoryError` that says what is wrong with the file. */
   static async open(options: HistoryOptions): Promise<History> {
-    const { files, path, retention } = options;
+    const { retention } = options;
     if ((retention?.sizeMaxBytes ?? leastSizeBytes) < leastSizeBytes) {
       const least = `${leastSizeBytes / 1024 / 1024} MiB`;
       throw new HistoryError("CANNOT_OPEN", `a history needs room: give it ${least} or more`);
     }
-    await makeFolder(files, path);
+    const undo = await prepareHistory(options);
     const history = new History(options);
     try {
       await history.#openFile();
     } catch (error) {
       await history.#connection.end();
+      // Where somebody else writes it, the files that are new are not ours.
+      if (error instanceof HistoryError && error.code === "CANNOT_OPEN") await undo();
       throw error;
     }
     history.#working = history.#work();
@@ -237,15 +240,6 @@ export class History {
       if (Number.isFinite(ms)) cancel = this.#options.timers.after(ms, resolve);
     });
     cancel();
-  }
-}
-
-async function makeFolder(files: Files, path: string): Promise<void> {
-  try {
-    await files.makeDirectory(path.slice(0, path.lastIndexOf("/") + 1) || ".");
-  } catch (cause) {
-    if (!(cause instanceof FilesError)) throw cause;
-    throw new HistoryError("CANNOT_OPEN", `no history at ${path}: ${cause.message}`, { cause });
   }
 }
 

@@ -3,6 +3,9 @@ import { expect, test } from "vitest";
 import { simulate } from "../simulation/simulation.ts";
 import { jsonAnswer, type ShownReadiness, startStatusListener } from "./status-listener.ts";
 
+/** Whatever a name is made of. */
+const service = 'shop/"\u001b[2J\u009b\u202e\\\n\u{e0001}ü';
+
 /** What the listener answers to these requests. */
 async function answers(
   readiness: ShownReadiness,
@@ -10,7 +13,10 @@ async function answers(
 ): Promise<readonly string[]> {
   return await simulate({ seed: 1 }, async (simulation) => {
     const metrics = new Registry();
-    new Counter({ name: "seen_total", help: "Seen.", registers: [metrics] });
+    const labelNames = ["service"] as const;
+    new Counter({ name: "seen_total", help: "Seen.", labelNames, registers: [metrics] }).inc({
+      service,
+    });
     const listener = await startStatusListener({
       ...simulation.host("observer"),
       host: "observer",
@@ -36,18 +42,18 @@ async function answers(
 }
 
 test("it says that it lives, whether it is ready, and what it has counted", async () => {
-  const ready = { problem: undefined, notes: ["west is not heard"] };
+  const ready = { problem: undefined, notes: ["west\u001b[2J is not heard"] };
   const asked = ["/healthz", "/readyz", "/metrics"].map((path) => ["GET", path] as const);
   expect(await answers(ready, ...asked)).toMatchInlineSnapshot(`
     [
       "200 text/plain; charset=utf-8: ok
     ",
       "200 text/plain; charset=utf-8: ok
-    west is not heard
+    west\\u{1b}[2J is not heard
     ",
       "200 text/plain; version=0.0.4; charset=utf-8: # HELP seen_total Seen.
     # TYPE seen_total counter
-    seen_total 0
+    seen_total{service="shop/\\"\\\\u{1b}[2J\\\\u{9b}\\\\u{202e}\\\\\\n\\\\u{e0001}ü"} 1
     ",
     ]
   `);
@@ -70,6 +76,7 @@ test("added pages get their query; what does not exist says what does", async ()
     await answers(
       ready,
       ["GET", "/echo?q=a%20b"],
+      ["GET", "/echo?q=%1b%c2%9b%f3%a0%80%81%0a"],
       ["GET", "/x"],
       ["POST", "/metrics"],
       ["GET", "//"],
@@ -77,6 +84,8 @@ test("added pages get their query; what does not exist says what does", async ()
   ).toMatchInlineSnapshot(`
     [
       "200 application/json: {"q":"a b"}
+    ",
+      "200 application/json: {"q":"\\u001b\\u009b\\udb40\\udc01\\n"}
     ",
       "404 text/plain; charset=utf-8: there are /healthz, /readyz, /metrics, /echo?q=Q
     ",

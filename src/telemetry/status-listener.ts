@@ -2,6 +2,7 @@
 // whether it is ready and what it has counted. Commands that have more to say add pages.
 import type { Registry } from "prom-client";
 import type { ExchangeHandler, Listener, Network } from "../environment/network.ts";
+import { spelledOut } from "./spelled-out.ts";
 
 export interface StatusListenerOptions {
   readonly network: Network;
@@ -48,11 +49,13 @@ export async function startStatusListener(options: StatusListenerOptions): Promi
 }
 
 export function textAnswer(status: number, body: string): StatusAnswer {
-  return { status, contentType: "text/plain; charset=utf-8", body: `${body}\n` };
+  const text = spelledOut(body, "text");
+  return { status, contentType: "text/plain; charset=utf-8", body: `${text}\n` };
 }
 
 export function jsonAnswer(value: object): StatusAnswer {
-  return { status: 200, contentType: "application/json", body: `${JSON.stringify(value)}\n` };
+  const text = spelledOut(JSON.stringify(value), "json");
+  return { status: 200, contentType: "application/json", body: `${text}\n` };
 }
 
 /** Any: it is never asked for. */
@@ -83,7 +86,7 @@ function standingPages({ readiness, metrics }: StatusListenerOptions): readonly 
     {
       path: "/metrics",
       answer: async () => {
-        const body = await metrics.metrics();
+        const body = spelledOut(await metrics.metrics(), "metrics");
         return { status: 200, contentType: metrics.contentType, body };
       },
     },

@@ -2,6 +2,7 @@
 import type { Files } from "../../environment/files.ts";
 import type { Invitation } from "../../lab/incidents/stage.ts";
 import { kubeconfig } from "../../lab/kubeconfig.ts";
+import { typedCommand } from "../typed-command.ts";
 
 /** Keeps a kubeconfig in the folder of the run, and says what to type. */
 export async function inviteToWatch(
@@ -19,5 +20,6 @@ export async function inviteToWatch(
     ...proxies.map((address) => `--proxy ingress-nginx=http://${address}`),
     ...accessLogs.map((log) => `--access-log ${log}`),
   ];
-  return `Watch it from another terminal:\n  lockstep watch ${words.join(" \\\n    ")}\n`;
+  const command = typedCommand(`watch ${words.join(" \\\n    ")}`);
+  return `Watch it from another terminal:\n  ${command}\n`;
 }

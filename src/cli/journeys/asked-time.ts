@@ -1,8 +1,8 @@
 // A time on the command line: so long ago (`90s`, `1h30m`, `7d`), or an instant as clocks and logs
 // write it (`2026-03-01T12:00:00Z`; without a zone it is this machine's).
 import { InvalidArgumentError } from "commander";
-import { parseGoDuration } from "../../doctor/evidence/go-duration.ts";
 import type { WallMs } from "../../environment/clock.ts";
+import { longDuration } from "../long-duration.ts";
 
 export type AskedTime =
   | { readonly type: "ago"; readonly ms: number; readonly text: string }
@@ -14,7 +14,7 @@ const dayMs = 24 * 3_600_000;
 const agoMostMs = 3_650 * dayMs;
 
 export function askedTime(text: string): AskedTime {
-  const ms = agoMs(text);
+  const ms = longDuration(text);
   if (ms !== undefined && ms >= 0 && ms <= agoMostMs) return { type: "ago", ms, text };
   // A bare number is a date to the parser, and a mistake to a person.
   const wallMs = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN;
@@ -31,11 +31,4 @@ export function instantOf(asked: AskedTime, nowMs: WallMs): WallMs {
 /** `in the last 1h`, `since 2026-03-01T12:00:00Z`. */
 export function sinceText(asked: AskedTime): string {
   return asked.type === "ago" ? `in the last ${asked.text}` : `since ${asked.text}`;
-}
-
-function agoMs(text: string): number | undefined {
-  const [, days, rest = ""] = /^(?:(\d+(?:\.\d+)?)d)?(.*)$/.exec(text) ?? [];
-  if (days === undefined) return parseGoDuration(text);
-  const more = rest === "" ? 0 : parseGoDuration(rest);
-  return more === undefined ? undefined : Number(days) * dayMs + more;
 }

@@ -16,6 +16,16 @@ const hopColumns = 9;
 const countColumns = 9;
 const figureColumns = 8;
 
+/** Both directions beside each other need so much; below each other the name has more. */
+const besideColumns = hopColumns + 2 * (countColumns + 3 * figureColumns);
+const belowColumns = hopColumns + 6;
+
+export interface KeptTableOptions {
+  readonly width: number;
+  readonly slowMs: number;
+  readonly paint: Paint;
+}
+
 const endings: readonly (readonly [Outcome, string])[] = [
   ["superseded", "superseded by the opposite change"],
   ["withdrawn", "withdrawn"],
@@ -70,33 +80,44 @@ export class KeptTally {
     return `${parts.join(", ")}.`;
   }
 
-  /** A row for each hop that anybody reports, leaves beside joins. */
-  table({ slowMs, paint }: { readonly slowMs: number; readonly paint: Paint }): readonly string[] {
-    const cell = (value: number | undefined, slowFromMs: number): string => {
-      if (value === undefined) return paint.secondary(rightText("–", figureColumns));
-      const { text, tone } = lagCell(value, { slowMs: slowFromMs });
-      return paintTone(paint, tone)(rightText(text, figureColumns));
-    };
-    const head = directions.map((direction) =>
-      [rightText(direction, countColumns), ...["p50", "p99", "max"].map(figureHead)].join(""),
-    );
-    return [
-      paint.secondary("hop".padEnd(hopColumns) + head.join("")),
-      ...hops
-        .filter((hop) => this.isWitnessed(hop))
-        .map((hop) => {
-          const figures = directions.map((direction) => {
-            const lags = this.#lags.get(`${hop} ${direction}`);
-            const values = [lags?.quantileMs(0.5), lags?.quantileMs(0.99), lags?.maxMs];
-            // The first request to an address that joined comes when somebody asks.
-            const isAsked = hop === "traffic" && direction === "join";
-            const slowFromMs = isAsked ? Number.POSITIVE_INFINITY : slowMs;
-            const cells = values.map((value) => cell(value, slowFromMs));
-            return rightText(numberText(lags?.count ?? 0), countColumns) + cells.join("");
-          });
+  /** A row for each hop that anybody reports, leaves beside joins, or below them in few columns. */
+  table(options: KeptTableOptions): readonly string[] {
+    const { secondary } = options.paint;
+    const names = ["p50", "p99", "max"].map((name) => rightText(name, figureColumns)).join("");
+    const shown = hops.filter((hop) => this.isWitnessed(hop));
+    if (options.width >= besideColumns) {
+      const head = directions.map((direction) => rightText(direction, countColumns) + names);
+      return [
+        secondary("hop".padEnd(hopColumns) + head.join("")),
+        ...shown.map((hop) => {
+          const figures = directions.map((direction) => this.#cells(hop, direction, options));
           return hop.padEnd(hopColumns) + figures.join("");
         }),
+      ];
+    }
+    return [
+      secondary("hop".padEnd(belowColumns) + rightText("changes", countColumns) + names),
+      ...shown.flatMap((hop) =>
+        directions.map(
+          (direction) =>
+            `${hop.padEnd(hopColumns)} ${direction}`.padEnd(belowColumns) +
+            this.#cells(hop, direction, options),
+        ),
+      ),
     ];
+  }
+
+  #cells(hop: Hop, direction: Direction, { slowMs, paint }: KeptTableOptions): string {
+    const lags = this.#lags.get(`${hop} ${direction}`);
+    // The first request to an address that joined comes when somebody asks.
+    const isAsked = hop === "traffic" && direction === "join";
+    const slowFrom = { slowMs: isAsked ? Number.POSITIVE_INFINITY : slowMs };
+    const cells = [lags?.quantileMs(0.5), lags?.quantileMs(0.99), lags?.maxMs].map((value) => {
+      if (value === undefined) return paint.secondary(rightText("–", figureColumns));
+      const { text, tone } = lagCell(value, slowFrom);
+      return paintTone(paint, tone)(rightText(text, figureColumns));
+    });
+    return rightText(numberText(lags?.count ?? 0), countColumns) + cells.join("");
   }
 
   #figures(hop: Hop, direction: Direction): LagFigures {
@@ -105,8 +126,4 @@ export class KeptTally {
     this.#lags.set(key, figures);
     return figures;
   }
-}
-
-function figureHead(name: string): string {
-  return rightText(name, figureColumns);
 }

@@ -7,6 +7,7 @@ import { type Direction, type Hop, hops } from "../../journeys/witness.ts";
 import type { ClusterStatus } from "../../observer/cluster-status.ts";
 import { jsonLine } from "../json-line.ts";
 import type { Picture } from "./picture.ts";
+import { recentMs, type ShownLags } from "./recent-lags.ts";
 import type { WatchOutput, WatchOutputOptions } from "./watch-output.ts";
 
 const statusEveryMs = 10_000;
@@ -75,9 +76,9 @@ function standing(picture: Picture): object {
     superseded: tally.outcome("superseded"),
     dropped: tally.outcome("dropped") + counts.dropped,
     inexact: tally.inexact,
-    lags: hops.flatMap((hop) =>
-      (["leave", "join"] as const).flatMap((direction) => lagsAt(picture, hop, direction)),
-    ),
+    lags: lagRecords((hop, direction) => tally.lags(hop, direction)),
+    recentMs,
+    recentLags: lagRecords((hop, direction) => tally.recentLags(hop, direction, now)),
     oldest,
     clusters: picture.clusters.map((one) => clusterRecord(one, run)),
     unknown: Object.fromEntries([...unknown].filter(isHidden)),
@@ -85,11 +86,18 @@ function standing(picture: Picture): object {
   };
 }
 
-function lagsAt({ tally }: Picture, hop: Hop, direction: Direction): readonly object[] {
-  const lags = tally.lags(hop, direction);
-  if (lags === undefined) return [];
-  const [p50Ms, p99Ms] = [lags.quantileMs(0.5), lags.quantileMs(0.99)];
-  return [{ hop, direction, count: lags.count, p50Ms, p99Ms, maxMs: lags.maxMs }];
+/** Of each hop and direction of which there are any. */
+function lagRecords(
+  lagsAt: (hop: Hop, direction: Direction) => ShownLags | undefined,
+): readonly object[] {
+  return hops.flatMap((hop) =>
+    (["leave", "join"] as const).flatMap((direction) => {
+      const lags = lagsAt(hop, direction);
+      if (lags === undefined || lags.count === 0) return [];
+      const [p50Ms, p99Ms] = [lags.quantileMs(0.5), lags.quantileMs(0.99)];
+      return [{ hop, direction, count: lags.count, p50Ms, p99Ms, maxMs: lags.maxMs }];
+    }),
+  );
 }
 
 function clusterRecord({ cluster, state, doubts, lost }: ClusterStatus, run: ObserverRun): object {

@@ -5,6 +5,7 @@ import type { Environment } from "../../environment/environment.ts";
 import type { Listener } from "../../environment/network.ts";
 import { History } from "../../history/history.ts";
 import { HistoryError } from "../../history/history-error.ts";
+import type { Retention } from "../../history/history-retention.ts";
 import type { JourneyEvent } from "../../journeys/journey-event.ts";
 import { journeyRecord, type ObserverRun } from "../../journeys/journey-record.ts";
 import type { Observer } from "../../observer/observer.ts";
@@ -19,6 +20,7 @@ import { hostAndPort } from "../ingress/host-and-port.ts";
 export interface KeepOptions {
   readonly environment: Environment;
   readonly historyPath: string | undefined;
+  readonly retention: Partial<Retention>;
   readonly otlp: string | undefined;
   /** Undefined for no listener. */
   readonly metricsPort: number | undefined;
@@ -45,11 +47,12 @@ export class KeptJourneys {
   /** Rejects with a `UsageError` that says what is wrong with a file or an address. */
   static async open(options: KeepOptions): Promise<KeptJourneys> {
     const kept = new KeptJourneys(options);
-    const { historyPath: path, environment } = options;
+    const { historyPath: path, environment, retention } = options;
     // An address that cannot be is said before a file is made.
     kept.#target();
     if (path !== undefined) {
-      kept.#history = await asUsage(HistoryError, () => History.open({ ...environment, path }));
+      const place = { ...environment, path, retention };
+      kept.#history = await asUsage(HistoryError, () => History.open(place));
       historyMetrics(kept.registry).add(kept.#history);
     }
     return kept;

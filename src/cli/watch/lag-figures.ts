@@ -41,6 +41,18 @@ export class LagFigures {
     this.#maxMs = Math.max(this.#maxMs, lagMs);
   }
 
+  /** Takes out what was added before; the longest stays. */
+  subtract(others: LagFigures): void {
+    for (const [number, { count, sumMs }] of others.#buckets) {
+      const bucket = this.#buckets.get(number);
+      if (bucket === undefined) continue;
+      bucket.count -= count;
+      bucket.sumMs -= sumMs;
+      if (bucket.count <= 0) this.#buckets.delete(number);
+    }
+    this.#count -= others.#count;
+  }
+
   /** The lag that this share of all does not exceed; undefined when there was none. */
   quantileMs(share: number): number | undefined {
     const wanted = Math.max(1, Math.ceil(share * this.#count));

@@ -1,17 +1,26 @@
 // The lags since the start, a row for each hop, leaves beside joins: the median, the worst of a
 // hundred, the longest, and the age of the oldest change that the hop has yet to show, for a figure
-// of what arrived hides what did not. A hop that nobody reports says so. Pure.
+// of what arrived hides what did not. Once it has gone on for long, those of the last quarter of an
+// hour stand below them, or instead of them where there is no room. A hop that nobody reports says
+// so. Pure.
+import { elapsedMs } from "../../environment/clock.ts";
 import { type Direction, type Hop, hops } from "../../journeys/witness.ts";
 import type { Paint } from "../paint.ts";
 import { awaitedCell, type HopCell, lagCell, paintTone, unknownSign } from "./hop-cell.ts";
 import type { Picture } from "./picture.ts";
+import { recentMs, recentText } from "./recent-lags.ts";
 import { cutText, rightText } from "./text-columns.ts";
 
 export interface LagTableOptions {
   readonly width: number;
+  /** Of the screen it stands on; absent where lines scroll. */
+  readonly rows?: number;
   readonly slowMs: number;
   readonly paint: Paint;
 }
+
+/** Lags since the start, or of the last quarter of an hour. */
+type Span = "whole" | "recent";
 
 const hopColumns = 9;
 const figureColumns = 8;
@@ -21,46 +30,90 @@ const directionColumns = 3 * figureColumns + oldestColumns;
 /** Both directions beside each other need so much. */
 const bothColumns = hopColumns + 2 * directionColumns;
 
+const noAge = " ".repeat(oldestColumns);
+
 const directions: readonly Direction[] = ["leave", "join"];
 
 const nothing: HopCell = { text: "–", tone: "quiet" };
 
+/** With fewer rows there is room for one span, and with fewer columns it takes more of them. */
+const rowsForSpans = 36;
+const narrowRowsForSpans = 50;
+
 export function lagTable(picture: Picture, options: LagTableOptions): readonly string[] {
+  const spans = spansOf(picture, options);
   return options.width >= bothColumns
-    ? besideEachOther(picture, options)
-    : belowEachOther(picture, options);
+    ? besideEachOther(picture, spans, options)
+    : belowEachOther(picture, spans, options);
 }
 
-function besideEachOther(picture: Picture, options: LagTableOptions): readonly string[] {
+/** What it covers is the same in the beginning. */
+function spansOf(
+  { startedAt, now }: Picture,
+  { width, rows = Number.POSITIVE_INFINITY }: LagTableOptions,
+): readonly Span[] {
+  if (elapsedMs(startedAt, now) < recentMs) return ["whole"];
+  const needed = width >= bothColumns ? rowsForSpans : narrowRowsForSpans;
+  return rows >= needed ? ["whole", "recent"] : ["recent"];
+}
+
+function besideEachOther(
+  picture: Picture,
+  spans: readonly Span[],
+  options: LagTableOptions,
+): readonly string[] {
   const { secondary } = options.paint;
   const names = directions.map((direction) =>
     `${" ".repeat(4)}${direction}`.padEnd(directionColumns),
   );
   return [
-    secondary((" ".repeat(hopColumns) + names.join("")).trimEnd()),
+    secondary((headOf(spans).padEnd(hopColumns) + names.join("")).trimEnd()),
     secondary("hop".padEnd(hopColumns) + directions.map(figureHead).join("")),
-    ...hops.map((hop) => {
+    ...hops.flatMap((hop) => {
       const reason = unknownText(picture, hop, options);
-      const cells = directions.map((direction) => figures(picture, hop, direction, options));
-      return hop.padEnd(hopColumns) + (reason ?? cells.join(""));
+      if (reason !== undefined) return [hop.padEnd(hopColumns) + reason];
+      return spans.map((span, at) => {
+        const cells = directions.map((direction) => {
+          const figured = figures(picture, hop, direction, { ...options, span });
+          return figured + (at === 0 ? oldestOf(picture, hop, direction, options) : noAge);
+        });
+        return (rowName(hop, at).padEnd(hopColumns) + cells.join("")).trimEnd();
+      });
     }),
   ];
 }
 
-function belowEachOther(picture: Picture, options: LagTableOptions): readonly string[] {
+function belowEachOther(
+  picture: Picture,
+  spans: readonly Span[],
+  options: LagTableOptions,
+): readonly string[] {
   const { secondary } = options.paint;
   return [
-    secondary("hop".padEnd(hopColumns + 6) + figureHead()),
+    secondary(`hop    ${headOf(spans)}`.padEnd(hopColumns + 6) + figureHead()),
     ...hops.flatMap((hop) => {
       const reason = unknownText(picture, hop, options);
       if (reason !== undefined) return [hop.padEnd(hopColumns) + reason];
-      return directions.map(
-        (direction) =>
-          `${hop.padEnd(hopColumns)} ${direction.padEnd(5)}` +
-          figures(picture, hop, direction, options),
+      return spans.flatMap((span, at) =>
+        directions.map((direction) => {
+          const name = `${rowName(hop, at).padEnd(hopColumns)} ${direction.padEnd(5)}`;
+          const figured = figures(picture, hop, direction, { ...options, span });
+          const age = at === 0 ? oldestOf(picture, hop, direction, options) : "";
+          return name + figured + age;
+        }),
       );
     }),
   ];
+}
+
+/** Says of what time all the figures are where that is not since the start. */
+function headOf(spans: readonly Span[]): string {
+  return spans.includes("whole") ? "" : recentText;
+}
+
+/** Below those since the start it is said at each row which they are. */
+function rowName(hop: Hop, at: number): string {
+  return at === 0 ? hop : ` ${recentText}`;
 }
 
 function figureHead(): string {
@@ -80,28 +133,44 @@ function unknownText(
 }
 
 function figures(
+  { tally, now }: Picture,
+  hop: Hop,
+  direction: Direction,
+  { slowMs, paint, span }: LagTableOptions & { readonly span: Span },
+): string {
+  const lags =
+    span === "whole" ? tally.lags(hop, direction) : tally.recentLags(hop, direction, now);
+  const isNone = lags === undefined || lags.count === 0;
+  const values = isNone
+    ? [undefined, undefined, undefined]
+    : [lags.quantileMs(0.5), lags.quantileMs(0.99), lags.maxMs];
+  const slowFrom = { slowMs: slowFromMs(hop, direction, slowMs) };
+  return values
+    .map((value) => (value === undefined ? nothing : lagCell(value, slowFrom)))
+    .map((cell) => paintedCell(cell, figureColumns, paint))
+    .join("");
+}
+
+function oldestOf(
   { tally, oldest }: Picture,
   hop: Hop,
   direction: Direction,
-  { slowMs: usualSlowMs, paint }: LagTableOptions,
+  { slowMs, paint }: LagTableOptions,
 ): string {
-  // The first request to an address that joined comes when somebody asks.
-  const isAsked = hop === "traffic" && direction === "join";
-  const slowMs = isAsked ? Number.POSITIVE_INFINITY : usualSlowMs;
-  const lags = tally.lags(hop, direction);
-  const values = [lags?.quantileMs(0.5), lags?.quantileMs(0.99), lags?.maxMs];
   const ages = oldest
     .filter((one) => one.hop === hop && one.direction === direction)
     .map(({ ageMs }) => ageMs);
-  const longestMs = Math.max(0, ...ages);
   const type = tally.inFlight.isAnyStuckAt(hop, direction) ? "stuck" : "pending";
-  const age = ages.length === 0 ? nothing : awaitedCell([{ type }], longestMs, { slowMs });
-  const cell = ({ text, tone }: HopCell, columns: number) =>
-    paintTone(paint, tone)(rightText(text, columns));
-  return [
-    ...values.map((value) =>
-      cell(value === undefined ? nothing : lagCell(value, { slowMs }), figureColumns),
-    ),
-    cell(age, oldestColumns),
-  ].join("");
+  const slowFrom = { slowMs: slowFromMs(hop, direction, slowMs) };
+  const age = ages.length === 0 ? nothing : awaitedCell([{ type }], Math.max(...ages), slowFrom);
+  return paintedCell(age, oldestColumns, paint);
+}
+
+/** The first request to an address that joined comes when somebody asks. */
+function slowFromMs(hop: Hop, direction: Direction, slowMs: number): number {
+  return hop === "traffic" && direction === "join" ? Number.POSITIVE_INFINITY : slowMs;
+}
+
+function paintedCell({ text, tone }: HopCell, columns: number, paint: Paint): string {
+  return paintTone(paint, tone)(rightText(text, columns));
 }

@@ -1,14 +1,12 @@
 // Puts a watch together: the clusters, the observer, the view, what is kept beside it, and the
 // proxies and logs that tell of the last hops. It ends when it is told to, after the time it was
 // given, or when whoever reads its output has enough; and says then what it has seen.
-import { setMaxListeners } from "node:events";
-import { visible } from "../../decide/routing/shown-text.ts";
 import { elapsedMs, type MonotonicMs } from "../../environment/clock.ts";
 import type { Environment } from "../../environment/environment.ts";
 import type { JourneyEvent } from "../../journeys/journey-event.ts";
+import { managedControlPlane } from "../../observer/managed-control-plane.ts";
 import { Observer } from "../../observer/observer.ts";
 import { aborted, type CommandContext, type ExitCode } from "../command.ts";
-import { paintFor } from "../paint.ts";
 import { errorsOnly, warningsOnly } from "../up/quiet-log.ts";
 import { absentNames } from "./absent-names.ts";
 import { AskedProxies } from "./asked-proxies.ts";
@@ -19,22 +17,21 @@ import type { Picture } from "./picture.ts";
 import { PlainOutput } from "./plain-output.ts";
 import { ScreenLog } from "./screen-log.ts";
 import { ScreenOutput } from "./screen-output.ts";
-import { startLines } from "./start-lines.ts";
 import { unknownHops } from "./unknown-hops.ts";
 import { type WatchedClusters, watchedClusters } from "./watch-clusters.ts";
 import type { WatchOutput } from "./watch-output.ts";
 import type { WatchSettings } from "./watch-settings.ts";
 import { WatchTally } from "./watch-tally.ts";
+import { whatComes } from "./what-comes.ts";
 
 /** The oldest, of which the view shows some; looking at more would cost more than it shows. */
 const refreshedMost = 200;
 const refreshEveryMs = 1_000;
 
-/** A slow API server must not keep the observation from beginning. */
-const previewWithinMs = 15_000;
-
-/** Nor must one of several that hangs keep the others waiting; it is said of it that it does. */
-const previewOfSeveralWithinMs = 5_000;
+/** Said before it begins, when somebody wonders whether it is worth while. */
+const managedText =
+  "Reads only. On a managed control plane every hop is visible all the same; what is not: " +
+  `${managedControlPlane.hidden.join(", ")}.`;
 
 export async function runWatch(
   context: CommandContext,
@@ -150,34 +147,22 @@ class Watch {
   async #sayWhatComes(stop: AbortSignal): Promise<void> {
     const { context, environment, settings, clusters, kept } = this.#parts;
     const { terminal } = context;
-    const patience = new AbortController();
-    const isOne = this.#observer.clusters().length === 1;
-    const patienceMs = isOne ? previewWithinMs : previewOfSeveralWithinMs;
-    const cancel = environment.timers.after(patienceMs, () =>
-      patience.abort(new Error("it takes too long to count what there is")),
-    );
-    const signal = AbortSignal.any([stop, patience.signal]);
-    // Every request under way listens to it, and there are some for each kind in each cluster.
-    setMaxListeners(0, signal);
-    const lines: string[] = clusters.leftOut.map((sentence) => `! ${visible(sentence)}`);
-    try {
-      const [previews, permissions] = await Promise.all([
-        this.#observer.preview(signal),
-        this.#observer.permissions(signal),
-      ]);
-      const options = { width: terminal.columns, paint: paintFor(terminal) };
-      lines.push(...startLines(previews, permissions, options));
-    } catch (error) {
-      if (!signal.aborted) throw error;
-      if (stop.aborted) return;
-      lines.push("! The clusters take too long to say how much there is: it is read all the same.");
-    } finally {
-      cancel();
-    }
+    const lines = await whatComes({
+      ...environment,
+      leftOut: clusters.leftOut,
+      terminal,
+      stop,
+      preview: (signal) => this.#observer.preview(signal),
+      permissions: (signal) => this.#observer.permissions(signal),
+      clusters: this.#observer.clusters().length,
+      closing: managedText,
+    });
+    if (stop.aborted) return;
     const { metricsUrl } = kept;
-    if (metricsUrl !== undefined) lines.push(`  Metrics: ${metricsUrl}`);
-    if (settings.historyPath !== undefined) lines.push(`  History: ${settings.historyPath}`);
-    terminal.writeError(`${lines.join("\n")}\n\n`);
+    const metrics = metricsUrl === undefined ? [] : [`  Metrics: ${metricsUrl}`];
+    const { historyPath } = settings;
+    const history = historyPath === undefined ? [] : [`  History: ${historyPath}`];
+    terminal.writeError(`${[...lines, ...metrics, ...history].join("\n")}\n\n`);
   }
 
   #onEvent(event: JourneyEvent): void {

@@ -3,7 +3,6 @@
 // runs the control plane. Pure.
 import { visible } from "../../decide/routing/shown-text.ts";
 import { wrapText } from "../../doctor/report/wrapped-text.ts";
-import { managedControlPlane } from "../../observer/managed-control-plane.ts";
 import type { ClusterPermissions } from "../../observer/permissions.ts";
 import type { ClusterPreview, KindPreview } from "../../observer/preview.ts";
 import { counted } from "../counted.ts";
@@ -13,12 +12,14 @@ import type { Paint } from "../paint.ts";
 export interface StartOptions {
   readonly width: number;
   readonly paint: Paint;
+  /** What can be read where somebody else runs the control plane. */
+  readonly closing: string;
 }
 
 export function startLines(
   previews: readonly ClusterPreview[],
   permissions: readonly ClusterPermissions[],
-  { width, paint }: StartOptions,
+  { width, paint, closing }: StartOptions,
 ): readonly string[] {
   const wrapped = (text: string, first: string) => wrapText(text, { width, first, rest: "  " });
   const read = previews.flatMap((one) => {
@@ -34,16 +35,11 @@ export function startLines(
       wrapped(visible(sentence), "! ").map((line) => paint.late(line)),
     ),
   );
-  const hidden = managedControlPlane.hidden.join(", ");
   return [
     ...read,
     ...lost,
     ...(lost.length === 0 ? [] : wrapped(remedy, "  ")),
-    ...wrapped(
-      "Reads only. On a managed control plane every hop is visible all the same; what is not: " +
-        `${hidden}.`,
-      "  ",
-    ).map(paint.secondary),
+    ...wrapped(closing, "  ").map(paint.secondary),
   ];
 }
 

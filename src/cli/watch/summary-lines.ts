@@ -103,8 +103,8 @@ function caveats(picture: Picture, options: SummaryOptions): readonly string[] {
     tally.inexact === 0
       ? []
       : [
-          `${numberText(tally.inexact)} of the changes were learnt from a list or began before the ` +
-            "start; where a lag is not known exactly it is in no figure",
+          `${numberText(tally.inexact)} of the changes ${tally.inexact === 1 ? "was" : "were"} ` +
+            "learnt from a list or began before the start; where a lag is not known exactly it is in no figure",
         ];
   const troubled = clusters.flatMap((one) => {
     const { text, tone } = conditionOf(one, picture);

@@ -2,6 +2,7 @@
 import { resolve as absolute } from "node:path";
 import type { Environment } from "../../environment/environment.ts";
 import { defaultHistoryPath, defaultHistoryPathText } from "../../history/default-history-path.ts";
+import type { Retention } from "../../history/history-retention.ts";
 import type { ServiceBounds } from "../../observer/service-filter.ts";
 import { UsageError } from "../command.ts";
 
@@ -19,6 +20,8 @@ export interface WatchFlags {
   readonly maxQps?: number;
   readonly json: boolean;
   readonly history?: string | true;
+  readonly historyMaxAge?: number;
+  readonly historyMaxSize?: number;
   readonly metricsPort?: number;
   readonly metricsAddress: string;
   readonly serviceLabels: number;
@@ -39,6 +42,7 @@ export interface WatchSettings {
   readonly proxies: readonly string[];
   readonly json: boolean;
   readonly historyPath: string | undefined;
+  readonly retention: Partial<Retention>;
   readonly metricsPort: number | undefined;
   readonly metricsAddress: string;
   readonly serviceLabels: number;
@@ -76,12 +80,24 @@ export function watchSettings(
     proxies: flags.proxy,
     json: flags.json,
     historyPath: historyPath(history, processes),
+    retention: retentionOf(flags),
     metricsPort: flags.metricsPort,
     metricsAddress: flags.metricsAddress,
     serviceLabels: flags.serviceLabels,
     otlp: flags.otlp,
     utc: flags.utc,
     durationMs: flags.for,
+  };
+}
+
+function retentionOf(flags: WatchFlags): Partial<Retention> {
+  const { history, historyMaxAge: ageMaxMs, historyMaxSize: sizeMaxBytes } = flags;
+  if (history === undefined && (ageMaxMs !== undefined || sizeMaxBytes !== undefined)) {
+    throw new UsageError("--history-max-age and --history-max-size bound --history: give it too.");
+  }
+  return {
+    ...(ageMaxMs !== undefined && { ageMaxMs }),
+    ...(sizeMaxBytes !== undefined && { sizeMaxBytes }),
   };
 }
 

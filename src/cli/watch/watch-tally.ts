@@ -1,11 +1,13 @@
 // What has been seen since the start, as far as the view and the summary need it: the changes in
 // flight, the lags at each hop, the slowest changes, how changes ended. What it keeps is bounded by
 // what is in flight and by the number of clusters, not by how long it has been running.
+import { type MonotonicMs, monotonicAfter } from "../../environment/clock.ts";
 import type { HopState, HopTime, Journey, Outcome } from "../../journeys/journey.ts";
 import type { JourneyEvent } from "../../journeys/journey-event.ts";
 import type { Direction, Hop } from "../../journeys/witness.ts";
 import { InFlight, isAwaited } from "./in-flight.ts";
 import { LagFigures } from "./lag-figures.ts";
+import { RecentLags, type ShownLags } from "./recent-lags.ts";
 
 export interface WatchTallyOptions {
   /** From here on a change is slow. */
@@ -25,7 +27,7 @@ export class WatchTally {
   readonly #slowMs: number;
   readonly inFlight = new InFlight();
   /** By hop and direction. */
-  readonly #lags = new Map<string, LagFigures>();
+  readonly #lags = new Map<string, { readonly all: LagFigures; readonly recent: RecentLags }>();
   readonly #clusters = new Map<string, { changes: number; lags: Record<Direction, LagFigures> }>();
   readonly #outcomes = new Map<Outcome, number>();
   /** Slowest first. */
@@ -49,7 +51,7 @@ export class WatchTally {
       case "shown": {
         const { hop, state } = event.hop;
         const lagMs = measuredLagMs(state);
-        if (lagMs !== undefined) this.#figures(hop, journey.direction).add(lagMs);
+        if (lagMs !== undefined) this.#addLag(hop, journey, lagMs);
         if (this.#isSlow(event.hop) && this.#isFirstSlow(journey)) this.#slow += 1;
         if (!isAwaited(journey)) this.#rank(journey);
         this.inFlight.set(journey);
@@ -106,7 +108,12 @@ export class WatchTally {
 
   /** Undefined when no change was shown there. */
   lags(hop: Hop, direction: Direction): LagFigures | undefined {
-    return this.#lags.get(`${hop} ${direction}`);
+    return this.#lags.get(`${hop} ${direction}`)?.all;
+  }
+
+  /** Those of the last quarter of an hour; undefined when no change was ever shown there. */
+  recentLags(hop: Hop, direction: Direction, now: MonotonicMs): ShownLags | undefined {
+    return this.#lags.get(`${hop} ${direction}`)?.recent.at(now);
   }
 
   cluster(name: string): ClusterTally | undefined {
@@ -147,11 +154,12 @@ export class WatchTally {
     return hop !== "traffic" && state.type === "shown" && state.lagMs >= this.#slowMs;
   }
 
-  #figures(hop: Hop, direction: Direction): LagFigures {
+  #addLag(hop: Hop, { direction, origin }: Journey, lagMs: number): void {
     const key = `${hop} ${direction}`;
-    const figures = this.#lags.get(key) ?? new LagFigures();
+    const figures = this.#lags.get(key) ?? { all: new LagFigures(), recent: new RecentLags() };
     this.#lags.set(key, figures);
-    return figures;
+    figures.all.add(lagMs);
+    figures.recent.add(lagMs, monotonicAfter(origin.at, lagMs));
   }
 
   #clusterOf({ endpoint }: Journey) {

@@ -1,0 +1,102 @@
+// The kubeconfig reader loads this at its first use, which virtual time cannot wait for.
+import "@kubernetes/client-node";
+import { expect, test } from "vitest";
+import { RecordedTerminal } from "../environment/recorded-terminal.contract.ts";
+import { inObserverWorld, type ObserverWorld } from "../observer/observer-world.contract.ts";
+import { runProgram } from "./program.ts";
+
+const kubeconfig = JSON.stringify({
+  apiVersion: "v1",
+  kind: "Config",
+  "current-context": "lab-1",
+  clusters: [{ name: "lab-1", cluster: { server: "https://lab-1:6443" } }],
+  contexts: ["admin", "reader"].map((user) => ({
+    name: user === "admin" ? "lab-1" : "lab-1-reader",
+    context: { cluster: "lab-1", user },
+  })),
+  users: ["admin", "reader"].map((name) => ({ name, user: { token: name } })),
+});
+
+/** Runs `lockstep record` for so long, and says what it told and whether it wrote anything. */
+async function lockstepRecord(world: ObserverWorld, forMs: number, ...args: readonly string[]) {
+  const environment = world.simulation.host("lockstep");
+  const { files, timers } = environment;
+  await files.write("/kubeconfig", kubeconfig);
+  const terminal = new RecordedTerminal();
+  const stop = new AbortController();
+  const line = ["record", "--kubeconfig", "/kubeconfig", "--out", "/pods.jsonl", ...args];
+  const running = runProgram({ environment, terminal, stop: stop.signal }, "0.0.0", line);
+  await Promise.race([running, timers.sleep(forMs)]);
+  stop.abort(new Error("stopped by the test"));
+  const code = await running;
+  const kinds = Buffer.from((await files.read("/pods.jsonl")) ?? [])
+    .toString()
+    .matchAll(/"kind":"(\w+)"/g);
+  const recorded = [...new Set([...kinds].map(([, kind]) => kind))];
+  return { code, told: terminal.error, recorded };
+}
+
+async function startShop(world: ObserverWorld, { hasRules = false } = {}): Promise<void> {
+  await world.startCluster("lab-1", { hasRules });
+  await world.addService("lab-1", "web");
+  await world.addPod("lab-1", "web-1", "10.0.0.1");
+  await world.publish("lab-1", "web", ["10.0.0.1"]);
+}
+
+test("before it starts it says what it will list, and then it records", () =>
+  inObserverWorld(async (world) => {
+    await startShop(world);
+    const { code, told, recorded } = await lockstepRecord(world, 5_000);
+    expect(code).toBe(0);
+    expect(new Set(recorded)).toEqual(new Set(["EndpointSlice", "Pod", "Service"]));
+    expect(told).toMatchInlineSnapshot(`
+      "● lab-1: will list 1 service, 1 pod, 1 endpointslice, 0 nodes: about 2.3 kB in 4
+        requests; then keeps 4 watches open and makes 12 requests a minute to prove
+        them current
+        Reads only. On a managed control plane all of it can be read as well.
+
+      Recording lab-1 to /pods.jsonl. Ctrl-C stops it.
+      Stopped; everything is written.
+      "
+    `);
+  }));
+
+test("what it may not read is said before it starts, with what blame cannot say then", () =>
+  inObserverWorld(async (world) => {
+    await startShop(world, { hasRules: true });
+    const { told } = await lockstepRecord(world, 5_000, "--context", "lab-1-reader");
+    expect(told).toMatchInlineSnapshot(`
+      "✗ lab-1-reader lets nothing be read
+      ! no list and watch of services in lab-1-reader: without them a 503 without a
+        try cannot be explained
+      ! no list and watch of pods in lab-1-reader: without them no address can be told
+      ! no list and watch of endpointslices in lab-1-reader: without them the late hop
+        cannot be told
+      ! no list and watch of nodes in lab-1-reader: without them pods of a lost node
+        count as well
+        The role in deploy/rbac/observer.yaml allows what is missing; with --namespace
+        it is needed in those namespaces only.
+        Reads only. On a managed control plane all of it can be read as well.
+
+      Recording lab-1-reader to /pods.jsonl. Ctrl-C stops it.
+      Stopped; everything is written.
+      "
+    `);
+  }));
+
+test("a folder is refused before anything is asked", () =>
+  inObserverWorld(async (world) => {
+    const recording = lockstepRecord(world, 1_000, "--out", "/tmp");
+    await expect(recording).rejects.toThrow("/tmp is no ordinary file: name another one.");
+  }));
+
+test("what is asked for first counts among the requests that --max-qps bounds", () =>
+  inObserverWorld(async (world) => {
+    await startShop(world);
+    const early = await lockstepRecord(world, 5_000, "--max-qps", "1");
+    expect(early).toEqual({
+      code: 0,
+      told: "Stopped before anything was recorded.\n",
+      recorded: [],
+    });
+  }));

@@ -1,0 +1,59 @@
+import { expect, test } from "vitest";
+import { History } from "./history.ts";
+import type { HistoryErrorCode } from "./history-error.ts";
+import type { StartHistoryThread } from "./history-port.ts";
+import { HistoryReader } from "./history-reader.ts";
+import { environment, inThisThread, withFolder } from "./history-world.contract.ts";
+
+const { files } = environment;
+
+test("what cannot be a history is refused by writer and reader, and left as it is", () =>
+  withFolder(async (folder) => {
+    await files.write(`${folder}/byte`, "x");
+    await files.write(`${folder}/text`, "SQLite is what this file is about, and no more than that");
+    await environment.processes.run("mkfifo", [`${folder}/pipe`], { timeoutMs: 10_000 });
+    const refusals: readonly (readonly [string, string])[] = [
+      ["/dev/null", "no history can be kept at /dev/null: it is no ordinary file"],
+      [`${folder}/pipe`, `no history can be kept at ${folder}/pipe: it is no ordinary file`],
+      [folder, `no history can be kept at ${folder}: it is a folder`],
+      ...["byte", "text"].map((name): readonly [string, string] => {
+        const path = `${folder}/${name}`;
+        return [path, `${path} is not a history: name another file, this one is left as it is`];
+      }),
+    ];
+    for (const [path, message] of refusals) {
+      const opening = History.open({ ...environment, path, startThread: inThisThread });
+      await expect(opening).rejects.toThrow(message);
+      await expect(HistoryReader.open({ files, path })).rejects.toThrow(message);
+    }
+    expect(await files.list(folder)).toEqual(["byte", "pipe", "text"]);
+    expect(Buffer.from((await files.read(`${folder}/byte`)) ?? []).toString()).toBe("x");
+    expect(await files.size("/dev/null-writer")).toBeUndefined();
+  }));
+
+/** Makes some of the files, as SQLite does, and then cannot go on. */
+function failing(path: string, code: HistoryErrorCode): StartHistoryThread {
+  return ({ onAnswer }) => ({
+    post: () => {
+      const made = [path, `${path}-journal`, `${path}-writer`];
+      void Promise.all(made.map((name) => files.append(name, ""))).then(() =>
+        onAnswer({ type: "not opened", code, message: `no room for ${path}` }),
+      );
+    },
+    end: async () => undefined,
+  });
+}
+
+test("a history that cannot be made leaves nothing behind but what was there before", () =>
+  withFolder(async (folder) => {
+    const path = `${folder}/h.db`;
+    const open = (code: HistoryErrorCode) =>
+      History.open({ ...environment, path, startThread: failing(path, code) });
+    await expect(open("CANNOT_OPEN")).rejects.toThrow(`no room for ${path}`);
+    expect(await files.list(folder)).toEqual([]);
+    await files.write(`${path}-writer`, "");
+    await expect(open("CANNOT_OPEN")).rejects.toThrow(`no room for ${path}`);
+    expect(await files.list(folder)).toEqual(["h.db-writer"]);
+    await expect(open("IN_USE")).rejects.toThrow(`no room for ${path}`);
+    expect(await files.list(folder)).toEqual(["h.db", "h.db-journal", "h.db-writer"]);
+  }));
