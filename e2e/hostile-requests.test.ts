@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import type { RoutePolicy } from "../src/decide/route-policy.ts";
 import { freePort } from "../src/lab/free-port.ts";
 import { openBlackHole } from "./black-hole.ts";
-import { lineOf, PolicyWorld, rule, serviceOf } from "./policy-world.ts";
+import { headerOf, lineOf, PolicyWorld, rule, serviceOf } from "./policy-world.ts";
 import { withoutNginx } from "./proxy-world.ts";
 import { askHttp2, type Fields } from "./raw-http2.ts";
 
@@ -174,6 +174,24 @@ describe.skipIf(withoutNginx !== false)("a request meant to harm", () => {
     expect(await askHttp2(place, upgrade)).not.toMatch(/^(Upgrade|Connection):/m);
   });
 
+  it("is about the host of its request line, and the endpoint is told no other", async () => {
+    const seen = async (target: string, host: string) => {
+      const head = `GET ${target} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`;
+      const [, body = ""] = (await world().raw(head)).split("\r\n\r\n");
+      const answer = { status: 0, headers: {}, body };
+      return [serviceOf(answer), headerOf(answer, "Host"), headerOf(answer, "X-Forwarded-Host")];
+    };
+    expect(await seen("/", "H:8080")).toEqual(["open", "H:8080", "H:8080"]);
+    expect(await seen("http://h/", "h:8080")).toEqual(["open", "h:8080", "h:8080"]);
+    expect(await seen("http://h/", "other.example")).toEqual(["open", "h", "h"]);
+    expect(await seen("http://h:8080/", "other.example")).toEqual(["open", "h", "h"]);
+    expect(await seen("http://other.example/", "h")).toEqual([
+      "other",
+      "other.example",
+      "other.example",
+    ]);
+  });
+
   it("makes no endpoint suspect that others use, by asking it wrongly or hastily", async () => {
     const suspects = async (): Promise<number> =>
       (await world().proxy.control().suspects(undefined)).suspects.length;
@@ -191,6 +209,9 @@ describe.skipIf(withoutNginx !== false)("a request meant to harm", () => {
       expect([502, 504]).toContain((await world().ask(host)).status);
       expect([host, await suspects()]).toEqual([host, 0]);
     }
+    // By now it is known what the connection by TLS has failed of.
+    expect((await world().ask("wrongly")).status).toBe(502);
+    expect(await suspects()).toBe(0);
     expect((await world().ask("patiently")).status).toBe(504);
     expect(await suspects()).toBe(1);
   });

@@ -143,6 +143,23 @@ describe.skipIf(withoutNginx !== false)("an Ingress with nothing but a default b
     });
   });
 
+  it("is served by the time it shows where, each of many", async () => {
+    const http = { paths: [{ path: "/", pathType: "Prefix", backend }] };
+    for (let count = 0; count < 10; count += 1) {
+      const name = `shown-${count}`;
+      const rules = [{ host: `${name}.example`, http: { ...http } }];
+      // A default would serve the host before its own rule does, with another status.
+      const annotations = { "lockstep.dev/permanent-redirect": `https://${name}.example/` };
+      const body = {
+        metadata: { name, annotations },
+        spec: { ingressClassName: ingressClass, rules },
+      };
+      await client.request({ verb: "create", method: "POST", path: ingresses, body });
+      while ((await addressesOf(name)).length === 0);
+      expect([name, (await ask(`${name}.example`, "/")).status]).toEqual([name, 301]);
+    }
+  });
+
   it("uses all its pods", async () => {
     const pods = new Set<unknown>();
     for (let count = 0; count < 100; count += 1) {

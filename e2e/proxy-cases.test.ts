@@ -105,12 +105,33 @@ const suspectProgram = `
   local rows = require("lockstep.rows")
   local suspects = require("lockstep.suspects")
   rows.allocate()
+  rows.marked[0] = 1
   for _, case in ipairs(cases) do
     local age = case[1]
     rows.endpoints[5].suspected_ms = age == cjson.null and 0 or ngx.now() * 1000 - age
     case[2] = suspects.is_suspect(5)
     suspects.try(5)
     case[3] = suspects.is_suspect(5)
+  end
+`;
+
+/** After each step: whether marks are looked at, and whether there is one. */
+const markedProgram = `
+  local rows = require("lockstep.rows")
+  local suspects = require("lockstep.suspects")
+  ngx.shared.lockstep_meta:set("suspect_changes", 0)
+  rows.allocate()
+  local steps = {
+    nothing = function() end,
+    mark = function() suspects.mark(5) end,
+    list = function() suspects.list(10) end,
+    answer = function() suspects.clear(5) end,
+    half_a_minute = function() rows.endpoints[5].suspected_ms = ngx.now() * 1000 - 30000 end,
+    two_minutes = function() rows.endpoints[5].suspected_ms = ngx.now() * 1000 - 120000 end,
+  }
+  for number, step in ipairs(cases) do
+    steps[step]()
+    cases[number] = { step, rows.marked[0] ~= 0, suspects.is_marked(5) }
   end
 `;
 
@@ -175,6 +196,23 @@ describe.skipIf(withoutNginx !== false)("the balancer in Lua", () => {
     ];
     const ages = marks.map(([age]) => [age]);
     expect(runLua(JSON.stringify(ages), suspectProgram)).toEqual(marks);
+  });
+
+  it("looks at marks from the first that is set until none is left, or is long forgotten", () => {
+    const steps = [
+      ["nothing", false, false],
+      ["mark", true, true],
+      ["list", true, true],
+      ["answer", true, false],
+      ["list", false, false],
+      ["mark", true, true],
+      ["half_a_minute", true, true],
+      ["list", true, true],
+      ["two_minutes", true, true],
+      ["list", false, false],
+    ];
+    const names = steps.map(([name]) => name);
+    expect(runLua(JSON.stringify(names), markedProgram)).toEqual(steps);
   });
 
   it("keeps the TLS connections of a name to itself though somebody sets the time", () => {

@@ -22,6 +22,26 @@ describe.skipIf(withoutNginx !== false)("a proxy's life", () => {
       expect(pusher.loads).toBe(1);
     }));
 
+  it("keeps its state, and serves all the while, when somebody has it read its configuration anew", () =>
+    ProxyWorld.use(async (world) => {
+      await world.supervisor({ workers: 1 }).start();
+      const web = await world.backend("web");
+      const pusher = world.pusher();
+      await pusher.push({ hosts: { h: "s" }, services: { s: [web.peer] } });
+      const before = await world.control().state();
+      world.environment.processes.kill(before.masterPid, "SIGHUP");
+      const statuses = new Set<number>();
+      await world.until(async () => {
+        statuses.add((await world.ask("h")).status);
+        const { workerPids } = await world.control().state();
+        return workerPids.every((pid) => !before.workerPids.includes(pid));
+      });
+      await pusher.push({ hosts: { g: "s", h: "s" }, services: { s: [web.peer] } });
+      for (const host of ["g", "h"]) statuses.add((await world.ask(host)).status);
+      expect([...statuses]).toEqual([200]);
+      expect((await world.control().state()).masterPid).toBe(before.masterPid);
+    }));
+
   it("is started again when all of it is killed, and loaded again", () =>
     ProxyWorld.use(async (world) => {
       await world.supervisor().start();

@@ -26,6 +26,39 @@ describe.skipIf(withoutNginx !== false)("a route's policy", () => {
     expect(found).toEqual(["root", "api", "version", "version", "api", "exact", "root"]);
   });
 
+  it("follows a host's new rules from the next request on, whatever the old ones were", async () => {
+    await world().hosts({ "*.turns.example": [rule("/", "version")] });
+    const turns = [
+      [rule("/", "root")],
+      [rule("/", "api")],
+      [rule("/", "api"), rule("/x", "exact")],
+      [rule("/", "root", { rewrite: "/fixed" })],
+      [rule("/", "root")],
+      null,
+    ];
+    const found: string[][] = [];
+    for (const rules of turns) {
+      await world().hosts({ "a.turns.example": rules });
+      const answers = [];
+      // The first finds out where everything of the host leads; those after it go by that.
+      for (const target of ["/x", "/x", "/x;y"])
+        answers.push(await world().ask("a.turns.example", target));
+      found.push(answers.map((answer) => `${serviceOf(answer)} ${lineOf(answer)}`));
+    }
+    const lines = (service: string, ...targets: readonly string[]) =>
+      targets.map((target) => `${service} GET ${target} HTTP/1.1`);
+    expect(found).toEqual([
+      lines("root", "/x", "/x", "/x;y"),
+      lines("api", "/x", "/x", "/x;y"),
+      [...lines("exact", "/x", "/x"), "Without its parameters the path leads elsewhere. "],
+      lines("root", "/fixed", "/fixed", "/fixed"),
+      lines("root", "/x", "/x", "/x;y"),
+      lines("version", "/x", "/x", "/x;y"),
+    ]);
+    await world().hosts({ "*.turns.example": [rule("/", "canary")] });
+    expect(serviceOf(await world().ask("a.turns.example"))).toBe("canary");
+  });
+
   it("rewrites the path with what its groups matched, and keeps the query", async () => {
     await world().hosts({
       "rewrite.example": [

@@ -85,7 +85,13 @@ describe.skipIf(withoutNginx !== false)("a proxy", () => {
       ]);
       expect(headerOf(answer, "X-Real-IP")).toBe("127.0.8.1");
       expect(headerOf(answer, "X-Request-ID")).toMatch(/^[\da-f]{32}$/);
-      expect(answer.body).not.toMatch(/192\.0\.2|outside|prefix|theirs|^Connection/m);
+      // What a client claims is told as such, under a name of its own that it cannot set.
+      expect(headerOf(answer, "X-Original-Forwarded-For")).toBe("192.0.2.1, 127.0.9.7");
+      const rest = answer.body.replace(/^X-Original-Forwarded-For:.*$/m, "");
+      expect(rest).not.toMatch(/192\.0\.2|outside|prefix|theirs|^Connection/m);
+      const original = { "x-original-forwarded-for": "192.0.2.1" };
+      const silent = await world().ask("seen.example", "/", { headers: original });
+      expect(headerOf(silent, "X-Original-Forwarded-For")).toBeUndefined();
     });
 
     it("keeps what a trusted proxy says, and adds the proxy to the chain", async () => {
@@ -96,6 +102,7 @@ describe.skipIf(withoutNginx !== false)("a proxy", () => {
         "outside.example",
         "443",
       ]);
+      expect(headerOf(answer, "X-Original-Forwarded-For")).toBe("192.0.2.1, 127.0.9.7");
       expect(headerOf(answer, "X-Real-IP")).toBe("192.0.2.1");
       expect(headerOf(answer, "Forwarded")).toBe("for=192.0.2.1, for=127.0.9.1");
       expect(headerOf(answer, "X-Forwarded-Prefix")).toBe("/prefix");
@@ -117,6 +124,57 @@ describe.skipIf(withoutNginx !== false)("a proxy", () => {
       ]).toEqual(["192.0.2.9", "192.0.2.11", "127.0.8.1"]);
       const without = await exchange({ ...place, localAddress: trusted }, [request]);
       expect(without).not.toContain("200 OK");
+    });
+
+    it("takes its word for the port that was reached, and 443 for TLS that was taken off", async () => {
+      await world().hosts({
+        "seen.example": [rule("/", "seen")],
+        "safe.example": [rule("/", "seen", { httpsRedirect: 308 })],
+      });
+      const place = { host: proxyAddress, port: world().proxy.port };
+      const asked = async (from: string, port: number, host: string) => {
+        const line = `PROXY TCP4 192.0.2.9 192.0.2.10 5000 ${port}\r\n`;
+        const request = `GET / HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`;
+        const body = await exchange({ ...place, localAddress: from }, [line, request]);
+        const told = (name: string) => headerOf({ status: 0, headers: {}, body }, name);
+        return [body.slice(9, 12), told("X-Forwarded-Port"), told("X-Forwarded-Proto")];
+      };
+      const stranger = "127.0.8.1";
+      expect([
+        await asked(trusted, 1234, "seen.example"),
+        await asked(trusted, 443, "seen.example"),
+        await asked(trusted, 443, "safe.example"),
+        await asked(trusted, 80, "safe.example"),
+        await asked(stranger, 443, "seen.example"),
+        await asked(stranger, 443, "safe.example"),
+      ]).toEqual([
+        ["200", "1234", "http"],
+        ["200", "443", "https"],
+        ["200", "443", "https"],
+        ["308", undefined, undefined],
+        ["200", String(place.port), "http"],
+        ["308", undefined, undefined],
+      ]);
+    });
+
+    it("sends a client to https by the name it asked a trusted proxy for", async () => {
+      await world().hosts({ "inside.example": [rule("/", "seen", { httpsRedirect: 308 })] });
+      const sentTo = async (from: string, name: string) => {
+        const headers = { "x-forwarded-host": name };
+        const { headers: told } = await world().ask("inside.example", "/a?b=c", { headers, from });
+        return told.location;
+      };
+      expect([
+        await sentTo(trusted, "shop.example"),
+        await sentTo(trusted, "shop.example:8080, other.example"),
+        await sentTo(trusted, "shop.example/path"),
+        await sentTo("127.0.8.1", "shop.example"),
+      ]).toEqual([
+        "https://shop.example/a?b=c",
+        "https://shop.example/a?b=c",
+        "https://inside.example/a?b=c",
+        "https://inside.example/a?b=c",
+      ]);
     });
 
     it("serves IPv6", async () => {
@@ -276,6 +334,23 @@ describe.skipIf(withoutNginx !== false)("a proxy", () => {
       // The pool belongs to the first; the other has to connect each time.
       expect(connections).toBe(3);
     });
+
+    it.each(["https", "grpcs"] as const)(
+      "finds one of %s that takes no connection suspect, as one of http",
+      async (protocol) => {
+        const backend = await world().proxy.backend(`closed-${protocol}`);
+        await backend.close();
+        await world().service(`closed-${protocol}`, [backend.peer]);
+        const host = `closed-${protocol}.example`;
+        await world().hosts({ [host]: [rule("/", `closed-${protocol}`, { protocol })] });
+        const control = world().proxy.control();
+        const before = await control.suspects(undefined);
+        expect((await world().ask(host)).status).toBe(502);
+        // Answered when there is news.
+        const after = await control.suspects(before.changes);
+        expect(after.suspects.length).toBe(before.suspects.length + 1);
+      },
+    );
 
     it("refuses an endpoint that another authority vouches for", async () => {
       const { clock } = world().proxy.environment;

@@ -20,7 +20,7 @@ describe.skipIf(withoutNginx !== false)("a saved state", () => {
       const bad = entry("host", "bad", [{ path: "no slash", type: "Prefix", service: "d/s:80" }]);
       const certificate = entry("certificate", "d/tls", await makeFallbackCertificate());
       const lines = [serviceAt(web.peer), certificate, entry("host", "h", toService), bad]
-        .map((one) => entryLines(one, ["uid"]))
+        .map((one) => entryLines(one, { uids: ["uid"], states: ["draining"] }))
         .join("");
       await save(world, contentOf(lines, clock.wallMs()));
       await world.supervisor({ workers: 2 }).start();
@@ -35,7 +35,7 @@ describe.skipIf(withoutNginx !== false)("a saved state", () => {
       expect((await world.ask("h")).status).toBe(404);
     }));
 
-  const lines = entryLines(entry("host", "h", toService), []);
+  const lines = entryLines(entry("host", "h", toService), { uids: [] });
   it.each<[string, (now: WallMs) => Buffer, string]>([
     ["is garbage", () => Buffer.from([0, 255, 10, 7]), "it is not a saved state"],
     ["is empty", () => Buffer.of(), "it is not a saved state"],

@@ -80,6 +80,17 @@ export interface DecisionChanges {
   readonly routes: boolean;
   /** Services whose endpoints changed, each with the version that says so; versions only rise. */
   readonly services: ReadonlyMap<string, number>;
+  /** Where routes changed, what of them did; when absent, all of it may have. */
+  readonly routed?: ChangedRoutes;
+}
+
+/** Names of what is another than before, new or gone. */
+export interface ChangedRoutes {
+  readonly hosts: ReadonlySet<string>;
+  readonly certificates: ReadonlySet<string>;
+  readonly serverNames: ReadonlySet<string>;
+  /** Only those that came or went. */
+  readonly services: ReadonlySet<string>;
 }
 
 export interface DecisionOutput {

@@ -2,14 +2,18 @@
 // whenever something in it is new. Computing is left to the pure functions of `decide/`.
 
 import type {
+  ChangedRoutes,
   DecidedEndpoint,
+  DecisionChanges,
   DecisionOutput,
   PathRule,
   RoutingDecision,
 } from "../decide/decision.ts";
-import type { Backend, RouteOrigin } from "../decide/routing/route.ts";
+import type { CertificateChanges } from "../decide/routing/certificates.ts";
+import type { RouteOrigin } from "../decide/routing/route.ts";
 import {
   emptyTable,
+  type RouteChanges,
   type RouteTable,
   Routing,
   type RoutingOptions,
@@ -67,17 +71,22 @@ interface Decided {
   readonly truth: ServiceTruth;
 }
 
-/** Invariant: `#decided`, `#services` and the backends of `#table` have the same keys. */
+/**
+ * Invariant: `#decided`, `#services`, the backends of `#routes` and those in `#backendsOf` have the
+ * same keys.
+ */
 export class Decisions {
   readonly #options: DecisionsOptions;
   readonly #routing: Routing;
+  #routes: RouteTable = emptyTable;
+  /** The routes, with what is wrong with certificates too. */
   #table: RouteTable = emptyTable;
   /** Its problems are among those of `#table`. */
   readonly certificates: ShownCertificates;
   readonly #decided = new Map<string, Decided>();
   readonly #services = new Map<string, readonly DecidedEndpoint[]>();
   /** By `namespace/name`, the backends that are ports of that service. */
-  #backendsOf: ReadonlyMap<string, readonly string[]> = new Map();
+  readonly #backendsOf = new Map<string, Set<string>>();
   #version = 0;
   /** The first decision is told even when it is empty: a proxy may still serve what is gone. */
   #isTold = false;
@@ -109,7 +118,7 @@ export class Decisions {
 
   /** `namespace/name` of the service behind a key of the decision. */
   serviceOf(key: string): string | undefined {
-    const backend = this.#table.backends.get(key);
+    const backend = this.#routes.backends.get(key);
     return backend && `${backend.namespace}/${backend.name}`;
   }
 
@@ -127,31 +136,26 @@ export class Decisions {
     return services;
   }
 
-  /** Decides anew which host and path lead where. */
-  decideRoutes(): void {
+  /**
+   * Decides anew which host and path lead where, as far as what is asked for has changed, and which
+   * certificates are shown, as far as secrets have.
+   */
+  decideRoutes({ areSecretsNew = true } = {}): void {
     const { asked } = this.#options;
-    const before = this.#table;
-    this.#table = this.#routing.decide({
+    this.#routes = this.#routing.decide({
       ingresses: asked.ingresses(),
       classes: asked.classes(),
     });
-    this.#backendsOf = groupByService(this.#table.backends);
-    const changed = new Map<string, number>();
-    for (const key of before.backends.keys()) {
-      if (!this.#table.backends.has(key)) this.#forget(key);
+    const { changes } = this.#routing;
+    for (const key of changes.backends.left) this.#forget(key);
+    const services = new Map<string, number>();
+    for (const key of changes.backends.joined) {
+      this.#remember(key);
+      const version = this.#decide(key);
+      if (version !== undefined) services.set(key, version);
     }
-    for (const key of this.#table.backends.keys()) {
-      const version = this.#decided.has(key) ? undefined : this.#decide(key);
-      if (version !== undefined) changed.set(key, version);
-    }
-    const isShownAnew = this.certificates.decide();
-    const { problems } = this.certificates.table;
-    if (problems.length > 0) {
-      this.#table = { ...this.#table, problems: [...this.#table.problems, ...problems] };
-    }
-    const routes = !this.#isTold || isShownAnew || !haveSameRules(before.hosts, this.#table.hosts);
-    if (routes || changed.size > 0) this.#apply(routes, changed);
-    this.#options.onRoutes?.(this.#table);
+    const shown = this.certificates.change(changes.ingresses, { areSecretsNew });
+    this.#show(changes, shown, services);
   }
 
   /** Decides anew which endpoints serve `namespace/name`, if a route leads to it. */
@@ -161,12 +165,12 @@ export class Decisions {
       const version = this.#decide(backend);
       if (version !== undefined) changed.set(backend, version);
     }
-    if (changed.size > 0) this.#apply(false, changed);
+    if (changed.size > 0) this.#apply({ routes: false, services: changed });
   }
 
   /** The version, when it is one that the output has to know. */
   #decide(key: string): number | undefined {
-    const backend = this.#table.backends.get(key);
+    const backend = this.#routes.backends.get(key);
     if (backend === undefined) return undefined;
     const { sources, policy, probes, onTruth, remembered, accessCluster } = this.#options;
     const { externalNames } = this.#options;
@@ -190,13 +194,54 @@ export class Decisions {
     return isNew ? version : undefined;
   }
 
+  /** Tells the output, if there is anything new. */
+  #show(
+    { hosts, backends }: RouteChanges,
+    { certificates, serverNames }: CertificateChanges,
+    services: ReadonlyMap<string, number>,
+  ): void {
+    const changed: ChangedRoutes = {
+      hosts,
+      certificates,
+      serverNames,
+      services: new Set([...backends.joined, ...backends.left]),
+    };
+    const isNew = Object.values(changed).some(({ size }) => size > 0);
+    this.#table = this.#withCertificates();
+    // The first decision is told as a whole, for a proxy may hold what an earlier Lockstep said.
+    if (!this.#isTold) this.#apply({ routes: true, services });
+    else if (isNew) this.#apply({ routes: true, services, routed: changed });
+    this.#options.onRoutes?.(this.#table);
+  }
+
   #evidenceFor(key: string): Evidence | undefined {
     const { probes, feedback } = this.#options;
     if (probes === undefined) return undefined;
     return { doubts: probes.standing(key), unreached: feedback?.unreached };
   }
 
+  /** Where nothing is new it stays the same table, which its readers notice. */
+  #withCertificates(): RouteTable {
+    const { problems: before } = this.#table;
+    const problems = [...this.#routes.problems, ...this.certificates.table.problems];
+    const isSame =
+      this.#table.hosts === this.#routes.hosts &&
+      problems.length === before.length &&
+      problems.every((one, index) => one === before[index]);
+    return isSame ? this.#table : { ...this.#routes, problems };
+  }
+
+  #remember(key: string): void {
+    const service = serviceOfKey(key);
+    const group = this.#backendsOf.get(service) ?? new Set();
+    this.#backendsOf.set(service, group.add(key));
+  }
+
   #forget(key: string): void {
+    const service = serviceOfKey(key);
+    const group = this.#backendsOf.get(service);
+    group?.delete(key);
+    if (group?.size === 0) this.#backendsOf.delete(service);
     const known = this.#decided.get(key);
     this.#decided.delete(key);
     this.#services.delete(key);
@@ -207,16 +252,16 @@ export class Decisions {
     this.#options.onTruth({ service: key, version, before, after: undefined });
   }
 
-  #apply(routes: boolean, services: ReadonlyMap<string, number>): void {
+  #apply(changes: DecisionChanges): void {
     const { certificates, serverNames } = this.certificates.table;
     const decision: RoutingDecision = {
-      hosts: this.#table.hosts,
+      hosts: this.#routes.hosts,
       services: this.#services,
       certificates,
       serverNames,
     };
     this.#isTold = true;
-    this.#options.output.apply(decision, { routes, services });
+    this.#options.output.apply(decision, changes);
   }
 }
 
@@ -229,17 +274,9 @@ function externalNamesOf({ clusters }: ServiceSnapshot): readonly string[] {
   );
 }
 
-function groupByService(
-  backends: ReadonlyMap<string, Backend>,
-): ReadonlyMap<string, readonly string[]> {
-  const groups = new Map<string, string[]>();
-  for (const [key, { namespace, name }] of backends) {
-    const service = `${namespace}/${name}`;
-    const group = groups.get(service);
-    if (group === undefined) groups.set(service, [key]);
-    else group.push(key);
-  }
-  return groups;
+/** `namespace/name`; a port has no colon in it. */
+function serviceOfKey(key: string): string {
+  return key.slice(0, key.lastIndexOf(":"));
 }
 
 /** Whether a proxy would do the same by both; reasons may differ. */
@@ -258,13 +295,4 @@ function areRoutedAlike(a: ServiceTruth, b: ServiceTruth): boolean {
       one.weight === other.weight
     );
   });
-}
-
-type Hosts = RoutingDecision["hosts"];
-
-/** The lists of hosts that did not change are the same ones. */
-function haveSameRules(a: Hosts, b: Hosts): boolean {
-  if (a.size !== b.size) return false;
-  for (const [host, rules] of a) if (b.get(host) !== rules) return false;
-  return true;
 }

@@ -50,7 +50,7 @@ export interface IngressLoopOptions
 /** The key of the routes in the queue; keys of services have a slash in them. */
 const routesKey = "routes";
 
-/** Deciding routes goes over all Ingresses, so changes that come together are taken together. */
+/** Every Ingress is looked at to find the changed ones, so changes that come together go together. */
 const routesHoldOffMs = 5;
 
 /** One by one: a decision takes microseconds, and the proxy wants its pushes in order. */
@@ -78,6 +78,11 @@ export class IngressLoop {
   readonly #queue: Workqueue;
   #policy: TruthPolicy;
   #isReady = false;
+  /** How often what is asked for changed, and how much of that is decided. */
+  #asked = 0;
+  #decided = 0;
+  /** Secrets may be others than by the last decision. */
+  #areSecretsNew = false;
   /** What was last said of the default certificate. */
   #defaultProblem: string | undefined;
   /** Since when nobody else could do anything; undefined while nothing is queued. */
@@ -108,13 +113,16 @@ export class IngressLoop {
       ...shared,
       client: access.client,
       cluster: access.name,
-      onRoutes: () => this.#queue.addAfter(routesKey, routesHoldOffMs),
+      onRoutes: () => this.#askedAnew(),
     });
     this.secrets = new SecretSource({
       ...shared,
       client: access.client,
       cluster: access.name,
-      onSecrets: () => this.#queue.addAfter(routesKey, routesHoldOffMs),
+      onSecrets: () => {
+        this.#areSecretsNew = true;
+        this.#askedAnew();
+      },
     });
     this.probes = new Probes({ ...rest, onAnswer: (backend) => this.#probed(backend) });
     this.externalNames = new ExternalNames({
@@ -145,6 +153,16 @@ export class IngressLoop {
   /** Whether the first decision has been made. */
   get isReady(): boolean {
     return this.#isReady;
+  }
+
+  /** How often Ingresses, classes or secrets have changed. */
+  get revision(): number {
+    return this.#asked;
+  }
+
+  /** The revision by which routes were last decided. */
+  get decidedRevision(): number {
+    return this.#decided;
   }
 
   /** From now on every service is judged by this; those there are, anew. */
@@ -208,8 +226,16 @@ export class IngressLoop {
     if (isLong || this.#queue.length === 0) this.#busySince = undefined;
   }
 
+  #askedAnew(): void {
+    this.#asked += 1;
+    this.#queue.addAfter(routesKey, routesHoldOffMs);
+  }
+
   #decideRoutes(): void {
-    this.decisions.decideRoutes();
+    const revision = this.#asked;
+    this.decisions.decideRoutes({ areSecretsNew: this.#areSecretsNew });
+    this.#areSecretsNew = false;
+    this.#decided = revision;
     const { defaultProblem } = this.decisions.certificates.table;
     if (defaultProblem !== undefined && defaultProblem !== this.#defaultProblem) {
       this.#options.log.error("the default certificate is not as it should be", {

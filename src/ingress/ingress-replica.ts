@@ -8,6 +8,7 @@ import type { Environment } from "../environment/environment.ts";
 import type { Listener } from "../environment/network.ts";
 import { DirectKubeClient } from "../kube/client/direct-client.ts";
 import type { ClusterAccess } from "../kube/credentials/credentials.ts";
+import type { Ingress } from "../kube/kinds/ingress.ts";
 import type { RememberedEndpoints } from "../model/remembered-endpoint.ts";
 import { EventWriter } from "../outputs/events/event-writer.ts";
 import { stopDrainMs } from "../outputs/nginx/nginx-supervisor.ts";
@@ -33,6 +34,7 @@ import { portReport, type ServiceReport, serviceReport, type UseOf } from "./ser
 import { ShadowReport } from "./shadow-report.ts";
 import { stateReport } from "./state-report.ts";
 import { startStatusServer } from "./status-server.ts";
+import { untilRouted } from "./until-routed.ts";
 
 export interface IngressReplicaOptions extends NginxSettings {
   readonly environment: Environment;
@@ -120,6 +122,7 @@ export class IngressReplica {
       cluster: options.access,
       asked: this.loop.asked,
       className: options.className,
+      untilRouted: (ingress, signal) => this.#untilRouted(ingress, signal),
       metrics,
     });
     if (shadow === undefined) this.#events = this.#eventWriter();
@@ -225,6 +228,13 @@ export class IngressReplica {
   #note(change: TruthChange): void {
     this.overrides.note(change);
     this.journal.decided(change);
+  }
+
+  async #untilRouted(ingress: Ingress, signal: AbortSignal): Promise<void> {
+    const { clock, timers } = this.#options.environment;
+    const { loop } = this;
+    const proxy = this.#nginx;
+    if (proxy !== undefined) await untilRouted(ingress, { clock, timers, loop, proxy, signal });
   }
 
   #report(): object {

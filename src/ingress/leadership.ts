@@ -17,7 +17,11 @@ import { LeaderElection } from "../kube/leader/leader-election.ts";
 import type { ObservedLeader } from "../kube/leader/leader-lock.ts";
 import { defaultElectionTimes, type ElectionTimes } from "../kube/leader/leader-rules.ts";
 import type { LockReference } from "../kube/leader/lease-record.ts";
-import { type AskedIngresses, StatusWriter } from "../outputs/status/status-writer.ts";
+import {
+  type AskedIngresses,
+  StatusWriter,
+  type StatusWriterOptions,
+} from "../outputs/status/status-writer.ts";
 
 export interface LeadershipSettings {
   /** What to write, and who competes for it; nothing is written when absent. */
@@ -47,6 +51,7 @@ export interface LeadershipOptions
   readonly cluster: ClusterAccess;
   readonly asked: AskedIngresses;
   readonly className: string;
+  readonly untilRouted?: NonNullable<StatusWriterOptions["untilRouted"]>;
   readonly metrics: Registry;
 }
 

@@ -13,7 +13,7 @@ const value = { addresses: ["10.0.0.1"], ports: [80], names: ["east/shop/web-1"]
 function saved(at: number): Buffer {
   const content = new SnapshotContent();
   const entry = { kind: "service", name: "shop/web:80", version: 1 } as const;
-  content.add(entryLines({ ...entry, value: JSON.stringify(value) }, ["uid-1"]));
+  content.add(entryLines({ ...entry, value: JSON.stringify(value) }, { uids: ["uid-1"] }));
   // Any instant.
   return content.finish(at as WallMs);
 }

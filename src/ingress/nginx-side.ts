@@ -98,6 +98,16 @@ export class NginxSide implements DecisionOutput, ProxyReporter {
     this.#pusher?.apply(decision, changes);
   }
 
+  /** How many decisions were applied until now. */
+  get applied(): number {
+    return this.#pusher?.applied ?? 0;
+  }
+
+  /** How many of them nginx has been told. */
+  get told(): number {
+    return this.#pusher?.told ?? 0;
+  }
+
   async report(since: number | undefined, signal: AbortSignal): Promise<ProxyReport | undefined> {
     return this.#pusher?.report(since, signal);
   }
@@ -120,7 +130,10 @@ export class NginxSide implements DecisionOutput, ProxyReporter {
       prefix,
       source: {
         entries: () => state.present(),
-        uidsOf: (service) => state.peersOf(service).map((peer) => peer.split(" ")[2] ?? ""),
+        detailsOf: (service) => ({
+          uids: state.peersOf(service).map((peer) => peer.split(" ")[2] ?? ""),
+          states: state.statesOf(service),
+        }),
       },
     });
   }

@@ -1,12 +1,13 @@
 // Which certificates are shown, as it stands: has the secrets read that Ingresses name, and decides
 // anew when one of them or an Ingress has changed. Computing is left to `decide/routing/`.
 import {
+  type CertificateChanges,
+  Certificates,
   type CertificateTable,
-  certificates,
-  noCertificates,
   wantedSecrets,
 } from "../decide/routing/certificates.ts";
 import { ingressFilter } from "../decide/routing/ingress-class-filter.ts";
+import type { IngressChanges } from "../decide/routing/our-ingresses.ts";
 import type { Clock } from "../environment/clock.ts";
 import type { Ingress } from "../kube/kinds/ingress.ts";
 import type { IngressClass } from "../kube/kinds/ingress-class.ts";
@@ -24,47 +25,43 @@ export interface ShownCertificatesOptions {
 
 export class ShownCertificates {
   readonly #options: ShownCertificatesOptions;
-  #table: CertificateTable = noCertificates;
+  readonly #certificates: Certificates;
 
   constructor(options: ShownCertificatesOptions) {
     this.#options = options;
+    this.#certificates = new Certificates(options);
   }
 
   get table(): CertificateTable {
-    return this.#table;
+    return this.#certificates.table;
   }
 
-  /** Has the secrets read that Ingresses name now. */
+  /** Has the secrets read that Ingresses name now, before anything is decided. */
   wantSecrets(): void {
-    const { secrets, defaultCertificate } = this.#options;
-    secrets?.want(wantedSecrets(this.#ours(), defaultCertificate));
+    const { secrets, defaultCertificate, asked, className } = this.#options;
+    const ours = asked.ingresses().filter(ingressFilter(asked.classes(), className));
+    secrets?.want(wantedSecrets(ours, defaultCertificate));
   }
 
-  /** Decides anew; whether something else is shown than before. */
-  decide(): boolean {
-    const { secrets, defaultCertificate, clock } = this.#options;
-    if (secrets === undefined) return false;
-    this.wantSecrets();
-    const before = this.#table;
-    this.#table = certificates({
-      ingresses: this.#ours(),
+  /** Decides anew what these changes are about, and secrets if some may have changed. */
+  change(
+    changes: IngressChanges,
+    { areSecretsNew }: { readonly areSecretsNew: boolean },
+  ): CertificateChanges {
+    const { secrets, clock } = this.#options;
+    if (secrets === undefined) return nothingShown;
+    const changed = this.#certificates.change(changes, {
       secret: (reference) => secrets.get(reference),
-      defaultCertificate,
       now: clock.wallMs(),
+      areNew: areSecretsNew,
     });
-    return (
-      !haveSameValues(before.certificates, this.#table.certificates) ||
-      !haveSameValues(before.serverNames, this.#table.serverNames)
-    );
-  }
-
-  #ours(): readonly Ingress[] {
-    const { asked, className } = this.#options;
-    return asked.ingresses().filter(ingressFilter(asked.classes(), className));
+    if (changed.secrets) secrets.want(this.#certificates.wanted);
+    return changed;
   }
 }
 
-/** The same version of a secret gives the same certificate, so nothing is compared in depth. */
-function haveSameValues<V>(a: ReadonlyMap<string, V>, b: ReadonlyMap<string, V>): boolean {
-  return a.size === b.size && [...a].every(([key, value]) => b.get(key) === value);
-}
+const nothingShown: CertificateChanges = {
+  certificates: new Set(),
+  serverNames: new Set(),
+  secrets: false,
+};

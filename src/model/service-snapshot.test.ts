@@ -147,6 +147,14 @@ describe("what is remembered", () => {
   });
 });
 
+test("a cluster that has not been heard is silent about a service it does not show", () => {
+  const unknown: SnapshotSource = { ...sourceThat({}), service: () => undefined };
+  const silentOf = (isHeard: boolean) =>
+    snapshotService([{ ...unknown, isHeard }], "shop", "web").silent;
+  expect(silentOf(false)).toEqual(["east"]);
+  expect(silentOf(true)).toBeUndefined();
+});
+
 test("the access cluster is named only where endpoints are taken from it", () => {
   const named = ["east", "edge"].map(
     (accessCluster) =>

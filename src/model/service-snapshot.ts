@@ -20,8 +20,10 @@ export interface ServiceSnapshot {
   readonly accessCluster?: string | undefined;
   /** Only clusters that have the service. */
   readonly clusters: readonly ServiceInCluster[];
-  /** Clusters that have not been heard since the start; none when absent. */
+  /** Clusters that have not been heard since the start, but are remembered; none when absent. */
   readonly unheard?: readonly UnheardCluster[];
+  /** Clusters of which it is not known at all whether they have it; none when absent. */
+  readonly silent?: readonly string[];
 }
 
 /** A cluster of which nothing is known but what was written down before. */
@@ -117,6 +119,7 @@ export function snapshotService(
   const { remembered = [], accessCluster } = context;
   const clusters: ServiceInCluster[] = [];
   const unheard: UnheardCluster[] = [];
+  const silent: string[] = [];
   for (const source of sources) {
     const known = remembered.filter(({ cluster }) => cluster === source.cluster);
     if (known.length > 0 && !source.isHeard) {
@@ -127,6 +130,7 @@ export function snapshotService(
     }
     const service = source.service(namespace, name);
     if (service !== undefined) clusters.push(serviceInCluster(source, service, context));
+    else if (!source.isHeard) silent.push(source.cluster);
   }
   const isLocal = sources.some(({ cluster }) => cluster === accessCluster);
   return {
@@ -135,6 +139,7 @@ export function snapshotService(
     clusters,
     ...(isLocal ? { accessCluster } : {}),
     ...(unheard.length === 0 ? {} : { unheard }),
+    ...(silent.length === 0 ? {} : { silent }),
   };
 }
 

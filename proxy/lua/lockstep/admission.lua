@@ -9,10 +9,13 @@ local forwarded_path = require("lockstep.forwarded_path")
 local policy_steps = require("lockstep.policy")
 local route = require("lockstep.route")
 local state = require("lockstep.state")
+local straight = require("lockstep.straight")
 local told_host = require("lockstep.told_host")
 local upstream = require("lockstep.upstream")
 
 local _M = {}
+
+local SLASH = string.byte("/")
 
 -- What was found out before ngx.exec, which takes ngx.ctx away. The other location's access phase
 -- follows at once and takes it over; what one left is no other request's.
@@ -131,6 +134,23 @@ local function follow(here, var, path, rule)
         return enter(reading or class, var, name, policy)
     end
     return name, policy, name == rule.service and rule or nil
+end
+
+-- The ordinary way, of which there is little to find out: the service and its endpoints. Nothing where
+-- it is not open. Parameters in the path make no difference here.
+function _M.admit_straight(here, var)
+    if here ~= "http" or carried ~= nil then
+        return nil
+    end
+    state.refresh()
+    local host, path = var.host, var.uri
+    local service, peers = straight.find(host)
+    if service == nil or string.byte(path) ~= SLASH then
+        return nil
+    end
+    told_host.settle(var, host)
+    forwarded_path.settle(var.request_uri, path)
+    return service, peers
 end
 
 -- The service's name, the policy, if there is one, and the rule, if the service is its own. Nothing

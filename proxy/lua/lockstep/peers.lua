@@ -5,6 +5,7 @@
 -- it, after a kept connection was found closed.
 local balancer = require("ngx.balancer")
 local base = require("resty.core.base")
+local connection_check = require("lockstep.connection_check")
 local contexts = require("lockstep.context")
 local counters = require("lockstep.counters")
 local ffi = require("ffi")
@@ -47,11 +48,12 @@ local function item_from_end(list, n)
     return items[#items - n + 1]
 end
 
--- The slot that the endpoint has now: another Lockstep may have taken charge since it was chosen, and
--- to that one slots mean other endpoints. Nothing when the endpoint has left.
+-- The slot that the endpoint has now. Since it was chosen its service may have changed, and the slot
+-- have passed to another endpoint; or another Lockstep has taken charge, to which slots mean others.
+-- Nothing when the endpoint has left.
 local function slot_now(context)
     state.refresh()
-    if state.generation == context.generation then
+    if state.generation == context.generation and not context.peers.is_stale then
         return context.slot
     end
     local used = peer_list.key(context.peers, context.index)
@@ -64,21 +66,23 @@ local function slot_now(context)
     return nil
 end
 
--- Whether the endpoint could not be reached, by any measure. It may serve other routes too, and theirs
--- must not suffer by one that is more hasty than usual, or that asks for TLS where there is none: a
--- handshake that fails looks like a connection that was refused.
-local function is_unreachable(context, connect_time, seconds)
-    if connect_time ~= "-" then
-        return false
-    end
+-- Marks the endpoint if it could not be reached, by any measure. It may serve other routes too, and
+-- theirs must not suffer by one that is more hasty than usual, or that asks for TLS where there is none:
+-- a handshake that fails looks like a connection that was refused, and has to be told apart.
+local function mark_unreachable(context, slot, seconds)
     local policy = context.policy
     local timeouts = policy and policy.timeouts
     local patience_ms = timeouts and timeouts.connectMs or DEFAULT_CONNECT_MS
     local was_waited_for = (tonumber(seconds) or 0) * 1000 >= patience_ms
-    if was_waited_for then
-        return patience_ms >= DEFAULT_CONNECT_MS
+    if was_waited_for and patience_ms < DEFAULT_CONNECT_MS then
+        return
     end
-    return not (policy and tls_protocols[policy.protocol])
+    if was_waited_for or not (policy and tls_protocols[policy.protocol]) then
+        suspects.mark(slot)
+        return
+    end
+    local peer = context.peers.at[context.index - 1]
+    connection_check.begin(slot, ffi.string(peer.address, peer.address_length), peer.port)
 end
 
 -- A failure after the connection was made says little about the next request: only a peer that
@@ -90,9 +94,19 @@ local function note_failure(context, n)
     end
     counters.count_failure(slot)
     local var = ngx.var
-    local connect_time = item_from_end(var.upstream_connect_time, n)
-    if is_unreachable(context, connect_time, item_from_end(var.upstream_response_time, n)) then
-        suspects.mark(slot)
+    if item_from_end(var.upstream_connect_time, n) == "-" then
+        mark_unreachable(context, slot, item_from_end(var.upstream_response_time, n))
+    end
+end
+
+local function note_answer(context, header_seconds)
+    local slot = slot_now(context)
+    if slot == nil then
+        return
+    end
+    suspects.clear(slot)
+    if context.is_measured then
+        least_latency.observe(slot, header_seconds * 1000)
     end
 end
 
@@ -184,19 +198,14 @@ end
 
 -- In the log phase. Most requests are answered by an endpoint of which nothing has to be learnt.
 function _M.ended(context, status)
-    local slot = context.slot
     finish(context)
     local is_failure = status == 502 or status == 504
-    if not (is_failure or context.is_measured or suspects.is_marked(slot)) then
+    if not (is_failure or context.is_measured or suspects.is_marked(context.slot)) then
         return
     end
-    local var = ngx.var
-    local header_seconds = tonumber(item_from_end(var.upstream_header_time, 1))
+    local header_seconds = tonumber(item_from_end(ngx.var.upstream_header_time, 1))
     if header_seconds ~= nil then
-        suspects.clear(slot)
-        if context.is_measured then
-            least_latency.observe(slot, header_seconds * 1000)
-        end
+        note_answer(context, header_seconds)
     elseif is_failure then
         note_failure(context, 1)
     end

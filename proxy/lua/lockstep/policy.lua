@@ -26,7 +26,7 @@ local function https_redirect(policy)
     return function(var)
         if var.lockstep_forwarded_proto ~= "https" then
             local port = var.lockstep_https_port
-            local host = port == "" and var.host or var.host .. ":" .. port
+            local host = var.lockstep_public_host .. (port == "" and "" or ":" .. port)
             return answer.redirect(status, "https://" .. host .. var.request_uri)
         end
     end

@@ -10,13 +10,13 @@ local upstream = require("lockstep.upstream")
 
 local _M = {}
 
--- `here` is the location's own class (see upstream.lua).
-function _M.access(here)
-    local var = ngx.var
+-- The service, its endpoints, and the policy, if there is one. Does not return when the request is
+-- answered, or goes over to another location.
+local function admit(here, var)
     local name, policy, rule = admission.admit(here, var)
     if name == nil then
         state.learn_host(var.host)
-        return _M.access(here)
+        return admit(here, var)
     end
     local service, list = state.known_service(name, rule)
     if service == nil then
@@ -25,6 +25,20 @@ function _M.access(here)
     if service == nil or list.count == 0 then
         var.lockstep_service = name
         return answer.refuse(503, "no endpoints")
+    end
+    if rule ~= nil then
+        state.lead_straight(var.host, rule, service)
+    end
+    return service, list, policy
+end
+
+-- `here` is the location's own class (see upstream.lua).
+function _M.access(here)
+    local var = ngx.var
+    local policy = nil
+    local service, list = admission.admit_straight(here, var)
+    if service == nil then
+        service, list, policy = admit(here, var)
     end
     local context = peers.choose(service, list, policy)
     ngx.ctx = context

@@ -39,8 +39,11 @@ end
 function _M.allocate()
     _M.counter_memory = map("lockstep_counter", _M.SLOTS * MOST_WORKERS)
     _M.endpoint_memory = map("lockstep_endpoint", _M.SLOTS)
+    _M.marked_memory = map("double", 1)
     _M.counters = ffi.cast("lockstep_counter *", _M.counter_memory)
     _M.endpoints = ffi.cast("lockstep_endpoint *", _M.endpoint_memory)
+    -- Whether any endpoint is suspect (see suspects.lua).
+    _M.marked = ffi.cast("double *", _M.marked_memory)
 end
 
 -- The row of this worker; workers beyond the rows share the last one and may lose a count.

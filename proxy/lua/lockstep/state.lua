@@ -9,6 +9,7 @@ local peer_list = require("lockstep.peer_list")
 local policy = require("lockstep.policy")
 local route = require("lockstep.route")
 local ssl = require("ngx.ssl")
+local straight = require("lockstep.straight")
 local version = require("lockstep.version")
 
 local dict = ngx.shared.lockstep_state
@@ -107,6 +108,7 @@ local function forget_all()
         forget_service(name)
     end
     hosts, services, certificates = {}, {}, {}
+    straight.forget_all()
 end
 
 local function forget(from, to)
@@ -119,6 +121,7 @@ local function forget(from, to)
         local kind, name = string.match(key, "^(%a):%d+:(.*)$")
         if kind == "h" then
             hosts[name] = nil
+            straight.forget(name)
         elseif kind == "s" then
             forget_service(name)
         elseif kind == "c" then
@@ -213,6 +216,14 @@ function _M.known_service(name, rule)
         rule.held, rule.peers = service, peers
     end
     return service, peers
+end
+
+-- From now on requests for the host find the service by `straight.find`, if all of them lead to it by
+-- this rule. Not where the rule is that of a wildcard: clients can think of more names than memory holds.
+function _M.lead_straight(name, rule, service)
+    if rule.only and rule.policy == nil and hosts[name] == rule then
+        straight.add(name, service)
+    end
 end
 
 -- As known_service, of one that is not known yet.

@@ -1,6 +1,9 @@
 -- Endpoints that just refused a connection or let it time out. A mark is seen by every worker at
 -- once and ends by itself; then one request tries the endpoint, and the others follow once it was
 -- answered. Its twin is src/outputs/nginx/twin-suspects.ts.
+--
+-- Invariant: while an endpoint has a mark, `rows.marked` is not 0. Nearly always it is 0, and then no
+-- request looks at the endpoints' rows, which with many of them are not in the processor's cache.
 local rows = require("lockstep.rows")
 
 local meta = ngx.shared.lockstep_meta
@@ -11,18 +14,24 @@ local _M = {}
 _M.TTL_MS = 10000
 -- How long the others wait for the one that tries: longer than it takes to connect.
 local TRIAL_MS = 2000
+-- Nobody has tried the endpoint for so long: it has left, or is not asked for anything.
+local FORGOTTEN_MS = 60000
 -- More at once than can be probed while they last. Those that are told of get no more requests, so
 -- their marks end and the others are told of next.
 local MOST_LISTED = 1000
 
+-- Whether there is a mark, though it may have ended.
+function _M.is_marked(slot)
+    return rows.marked[0] ~= 0 and rows.endpoints[slot].suspected_ms ~= 0
+end
+
 -- The age of a mark; nothing when there is none. A clock that jumps, either way, ends a mark rather
 -- than prolonging it.
 local function age_of(slot)
-    local marked = rows.endpoints[slot].suspected_ms
-    if marked == 0 then
+    if not _M.is_marked(slot) then
         return nil
     end
-    local age = ngx.now() * 1000 - marked
+    local age = ngx.now() * 1000 - rows.endpoints[slot].suspected_ms
     return age >= 0 and age < _M.TTL_MS and age or nil
 end
 
@@ -35,24 +44,24 @@ function _M.changes()
     return meta:get("suspect_changes")
 end
 
+-- The mark comes first (see notice_last_left).
+local function set_mark(slot, suspected_ms)
+    rows.endpoints[slot].suspected_ms = suspected_ms
+    rows.marked[0] = 1
+end
+
 function _M.mark(slot)
     if slot > 0 then
-        rows.endpoints[slot].suspected_ms = ngx.now() * 1000
+        set_mark(slot, ngx.now() * 1000)
         meta:incr("suspect_changes", 1)
     end
 end
 
 -- For every endpoint that gets a request: the first whose mark has ended marks it anew for a while.
 function _M.try(slot)
-    local endpoint = rows.endpoints[slot]
-    if endpoint.suspected_ms ~= 0 and age_of(slot) == nil then
-        endpoint.suspected_ms = ngx.now() * 1000 - _M.TTL_MS + TRIAL_MS
+    if _M.is_marked(slot) and age_of(slot) == nil then
+        set_mark(slot, ngx.now() * 1000 - _M.TTL_MS + TRIAL_MS)
     end
-end
-
--- Whether there is a mark, though it may have ended.
-function _M.is_marked(slot)
-    return rows.endpoints[slot].suspected_ms ~= 0
 end
 
 function _M.clear(slot)
@@ -62,10 +71,38 @@ function _M.clear(slot)
     end
 end
 
--- Those that are marked now, by slot: { slot, ageMs }.
-function _M.list(highest_slot)
-    local listed = {}
+-- Whether any endpoint has a mark. Takes back those that are long forgotten.
+local function has_marks(highest_slot)
+    local now_ms, some = ngx.now() * 1000, false
     for slot = 1, math.min(highest_slot, rows.SLOTS - 1) do
+        local endpoint = rows.endpoints[slot]
+        if endpoint.suspected_ms ~= 0 then
+            if math.abs(now_ms - endpoint.suspected_ms) > FORGOTTEN_MS then
+                endpoint.suspected_ms = 0
+            else
+                some = true
+            end
+        end
+    end
+    return some
+end
+
+-- Another worker may set a mark meanwhile: either the second look finds it, or it comes after that.
+local function notice_last_left(highest_slot)
+    if rows.marked[0] ~= 0 and not has_marks(highest_slot) then
+        rows.marked[0] = 0
+        if has_marks(highest_slot) then
+            rows.marked[0] = 1
+        end
+    end
+end
+
+-- Those that are marked now, by slot: { slot, ageMs }. Lockstep asks for them at least once a minute.
+function _M.list(highest_slot)
+    notice_last_left(highest_slot)
+    local listed = {}
+    local last = rows.marked[0] ~= 0 and math.min(highest_slot, rows.SLOTS - 1) or 0
+    for slot = 1, last do
         local age = age_of(slot)
         if age ~= nil then
             listed[#listed + 1] = { slot = rows.number_of(slot), ageMs = math.floor(age) }

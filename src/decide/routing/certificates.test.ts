@@ -6,7 +6,7 @@ import type { Secret } from "../../kube/kinds/secret.ts";
 import { type KeyPair, makeAuthority } from "../../lab/apiserver/certificate-authority.ts";
 import type { KnownSecret } from "../../sources/secret-source.ts";
 import { metadata } from "../truth/service-facts.contract.ts";
-import { type CertificatesInput, certificates, wantedSecrets } from "./certificates.ts";
+import { Certificates, type KnownSecrets, wantedSecrets } from "./certificates.ts";
 
 const now = Date.parse("2026-06-01T00:00:00Z") as WallMs;
 const clock = { wallMs: () => now, monotonicMs: () => 0 as never };
@@ -56,11 +56,22 @@ function hugeKey(): string {
 const fine = () => secret(shop.cert, shop.key);
 const entry = (secretName: string, ...hosts: string[]): IngressTls => ({ hosts, secretName });
 
+interface Input extends Omit<KnownSecrets, "areNew"> {
+  readonly ingresses: readonly Ingress[];
+  readonly defaultCertificate?: { readonly namespace: string; readonly name: string };
+}
+
+function certificates({ ingresses, ...input }: Input) {
+  const decided = new Certificates(input);
+  decided.change({ joined: ingresses, left: [] }, { ...input, areNew: false });
+  return decided.table;
+}
+
 /** `name ← secret` for what is shown, and the problems. */
 function shown(
   ingresses: readonly Ingress[],
   secrets: Readonly<Record<string, KnownSecret>>,
-  more: Partial<CertificatesInput> = {},
+  more: Partial<Input> = {},
 ) {
   const table = certificates({
     ingresses,
@@ -253,6 +264,18 @@ test("an expired certificate is shown, and its owner is told", () => {
       "a: spec.tls[0]: the certificate of shop/web has expired on 2027-06-01T00:00:00.000Z",
     ],
   });
+});
+
+test("a certificate that expires is told of with the next change, whatever that is about", () => {
+  const decided = new Certificates({});
+  const known = (wallMs: number) => ({ secret: fine, now: wallMs as WallMs, areNew: false });
+  const problemsAt = (wallMs: number, ...joined: Ingress[]) => {
+    decided.change({ joined, left: [] }, known(wallMs));
+    return decided.table.problems.map(({ origin }) => origin.name);
+  };
+  expect(problemsAt(now, ingress("a", [], [entry("web", "shop.example")]))).toEqual([]);
+  expect(problemsAt(now, ingress("b", ["b.example"], []))).toEqual([]);
+  expect(problemsAt(now + 400 * 24 * 3_600_000, ingress("c", ["c.example"], []))).toEqual(["a"]);
 });
 
 test("a wildcard host needs a certificate for all of it", () => {

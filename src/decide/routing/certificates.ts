@@ -1,31 +1,22 @@
-// Which certificate is shown for which name: a pure function of the Ingresses' tls entries and the
-// secrets they name. A name belongs to the namespace of the oldest Ingress that has it in a rule or a
-// tls entry; nobody else can have a certificate shown for it. A secret that cannot be used harms only
-// the names it was meant for.
+// Which certificate is shown for which name, from the Ingresses' tls entries and the secrets they
+// name. It depends on nothing but these, the default and the time; what was found out before is kept,
+// so that a change costs the names it is about. A secret that cannot be used harms only the names it
+// was meant for.
+// Invariant: `#names` and `#secrets` hold the claims of exactly the Ingresses that joined and did not
+// leave, and the table is what `nameCertificate` says of each name.
 import type { WallMs } from "../../environment/clock.ts";
 import type { Ingress } from "../../kube/kinds/ingress.ts";
 import { objectKey } from "../../kube/kinds/kind.ts";
-import {
-  type CheckedCertificate,
-  checkedCertificate,
-  coversName,
-} from "../../sources/checked-certificate.ts";
 import type { KnownSecret, SecretReference } from "../../sources/secret-source.ts";
 import type { Certificate } from "../decision.ts";
-import { type CertificateClaim, claimsOf, type IngressClaims } from "./certificate-claims.ts";
+import { type CertificateClaim, claimsOf } from "./certificate-claims.ts";
+import { type CheckedSecret, checkedSecret, isSameCheck } from "./checked-secret.ts";
 import { anyHost } from "./host-name.ts";
-import { compareAge } from "./precedence.ts";
-import { describeOrigin, type RouteOrigin, type RoutingProblem } from "./route.ts";
+import { nameCertificate } from "./name-certificate.ts";
+import type { IngressChanges } from "./our-ingresses.ts";
+import type { RouteOrigin, RoutingProblem } from "./route.ts";
 
-export interface CertificatesInput {
-  /** Those that are ours. */
-  readonly ingresses: readonly Ingress[];
-  readonly secret: (reference: SecretReference) => KnownSecret;
-  /** For every name that no Ingress has a usable certificate for. */
-  readonly defaultCertificate?: SecretReference | undefined;
-  readonly now: WallMs;
-}
-
+/** Its maps change under the reader with every decision. */
 export interface CertificateTable {
   /** By `namespace/name` of the secret. */
   readonly certificates: ReadonlyMap<string, Certificate>;
@@ -36,12 +27,34 @@ export interface CertificateTable {
   readonly defaultProblem: string | undefined;
 }
 
-export const noCertificates: CertificateTable = {
-  certificates: new Map(),
-  serverNames: new Map(),
-  problems: [],
-  defaultProblem: undefined,
-};
+export interface CertificateChanges {
+  /** Keys of certificates that are others than before, or shown no longer. */
+  readonly certificates: ReadonlySet<string>;
+  /** Names that are shown another secret's certificate than before, or none. */
+  readonly serverNames: ReadonlySet<string>;
+  /** Other secrets are referred to than before. */
+  readonly secrets: boolean;
+}
+
+export interface KnownSecrets {
+  readonly secret: (reference: SecretReference) => KnownSecret;
+  readonly now: WallMs;
+  /** They may be others than when they were last read; else only those nobody has read yet are. */
+  readonly areNew: boolean;
+}
+
+interface Name {
+  readonly holders: Set<RouteOrigin>;
+  readonly claims: Set<CertificateClaim>;
+}
+
+interface NamedSecret {
+  readonly reference: SecretReference;
+  readonly claims: Set<CertificateClaim>;
+  /** The names that its certificate is shown for. */
+  readonly shownFor: Set<string>;
+  checked: CheckedSecret;
+}
 
 /** `namespace/name` of every secret that is referred to. */
 export function wantedSecrets(
@@ -50,112 +63,187 @@ export function wantedSecrets(
 ): ReadonlySet<string> {
   const wanted = new Set(defaultCertificate === undefined ? [] : [objectKey(defaultCertificate)]);
   for (const ingress of ingresses) {
-    for (const { key } of claimsOf(ingress).claims) wanted.add(key);
+    const { claims, aliases } = claimsOf(ingress);
+    for (const { key } of [...claims, ...aliases]) wanted.add(key);
   }
   return wanted;
 }
 
-export function certificates(input: CertificatesInput): CertificateTable {
-  const { secret, now } = input;
-  const used = new Map<string, Certificate>();
-  const serverNames = new Map<string, string>();
-  const defaultProblem = showDefault(input, used, serverNames);
-  const ordered = input.ingresses.map(claimsOf).sort((a, b) => compareAge(a.origin, b.origin));
-  const problems = ordered.flatMap((one) => one.problems);
-  // The older Ingress first, aliases after all others.
-  const claims = [
-    ...ordered.flatMap((one) => one.claims),
-    ...ordered.flatMap(({ aliases }) => aliases),
-  ];
-  const owners = ownersOf(ordered, new Set(claims.map(({ name }) => name)));
-  for (const claim of claims) {
-    const { name, origin, key, where, reference } = claim;
-    const checked = checkedSecret(secret(reference), key, now);
-    const holder = { owner: owners.get(name) ?? origin, key: serverNames.get(name) };
-    const message = refusalOf(claim, holder, checked);
-    const isShown = message === undefined && checked.found !== undefined && holder.key !== key;
-    if (isShown && checked.found !== undefined) {
-      used.set(key, checked.found.certificate);
-      serverNames.set(name, key);
-    }
-    const [reason, said] = isShown
-      ? (["CertificateExpired", checked.warning] as const)
-      : (["CertificateIgnored", claim.isAlias ? undefined : message] as const);
-    if (said !== undefined) problems.push({ origin, reason, message: `${where}: ${said}` });
-  }
-  return { certificates: used, serverNames, problems, defaultProblem };
-}
+export class Certificates {
+  readonly #defaultKey: string | undefined;
+  readonly #names = new Map<string, Name>();
+  readonly #secrets = new Map<string, NamedSecret>();
+  readonly #certificates = new Map<string, Certificate>();
+  readonly #serverNames = new Map<string, string>();
+  /** What is wrong with Ingresses whatever the secrets are, and with names; only where it is. */
+  readonly #ingressProblems = new Map<Ingress, readonly RoutingProblem[]>();
+  readonly #nameProblems = new Map<string, readonly RoutingProblem[]>();
+  /** Of both; undefined when it is to be put together anew. */
+  #problems: readonly RoutingProblem[] | undefined;
+  /** Secrets that nobody has looked at yet. */
+  readonly #unchecked = new Set<string>();
+  /** When the first certificate that is in use and has not expired will have. */
+  #nextExpiryMs = Number.POSITIVE_INFINITY;
 
-/** Before all others, so that no Ingress can have any name there is. Gives what is wrong with it. */
-function showDefault(
-  { defaultCertificate, secret, now }: CertificatesInput,
-  used: Map<string, Certificate>,
-  serverNames: Map<string, string>,
-): string | undefined {
-  if (defaultCertificate === undefined) return undefined;
-  const key = objectKey(defaultCertificate);
-  const { found, problem, warning } = checkedSecret(secret(defaultCertificate), key, now);
-  if (found !== undefined) {
-    used.set(key, found.certificate);
-    serverNames.set(anyHost, key);
+  constructor(options: { readonly defaultCertificate?: SecretReference | undefined }) {
+    const { defaultCertificate } = options;
+    if (defaultCertificate === undefined) return;
+    this.#defaultKey = objectKey(defaultCertificate);
+    this.#secretOf(this.#defaultKey, defaultCertificate);
   }
-  return problem ?? warning;
-}
 
-/** Why the claim does not get its name; undefined when it does, or when nobody knows yet. */
-function refusalOf(
-  { name, origin, key }: CertificateClaim,
-  holder: { readonly owner: RouteOrigin; readonly key: string | undefined },
-  { found, problem }: Checked,
-): string | undefined {
-  if (holder.owner.namespace !== origin.namespace) {
-    const owner = describeOrigin(holder.owner);
-    return `${name} belongs to ${owner}, which came first, so the secret ${key} is not used`;
+  get table(): CertificateTable {
+    const ofDefault = this.#default()?.checked;
+    this.#problems ??= [...this.#ingressProblems.values(), ...this.#nameProblems.values()].flat();
+    return {
+      certificates: this.#certificates,
+      serverNames: this.#serverNames,
+      problems: this.#problems,
+      defaultProblem: ofDefault?.problem ?? ofDefault?.warning,
+    };
   }
-  if (holder.key === key) return undefined;
-  if (holder.key !== undefined) return `${name} is served with ${holder.key}, which came first`;
-  if (found === undefined) return problem;
-  if (name === anyHost || coversName(found, name)) return undefined;
-  return `the certificate of ${key} is not for ${name}, so it is not used`;
-}
 
-/** The oldest Ingress that has each of the names, in a rule or for TLS. */
-function ownersOf(
-  ordered: readonly IngressClaims[],
-  wanted: ReadonlySet<string>,
-): ReadonlyMap<string, RouteOrigin> {
-  const owners = new Map<string, RouteOrigin>();
-  for (const { origin, names } of wanted.size === 0 ? [] : ordered) {
+  /** `namespace/name` of every secret that is referred to. */
+  get wanted(): ReadonlySet<string> {
+    return new Set(this.#secrets.keys());
+  }
+
+  /** Decides anew what these changes are about, and new secrets. */
+  change({ joined, left }: IngressChanges, known: KnownSecrets): CertificateChanges {
+    const touched = new Set<string>();
+    for (const ingress of joined) this.#enter(ingress, touched);
+    for (const ingress of left) this.#leave(ingress, touched);
+    const isFresh = this.#unchecked.size > 0;
+    this.#check(known, touched);
+    const changes = this.#decide(touched);
+    const isForgotten = left.map((ingress) => this.#forgetSecrets(ingress)).includes(true);
+    return { ...changes, secrets: isFresh || isForgotten };
+  }
+
+  #default(): NamedSecret | undefined {
+    return this.#defaultKey === undefined ? undefined : this.#secrets.get(this.#defaultKey);
+  }
+
+  #enter(ingress: Ingress, touched: Set<string>): void {
+    const { origin, names, claims, aliases, problems } = claimsOf(ingress);
+    if (problems.length > 0) this.#ingressProblems.set(ingress, problems);
     for (const name of names) {
-      if (wanted.has(name) && !owners.has(name)) owners.set(name, origin);
+      this.#nameOf(name).holders.add(origin);
+      touched.add(name);
+    }
+    for (const claim of [...claims, ...aliases]) {
+      this.#secretOf(claim.key, claim.reference).claims.add(claim);
+      this.#nameOf(claim.name).claims.add(claim);
+      touched.add(claim.name);
     }
   }
-  return owners;
-}
 
-interface Checked {
-  readonly found?: CheckedCertificate;
-  /** Why there is none. */
-  readonly problem?: string;
-  /** It is shown all the same. */
-  readonly warning?: string;
-}
-
-/** An expired certificate is shown: clients then say what is wrong, which another would hide. */
-function checkedSecret(known: KnownSecret, key: string, now: WallMs): Checked {
-  switch (known.kind) {
-    case "unread":
-      return {};
-    case "absent":
-      return { problem: `there is no secret ${key} of type kubernetes.io/tls` };
-    case "refused":
-      return { problem: `the secret ${key} may not be read: ${known.detail}` };
-    case "present": {
-      const found = checkedCertificate(known.secret);
-      if (typeof found === "string") return { problem: `the secret ${key} ${found}` };
-      if (found.notAfterMs > now) return { found };
-      const since = new Date(found.notAfterMs).toISOString();
-      return { found, warning: `the certificate of ${key} has expired on ${since}` };
+  #leave(ingress: Ingress, touched: Set<string>): void {
+    const { origin, names, claims, aliases } = claimsOf(ingress);
+    this.#ingressProblems.delete(ingress);
+    for (const name of names) {
+      this.#names.get(name)?.holders.delete(origin);
+      touched.add(name);
+    }
+    for (const claim of [...claims, ...aliases]) {
+      this.#secrets.get(claim.key)?.claims.delete(claim);
+      this.#names.get(claim.name)?.claims.delete(claim);
+      touched.add(claim.name);
     }
   }
+
+  /** Whether some of its secrets are named by nobody now. */
+  #forgetSecrets(ingress: Ingress): boolean {
+    const { claims, aliases } = claimsOf(ingress);
+    const before = this.#secrets.size;
+    for (const { key } of [...claims, ...aliases]) {
+      const isNamed = key === this.#defaultKey || (this.#secrets.get(key)?.claims.size ?? 0) > 0;
+      if (!isNamed) this.#secrets.delete(key);
+    }
+    return this.#secrets.size < before;
+  }
+
+  #nameOf(name: string): Name {
+    const known = this.#names.get(name) ?? { holders: new Set(), claims: new Set() };
+    this.#names.set(name, known);
+    return known;
+  }
+
+  #secretOf(key: string, reference: SecretReference): NamedSecret {
+    const known = this.#secrets.get(key);
+    if (known !== undefined) return known;
+    const made = { reference, claims: new Set<CertificateClaim>(), shownFor: new Set<string>() };
+    const named: NamedSecret = { ...made, checked: {} };
+    this.#secrets.set(key, named);
+    this.#unchecked.add(key);
+    return named;
+  }
+
+  /** Takes over what is known of secrets; what is new touches the names that want them. */
+  #check({ secret, now, areNew }: KnownSecrets, touched: Set<string>): void {
+    const isAll = areNew || now >= this.#nextExpiryMs;
+    // The next one is found anew where all are looked at.
+    if (isAll) this.#nextExpiryMs = Number.POSITIVE_INFINITY;
+    for (const key of isAll ? this.#secrets.keys() : this.#unchecked) {
+      const named = this.#secrets.get(key);
+      if (named === undefined) continue;
+      const checked = checkedSecret(secret(named.reference), key, now);
+      const { found, warning } = checked;
+      if (found !== undefined && warning === undefined) {
+        this.#nextExpiryMs = Math.min(this.#nextExpiryMs, found.notAfterMs);
+      }
+      if (isSameCheck(named.checked, checked)) continue;
+      named.checked = checked;
+      for (const { name } of named.claims) touched.add(name);
+      if (key === this.#defaultKey) touched.add(anyHost);
+    }
+    this.#unchecked.clear();
+  }
+
+  #decide(touched: ReadonlySet<string>): Omit<CertificateChanges, "secrets"> {
+    const certificates = new Set<string>();
+    const serverNames = new Set<string>();
+    this.#problems = undefined;
+    for (const name of touched) {
+      const before = this.#serverNames.get(name);
+      const after = this.#decideName(name);
+      if (before !== after) serverNames.add(name);
+      for (const key of [before, after]) if (key !== undefined) certificates.add(key);
+    }
+    for (const key of certificates) if (!this.#showCertificate(key)) certificates.delete(key);
+    return { certificates, serverNames };
+  }
+
+  /** The key of what is shown. */
+  #decideName(name: string): string | undefined {
+    const { holders = none, claims = none } = this.#names.get(name) ?? {};
+    if (holders.size + claims.size === 0) this.#names.delete(name);
+    const { key, problems } = nameCertificate({
+      name,
+      holders,
+      claims,
+      secret: (one) => this.#secrets.get(one)?.checked ?? {},
+      taken: name === anyHost && this.#default()?.checked.found ? this.#defaultKey : undefined,
+    });
+    if (problems.length === 0) this.#nameProblems.delete(name);
+    else this.#nameProblems.set(name, problems);
+    this.#secrets.get(this.#serverNames.get(name) ?? "")?.shownFor.delete(name);
+    if (key === undefined) this.#serverNames.delete(name);
+    else this.#serverNames.set(name, key);
+    this.#secrets.get(key ?? "")?.shownFor.add(name);
+    return key;
+  }
+
+  /** Whether the certificate is another than before, or shown no longer. */
+  #showCertificate(key: string): boolean {
+    const before = this.#certificates.get(key);
+    const named = this.#secrets.get(key);
+    const isShown = named !== undefined && named.shownFor.size > 0;
+    const after = isShown ? named.checked.found?.certificate : undefined;
+    if (after === undefined) this.#certificates.delete(key);
+    else this.#certificates.set(key, after);
+    return before !== after;
+  }
 }
+
+const none: ReadonlySet<never> = new Set();

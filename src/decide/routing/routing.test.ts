@@ -222,16 +222,36 @@ test("what is kept from one decision to the next makes no difference", () => {
   const strange = claim("d", "a.example", 0, { namespace: "other" });
   const routing = new Routing({ className: "lockstep" });
   const steps = [[a, b, c], [b, c], [c], [c, strange, b], [], [strange], [a, b, c]];
-  let before = routing.decide({ ingresses: [], classes: [] });
   for (const ingresses of steps) {
     const after = routing.decide({ ingresses, classes: [] });
     const anew = new Routing({ className: "lockstep" }).decide({ ingresses, classes: [] });
     expect(after.hosts).toEqual(anew.hosts);
     expect(after.backends).toEqual(anew.backends);
     expect(new Set(after.problems)).toEqual(new Set(anew.problems));
-    before = after;
   }
+  const before = new Map(routing.decide({ ingresses: [a, b, c], classes: [] }).hosts);
   const again = routing.decide({ ingresses: [a, b, { ...c }], classes: [] });
-  expect(again.hosts.get("a.example")).toBe(before.hosts.get("a.example"));
-  expect(again.hosts.get("c.example")).toBe(before.hosts.get("c.example"));
+  expect(again.hosts.get("a.example")).toBe(before.get("a.example"));
+  expect(again.hosts.get("c.example")).toBe(before.get("c.example"));
+  expect([...routing.changes.hosts]).toEqual([]);
+});
+
+test("a decision says which hosts and backends it changed, and no others", () => {
+  const claim = (name: string, host: string, target: string) =>
+    ingress(name, [{ host, paths: [path("/", target)] }], { bornMs: 1 });
+  const defaultBackend = { namespace: "edge", name: "sorry", port: 80 };
+  const routing = new Routing({ className: "lockstep", defaultBackend });
+  const changed = (...ingresses: Ingress[]) => {
+    routing.decide({ ingresses, classes: [] });
+    const { hosts, backends } = routing.changes;
+    return [[...hosts], backends.joined, backends.left];
+  };
+  const a = claim("a", "a.example", "web");
+  const b = claim("b", "b.example", "web");
+  expect(changed(a)).toEqual([["*", "a.example"], ["edge/sorry:80", "shop/web:80"], []]);
+  expect(changed(a, b)).toEqual([["b.example"], [], []]);
+  expect(changed(b)).toEqual([["a.example"], [], []]);
+  const moved = claim("b", "b.example", "other");
+  expect(changed(moved)).toEqual([["b.example"], ["shop/other:80"], ["shop/web:80"]]);
+  expect(changed(moved)).toEqual([[], [], []]);
 });

@@ -1,16 +1,18 @@
 // From what people asked for to the table of routes. The table depends on nothing but the Ingresses,
 // the classes and the options; what was found out before is kept, so that a change of one Ingress
 // among ten thousand costs the rules of its own hosts.
-// Invariant: `#byHost` holds the routes of exactly the Ingresses in `#translated`, and `#rules` is
-// what `hostRules` makes of them, with the lists of hosts that did not change the same as before.
+// Invariant: `#byHost` holds the routes of exactly the Ingresses in `#translated`, `#rules` is what
+// `hostRules` makes of them, with the lists of hosts that did not change the same as before, and the
+// table is what the rules say.
 import { isDeepStrictEqual } from "node:util";
 import type { Ingress } from "../../kube/kinds/ingress.ts";
-import type { IngressClass } from "../../kube/kinds/ingress-class.ts";
 import type { PathRule } from "../decision.ts";
+import { type BackendChanges, CountedBackends } from "./counted-backends.ts";
 import { anyHost } from "./host-name.ts";
 import { type HostRules, hostRules } from "./host-rules.ts";
 import { type IngressRoutes, ingressRoutes } from "./ingress/ingress-routes.ts";
-import { classProblems, ingressFilter } from "./ingress-class-filter.ts";
+import { classProblems } from "./ingress-class-filter.ts";
+import { type Asked, type IngressChanges, OurIngresses } from "./our-ingresses.ts";
 import {
   type Backend,
   claimOf,
@@ -19,6 +21,7 @@ import {
   type RoutingProblem,
 } from "./route.ts";
 
+/** Hosts and backends change under the reader with every decision. */
 export interface RouteTable {
   /** By host; of each host the rules in the order in which they are tried. */
   readonly hosts: ReadonlyMap<string, readonly PathRule[]>;
@@ -38,9 +41,13 @@ export interface RoutingOptions {
   readonly sslRedirect?: boolean;
 }
 
-export interface Asked {
-  readonly ingresses: readonly Ingress[];
-  readonly classes: readonly IngressClass[];
+/** What the last decision changed. */
+export interface RouteChanges {
+  /** Of our classes. */
+  readonly ingresses: IngressChanges;
+  /** Those whose rules are others than before, or gone. */
+  readonly hosts: ReadonlySet<string>;
+  readonly backends: BackendChanges;
 }
 
 export const emptyTable: RouteTable = { hosts: new Map(), backends: new Map(), problems: [] };
@@ -48,39 +55,43 @@ export const emptyTable: RouteTable = { hosts: new Map(), backends: new Map(), p
 export class Routing {
   readonly #options: RoutingOptions;
   readonly #fallback: readonly Route[];
-  #translated: ReadonlyMap<Ingress, IngressRoutes> = new Map();
+  readonly #ours: OurIngresses;
+  readonly #translated = new Map<Ingress, IngressRoutes>();
   readonly #byHost = new Map<string, Map<Ingress, Route[]>>();
   readonly #rules = new Map<string, HostRules>();
-  #table: RouteTable = emptyTable;
+  readonly #hosts = new Map<string, readonly PathRule[]>();
+  readonly #backends = new CountedBackends();
+  /** Only those that have problems. */
+  readonly #badIngresses = new Set<Ingress>();
+  readonly #badHosts = new Set<string>();
+  #changes = noChanges;
 
   constructor(options: RoutingOptions) {
     this.#options = options;
+    this.#ours = new OurIngresses(options);
     this.#fallback =
       options.defaultBackend === undefined ? [] : [fallbackTo(options.defaultBackend)];
-    if (this.#fallback.length > 0) this.#putTogether([anyHost]);
   }
 
   /** The table of what is asked now; the rules of hosts that did not change are the same list. */
-  decide({ ingresses, classes }: Asked): RouteTable {
-    const { className, sslRedirect = true } = this.#options;
-    const isOurs = ingressFilter(classes, className);
-    const before = this.#translated;
-    const translated = new Map<Ingress, IngressRoutes>();
-    const changed = new Set<string>();
-    for (const ingress of ingresses) {
-      if (!isOurs(ingress)) continue;
-      const known = before.get(ingress);
-      const routes = known ?? ingressRoutes(ingress, { sslRedirect });
-      translated.set(ingress, routes);
-      if (known === undefined) this.#enter(ingress, routes, changed);
+  decide(asked: Asked): RouteTable {
+    const { sslRedirect = true } = this.#options;
+    const ingresses = this.#ours.replace(asked);
+    const isWithoutFallback = this.#fallback.length > 0 && !this.#rules.has(anyHost);
+    const touched = new Set(isWithoutFallback ? [anyHost] : []);
+    for (const ingress of ingresses.joined) {
+      this.#enter(ingress, ingressRoutes(ingress, { sslRedirect }), touched);
     }
-    for (const [ingress, routes] of before) {
-      if (!translated.has(ingress)) this.#leave(ingress, routes, changed);
-    }
-    this.#translated = translated;
-    this.#putTogether(changed);
-    this.#table = this.#assemble(classProblems(classes));
-    return this.#table;
+    for (const ingress of ingresses.left) this.#leave(ingress, touched);
+    const hosts = new Set([...touched].filter((host) => this.#putTogether(host)));
+    this.#changes = { ingresses, hosts, backends: this.#backends.takeChanges() };
+    const problems = this.#problems(classProblems(asked.classes));
+    return { hosts: this.#hosts, backends: this.#backends.all, problems };
+  }
+
+  /** What the last decision changed. */
+  get changes(): RouteChanges {
+    return this.#changes;
   }
 
   /** Whose a rule of the table is. */
@@ -88,54 +99,67 @@ export class Routing {
     return this.#rules.get(host)?.claims.get(claimOf(rule))?.origin;
   }
 
-  #enter(ingress: Ingress, { routes }: IngressRoutes, changed: Set<string>): void {
-    for (const route of routes) {
+  #enter(ingress: Ingress, translated: IngressRoutes, touched: Set<string>): void {
+    this.#translated.set(ingress, translated);
+    if (translated.problems.length > 0) this.#badIngresses.add(ingress);
+    for (const route of translated.routes) {
       const ofHost = this.#byHost.get(route.host) ?? new Map<Ingress, Route[]>();
       const own = ofHost.get(ingress) ?? [];
       own.push(route);
       ofHost.set(ingress, own);
       this.#byHost.set(route.host, ofHost);
-      changed.add(route.host);
+      touched.add(route.host);
     }
   }
 
-  #leave(ingress: Ingress, { routes }: IngressRoutes, changed: Set<string>): void {
-    for (const { host } of routes) {
+  #leave(ingress: Ingress, touched: Set<string>): void {
+    for (const { host } of this.#translated.get(ingress)?.routes ?? []) {
       const ofHost = this.#byHost.get(host);
       ofHost?.delete(ingress);
       if (ofHost?.size === 0) this.#byHost.delete(host);
-      changed.add(host);
+      touched.add(host);
     }
+    this.#translated.delete(ingress);
+    this.#badIngresses.delete(ingress);
   }
 
-  #putTogether(hosts: Iterable<string>): void {
+  /** Whether the rules of the host are others than before. */
+  #putTogether(host: string): boolean {
     const { shareHosts = false } = this.#options;
-    for (const host of hosts) {
-      const own = [...(this.#byHost.get(host)?.values() ?? [])].flat();
-      const routes = host === anyHost ? [...own, ...this.#fallback] : own;
-      const now = hostRules(routes, { shareHosts });
-      const known = this.#rules.get(host);
-      const isSame = known !== undefined && isDeepStrictEqual(known.rules, now.rules);
-      if (routes.length === 0) this.#rules.delete(host);
-      else this.#rules.set(host, isSame ? { ...now, rules: known.rules } : now);
-    }
+    const own = [...(this.#byHost.get(host)?.values() ?? [])].flat();
+    const routes = host === anyHost ? [...own, ...this.#fallback] : own;
+    const now = hostRules(routes, { shareHosts });
+    const known = this.#rules.get(host);
+    const isSame = isDeepStrictEqual(known?.rules ?? [], now.rules);
+    const rules = isSame && known !== undefined ? known.rules : now.rules;
+    this.#backends.add(now.backends);
+    if (known !== undefined) this.#backends.remove(known.backends);
+    if (routes.length === 0) this.#rules.delete(host);
+    else this.#rules.set(host, { ...now, rules });
+    if (rules.length === 0) this.#hosts.delete(host);
+    else this.#hosts.set(host, rules);
+    if (now.problems.length === 0) this.#badHosts.delete(host);
+    else this.#badHosts.add(host);
+    return !isSame;
   }
 
-  #assemble(ofClasses: readonly RoutingProblem[]): RouteTable {
-    const hosts = new Map<string, readonly PathRule[]>();
-    const backends = new Map<string, Backend>();
+  #problems(ofClasses: readonly RoutingProblem[]): readonly RoutingProblem[] {
     const problems: RoutingProblem[] = [...ofClasses];
-    for (const { problems: own } of this.#translated.values()) {
-      for (const one of own) problems.push(one);
+    for (const ingress of this.#badIngresses) {
+      for (const one of this.#translated.get(ingress)?.problems ?? []) problems.push(one);
     }
-    for (const [host, { rules, backends: own, problems: conflicts }] of this.#rules) {
-      if (rules.length > 0) hosts.set(host, rules);
-      for (const [key, backend] of own) backends.set(key, backend);
-      for (const one of conflicts) problems.push(one);
+    for (const host of this.#badHosts) {
+      for (const one of this.#rules.get(host)?.problems ?? []) problems.push(one);
     }
-    return { hosts, backends, problems };
+    return problems;
   }
 }
+
+const noChanges: RouteChanges = {
+  ingresses: { joined: [], left: [] },
+  hosts: new Set(),
+  backends: { joined: [], left: [] },
+};
 
 /** Yields to everybody. */
 function fallbackTo(backend: Backend): Route {

@@ -8,7 +8,7 @@ import { planService } from "./plan-service.ts";
 import { planSlices } from "./plan-slices.ts";
 import type { ServiceOffer } from "./service-offer.ts";
 import type { SyncPolicy } from "./sync-policy.ts";
-import type { SyncWrite } from "./sync-write.ts";
+import { deletion, type SyncWrite } from "./sync-write.ts";
 import { isOwned, isOwnedSlice, ownedLabels, sourceClusterOf } from "./synced-names.ts";
 
 export interface SyncInput {
@@ -17,7 +17,7 @@ export interface SyncInput {
   /** One for each business cluster, in the order of preference. */
   readonly offers: readonly ServiceOffer[];
   readonly target: TargetState;
-  readonly policy: Pick<SyncPolicy, "createNamespaces">;
+  readonly policy: Pick<SyncPolicy, "createNamespaces" | "forgottenClusters">;
 }
 
 /** What the access cluster holds of the service, whoever made it. */
@@ -39,7 +39,7 @@ export interface SyncPlan {
 const nothing: SyncPlan = { writes: [], blocked: undefined };
 
 export function planSync(input: SyncInput): SyncPlan {
-  const { namespace, name, offers, target } = input;
+  const { namespace, name, offers, target, policy } = input;
   const owned = target.slices.filter(isOwnedSlice).sort(byName);
   const isOffered = offers.some(({ service }) => service !== undefined);
   if (!isOffered && owned.length === 0 && !isOwnService(target.service)) return nothing;
@@ -50,15 +50,25 @@ export function planSync(input: SyncInput): SyncPlan {
     const ofCluster = owned.filter((slice) => sourceClusterOf(slice) === offer.cluster);
     return planSlices({ namespace, name, offer, slices: ofCluster, isTaken: target.isTaken });
   });
+  const { forgottenClusters = new Set() } = policy;
+  const isForgotten = (slice: EndpointSlice) => forgottenClusters.has(sourceClusterOf(slice) ?? "");
+  const forgotten = owned
+    .filter(isForgotten)
+    .map((slice) =>
+      deletion("EndpointSlice", slice.metadata, `${sourceClusterOf(slice)} is forgotten`),
+    );
   const heardClusters = new Set<string | undefined>(heard.map(({ cluster }) => cluster));
   const service = planService({
     namespace,
     name,
     offers,
     service: target.service,
-    isStillUsed: owned.some((slice) => !heardClusters.has(sourceClusterOf(slice))),
+    isStillUsed: owned.some(
+      (slice) => !heardClusters.has(sourceClusterOf(slice)) && !isForgotten(slice),
+    ),
   });
-  return { writes: inOrder([...planNamespace(input), ...service, ...slices]), blocked: undefined };
+  const writes = [...planNamespace(input), ...service, ...slices, ...forgotten];
+  return { writes: inOrder(writes), blocked: undefined };
 }
 
 /** Whether the access cluster holds anything of the service that Lockstep made. */

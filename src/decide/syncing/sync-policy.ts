@@ -8,6 +8,11 @@ export interface SyncPolicy {
   readonly namespaces: "all" | ReadonlySet<string>;
   /** Whether a namespace that the access cluster lacks may be made there. */
   readonly createNamespaces: boolean;
+  /**
+   * Clusters whose copies are removed, because they are synced no longer; none when absent. That a
+   * cluster is not among the sources is not enough: another Lockstep may sync it.
+   */
+  readonly forgottenClusters?: ReadonlySet<string>;
 }
 
 export function isSelected(service: Service, policy: SyncPolicy): boolean {

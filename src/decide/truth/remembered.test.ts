@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { UnheardCluster } from "../../model/service-snapshot.ts";
+import type { StandingDoubt } from "../../sources/probes.ts";
 import { inCluster, listed, pod, podPeer, service, snapshot } from "./service-facts.contract.ts";
 import { truth } from "./truth.ts";
 import type { TruthPolicy } from "./truth-policy.ts";
@@ -67,6 +68,34 @@ describe("requests that fail", () => {
       ["active", "never empty"],
     ]);
   });
+});
+
+test("one that was leaving gets requests only when nothing better is left", () => {
+  const leaving = { ...named, state: "draining" } as const;
+  const why = "it was leaving before the start, and its cluster has not been heard since";
+  const other = { ...known, address: "10.0.0.2" };
+  const [first] = decided({ ...west, remembered: [leaving, other] }).endpoints;
+  expect(first).toEqual({ ...row, state: "draining", reason: why });
+  expect(decided({ ...west, remembered: [leaving] })).toEqual({
+    endpoints: [{ ...row, rule: "never empty", reason: `no endpoint is better: ${why}` }],
+    doubts: [],
+  });
+});
+
+test("one that could not be reached is probed, and gets requests when it answers", () => {
+  const lost = { ...named, state: "suspect" } as const;
+  const remembered = [lost, { ...known, address: "10.0.0.2" }];
+  const doubt = { ...known, podUid: "uid-web-1", cause: "traffic" };
+  const states = (answer: StandingDoubt["answer"]) => {
+    const doubts = new Map([[podPeer(1), { cause: "traffic", answer } as const]]);
+    const { endpoints, doubts: probed } = decided({ ...west, remembered, doubts });
+    expect(probed).toContainEqual(doubt);
+    return endpoints.map(({ state, rule }) => `${state} by ${rule}`);
+  };
+  const fine = "active by doubt a stale source";
+  expect(states("unknown")).toEqual(["suspect by believe traffic", fine]);
+  expect(states("silent")).toEqual(["suspect by believe traffic", fine]);
+  expect(states("answers")).toEqual([fine, fine]);
 });
 
 test("it stands behind a cluster that has been heard, and goes when the silence has lasted", () => {

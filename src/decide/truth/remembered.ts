@@ -1,35 +1,51 @@
 // Endpoints of a cluster that has not been heard since the start: what was written down of them is
-// the last truth there is (rule 5), and requests that fail are the only witness (rule 6).
+// the last truth there is (rule 5), and requests that fail are the only witness (rule 6). Those that
+// were leaving may be gone by now, and get a request only when nothing better is left.
+import type { RememberedEndpoint } from "../../model/remembered-endpoint.ts";
 import type { UnheardCluster } from "../../model/service-snapshot.ts";
-import type { EndpointState } from "../decision.ts";
 import { evidenceOf } from "./candidates.ts";
-import type { Judged } from "./judged.ts";
+import type { Judged, TruthEndpoint } from "./judged.ts";
+import type { Candidate } from "./verdict.ts";
 
-const lastTruth = "it served before the start, and its cluster has not been heard since";
+const silence = "and its cluster has not been heard since";
+const lastTruth = `it served before the start, ${silence}`;
+const lastLeaving = `it was leaving before the start, ${silence}`;
+const lastUnreached = `it could not be reached before the start, ${silence}`;
 
 export function judgeRemembered(unheard: UnheardCluster): readonly Judged[] {
   return unheard.remembered.map((known): Judged => {
     const { cluster, address, port, podUid, podName } = known;
     const peer = { cluster, address, port, ...(podUid === undefined ? {} : { podUid }) };
     const { probed, unreached } = evidenceOf(unheard, { address, port, podUid });
-    const isDead = unreached && probed === "silent";
-    const state: EndpointState = isDead ? "suspect" : "active";
-    const reason = isDead
-      ? `${lastTruth}, but requests do not reach it, and it does not answer a probe`
-      : lastTruth;
     return {
       endpoint: {
         ...peer,
         ...(podName === undefined ? {} : { podName }),
-        state,
-        reason,
-        rule: isDead ? "believe traffic" : "doubt a stale source",
+        ...verdictOn(known.state, { probed, unreached }),
         pod: "unknown",
         published: "absent",
       },
-      doubt: unreached ? { ...peer, cause: "traffic" } : undefined,
+      // One that could not be reached is probed as long as nobody else says anything of it.
+      doubt: unreached || known.state === "suspect" ? { ...peer, cause: "traffic" } : undefined,
       candidate: undefined,
       soleWitnessAtMs: undefined,
     };
   });
+}
+
+function verdictOn(
+  before: RememberedEndpoint["state"],
+  { probed, unreached }: Pick<Candidate, "probed" | "unreached">,
+): Pick<TruthEndpoint, "state" | "reason" | "rule"> {
+  const traffic = { state: "suspect", rule: "believe traffic" } as const;
+  if (before === "suspect" && probed !== "answers") {
+    return { ...traffic, reason: lastUnreached };
+  }
+  const reason = before === "draining" ? lastLeaving : lastTruth;
+  if (unreached && probed === "silent") {
+    const why = "but requests do not reach it, and it does not answer a probe";
+    return { ...traffic, reason: `${reason}, ${why}` };
+  }
+  const state = before === "draining" ? "draining" : "active";
+  return { state, rule: "doubt a stale source", reason };
 }

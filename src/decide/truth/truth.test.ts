@@ -77,6 +77,10 @@ describe("several clusters", () => {
       problems: ["no cluster has the service shop/web"],
       doubts: [],
     });
+    const silent = { ...snapshot(), silent: ["west"] };
+    expect(truth(silent, 80, policy).problems).toEqual([
+      "the cluster west has not been heard: it may have shop/web",
+    ]);
     const facts = [
       inCluster({ service: service({ ports: [] }) }),
       inCluster({ cluster: "west", pods: [pod(1)] }),

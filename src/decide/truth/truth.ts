@@ -123,15 +123,20 @@ function placed(
 }
 
 function problemsOf(
-  { namespace, name, clusters, unheard = [] }: ServiceSnapshot,
+  { namespace, name, clusters, unheard = [], silent = [] }: ServiceSnapshot,
   port: number | string,
   policy: TruthPolicy,
 ): readonly string[] {
   const key = `${namespace}/${name}`;
-  const silent = unheard.map(
-    ({ cluster }) => `the cluster ${cluster} has not been heard: what it served before is kept`,
-  );
-  if (clusters.length + silent.length === 0) return [`no cluster has the service ${key}`];
+  const unknown = [
+    ...unheard.map(
+      ({ cluster }) => `the cluster ${cluster} has not been heard: what it served before is kept`,
+    ),
+    ...silent.map((cluster) => `the cluster ${cluster} has not been heard: it may have ${key}`),
+  ];
+  if (clusters.length === 0) {
+    return unknown.length === 0 ? [`no cluster has the service ${key}`] : unknown;
+  }
   const missing = clusters.flatMap((facts) => {
     const { cluster, service } = facts;
     if (isExternalName(facts)) return externalProblems(facts, port, policy);
@@ -139,7 +144,7 @@ function problemsOf(
       ? [`the service ${key} in ${cluster} has no port ${port}`]
       : [];
   });
-  return [...silent, ...missing];
+  return [...unknown, ...missing];
 }
 
 function compareEndpoints(a: TruthEndpoint, b: TruthEndpoint): number {

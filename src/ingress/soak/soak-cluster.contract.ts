@@ -52,6 +52,7 @@ export class SoakCluster {
   readonly #options: SoakClusterOptions;
   readonly #stop = new AbortController();
   readonly #running: Promise<void>[] = [];
+  readonly #addresses: PodAddresses;
   #pods = 0;
 
   static async start(options: SoakClusterOptions): Promise<SoakCluster> {
@@ -63,9 +64,14 @@ export class SoakCluster {
   }
 
   private constructor(options: SoakClusterOptions) {
-    const { simulation, name } = options;
+    const { simulation, name, podNetwork, reuseAddressAfterMs } = options;
     this.#options = options;
     this.name = name;
+    this.#addresses = new PodAddresses({
+      clock: simulation.host(this.machine).clock,
+      network: podNetwork,
+      reuseAfterMs: reuseAddressAfterMs,
+    });
     const storage = new MemoryStorage(simulation.host(this.machine));
     this.records = new PodRecords({ cluster: name, storage, now: () => simulation.now() });
     this.server = new TestServer({
@@ -138,6 +144,11 @@ export class SoakCluster {
     });
   }
 
+  /** Whoever hands out addresses takes these for free, whatever the API says of their pods. */
+  freeAddresses(pods: readonly PodRecord[]): void {
+    for (const { address } of pods) if (address !== "") this.#addresses.release(address);
+  }
+
   async create(path: string, body: object): Promise<void> {
     const request = { verb: "create", method: "POST", path, body } as const;
     await this.#client().request({ ...request, deadlineMs: requestDeadlineMs });
@@ -151,14 +162,9 @@ export class SoakCluster {
   }
 
   #startNodes(): void {
-    const { simulation, name, nodes, ledger, podNetwork, reuseAddressAfterMs } = this.#options;
-    const { clock } = simulation.host(this.machine);
-    const addresses = new PodAddresses({
-      clock,
-      network: podNetwork,
-      reuseAfterMs: reuseAddressAfterMs,
-    });
-    const logs = new PodLogBook({ clock });
+    const { simulation, name, nodes, ledger } = this.#options;
+    const addresses = this.#addresses;
+    const logs = new PodLogBook(simulation.host(this.machine));
     for (let number = 1; number <= nodes; number += 1) {
       const node = `${name}-${number}`;
       const environment = simulation.host(node);

@@ -24,6 +24,8 @@ export interface SoakFacts {
   readonly isReachable: (record: PodRecord) => boolean;
   /** Since when nothing disturbs what Lockstep hears of a cluster; infinite while something does. */
   readonly quietSinceMs: (cluster: string) => number;
+  /** Since when nothing but what it hears of pods is disturbed; infinite while that is not so. */
+  readonly onlyPodsSinceMs: (cluster: string) => number;
   /** Since when the pod watch of a cluster has been fresh, by its own word; infinite while not. */
   readonly freshSinceMs: (cluster: string) => number;
 }
@@ -83,6 +85,7 @@ export class SoakJudge {
     const tries = this.#tries.get(target) ?? [];
     this.#judgeSuspect(service, tries, address);
     this.#judgeDead(service, tries, address);
+    this.#judgeOwner(service, address);
     this.#tries.set(target, [...tries, address]);
   }
 
@@ -195,7 +198,11 @@ export class SoakJudge {
       .get(keyOf(service))
       ?.truth.endpoints.find(({ podUid }) => podUid === record.uid);
     const boundMs = row?.state === "held" ? probedMs : heardMs;
-    const knownMs = Math.min(this.#toldMs(record), this.#heardMs(record));
+    const knownMs = Math.min(
+      this.#toldMs(record),
+      this.#heardMs(record),
+      this.#publishedMs(record),
+    );
     const sinceMs = Math.max(Number(spell.until), knownMs);
     if (now() - sinceMs <= boundMs) return;
     if (this.#better(service, tries, address, isOwnRight).length === 0) return;
@@ -205,6 +212,33 @@ export class SoakJudge {
         `${Math.round(now() - Number(spell.until))} ms and known to leave for ` +
         `${Math.round(now() - knownMs)} ms (${state})`,
     );
+  }
+
+  /** A pod of another service has the address: whoever asks there gets the wrong program's answer. */
+  #judgeOwner(service: string, address: string): void {
+    const { ledger, recordOf, freshSinceMs, now, loop } = this.#facts;
+    const owner = recordOf(ledger.ownerAt(address, monotonic(now())) ?? "");
+    if (owner === undefined || owner.service === service || !loop()?.isReady) return;
+    const heard = this.#podHeardOf(owner);
+    const isOwner = heard?.pod.podIP === address && heard.pod.ready === "True";
+    if (!isOwner || heard.pod.metadata.deletionTimestamp !== undefined) return;
+    const knownMs = Math.max(heard.atMs, freshSinceMs(owner.cluster) + 2 * freshnessCheckMs);
+    if (now() - knownMs <= heardMs) return;
+    const sinceMs = Math.round(now() - knownMs);
+    this.#fail(`${service} tried ${address}, known as that of ${owner.name} for ${sinceMs} ms`);
+  }
+
+  /** When the slices, heard well while nothing is heard of pods, ceased to call the pod ready. */
+  #publishedMs({ cluster, service, uid }: PodRecord): number {
+    const source = this.#facts.loop()?.sources.find((one) => one.cluster === cluster);
+    const slices = source?.publishedOf("default", service).slices ?? [];
+    if (source === undefined || slices.length === 0) return Number.POSITIVE_INFINITY;
+    const isListed = slices.some(({ endpoints }) =>
+      endpoints.some(({ ready, targetRef }) => targetRef?.uid === uid && ready !== false),
+    );
+    if (isListed) return Number.POSITIVE_INFINITY;
+    const seenMs = slices.map((slice) => Number(source.seenAtMs(slice)));
+    return Math.max(...seenMs, this.#facts.onlyPodsSinceMs(cluster) + recoveredMs);
   }
 
   /** When Lockstep should have learnt from the API that the pod leaves, however it listens. */

@@ -63,6 +63,8 @@ const controlPlaneFaults: readonly Kind[] = [
   { draw: frozenWatches, longestMs: long },
   { draw: cacheBehind, longestMs: long },
   { draw: brokenWatches, longestMs: 0 },
+  { draw: podsUnheard, longestMs: long },
+  { draw: podsUnheard, longestMs: long },
   { draw: noWayToServer, longestMs: long },
   { draw: serverDown, longestMs: short },
   { draw: lateHeartbeats, longestMs: long },
@@ -73,6 +75,7 @@ const machineFaults: readonly Kind[] = [
   { draw: clusterUnreachable, longestMs: long },
   { draw: lateHeartbeats, longestMs: long },
   { draw: nodeDies, longestMs: 0 },
+  { draw: addressesPassOn, longestMs: 0 },
   { draw: killed("lockstep"), longestMs: short },
   { draw: killed("proxy"), longestMs: 2_000 },
 ];
@@ -181,6 +184,22 @@ function brokenWatches(random: Random, world: SoakWorld): Effect {
   });
 }
 
+/** Pods can neither be listed nor watched, and everything else can. */
+function podsUnheard(random: Random, world: SoakWorld): Effect {
+  const cluster = pick(random, world.clusters);
+  let remove = (): void => undefined;
+  const effect = {
+    describe: `${cluster.name} tells Lockstep nothing of pods`,
+    begin: () => {
+      const match = { user: "lockstep", resource: "pods" };
+      remove = cluster.server.addRule({ match, errors: { rate: 1, code: 500 } });
+      cluster.server.resetWatches();
+    },
+    end: () => remove(),
+  };
+  return world.disturbing([cluster], effect, "pods");
+}
+
 function noWayToServer(random: Random, world: SoakWorld): Effect {
   const cluster = pick(random, world.clusters);
   const { machine } = cluster;
@@ -232,6 +251,17 @@ function nodeDies(random: Random, world: SoakWorld): Effect {
   return {
     describe: `${node} is gone`,
     begin: () => world.loseNode(cluster, node ?? ""),
+    end: () => undefined,
+  };
+}
+
+/** The API still has the pods of the node, and calls them ready until it is given up. */
+function addressesPassOn(random: Random, world: SoakWorld): Effect {
+  const cluster = pick(random, world.clusters);
+  const node = cluster.nodes.at(-1) ?? "";
+  return {
+    describe: `${node} is gone, and its addresses pass to other pods`,
+    begin: () => world.do(() => world.passAddressesOn(cluster, node)),
     end: () => undefined,
   };
 }

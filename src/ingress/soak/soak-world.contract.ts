@@ -97,6 +97,7 @@ export class SoakWorld {
       loop: () => this.#ingress.loop,
       isReachable: ({ node }) => !this.#unreachable.has(node) && !this.#lostNodes.has(node),
       quietSinceMs: (cluster) => this.#disturbances.quietSinceMs(cluster),
+      onlyPodsSinceMs: (cluster) => this.#disturbances.onlyPodsSinceMs(cluster),
       freshSinceMs: (cluster) => this.#freshSinceMs.get(cluster) ?? Number.POSITIVE_INFINITY,
     });
     this.#ingress = new SoakIngress({
@@ -255,6 +256,23 @@ export class SoakWorld {
     }
   }
 
+  /** The node is gone, and new pods of other services get the addresses of those it had. */
+  async passAddressesOn(cluster: SoakCluster, node: string): Promise<void> {
+    if (this.#lostNodes.has(node)) return;
+    for (const shop of this.shops) {
+      if (shop.cluster === cluster) await cluster.pod(shop.service, node, "exit");
+    }
+    // Until they are ready and routed to.
+    await this.simulation.sleep(settleMs);
+    const pods = cluster.records.all().filter((one) => one.node === node && one.exists);
+    this.loseNode(cluster, node);
+    cluster.freeAddresses(pods);
+    for (const { service } of pods) {
+      const other = services.find((one) => one !== service) ?? service;
+      await this.addPod(cluster, other, 0, "exit");
+    }
+  }
+
   setReachable(nodes: readonly string[], isReachable: boolean): void {
     for (const node of nodes) {
       if (isReachable) this.#unreachable.delete(node);
@@ -263,8 +281,8 @@ export class SoakWorld {
   }
 
   /** An effect that disturbs what Lockstep hears of these clusters. */
-  disturbing(clusters: readonly SoakCluster[], effect: Effect): Effect {
-    return this.#disturbances.noted(clusters, effect);
+  disturbing(clusters: readonly SoakCluster[], effect: Effect, what?: "all" | "pods"): Effect {
+    return this.#disturbances.noted(clusters, effect, what);
   }
 
   kill(program: SoakProgram): void {

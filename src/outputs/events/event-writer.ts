@@ -48,6 +48,7 @@ export class EventWriter {
   readonly #metrics: ReturnType<typeof eventMetrics>;
   /** By namespace and name of the Event; in the order in which they are told. */
   #standing = new Map<string, Standing>();
+  #noted: readonly RoutingProblem[] | undefined;
   #wake = new AbortController();
   #isRefusalLogged = false;
 
@@ -58,6 +59,8 @@ export class EventWriter {
 
   /** These are all the problems there are now. */
   note(problems: readonly RoutingProblem[]): void {
+    if (problems === this.#noted) return;
+    this.#noted = problems;
     const before = this.#standing;
     this.#standing = new Map(
       eventsOf(problems)

@@ -61,7 +61,16 @@ function inTurns(events: readonly ProblemEvent[]): readonly ProblemEvent[] {
     .map(({ event }) => event);
 }
 
-function eventOf({ origin, message, reason = "RuleIgnored" }: RoutingProblem): ProblemEvent {
+const known = new WeakMap<RoutingProblem, ProblemEvent>();
+
+/** Found once for each, because all problems are told again when one is new. */
+function eventOf(problem: RoutingProblem): ProblemEvent {
+  const event = known.get(problem) ?? makeEvent(problem);
+  known.set(problem, event);
+  return event;
+}
+
+function makeEvent({ origin, message, reason = "RuleIgnored" }: RoutingProblem): ProblemEvent {
   const { kind, namespace, name } = origin;
   const identity = JSON.stringify([kind, namespace, name, reason, message]);
   const mark = createHash("sha256").update(identity).digest("hex").slice(0, 16);

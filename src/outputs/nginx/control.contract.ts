@@ -158,15 +158,19 @@ export function controlContract(run: RunInControlWorld): void {
     run(async ({ control, status, closed }) => {
       const pusher = await loaded(control, 1, "a", serviceAt(closed, 7));
       await status("a");
+      const suspectSlot = (slot: number) =>
+        until(
+          () => control.suspects(undefined),
+          (report) => report.suspects.some((one) => one.slot === slot),
+        );
+      // A failure is noted after the client was answered.
+      await suspectSlot(7);
       const another = 7 + slotCount;
       await control.change(pusher, batchOf("a", serviceAt(closed, another)));
       const before = (await control.suspects(undefined)).suspects;
       await status("a");
       const { counters } = await control.counters();
-      const { suspects } = await until(
-        () => control.suspects(undefined),
-        (report) => report.suspects.some(({ slot }) => slot === another),
-      );
+      const { suspects } = await suspectSlot(another);
       expect(before.filter(({ slot }) => slot === another)).toEqual([]);
       expect(suspects.map(({ slot }) => slot)).toContain(another);
       expect(counters.find(({ slot }) => slot === another)).toMatchObject({ requests: 1 });

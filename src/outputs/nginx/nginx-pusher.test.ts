@@ -97,6 +97,30 @@ describe("a pusher", () => {
       await pusher.stop();
     }));
 
+  it("counts how many decisions nginx was told, also one that came during a push for nothing", () =>
+    nginxWorld(async (world) => {
+      await world.startNginx();
+      const pusher = world.pusher();
+      pusher.start();
+      const told = () => [pusher.applied, pusher.told];
+      decide(pusher, web(), 1);
+      expect(told()).toEqual([1, 0]);
+      await world.simulation.sleep(100);
+      expect(told()).toEqual([1, 1]);
+      world.script(/changes/, async (exchange) => {
+        await world.simulation.sleep(500);
+        exchange.respond(200).end(Buffer.from("{}"));
+      });
+      decide(pusher, web("p1:80"), 2);
+      await world.simulation.sleep(100);
+      decide(pusher, web("p1:80"), 2);
+      await world.simulation.sleep(300);
+      expect(told()).toEqual([3, 1]);
+      await world.simulation.sleep(300);
+      expect(told()).toEqual([3, 3]);
+      await pusher.stop();
+    }));
+
   it("loads again, at once, when nginx was restarted", () =>
     nginxWorld(async (world) => {
       const first = await world.startNginx();

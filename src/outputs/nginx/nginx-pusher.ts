@@ -54,6 +54,9 @@ export class NginxPusher implements DecisionOutput, ProxyReporter, CounterReport
   #pusher: Pusher | undefined;
   /** Nothing is pushed before the first decision: an empty load would take every route away. */
   #hasDecision = false;
+  /** How many decisions there were, and how many of them nginx has been told. */
+  #applied = 0;
+  #told = 0;
   #wake: () => void = () => undefined;
   #running: Promise<void> | undefined;
   /** In a row. */
@@ -71,6 +74,7 @@ export class NginxPusher implements DecisionOutput, ProxyReporter, CounterReport
 
   apply(decision: RoutingDecision, changes: DecisionChanges): void {
     this.state.apply(decision, changes);
+    this.#applied += 1;
     this.#hasDecision = true;
     this.#wake();
   }
@@ -84,6 +88,16 @@ export class NginxPusher implements DecisionOutput, ProxyReporter, CounterReport
     this.#stopped.abort(new Error("the pusher was stopped"));
     this.#cancelRoomAgain?.();
     await this.#running;
+  }
+
+  /** How many decisions were applied until now. */
+  get applied(): number {
+    return this.#applied;
+  }
+
+  /** How many of them nginx has been told, the first ones first. */
+  get told(): number {
+    return this.#told;
   }
 
   /** Slots are given by us, so only here can be said which endpoints nginx means. */
@@ -227,10 +241,13 @@ export class NginxPusher implements DecisionOutput, ProxyReporter, CounterReport
     });
     try {
       while (!broken && !signal.aborted) {
+        const applied = this.#applied;
         if (this.state.hasUnpushed) await this.#push(session, signal);
+        this.#told = applied;
         this.#tell(this.state.takeSettled());
         // Nothing ran since the check, so no wake-up is missed.
-        if (!broken && !this.state.hasUnpushed) await this.#woken(signal);
+        const isDone = !this.state.hasUnpushed && this.#told === this.#applied;
+        if (!broken && isDone) await this.#woken(signal);
       }
     } finally {
       signal.removeEventListener("abort", stop);

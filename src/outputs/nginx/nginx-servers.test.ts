@@ -10,6 +10,7 @@ test("one plain server believes nobody, logs, and verifies no endpoint", () => {
   expect(
     serversConf({ listen: [{ address: "10.0.0.1", port: 80 }] }),
   ).toBe(`map "" $lockstep_https_port { default ""; }
+geo $realip_remote_addr $lockstep_is_sender { default 1; include run/trusted.conf; }
 server {
     listen 10.0.0.1:80 backlog=4096;
     access_log logs/access.log lockstep buffer=32k flush=1s if=$lockstep_logged;
@@ -34,6 +35,7 @@ test("listeners of the PROXY protocol have a server of their own, with its own w
     publicHttpsPort: 8443,
   } as const;
   expect(serversConf(options)).toBe(`map "" $lockstep_https_port { default "8443"; }
+geo $realip_remote_addr $lockstep_is_sender { default 0; include run/trusted.conf; }
 server {
     listen 0.0.0.0:443 ssl http2 backlog=4096;
     listen [::]:81 http2 backlog=4096;
@@ -64,9 +66,19 @@ server {
 
 test("without trusted proxies everybody who reaches such a listener is believed there", () => {
   const listen = [{ address: "10.0.0.1", port: 80, proxyProtocol: true }];
-  expect(serversConf({ listen })).toContain(
-    "    set_real_ip_from 0.0.0.0/0;\n    set_real_ip_from ::/0;\n    real_ip_header proxy_protocol;\n",
-  );
+  expect(serversConf({ listen })).toBe(`map "" $lockstep_https_port { default ""; }
+geo $realip_remote_addr $lockstep_is_sender { default 1; include run/trusted.conf; }
+server {
+    listen 10.0.0.1:80 proxy_protocol backlog=4096;
+    set_real_ip_from 0.0.0.0/0;
+    set_real_ip_from ::/0;
+    real_ip_header proxy_protocol;
+    access_log logs/access.log lockstep buffer=32k flush=1s if=$lockstep_logged;
+    include headers-trusted.conf;
+    include server.conf;
+    include unverifiable.conf;
+}
+`);
 });
 
 describe("what cannot be meant is refused, and nothing of it becomes configuration", () => {

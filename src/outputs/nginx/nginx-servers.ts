@@ -11,7 +11,8 @@ export interface ListenAddress {
   readonly tls?: boolean;
   /**
    * Every connection begins with a line of the PROXY protocol, version 1 or 2, which says whose it
-   * is. Only the trusted proxies are believed, or everybody when none are named.
+   * is and which port it reached. Only the trusted proxies are believed, or everybody when none are
+   * named.
    */
   readonly proxyProtocol?: boolean;
   /**
@@ -55,11 +56,11 @@ export function serversConf(options: NginxServerOptions): string {
   if (!isPort(publicHttpsPort))
     throw new NginxOptionsError(`${publicHttpsPort} is no port for https addresses`);
   const port = publicHttpsPort === usualHttpsPort ? "" : publicHttpsPort;
-  const isProxied = ({ proxyProtocol }: ListenAddress) => proxyProtocol === true;
   const plain = options.listen.filter((one) => !isProxied(one));
   const proxied = options.listen.filter(isProxied);
   return [
     `map "" $lockstep_https_port { default "${port}"; }\n`,
+    senders(options),
     plain.length === 0 ? "" : serverBlock(options, plain, forwardedLines(options)),
     proxied.length === 0 ? "" : serverBlock(options, proxied, proxyProtocolLines(options)),
   ].join("");
@@ -74,12 +75,20 @@ export function hasTls({ listen }: NginxServerOptions): boolean {
   return listen.some(({ tls }) => tls === true);
 }
 
+/** Whose word of the PROXY protocol is believed, by the other end of the connection. */
+function senders({ trustedProxies = [] }: NginxServerOptions): string {
+  const others = trustedProxies.length === 0 ? 1 : 0;
+  const lines = [`default ${others};`, "include run/trusted.conf;"];
+  return `geo $realip_remote_addr $lockstep_is_sender { ${lines.join(" ")} }\n`;
+}
+
 function serverBlock(
   options: NginxServerOptions,
   listen: readonly ListenAddress[],
   realIp: readonly string[],
 ): string {
   const { trustedProxies = [], upstreamCa, accessLog } = options;
+  const isDirect = trustedProxies.length === 0 && !listen.some(isProxied);
   const log =
     accessLog === "off"
       ? "access_log off"
@@ -88,12 +97,16 @@ function serverBlock(
     ...listen.map(listenLine),
     ...realIp,
     log,
-    `include headers-${trustedProxies.length === 0 ? "direct" : "trusted"}.conf`,
+    `include headers-${isDirect ? "direct" : "trusted"}.conf`,
     ...(hasTls({ listen }) ? ["include tls.conf"] : []),
     "include server.conf",
     `include ${upstreamCa === undefined ? "unverifiable" : "verified"}.conf`,
   ];
   return `server {\n${lines.map((line) => `    ${line};\n`).join("")}}\n`;
+}
+
+function isProxied({ proxyProtocol }: ListenAddress): boolean {
+  return proxyProtocol === true;
 }
 
 function listenLine({ address, port, tls, proxyProtocol, http2 }: ListenAddress): string {

@@ -3,11 +3,13 @@
 // pushed, so a change that makes no difference there is none.
 // Invariant: a name is among the unpushed exactly when its value changed since it was last taken.
 
-import type {
-  Certificate,
-  DecidedEndpoint,
-  DecisionChanges,
-  RoutingDecision,
+import {
+  type ChangedRoutes,
+  type DecidedEndpoint,
+  type DecisionChanges,
+  type EndpointState,
+  isRouted,
+  type RoutingDecision,
 } from "../../decide/decision.ts";
 import { peerKey } from "../../sources/proxy-feedback.ts";
 import { serviceEntry, tieredEndpoints } from "./service-entry.ts";
@@ -51,6 +53,8 @@ export class ProxyState {
   };
   /** Endpoints of each service that hold a slot, by `peerKey`, in the order of its value. */
   readonly #slotUsers = new Map<string, readonly string[]>();
+  /** The states of a service's endpoints, in the same order, where some are not routed to. */
+  readonly #states = new Map<string, readonly EndpointState[]>();
   /** Of what was decided before and is still the same object: a change of one host is one text. */
   readonly #texts = new WeakMap<object, string>();
   /** Never a name that is unpushed: its push will tell the newest version. */
@@ -61,11 +65,12 @@ export class ProxyState {
     const services = new Set(changes.services.keys());
     const known = this.#entries.service.values;
     if (changes.routes) {
-      this.#applyRoutes(decision);
-      for (const key of decision.services.keys()) {
-        if (known.get(key)?.text === undefined) services.add(key);
+      const changed = changes.routed ?? this.#allRoutes(decision);
+      this.#applyRoutes(decision, changed);
+      for (const key of changed.services) {
+        const isKnown = known.get(key)?.text !== undefined;
+        if (decision.services.has(key) !== isKnown) services.add(key);
       }
-      for (const key of known.keys()) if (!decision.services.has(key)) services.add(key);
     }
     for (const key of services) {
       const version = changes.services.get(key) ?? known.get(key)?.version ?? 0;
@@ -108,6 +113,11 @@ export class ProxyState {
     return this.#slotUsers.get(service) ?? [];
   }
 
+  /** Their states, in the same order; undefined when all of them are routed to. */
+  statesOf(service: string): readonly EndpointState[] | undefined {
+    return this.#states.get(service);
+  }
+
   /** The push of these failed: they are to be told again, in their newest version. */
   giveBack(entries: Iterable<ProxyEntry>): void {
     for (const { kind, name, value, version } of entries) {
@@ -146,34 +156,46 @@ export class ProxyState {
     }
   }
 
-  #applyRoutes({ hosts, certificates, serverNames }: RoutingDecision): void {
-    this.#setAll("host", hosts, (rules) =>
-      rules.map(({ path, type, service, policy }) => ({ path, type, service, policy })),
-    );
-    this.#setAll("certificate", certificates ?? noCertificates, ({ chain, key }) => ({
-      chain,
-      key,
-    }));
-    this.#setAll("serverName", serverNames ?? noNames, (certificate) => certificate);
+  /** What a decision has and what is known of an earlier one. */
+  #allRoutes(decision: RoutingDecision): ChangedRoutes {
+    const { hosts, services, certificates, serverNames } = decision;
+    const either = (kind: EntryKind, decided: ReadonlyMap<string, unknown> | undefined) =>
+      new Set([...(decided?.keys() ?? []), ...this.#entries[kind].values.keys()]);
+    return {
+      hosts: either("host", hosts),
+      certificates: either("certificate", certificates),
+      serverNames: either("serverName", serverNames),
+      services: either("service", services),
+    };
   }
 
-  /** These, in the form in which they are pushed, and no others. */
-  #setAll<Decided>(
-    kind: EntryKind,
-    decided: ReadonlyMap<string, Decided>,
-    pushed: (decided: Decided) => unknown,
-  ): void {
-    for (const [name, one] of decided) this.#set(kind, name, this.#textOf(one, pushed));
-    for (const name of this.#entries[kind].values.keys()) {
-      if (!decided.has(name)) this.#set(kind, name, undefined);
+  #applyRoutes(decision: RoutingDecision, changed: ChangedRoutes): void {
+    const { hosts, certificates, serverNames } = decision;
+    for (const host of changed.hosts) {
+      const text = this.#textOf(hosts.get(host), (rules) =>
+        rules.map(({ path, type, service, policy }) => ({ path, type, service, policy })),
+      );
+      this.#set("host", host, text);
+    }
+    for (const name of changed.certificates) {
+      const text = this.#textOf(certificates?.get(name), ({ chain, key }) => ({ chain, key }));
+      this.#set("certificate", name, text);
+    }
+    for (const name of changed.serverNames) {
+      const certificate = serverNames?.get(name);
+      this.#set("serverName", name, certificate && JSON.stringify(certificate));
     }
   }
 
-  #textOf<Decided>(decided: Decided, pushed: (decided: Decided) => unknown): string {
-    if (typeof decided !== "object" || decided === null) return JSON.stringify(pushed(decided));
-    const known = this.#texts.get(decided) ?? JSON.stringify(pushed(decided));
-    this.#texts.set(decided, known);
-    return known;
+  /** In the form in which it is pushed; undefined for what is not there. */
+  #textOf<Decided extends object>(
+    decided: Decided | undefined,
+    pushed: (decided: Decided) => unknown,
+  ): string | undefined {
+    if (decided === undefined) return undefined;
+    const text = this.#texts.get(decided) ?? JSON.stringify(pushed(decided));
+    this.#texts.set(decided, text);
+    return text;
   }
 
   #applyService(
@@ -191,6 +213,12 @@ export class ProxyState {
     for (const one of released) this.slots.release(one);
     if (identities.length > 0) this.#slotUsers.set(key, identities);
     else this.#slotUsers.delete(key);
+    if (routed === undefined || routed.endpoints.every(isRouted)) this.#states.delete(key);
+    else
+      this.#states.set(
+        key,
+        routed.endpoints.map(({ state }) => state),
+      );
     const value = routed && serviceEntry(key, routed, slots);
     this.#setService(key, value && JSON.stringify(value), version);
   }
@@ -213,6 +241,3 @@ export class ProxyState {
 }
 
 const entryKinds: readonly EntryKind[] = ["service", "certificate", "host", "serverName"];
-
-const noCertificates: ReadonlyMap<string, Certificate> = new Map();
-const noNames: ReadonlyMap<string, string> = new Map();

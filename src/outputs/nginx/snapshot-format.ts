@@ -2,8 +2,9 @@
 // endpoints they were, for the next Lockstep. The first line says what follows and proves that it is
 // whole; each other line is one entry in the form of a push, which proxy/lua/lockstep/snapshot.lua
 // takes as such, so an entry that nginx would refuse is left out alone. After a service, a line that
-// begins with # has the uids of its pods.
+// begins with # has the uids of its pods, and which of its endpoints were not to be relied on.
 import { crc32 } from "node:zlib";
+import type { EndpointState } from "../../decide/decision.ts";
 import type { WallMs } from "../../environment/clock.ts";
 import { isRecord } from "../../kube/kinds/fields.ts";
 import type { RememberedEndpoint, RememberedEndpoints } from "../../model/remembered-endpoint.ts";
@@ -14,7 +15,7 @@ import { partBody } from "./push-parts.ts";
 const kind = "lockstep state";
 const format = 1;
 
-const uidsMark = "#";
+const detailsMark = "#";
 
 /** By then its addresses may have passed to the pods of others; as in snapshot.lua. */
 export const snapshotAgeMaxMs = 24 * 60 * 60 * 1_000;
@@ -27,11 +28,20 @@ export interface SavedState {
   readonly services: RememberedEndpoints;
 }
 
-/** `uids` are those of the endpoints of a service, in its order; empty where unknown. */
-export function entryLines(entry: ProxyEntry, uids: readonly string[]): string {
+/** Of a service's endpoints, in the order of its value, what nginx need not know. */
+export interface EndpointDetails {
+  /** Empty where unknown. */
+  readonly uids: readonly string[];
+  /** Absent when all of them got their share of the requests. */
+  readonly states?: readonly EndpointState[] | undefined;
+}
+
+export const noDetails: EndpointDetails = { uids: [] };
+
+export function entryLines(entry: ProxyEntry, { uids, states }: EndpointDetails): string {
   const body = partBody([entry]);
-  if (uids.every((uid) => uid === "")) return `${body}\n`;
-  return `${body}\n${uidsMark}${JSON.stringify(uids)}\n`;
+  if (states === undefined && uids.every((uid) => uid === "")) return `${body}\n`;
+  return `${body}\n${detailsMark}${JSON.stringify({ uids, states })}\n`;
 }
 
 /** The file, put together portion by portion. */
@@ -72,27 +82,37 @@ export function readSnapshot(content: Uint8Array): SavedState | undefined {
   for (const [index, line] of all.entries()) {
     const entry = parsed(line);
     const [named] = isRecord(entry?.["services"]) ? Object.entries(entry["services"]) : [];
-    if (named !== undefined) services.set(named[0], endpointsOf(named[1], uidsIn(all[index + 1])));
+    if (named === undefined) continue;
+    services.set(named[0], endpointsOf(named[1], detailsIn(all[index + 1])));
   }
   return { savedAtMs: Number(header["savedAtMs"]), services };
 }
 
-function uidsIn(line: string | undefined): unknown {
-  const text = line?.startsWith(uidsMark) === true ? line.slice(uidsMark.length) : "[]";
-  return parsed(`{"uids":${text}}`)?.["uids"];
+function detailsIn(line: string | undefined): Readonly<Record<string, unknown>> {
+  if (line?.startsWith(detailsMark) !== true) return {};
+  return parsed(line.slice(detailsMark.length)) ?? {};
 }
 
-function endpointsOf(value: unknown, uids: unknown): readonly RememberedEndpoint[] {
+function endpointsOf(
+  value: unknown,
+  details: Readonly<Record<string, unknown>>,
+): readonly RememberedEndpoint[] {
   if (!isRecord(value)) return [];
-  const [ports, names, podUids] = [list(value["ports"]), list(value["names"]), list(uids)];
+  const [ports, names] = [list(value["ports"]), list(value["names"])];
+  const [podUids, states] = [list(details["uids"]), list(details["states"])];
   return list(value["addresses"]).flatMap((address, index): RememberedEndpoint[] => {
     const [port, name, podUid] = [ports[index], names[index], podUids[index]];
     if (typeof address !== "string" || typeof port !== "number") return [];
     const identity = typeof name === "string" ? identityOf(name, address) : undefined;
     if (identity === undefined) return [];
     const hasUid = typeof podUid === "string" && podUid !== "";
-    return [{ ...identity, address, port, ...(hasUid && { podUid }) }];
+    const state = stateOf(states[index]);
+    return [{ ...identity, address, port, ...(hasUid && { podUid }), ...(state && { state }) }];
   });
+}
+
+function stateOf(value: unknown): RememberedEndpoint["state"] {
+  return value === "draining" || value === "suspect" ? value : undefined;
 }
 
 /** Of `cluster/namespace/pod` or `cluster/address`; a cluster's name may have slashes itself. */

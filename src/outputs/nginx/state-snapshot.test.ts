@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import type { EndpointState } from "../../decide/decision.ts";
 import type { WallMs } from "../../environment/clock.ts";
 import type { Environment } from "../../environment/environment.ts";
 import { simulate } from "../../simulation/simulation.ts";
@@ -25,7 +26,7 @@ const host: ProxyEntry = { kind: "host", name: "h", value: "[]", version: 0 };
 
 const source: SavedSource = {
   entries: () => [web, host],
-  uidsOf: (name) => (name === web.name ? ["uid-1", ""] : []),
+  detailsOf: (name) => ({ uids: name === web.name ? ["uid-1", ""] : [] }),
 };
 
 const path = "/nginx/state/snapshot.jsonl";
@@ -37,7 +38,7 @@ function content(lines: string, savedAtMs = 5): Buffer {
   return saved.finish(savedAtMs as WallMs);
 }
 
-const whole = entryLines(web, ["uid-1", ""]) + entryLines(host, []);
+const whole = entryLines(web, { uids: ["uid-1", ""] }) + entryLines(host, { uids: [] });
 
 it("gives back whose endpoints were saved", () => {
   expect(readSnapshot(content(whole))).toEqual({
@@ -58,6 +59,15 @@ it("gives back whose endpoints were saved", () => {
       ],
     ]),
   });
+});
+
+it("gives back which of them were leaving or could not be reached, and no other state", () => {
+  const statesOf = (states: readonly EndpointState[]) => {
+    const saved = readSnapshot(content(entryLines(web, { uids: ["", ""], states })));
+    return saved?.services.get(web.name)?.map(({ state }) => state);
+  };
+  expect(statesOf(["held", "draining"])).toEqual([undefined, "draining"]);
+  expect(statesOf(["suspect", "active"])).toEqual(["suspect", undefined]);
 });
 
 it.each([

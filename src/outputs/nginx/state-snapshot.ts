@@ -6,13 +6,19 @@ import type { Environment } from "../../environment/environment.ts";
 import { FilesError } from "../../environment/files.ts";
 import type { CancelTimer } from "../../environment/timers.ts";
 import type { ProxyEntry } from "./proxy-state.ts";
-import { entryLines, SnapshotContent, snapshotBytesMax } from "./snapshot-format.ts";
+import {
+  type EndpointDetails,
+  entryLines,
+  noDetails,
+  SnapshotContent,
+  snapshotBytesMax,
+} from "./snapshot-format.ts";
 
 /** What is saved, as it stands now. */
 export interface SavedSource {
   entries(): readonly ProxyEntry[];
-  /** Of a service's endpoints, in the order of its value; empty where unknown. */
-  uidsOf(service: string): readonly string[];
+  /** Of the endpoints of a service. */
+  detailsOf(service: string): EndpointDetails;
 }
 
 export interface StateSnapshotOptions
@@ -100,10 +106,14 @@ export class StateSnapshot {
     const content = new SnapshotContent();
     // Taken at once, so that no host refers to a service that is not among them.
     const entries = source.entries();
-    const uids = entries.map(({ kind, name }) => (kind === "service" ? source.uidsOf(name) : []));
+    const details = entries.map(({ kind, name }) =>
+      kind === "service" ? source.detailsOf(name) : noDetails,
+    );
     for (let from = 0; from < entries.length; from += portionEntries) {
       const portion = entries.slice(from, from + portionEntries);
-      const lines = portion.map((entry, index) => entryLines(entry, uids[from + index] ?? []));
+      const lines = portion.map((entry, index) =>
+        entryLines(entry, details[from + index] ?? noDetails),
+      );
       content.add(lines.join(""));
       await timers.breathe();
     }

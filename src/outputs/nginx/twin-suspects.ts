@@ -17,6 +17,7 @@ export interface TwinSuspect {
 /** As in proxy/lua/lockstep. */
 const suspectMs = 10_000;
 const trialMs = 2_000;
+const forgottenMs = 60_000;
 const mostListed = 1_000;
 const mostWaitMs = 60_000;
 
@@ -65,6 +66,7 @@ export class TwinSuspects {
 
   /** Those that are marked now, by slot. */
   list(): readonly TwinSuspect[] {
+    this.#takeBackForgotten();
     const listed = [...this.#markedAt.keys()].flatMap((slot) => {
       const ageMs = this.#ageMs(slot);
       return ageMs === undefined ? [] : [{ slot, ageMs: Math.floor(ageMs) }];
@@ -87,6 +89,12 @@ export class TwinSuspects {
       gone.addEventListener("abort", settle, { once: true });
       this.#waiting.add(settle);
     });
+  }
+
+  #takeBackForgotten(): void {
+    const nowMs = this.#clock.monotonicMs();
+    for (const [slot, markedAt] of this.#markedAt)
+      if (elapsedMs(markedAt, nowMs) > forgottenMs) this.#markedAt.delete(slot);
   }
 
   #ageMs(slot: number): number | undefined {

@@ -16,6 +16,8 @@ export interface ServiceSyncerOptions extends Omit<SyncViewOptions, "onService">
   readonly writeClient: KubeClient;
   /** Called when the access cluster shows what a business cluster offers; returns at once. */
   readonly onSynced?: (report: SyncedReport) => void;
+  /** Called once, when the access cluster is known: what it holds that nobody here keeps in step. */
+  readonly onUnclaimed?: (slicesByCluster: ReadonlyMap<string, number>) => void;
 }
 
 export interface SyncedReport {
@@ -76,9 +78,10 @@ export class ServiceSyncer {
 
   /** Runs until the signal aborts; rejects only when the access cluster cannot be written to. */
   async run(signal: AbortSignal): Promise<void> {
-    const { log } = this.#options;
+    const { log, onUnclaimed } = this.#options;
     try {
       await this.view.start(signal);
+      onUnclaimed?.(this.view.unclaimed());
       this.#scheduleResync();
       const sync = (key: string, stop: AbortSignal) => this.#sync(key, stop);
       await runWorkers({ queue: this.#queue, workers, sync, maxRetries, log, signal });

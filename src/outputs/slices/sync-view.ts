@@ -4,6 +4,7 @@ import type { Registry } from "prom-client";
 import { planSync, type SyncPlan } from "../../decide/syncing/plan-sync.ts";
 import { isHeard, type ServiceOffer, serviceOffer } from "../../decide/syncing/service-offer.ts";
 import type { SyncPolicy } from "../../decide/syncing/sync-policy.ts";
+import { isOwnedSlice, sourceClusterOf } from "../../decide/syncing/synced-names.ts";
 import { elapsedMs, type MonotonicMs, type WallMs } from "../../environment/clock.ts";
 import type { Environment } from "../../environment/environment.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
@@ -82,6 +83,27 @@ export class SyncView {
       return [`${source.cluster}: ${details.find((detail) => detail !== "") ?? "not listed yet"}`];
     });
     return target === undefined ? sources : [`${this.target.cluster}: ${target}`, ...sources];
+  }
+
+  /**
+   * By cluster, how many slices of it the access cluster holds that nobody here keeps in step. They
+   * stay: another Lockstep may do that.
+   */
+  unclaimed(): ReadonlyMap<string, number> {
+    const { sources, policy } = this.#options;
+    const claimed = new Set([
+      ...sources.map(({ cluster }) => cluster),
+      ...(policy.forgottenClusters ?? []),
+    ]);
+    const counts = new Map<string, number>();
+    for (const key of this.#keys) {
+      for (const slice of this.target.state(key).slices.filter(isOwnedSlice)) {
+        const cluster = sourceClusterOf(slice);
+        if (cluster === undefined || claimed.has(cluster)) continue;
+        counts.set(cluster, (counts.get(cluster) ?? 0) + 1);
+      }
+    }
+    return counts;
   }
 
   /** Looks at every service again when there is time. */

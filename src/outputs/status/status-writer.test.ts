@@ -6,7 +6,12 @@ import { HttpKubeClient } from "../../kube/client/http-client.ts";
 import { fixedAccess } from "../../kube/credentials/credentials.ts";
 import { type Ingress, ingressKind } from "../../kube/kinds/ingress.ts";
 import { type ApiWorld, inApiWorld } from "../../lab/apiserver/api-world.contract.ts";
-import { type AskedIngresses, resyncEveryMs, StatusWriter } from "./status-writer.ts";
+import {
+  type AskedIngresses,
+  resyncEveryMs,
+  StatusWriter,
+  type StatusWriterOptions,
+} from "./status-writer.ts";
 
 const ingresses = "/apis/networking.k8s.io/v1/namespaces/default/ingresses";
 const mergePatch = { contentType: "application/merge-patch+json" };
@@ -42,6 +47,7 @@ function writerOf(
   asked: AskedIngresses,
   metrics = new Registry(),
   network = simulation.host("leader").network,
+  routed: Pick<StatusWriterOptions, "untilRouted"> = {},
 ) {
   const environment = { ...simulation.host("leader"), network };
   const cluster = fixedAccess({ name: "c", server: "http://server:6443", token: "admin-token" });
@@ -54,6 +60,7 @@ function writerOf(
     className: "lockstep",
     addresses,
     metrics,
+    ...routed,
   });
 }
 
@@ -83,6 +90,27 @@ test("a write on an old version is refused and made anew on the newer one", () =
       ["conflict", 1],
       ["written", 1],
     ]);
+    term.abort();
+    await running;
+  }));
+
+test("no address is shown before the proxy routes by the Ingress", () =>
+  inApiWorld(async (world) => {
+    const { simulation } = world;
+    const ingress = await created(world);
+    const waitedFor: string[] = [];
+    const untilRouted = async ({ metadata }: Ingress, signal: AbortSignal): Promise<void> => {
+      waitedFor.push(metadata.name);
+      await simulation.host("leader").timers.sleep(5_000, signal);
+    };
+    const term = new AbortController();
+    const writer = writerOf(world, askedOf([ingress]), undefined, undefined, { untilRouted });
+    const running = writer.run(term.signal);
+    await simulation.sleep(4_900);
+    expect(await addressesNow(world)).toEqual([]);
+    await simulation.sleep(200);
+    expect(await addressesNow(world)).toEqual(["192.0.2.1"]);
+    expect(waitedFor).toEqual(["shop"]);
     term.abort();
     await running;
   }));

@@ -37,6 +37,11 @@ export interface StatusWriterOptions extends Pick<Environment, "clock" | "timers
   readonly asked: AskedIngresses;
   readonly className: StatusRule["className"];
   readonly addresses: readonly LoadBalancerAddress[];
+  /**
+   * Resolves when the proxy routes by this Ingress: whoever sees the address may come at once, and
+   * must not find a 404 there. Nothing is waited for when absent.
+   */
+  readonly untilRouted?: (ingress: Ingress, signal: AbortSignal) => Promise<void>;
   readonly metrics?: Registry;
 }
 
@@ -130,6 +135,7 @@ export class StatusWriter {
       queue.addAfter(key, Math.ceil(before.restMs - sinceMs));
       return;
     }
+    await this.#options.untilRouted?.(ingress, leading);
     await this.#write(write, leading);
     const restMs = restAfter(before, sinceMs);
     written.set(key, { at: clock.monotonicMs(), restMs });

@@ -1,0 +1,52 @@
+-- Whether an endpoint takes connections, found out by one of our own. With TLS nginx tells a refused
+-- connection and a handshake that failed by nothing; only the first concerns everybody who uses the
+-- endpoint, for the other may be the fault of a route that asks for TLS where there is none.
+--
+-- Invariant: a worker asks an endpoint at most once at a time.
+local rows = require("lockstep.rows")
+local suspects = require("lockstep.suspects")
+
+local _M = {}
+
+-- As for requests: a pod on the same network answers within milliseconds or not at all.
+local PATIENCE_MS = 1000
+-- More than this fail at once only where a node has gone, of which the first ones tell enough.
+local MOST_AT_ONCE = 64
+
+local under_way, count = {}, 0
+
+local function takes_connections(address, port)
+    local socket = ngx.socket.tcp()
+    socket:settimeout(PATIENCE_MS)
+    local connected = socket:connect(address, port)
+    if connected then
+        socket:close()
+    end
+    return connected
+end
+
+local function ask(is_ending, slot, number, address, port)
+    -- The slot may have passed to another endpoint meanwhile.
+    if not is_ending and not takes_connections(address, port) and rows.number_of(slot) == number then
+        suspects.mark(slot)
+    end
+    under_way[slot] = nil
+    count = count - 1
+end
+
+-- Marks the endpoint in the slot, a moment later, if it cannot be reached.
+function _M.begin(slot, address, port)
+    if under_way[slot] or count == MOST_AT_ONCE or slot == 0 then
+        return
+    end
+    under_way[slot] = true
+    count = count + 1
+    local started, problem = ngx.timer.at(0, ask, slot, rows.number_of(slot), address, port)
+    if not started then
+        under_way[slot] = nil
+        count = count - 1
+        ngx.log(ngx.ERR, "cannot ask an endpoint whether it takes connections: ", problem)
+    end
+end
+
+return _M

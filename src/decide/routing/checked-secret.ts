@@ -1,0 +1,36 @@
+// What a secret is good for, as far as it is known: a certificate, or what is wrong, in words.
+import type { WallMs } from "../../environment/clock.ts";
+import { type CheckedCertificate, checkedCertificate } from "../../sources/checked-certificate.ts";
+import type { KnownSecret } from "../../sources/secret-source.ts";
+
+export interface CheckedSecret {
+  readonly found?: CheckedCertificate;
+  /** Why there is none. */
+  readonly problem?: string;
+  /** It is shown all the same. */
+  readonly warning?: string;
+}
+
+/** An expired certificate is shown: clients then say what is wrong, which another would hide. */
+export function checkedSecret(known: KnownSecret, key: string, now: WallMs): CheckedSecret {
+  switch (known.kind) {
+    case "unread":
+      return {};
+    case "absent":
+      return { problem: `there is no secret ${key} of type kubernetes.io/tls` };
+    case "refused":
+      return { problem: `the secret ${key} may not be read: ${known.detail}` };
+    case "present": {
+      const found = checkedCertificate(known.secret);
+      if (typeof found === "string") return { problem: `the secret ${key} ${found}` };
+      if (found.notAfterMs > now) return { found };
+      const since = new Date(found.notAfterMs).toISOString();
+      return { found, warning: `the certificate of ${key} has expired on ${since}` };
+    }
+  }
+}
+
+/** Whether both say the same of the same version. */
+export function isSameCheck(a: CheckedSecret, b: CheckedSecret): boolean {
+  return a.found === b.found && a.problem === b.problem && a.warning === b.warning;
+}

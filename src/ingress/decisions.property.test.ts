@@ -1,0 +1,181 @@
+// Whatever happened before, what is decided and told is what a Lockstep that has just begun would
+// decide and tell: routes, services, certificates and problems.
+import { webcrypto } from "node:crypto";
+import fc from "fast-check";
+import { beforeAll, expect, test } from "vitest";
+import { ingress, ingressClass, path } from "../decide/routing/asked.contract.ts";
+import { metadata } from "../decide/truth/service-facts.contract.ts";
+import type { WallMs } from "../environment/clock.ts";
+import type { Ingress } from "../kube/kinds/ingress.ts";
+import type { Secret } from "../kube/kinds/secret.ts";
+import { type KeyPair, makeAuthority } from "../lab/apiserver/certificate-authority.ts";
+import { ProxyState } from "../outputs/nginx/proxy-state.ts";
+import type { KnownSecret } from "../sources/secret-source.ts";
+import { Decisions } from "./decisions.ts";
+
+const now = Date.parse("2026-06-01T00:00:00Z") as WallMs;
+const clock = { wallMs: () => now, monotonicMs: () => 0 as never };
+const className = "lockstep";
+const hosts = ["a.example", "b.example", "*.example", ""];
+const secretNames = ["one", "two"];
+const defaultCertificate = { namespace: "x", name: "one" };
+
+let pairs: readonly KeyPair[];
+
+beforeAll(async () => {
+  const authority = await makeAuthority({ clock, crypto: webcrypto, name: "test" });
+  pairs = await Promise.all([
+    authority.issueServer(["a.example", "*.example"]),
+    authority.issueServer(["b.example"]),
+  ]);
+});
+
+interface World {
+  readonly ingresses: Map<string, Ingress>;
+  readonly secrets: Map<string, KnownSecret>;
+  hasForeignClass: boolean;
+}
+
+/** Decisions about the world, and what a proxy that hears of them knows. */
+class Told {
+  readonly state = new ProxyState();
+  readonly decisions: Decisions;
+  wanted: ReadonlySet<string> = new Set();
+
+  constructor(world: World) {
+    const foreign = ingressClass(className, "example.com/other");
+    this.decisions = new Decisions({
+      asked: {
+        ingresses: () => [...world.ingresses.values()],
+        classes: () => (world.hasForeignClass ? [foreign] : []),
+      },
+      className,
+      secrets: {
+        want: (keys) => {
+          this.wanted = keys;
+        },
+        get: ({ namespace, name }) =>
+          world.secrets.get(`${namespace}/${name}`) ?? { kind: "unread" },
+      },
+      defaultCertificate,
+      routing: { defaultBackend: { namespace: "x", name: "sorry", port: 80 } },
+      clock,
+      sources: [],
+      policy: () => ({ followSlices: false }),
+      output: {
+        apply: (decision, changes) => {
+          this.state.apply(decision, changes);
+          this.state.takeUnpushed();
+        },
+      },
+      onTruth: () => undefined,
+    });
+    this.decisions.certificates.wantSecrets();
+    this.decisions.decideRoutes();
+  }
+
+  view(): object {
+    const { decisions, state } = this;
+    const sorted = (texts: Iterable<string>) => [...texts].sort();
+    return {
+      told: sorted(state.present().map(({ kind, name, value }) => `${kind} ${name} ${value}`)),
+      problems: sorted(decisions.routes.problems.map((one) => JSON.stringify(one))),
+      services: sorted(decisions.serviceKeys),
+      truths: sorted(decisions.truths.keys()),
+      wanted: sorted(this.wanted),
+    };
+  }
+}
+
+const ingressStep = fc.record({
+  kind: fc.constant("ingress" as const),
+  key: fc.constantFrom("x/p", "x/q", "y/r", "y/s"),
+  born: fc.integer({ min: 1, max: 3 }),
+  rules: fc.array(fc.tuple(fc.constantFrom(...hosts), fc.constantFrom("/", "/a", "bad")), {
+    maxLength: 3,
+  }),
+  target: fc.constantFrom("web", "api"),
+  tls: fc.array(
+    fc.tuple(fc.constantFrom(...secretNames, "Bad"), fc.subarray(["a.example", "b.example"])),
+    { maxLength: 2 },
+  ),
+  annotations: fc.constantFrom(
+    {},
+    { "lockstep.dev/server-alias": "c.example" },
+    { "lockstep.dev/canary": "true", "lockstep.dev/canary-weight": "5" },
+  ),
+  isGone: fc.boolean(),
+});
+const secretStep = fc.record({
+  kind: fc.constant("secret" as const),
+  key: fc.constantFrom("x/one", "x/two", "y/one"),
+  holds: fc.constantFrom("absent" as const, "unread" as const, "first" as const, "second" as const),
+});
+const classStep = fc.record({ kind: fc.constant("class" as const), isForeign: fc.boolean() });
+const steps = fc.array(
+  fc.oneof(
+    { weight: 6, arbitrary: ingressStep },
+    { weight: 3, arbitrary: secretStep },
+    { weight: 1, arbitrary: classStep },
+  ),
+  { minLength: 1, maxLength: 12 },
+);
+
+type Step = typeof steps extends fc.Arbitrary<(infer One)[]> ? One : never;
+
+function take(world: World, step: Step): void {
+  switch (step.kind) {
+    case "class":
+      world.hasForeignClass = step.isForeign;
+      return;
+    case "secret":
+      world.secrets.set(step.key, secretOf(step.holds));
+      return;
+    case "ingress":
+      if (step.isGone) world.ingresses.delete(step.key);
+      else world.ingresses.set(step.key, ingressOf(step));
+  }
+}
+
+function ingressOf(step: Extract<Step, { kind: "ingress" }>): Ingress {
+  const [namespace = "", name = ""] = step.key.split("/");
+  const rules = step.rules.map(([host, text]) => ({ host, paths: [path(text, step.target)] }));
+  const tls = step.tls.map(([secretName, names]) => ({ secretName, hosts: names }));
+  return ingress(name, rules, {
+    namespace,
+    bornMs: step.born,
+    tls,
+    annotations: step.annotations,
+  });
+}
+
+function secretOf(holds: Extract<Step, { kind: "secret" }>["holds"]): KnownSecret {
+  if (holds === "absent" || holds === "unread") return { kind: holds };
+  const { cert: chain = "", key = "" } = pairs[holds === "first" ? 0 : 1] ?? {};
+  const secret: Secret = { metadata: metadata("any"), type: "kubernetes.io/tls", chain, key };
+  return { kind: "present", secret };
+}
+
+test("what was decided before makes no difference to what is decided and told", () => {
+  fc.assert(
+    fc.property(steps, fc.infiniteStream(fc.boolean()), (history, isTogether) => {
+      const world: World = {
+        ingresses: new Map(),
+        secrets: new Map(),
+        hasForeignClass: false,
+      };
+      const told = new Told(world);
+      let hasNewSecret = false;
+      for (const step of history) {
+        take(world, step);
+        hasNewSecret ||= step.kind === "secret";
+        // Some steps come together with the next.
+        if (isTogether.next().value) continue;
+        told.decisions.decideRoutes({ areSecretsNew: hasNewSecret });
+        hasNewSecret = false;
+        expect(told.view()).toEqual(new Told(world).view());
+      }
+    }),
+    { numRuns: 60 },
+  );
+});

@@ -1,0 +1,45 @@
+// When it may be shown where an Ingress is served: what was asked for is decided a moment later, told
+// to the proxy after that, and a certificate is read on the way. Whoever is shown the address before
+// finds a 404 there, or the certificate of nobody.
+import { elapsedMs } from "../environment/clock.ts";
+import type { Environment } from "../environment/environment.ts";
+import type { Ingress } from "../kube/kinds/ingress.ts";
+import type { SecretSource } from "../sources/secret-source.ts";
+
+export interface RoutedOptions extends Pick<Environment, "clock" | "timers"> {
+  /** How often what is asked for has changed, how much of that is decided, and the secrets read. */
+  readonly loop: {
+    readonly revision: number;
+    readonly decidedRevision: number;
+    readonly secrets: Pick<SecretSource, "settled">;
+  };
+  /** How many decisions there were, and how many the proxy has been told. */
+  readonly proxy: { readonly applied: number; readonly told: number };
+  readonly signal: AbortSignal;
+}
+
+/** A decision and its push take about as long. */
+const lookAgainMs = 5;
+
+/** A secret that cannot be read holds the address back no longer than this. */
+export const secretsWithinMs = 1_000;
+
+/** Resolves when the proxy routes by the Ingress as it is known now; rejects when the signal aborts. */
+export async function untilRouted({ tls }: Ingress, options: RoutedOptions): Promise<void> {
+  const { clock, timers, loop, proxy, signal } = options;
+  const startedAt = clock.monotonicMs();
+  const isOver = () => elapsedMs(startedAt, clock.monotonicMs()) >= secretsWithinMs;
+  await untilDecided(options);
+  while (tls.length > 0 && !loop.secrets.settled && !isOver()) {
+    await timers.sleep(lookAgainMs, signal);
+  }
+  // What was read meanwhile is part of the next decision.
+  await untilDecided(options);
+  const { applied } = proxy;
+  while (proxy.told < applied) await timers.sleep(lookAgainMs, signal);
+}
+
+async function untilDecided({ timers, loop, signal }: RoutedOptions): Promise<void> {
+  const { revision } = loop;
+  while (loop.decidedRevision < revision) await timers.sleep(lookAgainMs, signal);
+}
