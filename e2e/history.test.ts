@@ -62,7 +62,7 @@ it.skipIf(!canMount())(
     expect(result.errorOutput).toBe("");
     const told: unknown = JSON.parse(result.output);
     expect(told).toEqual({
-      trouble: `no room for ${folder}/h.db on its disk`,
+      trouble: `no room for ${folder}/h.db: its disk is full`,
       isWaiting: true,
       troubleAfter: null,
       counts: { added: 4_000, committed: 4_000, dropped: 0, removed: 0 },
