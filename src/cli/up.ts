@@ -196,6 +196,7 @@ ${urls.join("\n")}
   kubectl --context alpha scale deployment shop --replicas=6
 
 On a cluster of your own, without writing to it:
+  ${typedCommand("watch --context CONTEXT")}
   ${typedCommand("sync --from CONTEXT --to CONTEXT --dry-run")}
 `);
   await aborted(stop);

@@ -23,7 +23,7 @@ export async function prepareHistory(place: HistoryPlace): Promise<() => Promise
   const { files, path: kept } = place;
   await naming(kept, () => files.makeDirectory(folderOf(kept)));
   await isHistoryFile(place);
-  const before = await filesOf(place);
+  const before = await naming(kept, () => filesOf(place));
   return async () => {
     for (const path of await filesOf(place)) {
       if (!before.includes(path)) await files.remove(path);
@@ -69,10 +69,11 @@ async function naming<Result>(path: string, work: () => Promise<Result>): Promis
   }
 }
 
+/** Each is looked at by its name: a folder may hold a history and yet not let itself be listed. */
 async function filesOf({ files, path }: HistoryPlace): Promise<readonly string[]> {
-  const names = new Set(await files.list(folderOf(path)));
-  const name = path.slice(path.lastIndexOf("/") + 1);
-  return endings.filter((ending) => names.has(name + ending)).map((ending) => path + ending);
+  const paths = endings.map((ending) => path + ending);
+  const kinds = await Promise.all(paths.map((one) => files.kind(one)));
+  return paths.filter((_, index) => kinds[index] !== undefined);
 }
 
 function folderOf(path: string): string {

@@ -34,6 +34,13 @@ interface World {
   readonly ingresses: Map<string, Ingress>;
   readonly secrets: Map<string, KnownSecret>;
   hasForeignClass: boolean;
+  /** So many questions from now one is not answered, but throws. */
+  failsAfter: number;
+}
+
+function mayFail(world: World): void {
+  world.failsAfter -= 1;
+  if (world.failsAfter === 0) throw new Error("nobody expected this");
 }
 
 /** Decisions about the world, and what a proxy that hears of them knows. */
@@ -54,14 +61,19 @@ class Told {
         want: (keys) => {
           this.wanted = keys;
         },
-        get: ({ namespace, name }) =>
-          world.secrets.get(`${namespace}/${name}`) ?? { kind: "unread" },
+        get: ({ namespace, name }) => {
+          mayFail(world);
+          return world.secrets.get(`${namespace}/${name}`) ?? { kind: "unread" };
+        },
       },
       defaultCertificate,
       routing: { defaultBackend: { namespace: "x", name: "sorry", port: 80 } },
       clock,
       sources: [],
-      policy: () => ({ followSlices: false }),
+      policy: () => {
+        mayFail(world);
+        return { followSlices: false };
+      },
       output: {
         apply: (decision, changes) => {
           this.state.apply(decision, changes);
@@ -112,11 +124,16 @@ const secretStep = fc.record({
   holds: fc.constantFrom("absent" as const, "unread" as const, "first" as const, "second" as const),
 });
 const classStep = fc.record({ kind: fc.constant("class" as const), isForeign: fc.boolean() });
+const failureStep = fc.record({
+  kind: fc.constant("failure" as const),
+  after: fc.integer({ min: 1, max: 6 }),
+});
 const steps = fc.array(
   fc.oneof(
     { weight: 6, arbitrary: ingressStep },
     { weight: 3, arbitrary: secretStep },
     { weight: 1, arbitrary: classStep },
+    { weight: 1, arbitrary: failureStep },
   ),
   { minLength: 1, maxLength: 12 },
 );
@@ -127,6 +144,9 @@ function take(world: World, step: Step): void {
   switch (step.kind) {
     case "class":
       world.hasForeignClass = step.isForeign;
+      return;
+    case "failure":
+      world.failsAfter = step.after;
       return;
     case "secret":
       world.secrets.set(step.key, secretOf(step.holds));
@@ -156,6 +176,15 @@ function secretOf(holds: Extract<Step, { kind: "secret" }>["holds"]): KnownSecre
   return { kind: "present", secret };
 }
 
+/** What fails is tried again, as the loop does. */
+function decide({ decisions }: Told, news: { readonly areSecretsNew: boolean }): void {
+  try {
+    decisions.decideRoutes(news);
+  } catch {
+    decisions.decideRoutes(news);
+  }
+}
+
 test("what was decided before makes no difference to what is decided and told", () => {
   fc.assert(
     fc.property(steps, fc.infiniteStream(fc.boolean()), (history, isTogether) => {
@@ -163,6 +192,7 @@ test("what was decided before makes no difference to what is decided and told", 
         ingresses: new Map(),
         secrets: new Map(),
         hasForeignClass: false,
+        failsAfter: 0,
       };
       const told = new Told(world);
       let hasNewSecret = false;
@@ -171,7 +201,8 @@ test("what was decided before makes no difference to what is decided and told", 
         hasNewSecret ||= step.kind === "secret";
         // Some steps come together with the next.
         if (isTogether.next().value) continue;
-        told.decisions.decideRoutes({ areSecretsNew: hasNewSecret });
+        decide(told, { areSecretsNew: hasNewSecret });
+        world.failsAfter = 0;
         hasNewSecret = false;
         expect(told.view()).toEqual(new Told(world).view());
       }

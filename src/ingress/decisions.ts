@@ -18,6 +18,7 @@ import {
   Routing,
   type RoutingOptions,
 } from "../decide/routing/routing.ts";
+import { areRoutedAlike } from "../decide/truth/routed-alike.ts";
 import { type ServiceTruth, truth } from "../decide/truth/truth.ts";
 import type { TruthPolicy } from "../decide/truth/truth-policy.ts";
 import type { RememberedEndpoints } from "../model/remembered-endpoint.ts";
@@ -77,12 +78,12 @@ interface Decided {
  */
 export class Decisions {
   readonly #options: DecisionsOptions;
-  readonly #routing: Routing;
+  #routing: Routing;
   #routes: RouteTable = emptyTable;
   /** The routes, with what is wrong with certificates too. */
   #table: RouteTable = emptyTable;
   /** Its problems are among those of `#table`. */
-  readonly certificates: ShownCertificates;
+  certificates: ShownCertificates;
   readonly #decided = new Map<string, Decided>();
   readonly #services = new Map<string, readonly DecidedEndpoint[]>();
   /** By `namespace/name`, the backends that are ports of that service. */
@@ -90,6 +91,8 @@ export class Decisions {
   #version = 0;
   /** The first decision is told even when it is empty: a proxy may still serve what is gone. */
   #isTold = false;
+  /** A decision was not finished: what is kept may be half of it. */
+  #isHalf = false;
 
   constructor(options: DecisionsOptions) {
     this.#options = options;
@@ -142,12 +145,15 @@ export class Decisions {
    */
   decideRoutes({ areSecretsNew = true } = {}): void {
     const { asked } = this.#options;
+    const isAnew = this.#isHalf;
+    if (isAnew) this.#beginAnew();
+    this.#isHalf = true;
     this.#routes = this.#routing.decide({
       ingresses: asked.ingresses(),
       classes: asked.classes(),
     });
     const { changes } = this.#routing;
-    for (const key of changes.backends.left) this.#forget(key);
+    for (const key of isAnew ? this.#unrouted() : changes.backends.left) this.#forget(key);
     const services = new Map<string, number>();
     for (const key of changes.backends.joined) {
       this.#remember(key);
@@ -156,6 +162,7 @@ export class Decisions {
     }
     const shown = this.certificates.change(changes.ingresses, { areSecretsNew });
     this.#show(changes, shown, services);
+    this.#isHalf = false;
   }
 
   /** Decides anew which endpoints serve `namespace/name`, if a route leads to it. */
@@ -166,6 +173,20 @@ export class Decisions {
       if (version !== undefined) changed.set(backend, version);
     }
     if (changed.size > 0) this.#apply({ routes: false, services: changed });
+  }
+
+  /** From nothing: all that is asked for is new then, and told as a whole. */
+  #beginAnew(): void {
+    const { routing, className } = this.#options;
+    this.#routing = new Routing({ ...routing, className });
+    this.certificates = new ShownCertificates(this.#options);
+    this.#isTold = false;
+  }
+
+  /** Backends of an earlier decision that no route leads to. */
+  #unrouted(): readonly string[] {
+    const known = [...this.#backendsOf.values()].flatMap((group) => [...group]);
+    return known.filter((key) => !this.#routes.backends.has(key));
   }
 
   /** The version, when it is one that the output has to know. */
@@ -277,22 +298,4 @@ function externalNamesOf({ clusters }: ServiceSnapshot): readonly string[] {
 /** `namespace/name`; a port has no colon in it. */
 function serviceOfKey(key: string): string {
   return key.slice(0, key.lastIndexOf(":"));
-}
-
-/** Whether a proxy would do the same by both; reasons may differ. */
-function areRoutedAlike(a: ServiceTruth, b: ServiceTruth): boolean {
-  if (a.endpoints.length !== b.endpoints.length) return false;
-  return a.endpoints.every((one, index) => {
-    const other = b.endpoints[index];
-    return (
-      other !== undefined &&
-      one.state === other.state &&
-      one.address === other.address &&
-      one.port === other.port &&
-      one.cluster === other.cluster &&
-      one.podUid === other.podUid &&
-      one.priority === other.priority &&
-      one.weight === other.weight
-    );
-  });
 }

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { ingressKind } from "../kube/kinds/ingress.ts";
 import { type Simulation, simulate } from "../simulation/simulation.ts";
+import type { KnownSecret, SecretReference } from "../sources/secret-source.ts";
 import { secretsWithinMs, untilRouted } from "./until-routed.ts";
 
 const neverMs = 60_000;
@@ -31,8 +32,9 @@ function courseOf(simulation: Simulation, course: Course) {
       return isPast(course.decidedMs) ? 1 : 0;
     },
     secrets: {
-      get settled() {
-        return isPast(course.secretsMs);
+      get: ({ name }: SecretReference): KnownSecret => {
+        const isRead = name === "shop" && isPast(course.secretsMs);
+        return { kind: isRead ? "absent" : "unread" };
       },
     },
   };

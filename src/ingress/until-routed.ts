@@ -1,6 +1,7 @@
 // When it may be shown where an Ingress is served: what was asked for is decided a moment later, told
 // to the proxy after that, and a certificate is read on the way. Whoever is shown the address before
 // finds a 404 there, or the certificate of nobody.
+import { claimsOf } from "../decide/routing/certificate-claims.ts";
 import { elapsedMs } from "../environment/clock.ts";
 import type { Environment } from "../environment/environment.ts";
 import type { Ingress } from "../kube/kinds/ingress.ts";
@@ -11,7 +12,7 @@ export interface RoutedOptions extends Pick<Environment, "clock" | "timers"> {
   readonly loop: {
     readonly revision: number;
     readonly decidedRevision: number;
-    readonly secrets: Pick<SecretSource, "settled">;
+    readonly secrets: Pick<SecretSource, "get">;
   };
   /** How many decisions there were, and how many the proxy has been told. */
   readonly proxy: { readonly applied: number; readonly told: number };
@@ -25,12 +26,15 @@ const lookAgainMs = 5;
 export const secretsWithinMs = 1_000;
 
 /** Resolves when the proxy routes by the Ingress as it is known now; rejects when the signal aborts. */
-export async function untilRouted({ tls }: Ingress, options: RoutedOptions): Promise<void> {
+export async function untilRouted(ingress: Ingress, options: RoutedOptions): Promise<void> {
   const { clock, timers, loop, proxy, signal } = options;
   const startedAt = clock.monotonicMs();
   const isOver = () => elapsedMs(startedAt, clock.monotonicMs()) >= secretsWithinMs;
+  // Its own alone: what another Ingress names may never be read.
+  const isUnread = () =>
+    claimsOf(ingress).claims.some(({ reference }) => loop.secrets.get(reference).kind === "unread");
   await untilDecided(options);
-  while (tls.length > 0 && !loop.secrets.settled && !isOver()) {
+  while (isUnread() && !isOver()) {
     await timers.sleep(lookAgainMs, signal);
   }
   // What was read meanwhile is part of the next decision.

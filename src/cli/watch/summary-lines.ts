@@ -12,7 +12,7 @@ import type { Paint } from "../paint.ts";
 import { changeColumns, headLine } from "./change-columns.ts";
 import { changeLine } from "./change-line.ts";
 import { conditionOf } from "./cluster-rows.ts";
-import { lagTable } from "./lag-table.ts";
+import { type LagTableOptions, lagTable } from "./lag-table.ts";
 import { lineContext } from "./live-lines.ts";
 import type { Picture, ViewOptions } from "./picture.ts";
 import { shownHops } from "./shown-hops.ts";
@@ -39,12 +39,17 @@ export function summaryLines(picture: Picture, options: SummaryOptions): readonl
     strong(`Observed for ${durationText(elapsedMs(picture.startedAt, picture.now))}.`),
     ...paragraph(countsText(picture, options), options),
     "",
-    ...lagTable(picture, options),
+    ...lagTable(picture, wholeTable(options)),
     ...listed("Slowest", picture.tally.slowest, picture, options),
     ...listed("Stuck", stuck, picture, options),
     ...(moreStuck > 0 ? [`and ${numberText(moreStuck)} more that are stuck`] : []),
     ...caveats(picture, options),
   ];
+}
+
+/** It scrolls, so however few rows the screen had it has room for what was since the start. */
+function wholeTable({ width, slowMs, paint }: SummaryOptions): LagTableOptions {
+  return { width, slowMs, paint };
 }
 
 function countsText({ tally, counts }: Picture, { slowMs }: SummaryOptions): string {

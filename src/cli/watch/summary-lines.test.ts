@@ -1,0 +1,40 @@
+import { expect, test } from "vitest";
+import { summaryLines } from "./summary-lines.ts";
+import { WatchTally } from "./watch-tally.ts";
+import { at, change, picture, tell, uncoloured } from "./watched-changes.contract.ts";
+
+const hour = 3_600_000;
+
+test("at the end the figures since the start are there, however small the screen was", () => {
+  const tally = new WatchTally({ slowMs: 2_000 });
+  tell(tally, change({ id: 1, hops: { pod: 0, published: 40 } }));
+  const shown = picture({
+    tally,
+    now: at(hour),
+    oldest: [],
+    unknown: new Map(["synced", "routed", "traffic"].map((hop) => [hop as "synced", "no"])),
+  });
+  const small = { width: 60, rows: 24, slowMs: 2_000, utc: true, paint: uncoloured };
+  const lines = summaryLines(shown, small);
+  expect(lines.slice(0, lines.indexOf("Slowest"))).toMatchInlineSnapshot(`
+    [
+      "Observed for 1 h.",
+      "1 change, 1 shown by every hop that reports, 0 slow (2 s or",
+      "more), none still in flight.",
+      "",
+      "hop                 p50     p99     max    oldest",
+      "pod       leave       0       0       0         –",
+      "pod       join        –       –       –         –",
+      " last 15m leave       –       –       –",
+      " last 15m join        –       –       –",
+      "published leave   40 ms   40 ms   40 ms         –",
+      "published join        –       –       –         –",
+      " last 15m leave       –       –       –",
+      " last 15m join        –       –       –",
+      "synced      ? no",
+      "routed      ? no",
+      "traffic     ? no",
+      "",
+    ]
+  `);
+});
