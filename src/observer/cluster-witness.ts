@@ -16,6 +16,7 @@ import type { PublishedForm } from "../sources/published-form.ts";
 import { selectorIndex } from "../sources/service-pods.ts";
 import type { CopyOrigin } from "./copy-origin.ts";
 import { FollowGate } from "./follow-gate.ts";
+import { LateBurst } from "./late-burst.ts";
 import { type AnyObservedWatch, ObservedWatch, type WatchPlace } from "./observed-watch.ts";
 import { copiesWitness } from "./synced-witness.ts";
 
@@ -47,7 +48,7 @@ export class ClusterWitness {
     this.#publishedGate = new FollowGate(options.sink);
     // What the pods make true takes two watches, so it counts as known when both are listed.
     const isBegun = () => this.#services.synced && this.#pods.synced;
-    const shared = { ...options, purposes: ["pod"], isBegun } as const;
+    const shared = { ...options, purposes: ["pod"], isBegun, burst: new LateBurst() } as const;
     this.#services = new ObservedWatch({
       ...shared,
       kind: serviceKind,

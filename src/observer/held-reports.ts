@@ -1,8 +1,9 @@
 // What a watch tells late: after it was cut off, or from a list. It may be of the past, that a pod
 // left and came back long after others have told of it; and it may be half of what happened at once,
 // because a list tells object by object, and of a service and its pods two watches tell. Taken for
-// news that would make journeys of nothing. So a late word that shows no change that is open is held
-// back until the watch has told all, and all else that is said of the address waits behind it.
+// news that would make journeys of nothing. So a late word that shows no change that is open, or is
+// of a list, is held back until the watch has told all, and all else that is said of the address
+// waits behind it.
 import { type Clock, elapsedMs, type MonotonicMs } from "../environment/clock.ts";
 import type { JourneyEvent } from "../journeys/journey-event.ts";
 import {
@@ -79,7 +80,8 @@ export class HeldReports implements WitnessSink {
     this.#releaseIfDue(place);
     const held = this.#places.get(place);
     const words = held?.words.get(wordsKey(report));
-    const isOpen = (words?.reports.length ?? 0) === 0 && awaits(report);
+    const isFirst = (words?.reports.length ?? 0) === 0;
+    const isOpen = isFirst && report.partOf !== "list" && awaits(report);
     const isHeard = report.baseline === true || isOpen;
     if (isHeard && report.notBefore === undefined) sink.report(report);
     else if (held === undefined && !this.#isLate(report)) sink.report(report);
@@ -134,16 +136,11 @@ export class HeldReports implements WitnessSink {
     for (const one of words) this.#releaseService(one);
   }
 
-  /** What is open by now they show; of the rest is told what counts. */
   #tell({ isPast, reports }: Part): void {
-    const { sink, awaits } = this.#options;
-    const rest = [...reports];
-    for (let [next] = rest; next !== undefined && awaits(next); [next] = rest) {
-      sink.report(next);
-      rest.shift();
+    const isPastNow = isPast || reports.some((one) => this.#isPast(one));
+    for (const report of wordsThatCount(reports, { isPast: isPastNow })) {
+      this.#options.sink.report(report);
     }
-    const isPastNow = isPast || rest.some((one) => this.#isPast(one));
-    for (const report of wordsThatCount(rest, { isPast: isPastNow })) sink.report(report);
   }
 
   #isPast(report: WitnessReport): boolean {

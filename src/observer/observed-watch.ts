@@ -14,6 +14,7 @@ import type { Change } from "../kube/store/store-change.ts";
 import type { IndexFunctions } from "../kube/store/store-view.ts";
 import { watchStatus } from "../sources/watch-status.ts";
 import type { ObservedResource, ObservedWatchStatus, WatchPurpose } from "./cluster-status.ts";
+import { LateBurst } from "./late-burst.ts";
 
 /** Where an observer watches, and by what means. */
 export interface WatchPlace extends Pick<Environment, "clock" | "timers" | "random" | "log"> {
@@ -32,6 +33,8 @@ export interface ObservedWatchOptions<T extends Projected, I extends string> ext
   readonly onChange: (change: Change<T>, learnt: Learnt) => void;
   /** Everything has been listed once, and nobody who waits for that has been told yet. */
   readonly onListed?: () => void;
+  /** Shared by watches that tell together. */
+  readonly burst?: LateBurst;
   /** Until then what is shown is what was there before; the first list of this watch unless given. */
   readonly isBegun?: () => boolean;
 }
@@ -45,9 +48,6 @@ export type AnyObservedWatch = Pick<
 /** What has gathered while no watch was open is sent at once when one is: it is over by then. */
 const backlogMs = 2_000;
 
-/** What follows a late word as closely came with it, though by then the watch is known to be alive. */
-const burstGapMs = 50;
-
 /** A quorum read and the event it knew of may overtake each other by as much. */
 const overtakenMs = 1_000;
 
@@ -59,11 +59,11 @@ export class ObservedWatch<T extends Projected, I extends string = never> {
   /** Everything that was true then has been delivered. */
   #currentAt: MonotonicMs | undefined;
   #waiting: Promise<void> | undefined;
-  /** When something late was last told. */
-  #lateAt: MonotonicMs | undefined;
+  readonly #burst: LateBurst;
 
   constructor(options: ObservedWatchOptions<T, I>) {
     this.#options = options;
+    this.#burst = options.burst ?? new LateBurst();
     this.#reflector = new Reflector({
       ...options,
       handlers: [(change) => options.onChange(change, this.#learnt(change))],
@@ -160,12 +160,12 @@ export class ObservedWatch<T extends Projected, I extends string = never> {
     const baseline = !(this.#options.isBegun?.() ?? this.synced);
     this.#noteProof();
     const now = this.#options.clock.monotonicMs();
-    const isBurst = this.#lateAt !== undefined && elapsedMs(this.#lateAt, now) < burstGapMs;
-    const isList = learntBy === "list";
-    const isLate = isList || isBurst || this.#mayBeLate(object.metadata.resourceVersion, now);
-    if (isLate) this.#lateAt = now;
-    const notBefore = isLate ? this.#currentAt : undefined;
-    return { by: learntBy, baseline, notBefore };
+    const isLate =
+      learntBy === "list" ||
+      this.#burst.isOn(now) ||
+      this.#mayBeLate(object.metadata.resourceVersion, now);
+    if (isLate) this.#burst.goOn(now);
+    return { by: learntBy, baseline, notBefore: isLate ? this.#currentAt : undefined };
   }
 
   /** While a list is read its own instant is known already, and what it changes not delivered. */

@@ -222,6 +222,10 @@ export class SoakJudge {
     const heard = this.#podHeardOf(owner);
     const isOwner = heard?.pod.podIP === address && heard.pod.ready === "True";
     if (!isOwner || heard.pod.metadata.deletionTimestamp !== undefined) return;
+    // A pod's creation is known to the second: of two of the same second nobody knows the later.
+    const { creationTimestamp: born } = heard.pod.metadata;
+    const rivals = this.#rows(service).filter((row) => row.address === address);
+    if (rivals.some(({ podUid = "" }) => this.#bornAt(podUid) === born)) return;
     const knownMs = Math.max(heard.atMs, freshSinceMs(owner.cluster) + 2 * freshnessCheckMs);
     if (now() - knownMs <= heardMs) return;
     const sinceMs = Math.round(now() - knownMs);
@@ -303,6 +307,11 @@ export class SoakJudge {
         const heard = this.#podHeardOf(record);
         return heard?.pod.ready === "True" && nowMs - heard.atMs > freshnessCheckMs + heardMs;
       });
+  }
+
+  #bornAt(podUid: string): number | undefined {
+    const record = this.#facts.recordOf(podUid);
+    return record && this.#podHeardOf(record)?.pod.metadata.creationTimestamp;
   }
 
   /** What Lockstep's pod watch says of it, and since when it and its service are known. */

@@ -136,10 +136,18 @@ describe("when slices are fresher than pods, a ready pod that no slice names", (
     ]);
   });
 
-  test("is out when a slice does name it, as not ready", () => {
+  test("is probed as well when a slice does name it, as not ready: that may be the older word", () => {
     const published = [listed(1, { ready: false }), listed(9)];
     expect(rowsOf({ ...words, published, doubts: new Map() })[0]).toBe(
-      "10.0.0.1:8080 out (follow the published endpoints): it is published as not ready",
+      "10.0.0.1:8080 suspect (doubt a stale source): it is published as not ready, and its pod was " +
+        `ready when last seen: ${detail}; it is being probed`,
+    );
+  });
+
+  test("is left to the slices when they call it terminating", () => {
+    const published = [listed(1, { ready: false, serving: true, terminating: true }), listed(9)];
+    expect(rowsOf({ ...words, published, doubts: new Map() })[0]).toMatch(
+      /^10.0.0.1:8080 draining \(follow the published/,
     );
   });
 

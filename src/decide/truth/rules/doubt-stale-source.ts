@@ -1,6 +1,6 @@
 // Rule 5, doubt a stale source. When the pod watch is stale and the slices are not, the slices are
-// followed; a pod that was ready when last seen and that no slice names gets a request only when
-// nothing better is left. When both are stale nothing is believed but what was last known, which is
+// followed; a pod that was ready when last seen and that they do not call ready gets a request only
+// when nothing better is left. When both are stale nothing is believed but what was last known, which is
 // what the pods said, and requests that fail decide the rest.
 import { isLastTruth } from "../last-truth.ts";
 import type { Candidate, TruthRule, Verdict } from "../verdict.ts";
@@ -28,17 +28,20 @@ function lastTruth(candidate: Candidate): Verdict | undefined {
 
 /**
  * Ready when last seen, and the slices, which are fresher or at least the later word, have not heard
- * of it or have lost it. That they too may be out of date is no reason to believe them more.
+ * of that, have lost it, or say otherwise. What they say may be older, though, when their controller
+ * is behind; and that they too may be out of date is no reason to believe them more.
  */
 function isLateJoin(candidate: Candidate): boolean {
   const { pod, podWatch, published, probed } = candidate;
-  if (pod === undefined || published !== undefined || probed === undefined) return false;
+  if (pod === undefined || probed === undefined) return false;
+  if (published?.ready === true || published?.terminating === true) return false;
   if (podWatch.state !== "stale" || isLastTruth(candidate)) return false;
   return pod.pod.ready === "True" && forNow(candidate) === undefined;
 }
 
-function lateJoin({ probed, podWatch }: Candidate): Verdict {
-  const why = `no slice names it, and its pod was ready when last seen: ${podWatch.detail}`;
+function lateJoin({ probed, podWatch, published }: Candidate): Verdict {
+  const said = published === undefined ? "no slice names it" : "it is published as not ready";
+  const why = `${said}, and its pod was ready when last seen: ${podWatch.detail}`;
   switch (probed) {
     case "silent":
       return { state: "out", reason: `${why}; it does not answer a probe` };
