@@ -10,7 +10,10 @@ import { runContract } from "./run-contract.ts";
 /** More in one report nobody reads. */
 const shownDifferences = 20;
 
-test("the embedded server answers as a real one was recorded to answer", async () => {
+/** Ports are drawn by chance: once in some hundred runs two are alike that were not on record. */
+const chance = { retry: 1 };
+
+test("the embedded server answers as a real one was recorded to answer", chance, async () => {
   const { answers } = readRecordedAnswers();
   expect([...answers.keys()], "record again: npm run test:real -- --write-docs").toEqual(
     allCases.map(caseName),

@@ -17,7 +17,7 @@ const seeds = isSoak ? 12 : isThorough(process.env) ? 3 : 1;
 for (const theme of themes) {
   forEachSeed(
     `what must hold of requests holds whatever breaks: ${theme}`,
-    { seeds, regressions: [161, 297, 305] },
+    { seeds, regressions: [161, 297, 305, 610] },
     async (seed) => {
       const { tries, answers } = await soak(seed, theme);
       expect(tries).toBeGreaterThan(0);

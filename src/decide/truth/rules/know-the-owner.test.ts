@@ -89,6 +89,11 @@ describe("an endpoint whose address another pod has", () => {
         "pod watch is stale: the server has not been reached for over 20 s",
     ],
     [
+      "is out in a stale pod watch that has seen its pod go",
+      { pods: [pod(9)], strangers: [stranger()], podWatch: staleWatch, gone: ["uid-web-1"] },
+      out + despite,
+    ],
+    [
       "follows its slice when the service has no selector",
       { service: service({ selector: undefined }), pods: [], strangers: [stranger()] },
       "10.0.0.1:8080 active (follow the published endpoints): it is published as ready, and the " +

@@ -28,11 +28,12 @@ export const knowTheOwner: TruthRule = {
 
 /** Whether the address and port of the candidate have passed to this pod. */
 function takes(pod: Pod, candidate: Candidate): boolean {
-  const { port, isPodAddress, pod: own, podWatch } = candidate;
+  const { port, isPodAddress, pod: own, podWatch, gone } = candidate;
   if (pod.hostNetwork && !pod.ports.some((one) => isHttpAt(one, port))) return false;
   if (own !== undefined && isPodAddress) return isLikelier(pod, own.pod);
-  // Of the candidate's own pod nothing is known, so the other must be known to be there now.
-  return podWatch.state === "fresh" && !isTerminating(pod);
+  // Of the candidate's own pod nothing is known, so the other must be known to be there now; or it is
+  // known to be gone, and the other was the last to have the address.
+  return (podWatch.state === "fresh" || gone !== undefined) && !isTerminating(pod);
 }
 
 /** Requests go by TCP; another program may have the same port of UDP. */
