@@ -9,7 +9,7 @@ import { join } from "node:path";
 
 /** Of a simulation of ordinary cost; a costly one takes its share of them. */
 const checkSeeds = 15;
-const testSeeds = 300;
+const testSeeds = 250;
 
 /** What the compiler knows of files that have not changed since; knip keeps its own beside it. */
 const typesSeen = join("node_modules", ".cache", "lockstep", "types.tsbuildinfo");
