@@ -10,7 +10,7 @@ import { soak } from "./soak-world.contract.ts";
 
 const themes: readonly SoakTheme[] = ["control plane", "machines", "everything"];
 
-/** A seed takes a quarter of a second: one in a short run, 30 in a long one, 1,200 in a soak. */
+/** A seed takes half a second: one in a short run, 15 in a long one, 1,200 in a soak. */
 const isSoak = Number(process.env["LOCKSTEP_SEEDS"] ?? 0) > 1_000;
 const seeds = isSoak ? 12 : isThorough(process.env) ? 3 : 1;
 
