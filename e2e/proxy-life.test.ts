@@ -52,8 +52,9 @@ describe.skipIf(withoutNginx !== false)("a proxy's life", () => {
       for (const pid of [before.masterPid, ...before.workerPids]) {
         world.environment.processes.kill(pid, "SIGKILL");
       }
-      await world.until(async () => (await world.ask("h")).status === 200);
-      expect(pusher.loads).toBe(2);
+      // The new one serves what the old one saved until it is loaded.
+      await world.until(() => pusher.loads === 2);
+      expect((await world.ask("h")).status).toBe(200);
       const after = await world.control().state();
       expect(after.bootId).not.toBe(before.bootId);
       expect(after.masterPid).not.toBe(before.masterPid);
