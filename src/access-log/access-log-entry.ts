@@ -9,6 +9,8 @@ export interface AccessLogEntry {
   readonly endedMs: WallMs;
   /** It ended in the span of this length that begins at `endedMs`: 1, or 1000 for whole seconds. */
   readonly resolutionMs: number;
+  /** The log wrote a time of day without its zone, and it was taken for UTC. */
+  readonly isZoneGuessed?: boolean | undefined;
   /** From the first byte of the request to the last of the answer. */
   readonly durationMs: number | undefined;
   /** What the client got. */
@@ -21,8 +23,10 @@ export interface AccessLogEntry {
   readonly service: string | undefined;
   /** The proxy's own name of what it routed to, `namespace-name-port`, where the log has one. */
   readonly backend?: string | undefined;
-  /** In order; empty when no endpoint was tried. */
+  /** In order; empty when no endpoint was tried, or when `untold` says why that is not known. */
   readonly tries: readonly LoggedTry[];
+  /** Why the log does not tell whether anybody was tried; a part of a sentence. */
+  readonly untold?: string | undefined;
 }
 
 /** One endpoint that was tried. */
@@ -34,4 +38,6 @@ export interface LoggedTry {
   readonly durationMs: number | undefined;
   /** False when the status is the proxy's word and the endpoint sent none; absent if not known. */
   readonly answered?: boolean | undefined;
+  /** After an internal redirect, such as to a page for errors: another service than the request's. */
+  readonly isRedirected?: boolean | undefined;
 }

@@ -37,6 +37,9 @@ const request = {
   tries: [],
 };
 
+/** Of a format without the endpoints that were tried. */
+const untold = { untold: "the log does not name the endpoints that were tried" };
+
 const twice = [
   { address: "10.0.0.1", port: 8080, status: 502, durationMs: 400, answered: false },
   { address: "10.0.0.2", port: 8080, status: 200, durationMs: 10, answered: true },
@@ -78,10 +81,11 @@ describe("formats of other proxies", () => {
     expect(only(line)).toEqual({ ...asked, service: "shop/web", tries });
   });
 
-  it("reads Traefik's", () => {
-    const line = `${combined} 42 "web@kubernetes" "http://10.0.0.1:8080" 3ms`;
+  it("reads Traefik's, which says when a request began", () => {
+    const line = `${combined} 42 "web@kubernetes" "http://10.0.0.1:8080" 30003ms`;
     const tries = [{ ...peer, status: 200 }];
-    expect(only(line)).toEqual({ ...request, durationMs: 3, tries });
+    const endedMs = second + 30_003;
+    expect(only(line)).toEqual({ ...request, endedMs, durationMs: 30_003, tries });
   });
 
   it("says of HAProxy's what it lacks", () => {
@@ -90,6 +94,15 @@ describe("formats of other proxies", () => {
       '10/0/30/-1/109 503 2750 - - SC-- 1/1/1/1/3 0/0 "GET / HTTP/1.1"';
     const { problem } = parse([line]).report.example ?? {};
     expect(problem).toContain("names servers and not their addresses");
+    const advised = {
+      start_time: "15/Nov/2026:20:31:31 +0000",
+      duration_ms: 109,
+      status: 503,
+      upstream_addr: "10.0.0.1:8080",
+    };
+    const read = { ...request, endedMs: second + 109, durationMs: 109, status: 503 };
+    const unasked = { method: undefined, target: undefined };
+    expect(only(JSON.stringify(advised))).toEqual({ ...read, ...unasked, tries: [peer] });
   });
 
   it("writes addresses of IPv6 as Kubernetes does", () => {
@@ -106,7 +119,7 @@ describe("formats of other proxies", () => {
 describe("text formats", () => {
   it("reads nginx's combined format, and counts that it names no endpoint", () => {
     const { entries, report } = parse([combined]);
-    expect(entries).toEqual([request]);
+    expect(entries).toEqual([{ ...request, ...untold }]);
     expect(report).toEqual({
       lines: 1,
       entries: new Map([["nginx combined", 1]]),
@@ -136,7 +149,14 @@ describe("text formats", () => {
       only(`${combined} 96 0.4 [shop-web-80] [] ${upstreams} 4f`);
     expect(with_("10.0.0.1:80 : [fd00::1]:80 0 : 9 0.1 : 0.2 404 : 200")?.tries).toEqual([
       { address: "10.0.0.1", port: 80, status: 404, durationMs: 100, answered: true },
-      { address: "fd00::1", port: 80, status: 200, durationMs: 200, answered: true },
+      {
+        address: "fd00::1",
+        port: 80,
+        status: 200,
+        durationMs: 200,
+        answered: true,
+        isRedirected: true,
+      },
     ]);
     expect(with_("unix:/run/a.sock, 10.0.0.1:80 0, 3 -, 0.2 -, -")?.tries).toEqual([
       { address: "10.0.0.1", port: 80, status: undefined, durationMs: 200, answered: true },
@@ -200,7 +220,7 @@ describe("text formats", () => {
       target: "/cart",
       tries: [{ address: "10.0.0.1", port: 80, status: 504, durationMs: undefined }],
     });
-    expect(only(combined, { format })).toEqual(request);
+    expect(only(combined, { format })).toEqual({ ...request, ...untold });
   });
 });
 
@@ -283,6 +303,7 @@ describe("JSON", () => {
         line: index + 1,
         resolutionMs,
         durationMs: 412,
+        ...(index >= 2 && untold),
       })),
     );
   });
@@ -301,7 +322,39 @@ describe("JSON", () => {
       duration: 0.412,
       method: "GET",
     });
-    expect(only(line)).toEqual({ ...request, durationMs: 412, host: "shop.example" });
+    const read = { ...request, durationMs: 412, host: "shop.example" };
+    expect(only(line)).toEqual({ ...read, ...untold });
+  });
+
+  it("tells nobody was tried from what does not say so", () => {
+    const why = (fields: object) => {
+      const time = "2026-11-15T20:31:31Z";
+      return only(JSON.stringify({ time, status: 503, ...fields }))?.untold;
+    };
+    expect([
+      why({ upstream_addr: "-" }),
+      why({ upstream_host: null }),
+      why({ DownstreamStatus: 503 }),
+      why({ upstream_addr: "0.0.0.1:80" }),
+      why({ upstream: "shop_web" }),
+      why({}),
+    ]).toEqual([
+      ...Array.from({ length: 4 }, () => undefined),
+      "the log names shop_web, which is no endpoint's address",
+      untold.untold,
+    ]);
+  });
+
+  it("says of a time without a zone that it is a guess, unless its carrier's shows which", () => {
+    const line = JSON.stringify({ time: "2026-11-15 22:31:31", status: 200, upstream: "-" });
+    const time = (text: string) => {
+      const { endedMs, isZoneGuessed } = only(text) ?? {};
+      return { endedMs, isZoneGuessed };
+    };
+    expect([time(line), time(`2026-11-15T20:31:32.9Z stdout F ${line}`)]).toEqual([
+      { endedMs: second + 7_200_000, isZoneGuessed: true },
+      { endedMs: second, isZoneGuessed: undefined },
+    ]);
   });
 
   it("reads Envoy's log, which says when a request began", () => {
@@ -457,7 +510,7 @@ describe("lines that are no requests", () => {
         excerpt: "\\x00\\x1b]0;rubbish\\x07",
         problem:
           "expected nginx's combined format, ingress-nginx's, Envoy's, Traefik's, or a JSON object " +
-          "with nginx's variables; give the proxy's log_format if it has another",
+          "with nginx's variables; give the proxy's log_format with --log-format if it has another",
       },
     });
   });

@@ -42,7 +42,7 @@ export interface LineProblem {
 
 const expected =
   "expected nginx's combined format, ingress-nginx's, Envoy's, Traefik's, or a JSON object with " +
-  "nginx's variables; give the proxy's log_format if it has another";
+  "nginx's variables; give the proxy's log_format with --log-format if it has another";
 
 /** `[03/Mar/2026:09:01:45.655] frontend backend/server 10/0/30/69/109 200`, as of HAProxy. */
 const haproxyLine =
@@ -50,7 +50,8 @@ const haproxyLine =
 
 const haproxyProblem =
   "it is HAProxy's format, which names servers and not their addresses: let its log-format write " +
-  'JSON, {"time":"%tr","status":%ST,"upstream_addr":"%si:%sp"}, with what else is wanted';
+  'JSON, {"start_time":"%trl","duration_ms":%Ta,"status":%ST,"upstream_addr":"%si:%sp"}, with ' +
+  "what else is wanted";
 
 /** Enough to recognise a line by. */
 const excerptMax = 120;

@@ -97,6 +97,14 @@ describe("a whole file", () => {
 });
 
 describe("a growing file", () => {
+  it("that PowerShell has written is read as text", async () => {
+    await simulate({ seed: 1 }, async (simulation) => {
+      const { files } = simulation.host("a");
+      await files.write("/log", Buffer.from("\ufeffone\r\nzwölf\r\n", "utf16le"));
+      expect(await textOf(fileChunks(files, "/log", () => undefined))).toBe("one\r\nzwölf\r\n");
+    });
+  });
+
   const inMemory = (test: (environment: Environment) => Promise<void>) =>
     simulate({ seed: 1 }, (simulation) => test(simulation.host("a")));
 

@@ -3,16 +3,13 @@
 // before the new one of its name, a file that was emptied from its start.
 import type { Environment } from "../environment/environment.ts";
 import type { OpenFile } from "../environment/files.ts";
-import { gzipMagic, unzipped } from "./unzipped.ts";
+import { unzipped } from "./unzipped.ts";
 
 /** Large enough that the work is in the lines, small enough to hold dozens of. */
 const chunkBytes = 262_144;
 
 /** A line is shown about this late; looking costs two system calls. */
 const lookEveryMs = 250;
-
-/** What compresses a thousandfold must not fill the memory when it is unfolded. */
-const compressedChunkBytes = 16_384;
 
 const endOfLine = Buffer.from("\n");
 
@@ -32,16 +29,21 @@ export async function* fileChunks(
 ): AsyncGenerator<Uint8Array> {
   const file = await existing(files, path);
   try {
-    if (file.isStream || !gzipMagic.equals(await file.read(0, gzipMagic.length))) {
-      yield* rest(file, { offset: 0 });
-      return;
-    }
-    const problem = yield* unzipped(rest(file, { offset: 0 }, compressedChunkBytes));
-    if (problem === undefined) return;
-    onBrokenOff(`${path} can be decompressed only so far (${problem}): copy it again for the rest`);
+    yield* plainChunks(rest(file, { offset: 0 }), path, onBrokenOff);
   } finally {
     await file.close();
   }
+}
+
+/** The same of what is piped in. */
+export async function* plainChunks(
+  chunks: AsyncIterable<Uint8Array>,
+  name: string,
+  onBrokenOff: (problem: string) => void,
+): AsyncGenerator<Uint8Array> {
+  const problem = yield* unzipped(chunks);
+  if (problem === undefined) return;
+  onBrokenOff(`${name} can be decompressed only so far (${problem}): copy it again for the rest`);
 }
 
 export interface FollowFileOptions extends Pick<Environment, "files" | "timers"> {
@@ -104,13 +106,9 @@ async function another(
 }
 
 /** From the place to the end as it is now; the place moves on. */
-async function* rest(
-  file: OpenFile,
-  place: { offset: number },
-  atOnceBytes = chunkBytes,
-): AsyncGenerator<Uint8Array> {
+async function* rest(file: OpenFile, place: { offset: number }): AsyncGenerator<Uint8Array> {
   for (;;) {
-    const chunk = await file.read(place.offset, atOnceBytes);
+    const chunk = await file.read(place.offset, chunkBytes);
     if (chunk.byteLength === 0) return;
     place.offset += chunk.byteLength;
     yield chunk;

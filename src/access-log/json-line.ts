@@ -22,6 +22,7 @@ const variables: ReadonlyMap<string, string> = new Map(
     args: "args requestquery querystring query",
     host: "host vhost httphost requesthost authority requestauthority servername",
     request_time: "requesttime seconds",
+    milliseconds: "milliseconds durationms requesttimems",
     duration: "duration",
     origin_duration: "originduration",
     upstream_addr: "upstreamaddr upstream upstreamhost upstreamaddress serviceaddr",
@@ -61,6 +62,10 @@ export function readJsonLine(text: string): JsonLine | undefined {
   if (!isRecord(object)) return undefined;
   const found = new Map<string, { value: string; rank: number }>();
   collect(object, found, { depth: 0, fields: 0 });
+  // Traefik leaves the server out where it tried none; nobody else calls the status so.
+  if (object["DownstreamStatus"] !== undefined && !found.has("upstream_addr")) {
+    found.set("upstream_addr", { value: "-", rank: 0 });
+  }
   if (!found.has("status")) {
     const line = firstText(object, envelopeFields);
     if (line !== undefined) {
@@ -99,6 +104,9 @@ function collect(
     if ((found.get(variable)?.rank ?? Number.POSITIVE_INFINITY) <= rank) continue;
     if (typeof value === "string" || typeof value === "number") {
       found.set(variable, { value: String(value), rank });
+    } else if (value === null && variable === "upstream_addr") {
+      // Envoy's word for nobody.
+      found.set(variable, { value: "-", rank });
     }
   }
 }

@@ -1,6 +1,7 @@
 // The text formats that are known without being told: nginx's own, ingress-nginx's through its
-// releases, Envoy's, Istio's and Traefik's, and those that name an upstream by nginx's common examples. The richer come first: the
-// end of a poorer one may take in what a richer one would have understood.
+// releases, Envoy's, Istio's and Traefik's, and those that name an upstream by nginx's common
+// examples. The richer come first: the end of a poorer one may take in what a richer one would have
+// understood.
 import { LogFormat } from "./log-format.ts";
 
 const combined =
@@ -37,8 +38,13 @@ const envoyRest =
 const istioDetails = '$response_code_details $connection_details "$failure_reason"';
 const istioRest = "$upstream_cluster $upstream_local $local_address $peer_address $sni $route_name";
 
-/** Traefik's, which it calls common: a count, the router, the server and the milliseconds. */
-const traefik = `${combined} $request_count "$router_name" "$upstream_addr" \${milliseconds}ms`;
+/**
+ * Traefik's, which it calls common: a count, the router, the server and the milliseconds. Unlike
+ * nginx it writes down when a request came in (CommonLogFormatter in pkg/middlewares/accesslog).
+ */
+const traefik =
+  `${combined.replace("$time_local", "$start_time")} $request_count "$router_name" ` +
+  `"$upstream_addr" \${milliseconds}ms`;
 
 /** A line of one of these is of no other, so a log that has one is likely to go on with it. */
 export const exactFormats: readonly LogFormat[] = [

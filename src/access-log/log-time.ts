@@ -6,6 +6,8 @@ export interface LogTime {
   readonly wallMs: WallMs;
   /** The instant lies in the span of this length that begins at `wallMs`. */
   readonly resolutionMs: number;
+  /** It had no zone and was taken for UTC. */
+  readonly isZoneGuessed?: boolean;
 }
 
 const monthNames = "JanFebMarAprMayJunJulAugSepOctNovDec";
@@ -29,15 +31,16 @@ export function msecTime(value: string): LogTime | undefined {
 }
 
 function localTime(value: string): LogTime | undefined {
-  const match = /^(\d{2})\/([A-Z][a-z]{2})\/(\d{4}):(\d{2}:\d{2}:\d{2}) ([+-]\d{2})(\d{2})$/.exec(
-    value,
-  );
+  const match =
+    /^(\d{2})\/([A-Z][a-z]{2})\/(\d{4}):(\d{2}:\d{2}:\d{2})(?:\.(\d{1,9}))?(?: ([+-]\d{4}))?$/.exec(
+      value,
+    );
   if (match === null) return undefined;
-  const [, day, name = "", year, clock, hours, minutes] = match;
+  const [, day, name = "", year, clock, fraction, zone] = match;
   const place = monthNames.indexOf(name);
   if (place < 0 || place % 3 !== 0) return undefined;
   const month = String(place / 3 + 1).padStart(2, "0");
-  return dated(`${year}-${month}-${day}T${clock}${hours}:${minutes}`, secondMs);
+  return dated(`${year}-${month}-${day}T${clock}`, fraction, zone);
 }
 
 function isoTime(value: string): LogTime | undefined {
@@ -46,19 +49,20 @@ function isoTime(value: string): LogTime | undefined {
       value,
     );
   if (match === null) return undefined;
-  const [, day, clock, fraction = "", zone = "Z"] = match;
-  const ms = fraction.slice(0, 3).padEnd(3, "0");
-  const resolutionMs = fraction === "" ? secondMs : 10 ** Math.max(0, 3 - fraction.length);
-  return dated(`${day}T${clock}.${ms}${zoneWithColon(zone)}`, resolutionMs);
+  const [, day, clock, fraction, zone] = match;
+  return dated(`${day}T${clock}`, fraction, zone);
 }
 
 function zoneWithColon(zone: string): string {
   return zone === "Z" || zone.includes(":") ? zone : `${zone.slice(0, 3)}:${zone.slice(3)}`;
 }
 
-function dated(text: string, resolutionMs: number): LogTime | undefined {
-  const ms = Date.parse(text);
-  return Number.isNaN(ms) ? undefined : { wallMs: wall(ms), resolutionMs };
+function dated(text: string, fraction = "", zone?: string): LogTime | undefined {
+  const thousandths = fraction.slice(0, 3).padEnd(3, "0");
+  const ms = Date.parse(`${text}.${thousandths}${zoneWithColon(zone ?? "Z")}`);
+  if (Number.isNaN(ms)) return undefined;
+  const resolutionMs = fraction === "" ? secondMs : 10 ** Math.max(0, 3 - fraction.length);
+  return { wallMs: wall(ms), resolutionMs, ...(zone === undefined && { isZoneGuessed: true }) };
 }
 
 /** Numbers of this size and more count thousandths, millionths and so on: all are near today. */

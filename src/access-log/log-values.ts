@@ -5,7 +5,7 @@ import type { AccessLogEntry, LoggedTry } from "./access-log-entry.ts";
 import { type IsService, serviceNamed } from "./backend-name.ts";
 import type { LogValues } from "./log-format.ts";
 import { type LogTime, logTime, msecTime } from "./log-time.ts";
-import { secondsToMs, statusOf, triesOf } from "./upstream-lists.ts";
+import { namesNobody, secondsToMs, statusOf, triesOf } from "./upstream-lists.ts";
 
 export interface EntryContext {
   /** Counts from 1. */
@@ -28,11 +28,14 @@ export function entryOf(values: LogValues, context: EntryContext): ReadEntry {
   if (ended === undefined) return { problem: "it has no time that can be read" };
   const { method, target } = requestOf(values);
   const backend = backendOf(values);
+  const tries = triesIn(values, status);
+  const untold = tries.length > 0 ? undefined : untoldBy(values);
   return {
     entry: {
       line: context.line,
       endedMs: ended.wallMs,
       resolutionMs: ended.resolutionMs,
+      ...(ended.isZoneGuessed === true && { isZoneGuessed: true }),
       durationMs,
       status,
       method,
@@ -40,9 +43,21 @@ export function entryOf(values: LogValues, context: EntryContext): ReadEntry {
       target,
       service: plausible(serviceOf(values, backend, context.isService)),
       ...(backend !== undefined && { backend }),
-      tries: triesIn(values, status),
+      tries,
+      ...(untold !== undefined && { untold }),
     },
   };
+}
+
+/** Enough of a name to know it by. */
+const nameMax = 60;
+
+/** A field that is missing, or that holds something else, does not say that nobody was tried. */
+function untoldBy(values: LogValues): string | undefined {
+  const addresses = values.get("upstream_addr");
+  if (addresses === undefined) return "the log does not name the endpoints that were tried";
+  if (namesNobody(addresses)) return undefined;
+  return `the log names ${addresses.slice(0, nameMax)}, which is no endpoint's address`;
 }
 
 function triesIn(values: LogValues, status: number): readonly LoggedTry[] {
@@ -94,17 +109,32 @@ function endOf(
     logTime(values.get("time_local") ?? ""),
     startedFor(logTime(values.get("start_time") ?? ""), durationMs),
   ].filter((time) => time !== undefined);
-  const [finest] = written.sort((a, b) => a.resolutionMs - b.resolutionMs);
-  if (finest === undefined) return carriedAt;
-  return isWithin(carriedAt, finest) ? carriedAt : finest;
+  const [best] = written.sort(
+    (a, b) =>
+      Number(a.isZoneGuessed ?? false) - Number(b.isZoneGuessed ?? false) ||
+      a.resolutionMs - b.resolutionMs,
+  );
+  if (best === undefined) return carriedAt;
+  const ended = inZoneOf(best, carriedAt);
+  return isWithin(carriedAt, ended) ? carriedAt : ended;
 }
 
+/** Without a duration, when it began: nothing is known of when it was over. */
 function startedFor(
   start: LogTime | undefined,
   durationMs: number | undefined,
 ): LogTime | undefined {
-  if (start === undefined || durationMs === undefined) return undefined;
-  return { ...start, wallMs: (start.wallMs + durationMs) as WallMs };
+  return start && { ...start, wallMs: (start.wallMs + (durationMs ?? 0)) as WallMs };
+}
+
+/** Zones differ by whole quarters of an hour, and a line is carried on soon after it was written. */
+const zoneStepMs = 900_000;
+
+function inZoneOf(time: LogTime, carriedAt: LogTime | undefined): LogTime {
+  if (time.isZoneGuessed !== true || carriedAt === undefined) return time;
+  const steps = Math.round((carriedAt.wallMs - time.wallMs) / zoneStepMs);
+  const { resolutionMs } = time;
+  return { wallMs: (time.wallMs + steps * zoneStepMs) as WallMs, resolutionMs };
 }
 
 /**

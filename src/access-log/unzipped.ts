@@ -1,20 +1,59 @@
-// What was compressed with gzip, chunk by chunk. Of a file that breaks off or is damaged, everything
-// before that place: half of a log is worth reading.
+// The text of a file as UTF-8, chunk by chunk, also of one that was compressed with gzip or that
+// PowerShell has written. Of a file that breaks off or is damaged, everything before that place: half
+// of a log is worth reading.
 import { createGunzip } from "node:zlib";
 
-/** How such a file begins. */
-export const gzipMagic = Buffer.from([0x1f, 0x8b]);
+/** How such files begin. */
+const gzipMagic = Buffer.from([0x1f, 0x8b]);
+const utf16Mark = Buffer.from([0xff, 0xfe]);
 
-/**
- * Returns what is wrong with the rest; undefined when all of it was read. What one chunk unfolds to,
- * a thousand times its size at most, is held at once.
- */
+/** What compresses a thousandfold must not fill the memory when it is unfolded. */
+const pieceBytes = 16_384;
+
+/** Returns what is wrong with the rest; undefined when all of it was read. */
 export async function* unzipped(
   chunks: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<Uint8Array, string | undefined> {
+  const source = chunks[Symbol.asyncIterator]();
+  const rest = { [Symbol.asyncIterator]: () => source };
+  try {
+    const first = await source.next();
+    if (first.done === true) return undefined;
+    const beginning = first.value.subarray(0, gzipMagic.length);
+    if (gzipMagic.equals(beginning)) return yield* unfolded(pieces(first.value, rest));
+    const isWide = utf16Mark.equals(beginning);
+    const decoder = new TextDecoder("utf-16le");
+    const plain = (chunk: Uint8Array): Uint8Array =>
+      isWide ? Buffer.from(decoder.decode(chunk, { stream: true })) : chunk;
+    yield plain(first.value);
+    for await (const chunk of rest) yield plain(chunk);
+    return undefined;
+  } finally {
+    await source.return?.();
+  }
+}
+
+async function* pieces(
+  first: Uint8Array,
+  rest: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
+  yield* piecesOf(first);
+  for await (const chunk of rest) yield* piecesOf(chunk);
+}
+
+function* piecesOf(chunk: Uint8Array): Generator<Uint8Array> {
+  for (let start = 0; start < chunk.length; start += pieceBytes) {
+    yield chunk.subarray(start, start + pieceBytes);
+  }
+}
+
+/** What one chunk unfolds to, a thousand times its size at most, is held at once. */
+async function* unfolded(
+  chunks: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array, string | undefined> {
   const gunzip = createGunzip();
-  let unfolded: Uint8Array[] = [];
-  gunzip.on("data", (chunk: Uint8Array) => unfolded.push(chunk));
+  let pending: Uint8Array[] = [];
+  gunzip.on("data", (chunk: Uint8Array) => pending.push(chunk));
   // It is asked below what it failed with; without a listener that would be thrown.
   gunzip.on("error", () => undefined);
   // Closing ends a step as well: what fails in the middle of a write does not call back.
@@ -28,12 +67,12 @@ export async function* unzipped(
   try {
     for await (const chunk of chunks) {
       await step(() => gunzip.write(chunk, done));
-      yield* unfolded;
-      unfolded = [];
+      yield* pending;
+      pending = [];
       if (gunzip.errored !== null) return gunzip.errored.message;
     }
     await step(() => gunzip.end());
-    yield* unfolded;
+    yield* pending;
     return gunzip.errored?.message;
   } finally {
     gunzip.destroy();

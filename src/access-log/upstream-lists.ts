@@ -15,11 +15,15 @@ export interface UpstreamLists {
 /** More than any proxy tries; a line that has more is not what it seems. */
 const triesMax = 100;
 
+/** What ingress-nginx's configuration has in place of endpoints, where it found none to send to. */
+const placeholder = "0.0.0.1";
+
 /** What nginx writes down for an endpoint that refuses, breaks off or keeps silent. */
 const proxyMadeStatuses = new Set([502, 504]);
 
 export function triesOf(lists: UpstreamLists): readonly LoggedTry[] {
   const addresses = elements(lists.addresses);
+  const firstGroup = elements(lists.addresses.split(" : ", 1)[0] ?? "").length;
   const aligned = (text: string): readonly string[] => {
     const list = elements(text);
     return list.length === addresses.length ? list : [];
@@ -30,7 +34,7 @@ export function triesOf(lists: UpstreamLists): readonly LoggedTry[] {
   const lengths = aligned(lists.responseLengths);
   return addresses.flatMap((text, index): LoggedTry[] => {
     const place = endpointAddress(text);
-    if (place === undefined) return [];
+    if (place === undefined || place.address === placeholder) return [];
     const status = statusOf(statuses[index]);
     const answered = isAnswered(status, headers[index], lengths[index]);
     return [
@@ -39,9 +43,15 @@ export function triesOf(lists: UpstreamLists): readonly LoggedTry[] {
         status,
         durationMs: secondsToMs(times[index]),
         ...(answered !== undefined && { answered }),
+        ...(index >= firstGroup && { isRedirected: true }),
       },
     ];
   });
+}
+
+/** Whether the list says that nobody was tried, and not something that is no endpoint's address. */
+export function namesNobody(addresses: string): boolean {
+  return elements(addresses).every((text) => endpointAddress(text)?.address === placeholder);
 }
 
 /** `10.0.0.1:80`, `[::1]:80` or a URL of one; undefined for a unix socket or the name of a group. */

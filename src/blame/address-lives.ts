@@ -13,13 +13,18 @@ export interface PodLife {
   readonly facts: PodFacts;
   /** In the order in which they became known. */
   readonly moments: readonly Moment[];
+  /** When it got another address in place of each that it had before. */
+  readonly moved: ReadonlyMap<string, Moment>;
 }
 
 interface KnownLife extends PodLife {
   facts: PodFacts;
   readonly moments: Moment[];
-  /** Counts up when a list begins; what a whole list did not name is gone. */
+  moved: ReadonlyMap<string, Moment>;
+  /** The last list that named it, by number; what a whole list did not name is gone. */
   lastList: number;
+  /** The list that the facts came with or after, and when. */
+  factsList: number;
   lastSeenMs: number;
   isGone: boolean;
 }
@@ -50,12 +55,21 @@ export class AddressLives {
   /** A version of a pod; `list` is the list it came with, or the last one before it. */
   see(cluster: string, facts: PodFacts, seen: Seen, list: number): void {
     const life = this.#lives.get(facts.uid) ?? this.#add(cluster, facts);
+    life.lastList = list;
+    // Of two who recorded at the same time the second tells again what is known.
+    if (life.factsList !== list && seen.atMs < life.lastSeenMs) return;
+    if (life.isGone && seen.atMs > life.lastSeenMs) unbury(life);
     const isFirst = life.moments.length === 0 && life.facts === facts;
     life.moments.push(...momentsBetween(isFirst ? undefined : life.facts, facts, seen));
     for (const address of facts.addresses) this.#index(address, life);
+    if (!isFirst) noteMove(life, facts, seen);
     life.facts = facts;
-    life.lastList = list;
+    life.factsList = list;
     life.lastSeenMs = Math.max(life.lastSeenMs, seen.atMs);
+  }
+
+  isGone(uid: string): boolean {
+    return this.#lives.get(uid)?.isGone ?? false;
   }
 
   gone(uid: string, seen: Seen): void {
@@ -106,7 +120,9 @@ export class AddressLives {
       cluster,
       facts,
       moments: [],
+      moved: nowhere,
       lastList: 0,
+      factsList: 0,
       lastSeenMs: -Infinity,
       isGone: false,
     };
@@ -136,12 +152,36 @@ export class AddressLives {
 function bury(life: KnownLife, seen: Seen): void {
   if (life.isGone) return;
   life.isGone = true;
+  life.lastSeenMs = Math.max(life.lastSeenMs, seen.atMs);
   const went = wentAt(seen);
   const asked = life.moments.findLast(({ what }) => what === "terminating");
   // Nobody deletes a pod before its deletion is asked for.
   const fromMs = Math.min(Math.max(went.fromMs, asked?.at.fromMs ?? went.fromMs), went.toMs);
   const at = { fromMs, toMs: went.toMs };
   life.moments.push({ what: "deleted", at, shownMs: shownMs(at, seen) });
+}
+
+/** Shared by all that never moved, which are nearly all. */
+const nowhere: ReadonlyMap<string, Moment> = new Map();
+
+/** Without an address it may get the same again. */
+function noteMove(life: KnownLife, { addresses }: PodFacts, seen: Seen): void {
+  const lost = life.facts.addresses.filter((address) => !addresses.includes(address));
+  if (addresses.length === 0 || (lost.length === 0 && life.moved.size === 0)) return;
+  const at = wentAt(seen);
+  const moment: Moment = { what: "moved", at, shownMs: shownMs(at, seen) };
+  const moved = [...life.moved, ...lost.map((address) => [address, moment] as const)];
+  life.moved = new Map(moved.filter(([address]) => !addresses.includes(address)));
+}
+
+/** A list that was taken for whole lacked it, such as one of a few names: no pod comes back. */
+function unbury(life: KnownLife): void {
+  life.isGone = false;
+  life.moments.splice(0, life.moments.length, ...life.moments.filter(isNotDeletion));
+}
+
+function isNotDeletion({ what }: Moment): boolean {
+  return what !== "deleted";
 }
 
 function appearedMs({ moments }: PodLife): number {

@@ -7,6 +7,7 @@ import {
   type RawRecord,
   recordAt,
 } from "../kube/kinds/fields.ts";
+import { metadataText } from "./metadata-text.ts";
 
 /** An object as it was written. */
 export interface AuditedWrite {
@@ -17,6 +18,8 @@ export interface AuditedWrite {
   readonly isDeleted: boolean;
   /** It was not there before. */
   readonly isCreated: boolean;
+  /** The version that its writer had before it; empty where that is not said. */
+  readonly basedOn: string;
 }
 
 export function isAuditEvent(record: RawRecord): boolean {
@@ -35,7 +38,10 @@ export function auditedWrite(event: RawRecord): AuditedWrite | undefined {
   if (Number.isNaN(atMs) || !isRecord(object)) return undefined;
   const kind = optionalString(object, "kind") ?? "";
   const isDeleted = verb === "delete" && !isEnding(object);
-  return { atMs, kind, object, isDeleted, isCreated: verb === "create" };
+  const asked = event["requestObject"];
+  const basedOn =
+    verb === "update" && isRecord(asked) ? metadataText(asked, "resourceVersion") : "";
+  return { atMs, kind, object, isDeleted, isCreated: verb === "create", basedOn };
 }
 
 const writes: ReadonlySet<string> = new Set(["create", "update", "patch", "delete"]);

@@ -6,7 +6,7 @@ import type { AccessLogEntry } from "../access-log/access-log-entry.ts";
 import { AccessLogParser, type AccessLogReport } from "../access-log/access-log-parser.ts";
 import type { LogFormat } from "../access-log/log-format.ts";
 import type { Evidence } from "./evidence.ts";
-import { judgeRequest } from "./judge-request.ts";
+import { isSentUnknown, judgeRequest } from "./judge-request.ts";
 import { type ProxyClock, ProxyClockWitness } from "./proxy-clock.ts";
 import type { RequestVerdict } from "./verdict.ts";
 
@@ -36,6 +36,8 @@ export interface BlamedLog {
   readonly rescued: number;
   /** Whether the log's times are the clusters', at the end. */
   readonly clock: ProxyClock;
+  /** Judged requests of which the log does not say when they were sent, or by which zone. */
+  readonly inDoubt: { readonly withoutDuration: number; readonly withoutZone: number };
 }
 
 /** Some 20 MB; in an ordinary log all that failed. */
@@ -46,9 +48,9 @@ const progressEvery = 10_000;
 
 export async function blameLog(options: BlameLogOptions): Promise<BlamedLog> {
   const { evidence, file, skewMs, statuses, onVerdict, signal } = options;
-  const isService = (name: string): boolean => evidence.isService(name);
+  const isService = (name: string): boolean => evidence.services.has(name);
   const { format } = options;
-  const parser = new AccessLogParser({ format, ...(evidence.hasServices && { isService }) });
+  const parser = new AccessLogParser({ format, ...(evidence.services.size > 0 && { isService }) });
   const witness = new ProxyClockWitness(evidence);
   const waiting: AccessLogEntry[] = [];
   const judgeWaiting = (): void => {
@@ -58,6 +60,7 @@ export async function blameLog(options: BlameLogOptions): Promise<BlamedLog> {
   };
   let requests = 0;
   let rescued = 0;
+  const inDoubt = { withoutDuration: 0, withoutZone: 0 };
   for await (const entry of accessLogEntries(options.chunks, parser)) {
     signal.throwIfAborted();
     witness.see(entry);
@@ -65,11 +68,14 @@ export async function blameLog(options: BlameLogOptions): Promise<BlamedLog> {
     requests += 1;
     if (requests % progressEvery === 0) options.onProgress?.(requests);
     if (isRescued(entry)) rescued += 1;
-    if (statuses.has(entry.status)) waiting.push(entry);
+    if (!statuses.has(entry.status)) continue;
+    if (isSentUnknown(entry)) inDoubt.withoutDuration += 1;
+    if (entry.isZoneGuessed === true) inDoubt.withoutZone += 1;
+    waiting.push(entry);
     if (waiting.length >= waitingMax) judgeWaiting();
   }
   judgeWaiting();
-  return { report: parser.report, requests, rescued, clock: witness.clock(skewMs) };
+  return { report: parser.report, requests, rescued, clock: witness.clock(skewMs), inDoubt };
 }
 
 function isInTime({ endedMs }: AccessLogEntry, { sinceMs, untilMs }: BlameLogOptions): boolean {

@@ -4,7 +4,9 @@ import type { AccessLogEntry, LoggedTry } from "../access-log/access-log-entry.t
 import type { WallMs } from "../environment/clock.ts";
 import type { RawRecord } from "../kube/kinds/fields.ts";
 import { Evidence, type EvidenceOptions } from "./evidence.ts";
+import { judgeRequest } from "./judge-request.ts";
 import type { RecordedKindName } from "./recorded-kinds.ts";
+import { verdictSentences } from "./verdict-text.ts";
 
 export const startMs = Date.parse("2026-01-01T12:00:00Z");
 
@@ -122,7 +124,11 @@ export function service(): RawRecord {
   return { metadata, spec: { selector: { app: "web" } } };
 }
 
-export function node(status: "True" | "Unknown", changed: number, heard: number): RawRecord {
+export function node(
+  status: "True" | "False" | "Unknown",
+  changed: number,
+  heard: number,
+): RawRecord {
   const times = { lastTransitionTime: time(changed), lastHeartbeatTime: time(heard) };
   return {
     metadata: { name: "node-1", uid: "uid-node-1" },
@@ -188,4 +194,25 @@ export function request(
     })),
     ...options,
   };
+}
+
+/** The verdict in a few words. */
+export function judged(told: Told, entry: AccessLogEntry, skewMs = 0): readonly string[] {
+  const verdict = judgeRequest(entry, { evidence: told.evidence, skewMs, file: "a.log" });
+  return [`${verdict.confidence}: ${verdict.cause}`, ...verdictSentences(verdict)];
+}
+
+export const web1 = { ip: "10.0.0.1", uid: "uid-web-1", name: "web-1" };
+
+/** Ready from 10 s on, told to end at 100 s, dead at 101 s, gone at 102 s; listed until 130 s. */
+export function released(): Told {
+  return new Told()
+    .saw(1, "Service", service())
+    .saw(2, "Pod", pod())
+    .saw(10, "Pod", pod({ readySince: 10 }))
+    .saw(10.2, "EndpointSlice", slice([web1]))
+    .saw(100.2, "Pod", pod({ readySince: 10, deleted: 100 }))
+    .saw(101.5, "Pod", pod({ deleted: 100, unreadySince: 101, endedAt: 101 }))
+    .gone(102, "Pod", pod({ deleted: 100, unreadySince: 101, endedAt: 101 }))
+    .saw(130, "EndpointSlice", slice([]));
 }

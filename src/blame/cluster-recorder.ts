@@ -1,9 +1,11 @@
 // Records one cluster: watches pods, services, nodes and what is published, and hands over every
 // change as a line. It only reads. Where something is refused the rest is recorded all the same.
+import { elapsedMs } from "../environment/clock.ts";
 import type { Environment } from "../environment/environment.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import { Reflector } from "../kube/reflector/reflector.ts";
 import type { ChangeHandler } from "../kube/reflector/reflector-delivery.ts";
+import { ToldSince } from "../kube/reflector/told-since.ts";
 import type { Change } from "../kube/store/store-change.ts";
 import type { PublishedForm } from "../sources/published-form.ts";
 import { type Recorded, type RecordedKind, recordedKinds } from "./recorded-kinds.ts";
@@ -36,8 +38,7 @@ interface Watch {
   readonly kind: RecordedKind;
   readonly namespace: string | undefined;
   readonly reflector: Reflector<Recorded>;
-  /** When it last showed a change as it happened, or was listed. */
-  heardMs: number | undefined;
+  readonly told: ToldSince;
   isListed: boolean;
 }
 
@@ -78,7 +79,8 @@ export class ClusterRecorder {
 
   watches(): readonly RecordedWatch[] {
     const { cluster } = this.#options;
-    return this.#watches.map(({ kind, namespace, reflector, isListed }) => {
+    return this.#watches.map(({ kind, namespace, reflector, told, isListed }) => {
+      told.note(reflector);
       const { type, message } = reflector.condition();
       return {
         cluster,
@@ -113,7 +115,8 @@ export class ClusterRecorder {
       indexes: {},
       handlers: [handler],
     });
-    const watch: Watch = { kind, namespace, reflector, heardMs: undefined, isListed: false };
+    const told = new ToldSince(this.#options.clock);
+    const watch: Watch = { kind, namespace, reflector, told, isListed: false };
     return watch;
   }
 
@@ -126,16 +129,22 @@ export class ClusterRecorder {
       return;
     }
     watch.isListed = true;
-    watch.heardMs = this.#options.clock.wallMs();
     this.#options.write(this.#listedLine(watch));
   }
 
   #changed(watch: Watch, change: Change<Recorded>): void {
     const { object, type, learntBy } = change;
     const isNews = type !== "updated" || change.previous.json !== object.json;
-    const afterMs = learntBy === "list" && watch.isListed ? watch.heardMs : undefined;
-    if (learntBy === "watch") watch.heardMs = this.#options.clock.wallMs();
+    const afterMs = watch.isListed ? this.#afterMs(watch, change) : undefined;
     if (isNews) this.#options.write(this.#line(watch, type, object, afterMs, learntBy));
+  }
+
+  /** When the watch was last proved to be current, where it happened some time since. */
+  #afterMs({ told, reflector }: Watch, change: Change<Recorded>): number | undefined {
+    const { clock } = this.#options;
+    const notBefore = told.notBefore(reflector, change);
+    if (notBefore === undefined) return undefined;
+    return clock.wallMs() - elapsedMs(notBefore, clock.monotonicMs());
   }
 
   #line(

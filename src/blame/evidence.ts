@@ -4,14 +4,12 @@
 import {
   isRecord,
   MalformedObjectError,
-  optionalString,
   type RawRecord,
   recordAt,
   requiredString,
-  stringMapAt,
 } from "../kube/kinds/fields.ts";
-import type { StringMap } from "../kube/kinds/intern.ts";
 import { AddressLives, type PodLife } from "./address-lives.ts";
+import { KnownServices } from "./known-services.ts";
 import { NodeLives, readNode } from "./node-lives.ts";
 import { readPod } from "./pod-facts.ts";
 import type { Seen } from "./pod-life.ts";
@@ -36,14 +34,6 @@ export interface Coverage {
   toMs: number;
 }
 
-/** What is known of a service in one cluster. */
-interface ServiceFacts {
-  /** Undefined without one, or where only its endpoints are known. */
-  readonly selector: StringMap | undefined;
-  /** What it stands for outside the cluster. */
-  readonly externalName: string | undefined;
-}
-
 export interface EvidenceOptions {
   /** Only these clusters' objects count; all of them when undefined. */
   readonly clusters?: ReadonlySet<string>;
@@ -55,9 +45,8 @@ export class Evidence {
   readonly lives: AddressLives;
   readonly publications: Publications;
   readonly nodes = new NodeLives();
+  readonly services = new KnownServices();
   readonly #coverage: Coverage[] = [];
-  /** By `namespace/name` and cluster; those that are gone stay, requests may have to be explained. */
-  readonly #services = new Map<string, Map<string, ServiceFacts>>();
   /** Asked again for every request without a try; empty while the evidence still grows. */
   readonly #podsOf = new Map<string, readonly PodLife[]>();
   /** Clusters of which pods, and clusters of which lists of endpoints are known. */
@@ -161,11 +150,11 @@ export class Evidence {
     const known = this.#podsOf.get(service);
     if (known !== undefined) return known;
     const namespace = service.slice(0, service.indexOf("/"));
-    const selected = [...(this.#services.get(service) ?? [])].flatMap(([cluster, { selector }]) =>
-      selector === undefined
-        ? []
-        : this.lives.selected(namespace, selector).filter((life) => life.cluster === cluster),
-    );
+    const selected = this.services.clustersOf(service).flatMap((cluster) => {
+      const selector = this.services.selector(service, cluster);
+      if (selector === undefined) return [];
+      return this.lives.selected(namespace, selector).filter((life) => life.cluster === cluster);
+    });
     const listed = this.publications
       .ofService(service)
       .flatMap(({ podUid }) => (podUid === undefined ? [] : (this.lives.byUid(podUid) ?? [])));
@@ -174,32 +163,12 @@ export class Evidence {
     return pods;
   }
 
-  /** Whether services are known at all, so that a name that is none of them means nothing. */
-  get hasServices(): boolean {
-    return this.#services.size > 0;
-  }
-
-  /** Whether any cluster has or had a service of that name. */
-  isService(service: string): boolean {
-    return this.#services.has(service);
-  }
-
-  /** Where there is or was such a service. */
-  clustersOf(service: string): readonly string[] {
-    return [...(this.#services.get(service)?.keys() ?? [])];
-  }
-
-  /** The name outside the cluster that the service stands for, where it is such a one. */
-  externalName(service: string): string | undefined {
-    const facts = [...(this.#services.get(service)?.values() ?? [])];
-    return facts.find(({ externalName }) => externalName !== undefined)?.externalName;
-  }
-
   #add({ cluster, kind, isDeleted, object, seen }: ObjectNews): void {
     const uid = requiredString(recordAt(object, "metadata"), "uid");
     switch (kind) {
       case "Pod":
         this.#seen.pods.add(cluster);
+        if (isDeleted && this.lives.isGone(uid)) break;
         // The last version of a pod often is the first to say how its containers ended.
         if (!isDeleted || isRecord(object["status"])) {
           this.lives.see(cluster, readPod(object), seen, this.#list);
@@ -212,36 +181,18 @@ export class Evidence {
         const facts = kind === "Endpoints" ? readEndpoints(object) : readSlice(object);
         if (isDeleted) this.publications.gone(cluster, uid, seen);
         else if (facts !== undefined) {
-          this.#noteService(cluster, facts.service, undefined);
+          this.services.hear(cluster, facts.service);
           this.publications.see(cluster, facts, seen, this.#list);
         }
         break;
       }
       case "Service":
-        if (!isDeleted) this.#addService(cluster, object);
+        if (!isDeleted) this.services.see(cluster, object);
         break;
       case "Node":
         if (isDeleted) this.nodes.gone(cluster, readNode(object).name, seen);
         else this.nodes.see(cluster, readNode(object), seen);
         break;
     }
-  }
-
-  #addService(cluster: string, object: RawRecord): void {
-    const metadata = recordAt(object, "metadata");
-    const spec = recordAt(object, "spec");
-    const service = `${optionalString(metadata, "namespace") ?? ""}/${requiredString(metadata, "name")}`;
-    this.#noteService(cluster, service, {
-      selector: isRecord(spec["selector"]) ? stringMapAt(spec, "selector") : undefined,
-      externalName: optionalString(spec, "externalName"),
-    });
-  }
-
-  /** Without facts only that there is one. */
-  #noteService(cluster: string, service: string, facts: ServiceFacts | undefined): void {
-    const known = this.#services.get(service) ?? new Map<string, ServiceFacts>();
-    const before = known.get(cluster);
-    known.set(cluster, facts ?? before ?? { selector: undefined, externalName: undefined });
-    this.#services.set(service, known);
   }
 }

@@ -38,10 +38,42 @@ const shownAtOnceMs = 1_500;
 const instantsOfSent = 9;
 const instantsOfHop = 3;
 
+/** The lists that the proxy may have followed. */
+interface FollowedLists {
+  readonly own: Listing | undefined;
+  /** In an access cluster. */
+  readonly copy: Listing | undefined;
+}
+
 export function hopDelays(options: HopDelaysOptions): HopBlame {
-  const { left, sent, cluster } = options;
-  const own = lastListing(options, (listing) => listing.cluster === cluster);
-  const copy = lastListing(options, (listing) => listing.cluster !== cluster);
+  const [blame, ...others] = followedLists(options).map((lists) => delaysBy(options, lists));
+  if (blame === undefined) return delaysBy(options, { own: undefined, copy: undefined });
+  const possible = [blame, ...others].flatMap((one) => [one.cause, ...one.alternatives]);
+  const alternatives = [...new Set(possible)].filter((cause) => cause !== blame.cause);
+  return { ...blame, alternatives };
+}
+
+/** Each service that lists it with each cluster that has a copy: the log may not say which it was. */
+function followedLists({ listings, cluster, sent }: HopDelaysOptions): readonly FollowedLists[] {
+  const latestFirst = listings.filter(({ from }) => from.fromMs <= sent.toMs).toReversed();
+  return distinct(latestFirst, "service").flatMap(({ service }): readonly FollowedLists[] => {
+    const ofService = latestFirst.filter((listing) => listing.service === service);
+    const own = ofService.find((listing) => listing.cluster === cluster);
+    const copies = ofService.filter((listing) => listing.cluster !== cluster);
+    if (copies.length === 0) return [{ own, copy: undefined }];
+    return distinct(copies, "cluster").map((copy) => ({ own, copy }));
+  });
+}
+
+/** The first with each value of the field. */
+function distinct(listings: readonly Listing[], field: "service" | "cluster"): readonly Listing[] {
+  return listings.filter(
+    (one, index) => listings.findIndex((other) => other[field] === one[field]) === index,
+  );
+}
+
+function delaysBy(options: HopDelaysOptions, { own, copy }: FollowedLists): HopBlame {
+  const { left, sent } = options;
   const shown = { fromMs: left.shownMs, toMs: left.shownMs };
   const hasLists = own !== undefined || copy !== undefined;
   const passings: readonly Passing[] = [
@@ -134,14 +166,6 @@ function causeAt(
     sinceMs = Math.max(sinceMs, atMs);
   }
   return worst === undefined ? "stale" : causeOf(worst.hop);
-}
-
-/** The one that was there when the pod left, or the last before. */
-function lastListing(
-  { listings, sent }: HopDelaysOptions,
-  isMeant: (listing: Listing) => boolean,
-): Listing | undefined {
-  return listings.findLast((listing) => isMeant(listing) && listing.from.fromMs <= sent.toMs);
 }
 
 function causeOf(hop: Hop): Cause {

@@ -4,7 +4,7 @@
 import { durationText } from "../journeys/duration-text.ts";
 import type { JudgeTryOptions } from "./judge-try.ts";
 import type { Listing } from "./publications.ts";
-import { lengthOf, middleOf, orderOf } from "./span.ts";
+import { lengthOf, middleOf, orderOf, type Span } from "./span.ts";
 import type { TryBase, TryVerdict } from "./verdict.ts";
 
 export function judgeNoPod(
@@ -13,15 +13,29 @@ export function judgeNoPod(
   base: TryBase,
 ): TryVerdict {
   const { evidence, times, service } = options;
-  const externalName = service === undefined ? undefined : evidence.externalName(service);
+  const externalName = service === undefined ? undefined : evidence.services.externalName(service);
   if (externalName !== undefined) {
     const because = `${service} stands for ${externalName}, outside the cluster`;
     return { ...base, cause: "outside", confidence: "certain", because };
   }
-  const listed = listings.findLast(({ from }) => from.fromMs <= times.sent.toMs);
+  const owner = evidence.services.at(options.tried.address);
+  if (owner !== undefined) {
+    const because = `it is the address of the service ${owner} itself: its node chose the pod`;
+    return { ...base, cause: "unknown", confidence: "cannot tell", because };
+  }
+  const listed = lastListed(listings, times.sent);
   if (listed !== undefined) return judgeListed(options, listed, base);
   const because = neverListed(options);
   return { ...base, cause: "unknown", confidence: "cannot tell", because };
+}
+
+/** Several services may list it: the one that did so for longest. */
+function lastListed(listings: readonly Listing[], sent: Span): Listing | undefined {
+  const untilMs = ({ until }: Listing): number => until?.toMs ?? Infinity;
+  return listings
+    .filter(({ from }) => from.fromMs <= sent.toMs)
+    .sort((one, other) => (untilMs(one) < untilMs(other) ? -1 : 1))
+    .at(-1);
 }
 
 /** All that is known is from when to when it was listed. */

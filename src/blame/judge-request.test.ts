@@ -1,29 +1,16 @@
 import { describe, expect, test } from "vitest";
 import type { AccessLogEntry } from "../access-log/access-log-entry.ts";
-import { node, pod, request, service, slice, Told } from "./blame-world.contract.ts";
-import { judgeRequest } from "./judge-request.ts";
-import { verdictSentences } from "./verdict-text.ts";
-
-/** The verdict in a few words. */
-function judged(told: Told, entry: AccessLogEntry, skewMs = 0): readonly string[] {
-  const verdict = judgeRequest(entry, { evidence: told.evidence, skewMs, file: "a.log" });
-  return [`${verdict.confidence}: ${verdict.cause}`, ...verdictSentences(verdict)];
-}
-
-const web1 = { ip: "10.0.0.1", uid: "uid-web-1", name: "web-1" };
-
-/** Ready from 10 s on, told to end at 100 s, dead at 101 s, gone at 102 s; listed until 130 s. */
-function released(): Told {
-  return new Told()
-    .saw(1, "Service", service())
-    .saw(2, "Pod", pod())
-    .saw(10, "Pod", pod({ readySince: 10 }))
-    .saw(10.2, "EndpointSlice", slice([web1]))
-    .saw(100.2, "Pod", pod({ readySince: 10, deleted: 100 }))
-    .saw(101.5, "Pod", pod({ deleted: 100, unreadySince: 101, endedAt: 101 }))
-    .gone(102, "Pod", pod({ deleted: 100, unreadySince: 101, endedAt: 101 }))
-    .saw(130, "EndpointSlice", slice([]));
-}
+import {
+  judged,
+  node,
+  pod,
+  released,
+  request,
+  service,
+  slice,
+  Told,
+  web1,
+} from "./blame-world.contract.ts";
 
 describe("a request to a pod that had left", () => {
   test("while its service still listed it is the published hop's fault", () => {
@@ -316,11 +303,34 @@ describe("a request without a try", () => {
     `);
     expect(judged(told, none(155))).toMatchInlineSnapshot(`
       [
-        "certain: joined late",
+        "likely: joined late",
         "no endpoint was tried; shop/web: 1 endpoint was listed, and the proxy had none, 5 s late.",
       ]
     `);
     expect(judged(told, none(1_000))[0]).toBe("cannot tell: unknown");
+  });
+
+  test("had another reason where the service was never empty, whoever was in it", () => {
+    const web2 = { ip: "10.0.0.2", uid: "uid-web-2" };
+    const told = new Told({ untilSeconds: 9_000 })
+      .saw(1, "Service", service())
+      .saw(10, "EndpointSlice", slice([web1]))
+      .saw(2_000, "EndpointSlice", slice([web1, web2]))
+      .saw(2_010, "EndpointSlice", slice([web2]));
+    expect(judged(told, none(2_020))).toMatchInlineSnapshot(`
+      [
+        "cannot tell: unknown",
+        "no endpoint was tried; shop/web: 1 endpoint was listed, so the proxy had another reason to answer by itself.",
+      ]
+    `);
+  });
+
+  test("is not one where the log does not say whether anybody was tried", () => {
+    const untold = "the log does not name the endpoints that were tried";
+    expect(judged(released(), { ...none(135), untold })).toEqual([
+      "cannot tell: unknown",
+      `shop/web: ${untold}.`,
+    ]);
   });
 
   test("cannot be told where nobody looked, or the log does not say the service", () => {

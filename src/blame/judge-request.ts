@@ -1,6 +1,6 @@
 // The verdict on one request: that of its tries, or where none was made, why the proxy had nobody to
 // send it to.
-import type { AccessLogEntry } from "../access-log/access-log-entry.ts";
+import type { AccessLogEntry, LoggedTry } from "../access-log/access-log-entry.ts";
 import type { Evidence } from "./evidence.ts";
 import { judgeTry } from "./judge-try.ts";
 import { judgeUntried } from "./judge-untried.ts";
@@ -22,8 +22,18 @@ export interface JudgeOptions {
 export function judgeRequest(entry: AccessLogEntry, options: JudgeOptions): RequestVerdict {
   const { clock = { type: "agrees" } } = options;
   const verdict = judged(entry, options, clock.type === "off" ? clock.by : undefined);
-  const isSure = clock.type === "agrees" || verdict.confidence !== "certain";
-  return isSure ? verdict : { ...verdict, confidence: "likely" };
+  const isInDoubt = clock.type !== "agrees" || entry.isZoneGuessed === true || isSentUnknown(entry);
+  return isInDoubt ? { ...unsure(verdict), tries: verdict.tries.map(unsure) } : verdict;
+}
+
+/** With nothing said of how long it took, it may have been sent long before it was written down. */
+export function isSentUnknown({ tries, durationMs }: AccessLogEntry): boolean {
+  const isUnsaid = (tried: LoggedTry): boolean => tried.durationMs === undefined;
+  return durationMs === undefined && tries.length > 0 && tries.every(isUnsaid);
+}
+
+function unsure<Verdict extends RequestVerdict | TryVerdict>(verdict: Verdict): Verdict {
+  return verdict.confidence === "certain" ? { ...verdict, confidence: "likely" } : verdict;
 }
 
 function judged(
@@ -32,25 +42,32 @@ function judged(
   offset: Span | undefined,
 ): RequestVerdict {
   const { line, endedMs, status, method, host, target, service } = entry;
-  const request = { file, line, endedMs, status, method, host, target };
+  const areTriesTold = entry.untold === undefined;
+  const request = { file, line, endedMs, status, method, host, target, areTriesTold };
   if (entry.tries.length === 0) {
     return { ...request, tries: [], ...judgeUntried(entry, evidence, { skewMs, offset }) };
   }
   const times = triesTimes(entry, { skewMs, offset });
   const tries = entry.tries.flatMap((tried, index) => {
     const time = times[index];
-    return time === undefined ? [] : [judgeTry({ evidence, tried, times: time, service, status })];
+    if (time === undefined) return [];
+    const verdict = judgeTry({ evidence, tried, times: time, service, status });
+    const { likely } = time;
+    if (likely === undefined || verdict.confidence === "certain") return [verdict];
+    return [unsure(judgeTry({ evidence, tried, times: likely, service, status }))];
   });
   const main = mainTry(tries);
   const isStale = main !== undefined && staleCauses.has(main.cause);
-  const isAgreed = tries.every(({ cause }) => staleCauses.has(cause) === isStale);
   const { cause = "unknown", because = "", late } = main ?? {};
+  const isAgreed = tries.every((one) =>
+    isStale ? staleCauses.has(one.cause) : one.cause === cause,
+  );
   const confidence = main?.confidence ?? "cannot tell";
   return {
     ...request,
     service: service ?? main?.service,
     cause,
-    // With one endpoint that was well among the tries, another cause may have decided.
+    // With an endpoint of which something else is true, that may have decided.
     confidence: isAgreed || confidence !== "certain" ? confidence : "likely",
     late,
     because,

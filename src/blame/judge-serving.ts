@@ -33,7 +33,8 @@ export function judgeServing(options: JudgeTryOptions, life: PodLife, base: TryB
   const later = standingAt(moments, times.over.toMs, "from");
   if (later.type === "left") {
     const left = later.by;
-    const isBetween = orderOf(times.sent, left.at) === "before";
+    const isBetween =
+      orderOf(times.sent, left.at) === "before" && orderOf(left.at, times.over) === "before";
     const confidence = isBetween ? "certain" : "likely";
     return { ...base, cause: "left meanwhile", confidence, left, because: "" };
   }
@@ -45,14 +46,19 @@ export function judgeServing(options: JudgeTryOptions, life: PodLife, base: TryB
       : "it has no readiness probe, so it counts as ready before it listens";
     return { ...base, cause: "not yet listening", confidence: "likely", because };
   }
-  return judgeWell(options, base);
+  const isSurelyReady = standingAt(moments, times.sent.fromMs, "to").type === "serving";
+  return judgeWell(options, base, { isSure: isSurelyReady && tried.answered === true });
 }
 
-function judgeWell({ tried, status }: JudgeTryOptions, base: TryBase): TryVerdict {
-  const confidence = tried.answered === true ? "certain" : "likely";
+function judgeWell(
+  { tried, status }: JudgeTryOptions,
+  base: TryBase,
+  { isSure }: { readonly isSure: boolean },
+): TryVerdict {
+  const confidence = isSure ? "certain" : "likely";
   const isSlow = tried.status === 504 || (tried.status ?? 0) < 500;
   const isLeft = isSlow && status === clientGone;
-  const because = isLeft ? "it was ready, the client did not wait" : "it was ready";
+  const because = isLeft ? "the client did not wait; it was ready" : "it was ready";
   return { ...base, cause: isSlow ? "timeout" : "application", confidence, because };
 }
 

@@ -22,20 +22,20 @@ export function judgeUntried(
   evidence: Evidence,
   clock: LogClock,
 ): UntriedVerdict {
-  const { service } = entry;
-  if (service === undefined) {
-    const because = "the log names neither an endpoint nor a service for it";
+  const { service, untold } = entry;
+  if (untold !== undefined || service === undefined) {
+    const because = untold ?? "the log names neither an endpoint nor a service for it";
     return { service, cause: "unknown", confidence: "cannot tell", late: undefined, because };
   }
   const sent = requestSent(entry, clock);
   const listed = evidence.publications.ofService(service);
   const pods = evidence.podsOf(service);
-  const externalName = evidence.externalName(service);
+  const externalName = evidence.services.externalName(service);
   if (externalName !== undefined) {
     const because = `it stands for ${externalName}, outside the cluster`;
     return { service, cause: "outside", confidence: "certain", late: undefined, because };
   }
-  if (!evidence.isService(service) && listed.length === 0 && pods.length === 0) {
+  if (!evidence.services.has(service) && listed.length === 0 && pods.length === 0) {
     const because = "nothing is known of it: it was not recorded, or does not exist";
     return { service, cause: "unknown", confidence: "cannot tell", late: undefined, because };
   }
@@ -49,9 +49,11 @@ export function judgeUntried(
   );
 }
 
-/** Absence proves something only while somebody looks. */
+/** Absence proves something only while somebody looks, everywhere that such a service is known. */
 function isFollowed(evidence: Evidence, service: string, sent: Span): boolean {
-  return evidence.clustersOf(service).some((cluster) => evidence.isCovered(cluster, sent));
+  return evidence.services
+    .clustersOf(service)
+    .every((cluster) => evidence.isCovered(cluster, sent));
 }
 
 /** Undefined when nothing was listed. */
@@ -64,18 +66,26 @@ function judgeListed(
     ({ from, until }) => from.fromMs <= sent.toMs && (until?.toMs ?? Infinity) > sent.fromMs,
   );
   if (then.length === 0) return undefined;
-  const surely = then.some(
-    ({ from, until }) => from.toMs <= sent.fromMs && (until?.fromMs ?? Infinity) >= sent.toMs,
-  );
-  const late = longest(then.map(({ from }) => lengthOf(from, sent)));
+  const late = lengthOf(listedSince(listings, sent), sent);
   const count = `${then.length} endpoint${then.length === 1 ? " was" : "s were"} listed`;
   if (late.mostMs > joinMaxMs) {
     const because = `${count}, so the proxy had another reason to answer by itself`;
     return { service, cause: "unknown", confidence: "cannot tell", late: undefined, because };
   }
-  const confidence = surely ? "certain" : "likely";
+  // It may have refused for another reason, such as a limit of requests.
   const because = `${count}, and the proxy had none`;
-  return { service, cause: "joined late", confidence, late, because };
+  return { service, cause: "joined late", confidence: "likely", late, because };
+}
+
+/** Since when the service had somebody without a break, whoever it was. */
+function listedSince(listings: readonly Listing[], sent: Span): Span {
+  const untilMs = ({ until }: Listing): number => until?.toMs ?? Infinity;
+  let since: Span = sent;
+  for (const one of listings.toSorted((a, b) => (untilMs(a) > untilMs(b) ? -1 : 1))) {
+    if (untilMs(one) < since.fromMs) break;
+    if (one.from.fromMs < since.fromMs) since = one.from;
+  }
+  return since;
 }
 
 function judgeUnlisted(
@@ -126,6 +136,7 @@ const inWords: Readonly<Record<Happening, string>> = {
   ended: "ended",
   started: "not ready yet",
   deleted: "gone",
+  moved: "at another address",
   "node lost": "on a lost node",
 };
 
@@ -137,5 +148,5 @@ function longest(lengths: readonly Length[]): Length {
 }
 
 function hasLists(evidence: Evidence, service: string): boolean {
-  return evidence.clustersOf(service).some((cluster) => evidence.hasPublished(cluster));
+  return evidence.services.clustersOf(service).some((cluster) => evidence.hasPublished(cluster));
 }

@@ -9,6 +9,7 @@ import {
 } from "../kube/kinds/fields.ts";
 import type { Evidence } from "./evidence.ts";
 import { timeMs } from "./saved-time.ts";
+import type { Span } from "./span.ts";
 
 /** Written too when a container is restarted in its place; the pod stays. */
 const restart = /liveness probe|startup probe|will be restarted/;
@@ -16,12 +17,21 @@ const restart = /liveness probe|startup probe|will be restarted/;
 /** Events have whole seconds. */
 const resolutionMs = 1_000;
 
+/** A pod that is gone, as it was last seen. */
+export interface KilledPod {
+  readonly cluster: string;
+  readonly pod: RawRecord;
+  readonly uid: string;
+  /** It was not told to end before this. */
+  readonly seenMs?: number;
+}
+
 export class KillingEvents {
   /** By the pod's uid; bounded by the file that they were read from. */
-  readonly #killedMs = new Map<string, number>();
+  readonly #killed = new Map<string, Span>();
 
   get size(): number {
-    return this.#killedMs.size;
+    return this.#killed.size;
   }
 
   see(event: RawRecord): void {
@@ -29,25 +39,31 @@ export class KillingEvents {
       if (optionalString(event, "reason") !== "Killing") return;
       if (restart.test(optionalString(event, "message") ?? "")) return;
       const uid = optionalString(recordAt(event, "involvedObject"), "uid");
-      const time =
-        optionalString(event, "firstTimestamp") ?? optionalString(event, "eventTime") ?? "";
-      const atMs = timeMs(time);
-      if (uid !== undefined && !Number.isNaN(atMs)) this.#killedMs.set(uid, atMs);
+      if (uid === undefined) return;
+      const times = ["firstTimestamp", "lastTimestamp", "eventTime"]
+        .map((field) => timeMs(optionalString(event, field) ?? ""))
+        .filter((ms) => !Number.isNaN(ms));
+      if (times.length === 0) return;
+      // Of several only one was its end: its containers may have been made anew before.
+      const known = this.#killed.get(uid) ?? { fromMs: Infinity, toMs: -Infinity };
+      const fromMs = Math.min(known.fromMs, ...times);
+      this.#killed.set(uid, { fromMs, toMs: Math.max(known.toMs, ...times) });
     } catch (error) {
       if (!(error instanceof MalformedObjectError)) throw error;
     }
   }
 
-  /** The pod as it was after that, if there is such an event. */
-  addTo(evidence: Evidence, cluster: string, pod: RawRecord, uid: string): void {
-    const killedMs = this.#killedMs.get(uid);
-    if (killedMs === undefined) return;
+  /** The pod as it was after that, if there is such an event since it was last seen. */
+  addTo(evidence: Evidence, { cluster, pod, uid, seenMs = -Infinity }: KilledPod): void {
+    const killed = this.#killed.get(uid);
+    if (killed === undefined || killed.toMs + resolutionMs < seenMs) return;
+    const fromMs = Math.min(Math.max(killed.fromMs, seenMs), killed.toMs);
     const metadata = {
       ...(isRecord(pod["metadata"]) && pod["metadata"]),
-      deletionTimestamp: new Date(killedMs).toISOString(),
+      deletionTimestamp: new Date(fromMs).toISOString(),
       deletionGracePeriodSeconds: 0,
     };
-    const seen = { atMs: killedMs + resolutionMs, isWatched: false, afterMs: killedMs };
+    const seen = { atMs: killed.toMs + resolutionMs, isWatched: true, afterMs: undefined };
     evidence.add({ cluster, kind: "Pod", isDeleted: false, object: { ...pod, metadata }, seen });
   }
 }

@@ -1,8 +1,9 @@
 import { describe, expect, test } from "vitest";
+import { recordAt } from "../kube/kinds/fields.ts";
 import { at, type PodOptions, pod, service, slice, Told } from "./blame-world.contract.ts";
 import { meantPods } from "./meant-pod.ts";
 
-/** `name`, or `name > who has the address by then`. */
+/** `name`, or `name > who has the address by then`; `?` where the one before may be meant. */
 function meant(told: Told, seconds: number, options: { service?: string; port?: number } = {}) {
   const { evidence } = told;
   const found = meantPods({
@@ -13,9 +14,10 @@ function meant(told: Told, seconds: number, options: { service?: string; port?: 
     service: options.service,
     listings: evidence.publications.ofAddress("10.0.0.1"),
   });
-  return found.map(({ life, successor }) =>
-    [life.facts.name, ...(successor ? [successor.facts.name] : [])].join(" > "),
-  );
+  return found.map(({ life, successor, predecessor }) => {
+    const names = [life.facts.name, ...(successor ? [successor.facts.name] : [])];
+    return `${names.join(" > ")}${predecessor ? "?" : ""}`;
+  });
 }
 
 describe("an address", () => {
@@ -31,8 +33,9 @@ describe("an address", () => {
       [],
       ["web-1"],
       ["web-1"],
-      ["pay-1"],
+      ["pay-1?"],
     ]);
+    expect(meant(told, 100 + 3_601)).toEqual(["pay-1"]);
   });
 
   test("means the pod of the service that the log names, whoever has it by then", () => {
@@ -48,6 +51,10 @@ describe("an address", () => {
       .gone(100, "Pod", pod({ readySince: 10 }))
       .saw(200, "Pod", pod(pay));
     expect(meant(late, 300)).toEqual(["web-1 > pay-1"]);
+    const labels = { "kubernetes.io/service-name": "pay" };
+    const own = slice([{ ip: "10.0.0.1", uid: "uid-pay-1", name: "pay-1" }], "pay-abc");
+    const both = { ...own, metadata: { ...recordAt(own, "metadata"), labels } };
+    expect(meant(late.saw(201, "EndpointSlice", both), 300)).toEqual(["web-1 > pay-1", "pay-1?"]);
   });
 });
 

@@ -23,7 +23,14 @@ export interface MeantPod {
   readonly life: PodLife;
   /** Who has the address by then, where that is another. */
   readonly successor: PodLife | undefined;
+  /** Who had it until lately, where a proxy that is late may have meant that one. */
+  readonly predecessor: PodLife | undefined;
+  /** It is no pod of the service that the log names: one that had the address before was meant. */
+  readonly isForeign: boolean;
 }
+
+/** No proxy is known to have been later than that. */
+const lateMostMs = 3_600_000;
 
 /** Empty when no known pod had the address. */
 export function meantPods(options: MeantPodOptions): readonly MeantPod[] {
@@ -35,8 +42,12 @@ export function meantPods(options: MeantPodOptions): readonly MeantPod[] {
   const clusters = new Set([...had, ...named].map(({ cluster }) => cluster));
   const found = [...clusters].flatMap((cluster) => {
     const here = had.filter((life) => life.cluster === cluster);
-    const latest = listed.findLast(({ podUid }) => lifeOf(evidence, podUid)?.cluster === cluster);
-    return meantIn(options, here, lifeOf(evidence, latest?.podUid), ofService);
+    const inLists = listed.filter(({ podUid }) => lifeOf(evidence, podUid)?.cluster === cluster);
+    // Two services may list it at the same time, one of them late.
+    const now = inLists.filter(({ until }) => (until?.toMs ?? Infinity) > sent.fromMs);
+    const uids = new Set((service === undefined ? now : []).map(({ podUid }) => podUid));
+    const names = uids.size > 1 ? [...uids] : [inLists.at(-1)?.podUid];
+    return names.flatMap((uid) => meantIn(options, here, lifeOf(evidence, uid), ofService));
   });
   const meant = found.filter(({ life }) => ofService.has(life));
   return meant.length > 0 ? meant : found;
@@ -44,7 +55,7 @@ export function meantPods(options: MeantPodOptions): readonly MeantPod[] {
 
 /** In one cluster; `named` is the pod that was listed there last. */
 function meantIn(
-  { sent, port }: MeantPodOptions,
+  { evidence, sent, port, service }: MeantPodOptions,
   had: readonly PodLife[],
   named: PodLife | undefined,
   ofService: ReadonlySet<PodLife>,
@@ -54,7 +65,21 @@ function meantIn(
   const holder = lastHolder(had, sent);
   const asMeant = (life: PodLife): MeantPod => {
     const isOther = holder !== undefined && holder !== life && !life.facts.hostNetwork;
-    return { life, successor: isOther ? holder : undefined };
+    // A list of that service that names it leaves no doubt.
+    const rivals =
+      service !== undefined && life === named
+        ? []
+        : had
+            .slice(0, Math.max(0, had.indexOf(life)))
+            .filter((other) => service === undefined || ofService.has(other));
+    const predecessor = life.facts.hostNetwork
+      ? undefined
+      : rivals.findLast((other) => hadLately(other, sent.fromMs));
+    const isForeign =
+      service !== undefined &&
+      !ofService.has(life) &&
+      evidence.services.selector(service, life.cluster) !== undefined;
+    return { life, successor: isOther ? holder : undefined, predecessor, isForeign };
   };
   const last = lastHolder(pool, sent);
   if (named !== undefined) {
@@ -81,6 +106,11 @@ function lastHolder(lives: readonly PodLife[], { toMs }: Span): PodLife | undefi
     moments.some(({ what, at }) => what === "appeared" && at.toMs <= toMs),
   );
   return surely ?? lives.at(-1);
+}
+
+function hadLately({ moments }: PodLife, instantMs: number): boolean {
+  const left = standingAt(moments, instantMs, "to");
+  return left.type !== "left" || left.by.at.toMs > instantMs - lateMostMs;
 }
 
 function hasLeft({ moments }: PodLife, { toMs }: Span): boolean {

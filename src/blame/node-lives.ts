@@ -23,8 +23,8 @@ export interface NodeLoss {
 
 export interface NodeFacts {
   readonly name: string;
-  /** False also while the controller does not hear from it. */
-  readonly isReady: boolean;
+  /** False while the controller does not; a node that says of itself that it is not well is heard. */
+  readonly isHeard: boolean;
   readonly changedMs: number | undefined;
   readonly heardMs: number | undefined;
 }
@@ -36,7 +36,7 @@ export function readNode(object: RawRecord): NodeFacts {
     .find((condition) => condition["type"] === "Ready");
   return {
     name: requiredString(recordAt(object, "metadata"), "name"),
-    isReady: ready?.["status"] === "True",
+    isHeard: ready?.["status"] !== "Unknown",
     changedMs: ready && optionalTime(ready, "lastTransitionTime"),
     heardMs: ready && optionalTime(ready, "lastHeartbeatTime"),
   };
@@ -49,7 +49,7 @@ export class NodeLives {
   see(cluster: string, node: NodeFacts, seen: Seen): void {
     const losses = this.#losses.get(`${cluster} ${node.name}`) ?? [];
     const last = losses.at(-1);
-    if (!node.isReady && (last === undefined || last.backMs !== undefined)) {
+    if (!node.isHeard && (last === undefined || last.backMs !== undefined)) {
       const shownMs = seen.isWatched ? seen.atMs : Math.min(node.changedMs ?? seen.atMs, seen.atMs);
       losses.push({
         at: between(Math.min(node.heardMs ?? node.changedMs ?? shownMs, shownMs), shownMs),
@@ -57,7 +57,7 @@ export class NodeLives {
         backMs: undefined,
       });
       if (losses.length > lossesPerNodeMax) losses.shift();
-    } else if (node.isReady && last !== undefined && last.backMs === undefined) {
+    } else if (node.isHeard && last !== undefined && last.backMs === undefined) {
       losses[losses.length - 1] = { ...last, backMs: seen.atMs };
     }
     this.#losses.set(`${cluster} ${node.name}`, losses);
@@ -65,7 +65,7 @@ export class NodeLives {
 
   /** The machine is gone for good, whatever its pods show. */
   gone(cluster: string, name: string, seen: Seen): void {
-    this.see(cluster, { name, isReady: false, changedMs: seen.atMs, heardMs: undefined }, seen);
+    this.see(cluster, { name, isHeard: false, changedMs: seen.atMs, heardMs: undefined }, seen);
   }
 
   /** The loss during which an instant lay, or may have lain; undefined when the node was heard. */

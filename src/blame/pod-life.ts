@@ -16,6 +16,8 @@ export type Happening =
   | "started"
   /** The API has it no more. */
   | "deleted"
+  /** It has another address since, as after a restart of its node. */
+  | "moved"
   /** Its node was not heard from any more. */
   | "node lost";
 
@@ -104,6 +106,16 @@ export function standingAt(
   return standing;
 }
 
+/** The same life to those who send requests from the first address on, until it is dead. */
+export function whateverReady(moments: readonly Moment[]): readonly Moment[] {
+  const readiness: readonly Happening[] = ["ready", "unready", "terminating"];
+  return moments
+    .filter(({ what }) => !readiness.includes(what))
+    .flatMap((moment) =>
+      moment.what === "appeared" ? [moment, { ...moment, what: "ready" }] : [moment],
+    );
+}
+
 function apply(
   state: { isReady: boolean; isLeaving: boolean; hasEnded: boolean },
   what: Happening,
@@ -118,6 +130,7 @@ function apply(
       break;
     case "terminating":
     case "deleted":
+    case "moved":
       state.isLeaving = true;
       break;
     case "ended":

@@ -2,21 +2,27 @@ import { describe, expect, test } from "vitest";
 import { pod, request, Told } from "./blame-world.contract.ts";
 import { ProxyClockWitness } from "./proxy-clock.ts";
 
-/** Pods that live from 100 s to 200 s, 110 s to 210 s, and so on. */
-const told = new Told();
 const addresses = ["10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.4"];
-for (const [index, ip] of addresses.entries()) {
-  const created = 100 + 10 * index;
-  const one = { name: `web-${index}`, ip, created, readySince: created + 2 };
-  told
-    .saw(created + 2, "Pod", pod(one))
-    .saw(created + 100, "Pod", pod({ ...one, deleted: created + 100 }))
-    .gone(created + 101, "Pod", pod(one));
+
+/** Pods that live from 100 s to 200 s, 110 s to 210 s, and so on. */
+function lived(cluster: string): Told {
+  const told = new Told();
+  for (const [index, ip] of addresses.entries()) {
+    const created = 100 + 10 * index;
+    const one = { name: `web-${index}`, ip, created, readySince: created + 2 };
+    told
+      .saw(created + 2, "Pod", pod(one), cluster)
+      .saw(created + 100, "Pod", pod({ ...one, deleted: created + 100 }), cluster)
+      .gone(created + 101, "Pod", pod(one), cluster);
+  }
+  return told;
 }
 
+const told = lived("prod");
+
 /** What a log says whose clock shows so many seconds too much, and its verdict in seconds. */
-function clock(aheadSeconds: number, skewMs = 100, odd?: string) {
-  const witness = new ProxyClockWitness(told.evidence);
+function clock(aheadSeconds: number, skewMs = 100, odd?: string, { evidence } = told) {
+  const witness = new ProxyClockWitness(evidence);
   for (const [index, address] of addresses.entries()) {
     const from = 100 + 10 * index + aheadSeconds;
     const answered = { address, status: 200, answered: true };
@@ -45,6 +51,10 @@ describe("a proxy's clock", () => {
 
   test("is not judged by one odd pod", () => {
     expect(clock(0, 100, "10.0.0.2")).toBe("agrees");
+  });
+
+  test("is doubted where nobody followed the pods: others may have had their addresses", () => {
+    expect(clock(40, 100, undefined, lived("west"))).toBe("doubted");
   });
 
   test("is doubted where no shift would explain the answers", () => {

@@ -70,7 +70,14 @@ export class ProxyClockWitness {
     const refusals = heard.map((one) => leftMs(one.life) - one.firstRefusedMs);
     const fromMs = Math.max(-secondLeast(behind), ...refusals.filter((ms) => ms <= toMs));
     const isKnown = Number.isFinite(fromMs) && Number.isFinite(toMs) && fromMs <= toMs;
-    return isKnown ? { type: "off", by: { fromMs, toMs } } : { type: "doubted" };
+    // Where nobody followed the pods, others may have had their addresses before.
+    return isKnown && heard.every(({ life }) => this.#isFollowed(life))
+      ? { type: "off", by: { fromMs, toMs } }
+      : { type: "doubted" };
+  }
+
+  #isFollowed({ cluster }: PodLife): boolean {
+    return this.#evidence.coverage.some((one) => one.cluster === cluster);
   }
 
   #heardOf(address: string): Heard | undefined {

@@ -25,8 +25,11 @@ interface OpenListing extends Listing {
 interface PublishedObject {
   readonly facts: PublishedFacts;
   readonly keys: ReadonlySet<string>;
+  /** The list that it came with or after, and when. */
   readonly list: number;
   readonly seenMs: number;
+  /** The last list that named it. */
+  readonly namedIn: number;
 }
 
 /** At some 300 bytes each as much as the pods may take. */
@@ -58,7 +61,13 @@ export class Publications {
   /** A version of an Endpoints object or of an EndpointSlice. */
   see(cluster: string, facts: PublishedFacts, seen: Seen, list: number): void {
     const id = `${cluster} ${facts.uid}`;
-    const before = this.#objects.get(id)?.keys ?? none;
+    const known = this.#objects.get(id);
+    if (known !== undefined && known.list !== list && seen.atMs < known.seenMs) {
+      // Of two who recorded at the same time the second tells again what is known.
+      this.#objects.set(id, { ...known, namedIn: list });
+      return;
+    }
+    const before = known?.keys ?? none;
     const after = new Map(
       facts.endpoints.map((endpoint) => [listingKey(cluster, facts.service, endpoint), endpoint]),
     );
@@ -66,6 +75,7 @@ export class Publications {
       facts,
       keys: new Set(after.keys()),
       list,
+      namedIn: list,
       seenMs: seen.atMs,
     });
     for (const key of before) if (!after.has(key)) this.#leave(key, wentAt(seen));
@@ -90,7 +100,7 @@ export class Publications {
   ): void {
     for (const [id, object] of this.#objects) {
       const { facts } = object;
-      if (!id.startsWith(`${cluster} `) || facts.form !== form || object.list >= list) continue;
+      if (!id.startsWith(`${cluster} `) || facts.form !== form || object.namedIn >= list) continue;
       if (object.seenMs > seen.atMs) continue;
       if (namespace !== undefined && !facts.service.startsWith(`${namespace}/`)) continue;
       this.gone(cluster, facts.uid, seen);

@@ -143,7 +143,9 @@ function prunedTarget(entry: RawRecord): RawRecord {
 
 function prunedService(object: RawRecord): RawRecord {
   const spec = recordAt(object, "spec");
-  return { spec: picked(spec, ["type", "selector", "externalName", "publishNotReadyAddresses"]) };
+  const addresses = ["clusterIP", "clusterIPs"];
+  const fields = ["type", "selector", "externalName", "publishNotReadyAddresses", ...addresses];
+  return { spec: picked(spec, fields) };
 }
 
 /** While a node is well its heartbeat is left out; the last one before it was lost is what counts. */

@@ -1,6 +1,7 @@
 // `lockstep record` without its command line: every cluster is watched by itself, so that one that
 // cannot be reached keeps nobody from being recorded, and all of it goes to one file. A sign of life
 // now and then says until when nothing happened, and which watches may be behind.
+import { setMaxListeners } from "node:events";
 import type { Environment } from "../environment/environment.ts";
 import type { CancelTimer } from "../environment/timers.ts";
 import type { KubeClient } from "../kube/client/client.ts";
@@ -55,6 +56,8 @@ export class Recorder {
   /** Resolves when the file can be written; rejects with a `FilesError` when it cannot. */
   async start(): Promise<void> {
     await this.#writer.start();
+    // Each cluster listens to it while it starts; Node takes more than ten for a leak.
+    setMaxListeners(0, this.#abort.signal);
     this.#starting = this.#options.clusters.map((cluster) => this.#record(cluster));
     this.#aliveLater();
   }

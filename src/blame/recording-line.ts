@@ -31,7 +31,7 @@ export interface RecordedChange {
   readonly kind: RecordedKindName;
   readonly change: "added" | "updated" | "deleted";
   readonly by: LearntBy;
-  /** Learnt from a later list: it happened after this. */
+  /** Learnt late, from a list or from a watch that was behind: it happened after this. */
   readonly afterMs: number | undefined;
   readonly object: RawRecord;
 }

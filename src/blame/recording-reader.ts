@@ -1,8 +1,11 @@
 // Takes the lines of a recording over into the evidence. Several recordings, and several runs in
 // one, are read one after the other; what a run did not see between its end and the next one's lists
 // becomes one change at an unknown moment in between.
+import type { RawRecord } from "../kube/kinds/fields.ts";
 import type { Coverage, Evidence } from "./evidence.ts";
+import { metadataText } from "./metadata-text.ts";
 import type { Seen } from "./pod-life.ts";
+import type { RecordedKindName } from "./recorded-kinds.ts";
 import {
   parseRecordingLine,
   type RecordedChange,
@@ -26,10 +29,17 @@ export class RecordingVersionError extends Error {
 export class RecordingReader {
   readonly #evidence: Evidence;
   readonly #counts = { lines: 0, runs: 0, unreadable: 0 };
-  /** Of the run that is being read, by cluster; present from the end of its list of pods on. */
-  readonly #covered = new Map<string, Coverage>();
+  /**
+   * Of the run that is being read, by cluster; present from the end of its list of pods on, and
+   * undefined while a watch is behind.
+   */
+  readonly #covered = new Map<string, Coverage | undefined>();
   /** Until when each cluster was last known, in any run. */
   readonly #knownUntilMs = new Map<string, number>();
+  /** The same when the run began that is being read. */
+  readonly #knownBeforeMs = new Map<string, number | undefined>();
+  /** What this run has listed as a whole, by `listKey`. */
+  readonly #listed = new Set<string>();
   #list = 0;
 
   constructor(evidence: Evidence) {
@@ -59,6 +69,7 @@ export class RecordingReader {
       case "listed": {
         const { cluster, kind, namespace } = line;
         const seen = this.#seenInList(cluster, atMs);
+        this.#listed.add(listKey(cluster, kind, namespace ?? ""));
         const place = { cluster, kind, ...(namespace !== undefined && { namespace }) };
         this.#evidence.endList(place, this.#list, seen);
         if (kind === "Pod" && !this.#covered.has(cluster)) {
@@ -67,16 +78,23 @@ export class RecordingReader {
         break;
       }
       case "alive":
-        for (const [cluster, coverage] of this.#covered) {
-          if (line.behind.some((watch) => watch.startsWith(`${cluster} `))) continue;
-          coverage.toMs = Math.max(coverage.toMs, atMs);
-          this.#knownUntilMs.set(cluster, atMs);
+        for (const cluster of this.#covered.keys()) {
+          const isBehind = line.behind.some((watch) => watch.startsWith(`${cluster} `));
+          this.#covered.set(cluster, isBehind ? undefined : this.#coverUntil(cluster, atMs));
         }
         break;
       case "change":
         this.#change(line);
         break;
     }
+  }
+
+  /** After a time of which not everything was seen another one begins. */
+  #coverUntil(cluster: string, atMs: number): Coverage {
+    const coverage = this.#covered.get(cluster) ?? this.#evidence.cover(cluster, atMs);
+    coverage.toMs = Math.max(coverage.toMs, atMs);
+    this.#knownUntilMs.set(cluster, atMs);
+    return coverage;
   }
 
   #begin(version: number): void {
@@ -87,24 +105,40 @@ export class RecordingReader {
     }
     this.#counts.runs += 1;
     this.#covered.clear();
+    this.#listed.clear();
+    this.#knownBeforeMs.clear();
     this.#list = this.#evidence.beginList();
   }
 
   #change({ cluster, kind, change, by, atMs, afterMs, object }: RecordedChange): void {
     const coverage = this.#covered.get(cluster);
-    const isWatched = by === "watch";
-    const isFirstList = !isWatched && coverage === undefined;
-    const seen = isFirstList ? this.#seenInList(cluster, atMs) : { atMs, isWatched, afterMs };
+    const isWatched = by === "watch" && afterMs === undefined;
+    const inFirstList = this.#seenInList(cluster, atMs);
+    const isFirstList = by === "list" && !this.#isListed(cluster, kind, object);
+    const seen = isFirstList ? inFirstList : { atMs, isWatched, afterMs };
     this.#evidence.add({ cluster, kind, isDeleted: change === "deleted", object, seen });
-    if (coverage === undefined) return;
-    coverage.toMs = Math.max(coverage.toMs, atMs);
-    this.#knownUntilMs.set(cluster, atMs);
+    if (coverage !== undefined) this.#coverUntil(cluster, atMs);
   }
 
   /** What the first list of a run shows happened after the run before was last sure of anything. */
   #seenInList(cluster: string, atMs: number): Seen {
-    const earlierMs = this.#evidence.knownUntilMs(cluster);
-    const afterMs = this.#knownUntilMs.get(cluster) ?? (earlierMs < atMs ? earlierMs : undefined);
-    return { atMs, isWatched: false, afterMs: afterMs === -Infinity ? undefined : afterMs };
+    if (!this.#knownBeforeMs.has(cluster)) {
+      const earlierMs = this.#evidence.knownUntilMs(cluster);
+      const beforeMs =
+        this.#knownUntilMs.get(cluster) ?? (earlierMs < atMs ? earlierMs : -Infinity);
+      this.#knownBeforeMs.set(cluster, beforeMs === -Infinity ? undefined : beforeMs);
+    }
+    return { atMs, isWatched: false, afterMs: this.#knownBeforeMs.get(cluster) };
   }
+
+  /** The lists of a run come one after the other, each in its own time. */
+  #isListed(cluster: string, kind: RecordedKindName, object: RawRecord): boolean {
+    const places = ["", metadataText(object, "namespace")];
+    return places.some((place) => this.#listed.has(listKey(cluster, kind, place)));
+  }
+}
+
+/** Of one namespace where only that is recorded. */
+function listKey(cluster: string, kind: RecordedKindName, namespace: string): string {
+  return `${cluster} ${kind} ${namespace}`;
 }

@@ -172,6 +172,31 @@ describe("several runs", () => {
     ]);
   });
 
+  test("what a list lacks that came after that of the pods went between the two as well", () => {
+    const slices = (seconds: number, ips: readonly { ip: string }[], run: "added" | "updated") =>
+      changeLine({
+        cluster: "prod",
+        kind: "EndpointSlice",
+        change: run,
+        by: "list",
+        atMs: at(seconds),
+        afterMs: undefined,
+        json: JSON.stringify(slice(ips)),
+      });
+    const before = [...first.slice(0, -1), slices(10.2, [{ ip: "10.0.0.1" }], "added")];
+    const second = [
+      runLine({ atMs: at(90), run: "b" }),
+      podLine(90, ready, "added"),
+      listed(91),
+      podLine(91.5, pod({ readySince: 5, deleted: 91 }), "updated"),
+      slices(92, [], "added"),
+    ];
+    const { evidence } = readLines([...before, aliveLine({ atMs: at(20), behind: [] }), ...second]);
+    expect(evidence.publications.ofAddress("10.0.0.1").map(({ until }) => until)).toEqual([
+      { fromMs: at(20), toMs: at(92) },
+    ]);
+  });
+
   test("what is still there is no news", () => {
     const second = [runLine({ atMs: at(90), run: "b" }), podLine(90, ready, "added"), listed(91)];
     const { evidence } = readLines([...first, ...second]);
@@ -189,6 +214,47 @@ describe("several runs", () => {
     expect(readLines([...first, behind]).evidence.coverage).toEqual([
       { cluster: "prod", fromMs: at(10.1), toMs: at(20) },
     ]);
+  });
+
+  test("what was seen by a watch that was behind happened at some time since it was not", () => {
+    const update = { cluster: "prod", kind: "EndpointSlice", change: "updated" } as const;
+    const lists = (seconds: number, ips: readonly { ip: string }[], afterMs?: number): string => {
+      const json = JSON.stringify(slice(ips));
+      return changeLine({ ...update, by: "watch", atMs: at(seconds), afterMs, json });
+    };
+    const late = [
+      lists(12, [{ ip: "10.0.0.1" }]),
+      aliveLine({ atMs: at(60), behind: ["prod endpointslices"] }),
+      lists(70, [], at(30)),
+      aliveLine({ atMs: at(80), behind: [] }),
+    ];
+    const { evidence } = readLines([...first, ...late]);
+    expect(evidence.publications.ofAddress("10.0.0.1").map(({ until }) => until)).toEqual([
+      { fromMs: at(30), toMs: at(70) },
+    ]);
+    expect(evidence.coverage.map(({ fromMs, toMs }) => [fromMs, toMs])).toEqual([
+      [at(10.1), at(20)],
+      [at(80), at(80)],
+    ]);
+  });
+
+  test("two at the same time tell the same as one", () => {
+    const told = (by: number) => [
+      runLine({ atMs: at(30), run: `run ${by}` }),
+      podLine(30 + by, ready, "added"),
+      listed(30.5 + by),
+      podLine(60 + by, pod({ readySince: 5, deleted: 60 }), "updated"),
+      podLine(90 + by, pod({ unreadySince: 90, deleted: 60 }), "deleted"),
+    ];
+    const once = lifeOf(readLines(told(0)).evidence);
+    expect(once.map(([what]) => what)).toEqual([
+      "appeared",
+      "ready",
+      "terminating",
+      "unready",
+      "deleted",
+    ]);
+    expect(lifeOf(readLines([...told(0), ...told(0.01)]).evidence)).toEqual(once);
   });
 
   test("of a later form are refused, and torn or malformed lines counted", () => {

@@ -120,6 +120,26 @@ describe("objects that were saved more than once", () => {
     expect(judgeRequest(answered, options).cause).toBe("application");
   });
 
+  test("of a few pods in between bury nobody who is there afterwards", () => {
+    const again = pod({ name: "web-2", ip: "10.0.0.2", readySince: 120 });
+    const few = list("Pod", again);
+    expect(judged(evidenceOf(before, few), 110)[0]).toBe("likely: published late");
+    const all = mixed(["Pod", pod({ readySince: 10 })], ["Pod", again]);
+    const later = mixed(["Node", node("True", 0, 200)], ["Pod", pod({ readySince: 10 })]);
+    expect(judged(evidenceOf(before, few, all, later), 150)[0]).toBe("likely: application");
+  });
+
+  test("have events of a pod's containers, of which only the last may be its end", () => {
+    const made = { ...killing("uid-web-1", 100), lastTimestamp: time(140) };
+    const evidence = evidenceOf(before, mixed(["Event", made], ["Pod", other]), after);
+    expect([judged(evidence, 120)[0], judged(evidence, 95)[0]]).toEqual([
+      "likely: published late",
+      "likely: application",
+    ]);
+    const earlier = mixed(["Event", killing("uid-web-1", 50)], ["Pod", other]);
+    expect(judged(evidenceOf(before, earlier), 80)[0]).toBe("likely: application");
+  });
+
   test("by kubectl's watch tell of every change, though not when a list changed", () => {
     const versions: readonly (readonly [string, object])[] = [
       ["ADDED", { kind: "Pod", ...pod({ readySince: 10 }) }],
@@ -175,6 +195,13 @@ describe("objects that were saved more than once", () => {
     expect(saved.counts).toEqual({ objects: 5, withoutObject: 1 });
     const evidence = new Evidence();
     saved.addTo(evidence);
+    const based = { requestObject: { metadata: { resourceVersion: "missing here" } } };
+    const partial = lines.map((one, index) => (index === 4 ? { ...one, ...based } : one));
+    const other = new SavedObjects("prod");
+    other.read(partial.map((one) => JSON.stringify(one)).join("\n"));
+    const part = new Evidence();
+    other.addTo(part);
+    expect(judged(part, 120)[0]).toBe("likely: published late");
     expect(judged(evidence, 120)).toMatchInlineSnapshot(`
       [
         "certain: published late",

@@ -6,6 +6,7 @@ import { isRecord, MalformedObjectError, type RawRecord } from "../kube/kinds/fi
 import { auditedWrite, isAuditEvent } from "./audit-event.ts";
 import type { Evidence } from "./evidence.ts";
 import { KillingEvents } from "./killing-events.ts";
+import { metadataText } from "./metadata-text.ts";
 import type { Seen } from "./pod-life.ts";
 import type { Listing } from "./publications.ts";
 import { type RecordedKindName, recordedKinds } from "./recorded-kinds.ts";
@@ -19,6 +20,8 @@ interface Version extends SavedObject {
   /** When it was written, where that is said. */
   readonly atMs: number | undefined;
   readonly isCreated: boolean;
+  /** The version before it; empty where its writer has not said so. */
+  readonly basedOn: string;
   /** The file it is in: only those of one file follow each other. */
   readonly file: number;
 }
@@ -114,7 +117,7 @@ export class SavedObjects {
     const known = this.#known(object, kind);
     const newestMs = this.#newest(object, kind);
     if (known === undefined) return;
-    const unsaid = { atMs: undefined, isCreated: false, file: this.#file };
+    const unsaid = { atMs: undefined, isCreated: false, basedOn: "", file: this.#file };
     this.#versions.push({ kind: known, object, newestMs, isDeleted, ...unsaid });
   }
 
@@ -151,18 +154,22 @@ export class SavedObjects {
   /** A stream does not say when each version came: not before any time in it or in those before it. */
   #addVersions(evidence: Evidence): void {
     const cluster = this.#cluster;
-    const known = new Set<string>();
+    const known = new Map<string, Version>();
     const reached = new Map<number, number>();
     evidence.beginList();
     for (const version of inTime(this.#versions)) {
       const { kind, object, isDeleted, atMs, isCreated, newestMs, file } = version;
-      const uid = uidOf(object);
-      const isFirst = !known.has(uid);
-      known.add(uid);
+      const uid = metadataText(object, "uid");
+      const before = known.get(uid);
+      const isFirst = before === undefined;
+      known.set(uid, version);
       const reachedMs = Math.max(reached.get(file) ?? -Infinity, newestMs);
       reached.set(file, reachedMs);
-      const isWatched = atMs !== undefined && (isCreated || !isFirst);
-      const afterMs = isFirst ? 0 : reachedMs;
+      // Each of several API servers writes down only what was asked of it.
+      const isNext = before === undefined || isSuccessor(before, version);
+      const isWatched = atMs !== undefined && isNext && (isCreated || !isFirst);
+      const sinceMs = isNext ? reachedMs : before.newestMs;
+      const afterMs = isFirst ? 0 : sinceMs;
       const seen: Seen = { atMs: atMs ?? this.#newestMs, isWatched, afterMs };
       evidence.add({ cluster, kind, isDeleted, object, seen });
     }
@@ -186,7 +193,7 @@ export class SavedObjects {
     const object = { metadata, status: { podIP: address, conditions: [ready] } };
     const seen = { atMs: this.#newestMs, isWatched: false, afterMs: 0 };
     evidence.add({ cluster, kind: "Pod", isDeleted: false, object, seen });
-    this.#killings.addTo(evidence, cluster, object, uid);
+    this.#killings.addTo(evidence, { cluster, pod: object, uid });
     evidence.add({ cluster, kind: "Pod", isDeleted: true, object: { metadata }, seen });
   }
 }
@@ -201,7 +208,7 @@ function inTime(versions: readonly Version[]): readonly Version[] {
   return [...versions.filter((one) => !isSaid(one)), ...said];
 }
 
-function uidOf(object: RawRecord): string {
-  const metadata = object["metadata"];
-  return isRecord(metadata) && typeof metadata["uid"] === "string" ? metadata["uid"] : "";
+/** Whether no other version is known to have been between the two. */
+function isSuccessor(before: Version, { basedOn }: Version): boolean {
+  return basedOn === "" || basedOn === metadataText(before.object, "resourceVersion");
 }

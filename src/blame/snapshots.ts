@@ -1,9 +1,10 @@
 // Objects that were saved at one time or at several: `kubectl get` before an incident and after it.
 // Files that were given together are of one time unless an object is in two of them. What an earlier
 // one lists and a later one lacks went at an unknown moment in between.
-import { isRecord, type RawRecord } from "../kube/kinds/fields.ts";
+import type { RawRecord } from "../kube/kinds/fields.ts";
 import type { Evidence } from "./evidence.ts";
-import type { KillingEvents } from "./killing-events.ts";
+import type { KilledPod, KillingEvents } from "./killing-events.ts";
+import { metadataText } from "./metadata-text.ts";
 import type { RecordedKindName } from "./recorded-kinds.ts";
 
 export interface SavedObject {
@@ -45,7 +46,7 @@ export class Snapshots {
     const file = this.#files.at(-1);
     if (file === undefined) return;
     file.objects.push(saved);
-    file.uids.add(uidOf(saved.object));
+    file.uids.add(metadataText(saved.object, "uid"));
     if (isInList) file.listed.add(saved.kind);
     file.newestMs = Math.max(file.newestMs, saved.newestMs);
   }
@@ -57,16 +58,18 @@ export class Snapshots {
   ): void {
     const { cluster } = place;
     let earlierMs: number | undefined;
-    const pods = new Map<string, RawRecord>();
+    const pods = new Map<string, KilledPod>();
     for (const snapshot of this.#inTime()) {
       for (const [uid, pod] of pods) {
-        if (!snapshot.uids.has(uid)) place.killings.addTo(evidence, cluster, pod, uid);
+        if (!snapshot.uids.has(uid)) place.killings.addTo(evidence, pod);
       }
       const list = evidence.beginList();
       const seen = { atMs: snapshot.newestMs, isWatched: false, afterMs: earlierMs ?? 0 };
       for (const { kind, object } of snapshot.objects) {
         evidence.add({ cluster, kind, isDeleted: false, object, seen });
-        if (kind === "Pod") pods.set(uidOf(object), object);
+        if (kind !== "Pod") continue;
+        const uid = metadataText(object, "uid");
+        pods.set(uid, { cluster, pod: object, uid, seenMs: snapshot.newestMs });
       }
       if (earlierMs !== undefined) {
         for (const kind of snapshot.listed) {
@@ -102,18 +105,10 @@ function namespaceOf(
   kind: RecordedKindName,
 ): { readonly namespace?: string } {
   const namespaces = new Set(
-    objects.filter((one) => one.kind === kind).map(({ object }) => textAt(object, "namespace")),
+    objects
+      .filter((one) => one.kind === kind)
+      .map(({ object }) => metadataText(object, "namespace")),
   );
   const [only] = namespaces;
   return namespaces.size === 1 && only !== undefined && only !== "" ? { namespace: only } : {};
-}
-
-function uidOf(object: RawRecord): string {
-  return textAt(object, "uid");
-}
-
-function textAt(object: RawRecord, field: string): string {
-  const metadata = object["metadata"];
-  const text = isRecord(metadata) ? metadata[field] : undefined;
-  return typeof text === "string" ? text : "";
 }

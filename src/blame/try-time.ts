@@ -17,6 +17,11 @@ export interface TryTimes {
   readonly over: Span;
 }
 
+/** Of a try that the log gives no time of its own: what it may be, and what it most likely is. */
+export interface LoggedTimes extends TryTimes {
+  readonly likely?: TryTimes;
+}
+
 /** When the request was over. */
 export function requestOver(entry: AccessLogEntry, { skewMs, offset }: LogClock): Span {
   const { endedMs, resolutionMs } = entry;
@@ -31,13 +36,18 @@ export function requestSent(entry: AccessLogEntry, clock: LogClock): Span {
 }
 
 /** In the order of the tries. */
-export function triesTimes(entry: AccessLogEntry, clock: LogClock): readonly TryTimes[] {
+export function triesTimes(entry: AccessLogEntry, clock: LogClock): readonly LoggedTimes[] {
   const over = requestOver(entry, clock);
   const tried = entry.tries.map(({ durationMs }) => durationMs ?? 0);
   const triedMs = tried.reduce((sum, ms) => sum + ms, 0);
   // Before the first try the proxy reads the request, after the last one it sends the answer.
   const restMs = Math.max(0, (entry.durationMs ?? triedMs) - triedMs);
   let sent = laterBy(over, -(entry.durationMs ?? triedMs));
+  // The only one is sent as soon as the request has come, unless others before it go unsaid.
+  const [only, ...others] = entry.tries;
+  if (only !== undefined && others.length === 0 && only.durationMs === undefined) {
+    return [{ sent: { fromMs: sent.fromMs, toMs: over.toMs }, over, likely: { sent, over } }];
+  }
   return tried.map((ms) => {
     const times = {
       sent: { fromMs: sent.fromMs, toMs: sent.toMs + restMs },

@@ -28,7 +28,8 @@ export function verdictSentences(verdict: RequestVerdict): readonly string[] {
   if (tries.length === 0) {
     const name = service === undefined ? "" : `${service}: `;
     const late = verdict.late === undefined ? "" : `, ${lengthText(verdict.late)} late`;
-    return [`no endpoint was tried; ${name}${because}${late}.`];
+    const untried = verdict.areTriesTold ? "no endpoint was tried; " : "";
+    return [`${untried}${name}${because}${late}.`];
   }
   return tries.map(trySentence);
 }
@@ -51,13 +52,18 @@ export function trySentence(verdict: TryVerdict): string {
   // Of a lost node the API's part is told already.
   const hops = hopsText(verdict.hops.filter(({ hop }) => !(isLost && hop === "pod")));
   if (hops !== "") parts.push(hops);
-  if (verdict.alternatives.length > 0) parts.push(alternativesText(verdict.alternatives));
+  if (verdict.alternatives.length > 0) parts.push(alternativesText(verdict));
   if (left === undefined) parts.push(wellText(verdict));
   if (verdict.successor !== undefined) {
     const { namespace, name } = verdict.successor;
     parts.push(`the address belongs to ${namespace}/${name} by now`);
   }
-  if (left !== undefined && because !== "") parts.push(because);
+  if (verdict.predecessor !== undefined) {
+    const { namespace, name } = verdict.predecessor;
+    parts.push(`perhaps ${namespace}/${name} was meant, which had the address before`);
+  }
+  const isSaid = verdict.alternatives.length > 0;
+  if (left !== undefined && because !== "" && !isSaid) parts.push(because);
   return `${parts.join("; ")}.`;
 }
 
@@ -66,9 +72,10 @@ function podlessText({ cause, because, hops }: TryVerdict): string {
   return hops.length === 0 ? `is no pod: ${because}` : `${because}; ${hopsText(hops)}`;
 }
 
-/** `; perhaps routed late instead: the times are too coarse to tell`. */
-function alternativesText(alternatives: readonly Cause[]): string {
-  return `perhaps ${alternatives.join(" or ")} instead: the times are too coarse to tell`;
+/** `; perhaps routed late instead: the times are too coarse to tell`, unless something else is. */
+function alternativesText({ alternatives, because }: TryVerdict): string {
+  const why = because === "" ? "the times are too coarse to tell" : because;
+  return `perhaps ${alternatives.join(" or ")} instead: ${why}`;
 }
 
 const happenings: Readonly<Record<Happening, string>> = {
@@ -79,6 +86,7 @@ const happenings: Readonly<Record<Happening, string>> = {
   ended: "its container ended",
   started: "its container started",
   deleted: "was deleted",
+  moved: "got another address",
   "node lost": "its node was last heard",
 };
 

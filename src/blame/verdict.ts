@@ -92,6 +92,8 @@ export interface TryVerdict {
   readonly alternatives: readonly Cause[];
   /** Of another pod that has the address by now. */
   readonly successor: BlamedPod | undefined;
+  /** Of the pod that had it until lately, where that one may have been meant. */
+  readonly predecessor: BlamedPod | undefined;
   /** Others that may have been meant, and of which the same is true. */
   readonly rivals: readonly BlamedPod[];
   /** What else it rests on, or why it cannot be told; a part of a sentence. */
@@ -115,5 +117,7 @@ export interface RequestVerdict {
   /** How long after a change that it should have known the proxy sent or refused it. */
   readonly late: Length | undefined;
   readonly because: string;
+  /** Empty when no endpoint was tried, or the log does not tell. */
   readonly tries: readonly TryVerdict[];
+  readonly areTriesTold: boolean;
 }

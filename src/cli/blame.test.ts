@@ -87,7 +87,7 @@ test("says why in numbers first, and then of each request", async () => {
     unknown                   1    25 %               shop/web
       not known; 1 cannot tell; 2026-01-01 12:03:20
 
-    The worst of each cause
+    The worst of each cause (times are UTC)
       /logs/access.log:3 2026-01-01 12:02:00 502 GET /a\\u{1b}[2Jb
         certain: published late
         10.0.0.1:8080 was pod shop/web-1 in prod on node-1; was asked to end 19.7 s
@@ -115,8 +115,8 @@ test("says why in numbers first, and then of each request", async () => {
       /logs/access.log: 5 requests, ingress-nginx.
       /logs/access.log: 1 of 6 lines not understood; the first is line 6: expected
         nginx's combined format, ingress-nginx's, Envoy's, Traefik's, or a JSON
-        object with nginx's variables; give the proxy's log_format if it has
-        another: rubbish
+        object with nginx's variables; give the proxy's log_format with --log-format
+        if it has another: rubbish
     "
   `);
   expect(Math.max(...out.split("\n").map(({ length }) => length))).toBeLessThanOrEqual(80);
@@ -138,6 +138,7 @@ test("gives machines every verdict and a summary, one object a line", async () =
   ]);
   expect(lines[0]).toMatchInlineSnapshot(`
     {
+      "areTriesTold": true,
       "at": "2026-01-01T12:01:50.000Z",
       "cause": "published late",
       "confidence": "certain",
@@ -240,7 +241,16 @@ test("reads logs of a format that is given as nginx has it", async () => {
   const given = ["--recording", "/pods.jsonl", "--log-format", format];
   const { out } = await run(saved, ...asked, ...given);
   expect(out).toContain("1 of 1 request ended with 502, 503 or 504.");
-  expect(out).toContain("certain: published late");
+  expect(out).toContain("likely: published late");
+  expect(out).toContain("it does not say how long 1 request took.");
+});
+
+test("says that times without a zone were taken for UTC", async () => {
+  const fields = { time: "2026-01-01 12:01:50", upstream_addr: "10.0.0.1:8080", status: 502 };
+  const saved = { "/logs/access.log": JSON.stringify({ ...fields, request_time: 0.001 }) };
+  const { out } = await run({ ...files, ...saved }, ...asked, "--recording", "/pods.jsonl");
+  expect(out).toContain("likely: published late");
+  expect(out).toContain("the times of 1 request lack their zone");
 });
 
 test("takes objects that kubectl saved, in a folder of any depth, and names their cluster", async () => {
@@ -254,6 +264,14 @@ test("takes objects that kubectl saved, in a folder of any depth, and names thei
   expect(out).toContain("10.0.0.1:8080 was pod shop/web-1 in prod on node-1");
   expect(out).toContain("certain: stale");
   expect(out).toContain("shop/web");
+});
+
+test("takes objects without a name for those of the only cluster that was recorded", async () => {
+  const saved = { ...files, "/a=b/objects.json": JSON.stringify({ kind: "Pod", ...pod() }) };
+  const both = ["--recording", "/pods.jsonl", "--objects", "/a=b/objects.json"];
+  const { out } = await run(saved, ...asked, ...both);
+  expect(out).toContain("objects.json: 1 object of prod.");
+  expect(out).toContain("certain: no endpoints");
 });
 
 test("reads recordings in the order of their time, whichever is named first", async () => {
@@ -293,7 +311,6 @@ describe("what cannot be is refused in words", () => {
     [["--objects", "/no/such"], "there is no file or folder /no/such"],
     [[], "without --recording or --objects nothing is known of any pod"],
     [["--recording", "/none", "--log-format", "$request"], "--log-format has no $status"],
-    [["--recording", "/none", "--since", "soon"], "--since takes a time such as"],
     [["--recording", "/pods.jsonl", "--access-log", "/no.log"], "there is no file /no.log"],
   ])("%j", async (args, message) => {
     await expect(run(files, ...asked, ...args)).rejects.toThrow(message);
@@ -302,6 +319,8 @@ describe("what cannot be is refused in words", () => {
   test("of flags with their form", async () => {
     const status = await run(files, ...asked, "--status", "50x");
     expect([status.code, status.error]).toEqual([2, expect.stringContaining("502,503,504")]);
+    const since = await run(files, ...asked, "--since", "soon");
+    expect([since.code, since.error]).toEqual([2, expect.stringContaining("how long ago")]);
     const none = await run(files, "blame");
     expect([none.code, none.error]).toEqual([2, expect.stringContaining("--access-log")]);
     const size = await run(files, "record", "--out", "/x", "--max-size", "12");

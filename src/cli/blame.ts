@@ -2,7 +2,7 @@
 // the clusters. It needs no cluster.
 import { resolve as absolute } from "node:path";
 import { Command, InvalidArgumentError, Option } from "commander";
-import { AccessLogFileError, fileChunks } from "../access-log/file-chunks.ts";
+import { AccessLogFileError, fileChunks, plainChunks } from "../access-log/file-chunks.ts";
 import { LogFormat, LogFormatError } from "../access-log/log-format.ts";
 import { blameLog } from "../blame/blame-log.ts";
 import { BlameTally } from "../blame/blame-summary.ts";
@@ -17,9 +17,10 @@ import { logNotes } from "./blame/log-notes.ts";
 import { type CommandContext, type ExitCode, UsageError } from "./command.ts";
 import { helpText } from "./help-text.ts";
 import { ProgressLine } from "./incident/progress-line.ts";
-import { SettingError } from "./ingress/setting.ts";
-import { duration } from "./ingress/setting-values.ts";
+import { type AskedTime, askedTime, instantOf } from "./journeys/asked-time.ts";
 import { paintFor } from "./paint.ts";
+import { repeatable } from "./repeatable.ts";
+import { timeFlag } from "./time-flag.ts";
 import { wholeNumber } from "./whole-number.ts";
 
 interface BlameFlags {
@@ -29,8 +30,8 @@ interface BlameFlags {
   readonly objects: readonly string[];
   readonly cluster: readonly string[];
   readonly status: readonly number[];
-  readonly since?: string;
-  readonly until?: string;
+  readonly since?: AskedTime;
+  readonly until?: AskedTime;
   readonly skew: number;
   readonly lines: number;
   readonly json: boolean;
@@ -47,8 +48,6 @@ const skewMostMs = 3_600_000;
 const defaultLines = 5;
 const linesMost = 100_000;
 
-const agoMostMs = 10 * 365 * 24 * 3_600_000;
-
 const widthMin = 80;
 const widthMax = 120;
 
@@ -62,9 +61,9 @@ how much; or that it was no stale endpoint, and what it was instead. How sure th
 The evidence, one or both of:
   --recording FILE   what lockstep record wrote meanwhile: the best there is
   --objects PATH     saved with kubectl, file or folder; cluster=PATH names the cluster:
-      kubectl get pods,services,nodes,endpointslices,events -A -o json > objects.json
-      kubectl cluster-info dump --all-namespaces --output-directory=dump
-      kubectl get pods -A --watch --output-watch-events -o json > pods.json
+    kubectl get pods,svc,nodes,endpointslices,events -A -o json > objects.json
+    kubectl cluster-info dump --all-namespaces --output-directory=dump
+    kubectl get pods -A --watch --output-watch-events -o json > pods.json
     Also what was saved before and after, and audit logs of the level
     RequestResponse. Objects know the pods that were still there; of those that
     had gone between, only about when.
@@ -79,8 +78,9 @@ Examples:
   lockstep blame --access-log access.log --recording pods.jsonl
   kubectl logs deploy/ingress-nginx-controller -n ingress-nginx |
     lockstep blame --access-log - --objects prod=objects.json
-  lockstep blame --access-log a.log --recording pods.jsonl --since 2h --status 499,502,503,504
-  lockstep blame --access-log a.log --recording pods.jsonl --json | jq 'select(.isStale)'`;
+  lockstep blame --access-log a.log --recording pods.jsonl --status 499,502
+  lockstep blame --access-log a.log --recording pods.jsonl --since 2h --json |
+    jq 'select(.isStale)'`;
 
 export function blameCommand(context: CommandContext, done: (code: ExitCode) => void): Command {
   return new Command("blame")
@@ -88,22 +88,26 @@ export function blameCommand(context: CommandContext, done: (code: ExitCode) => 
     .requiredOption(
       "--access-log <file>",
       "a proxy's access log, - for standard input; repeatable",
-      collect,
+      repeatable,
     )
     .option("--log-format <text>", "of the access logs, in nginx's notation")
-    .option("--recording <file>", "what lockstep record wrote; repeatable", collect, [])
-    .option("--objects <path>", "objects saved with kubectl; repeatable", collect, [])
-    .option("--cluster <name>", "only pods of this cluster; repeatable", collect, [])
+    .option("--recording <file>", "what lockstep record wrote; repeatable", repeatable, [])
+    .option("--objects <path>", "objects saved with kubectl; repeatable", repeatable, [])
+    .option("--cluster <name>", "only pods of this cluster; repeatable", repeatable, [])
     .addOption(
       new Option("--status <codes>", "which requests to judge")
         .argParser(statuses)
         .default(defaultStatuses, defaultStatuses.join(",")),
     )
-    .option("--since <time>", "from then on: 2026-01-31T12:00:00Z, or 2h for two hours ago")
-    .option("--until <time>", "up to then, likewise")
+    .option(
+      "--since <time>",
+      "from then on: 2026-01-31T12:00:00Z, or 2h for two hours ago",
+      askedTime,
+    )
+    .option("--until <time>", "up to then, likewise", askedTime)
     .addOption(
       new Option("--skew <time>", "how far the machines' clocks may differ")
-        .argParser(time)
+        .argParser(timeFlag(skewMostMs))
         .default(defaultSkewMs, "100ms"),
     )
     .option(
@@ -144,8 +148,8 @@ interface Bounds {
 
 function boundsOf({ since, until }: BlameFlags, nowMs: WallMs): Bounds {
   return {
-    sinceMs: since === undefined ? undefined : instant("--since", since, nowMs),
-    untilMs: until === undefined ? undefined : instant("--until", until, nowMs),
+    sinceMs: since && instantOf(since, nowMs),
+    untilMs: until && instantOf(until, nowMs),
   };
 }
 
@@ -222,7 +226,7 @@ function chunksOf(
   onBrokenOff: (problem: string) => void,
 ): AsyncIterable<Uint8Array> {
   if (file !== "-") return fileChunks(context.environment.files, absolute(file), onBrokenOff);
-  if (context.stdin !== undefined) return context.stdin();
+  if (context.stdin !== undefined) return plainChunks(context.stdin(), file, onBrokenOff);
   throw new UsageError("nothing is piped in: name the access log's file instead of -");
 }
 
@@ -238,33 +242,4 @@ function statuses(text: string): readonly number[] {
     return [...new Set(codes)].sort((one, other) => one - other);
   }
   throw new InvalidArgumentError("It must be status codes, such as 502,503,504.");
-}
-
-function time(text: string): number {
-  return settingOf(
-    () => duration(skewMostMs)(text),
-    (message) => new InvalidArgumentError(message),
-  );
-}
-
-/** A time of day with its date, or so long ago. */
-function instant(flag: string, text: string, nowMs: number): number {
-  const ms = /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN;
-  if (!Number.isNaN(ms)) return ms;
-  const refused = () =>
-    new UsageError(`${flag} takes a time such as 2026-01-31T12:00:00Z, or 2h for two hours ago.`);
-  return nowMs - settingOf(() => duration(agoMostMs)(text), refused);
-}
-
-function settingOf(parse: () => number, refused: (message: string) => Error): number {
-  try {
-    return parse();
-  } catch (error) {
-    if (!(error instanceof SettingError)) throw error;
-    throw refused(error.message);
-  }
-}
-
-function collect(value: string, earlier: readonly string[] = []): readonly string[] {
-  return [...earlier, value];
 }

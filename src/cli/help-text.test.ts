@@ -20,6 +20,43 @@ Examples:
   expect(helpText({ columns: 200 }, text)).toBe(text.replace("three\nfour", "three four"));
 });
 
+const terms = `
+On its port:
+  /healthz   alive
+  /readyz    every cluster was listed, and
+             nginx serves
+  ▲1 s  slow     ✗2 s  stuck: a table of more than two columns
+
+  lockstep up --once           tell the story and exit
+  lockstep up --stays --as-it-is | jq .`;
+
+test("an explanation keeps to its column, and goes below its term where that leaves no room", () => {
+  expect(helpText({ columns: 44 }, terms)).toBe(`
+On its port:
+  /healthz   alive
+  /readyz    every cluster was listed, and
+             nginx serves
+  ▲1 s  slow     ✗2 s  stuck: a table of more than two columns
+
+  lockstep up --once
+      tell the story and exit
+  lockstep up --stays --as-it-is | jq .`);
+  expect(helpText({ columns: 30 }, terms)).toBe(`
+On its port:
+  /healthz   alive
+  /readyz
+      every cluster was
+      listed, and nginx serves
+  ▲1 s  slow     ✗2 s  stuck: a table of more than two columns
+
+  lockstep up --once
+      tell the story and exit
+  lockstep up --stays --as-it-is | jq .`);
+  expect(helpText({ columns: 80 }, terms)).toBe(
+    terms.replace("and\n             nginx", "and nginx"),
+  );
+});
+
 test.each<[string, Option]>([
   ["only this one", new Option("--a <x>", "only this one").default([])],
   ["print JSON", new Option("--json", "print JSON").default(false)],

@@ -1,5 +1,6 @@
 // What a command's help says of its flags, and the text below them, fitted to the terminal:
-// paragraphs are broken anew, lines that are indented stay as they are.
+// paragraphs are broken anew, and so is what explains a term beside it; other lines that are
+// indented, such as commands to copy, stay as they are.
 import type { Option } from "commander";
 import { wrapText } from "../doctor/report/wrapped-text.ts";
 import type { Terminal } from "../environment/terminal.ts";
@@ -7,24 +8,59 @@ import type { Terminal } from "../environment/terminal.ts";
 /** Longer lines are hard to read, however wide the terminal is. */
 export const widestHelp = 100;
 
+/** An explanation with less room than this beside its term goes below it, indented by so much. */
+const narrowestBeside = 30;
+const indentBelow = 6;
+
 export function helpText({ columns }: Pick<Terminal, "columns">, text: string): string {
   const width = Math.min(columns, widestHelp);
   const lines: string[] = [];
-  let paragraph: string[] = [];
-  const endParagraph = (): void => {
-    if (paragraph.length > 0) lines.push(...wrapText(paragraph.join(" "), { width }));
-    paragraph = [];
+  let open: { readonly words: string[]; readonly entry?: Entry } | undefined;
+  const end = (): void => {
+    if (open === undefined) return;
+    const words = open.words.join(" ");
+    if (open.entry === undefined) lines.push(...wrapText(words, { width }));
+    else lines.push(...entryLines(open.entry, words, width));
+    open = undefined;
   };
   for (const line of text.split("\n")) {
-    if (line !== "" && !line.startsWith(" ")) {
-      paragraph.push(line);
+    const trimmed = line.trimStart();
+    const indent = line.length - trimmed.length;
+    const isSentence = line !== "" && indent === 0;
+    const goesOn = isSentence ? open?.entry === undefined : indent === open?.entry?.column;
+    if (open !== undefined && goesOn && line !== "") {
+      open.words.push(trimmed);
       continue;
     }
-    endParagraph();
-    lines.push(line);
+    end();
+    const entry = entryOf(line);
+    if (isSentence) open = { words: [line] };
+    else if (entry !== undefined) open = { words: [line.slice(entry.column)], entry };
+    else lines.push(line);
   }
-  endParagraph();
+  end();
   return lines.join("\n");
+}
+
+/** A term, and the column where its explanation begins. */
+interface Entry {
+  readonly term: string;
+  readonly column: number;
+}
+
+/** Two columns are a term and its explanation; more of them are a table, which is left alone. */
+function entryOf(line: string): Entry | undefined {
+  const [, term, gap] = /^( +\S+(?: \S+)*)( {2,})\S+(?: \S+)*$/.exec(line) ?? [];
+  if (term === undefined || gap === undefined) return undefined;
+  return { term, column: term.length + gap.length };
+}
+
+function entryLines({ term, column }: Entry, words: string, width: number): readonly string[] {
+  if (column + Math.min(words.length, narrowestBeside) <= width) {
+    return wrapText(words, { width, first: term.padEnd(column), rest: " ".repeat(column) });
+  }
+  const below = " ".repeat(indentBelow);
+  return [term, ...wrapText(words, { width, first: below, rest: below })];
 }
 
 /** What a flag is for; with the choices it has, and with its default where that tells something. */

@@ -16,7 +16,7 @@ import { helpText } from "./help-text.ts";
 import { inviteToWatch } from "./incident/invite-to-watch.ts";
 import { needNginx } from "./incident/need-nginx.ts";
 import { ProgressLine } from "./incident/progress-line.ts";
-import { reportDocument } from "./incident/report-document.ts";
+import { reportDocument, toldOf } from "./incident/report-document.ts";
 import { resultLines } from "./incident/result-lines.ts";
 import { sideBySideFoot, sideBySideLines } from "./incident/side-by-side.ts";
 import { didHold, summaryFoot, summaryHead, summaryLines } from "./incident/summary-lines.ts";
@@ -203,6 +203,7 @@ async function playInFolder(
         environment.log.error("nobody can watch the play from outside", { error }),
       );
     };
+    say("Once its clusters stand, a command to watch it with from another terminal follows.");
     const live = { environment, folder, signal: context.stop, onInvitation };
     return await playLive(incident, { ...options, ...live });
   } finally {
@@ -265,21 +266,22 @@ function nextStep(context: CommandContext, [result]: readonly IncidentResult[]):
 function listing(context: CommandContext, { json }: IncidentFlags): string {
   const paint = paintFor(context.terminal);
   if (json) {
-    const incidents = allIncidents.map(({ name, summary, fix }) => ({ name, summary, fix }));
+    const incidents = allIncidents.map((one) => ({ name: one.name, ...toldOf(one) }));
     return `${JSON.stringify({ kind: "lockstep-incident-names", version: 1, incidents })}\n`;
   }
   const width = widthOf(context);
-  const named = allIncidents.flatMap(({ name, summary, fix }) => [
+  const named = allIncidents.flatMap(({ name, summary, cause, fix }) => [
     paint.strong(name),
     ...wrapText(summary, { width, first: "  ", rest: "  " }),
+    ...wrapText(`cause: ${cause}`, { width, first: "  ", rest: "  " }).map(paint.secondary),
     ...wrapText(`fix: ${fix}`, { width, first: "  ", rest: "  " }).map(paint.secondary),
   ]);
   const [first] = allIncidents;
   return `${named.join("\n")}
 
-Play one with:   lockstep incident ${first?.name ?? "NAME"}
+Play one with:   ${typedCommand(`incident ${first?.name ?? "NAME"}`)}
 and with --fix:  what the write-up did about it
-or all of them:  lockstep incident --all
+or all of them:  ${typedCommand("incident --all")}
 `;
 }
 

@@ -36,7 +36,8 @@ together. Changes of the fields marked "live" there count at once.
 ${leadershipHelp}
 
 With --shadow nothing is served, written or needed but the right to read: it decides, and reports
-what following truth instead of the slices would have changed for the ingress you have.
+what following truth instead of the slices would have changed for the ingress you have; --class
+names the class that one serves.
 
 On http://127.0.0.1:<status-port>:
   /healthz              alive
@@ -45,6 +46,7 @@ On http://127.0.0.1:<status-port>:
                         and count with --ready-requires-fresh
   /state                the truth table: every endpoint, what each witness says,
                         state and reason
+  /explain, /endpoints  what the commands of these names ask
   /routed?after=N       when each change was routed, for observers
   /metrics              for Prometheus
 
@@ -53,7 +55,7 @@ Examples:
   lockstep ingress --context east --context west --access-context edge
   lockstep ingress --http-port 80 --https-port 443 --class web
   lockstep ingress --config lockstep.yaml --print-config
-  lockstep ingress --shadow --shadow-probe
+  lockstep ingress --shadow --shadow-probe --class nginx
   lockstep ingress --publish-address 192.0.2.10 --depose-ghosts
   lockstep ingress explain shop.example/cart     who would serve this, and why
   lockstep ingress endpoints shop/web            the truth about a service`;

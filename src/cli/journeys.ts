@@ -64,7 +64,7 @@ observer ended: what became of it is unknown.
 Examples:
   lockstep journeys
   lockstep journeys --since 7d --stuck
-  lockstep journeys --service shop/web --since 2026-03-01T12:00:00Z --until 2026-03-01T13:00:00Z
+  lockstep journeys --service shop/web --since 2026-03-01T12:00:00Z
   lockstep journeys --since 1d --slowest --limit 20
   lockstep journeys --slower-than 10s --json | jq -r .podName`;
 

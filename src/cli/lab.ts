@@ -67,7 +67,7 @@ Examples:
   lockstep lab
   lockstep lab --clusters 2 --apiservers 3 --nodes 4
   lockstep lab --apiservers 3 --store etcd
-  lockstep lab --kube-version 1.17.3 --controller-flag v=4 --controller-flag kube-api-qps=5
+  lockstep lab --kube-version 1.17.3 --controller-flag kube-api-qps=5
   lockstep lab --kubeconfig ./lab.yaml        then: kubectl --kubeconfig ./lab.yaml get ns
   lockstep lab --kubeconfig - > lab.yaml      the kubeconfig on standard output
   lockstep lab --json                         addresses as one JSON object`;
@@ -220,6 +220,12 @@ ${second}  kubectl create deployment web --image=web --port=8080 --replicas=3
 
 How long each change takes at every hop, seen from a third one:
   ${typedCommand(`watch --kubeconfig ${path}`)}
+
+An ingress that routes to them, in a fourth:
+  ${typedCommand(`ingress --kubeconfig ${path} --listen 127.0.0.1`)}
+and from the second:
+  kubectl create ingress web --class=lockstep --rule='web.example/*=web:80'
+  curl -H 'Host: web.example' http://127.0.0.1:8080/
 
 `;
 }

@@ -9,6 +9,7 @@ import { journeysCommand } from "./journeys.ts";
 import { labCommand } from "./lab.ts";
 import { recordCommand } from "./record.ts";
 import { syncCommand } from "./sync.ts";
+import { typedCommand } from "./typed-command.ts";
 import { upCommand } from "./up.ts";
 import { watchCommand } from "./watch.ts";
 import { whatifCommand } from "./whatif.ts";
@@ -42,12 +43,14 @@ export async function runProgram(
     .helpOption("-h, --help", "explain this command")
     .addHelpText("after", helpText(context.terminal, epilogue))
     .showSuggestionAfterError()
+    .showHelpAfterError(`${typedCommand("--help")} lists the commands.`)
     // What follows a command's name is for that command, though one above it has the same flag.
     .enablePositionalOptions()
     .exitOverride()
     .configureOutput({
       writeOut: (text) => context.terminal.write(text),
       writeErr: (text) => context.terminal.writeError(text),
+      outputError: (text, write) => write(text.replace(/^error: /, "lockstep: ")),
       getOutHelpWidth: () => Math.min(context.terminal.columns, widestHelp),
     })
     .configureHelp({ sortSubcommands: false, optionDescription: optionText });
@@ -66,18 +69,45 @@ export async function runProgram(
     const made = command(context, (code) => {
       exitCode = code;
     }).copyInheritedSettings(program);
-    for (const below of made.commands) below.copyInheritedSettings(made);
-    program.addCommand(made);
+    for (const below of made.commands) {
+      below.copyInheritedSettings(made);
+      below.showHelpAfterError(hint(`${made.name()} ${below.name()}`));
+    }
+    if (made.commands.length > 0) refuseUnknownBelow(made);
+    program.addCommand(made.showHelpAfterError(hint(made.name())));
   }
   try {
     if (args.length === 0) {
       program.outputHelp();
       return 2;
     }
+    refuseUnknownHelp(program, args);
     await program.parseAsync([...args], { from: "user" });
     return exitCode;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     throw error;
   }
+}
+
+/** Below what was wrong with a command's line: where it says what would be right. */
+function hint(name: string): string {
+  return `${typedCommand(`${name} --help`)} explains it.`;
+}
+
+/** Where a command has others below it, a word it does not know was meant to be one of those. */
+function refuseUnknownBelow(command: Command): void {
+  command.allowExcessArguments().hook("preAction", (_, called) => {
+    const [word] = called === command ? command.args : [];
+    if (word === undefined) return;
+    const names = command.commands.map((one) => one.name()).join(", ");
+    command.error(`error: ${command.name()} has no command '${word}'; it has ${names}`);
+  });
+}
+
+/** Help for what there is not would be the help for everything, and no word about why. */
+function refuseUnknownHelp(program: Command, [first, asked]: readonly string[]): void {
+  if (first !== "help" || asked === undefined) return;
+  const isKnown = program.commands.some((command) => command.name() === asked);
+  if (!isKnown) program.error(`error: unknown command '${asked}'`);
 }

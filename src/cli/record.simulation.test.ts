@@ -1,6 +1,9 @@
 // The kubeconfig reader loads this at its first use, which virtual time cannot wait for.
 import "@kubernetes/client-node";
 import { expect, test } from "vitest";
+import { Evidence } from "../blame/evidence.ts";
+import { readRecording } from "../blame/recording-file.ts";
+import { RecordingReader } from "../blame/recording-reader.ts";
 import { RecordedTerminal } from "../environment/recorded-terminal.contract.ts";
 import { inObserverWorld, type ObserverWorld } from "../observer/observer-world.contract.ts";
 import { runProgram } from "./program.ts";
@@ -99,4 +102,27 @@ test("what is asked for first counts among the requests that --max-qps bounds", 
       told: "Stopped before anything was recorded.\n",
       recorded: [],
     });
+  }));
+
+test("what a watch tells that was cut off happened at some time since it was not", () =>
+  inObserverWorld(async (world) => {
+    await startShop(world);
+    const { simulation } = world;
+    const recorded = lockstepRecord(world, 120_000);
+    await simulation.sleep(40_000);
+    simulation.network.partition("lockstep", "lab-1");
+    await simulation.sleep(20_000);
+    await world.publish("lab-1", "web", []);
+    const changedMs = simulation.host("lab-1").clock.wallMs();
+    await simulation.sleep(20_000);
+    simulation.network.heal("lockstep", "lab-1");
+    await recorded;
+    const evidence = new Evidence();
+    const { files } = simulation.host("lockstep");
+    await readRecording(files, "/pods.jsonl", new RecordingReader(evidence));
+    const [listing] = evidence.publications.ofAddress("10.0.0.1");
+    const { fromMs, toMs } = listing?.until ?? { fromMs: 0, toMs: 0 };
+    // It was cut off 20 s before the change and heard again 20 s after it.
+    expect(changedMs - fromMs).toBeGreaterThanOrEqual(20_000);
+    expect(toMs - changedMs).toBeGreaterThanOrEqual(20_000);
   }));

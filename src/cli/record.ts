@@ -13,6 +13,7 @@ import { byteSize } from "./byte-size.ts";
 import { aborted, type CommandContext, type ExitCode, UsageError } from "./command.ts";
 import { helpText } from "./help-text.ts";
 import { costOfMissing, RecordSurvey, type RecordSurveyOptions } from "./record/record-survey.ts";
+import { repeatable } from "./repeatable.ts";
 import { watchedClusters } from "./watch/watch-clusters.ts";
 import { whatComes } from "./watch/what-comes.ts";
 import { wholeNumber } from "./whole-number.ts";
@@ -64,12 +65,12 @@ export function recordCommand(context: CommandContext, done: (code: ExitCode) =>
     .option(
       "--context <name>",
       "a context, or name=context; repeatable; the current one unless given",
-      collect,
+      repeatable,
       [],
     )
     .option("--all-contexts", "every context of the kubeconfig", false)
     .option("--kubeconfig <file>", "instead of $KUBECONFIG or ~/.kube/config")
-    .option("--namespace <name>", "only this one; repeatable", collect, [])
+    .option("--namespace <name>", "only this one; repeatable", repeatable, [])
     .option("--form <form>", "auto, endpointslices or endpoints", form, "auto")
     .addOption(
       new Option("--max-size <bytes>", "of both files together: 500M, 2G")
@@ -198,8 +199,4 @@ function endText(recorder: Recorder): string {
 function form(text: string): RecordFlags["form"] {
   if (text === "auto" || text === "endpointslices" || text === "endpoints") return text;
   throw new InvalidArgumentError("It must be auto, endpointslices or endpoints.");
-}
-
-function collect(value: string, earlier: readonly string[]): readonly string[] {
-  return [...earlier, value];
 }

@@ -108,6 +108,37 @@ test("copies of a cluster that is named no longer are told of, and removed when 
     });
   }));
 
+test("a cluster that there is nothing of to forget is told, with those that there are", () =>
+  inSyncWorld(async (world) => {
+    const left = ["--from", "lab-1", "--to", "edge", "--namespace", "shop"];
+    const wrong = [...left, "--forget", "lab-3", "--forget", "lab-2"];
+    const none =
+      "edge has no copies of lab-3, lab-2 that --forget could remove; it has no copies at all.";
+    await expect(lockstepSync(world, [...wrong, "--dry-run"])).rejects.toEqual(
+      new UsageError(none),
+    );
+    await world.publish("lab-1", "web", ["10.1.0.1"]);
+    await world.publish("lab-2", "web", ["10.2.0.1"]);
+    await lockstepSync(world, [...both, "--namespace", "shop"], 10_000);
+    const some =
+      "edge has no copies of lab-3 that --forget could remove; it has those of lab-1, lab-2.";
+    await expect(lockstepSync(world, [...wrong, "--dry-run"])).rejects.toEqual(
+      new UsageError(some),
+    );
+    const { code, errors } = await lockstepSync(world, wrong, 10_000);
+    expect({ code, errors }).toEqual({
+      code: 0,
+      errors: [
+        "Syncing lab-1 to edge. Ctrl-C stops it.",
+        "Removing what was copied from lab-3.",
+        "Removing what was copied from lab-2.",
+        some,
+        "",
+      ].join("\n"),
+    });
+    expect((await lockstepSync(world, [...left, "--dry-run"])).errors).toBe("");
+  }));
+
 test("what came from a cluster that does not answer is neither removed nor called unclaimed", () =>
   inSyncWorld(async (world) => {
     await world.publish("lab-2", "web", ["10.2.0.1"]);

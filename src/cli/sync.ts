@@ -44,14 +44,18 @@ Lockstep changes and deletes only what it has made, which is labelled so. What c
 that cannot be reached stays, and so does what came from one that is not named any more, for another
 Lockstep may keep that in step; --forget removes it. A namespace is never deleted.
 
+Two syncs may write to one access cluster if they copy from different clusters, under different
+names. Two that copy from the same cluster each remove what only the other wants: name all
+namespaces in one. Lockstep logs a warning when what it has written is undone again and again.
+
 --from and --to name contexts of the kubeconfig. The name becomes part of object names; where it
 cannot, as in arn:aws:eks:…, give another: --from pay=arn:aws:eks:…
 
 Examples:
   lockstep sync --from shop-1 --from shop-2 --to edge --namespace shop --dry-run
   lockstep sync --from shop-1 --from shop-2 --to edge --namespace shop
-  lockstep sync --from shop-1 --to edge --all-namespaces --create-namespaces --json
-  lockstep sync --from shop-1 --to edge --namespace shop --forget shop-2 --dry-run`;
+  lockstep sync --from shop-1 --to edge --all-namespaces --create-namespaces
+  lockstep sync --from shop-1 --to edge --namespace shop --forget shop-2`;
 
 export function syncCommand(context: CommandContext, done: (code: ExitCode) => void): Command {
   return new Command("sync")
@@ -114,7 +118,11 @@ async function keepInStep(
     policy,
     writeClient,
     onSynced: report,
-    onUnclaimed: (counts) => terminal.writeError(unclaimedLines(counts).join("")),
+    onKnown: (view) => {
+      const nothing = nothingToForget(flags, view);
+      terminal.writeError(nothing === undefined ? "" : `${nothing}\n`);
+      terminal.writeError(unclaimedLines(view.unclaimed()).join(""));
+    },
   });
   const names = sources.map(({ cluster }) => cluster).join(", ");
   terminal.writeError(`Syncing ${names} to ${target.cluster}. Ctrl-C stops it.\n`);
@@ -153,6 +161,8 @@ async function printPlan(
   try {
     await view.start(signal);
     while (view.waitingFor().length > 0) await timers.sleep(hearCheckMs, signal);
+    const nothing = nothingToForget(flags, view);
+    if (nothing !== undefined) throw new UsageError(nothing);
     const plans = [...view.keys].sort().map((key) => ({ service: key, ...view.plan(key) }));
     terminal.write(flags.json ? planAsJson(plans) : planAsText(plans, target.cluster));
     terminal.writeError(unclaimedLines(view.unclaimed()).join(""));
@@ -180,6 +190,20 @@ function planAsText(plans: readonly NamedPlan[], target: string): string {
   const writes = plans.reduce((sum, plan) => sum + plan.writes.length, 0);
   const end = writes === 0 ? `Nothing to write to ${target}.` : `${writes} writes to ${target}.`;
   return [...lines, end, ""].join("\n");
+}
+
+/**
+ * What is wrong with `--forget`, in words; undefined when there is something to remove. Only a plan
+ * fails by it: a run that is started once more with the same flags has done it before.
+ */
+function nothingToForget({ forget }: SyncFlags, view: SyncView): string | undefined {
+  const copied = view.copied();
+  const missing = forget.filter((cluster) => !copied.has(cluster));
+  if (missing.length === 0) return undefined;
+  const there = [...copied.keys()].sort();
+  const known =
+    there.length === 0 ? "it has no copies at all" : `it has those of ${there.join(", ")}`;
+  return `${view.target.cluster} has no copies of ${missing.join(", ")} that --forget could remove; ${known}.`;
 }
 
 /** A run that was started with one `--from` less looks just like one of several. */

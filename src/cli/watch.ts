@@ -6,9 +6,9 @@ import { leastSizeBytes } from "../history/history-retention.ts";
 import { byteSize } from "./byte-size.ts";
 import type { CommandContext, ExitCode } from "./command.ts";
 import { helpText } from "./help-text.ts";
-import { SettingError } from "./ingress/setting.ts";
-import { duration } from "./ingress/setting-values.ts";
 import { longDuration } from "./long-duration.ts";
+import { repeatable } from "./repeatable.ts";
+import { timeFlag } from "./time-flag.ts";
 import { runWatch } from "./watch/run-watch.ts";
 import { type WatchFlags, watchSettings } from "./watch/watch-settings.ts";
 import { wholeNumber } from "./whole-number.ts";
@@ -37,11 +37,13 @@ hop says how long after that it showed it too:
   routed      a proxy: the last of its replicas
   traffic     first request to an address that joined, last to one that left
 
-  340 ms      shown after so long        4.1 s…     not shown yet, for so long
-  ▲31.2 s     slow: --slow or more       ✗53 s…     stuck: longer than 30 s
-  ≥ ≤ ~       not known more exactly     never      ended without having shown it
-  ?           nobody reports it          same       had it so all along
-  ✗12 fail    so many requests to an address that had left failed
+  340 ms      shown after so long       4.1 s…     not shown yet, for so long
+  ▲31.2 s     slow: --slow or more      ✗53 s…     stuck: longer than 30 s
+  ≥ ≤ ~       not known more exactly    same       had it so all along
+  never       ended without it          passed     went on to a later change
+  ?           nobody reports this hop: unknown, which is not fast
+  ✗12 fail    so many requests went to an address after it had left, and failed
+  12 req      so many were answered there; no req: none came
 
 Lines that are over scroll away; those in flight stay below them, above the lags of all hops since the
 start: the median, the worst of a hundred, the longest, and the oldest change that is still awaited.
@@ -81,7 +83,7 @@ export function watchCommand(context: CommandContext, done: (code: ExitCode) => 
     .option(
       "--context <name>",
       "a context, or name=context; repeatable; the current one unless given",
-      collect,
+      repeatable,
       [],
     )
     .option("--all-contexts", "every context of the kubeconfig", false)
@@ -89,18 +91,23 @@ export function watchCommand(context: CommandContext, done: (code: ExitCode) => 
     .option(
       "--access-context <name>",
       "where copies of endpoints are looked for; repeatable; every cluster unless given",
-      collect,
+      repeatable,
       [],
     )
-    .option("--namespace <name>", "only this one; repeatable", collect, [])
-    .option("--service <namespace/name>", "only this one; repeatable", collect, [])
+    .option("--namespace <name>", "only this one; repeatable", repeatable, [])
+    .option("--service <namespace/name>", "only this one; repeatable", repeatable, [])
     .addOption(
       new Option("--slow <time>", "from here on a lag is slow")
-        .argParser(time(slowestMs))
+        .argParser(timeFlag(slowestMs))
         .default(defaultSlowMs, "2s"),
     )
-    .option("--proxy <url>", "a proxy replica that says what it routes to; repeatable", collect, [])
-    .option("--access-log <where>", "a proxy's access log; repeatable", collect, [])
+    .option(
+      "--proxy <url>",
+      "a proxy replica that says what it routes to; repeatable",
+      repeatable,
+      [],
+    )
+    .option("--access-log <where>", "a proxy's access log; repeatable", repeatable, [])
     .option("--log-format <text>", "of the access logs, in nginx's notation")
     .option(
       "--max-qps <n>",
@@ -124,31 +131,15 @@ export function watchCommand(context: CommandContext, done: (code: ExitCode) => 
     )
     .option("--otlp <url>", "send each change as a trace there (OTLP over HTTP)")
     .option("--utc", "times of day in UTC", false)
-    .option("--for <time>", "end by itself after so long", time(longestMs))
+    .option("--for <time>", "end by itself after so long", timeFlag(longestMs))
     .addHelpText("after", helpText(context.terminal, epilogue))
     .action(async (flags: WatchFlags) => {
       done(await runWatch(context, watchSettings(context.environment, flags)));
     });
 }
 
-function time(mostMs: number): (text: string) => number {
-  const parse = duration(mostMs);
-  return (text) => {
-    try {
-      return parse(text);
-    } catch (error) {
-      if (!(error instanceof SettingError)) throw error;
-      throw new InvalidArgumentError(error.message);
-    }
-  };
-}
-
 function age(text: string): number {
   const ms = longDuration(text);
   if (ms !== undefined && ms >= leastAgeMs && ms <= longestMs) return ms;
   throw new InvalidArgumentError("It must be a time such as 12h or 7d, from 1m to 365d.");
-}
-
-function collect(word: string, words: readonly string[]): readonly string[] {
-  return [...words, word];
 }

@@ -83,8 +83,8 @@ Examples:
   lockstep whatif --services 5000 --headless-share 0.9 --kube-version 1.17.3
   lockstep whatif --preset resync-storm --target 5s
   lockstep whatif --preset resync-storm --target 5s --write-capacity 43
-  lockstep whatif --services 2000 --headless-share 1 --kube-version 1.17.3 --target 5s
-  lockstep whatif --services 2000 --headless-share 1 --kube-version 1.17.3 --sweep qps=20..320
+  lockstep whatif --services 2000 --headless-share 1 --kube-version 1.17.3
+  lockstep whatif --preset resync-storm --sweep qps=20..320
   lockstep whatif --heartbeat 20s..50s --sweep grace-period=30s..120s
   lockstep whatif --from-context production --target 10s --json`;
 

@@ -57,3 +57,12 @@ test("a history that cannot be made leaves nothing behind but what was there bef
     await expect(open("IN_USE")).rejects.toThrow(`no room for ${path}`);
     expect(await files.list(folder)).toEqual(["h.db", "h.db-journal", "h.db-writer"]);
   }));
+
+test("that nothing can be removed either does not hide why a history cannot be made", () =>
+  withFolder(async (folder) => {
+    const path = `${folder}/h.db`;
+    const stubborn = { ...files, remove: () => Promise.reject(new Error("read-only")) };
+    const startThread = failing(path, "CANNOT_OPEN");
+    const opening = History.open({ ...environment, files: stubborn, path, startThread });
+    await expect(opening).rejects.toThrow(`no room for ${path}`);
+  }));

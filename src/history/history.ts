@@ -85,7 +85,12 @@ export class History {
     } catch (error) {
       await history.#connection.end();
       // Where somebody else writes it, the files that are new are not ours.
-      if (error instanceof HistoryError && error.code === "CANNOT_OPEN") await undo();
+      if (error instanceof HistoryError && error.code === "CANNOT_OPEN") {
+        // Why it cannot be opened says more than what then could not be removed either.
+        await undo().catch((reason: unknown) =>
+          options.log.warn("what was begun of a history is left behind", { error: reason }),
+        );
+      }
       throw error;
     }
     history.#working = history.#work();

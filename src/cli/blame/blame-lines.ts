@@ -35,7 +35,7 @@ export function blameLines(report: BlameReport, options: BlameLineOptions): read
   const lines = [...headLines(report, options)];
   if (summary.requests === 0) return [...lines, ...noteLines(report, options)];
   lines.push("", ...causeTable(summary, options));
-  lines.push("", options.paint.strong("The worst of each cause"));
+  lines.push("", options.paint.strong("The worst of each cause (times are UTC)"));
   for (const { worst } of summary.causes) lines.push(...requestLines(worst, options));
   const worst = new Set(summary.causes.map((one) => one.worst));
   const others = verdicts.filter((one) => !worst.has(one));
@@ -141,7 +141,8 @@ function confidences(counts: Readonly<Record<Confidence, number>>): string {
 }
 
 function period({ firstMs, lastMs }: CauseSummary): string {
-  return firstMs === lastMs ? timeText(firstMs) : `${timeText(firstMs)} to ${timeText(lastMs)}`;
+  const [first, last] = [timeText(firstMs), timeText(lastMs)];
+  return first === last ? first : `${first} to ${last}`;
 }
 
 function timeText(ms: number): string {

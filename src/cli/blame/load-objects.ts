@@ -9,7 +9,7 @@ import { type Files, FilesError } from "../../environment/files.ts";
 import { UsageError } from "../command.ts";
 import { counted } from "../counted.ts";
 
-/** Of saved objects whose cluster was not named. */
+/** Of saved objects whose cluster was not named, and of which no recording tells. */
 const unnamedCluster = "saved";
 
 /** A dump holds a file for each namespace and kind, and the logs of every pod. */
@@ -28,10 +28,11 @@ export async function loadObjects(
 ): Promise<readonly string[]> {
   const byCluster = new Map<string, SavedObjects>();
   const notes: string[] = [];
+  const [recorded, ...others] = new Set(evidence.coverage.map(({ cluster }) => cluster));
+  const usual = others.length === 0 ? (recorded ?? unnamedCluster) : unnamedCluster;
   for (const text of asked) {
-    const equals = text.indexOf("=");
-    const cluster = equals === -1 ? unnamedCluster : text.slice(0, equals);
-    const path = absolute(equals === -1 ? text : text.slice(equals + 1));
+    const [, cluster = usual, named = text] = /^([^=/]+)=(.+)$/.exec(text) ?? [];
+    const path = absolute(named);
     const saved = byCluster.get(cluster) ?? new SavedObjects(cluster);
     byCluster.set(cluster, saved);
     notes.push(...(await readSet(files, path, saved, cluster)));

@@ -5,7 +5,8 @@ import type { ProxyClock } from "../../blame/proxy-clock.ts";
 import { lengthText } from "../../blame/verdict-text.ts";
 import { counted } from "../counted.ts";
 
-export function logNotes(file: string, { report, requests, clock }: BlamedLog): readonly string[] {
+export function logNotes(file: string, blamed: BlamedLog): readonly string[] {
+  const { report, requests, clock, inDoubt } = blamed;
   const { lines, entries, notUnderstood, example, withoutEndpoints } = report;
   const formats = [...entries.keys()].join(", ");
   const count = (value: number): string => value.toLocaleString("en-US");
@@ -24,6 +25,19 @@ export function logNotes(file: string, { report, requests, clock }: BlamedLog): 
     notes.push(
       `${file}: ${counted(withoutEndpoints, "request")} without the endpoints that were tried; add ` +
         "$upstream_addr, $upstream_status and $upstream_response_time to the proxy's log_format.",
+    );
+  }
+  if (inDoubt.withoutDuration > 0) {
+    notes.push(
+      `${file}: it does not say how long ${counted(inDoubt.withoutDuration, "request")} took. Each ` +
+        "counts as sent when it was over, and no verdict on it is certain; add $request_time and " +
+        "$upstream_response_time to the proxy's log_format.",
+    );
+  }
+  if (inDoubt.withoutZone > 0) {
+    notes.push(
+      `${file}: the times of ${counted(inDoubt.withoutZone, "request")} lack their zone and were ` +
+        "taken for UTC, so no verdict on them is certain; $time_iso8601 has the zone.",
     );
   }
   if (clock.type !== "agrees") notes.push(`${file}: ${clockNote(clock)}`);

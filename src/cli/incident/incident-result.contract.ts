@@ -3,6 +3,8 @@ import type { IncidentResult } from "../../lab/incidents/incident.ts";
 
 export const throttled = {
   summary: "after a release, requests go to pods that are gone",
+  cause:
+    "the limit of the controller manager is used up, and so changes wait in its queue for long",
   fix: "--kube-api-qps=300 --kube-api-burst=325",
 } as const;
 

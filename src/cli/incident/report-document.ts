@@ -1,6 +1,7 @@
 // What `--json` prints: everything that came out of the runs, with the comparisons made, under a
 // version that changes when a reader would have to. Pure.
-import type { IncidentResult } from "../../lab/incidents/incident.ts";
+import { allIncidents } from "../../lab/incidents/all-incidents.ts";
+import type { Incident, IncidentResult } from "../../lab/incidents/incident.ts";
 import { compare } from "./comparison.ts";
 import { didHold } from "./summary-lines.ts";
 
@@ -14,6 +15,7 @@ export function reportDocument(results: readonly IncidentResult[]): object {
     held: results.every(didHold),
     incidents: results.map((result) => ({
       ...result,
+      ...toldOf(allIncidents.find(({ name }) => name === result.name)),
       traceHash: result.traceHash ?? null,
       held: didHold(result),
       figures: result.figures.map((figure) => ({
@@ -32,4 +34,9 @@ export function reportDocument(results: readonly IncidentResult[]): object {
       })),
     })),
   };
+}
+
+/** What is known of an incident before it is played. */
+export function toldOf(incident: Incident | undefined): object {
+  return { summary: incident?.summary, cause: incident?.cause, fix: incident?.fix };
 }

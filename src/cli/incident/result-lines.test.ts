@@ -11,6 +11,9 @@ test("a result is its timeline, its figures, what it meant, its charts and what 
     "
     throttled-controller
     After a release, requests go to pods that are gone.
+      cause  The limit of the controller manager is used up, and so changes wait in
+             its queue for long.
+      fix    --kube-api-qps=300 --kube-api-burst=325
     2 min 53 s of virtual time, seed 7
     ! 1 of 2 figures are as seen elsewhere, not: PUT requests per resync; Lockstep
       reached 2 of 3 goals, not: requests lost.

@@ -25,6 +25,8 @@ export interface ResultOptions {
   readonly paint: Paint;
 }
 
+type Told = Pick<Incident, "summary" | "cause" | "fix">;
+
 const indent = "  ";
 
 const numbers: Column = { width: 11, align: "right" };
@@ -39,17 +41,16 @@ const goalLeastWidth = 19;
 const timeColumns = 13;
 
 export function resultLines(
-  { summary, fix }: Pick<Incident, "summary" | "fix">,
+  incident: Told,
   result: IncidentResult,
   options: ResultOptions,
 ): readonly string[] {
   const { width, paint } = options;
   const { name, isFixed, timeline, figures, measures, series, fitted } = result;
-  const sentence = isFixed ? `With the fix: ${fix}.` : `${capital(summary)}.`;
   const charts = chartLines(series, timeline, options);
   return [
     paint.strong(isFixed ? `${name}, with the fix` : name),
-    ...wrapText(sentence, { width }),
+    ...toldLines(incident, isFixed, width),
     paint.secondary(circumstances(result)),
     ...verdictLines(result, options),
     ...section("What happened", timeline.length, () => timelineLines(result, options), paint),
@@ -62,6 +63,17 @@ export function resultLines(
       () => fitted.flatMap((text) => wrapText(text, { width, first: "  · ", rest: "    " })),
       paint,
     ),
+  ];
+}
+
+/** What people saw, why it was so and what to do about it: what a reader can act on comes first. */
+function toldLines({ summary, cause, fix }: Told, isFixed: boolean, width: number) {
+  if (isFixed) return wrapText(`With the fix: ${fix}.`, { width });
+  return [
+    ...wrapText(`${capital(summary)}.`, { width }),
+    ...wrapText(`${capital(cause)}.`, { width, first: "  cause  ", rest: "         " }),
+    // Without a full stop, which would be copied with it.
+    ...wrapText(capital(fix), { width, first: "  fix    ", rest: "         " }),
   ];
 }
 

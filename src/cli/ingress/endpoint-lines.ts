@@ -5,6 +5,7 @@ import { wrapText } from "../../doctor/report/wrapped-text.ts";
 import type { Terminal } from "../../environment/terminal.ts";
 import type { PortReport, ReportedEndpoint } from "../../ingress/service-report.ts";
 import { durationText } from "../../journeys/duration-text.ts";
+import { counted } from "../counted.ts";
 import { type Paint, paintFor } from "../paint.ts";
 import { hostAndPort } from "./host-and-port.ts";
 
@@ -89,7 +90,7 @@ function reasons({ reason, rule, use, priority = 0, weight = 1 }: ReportedEndpoi
 
 function notShown({ use, cluster }: ReportedEndpoint, isOneCluster: boolean): readonly string[] {
   return [
-    ...(use === undefined ? [] : [`${use.requests} requests, ${use.failures} failed`]),
+    ...(use === undefined ? [] : [`${counted(use.requests, "request")}, ${use.failures} failed`]),
     ...(isOneCluster ? [] : [`in ${cluster}`]),
   ];
 }

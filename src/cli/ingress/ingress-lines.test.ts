@@ -4,7 +4,7 @@ import type { ReportedEndpoint } from "../../ingress/service-report.ts";
 import type { ShadowSummary } from "../../ingress/shadow-report.ts";
 import { endpointLines } from "./endpoint-lines.ts";
 import { askedAddress } from "./explain-command.ts";
-import { shadowLines } from "./shadow-lines.ts";
+import { nothingSeenLines, shadowLines } from "./shadow-lines.ts";
 
 const plain = { colours: false, columns: 100 };
 
@@ -107,24 +107,42 @@ test("a shadow that saw nothing says so", () => {
   ]);
 });
 
-test("a shadow that saw slices far behind gives verdict, counts and the worst", () => {
-  const longest = [
-    { service: "d/web:80", endpoint: strange, sinceWallMs: 0 as WallMs, lastedMs: 645_000 },
-  ];
+test("a shadow that saw endpoints listed late says so, though none stayed listed", () => {
+  const joined = { over: 2, standing: 1, late: 1, longestMs: 30_000, totalMs: 30_500 };
   const summary: ShadowSummary = {
-    forMs: 3_600_000,
-    left: { over: 9, standing: 1, late: 4, longestMs: 645_000, totalMs: 700_000 },
-    joined: { over: 2, standing: 0, late: 0, longestMs: 300, totalMs: 500 },
-    probes: {
-      leftSilent: 4,
-      leftAnswered: 1,
-      joinedAnswered: 2,
-      joinedSilent: 0,
-      notAsked: 3,
-    },
-    longest,
+    forMs: 61_000,
+    left: none,
+    joined,
+    probes: undefined,
+    longest: [],
   };
-  expect(shadowLines(plain, summary)).toEqual([
+  expect(shadowLines(plain, summary)[0]).toBe(
+    "Shadow of 1 min 1 s: 1 endpoint could have served sooner, by up to 30 s\n",
+  );
+});
+
+test("a shadow that had nothing to look at says why, not that there was no lag", () => {
+  const notes = ["services of east were never listed (forbidden)"];
+  const readiness = { problem: "the clusters have not been listed yet", notes };
+  expect(nothingSeenLines({ columns: 60 }, readiness).join("")).toBe(`\
+Nothing was seen, so nothing can be said: the clusters have
+not been listed yet.
+  · services of east were never listed (forbidden)
+`);
+});
+
+const farBehind: ShadowSummary = {
+  forMs: 3_600_000,
+  left: { over: 9, standing: 1, late: 4, longestMs: 645_000, totalMs: 700_000 },
+  joined: { over: 2, standing: 0, late: 0, longestMs: 300, totalMs: 500 },
+  probes: { leftSilent: 4, leftAnswered: 1, joinedAnswered: 2, joinedSilent: 0, notAsked: 3 },
+  longest: [
+    { service: "d/web:80", endpoint: strange, sinceWallMs: 0 as WallMs, lastedMs: 645_000 },
+  ],
+};
+
+test("a shadow that saw slices far behind gives verdict, counts and the worst", () => {
+  expect(shadowLines(plain, farBehind)).toEqual([
     "Shadow of 1 h: 4 endpoints stayed listed after leaving, for up to 10 min 45 s\n",
     "  left, and still listed by the slices    10, 4 for more than 1 s, longest 10 min 45 s, together 11\n",
     "                                          min 40 s, 1 still\n",
@@ -136,4 +154,29 @@ test("a shadow that saw slices far behind gives verdict, counts and the worst", 
     "  The slices were longest behind about:\n",
     "     10 min 45 s  still listed: [fd00::1]:80 of d/web:80, its pod is terminating\n",
   ]);
+});
+
+test("on a narrow terminal a shadow's counts stand below their labels", () => {
+  expect(shadowLines({ colours: false, columns: 40 }, farBehind).join("")).toBe(`\
+Shadow of 1 h: 4 endpoints stayed listed
+after leaving, for up to 10 min 45 s
+  left, and still listed by the slices
+      10, 4 for more than 1 s, longest
+      10 min 45 s, together 11 min 40 s,
+      1 still
+  joined, and not listed by the slices
+      2, 0 for more than 1 s, longest
+      300 ms, together 500 ms
+  asked, of those that left
+      4 silent, 1 still answering
+  asked, of those that joined
+      2 answering, 0 silent
+  not asked, too many at once
+      3
+  The slices were longest behind about:
+     10 min 45 s  still listed:
+                  [fd00::1]:80 of
+                  d/web:80, its pod is
+                  terminating
+`);
 });

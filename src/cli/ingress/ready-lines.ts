@@ -1,5 +1,6 @@
 // The first lines of the log once everything is known: what each cluster has and what may not be
 // seen there, and what is served. After that only what changes is worth a line.
+import { ingressController, otherController } from "../../decide/routing/ingress-class-filter.ts";
 import type { Environment } from "../../environment/environment.ts";
 import type { IngressReplica } from "../../ingress/ingress-replica.ts";
 import { clusterWatches } from "../../sources/cluster-source.ts";
@@ -9,7 +10,7 @@ const lookAgainMs = 50;
 export async function sayWhenReady(
   { timers, log }: Pick<Environment, "timers" | "log">,
   replica: IngressReplica,
-  signal: AbortSignal,
+  { className, signal }: { readonly className: string; readonly signal: AbortSignal },
 ): Promise<void> {
   const { loop } = replica;
   try {
@@ -37,5 +38,12 @@ export async function sayWhenReady(
     endpoints,
     problems: routes.problems.length,
     ...(routes.problems.length > 0 && { namedIn: "/state, and Events of the Ingresses" }),
+  });
+  const controller = otherController(loop.asked.classes(), className);
+  if (controller === undefined || replica.shadow !== undefined) return;
+  log.warn("another controller serves the class, so its Ingresses are left to that one", {
+    class: className,
+    controller,
+    ours: ingressController,
   });
 }

@@ -4,6 +4,7 @@ import { resolve as absolute } from "node:path";
 import type { Environment } from "../../environment/environment.ts";
 import { IngressReplica } from "../../ingress/ingress-replica.ts";
 import { readRemembered } from "../../ingress/nginx-side.ts";
+import type { Readiness } from "../../ingress/readiness.ts";
 import { isInCluster } from "../../kube/credentials/credentials-in-cluster.ts";
 import type { ListenAddress } from "../../outputs/nginx/nginx-servers.ts";
 import { aborted, type CommandContext, type ExitCode, UsageError } from "../command.ts";
@@ -13,7 +14,7 @@ import { type IngressClusters, ingressClusters } from "./ingress-clusters.ts";
 import type { IngressConfig } from "./ingress-settings.ts";
 import { leadershipOf } from "./leadership-config.ts";
 import { sayWhenReady } from "./ready-lines.ts";
-import { shadowLines } from "./shadow-lines.ts";
+import { nothingSeenLines, shadowLines } from "./shadow-lines.ts";
 
 /** Long enough for load balancers and kube-proxy to have looked at /readyz. */
 const drainDelayInPodMs = 5_000;
@@ -28,15 +29,17 @@ export async function runIngress(context: CommandContext, source: ConfigSource):
   const clusters = await ingressClusters(environment, config);
   const replica = await replicaOf(environment, config, clusters);
   const running = new AbortController();
+  let unseen: Readiness | undefined;
   try {
     await replica.start();
     terminal.writeError(greetingLines(terminal, config, replica));
     const beside = [
       source.follow((now) => adapt(context, replica, now.config), running.signal),
-      sayWhenReady(environment, replica, running.signal),
+      sayWhenReady(environment, replica, { className: config.class, signal: running.signal }),
       reportShadow(context, replica, running.signal),
     ];
     await aborted(AbortSignal.any([stop, replica.superseded]));
+    unseen = whyNothingSeen(replica, config.class);
     await drain(context, config, replica);
     running.abort(new Error("the ingress is stopping"));
     await Promise.all(beside);
@@ -47,11 +50,22 @@ export async function runIngress(context: CommandContext, source: ConfigSource):
     await replica.stop({ keepNginx, drainMs: config.drainTimeoutMs });
   }
   if (replica.shadow !== undefined) {
-    terminal.write(shadowLines(terminal, replica.shadow.summary()).join(""));
+    const summary = replica.shadow.summary();
+    const lines = unseen ? nothingSeenLines(terminal, unseen) : shadowLines(terminal, summary);
+    terminal.write(lines.join(""));
+    return unseen ? 1 : 0;
   }
   if (!replica.superseded.aborted) return 0;
   terminal.writeError("Another Lockstep has taken charge of this nginx; this one has stopped.\n");
   return 1;
+}
+
+/** What a shadow was kept from looking at; undefined when there was something to see. */
+function whyNothingSeen({ loop, readiness }: IngressReplica, className: string) {
+  if (!loop.isReady) return readiness;
+  if (loop.decisions.truths.size > 0) return undefined;
+  const problem = `no Ingress of the class ${className} leads to a service; --class names another`;
+  return { problem, notes: [] };
 }
 
 async function replicaOf(
@@ -71,7 +85,8 @@ async function replicaOf(
     // A shadow writes nothing; it may look for ghosts.
     leadership: shadow ? { watchedLocks: leadership.watchedLocks } : leadership,
     ...config.nginx,
-    routing: config.routing,
+    // Somebody else serves the class that a shadow looks at; it takes nothing from them.
+    routing: { ...config.routing, ofAnyController: shadow },
     defaultCertificate: config.defaultCertificate,
     policy: config.policy,
     freshness: config.freshness,

@@ -1,7 +1,9 @@
 // Questions to an ingress that runs, over its status port. Every failure says where was asked and
 // what to do about it.
+import { visible } from "../../decide/routing/shown-text.ts";
 import type { Environment } from "../../environment/environment.ts";
 import { NetworkError } from "../../environment/network.ts";
+import { undecided } from "../../ingress/status-server.ts";
 import { Deadline } from "../../kube/client/deadline.ts";
 import { readBounded } from "../../kube/client/http-client-body.ts";
 import { UsageError } from "../command.ts";
@@ -25,6 +27,11 @@ export async function askIngress(
     const response = await network.request({ method: "GET", url, signal: deadline.signal });
     const text = (await readBounded(response.body, longestAnswerBytes, url)).toString("utf8");
     if (response.status === 200) return JSON.parse(text);
+    if (response.status === 503 && text.startsWith(undecided)) {
+      const [, ...notes] = text.trimEnd().split("\n").map(visible);
+      const why = ["its clusters have not been listed", ...notes].join("; ");
+      throw new UsageError(`the ingress at 127.0.0.1:${port} cannot tell yet: ${why}`);
+    }
     throw new UsageError(`${url} answered ${response.status}: is it another program's port?`);
   } catch (error) {
     if (error instanceof SyntaxError) {

@@ -12,6 +12,7 @@ import {
 } from "../../kube/kinds/fields.ts";
 import type { ProfileName } from "../../lab/controllers/profiles.ts";
 import { type InputKey, inputNamed, readInput } from "../../lab/whatif/inputs.ts";
+import { problemText } from "../../observer/problem-text.ts";
 import { UsageError } from "../command.ts";
 import { nearestProfile } from "./nearest-profile.ts";
 
@@ -81,12 +82,11 @@ class CountsReader {
       const body = parseJson(answer);
       if (isRecord(body)) return body;
     } catch (error) {
-      if (error instanceof StatusError && error.code === 403) {
-        throw new UsageError(`these credentials may not read ${path.split("?")[0]}`, {
-          cause: error,
-        });
-      }
-      throw error;
+      const code = error instanceof StatusError ? error.code : undefined;
+      if (code === 401) throw new UsageError(problemText(error), { cause: error });
+      if (code !== 403) throw error;
+      const refused = `these credentials may not read ${path.split("?")[0]}`;
+      throw new UsageError(refused, { cause: error });
     }
     throw new UsageError(`the answer to GET ${path} is no object`);
   }

@@ -1,0 +1,157 @@
+import { describe, expect, test } from "vitest";
+import type { AccessLogEntry } from "../access-log/access-log-entry.ts";
+import { recordAt } from "../kube/kinds/fields.ts";
+import {
+  judged,
+  node,
+  pod,
+  released,
+  request,
+  service,
+  slice,
+  Told,
+  web1,
+} from "./blame-world.contract.ts";
+import { judgeRequest } from "./judge-request.ts";
+
+describe("nothing is certain that rests on", () => {
+  const verdictOn = (told: Told, entry: AccessLogEntry): string | undefined =>
+    judged(told, entry)[0];
+
+  test("a log that does not say how long a request took, or in which zone its clock is", () => {
+    const untimed = request(120, [{ durationMs: undefined }], { durationMs: undefined });
+    expect(verdictOn(released(), untimed)).toBe("likely: published late");
+    const zoneless = request(120, [{}], { isZoneGuessed: true });
+    const verdict = judgeRequest(zoneless, {
+      evidence: released().evidence,
+      skewMs: 0,
+      file: "a.log",
+    });
+    const said = [verdict, ...verdict.tries].map(({ confidence }) => confidence);
+    expect(said).toEqual(["likely", "likely"]);
+  });
+
+  test("the death of somebody who answered", () => {
+    const told = new Told()
+      .saw(10, "Pod", pod({ readySince: 10 }))
+      .saw(100.5, "Pod", pod({ readySince: 10, endedAt: 100 }));
+    const entry = (answered: boolean) => request(120, [{ answered }]);
+    expect([true, false].map((answered) => verdictOn(told, entry(answered)))).toEqual([
+      "likely: stale",
+      "certain: stale",
+    ]);
+  });
+
+  test("one of two services or clusters that list the address", () => {
+    const labels = { "kubernetes.io/service-name": "api" };
+    const api = (listed: Parameters<typeof slice>[0]) => {
+      const object = slice(listed, "api-abc");
+      return { ...object, metadata: { ...recordAt(object, "metadata"), labels } };
+    };
+    const told = released().saw(11, "EndpointSlice", api([web1]));
+    told.saw(100.3, "EndpointSlice", api([]));
+    const unnamed = request(120, [{}], { service: undefined });
+    expect(judged(told, unnamed)).toMatchInlineSnapshot(`
+      [
+        "likely: routed late",
+        "10.0.0.1:8080 was pod shop/web-1 in prod on node-1; was asked to end 19.9 s before, at 12:01:40.200, and its container ended at 12:01:41.500; published in prod after 100 ms to 300 ms; routed late by 19.7 s: no longer listed; perhaps published late instead: shop/web and shop/api list it, the log names neither.",
+      ]
+    `);
+    expect(verdictOn(told, request(120, [{}]))).toBe("certain: published late");
+    const copied = released()
+      .saw(11, "EndpointSlice", slice([web1], "copy"), "edge")
+      .saw(130.2, "EndpointSlice", slice([], "copy"), "edge")
+      .saw(12, "EndpointSlice", slice([web1], "copy"), "west");
+    expect(verdictOn(copied, request(400, [{}]))).toBe("likely: synced late");
+    const podless = new Told()
+      .saw(10, "EndpointSlice", slice([web1]))
+      .saw(11, "EndpointSlice", api([web1]))
+      .saw(100, "EndpointSlice", api([]));
+    expect(verdictOn(podless, unnamed)).toBe("cannot tell: unknown");
+  });
+
+  test("a pod that may have become ready again, or left only afterwards", () => {
+    const flapped = new Told()
+      .saw(10, "Pod", pod({ readySince: 10 }))
+      .saw(20.5, "Pod", pod({ unreadySince: 20 }))
+      .saw(30.5, "Pod", pod({ readySince: 30 }));
+    const answered = [{ answered: true, status: 503 }];
+    expect(verdictOn(flapped, request(30.2, answered))).toBe("likely: application");
+    expect(verdictOn(flapped, request(31, answered))).toBe("certain: application");
+    expect(verdictOn(released(), request(100.1, [{ durationMs: 500 }]))).toBe(
+      "likely: left meanwhile",
+    );
+  });
+
+  test("a try of which nothing is known", () => {
+    const own = { answered: true, status: 503 };
+    const tries = [{ address: "10.9.9.9" }, own];
+    expect(verdictOn(released(), request(90, tries))).toBe("likely: application");
+    expect(verdictOn(released(), request(90, [own, own]))).toBe("certain: application");
+  });
+});
+
+test("a try without a time of its own was most likely sent when its request came", () => {
+  const untimed = { status: 504, durationMs: undefined };
+  const slow = request(105, [untimed], { durationMs: 15_000, status: 504 });
+  expect(judged(released(), slow)[0]).toBe("likely: left meanwhile");
+  expect(judged(released(), request(120, [untimed], { durationMs: 5 }))[0]).toBe(
+    "certain: published late",
+  );
+});
+
+test("a node that says of itself that it is not well has not been lost", () => {
+  const told = new Told()
+    .saw(10, "Pod", pod({ readySince: 10 }))
+    .saw(10.2, "EndpointSlice", slice([web1]))
+    .saw(100, "Node", node("False", 100, 100));
+  expect(judged(told, request(120, [{}]))[0]).toBe("likely: application");
+});
+
+test("a service that lists pods whether they are ready or not is not late to let them go", () => {
+  const always = { selector: { app: "web" }, publishNotReadyAddresses: true };
+  const told = released().saw(1, "Service", { ...service(), spec: always });
+  expect(judged(told, request(100.5, [{}]))[0]).toBe("likely: application");
+  expect(judged(told, request(120, [{}]))[0]).toBe("certain: published late");
+});
+
+test("a request that a pod of another service got was meant for one that is not known", () => {
+  const pay = pod({ name: "pay-1", readySince: 10, labels: { app: "pay" } });
+  const told = new Told().saw(1, "Service", service()).saw(10, "Pod", pay);
+  const answered = request(120, [{ answered: true, status: 503 }]);
+  expect(judged(told, answered)).toMatchInlineSnapshot(`
+    [
+      "likely: stale",
+      "10.0.0.1:8080 was pod shop/pay-1 in prod on node-1; that is no pod of shop/web, so one that had the address before was meant.",
+    ]
+  `);
+  expect(judged(told, { ...answered, service: "shop/pay" })[0]).toBe("certain: application");
+  const page = request(120, [{ answered: true, status: 503, isRedirected: true }]);
+  expect(judged(told, page)[0]).toBe("certain: application");
+});
+
+test("a pod that has another address since its node was restarted has left the one before", () => {
+  const told = new Told()
+    .saw(10, "Pod", pod({ readySince: 10 }))
+    .saw(10.2, "EndpointSlice", slice([web1]))
+    .saw(100, "Pod", pod({ readySince: 99, ip: "10.0.0.8" }))
+    .saw(130, "EndpointSlice", slice([{ ...web1, ip: "10.0.0.8" }]));
+  expect(judged(told, request(120, [{}]))).toMatchInlineSnapshot(`
+    [
+      "certain: published late",
+      "10.0.0.1:8080 was pod shop/web-1 in prod on node-1; got another address 20 s before, at 12:01:40.000; published in prod late by 20 s: still listed (until 30 s after).",
+    ]
+  `);
+  expect(judged(told, request(140, [{ address: "10.0.0.8" }]))[0]).toBe("likely: application");
+});
+
+test("an address of a service itself is said to be one", () => {
+  const spec = { selector: { app: "web" }, clusterIP: "10.96.0.7", clusterIPs: ["10.96.0.7"] };
+  const told = released().saw(1, "Service", { ...service(), spec });
+  expect(judged(told, request(120, [{ address: "10.96.0.7" }]))).toMatchInlineSnapshot(`
+    [
+      "cannot tell: unknown",
+      "10.96.0.7:8080 cannot be told: it is the address of the service shop/web itself: its node chose the pod.",
+    ]
+  `);
+});

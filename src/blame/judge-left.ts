@@ -1,0 +1,133 @@
+// The verdict on a try at a pod that had left by then: since when, and which hop was late. Pure.
+import type { PodLife } from "./address-lives.ts";
+import type { Evidence } from "./evidence.ts";
+import { hopDelays } from "./hop-delays.ts";
+import type { JudgeTryOptions } from "./judge-try.ts";
+import { type Happening, type Moment, standingAt } from "./pod-life.ts";
+import type { Listing } from "./publications.ts";
+import { lengthOf, orderOf, type Span } from "./span.ts";
+import type { TryBase, TryVerdict } from "./verdict.ts";
+
+/** A node's pods are marked not ready when it is, by the same hand. */
+const sameHandMs = 10_000;
+
+/** Undefined when the pod had not left. */
+export function judgeLeft(
+  options: JudgeTryOptions,
+  life: PodLife,
+  listings: readonly Listing[],
+  base: TryBase,
+): TryVerdict | undefined {
+  const { tried, times } = options;
+  const { sent } = times;
+  const left = leftBy(options, life) ?? lostWithNode(options, life);
+  if (left === undefined) return undefined;
+  const own = listings.filter((listing) => mayHaveStayed(listing, life, left));
+  const { cause, alternatives, hops } = hopDelays({
+    left,
+    sent,
+    cluster: life.cluster,
+    listings: own,
+  });
+  const isBefore = orderOf(left.at, sent) === "before";
+  const isGuess =
+    (left.what === "node lost" && left.shownMs > sent.toMs) ||
+    (tried.answered === true && deaths.has(left.what)) ||
+    mayRunAgain(life, left, sent);
+  return {
+    ...base,
+    cause,
+    alternatives,
+    confidence: isBefore && alternatives.length === 0 && !isGuess ? "certain" : "likely",
+    left,
+    dead: deadBy(options, life),
+    late: lengthOf(left.at, sent),
+    hops,
+    because: cause === "stale" ? noHop(options.evidence, life) : severalLists(own),
+  };
+}
+
+/** Nobody answers after these; if somebody did, it was another container or another pod. */
+const deaths: ReadonlySet<Happening> = new Set<Happening>([
+  "ended",
+  "deleted",
+  "moved",
+  "node lost",
+]);
+
+/** Where the log does not say for which of its services the proxy had it. */
+function severalLists(listings: readonly Listing[]): string {
+  const services = [...new Set(listings.map(({ service }) => service))];
+  return services.length < 2 ? "" : `${services.join(" and ")} list it, the log names neither`;
+}
+
+function noHop(evidence: Evidence, { cluster }: PodLife): string {
+  return evidence.hasPublished(cluster)
+    ? "no known list names it, so the late hop cannot be told"
+    : `no Endpoints or EndpointSlices of ${cluster} are known, so the late hop cannot be told`;
+}
+
+/**
+ * Whether it is the pod's listing of before it left. Of one found later, by whoever saved it, that is
+ * not known once the pod has become ready again.
+ */
+function mayHaveStayed(
+  { podUid, from }: Listing,
+  { facts, moments }: PodLife,
+  left: Moment,
+): boolean {
+  if (podUid !== undefined && podUid !== facts.uid) return false;
+  if (from.fromMs === from.toMs || from.toMs <= left.at.fromMs) return true;
+  return !moments.some(({ what, at }) => what === "ready" && at.toMs > left.at.toMs);
+}
+
+/** The moment from which on the pod should have got nothing any more, if that was before the try. */
+function leftBy(options: JudgeTryOptions, life: PodLife): Moment | undefined {
+  const { times, evidence } = options;
+  const may = standingAt(life.moments, times.sent.toMs, "from");
+  if (may.type === "not yet" && !evidence.isCovered(life.cluster, times.sent)) {
+    // Nobody saw it become ready, yet it is known to have been dead or told to end.
+    return endedDuring(life, times.sent);
+  }
+  if (may.type !== "left") return undefined;
+  const surely = standingAt(life.moments, times.sent.fromMs, "to");
+  const by = surely.type === "left" ? surely.by : may.by;
+  if (by.what !== "unready") return by;
+  const loss = evidence.nodes.lossAt(life.cluster, life.facts.node, by.at);
+  const isSameHand = loss !== undefined && Math.abs(loss.shownMs - by.shownMs) < sameHandMs;
+  return isSameHand ? { what: "node lost", at: loss.at, shownMs: loss.shownMs } : by;
+}
+
+/** The end of the last container before the try; a container that ran again is another life. */
+function deadBy({ times }: JudgeTryOptions, { moments }: PodLife): Moment | undefined {
+  const before = moments.filter(({ at }) => at.fromMs <= times.sent.toMs);
+  const started = before.findLastIndex(({ what }) => what === "started" || what === "ready");
+  return before.slice(started + 1).find(({ what }) => what === "ended" || what === "deleted");
+}
+
+/** Its order to end, or the end of a container that did not surely run again before the try. */
+function endedDuring({ moments }: PodLife, sent: Span): Moment | undefined {
+  return moments.find((moment, index) => {
+    if (moment.at.fromMs > sent.toMs) return false;
+    if (moment.what === "terminating") return true;
+    if (moment.what !== "ended") return false;
+    const again = moments.slice(index).find(({ what }) => what === "started");
+    return again === undefined || again.at.toMs > sent.fromMs;
+  });
+}
+
+/** Its container had ended, and may have run again when the request came. */
+function mayRunAgain({ moments }: PodLife, left: Moment, sent: Span): boolean {
+  if (left.what !== "ended") return false;
+  const after = moments.slice(moments.indexOf(left));
+  return after.some(({ what, at }) => what === "started" && at.fromMs <= sent.toMs);
+}
+
+/** The API showed it as ready, and its node had gone silent, as became known later. */
+function lostWithNode({ times, tried, evidence }: JudgeTryOptions, life: PodLife) {
+  if (tried.answered === true) return undefined;
+  const loss = evidence.nodes.lossAt(life.cluster, life.facts.node, times.over);
+  if (loss === undefined) return undefined;
+  const { at, shownMs } = loss;
+  return { what: "node lost", at: { ...at, toMs: at.fromMs }, shownMs } satisfies Moment;
+}

@@ -1,0 +1,102 @@
+// What is known of services: which pods they select, what they stand for and which addresses are
+// their own. Those that are gone stay, because requests to them may have to be explained.
+import {
+  isRecord,
+  optionalBoolean,
+  optionalString,
+  type RawRecord,
+  recordAt,
+  requiredString,
+  stringMapAt,
+  stringsAt,
+} from "../kube/kinds/fields.ts";
+import type { StringMap } from "../kube/kinds/intern.ts";
+
+/** What is known of a service in one cluster. */
+interface ServiceFacts {
+  /** Undefined without one, or where only its endpoints are known. */
+  readonly selector: StringMap | undefined;
+  /** What it stands for outside the cluster. */
+  readonly externalName: string | undefined;
+  /** It lists pods whether they are ready or not. */
+  readonly publishesUnready: boolean;
+}
+
+const nothingKnown: ServiceFacts = {
+  selector: undefined,
+  externalName: undefined,
+  publishesUnready: false,
+};
+
+/** Services are named `namespace/name`. */
+export class KnownServices {
+  /** By name and cluster. */
+  readonly #services = new Map<string, Map<string, ServiceFacts>>();
+  /** By the addresses that stand for them, which are no pod's. */
+  readonly #byAddress = new Map<string, string>();
+
+  get size(): number {
+    return this.#services.size;
+  }
+
+  /** Throws `MalformedObjectError`. */
+  see(cluster: string, object: RawRecord): void {
+    const metadata = recordAt(object, "metadata");
+    const spec = recordAt(object, "spec");
+    const service = `${optionalString(metadata, "namespace") ?? ""}/${requiredString(metadata, "name")}`;
+    this.#note(cluster, service, {
+      selector: isRecord(spec["selector"]) ? stringMapAt(spec, "selector") : undefined,
+      externalName: optionalString(spec, "externalName"),
+      publishesUnready: optionalBoolean(spec, "publishNotReadyAddresses") ?? false,
+    });
+    const own = [optionalString(spec, "clusterIP") ?? "", ...stringsAt(spec, "clusterIPs")];
+    for (const address of own) {
+      if (address !== "" && address !== "None") this.#byAddress.set(address, service);
+    }
+  }
+
+  /** Only that there is one, by its endpoints. */
+  hear(cluster: string, service: string): void {
+    this.#note(cluster, service, this.#services.get(service)?.get(cluster) ?? nothingKnown);
+  }
+
+  /** Whether any cluster has or had a service of that name. */
+  has(service: string): boolean {
+    return this.#services.has(service);
+  }
+
+  /** Where there is or was such a service. */
+  clustersOf(service: string): readonly string[] {
+    return [...(this.#services.get(service)?.keys() ?? [])];
+  }
+
+  /** Which pods it selects in the cluster, where that is known. */
+  selector(service: string, cluster: string): StringMap | undefined {
+    return this.#services.get(service)?.get(cluster)?.selector;
+  }
+
+  /** The name outside the cluster that it stands for, where it is such a one. */
+  externalName(service: string): string | undefined {
+    return this.#factsOf(service).find(({ externalName }) => externalName)?.externalName;
+  }
+
+  /** Whether it lists pods that are not ready, in any cluster. */
+  publishesUnready(service: string): boolean {
+    return this.#factsOf(service).some(({ publishesUnready }) => publishesUnready);
+  }
+
+  /** The service whose own address it is: who got a request sent there the node decided. */
+  at(address: string): string | undefined {
+    return this.#byAddress.get(address);
+  }
+
+  #factsOf(service: string): readonly ServiceFacts[] {
+    return [...(this.#services.get(service)?.values() ?? [])];
+  }
+
+  #note(cluster: string, service: string, facts: ServiceFacts): void {
+    const known = this.#services.get(service) ?? new Map<string, ServiceFacts>();
+    known.set(cluster, facts);
+    this.#services.set(service, known);
+  }
+}

@@ -1,0 +1,59 @@
+// A line that is wrong gets one sentence that says what, and where to read what would be right.
+import { expect, test } from "vitest";
+import { RecordedTerminal } from "../environment/recorded-terminal.contract.ts";
+import { simulate } from "../simulation/simulation.ts";
+import { runProgram } from "./program.ts";
+
+async function run(...args: readonly string[]) {
+  const terminal = new RecordedTerminal();
+  const { signal: stop } = new AbortController();
+  const code = await simulate({ seed: 1 }, (simulation) =>
+    runProgram({ environment: simulation.host("here"), terminal, stop }, "1.2.3", args),
+  );
+  return { code, out: terminal.out, error: terminal.error };
+}
+
+test.each<[string, string]>([
+  ["doctr", "unknown command 'doctr'\nnpx lockstep --help lists the commands."],
+  [
+    "ingres",
+    "unknown command 'ingres'\n(Did you mean ingress?)\nnpx lockstep --help lists the commands.",
+  ],
+  ["up twice", `too many arguments for 'up'. Expected 0 arguments but got 1.\n${explains("up")}`],
+  [
+    "ingress --shadwo",
+    `unknown option '--shadwo'\n(Did you mean --shadow?)\n${explains("ingress")}`,
+  ],
+  ["sync --from east", `required option '--to <cluster>' not specified\n${explains("sync")}`],
+  [
+    "ingress explan shop.example",
+    `ingress has no command 'explan'; it has explain, endpoints\n${explains("ingress")}`,
+  ],
+  ["ingress explain", `missing required argument 'host/path'\n${explains("ingress explain")}`],
+])("lockstep %s is told what is wrong with it", async (line, told) => {
+  expect(await run(...line.split(" "))).toEqual({
+    code: 2,
+    out: "",
+    error: `lockstep: ${told}\n`,
+  });
+});
+
+test("every line of every help fits eighty columns, but those to be copied", async () => {
+  const { out: commands } = await run("--help");
+  const names = [...commands.matchAll(/^ {2}([a-z]+) \[/gm)].map(([, name]) => name ?? "");
+  expect(names).toContain("ingress");
+  const tooLong: string[] = [];
+  for (const line of ["", ...names, "ingress explain", "ingress endpoints"]) {
+    const { out } = await run(...line.split(" ").filter((word) => word !== ""), "--help");
+    tooLong.push(...out.split("\n").filter(isTooLong));
+  }
+  expect(tooLong).toEqual([]);
+});
+
+function isTooLong(line: string): boolean {
+  return line.length > 80 && !/^ +(?:lockstep|kubectl) /.test(line);
+}
+
+function explains(command: string): string {
+  return `npx lockstep ${command} --help explains it.`;
+}
