@@ -11,6 +11,11 @@ export interface ReplicaCost {
   readonly residentMb: number;
 }
 
+export interface SeriesCost extends ReplicaCost {
+  /** Of changes; less than was asked for where the API server cannot take so many. */
+  readonly reachedPerSecond: number;
+}
+
 const directions = ["leave", "join"] as const;
 
 const fromTo = "from accepted by the API server to the proxy's acknowledgement";
@@ -24,7 +29,7 @@ export interface Column {
   readonly title: string;
   /** At the end of each figure's name. */
   readonly after: string;
-  readonly costs?: ReadonlyMap<string, ReplicaCost>;
+  readonly costs?: ReadonlyMap<string, SeriesCost>;
 }
 
 /** Leaves and joins together; leaves alone too, for they are what loses requests. */
@@ -46,9 +51,12 @@ export function columnFigures(
     add("P99Ms", "p99", percentile(lagsMs, 0.99), "ms", fromTo);
     add("LeaveP99Ms", "p99 of leaves", percentile(of("leave").lagsMs, 0.99), "ms", fromTo);
     add("Unseen", "taken back unseen", unseen, "changes", "gone before it showed");
-    const share = costs?.get(name)?.processorShare;
+    const cost = costs?.get(name);
+    if (cost === undefined) continue;
     const whose = "the replica's process, without nginx";
-    if (share !== undefined) add("ProcessorShare", "processor", share, "cores", whose);
+    add("ProcessorShare", "processor", cost.processorShare, "cores", whose);
+    const taken = "what the API server took";
+    add("ReachedPerSecond", "reached", cost.reachedPerSecond, "1/s", taken);
   }
   return figures;
 }

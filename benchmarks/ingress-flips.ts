@@ -1,5 +1,5 @@
-// Writes Ready conditions at a given rate, whatever the answers take. At rest half of the pods are
-// ready. Leaves and joins take turns and go round all pods, so every pod stays as it is for as many
+// Writes Ready conditions at a given rate, or as fast as the API server takes them. At rest half of the
+// pods are ready. Leaves and joins take turns and go round all pods, so every pod stays as it is for as many
 // changes as there are pods, and every service keeps about half of its endpoints.
 import { elapsedMs } from "../src/environment/clock.ts";
 import type { Environment } from "../src/environment/environment.ts";
@@ -26,6 +26,9 @@ interface Flip {
   readonly direction: Direction;
 }
 
+/** A server that has as many to answer cannot take the rate, and more would only wait in line. */
+const underWayMax = 250;
+
 export class Flips {
   readonly #options: FlipsOptions;
   #flipped = 0;
@@ -35,26 +38,31 @@ export class Flips {
     this.#options = options;
   }
 
-  /** Resolves when the last change was answered; throws when one was refused. */
-  async run({ name, changes, perSecond }: Series): Promise<void> {
+  /** Resolves to the rate that was reached, when the last was answered; throws when one was refused. */
+  async run({ name, changes, perSecond }: Series): Promise<number> {
+    const { clock } = this.#options;
+    const startedAt = clock.monotonicMs();
     const flips = Array.from({ length: changes }, (_, index) =>
       this.#flipAt(this.#flipped + index),
     );
     this.#flipped += changes;
     await this.#pace(name, flips, perSecond);
+    return (changes * 1000) / elapsedMs(startedAt, clock.monotonicMs());
   }
 
   async #pace(series: string, flips: readonly Flip[], perSecond: number): Promise<void> {
     const { clock, timers, random, signal } = this.#options;
     const startedAt = clock.monotonicMs();
-    const sent: Promise<void>[] = [];
+    const underWay = new Set<Promise<void>>();
     for (const [index, flip] of flips.entries()) {
       // Anywhere in its slot: in step with a poll of one second every change would wait the same.
       const dueMs = ((index + random.next()) * 1000) / perSecond;
       await timers.sleep(dueMs - elapsedMs(startedAt, clock.monotonicMs()), signal);
-      sent.push(this.#flip(series, flip));
+      if (underWay.size >= underWayMax) await Promise.race(underWay);
+      const sent = this.#flip(series, flip).finally(() => underWay.delete(sent));
+      underWay.add(sent);
     }
-    await Promise.all(sent);
+    await Promise.all(underWay);
     if (this.#failure !== undefined) {
       throw new Error("the API server refused a change", { cause: this.#failure });
     }

@@ -9,6 +9,7 @@ import {
   goalFigures,
   publishedFigures,
   type ReplicaCost,
+  type SeriesCost,
   scaleFigures,
 } from "./ingress-figures.ts";
 import { Flips, type Series } from "./ingress-flips.ts";
@@ -150,15 +151,19 @@ async function measureSeries(
     readonly progress: Progress;
     readonly signal: AbortSignal;
   },
-): Promise<ReadonlyMap<string, ReplicaCost>> {
+): Promise<ReadonlyMap<string, SeriesCost>> {
   const { flips, meter, replica, progress, signal } = measured;
   progress("a warm-up");
   await flips.run(warmUp);
   await settled(meter, signal);
-  const costs = new Map<string, ReplicaCost>();
+  const costs = new Map<string, SeriesCost>();
   for (const series of plan.series) {
     progress(`${series.changes} changes at ${series.perSecond} a second`);
-    costs.set(series.name, await costOf(replica, () => flips.run(series)));
+    let reachedPerSecond = 0;
+    const cost = await costOf(replica, async () => {
+      reachedPerSecond = await flips.run(series);
+    });
+    costs.set(series.name, { ...cost, reachedPerSecond });
     await settled(meter, signal);
   }
   return costs;
