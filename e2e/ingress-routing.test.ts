@@ -9,9 +9,8 @@ import { ApiServer } from "../src/lab/apiserver/api-server.ts";
 import { MemoryStorage } from "../src/lab/apiserver/storage/memory-storage.ts";
 import { ProxyWorld, textOf, withoutNginx } from "./proxy-world.ts";
 
-/** Looked for so often, a moment apart: what is not there then does not come. */
-const mostLooks = 400;
-const lookAgainMs = 25;
+/** Of Events that the Ingresses below are told. */
+const eventCount = 5;
 
 type Annotations = Readonly<Record<string, string>>;
 
@@ -20,9 +19,12 @@ interface Asked {
   readonly host: string;
   readonly path?: string;
   readonly annotations?: Annotations;
-  readonly service?: "echo" | "next";
+  readonly service?: "echo" | "next" | "lost";
+  /** The number of its port; the service's own unless given. */
+  readonly port?: number;
   readonly namespace?: string;
   readonly tls?: boolean;
+  readonly secretName?: string;
 }
 
 const asked: Readonly<Record<string, Asked>> = {
@@ -47,6 +49,17 @@ const asked: Readonly<Record<string, Asked>> = {
   },
   small: { host: "small.example", annotations: { "proxy-body-size": "10" } },
   aliased: { host: "aliased.example", annotations: { "server-alias": "other-name.example" } },
+  shop: { host: "shop.example", annotations: { "from-to-www-redirect": "true" } },
+  denied: { host: "denied.example", annotations: { "denylist-source-range": "127.0.0.0/8" } },
+  exempt: {
+    host: "exempt.example",
+    annotations: {
+      "limit-rpm": "1",
+      "limit-burst-multiplier": "1",
+      "limit-whitelist": "127.0.0.1",
+    },
+  },
+  lost: { host: "lost.example", service: "lost", port: 80, tls: true, secretName: "lost" },
   main: { host: "both.example" },
   canary: {
     host: "both.example",
@@ -79,11 +92,20 @@ describe.skipIf(withoutNginx !== false)("Ingresses with annotations", () => {
         expect((await ask(world, "secure.example", "/x")).location).toBe(
           "308 https://secure.example/x",
         );
-        const statuses = [];
-        for (let turn = 0; turn < 4; turn += 1) {
-          statuses.push((await seen("limited.example")).split(" ")[0]);
-        }
-        expect(statuses).toEqual(["200", "200", "429", "429"]);
+        const statusesOf = async (host: string) => {
+          const statuses = [];
+          for (let turn = 0; turn < 4; turn += 1) {
+            statuses.push((await seen(host)).split(" ")[0]);
+          }
+          return statuses;
+        };
+        expect(await statusesOf("limited.example")).toEqual(["200", "200", "429", "429"]);
+        expect(await statusesOf("exempt.example")).toEqual(["200", "200", "200", "200"]);
+        expect(await seen("denied.example")).toMatch(/^403 /);
+        expect(await seen("shop.example")).toBe("200 echo: shop.example /");
+        expect((await ask(world, "www.shop.example:81", "/a/?b")).location).toBe(
+          "308 http://shop.example:81/a/?b",
+        );
         const large = { method: "POST", body: "x".repeat(11) };
         expect((await world.ask("small.example", "/", large)).status).toBe(413);
         expect(await seen("other-name.example")).toBe("200 echo: other-name.example /");
@@ -92,11 +114,15 @@ describe.skipIf(withoutNginx !== false)("Ingresses with annotations", () => {
           "200 next: both.example /",
         );
         expect(await seen("nobody.example")).toBe("200 next: nobody.example /");
-        expect(await told(client)).toEqual([
+        expect(await told(world, client)).toEqual([
           "closed RouteClosed annotation nginx.ingress.kubernetes.io/auth-url: this protection is " +
             "not supported, so every request is answered with 503",
           "late HostTaken host plain.example belongs to namespace default, for Ingress " +
             "default/plain came first, so the rules for it are ignored",
+          "lost BackendMissing backend lost:80: no cluster has the service default/lost, so its " +
+            "requests are answered with 503",
+          "lost CertificateIgnored spec.tls[0]: there is no secret default/lost of type " +
+            "kubernetes.io/tls",
           "plain AnnotationIgnored annotation nginx.ingress.kubernetes.io/proxy-buffering: it is " +
             "not supported, so it is ignored",
         ]);
@@ -138,7 +164,7 @@ async function withIngresses(
   });
   try {
     await replica.start();
-    await until(async () => (await world.ask("plain.example")).status === 200);
+    await world.until(async () => (await world.ask("plain.example")).status === 200);
     await run(client);
   } finally {
     await replica.stop({ keepNginx: false });
@@ -168,7 +194,8 @@ async function publish(world: ProxyWorld, client: HttpKubeClient) {
   for (const [name, one] of Object.entries(asked)) {
     const { namespace = "default", service = "echo", path = "/", host } = one;
     const pathType = path.includes("(") ? "ImplementationSpecific" : "Prefix";
-    const backend = { service: { name: service, port: { number: ports[service] } } };
+    const number = one.port ?? (service === "lost" ? undefined : ports[service]);
+    const backend = { service: { name: service, port: { number } } };
     const annotations = Object.entries(one.annotations ?? {}).map(([key, text]) => [
       `nginx.ingress.kubernetes.io/${key}`,
       text,
@@ -177,7 +204,7 @@ async function publish(world: ProxyWorld, client: HttpKubeClient) {
       metadata: { name, annotations: Object.fromEntries(annotations) },
       spec: {
         ingressClassName: "lockstep",
-        ...(one.tls === true && { tls: [{ hosts: [host] }] }),
+        ...(one.tls === true && { tls: [{ hosts: [host], secretName: one.secretName }] }),
         rules: [{ host, http: { paths: [{ path, pathType, backend }] } }],
       },
     });
@@ -202,9 +229,9 @@ async function ask(
 }
 
 /** The Events, when they are all there: `object reason message`. */
-async function told(client: HttpKubeClient): Promise<readonly string[]> {
+async function told(world: ProxyWorld, client: HttpKubeClient): Promise<readonly string[]> {
   let events: readonly string[] = [];
-  await until(async () => {
+  await world.until(async () => {
     const answer = await client.request({ verb: "list", method: "GET", path: "/api/v1/events" });
     const { items } = parseJson(answer) as {
       readonly items: readonly {
@@ -216,15 +243,7 @@ async function told(client: HttpKubeClient): Promise<readonly string[]> {
     events = items.map(({ involvedObject, reason, message }) =>
       [involvedObject.name, reason, message].join(" "),
     );
-    return events.length >= 3;
+    return events.length >= eventCount;
   });
   return events.toSorted();
-}
-
-async function until(isSo: () => Promise<boolean>): Promise<void> {
-  for (let look = 0; look < mostLooks; look += 1) {
-    if (await isSo()) return;
-    await new Promise((resolve) => setTimeout(resolve, lookAgainMs));
-  }
-  throw new Error("what was waited for did not come");
 }

@@ -19,6 +19,7 @@ test.each<[string, string]>([
     "ingres",
     "unknown command 'ingres'\n(Did you mean ingress?)\nnpx lockstep --help lists the commands.",
   ],
+  ["help doctr", "unknown command 'doctr'\nnpx lockstep --help lists the commands."],
   ["up twice", `too many arguments for 'up'. Expected 0 arguments but got 1.\n${explains("up")}`],
   [
     "ingress --shadwo",

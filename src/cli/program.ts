@@ -107,7 +107,7 @@ function refuseUnknownBelow(command: Command): void {
 
 /** Help for what there is not would be the help for everything, and no word about why. */
 function refuseUnknownHelp(program: Command, [first, asked]: readonly string[]): void {
-  if (first !== "help" || asked === undefined) return;
+  if (first !== "help" || asked === undefined || asked.startsWith("-")) return;
   const isKnown = program.commands.some((command) => command.name() === asked);
-  if (!isKnown) program.error(`error: unknown command '${asked}'`);
+  if (!isKnown && asked !== "help") program.error(`error: unknown command '${asked}'`);
 }

@@ -164,7 +164,10 @@ test("a dry run says which cluster it could not hear", () =>
 
 test.each([
   [["--from", "lab-1", "--to", "lab-1"], "lab-1 is given twice: each cluster has one part in it."],
-  [["--from", "a=lab-1", "--to", "b=lab-1"], "b is given twice: each cluster has one part in it."],
+  [
+    ["--from", "a=lab-1", "--to", "b=lab-1"],
+    "the context lab-1 is given twice: each cluster has one part in it.",
+  ],
   [
     ["--from", "nowhere", "--to", "edge"],
     'the kubeconfig has no context "nowhere"; it has: lab-1, lab-2, edge',

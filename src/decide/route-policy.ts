@@ -9,6 +9,8 @@ export interface RoutePolicy {
   readonly httpsRedirect?: RedirectStatus;
   /** Every request is answered with this; no endpoint sees it. */
   readonly redirect?: Redirect;
+  /** Every request is sent to the same address at another host. */
+  readonly hostRedirect?: HostRedirect;
   /** Where a request for `/` is sent (302). */
   readonly appRoot?: string;
   /** The path the endpoint sees; in a Regex rule `$1` to `$9` are what its groups matched. */
@@ -20,6 +22,12 @@ export interface RoutePolicy {
   readonly protocol?: "http" | "https" | "grpc" | "grpcs";
   /** Whether an https or grpcs endpoint must prove its name to the CA bundle. */
   readonly verifyUpstream?: boolean;
+  /** What the endpoint is told as X-Forwarded-Prefix: the part of the path that it does not see. */
+  readonly forwardedPrefix?: string;
+  /** Endpoints may answer with more headers than the 16 KiB that nginx has room for otherwise. */
+  readonly largeHeaders?: true;
+  /** A body whose length is known is passed on as it comes, not when it is there as a whole. */
+  readonly streamBodies?: true;
   /** 0 for no limit. */
   readonly maxBodyBytes?: number;
   readonly timeouts?: RouteTimeouts;
@@ -30,6 +38,8 @@ export interface RoutePolicy {
   readonly canaries?: readonly Canary[];
   /** Networks (CIDR) that may come in; everybody else gets 403. */
   readonly allowFrom?: readonly string[];
+  /** Networks that get 403, whatever else is allowed. */
+  readonly denyFrom?: readonly string[];
   readonly rateLimit?: RateLimit;
   readonly cors?: Cors;
 }
@@ -38,6 +48,12 @@ export type RedirectStatus = 301 | 302 | 303 | 307 | 308;
 
 export interface Redirect {
   readonly location: string;
+  readonly status: RedirectStatus;
+}
+
+export interface HostRedirect {
+  /** Without a port: that of the request is kept. */
+  readonly host: string;
   readonly status: RedirectStatus;
 }
 
@@ -96,6 +112,8 @@ export interface RateLimit {
   /** Per client address. */
   readonly requestsPerSecond: number;
   readonly burst: number;
+  /** Networks whose clients are not counted. */
+  readonly exceptFrom?: readonly string[];
 }
 
 export interface Cors {

@@ -10,6 +10,7 @@ import type {
   RoutingDecision,
 } from "../decide/decision.ts";
 import type { CertificateChanges } from "../decide/routing/certificates.ts";
+import { MissingBackends, missingOf } from "../decide/routing/missing-backends.ts";
 import type { RouteOrigin } from "../decide/routing/route.ts";
 import {
   emptyTable,
@@ -52,7 +53,7 @@ export interface DecisionsOptions extends ShownCertificatesOptions {
   /** Who looks up external names; without it such services have no endpoints. */
   readonly externalNames?: Pick<ExternalNames, "want" | "answerOf"> | undefined;
   readonly onTruth: (change: TruthChange) => void;
-  /** Called after routes were decided anew, whether or not something in them is new. */
+  /** Called after routes were decided anew or problems told, whether or not something is new. */
   readonly onRoutes?: ((table: RouteTable) => void) | undefined;
 }
 
@@ -80,10 +81,11 @@ export class Decisions {
   readonly #options: DecisionsOptions;
   #routing: Routing;
   #routes: RouteTable = emptyTable;
-  /** The routes, with what is wrong with certificates too. */
+  /** The routes, with what is wrong with certificates and services too. */
   #table: RouteTable = emptyTable;
   /** Its problems are among those of `#table`. */
   certificates: ShownCertificates;
+  readonly #missing = new MissingBackends();
   readonly #decided = new Map<string, Decided>();
   readonly #services = new Map<string, readonly DecidedEndpoint[]>();
   /** By `namespace/name`, the backends that are ports of that service. */
@@ -175,6 +177,17 @@ export class Decisions {
     if (changed.size > 0) this.#apply({ routes: false, services: changed });
   }
 
+  /** Whether services or ports that routes name came or went since problems were last told. */
+  get areProblemsNew(): boolean {
+    return this.#missing.isNew;
+  }
+
+  /** Says anew what is wrong, with the same routes. */
+  tellProblems(): void {
+    this.#table = this.#withProblems();
+    this.#options.onRoutes?.(this.#table);
+  }
+
   /** From nothing: all that is asked for is new then, and told as a whole. */
   #beginAnew(): void {
     const { routing, className } = this.#options;
@@ -203,6 +216,7 @@ export class Decisions {
       names: externalNames,
     });
     const after = truth(snapshot, port, policy());
+    this.#missing.note(key, missingOf(snapshot, port));
     probes?.want(key, after.doubts);
     externalNames?.want(key, externalNamesOf(snapshot));
     const known = this.#decided.get(key);
@@ -228,7 +242,7 @@ export class Decisions {
       services: new Set([...backends.joined, ...backends.left]),
     };
     const isNew = Object.values(changed).some(({ size }) => size > 0);
-    this.#table = this.#withCertificates();
+    this.#table = this.#withProblems();
     // The first decision is told as a whole, for a proxy may hold what an earlier Lockstep said.
     if (!this.#isTold) this.#apply({ routes: true, services });
     else if (isNew) this.#apply({ routes: true, services, routed: changed });
@@ -242,9 +256,13 @@ export class Decisions {
   }
 
   /** Where nothing is new it stays the same table, which its readers notice. */
-  #withCertificates(): RouteTable {
+  #withProblems(): RouteTable {
     const { problems: before } = this.#table;
-    const problems = [...this.#routes.problems, ...this.certificates.table.problems];
+    const problems = [
+      ...this.#routes.problems,
+      ...this.certificates.table.problems,
+      ...this.#missing.problems((key) => this.#routing.originsOf(key)),
+    ];
     const isSame =
       this.#table.hosts === this.#routes.hosts &&
       problems.length === before.length &&
@@ -266,6 +284,7 @@ export class Decisions {
     const known = this.#decided.get(key);
     this.#decided.delete(key);
     this.#services.delete(key);
+    this.#missing.note(key, undefined);
     this.#options.probes?.want(key, []);
     this.#options.externalNames?.want(key, []);
     if (known === undefined) return;

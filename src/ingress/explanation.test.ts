@@ -125,6 +125,7 @@ test.each<[string, PathRule["policy"], Partial<Question>, number | undefined]>([
   ["without TLS where it is wanted", { httpsRedirect: 308 }, {}, 308],
   ["with TLS where it is wanted", { httpsRedirect: 308 }, { isSecure: true }, undefined],
   ["of a route that has moved", { redirect: { location: "https://b", status: 301 } }, {}, 301],
+  ["of another name of a host", { hostRedirect: { host: "b.example", status: 308 } }, {}, 308],
   ["for the root of an application", { appRoot: "/app" }, {}, 302],
   ["of a route that is closed", { closed: true, httpsRedirect: 308 }, {}, 503],
   ["where nobody may come in", { allowFrom: [] }, {}, 403],

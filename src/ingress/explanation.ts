@@ -80,7 +80,7 @@ type Answer = Pick<Explanation, "verdict" | "status">;
 
 function answeredByProxy({ isSecure, path }: Question, { policy }: PathRule): Answer | undefined {
   if (policy === undefined) return undefined;
-  const { closed, httpsRedirect, allowFrom, redirect, appRoot } = policy;
+  const { closed, httpsRedirect, allowFrom, redirect, hostRedirect, appRoot } = policy;
   if (closed === true) {
     return { status: 503, verdict: "the route is closed: it asks for protection it cannot have" };
   }
@@ -92,6 +92,9 @@ function answeredByProxy({ isSecure, path }: Question, { policy }: PathRule): An
   }
   if (redirect !== undefined) {
     return { status: redirect.status, verdict: `the client is sent to ${redirect.location}` };
+  }
+  if (hostRedirect !== undefined) {
+    return { status: hostRedirect.status, verdict: `the client is sent to ${hostRedirect.host}` };
   }
   if (appRoot !== undefined && path === "/") {
     return { status: 302, verdict: `the client is sent to ${appRoot}` };

@@ -50,6 +50,12 @@ export interface IngressLoopOptions
 /** The key of the routes in the queue; keys of services have a slash in them. */
 const routesKey = "routes";
 
+/** The key of what is to be told to the authors of Ingresses. */
+const problemsKey = "problems";
+
+/** Where thousands of services come or go, what is missing is put together a few times only. */
+const problemsHoldOffMs = 1_000;
+
 /** Every Ingress is looked at to find the changed ones, so changes that come together go together. */
 const routesHoldOffMs = 5;
 
@@ -207,10 +213,16 @@ export class IngressLoop {
   }
 
   #decide(key: string): void {
+    if (key === problemsKey) this.decisions.tellProblems();
+    else this.#decideMeasured(key);
+  }
+
+  #decideMeasured(key: string): void {
     const { clock, metrics } = this.#options;
     const startedAt = clock.monotonicMs();
     if (key === routesKey) this.#decideRoutes();
     else this.decisions.decideService(key);
+    if (this.decisions.areProblemsNew) this.#queue.addAfter(problemsKey, problemsHoldOffMs);
     if (metrics === undefined) return;
     const kind = key === routesKey ? "routes" : "service";
     const seconds = elapsedMs(startedAt, clock.monotonicMs()) / 1000;

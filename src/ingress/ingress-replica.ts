@@ -192,8 +192,8 @@ export class IngressReplica {
       journal: this.journal,
       state: () => this.#report(),
       readiness: () => this.readiness,
-      explain: (question) => this.explain(question),
-      endpoints: (service) => this.endpoints(service),
+      explain: async (question) => (this.loop.isReady ? await this.explain(question) : undefined),
+      endpoints: async (service) => (this.loop.isReady ? await this.endpoints(service) : undefined),
     });
     await this.#nginx?.start();
     this.#running = this.#run(this.#stopping.signal);

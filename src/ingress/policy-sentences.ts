@@ -12,7 +12,8 @@ export function policySentences(policy: RoutePolicy | undefined): readonly strin
   ];
 }
 
-function redirectSentences({ httpsRedirect, redirect, appRoot }: RoutePolicy): readonly string[] {
+function redirectSentences(policy: RoutePolicy): readonly string[] {
+  const { httpsRedirect, redirect, hostRedirect, appRoot } = policy;
   return [
     ...(httpsRedirect === undefined
       ? []
@@ -20,18 +21,25 @@ function redirectSentences({ httpsRedirect, redirect, appRoot }: RoutePolicy): r
     ...(redirect === undefined
       ? []
       : [`every request is sent to ${redirect.location} (${redirect.status})`]),
+    ...(hostRedirect === undefined
+      ? []
+      : [`every request is sent to ${hostRedirect.host} (${hostRedirect.status})`]),
     ...(appRoot === undefined ? [] : [`a request for / is sent to ${appRoot} (302)`]),
   ];
 }
 
 function upstreamSentences(policy: RoutePolicy): readonly string[] {
-  const { rewrite, upstreamHost, protocol, verifyUpstream, timeouts, tries } = policy;
+  const { rewrite, upstreamHost, forwardedPrefix, protocol } = policy;
+  const { verifyUpstream, timeouts, tries } = policy;
   const times = Object.entries(timeouts ?? {}).map(([name, ms]) => {
     return `${name.replace(/Ms$/, "")} ${Number(ms) / 1_000} s`;
   });
   return [
     ...(rewrite === undefined ? [] : [`the endpoint sees the path ${rewrite}`]),
     ...(upstreamHost === undefined ? [] : [`the endpoint sees the host ${upstreamHost}`]),
+    ...(forwardedPrefix === undefined
+      ? []
+      : [`the endpoint is told the prefix ${forwardedPrefix}`]),
     ...(protocol === undefined ? [] : [`the endpoint is spoken to in ${protocol}`]),
     ...(verifyUpstream === true ? ["the endpoint must prove its name to the CA bundle"] : []),
     ...(times.length === 0 ? [] : [`it waits no longer than ${times.join(", ")}`]),
@@ -39,7 +47,9 @@ function upstreamSentences(policy: RoutePolicy): readonly string[] {
   ];
 }
 
-function limitSentences({ maxBodyBytes, allowFrom, rateLimit, cors }: RoutePolicy) {
+function limitSentences(policy: RoutePolicy): readonly string[] {
+  const { maxBodyBytes, streamBodies, largeHeaders, allowFrom, denyFrom, rateLimit, cors } = policy;
+  const exempt = rateLimit?.exceptFrom ?? [];
   return [
     ...(maxBodyBytes === undefined
       ? []
@@ -48,6 +58,9 @@ function limitSentences({ maxBodyBytes, allowFrom, rateLimit, cors }: RoutePolic
             ? "bodies may be of any size"
             : `bodies of up to ${sizeText(maxBodyBytes)}`,
         ]),
+    ...(streamBodies === true ? ["bodies are passed on as they come"] : []),
+    ...(largeHeaders === true ? ["endpoints may answer with 128 KiB of headers"] : []),
+    ...(denyFrom === undefined ? [] : [`clients of ${denyFrom.join(", ")} may not come in (403)`]),
     ...(allowFrom === undefined
       ? []
       : [
@@ -59,7 +72,8 @@ function limitSentences({ maxBodyBytes, allowFrom, rateLimit, cors }: RoutePolic
       ? []
       : [
           `a client may send ${rateLimit.requestsPerSecond} requests a second, ` +
-            `${rateLimit.burst} at once`,
+            `${rateLimit.burst} at once` +
+            (exempt.length === 0 ? "" : `, those of ${exempt.join(", ")} as many as they like`),
         ]),
     ...(cors === undefined ? [] : [`pages of ${cors.allowOrigins.join(", ")} may use it (CORS)`]),
   ];

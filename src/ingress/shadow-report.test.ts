@@ -61,6 +61,24 @@ test("counts what slices listed too long or not yet, and names the longest", asy
   });
 });
 
+test("what still stands counts for as long as it has, and may be the worst", async () => {
+  const summary = await shadowed(false, async (shadow, sleep) => {
+    shadow.begins(override("out", 1, 2_000));
+    shadow.ends(override("out", 1, 2_000));
+    shadow.begins(override("out", 2));
+    await sleep(17_000);
+    shadow.begins(override("out", 3));
+    await sleep(300);
+  });
+  expect(summary).toEqual({
+    forMs: 0,
+    left: { over: 1, standing: 2, late: 2, longestMs: 17_300, totalMs: 19_600 },
+    joined: { over: 0, standing: 0, late: 0, longestMs: 0, totalMs: 0 },
+    probes: undefined,
+    longest: [override("out", 2, 17_300), override("out", 1, 2_000)],
+  });
+});
+
 test("asks the endpoints themselves once the slices are behind for a while", async () => {
   const summary = await shadowed(true, async (shadow, sleep) => {
     shadow.begins(override("out", 1));

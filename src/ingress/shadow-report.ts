@@ -20,14 +20,14 @@ export interface ShadowSummary {
   readonly joined: ShadowCount;
   /** Undefined when nobody is asked. */
   readonly probes: ShadowProbes | undefined;
-  /** The longest that are over, longest first. */
+  /** The longest, longest first; those that still stand, until now. */
   readonly longest: readonly Override[];
 }
 
 export interface ShadowCount {
   readonly over: number;
   readonly standing: number;
-  /** Over for longer than `worthMentionMs`. */
+  /** For longer than `worthMentionMs`; like all below with those that still stand, until now. */
   readonly late: number;
   readonly longestMs: number;
   /** Together, of all endpoints: how long requests would have gone astray, or not been served. */
@@ -78,10 +78,14 @@ const shadowMetrics = oncePerRegistry((registry) => ({
 
 interface Count {
   over: number;
-  standing: number;
   late: number;
   longestMs: number;
   totalMs: number;
+}
+
+interface Standing {
+  readonly override: Override;
+  readonly sinceMs: MonotonicMs;
 }
 
 export class ShadowReport {
@@ -89,7 +93,10 @@ export class ShadowReport {
   readonly #clock: Clock;
   readonly #startedAt: MonotonicMs;
   readonly #counts: Readonly<Record<ShadowKind, Count>> = { left: noCount(), joined: noCount() };
+  /** Those that are over; at most `longestKept`. */
   #longest: readonly Override[] = [];
+  /** By endpoint, those that are not over. */
+  readonly #standing = new Map<string, Standing>();
   readonly #probes = {
     leftSilent: 0,
     leftAnswered: 0,
@@ -109,10 +116,10 @@ export class ShadowReport {
   }
 
   readonly begins = (override: Override): void => {
-    this.#counts[kindOf(override)].standing += 1;
+    const key = keyOf(override);
+    this.#standing.set(key, { override, sinceMs: this.#clock.monotonicMs() });
     const { probe, timers } = this.#options;
     if (!probe || this.#stopped.signal.aborted) return;
-    const key = keyOf(override);
     const ask = () => {
       this.#toAsk.delete(key);
       this.#ask(override);
@@ -124,27 +131,29 @@ export class ShadowReport {
     const key = keyOf(override);
     this.#toAsk.get(key)?.();
     this.#toAsk.delete(key);
+    this.#standing.delete(key);
     const count = this.#counts[kindOf(override)];
     const lastedMs = override.lastedMs ?? 0;
-    count.standing -= 1;
     count.over += 1;
-    count.totalMs += lastedMs;
-    count.longestMs = Math.max(count.longestMs, lastedMs);
-    if (lastedMs >= worthMentionMs) {
-      count.late += 1;
-      this.#longest = [...this.#longest, override].sort(longestFirst).slice(0, longestKept);
-    }
+    add(count, lastedMs);
+    if (lastedMs >= worthMentionMs) this.#longest = longestOf([...this.#longest, override]);
     const { behind } = shadowMetrics(this.#options.metrics);
     behind.observe({ kind: kindOf(override) }, lastedMs / 1_000);
   };
 
   summary(): ShadowSummary {
+    const now = this.#clock.monotonicMs();
+    const standing = [...this.#standing.values()].map(({ override, sinceMs }) => ({
+      ...override,
+      lastedMs: elapsedMs(sinceMs, now),
+    }));
+    const late = standing.filter(({ lastedMs }) => lastedMs >= worthMentionMs);
     return {
-      forMs: elapsedMs(this.#startedAt, this.#clock.monotonicMs()),
-      left: { ...this.#counts.left },
-      joined: { ...this.#counts.joined },
+      forMs: elapsedMs(this.#startedAt, now),
+      left: withStanding(this.#counts.left, standing, "left"),
+      joined: withStanding(this.#counts.joined, standing, "joined"),
       probes: this.#options.probe ? { ...this.#probes } : undefined,
-      longest: this.#longest,
+      longest: longestOf([...this.#longest, ...late]),
     };
   }
 
@@ -196,10 +205,25 @@ function keyOf({ service, endpoint }: Override): string {
   return [service, cluster, address, port, podUid, state].join(" ");
 }
 
-function longestFirst(a: Override, b: Override): number {
-  return (b.lastedMs ?? 0) - (a.lastedMs ?? 0);
+function longestOf(overrides: readonly Override[]): readonly Override[] {
+  const longestFirst = (a: Override, b: Override) => (b.lastedMs ?? 0) - (a.lastedMs ?? 0);
+  return [...overrides].sort(longestFirst).slice(0, longestKept);
 }
 
 function noCount(): Count {
-  return { over: 0, standing: 0, late: 0, longestMs: 0, totalMs: 0 };
+  return { over: 0, late: 0, longestMs: 0, totalMs: 0 };
+}
+
+function add(count: Count, lastedMs: number): void {
+  count.totalMs += lastedMs;
+  count.longestMs = Math.max(count.longestMs, lastedMs);
+  if (lastedMs >= worthMentionMs) count.late += 1;
+}
+
+/** What stands has lasted until now, and may be the worst of all. */
+function withStanding(over: Count, all: readonly Override[], kind: ShadowKind): ShadowCount {
+  const standing = all.filter((one) => kindOf(one) === kind);
+  const count = { ...over };
+  for (const { lastedMs = 0 } of standing) add(count, lastedMs);
+  return { ...count, standing: standing.length };
 }

@@ -41,7 +41,7 @@ async function ingress(cluster: WorldCluster, name: string, secretNames: readonl
   });
 }
 
-/** `name ← secret first|second`, and what the owners are told. */
+/** `name ← secret first|second`, and what the owners are told of it. */
 function shown({ loop }: IngressWorld) {
   const { certificates, serverNames } = loop.decisions.certificates.table;
   return {
@@ -50,7 +50,9 @@ function shown({ loop }: IngressWorld) {
       const which = chain.trim() === first.cert.trim() ? "first" : "second";
       return `${name} ← ${key} ${which}`;
     }),
-    problems: loop.decisions.routes.problems.map(({ message }) => message),
+    problems: loop.decisions.routes.problems
+      .filter(({ reason }) => reason !== "BackendMissing")
+      .map(({ message }) => message),
   };
 }
 

@@ -3,6 +3,7 @@
 import type { Listener } from "../environment/network.ts";
 import {
   jsonAnswer,
+  type StatusAnswer,
   type StatusListenerOptions,
   type StatusPage,
   startStatusListener,
@@ -15,10 +16,14 @@ import type { ServiceReport } from "./service-report.ts";
 export interface StatusServerOptions extends Omit<StatusListenerOptions, "pages"> {
   readonly journal: RoutedJournal;
   readonly state: () => object;
-  readonly explain: (question: Question) => Promise<Explanation>;
-  /** Of `namespace/name`, or of one port of it. */
-  readonly endpoints: (service: string) => Promise<ServiceReport>;
+  /** Undefined before the first decision. */
+  readonly explain: (question: Question) => Promise<Explanation | undefined>;
+  /** Of `namespace/name`, or of one port of it; undefined before the first decision. */
+  readonly endpoints: (service: string) => Promise<ServiceReport | undefined>;
 }
+
+/** How an answer begins that would be another one a moment later. */
+export const undecided = "nothing is decided yet";
 
 export async function startStatusServer(options: StatusServerOptions): Promise<Listener> {
   return await startStatusListener({ ...options, pages: pagesOf(options) });
@@ -41,14 +46,23 @@ function pagesOf(options: StatusServerOptions): readonly StatusPage[] {
     {
       path: "/explain",
       query: "?host=H&path=P",
-      answer: async (query) => jsonAnswer(await explain(questionOf(query))),
+      answer: async (query) => decided(await explain(questionOf(query)), options),
     },
     {
       path: "/endpoints",
       query: "?service=NAMESPACE/NAME",
-      answer: async (query) => jsonAnswer(await endpoints(query.get("service") ?? "")),
+      answer: async (query) => decided(await endpoints(query.get("service") ?? ""), options),
     },
   ];
+}
+
+/** Before the first decision every answer would be that nobody serves, which may be wrong. */
+function decided(
+  found: object | undefined,
+  { readiness }: Pick<StatusServerOptions, "readiness">,
+): StatusAnswer {
+  if (found !== undefined) return jsonAnswer(found);
+  return textAnswer(503, [undecided, ...readiness().notes].join("\n"));
 }
 
 /** `header` is `name: value` and may come several times. */

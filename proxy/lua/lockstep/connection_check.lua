@@ -2,7 +2,8 @@
 -- connection and a handshake that failed by nothing; only the first concerns everybody who uses the
 -- endpoint, for the other may be the fault of a route that asks for TLS where there is none.
 --
--- Invariant: a worker asks an endpoint at most once at a time.
+-- Invariant: a worker asks an endpoint at most once at a time, and whatever goes wrong, no request and
+-- no later question suffers.
 local rows = require("lockstep.rows")
 local suspects = require("lockstep.suspects")
 
@@ -25,13 +26,37 @@ local function takes_connections(address, port)
     return connected
 end
 
-local function ask(is_ending, slot, number, address, port)
+local function look(slot, number, address, port)
     -- The slot may have passed to another endpoint meanwhile.
-    if not is_ending and not takes_connections(address, port) and rows.number_of(slot) == number then
+    if not takes_connections(address, port) and rows.number_of(slot) == number then
         suspects.mark(slot)
     end
+end
+
+-- What goes wrong here concerns neither the request that failed before nor those that come: the next
+-- failure asks again.
+local function complain(problem)
+    ngx.log(ngx.ERR, "cannot ask an endpoint whether it takes connections: ", problem)
+end
+
+local function finish(slot)
     under_way[slot] = nil
     count = count - 1
+end
+
+local function ask(is_ending, slot, ...)
+    local fine, problem = true, nil
+    if not is_ending then
+        fine, problem = pcall(look, slot, ...)
+    end
+    finish(slot)
+    if not fine then
+        complain(problem)
+    end
+end
+
+local function start(slot, address, port)
+    return ngx.timer.at(0, ask, slot, rows.number_of(slot), address, port)
 end
 
 -- Marks the endpoint in the slot, a moment later, if it cannot be reached.
@@ -41,11 +66,10 @@ function _M.begin(slot, address, port)
     end
     under_way[slot] = true
     count = count + 1
-    local started, problem = ngx.timer.at(0, ask, slot, rows.number_of(slot), address, port)
-    if not started then
-        under_way[slot] = nil
-        count = count - 1
-        ngx.log(ngx.ERR, "cannot ask an endpoint whether it takes connections: ", problem)
+    local fine, started, problem = pcall(start, slot, address, port)
+    if not (fine and started) then
+        finish(slot)
+        complain(fine and problem or started)
     end
 end
 

@@ -32,6 +32,15 @@ local function https_redirect(policy)
     end
 end
 
+local function deny_from(policy)
+    local set = networks.set(policy.denyFrom)
+    return function(var)
+        if networks.contains(set, var.binary_remote_addr) then
+            return answer.refuse(403, "address not allowed")
+        end
+    end
+end
+
 local function allow_from(policy)
     local set = networks.set(policy.allowFrom)
     return function(var)
@@ -44,7 +53,12 @@ end
 local function rate_limit(policy, rule, host)
     local name = rule.type .. " " .. host .. " " .. rule.path
     local prepared = limit.prepare(name, policy.rateLimit)
+    local except_from = policy.rateLimit.exceptFrom
+    local except = except_from and networks.set(except_from)
     return function(var)
+        if except and networks.contains(except, var.binary_remote_addr) then
+            return
+        end
         if not limit.allows(prepared, var.binary_remote_addr) then
             ngx.header["Retry-After"] = "1"
             return answer.refuse(429, "rate limit")
@@ -82,6 +96,16 @@ local function redirect(policy)
     end
 end
 
+-- The port is the one by which the client came, as its Host header says.
+local function host_redirect(policy)
+    local target = policy.hostRedirect
+    return function(var)
+        local port = string.match(var.http_host or "", ":%d%d?%d?%d?%d?$") or ""
+        local place = var.lockstep_forwarded_proto .. "://" .. target.host .. port
+        return answer.redirect(target.status, place .. var.request_uri)
+    end
+end
+
 local function app_root(policy)
     local location = policy.appRoot
     return function(_, path)
@@ -95,20 +119,32 @@ end
 local kinds = {
     { field = "closed", step = closed },
     { field = "httpsRedirect", step = https_redirect },
+    { field = "denyFrom", step = deny_from },
     { field = "allowFrom", step = allow_from },
     { field = "rateLimit", step = rate_limit },
     { field = "cors", step = preflight },
     { field = "redirect", step = redirect },
+    { field = "hostRedirect", step = host_redirect },
     { field = "appRoot", step = app_root },
 }
+
+local function class_of_http(policy)
+    if policy.streamBodies then
+        return "http_streamed"
+    end
+    if policy.largeHeaders or policy.forwardedPrefix then
+        return "http_special"
+    end
+    return policy.cors and "http_any" or "http"
+end
 
 -- `rule.policy`, as it was pushed, gets `prepared`: what the phases of a request need of it. The
 -- class is the location that serves it.
 function _M.prepare(rule, host)
     local policy = rule.policy
     local class = upstream.class_of(policy)
-    if class == "http" and policy.cors ~= nil then
-        class = "http_any"
+    if class == "http" then
+        class = class_of_http(policy)
     end
     policy.prepared = {
         class = class,

@@ -117,6 +117,7 @@ end
 local any = text("", "a text of a policy is too long or has control characters")
 local token = text(TOKEN, "a name of a policy has characters it cannot have")
 local location = text("^%S+$", "a location must be one word")
+local host_name = text("^[%w.-]+$", "a host to be sent to must be a name")
 local status = one_of(301, 302, 303, 307, 308)
 
 -- What a key may be made of, by nginx's names, beside the request's headers, cookies and arguments.
@@ -195,12 +196,16 @@ _M.parse = object({
     closed = one_of(true),
     httpsRedirect = status,
     redirect = object({ location = location, status = status }, { "location", "status" }),
+    hostRedirect = object({ host = host_name, status = status }, { "host", "status" }),
     appRoot = path,
     rewrite = any_path,
     upstreamHost = text("^[%w.:%[%]_-]+$", "a host to be told must be a name or an address"),
     upstreamTlsName = text("^[%w.:%[%]_-]+$", "a name for TLS must be a name or an address"),
     protocol = one_of("http", "https", "grpc", "grpcs"),
     verifyUpstream = boolean,
+    forwardedPrefix = path,
+    largeHeaders = one_of(true),
+    streamBodies = one_of(true),
     maxBodyBytes = whole(0, MOST_BYTES),
     timeouts = object({
         connectMs = whole(1, MOST_MS),
@@ -211,9 +216,11 @@ _M.parse = object({
     balance = balance,
     canaries = list(canary, MOST_ITEMS),
     allowFrom = list(network, MOST_ITEMS),
+    denyFrom = list(network, MOST_ITEMS),
     rateLimit = object({
         requestsPerSecond = number(1e-6, MOST_NUMBER),
         burst = number(0, MOST_NUMBER),
+        exceptFrom = list(network, MOST_ITEMS),
     }, { "requestsPerSecond", "burst" }),
     cors = cors,
 })

@@ -90,6 +90,9 @@ local function special_url(context, policy, slot)
     if host ~= nil then
         var.lockstep_told_name = host
     end
+    if policy.forwardedPrefix ~= nil then
+        var.lockstep_prefix = policy.forwardedPrefix
+    end
     if protocol == nil or protocol == "http" then
         return urls.http[slot % HTTP_BLOCKS]
     end

@@ -55,10 +55,12 @@ function parseCluster(text: string): NamedContext {
 
 function refuseDuplicates(named: readonly NamedContext[]): void {
   for (const [index, { name, context }] of named.entries()) {
-    const isTwice = named
+    const same = named
       .slice(0, index)
-      .some((other) => other.name === name || other.context === context);
-    if (isTwice) throw new UsageError(`${name} is given twice: each cluster has one part in it.`);
+      .find((other) => other.name === name || other.context === context);
+    if (same === undefined) continue;
+    const what = same.name === name ? name : `the context ${context}`;
+    throw new UsageError(`${what} is given twice: each cluster has one part in it.`);
   }
 }
 

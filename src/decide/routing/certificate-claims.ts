@@ -3,7 +3,7 @@
 import type { Ingress } from "../../kube/kinds/ingress.ts";
 import { objectKey } from "../../kube/kinds/kind.ts";
 import type { SecretReference } from "../../sources/secret-source.ts";
-import { hostOf } from "./host-name.ts";
+import { hostOf, wwwCounterpart } from "./host-name.ts";
 import { readAnnotations } from "./ingress/annotations.ts";
 import type { RouteOrigin, RoutingProblem } from "./route.ts";
 import { shown } from "./shown-text.ts";
@@ -49,7 +49,11 @@ function readClaims(ingress: Ingress): IngressClaims {
   const aliases: CertificateClaim[] = [];
   const problems: RoutingProblem[] = [];
   // What is wrong with the annotation is told where the routes are made.
-  const otherNames = readAnnotations(ingress.annotations, () => undefined).aliases;
+  const settings = readAnnotations(ingress.annotations, () => undefined);
+  const wwwNames = settings.redirectsWww
+    ? ruleNames.flatMap((host) => wwwCounterpart(host) ?? [])
+    : [];
+  const otherNames = new Set([...settings.aliases, ...wwwNames]);
   for (const [index, entry] of ingress.tls.entries()) {
     const { secretName } = entry;
     const where = `spec.tls[${index}]`;

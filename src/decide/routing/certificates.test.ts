@@ -167,6 +167,18 @@ describe("who has a name", () => {
     }
   });
 
+  test("a name with www that is sent on is shown the certificate of its host, if that is for both", () => {
+    const annotations = { "lockstep.dev/from-to-www-redirect": "true" };
+    const ours = [
+      { ...ingress("a", ["shop.example"], [entry("web", "shop.example")]), annotations },
+      { ...ingress("b", ["uncovered.test"], [entry("web", "shop.example")]), annotations },
+    ];
+    expect(shown(ours, known())).toEqual({
+      names: ["shop.example ← shop/web", "www.shop.example ← shop/web"],
+      problems: [],
+    });
+  });
+
   test("an alias of an Ingress, unless somebody has the name, and without complaint", () => {
     const alias = "nginx.ingress.kubernetes.io/server-alias";
     const annotations = { [alias]: "www.shop.example,b.example,uncovered.test" };

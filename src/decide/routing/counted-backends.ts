@@ -1,13 +1,9 @@
 // The backends that the rules of any host name, each as long as one host names it.
 import type { Backend } from "./route.ts";
 
-interface Counted {
-  readonly backend: Backend;
-  readonly hosts: number;
-}
-
 export class CountedBackends {
-  readonly #counted = new Map<string, Counted>();
+  /** By key, the hosts that name it. */
+  readonly #hosts = new Map<string, Set<string>>();
   readonly #backends = new Map<string, Backend>();
   /** By key, whether it was there when changes were last taken. */
   readonly #touched = new Map<string, boolean>();
@@ -17,26 +13,30 @@ export class CountedBackends {
     return this.#backends;
   }
 
-  /** One host names these from now on. */
-  add(backends: ReadonlyMap<string, Backend>): void {
+  /** By its key, the hosts whose rules name it. */
+  hostsOf(key: string): Iterable<string> {
+    return this.#hosts.get(key) ?? noHosts;
+  }
+
+  /** The host names these from now on. */
+  add(backends: ReadonlyMap<string, Backend>, host: string): void {
     for (const [key, backend] of backends) {
       this.#touch(key);
-      this.#counted.set(key, { backend, hosts: (this.#counted.get(key)?.hosts ?? 0) + 1 });
+      const hosts = this.#hosts.get(key) ?? new Set();
+      this.#hosts.set(key, hosts.add(host));
       this.#backends.set(key, backend);
     }
   }
 
-  /** One host names these no longer. */
-  remove(backends: ReadonlyMap<string, Backend>): void {
+  /** The host names these no longer. */
+  remove(backends: ReadonlyMap<string, Backend>, host: string): void {
     for (const key of backends.keys()) {
       this.#touch(key);
-      const counted = this.#counted.get(key);
-      if (counted !== undefined && counted.hosts > 1) {
-        this.#counted.set(key, { ...counted, hosts: counted.hosts - 1 });
-      } else {
-        this.#counted.delete(key);
-        this.#backends.delete(key);
-      }
+      const hosts = this.#hosts.get(key);
+      hosts?.delete(host);
+      if (hosts !== undefined && hosts.size > 0) continue;
+      this.#hosts.delete(key);
+      this.#backends.delete(key);
     }
   }
 
@@ -55,6 +55,8 @@ export class CountedBackends {
     if (!this.#touched.has(key)) this.#touched.set(key, this.#backends.has(key));
   }
 }
+
+const noHosts: readonly string[] = [];
 
 /** Keys. */
 export interface BackendChanges {

@@ -17,6 +17,14 @@ export function hostOf(host: string): string | undefined {
   return hostName.test(lower) ? lower : undefined;
 }
 
+const www = "www.";
+
+/** The host with `www.`, or without where it has it; undefined where there is no such name. */
+export function wwwCounterpart(host: string): string | undefined {
+  if (host === anyHost || host.startsWith("*.")) return undefined;
+  return hostOf(host.startsWith(www) ? host.slice(www.length) : `${www}${host}`);
+}
+
 /** Whether a name that TLS or a rule uses stands for the host: the same, or a wildcard over it. */
 export function coversHost(name: string, host: string): boolean {
   if (name === host) return true;

@@ -25,6 +25,8 @@ export interface HostRules {
   readonly problems: readonly RoutingProblem[];
   /** By `claimOf` of a rule, the route that it comes from. */
   readonly claims: ReadonlyMap<string, Route>;
+  /** By the claim they stand beside. */
+  readonly canaries: ReadonlyMap<string, Route>;
 }
 
 export interface HostRulesOptions {
@@ -58,7 +60,7 @@ export function hostRules(routes: readonly Route[], options: HostRulesOptions): 
     }
     return ruleOf(route, found);
   });
-  return { rules: rules.sort(compareSpecificity), backends, problems, claims };
+  return { rules: rules.sort(compareSpecificity), backends, problems, claims, canaries };
 }
 
 /** A name that somebody has as a host is no alias of another. */
@@ -69,7 +71,10 @@ function withoutYieldingAliases(
   const named = ordered.find(({ standing }) => standing !== "alias");
   if (named === undefined || named.host === anyHost) return ordered;
   const holder = describeOrigin(named.origin);
-  const what = `server-alias ${named.host}: it is a host of ${holder}, so it is ignored`;
+  const what = ({ policy }: Route): string => {
+    const asked = policy?.hostRedirect === undefined ? "server-alias" : "from-to-www-redirect";
+    return `${asked} ${named.host}: it is a host of ${holder}, so it is ignored`;
+  };
   return withoutOthers(ordered, ({ standing }) => standing !== "alias", what, problems);
 }
 
@@ -81,21 +86,22 @@ function ofOneNamespace(ordered: readonly Route[], problems: RoutingProblem[]): 
   const what =
     `host ${oldest.host} belongs to namespace ${namespace}, for ` +
     `${describeOrigin(oldest.origin)} came first, so the rules for it are ignored`;
-  return withoutOthers(ordered, ({ origin }) => origin.namespace === namespace, what, problems);
+  const isOwn = ({ origin }: Route): boolean => origin.namespace === namespace;
+  return withoutOthers(ordered, isOwn, () => what, problems);
 }
 
 /** Those that are fine; of each object that has others, that is said once. */
 function withoutOthers(
   ordered: readonly Route[],
   isFine: (route: Route) => boolean,
-  what: string,
+  what: (route: Route) => string,
   problems: RoutingProblem[],
 ): readonly Route[] {
   const told = new Set<RouteOrigin>();
   return ordered.filter((route) => {
     if (isFine(route)) return true;
-    if (!told.has(route.origin)) problems.push(problem(route, "HostTaken", what));
-    told.add(route.origin);
+    if (!told.has(route.origin)) report(problems, route, "HostTaken", what(route));
+    if (route.isShared !== true) told.add(route.origin);
     return false;
   });
 }
@@ -111,14 +117,15 @@ function claimsOf(
     const claim = claimOf(route.match);
     const holder = claims.get(claim);
     if (holder !== undefined && !goesBefore(route, holder)) {
-      if (route.standing !== "default") problems.push(conflict(route, holder));
+      const isTold = route.standing !== "default";
+      if (isTold) report(problems, route, "PathTaken", conflict(route, holder));
       continue;
     }
     const isRegex = route.match.type === "Regex";
     const excess = excessOf(claims.size, isRegex ? regexes : 0);
     if (excess !== undefined && holder === undefined) {
       const where = `${describeMatch(route.match)} of host ${route.host}`;
-      problems.push(problem(route, "RuleIgnored", `${where}: ${excess}`));
+      report(problems, route, "RuleIgnored", `${where}: ${excess}`);
       continue;
     }
     if (isRegex) regexes += 1;
@@ -139,10 +146,10 @@ function goesBefore(route: Route, holder: Route): boolean {
   return holder.standing === "default" && route.standing !== "default";
 }
 
-function conflict(route: Route, holder: Route): RoutingProblem {
+function conflict(route: Route, holder: Route): string {
   const where = `${describeMatch(route.match)} of host ${route.host}`;
   const owner = describeOrigin(holder.origin);
-  return problem(route, "PathTaken", `${where} belongs to ${owner}, which came first`);
+  return `${where} belongs to ${owner}, which came first`;
 }
 
 /** By the claim they stand beside, and of each claim the oldest. */
@@ -160,18 +167,20 @@ function canariesOf(
     );
     const holder = claim === undefined ? undefined : canaries.get(claim);
     if (claim !== undefined && holder === undefined) canaries.set(claim, route);
-    else if (route.standing === "rule") problems.push(canaryProblem(route, holder));
+    else if (route.standing === "rule") {
+      report(problems, route, "CanaryIgnored", canaryProblem(route, holder));
+    }
   }
   return canaries;
 }
 
-function canaryProblem(route: Route, holder: Route | undefined): RoutingProblem {
+function canaryProblem(route: Route, holder: Route | undefined): string {
   const where = `canary for ${describeMatch(route.match)} of host ${route.host}`;
   const what =
     holder === undefined
       ? "its namespace has no rule of this host and path that it could stand beside"
       : `${describeOrigin(holder.origin)} is a canary of it already`;
-  return problem(route, "CanaryIgnored", `${where}: ${what}, so it is ignored`);
+  return `${where}: ${what}, so it is ignored`;
 }
 
 function ruleOf({ match, backend, policy }: Route, found: Route | undefined): PathRule {
@@ -185,6 +194,12 @@ function ruleOf({ match, backend, policy }: Route, found: Route | undefined): Pa
   };
 }
 
-function problem({ origin }: Route, reason: ProblemReason, message: string): RoutingProblem {
-  return { origin, reason, message };
+/** Whose route only shares a name that another Ingress gave has not asked for it. */
+function report(
+  problems: RoutingProblem[],
+  { origin, isShared }: Route,
+  reason: ProblemReason,
+  message: string,
+): void {
+  if (isShared !== true) problems.push({ origin, reason, message });
 }

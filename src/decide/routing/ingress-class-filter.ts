@@ -7,27 +7,44 @@ import type { RoutingProblem } from "./route.ts";
 /** What an IngressClass names as its controller to have its Ingresses served by Lockstep. */
 export const ingressController = "lockstep.dev/ingress";
 
+export interface ClassChoice {
+  /** Ingresses of the configured class count though another controller serves it; false if absent. */
+  readonly ofAnyController?: boolean;
+}
+
 const classAnnotation = "kubernetes.io/ingress.class";
 
 /**
  * Classes are ours by their controller. The configured name is ours too while the cluster has no
- * IngressClass of that name, so that the annotation works without one.
+ * IngressClass of that name, so that the annotation works without one; and for whoever only looks
+ * on, whoever serves it.
  */
 export function ingressFilter(
   classes: readonly IngressClass[],
   className: string,
+  { ofAnyController = false }: ClassChoice = {},
 ): (ingress: Ingress) => boolean {
   const ours = new Set(
     classes
       .filter(({ controller }) => controller === ingressController)
       .map(({ metadata }) => metadata.name),
   );
-  if (!classes.some(({ metadata }) => metadata.name === className)) ours.add(className);
+  const isFree = !classes.some(({ metadata }) => metadata.name === className);
+  if (isFree || ofAnyController) ours.add(className);
   const isDefault = classes.some((one) => one.isDefault && ours.has(one.metadata.name));
   return (ingress) => {
     const named = ingress.ingressClassName ?? ingress.annotations[classAnnotation];
     return named === undefined ? isDefault : ours.has(named);
   };
+}
+
+/** Who serves the configured class, where that is somebody else; its Ingresses are left to them. */
+export function otherController(
+  classes: readonly IngressClass[],
+  className: string,
+): string | undefined {
+  const named = classes.find(({ metadata }) => metadata.name === className);
+  return named?.controller === ingressController ? undefined : named?.controller;
 }
 
 /** Settings of the ingress itself come from its command line and configuration file alone. */

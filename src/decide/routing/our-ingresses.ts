@@ -3,7 +3,7 @@
 // takes a look at each, and nothing of what they hold.
 import type { Ingress } from "../../kube/kinds/ingress.ts";
 import type { IngressClass } from "../../kube/kinds/ingress-class.ts";
-import { ingressFilter } from "./ingress-class-filter.ts";
+import { type ClassChoice, ingressFilter } from "./ingress-class-filter.ts";
 
 export interface Asked {
   readonly ingresses: readonly Ingress[];
@@ -17,17 +17,18 @@ export interface IngressChanges {
 }
 
 export class OurIngresses {
-  readonly #className: string;
+  readonly #options: ClassChoice & { readonly className: string };
   #known: ReadonlySet<Ingress> = new Set();
 
-  constructor(options: { readonly className: string }) {
-    this.#className = options.className;
+  constructor(options: ClassChoice & { readonly className: string }) {
+    this.#options = options;
   }
 
   /** From now on these are asked for. */
   replace({ ingresses, classes }: Asked): IngressChanges {
     const before = this.#known;
-    const now = new Set(ingresses.filter(ingressFilter(classes, this.#className)));
+    const { className } = this.#options;
+    const now = new Set(ingresses.filter(ingressFilter(classes, className, this.#options)));
     this.#known = now;
     const joined = [...now].filter((ingress) => !before.has(ingress));
     // As many as before and those that joined are all there: nobody left.

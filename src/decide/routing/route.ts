@@ -47,6 +47,8 @@ export interface Route {
   /** Then it is no route of its own: it takes a share of the route with the same host and match. */
   readonly canary: CanaryTerms | undefined;
   readonly origin: RouteOrigin;
+  /** Its host is a name that another Ingress gave: its own author is told nothing of it. */
+  readonly isShared?: true;
 }
 
 /** Why an object does not do what it asks for, in one word for machines. */
@@ -57,6 +59,7 @@ export type ProblemReason =
   | "HostTaken"
   | "PathTaken"
   | "CanaryIgnored"
+  | "BackendMissing"
   | "ParametersIgnored"
   | "CertificateIgnored"
   | "CertificateExpired";

@@ -94,6 +94,17 @@ describe("classes", () => {
   });
 });
 
+test("whoever only looks on sees the configured class, whoever serves it", () => {
+  const rules = [{ host: "a.example", paths: [path("/", "web")] }];
+  const asked = [ingress("a", rules, { ingressClassName: "nginx" })];
+  const classes = [ingressClass("nginx", "k8s.io/ingress-nginx")];
+  const served = { lines: ["a.example Prefix / → shop/web:80"], problems: [] };
+  const options = { className: "nginx", ofAnyController: true };
+  expect(routed(asked, classes, options)).toEqual(served);
+  expect(routed(asked, classes, { className: "nginx" })).toEqual({ lines: [], problems: [] });
+  expect(routed(asked, classes, { ofAnyController: true })).toEqual({ lines: [], problems: [] });
+});
+
 test("a default backend serves what its own hosts leave open, and yields to every rule", () => {
   const defaultBackend = { service: { name: "fallback", port: 80 } };
   const older = ingress("older", [{ host: "a.example", paths: [path("/api", "api")] }], {

@@ -8,13 +8,15 @@ import { isDeepStrictEqual } from "node:util";
 import type { Ingress } from "../../kube/kinds/ingress.ts";
 import type { PathRule } from "../decision.ts";
 import { type BackendChanges, CountedBackends } from "./counted-backends.ts";
+import { HostAliases } from "./host-aliases.ts";
 import { anyHost } from "./host-name.ts";
 import { type HostRules, hostRules } from "./host-rules.ts";
 import { type IngressRoutes, ingressRoutes } from "./ingress/ingress-routes.ts";
-import { classProblems } from "./ingress-class-filter.ts";
+import { type ClassChoice, classProblems } from "./ingress-class-filter.ts";
 import { type Asked, type IngressChanges, OurIngresses } from "./our-ingresses.ts";
 import {
   type Backend,
+  backendKey,
   claimOf,
   type Route,
   type RouteOrigin,
@@ -30,7 +32,7 @@ export interface RouteTable {
   readonly problems: readonly RoutingProblem[];
 }
 
-export interface RoutingOptions {
+export interface RoutingOptions extends ClassChoice {
   /** The class that is served even when the cluster has no IngressClass of this name. */
   readonly className: string;
   /** Gets what no host and path of any Ingress wants; without it that is answered with 404. */
@@ -58,6 +60,7 @@ export class Routing {
   readonly #ours: OurIngresses;
   readonly #translated = new Map<Ingress, IngressRoutes>();
   readonly #byHost = new Map<string, Map<Ingress, Route[]>>();
+  readonly #aliases = new HostAliases();
   readonly #rules = new Map<string, HostRules>();
   readonly #hosts = new Map<string, readonly PathRule[]>();
   readonly #backends = new CountedBackends();
@@ -83,6 +86,8 @@ export class Routing {
       this.#enter(ingress, ingressRoutes(ingress, { sslRedirect }), touched);
     }
     for (const ingress of ingresses.left) this.#leave(ingress, touched);
+    const otherNames = [...touched].flatMap((host) => this.#aliases.of(host));
+    for (const alias of otherNames) touched.add(alias);
     const hosts = new Set([...touched].filter((host) => this.#putTogether(host)));
     this.#changes = { ingresses, hosts, backends: this.#backends.takeChanges() };
     const problems = this.#problems(classProblems(asked.classes));
@@ -99,6 +104,18 @@ export class Routing {
     return this.#rules.get(host)?.claims.get(claimOf(rule))?.origin;
   }
 
+  /** Whose requests a backend, by its key, was to answer: of every rule or canary that leads there. */
+  originsOf(backend: string): ReadonlySet<RouteOrigin> {
+    const origins = new Set<RouteOrigin>();
+    for (const host of this.#backends.hostsOf(backend)) {
+      const { claims, canaries } = this.#rules.get(host) ?? noRules;
+      for (const route of [...claims.values(), ...canaries.values()]) {
+        if (isAnsweredBy(route, backend)) origins.add(route.origin);
+      }
+    }
+    return origins;
+  }
+
   #enter(ingress: Ingress, translated: IngressRoutes, touched: Set<string>): void {
     this.#translated.set(ingress, translated);
     if (translated.problems.length > 0) this.#badIngresses.add(ingress);
@@ -110,10 +127,15 @@ export class Routing {
       this.#byHost.set(route.host, ofHost);
       touched.add(route.host);
     }
+    this.#aliases.enter(ingress, translated.aliases);
+    for (const { alias } of translated.aliases) touched.add(alias);
   }
 
   #leave(ingress: Ingress, touched: Set<string>): void {
-    for (const { host } of this.#translated.get(ingress)?.routes ?? []) {
+    const { routes = [], aliases = [] } = this.#translated.get(ingress) ?? {};
+    this.#aliases.leave(ingress, aliases);
+    for (const { alias } of aliases) touched.add(alias);
+    for (const { host } of routes) {
       const ofHost = this.#byHost.get(host);
       ofHost?.delete(ingress);
       if (ofHost?.size === 0) this.#byHost.delete(host);
@@ -127,13 +149,18 @@ export class Routing {
   #putTogether(host: string): boolean {
     const { shareHosts = false } = this.#options;
     const own = [...(this.#byHost.get(host)?.values() ?? [])].flat();
-    const routes = host === anyHost ? [...own, ...this.#fallback] : own;
-    const now = hostRules(routes, { shareHosts });
+    const shared = this.#aliases.routes(host, {
+      routesOf: (one) => this.#byHost.get(one) ?? [],
+      shareHosts,
+    });
+    const routes = [...own, ...shared.routes, ...(host === anyHost ? this.#fallback : [])];
+    const put = hostRules(routes, { shareHosts });
+    const now = { ...put, problems: [...put.problems, ...shared.problems] };
     const known = this.#rules.get(host);
     const isSame = isDeepStrictEqual(known?.rules ?? [], now.rules);
     const rules = isSame && known !== undefined ? known.rules : now.rules;
-    this.#backends.add(now.backends);
-    if (known !== undefined) this.#backends.remove(known.backends);
+    if (known !== undefined) this.#backends.remove(known.backends, host);
+    this.#backends.add(now.backends, host);
     if (routes.length === 0) this.#rules.delete(host);
     else this.#rules.set(host, { ...now, rules });
     if (rules.length === 0) this.#hosts.delete(host);
@@ -160,6 +187,15 @@ const noChanges: RouteChanges = {
   hosts: new Set(),
   backends: { joined: [], left: [] },
 };
+
+const noRules: Pick<HostRules, "claims" | "canaries"> = { claims: new Map(), canaries: new Map() };
+
+/** A redirect has a backend because every rule needs one; no request comes to it. */
+function isAnsweredBy({ backend, policy }: Route, key: string): boolean {
+  const { closed, redirect, hostRedirect } = policy ?? {};
+  const isAnsweredHere = (closed ?? redirect ?? hostRedirect) !== undefined;
+  return !isAnsweredHere && backendKey(backend) === key;
+}
 
 /** Yields to everybody. */
 function fallbackTo(backend: Backend): Route {

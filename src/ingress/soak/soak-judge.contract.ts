@@ -126,7 +126,9 @@ export class SoakJudge {
     const taken = new Set(after.filter(({ state }) => state !== "out").map((row) => row.address));
     // Who comes, or comes back, begins anew; but not because an earlier pod of its address is out.
     for (const { state, address, podUid } of after) {
-      const isNew = !before.some((row) => row.podUid === podUid && row.address === address);
+      const isNew = !before.some(
+        (row) => row.podUid === podUid && row.address === address && row.state !== "out",
+      );
       const isForgotten = state === "out" ? !taken.has(address) : isNew;
       if (isForgotten) this.#failedMs.delete(`${service} ${address}`);
     }
@@ -222,10 +224,10 @@ export class SoakJudge {
     const heard = this.#podHeardOf(owner);
     const isOwner = heard?.pod.podIP === address && heard.pod.ready === "True";
     if (!isOwner || heard.pod.metadata.deletionTimestamp !== undefined) return;
-    // A pod's creation is known to the second: of two of the same second nobody knows the later.
-    const { creationTimestamp: born } = heard.pod.metadata;
+    // When a pod got ready is known to the second: of two of the same second nobody knows the later.
+    const { containersReadyTransitionTime: readyAt } = heard.pod;
     const rivals = this.#rows(service).filter((row) => row.address === address);
-    if (rivals.some(({ podUid = "" }) => this.#bornAt(podUid) === born)) return;
+    if (rivals.some(({ podUid = "" }) => this.#readyAt(podUid) === readyAt)) return;
     const knownMs = Math.max(heard.atMs, freshSinceMs(owner.cluster) + 2 * freshnessCheckMs);
     if (now() - knownMs <= heardMs) return;
     const sinceMs = Math.round(now() - knownMs);
@@ -309,9 +311,9 @@ export class SoakJudge {
       });
   }
 
-  #bornAt(podUid: string): number | undefined {
+  #readyAt(podUid: string): number | undefined {
     const record = this.#facts.recordOf(podUid);
-    return record && this.#podHeardOf(record)?.pod.metadata.creationTimestamp;
+    return record && this.#podHeardOf(record)?.pod.containersReadyTransitionTime;
   }
 
   /** What Lockstep's pod watch says of it, and since when it and its service are known. */

@@ -8,6 +8,7 @@ import {
   betweenWritesMs,
   EventWriter,
   type EventWriterOptions,
+  graceMs,
   restAfterFailureMs,
   tellAgainMs,
 } from "./event-writer.ts";
@@ -208,6 +209,26 @@ test("a namespace that is gone keeps nobody waiting", () =>
     started.writer.note([problem("wrong", "lost", "nowhere"), problem("wrong")]);
     await world.simulation.sleep(2 * betweenWritesMs);
     expect(await told(world)).toEqual(["wrong ×1"]);
+    await started.stop();
+  }));
+
+test("a missing service is told when it stays missing, and not when it comes with its Ingress", () =>
+  inApiWorld(async (world) => {
+    const { simulation } = world;
+    const started = start(world);
+    const missing = (name: string): RoutingProblem => ({
+      ...problem(`no ${name}`),
+      reason: "BackendMissing",
+    });
+    started.writer.note([missing("late"), missing("lost"), problem("wrong")]);
+    await simulation.sleep(graceMs - aMomentMs);
+    expect(await told(world)).toEqual(["wrong ×1"]);
+    started.writer.note([missing("lost"), problem("wrong")]);
+    await simulation.sleep(2 * aMomentMs);
+    expect(await told(world)).toEqual(["no lost ×1", "wrong ×1"]);
+    started.writer.note([problem("wrong")]);
+    await simulation.sleep(tellAgainMs);
+    expect(await told(world)).toEqual(["no lost ×1", "wrong ×2"]);
     await started.stop();
   }));
 

@@ -1,7 +1,8 @@
 // Tells the authors of objects what is wrong with them, as Events. A problem is told once and, while
-// it stands, again every ten minutes, lest its Event expire; never faster than the API server's other
-// work allows, and not at all by a replica that does not lead. Events are at best effort: one that is
-// refused is logged once, and nothing waits for it.
+// it stands, again every ten minutes, lest its Event expire; a missing service when it has been missing
+// for some seconds; never faster than the API server's other work allows, and not at all by a replica
+// that does not lead. Events are at best effort: one that is refused is logged once, and nothing waits
+// for it.
 import { Registry } from "prom-client";
 import type { RoutingProblem } from "../../decide/routing/route.ts";
 import { elapsedMs, type MonotonicMs, toTime } from "../../environment/clock.ts";
@@ -25,6 +26,9 @@ export const tellAgainMs = 600_000;
 /** Between two writes: thousands of bad objects must not crowd the API server. */
 export const betweenWritesMs = 200;
 
+/** What is applied together comes one after the other: a service often just after its Ingress. */
+export const graceMs = 5_000;
+
 /** How often a replica that does not lead looks whether it does. */
 const lookAgainMs = 5_000;
 
@@ -38,6 +42,7 @@ const requestDeadlineMs = 10_000;
 
 interface Standing {
   readonly event: ProblemEvent;
+  readonly notedAt: MonotonicMs;
   /** When it was last told; undefined before the first time. */
   toldAt: MonotonicMs | undefined;
   count: number;
@@ -62,12 +67,13 @@ export class EventWriter {
     if (problems === this.#noted) return;
     this.#noted = problems;
     const before = this.#standing;
+    const notedAt = this.#options.clock.monotonicMs();
     this.#standing = new Map(
       eventsOf(problems)
         .slice(0, maxEvents)
         .map((event) => {
           const key = `${event.namespace}/${event.name}`;
-          return [key, before.get(key) ?? { event, toldAt: undefined, count: 0 }];
+          return [key, before.get(key) ?? { event, notedAt, toldAt: undefined, count: 0 }];
         }),
     );
     this.#wake.abort(new Error("there are other problems"));
@@ -88,8 +94,9 @@ export class EventWriter {
     const now = this.#options.clock.monotonicMs();
     let next: { readonly standing: Standing; readonly inMs: number } | undefined;
     for (const standing of this.#standing.values()) {
-      const { toldAt } = standing;
-      const inMs = toldAt === undefined ? 0 : Math.ceil(tellAgainMs - elapsedMs(toldAt, now));
+      const inMs = Math.ceil(
+        waitMs(standing) - elapsedMs(standing.toldAt ?? standing.notedAt, now),
+      );
       if (next === undefined || inMs < next.inMs) next = { standing, inMs };
       if (inMs <= 0) break;
     }
@@ -169,6 +176,12 @@ export class EventWriter {
       if (!signal.aborted) throw error;
     });
   }
+}
+
+/** How long it rests after it was told, or was first noted. */
+function waitMs({ event, toldAt }: Standing): number {
+  if (toldAt !== undefined) return tellAgainMs;
+  return event.reason === "BackendMissing" ? graceMs : 0;
 }
 
 /** A namespace that is gone or going, or an Event that the server finds wrong. */

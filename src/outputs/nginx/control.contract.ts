@@ -226,8 +226,8 @@ async function loaded(
   return pusher;
 }
 
-/** A host and a service of the same name, without endpoints unless they are given. */
-const mostReads = 200;
+/** More than are answered while a worker waits for its turn on a busy machine. */
+const mostReads = 20_000;
 
 /** A worker takes note of a failed request after it was answered, and another may be asked. */
 async function until<T>(read: () => Promise<T>, isSo: (value: T) => boolean): Promise<T> {
@@ -236,6 +236,7 @@ async function until<T>(read: () => Promise<T>, isSo: (value: T) => boolean): Pr
   return value;
 }
 
+/** A host and a service of the same name, without endpoints unless they are given. */
 function batchOf(name: string, service: object = emptyService): string {
   const rules = [{ path: "/", type: "Prefix", service: name }];
   return JSON.stringify({ hosts: { [name]: rules }, services: { [name]: service } });

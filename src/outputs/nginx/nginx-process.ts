@@ -23,7 +23,11 @@ const terminateMs = 2_000;
 const advice: readonly (readonly [complaint: RegExp, what: string])[] = [
   [
     /^bind\(\).*Address already in use/,
-    "Another program listens there: stop it, or choose another port.",
+    "Another program has this port: stop it, or choose another port or address.",
+  ],
+  [
+    /^bind\(\).*Cannot assign requested address/,
+    "This machine has no such address: give one that it has, or 0.0.0.0 for all.",
   ],
   [
     /^bind\(\).*Permission denied/,

@@ -16,6 +16,7 @@ server {
     access_log logs/access.log lockstep buffer=32k flush=1s if=$lockstep_logged;
     include headers-direct.conf;
     include server.conf;
+    include special-direct.conf;
     include unverifiable.conf;
 }
 `);
@@ -47,6 +48,7 @@ server {
     include headers-trusted.conf;
     include tls.conf;
     include server.conf;
+    include special-trusted.conf;
     include verified.conf;
 }
 server {
@@ -58,6 +60,7 @@ server {
     include headers-trusted.conf;
     include tls.conf;
     include server.conf;
+    include special-trusted.conf;
     include verified.conf;
 }
 `);
@@ -76,6 +79,7 @@ server {
     access_log logs/access.log lockstep buffer=32k flush=1s if=$lockstep_logged;
     include headers-trusted.conf;
     include server.conf;
+    include special-trusted.conf;
     include unverifiable.conf;
 }
 `);

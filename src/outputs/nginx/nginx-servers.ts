@@ -93,13 +93,15 @@ function serverBlock(
     accessLog === "off"
       ? "access_log off"
       : "access_log logs/access.log lockstep buffer=32k flush=1s if=$lockstep_logged";
+  const headers = isDirect ? "direct" : "trusted";
   const lines = [
     ...listen.map(listenLine),
     ...realIp,
     log,
-    `include headers-${isDirect ? "direct" : "trusted"}.conf`,
+    `include headers-${headers}.conf`,
     ...(hasTls({ listen }) ? ["include tls.conf"] : []),
     "include server.conf",
+    `include special-${headers}.conf`,
     `include ${upstreamCa === undefined ? "unverifiable" : "verified"}.conf`,
   ];
   return `server {\n${lines.map((line) => `    ${line};\n`).join("")}}\n`;

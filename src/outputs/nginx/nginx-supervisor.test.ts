@@ -128,7 +128,7 @@ describe("a supervisor", () => {
       const supervisor = world.supervisor();
       await expect(supervisor.start()).rejects.toThrow(
         "nginx did not start: bind() to 10.0.0.1:8080 failed (98: Address already in use). " +
-          "Another program listens there: stop it, or choose another port.",
+          "Another program has this port: stop it, or choose another port or address.",
       );
       await expect(world.supervisor({ program: "nginy" }).start()).rejects.toThrow(
         "no program nginy on this host",

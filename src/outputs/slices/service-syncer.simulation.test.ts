@@ -12,6 +12,7 @@ import {
   slicesPath,
   withoutSlices,
 } from "./sync-world.contract.ts";
+import { undoneTimes } from "./undone-writes.ts";
 
 /** Long enough for every list, watch and write of a quiet start. */
 const settledMs = 5_000;
@@ -210,6 +211,25 @@ test("two clusters that sync to each other do not send copies back", () =>
     await world.simulation.sleep(settledMs);
     expect((await world.copies()).slices).toEqual({ "web-lab-1-0": ["10.1.0.1"] });
     expect(back.writes).toEqual([]);
+  }));
+
+test("two that undo each other say so, and one that mends what a person did does not", () =>
+  inSyncWorld(async (world) => {
+    const warnings = () =>
+      world.simulation.logLines().filter(({ message }) => message.startsWith("somebody else"));
+    await world.publish("lab-1", "web", ["10.1.0.1"]);
+    world.startSyncer();
+    await world.simulation.sleep(settledMs);
+    for (let times = 1; times < undoneTimes; times += 1) {
+      await world.call("edge", "DELETE", `${slicesPath}/web-lab-1-0`);
+      await world.simulation.sleep(100);
+    }
+    expect((await world.copies()).slices).toEqual({ "web-lab-1-0": ["10.1.0.1"] });
+    expect(warnings()).toEqual([]);
+    world.startSyncer({ policy: { namespaces: new Set(["pay"]), createNamespaces: false } });
+    await world.simulation.sleep(settledMs);
+    const fields = { service: "shop/web", cluster: "edge" };
+    expect(warnings()).toMatchObject([{ fields }, { fields }]);
   }));
 
 test("a source without EndpointSlices is copied from its Endpoints", () =>

@@ -10,14 +10,15 @@ import { runWorkers } from "../../kube/workqueue/workqueue-workers.ts";
 import { type SyncMetrics, syncMetrics } from "./sync-metrics.ts";
 import { SyncView, type SyncViewOptions } from "./sync-view.ts";
 import { SyncWriter } from "./sync-writer.ts";
+import { UndoneWrites } from "./undone-writes.ts";
 
 export interface ServiceSyncerOptions extends Omit<SyncViewOptions, "onService"> {
   /** For writes; rate-limited, and apart from the watches so that those never wait for it. */
   readonly writeClient: KubeClient;
   /** Called when the access cluster shows what a business cluster offers; returns at once. */
   readonly onSynced?: (report: SyncedReport) => void;
-  /** Called once, when the access cluster is known: what it holds that nobody here keeps in step. */
-  readonly onUnclaimed?: (slicesByCluster: ReadonlyMap<string, number>) => void;
+  /** Called once, when the access cluster is known, before anything is written. */
+  readonly onKnown?: (view: SyncView) => void;
 }
 
 export interface SyncedReport {
@@ -52,6 +53,7 @@ export class ServiceSyncer {
   readonly #reported = new Map<string, Map<string, string>>();
   /** Why a service cannot be synced, as last logged. */
   readonly #blocked = new Map<string, string>();
+  readonly #undone = new UndoneWrites();
   #cancelResync: CancelTimer | undefined;
 
   constructor(options: ServiceSyncerOptions) {
@@ -78,10 +80,10 @@ export class ServiceSyncer {
 
   /** Runs until the signal aborts; rejects only when the access cluster cannot be written to. */
   async run(signal: AbortSignal): Promise<void> {
-    const { log, onUnclaimed } = this.#options;
+    const { log, onKnown } = this.#options;
     try {
       await this.view.start(signal);
-      onUnclaimed?.(this.view.unclaimed());
+      onKnown?.(this.view);
       this.#scheduleResync();
       const sync = (key: string, stop: AbortSignal) => this.#sync(key, stop);
       await runWorkers({ queue: this.#queue, workers, sync, maxRetries, log, signal });
@@ -99,7 +101,25 @@ export class ServiceSyncer {
     this.#noteBlocked(key, blocked);
     if (blocked !== undefined) return;
     for (const write of writes) await this.#writer.apply(write, signal);
+    this.#notice(key, offers, writes.length);
     for (const offer of offers) this.#report(key, offer, writes.length);
+  }
+
+  /** Before it is reported what the offers are. */
+  #notice(service: string, offers: readonly ServiceOffer[], writes: number): void {
+    const reported = this.#reported.get(service);
+    const isNew = offers.some(
+      ({ heard, cluster, version }) => heard && reported?.get(cluster) !== version,
+    );
+    if (isNew) this.#undone.news(service);
+    if (isNew || writes === 0) return;
+    const { clock, log, target } = this.#options;
+    if (!this.#undone.putRight(service, clock.monotonicMs())) return;
+    log.warn(
+      "somebody else undoes what is written: another Lockstep may sync from the same cluster, or " +
+        "from one of the same name, and want other services",
+      { service, cluster: target.cluster },
+    );
   }
 
   #report(service: string, offer: ServiceOffer, writes: number): void {

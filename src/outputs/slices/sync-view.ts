@@ -85,25 +85,26 @@ export class SyncView {
     return target === undefined ? sources : [`${this.target.cluster}: ${target}`, ...sources];
   }
 
-  /**
-   * By cluster, how many slices of it the access cluster holds that nobody here keeps in step. They
-   * stay: another Lockstep may do that.
-   */
+  /** By cluster, how many slices of it the access cluster holds that a Lockstep has copied. */
+  copied(): ReadonlyMap<string, number> {
+    const counts = new Map<string, number>();
+    for (const key of this.#keys) {
+      for (const slice of this.target.state(key).slices.filter(isOwnedSlice)) {
+        const cluster = sourceClusterOf(slice);
+        if (cluster !== undefined) counts.set(cluster, (counts.get(cluster) ?? 0) + 1);
+      }
+    }
+    return counts;
+  }
+
+  /** Those of them that nobody here keeps in step. They stay: another Lockstep may do that. */
   unclaimed(): ReadonlyMap<string, number> {
     const { sources, policy } = this.#options;
     const claimed = new Set([
       ...sources.map(({ cluster }) => cluster),
       ...(policy.forgottenClusters ?? []),
     ]);
-    const counts = new Map<string, number>();
-    for (const key of this.#keys) {
-      for (const slice of this.target.state(key).slices.filter(isOwnedSlice)) {
-        const cluster = sourceClusterOf(slice);
-        if (cluster === undefined || claimed.has(cluster)) continue;
-        counts.set(cluster, (counts.get(cluster) ?? 0) + 1);
-      }
-    }
-    return counts;
+    return new Map([...this.copied()].filter(([cluster]) => !claimed.has(cluster)));
   }
 
   /** Looks at every service again when there is time. */

@@ -104,6 +104,41 @@ describe("what is wrong is ignored alone and named", () => {
       'whitelist-source-range: "nonsense" is not an address or network such as "10.0.0.0/8", so that item is ignored',
     ],
     [
+      { "limit-rps": "2", "limit-whitelist": "10.0.0.0/99" },
+      { rateLimit: { requestsPerSecond: 2, burst: 10 } },
+      'limit-whitelist: "10.0.0.0/99" is not an address or network such as "10.0.0.0/8", so that item is ignored',
+    ],
+    [
+      { "proxy-buffer-size": "256k" },
+      { largeHeaders: true },
+      "proxy-buffer-size: the headers of an answer have 128 KiB at most, so these are used",
+    ],
+    [
+      { "proxy-buffer-size": "64k", "backend-protocol": "GRPC" },
+      { protocol: "grpc" },
+      "proxy-buffer-size: gRPC endpoints and those that must prove their name cannot have it, so it is ignored",
+    ],
+    [
+      { "x-forwarded-prefix": "/app", "backend-protocol": "HTTPS", "proxy-ssl-verify": "on" },
+      { protocol: "https", verifyUpstream: true },
+      "x-forwarded-prefix: gRPC endpoints and those that must prove their name cannot have it, so it is ignored",
+    ],
+    [
+      { "proxy-request-buffering": "off", "backend-protocol": "https", "proxy-ssl-verify": "on" },
+      { protocol: "https", verifyUpstream: true },
+      "proxy-request-buffering: gRPC endpoints and those that must prove their name cannot have it, so it is ignored",
+    ],
+    [
+      { "x-forwarded-prefix": "/a b" },
+      {},
+      'x-forwarded-prefix: "/a b" is not a path such as "/app", so it is ignored',
+    ],
+    [
+      { "affinity-canary-behavior": "legacy" },
+      {},
+      'affinity-canary-behavior: "legacy" is not one of sticky, so sticky is used',
+    ],
+    [
       { "limit-rps": "2", "limit-rpm": "30" },
       { rateLimit: { requestsPerSecond: 2, burst: 10 } },
       "limit-rpm: limit-rps goes before it, so it is ignored",
@@ -167,9 +202,11 @@ describe("a route that was to be protected and cannot be is closed", () => {
     [{ "auth-type": "basic" }, `auth-type: this protection is not supported, ${closing}`],
     [{ "auth-tls-secret": "a/b" }, `auth-tls-secret: this protection is not supported, ${closing}`],
     [
-      { "denylist-source-range": "192.0.2.0/24" },
-      `denylist-source-range: this protection is not supported, ${closing}`,
+      { "denylist-source-range": "192.0.2.0/24, nonsense" },
+      'denylist-source-range: "nonsense" is not an address or network such as "10.0.0.0/8", ' +
+        closing,
     ],
+    [{ "denylist-source-range": " , " }, `denylist-source-range: it is empty, ${closing}`],
     [
       { "whitelist-source-range": " , " },
       `whitelist-source-range: it names no network, ${closing}`,

@@ -136,6 +136,30 @@ describe("what is asked for becomes policy", () => {
     ],
     [{ "limit-rpm": "30" }, { rateLimit: { requestsPerSecond: 0.5, burst: 150 } }],
     [{ "limit-rps": "0" }, {}],
+    [
+      { "limit-rps": "10", "limit-whitelist": "10.0.0.0/8, ::1" },
+      { rateLimit: { requestsPerSecond: 10, burst: 50, exceptFrom: ["10.0.0.0/8", "::1"] } },
+    ],
+    [
+      { "limit-rpm": "60", "limit-whitelist": "10.0.0.0/8", "limit-allowlist": "192.0.2.1" },
+      { rateLimit: { requestsPerSecond: 1, burst: 300, exceptFrom: ["192.0.2.1"] } },
+    ],
+    [
+      { "denylist-source-range": "10.0.0.0/8, 2001:db8::/32" },
+      { denyFrom: ["10.0.0.0/8", "2001:db8::/32"] },
+    ],
+    [{ "preserve-trailing-slash": "true" }, {}],
+    [{ "x-forwarded-prefix": "/app" }, { forwardedPrefix: "/app" }],
+    [{ "proxy-buffer-size": "16k", "backend-protocol": "GRPC" }, { protocol: "grpc" }],
+    [{ "proxy-request-buffering": "off" }, { streamBodies: true }],
+    [{ "proxy-request-buffering": "on" }, {}],
+    [{ "proxy-request-buffering": "off", "backend-protocol": "GRPC" }, { protocol: "grpc" }],
+    [{ "proxy-buffer-size": "16k" }, {}],
+    [{ "proxy-buffer-size": "17k" }, { largeHeaders: true }],
+    [
+      { "proxy-buffer-size": "128k", "backend-protocol": "HTTPS" },
+      { largeHeaders: true, protocol: "https" },
+    ],
     [{ "enable-cors": "true" }, { cors }],
     [{ "enable-cors": "false", "cors-max-age": "1" }, {}],
     [

@@ -4,26 +4,29 @@ import type { StringMap } from "../../../kube/kinds/intern.ts";
 import { nearestNames } from "../../nearest-names.ts";
 import type { AnnotationGroup } from "./annotation-group.ts";
 import { AnnotationReader, type ReportProblem } from "./annotation-reader.ts";
-import { authentication, rateLimits, sourceRanges } from "./annotations/access.ts";
+import { allowedRanges, authentication, deniedRanges, rateLimits } from "./annotations/access.ts";
 import { aliases } from "./annotations/aliases.ts";
 import { balancing } from "./annotations/balancing.ts";
 import { canary } from "./annotations/canary.ts";
 import { cors } from "./annotations/cors.ts";
-import { bodySize, protocol, retries, timeouts } from "./annotations/proxying.ts";
-import { redirects, rewrites, tlsRedirects } from "./annotations/redirects.ts";
+import { bodySize, protocol, retries, special, timeouts } from "./annotations/proxying.ts";
+import { redirects, rewrites, tlsRedirects, wwwRedirect } from "./annotations/redirects.ts";
 import { type IngressSettings, plainSettings } from "./ingress-settings.ts";
 
 export const annotationGroups: readonly AnnotationGroup[] = [
   tlsRedirects,
   rewrites,
   redirects,
+  wwwRedirect,
   bodySize,
+  special,
   timeouts,
   retries,
   protocol,
   balancing,
   canary,
-  sourceRanges,
+  allowedRanges,
+  deniedRanges,
   rateLimits,
   authentication,
   cors,

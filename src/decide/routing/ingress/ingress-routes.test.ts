@@ -108,3 +108,58 @@ describe("policies", () => {
     expect(pathOf("/shop", own)).toBe("/own");
   });
 });
+
+describe("hosts with and without www", () => {
+  const www = annotated({ "from-to-www-redirect": "true" });
+  const rulesOf = (...hosts: readonly string[]) =>
+    hosts.map((host) => ({ host, paths: [path("/a", "web"), path("/b", "web")] }));
+  const redirects = (...ingresses: readonly Ingress[]) => {
+    const routing = new Routing({ className: "lockstep" });
+    const { hosts, problems } = routing.decide({ ingresses, classes: [] });
+    const lines = [...hosts].flatMap(([host, rules]) =>
+      rules
+        .filter(({ policy }) => policy?.hostRedirect !== undefined)
+        .map(({ path: text, type, policy }) => `${host} ${type} ${text} ${JSON.stringify(policy)}`),
+    );
+    return { lines, problems: problems.map(({ message }) => message) };
+  };
+  const to = (host: string) => `Prefix / {"hostRedirect":{"host":"${host}","status":308}}`;
+
+  test("each leads to the one that the Ingress names, and asks for nothing else", () => {
+    const tls = [{ hosts: ["shop.example"], secretName: "s" }];
+    const named = rulesOf("shop.example", "www.mall.example", "*.wild.example", "");
+    const asked = { ...annotated({ "from-to-www-redirect": "true", "limit-rps": "1" }), tls };
+    expect(redirects(ingress("own", named, asked))).toEqual({
+      lines: [`www.shop.example ${to("shop.example")}`, `mall.example ${to("www.mall.example")}`],
+      problems: [],
+    });
+  });
+
+  test("whoever has the name as a host keeps it", () => {
+    const own = ingress("own", rulesOf("shop.example"), www);
+    const both = ingress("both", rulesOf("a.example", "www.a.example"), www);
+    const late = ingress("late", rulesOf("www.shop.example"), { bornMs: 9, namespace: "other" });
+    const holder = (host: string, who: string) =>
+      `from-to-www-redirect ${host}: it is a host of Ingress ${who}, so it is ignored`;
+    expect(redirects(own, late, both)).toEqual({
+      lines: [],
+      problems: [
+        holder("www.shop.example", "other/late"),
+        holder("a.example", "shop/both"),
+        holder("www.a.example", "shop/both"),
+      ],
+    });
+  });
+
+  test("a canary has none, nor has a name that is too long", () => {
+    const canary = annotated({ "from-to-www-redirect": "true", canary: "true" });
+    const long = `${"a".repeat(60)}.`.repeat(4).concat("example");
+    const main = ingress("main", rulesOf("shop.example", long), {});
+    const found = redirects(
+      main,
+      ingress("next", rulesOf("shop.example"), canary),
+      ingress("long", rulesOf(long), { ...www, bornMs: 1 }),
+    );
+    expect(found.lines).toEqual([]);
+  });
+});

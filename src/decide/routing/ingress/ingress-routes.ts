@@ -2,7 +2,8 @@
 // goes on working.
 import type { Ingress, IngressPath } from "../../../kube/kinds/ingress.ts";
 import type { RoutePolicy } from "../../route-policy.ts";
-import { anyHost, coversHost, hostOf } from "../host-name.ts";
+import type { HostAlias } from "../host-aliases.ts";
+import { anyHost, coversHost, hostOf, wwwCounterpart } from "../host-name.ts";
 import {
   type Backend,
   claimOf,
@@ -20,6 +21,8 @@ import type { IngressSettings } from "./ingress-settings.ts";
 
 export interface IngressRoutes {
   readonly routes: readonly Route[];
+  /** Other names of its hosts. */
+  readonly aliases: readonly HostAlias[];
   readonly problems: readonly RoutingProblem[];
 }
 
@@ -53,6 +56,7 @@ class Translation {
   readonly #origin: RouteOrigin;
   readonly #settings: IngressSettings;
   readonly #routes: Route[] = [];
+  readonly #aliases: HostAlias[] = [];
   readonly #problems: RoutingProblem[] = [];
   /** By whether requests without TLS are sent away: what all routes of the object share. */
   readonly #policies = new Map<boolean, RoutePolicy | undefined>();
@@ -74,7 +78,7 @@ class Translation {
       const message = `it has ${this.#untold} more problems than are told`;
       this.#problems.push({ origin: this.#origin, reason: "RuleIgnored", message });
     }
-    return { routes: this.#routes, problems: this.#problems };
+    return { routes: this.#routes, aliases: this.#aliases, problems: this.#problems };
   }
 
   #addRules(): void {
@@ -95,6 +99,7 @@ class Translation {
     }
     this.#addRoots();
     this.#addAliases();
+    this.#addWww();
     if (defaultBackend === undefined) return;
     const backend = backendOf(metadata.namespace, defaultBackend);
     if (typeof backend === "string") {
@@ -146,13 +151,32 @@ class Translation {
       this.#report("AnnotationIgnored", `annotation server-alias: ${what}, so it is ignored`);
       return;
     }
+    const hosts = new Set(rules.map(({ host }) => host).filter((host) => host !== anyHost));
     for (const alias of aliases) {
+      for (const host of hosts) if (host !== alias) this.#aliases.push({ alias, host });
       const seen = new Set<string>();
       for (const { host, match, backend } of rules) {
         const claim = claimOf(match);
         if (host !== alias && !seen.has(claim)) this.#add(alias, match, backend, "alias");
         seen.add(claim);
       }
+    }
+  }
+
+  /** Nothing else is asked of these: what protects a host is asked where they lead to. */
+  #addWww(): void {
+    const { redirectsWww, canary } = this.#settings;
+    if (!redirectsWww || canary !== undefined) return;
+    const seen = new Set<string>();
+    const named = this.#routes.filter(({ standing }) => standing !== "alias");
+    for (const { host: to, backend } of named) {
+      const host = wwwCounterpart(to);
+      if (host === undefined || seen.has(host)) continue;
+      seen.add(host);
+      const policy: RoutePolicy = { hostRedirect: { host: to, status: 308 } };
+      const match: RouteMatch = { path: "/", type: "Prefix" };
+      const origin = this.#origin;
+      this.#routes.push({ host, match, backend, standing: "alias", policy, canary, origin });
     }
   }
 

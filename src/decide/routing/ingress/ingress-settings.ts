@@ -13,6 +13,8 @@ export interface IngressSettings {
   readonly forceSslRedirect: boolean;
   /** More host names that lead where the Ingress's own do, unless somebody has them as hosts. */
   readonly aliases: readonly string[];
+  /** Its hosts with `www.`, or without where they have it, send clients to the hosts. */
+  readonly redirectsWww: boolean;
   /** The Ingress's paths are no rules but canaries of the rules of others. */
   readonly canary: CanaryTerms | undefined;
 }
@@ -23,5 +25,6 @@ export const plainSettings: IngressSettings = {
   sslRedirect: undefined,
   forceSslRedirect: false,
   aliases: [],
+  redirectsWww: false,
   canary: undefined,
 };

@@ -22,9 +22,10 @@ export const believeTraffic: TruthRule = {
 /** Why it would get requests, were it not for those that failed; undefined for all others. */
 function wouldServe(candidate: Candidate): Verdict | undefined {
   if (!candidate.unreached) return undefined;
+  const unasked: Candidate = { ...candidate, probed: "unknown" };
   const verdict =
-    joinAtOnce.decide(candidate) ??
-    doubtStaleSource.decide(candidate) ??
-    followPublished.decide(candidate);
+    joinAtOnce.decide(unasked) ??
+    doubtStaleSource.decide(unasked) ??
+    followPublished.decide(unasked);
   return verdict?.state === "active" ? verdict : undefined;
 }

@@ -102,6 +102,32 @@ describe("when neither pods nor slices are fresh, what was last known counts", (
   });
 });
 
+describe("when neither is fresh, a ready pod that no slice names is probed, and", () => {
+  const words: FactsInWords = { pods: [pod(1), pod(9)], published: [listed(9)], ...allStale };
+  const why = `its pod was ready, as last heard: ${detail}`;
+  const table = [
+    ["serves until the first answer", "unknown", `active (doubt a stale source): ${why}`],
+    ["serves while it answers", "answers", `active (doubt a stale source): ${why}`],
+    [
+      "stands in when it does not answer",
+      "silent",
+      `suspect (doubt a stale source): ${why}; but no slice names it, ` +
+        "and it does not answer a probe",
+    ],
+  ] as const;
+  test.each(table)("%s", (_, answer, row) => {
+    const doubts = new Map([[podPeer(1), { cause: "unpublished", answer } as const]]);
+    const decided = truth(snapshot(inCluster({ ...words, doubts })), 80, { followSlices: false });
+    expect(rowsOf({ ...words, doubts })).toEqual([
+      `10.0.0.1:8080 ${row}`,
+      `10.0.0.9:8080 active (doubt a stale source): ${why}`,
+    ]);
+    expect(decided.doubts.map(({ cause, address }) => [cause, address])).toEqual([
+      ["unpublished", "10.0.0.1"],
+    ]);
+  });
+});
+
 describe("when slices are fresher than pods, a ready pod that no slice names", () => {
   const words: FactsInWords = {
     podWatch: staleWatch,

@@ -60,6 +60,46 @@ describe("an endpoint whose address another pod has", () => {
       "10.0.0.1:8080 active (join at once): its pod is ready",
     ],
     [
+      "is out when the other was created earlier, and got ready at the address later",
+      {
+        pods: [createdAt(1, early, { containersReadyTransitionTime: early }), pod(9)],
+        strangers: [
+          stranger({
+            containersReadyTransitionTime: late,
+            meta: { creationTimestamp: 1 as WallMs },
+          }),
+        ],
+      },
+      out + despite,
+    ],
+    [
+      "stays when the other was created later, and had got ready there before",
+      {
+        pods: [createdAt(1, early, { containersReadyTransitionTime: late }), pod(9)],
+        strangers: [
+          stranger({
+            containersReadyTransitionTime: 1_500_000 as WallMs,
+            meta: { creationTimestamp: 1_400_000 as WallMs },
+          }),
+        ],
+      },
+      "10.0.0.1:8080 active (join at once): its pod is ready",
+    ],
+    [
+      "stays when the other was created in the same second, and both are ready",
+      { strangers: [stranger({ meta: { creationTimestamp: early } })] },
+      "10.0.0.1:8080 active (join at once): its pod is ready",
+    ],
+    [
+      "is out when the other was created in the same second, and it alone is ready",
+      {
+        pods: [createdAt(1, early, { ready: "False" }), pod(9)],
+        strangers: [stranger({ meta: { creationTimestamp: early } })],
+        doubts: new Map([[podPeer(1), { cause: "flap", answer: "answers" }]]),
+      },
+      out + despite,
+    ],
+    [
       "is out when its own pod is going and the other is not, however old",
       {
         pods: [

@@ -41,10 +41,23 @@ function isHttpAt({ containerPort, protocol }: Pod["ports"][number], port: numbe
   return containerPort === port && protocol === "TCP";
 }
 
-/** A pod that is going has given up its address; of two that stay the later one was given it. */
+/**
+ * A pod that is going has given up its address. Of two that stay, the later one was given it after the
+ * other had lost it; and of two of the same second the one that is ready has it.
+ */
 function isLikelier(a: Pod, b: Pod): boolean {
   if (isTerminating(a) !== isTerminating(b)) return isTerminating(b);
-  return (a.metadata.creationTimestamp ?? 0) > (b.metadata.creationTimestamp ?? 0);
+  const laterBy = gotItAt(a) - gotItAt(b);
+  return laterBy === 0 ? a.ready === "True" && b.ready !== "True" : laterBy > 0;
+}
+
+/**
+ * When its kubelet found its containers ready, for a pod may be created long before it gets an address.
+ * Only kubelets write that, so it stands as it was when a node is lost.
+ */
+function gotItAt(pod: Pod): number {
+  const { containersReady, containersReadyTransitionTime: readyAt, metadata } = pod;
+  return (containersReady === "True" ? readyAt : undefined) ?? metadata.creationTimestamp ?? 0;
 }
 
 /** Decides between any two, so that the reason is the same whatever the order. */

@@ -3,33 +3,55 @@
 import type { RateLimit } from "../../../route-policy.ts";
 import { type AnnotationGroup, present } from "../annotation-group.ts";
 import type { AnnotationReader } from "../annotation-reader.ts";
-import { itemsOf, network, wholeNumber } from "../annotation-values.ts";
+import { itemsOf, list, network, wholeNumber } from "../annotation-values.ts";
 
 const closing = "so every request is answered with 503";
 
 /** More networks than this belong in a firewall. */
 const maxNetworks = 1_000;
 
-export const sourceRanges: AnnotationGroup = {
+export const allowedRanges: AnnotationGroup = {
   names: ["allowlist-source-range", "whitelist-source-range"],
   read: (annotations) => {
-    const isOld = !annotations.has("allowlist-source-range");
-    const name = isOld ? "whitelist-source-range" : "allowlist-source-range";
-    const items = itemsOf(annotations.text(name));
-    if (items.length > maxNetworks) {
-      annotations.report(name, `only its first ${maxNetworks} networks are let in`);
-    }
-    const allowFrom: string[] = [];
-    for (const item of items.slice(0, maxNetworks)) {
-      const parsed = network(item);
-      if ("value" in parsed) allowFrom.push(parsed.value);
-      else annotations.report(name, `${parsed.problem}, so that item is ignored`);
-    }
+    const name = newerOf(annotations, "allowlist-source-range", "whitelist-source-range");
+    const allowFrom = networksOf(annotations, name, "are let in");
     if (allowFrom.length > 0) return { policy: { allowFrom } };
     annotations.report(name, `it names no network, ${closing}`, "RouteClosed");
     return { policy: { closed: true } };
   },
 };
+
+/** An item that cannot be read might be whom the author wants to keep out most. */
+export const deniedRanges: AnnotationGroup = {
+  names: ["denylist-source-range"],
+  read: (annotations) => {
+    const name = "denylist-source-range";
+    const parsed = list(network)(annotations.text(name));
+    if ("value" in parsed) return { policy: { denyFrom: parsed.value } };
+    annotations.report(name, `${parsed.problem}, ${closing}`, "RouteClosed");
+    return { policy: { closed: true } };
+  },
+};
+
+/** Both names mean the same; the newer one counts. */
+function newerOf(annotations: AnnotationReader, newer: string, older: string): string {
+  return annotations.has(newer) ? newer : older;
+}
+
+/** Those that can be read; what becomes of only so many of a long list is told. */
+function networksOf(annotations: AnnotationReader, name: string, what: string): readonly string[] {
+  const items = itemsOf(annotations.text(name));
+  if (items.length > maxNetworks) {
+    annotations.report(name, `only its first ${maxNetworks} networks ${what}`);
+  }
+  const networks: string[] = [];
+  for (const item of items.slice(0, maxNetworks)) {
+    const parsed = network(item);
+    if ("value" in parsed) networks.push(parsed.value);
+    else annotations.report(name, `${parsed.problem}, so that item is ignored`);
+  }
+  return networks;
+}
 
 /** Beyond this a limit limits nothing. */
 const maxPerSecond = 1_000_000;
@@ -38,7 +60,7 @@ const maxBurstMultiplier = 1_000;
 const usualBurstMultiplier = 5;
 
 export const rateLimits: AnnotationGroup = {
-  names: ["limit-rps", "limit-rpm", "limit-burst-multiplier"],
+  names: ["limit-rps", "limit-rpm", "limit-burst-multiplier", "limit-allowlist", "limit-whitelist"],
   read: (annotations) => ({ policy: present({ rateLimit: rateLimitOf(annotations) }) }),
 };
 
@@ -51,13 +73,20 @@ function rateLimitOf(annotations: AnnotationReader): RateLimit | undefined {
   if (perSecond > 0 && perMinute > 0) {
     annotations.report("limit-rpm", "limit-rps goes before it, so it is ignored");
   }
-  if (perSecond > 0) return { requestsPerSecond: perSecond, burst: perSecond * multiplier };
-  if (perMinute > 0) return { requestsPerSecond: perMinute / 60, burst: perMinute * multiplier };
+  const name = newerOf(annotations, "limit-allowlist", "limit-whitelist");
+  const exempt = networksOf(annotations, name, "are not counted");
+  const except = exempt.length === 0 ? {} : { exceptFrom: exempt };
+  if (perSecond > 0) {
+    return { requestsPerSecond: perSecond, burst: perSecond * multiplier, ...except };
+  }
+  if (perMinute > 0) {
+    return { requestsPerSecond: perMinute / 60, burst: perMinute * multiplier, ...except };
+  }
   return undefined;
 }
 
 /** What protects a route in ingress-nginx and is not supported here. */
-const protections = ["auth-url", "auth-type", "auth-tls-secret", "denylist-source-range"] as const;
+const protections = ["auth-url", "auth-type", "auth-tls-secret"] as const;
 
 export const authentication: AnnotationGroup = {
   names: protections,

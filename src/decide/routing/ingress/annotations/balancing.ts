@@ -25,6 +25,7 @@ export const balancing: AnnotationGroup = {
     "upstream-hash-by",
     "affinity",
     "affinity-mode",
+    "affinity-canary-behavior",
     "session-cookie-name",
     "session-cookie-path",
     "session-cookie-domain",
@@ -50,6 +51,8 @@ export const balancing: AnnotationGroup = {
 };
 
 function affinityOf(annotations: AnnotationReader): CookieAffinity | undefined {
+  // Said on a canary, which need not say that there are sessions.
+  annotations.read("affinity-canary-behavior", oneOf({ sticky: true }), "so sticky is used");
   const kind = annotations.read("affinity", oneOf({ cookie: "cookie" }));
   if (kind === undefined) return undefined;
   const age = wholeNumber(0, maxAgeSeconds);

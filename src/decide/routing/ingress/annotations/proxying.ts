@@ -5,6 +5,7 @@ import { plain } from "../../shown-text.ts";
 import { type AnnotationGroup, present } from "../annotation-group.ts";
 import type { AnnotationReader } from "../annotation-reader.ts";
 import {
+  absolutePath,
   duration,
   hostAndPort,
   hostName,
@@ -31,6 +32,52 @@ export const bodySize: AnnotationGroup = {
     policy: present({ maxBodyBytes: annotations.read("proxy-body-size", size(maxBodyBytes)) }),
   }),
 };
+
+/** What nginx has room for without being asked, and in its location for few (special.conf). */
+const usualHeaderBytes = 16 * 2 ** 10;
+const maxHeaderBytes = 128 * 2 ** 10;
+
+/** What needs a location of its own in nginx, which only the endpoints of plain HTTP have. */
+const specials = {
+  largeHeaders: "proxy-buffer-size",
+  forwardedPrefix: "x-forwarded-prefix",
+  streamBodies: "proxy-request-buffering",
+} as const;
+
+export const special: AnnotationGroup = {
+  names: Object.values(specials),
+  read: (annotations) => {
+    const buffering = oneOf({ on: false, off: true });
+    const isStreamed = annotations.read("proxy-request-buffering", buffering);
+    const bytes = annotations.read("proxy-buffer-size", size(maxBodyBytes)) ?? 0;
+    const forwardedPrefix = annotations.read("x-forwarded-prefix", absolutePath);
+    const largeHeaders = bytes > usualHeaderBytes ? (true as const) : undefined;
+    if (bytes > maxHeaderBytes) {
+      annotations.report(
+        "proxy-buffer-size",
+        "the headers of an answer have 128 KiB at most, so these are used",
+      );
+    }
+    const streamBodies = isStreamed === true ? (true as const) : undefined;
+    const policy = present({ largeHeaders, forwardedPrefix, streamBodies });
+    return isOfOtherClass(annotations, policy) ? {} : { policy };
+  },
+};
+
+/** Of gRPC and of endpoints that must prove their name: their locations have settings of their own. */
+function isOfOtherClass(annotations: AnnotationReader, policy: RoutePolicy): boolean {
+  const spoken = annotations.text("backend-protocol").trim().toLowerCase();
+  const mustProve = annotations.text("proxy-ssl-verify").trim().toLowerCase() === "on";
+  if (!spoken.startsWith("grpc") && !(spoken === "https" && mustProve)) return false;
+  for (const [field, name] of Object.entries(specials)) {
+    // Bodies of gRPC are always passed on as they come.
+    const isHad = field === "streamBodies" && spoken.startsWith("grpc");
+    if (isHad || !Object.hasOwn(policy, field)) continue;
+    const others = "gRPC endpoints and those that must prove their name cannot have it";
+    annotations.report(name, `${others}, so it is ignored`);
+  }
+  return true;
+}
 
 export const timeouts: AnnotationGroup = {
   names: ["proxy-connect-timeout", "proxy-send-timeout", "proxy-read-timeout"],

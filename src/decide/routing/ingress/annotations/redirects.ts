@@ -5,10 +5,21 @@ import type { AnnotationReader } from "../annotation-reader.ts";
 import { absolutePath, boolean, location, oneOf, rewriteTarget } from "../annotation-values.ts";
 
 export const tlsRedirects: AnnotationGroup = {
-  names: ["ssl-redirect", "force-ssl-redirect"],
+  names: ["ssl-redirect", "force-ssl-redirect", "preserve-trailing-slash"],
+  read: (annotations) => {
+    // A slash at the end always stays, so that there is nothing to choose.
+    annotations.read("preserve-trailing-slash", boolean);
+    return {
+      sslRedirect: annotations.read("ssl-redirect", boolean),
+      forceSslRedirect: annotations.read("force-ssl-redirect", boolean) ?? false,
+    };
+  },
+};
+
+export const wwwRedirect: AnnotationGroup = {
+  names: ["from-to-www-redirect"],
   read: (annotations) => ({
-    sslRedirect: annotations.read("ssl-redirect", boolean),
-    forceSslRedirect: annotations.read("force-ssl-redirect", boolean) ?? false,
+    redirectsWww: annotations.read("from-to-www-redirect", boolean) ?? false,
   }),
 };
 

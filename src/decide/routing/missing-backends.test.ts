@@ -1,0 +1,108 @@
+import { expect, test } from "vitest";
+import type { ServiceSnapshot } from "../../model/service-snapshot.ts";
+import { inCluster, service, snapshot } from "../truth/service-facts.contract.ts";
+import { annotated, ingress, path } from "./asked.contract.ts";
+import { MissingBackends, maxToldBackends, missingOf } from "./missing-backends.ts";
+import type { RouteOrigin } from "./route.ts";
+import { Routing } from "./routing.ts";
+
+const east = inCluster();
+const west = inCluster({ cluster: "west", service: service({ ports: [] }) });
+const external = service({ type: "ExternalName", externalName: "web.example", ports: [] });
+
+test.each<[string, ServiceSnapshot, number | string, string | undefined]>([
+  ["a port by its number", snapshot(east), 80, undefined],
+  ["a port by its name", snapshot(east), "admin", undefined],
+  [
+    "no service",
+    snapshot(),
+    80,
+    "no cluster has the service shop/web, so its requests are answered with 503",
+  ],
+  ["a cluster that may have it", { ...snapshot(), silent: ["west"] }, 80, undefined],
+  [
+    "no such port",
+    snapshot(east),
+    8080,
+    "the service shop/web has no port 8080 in east, where it has 80 (http), 81 (admin), " +
+      "so its requests are answered with 503",
+  ],
+  [
+    "a port that only one cluster lacks",
+    snapshot(east, west),
+    80,
+    "the service shop/web has no port 80 in west, where it has none, so no request goes there",
+  ],
+  [
+    "a port that both lack",
+    snapshot(east, west),
+    "web",
+    "the service shop/web has no port web in east, where it has 80 (http), 81 (admin), and in " +
+      "west, where it has none, so its requests are answered with 503",
+  ],
+  [
+    "a port that those lack which were heard",
+    { ...snapshot(west), silent: ["east"] },
+    80,
+    "the service shop/web has no port 80 in west, where it has none, so no request goes there",
+  ],
+  ["any number of an external name", snapshot(inCluster({ service: external })), 8443, undefined],
+  [
+    "a name of an external name",
+    snapshot(inCluster({ service: external })),
+    "web",
+    "the service shop/web has no port web in east, where it has none, " +
+      "so its requests are answered with 503",
+  ],
+])("%s", (_, facts, port, missing) => {
+  expect(missingOf(facts, port)).toBe(missing);
+});
+
+test("every Ingress whose requests come to a backend is told, once for each backend", () => {
+  const routing = new Routing({ className: "lockstep" });
+  const rules = (...names: readonly string[]) =>
+    names.map((host) => ({ host, paths: [path("/", "web"), path("/a", "web")] }));
+  const canary = annotated({ canary: "true", "canary-weight": "5" });
+  const first = ingress("first", rules("a.example", "b.example"));
+  const asked = [
+    first,
+    ingress("same", rules("c.example"), { bornMs: 1 }),
+    ingress("late", rules("a.example"), { bornMs: 2 }),
+    ingress("moved", rules("d.example"), annotated({ "permanent-redirect": "/" })),
+    ingress("closed", rules("e.example"), annotated({ "auth-url": "https://a.example" })),
+    ingress("next", [{ host: "a.example", paths: [path("/", "new")] }], canary),
+  ];
+  const namesOf = (key: string) => [...routing.originsOf(key)].map(({ name }) => name).sort();
+  routing.decide({ ingresses: asked, classes: [] });
+  expect(namesOf("shop/web:80")).toEqual(["first", "same"]);
+  expect(namesOf("shop/new:80")).toEqual(["next"]);
+  routing.decide({ ingresses: asked.slice(1), classes: [] });
+  expect(namesOf("shop/web:80")).toEqual(["late", "same"]);
+  routing.decide({ ingresses: [first], classes: [] });
+  expect([namesOf("shop/web:80"), namesOf("shop/new:80")]).toEqual([["first"], []]);
+});
+
+test("problems stay the same objects until something about them changes", () => {
+  const origin: RouteOrigin = { kind: "Ingress", namespace: "shop", name: "web", createdAtMs: 1 };
+  const other = { ...origin, name: "other" };
+  const missing = new MissingBackends();
+  const ask = (...origins: readonly RouteOrigin[]) => missing.problems(() => new Set(origins));
+  missing.note("shop/web:80", "it is missing");
+  expect(missing.isNew).toBe(true);
+  const [problem] = ask(origin);
+  expect(missing.isNew).toBe(false);
+  expect(problem).toEqual({
+    origin,
+    reason: "BackendMissing",
+    message: "backend web:80: it is missing",
+  });
+  missing.note("shop/web:80", "it is missing");
+  expect(missing.isNew).toBe(false);
+  const both = ask(origin, other);
+  expect(both.map((one) => one.origin.name)).toEqual(["web", "other"]);
+  expect(both[0]).toBe(problem);
+  missing.note("shop/web:80", undefined);
+  expect([missing.isNew, ask(origin)]).toEqual([true, []]);
+  for (let one = 0; one <= maxToldBackends; one += 1) missing.note(`shop/${one}:80`, "missing");
+  expect(ask(origin)).toHaveLength(maxToldBackends);
+});

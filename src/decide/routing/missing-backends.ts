@@ -1,0 +1,90 @@
+// Services and ports that routes name and no cluster has, told to the Ingresses that name them.
+// Invariant: `#missing` holds what is missing of exactly those backends that were noted last with
+// something missing, and a problem stays the same object while nothing about it has changed.
+import type { ServiceInCluster, ServiceSnapshot } from "../../model/service-snapshot.ts";
+import { servicePort } from "../truth/candidates.ts";
+import type { RouteOrigin, RoutingProblem } from "./route.ts";
+import { plain } from "./shown-text.ts";
+
+/** More are not told one by one: then something else is wrong than a name in an Ingress. */
+export const maxToldBackends = 1_000;
+
+/** Of a service, in a sentence; the rest of a longer list is of no help to anybody. */
+const maxShownPorts = 10;
+
+export class MissingBackends {
+  /** By key of the backend, what is missing. */
+  readonly #missing = new Map<string, string>();
+  readonly #told = new Map<string, readonly RoutingProblem[]>();
+  #isNew = false;
+
+  /** What is missing of this backend now; undefined when nothing is. */
+  note(key: string, missing: string | undefined): void {
+    if (this.#missing.get(key) === missing) return;
+    if (missing === undefined) this.#missing.delete(key);
+    else this.#missing.set(key, missing);
+    this.#told.delete(key);
+    this.#isNew = true;
+  }
+
+  /** Whether something was noted since the problems were last asked for. */
+  get isNew(): boolean {
+    return this.#isNew;
+  }
+
+  /** One for each Ingress and each backend that it names; `originsOf` says who does. */
+  problems(originsOf: (key: string) => ReadonlySet<RouteOrigin>): readonly RoutingProblem[] {
+    this.#isNew = false;
+    const all: RoutingProblem[] = [];
+    let toldCount = 0;
+    for (const [key, missing] of this.#missing) {
+      toldCount += 1;
+      if (toldCount > maxToldBackends) break;
+      const told = this.#told.get(key) ?? [];
+      const now = [...originsOf(key)].map(
+        (origin) => told.find((one) => one.origin === origin) ?? problemOf(origin, key, missing),
+      );
+      this.#told.set(key, now);
+      all.push(...now);
+    }
+    return all;
+  }
+}
+
+function problemOf(origin: RouteOrigin, key: string, missing: string): RoutingProblem {
+  const backend = key.slice(key.indexOf("/") + 1);
+  return { origin, reason: "BackendMissing", message: `backend ${backend}: ${missing}` };
+}
+
+/** What is missing of a backend, in words; undefined when nothing is, or when nobody knows yet. */
+export function missingOf(snapshot: ServiceSnapshot, port: number | string): string | undefined {
+  const { namespace, name, clusters, unheard = [], silent = [] } = snapshot;
+  const isAllKnown = unheard.length + silent.length === 0;
+  const key = `${namespace}/${name}`;
+  if (clusters.length === 0) {
+    return isAllKnown ? `no cluster has the service ${key}, ${unanswered}` : undefined;
+  }
+  const lacking = clusters.filter((facts) => !hasPort(facts, port));
+  if (lacking.length === 0) return undefined;
+  const isUnanswered = isAllKnown && lacking.length === clusters.length;
+  const where = lacking.map(({ cluster, service }) => `in ${cluster}, ${portsOf(service)}`);
+  const consequence = isUnanswered ? unanswered : "so no request goes there";
+  return `the service ${key} has no port ${port} ${where.join(", and ")}, ${consequence}`;
+}
+
+const unanswered = "so its requests are answered with 503";
+
+/** An external name has every port by its number. */
+function hasPort({ service }: ServiceInCluster, port: number | string): boolean {
+  const isAnyPort = service.type === "ExternalName" && typeof port === "number";
+  return isAnyPort || servicePort(service, port) !== undefined;
+}
+
+function portsOf({ ports }: ServiceInCluster["service"]): string {
+  if (ports.length === 0) return "where it has none";
+  const listed = ports
+    .slice(0, maxShownPorts)
+    .map(({ name, port }) => (name === "" ? `${port}` : `${port} (${plain(name)})`));
+  const more = ports.length > maxShownPorts ? `, and ${ports.length - maxShownPorts} more` : "";
+  return `where it has ${listed.join(", ")}${more}`;
+}

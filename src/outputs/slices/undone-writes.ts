@@ -1,0 +1,39 @@
+// Notices that what is written to the access cluster is undone by somebody else: a service that has to
+// be put right again and again, though no business cluster has said anything new of it. Most likely
+// another Lockstep copies from the same cluster and wants something else there.
+// Invariant: only services that were put right since their last news are counted.
+import { elapsedMs, type MonotonicMs } from "../../environment/clock.ts";
+
+/** Somebody who tries something by hand does it less often; two programs do it many times a second. */
+export const undoneTimes = 5;
+export const undoneWithinMs = 60_000;
+
+/** While it goes on it is said again, for the first time may have been overlooked. */
+export const sayAgainMs = 600_000;
+
+interface Undone {
+  readonly since: MonotonicMs;
+  readonly times: number;
+}
+
+export class UndoneWrites {
+  readonly #undone = new Map<string, Undone>();
+  #saidAt: MonotonicMs | undefined;
+
+  /** What a business cluster says of the service is another than before. */
+  news(service: string): void {
+    this.#undone.delete(service);
+  }
+
+  /** It was put right without news. True when it is time to say so. */
+  putRight(service: string, now: MonotonicMs): boolean {
+    const known = this.#undone.get(service);
+    const isOld = known === undefined || elapsedMs(known.since, now) > undoneWithinMs;
+    const undone = isOld ? { since: now, times: 1 } : { ...known, times: known.times + 1 };
+    this.#undone.set(service, undone);
+    if (undone.times < undoneTimes) return false;
+    if (this.#saidAt !== undefined && elapsedMs(this.#saidAt, now) < sayAgainMs) return false;
+    this.#saidAt = now;
+    return true;
+  }
+}
