@@ -11,7 +11,9 @@ if (problem !== undefined) {
 }
 const here = (path) => new URL(path, import.meta.url);
 if (!existsSync(here("../node_modules/typescript"))) {
-  process.stderr.write("This checkout is not set up yet. Run: npm start\n");
+  process.stderr.write(
+    "This checkout is not set up yet. Run: npm run setup (or npm start, which then shows it all)\n",
+  );
   process.exit(1);
 }
 if (!buildIsReady()) build();

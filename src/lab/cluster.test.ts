@@ -13,7 +13,7 @@ interface ClusterWorld {
   readonly client: HttpKubeClient;
 }
 
-function inCluster(run: (world: ClusterWorld) => Promise<void>): Promise<void> {
+function inCluster(run: (world: ClusterWorld) => Promise<void>, nodes = 2): Promise<void> {
   return simulate({ seed: 1 }, async (simulation) => {
     const user = simulation.host("user");
     const ledger = new Ledger({ clock: user.clock });
@@ -22,7 +22,7 @@ function inCluster(run: (world: ClusterWorld) => Promise<void>): Promise<void> {
       environmentOf: (part) => simulation.host(part),
       hostOf: (part) => part,
       ports: [6443, 6443],
-      nodes: 2,
+      nodes,
       podNetwork: "10.7",
       ledger,
     });
@@ -51,6 +51,20 @@ it("runs a deployment on simulated machines, publishes its pods and stops withou
     expect(simulation.network.openExchanges()).toBe(0);
     expect(ledger.aliveAt("10.7.0.3", clock.monotonicMs())).toBe(false);
   }));
+
+it("has as many machines as asked for, which Node does not take for a leak of listeners", async () => {
+  const leaks: Error[] = [];
+  const hear = (warning: Error): void => {
+    if (warning.name === "MaxListenersExceededWarning") leaks.push(warning);
+  };
+  process.on("warning", hear);
+  await inCluster(async ({ simulation, client }) => {
+    await simulation.sleep(1_000);
+    // And one for each API server.
+    expect(listAt(await get(client, "/api/v1/nodes"), "items")).toHaveLength(12 + 2);
+  }, 12).finally(() => process.off("warning", hear));
+  expect(leaks).toEqual([]);
+});
 
 it("publishes the successors of pods that are deleted, and not those that left", () =>
   inCluster(async ({ simulation, client }) => {

@@ -1,5 +1,6 @@
 // The machines of a cluster: nodes that run pods, each with credentials of its own, and those the
 // control plane is said to run on, which only have to be heard of. Nothing outlives `run`.
+import { setMaxListeners } from "node:events";
 import { HttpKubeClient } from "../kube/client/http-client.ts";
 import { type ClusterAccess, fixedAccess } from "../kube/credentials/credentials.ts";
 import { objectPath } from "../kube/kinds/kind.ts";
@@ -49,6 +50,8 @@ export class Machines {
   /** Runs until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { ports, controllerManagers = 1 } = this.#options.cluster;
+    // Each machine listens to it, and a cluster may have many; Node takes more than ten for a leak.
+    setMaxListeners(0, signal);
     const controlPlanes = Array.from(
       { length: Math.max(ports.length, controllerManagers) },
       (_, machine) => this.#runControlPlaneNode(machine, signal),

@@ -7,6 +7,9 @@ export interface Wrapping {
   readonly rest?: string;
 }
 
+/** Of the text on a line, however narrow the terminal is beside what stands before it. */
+const leastWidth = 1;
+
 /** Breaks at spaces; a word longer than a line is cut rather than lost. */
 export function wrapText(
   text: string,
@@ -15,7 +18,8 @@ export function wrapText(
   const lines: string[] = [];
   let line = first;
   let isEmpty = true;
-  for (const word of text.split(" ").flatMap((one) => pieces(one, width - rest.length))) {
+  const longest = Math.max(leastWidth, width - rest.length);
+  for (const word of text.split(" ").flatMap((one) => pieces(one, longest))) {
     if (!isEmpty && line.length + 1 + word.length > width) {
       lines.push(line);
       line = rest;

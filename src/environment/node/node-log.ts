@@ -140,8 +140,8 @@ function writeToStandardError(line: string): void {
   try {
     writeSync(process.stderr.fd, line);
   } catch (error) {
-    // A full or closed pipe loses the line; the program is worth more than its log.
-    const code = error instanceof Error && "code" in error ? error.code : undefined;
-    if (code !== "EAGAIN" && code !== "EPIPE") throw error;
+    // A full pipe or disk, or a reader that is gone, loses the line; the program is worth more than
+    // its log.
+    if (!(error instanceof Error && "code" in error)) throw error;
   }
 }

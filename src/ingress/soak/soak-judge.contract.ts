@@ -234,13 +234,16 @@ export class SoakJudge {
     this.#fail(`${service} tried ${address}, known as that of ${owner.name} for ${sinceMs} ms`);
   }
 
-  /** When the slices, heard well while nothing is heard of pods, ceased to call the pod ready. */
-  #publishedMs({ cluster, service, uid }: PodRecord): number {
+  /**
+   * When the slices, heard well while nothing is heard of pods, ceased to call the pod ready. One that
+   * they take for an earlier pod at its address they call ready, for all that anybody can know.
+   */
+  #publishedMs({ cluster, service, address }: PodRecord): number {
     const source = this.#facts.loop()?.sources.find((one) => one.cluster === cluster);
     const slices = source?.publishedOf("default", service).slices ?? [];
     if (source === undefined || slices.length === 0) return Number.POSITIVE_INFINITY;
     const isListed = slices.some(({ endpoints }) =>
-      endpoints.some(({ ready, targetRef }) => targetRef?.uid === uid && ready !== false),
+      endpoints.some(({ ready, addresses }) => addresses.includes(address) && ready !== false),
     );
     if (isListed) return Number.POSITIVE_INFINITY;
     const seenMs = slices.map((slice) => Number(source.seenAtMs(slice)));

@@ -8,6 +8,8 @@ export interface Incident {
   readonly name: string;
   /** One sentence: what people saw. */
   readonly summary: string;
+  /** One sentence: why it was so. */
+  readonly cause: string;
   /** One sentence: what the write-up did about it. */
   readonly fix: string;
   /** May open several stages one after the other, one for each variant it compares. */

@@ -24,6 +24,7 @@ function incident(play: (stage: Stage) => Promise<void>): Incident {
   return {
     name: "some-incident",
     summary: "",
+    cause: "",
     fix: "",
     play: async (open) => {
       await open(play);

@@ -45,7 +45,10 @@ export const apiserverFight: Incident = {
   name: "apiserver-fight",
   summary:
     "after a release nginx keeps the addresses of deleted pods for up to ten minutes, " +
-    "each of three replicas for another time",
+    "each of three replicas for a different time",
+  cause:
+    "several API servers without --apiserver-count: every ten seconds each makes its own address " +
+    "the only one of the kubernetes service, and watches through it fall silent unnoticed",
   fix: "one API server; or the right --apiserver-count, or --endpoint-reconciler-type=lease",
   play: (open, { fix }) => playApiserverFight(open, { fix }),
 };

@@ -17,6 +17,9 @@ export type GhostLeaderOptions = IncidentOptions & Partial<GhostSettings>;
 export const ghostLeader: Incident = {
   name: "ghost-leader",
   summary: "every Ingress shows Initializing: its status is empty, and traffic is fine",
+  cause:
+    "only the leader writes status, and the lock is renewed by a pod that does not exist: it runs " +
+    "on a machine that was taken out of the cluster and never switched off",
   fix: "edit the lock to name a pod that exists, then find and stop the stray machine",
   play: (open, options) => playGhostLeader(open, options),
 };

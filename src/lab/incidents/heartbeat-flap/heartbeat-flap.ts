@@ -49,7 +49,10 @@ const liveNodes = 4;
 export const heartbeatFlap: Incident = {
   name: "heartbeat-flap",
   summary: "a service's endpoint is there, then not ready, then there again, and its pod is well",
-  fix: "--node-monitor-grace-period=60s",
+  cause:
+    "a busy kubelet reports every 20 to 50 s and a node is given 40 s; each miss marks all pods of " +
+    "the node unready, until the kubelet next compares",
+  fix: "--node-monitor-grace-period=60s of kube-controller-manager",
   play: (open, { fix }) => playHeartbeatFlap(open, { fix }),
 };
 

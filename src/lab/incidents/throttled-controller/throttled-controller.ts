@@ -61,7 +61,10 @@ export const throttledController: Incident = {
   summary:
     "for half a minute to two minutes after a release, requests go to pods that are gone, " +
     "and the new ones get none",
-  fix: "--kube-api-qps=300 --kube-api-burst=325",
+  cause:
+    "up to Kubernetes 1.7 the endpoints controller asks about every service each 30 s; above some " +
+    "600 services its limit of 20 requests a second never suffices, and changes wait in its queue",
+  fix: "--kube-api-qps=300 --kube-api-burst=325 of kube-controller-manager",
   play: (open, { fix }) => playThrottledController(open, { fix }),
 };
 

@@ -1,0 +1,18 @@
+import { expect, test } from "vitest";
+import { wrapText } from "./wrapped-text.ts";
+
+test("breaks at spaces, and cuts a word that is longer than a line", () => {
+  expect(wrapText("one two three", { width: 8, first: "- ", rest: "  " })).toEqual([
+    "- one",
+    "  two",
+    "  three",
+  ]);
+  expect(wrapText("abcdefghij", { width: 4 })).toEqual(["abcd", "efgh", "ij"]);
+});
+
+test("a terminal with no room beside what stands before the text still gets all of it", () => {
+  for (const width of [0, 3, 6]) {
+    const lines = wrapText("ab cd", { width, first: "label ", rest: "      " });
+    expect(lines.map((line) => line.slice(6)).join("")).toBe("abcd");
+  }
+});
