@@ -24,7 +24,8 @@ export async function openBlackHole(address: string, port: number): Promise<Blac
   const listen = JSON.stringify({ host: address, port, backlog });
   const program = `require("node:net").createServer().listen(${listen}, () => console.log("on"));`;
   const child = spawn(process.execPath, ["-e", program], { stdio: ["ignore", "pipe", "inherit"] });
-  await once(child.stdout, "data");
+  const [said] = await Promise.race([once(child.stdout, "data"), once(child, "exit")]);
+  if (child.exitCode !== null) throw new Error(`cannot listen on ${address}:${port}: ${said}`);
   child.kill("SIGSTOP");
   const queued: Socket[] = [];
   const close = async (): Promise<void> => {
@@ -46,7 +47,8 @@ async function isTaken(queued: Socket[], host: string, port: number): Promise<bo
   queued.push(socket);
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<boolean>((resolve) => {
-    timer = setTimeout(() => resolve(false), quickMs);
+    // After what has come meanwhile, in case this process stood still.
+    timer = setTimeout(() => setImmediate(() => resolve(false)), quickMs);
   });
   const taken = once(socket, "connect").then(() => true);
   const isMade = await Promise.race([taken, late]);

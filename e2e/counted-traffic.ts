@@ -16,6 +16,9 @@ export interface CountedTrafficOptions {
   readonly path?: string;
 }
 
+/** Nothing here is about how soon an answer comes; the longest there may be. */
+const deadlineMs = 60_000;
+
 export class CountedTraffic {
   readonly results: TrafficResult[] = [];
   readonly #options: CountedTrafficOptions;
@@ -32,7 +35,7 @@ export class CountedTraffic {
     world.atStop(() => entry.stop());
     return new CountedTraffic(options, entry, (onResult) => {
       const entries = [{ name: "entry", url: entry.url }];
-      const asked = { hosts, paths: [path], requestsPerSecond };
+      const asked = { hosts, paths: [path], requestsPerSecond, deadlineMs };
       return new TrafficSource({ ...environment, ...asked, entries, onResult });
     });
   }

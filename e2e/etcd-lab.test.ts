@@ -9,11 +9,14 @@ import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { clientOf, LedgerWatcher, LedgerWriter, storedLedger } from "./etcd-clients.ts";
 import { EtcdWorld, withoutEtcd } from "./etcd-world.ts";
+import { isRunning } from "./is-running.ts";
 import { type LabProcess, runLockstep, startLabProcess, stopAllLabs } from "./lab-process.ts";
+import { useOwnTemporaryFolder } from "./own-temporary-folder.ts";
 
 const writers = 6;
 
 describe.skipIf(withoutEtcd !== false)("a lab on etcd", () => {
+  useOwnTemporaryFolder({ inMemory: true });
   let world: EtcdWorld;
   beforeAll(async () => {
     world = await EtcdWorld.start();
@@ -44,7 +47,9 @@ describe.skipIf(withoutEtcd !== false)("a lab on etcd", () => {
     }
     await killed(lab.etcd?.pid);
     await goesOn();
-    expect(lab.errorOutput()).toMatch(/etcd ended \(SIGKILL\); it is started again/);
+    await world.until("it is said of etcd", () =>
+      lab.errorOutput().includes("etcd ended (SIGKILL); it is started again"),
+    );
     writer.stop();
     await Promise.all(writing);
 
@@ -62,19 +67,19 @@ describe.skipIf(withoutEtcd !== false)("a lab on etcd", () => {
     await expectDeploymentRuns(lab);
 
     expect(await lab.stop()).toBe(0);
-    expect(pidsOf(lab).filter(isAlive)).toEqual([]);
+    expect(pidsOf(lab).filter(isRunning)).toEqual([]);
     expect(existsSync(lab.kubeconfig)).toBe(false);
   }, 300_000);
 
   it("dies with the lab that is killed, and the next lab removes what that one left", async () => {
     const lab = await startLabProcess("--store", "etcd", "--nodes", "0");
     await lab.stop("SIGKILL");
-    await world.until("they are gone", () => !pidsOf(lab).some(isAlive));
+    await world.until("they are gone", () => !pidsOf(lab).some(isRunning));
     expect(pidsOf(lab)).toHaveLength(2);
-    expect(foldersOfKilledLabs()).not.toEqual([]);
+    expect(foldersOf(lab)).not.toEqual([]);
     const next = await startLabProcess("--store", "etcd", "--nodes", "0");
     expect(await next.stop()).toBe(0);
-    expect(foldersOfKilledLabs()).toEqual([]);
+    expect(foldersOf(lab)).toEqual([]);
   });
 
   it("keeps its objects in an etcd that was there before, for the next lab", async () => {
@@ -93,14 +98,17 @@ describe.skipIf(withoutEtcd !== false)("a lab on etcd", () => {
   });
 
   it("says what is wrong with a store before it starts anything", async () => {
-    expect(await runLockstep("lab", "--store", "disk")).toEqual({
+    const [disk, silent] = await Promise.all([
+      runLockstep("lab", "--store", "disk"),
+      runLockstep("lab", "--store", "etcd=http://127.0.0.1:1"),
+    ]);
+    expect(disk).toEqual({
       code: 2,
       output: "",
       errorOutput:
         "lockstep: --store disk: it is memory, etcd, or etcd=http://HOST:PORT " +
         "(several addresses of one etcd with commas between)\n",
     });
-    const silent = await runLockstep("lab", "--store", "etcd=http://127.0.0.1:1");
     expect(silent).toEqual({
       code: 2,
       output: "",
@@ -115,7 +123,7 @@ describe.skipIf(withoutEtcd !== false)("a lab on etcd", () => {
     const lab = await runLockstep("lab", "--store", "etcd", "--port", String(port));
     await once(taken.close(), "close");
     expect({ ...lab, errorOutput: lab.errorOutput.split("\n").slice(1) }).toEqual({
-      code: 1,
+      code: 2,
       output: "",
       errorOutput: [
         "lockstep: lab-1 could not start. It said:",
@@ -127,26 +135,15 @@ describe.skipIf(withoutEtcd !== false)("a lab on etcd", () => {
   });
 });
 
-function foldersOfKilledLabs(): readonly string[] {
-  return readdirSync(tmpdir()).filter((name) => {
-    const [, pid] = /^lockstep-lab-(\d+)-/.exec(name) ?? [];
-    return pid !== undefined && !isAlive(Number(pid));
-  });
+function foldersOf({ pid }: LabProcess): readonly string[] {
+  return readdirSync(tmpdir()).filter((name) => name.startsWith(`lockstep-lab-${pid}-`));
 }
 
 /** kill -9; resolves when nothing of it is left. */
 async function killed(pid: number | undefined): Promise<void> {
   if (pid === undefined) throw new Error("it does not run");
   process.kill(pid, "SIGKILL");
-  while (isAlive(pid)) await new Promise((resolve) => setTimeout(resolve, 1));
-}
-
-function isAlive(pid: number | undefined): boolean {
-  try {
-    return pid !== undefined && process.kill(pid, 0);
-  } catch {
-    return false;
-  }
+  while (isRunning(pid)) await new Promise((resolve) => setTimeout(resolve, 1));
 }
 
 function pidsOf({ servers, etcd }: LabProcess): readonly (number | undefined)[] {
@@ -156,20 +153,20 @@ function pidsOf({ servers, etcd }: LabProcess): readonly (number | undefined)[] 
 /** With kubectl, at each server: controllers, scheduler and nodes have come through it all. */
 async function expectDeploymentRuns(lab: LabProcess): Promise<void> {
   const program = process.env["LOCKSTEP_KUBECTL"] ?? "kubectl";
-  for (const { context } of lab.servers) {
-    const kubectl = async (...args: readonly string[]): Promise<string> => {
-      const where = ["--kubeconfig", lab.kubeconfig, "--context", context];
-      return (await promisify(execFile)(program, [...where, ...args])).stdout;
-    };
-    try {
-      await kubectl("version", "--client");
-    } catch (error) {
-      if (error instanceof Error && "code" in error && error.code === "ENOENT") return;
-      throw error;
-    }
-    await kubectl("create", "deployment", `via-${context}`, "--image=web", "--replicas=2");
-    await kubectl("rollout", "status", "deployment", `via-${context}`, "--timeout=60s");
+  const run = promisify(execFile);
+  try {
+    await run(program, ["version", "--client"]);
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return;
+    throw error;
   }
+  const runsVia = async (context: string): Promise<void> => {
+    const where = ["--kubeconfig", lab.kubeconfig, "--context", context];
+    const name = `via-${context}`;
+    await run(program, [...where, "create", "deployment", name, "--image=web", "--replicas=2"]);
+    await run(program, [...where, "rollout", "status", "deployment", name, "--timeout=100s"]);
+  };
+  await Promise.all(lab.servers.map(({ context }) => runsVia(context)));
 }
 
 function byName([one]: readonly [string, unknown], [other]: readonly [string, unknown]): number {

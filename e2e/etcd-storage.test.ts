@@ -9,10 +9,12 @@ import {
 } from "../src/lab/apiserver/storage/storage.ts";
 import { storageHistoriesContract } from "../src/lab/apiserver/storage/storage-histories.contract.ts";
 import { EtcdWorld, etcdPrograms, withoutEtcd } from "./etcd-world.ts";
+import { useOwnTemporaryFolder } from "./own-temporary-folder.ts";
 
 const histories = { runs: 25, steps: 30, writers: 4, writesEach: 25 };
 
 describe.skipIf(withoutEtcd !== false).each(etcdPrograms)("on $name", ({ program }) => {
+  useOwnTemporaryFolder({ inMemory: true });
   let world: EtcdWorld;
   beforeAll(async () => {
     world = await EtcdWorld.start(program);

@@ -7,8 +7,8 @@ import type { Environment } from "../src/environment/environment.ts";
 import { nodeEnvironment } from "../src/environment/node/node-environment.ts";
 import { EtcdStorage } from "../src/lab/apiserver/storage/etcd/etcd-storage.ts";
 import type { StorageUnderTest } from "../src/lab/apiserver/storage/storage.contract.ts";
-import type { Storage } from "../src/lab/apiserver/storage/storage.ts";
 import { type EtcdProcess, startEtcd } from "../src/lab/processes/etcd-process.ts";
+import { SettlingStorage } from "./settling-storage.ts";
 
 const debianEtcd = "/usr/bin/etcd";
 
@@ -25,8 +25,8 @@ export const withoutEtcd: false | string = existsSync(debianEtcd)
   ? false
   : "etcd-server is not installed";
 
-/** Long enough for etcd to start on a busy machine. */
-const untilMs = 30_000;
+/** Below the limit of a test, so that it can say what it waited for. */
+const untilMs = 100_000;
 
 export class EtcdWorld {
   readonly environment: Environment = nodeEnvironment();
@@ -63,12 +63,12 @@ export class EtcdWorld {
   open = async (): Promise<StorageUnderTest> => {
     this.#roots += 1;
     const root = `/root-${this.#roots}`;
-    const storage = this.storage(root);
+    const storage = new SettlingStorage(this.storage(root));
     return {
       storage,
       another: async () => this.storage(root),
       compact: () => this.compact(),
-      settle: () => settled(storage),
+      settle: () => storage.settle(),
       close: async () => this.#stopStorages(),
     };
   };
@@ -112,26 +112,4 @@ export class EtcdWorld {
     for (const storage of this.#storages) storage.stop();
     this.#storages.clear();
   }
-}
-
-/**
- * Resolves when all watches have heard of the present. A watch from the very beginning has a stream
- * of its own, which joins the others' only when it has caught up with them; so two are waited for.
- */
-async function settled(storage: Storage): Promise<void> {
-  await reached(storage);
-  await new Promise((resolve) => setTimeout(resolve, 20));
-  await reached(storage);
-}
-
-async function reached(storage: Storage): Promise<void> {
-  const { revision } = await storage.get("/settle");
-  await new Promise<void>((resolve) => {
-    const end = (): void => {
-      watch.stop();
-      resolve();
-    };
-    const handlers = { onEvent: end, onProgress: end, onLost: end };
-    const watch = storage.watch("/settle", revision - 1, handlers);
-  });
 }

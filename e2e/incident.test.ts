@@ -2,18 +2,24 @@
 // is left when either is called off.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { nodeEnvironment } from "../src/environment/node/node-environment.ts";
 import { expectJudged } from "../src/lab/blame/ledger-judge.contract.ts";
+import { useOwnTemporaryFolder } from "./own-temporary-folder.ts";
 import { withoutNginx } from "./proxy-world.ts";
 
-const playMs = 240_000;
+const playMs = 600_000;
+
+/** Three on each side. */
+const replicaNames = ["stock", "lockstep"].flatMap((side) => [1, 2, 3].map((n) => `${side}-${n}`));
 
 class IncidentProcess {
   readonly #child: ChildProcess;
+  /** Resolves when it has ended and all that it wrote has been read. */
+  readonly #closed: Promise<unknown>;
   output = "";
   errors = "";
 
@@ -21,6 +27,7 @@ class IncidentProcess {
     this.#child = spawn(process.execPath, ["bin/lockstep.mjs", "incident", ...args], {
       stdio: ["ignore", "pipe", "pipe"],
     });
+    this.#closed = once(this.#child, "close");
     this.#child.stdout?.on("data", (chunk: Buffer) => {
       this.output += chunk.toString("utf8");
     });
@@ -47,7 +54,7 @@ class IncidentProcess {
   async hasProxies(): Promise<void> {
     const isThere = (replica: string): boolean =>
       this.folders.some((folder) => existsSync(join(tmpdir(), folder, replica, "nginx.pid")));
-    while (!["stock-3", "lockstep-3"].every(isThere)) {
+    while (!replicaNames.every(isThere)) {
       if (this.isOver) throw new Error(`ended without proxies: ${this.output}${this.errors}`);
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
@@ -65,11 +72,8 @@ class IncidentProcess {
   }
 
   async ended(signal?: NodeJS.Signals): Promise<number | null> {
-    if (!this.isOver) {
-      const closed = once(this.#child, "close");
-      if (signal !== undefined) this.#child.kill(signal);
-      await closed;
-    }
+    if (signal !== undefined && !this.isOver) this.#child.kill(signal);
+    await this.#closed;
     return this.#child.exitCode;
   }
 }
@@ -82,6 +86,17 @@ function commandOf(pid: string): string {
     return "";
   }
 }
+
+useOwnTemporaryFolder();
+
+/** It waits for most of its time, so that the others may run meanwhile. */
+let live: IncidentProcess | undefined;
+const savedIn = () => join(tmpdir(), "saved");
+beforeAll(() => {
+  if (withoutNginx !== false) return;
+  live = new IncidentProcess("apiserver-fight", "--live", "--json", "--save", savedIn());
+});
+afterAll(() => live?.ended("SIGKILL"));
 
 const running = new Set<IncidentProcess>();
 afterEach(async () => {
@@ -106,6 +121,16 @@ interface Report {
   }[];
 }
 
+it.skipIf(withoutNginx !== false)(
+  "a live play has one folder, and a real nginx for each replica",
+  async () => {
+    await live?.hasProxies();
+    expect(live?.folders).toHaveLength(1);
+    expect(live?.nginxes.length).toBeGreaterThanOrEqual(replicaNames.length);
+  },
+  playMs,
+);
+
 it(
   "a play in virtual time is one document on standard output, its progress beside it",
   async () => {
@@ -120,43 +145,6 @@ it(
   },
   playMs,
 );
-
-it.skipIf(withoutNginx !== false)(
-  "the same play runs over real sockets with a real nginx each, and leaves only what it saved",
-  async () => {
-    const saved = mkdtempSync(join(tmpdir(), "lockstep-saved-"));
-    const play = start("apiserver-fight", "--live", "--json", "--save", saved);
-    await play.shows("of real time");
-    expect(play.folders).toHaveLength(1);
-    await play.hasProxies();
-    expect(play.nginxes.length).toBeGreaterThanOrEqual(6);
-    await play.ended();
-    expect(play.nginxes).toEqual([]);
-    const { incidents } = JSON.parse(play.output) as Report;
-    expect(incidents).toMatchObject([{ name: "apiserver-fight", stage: "live" }]);
-    const lost = incidents[0]?.measures.find(({ id }) => id === "requests-lost");
-    expect(lost?.lockstep).toBe(0);
-    // The first counts by the minute, and a lucky play is over before one has passed.
-    expect(incidents[0]?.series.slice(1).every(({ points }) => points.length > 0)).toBe(true);
-    expect(play.folders).toEqual([]);
-    await expectBlamed(saved);
-    rmSync(saved, { recursive: true });
-  },
-  playMs,
-);
-
-/**
- * From what was saved alone, every lost request as the ledger has it: stock routed late, except for
- * the first moments of a release, when the machine has not published it yet.
- */
-async function expectBlamed(saved: string): Promise<void> {
-  const environment = nodeEnvironment({ log: { level: () => "error" } });
-  const { lost, logged, blamed, certain } = await expectJudged(environment, saved, "stock");
-  expect(lost).toBeGreaterThan(0);
-  expect(logged).toBe(lost);
-  expect(certain["routed late"]).toBeGreaterThan(0);
-  expect(["routed late", "published late"]).toEqual(expect.arrayContaining(Object.keys(blamed)));
-}
 
 it.skipIf(withoutNginx !== false)(
   "Ctrl-C ends a live play with its proxies",
@@ -182,3 +170,36 @@ it.each([[["apiserver-fight"]], [["--all", "--compare"]], [["--all", "--json"]]]
   },
   playMs,
 );
+
+it.skipIf(withoutNginx !== false)(
+  "it leaves only what it saved, by which the requests it lost are blamed as they should be",
+  async () => {
+    if (live === undefined) throw new Error("it has not been started");
+    const play = live;
+    await play.ended();
+    expect(play.errors).toContain("of real time");
+    expect(play.nginxes).toEqual([]);
+    const { incidents } = JSON.parse(play.output) as Report;
+    expect(incidents).toMatchObject([{ name: "apiserver-fight", stage: "live" }]);
+    const lost = incidents[0]?.measures.find(({ id }) => id === "requests-lost");
+    expect(lost?.lockstep).toBe(0);
+    // The first counts by the minute, and a lucky play is over before one has passed.
+    expect(incidents[0]?.series.slice(1).every(({ points }) => points.length > 0)).toBe(true);
+    expect(play.folders).toEqual([]);
+    await expectBlamed(savedIn());
+  },
+  playMs,
+);
+
+/**
+ * From what was saved alone, every lost request as the ledger has it: stock routed late, except for
+ * the first moments of a release, when the machine has not published it yet.
+ */
+async function expectBlamed(saved: string): Promise<void> {
+  const environment = nodeEnvironment({ log: { level: () => "error" } });
+  const { lost, logged, blamed, certain } = await expectJudged(environment, saved, "stock");
+  expect(lost).toBeGreaterThan(0);
+  expect(logged).toBe(lost);
+  expect(certain["routed late"]).toBeGreaterThan(0);
+  expect(["routed late", "published late"]).toEqual(expect.arrayContaining(Object.keys(blamed)));
+}

@@ -10,15 +10,22 @@ import { ShopsWorld } from "./shops-world.ts";
 const runTimeoutMs = 60_000;
 const service = "default/shop-1:80";
 
+/** Certainly later than the pods, whichever of the two watches is read first. */
+const lateSlices = { "endpointslice-updates-batch-period": 500 };
+
 describe.skipIf(withoutNginx !== false)("lockstep ingress", () => {
   let world: ShopsWorld;
   let replica: IngressProcess;
   let configFile: string;
   beforeAll(async () => {
-    world = await ShopsWorld.start({ shops: 1, replicas: 2 });
+    world = await ShopsWorld.start({ shops: 1, replicas: 2, flags: lateSlices });
     configFile = `${world.folder}/lockstep.yaml`;
     await world.environment.files.write(configFile, "class: lockstep\nfollowSlices: false\n");
     replica = await IngressProcess.start(world, "edge", ["--config", configFile]);
+    await world.until("the slices list the pods", async () => {
+      const { endpoints } = JSON.parse(await replica.ask("/state")).services[service];
+      return endpoints.every(({ published }: { published: string }) => published === "ready");
+    });
   });
   afterAll(() => world?.stop());
 
@@ -108,10 +115,12 @@ describe.skipIf(withoutNginx !== false)("lockstep ingress", () => {
     await world.until("the slices are followed", async () => {
       return (await rules()).join() === "follow the slices exactly";
     });
-    expect(replica.said).toContain('"fields":["shadow"]');
+    await world.until("it is said what takes a restart", () =>
+      replica.said.includes('"fields":["shadow"]'),
+    );
     await files.write(configFile, "class: lockstep\nfolowSlices: false\n");
-    await world.until("the mistake is said", () => replica.said.includes("folowSlices"));
-    expect(replica.said).toContain(`${configFile}:2:1: there is no field`);
+    const mistake = `${configFile}:2:1: there is no field`;
+    await world.until("the mistake is said", () => replica.said.includes(mistake));
     expect(await rules()).toEqual(["follow the slices exactly"]);
     await files.write(configFile, "followSlices: false\n");
     await world.until("truth is followed", async () => (await rules()).join() === "join at once");
@@ -192,7 +201,7 @@ describe.skipIf(withoutNginx !== false)("lockstep ingress", () => {
   });
 
   it("told to stop, is unready at once, serves a while longer and ends in order", async () => {
-    const drained = await IngressProcess.start(world, "drained", ["--drain-delay", "2s"]);
+    const drained = await IngressProcess.start(world, "drained", ["--drain-delay", "4s"]);
     const { pid = 0 } = drained;
     world.environment.processes.kill(pid, "SIGTERM");
     await world.until("it is unready", async () => (await drained.ask("/readyz")) !== "ok\n");

@@ -33,7 +33,11 @@ const deployment = {
               { name: "INGRESS_NAME", value: "everything" },
               { name: "SERVICE_NAME", value: "echo" },
             ],
-            readinessProbe: { httpGet: { path: "/health", port: 3000 }, periodSeconds: 1 },
+            readinessProbe: {
+              httpGet: { path: "/health", port: 3000 },
+              periodSeconds: 1,
+              timeoutSeconds: 60,
+            },
           },
         ],
       },

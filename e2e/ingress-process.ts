@@ -24,6 +24,8 @@ export class IngressProcess {
   readonly #nginx: NginxProcess;
   readonly #control: ControlClient;
   #child: ChildProcess | undefined;
+  /** Resolves when all of what the newest run said and wrote has been read. */
+  #heard: Promise<unknown> = Promise.resolve();
   /** Everything the newest run has said. */
   #said = "";
   #written = "";
@@ -70,9 +72,7 @@ export class IngressProcess {
     this.#written = "";
     const child = await environment.processes.spawn(process.execPath, program);
     this.#child = child;
-    // It ends with the process, whose exit is waited for.
-    void this.#listen(child);
-    void this.#collect(child);
+    this.#heard = Promise.all([this.#listen(child), this.#collect(child)]);
     await this.#world.until(`${this.name} is ready`, async () => {
       if (!environment.processes.isAlive(child.pid)) {
         throw new Error(`${this.name} ended before it was ready:\n${this.#said}`);
@@ -106,9 +106,10 @@ export class IngressProcess {
     return await this.exited();
   }
 
-  /** Its exit code, once it has ended by itself. */
+  /** Its exit code, once it has ended by itself and all that it said has been read. */
   async exited(): Promise<number | null | undefined> {
     const exit = await this.#child?.exited;
+    await this.#heard;
     this.#child = undefined;
     return exit?.code;
   }
@@ -136,6 +137,20 @@ export class IngressProcess {
     const endpoints = state.services[service]?.endpoints ?? [];
     const active = endpoints.filter((endpoint) => endpoint.state === "active");
     return new Set(active.map(({ address }) => address));
+  }
+
+  /** The addresses that it routed to and then left, which nginx has confirmed. */
+  async leftAddresses(service: string): Promise<ReadonlySet<string>> {
+    const { entries } = JSON.parse(await this.ask("/routed?after=0")) as RoutedPart;
+    const own = entries.filter((entry) => entry.service === service);
+    return new Set(own.flatMap(({ left }) => left.map(({ address }) => address)));
+  }
+
+  /** Whether none of what it watches in its clusters is known to be current. */
+  async isBlind(): Promise<boolean> {
+    const { clusters } = JSON.parse(await this.ask("/state")) as StatePart;
+    const watches = clusters.flatMap((cluster) => Object.values(cluster.watches));
+    return watches.every(({ state }) => state !== "fresh");
   }
 
   /** The addresses it tried, by the target of the request. nginx writes them a second later. */
@@ -175,7 +190,17 @@ export class IngressProcess {
   }
 }
 
+interface RoutedPart {
+  readonly entries: readonly {
+    readonly service: string;
+    readonly left: readonly { readonly address: string }[];
+  }[];
+}
+
 interface StatePart {
+  readonly clusters: readonly {
+    readonly watches: Readonly<Record<string, { readonly state: string }>>;
+  }[];
   readonly services: Readonly<
     Record<
       string,

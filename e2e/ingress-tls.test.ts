@@ -68,8 +68,9 @@ describe.skipIf(withoutNginx !== false)("an Ingress with TLS", () => {
       try {
         await replica.start();
         await world.until(() => replica.notReadyBecause === undefined);
-        expect(await shownAt(port, "web.example")).toBe("old.example");
-        expect(await shownAt(port, "other.example")).toBe("default.example");
+        // Secrets are read after the Ingresses that name them.
+        await world.until(async () => (await shownAt(port, "web.example")) === "old.example");
+        await world.until(async () => (await shownAt(port, "other.example")) === "default.example");
         expect((await world.ask("web.example")).status).toBe(308);
         await admin.request({
           verb: "patch",

@@ -42,10 +42,14 @@ spec:
       "service/shop created\npod/shop-1 created\npod/shop-2 created\n" +
         "ingress.networking.k8s.io/front created\n",
     );
-    await kubectl("wait", "pod", "-l", "app=shop", "--for=condition=Ready", "--timeout=20s");
+    await kubectl("wait", "pod", "-l", "app=shop", "--for=condition=Ready", "--timeout=90s");
     const addresses = "jsonpath={.subsets[*].addresses[*].ip}";
     const published = () => kubectl("get", "endpoints", "shop", "-o", addresses);
-    await expect.poll(published, { timeout: 20_000 }).toMatch(/^\S+ \S+$/);
+    await expect.poll(published, { timeout: 90_000 }).toMatch(/^\S+ \S+$/);
+    const inSlices = "jsonpath={.items[*].endpoints[?(@.conditions.ready)].addresses[0]}";
+    const selected = ["endpointslices", "-l", "kubernetes.io/service-name=shop"];
+    const sliced = () => kubectl("get", ...selected, "-o", inSlices);
+    await expect.poll(sliced, { timeout: 90_000 }).toMatch(/^\S+ \S+$/);
   });
 
   it("shows tables", async () => {

@@ -2,6 +2,7 @@
 // the machine's. Which one is used is said; without one of 1.27 or newer the tests are skipped and
 // say so.
 import { execFile, execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -111,7 +112,9 @@ function callsIn(
         await act();
         return await lines(count);
       } finally {
+        const exited = once(watching, "exit");
         watching.kill();
+        await exited;
       }
     },
   };

@@ -163,7 +163,7 @@ describeKubectl("changes", ["--nodes", "0"], (lab) => {
   });
 
   it("deletes a namespace with everything in it", async () => {
-    expect(await kubectl("delete", "namespace", "team", "--timeout=30s")).toBe(
+    expect(await kubectl("delete", "namespace", "team", "--timeout=90s")).toBe(
       'namespace "team" deleted\n',
     );
     expect(await refused("-n", "team", "get", "pod", "one")).toBe(

@@ -3,13 +3,14 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 
 export interface LabProcess {
+  readonly pid: number | undefined;
   readonly kubeconfig: string;
   readonly servers: readonly { cluster: string; context: string; url: string; pid?: number }[];
   /** The lab's own, with `--store etcd`. */
   readonly etcd?: { readonly url: string; readonly pid: number };
   /** Everything written to standard error so far. */
   errorOutput(): string;
-  /** Sends the signal and resolves to the exit code. */
+  /** Sends the signal and resolves to the exit code, once all that it said has been read. */
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
@@ -29,16 +30,16 @@ export async function startLabProcess(...args: readonly string[]): Promise<LabPr
   const line = await firstLine(child, () => errors);
   const said = JSON.parse(line) as Pick<LabProcess, "kubeconfig" | "servers" | "etcd">;
   const { kubeconfig, servers, etcd } = said;
+  const closed = once(child, "close");
   const lab: LabProcess = {
+    pid: child.pid,
     kubeconfig,
     servers,
     ...(etcd === undefined ? {} : { etcd }),
     errorOutput: () => errors,
     async stop(signal = "SIGINT") {
-      if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
-      const exited = once(child, "exit");
-      child.kill(signal);
-      await exited;
+      if (child.exitCode === null && child.signalCode === null) child.kill(signal);
+      await closed;
       running.delete(lab);
       return child.exitCode;
     },

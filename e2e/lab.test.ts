@@ -1,12 +1,13 @@
 // `lockstep lab` as a person meets it: it starts, hands out a kubeconfig, refuses what it must
 // refuse, and leaves nothing behind.
+import { spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { request } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, expect, it } from "vitest";
 import { parse } from "yaml";
-import { runLockstep, startLabProcess, stopAllLabs } from "./lab-process.ts";
+import { finished, runLockstep, startLabProcess, stopAllLabs } from "./lab-process.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "lockstep-e2e-lab-"));
 afterEach(stopAllLabs);
@@ -67,7 +68,7 @@ it("says which address is taken", async () => {
   const port = new URL(lab.servers[0]?.url ?? "").port;
   const second = await runLockstep("lab", "--port", port);
   expect(second).toEqual({
-    code: 1,
+    code: 2,
     output: "",
     errorOutput:
       `lockstep: cannot listen on 127.0.0.1:${port}: another process already does. ` +
@@ -76,20 +77,32 @@ it("says which address is taken", async () => {
   expect(await lab.stop()).toBe(0);
 });
 
+it("stops by itself, without a trace, when nobody reads what it says any more", async () => {
+  const lab = spawn(process.execPath, ["bin/lockstep.mjs", "lab"], {
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  lab.stdout.destroy();
+  const { code, errorOutput } = await finished(lab);
+  expect(errorOutput).toMatch(/The lab has stopped\.\n$/);
+  expect(code).toBe(0);
+});
+
 it("explains a wrong option and an unknown command", async () => {
   const option = await runLockstep("lab", "--clusters", "none");
   expect(option).toEqual({
     code: 2,
     output: "",
     errorOutput:
-      "error: option '--clusters <n>' argument 'none' is invalid. " +
-      "It must be a whole number from 1 to 50.\n",
+      "lockstep: option '--clusters <n>' argument 'none' is invalid. " +
+      "It must be a whole number from 1 to 50.\nnpx lockstep lab --help explains it.\n",
   });
   const command = await runLockstep("lap");
   expect(command).toEqual({
     code: 2,
     output: "",
-    errorOutput: "error: unknown command 'lap'\n(Did you mean lab?)\n",
+    errorOutput:
+      "lockstep: unknown command 'lap'\n(Did you mean lab?)\n" +
+      "npx lockstep --help lists the commands.\n",
   });
 });
 

@@ -6,6 +6,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { type IncomingResponse, NetworkError } from "../src/environment/network.ts";
 import { nodeEnvironment } from "../src/environment/node/node-environment.ts";
 
 const nginx = "/usr/sbin/nginx";
@@ -36,10 +37,7 @@ http {
   execFileSync(nginx, ["-t", "-q", "-p", folder, "-c", configuration]);
   const child = spawn(nginx, ["-p", folder, "-c", configuration], { stdio: "ignore" });
   try {
-    const { network, timers } = nodeEnvironment();
-    while (!existsSync(join(folder, "socket"))) await timers.sleep(10);
-    const socketPath = join(folder, "socket");
-    const response = await network.request({ method: "GET", url: "http://nginx/", socketPath });
+    const response = await firstAnswer(join(folder, "socket"));
     let body = "";
     for await (const chunk of response.body) body += Buffer.from(chunk).toString("utf8");
     expect([response.status, body]).toEqual([200, '{"lua":"works"}\n']);
@@ -50,3 +48,16 @@ http {
     rmSync(folder, { recursive: true, force: true });
   }
 });
+
+/** Once somebody listens: the socket is there a moment before. */
+async function firstAnswer(socketPath: string): Promise<IncomingResponse> {
+  const { network, timers } = nodeEnvironment();
+  for (;;) {
+    try {
+      return await network.request({ method: "GET", url: "http://nginx/", socketPath });
+    } catch (error) {
+      if (!(error instanceof NetworkError)) throw error;
+      await timers.sleep(10);
+    }
+  }
+}

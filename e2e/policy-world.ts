@@ -135,7 +135,10 @@ export class PolicyWorld {
     await this.service(name, [`${address.address}:${address.port}`]);
   }
 
-  /** Text as it stands, on a connection of its own: what comes back until it ends, or answers came. */
+  /**
+   * Text as it stands, on a connection of its own: what comes back until it ends, or answers came. A
+   * server that has answered may break off a client that has more to say.
+   */
   raw(text: string, { answers = Number.POSITIVE_INFINITY } = {}): Promise<string> {
     return new Promise((resolve, reject) => {
       const socket = createConnection(this.proxy.port, "127.0.0.1", () => {
@@ -147,7 +150,7 @@ export class PolicyWorld {
         if (answer.split("HTTP/1.1 ").length > answers) socket.destroy();
       });
       socket.on("close", () => resolve(answer));
-      socket.on("error", reject);
+      socket.on("error", (error) => (answer === "" ? reject(error) : resolve(answer)));
     });
   }
 

@@ -17,7 +17,10 @@ export const withoutPrometheus: false | string = existsSync(program)
   ? false
   : "prometheus is not installed";
 
-const everyMs = 200;
+const evaluatedEveryMs = 200;
+
+/** No scrape may take longer than it is apart from the next: time enough on a busy machine. */
+const scrapedEveryMs = 1_000;
 
 export interface Sample {
   readonly labels: Readonly<Record<string, unknown>>;
@@ -48,7 +51,7 @@ export class PrometheusProcess {
     const { environment, folder } = world;
     const listen = `127.0.0.1:${await world.freePort()}`;
     const config = `
-      global: { scrape_interval: ${everyMs}ms, scrape_timeout: ${everyMs}ms, evaluation_interval: ${everyMs}ms }
+      global: { scrape_interval: ${scrapedEveryMs}ms, scrape_timeout: ${scrapedEveryMs}ms, evaluation_interval: ${evaluatedEveryMs}ms }
       rule_files: [${folder}/rules.yaml]
       scrape_configs: [{ job_name: lockstep, static_configs: [{ targets: ["${target}"] }] }]
     `.replaceAll(/^ {6}/gm, "");

@@ -2,23 +2,20 @@
 import { connect } from "node:http2";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { Cors } from "../src/decide/route-policy.ts";
-import { freePort } from "../src/lab/free-port.ts";
 import { PolicyWorld, rule } from "./policy-world.ts";
 import { withoutNginx } from "./proxy-world.ts";
 
 const mib = 1024 * 1024;
+const http2Address = "127.0.0.4";
 
 /** Whom nginx believes about where a request came from. */
 const trustedNetwork = "127.9.0.0/16";
 
 describe.skipIf(withoutNginx !== false)("a route", () => {
-  let http2Port = 0;
-  const world = PolicyWorld.forFile(async ({ environment, port }) => {
-    const address = "127.0.0.1";
-    http2Port = await freePort(environment, address);
+  const world = PolicyWorld.forFile(async ({ port }) => {
     const listen = [
-      { address, port },
-      { address, port: http2Port, http2: true },
+      { address: "127.0.0.1", port },
+      { address: http2Address, port, http2: true },
     ];
     return { listen, trustedProxies: [trustedNetwork] };
   });
@@ -74,7 +71,7 @@ describe.skipIf(withoutNginx !== false)("a route", () => {
   });
 
   it("limits the body of HTTP/2 as well, whether it says how long it is or not", async () => {
-    const client = connect(`http://127.0.0.1:${http2Port}`);
+    const client = connect(`http://${http2Address}:${world().proxy.port}`);
     const post = (host: string, bytes: number, method = "POST", headers = {}): Promise<number> =>
       new Promise((resolve, reject) => {
         const head = { ":authority": host, ":method": method, ":path": "/", ...headers };

@@ -3,6 +3,7 @@
 import { createServer } from "node:net";
 import { describe, expect, it } from "vitest";
 import type { Balance, RoutePolicy } from "../src/decide/route-policy.ts";
+import { freePort } from "../src/lab/free-port.ts";
 import { openBlackHole } from "./black-hole.ts";
 import { PolicyWorld, rule } from "./policy-world.ts";
 import { type Backend, withoutNginx } from "./proxy-world.ts";
@@ -48,20 +49,14 @@ describe.skipIf(withoutNginx !== false)("the choice of an endpoint", () => {
       return slots;
     }
 
-    /** Who answered each of so many requests, how often. */
-    async spread(count: number, options: { readonly atOnce?: number } = {}): Promise<Counts> {
-      const { atOnce = 1 } = options;
+    /** Who answered each of so many requests, one after the other, how often. */
+    async spread(count: number): Promise<Counts> {
       const counts: Record<string, number> = {};
-      let left = count;
-      const client = async (): Promise<void> => {
-        while (left > 0) {
-          left -= 1;
-          const { status, body } = await world().ask(this.name);
-          const who = status === 200 ? body : String(status);
-          counts[who] = (counts[who] ?? 0) + 1;
-        }
-      };
-      await Promise.all(Array.from({ length: atOnce }, client));
+      for (let sent = 0; sent < count; sent += 1) {
+        const { status, body } = await world().ask(this.name);
+        const who = status === 200 ? body : String(status);
+        counts[who] = (counts[who] ?? 0) + 1;
+      }
       return counts;
     }
 
@@ -95,14 +90,15 @@ describe.skipIf(withoutNginx !== false)("the choice of an endpoint", () => {
   it("prefers the quicker of two, and learns it in all workers", async () => {
     const service = new Service("latency");
     const slow = await world().proxy.backend("slow", async (exchange) => {
-      await world().proxy.environment.timers.sleep(40);
+      // Slower than the other by this, however slow both are.
+      await world().proxy.environment.timers.sleep(400);
       exchange.respond(200).end(Buffer.from("slow"));
     });
     const quick = await world().proxy.backend("quick");
     await service.route({ balance: { method: "least-latency" } });
     await service.push([[slow.peer, quick.peer]]);
     await service.spread(20);
-    const counts = await service.spread(100, { atOnce: 4 });
+    const counts = await service.spread(100);
     expect(counts["quick"]).toBeGreaterThan(85);
     expect(await service.counters(slow.peer)).toMatchObject({ latencyMs: expect.any(Number) });
   });
@@ -223,6 +219,13 @@ describe.skipIf(withoutNginx !== false)("the choice of an endpoint", () => {
     await service.push([dead, [fine?.peer ?? ""]]);
     await service.route({ tries: 3 });
     expect((await world().ask("tries")).status).toBe(502);
+    // A worker takes note of the last failure after the answer, and another may be asked next.
+    const control = world().proxy.control();
+    const slots = dead.map((peer) => service.slotOf(peer));
+    await world().proxy.until(async () => {
+      const { suspects } = await control.suspects(undefined);
+      return suspects.filter(({ slot }) => slots.includes(slot)).length === 3;
+    });
     await service.route({ tries: 7 });
     expect((await world().ask("tries")).body).toBe("fine");
     expect(await service.spread(10)).toEqual({ fine: 10 });
@@ -233,7 +236,8 @@ describe.skipIf(withoutNginx !== false)("the choice of an endpoint", () => {
     const service = new Service("timeouts");
     const silent = await world().proxy.backend("silent", () => undefined);
     const [fine] = await backends(["fine"]);
-    await service.route({ timeouts: { readMs: 200 } });
+    // The other must answer within that as well.
+    await service.route({ timeouts: { readMs: 1_000 } });
     await service.push([[silent.peer], [fine?.peer ?? ""]]);
     expect((await world().ask("timeouts")).body).toBe("fine");
     const post = await world().ask("timeouts", "/", { method: "POST", body: "once" });
@@ -297,11 +301,13 @@ describe.skipIf(withoutNginx !== false)("the choice of an endpoint", () => {
   // The last test of the file: afterwards another pusher is in charge.
   it("marks who did not answer, though another Lockstep has taken charge meanwhile", async () => {
     const [fine] = await backends(["fine"]);
-    const hole = await openBlackHole("127.0.77.221", 8080);
+    const place = "127.0.77.221";
+    const hole = await openBlackHole(place, await freePort(world().proxy.environment, place));
     const service = new Service("takeover");
     const silent = `${hole.address}:${hole.port}`;
     const [address, port] = (fine?.peer ?? "").split(":");
-    await service.route({});
+    // Time for the other to take charge.
+    await service.route({ timeouts: { connectMs: 3_000 } });
     await service.push([[silent], [fine?.peer ?? ""]]);
     const asked = world().ask("takeover");
     const control = world().proxy.control();

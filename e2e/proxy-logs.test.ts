@@ -30,7 +30,8 @@ describe.skipIf(withoutNginx !== false)("the access log", () => {
       const web = await world.backend("web");
       await world.pusher().push({ hosts: { "a.example": "s" }, services: { s: [web.peer] } });
       await world.ask("a.example", "/first?x=1");
-      const requests = 3 * linesPerSecond;
+      // So many that they cannot each have their place in a second, however long they take.
+      const requests = 9 * linesPerSecond;
       const place = { host: "127.0.0.1", port: world.port };
       const one = "GET /many HTTP/1.1\r\nHost: none.example\r\n\r\n";
       const last = "GET /many HTTP/1.1\r\nHost: none.example\r\nConnection: close\r\n\r\n";
@@ -62,13 +63,14 @@ describe.skipIf(withoutNginx !== false)("the access log", () => {
   it("begins anew when it is too large, and keeps the old one", () =>
     ProxyWorld.use(async (world) => {
       await world.supervisor({ workers: 1, logMaxBytes: 1000 }).start();
-      const paths = Array.from({ length: 10 }, (_, index) => `/${index}`);
+      // One line that is too much by itself: of several, the first might begin a file alone.
+      const path = `/${"long".repeat(300)}`;
       await world.pusher().push({ hosts: {}, services: { s: [] } });
-      for (const path of paths) await world.ask("none.example", path);
-      await world.until(async () => (await linesOf(world, "access.log.1")).length >= 10);
+      await world.ask("none.example", path);
+      await world.until(async () => (await linesOf(world, "access.log.1")).length > 0);
       await world.ask("none.example", "/after");
       await world.until(async () => (await linesOf(world)).at(-1)?.target === "/after");
-      expect((await linesOf(world, "access.log.1")).map(({ target }) => target)).toEqual(paths);
+      expect((await linesOf(world, "access.log.1")).map(({ target }) => target)).toEqual([path]);
       expect((await linesOf(world)).map(({ target }) => target)).toEqual(["/after"]);
     }));
 });
@@ -101,7 +103,7 @@ describe.skipIf(cannotChangeUser !== false)("as an ordinary user", () => {
       const url = `https://127.0.0.2:${port}/`;
       const { processes } = world.environment;
       const args = ["-sk", "-H", "Host: h", url];
-      const { output } = await processes.run("curl", args, { timeoutMs: 10_000 });
+      const { output } = await processes.run("curl", args, { timeoutMs: 60_000 });
       expect(output).toBe("web");
       const { masterPid, workerPids } = await world.control().state();
       for (const pid of [masterPid, ...workerPids]) {

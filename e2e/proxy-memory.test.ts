@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { DecidedEndpoint, RoutingDecision } from "../src/decide/decision.ts";
 import { nodeEnvironment } from "../src/environment/node/node-environment.ts";
 import { findProxyDirectory } from "../src/outputs/nginx/nginx-prefix.ts";
-import { NginxPusher, roomAgainMs } from "../src/outputs/nginx/nginx-pusher.ts";
+import { NginxPusher } from "../src/outputs/nginx/nginx-pusher.ts";
 import type { NginxSupervisorOptions } from "../src/outputs/nginx/nginx-supervisor.ts";
 import { ProxyWorld, withoutNginx } from "./proxy-world.ts";
 
@@ -28,7 +28,6 @@ interface World {
   readonly world: ProxyWorld;
   readonly routed: Map<string, number>;
   readonly tell: (decision: RoutingDecision, version: number) => void;
-  readonly until: (isSo: () => boolean) => Promise<void>;
 }
 
 function withLittleMemory(run: (world: World) => Promise<void>): Promise<void> {
@@ -48,17 +47,12 @@ function withNginx(
       onRouted: (name, version) => void routed.set(name, version),
     });
     pusher.start();
-    const until = async (isSo: () => boolean): Promise<void> => {
-      const endMs = Date.now() + 3 * roomAgainMs;
-      while (!isSo() && Date.now() < endMs) await world.environment.timers.sleep(20);
-      expect(isSo()).toBe(true);
-    };
     const tell: World["tell"] = (decision, version) => {
       const services = new Map([...decision.services.keys()].map((key) => [key, version]));
       pusher.apply(decision, { routes: true, services });
     };
     try {
-      await run({ world, routed, tell, until });
+      await run({ world, routed, tell });
     } finally {
       await pusher.stop();
     }
@@ -90,24 +84,24 @@ const pem = {
 
 describe.skipIf(withoutNginx !== false)("nginx whose memory is full", () => {
   it("is told all routes, however many certificates there are", () =>
-    withLittleMemory(async ({ world, routed, tell, until }) => {
+    withLittleMemory(async ({ world, routed, tell }) => {
       const backend = await world.backend("web");
       const names = Array.from({ length: 1_000 }, (_, index) => `shop/${index}`);
       const certificates = new Map(names.map((name) => [name, pem]));
       tell(decisionOf(new Map([["web", endpoints(backend.peer)]]), certificates), 1);
-      await until(() => routed.get("web") === 1);
+      await world.until(() => routed.get("web") === 1);
       expect(await world.ask("web")).toEqual({ status: 200, body: "web" });
       const services = new Map([
         ["web", endpoints(backend.peer)],
         ["more", endpoints(backend.peer)],
       ]);
       tell(decisionOf(services, certificates), 2);
-      await until(() => routed.get("more") === 2);
+      await world.until(() => routed.get("more") === 2);
       expect((await world.ask("more")).status).toBe(200);
     }));
 
   it("learns that an endpoint has left, and has room again when something is removed", () =>
-    withLittleMemory(async ({ world, routed, tell, until }) => {
+    withLittleMemory(async ({ world, routed, tell }) => {
       const backend = await world.backend("web");
       const many = Array.from({ length: 300 }, (_, index) => `10.0.${index}.1:80`);
       const crowd = (count: number) =>
@@ -116,16 +110,16 @@ describe.skipIf(withoutNginx !== false)("nginx whose memory is full", () => {
           (_, index) => [`crowd-${index}`, endpoints(...many)] as const,
         );
       tell(decisionOf(new Map([["web", endpoints(backend.peer)]])), 1);
-      await until(() => routed.get("web") === 1);
+      await world.until(() => routed.get("web") === 1);
       tell(decisionOf(new Map([...crowd(400), ["web", endpoints(backend.peer)]])), 2);
-      await until(() => routed.get("web") === 2);
+      await world.until(() => routed.get("web") === 2);
       await world.environment.timers.sleep(500);
       expect(routed.has("crowd-399")).toBe(false);
       tell(decisionOf(new Map([...crowd(400), ["web", endpoints()]])), 3);
-      await until(() => routed.get("web") === 3);
+      await world.until(() => routed.get("web") === 3);
       expect((await world.ask("web")).status).toBe(503);
       tell(decisionOf(new Map([["crowd-399", endpoints(backend.peer)]])), 4);
-      await until(() => routed.get("crowd-399") === 4);
+      await world.until(() => routed.get("crowd-399") === 4);
       expect((await world.ask("crowd-399")).status).toBe(200);
     }));
 });
@@ -133,7 +127,7 @@ describe.skipIf(withoutNginx !== false)("nginx whose memory is full", () => {
 it.skipIf(withoutNginx !== false)(
   "nginx takes a service of 10,000 pods with long names whole",
   () =>
-    withNginx({}, async ({ world, routed, tell, until }) => {
+    withNginx({}, async ({ world, routed, tell }) => {
       const backend = await world.backend("web");
       const crowd = Array.from({ length: 10_000 }, (_, index): DecidedEndpoint => {
         const address = `10.${Math.floor(index / 250)}.7.${index % 250}`;
@@ -142,7 +136,7 @@ it.skipIf(withoutNginx !== false)(
         return { address, port: 80, cluster, podName, state: "draining", reason: "" };
       });
       tell(decisionOf(new Map([["web", [...endpoints(backend.peer), ...crowd]]])), 1);
-      await until(() => routed.get("web") === 1);
+      await world.until(() => routed.get("web") === 1);
       expect(await world.ask("web")).toEqual({ status: 200, body: "web" });
     }),
 );

@@ -17,6 +17,7 @@ import {
   echoCall,
   exchange,
   proxyVersion2,
+  talk,
   upgradingServer,
 } from "./raw-clients.ts";
 
@@ -25,6 +26,9 @@ const proxyAddress = "127.0.0.3";
 const http2Address = "127.0.0.4";
 /** Connections from here come from a proxy that is trusted. */
 const trusted = "127.0.9.1";
+
+/** How node says that a server never closes a connection because it is idle. */
+const forEver = 0;
 
 let authority: CertificateAuthority;
 
@@ -192,15 +196,17 @@ describe.skipIf(withoutNginx !== false)("a proxy", () => {
       const peer = await listening(server, "127.0.77.101");
       await world().service("socket", [peer]);
       await world().hosts({
-        "socket.example": [rule("/", "socket", { timeouts: { readMs: 300 } })],
+        "socket.example": [rule("/", "socket")],
+        "silent.example": [rule("/", "socket", { timeouts: { readMs: 1_000 } })],
       });
-      const head =
-        "GET /chat HTTP/1.1\r\nHost: socket.example\r\nConnection: Upgrade\r\n" +
+      const headOf = (host: string) =>
+        `GET /chat HTTP/1.1\r\nHost: ${host}\r\nConnection: Upgrade\r\n` +
         "Upgrade: websocket\r\n\r\n";
       const place = { host: "127.0.0.1", port: world().proxy.port };
-      const got = await exchange(place, [head, "after 101"], { pauseMs: 100 });
+      const got = await talk(place, [headOf("socket.example"), "after 101"]);
       expect(got).toContain("101 Switching Protocols");
       expect(got).toContain("echo: after 101");
+      expect(await exchange(place, [headOf("silent.example")])).toContain("101 Switching");
     });
 
     it("passes on no change to HTTP/2", async () => {
@@ -266,6 +272,7 @@ describe.skipIf(withoutNginx !== false)("a proxy", () => {
       const server = createHttps({ cert, key }, (request, response) => {
         response.end(`${request.headers.host} over ${String(connections.at(-1))}`);
       });
+      server.keepAliveTimeout = forEver;
       server.on("secureConnection", (socket) => {
         connections.push(String(socket.servername));
       });
@@ -315,6 +322,7 @@ describe.skipIf(withoutNginx !== false)("a proxy", () => {
         const { servername } = request.socket as { servername?: string };
         response.end(`${request.headers.host} ${servername}`);
       });
+      server.keepAliveTimeout = forEver;
       let connections = 0;
       server.on("secureConnection", () => {
         connections += 1;

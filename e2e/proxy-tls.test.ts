@@ -167,7 +167,7 @@ describe.skipIf(withoutNginx !== false)("TLS", () => {
         shakes += 1;
       }
     });
-    for (let change = 0; change < 20; change += 1) {
+    for (let change = 0; change < 20 || shakes <= 20; change += 1) {
       const [pair, name] = change % 2 === 0 ? [second, "second.test"] : [first, "first.test"];
       await push({ "ns/hot": pair }, {});
       const seen = await Promise.all(Array.from({ length: 4 }, () => shake("hot.example")));
@@ -175,7 +175,6 @@ describe.skipIf(withoutNginx !== false)("TLS", () => {
     }
     isOver = true;
     await Promise.all(clients);
-    expect(shakes).toBeGreaterThan(20);
   });
 
   it("passes nothing on that it should verify without a CA bundle", async () => {

@@ -10,17 +10,31 @@ import { connect, createServer, type Server, type TcpNetConnectOpts } from "node
 export function exchange(
   place: TcpNetConnectOpts,
   parts: readonly (string | Buffer)[],
-  { pauseMs = 0 } = {},
 ): Promise<string> {
   return new Promise((resolve, reject) => {
     let answer = "";
     const socket = connect(place, () => {
-      for (const [index, part] of parts.entries()) {
-        setTimeout(() => void socket.write(part), index * pauseMs);
-      }
+      for (const part of parts) socket.write(part);
     });
     socket.on("data", (chunk) => {
       answer += chunk.toString("latin1");
+    });
+    socket.on("close", () => resolve(answer));
+    socket.on("error", (error) => (answer === "" ? reject(error) : resolve(answer)));
+  });
+}
+
+/** Writes each part when the one before was answered, and ends after the last answer. */
+export function talk(place: TcpNetConnectOpts, parts: readonly string[]): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const [first = "", ...left] = parts;
+    let answer = "";
+    const socket = connect(place, () => socket.write(first));
+    socket.on("data", (chunk) => {
+      answer += chunk.toString("latin1");
+      const next = left.shift();
+      if (next === undefined) socket.end();
+      else socket.write(next);
     });
     socket.on("close", () => resolve(answer));
     socket.on("error", reject);

@@ -61,6 +61,7 @@ it.skipIf(withoutNginx !== false)(
       await world.stop();
     }
   },
+  300_000,
 );
 
 /** Resolves when it serves by the cluster's routes. */

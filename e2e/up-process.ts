@@ -7,6 +7,8 @@ import { join } from "node:path";
 
 export class UpProcess {
   readonly #child: ChildProcess;
+  /** Resolves when it has ended and all that it wrote has been read. */
+  readonly #closed: Promise<unknown>;
   #output = "";
   #errors = "";
 
@@ -14,6 +16,7 @@ export class UpProcess {
     this.#child = spawn(process.execPath, ["bin/lockstep.mjs", "up", ...args], {
       stdio: ["ignore", "pipe", "pipe"],
     });
+    this.#closed = once(this.#child, "close");
     this.#child.stdout?.on("data", (chunk: Buffer) => {
       this.#output += chunk.toString("utf8");
     });
@@ -54,10 +57,8 @@ export class UpProcess {
 
   /** Sends the signal, if any, and resolves to the exit code. */
   async ended(signal?: NodeJS.Signals): Promise<number | null> {
-    if (this.#isOver) return this.#child.exitCode;
-    const exited = once(this.#child, "close");
-    if (signal !== undefined) this.#child.kill(signal);
-    await exited;
+    if (signal !== undefined && !this.#isOver) this.#child.kill(signal);
+    await this.#closed;
     return this.#child.exitCode;
   }
 }
