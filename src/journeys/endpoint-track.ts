@@ -2,12 +2,15 @@
 // goes through them in order, at its own pace, and may leave some out but never goes back. From that
 // follows which change a report belongs to, and when it must be a new one.
 import type { MonotonicMs } from "../environment/clock.ts";
+import { EndpointChanges, isPending } from "./endpoint-changes.ts";
 import type { Followers } from "./followers.ts";
 import { settleMs, undecidedMax } from "./journey-limits.ts";
 import { type Opening, OpenJourney } from "./open-journey.ts";
 import { isAwaited } from "./outlook.ts";
-import { type Sight, Sights } from "./sights.ts";
+import type { Sight } from "./sights.ts";
+import { isOfCluster } from "./strangers.ts";
 import {
+  type CanShow,
   type Change,
   type Fit,
   isSameFit,
@@ -15,7 +18,7 @@ import {
   soonestFit,
   UndecidedReports,
 } from "./undecided-reports.ts";
-import type { Direction, Witness, WitnessedEndpoint, WitnessReport } from "./witness.ts";
+import { type Witness, type WitnessedEndpoint, type WitnessReport, witnessId } from "./witness.ts";
 
 /** What a report turned out to be. */
 export type Taken =
@@ -30,20 +33,24 @@ export type Taken =
   /** The witness had already shown this change. */
   | { readonly type: "repeated" };
 
-/** What a request at some instant falls after. */
-export interface Holding {
-  /** Whether the endpoint had its address then. */
-  readonly has: boolean;
-  /** The change that made it so, if that was observed. */
-  readonly journey: OpenJourney | undefined;
+export interface SettleOptions {
+  readonly now: MonotonicMs;
+  readonly witnesses: readonly Witness[];
+  readonly followers: readonly Witness[];
+  /** All that a witness had to tell until then has been told; undefined where nobody can say. */
+  readonly provedAt: (witness: Witness) => MonotonicMs | undefined;
 }
 
-/** Invariant: `#journeys` is in order of opening, the last one is current, only it may be over. */
+/** What is clear after a while of silence. */
+export interface Settlement {
+  readonly shown: Fit<OpenJourney>;
+  /** What nobody else has told of. */
+  readonly news: readonly WitnessReport[];
+}
+
 export class EndpointTrack {
-  readonly #sights = new Sights();
+  readonly changes = new EndpointChanges();
   readonly #undecided = new UndecidedReports();
-  /** The current one, also when it is over, and before it those that some witness may yet show. */
-  #journeys: OpenJourney[] = [];
   #endpoint: WitnessedEndpoint;
   #followers: readonly Witness[] = [];
   /** Which version of the answers `#followers` is of. */
@@ -57,18 +64,9 @@ export class EndpointTrack {
     return this.#endpoint;
   }
 
-  get current(): OpenJourney | undefined {
-    return this.#journeys.at(-1);
-  }
-
-  /** Those that are not over, oldest first. */
-  get pending(): readonly OpenJourney[] {
-    return this.#journeys.filter(isPending);
-  }
-
-  /** Whether the endpoint is gone for every witness and nothing is waited for. */
-  get isGone(): boolean {
-    return !this.#journeys.some(isPending) && this.#sights.areOut;
+  /** Whether some report may be of one change or another. */
+  get isUndecided(): boolean {
+    return this.#undecided.size > 0;
   }
 
   /**
@@ -98,22 +96,13 @@ export class EndpointTrack {
     };
   }
 
-  /** The journey that this witness would show next in this direction. */
-  awaited(witness: Witness, direction: Direction): OpenJourney | undefined {
-    const seen = this.#sights.of(witness)?.journey ?? 0;
-    return this.#journeys.find((one) => one.id > seen && one.direction === direction);
-  }
-
   /** Whether the report is of a change that the witness has yet to show. */
   awaits(report: WitnessReport): boolean {
     const { witness } = report;
     const reports = [...this.#undecided.of(witness), report];
-    const begun = this.#changesAfter(witness).filter(({ originAt }) => originAt <= report.at);
-    return soonestFit(reports, begun) !== undefined;
-  }
-
-  shows(witness: Witness): Direction {
-    return this.#sights.of(witness)?.direction ?? "leave";
+    const begun = this.changes.all.filter(({ originAt }) => originAt <= report.at);
+    const canShow: CanShow<OpenJourney> = (one, word) => this.changes.canShow(one, word);
+    return soonestFit(reports, begun, canShow) !== undefined;
   }
 
   /** `nextId` is for the journey that this may open. */
@@ -122,9 +111,9 @@ export class EndpointTrack {
     if (report.baseline === true) return this.#takeBaseline(report);
     const matched = this.#match(report);
     if (matched !== undefined) return matched;
-    const { current } = this;
+    const { current } = this.changes;
     const pod = followers.find(({ hop }) => hop === "pod");
-    const known = current?.direction ?? (pod && this.shows(pod));
+    const known = current?.direction ?? (pod && this.changes.shows(pod));
     if (known === direction) {
       this.#see(report, current?.id ?? 0);
       return { type: current === undefined ? "earlier" : "repeated" };
@@ -136,7 +125,7 @@ export class EndpointTrack {
     }
     if (current !== undefined && this.#isBehind(witness, current, pod)) {
       // Before the current change and after all others: what it shows next may be the current one.
-      this.#see(report, current.id - 0.5, report);
+      this.#see(report, current.id - 0.5, { unclear: report });
       return { type: "earlier" };
     }
     if (current !== undefined && isPending(current) && pod !== undefined && current.isOnlyRouted) {
@@ -157,10 +146,10 @@ export class EndpointTrack {
     since: MonotonicMs,
   ): OpenJourney | undefined {
     const [nearest] = followers;
-    const isJudge = nearest?.hop === "pod" || nearest?.hop === "published";
-    if (nearest === undefined || !isJudge || this.#journeys.some(isPending)) return undefined;
-    const direction = this.shows(nearest);
-    if (followers.every((one) => one.hop === "traffic" || this.shows(one) === direction)) {
+    if (nearest === undefined || !isOfCluster(nearest)) return undefined;
+    if (this.changes.pending.length > 0) return undefined;
+    const direction = this.changes.shows(nearest);
+    if (followers.every((one) => one.hop === "traffic" || this.changes.shows(one) === direction)) {
       return undefined;
     }
     const opening = { direction, endpoint: this.#endpoint, at: since, beforeStart: true } as const;
@@ -169,67 +158,64 @@ export class EndpointTrack {
 
   /**
    * Witnesses that agree with the current change and have left out what came before it are taken to
-   * be done, after a while in which they might still show it. Returns what is known to be shown now.
+   * be done, after a while in which they might still show it; and what was undecided is decided.
    */
-  settle(now: MonotonicMs, followers: readonly Witness[]): Fit<OpenJourney> {
-    const { current } = this;
-    if (current === undefined) return [];
-    return followers.flatMap((witness) => {
-      const settlesAt = this.settlesAt(witness, current);
-      if (settlesAt === undefined || settlesAt > now) return [];
-      const decided = this.decide(witness);
-      if (decided.length > 0 || !isPending(current)) return decided;
-      this.#agree(witness, current);
-      const sight = this.#sights.of(witness);
-      if (sight !== undefined) this.#sights.put({ ...sight, isAssumed: true });
-      return [];
-    });
+  settle({ now, witnesses, followers, provedAt }: SettleOptions): Settlement {
+    const { current } = this.changes;
+    const shown: (readonly [OpenJourney, WitnessReport])[] = [];
+    const news: WitnessReport[] = [];
+    if (current === undefined) return { shown, news };
+    for (const witness of witnesses) {
+      const undecided = this.#undecided.of(witness).at(-1);
+      if (undecided === undefined) {
+        const settlesAt = this.settlesAt(witness, current);
+        const isOver = settlesAt !== undefined && settlesAt <= now;
+        if (isOver && isPending(current)) this.#assume(witness, current);
+        continue;
+      }
+      if (undecided.at + settleMs > now) continue;
+      const isLate = undecided.notBefore !== undefined;
+      if (isLate && (provedAt(witness) ?? now) <= undecided.at) continue;
+      const last = this.#takeNews(witness, current, followers);
+      shown.push(...this.decide(witness));
+      if (last === undefined) continue;
+      this.#see({ ...last, direction: current.direction }, current.id);
+      news.push(last);
+    }
+    return { shown, news };
   }
 
   /** Nothing more is to be heard of it soon: what it showed last was of the latest changes. */
   decide(witness: Witness): Fit<OpenJourney> {
     const reports = this.#undecided.of(witness);
     if (reports.length === 0) return [];
-    const fit = latestFit(reports, this.#changesAfter(witness)) ?? [];
+    const { all } = this.changes;
+    const canShow: CanShow<OpenJourney> = (one, word) => this.changes.canShow(one, word);
+    const fit =
+      latestFit(reports, all, (one, report) => this.#isAwaited(one, report)) ??
+      latestFit(reports, all, canShow) ??
+      [];
+    const [soonest] = soonestFit(reports, all, canShow)?.at(-1) ?? [];
     this.#undecided.clear(witness);
     this.#show(fit);
+    const sight = this.changes.sightOf(witness);
+    const isLate = reports.some(({ notBefore }) => notBefore !== undefined);
+    if (isLate && sight !== undefined && soonest !== undefined) {
+      // Who was cut off may have more to tell, and then that was of the first changes.
+      this.changes.see({ ...sight, shown: soonest.id });
+    }
     return fit;
   }
 
-  /** Undefined when there is nothing to settle. */
+  /** When it is taken to agree; undefined when it does not, or what it said is not decided. */
   settlesAt(witness: Witness, journey: OpenJourney): number | undefined {
     if (witness.hop === "traffic") return undefined;
-    const undecided = this.#undecided.of(witness).at(-1);
-    if (undecided !== undefined) return undecided.at + settleMs;
-    if (journey !== this.current) return undefined;
-    if (journey.isMarkedBy(witness) || this.shows(witness) !== journey.direction) return undefined;
-    return Math.max(journey.originAt, this.#sights.of(witness)?.at ?? 0) + settleMs;
-  }
-
-  /** Whether there is a later change, and not one that only replicas show, who may take it back. */
-  isSuperseded(journey: OpenJourney): boolean {
-    return this.#journeys.some(
-      (one) => one.id > journey.id && !(isPending(one) && one.isOnlyRouted),
-    );
-  }
-
-  isPassedBy(witness: Witness, journey: OpenJourney): boolean {
-    return (this.#sights.of(witness)?.journey ?? 0) > journey.id;
-  }
-
-  /** Lets go of a journey that is over; the current one stays, to know what comes next. */
-  release(journey: OpenJourney): void {
-    if (journey === this.current) return;
-    this.#journeys = this.#journeys.filter((one) => one !== journey);
-  }
-
-  /** Who had the address at that instant is known as far as changes are still remembered. */
-  holdingAt(at: MonotonicMs): Holding {
-    const journey = this.#journeys.findLast(({ originAt }) => originAt <= at);
-    if (journey !== undefined) return { has: journey.direction === "join", journey };
-    const [first] = this.#journeys;
-    const has = first === undefined ? !this.#sights.areOut : first.direction === "leave";
-    return { has, journey: undefined };
+    if (journey !== this.changes.current || this.#undecided.of(witness).length > 0) {
+      return undefined;
+    }
+    if (journey.isMarkedBy(witness) || this.changes.shows(witness) !== journey.direction)
+      return undefined;
+    return Math.max(journey.originAt, this.changes.sightOf(witness)?.at ?? 0) + settleMs;
   }
 
   /**
@@ -238,69 +224,99 @@ export class EndpointTrack {
    */
   handOver(successor: EndpointTrack): OpenJourney | undefined {
     const mistaken = this.#onlyByAddress();
-    if (mistaken !== undefined) this.#journeys = this.#journeys.filter((one) => one !== mistaken);
-    const { current } = this;
-    const next = successor.current;
+    if (mistaken !== undefined) this.changes.remove(mistaken);
+    const { current } = this.changes;
+    const next = successor.changes.current;
     const isLeft = current?.direction === "leave" || mistaken !== undefined;
     if (!isLeft || next === undefined) return mistaken;
-    for (const sight of this.#sights.all()) {
+    for (const sight of this.changes.sights) {
       const { witness, at } = sight;
       if (
         !sight.byAddress ||
         sight.direction === "leave" ||
-        successor.#sights.of(witness) !== undefined
+        successor.changes.sightOf(witness) !== undefined
       )
         continue;
       this.#undecided.clear(witness);
-      successor.#sights.put({ ...sight, journey: next.id });
+      successor.changes.see({ ...sight, passed: next.id, shown: next.id });
       if (mistaken === undefined) next.agree(witness, at);
       else next.show({ witness, direction: "join", endpoint: this.#endpoint, at });
       // Of which change it was is open again: the join that it was taken for is another's.
-      this.#sights.put({ ...sight, direction: "leave", journey: 0 });
+      this.changes.see({ ...sight, direction: "leave", passed: 0 });
       if (current !== undefined) this.#agree(witness, current);
     }
     return mistaken;
   }
 
+  #assume(witness: Witness, current: OpenJourney): void {
+    this.#agree(witness, current);
+    const sight = this.changes.sightOf(witness);
+    if (sight !== undefined) this.changes.see({ ...sight, isAssumed: true });
+  }
+
+  /** How its pods' own cluster says that it stands is so: if all else is known, that is new. */
+  #takeNews(
+    witness: Witness,
+    current: OpenJourney,
+    [nearest]: readonly Witness[],
+  ): WitnessReport | undefined {
+    const isJudge = nearest !== undefined && isOfCluster(nearest);
+    if (!isJudge || witnessId(nearest) !== witnessId(witness)) return undefined;
+    const last = this.#undecided.of(witness).at(-1);
+    if (last === undefined || last.direction === current.direction) return undefined;
+    if (this.changes.all.some((one) => this.#isSince(one, last))) return undefined;
+    this.#undecided.remove(last);
+    return last;
+  }
+
+  /** Whether the others have told of it about when it was told. */
+  #isSince(journey: OpenJourney, report: WitnessReport): boolean {
+    return journey.direction === report.direction && this.#isAwaited(journey, report);
+  }
+
   /** A pending join that nobody has shown who could tell whose it is. */
   #onlyByAddress(): OpenJourney | undefined {
-    const { current } = this;
+    const { current } = this.changes;
     if (current?.direction !== "join" || !isPending(current)) return undefined;
-    const isKnown = this.#sights.all().some((one) => one.journey === current.id && !one.byAddress);
+    const isKnown = this.changes.sights.some((one) => one.passed === current.id && !one.byAddress);
     return isKnown ? undefined : current;
   }
 
   /** It does show, after all, what it was taken to have left out: the pod knows of nothing new. */
   #isBehind(witness: Witness, current: OpenJourney, pod: Witness | undefined): boolean {
     if (witness.hop === "pod" || pod === undefined) return false;
-    const isAssumed = this.#sights.of(witness)?.isAssumed ?? false;
-    return isAssumed && this.shows(pod) === current.direction;
+    const isAssumed = this.changes.sightOf(witness)?.isAssumed ?? false;
+    return isAssumed && this.changes.shows(pod) === current.direction;
+  }
+
+  /** Whether the witness could be expected to show it when it told this. */
+  #isAwaited(journey: OpenJourney, report: WitnessReport): boolean {
+    return this.changes.canShow(journey, report) && !this.changes.hasLeftOut(journey, report);
   }
 
   #isFirstOf(witness: Witness): boolean {
-    return witness.hop === "routed" && this.#sights.of(witness) === undefined;
-  }
-
-  /** Those that the witness has yet to show. */
-  #changesAfter(witness: Witness): readonly OpenJourney[] {
-    const seen = this.#sights.of(witness)?.journey ?? 0;
-    return this.#journeys.filter(({ id }) => id > seen);
+    return witness.hop === "routed" && this.changes.sightOf(witness) === undefined;
   }
 
   /** Undefined when it is not of a change that the witness has yet to show. */
   #match(report: WitnessReport): Taken | undefined {
     const { witness } = report;
     const reports = [...this.#undecided.of(witness), report];
-    const seen = this.#sights.of(witness)?.journey ?? 0;
-    const changes = this.#changesAfter(witness);
-    const soonest = soonestFit(reports, changes);
+    const seen = this.changes.sightOf(witness)?.passed ?? 0;
+    const { all } = this.changes;
+    const canShow: CanShow<OpenJourney> = (one, word) => this.changes.canShow(one, word);
+    const soonest = soonestFit(reports, all, canShow);
     if (soonest === undefined) {
       return this.decide(witness).length === 0 ? undefined : this.#match(report);
     }
-    const isClear = isSameFit(soonest, latestFit(reports, [...changes, ...this.#toCome(reports)]));
+    const next = this.#toCome(soonest);
+    const latest = latestFit<Change>(reports, [...all, ...next], (one, word) =>
+      one instanceof OpenJourney ? canShow(one, word) : true,
+    );
+    const isClear = isSameFit(soonest, latest);
     if (!isClear && reports.length < undecidedMax) {
       this.#undecided.add(report);
-      this.#see(report, seen);
+      this.#see(report, seen, { shown: this.changes.sightOf(witness)?.shown ?? 0 });
       return { type: "matched", journeys: [] };
     }
     this.#undecided.clear(witness);
@@ -308,10 +324,14 @@ export class EndpointTrack {
     return { type: "matched", journeys: soonest.map(([journey]) => journey) };
   }
 
-  /** Where it is open which changes it has left out it may also be ahead of all, with the next. */
-  #toCome(reports: readonly WitnessReport[]): readonly Change[] {
-    const { current } = this;
-    if (current === undefined || reports.length === 1) return [];
+  /**
+   * Where it is open which changes it has left out, or whether it has left out any, it may also be
+   * ahead of all, with the next.
+   */
+  #toCome(fit: Fit<OpenJourney>): readonly Change[] {
+    const { current } = this.changes;
+    const isOfPast = fit.some(([journey, report]) => this.changes.hasLeftOut(journey, report));
+    if (current === undefined || (fit.length === 1 && !isOfPast)) return [];
     const direction = current.direction === "join" ? "leave" : "join";
     return [{ direction, originAt: current.originAt }];
   }
@@ -324,7 +344,7 @@ export class EndpointTrack {
   }
 
   #takeBaseline(report: WitnessReport): Taken {
-    const { current } = this;
+    const { current } = this.changes;
     const isBefore = current !== undefined && current.direction !== report.direction;
     this.#undecided.clear(report.witness);
     // One that has yet to follow the current change stands before it, and will show it.
@@ -341,32 +361,33 @@ export class EndpointTrack {
     followers: readonly Witness[],
     report?: WitnessReport,
   ): OpenJourney {
-    const pending = this.pending;
+    const pending = this.changes.pending;
     const behind = followers.filter((witness) => pending.some((one) => isAwaited(one, witness)));
     const journey = new OpenJourney(id, this, opening);
-    this.#journeys = [...pending, journey];
+    this.changes.add(journey);
     if (report !== undefined) {
       journey.show(report);
       this.#see(report, id);
     }
-    const unclear = this.#sights.all().filter((sight) => sight.unclear !== undefined);
+    const unclear = this.changes.sights.filter((sight) => sight.unclear !== undefined);
     for (const witness of [...followers, ...unclear.map((sight) => sight.witness)]) {
       if (witness.hop === "traffic" || journey.isMarkedBy(witness)) continue;
-      if (behind.includes(witness) || this.shows(witness) !== journey.direction) continue;
+      if (behind.includes(witness) || this.changes.shows(witness) !== journey.direction) continue;
+      if (this.#undecided.of(witness).length > 0) continue;
       this.#agree(witness, journey);
     }
     return journey;
   }
 
   #withdraw(journey: OpenJourney, report: WitnessReport): Taken {
-    this.#journeys = this.#journeys.filter((one) => one !== journey);
-    this.#see(report, this.current?.id ?? 0);
+    this.changes.remove(journey);
+    this.#see(report, this.changes.current?.id ?? 0);
     return { type: "withdrawn", journey };
   }
 
   #agree(witness: Witness, journey: OpenJourney): void {
     const { direction, originAt } = journey;
-    const known = this.#sights.of(witness);
+    const known = this.changes.sightOf(witness);
     if (known?.unclear !== undefined && originAt - known.at < settleMs) {
       // It was ahead, then, and makes the origin.
       journey.show(known.unclear);
@@ -375,11 +396,12 @@ export class EndpointTrack {
       const isElse = isOfChange(known) || known?.isBaseline === true;
       journey.agree(witness, isElse ? undefined : known?.at);
     }
-    this.#sights.put({
+    this.changes.see({
       witness,
       direction: known?.direction ?? direction,
       at: known?.at ?? originAt,
-      journey: journey.id,
+      passed: journey.id,
+      shown: known?.shown ?? 0,
       byAddress: known?.byAddress ?? false,
       isBaseline: known?.isBaseline ?? false,
       isAssumed: false,
@@ -387,14 +409,19 @@ export class EndpointTrack {
     });
   }
 
-  #see(report: WitnessReport, journey: number, unclear?: WitnessReport): void {
+  #see(
+    report: WitnessReport,
+    passed: number,
+    { shown = passed, unclear }: { readonly shown?: number; readonly unclear?: WitnessReport } = {},
+  ): void {
     const { witness, direction, at, endpoint } = report;
-    this.#sights.put({
+    this.changes.see({
       witness,
       direction,
       at,
       isBaseline: report.baseline ?? false,
-      journey,
+      passed,
+      shown,
       byAddress: endpoint.podUid === undefined,
       isAssumed: false,
       unclear,
@@ -402,11 +429,7 @@ export class EndpointTrack {
   }
 }
 
-function isPending({ outcome }: OpenJourney): boolean {
-  return outcome === "pending";
-}
-
 /** Whether it is known which change the witness showed; between two of them it is not. */
 function isOfChange(sight: Sight | undefined): boolean {
-  return sight !== undefined && sight.journey > 0 && Number.isInteger(sight.journey);
+  return sight !== undefined && sight.passed > 0 && Number.isInteger(sight.passed);
 }

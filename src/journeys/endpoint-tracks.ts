@@ -30,11 +30,13 @@ export class EndpointTracks {
     const tracks = this.#at(endpoint);
     const same = tracks.find((track) => isSame(track.endpoint, endpoint));
     if (same !== undefined || tracks.length === 0) return same;
-    const possible = tracks.filter((track) => isCompatible(track.endpoint, endpoint));
+    const possible = tracks.filter(
+      (track) => !track.changes.isGone && isCompatible(track.endpoint, endpoint),
+    );
     return (
-      possible.find((track) => track.awaited(witness, direction) !== undefined) ??
+      possible.find((track) => track.changes.awaited(witness, direction) !== undefined) ??
       // The newest: with an address that was given again, that is the pod that has it now.
-      possible.findLast((track) => track.current?.direction !== "leave") ??
+      possible.findLast((track) => track.changes.current?.direction !== "leave") ??
       // Who left is likelier to come back than to be followed by another so soon.
       (direction === "join" ? possible.at(-1) : undefined)
     );

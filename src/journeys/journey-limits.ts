@@ -32,6 +32,15 @@ export const aheadMs = 1_000;
 /** Reports of one witness that may be of one change or another: then they are of the first ones. */
 export const undecidedMax = 16;
 
+/** How long a change that is over is kept for who was cut off: after that, lists tell no past. */
+export const keptMs = 600_000;
+
+/** Of one endpoint. One that flaps more in the time is told of with some flaps left out. */
+export const keptMax = 32;
+
+/** Of all endpoints that are gone, at under 2 kB each 20 MB. */
+export const goneMax = 10_000;
+
 /** Of the endpoints that a first list shows; more would take a noticeable moment. */
 export const settledAtOnceMax = 10_000;
 

@@ -8,6 +8,7 @@ import { ClockSkews } from "./clock-skews.ts";
 import type { EndpointTrack, Taken } from "./endpoint-track.ts";
 import { EndpointTracks } from "./endpoint-tracks.ts";
 import { Followers } from "./followers.ts";
+import { GoneTracks } from "./gone-tracks.ts";
 import type { Journey, Outcome } from "./journey.ts";
 import type { JourneyEvent } from "./journey-event.ts";
 import {
@@ -46,17 +47,23 @@ import {
 export interface JourneysOptions extends JourneyLimits {
   /** Called synchronously. */
   readonly onEvent: (event: JourneyEvent) => void;
+  /** All that a witness had to tell until then has been told; undefined where nobody can say. */
+  readonly provedAt?: (witness: Witness) => MonotonicMs | undefined;
   /** With it the clusters' own times are compared with the observer's. */
   readonly anchor?: ClockAnchor;
 }
 
 export class Journeys implements WitnessSink {
   readonly #onEvent: (event: JourneyEvent) => void;
+  readonly #provedAt: (witness: Witness) => MonotonicMs | undefined;
   readonly #limits: Required<JourneyLimits>;
   readonly #tracks = new EndpointTracks();
   readonly #followers = new Followers();
   readonly #pending = new PendingJourneys();
   readonly #unsettled = new UnsettledTracks();
+  /** Of which some report may be of one change or another. */
+  readonly #undecided = new UnsettledTracks();
+  readonly #gone = new GoneTracks();
   readonly #strangers = new Strangers();
   readonly #skews: ClockSkews;
   readonly #counts: Record<ReportCount, number> = { ...noReports };
@@ -65,8 +72,9 @@ export class Journeys implements WitnessSink {
   /** The latest instant that anybody has named. */
   #now: MonotonicMs = -Infinity as MonotonicMs;
 
-  constructor({ onEvent, anchor, ...limits }: JourneysOptions) {
+  constructor({ onEvent, provedAt, anchor, ...limits }: JourneysOptions) {
     this.#onEvent = onEvent;
+    this.#provedAt = provedAt ?? (() => undefined);
     this.#skews = new ClockSkews(anchor);
     this.#limits = {
       budgetMs: defaultBudgetMs,
@@ -97,6 +105,18 @@ export class Journeys implements WitnessSink {
   locate(endpoint: WitnessedEndpoint): WitnessedEndpoint | undefined {
     const isOwn = (track: EndpointTrack): boolean => !this.#strangers.has(track);
     return this.#tracks.locate(endpoint, isOwn);
+  }
+
+  /** Whether the clusters' own watches know endpoints of it; of any cluster where none is named. */
+  hasEndpoints({ cluster, service }: ServiceRef): boolean {
+    return this.#tracks
+      .ofService(service)
+      .some(
+        (track) =>
+          !track.changes.isGone &&
+          !this.#strangers.has(track) &&
+          (cluster === undefined || track.endpoint.cluster === cluster),
+      );
   }
 
   /** Journeys that are not over, oldest first, at most so many. */
@@ -130,8 +150,13 @@ export class Journeys implements WitnessSink {
   awaits(report: WitnessReport): boolean {
     const track = this.#tracks.find(report);
     if (track === undefined) return false;
-    this.#settle(track, [report.witness], report.at);
+    this.#settle(track, [report.witness], heardUntil(report));
     return track.awaits(report);
+  }
+
+  /** Since when its witness may have been cut off without knowing it; undefined when it was not. */
+  missedSince(report: WitnessReport): MonotonicMs | undefined {
+    return this.#tracks.find(report)?.changes.missedSince(report);
   }
 
   report(report: WitnessReport): void {
@@ -152,10 +177,8 @@ export class Journeys implements WitnessSink {
     else if (known === undefined) this.#strangers.add(track);
     track.identify(endpoint);
     this.#skews.heard(report);
-    this.#settle(track, [witness], report.at);
-    const taken = track.take(report, this.#followersOf(track), this.#lastId + 1);
-    this.#counts[taken.type] += 1;
-    this.#take(taken, track, witness);
+    this.#settle(track, [witness], heardUntil(report));
+    this.#tell(track, report);
   }
 
   /** A request that an access log tells of, in any order and however late. */
@@ -174,6 +197,8 @@ export class Journeys implements WitnessSink {
   advance(now: MonotonicMs): void {
     this.#passTo(now);
     this.#settleBaselines();
+    this.#settleUndecided();
+    this.#forgetGone();
     for (;;) {
       const journey = this.#pending.firstDue(now);
       if (journey === undefined) return;
@@ -185,6 +210,12 @@ export class Journeys implements WitnessSink {
     }
   }
 
+  #tell(track: EndpointTrack, report: WitnessReport): void {
+    const taken = track.take(report, this.#followersOf(track), this.#lastId + 1);
+    this.#counts[taken.type] += 1;
+    this.#take(taken, track, report.witness);
+  }
+
   #take(taken: Taken, track: EndpointTrack, witness: Witness): void {
     switch (taken.type) {
       case "opened":
@@ -193,6 +224,7 @@ export class Journeys implements WitnessSink {
         break;
       case "matched":
         this.#shown(taken.journeys, witness);
+        if (taken.journeys.length === 0) this.#undecided.add(track, this.#now);
         break;
       case "withdrawn":
         this.#end(taken.journey, "withdrawn");
@@ -233,8 +265,12 @@ export class Journeys implements WitnessSink {
       const isRoomy = this.#strangers.size < endpointsMax * strangersShare;
       return isRoomy && this.#tracks.size < endpointsMax && this.#canStrangersPend();
     }
-    const { oldest } = this.#strangers;
-    if (this.#tracks.size >= endpointsMax && oldest !== undefined) this.#dismiss(oldest);
+    if (this.#tracks.size >= endpointsMax) {
+      const gone = this.#gone.takeOldest();
+      const { oldest } = this.#strangers;
+      if (gone !== undefined) this.#forget(gone);
+      else if (oldest !== undefined) this.#dismiss(oldest);
+    }
     return this.#tracks.size < endpointsMax;
   }
 
@@ -244,7 +280,7 @@ export class Journeys implements WitnessSink {
 
   /** Whatever else is told of the endpoint is then unknown. */
   #dismiss(stranger: EndpointTrack): void {
-    for (const journey of stranger.pending) this.#end(journey, "dropped");
+    for (const journey of stranger.changes.pending) this.#end(journey, "dropped");
     this.#forget(stranger);
     this.#counts.dismissed += 1;
   }
@@ -286,7 +322,23 @@ export class Journeys implements WitnessSink {
   }
 
   #settle(track: EndpointTrack, witnesses: readonly Witness[], now: MonotonicMs): void {
-    for (const [shown, { witness }] of track.settle(now, witnesses)) this.#shown([shown], witness);
+    const followers = this.#followersOf(track);
+    const provedAt = this.#provedAt;
+    const { shown, news } = track.settle({ now, witnesses, followers, provedAt });
+    for (const [journey, { witness }] of shown) this.#shown([journey], witness);
+    for (const report of news) {
+      // It counted as a match as long as it was undecided.
+      this.#counts.matched -= 1;
+      this.#tell(track, report);
+    }
+  }
+
+  #settleUndecided(): void {
+    for (const { track } of this.#undecided.takeSettled(this.#now)) {
+      this.#settle(track, this.#followersOf(track), this.#now);
+      if (track.isUndecided) this.#undecided.add(track, this.#now);
+      this.#reviewTrack(track);
+    }
   }
 
   #reviewService(service: string): void {
@@ -294,7 +346,7 @@ export class Journeys implements WitnessSink {
   }
 
   #reviewTrack(track: EndpointTrack): void {
-    for (const journey of track.pending) this.#review(journey);
+    for (const journey of track.changes.pending) this.#review(journey);
     this.#forgetIfGone(track);
   }
 
@@ -302,7 +354,7 @@ export class Journeys implements WitnessSink {
   #review(journey: OpenJourney): void {
     const { track } = journey;
     const outlook = outlookOf(journey, this.#followersOf(track), this.#limits.budgetMs);
-    this.#pending.waitAt(journey, journey === track.current ? outlook.waitingAt : []);
+    this.#pending.waitAt(journey, journey === track.changes.current ? outlook.waitingAt : []);
     if (outlook.waitingAt.length > 0) {
       journey.shownEverywhereAt = undefined;
       this.#pending.lookAgain(journey, outlook.dueAt);
@@ -323,19 +375,31 @@ export class Journeys implements WitnessSink {
     }
     journey.outcome = outcome;
     this.#pending.delete(journey);
-    track.release(journey);
+    track.changes.letGo(this.#now);
     this.#onEvent({ type: "over", journey: this.#snapshot(journey) });
     journey.forget();
     this.#forgetIfGone(track);
   }
 
   #forgetIfGone(track: EndpointTrack): void {
-    if (track.isGone) this.#forget(track);
+    if (!track.changes.isGone) this.#gone.delete(track);
+    else if (track.changes.areMissed(this.#now)) this.#gone.add(track, this.#now);
+    else this.#forget(track);
+  }
+
+  #forgetGone(): void {
+    for (;;) {
+      const track = this.#gone.takeOld(this.#now);
+      if (track === undefined) return;
+      this.#forget(track);
+    }
   }
 
   #forget(track: EndpointTrack): void {
     if (!this.#tracks.remove(track)) return;
+    this.#gone.delete(track);
     this.#unsettled.delete(track);
+    this.#undecided.delete(track);
     this.#strangers.delete(track);
   }
 
@@ -365,5 +429,10 @@ export class Journeys implements WitnessSink {
 }
 
 function doneAs(journey: OpenJourney): Outcome {
-  return journey.track.isSuperseded(journey) ? "superseded" : "complete";
+  return journey.track.changes.isSuperseded(journey) ? "superseded" : "complete";
+}
+
+/** That its witness said nothing counts for as long as it was heard. */
+function heardUntil({ at, notBefore }: WitnessReport): MonotonicMs {
+  return notBefore ?? at;
 }

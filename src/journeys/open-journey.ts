@@ -194,7 +194,7 @@ export class OpenJourney implements Due {
     const mark = this.#markOf(witness);
     if (mark?.type === "shown") return this.#shown(mark);
     if (mark !== undefined) return { type: mark.type };
-    if (this.track.isPassedBy(witness, this)) return { type: "passed" };
+    if (this.track.changes.isPassedBy(witness, this)) return { type: "passed" };
     return { type: this.isStuckAt(witness) ? "stuck" : "pending" };
   }
 

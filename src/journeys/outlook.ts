@@ -36,5 +36,5 @@ export function outlookOf(
 
 /** Neither has it shown the change, nor has it gone on to a later one. */
 export function isAwaited(journey: OpenJourney, witness: Witness): boolean {
-  return !journey.isMarkedBy(witness) && !journey.track.isPassedBy(witness, journey);
+  return !journey.isMarkedBy(witness) && !journey.track.changes.isPassedBy(witness, journey);
 }

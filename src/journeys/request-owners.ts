@@ -32,7 +32,7 @@ export function requestOwners(tracks: readonly EndpointTrack[], at: MonotonicMs)
   const holders: Held[] = [];
   const leavers: Held[] = [];
   for (const track of tracks) {
-    const { has, journey } = track.holdingAt(at);
+    const { has, journey } = track.changes.holdingAt(at);
     if (has) holders.push({ track, journey });
     else if (journey !== undefined) leavers.push({ track, journey });
   }

@@ -9,8 +9,10 @@ export interface Sight {
   readonly at: MonotonicMs;
   /** It was so when the witness began, so `at` is not when it became so. */
   readonly isBaseline: boolean;
-  /** The newest journey it has shown; 0 when none. */
-  readonly journey: number;
+  /** The newest journey that it is past: it has shown it, or agrees and is taken to have left it out. */
+  readonly passed: number;
+  /** The newest that it has really shown; 0 when none. */
+  readonly shown: number;
   /** The witness knows addresses and not whose they are. */
   readonly byAddress: boolean;
   /** It was taken to have left changes out because it agreed without having shown them. */

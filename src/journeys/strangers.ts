@@ -2,14 +2,17 @@
 // number of them, so they get a part of the room at most, and give it up, the oldest first, where an
 // endpoint needs it that a cluster tells of.
 import type { EndpointTrack } from "./endpoint-track.ts";
-import type { Witness } from "./witness.ts";
+import type { Hop, Witness } from "./witness.ts";
 
 /** At the start a proxy may be heard before the clusters' long lists are. */
 export const strangersShare = 0.5;
 
+/** Where a cluster's own watches tell. */
+export const hopsOfCluster: readonly Hop[] = ["pod", "published"];
+
 /** Whether this is the word of a cluster's own watches. */
 export function isOfCluster({ hop }: Witness): boolean {
-  return hop === "pod" || hop === "published";
+  return hopsOfCluster.includes(hop);
 }
 
 export class Strangers {

@@ -18,6 +18,10 @@ export class UndecidedReports {
   /** Oldest first; hardly ever any. */
   #reports: readonly WitnessReport[] = [];
 
+  get size(): number {
+    return this.#reports.length;
+  }
+
   of(witness: Witness): readonly WitnessReport[] {
     if (this.#reports.length === 0) return this.#reports;
     return this.#reports.filter((report) => witnessId(report.witness) === witnessId(witness));
@@ -34,6 +38,10 @@ export class UndecidedReports {
     this.#reports = [...this.#reports, report];
   }
 
+  remove(report: WitnessReport): void {
+    this.#reports = this.#reports.filter((one) => one !== report);
+  }
+
   /** They are decided, or do not matter any more. */
   clear(witness: Witness): void {
     if (this.#reports.length === 0) return;
@@ -42,23 +50,30 @@ export class UndecidedReports {
   }
 }
 
+/** Whether a witness that tells this may yet show the change. */
+export type CanShow<C extends Change> = (change: C, report: WitnessReport) => boolean;
+
 /** Each report with the first change that it can be of; undefined when there are too few. */
 export function soonestFit<C extends Change>(
   reports: readonly WitnessReport[],
   changes: readonly C[],
+  canShow: CanShow<C>,
 ): Fit<C> | undefined {
-  return fitInOrder(reports, changes, (change, report) => change.direction === report.direction);
+  return fitInOrder(reports, changes, canShow);
 }
 
 /** Each with the last one that had begun when it was shown; where that is none, with the first. */
 export function latestFit<C extends Change>(
   reports: readonly WitnessReport[],
   changes: readonly C[],
+  canShow: CanShow<C>,
 ): Fit<C> | undefined {
+  const isBegun: CanShow<C> = (change, report) =>
+    change.originAt <= report.at && canShow(change, report);
   return (
-    aheadFit(reports, changes) ??
-    fitInOrder(reports.toReversed(), changes.toReversed(), hadBegun)?.toReversed() ??
-    soonestFit(reports, changes)
+    aheadFit(reports, changes, canShow) ??
+    fitInOrder(reports.toReversed(), changes.toReversed(), isBegun)?.toReversed() ??
+    soonestFit(reports, changes, canShow)
   );
 }
 
@@ -66,19 +81,18 @@ export function isSameFit<C extends Change>(a: Fit<C>, b: Fit<C> | undefined): b
   return a.every(([change], index) => change === b?.[index]?.[0]);
 }
 
-function hadBegun({ direction, originAt }: Change, report: WitnessReport): boolean {
-  return direction === report.direction && originAt <= report.at;
-}
-
 function fitInOrder<C extends Change>(
   reports: readonly WitnessReport[],
   changes: readonly C[],
-  canBeOf: (change: C, report: WitnessReport) => boolean,
+  canShow: CanShow<C>,
 ): Fit<C> | undefined {
   const fit: (readonly [C, WitnessReport])[] = [];
   let from = 0;
   for (const report of reports) {
-    const index = changes.findIndex((one, at) => at >= from && canBeOf(one, report));
+    const { direction } = report;
+    const index = changes.findIndex(
+      (one, at) => at >= from && one.direction === direction && canShow(one, report),
+    );
     const change = changes[index];
     if (change === undefined) return undefined;
     fit.push([change, report]);
@@ -91,13 +105,16 @@ function fitInOrder<C extends Change>(
 function aheadFit<C extends Change>(
   reports: readonly WitnessReport[],
   changes: readonly C[],
+  canShow: CanShow<C>,
 ): Fit<C> | undefined {
   const fit: (readonly [C, WitnessReport])[] = [];
   let from = 0;
   for (const report of reports) {
     const { direction, at } = report;
-    const begun = changes.findLastIndex((one, index) => index >= from && hadBegun(one, report));
-    const next = changes.findIndex((one, index) => index >= from && one.direction === direction);
+    const isNext = (one: C, index: number): boolean =>
+      index >= from && one.direction === direction && canShow(one, report);
+    const begun = changes.findLastIndex((one, index) => isNext(one, index) && one.originAt <= at);
+    const next = changes.findIndex(isNext);
     const change = changes[begun === -1 ? next : begun];
     if (change === undefined || elapsedMs(at, change.originAt) >= aheadMs) return undefined;
     fit.push([change, report]);

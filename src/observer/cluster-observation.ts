@@ -2,7 +2,7 @@
 // watch as soon as it is answered, and says how it stands at any time. Whatever happens to it, no
 // other cluster waits for it.
 import type { MonotonicMs } from "../environment/clock.ts";
-import type { WitnessSink } from "../journeys/witness.ts";
+import type { Hop, WitnessSink } from "../journeys/witness.ts";
 import { StatusError } from "../kube/client/client.ts";
 import { type Node, nodeKind } from "../kube/kinds/node.ts";
 import { Backoff } from "../kube/reflector/backoff.ts";
@@ -90,6 +90,15 @@ export class ClusterObservation {
     const watches = this.#watches.map(({ status }) => status);
     const beginning = { startedAt: this.#startedAt, problem: this.#problem };
     return clusterStatus({ ...this.#options, hasSlices: this.#hasSlices }, beginning, watches);
+  }
+
+  /** All that was so at the hop then has been told; undefined where nobody can say. */
+  provedAt(hop: Hop): MonotonicMs | undefined {
+    let least: MonotonicMs | undefined;
+    for (const { provedAt } of this.#witnesses.flatMap((witness) => witness.watchesAt(hop))) {
+      if (provedAt !== undefined && (least === undefined || provedAt < least)) least = provedAt;
+    }
+    return least;
   }
 
   /** Begins; a second call does nothing. */

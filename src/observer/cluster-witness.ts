@@ -5,7 +5,7 @@ import type { MonotonicMs } from "../environment/clock.ts";
 import type { NodeView } from "../journeys/pod-cause.ts";
 import { type Learnt, PodWitness } from "../journeys/pod-witness.ts";
 import { PublishedWitness, publishedServiceOf } from "../journeys/published-witness.ts";
-import type { WitnessSink } from "../journeys/witness.ts";
+import type { Hop, WitnessSink } from "../journeys/witness.ts";
 import { type EndpointSlice, endpointSliceKind } from "../kube/kinds/endpoint-slice.ts";
 import { type Endpoints, endpointsKind } from "../kube/kinds/endpoints.ts";
 import { objectKey } from "../kube/kinds/kind.ts";
@@ -94,6 +94,13 @@ export class ClusterWitness {
   get watches(): readonly AnyObservedWatch[] {
     const isWithoutPods = !this.#pods.isStarted && this.#services.isRefused;
     return [this.#services, ...(isWithoutPods ? [] : [this.#pods]), this.#published];
+  }
+
+  /** The watches by which it tells at the hop. */
+  watchesAt(hop: Hop): readonly AnyObservedWatch[] {
+    if (hop === "pod") return [this.#services, this.#pods];
+    const isCopies = hop === "synced" && this.#options.originOf !== undefined;
+    return hop === "published" || isCopies ? [this.#published] : [];
   }
 
   /** Begins to list and watch; a second call does nothing. */

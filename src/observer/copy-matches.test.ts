@@ -30,6 +30,7 @@ class World {
     clusters: new Set(["east"]),
     locate: (endpoint) => this.journeys.locate(endpoint),
     isService: (service) => this.journeys.isService(service),
+    hasEndpoints: (service) => this.journeys.hasEndpoints(service),
   });
 
   follow(hop: Hop, cluster: string | undefined = "east"): void {
@@ -98,12 +99,27 @@ test("one that is late even so is followed again as soon as it is matched", () =
   const world = new World();
   world.follow("pod");
   world.follow("synced");
+  world.say("pod", "join", "10.0.0.2", { podUid: "b" });
   world.say("synced", "join", "10.0.0.1");
   world.pass(20);
+  expect(world.logged).toHaveLength(1);
   world.say("pod", "join", "10.0.0.1", { podUid: "a" });
   world.say("pod", "leave", "10.0.0.1", { podUid: "a" });
   world.say("synced", "leave", "10.0.0.1");
   expect(world.over.at(-1)).toBe("leave 10.0.0.1 complete: pod 0, synced 1000");
+});
+
+test("as long as a service has no endpoints its copies may be of some that are gone", () => {
+  const world = new World();
+  world.follow("pod");
+  world.follow("synced");
+  world.say("synced", "join", "10.0.0.1");
+  world.pass(60);
+  world.say("pod", "join", "10.0.0.2", { podUid: "b" });
+  world.pass(4);
+  world.say("synced", "join", "10.0.0.2");
+  expect(world.over).toEqual(["join 10.0.0.2 complete: pod 0, synced 5000"]);
+  expect(world.logged).toEqual([]);
 });
 
 test("a stale copy among others that are the pods' own is still found", () => {

@@ -25,6 +25,8 @@ export interface CopyMatchesOptions {
   readonly locate: (endpoint: WitnessedEndpoint) => WitnessedEndpoint | undefined;
   /** Whether the watches of some cluster tell of this service, `namespace/name`. */
   readonly isService: (service: string) => boolean;
+  /** Whether they tell of endpoints of it, in this cluster or, where none is named, in any. */
+  readonly hasEndpoints: (service: ServiceRef) => boolean;
 }
 
 /** The copies of one service in one access cluster. */
@@ -35,7 +37,7 @@ interface Copies {
   readonly unmatched: Map<string, WitnessReport>;
   /** By endpoint, what those with an address of their own stand for. */
   readonly standsFor: Map<string, WitnessedEndpoint>;
-  /** Since when there are unmatched ones. */
+  /** Since when there are unmatched ones, and something that they could be matched with. */
   since: MonotonicMs | undefined;
   hasMatched: boolean;
   /** As the witness has it, whose watch may be lost for a while. */
@@ -164,16 +166,21 @@ export class CopyMatches implements WitnessSink {
     for (const [key, report] of copies.unmatched) {
       if (this.#match(copies, report)) this.#forget(copies, key);
     }
-    if (copies.since === undefined) return;
-    const waitedMs = elapsedMs(copies.since, this.#options.clock.monotonicMs());
-    if (!this.#options.isService(copies.service.service)) {
+    const { since, service, hasMatched } = copies;
+    if (since === undefined) return;
+    const { clock, isService, hasEndpoints } = this.#options;
+    const waitedMs = elapsedMs(since, clock.monotonicMs());
+    if (!isService(service.service)) {
       // Nobody may read the source, so there is nothing to confuse them with.
       if (waitedMs >= judgedWithinMs) this.#tellAsTheyAre(copies);
+    } else if (!hasMatched && !hasEndpoints(service)) {
+      // They may be of pods that are gone: only beside others does one see that they name none.
+      copies.since = clock.monotonicMs();
     } else if (waitedMs >= matchWithinMs) {
       // Where others are the pods' own, so are these: of pods that are gone, or not yet heard of. Of
       // copies that do not name a known cluster they may be another cluster's.
-      if (!copies.hasMatched) this.#giveUp(copies);
-      else if (copies.service.cluster !== undefined) this.#tellAsTheyAre(copies);
+      if (!hasMatched) this.#giveUp(copies);
+      else if (service.cluster !== undefined) this.#tellAsTheyAre(copies);
     }
   }
 

@@ -1,11 +1,9 @@
-// What a watch tells late: after it was cut off, or from a list. It may be of the past, that a pod
-// left and came back long after others have told of it; and it may be half of what happened at once,
-// because a list tells object by object, and of a service and its pods two watches tell. Taken for
-// news that would make journeys of nothing. So a late word that shows no change that is open, or is
-// of a list, is held back until the watch has told all, and all else that is said of the address
-// waits behind it.
+// What a watch tells late: after it was cut off, or from a list. It may be half of what happened at
+// once, because a list tells object by object, and of a service and its pods two watches tell; and
+// what others say of the address meanwhile came after it. Taken for news as it comes it would make
+// journeys of nothing. So a late word that shows nothing known is held back until the watch has told
+// all, and all else that is said of the address waits behind it.
 import { type Clock, elapsedMs, type MonotonicMs } from "../environment/clock.ts";
-import type { JourneyEvent } from "../journeys/journey-event.ts";
 import {
   endpointKey,
   type FollowedService,
@@ -16,35 +14,28 @@ import {
   type WitnessSink,
   witnessId,
 } from "../journeys/witness.ts";
-import { LastChanges } from "./last-changes.ts";
-import { wordsThatCount } from "./words-that-count.ts";
+import { wordsTakenBack } from "./words-taken-back.ts";
 
 export interface HeldReportsOptions {
   readonly clock: Clock;
   /** Where reports go that are not held back, or no longer. */
   readonly sink: WitnessSink;
-  /** Whether the report shows a change that is open and that its witness has yet to show. */
+  /** Whether the report shows a change that is known and that its witness has yet to show. */
   readonly awaits: (report: WitnessReport) => boolean;
+  /** Since when its witness may have been cut off without knowing it; undefined when it was not. */
+  readonly missedSince: (report: WitnessReport) => MonotonicMs | undefined;
 }
-
-/** What one witness says of one endpoint. */
-interface HeldWords {
-  readonly witness: Witness;
-  readonly service: string;
-  /** Its first word may be of what others have told since. */
-  readonly isPast: boolean;
-  /** Oldest first; without those that showed what was open. */
-  readonly reports: WitnessReport[];
-}
-
-/** Words that are told together. */
-type Part = Pick<HeldWords, "isPast" | "reports">;
 
 /** What is said of one address and port of a service. */
 interface HeldPlace {
   readonly since: MonotonicMs;
-  /** By witness and endpoint, in the order of their first words. */
-  readonly words: Map<string, HeldWords>;
+  /** Oldest first. */
+  readonly reports: HeldReport[];
+}
+
+interface HeldReport {
+  readonly report: WitnessReport;
+  readonly missedSince: MonotonicMs | undefined;
 }
 
 /** Invariant: some words of the witness on the service are held. */
@@ -60,7 +51,6 @@ const heldMs = 2_000;
 /** Invariant: `#places` is in the order of the instants since when. */
 export class HeldReports implements WitnessSink {
   readonly #options: HeldReportsOptions;
-  readonly #lastChanges = new LastChanges();
   readonly #places = new Map<string, HeldPlace>();
   /** By witness and service. */
   readonly #services = new Map<string, HeldService>();
@@ -69,27 +59,13 @@ export class HeldReports implements WitnessSink {
     this.#options = options;
   }
 
-  onEvent(event: JourneyEvent): void {
-    if (event.type !== "shown" || event.hop.hop === "traffic") return;
-    this.#lastChanges.note(event.journey, this.#options.clock.monotonicMs());
-  }
-
   report(report: WitnessReport): void {
-    const { sink, awaits } = this.#options;
     const place = placeKey(report.endpoint);
     this.#releaseIfDue(place);
-    const held = this.#places.get(place);
-    const words = held?.words.get(wordsKey(report));
-    const isFirst = (words?.reports.length ?? 0) === 0;
-    const isOpen = isFirst && report.partOf !== "list" && awaits(report);
-    const isHeard = report.baseline === true || isOpen;
-    if (isHeard && report.notBefore === undefined) sink.report(report);
-    else if (held === undefined && !this.#isLate(report)) sink.report(report);
-    else {
-      const { reports } = words ?? this.#hold(place, report);
-      if (isHeard) sink.report(report);
-      else reports.push(report);
-    }
+    const missedSince = this.#options.missedSince(report);
+    const isHeld = this.#places.has(place) || this.#isDoubtful(report, missedSince);
+    if (isHeld && report.baseline !== true) this.#hold(place, { report, missedSince });
+    else this.#options.sink.report(report);
   }
 
   follow(witness: Witness, service: FollowedService): void {
@@ -114,9 +90,10 @@ export class HeldReports implements WitnessSink {
     for (const place of this.#places.keys()) this.#release(place);
   }
 
-  /** A witness that has not shown what others have is late, though it may not know it. */
-  #isLate(report: WitnessReport): boolean {
-    return report.notBefore !== undefined || this.#lastChanges.isMissedBy(report);
+  /** Whether what follows may take it back, or show that it is late. */
+  #isDoubtful(report: WitnessReport, missedSince: MonotonicMs | undefined): boolean {
+    if (missedSince !== undefined) return true;
+    return report.notBefore !== undefined && !this.#isAwaited(report);
   }
 
   #releaseIfDue(place: string): boolean {
@@ -127,43 +104,50 @@ export class HeldReports implements WitnessSink {
     return true;
   }
 
-  /** In the order in which they were said; what was said late counts as a whole. */
+  /** In the order in which they were said. */
   #release(place: string): void {
-    const words = [...(this.#places.get(place)?.words.values() ?? [])];
+    const held = this.#places.get(place)?.reports ?? [];
     this.#places.delete(place);
-    const parts = words.flatMap((one) => (isInTime(one) ? inParts(one) : [one]));
-    for (const part of parts.sort(inOrderOfTime)) this.#tell(part);
-    for (const one of words) this.#releaseService(one);
-  }
-
-  #tell({ isPast, reports }: Part): void {
-    const isPastNow = isPast || reports.some((one) => this.#isPast(one));
-    for (const report of wordsThatCount(reports, { isPast: isPastNow })) {
-      this.#options.sink.report(report);
+    const reports = held.map((one) => lateIfGathered(one, held));
+    const dropped = new Set<WitnessReport>();
+    const weighed = new Set<string>();
+    for (const [index, report] of reports.entries()) {
+      const key = wordsKey(report);
+      if (!weighed.has(key) && !this.#isAwaited(report)) {
+        const rest = reports.slice(index).filter((one) => wordsKey(one) === key);
+        if (this.#isBeforeAll(rest)) continue;
+        weighed.add(key);
+        for (const one of wordsTakenBack(rest)) dropped.add(one);
+      }
+      if (!dropped.has(report)) this.#options.sink.report(report);
     }
+    for (const report of reports) this.#releaseService(report);
   }
 
-  #isPast(report: WitnessReport): boolean {
-    return report.notBefore !== undefined && this.#lastChanges.isMissedBy(report);
+  /** What is told next is the first that is known, so this happened before anybody told anything. */
+  #isBeforeAll([first, next]: readonly WitnessReport[]): boolean {
+    return first?.notBefore !== undefined && next !== undefined && this.#isAwaited(next);
   }
 
-  #hold(place: string, report: WitnessReport): HeldWords {
-    const { witness, endpoint } = report;
-    const { service } = endpoint;
+  /** What a list tells may be taken back by what it tells next, so it is weighed as a whole. */
+  #isAwaited(report: WitnessReport): boolean {
+    return report.partOf !== "list" && this.#options.awaits(report);
+  }
+
+  #hold(place: string, held: HeldReport): void {
+    const { witness, endpoint } = held.report;
     const since = this.#options.clock.monotonicMs();
-    const held: HeldPlace = this.#places.get(place) ?? { since, words: new Map() };
-    this.#places.set(place, held);
-    const words = { witness, service, isPast: this.#lastChanges.isMissedBy(report), reports: [] };
-    held.words.set(wordsKey(report), words);
-    const key = serviceKey(witness, service);
+    const known = this.#places.get(place);
+    if (known === undefined) this.#places.set(place, { since, reports: [held] });
+    else known.reports.push(held);
+    const key = serviceKey(witness, endpoint.service);
     const ofService = this.#services.get(key);
     if (ofService === undefined) this.#services.set(key, { words: 1, unfollowed: new Map() });
     else ofService.words += 1;
-    return words;
   }
 
-  #releaseService({ witness, service }: HeldWords): void {
-    const key = serviceKey(witness, service);
+  #releaseService({ witness, endpoint }: WitnessReport): void {
+    const key = serviceKey(witness, endpoint.service);
     const held = this.#services.get(key);
     if (held === undefined) return;
     held.words -= 1;
@@ -173,17 +157,24 @@ export class HeldReports implements WitnessSink {
   }
 }
 
-function isInTime({ reports }: HeldWords): boolean {
-  return reports.every(({ notBefore }) => notBefore === undefined);
+/** Several words at once of who has left changes out are what had gathered, whatever it knows. */
+function lateIfGathered(
+  { report, missedSince }: HeldReport,
+  all: readonly HeldReport[],
+): WitnessReport {
+  if (missedSince === undefined) return report;
+  const isAtOnce = all.some(
+    (one) =>
+      one.report !== report &&
+      wordsKey(one.report) === wordsKey(report) &&
+      Math.abs(elapsedMs(one.report.at, report.at)) < atOnceMs,
+  );
+  const { notBefore = report.at } = report;
+  return isAtOnce && missedSince < notBefore ? { ...report, notBefore: missedSince } : report;
 }
 
-function inParts({ isPast, reports }: HeldWords): readonly Part[] {
-  return wordsThatCount(reports, { isPast }).map((report) => ({ isPast, reports: [report] }));
-}
-
-function inOrderOfTime(a: Part, b: Part): number {
-  return (a.reports[0]?.at ?? 0) - (b.reports[0]?.at ?? 0);
-}
+/** What has gathered is told within it; nothing changes and changes back in so short a time. */
+const atOnceMs = 50;
 
 /** Some know whose the address is, and some do not. */
 function placeKey({ service, address, port }: WitnessedEndpoint): string {

@@ -42,7 +42,7 @@ export interface ObservedWatchOptions<T extends Projected, I extends string> ext
 /** What all watches have in common, whatever they are of. */
 export type AnyObservedWatch = Pick<
   ObservedWatch<Projected>,
-  "status" | "isHeard" | "look" | "start" | "stop" | "synced" | "waitUntilSettled"
+  "status" | "isHeard" | "look" | "provedAt" | "start" | "stop" | "synced" | "waitUntilSettled"
 >;
 
 /** What has gathered while no watch was open is sent at once when one is: it is over by then. */
@@ -118,6 +118,12 @@ export class ObservedWatch<T extends Projected, I extends string = never> {
       resourceVersion === undefined ||
       this.#mayBeLate(resourceVersion, this.#options.clock.monotonicMs());
     return isBehind ? this.#currentAt : undefined;
+  }
+
+  /** All that was so then has been told. */
+  get provedAt(): MonotonicMs | undefined {
+    this.#noteProof();
+    return this.#currentAt;
   }
 
   /** Begins to list and watch; a second call does nothing. */

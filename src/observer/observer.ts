@@ -69,10 +69,8 @@ export class Observer {
       monotonicMs: clock.monotonicMs(),
     };
     this.#journeys = new Journeys({
-      onEvent: (event) => {
-        this.#heldReports.onEvent(event);
-        onEvent(event);
-      },
+      onEvent,
+      provedAt: ({ hop, name }) => this.#observationOf(name)?.provedAt(hop),
       anchor: this.run,
       ...limits,
     });
@@ -83,11 +81,13 @@ export class Observer {
       clusters: new Set(options.clusters.map(({ cluster }) => cluster)),
       locate: (endpoint) => this.#journeys.locate(endpoint),
       isService: (service) => this.#journeys.isService(service),
+      hasEndpoints: (service) => this.#journeys.hasEndpoints(service),
     });
     this.#heldReports = new HeldReports({
       clock,
       sink: this.#copyMatches,
       awaits: (report) => this.#journeys.awaits(report),
+      missedSince: (report) => this.#journeys.missedSince(report),
     });
     this.#sink = new ServiceFilter(this.#heldReports, options);
     this.#clusters = this.#observations();
@@ -161,6 +161,10 @@ export class Observer {
     this.#cancelLook?.();
     await Promise.all(this.#clusters.map((cluster) => cluster.stop()));
     this.#heldReports.end();
+  }
+
+  #observationOf(name: string): ClusterObservation | undefined {
+    return this.#clusters.find(({ cluster }) => cluster === name);
   }
 
   #observations(): readonly ClusterObservation[] {

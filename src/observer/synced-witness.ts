@@ -2,7 +2,7 @@
 // `synced`, for the cluster and service that each copy was made of. Who made the copies and how
 // they are labelled is not decided here.
 import { PublishedWitness } from "../journeys/published-witness.ts";
-import type { WitnessSink } from "../journeys/witness.ts";
+import type { Hop, WitnessSink } from "../journeys/witness.ts";
 import { type EndpointSlice, endpointSliceKind } from "../kube/kinds/endpoint-slice.ts";
 import type { CopyOrigin } from "./copy-origin.ts";
 import { FollowGate } from "./follow-gate.ts";
@@ -33,6 +33,11 @@ export class SyncedWitness {
 
   get watches(): readonly AnyObservedWatch[] {
     return [this.#slices];
+  }
+
+  /** The watches by which it tells at the hop. */
+  watchesAt(hop: Hop): readonly AnyObservedWatch[] {
+    return hop === "synced" ? [this.#slices] : [];
   }
 
   /** Resolves when all is listed that may be; rejects when the signal aborts or it is stopped. */

@@ -75,7 +75,6 @@ async function observed(
   const stuck: Journey[] = [];
   const journeys = new Journeys({
     onEvent: (event) => {
-      held.onEvent(event);
       if (event.type === "over") over.push(event.journey);
       if (event.type === "stuck") stuck.push(event.journey);
     },
@@ -84,6 +83,7 @@ async function observed(
     clock,
     sink: journeys,
     awaits: (report) => journeys.awaits(report),
+    missedSince: (report) => journeys.missedSince(report),
   });
   const cluster = clusterWords(held, clock);
   cluster.begin();

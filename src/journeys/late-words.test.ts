@@ -1,0 +1,174 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import type { MonotonicMs } from "../environment/clock.ts";
+import { keptMs, settleMs } from "./journey-limits.ts";
+import { Journeys } from "./journeys.ts";
+import type { Direction, Witness } from "./witness.ts";
+
+const web = { cluster: "east", service: "shop/web" };
+const pod: Witness = { hop: "pod", name: "east" };
+const published: Witness = { hop: "published", name: "east" };
+const endpoint = { ...web, address: "10.0.0.1", port: 80, podUid: "a" };
+const copies: Witness = { hop: "synced", name: "access" };
+
+let journeys: Journeys;
+let over: string[];
+
+beforeEach(() => {
+  over = [];
+  journeys = new Journeys({
+    onEvent: ({ type, journey: { direction, outcome, hops, origin } }) => {
+      const states = hops.map(({ hop, state }) => `${hop} ${state.type}`);
+      if (type === "over") over.push(`${direction} ${origin.at} ${outcome}: ${states.join(", ")}`);
+    },
+  });
+});
+
+function say(
+  atMs: number,
+  witness: Witness,
+  direction: Direction,
+  { since }: { readonly since?: number } = {},
+): void {
+  const at = atMs as MonotonicMs;
+  const late = since === undefined ? {} : { notBefore: since as MonotonicMs };
+  journeys.report({ witness, endpoint, direction, at, ...late });
+}
+
+function pass(toMs: number): void {
+  journeys.advance(toMs as MonotonicMs);
+}
+
+/** The pod joined, and flaps at each of these instants for a second, of which the copies say nothing. */
+function flap(...atMs: readonly number[]): void {
+  for (const witness of [pod, copies]) journeys.follow(witness, web);
+  for (const witness of [pod, copies]) say(0, witness, "join");
+  for (const at of atMs) {
+    say(at, pod, "leave");
+    say(at + 1_000, pod, "join");
+    pass(at + 1_000 + settleMs);
+  }
+  over = [];
+}
+
+describe("who was cut off", () => {
+  test("tells of changes that are over, and nothing is made of that", () => {
+    flap(10_000, 30_000);
+    for (const direction of ["leave", "join", "leave", "join"] as const) {
+      say(60_000, copies, direction, { since: 5_000 });
+    }
+    expect(journeys.pending()).toEqual([]);
+    expect(over).toEqual([]);
+    expect(journeys.counts).toMatchObject({ opened: 5, matched: 5 });
+  });
+
+  test("tells of them and then of what is under way", () => {
+    flap(10_000);
+    say(58_000, pod, "leave");
+    for (const direction of ["leave", "join"] as const) {
+      say(60_000, copies, direction, { since: 5_000 });
+    }
+    say(62_000, copies, "leave");
+    expect(over).toEqual(["leave 58000 complete: pod shown, synced shown"]);
+  });
+
+  test("is not taken to tell of what it had left out long before, while it was heard", () => {
+    flap(10_000);
+    say(60_000, copies, "leave", { since: 11_000 + settleMs });
+    say(60_500, pod, "leave", { since: 59_000 });
+    expect(over).toEqual(["leave 60000 complete: pod shown, synced shown"]);
+  });
+
+  test("may also have left it out: what it then tells by itself is of what comes next", () => {
+    flap(10_000);
+    say(60_000, copies, "leave", { since: 5_000 });
+    say(60_001, pod, "leave");
+    say(65_000, pod, "join");
+    say(66_000, copies, "join");
+    pass(66_000 + settleMs);
+    expect(over).toEqual([
+      "leave 60000 superseded: pod shown, synced shown",
+      "join 65000 complete: pod shown, synced shown",
+    ]);
+  });
+
+  test("tells in time again what nobody else has told, though it is open what it told before", () => {
+    for (const witness of [pod, copies]) journeys.follow(witness, web);
+    for (const at of [0, 10_000, 12_000]) say(at, copies, at === 10_000 ? "leave" : "join");
+    pass(30_000);
+    say(40_000, pod, "join", { since: -1_000 });
+    say(60_000, pod, "leave");
+    expect(journeys.pending().map(({ direction, origin }) => [direction, origin.at])).toEqual([
+      ["leave", 60_000],
+    ]);
+  });
+
+  test("is right about its own pods, whether anybody else shows it or not", () => {
+    flap();
+    for (const at of [10_000, 11_000]) say(at, copies, at === 10_000 ? "leave" : "join");
+    pass(30_000);
+    over = [];
+    say(60_000, pod, "leave", { since: 5_000 });
+    expect(journeys.pending()).toEqual([]);
+    pass(60_000 + settleMs);
+    expect(journeys.pending().map(({ direction, origin }) => ({ direction, origin }))).toEqual([
+      { direction: "leave", origin: { at: 60_000, notBefore: 5_000 } },
+    ]);
+    say(80_000, copies, "leave");
+    expect(over).toEqual(["leave 60000 complete: pod shown, synced shown"]);
+  });
+
+  test("may fall silent before it has told all: what it told was then of the first changes", () => {
+    flap(10_000, 30_000);
+    say(60_000, copies, "leave", { since: 5_000 });
+    pass(60_000 + settleMs);
+    for (const direction of ["join", "leave", "join"] as const) {
+      say(90_000, copies, direction, { since: 5_000 });
+    }
+    expect(journeys.pending()).toEqual([]);
+    expect(over).toEqual([]);
+  });
+
+  test("is said to have missed changes, since it was last heard, until it shows something", () => {
+    flap(10_000);
+    const word = { witness: copies, endpoint, direction: "leave" } as const;
+    expect(journeys.missedSince({ ...word, at: 60_000 as MonotonicMs })).toBe(0);
+    expect(journeys.missedSince({ ...word, witness: pod, at: 60_000 as MonotonicMs })).toBe(
+      undefined,
+    );
+    expect(journeys.missedSince({ ...word, at: (11_000 + keptMs) as MonotonicMs })).toBe(undefined);
+    say(60_000, pod, "leave");
+    say(61_000, copies, "leave");
+    expect(journeys.missedSince({ ...word, at: 62_000 as MonotonicMs })).toBe(undefined);
+  });
+});
+
+describe("of an endpoint that came and went", () => {
+  /** As a cluster tells that was cut off all the time. */
+  function tellAll(atMs: number): void {
+    for (const witness of [published, pod]) {
+      say(atMs, witness, "join", { since: 0 });
+      say(atMs, witness, "leave", { since: 0 });
+    }
+  }
+
+  function comeAndGo(atMs: number): void {
+    say(atMs, copies, "join");
+    say(atMs, copies, "leave");
+  }
+
+  beforeEach(() => journeys.follow(copies, web));
+
+  test("its cluster tells when it is back, and nothing is made of that", () => {
+    comeAndGo(1_000);
+    tellAll(60_000);
+    expect(over).toEqual(["join 1000 complete: synced shown", "leave 1000 complete: synced shown"]);
+    expect(journeys.counts).toMatchObject({ opened: 2, matched: 4 });
+  });
+
+  test("nothing is kept when it is too long ago", () => {
+    comeAndGo(1_000);
+    pass(1_000 + keptMs);
+    tellAll(2_000 + keptMs);
+    expect(journeys.counts).toMatchObject({ opened: 4, matched: 2 });
+  });
+});
