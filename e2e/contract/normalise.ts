@@ -142,7 +142,7 @@ class Words {
   /** A cell of a Table; ages depend on when one looks. */
   #cell(cell: unknown): unknown {
     if (typeof cell !== "string") return this.value(cell);
-    if (/^\d+s$/.test(cell)) return "<age>";
+    if (/^(\d+s|\d+d|\d+y(\d+d)?)$/.test(cell)) return "<age>";
     return this.text(cell.replaceAll(/:3\d{4}\//g, ":<port>/"));
   }
 

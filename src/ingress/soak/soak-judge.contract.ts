@@ -68,6 +68,8 @@ export class SoakJudge {
   readonly #decidedMs = new Map<string, number>();
   /** By uid, when Lockstep ceased to route to it. */
   readonly #leftMs = new Map<string, number>();
+  /** The uids of pods that the slices have called ready, as far as Lockstep has heard. */
+  readonly #published = new Set<string>();
   counts = { tries: 0, unreached: 0, answers: new Map<string, number>() };
 
   constructor(facts: SoakFacts) {
@@ -132,7 +134,8 @@ export class SoakJudge {
       const isForgotten = state === "out" ? !taken.has(address) : isNew;
       if (isForgotten) this.#failedMs.delete(`${service} ${address}`);
     }
-    for (const { podUid = "", state } of after) {
+    for (const { podUid = "", state, published } of after) {
+      if (published === "ready") this.#published.add(podUid);
       const wasRouted = before.some((row) => row.podUid === podUid && isRoutedRow(row));
       if (isRoutedRow({ state })) this.#leftMs.delete(podUid);
       else if (wasRouted) this.#leftMs.set(podUid, nowMs);
@@ -235,10 +238,12 @@ export class SoakJudge {
   }
 
   /**
-   * When the slices, heard well while nothing is heard of pods, ceased to call the pod ready. One that
-   * they take for an earlier pod at its address they call ready, for all that anybody can know.
+   * When the slices, heard well while nothing is heard of pods, ceased to call the pod ready. Those of
+   * a controller that is behind never called it so, or take it for an earlier pod at its address: then
+   * they say nothing of it.
    */
-  #publishedMs({ cluster, service, address }: PodRecord): number {
+  #publishedMs({ cluster, service, address, uid }: PodRecord): number {
+    if (!this.#published.has(uid)) return Number.POSITIVE_INFINITY;
     const source = this.#facts.loop()?.sources.find((one) => one.cluster === cluster);
     const slices = source?.publishedOf("default", service).slices ?? [];
     if (source === undefined || slices.length === 0) return Number.POSITIVE_INFINITY;

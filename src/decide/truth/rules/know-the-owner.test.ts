@@ -55,9 +55,27 @@ describe("an endpoint whose address another pod has", () => {
       "10.0.0.1:8080 active (join at once): its pod is ready",
     ],
     [
-      "stays when the other is going",
+      "is out when the later one is going: it has the address until it is gone",
       { strangers: [stranger({ meta: { deletionTimestamp: late } })] },
-      "10.0.0.1:8080 active (join at once): its pod is ready",
+      out + despite,
+    ],
+    [
+      "drains when it is the later one and going",
+      {
+        pods: [
+          createdAt(1, late, {
+            metadata: metadata("web-1", {
+              labels: { app: "web" },
+              creationTimestamp: late,
+              deletionTimestamp: late,
+            }),
+          }),
+          pod(9),
+        ],
+        strangers: [stranger({ meta: { creationTimestamp: early } })],
+      },
+      "10.0.0.1:8080 draining (leave at once): its pod is terminating, though it is still " +
+        "published as ready",
     ],
     [
       "is out when the other was created earlier, and got ready at the address later",
@@ -100,11 +118,15 @@ describe("an endpoint whose address another pod has", () => {
       out + despite,
     ],
     [
-      "is out when its own pod is going and the other is not, however old",
+      "is out when its own pod is going and the other of the same second is not",
       {
         pods: [
-          createdAt(1, late, {
-            metadata: metadata("web-1", { labels: { app: "web" }, deletionTimestamp: late }),
+          createdAt(1, early, {
+            metadata: metadata("web-1", {
+              labels: { app: "web" },
+              creationTimestamp: early,
+              deletionTimestamp: late,
+            }),
           }),
           pod(9),
         ],

@@ -42,13 +42,14 @@ function isHttpAt({ containerPort, protocol }: Pod["ports"][number], port: numbe
 }
 
 /**
- * A pod that is going has given up its address. Of two that stay, the later one was given it after the
- * other had lost it; and of two of the same second the one that is ready has it.
+ * The later one was given the address after the other had lost it, and has it until it is gone, also
+ * while it terminates. Of two of the same second the one that stays has it, or the one that is ready.
  */
 function isLikelier(a: Pod, b: Pod): boolean {
-  if (isTerminating(a) !== isTerminating(b)) return isTerminating(b);
   const laterBy = gotItAt(a) - gotItAt(b);
-  return laterBy === 0 ? a.ready === "True" && b.ready !== "True" : laterBy > 0;
+  if (laterBy !== 0) return laterBy > 0;
+  if (isTerminating(a) !== isTerminating(b)) return isTerminating(b);
+  return a.ready === "True" && b.ready !== "True";
 }
 
 /**
