@@ -18,7 +18,13 @@ import {
   soonestFit,
   UndecidedReports,
 } from "./undecided-reports.ts";
-import { type Witness, type WitnessedEndpoint, type WitnessReport, witnessId } from "./witness.ts";
+import {
+  type Direction,
+  type Witness,
+  type WitnessedEndpoint,
+  type WitnessReport,
+  witnessId,
+} from "./witness.ts";
 
 /** What a report turned out to be. */
 export type Taken =
@@ -39,6 +45,12 @@ export interface SettleOptions {
   readonly followers: readonly Witness[];
   /** All that a witness had to tell until then has been told; undefined where nobody can say. */
   readonly provedAt: (witness: Witness) => MonotonicMs | undefined;
+}
+
+/** Who is right, and how it stands by its word. */
+export interface Disagreement {
+  readonly nearest: Witness;
+  readonly direction: Direction;
 }
 
 /** What is clear after a while of silence. */
@@ -140,18 +152,21 @@ export class EndpointTrack {
    * observed, and has kept it: a change of some time before that it has yet to show. The others are
    * right where they are nearer to the pod.
    */
-  openDisagreement(
-    nextId: number,
-    followers: readonly Witness[],
-    since: MonotonicMs,
-  ): OpenJourney | undefined {
+  disagreement(followers: readonly Witness[]): Disagreement | undefined {
     const [nearest] = followers;
     if (nearest === undefined || !isOfCluster(nearest)) return undefined;
     if (this.changes.pending.length > 0) return undefined;
     const direction = this.changes.shows(nearest);
-    if (followers.every((one) => one.hop === "traffic" || this.changes.shows(one) === direction)) {
-      return undefined;
-    }
+    const agrees = (one: Witness): boolean =>
+      one.hop === "traffic" || this.changes.shows(one) === direction;
+    return followers.every(agrees) ? undefined : { nearest, direction };
+  }
+
+  openDisagreement(
+    nextId: number,
+    { direction }: Disagreement,
+    { followers, since }: { readonly followers: readonly Witness[]; readonly since: MonotonicMs },
+  ): OpenJourney {
     const opening = { direction, endpoint: this.#endpoint, at: since, beforeStart: true } as const;
     return this.#open(nextId, opening, followers);
   }

@@ -49,6 +49,8 @@ export interface JourneysOptions extends JourneyLimits {
   readonly onEvent: (event: JourneyEvent) => void;
   /** All that a witness had to tell until then has been told; undefined where nobody can say. */
   readonly provedAt?: (witness: Witness) => MonotonicMs | undefined;
+  /** Since when words on the endpoint's address are held back, by somebody who weighs them first. */
+  readonly heldSince?: (endpoint: WitnessedEndpoint) => MonotonicMs | undefined;
   /** With it the clusters' own times are compared with the observer's. */
   readonly anchor?: ClockAnchor;
 }
@@ -56,6 +58,7 @@ export interface JourneysOptions extends JourneyLimits {
 export class Journeys implements WitnessSink {
   readonly #onEvent: (event: JourneyEvent) => void;
   readonly #provedAt: (witness: Witness) => MonotonicMs | undefined;
+  readonly #heldSince: (endpoint: WitnessedEndpoint) => MonotonicMs | undefined;
   readonly #limits: Required<JourneyLimits>;
   readonly #tracks = new EndpointTracks();
   readonly #followers = new Followers();
@@ -72,9 +75,10 @@ export class Journeys implements WitnessSink {
   /** The latest instant that anybody has named. */
   #now: MonotonicMs = -Infinity as MonotonicMs;
 
-  constructor({ onEvent, provedAt, anchor, ...limits }: JourneysOptions) {
+  constructor({ onEvent, provedAt, heldSince, anchor, ...limits }: JourneysOptions) {
     this.#onEvent = onEvent;
     this.#provedAt = provedAt ?? (() => undefined);
+    this.#heldSince = heldSince ?? (() => undefined);
     this.#skews = new ClockSkews(anchor);
     this.#limits = {
       budgetMs: defaultBudgetMs,
@@ -156,7 +160,10 @@ export class Journeys implements WitnessSink {
 
   /** Since when its witness may have been cut off without knowing it; undefined when it was not. */
   missedSince(report: WitnessReport): MonotonicMs | undefined {
-    return this.#tracks.find(report)?.changes.missedSince(report);
+    const track = this.#tracks.find(report);
+    if (track === undefined) return undefined;
+    this.#settle(track, [report.witness], heardUntil(report));
+    return track.changes.missedSince(report);
   }
 
   report(report: WitnessReport): void {
@@ -299,9 +306,16 @@ export class Journeys implements WitnessSink {
         this.#dismiss(track);
         continue;
       }
-      const journey = track.openDisagreement(this.#lastId + 1, this.#followersOf(track), since);
-      if (journey === undefined) continue;
-      this.#opened(journey);
+      const followers = this.#followersOf(track);
+      const disagreement = track.disagreement(followers);
+      if (disagreement === undefined) continue;
+      if ((this.#provedAt(disagreement.nearest) ?? since) < since) {
+        // It may have been cut off, and how it stands by its word may be long over.
+        this.#unsettled.lookAgain({ track, since }, this.#now);
+        continue;
+      }
+      const opening = { followers, since };
+      this.#opened(track.openDisagreement(this.#lastId + 1, disagreement, opening));
       this.#reviewTrack(track);
       this.#makeRoom();
     }
@@ -321,7 +335,10 @@ export class Journeys implements WitnessSink {
     if (elapsedMs(journey.originAt, now) >= abandonAfterMs) this.#end(journey, "abandoned");
   }
 
-  #settle(track: EndpointTrack, witnesses: readonly Witness[], now: MonotonicMs): void {
+  /** Who has said something that is held back has not been silent since. */
+  #settle(track: EndpointTrack, witnesses: readonly Witness[], until: MonotonicMs): void {
+    const heldSince = this.#heldSince(track.endpoint);
+    const now = heldSince !== undefined && heldSince < until ? heldSince : until;
     const followers = this.#followersOf(track);
     const provedAt = this.#provedAt;
     const { shown, news } = track.settle({ now, witnesses, followers, provedAt });

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import type { MonotonicMs } from "../environment/clock.ts";
 import { keptMs, settleMs } from "./journey-limits.ts";
 import { Journeys } from "./journeys.ts";
-import type { Direction, Witness } from "./witness.ts";
+import type { Direction, Hop, Witness } from "./witness.ts";
 
 const web = { cluster: "east", service: "shop/web" };
 const pod: Witness = { hop: "pod", name: "east" };
@@ -12,10 +12,17 @@ const copies: Witness = { hop: "synced", name: "access" };
 
 let journeys: Journeys;
 let over: string[];
+let heldSince: MonotonicMs | undefined;
+/** By the name of the hop; nobody can say where none is given. */
+let provedAt: Partial<Record<Hop, number>>;
 
 beforeEach(() => {
   over = [];
+  heldSince = undefined;
+  provedAt = {};
   journeys = new Journeys({
+    heldSince: () => heldSince,
+    provedAt: ({ hop }) => provedAt[hop] as MonotonicMs | undefined,
     onEvent: ({ type, journey: { direction, outcome, hops, origin } }) => {
       const states = hops.map(({ hop, state }) => `${hop} ${state.type}`);
       if (type === "over") over.push(`${direction} ${origin.at} ${outcome}: ${states.join(", ")}`);
@@ -139,6 +146,66 @@ describe("who was cut off", () => {
     say(60_000, pod, "leave");
     say(61_000, copies, "leave");
     expect(journeys.missedSince({ ...word, at: 62_000 as MonotonicMs })).toBe(undefined);
+  });
+});
+
+describe("a while of silence", () => {
+  test("is over when something is said, also if that is held back", () => {
+    flap(10_000);
+    say(30_000, pod, "leave");
+    say(31_000, pod, "join");
+    heldSince = 40_000 as MonotonicMs;
+    pass(31_000 + settleMs);
+    heldSince = undefined;
+    say(40_000, copies, "leave");
+    say(42_000, copies, "join");
+    expect(over).toEqual([
+      "leave 30000 superseded: pod shown, synced shown",
+      "join 31000 complete: pod shown, synced shown",
+    ]);
+  });
+
+  test("has passed for whoever is asked after it, before anything else is told", () => {
+    flap();
+    say(10_000, pod, "leave");
+    say(11_000, pod, "join");
+    const word = { witness: copies, endpoint, direction: "leave" } as const;
+    const at = (11_000 + settleMs) as MonotonicMs;
+    expect(journeys.missedSince({ ...word, at: (at - 1) as MonotonicMs })).toBe(undefined);
+    expect(journeys.missedSince({ ...word, at })).toBe(0);
+  });
+});
+
+describe("a cluster that was cut off", () => {
+  const replica: Witness = { hop: "routed", name: "r1" };
+
+  test("is not taken at its word until it is proved that all has been told", () => {
+    journeys.follow(replica, { ...web, cluster: undefined });
+    say(0, replica, "join");
+    pass(1_000);
+    provedAt = { published: 0 };
+    journeys.follow(published, web);
+    pass(1_000 + 3 * settleMs);
+    expect(journeys.pending()).toEqual([]);
+    provedAt = { published: 30_000 };
+    pass(1_000 + 4 * settleMs);
+    expect(journeys.pending().map(({ direction, origin }) => ({ direction, origin }))).toEqual([
+      { direction: "leave", origin: { at: 1_000, notBefore: undefined, beforeStart: true } },
+    ]);
+  });
+
+  test("tells later what makes it agree, and nothing is made of how it stood", () => {
+    journeys.follow(replica, { ...web, cluster: undefined });
+    say(0, replica, "join");
+    pass(1_000);
+    provedAt = { published: 0 };
+    journeys.follow(published, web);
+    pass(1_000 + settleMs);
+    say(20_000, published, "join", { since: -1_000 });
+    provedAt = { published: 30_000 };
+    pass(60_000);
+    expect(journeys.pending()).toEqual([]);
+    expect(journeys.counts).toMatchObject({ opened: 1, matched: 1 });
   });
 });
 

@@ -9,27 +9,38 @@ export interface Settled {
   readonly since: MonotonicMs;
 }
 
+interface Unsettled {
+  readonly since: MonotonicMs;
+  /** Its while is counted from then on. */
+  readonly from: MonotonicMs;
+}
+
 export class UnsettledTracks {
-  readonly #since = new Map<EndpointTrack, MonotonicMs>();
+  readonly #tracks = new Map<EndpointTrack, Unsettled>();
 
   /** A witness has just begun with it: the while starts again. */
   add(track: EndpointTrack, now: MonotonicMs): void {
-    this.#since.delete(track);
-    this.#since.set(track, now);
+    this.lookAgain({ track, since: now }, now);
+  }
+
+  /** It is still not settled. */
+  lookAgain({ track, since }: Settled, now: MonotonicMs): void {
+    this.#tracks.delete(track);
+    this.#tracks.set(track, { since, from: now });
   }
 
   delete(track: EndpointTrack): void {
-    this.#since.delete(track);
+    this.#tracks.delete(track);
   }
 
   /** Takes out those that have had their while, not all at once when there are very many. */
   takeSettled(now: MonotonicMs): readonly Settled[] {
     const settled: Settled[] = [];
-    for (const [track, since] of this.#since) {
-      if (settled.length === settledAtOnceMax || elapsedMs(since, now) < settleMs) break;
+    for (const [track, { since, from }] of this.#tracks) {
+      if (settled.length === settledAtOnceMax || elapsedMs(from, now) < settleMs) break;
       settled.push({ track, since });
     }
-    for (const { track } of settled) this.#since.delete(track);
+    for (const { track } of settled) this.#tracks.delete(track);
     return settled;
   }
 }

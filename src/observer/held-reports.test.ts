@@ -103,6 +103,16 @@ describe("what a watch tells late", () => {
     expect(passed).toEqual(["pod leave since 40000", "routed leave", "published leave"]);
   });
 
+  test("says since when, of its address and of no other", () => {
+    tell("pod", "leave", since(40_000));
+    nowMs += 100;
+    tell("routed", "leave");
+    expect(held.since(endpoint)).toBe(60_000);
+    expect(held.since({ ...endpoint, address: "10.0.0.2" })).toBe(undefined);
+    pass(2_000);
+    expect(held.since(endpoint)).toBe(undefined);
+  });
+
   test("is told before its service is unfollowed, and not if that comes back", () => {
     const witness = { hop: "pod", name: "east" } as const;
     tell("pod", "leave", since(40_000));

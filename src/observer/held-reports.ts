@@ -68,6 +68,11 @@ export class HeldReports implements WitnessSink {
     else this.#options.sink.report(report);
   }
 
+  /** Since when words on the address are held back; undefined when none are. */
+  since(endpoint: WitnessedEndpoint): MonotonicMs | undefined {
+    return this.#places.size === 0 ? undefined : this.#places.get(placeKey(endpoint))?.since;
+  }
+
   follow(witness: Witness, service: FollowedService): void {
     const held = this.#services.get(serviceKey(witness, service.service));
     held?.unfollowed.delete(service.cluster ?? "");

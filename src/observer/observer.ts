@@ -71,6 +71,7 @@ export class Observer {
     this.#journeys = new Journeys({
       onEvent,
       provedAt: ({ hop, name }) => this.#observationOf(name)?.provedAt(hop),
+      heldSince: (endpoint) => this.#heldReports.since(endpoint),
       anchor: this.run,
       ...limits,
     });
