@@ -53,6 +53,50 @@ export class EndpointChanges {
     this.#sights.put(sight);
   }
 
+  /** What the witness has said, and the newest change that it is past. */
+  note(
+    { witness, direction, at, endpoint, baseline = false }: WitnessReport,
+    passed: number,
+    { shown = passed, unclear }: { readonly shown?: number; readonly unclear?: WitnessReport } = {},
+  ): void {
+    this.see({
+      witness,
+      direction,
+      at,
+      isBaseline: baseline,
+      passed,
+      shown,
+      byAddress: endpoint.podUid === undefined,
+      isAssumed: false,
+      unclear,
+    });
+  }
+
+  /** The witness has it as the change made it, without having shown that. */
+  agree(witness: Witness, journey: OpenJourney): void {
+    const { direction, originAt } = journey;
+    const known = this.sightOf(witness);
+    if (known?.unclear !== undefined && originAt - known.at < settleMs) {
+      // It was ahead, then, and makes the origin.
+      journey.show(known.unclear);
+    } else if (isPending(journey)) {
+      // What it has shown of another change counts there, and not a second time here.
+      const isElse = isOfChange(known) || known?.isBaseline === true;
+      journey.agree(witness, isElse ? undefined : known?.at);
+    }
+    this.see({
+      witness,
+      direction: known?.direction ?? direction,
+      at: known?.at ?? originAt,
+      passed: journey.id,
+      shown: known?.shown ?? 0,
+      byAddress: known?.byAddress ?? false,
+      isBaseline: known?.isBaseline ?? false,
+      isAssumed: false,
+      unclear: undefined,
+    });
+  }
+
   shows(witness: Witness): Direction {
     return this.#sights.of(witness)?.direction ?? "leave";
   }
@@ -121,6 +165,11 @@ export class EndpointChanges {
     return id > shown && id <= passed && this.#isLongUndone(journey, at);
   }
 
+  /** Whether the witness could be expected to show it when it told this. */
+  isAwaited(journey: OpenJourney, report: WitnessReport): boolean {
+    return this.canShow(journey, report) && !this.hasLeftOut(journey, report);
+  }
+
   /** Whether there is a later change, and not one that only replicas show, who may take it back. */
   isSuperseded(journey: OpenJourney): boolean {
     return this.#journeys.some(
@@ -163,4 +212,9 @@ export class EndpointChanges {
 
 export function isPending({ outcome }: OpenJourney): boolean {
   return outcome === "pending";
+}
+
+/** Whether it is known which change the witness showed; between two of them it is not. */
+function isOfChange(sight: Sight | undefined): boolean {
+  return sight !== undefined && sight.passed > 0 && Number.isInteger(sight.passed);
 }

@@ -1,9 +1,8 @@
-// Reports that fit more than one change of an endpoint. Of a pod that left, came back and left again
-// a witness that shows one leave may be behind, at the first, or may have left the flap out, as
-// whoever writes down only how things stand does. What it shows next tells, or that it shows nothing.
+// Which changes the reports of one witness can be of. It shows changes in order and may leave some
+// out, so there is a soonest and a latest way to read what it says, and sometimes they differ. Pure.
 import { elapsedMs, type MonotonicMs } from "../environment/clock.ts";
 import { aheadMs } from "./journey-limits.ts";
-import { type Direction, type Witness, type WitnessReport, witnessId } from "./witness.ts";
+import type { Direction, WitnessReport } from "./witness.ts";
 
 /** A change that a report may be of. */
 export interface Change {
@@ -13,42 +12,6 @@ export interface Change {
 
 /** Which change each report is of. */
 export type Fit<C extends Change> = readonly (readonly [C, WitnessReport])[];
-
-export class UndecidedReports {
-  /** Oldest first; hardly ever any. */
-  #reports: readonly WitnessReport[] = [];
-
-  get size(): number {
-    return this.#reports.length;
-  }
-
-  of(witness: Witness): readonly WitnessReport[] {
-    if (this.#reports.length === 0) return this.#reports;
-    return this.#reports.filter((report) => witnessId(report.witness) === witnessId(witness));
-  }
-
-  /** These witnesses, and those of which something is undecided. */
-  withWitnesses(witnesses: readonly Witness[]): readonly Witness[] {
-    if (this.#reports.length === 0) return witnesses;
-    const all = [...witnesses, ...this.#reports.map(({ witness }) => witness)];
-    return [...new Map(all.map((witness) => [witnessId(witness), witness])).values()];
-  }
-
-  add(report: WitnessReport): void {
-    this.#reports = [...this.#reports, report];
-  }
-
-  remove(report: WitnessReport): void {
-    this.#reports = this.#reports.filter((one) => one !== report);
-  }
-
-  /** They are decided, or do not matter any more. */
-  clear(witness: Witness): void {
-    if (this.#reports.length === 0) return;
-    const id = witnessId(witness);
-    this.#reports = this.#reports.filter((report) => witnessId(report.witness) !== id);
-  }
-}
 
 /** Whether a witness that tells this may yet show the change. */
 export type CanShow<C extends Change> = (change: C, report: WitnessReport) => boolean;

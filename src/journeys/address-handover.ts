@@ -1,0 +1,36 @@
+// An address that passes from one pod to another. Whoever knows only addresses goes on showing it: it
+// cannot show that one pod left and the other joined, and is not waited for to do so.
+import { type EndpointChanges, isPending } from "./endpoint-changes.ts";
+import type { EndpointTrack } from "./endpoint-track.ts";
+import type { OpenJourney } from "./open-journey.ts";
+
+/** Returns what was taken for a return of the one that had the address before. */
+export function handOver(before: EndpointTrack, successor: EndpointTrack): OpenJourney | undefined {
+  const { changes, matches } = before;
+  const mistaken = shownOnlyByAddress(changes);
+  if (mistaken !== undefined) changes.remove(mistaken);
+  const { current } = changes;
+  const next = successor.changes.current;
+  const isLeft = current?.direction === "leave" || mistaken !== undefined;
+  if (!isLeft || next === undefined) return mistaken;
+  for (const sight of changes.sights) {
+    const { witness, at, byAddress, direction } = sight;
+    const isKnown = successor.changes.sightOf(witness) !== undefined;
+    if (!byAddress || direction === "leave" || isKnown) continue;
+    matches.clear(witness);
+    successor.changes.see({ ...sight, passed: next.id, shown: next.id });
+    if (mistaken === undefined) next.agree(witness, at);
+    else next.show({ witness, direction: "join", endpoint: before.endpoint, at });
+    // Of which change it was is open again: the join that it was taken for is another's.
+    changes.see({ ...sight, direction: "leave", passed: 0 });
+    if (current !== undefined) changes.agree(witness, current);
+  }
+  return mistaken;
+}
+
+/** A pending join that nobody has shown who could tell whose it is. */
+function shownOnlyByAddress({ current, sights }: EndpointChanges): OpenJourney | undefined {
+  if (current?.direction !== "join" || !isPending(current)) return undefined;
+  const isKnown = sights.some((one) => one.passed === current.id && !one.byAddress);
+  return isKnown ? undefined : current;
+}
