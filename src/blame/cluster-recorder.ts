@@ -80,7 +80,7 @@ export class ClusterRecorder {
   watches(): readonly RecordedWatch[] {
     const { cluster } = this.#options;
     return this.#watches.map(({ kind, namespace, reflector, told, isListed }) => {
-      told.note(reflector);
+      told.note();
       const { type, message } = reflector.condition();
       return {
         cluster,
@@ -115,7 +115,7 @@ export class ClusterRecorder {
       indexes: {},
       handlers: [handler],
     });
-    const told = new ToldSince(this.#options.clock);
+    const told = new ToldSince({ reflector, clock: this.#options.clock });
     const watch: Watch = { kind, namespace, reflector, told, isListed: false };
     return watch;
   }
@@ -128,6 +128,7 @@ export class ClusterRecorder {
       if (!signal.aborted) throw error;
       return;
     }
+    watch.told.noteListed();
     watch.isListed = true;
     this.#options.write(this.#listedLine(watch));
   }
@@ -140,9 +141,9 @@ export class ClusterRecorder {
   }
 
   /** When the watch was last proved to be current, where it happened some time since. */
-  #afterMs({ told, reflector }: Watch, change: Change<Recorded>): number | undefined {
+  #afterMs({ told }: Watch, change: Change<Recorded>): number | undefined {
     const { clock } = this.#options;
-    const notBefore = told.notBefore(reflector, change);
+    const notBefore = told.notBefore(change);
     if (notBefore === undefined) return undefined;
     return clock.wallMs() - elapsedMs(notBefore, clock.monotonicMs());
   }

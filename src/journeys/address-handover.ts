@@ -15,15 +15,17 @@ export function handOver(before: EndpointTrack, successor: EndpointTrack): OpenJ
   if (!isLeft || next === undefined) return mistaken;
   for (const sight of changes.sights) {
     const { witness, at, byAddress, direction } = sight;
-    const isKnown = successor.changes.sightOf(witness) !== undefined;
-    if (!byAddress || direction === "leave" || isKnown) continue;
+    if (!byAddress || direction === "leave") continue;
     matches.clear(witness);
-    successor.changes.see({ ...sight, passed: next.id, shown: next.id });
-    if (mistaken === undefined) next.agree(witness, at);
-    else next.show({ witness, direction: "join", endpoint: before.endpoint, at });
-    // Of which change it was is open again: the join that it was taken for is another's.
-    changes.see({ ...sight, direction: "leave", passed: 0 });
-    if (current !== undefined) changes.agree(witness, current);
+    if (successor.changes.sightOf(witness) === undefined) {
+      successor.changes.see({ ...sight, passed: next.id, shown: next.id });
+      if (mistaken === undefined || sight.passed !== mistaken.id) next.agree(witness, undefined);
+      else next.show({ witness, direction: "join", endpoint: before.endpoint, at });
+    }
+    changes.see({ ...sight, direction: "leave", passed: current?.id ?? 0 });
+    if (current === undefined || !isPending(current) || current.isMarkedBy(witness)) continue;
+    // What it said last was of the other one.
+    current.agree(witness, undefined);
   }
   return mistaken;
 }

@@ -53,6 +53,11 @@ export class EndpointChanges {
     this.#sights.put(sight);
   }
 
+  /** What it has shown counts no more. */
+  unsee(witness: Witness): void {
+    this.#sights.delete(witness);
+  }
+
   /** What the witness has said, and the newest change that it is past. */
   note(
     { witness, direction, at, endpoint, baseline = false }: WitnessReport,
@@ -115,7 +120,8 @@ export class EndpointChanges {
   /** Of what is over and is not current only what somebody has missed is kept, and not for long. */
   letGo(now: MonotonicMs): void {
     if (this.#journeys.length === 1) return;
-    const kept = this.#journeys.filter((one) => this.#isOpen(one) || this.#isMissed(one, now));
+    const isKept = (one: OpenJourney): boolean => this.#isOpen(one) || this.#isMissed(one, now);
+    const kept = this.#journeys.slice(this.#journeys.findIndex(isKept));
     const tooMany = kept.length - keptMax;
     this.#journeys = kept.filter((one, index) => index >= tooMany || this.#isOpen(one));
   }

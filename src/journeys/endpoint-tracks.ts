@@ -31,7 +31,10 @@ export class EndpointTracks {
     const same = tracks.find((track) => isSame(track.endpoint, endpoint));
     if (same !== undefined || tracks.length === 0) return same;
     const possible = tracks.filter(
-      (track) => !track.changes.isGone && isCompatible(track.endpoint, endpoint),
+      (track) =>
+        !track.changes.isGone &&
+        isCompatible(track.endpoint, endpoint) &&
+        (direction === "join" || track.changes.shows(witness) === "join"),
     );
     return (
       possible.find((track) => track.changes.awaited(witness, direction) !== undefined) ??

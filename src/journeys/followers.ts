@@ -34,7 +34,7 @@ export class Followers {
     return this.#version;
   }
 
-  /** True when that is news. */
+  /** True when that is news, or some of its ports are. */
   follow(witness: Witness, followed: FollowedService): boolean {
     const { cluster = anyCluster, service, ports = [] } = followed;
     const followers = this.#byService.get(service) ?? {
@@ -45,11 +45,12 @@ export class Followers {
     this.#byService.set(service, followers);
     const witnesses = followers.clusters.get(cluster) ?? new Map<string, Witness>();
     followers.clusters.set(cluster, witnesses);
-    if (witnesses.has(witnessId(witness))) return false;
-    witnesses.set(witnessId(witness), witness);
+    const isNew = !witnesses.has(witnessId(witness));
+    if (isNew) witnesses.set(witnessId(witness), witness);
+    const isOfPorts = this.#learnPorts(followers, witness, ports);
+    if (!isNew && !isOfPorts) return false;
     followers.answers.clear();
     this.#version += 1;
-    for (const port of ports) this.learnPort(witness, { service, port });
     return true;
   }
 
@@ -63,26 +64,6 @@ export class Followers {
     this.#version += 1;
     if (witnesses.size === 0) followers.clusters.delete(cluster);
     if (followers.clusters.size === 0) this.#byService.delete(service);
-    return true;
-  }
-
-  /**
-   * A replica routes to some ports of a service, those its rules name, and is not waited for at the
-   * others. True when that changes who is waited for.
-   */
-  learnPort(
-    witness: Witness,
-    { service, port }: Pick<WitnessedEndpoint, "service" | "port">,
-  ): boolean {
-    if (witness.hop !== "routed") return false;
-    const followers = this.#byService.get(service);
-    if (followers === undefined) return false;
-    const id = witnessId(witness);
-    const ports = followers.routedPorts.get(id) ?? new Set<number>();
-    if (ports.has(port)) return false;
-    followers.routedPorts.set(id, ports.add(port));
-    followers.answers.clear();
-    this.#version += 1;
     return true;
   }
 
@@ -113,6 +94,24 @@ export class Followers {
       .sort(inOrderOfHops);
     followers.answers.set(asked, answer);
     return answer;
+  }
+
+  /**
+   * A replica routes to some ports of a service, those its rules name, and is not waited for at the
+   * others. True when one is new.
+   */
+  #learnPorts(
+    { routedPorts }: ServiceFollowers,
+    witness: Witness,
+    ports: readonly number[],
+  ): boolean {
+    if (witness.hop !== "routed" || ports.length === 0) return false;
+    const id = witnessId(witness);
+    const known = routedPorts.get(id) ?? new Set<number>();
+    routedPorts.set(id, known);
+    const before = known.size;
+    for (const port of ports) known.add(port);
+    return known.size > before;
   }
 }
 

@@ -220,3 +220,22 @@ test("requests to addresses that nobody is known to have had are counted and bel
   const seen = new Logged().request(500).request(600, { service: undefined, address: "10.9.9.9" });
   expect(seen.journeys.requestCounts).toEqual({ joined: 0, left: 0, ordinary: 0, unknown: 2 });
 });
+
+test("a request while the pod was back is not of the leave before, which still waits for its last", () => {
+  const logged = new Logged();
+  logged.change(0, "join").change(1_000, "leave");
+  logged.request(1_100);
+  logged.change(3_000, "join").request(4_000).change(20_000, "leave");
+  logged.request(10_000);
+  logged.journeys.advance(ms(20_000 + 2 * trafficQuietMs));
+  expect(logged.lines).toMatchInlineSnapshot(`
+    [
+      "3000: shown: pod 0 · published 0 · routed ? · traffic 1 s",
+      "3000: over: pod 0 · published 0 · routed ? · traffic 1 s",
+      "20000: over: pod 0 · published 0 · routed ? · traffic no request (superseded)",
+      "20000: shown: pod 0 · published 0 · routed ? · traffic 100 ms",
+      "20000: over: pod 0 · published 0 · routed ? · traffic 100 ms (superseded)",
+      "20000: over: pod 0 · published 0 · routed ? · traffic no request",
+    ]
+  `);
+});

@@ -396,6 +396,46 @@ test("what is never shown is abandoned in the end", () => {
   `);
 });
 
+test("what a replica that is gone has shown keeps no endpoint, and leaves of others are not its", () => {
+  const seen = new Observed([pod, replica("stock"), replica("old")]);
+  seen.baseline(pod);
+  for (const name of ["stock", "old"]) {
+    seen.say(0, replica(name), "join", { uid: undefined, baseline: true });
+  }
+  seen.journeys.unfollow(replica("old"), { ...web, forGood: true });
+  seen.say(1_000, pod, "leave");
+  seen.say(1_100, replica("stock"), "leave", { uid: undefined });
+  seen.say(2_000, pod, "join", { uid: "b" });
+  seen.say(2_100, replica("stock"), "join", { uid: undefined });
+  seen.say(3_000, pod, "leave", { uid: "b" });
+  seen.say(3_300, replica("stock"), "leave", { uid: undefined });
+  expect(seen.over).toMatchInlineSnapshot(`
+    [
+      "1100: complete: −10.0.0.1 shop/web  pod 0 · published ? · routed 100 ms",
+      "2100: complete: +10.0.0.1 shop/web  pod 0 · published ? · routed 100 ms",
+      "3300: complete: −10.0.0.1 shop/web  pod 0 · published ? · routed 300 ms",
+    ]
+  `);
+  expect(seen.journeys.hasEndpoints(web)).toBe(false);
+});
+
+test("who knows only addresses and is seen to begin with the next pod had the first one's all along", () => {
+  const seen = new Observed([pod, published]);
+  seen.baseline(pod, published);
+  seen.say(1_000, pod, "leave");
+  seen.journeys.follow(replica("stock"), web);
+  seen.say(1_500, replica("stock"), "join", { uid: undefined, baseline: true });
+  seen.say(2_000, pod, "join", { uid: "b" });
+  seen.say(2_010, published, "leave");
+  seen.say(2_010, published, "join", { uid: "b" });
+  expect(seen.over).toMatchInlineSnapshot(`
+    [
+      "2010: complete: −10.0.0.1 shop/web  pod 0 · published 1.01 s · routed unchanged",
+      "2010: complete: +10.0.0.1 shop/web  pod 0 · published 10 ms · routed unchanged",
+    ]
+  `);
+});
+
 test("a replica that is gone is no longer waited for", () => {
   const seen = new Observed([pod, replica("r1")]);
   seen.baseline(pod, replica("r1"));
@@ -575,10 +615,12 @@ test("a replica that says which ports it shows is not waited for at others", () 
   expect(seen.over).toEqual(["1000: complete: +10.0.0.1 shop/web  pod 0 · published ? · routed ?"]);
 });
 
-test("a replica is not waited for at ports that it does not route to", () => {
+test("a replica is not waited for at ports that it turns out not to route to", () => {
   const seen = new Observed([pod, replica("r1")]);
   seen.say(1_000, pod, "join");
   seen.say(1_000, pod, "join", { port: 9090 });
+  seen.advance(1_010);
+  seen.journeys.follow(replica("r1"), { ...web, ports: [8080] });
   seen.say(1_010, replica("r1"), "join");
   expect(seen.over).toMatchInlineSnapshot(`
     [
@@ -604,7 +646,7 @@ test("an address first shown by one who cannot tell whose it is goes to the pod 
   expect(seen.over).toMatchInlineSnapshot(`
     [
       "1300: withdrawn: +10.0.0.1 shop/web  pod never shown · published never shown · routed 0 (withdrawn)",
-      "1400: complete: −10.0.0.1 shop/web  pod 0 · published 400 ms · routed 200 ms",
+      "1400: complete: −10.0.0.1 shop/web  pod 0 · published 400 ms · routed 100 ms",
       "1400: complete: +10.0.0.1 shop/web  pod 100 ms · published 200 ms · routed 0",
     ]
   `);

@@ -34,6 +34,7 @@ import {
   type FollowedService,
   type ServiceRef,
   type TrafficReport,
+  type UnfollowedService,
   type Witness,
   type WitnessedEndpoint,
   type WitnessReport,
@@ -144,8 +145,11 @@ export class Journeys implements WitnessSink {
     this.#reviewService(service.service);
   }
 
-  unfollow(witness: Witness, service: ServiceRef): void {
-    if (this.#followers.unfollow(witness, service)) this.#reviewService(service.service);
+  unfollow(witness: Witness, service: UnfollowedService): void {
+    const { forGood = false } = service;
+    if (!this.#followers.unfollow(witness, service) && !forGood) return;
+    if (forGood) this.#forgetWitness(witness, service.service);
+    this.#reviewService(service.service);
   }
 
   /** Whether the report would show a change that the witness has yet to show. */
@@ -165,9 +169,8 @@ export class Journeys implements WitnessSink {
   }
 
   report(report: WitnessReport): void {
-    const { endpoint, witness } = report;
+    const { witness } = report;
     this.#passTo(report.at);
-    if (this.#followers.learnPort(witness, endpoint)) this.#reviewService(endpoint.service);
     const known = this.#known.find(report);
     if (known === undefined && report.direction === "leave") {
       this.#counts.unknown += 1;
@@ -300,6 +303,15 @@ export class Journeys implements WitnessSink {
       this.#settle(track, this.#followersOf(track), this.#now);
       if (track.matches.isUndecided) this.#undecided.add(track, this.#now);
       this.#reviewTrack(track);
+    }
+  }
+
+  /** What it has said is decided first: it will say nothing more. */
+  #forgetWitness(witness: Witness, service: string): void {
+    for (const track of this.#known.ofService(service)) {
+      const shown = track.matches.decide(witness).map(([journey]) => journey);
+      this.#live.shown(shown, witness);
+      track.changes.unsee(witness);
     }
   }
 

@@ -43,7 +43,11 @@ type PodEndpoints = readonly WitnessedEndpoint[];
 
 const none: PodEndpoints = [];
 
-type CauseOf = (direction: Direction) => PodCause & Pick<WitnessReport, "partOf">;
+/** Why an endpoint of a pod joined or left. */
+type CauseOf = (direction: Direction) => PodCause;
+
+/** Of how many services it is kept that they were told late; more are not told together. */
+const toldLateMax = 10_000;
 
 export class PodWitness {
   readonly #options: PodWitnessOptions;
@@ -52,6 +56,8 @@ export class PodWitness {
   /** By the pod's uid; pods without endpoints are not in it. */
   readonly #known = new Map<string, PodEndpoints>();
 
+  /** When a service was last told late. Invariant: in the order of these instants. */
+  readonly #toldLate = new Map<string, MonotonicMs>();
   #hasBegun = false;
 
   constructor(options: PodWitnessOptions) {
@@ -96,8 +102,8 @@ export class PodWitness {
     const ref = { cluster: this.#options.cluster, service: key };
     const isFollowed = change.type !== "deleted" && hasPods(service);
     if (isFollowed && this.#hasBegun) this.#options.sink.follow(this.#witness, ref);
-    // Of its pods another watch tells, perhaps that they have long been gone.
-    const causeOf: CauseOf = () => ({ cause: serviceCauses[change.type], partOf: "service" });
+    if (learnt.notBefore !== undefined) this.#noteLate(key);
+    const causeOf: CauseOf = () => ({ cause: serviceCauses[change.type] });
     for (const pod of concerned.values()) {
       const before = this.#endpointsKnown(pod).filter((endpoint) => endpoint.service === key);
       this.#replace(pod, before, this.#endpointsOf(pod, key), causeOf, learnt);
@@ -146,8 +152,10 @@ export class PodWitness {
     endpoint: WitnessedEndpoint,
     direction: Direction,
     causeOf: CauseOf,
-    { by, baseline, notBefore }: Learnt,
+    learnt: Learnt,
   ): void {
+    const { baseline, notBefore } = learnt;
+    const partOf = this.#partOf(endpoint.service, learnt);
     this.#options.sink.report({
       witness: this.#witness,
       endpoint,
@@ -157,8 +165,28 @@ export class PodWitness {
       podName: pod.metadata.name,
       ...(notBefore !== undefined && { notBefore }),
       ...(baseline && { baseline }),
-      ...(by === "list" && { partOf: "list" }),
+      ...(partOf && { partOf }),
     });
+  }
+
+  #noteLate(service: string): void {
+    this.#toldLate.delete(service);
+    this.#toldLate.set(service, this.#options.clock.monotonicMs());
+    if (this.#toldLate.size <= toldLateMax) return;
+    for (const oldest of this.#toldLate.keys()) {
+      this.#toldLate.delete(oldest);
+      return;
+    }
+  }
+
+  /**
+   * A service and its pods are told of by two watches. Where both are late nobody can say what was so
+   * at the same time: a pod may have come and gone while there was no service, or the reverse.
+   */
+  #partOf(service: string, { by, notBefore }: Learnt): WitnessReport["partOf"] {
+    if (by === "list") return "list";
+    if (notBefore === undefined) return undefined;
+    return (this.#toldLate.get(service) ?? -Infinity) >= notBefore ? "service" : undefined;
   }
 }
 

@@ -94,7 +94,9 @@ export class RoutedWitness {
 
   /** The replica is gone and shows nothing any more. */
   stop(): void {
-    this.lost();
+    for (const service of this.#routed.keys()) {
+      this.#sink.unfollow(this.#witness, { cluster: this.#cluster, service, forGood: true });
+    }
     this.#routed.clear();
   }
 
@@ -107,7 +109,9 @@ export class RoutedWitness {
     // What is kept for long stays what it was.
     const after = shareItems(named, before, isSameEndpoint);
     this.#routed.set(service, after);
-    if (known === undefined && !this.#isLost) this.#follow(service, after);
+    // Before the words on them, so that who shows one port is not waited for at another by chance.
+    const isOfNewPorts = after.some(({ port }) => before.every((one) => one.port !== port));
+    if ((known === undefined || isOfNewPorts) && !this.#isLost) this.#follow(service, after);
     const { gone, come } = listDifference(before, after);
     for (const endpoint of gone) this.#report(endpoint, "leave", when);
     for (const endpoint of come) this.#report(endpoint, "join", when);

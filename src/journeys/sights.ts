@@ -40,6 +40,12 @@ export class Sights {
     return this.#sights.find((sight) => witnessId(sight.witness) === id);
   }
 
+  delete(witness: Witness): void {
+    const id = witnessId(witness);
+    const index = this.#sights.findIndex((sight) => witnessId(sight.witness) === id);
+    if (index !== -1) this.#sights.splice(index, 1);
+  }
+
   put(sight: Sight): void {
     const id = witnessId(sight.witness);
     const index = this.#sights.findIndex(({ witness }) => witnessId(witness) === id);

@@ -23,6 +23,11 @@ export interface ServiceRef {
   readonly service: string;
 }
 
+export interface UnfollowedService extends ServiceRef {
+  /** What it has shown counts no more: it does not come back, or begins anew if it does. */
+  readonly forGood?: true;
+}
+
 export interface FollowedService extends ServiceRef {
   /** Where pods listen, of the ports that the witness shows; all, if it cannot say. */
   readonly ports?: readonly number[];
@@ -82,7 +87,7 @@ export interface WitnessSink {
   report(report: WitnessReport): void;
   /** From now on this witness is expected to show every change of the service's endpoints. */
   follow(witness: Witness, service: FollowedService): void;
-  unfollow(witness: Witness, service: ServiceRef): void;
+  unfollow(witness: Witness, service: UnfollowedService): void;
 }
 
 /** Made once for each witness, because every report asks for it several times. */

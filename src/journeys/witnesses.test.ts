@@ -12,7 +12,14 @@ import { selectorIndex } from "../sources/service-pods.ts";
 import { type Learnt, PodWitness } from "./pod-witness.ts";
 import { PublishedWitness, publishedServiceOf } from "./published-witness.ts";
 import { RoutedWitness } from "./routed-witness.ts";
-import type { ClusterStamp, ServiceRef, Witness, WitnessReport, WitnessSink } from "./witness.ts";
+import type {
+  ClusterStamp,
+  FollowedService,
+  UnfollowedService,
+  Witness,
+  WitnessReport,
+  WitnessSink,
+} from "./witness.ts";
 
 const clock = { monotonicMs: () => 7 as MonotonicMs, wallMs: () => 7 as WallMs };
 const watched: Learnt = { by: "watch", baseline: false, notBefore: undefined };
@@ -23,6 +30,7 @@ class Heard implements WitnessSink {
 
   report(report: WitnessReport): void {
     const { witness, endpoint, direction, cause, baseline, notBefore, clusterStamp } = report;
+    const { partOf } = report;
     const { service, address, port, podUid, cluster } = endpoint;
     const words = [
       `${witness.hop} ${direction === "join" ? "+" : "−"}${address}:${port}`,
@@ -30,17 +38,20 @@ class Heard implements WitnessSink {
       ...(cause === undefined ? [] : [cause]),
       ...(baseline === true ? ["baseline"] : []),
       ...(notBefore === undefined ? [] : [`not before ${notBefore}`]),
+      ...(partOf === undefined || baseline === true ? [] : [`part of ${partOf}`]),
       ...(clusterStamp === undefined ? [] : [stampText(clusterStamp)]),
     ];
     this.lines.push(words.join(" · "));
   }
 
-  follow(witness: Witness, { service }: ServiceRef): void {
-    this.lines.push(`${witness.hop} follows ${service}`);
+  follow(witness: Witness, { service, ports = [] }: FollowedService): void {
+    const at = ports.length > 0 ? ` at ${ports.join(", ")}` : "";
+    this.lines.push(`${witness.hop} follows ${service}${at}`);
   }
 
-  unfollow(witness: Witness, { service }: ServiceRef): void {
-    this.lines.push(`${witness.hop} no longer follows ${service}`);
+  unfollow(witness: Witness, { service, forGood }: UnfollowedService): void {
+    const how = forGood === true ? ", for good" : "";
+    this.lines.push(`${witness.hop} no longer follows ${service}${how}`);
   }
 
   take(): readonly string[] {
@@ -121,8 +132,8 @@ class PodWorld {
     return this.heard.take();
   }
 
-  service(object: Service): readonly string[] {
-    this.#witness.serviceChanged(changeOf(this.#services.set(object), object), watched);
+  service(object: Service, learnt = watched): readonly string[] {
+    this.#witness.serviceChanged(changeOf(this.#services.set(object), object), learnt);
     return this.heard.take();
   }
 
@@ -327,8 +338,20 @@ describe("the pod watch", () => {
     expect(world.pod(pod("a", {}), first)).toEqual([`${join} · ready · baseline`]);
     const again: Learnt = { by: "list", baseline: false, notBefore: 3 as MonotonicMs };
     expect(world.pod(pod("a", { ready: false }), again)).toEqual([
-      `${leave} · unready · not before 3`,
+      `${leave} · unready · not before 3 · part of list`,
     ]);
+  });
+
+  test("says where a service and its pods are told late together", () => {
+    const world = new PodWorld().begin();
+    const late: Learnt = { by: "watch", baseline: false, notBefore: 3 as MonotonicMs };
+    world.service(service("web"), late);
+    expect(world.pod(pod("a", {}), late)).toEqual([
+      `${join} · ready · not before 3 · part of service`,
+    ]);
+    expect(world.pod(pod("a", { ready: false }))).toEqual([`${leave} · unready`]);
+    const later: Learnt = { ...late, notBefore: 8 as MonotonicMs };
+    expect(world.pod(pod("a", {}), later)).toEqual([`${join} · ready · not before 8`]);
   });
 });
 
@@ -481,6 +504,23 @@ describe("published endpoints", () => {
   });
 });
 
+test("a replica names its ports before what it routes to there", () => {
+  const heard = new Heard();
+  const witness = new RoutedWitness({ replica: "r1", sink: heard });
+  const at = (value: number) => value as MonotonicMs;
+  const one = { address: "10.0.0.1", port: 8080 };
+  witness.began(new Map([["shop/web", [one]]]), at(0));
+  witness.routed("shop/web", [one, { ...one, port: 9090 }], at(1));
+  expect(heard.take()).toEqual([
+    "routed follows shop/web at 8080",
+    "routed +10.0.0.1:8080 · ?/shop/web ? · baseline",
+    "routed follows shop/web at 8080, 9090",
+    "routed +10.0.0.1:9090 · ?/shop/web ?",
+  ]);
+  witness.stop();
+  expect(heard.take()).toEqual(["routed no longer follows shop/web, for good"]);
+});
+
 test("a replica shows what differs from what it routed to before", () => {
   const heard = new Heard();
   const witness = new RoutedWitness({ replica: "r1", sink: heard });
@@ -495,13 +535,13 @@ test("a replica shows what differs from what it routed to before", () => {
   witness.dropped("shop/web", at(5));
   witness.stop();
   expect(heard.take()).toEqual([
-    "routed follows shop/web",
+    "routed follows shop/web at 8080",
     "routed +10.0.0.1:8080 · east/shop/web 1 · baseline",
     "routed +10.0.0.2:8080 · ?/shop/web ?",
     "routed −10.0.0.1:8080 · east/shop/web 1",
     "routed follows shop/api",
     "routed −10.0.0.2:8080 · ?/shop/web ?",
     "routed no longer follows shop/web",
-    "routed no longer follows shop/api",
+    "routed no longer follows shop/api, for good",
   ]);
 });

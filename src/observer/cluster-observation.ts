@@ -101,6 +101,12 @@ export class ClusterObservation {
     return least;
   }
 
+  /** Whether some watch that tells at the hop has yet to catch up with what has happened. */
+  isBehindAt(hop: Hop): boolean {
+    const watches = this.#witnesses.flatMap((witness) => witness.watchesAt(hop));
+    return watches.some(({ behindSince }) => behindSince !== undefined);
+  }
+
   /** Begins; a second call does nothing. */
   start(): void {
     this.#running ??= this.#run();

@@ -11,6 +11,7 @@ describe("what a watch tells late", () => {
   let passed: string[] = [];
   let open: string[] = [];
   let missedSince: MonotonicMs | undefined;
+  let behind: Hop[] = [];
   let held: HeldReports;
 
   beforeEach(() => {
@@ -18,10 +19,12 @@ describe("what a watch tells late", () => {
     passed = [];
     open = [];
     missedSince = undefined;
+    behind = [];
     held = new HeldReports({
       clock: { monotonicMs: () => nowMs as MonotonicMs, wallMs: () => 0 as WallMs },
       awaits: ({ witness, direction }) => open.includes(`${witness.hop} ${direction}`),
       missedSince: () => missedSince,
+      isBehind: ({ hop }) => behind.includes(hop),
       sink: {
         report: ({ witness, direction, notBefore }) => {
           const since = notBefore === undefined ? "" : ` since ${notBefore}`;
@@ -101,6 +104,24 @@ describe("what a watch tells late", () => {
     expect(passed).toEqual([]);
     pass(2_000);
     expect(passed).toEqual(["pod leave since 40000", "routed leave", "published leave"]);
+  });
+
+  test("waits for a watch that it is told by and that has yet to catch up, within bounds", () => {
+    behind = ["pod"];
+    tell("pod", "join", { ...since(50_000), partOf: "list" });
+    pass(2_700);
+    expect(passed).toEqual([]);
+    tell("pod", "leave", { ...since(40_000), partOf: "service" });
+    tell("pod", "join", { ...since(40_000), partOf: "service" });
+    behind = [];
+    pass(0);
+    expect(passed).toEqual(["pod join since 40000"]);
+    behind = ["pod"];
+    tell("pod", "leave", since(55_000));
+    pass(29_999);
+    expect(passed).toHaveLength(1);
+    pass(1);
+    expect(passed).toEqual(["pod join since 40000", "pod leave since 55000"]);
   });
 
   test("says since when, of its address and of no other", () => {

@@ -14,6 +14,7 @@ import {
   type WitnessSink,
   witnessId,
 } from "../journeys/witness.ts";
+import { backoffMaxMs } from "../kube/reflector/backoff.ts";
 import { wordsTakenBack } from "./words-taken-back.ts";
 
 export interface HeldReportsOptions {
@@ -24,6 +25,8 @@ export interface HeldReportsOptions {
   readonly awaits: (report: WitnessReport) => boolean;
   /** Since when its witness may have been cut off without knowing it; undefined when it was not. */
   readonly missedSince: (report: WitnessReport) => MonotonicMs | undefined;
+  /** Whether a watch that the witness tells by has yet to catch up. */
+  readonly isBehind: (witness: Witness) => boolean;
 }
 
 /** What is said of one address and port of a service. */
@@ -47,6 +50,9 @@ interface HeldService {
 
 /** The watches of a cluster that is back tell within it, one after the other, what has gathered. */
 const heldMs = 2_000;
+
+/** Each tries again by itself, at the latest after so long; who is gone for longer is not waited for. */
+const heldMaxMs = backoffMaxMs;
 
 /** Invariant: `#places` is in the order of the instants since when. */
 export class HeldReports implements WitnessSink {
@@ -87,7 +93,7 @@ export class HeldReports implements WitnessSink {
 
   /** Time passes without anybody telling: to be called every second or so. */
   look(): void {
-    for (const place of this.#places.keys()) if (!this.#releaseIfDue(place)) return;
+    for (const place of this.#places.keys()) this.#releaseIfDue(place);
   }
 
   /** Nothing more will be told. */
@@ -101,12 +107,13 @@ export class HeldReports implements WitnessSink {
     return report.notBefore !== undefined && !this.#isAwaited(report);
   }
 
-  #releaseIfDue(place: string): boolean {
+  #releaseIfDue(place: string): void {
     const held = this.#places.get(place);
-    const now = this.#options.clock.monotonicMs();
-    if (held === undefined || elapsedMs(held.since, now) < heldMs) return false;
-    this.#release(place);
-    return true;
+    const heldForMs = held && elapsedMs(held.since, this.#options.clock.monotonicMs());
+    if (heldForMs === undefined || heldForMs < heldMs) return;
+    const { isBehind } = this.#options;
+    const isAwaited = held?.reports.some(({ report }) => isBehind(report.witness)) ?? false;
+    if (!isAwaited || heldForMs >= heldMaxMs) this.#release(place);
   }
 
   /** In the order in which they were said. */

@@ -1,14 +1,15 @@
 // One watch of the observer: a reflector that also tells, with every change, since when it can have
-// been so. What a watch shows that keeps up happened just now. What a list shows, or a watch that was
-// cut off or is behind, happened at some time after the watch was last proved to be current.
+// been so: since the watch was last proved to be current, where it is late itself or another watch of
+// its cluster told something late a moment ago.
 import type { Registry } from "prom-client";
-import { elapsedMs, type MonotonicMs } from "../environment/clock.ts";
+import type { MonotonicMs } from "../environment/clock.ts";
 import type { Environment } from "../environment/environment.ts";
 import type { Learnt } from "../journeys/pod-witness.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import type { Kind, Projected } from "../kube/kinds/kind.ts";
 import { Reflector } from "../kube/reflector/reflector.ts";
 import { SyncGate } from "../kube/reflector/reflector-sync.ts";
+import { ToldSince } from "../kube/reflector/told-since.ts";
 import type { ReadonlyStore } from "../kube/store/store.ts";
 import type { Change } from "../kube/store/store-change.ts";
 import type { IndexFunctions } from "../kube/store/store-view.ts";
@@ -42,22 +43,23 @@ export interface ObservedWatchOptions<T extends Projected, I extends string> ext
 /** What all watches have in common, whatever they are of. */
 export type AnyObservedWatch = Pick<
   ObservedWatch<Projected>,
-  "status" | "isHeard" | "look" | "provedAt" | "start" | "stop" | "synced" | "waitUntilSettled"
+  | "status"
+  | "isHeard"
+  | "look"
+  | "provedAt"
+  | "behindSince"
+  | "start"
+  | "stop"
+  | "synced"
+  | "waitUntilSettled"
 >;
-
-/** What has gathered while no watch was open is sent at once when one is: it is over by then. */
-const backlogMs = 2_000;
-
-/** A quorum read and the event it knew of may overtake each other by as much. */
-const overtakenMs = 1_000;
 
 export class ObservedWatch<T extends Projected, I extends string = never> {
   readonly #options: ObservedWatchOptions<T, I>;
   readonly #reflector: Reflector<T, I>;
+  readonly #told: ToldSince;
   /** Opens when everything has been listed or the list was refused. */
   readonly #settled = new SyncGate();
-  /** Everything that was true then has been delivered. */
-  #currentAt: MonotonicMs | undefined;
   #waiting: Promise<void> | undefined;
   readonly #burst: LateBurst;
 
@@ -68,6 +70,7 @@ export class ObservedWatch<T extends Projected, I extends string = never> {
       ...options,
       handlers: [(change) => options.onChange(change, this.#learnt(change))],
     });
+    this.#told = new ToldSince({ reflector: this.#reflector, clock: options.clock });
   }
 
   get store(): ReadonlyStore<T, I> {
@@ -112,18 +115,12 @@ export class ObservedWatch<T extends Projected, I extends string = never> {
 
   /** What happened since then may not have been told yet; undefined when it keeps up. */
   get behindSince(): MonotonicMs | undefined {
-    this.#noteProof();
-    const { resourceVersion } = this.#reflector.freshness();
-    const isBehind =
-      resourceVersion === undefined ||
-      this.#mayBeLate(resourceVersion, this.#options.clock.monotonicMs());
-    return isBehind ? this.#currentAt : undefined;
+    return this.#told.behindSince;
   }
 
   /** All that was so then has been told. */
   get provedAt(): MonotonicMs | undefined {
-    this.#noteProof();
-    return this.#currentAt;
+    return this.#told.provedAt;
   }
 
   /** Begins to list and watch; a second call does nothing. */
@@ -131,7 +128,7 @@ export class ObservedWatch<T extends Projected, I extends string = never> {
     this.#reflector.start();
     this.#waiting ??= this.#reflector.waitForSync().then(
       () => {
-        this.#currentAt ??= this.#reflector.freshness().currentAtMs;
+        this.#told.noteListed();
         this.#options.onListed?.();
         this.#settled.open();
       },
@@ -152,7 +149,7 @@ export class ObservedWatch<T extends Projected, I extends string = never> {
   /** Time passes without anybody telling: to be called every second or so. */
   look(): void {
     if (this.isRefused) this.#settled.open();
-    this.#noteProof();
+    this.#told.note();
   }
 
   /** Idempotent; it cannot be started again. */
@@ -162,31 +159,12 @@ export class ObservedWatch<T extends Projected, I extends string = never> {
     await this.#waiting;
   }
 
-  #learnt({ learntBy, object }: Change<T>): Learnt {
+  #learnt(change: Change<T>): Learnt {
     const baseline = !(this.#options.isBegun?.() ?? this.synced);
-    this.#noteProof();
     const now = this.#options.clock.monotonicMs();
-    const isLate =
-      learntBy === "list" ||
-      this.#burst.isOn(now) ||
-      this.#mayBeLate(object.metadata.resourceVersion, now);
+    const isLate = this.#told.isLate(change) || this.#burst.isOn(now);
     if (isLate) this.#burst.goOn(now);
-    return { by: learntBy, baseline, notBefore: isLate ? this.#currentAt : undefined };
-  }
-
-  /** While a list is read its own instant is known already, and what it changes not delivered. */
-  #noteProof(): void {
-    if (!this.synced || this.#reflector.state !== "watching") return;
-    this.#currentAt = this.#reflector.freshness().currentAtMs;
-  }
-
-  /** Whether what the watch shows now may have been so for a while. */
-  #mayBeLate(resourceVersion: string, now: MonotonicMs): boolean {
-    const { fresh, connectedSinceMs, currentAtMs } = this.#reflector.freshness();
-    if (!fresh || connectedSinceMs === undefined) return true;
-    const hasCaughtUp = currentAtMs !== undefined && currentAtMs > connectedSinceMs;
-    if (!hasCaughtUp && elapsedMs(connectedSinceMs, now) < backlogMs) return true;
-    const readAt = this.#reflector.readBefore(resourceVersion);
-    return readAt !== undefined && elapsedMs(readAt, now) > overtakenMs;
+    const notBefore = isLate ? this.#told.provedAt : undefined;
+    return { by: change.learntBy, baseline, notBefore };
   }
 }

@@ -8,14 +8,7 @@ export function wordsTakenBack(reports: readonly WitnessReport[]): readonly Witn
   // Once a watch keeps up it tells how things are now.
   const inTimeFrom = reports.findIndex(({ notBefore }) => notBefore === undefined);
   const late = inTimeFrom === -1 ? reports : reports.slice(0, inTimeFrom);
-  if (!areParts(late)) return [];
+  if (late.every(({ partOf }) => partOf === undefined)) return [];
   // Joins and leaves alternate: of an even number nothing is left.
   return late.length % 2 === 1 ? late.slice(0, -1) : late;
-}
-
-/** Whether they may be parts of what happened at once. */
-function areParts(reports: readonly WitnessReport[]): boolean {
-  const ofService = reports.filter(({ partOf }) => partOf === "service").length;
-  const isMixed = ofService > 0 && ofService < reports.length;
-  return isMixed || reports.some(({ partOf }) => partOf === "list");
 }

@@ -36,33 +36,63 @@ function reflector(more: {
   };
 }
 
+function toldBy(by: ToldBy): ToldSince {
+  return new ToldSince({ reflector: by, clock });
+}
+
 const object = podKind.project({
   metadata: { namespace: "shop", name: "web", uid: "u", resourceVersion: "8" },
 });
 
 test("what a watch shows that keeps up happened just now", () => {
-  const told = new ToldSince(clock);
-  expect(told.notBefore(reflector({}), { learntBy: "watch", object })).toBeUndefined();
   const overtaken = reflector({ readBefore: at(99_500) });
-  expect(told.notBefore(overtaken, { learntBy: "watch", object })).toBeUndefined();
+  for (const told of [reflector({}), overtaken].map(toldBy)) {
+    const change = { learntBy: "watch", object } as const;
+    expect([told.notBefore(change), told.isLate(change)]).toEqual([undefined, false]);
+    expect([told.behindSince, told.provedAt]).toEqual([undefined, 90_000]);
+  }
 });
 
 test.each([
-  ["a list", "list", reflector({})],
-  ["a watch that is not fresh", "watch", reflector({ freshness: { fresh: false } })],
+  ["that is not fresh", reflector({ freshness: { fresh: false } })],
   [
-    "one that was opened a moment ago and has not caught up",
-    "watch",
+    "that was opened a moment ago and has not caught up",
     reflector({ freshness: { connectedSinceMs: at(99_000) } }),
   ],
-  ["one behind what was read before", "watch", reflector({ readBefore: at(92_000) })],
-] as const)("%s tells of what happened since it was last proved current", (_, learntBy, by) => {
-  expect(new ToldSince(clock).notBefore(by, { learntBy, object })).toBe(90_000);
+  ["behind what was read before", reflector({ readBefore: at(92_000) })],
+])("a watch %s tells of what happened since it was last proved current", (_, by) => {
+  const told = toldBy(by);
+  const change = { learntBy: "watch", object } as const;
+  expect([told.notBefore(change), told.isLate(change)]).toEqual([90_000, true]);
+  expect([told.behindSince, told.provedAt]).toEqual([90_000, 90_000]);
+});
+
+test("what a list shows happened since the watch was last proved current", () => {
+  expect(toldBy(reflector({})).notBefore({ learntBy: "list", object })).toBe(90_000);
 });
 
 test("what is proved while a list is read is not yet told", () => {
-  const told = new ToldSince(clock);
-  told.note(reflector({}));
-  const listing = reflector({ state: "listing", freshness: { currentAtMs: at(99_900) } });
-  expect(told.notBefore(listing, { learntBy: "list", object })).toBe(90_000);
+  let by = reflector({});
+  const told = toldBy({
+    get synced() {
+      return by.synced;
+    },
+    get state() {
+      return by.state;
+    },
+    freshness: () => by.freshness(),
+    readBefore: (version) => by.readBefore(version),
+  });
+  told.note();
+  by = reflector({ state: "listing", freshness: { currentAtMs: at(99_900) } });
+  expect(told.notBefore({ learntBy: "list", object })).toBe(90_000);
+  told.noteListed();
+  expect(told.provedAt).toBe(90_000);
+});
+
+test("what the first list proved counts before any watch is open", () => {
+  const told = toldBy(reflector({ state: "listing" }));
+  expect(told.provedAt).toBeUndefined();
+  told.noteListed();
+  expect(told.provedAt).toBe(90_000);
 });

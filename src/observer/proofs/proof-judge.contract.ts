@@ -19,7 +19,7 @@ const promptMs = 500;
 const atOnceMs = 50;
 
 /** What the watches of a cluster that is back tell, one after the other, is told by then. */
-const gatheredMs = 3_000;
+const gatheredMs = 33_000;
 
 /** Where an endpoint of each service is when all agree. */
 const beginnings: Readonly<Record<string, readonly Hop[]>> = {
@@ -113,7 +113,7 @@ function judgeAny({ key, run, made, delivered, happened, journeys }: Case): void
     const least = toldApart(delivered.filter(isMade));
     expect(real.length, "fewer journeys than changes").toBeGreaterThanOrEqual(least);
   }
-  for (const journey of began) judgeInstant(journey, { made, delivered, happened });
+  for (const journey of began) judgeInstant(journey, { delivered, happened });
 }
 
 /**
@@ -137,7 +137,7 @@ function toldApart(told: readonly ToldChange[]): number {
 /** What is only known from a list has no instant, but two between which it happened. */
 function judgeInstant(
   { origin, direction }: Journey,
-  { made, delivered, happened }: Pick<Case, "made" | "delivered" | "happened">,
+  { delivered, happened }: Pick<Case, "delivered" | "happened">,
 ): void {
   const { at: last, notBefore: first } = origin;
   const told = delivered.filter(({ at }) => at.toFixed(3) === last.toFixed(3));
@@ -146,17 +146,7 @@ function judgeInstant(
   if (first === undefined) return;
   const isWithin = ({ at }: ToldChange): boolean => at >= first && at <= last;
   const hasHappened = happened.some((one) => one.direction === direction && isWithin(one));
-  const words = delivered.filter((one) => one.hop === made && !isBaseline(one));
-  const index = words.findIndex((one) => one.direction === direction && told.includes(one));
-  // Of the pods and the services the one can tell what the other takes back late: it was never so for
-  // both, but nothing that had been said until then says that. The two words are then next to each
-  // other, and nothing happened that they could be of.
-  const [before, after] = [words[index - 1], words[index + 1]];
-  const isTakingBack = before !== undefined && isWithin(before);
-  const isTakenBack =
-    after !== undefined && !happened.some(({ at }) => at >= last && at <= after.at);
-  const isOfTwo = made === "pod" && index !== -1 && (isTakingBack || isTakenBack);
-  expect(hasHappened || isOfTwo, "nothing happened between these instants").toBe(true);
+  expect(hasHappened, "nothing happened between these instants").toBe(true);
 }
 
 function judgeExact({ made, delivered, journeys }: Case): void {

@@ -84,6 +84,7 @@ async function observed(
     sink: journeys,
     awaits: (report) => journeys.awaits(report),
     missedSince: (report) => journeys.missedSince(report),
+    isBehind: () => false,
   });
   const cluster = clusterWords(held, clock);
   cluster.begin();
