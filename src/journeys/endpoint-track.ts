@@ -163,7 +163,8 @@ export class EndpointTrack {
       if (undecided === undefined) {
         const settlesAt = this.settlesAt(witness, current);
         const isOver = settlesAt !== undefined && settlesAt <= now;
-        if (isOver && isPending(current)) this.#assume(witness, current);
+        // Also who begins to be followed when the current change is over and an older one is not.
+        if (isOver && this.changes.pending.length > 0) this.#assume(witness, current);
         continue;
       }
       if (undecided.at + settleMs > now) continue;

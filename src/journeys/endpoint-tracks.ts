@@ -36,12 +36,16 @@ export class EndpointTracks {
         isCompatible(track.endpoint, endpoint) &&
         (direction === "join" || track.changes.shows(witness) === "join"),
     );
+    const awaits = ({ changes }: EndpointTrack): boolean =>
+      changes.awaited(witness, direction) !== undefined;
     return (
-      possible.find((track) => track.changes.awaited(witness, direction) !== undefined) ??
+      // Of several that await it, the one that has the address now.
+      possible.findLast((one) => one.changes.current?.direction === direction && awaits(one)) ??
+      possible.find(awaits) ??
       // The newest: with an address that was given again, that is the pod that has it now.
       possible.findLast((track) => track.changes.current?.direction !== "leave") ??
       // Who left is likelier to come back than to be followed by another so soon.
-      (direction === "join" ? possible.at(-1) : undefined)
+      possible.at(-1)
     );
   }
 

@@ -1,6 +1,7 @@
 // The witness at `pod`: which endpoints a cluster's pods make true, by the pods and services
 // themselves, whatever has been published. It keeps the endpoints of each pod and reports how they
 // differ after every change; a service that comes after its pods is then no special case.
+import { isDeepStrictEqual } from "node:util";
 import type { Clock, MonotonicMs } from "../environment/clock.ts";
 import { objectKey, splitObjectKey } from "../kube/kinds/kind.ts";
 import { type Pod, podIPs } from "../kube/kinds/pod.ts";
@@ -36,6 +37,8 @@ export interface Learnt {
   readonly baseline: boolean;
   /** It happened after this; undefined when the watch shows it as it happens. */
   readonly notBefore: MonotonicMs | undefined;
+  /** The other watch that it takes to know has yet to catch up: services and pods need each other. */
+  readonly isHalf?: boolean;
 }
 
 /** A pod has few, so a list is smaller than a map and as fast. */
@@ -46,8 +49,8 @@ const none: PodEndpoints = [];
 /** Why an endpoint of a pod joined or left. */
 type CauseOf = (direction: Direction) => PodCause;
 
-/** Of how many services it is kept that they were told late; more are not told together. */
-const toldLateMax = 10_000;
+/** Of how many services it is kept when they were told of; more do not change in one outage. */
+const servicesToldMax = 10_000;
 
 export class PodWitness {
   readonly #options: PodWitnessOptions;
@@ -56,8 +59,8 @@ export class PodWitness {
   /** By the pod's uid; pods without endpoints are not in it. */
   readonly #known = new Map<string, PodEndpoints>();
 
-  /** When a service was last told late. Invariant: in the order of these instants. */
-  readonly #toldLate = new Map<string, MonotonicMs>();
+  /** When a service last came, changed or went. Invariant: in the order of these instants. */
+  readonly #servicesTold = new Map<string, MonotonicMs>();
   #hasBegun = false;
 
   constructor(options: PodWitnessOptions) {
@@ -102,7 +105,7 @@ export class PodWitness {
     const ref = { cluster: this.#options.cluster, service: key };
     const isFollowed = change.type !== "deleted" && hasPods(service);
     if (isFollowed && this.#hasBegun) this.#options.sink.follow(this.#witness, ref);
-    if (learnt.notBefore !== undefined) this.#noteLate(key);
+    if (!learnt.baseline && !isSameToPods(change)) this.#noteTold(key);
     const causeOf: CauseOf = () => ({ cause: serviceCauses[change.type] });
     for (const pod of concerned.values()) {
       const before = this.#endpointsKnown(pod).filter((endpoint) => endpoint.service === key);
@@ -169,24 +172,25 @@ export class PodWitness {
     });
   }
 
-  #noteLate(service: string): void {
-    this.#toldLate.delete(service);
-    this.#toldLate.set(service, this.#options.clock.monotonicMs());
-    if (this.#toldLate.size <= toldLateMax) return;
-    for (const oldest of this.#toldLate.keys()) {
-      this.#toldLate.delete(oldest);
+  #noteTold(service: string): void {
+    this.#servicesTold.delete(service);
+    this.#servicesTold.set(service, this.#options.clock.monotonicMs());
+    if (this.#servicesTold.size <= servicesToldMax) return;
+    for (const oldest of this.#servicesTold.keys()) {
+      this.#servicesTold.delete(oldest);
       return;
     }
   }
 
   /**
-   * A service and its pods are told of by two watches. Where both are late nobody can say what was so
+   * A service and its pods are told of by two watches. Where one is late nobody can say what was so
    * at the same time: a pod may have come and gone while there was no service, or the reverse.
    */
-  #partOf(service: string, { by, notBefore }: Learnt): WitnessReport["partOf"] {
+  #partOf(service: string, { by, notBefore, isHalf = false }: Learnt): WitnessReport["partOf"] {
     if (by === "list") return "list";
     if (notBefore === undefined) return undefined;
-    return (this.#toldLate.get(service) ?? -Infinity) >= notBefore ? "service" : undefined;
+    const toldAt = this.#servicesTold.get(service) ?? -Infinity;
+    return isHalf || toldAt >= notBefore ? "service" : undefined;
   }
 }
 
@@ -219,6 +223,17 @@ function isSameToServices(a: Pod, b: Pod): boolean {
     a.podIP === b.podIP &&
     a.secondPodIP === b.secondPodIP &&
     a.ports === b.ports
+  );
+}
+
+/** Whether it selects the same pods, and the same of them. */
+function isSameToPods(change: Change<Service>): boolean {
+  if (change.type !== "updated") return false;
+  const { previous, object } = change;
+  return (
+    isDeepStrictEqual(previous.selector, object.selector) &&
+    isDeepStrictEqual(previous.ports, object.ports) &&
+    previous.publishNotReadyAddresses === object.publishNotReadyAddresses
   );
 }
 

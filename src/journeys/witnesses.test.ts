@@ -342,7 +342,7 @@ describe("the pod watch", () => {
     ]);
   });
 
-  test("says where a service and its pods are told late together", () => {
+  test("says where pods are told late and their service meanwhile", () => {
     const world = new PodWorld().begin();
     const late: Learnt = { by: "watch", baseline: false, notBefore: 3 as MonotonicMs };
     world.service(service("web"), late);

@@ -151,7 +151,8 @@ export class ClusterWitness {
     const { notBefore } = learnt;
     const { behindSince } = other;
     if (notBefore === undefined || behindSince === undefined) return learnt;
-    return behindSince < notBefore ? { ...learnt, notBefore: behindSince } : learnt;
+    const isLater = behindSince < notBefore;
+    return { ...learnt, isHalf: true, ...(isLater && { notBefore: behindSince }) };
   }
 
   #serviceChanged(change: Change<Service>): void {

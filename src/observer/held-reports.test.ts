@@ -106,7 +106,7 @@ describe("what a watch tells late", () => {
     expect(passed).toEqual(["pod leave since 40000", "routed leave", "published leave"]);
   });
 
-  test("waits for a watch that it is told by and that has yet to catch up, within bounds", () => {
+  test("of a list waits for a watch beside it that has yet to catch up, within bounds", () => {
     behind = ["pod"];
     tell("pod", "join", { ...since(50_000), partOf: "list" });
     pass(2_700);
@@ -117,11 +117,14 @@ describe("what a watch tells late", () => {
     pass(0);
     expect(passed).toEqual(["pod join since 40000"]);
     behind = ["pod"];
-    tell("pod", "leave", since(55_000));
+    tell("pod", "leave", { ...since(55_000), partOf: "list" });
     pass(29_999);
     expect(passed).toHaveLength(1);
     pass(1);
     expect(passed).toEqual(["pod join since 40000", "pod leave since 55000"]);
+    tell("pod", "join", since(80_000));
+    pass(2_000);
+    expect(passed).toHaveLength(3);
   });
 
   test("says since when, of its address and of no other", () => {

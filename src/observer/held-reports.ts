@@ -51,7 +51,7 @@ interface HeldService {
 /** The watches of a cluster that is back tell within it, one after the other, what has gathered. */
 const heldMs = 2_000;
 
-/** Each tries again by itself, at the latest after so long; who is gone for longer is not waited for. */
+/** One that lists waits for the other, which tries again by itself after so long at the latest. */
 const heldMaxMs = backoffMaxMs;
 
 /** Invariant: `#places` is in the order of the instants since when. */
@@ -108,12 +108,14 @@ export class HeldReports implements WitnessSink {
   }
 
   #releaseIfDue(place: string): void {
+    const { clock, isBehind } = this.#options;
     const held = this.#places.get(place);
-    const heldForMs = held && elapsedMs(held.since, this.#options.clock.monotonicMs());
-    if (heldForMs === undefined || heldForMs < heldMs) return;
-    const { isBehind } = this.#options;
-    const isAwaited = held?.reports.some(({ report }) => isBehind(report.witness)) ?? false;
-    if (!isAwaited || heldForMs >= heldMaxMs) this.#release(place);
+    if (held === undefined) return;
+    const heldForMs = elapsedMs(held.since, clock.monotonicMs());
+    const isHalf = ({ report }: HeldReport): boolean =>
+      report.partOf === "list" && isBehind(report.witness);
+    const isDue = heldForMs >= heldMs && !held.reports.some(isHalf);
+    if (isDue || heldForMs >= heldMaxMs) this.#release(place);
   }
 
   /** In the order in which they were said. */
