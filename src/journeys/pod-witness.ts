@@ -10,13 +10,7 @@ import type { ReadonlyStore } from "../kube/store/store.ts";
 import type { Change, LearntBy } from "../kube/store/store-change.ts";
 import { ServicePods, type ServiceStore, selects } from "../sources/service-pods.ts";
 import { hasEnded, type NodeView, type PodCause, podCause } from "./pod-cause.ts";
-import type {
-  Direction,
-  Witness,
-  WitnessedEndpoint,
-  WitnessReport,
-  WitnessSink,
-} from "./witness.ts";
+import type { Direction, Witness, WitnessedEndpoint, WitnessSink } from "./witness.ts";
 
 export interface PodWitnessOptions {
   readonly cluster: string;
@@ -46,8 +40,11 @@ type PodEndpoints = readonly WitnessedEndpoint[];
 
 const none: PodEndpoints = [];
 
-/** Why an endpoint of a pod joined or left. */
-type CauseOf = (direction: Direction) => PodCause;
+/** Which watch tells that endpoints of a pod joined or left, and why they did. */
+interface Telling {
+  readonly by: "services" | "pods";
+  readonly causeOf: (direction: Direction) => PodCause;
+}
 
 /** Of how many services it is kept when they were told of; more do not change in one outage. */
 const servicesToldMax = 10_000;
@@ -88,8 +85,8 @@ export class PodWitness {
     const concerned = [...this.#servicePods.podChanged(change)];
     const isDeleted = change.type === "deleted";
     const after = isDeleted ? none : concerned.flatMap((key) => this.#endpointsOf(pod, key));
-    const causeOf: CauseOf = (direction) => podCause(change, direction, this.#options.nodes);
-    this.#replace(pod, this.#endpointsKnown(pod), after, causeOf, learnt);
+    const causeOf = (direction: Direction) => podCause(change, direction, this.#options.nodes);
+    this.#replace(pod, this.#endpointsKnown(pod), after, { by: "pods", causeOf }, learnt);
   }
 
   serviceChanged(change: Change<Service>, learnt: Learnt): void {
@@ -106,10 +103,11 @@ export class PodWitness {
     const isFollowed = change.type !== "deleted" && hasPods(service);
     if (isFollowed && this.#hasBegun) this.#options.sink.follow(this.#witness, ref);
     if (!learnt.baseline && !isSameToPods(change)) this.#noteTold(key);
-    const causeOf: CauseOf = () => ({ cause: serviceCauses[change.type] });
+    const causeOf = () => ({ cause: serviceCauses[change.type] });
     for (const pod of concerned.values()) {
       const before = this.#endpointsKnown(pod).filter((endpoint) => endpoint.service === key);
-      this.#replace(pod, before, this.#endpointsOf(pod, key), causeOf, learnt);
+      const after = this.#endpointsOf(pod, key);
+      this.#replace(pod, before, after, { by: "services", causeOf }, learnt);
     }
     if (!isFollowed) this.#options.sink.unfollow(this.#witness, ref);
   }
@@ -123,7 +121,7 @@ export class PodWitness {
     pod: Pod,
     before: PodEndpoints,
     after: PodEndpoints,
-    causeOf: CauseOf,
+    telling: Telling,
     learnt: Learnt,
   ): void {
     const left = before.filter((endpoint) => !after.some((one) => isSameEndpoint(one, endpoint)));
@@ -133,8 +131,8 @@ export class PodWitness {
     const endpoints = [...known, ...joined];
     if (endpoints.length > 0) this.#known.set(pod.metadata.uid, endpoints);
     else this.#known.delete(pod.metadata.uid);
-    for (const endpoint of left) this.#report(pod, endpoint, "leave", causeOf, learnt);
-    for (const endpoint of joined) this.#report(pod, endpoint, "join", causeOf, learnt);
+    for (const endpoint of left) this.#report(pod, endpoint, "leave", telling, learnt);
+    for (const endpoint of joined) this.#report(pod, endpoint, "join", telling, learnt);
   }
 
   #endpointsOf(pod: Pod, serviceKey: string): PodEndpoints {
@@ -154,11 +152,11 @@ export class PodWitness {
     pod: Pod,
     endpoint: WitnessedEndpoint,
     direction: Direction,
-    causeOf: CauseOf,
+    { by, causeOf }: Telling,
     learnt: Learnt,
   ): void {
     const { baseline, notBefore } = learnt;
-    const partOf = this.#partOf(endpoint.service, learnt);
+    const partOf = this.#isHalf(endpoint.service, learnt) ? by : undefined;
     this.#options.sink.report({
       witness: this.#witness,
       endpoint,
@@ -169,6 +167,7 @@ export class PodWitness {
       ...(notBefore !== undefined && { notBefore }),
       ...(baseline && { baseline }),
       ...(partOf && { partOf }),
+      ...(learnt.by === "list" && { partOf: "list" }),
     });
   }
 
@@ -186,11 +185,9 @@ export class PodWitness {
    * A service and its pods are told of by two watches. Where one is late nobody can say what was so
    * at the same time: a pod may have come and gone while there was no service, or the reverse.
    */
-  #partOf(service: string, { by, notBefore, isHalf = false }: Learnt): WitnessReport["partOf"] {
-    if (by === "list") return "list";
-    if (notBefore === undefined) return undefined;
-    const toldAt = this.#servicesTold.get(service) ?? -Infinity;
-    return isHalf || toldAt >= notBefore ? "service" : undefined;
+  #isHalf(service: string, { notBefore, isHalf = false }: Learnt): boolean {
+    if (notBefore === undefined) return false;
+    return isHalf || (this.#servicesTold.get(service) ?? -Infinity) >= notBefore;
   }
 }
 

@@ -54,9 +54,9 @@ export interface WitnessReport {
   readonly clusterStamp?: ClusterStamp;
   /**
    * Why it may be half of what happened at once, the rest of which is told next: a list tells object
-   * by object, and of a service and its pods two watches tell.
+   * by object, and of a service and its pods two watches tell, of which this names the one.
    */
-  readonly partOf?: "list" | "service";
+  readonly partOf?: "list" | "services" | "pods";
   /** It was so when the witness began to look, so this is a state and not a change. */
   readonly baseline?: boolean;
 }

@@ -347,7 +347,7 @@ describe("the pod watch", () => {
     const late: Learnt = { by: "watch", baseline: false, notBefore: 3 as MonotonicMs };
     world.service(service("web"), late);
     expect(world.pod(pod("a", {}), late)).toEqual([
-      `${join} · ready · not before 3 · part of service`,
+      `${join} · ready · not before 3 · part of pods`,
     ]);
     expect(world.pod(pod("a", { ready: false }))).toEqual([`${leave} · unready`]);
     const later: Learnt = { ...late, notBefore: 8 as MonotonicMs };

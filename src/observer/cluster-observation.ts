@@ -2,7 +2,7 @@
 // watch as soon as it is answered, and says how it stands at any time. Whatever happens to it, no
 // other cluster waits for it.
 import type { MonotonicMs } from "../environment/clock.ts";
-import type { Hop, WitnessSink } from "../journeys/witness.ts";
+import type { Hop, WitnessReport, WitnessSink } from "../journeys/witness.ts";
 import { StatusError } from "../kube/client/client.ts";
 import { type Node, nodeKind } from "../kube/kinds/node.ts";
 import { Backoff } from "../kube/reflector/backoff.ts";
@@ -101,10 +101,16 @@ export class ClusterObservation {
     return least;
   }
 
-  /** Whether some watch that tells at the hop has yet to catch up with what has happened. */
-  isBehindAt(hop: Hop): boolean {
-    const watches = this.#witnesses.flatMap((witness) => witness.watchesAt(hop));
-    return watches.some(({ behindSince }) => behindSince !== undefined);
+  /**
+   * Whether some watch that tells at the hop has yet to tell the rest of what this is a part of. One
+   * that lists is up to date; one that only cannot prove to be, perhaps for long, is not waited for.
+   */
+  hasMoreOf({ witness, partOf }: WitnessReport): boolean {
+    if (partOf === undefined) return false;
+    const watches = this.#witnesses.flatMap((one) => one.watchesAt(witness.hop));
+    return watches.some(({ isCutOff, behindSince }) =>
+      partOf === "list" ? behindSince !== undefined : isCutOff,
+    );
   }
 
   /** Begins; a second call does nothing. */

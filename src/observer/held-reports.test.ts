@@ -11,7 +11,7 @@ describe("what a watch tells late", () => {
   let passed: string[] = [];
   let open: string[] = [];
   let missedSince: MonotonicMs | undefined;
-  let behind: Hop[] = [];
+  let cutOff: Hop[] = [];
   let held: HeldReports;
 
   beforeEach(() => {
@@ -19,12 +19,12 @@ describe("what a watch tells late", () => {
     passed = [];
     open = [];
     missedSince = undefined;
-    behind = [];
+    cutOff = [];
     held = new HeldReports({
       clock: { monotonicMs: () => nowMs as MonotonicMs, wallMs: () => 0 as WallMs },
       awaits: ({ witness, direction }) => open.includes(`${witness.hop} ${direction}`),
       missedSince: () => missedSince,
-      isBehind: ({ hop }) => behind.includes(hop),
+      hasMoreOf: ({ partOf, witness }) => partOf !== undefined && cutOff.includes(witness.hop),
       sink: {
         report: ({ witness, direction, notBefore }) => {
           const since = notBefore === undefined ? "" : ` since ${notBefore}`;
@@ -74,14 +74,14 @@ describe("what a watch tells late", () => {
   test("of a pod and of its service is nothing when one takes back what the other makes", () => {
     tell("pod", "join", since(40_000));
     nowMs += 1_000;
-    tell("pod", "leave", { ...since(40_000), partOf: "service" });
+    tell("pod", "leave", { ...since(40_000), partOf: "services" });
     pass(2_000);
     expect(passed).toEqual([]);
   });
 
   test("of a service is not taken back by what shows a change that is known", () => {
     tell("pod", "leave", since(40_000));
-    tell("pod", "join", { ...since(40_000), partOf: "service" });
+    tell("pod", "join", { ...since(40_000), partOf: "services" });
     open = ["pod leave"];
     pass(2_000);
     expect(passed).toEqual(["pod leave since 40000", "pod join since 40000"]);
@@ -106,17 +106,17 @@ describe("what a watch tells late", () => {
     expect(passed).toEqual(["pod leave since 40000", "routed leave", "published leave"]);
   });
 
-  test("of a list waits for a watch beside it that has yet to catch up, within bounds", () => {
-    behind = ["pod"];
+  test("that is half waits for the watch that knows the rest, within bounds", () => {
+    cutOff = ["pod"];
     tell("pod", "join", { ...since(50_000), partOf: "list" });
     pass(2_700);
     expect(passed).toEqual([]);
-    tell("pod", "leave", { ...since(40_000), partOf: "service" });
-    tell("pod", "join", { ...since(40_000), partOf: "service" });
-    behind = [];
+    tell("pod", "leave", { ...since(40_000), partOf: "services" });
+    tell("pod", "join", { ...since(40_000), partOf: "services" });
+    cutOff = [];
     pass(0);
     expect(passed).toEqual(["pod join since 40000"]);
-    behind = ["pod"];
+    cutOff = ["pod"];
     tell("pod", "leave", { ...since(55_000), partOf: "list" });
     pass(29_999);
     expect(passed).toHaveLength(1);

@@ -15,7 +15,7 @@ import {
   witnessId,
 } from "../journeys/witness.ts";
 import { backoffMaxMs } from "../kube/reflector/backoff.ts";
-import { wordsTakenBack } from "./words-taken-back.ts";
+import { atOnceMs, wordsTakenBack } from "./words-taken-back.ts";
 
 export interface HeldReportsOptions {
   readonly clock: Clock;
@@ -25,8 +25,8 @@ export interface HeldReportsOptions {
   readonly awaits: (report: WitnessReport) => boolean;
   /** Since when its witness may have been cut off without knowing it; undefined when it was not. */
   readonly missedSince: (report: WitnessReport) => MonotonicMs | undefined;
-  /** Whether a watch that the witness tells by has yet to catch up. */
-  readonly isBehind: (witness: Witness) => boolean;
+  /** Whether the rest of what the report is a part of has yet to be told. */
+  readonly hasMoreOf: (report: WitnessReport) => boolean;
 }
 
 /** What is said of one address and port of a service. */
@@ -51,7 +51,7 @@ interface HeldService {
 /** The watches of a cluster that is back tell within it, one after the other, what has gathered. */
 const heldMs = 2_000;
 
-/** One that lists waits for the other, which tries again by itself after so long at the latest. */
+/** One watch waits for the other, which tries again by itself after so long at the latest. */
 const heldMaxMs = backoffMaxMs;
 
 /** Invariant: `#places` is in the order of the instants since when. */
@@ -108,13 +108,11 @@ export class HeldReports implements WitnessSink {
   }
 
   #releaseIfDue(place: string): void {
-    const { clock, isBehind } = this.#options;
+    const { clock, hasMoreOf } = this.#options;
     const held = this.#places.get(place);
     if (held === undefined) return;
     const heldForMs = elapsedMs(held.since, clock.monotonicMs());
-    const isHalf = ({ report }: HeldReport): boolean =>
-      report.partOf === "list" && isBehind(report.witness);
-    const isDue = heldForMs >= heldMs && !held.reports.some(isHalf);
+    const isDue = heldForMs >= heldMs && !held.reports.some(({ report }) => hasMoreOf(report));
     if (isDue || heldForMs >= heldMaxMs) this.#release(place);
   }
 
@@ -186,9 +184,6 @@ function lateIfGathered(
   const { notBefore = report.at } = report;
   return isAtOnce && missedSince < notBefore ? { ...report, notBefore: missedSince } : report;
 }
-
-/** What has gathered is told within it; nothing changes and changes back in so short a time. */
-const atOnceMs = 50;
 
 /** Some know whose the address is, and some do not. */
 function placeKey({ service, address, port }: WitnessedEndpoint): string {

@@ -47,6 +47,7 @@ export type AnyObservedWatch = Pick<
   | "isHeard"
   | "look"
   | "provedAt"
+  | "isCutOff"
   | "behindSince"
   | "start"
   | "stop"
@@ -116,6 +117,11 @@ export class ObservedWatch<T extends Projected, I extends string = never> {
   /** What happened since then may not have been told yet; undefined when it keeps up. */
   get behindSince(): MonotonicMs | undefined {
     return this.#told.behindSince;
+  }
+
+  /** Whether no watch is open, or what has gathered meanwhile may still be on its way. */
+  get isCutOff(): boolean {
+    return this.#told.isCutOff;
   }
 
   /** All that was so then has been told. */

@@ -89,7 +89,7 @@ export class Observer {
       sink: this.#copyMatches,
       awaits: (report) => this.#journeys.awaits(report),
       missedSince: (report) => this.#journeys.missedSince(report),
-      isBehind: ({ hop, name }) => this.#observationOf(name)?.isBehindAt(hop) ?? false,
+      hasMoreOf: (report) => this.#observationOf(report.witness.name)?.hasMoreOf(report) ?? false,
     });
     this.#sink = new ServiceFilter(this.#heldReports, options);
     this.#clusters = this.#observations();

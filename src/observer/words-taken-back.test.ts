@@ -19,7 +19,7 @@ function takenBack(...told: readonly Partial<WitnessReport>[]): readonly number[
 
 const late = { notBefore: -10 as MonotonicMs };
 const listed = { ...late, partOf: "list" } as const;
-const ofService = { ...late, partOf: "service" } as const;
+const ofService = { ...late, partOf: "services" } as const;
 
 describe("of words that were held back", () => {
   test("none are taken back that a watch tells one by one, however late", () => {
@@ -36,6 +36,11 @@ describe("of words that were held back", () => {
     expect(takenBack(late, ofService)).toEqual([0, 1]);
     expect(takenBack(ofService, late, late)).toEqual([0, 1]);
     expect(takenBack(ofService, ofService)).toEqual([0, 1]);
+  });
+
+  test("one watch's that come one after the other are what happened so", () => {
+    expect(takenBack(ofService, { ...ofService, at: 50 as MonotonicMs })).toEqual([]);
+    expect(takenBack(late, { ...ofService, at: 1_000 as MonotonicMs })).toEqual([0, 1_000]);
   });
 
   test("those count that a watch tells in time after late ones", () => {

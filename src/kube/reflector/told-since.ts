@@ -44,6 +44,14 @@ export class ToldSince {
     return isBehind ? this.#currentAt : undefined;
   }
 
+  /** Whether no watch is open, or what has gathered meanwhile may still be on its way. */
+  get isCutOff(): boolean {
+    const { connectedSinceMs, currentAtMs } = this.#reflector.freshness();
+    if (connectedSinceMs === undefined) return true;
+    const hasCaughtUp = currentAtMs !== undefined && currentAtMs > connectedSinceMs;
+    return !hasCaughtUp && elapsedMs(connectedSinceMs, this.#clock.monotonicMs()) < backlogMs;
+  }
+
   /** Time passes without anybody telling: to be called now and then. */
   note(): void {
     // While a list is read its own instant is known already, and what it changes not delivered.
@@ -68,12 +76,8 @@ export class ToldSince {
   }
 
   #mayBeLate(resourceVersion: string): boolean {
-    const now = this.#clock.monotonicMs();
-    const { fresh, connectedSinceMs, currentAtMs } = this.#reflector.freshness();
-    if (!fresh || connectedSinceMs === undefined) return true;
-    const hasCaughtUp = currentAtMs !== undefined && currentAtMs > connectedSinceMs;
-    if (!hasCaughtUp && elapsedMs(connectedSinceMs, now) < backlogMs) return true;
+    if (!this.#reflector.freshness().fresh || this.isCutOff) return true;
     const readAt = this.#reflector.readBefore(resourceVersion);
-    return readAt !== undefined && elapsedMs(readAt, now) > overtakenMs;
+    return readAt !== undefined && elapsedMs(readAt, this.#clock.monotonicMs()) > overtakenMs;
   }
 }

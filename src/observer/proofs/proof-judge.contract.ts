@@ -19,10 +19,7 @@ const promptMs = 500;
 const atOnceMs = 50;
 
 /** What the watches of a cluster that is back tell, one after the other, is told by then. */
-const gatheredMs = 3_000;
-
-/** As long as one watch that has listed may have to wait for the other. */
-const listedMs = 33_000;
+const gatheredMs = 33_000;
 
 /** Where an endpoint of each service is when all agree. */
 const beginnings: Readonly<Record<string, readonly Hop[]>> = {
@@ -138,8 +135,7 @@ function toldApart(told: readonly ToldChange[]): number {
 
 /** Two words of one place that are told within so long may have been told together. */
 function togetherMs(one: ToldChange, next: ToldChange): number {
-  if (one.how === "list" || next.how === "list") return listedMs;
-  return one.how === "backlog" || next.how === "backlog" ? gatheredMs : atOnceMs;
+  return one.how === "event" && next.how === "event" ? atOnceMs : gatheredMs;
 }
 
 /** What is only known from a list has no instant, but two between which it happened. */

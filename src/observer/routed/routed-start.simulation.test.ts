@@ -84,7 +84,7 @@ async function observed(
     sink: journeys,
     awaits: (report) => journeys.awaits(report),
     missedSince: (report) => journeys.missedSince(report),
-    isBehind: () => false,
+    hasMoreOf: () => false,
   });
   const cluster = clusterWords(held, clock);
   cluster.begin();
