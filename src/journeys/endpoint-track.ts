@@ -104,7 +104,8 @@ export class EndpointTrack {
     const { current } = this.changes;
     const pod = followers.find(({ hop }) => hop === "pod");
     const known = current?.direction ?? (pod && this.changes.shows(pod));
-    if (known === direction) {
+    // It may also take back what others have taken back before.
+    if (known === direction || this.#hasShownWithdrawn(witness)) {
       this.changes.note(report, current?.id ?? 0);
       return { type: current === undefined ? "earlier" : "repeated" };
     }
@@ -201,6 +202,11 @@ export class EndpointTrack {
     if (witness.hop === "pod" || pod === undefined) return false;
     const isAssumed = this.changes.sightOf(witness)?.isAssumed ?? false;
     return isAssumed && this.changes.shows(pod) === current.direction;
+  }
+
+  #hasShownWithdrawn(witness: Witness): boolean {
+    const { passed = 0 } = this.changes.sightOf(witness) ?? {};
+    return passed > (this.changes.current?.id ?? 0);
   }
 
   #isFirstOf(witness: Witness): boolean {

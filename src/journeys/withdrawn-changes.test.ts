@@ -19,7 +19,7 @@ function world() {
     const endpoint = { ...web, address: "10.0.0.1", port: 80, podUid: "a" };
     journeys.report({ witness: { hop, name }, endpoint, direction, at: atMs as MonotonicMs });
   };
-  return { over, say };
+  return { over, say, journeys };
 }
 
 test("a join is complete though one replica mistrusts the pod before another has it", () => {
@@ -42,4 +42,15 @@ test("a join is superseded where the pod itself has left before a replica has it
   say("pod", "east", "leave", 900);
   say("routed", "two", "join", 2_000);
   expect(over).toEqual(["join superseded: pod east shown, routed one shown, routed two shown"]);
+});
+
+test("what one replica has taken back another takes back too, also when nobody sees the pods", () => {
+  const { over, say, journeys } = world();
+  say("routed", "one", "join", 0);
+  say("routed", "two", "join", 5);
+  say("routed", "one", "leave", 900);
+  journeys.unfollow({ hop: "pod", name: "east" }, web);
+  say("routed", "two", "leave", 1_000);
+  expect(over).toEqual(["join withdrawn: pod east pending, routed one shown, routed two shown"]);
+  expect(journeys.pending()).toEqual([]);
 });

@@ -24,6 +24,7 @@ describe("what a watch tells late", () => {
       clock: { monotonicMs: () => nowMs as MonotonicMs, wallMs: () => 0 as WallMs },
       awaits: ({ witness, direction }) => open.includes(`${witness.hop} ${direction}`),
       missedSince: () => missedSince,
+      onTraffic: ({ service = "?" }) => passed.push(`request to ${service}`),
       hasMoreOf: ({ partOf, witness }) => partOf !== undefined && cutOff.includes(witness.hop),
       sink: {
         report: ({ witness, direction, notBefore }) => {
@@ -125,6 +126,35 @@ describe("what a watch tells late", () => {
     tell("pod", "join", since(80_000));
     pass(2_000);
     expect(passed).toHaveLength(3);
+  });
+
+  test("holds back requests to its address, and they are told after it", () => {
+    const { address, port } = endpoint;
+    const request = (service: string | undefined, to = address): void => {
+      const witness = { hop: "traffic", name: "log" } as const;
+      held.traffic({
+        witness,
+        service,
+        address: to,
+        port,
+        at: nowMs as MonotonicMs,
+        failed: false,
+      });
+    };
+    tell("pod", "leave", since(40_000));
+    request("shop/web");
+    request(undefined);
+    request("shop/api");
+    request("shop/web", "10.0.0.2");
+    expect(passed).toEqual(["request to shop/api", "request to shop/web"]);
+    pass(2_000);
+    request(undefined);
+    expect(passed.slice(2)).toEqual([
+      "pod leave since 40000",
+      "request to shop/web",
+      "request to ?",
+      "request to ?",
+    ]);
   });
 
   test("says since when, of its address and of no other", () => {

@@ -2,12 +2,13 @@
 // once, because a list tells object by object, and of a service and its pods two watches tell; and
 // what others say of the address meanwhile came after it. Taken for news as it comes it would make
 // journeys of nothing. So a late word that shows nothing known is held back until the watch has told
-// all, and all else that is said of the address waits behind it.
+// all, and all else that is said of the address, or sent to it, waits behind it.
 import { type Clock, elapsedMs, type MonotonicMs } from "../environment/clock.ts";
 import {
   endpointKey,
   type FollowedService,
   type ServiceRef,
+  type TrafficReport,
   type Witness,
   type WitnessedEndpoint,
   type WitnessReport,
@@ -21,6 +22,8 @@ export interface HeldReportsOptions {
   readonly clock: Clock;
   /** Where reports go that are not held back, or no longer. */
   readonly sink: WitnessSink;
+  /** Where requests go. */
+  readonly onTraffic: (request: TrafficReport) => void;
   /** Whether the report shows a change that is known and that its witness has yet to show. */
   readonly awaits: (report: WitnessReport) => boolean;
   /** Since when its witness may have been cut off without knowing it; undefined when it was not. */
@@ -34,6 +37,8 @@ interface HeldPlace {
   readonly since: MonotonicMs;
   /** Oldest first. */
   readonly reports: HeldReport[];
+  /** Sent to the address, as logs have told since. */
+  readonly requests: TrafficReport[];
 }
 
 interface HeldReport {
@@ -54,10 +59,14 @@ const heldMs = 2_000;
 /** One watch waits for the other, which tries again by itself after so long at the latest. */
 const heldMaxMs = backoffMaxMs;
 
-/** Invariant: `#places` is in the order of the instants since when. */
+/** Of one address; more are told before the words that are held, as if these said nothing new. */
+const requestsMax = 1_000;
+
 export class HeldReports implements WitnessSink {
   readonly #options: HeldReportsOptions;
   readonly #places = new Map<string, HeldPlace>();
+  /** By address and port, one of the places there: logs may not name the service. */
+  readonly #addresses = new Map<string, HeldPlace>();
   /** By witness and service. */
   readonly #services = new Map<string, HeldService>();
 
@@ -72,6 +81,17 @@ export class HeldReports implements WitnessSink {
     const isHeld = this.#places.has(place) || this.#isDoubtful(report, missedSince);
     if (isHeld && report.baseline !== true) this.#hold(place, { report, missedSince });
     else this.#options.sink.report(report);
+  }
+
+  /** A request was sent, and belongs to whoever had the address by the words that are held. */
+  traffic(request: TrafficReport): void {
+    const { service } = request;
+    const held =
+      service === undefined
+        ? this.#addresses.get(addressKey(request))
+        : this.#places.get(placeKey({ ...request, service }));
+    if (held !== undefined && held.requests.length < requestsMax) held.requests.push(request);
+    else this.#options.onTraffic(request);
   }
 
   /** Since when words on the address are held back; undefined when none are. */
@@ -118,8 +138,8 @@ export class HeldReports implements WitnessSink {
 
   /** In the order in which they were said. */
   #release(place: string): void {
-    const held = this.#places.get(place)?.reports ?? [];
-    this.#places.delete(place);
+    const { reports: held, requests } = this.#places.get(place) ?? { reports: [], requests: [] };
+    this.#forget(place);
     const reports = held.map((one) => lateIfGathered(one, held));
     const dropped = new Set<WitnessReport>();
     const weighed = new Set<string>();
@@ -134,6 +154,16 @@ export class HeldReports implements WitnessSink {
       if (!dropped.has(report)) this.#options.sink.report(report);
     }
     for (const report of reports) this.#releaseService(report);
+    for (const request of requests) this.#options.onTraffic(request);
+  }
+
+  #forget(place: string): void {
+    const held = this.#places.get(place);
+    const [first] = held?.reports ?? [];
+    if (first === undefined) return;
+    this.#places.delete(place);
+    const address = addressKey(first.report.endpoint);
+    if (this.#addresses.get(address) === held) this.#addresses.delete(address);
   }
 
   /** What is told next is the first that is known, so this happened before anybody told anything. */
@@ -150,8 +180,11 @@ export class HeldReports implements WitnessSink {
     const { witness, endpoint } = held.report;
     const since = this.#options.clock.monotonicMs();
     const known = this.#places.get(place);
-    if (known === undefined) this.#places.set(place, { since, reports: [held] });
-    else known.reports.push(held);
+    if (known === undefined) {
+      const begun: HeldPlace = { since, reports: [held], requests: [] };
+      this.#places.set(place, begun);
+      this.#addresses.set(addressKey(endpoint), begun);
+    } else known.reports.push(held);
     const key = serviceKey(witness, endpoint.service);
     const ofService = this.#services.get(key);
     if (ofService === undefined) this.#services.set(key, { words: 1, unfollowed: new Map() });
@@ -186,8 +219,12 @@ function lateIfGathered(
 }
 
 /** Some know whose the address is, and some do not. */
-function placeKey({ service, address, port }: WitnessedEndpoint): string {
-  return `${service} ${address} ${port}`;
+function placeKey(of: Pick<WitnessedEndpoint, "service" | "address" | "port">): string {
+  return `${of.service} ${addressKey(of)}`;
+}
+
+function addressKey({ address, port }: Pick<WitnessedEndpoint, "address" | "port">): string {
+  return `${address} ${port}`;
 }
 
 function wordsKey({ witness, endpoint }: WitnessReport): string {

@@ -89,6 +89,7 @@ export class Observer {
       sink: this.#copyMatches,
       awaits: (report) => this.#journeys.awaits(report),
       missedSince: (report) => this.#journeys.missedSince(report),
+      onTraffic: (request) => this.#journeys.traffic(request),
       hasMoreOf: (report) => this.#observationOf(report.witness.name)?.hasMoreOf(report) ?? false,
     });
     this.#sink = new ServiceFilter(this.#heldReports, options);
@@ -126,7 +127,7 @@ export class Observer {
   /** A request was sent to an address, as a proxy or its access log tells. */
   traffic(report: TrafficReport): void {
     if (report.service !== undefined && !this.#sink.has(report.service)) return;
-    this.#journeys.traffic(report);
+    this.#heldReports.traffic(report);
   }
 
   /**

@@ -84,6 +84,7 @@ async function observed(
     sink: journeys,
     awaits: (report) => journeys.awaits(report),
     missedSince: (report) => journeys.missedSince(report),
+    onTraffic: (request) => journeys.traffic(request),
     hasMoreOf: () => false,
   });
   const cluster = clusterWords(held, clock);
