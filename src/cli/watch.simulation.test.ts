@@ -350,13 +350,13 @@ test("when no cluster can be reached it goes on trying, and the answer is no", (
       lab-1: connecting
       lab-1: unreachable for 1 s: lab-1: no such host
       Observed for 40 s.
-      No endpoint joined or left.
+      Nothing was seen: no cluster could be read.
 
                    leave                             join
       hop           p50     p99     max    oldest     p50     p99     max    oldest
-      pod             –       –       –         –       –       –       –         –
-      published       –       –       –         –       –       –       –         –
-      synced      ? no copies of endpoints seen in lab-1
+      pod         ? nothing is heard of lab-1
+      published   ? nothing is heard of lab-1
+      synced      ? nothing is heard of lab-1
       routed      ? no proxy tells: give --proxy URL
       traffic     ? no log tells: give --access-log FILE
 

@@ -172,6 +172,15 @@ test("a lag from an interval is counted apart and is in no bucket", async () => 
   `);
 });
 
+test("what is published is not counted as at once where no watch of pods tells", async () => {
+  const { journeys, say, lines } = world();
+  journeys.follow(published, { cluster: "east", service: "shop/web" });
+  say(1_000, published, "join", "1");
+  expect(await lines("lockstep_journey_lag", "lockstep_journey_interval")).toEqual([
+    'lockstep_journey_interval_lags_total{cluster="east",direction="join",hop="published"} 1',
+  ]);
+});
+
 test("requests to an address after it left are counted when the journey is over", async () => {
   const { metrics, lines } = world();
   metrics.onEvent({

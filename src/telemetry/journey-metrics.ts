@@ -4,6 +4,7 @@
 // how old the observer's own knowledge is. docs/metrics.md names all of it.
 import type { Registry } from "prom-client";
 import { type Clock, elapsedMs, type MonotonicMs } from "../environment/clock.ts";
+import { isFirstHeard } from "../journeys/first-heard.ts";
 import type { Journey, Outcome } from "../journeys/journey.ts";
 import type { JourneyEvent } from "../journeys/journey-event.ts";
 import type { Journeys } from "../journeys/journeys.ts";
@@ -86,7 +87,8 @@ export class JourneyMetrics {
         this.#beginHop(hop);
         shownHops.add(labels.cluster, hop, labels.direction);
         // An inexact hop of an exact origin counts as late as it can have been.
-        if (hasExactOrigin(journey)) lag.observe({ ...labels, hop }, state.lagMs / 1_000);
+        const isKnown = hasExactOrigin(journey) && !isFirstHeard(journey, event.hop);
+        if (isKnown) lag.observe({ ...labels, hop }, state.lagMs / 1_000);
         else intervalLags.inc({ ...labels, hop });
         break;
       }

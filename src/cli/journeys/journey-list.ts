@@ -6,6 +6,7 @@ import { monotonicAt } from "../../journeys/journey-record.ts";
 import type { Paint } from "../paint.ts";
 import { changeColumns, headLine } from "../watch/change-columns.ts";
 import { changeLine } from "../watch/change-line.ts";
+import { isPodLate } from "../watch/hop-cell.ts";
 import { shownHops } from "../watch/shown-hops.ts";
 import { keptJourney, keptRun } from "./kept-journey.ts";
 import type { KeptTally } from "./kept-tally.ts";
@@ -24,9 +25,13 @@ export function journeyList(
   options: ListOptions,
 ): readonly string[] {
   const { nowMs, width, paint, utc } = options;
+  const journeys = records.map(keptJourney);
   const columns = changeColumns({
     width,
-    hops: shownHops(tally),
+    hops: shownHops({
+      isWitnessed: (hop) => tally.isWitnessed(hop),
+      wasPodLate: journeys.some((journey) => isPodLate(journey, options)),
+    }),
     clusters: tally.clusters.map(visible),
   });
   const context = { ...options, run: keptRun, now: monotonicAt(nowMs, keptRun) };
@@ -34,8 +39,8 @@ export function journeyList(
   const days = records.map(({ originMs }) => dayOf(originMs, utc));
   return [
     headLine(columns, paint),
-    ...records.flatMap((record, at) => {
-      const line = changeLine(keptJourney(record), columns, context);
+    ...journeys.flatMap((journey, at) => {
+      const line = changeLine(journey, columns, context);
       const day = days[at];
       return day === undefined || day === (days[at - 1] ?? today)
         ? [line]

@@ -1,5 +1,6 @@
 // What a set of kept journeys amounts to: how many, how they ended, and the lags at each hop. It
 // keeps figures, not journeys, so a history of any size is summed up in little memory.
+import { isFirstHeard } from "../../journeys/first-heard.ts";
 import type { Journey, Outcome } from "../../journeys/journey.ts";
 import { type Direction, type Hop, hops } from "../../journeys/witness.ts";
 import { counted } from "../counted.ts";
@@ -60,10 +61,10 @@ export class KeptTally {
     this.#outcomes.set(journey.outcome, (this.#outcomes.get(journey.outcome) ?? 0) + 1);
     this.#clusters.add(journey.endpoint.cluster ?? unknownSign);
     if (journey.hops.some(({ state }) => state.type === "stuck")) this.#neverShown += 1;
-    for (const { hop, state } of journey.hops) {
-      this.#witnessed.add(hop);
-      const lagMs = measuredLagMs(state);
-      if (lagMs !== undefined) this.#figures(hop, journey.direction).add(lagMs);
+    for (const one of journey.hops) {
+      this.#witnessed.add(one.hop);
+      const lagMs = isFirstHeard(journey, one) ? undefined : measuredLagMs(one.state);
+      if (lagMs !== undefined) this.#figures(one.hop, journey.direction).add(lagMs);
     }
   }
 

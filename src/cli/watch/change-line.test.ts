@@ -41,7 +41,7 @@ test("a change is a line: when, what, why, and what each hop says of it", () => 
       "20:31:07 −10.0.0.7        shop/web             terminating    ✗53 s…    ✗53 s…",
       "20:31:07 −10.0.0.7        shop/web             superseded     passed      same",
       "20:31:07 −10.0.0.7        shop/web             abandoned       never     20 ms",
-      "20:31:07 −10.0.0.7        shop/web             ?                   0         ?",
+      "20:31:07 −10.0.0.7        shop/web             ?                  ≥0         ?",
     ]
   `);
 });
@@ -57,7 +57,7 @@ test("with several clusters each line names its own", () => {
       "20:31:07 alpha   −10.0.0.7        shop/web      terminating    ✗53 s…    ✗53 s…",
       "20:31:07 alpha   −10.0.0.7        shop/web      superseded     passed      same",
       "20:31:07 alpha   −10.0.0.7        shop/web      abandoned       never     20 ms",
-      "20:31:07 alpha   −10.0.0.7        shop/web      ?                   0         ?",
+      "20:31:07 alpha   −10.0.0.7        shop/web      ?                  ≥0         ?",
     ]
   `);
 });
@@ -73,7 +73,7 @@ test("on a wide terminal each change is also a path on a logarithmic scale", () 
       "20:31:07 −10.0.0.7        shop/web               terminating        ✗53 s…    ✗53 s…  o─────────────────r╌╌╌╌…",
       "20:31:07 −10.0.0.7        shop/web               superseded         passed      same  o",
       "20:31:07 −10.0.0.7        shop/web               abandoned           never     20 ms  o─────r",
-      "20:31:07 −10.0.0.7        shop/web               ?                       0         ?  p",
+      "20:31:07 −10.0.0.7        shop/web               ?                      ≥0         ?  p",
     ]
   `);
 });
@@ -118,6 +118,7 @@ test("many that are alike are one line, with the longest lag of all at each hop"
     count: 37,
     since: at(7_000),
     longestMs: new Map([["published", 3_400]] as const),
+    atLeast: new Set<never>(),
   } as const;
   expect(groupLine(group, columns, context)).toMatchInlineSnapshot(
     `"20:31:07 −37 endpoints    shop/web             terminating   ▲≤3.4 s         ?"`,

@@ -27,6 +27,8 @@ export interface ChangeGroup {
   readonly since: MonotonicMs;
   /** The longest lag of all of them at each hop that showed any. */
   readonly longestMs: ReadonlyMap<Hop, number>;
+  /** Hops where some of them may have taken longer than that. */
+  readonly atLeast: ReadonlySet<Hop>;
 }
 
 export function changeLine(journey: Journey, columns: ChangeColumns, context: LineContext): string {
@@ -48,7 +50,7 @@ export function groupLine(
   columns: ChangeColumns,
   context: LineContext,
 ): string {
-  const { cluster, service, direction, cause, count, since, longestMs } = group;
+  const { cluster, service, direction, cause, count, since, longestMs, atLeast } = group;
   const row = {
     time: timeOfDay(wallAt(since, context.run), context.utc),
     cluster: visible(cluster),
@@ -58,7 +60,7 @@ export function groupLine(
     cells: columns.hops.map((hop): HopCell => {
       const lagMs = longestMs.get(hop);
       if (lagMs === undefined) return { text: unknownSign, tone: "quiet" };
-      return lagCell(lagMs, context, "≤");
+      return lagCell(lagMs, context, { bound: atLeast.has(hop) ? "≥" : "≤" });
     }),
     path: "",
   };

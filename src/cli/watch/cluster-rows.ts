@@ -83,10 +83,18 @@ function clusterRow(
   const name = leftText(visible(status.cluster), nameColumns);
   const room = Math.max(0, width - nameColumns - 3);
   if (tone === "late" || tone === "failed") {
-    return `${toned(sign)} ${name} ${toned(cutText(text, room))}`;
+    return `${toned(sign)} ${name} ${toned(cutText(withoutRequest(text, room), room))}`;
   }
   const rest = cutText(figuresText(status.cluster, text, picture), room);
   return `${tone === "plain" ? paint.lockstep(sign) : toned(sign)} ${name} ${rest}`;
+}
+
+/** `GET https://10.0.0.1:6443/api/v1/pods: `, which an error begins with. */
+const request = /\b[A-Z]+ https?:\/\/\S+: /;
+
+/** Where not all has room, why it failed says more than what was asked. */
+function withoutRequest(text: string, room: number): string {
+  return textColumns(text) <= room ? text : text.replace(request, "");
 }
 
 function figuresText(cluster: string, condition: string, { tally, oldest }: Picture): string {

@@ -5,8 +5,9 @@ import { at, type ChangeFields, change } from "./watched-changes.contract.ts";
 function textOf(line: FinishedLine): string {
   if (line.type === "change") return `one ${line.journey.id}`;
   if (line.type === "more") return `more ${line.changes} of ${line.services}`;
-  const { service, count, since, longestMs } = line.group;
-  return `group ${service} ${count} since ${since}, published ${longestMs.get("published")}`;
+  const { service, count, since, longestMs, atLeast } = line.group;
+  const published = `${atLeast.has("published") ? "≥" : ""}${longestMs.get("published")}`;
+  return `group ${service} ${count} since ${since}, published ${published}`;
 }
 
 /** Adds so many that are over at the same moment. */
@@ -40,6 +41,20 @@ test("of many the rest are one line for those that are alike, when the second is
   expect(finished.take(at(1_000)).map(textOf)).toEqual([
     "group shop/web 20 since 960, published 40",
     "group shop/cart 10 since 961, published 39",
+  ]);
+});
+
+test("of many that a list told of the longest lag is the longest that is certain", () => {
+  const finished = new FinishedChanges();
+  const listed = (lagMs: number, minMs: number) => {
+    const state = { type: "shown", lagMs, range: { minMs, maxMs: 40_000 } } as const;
+    const journey = { ...change(), hops: [{ hop: "published", witness: "alpha", state } as const] };
+    finished.add(journey, { now: at(0), isSlow: false });
+  };
+  for (let count = 1; count <= 12; count += 1) listed(3_000 + count, count);
+  finished.take(at(0));
+  expect(finished.take(at(1_000)).map(textOf)).toEqual([
+    "group shop/web 2 since 7000, published ≥12",
   ]);
 });
 

@@ -5,6 +5,7 @@ import { elapsedMs, type MonotonicMs } from "../../environment/clock.ts";
 import type { Journey } from "../../journeys/journey.ts";
 import type { Hop } from "../../journeys/witness.ts";
 import type { ChangeGroup } from "./change-line.ts";
+import { judgedLag } from "./hop-cell.ts";
 import { groupKey } from "./in-flight.ts";
 
 export type FinishedLine =
@@ -29,6 +30,8 @@ interface OpenGroup {
   count: number;
   since: MonotonicMs;
   readonly longestMs: Map<Hop, number>;
+  /** Where some of them may have taken longer than is said. */
+  readonly atLeast: Set<Hop>;
 }
 
 export class FinishedChanges {
@@ -92,20 +95,23 @@ export class FinishedChanges {
       count: 0,
       since: journey.origin.at,
       longestMs: new Map(),
+      atLeast: new Set(),
     };
     this.#groups.set(key, group);
     group.count += 1;
     if (journey.origin.at < group.since) group.since = journey.origin.at;
     for (const { hop, state } of journey.hops) {
       if (state.type !== "shown") continue;
-      group.longestMs.set(hop, Math.max(group.longestMs.get(hop) ?? 0, state.lagMs));
+      const { ms, isLeast } = judgedLag(state);
+      group.longestMs.set(hop, Math.max(group.longestMs.get(hop) ?? 0, ms));
+      if (isLeast) group.atLeast.add(hop);
     }
   }
 }
 
-function lineOf({ first, count, since, longestMs }: OpenGroup): FinishedLine {
-  if (count === 1) return { type: "change", journey: first };
+function lineOf({ first, ...group }: OpenGroup): FinishedLine {
+  if (group.count === 1) return { type: "change", journey: first };
   const { endpoint, direction, cause = "?" } = first;
   const { service, cluster = "" } = endpoint;
-  return { type: "group", group: { cluster, service, direction, cause, count, since, longestMs } };
+  return { type: "group", group: { ...group, cluster, service, direction, cause } };
 }

@@ -44,6 +44,18 @@ test.each([
   expect(hopCell(journey, "routed", judging).text).toBe(text);
 });
 
+test.each([
+  ["~9 s", "its watch was interrupted, so it may have been at once", { minMs: 0, maxMs: 40_000 }],
+  ["▲~9 s", "even the least is too much", { minMs: 3_000, maxMs: 40_000 }],
+  ["▲≥9 s", "it was longer than that", { minMs: 9_000, maxMs: 40_000 }],
+  ["▲≤9 s", "a proxy was asked after long", { minMs: 1_000, maxMs: 9_000 }],
+])("a lag of 9 s is shown as %s: %s", (text, _, range) => {
+  const state: HopState = { type: "shown", lagMs: 9_000, range };
+  const journey = { ...change(), hops: [{ hop: "published", witness: "alpha", state } as const] };
+  expect(hopCell(journey, "published", judging).text).toBe(text);
+  expect(isSlow(journey, judging)).toBe(text.startsWith("▲"));
+});
+
 test("requests that failed make a change worth a line of its own, those awaited do not", () => {
   const waiting = change({ outcome: "pending", hops: { pod: 0, traffic: "pending" } });
   expect(isSlow(waiting, judging)).toBe(false);

@@ -2,6 +2,7 @@
 // for, or that nobody tells. Late and stuck have a sign and a colour, never the colour alone. Pure.
 
 import type { MonotonicMs } from "../../environment/clock.ts";
+import { isFirstHeard } from "../../journeys/first-heard.ts";
 import { ageMs, type HopState, type Journey } from "../../journeys/journey.ts";
 import type { Hop } from "../../journeys/witness.ts";
 import type { Paint } from "../paint.ts";
@@ -35,7 +36,8 @@ export function hopCell(journey: Journey, hop: Hop, judging: Judging): HopCell {
   if (isAwaited && journey.outcome === "unknown") return lostCell(states);
   if (isAwaited && journey.outcome !== "pending") return { text: "never", tone: "late" };
   if (isAwaited) return awaitedCell(states, Math.max(0, ageMs(journey, judging.now)), judging);
-  return shownCell(states, judging);
+  const isUnknown = states.every((state) => isFirstHeard(journey, { hop, state }));
+  return isUnknown ? lagCell(0, judging, { bound: "≥" }) : shownCell(states, judging);
 }
 
 /** The observer ended before the hop showed it: nobody knows whether it ever did. */
@@ -64,7 +66,9 @@ function trafficCell(journey: Journey, states: readonly HopState[], judging: Jud
 function shownCell(states: readonly HopState[], judging: Judging): HopCell {
   const shown = states.flatMap((state) => (state.type === "shown" ? [state] : []));
   const [last] = shown.sort((a, b) => b.lagMs - a.lagMs);
-  if (last !== undefined) return lagCell(last.lagMs, judging, boundOf(last));
+  if (last !== undefined) {
+    return lagCell(last.lagMs, judging, { bound: boundOf(last), isLate: isLate(last, judging) });
+  }
   return { text: states.some(({ type }) => type === "passed") ? "passed" : "same", tone: "quiet" };
 }
 
@@ -80,14 +84,35 @@ function boundOf({ lagMs, range }: ShownState): Bound {
 /** How a lag that is shown relates to the true one. */
 export type Bound = "" | "≥" | "≤" | "~";
 
+/**
+ * What counts when it is judged. Where the origin is an interval, only what the hop took for certain:
+ * a watch that was interrupted says nothing of how late the change was. Else all that it can have taken.
+ */
+export function judgedLag(state: ShownState): { readonly ms: number; readonly isLeast: boolean } {
+  const bound = boundOf(state);
+  const ms = bound === "~" ? (state.range?.minMs ?? 0) : state.lagMs;
+  return { ms, isLeast: bound === "~" || bound === "≥" };
+}
+
+export function isLate(state: HopState, { slowMs }: Pick<Judging, "slowMs">): boolean {
+  return state.type === "shown" && judgedLag(state).ms >= slowMs;
+}
+
+/** The pod itself, where a change usually begins, was long in showing what others had shown. */
+export function isPodLate({ hops }: Journey, judging: Pick<Judging, "slowMs">): boolean {
+  return hops.some(
+    ({ hop, state }) => hop === "pod" && (state.type === "stuck" || isLate(state, judging)),
+  );
+}
+
 /** A lag that is over. */
 export function lagCell(
   lagMs: number,
   { slowMs }: Pick<Judging, "slowMs">,
-  bound: Bound = "",
+  { bound = "", isLate: late = lagMs >= slowMs }: { bound?: Bound; isLate?: boolean } = {},
 ): HopCell {
   const text = bound + shortDuration(lagMs);
-  return lagMs < slowMs ? { text, tone: "plain" } : { text: `${slowSign}${text}`, tone: "late" };
+  return late ? { text: `${slowSign}${text}`, tone: "late" } : { text, tone: "plain" };
 }
 
 /** One that goes on. */
@@ -123,7 +148,7 @@ export function paintTone(
 export function isSlow(journey: Journey, judging: Judging): boolean {
   return journey.hops.some(({ hop, state }) => {
     if (hop === "traffic") return (journey.traffic?.failed ?? 0) > 0;
-    if (state.type === "shown") return state.lagMs >= judging.slowMs;
+    if (state.type === "shown") return isLate(state, judging);
     if (state.type === "stuck") return true;
     if (state.type !== "pending" || journey.outcome === "superseded") return false;
     return ageMs(journey, judging.now) >= judging.slowMs;

@@ -25,7 +25,7 @@ interface OpenGroup extends Omit<FlyingGroup, "shownAt"> {
 export class InFlight {
   readonly #awaited = new Map<number, Journey>();
   /** Only requests are still to be heard of. */
-  readonly #settled = new Set<number>();
+  readonly #settled = new Map<number, Journey>();
   readonly #groups = new Map<string, OpenGroup>();
   /** How many by hop and direction. */
   readonly #stuckAt = new Map<string, number>();
@@ -57,6 +57,11 @@ export class InFlight {
   isStuck({ id }: Pick<Journey, "id">): boolean {
     const journey = this.#awaited.get(id);
     return journey !== undefined && hasStuckHop(journey);
+  }
+
+  /** As it was last set: requests are counted without being told one by one. */
+  latest(journey: Journey): Journey {
+    return this.#settled.get(journey.id) ?? this.#awaited.get(journey.id) ?? journey;
   }
 
   /** The oldest, at most so many. */
@@ -93,7 +98,7 @@ export class InFlight {
       this.#count(journey, 1);
     } else {
       this.#awaited.delete(id);
-      this.#settled.add(id);
+      this.#settled.set(id, journey);
     }
   }
 

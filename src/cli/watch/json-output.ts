@@ -1,5 +1,6 @@
 // For machines: one JSON object a line. Every step of every change, how it stands every ten seconds,
 // and a summary at the end. Fields may be added; what is there keeps its name and meaning.
+import type { WallMs } from "../../environment/clock.ts";
 import type { CancelTimer } from "../../environment/timers.ts";
 import type { JourneyEvent } from "../../journeys/journey-event.ts";
 import { journeyRecord, type ObserverRun, wallAt } from "../../journeys/journey-record.ts";
@@ -17,11 +18,14 @@ const stuckMost = 100;
 
 export class JsonOutput implements WatchOutput {
   readonly #options: WatchOutputOptions & { readonly run: ObserverRun };
+  /** It stays what it was when the clock is set. */
+  readonly #startedMs: WallMs;
   #cancel: CancelTimer | undefined;
   #isEnded = false;
 
   constructor(options: WatchOutputOptions & { readonly run: ObserverRun }) {
     this.#options = options;
+    this.#startedMs = options.run.wallMs;
   }
 
   onEvent(event: JourneyEvent): void {
@@ -39,7 +43,7 @@ export class JsonOutput implements WatchOutput {
 
   start(): void {
     this.#cancel = this.#options.timers.after(statusEveryMs, () => this.start());
-    this.#write({ type: "status", ...standing(this.#options.picture()) });
+    this.#write({ type: "status", ...standing(this.#options.picture(), this.#startedMs) });
   }
 
   end(): void {
@@ -50,7 +54,7 @@ export class JsonOutput implements WatchOutput {
     const { slowest, inFlight } = picture.tally;
     this.#write({
       type: "summary",
-      ...standing(picture),
+      ...standing(picture, this.#startedMs),
       slowest: slowest.map((journey) => journeyRecord(journey, picture.run)),
       stuck: inFlight.stuckOnes(stuckMost).map((journey) => journeyRecord(journey, picture.run)),
     });
@@ -61,12 +65,12 @@ export class JsonOutput implements WatchOutput {
   }
 }
 
-function standing(picture: Picture): object {
-  const { tally, now, startedAt, run, counts, oldest, unknown, notes } = picture;
+function standing(picture: Picture, startedMs: WallMs): object {
+  const { tally, now, run, counts, oldest, unknown, notes } = picture;
   const isHidden = ([hop]: readonly [Hop, string]) => !tally.isWitnessed(hop);
   return {
     atMs: wallAt(now, run),
-    startedMs: wallAt(startedAt, run),
+    startedMs,
     changes: tally.changes,
     inFlight: tally.inFlight.size,
     awaitingRequests: tally.inFlight.settled,

@@ -66,14 +66,14 @@ export class KeptJourneys {
   };
 
   /** The observer is made with our `onEvent`, and is known here from then on. */
-  async follow(observer: Observer): Promise<void> {
+  async follow(observer: Observer, run: ObserverRun): Promise<void> {
     const { environment, metricsPort, metricsAddress } = this.#options;
-    this.#run = observer.run;
+    this.#run = run;
     this.#metrics.measure(observer);
     const target = this.#target();
     if (target !== undefined) {
       const { registry: metrics } = this;
-      this.#exporter = new OtlpExporter({ ...environment, target, run: observer.run, metrics });
+      this.#exporter = new OtlpExporter({ ...environment, target, run, metrics });
     }
     if (metricsPort === undefined) return;
     this.#listener = await startStatusListener({
@@ -94,8 +94,11 @@ export class KeptJourneys {
 
   /** What does not go as it should. */
   notes(): readonly string[] {
-    const trouble = this.#history?.trouble;
-    return trouble === undefined ? [] : [`the history cannot be written: ${trouble}`];
+    const history = this.#history;
+    if (history?.trouble === undefined) return [];
+    const { trouble, waiting, counts } = history;
+    const lost = `${waiting + counts.dropped} of ${counts.added} records are not kept`;
+    return [`the history cannot be written: ${trouble}; ${lost}`];
   }
 
   /** Writes and sends what waits. Idempotent. */

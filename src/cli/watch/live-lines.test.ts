@@ -127,6 +127,28 @@ test("on a low screen the changes come first", () => {
   `);
 });
 
+test("a low screen says too that a cluster is not heard, and the last note", () => {
+  const down = { type: "unreachable", since: at(48_000), detail: "connection refused" } as const;
+  const clusters = [clusterOf("alpha"), clusterOf("beta", down), clusterOf("gamma", down)];
+  const notes = ["an older note", "the history cannot be written: its disk is full"];
+  expect(drawn(picture({ clusters, notes }), { rows: 8 }).slice(-3)).toEqual([
+    "── lockstep watch · 1 min · 0 changes ──────────────────────────────────────────",
+    "✗ beta unreachable for 12 s: connection refused",
+    "! the history cannot be written: its disk is full",
+  ]);
+});
+
+test("on a narrow screen what is stuck has its room before all others", () => {
+  const tally = busyTally();
+  const stuck = change({ id: 500, outcome: "pending", hops: { pod: 0, published: "stuck" } });
+  for (const hop of stuck.hops.slice(1)) tally.onEvent({ type: "stuck", journey: stuck, hop });
+  const titles = [60, 50].map((width) => drawn(picture({ tally }), { width, rows: 8 }).at(-1));
+  expect(titles).toEqual([
+    "── lockstep watch · 1 min · 103 changes · ✗ 1 stuck ────────",
+    "── lockstep watch · 1 min · ✗ 1 stuck ────────────",
+  ]);
+});
+
 test("a crowd in flight is its oldest, and the largest groups", () => {
   const tally = new WatchTally({ slowMs: 2_000 });
   for (let id = 1; id <= 1_000; id += 1) {

@@ -11,7 +11,7 @@ import { numberText } from "../incident/value-text.ts";
 import type { Paint } from "../paint.ts";
 import { type ChangeColumns, headLine, rowLine } from "./change-columns.ts";
 import { changeLine, countText, type LineContext } from "./change-line.ts";
-import { clusterRows, wholeSeconds } from "./cluster-rows.ts";
+import { clusterRows, conditionOf, wholeSeconds } from "./cluster-rows.ts";
 import { type HopCell, unknownSign } from "./hop-cell.ts";
 import type { FlyingGroup } from "./in-flight.ts";
 import { lagTable } from "./lag-table.ts";
@@ -32,7 +32,7 @@ export interface LiveOptions extends ViewOptions {
 const changesMost = 12;
 const groupsMost = 3;
 
-/** With fewer rows the footer is its title alone, and the rest is for changes. */
+/** With fewer rows the footer is its title and what is wrong, and the rest is for changes. */
 const rowsForTable = 16;
 
 const clusterRowsMost = 6;
@@ -90,13 +90,21 @@ function groupRow(group: FlyingGroup, { columns, paint }: LiveOptions): string {
 function footerLines(picture: Picture, options: LiveOptions): readonly string[] {
   const { rows, width, paint } = options;
   const title = titleLine(picture, options);
-  if (rows < rowsForTable) return [title];
+  const isSmall = rows < rowsForTable;
   const notes = picture.notes
-    .slice(-notesMost)
+    .slice(isSmall ? -1 : -notesMost)
     .map((note) => paint.late(cutText(`! ${visible(note)}`, width)));
+  if (isSmall) return [title, ...firstTrouble(picture, options), ...notes];
   const most = Math.min(clusterRowsMost, Math.floor(rows / 4));
   const clusters = clusterRows(picture, { width, paint, most });
   return [title, ...lagTable(picture, options), ...clusters, ...notes];
+}
+
+/** Without it a small screen would look calm while nothing is heard. */
+function firstTrouble(picture: Picture, { width, paint }: LiveOptions): readonly string[] {
+  const troubled = picture.clusters.find((one) => conditionOf(one, picture).tone !== "plain");
+  if (troubled === undefined) return [];
+  return clusterRows({ ...picture, clusters: [troubled] }, { width, paint, most: 1 });
 }
 
 /** `── lockstep watch · 12 min · 1,204 changes · 3 in flight, 1 stuck ──`. */
@@ -104,24 +112,45 @@ function titleLine(picture: Picture, { width, paint }: LiveOptions): string {
   const { tally, counts } = picture;
   const { inFlight } = tally;
   const forText = durationText(wholeSeconds(elapsedMs(picture.startedAt, picture.now)));
-  const parts: readonly (readonly [string, ((text: string) => string) | undefined])[] = [
-    [`${forText}`, undefined],
-    [counted(tally.changes, "change"), undefined],
-    [inFlight.size === 0 ? "" : `${numberText(inFlight.size)} in flight`, undefined],
-    [inFlight.stuck === 0 ? "" : `✗ ${numberText(inFlight.stuck)} stuck`, paint.failed],
-    [slowText(tally.slow), paint.late],
-    [someText(tally.outcome("superseded"), "superseded"), undefined],
-    [someText(tally.outcome("dropped") + counts.dropped, "dropped"), paint.late],
+  const stuck: TitlePart = {
+    text: inFlight.stuck === 0 ? "" : `✗ ${numberText(inFlight.stuck)} stuck`,
+    tone: paint.failed,
+  };
+  const parts: readonly TitlePart[] = [
+    { text: forText },
+    { text: counted(tally.changes, "change") },
+    { text: someText(inFlight.size, "in flight") },
+    stuck,
+    { text: slowText(tally.slow), tone: paint.late },
+    { text: someText(tally.outcome("superseded"), "superseded") },
+    { text: someText(tally.outcome("dropped") + counts.dropped, "dropped"), tone: paint.late },
   ];
-  let line = "── lockstep watch";
+  // What is stuck has its room before all others.
+  let room = width - 2 - textColumns(titleStart) - columnsOf(stuck);
+  let line = titleStart;
   let painted = `${paint.secondary("──")} ${paint.strong("lockstep watch")}`;
-  for (const [text, tone] of parts) {
-    if (text === "" || textColumns(`${line} · ${text}`) > width - 2) continue;
+  for (const part of parts) {
+    const { text, tone } = part;
+    if (text === "" || (part !== stuck && columnsOf(part) > room)) continue;
+    if (part !== stuck) room -= columnsOf(part);
     line += ` · ${text}`;
     painted += ` · ${tone?.(text) ?? text}`;
   }
   const rest = Math.max(0, width - textColumns(line) - 1);
   return `${cutPainted(painted, line, width)} ${paint.secondary("─".repeat(rest))}`;
+}
+
+const titleStart = "── lockstep watch";
+
+interface TitlePart {
+  /** Empty when there is nothing to say. */
+  readonly text: string;
+  readonly tone?: (text: string) => string;
+}
+
+/** With what stands between it and the one before. */
+function columnsOf({ text }: TitlePart): number {
+  return text === "" ? 0 : textColumns(` · ${text}`);
 }
 
 /** On a screen too narrow for any of it there are no colours either. */

@@ -1,5 +1,6 @@
 // Everything that the live view, the status lines and the summary are made from, at one instant.
 import type { MonotonicMs } from "../../environment/clock.ts";
+import type { Journey } from "../../journeys/journey.ts";
 import type { ObserverRun } from "../../journeys/journey-record.ts";
 import type { ReportCounts } from "../../journeys/report-counts.ts";
 import type { OldestPending } from "../../journeys/waiting-hops.ts";
@@ -21,6 +22,11 @@ export interface Picture {
   readonly asked: readonly Hop[];
   /** What else somebody should know now: a proxy that is silent, a log that cannot be read. */
   readonly notes: readonly string[];
+}
+
+/** How a change stands in it. */
+export function latestIn({ tally }: Pick<Picture, "tally">): (journey: Journey) => Journey {
+  return (journey) => tally.inFlight.latest(journey);
 }
 
 export interface ViewOptions {

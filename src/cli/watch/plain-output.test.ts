@@ -2,7 +2,31 @@ import { expect, test } from "vitest";
 import { RecordedTerminal } from "../../environment/recorded-terminal.contract.ts";
 import { simulate } from "../../simulation/simulation.ts";
 import { PlainOutput } from "./plain-output.ts";
-import { picture } from "./watched-changes.contract.ts";
+import { change, picture } from "./watched-changes.contract.ts";
+
+test("what waits only for requests at the end has its line too", () =>
+  simulate({ seed: 1 }, async (simulation) => {
+    const host = simulation.host("a");
+    const terminal = new RecordedTerminal();
+    const now = host.clock.monotonicMs();
+    const output = new PlainOutput({
+      ...host,
+      terminal,
+      picture: () => picture({ now }),
+      slowMs: 2_000,
+      utc: true,
+    });
+    output.start();
+    const hops = { pod: 0, published: 40, traffic: "pending" } as const;
+    const journey = change({ outcome: "pending", originMs: now, hops });
+    for (const hop of journey.hops.slice(0, 2)) output.onEvent({ type: "shown", journey, hop });
+    expect(terminal.out).toBe("");
+    output.end();
+    expect(terminal.out).toBe(
+      "2026-11-15T20:31:00.000Z alpha terminating −10.0.0.7 shop/web  " +
+        "pod 0 · published 40 ms · routed ? · traffic …\n",
+    );
+  }));
 
 test("a note is said once, however its figures grow", () =>
   simulate({ seed: 1 }, async (simulation) => {

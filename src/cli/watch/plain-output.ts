@@ -9,7 +9,7 @@ import { wallAt } from "../../journeys/journey-record.ts";
 import { paintFor } from "../paint.ts";
 import { conditionOf } from "./cluster-rows.ts";
 import { isSlow } from "./hop-cell.ts";
-import type { Picture } from "./picture.ts";
+import { latestIn, type Picture } from "./picture.ts";
 import { SettledChanges } from "./settled-changes.ts";
 import { summaryLines } from "./summary-lines.ts";
 import type { WatchOutput, WatchOutputOptions } from "./watch-output.ts";
@@ -42,12 +42,14 @@ export class PlainOutput implements WatchOutput {
 
   end(): void {
     if (this.#isEnded) return;
+    const { terminal, slowMs, utc } = this.#options;
+    const picture = this.#options.picture();
+    for (const journey of this.#settled.takeAll(latestIn(picture))) this.#print(journey);
     this.#isEnded = true;
     this.#cancel?.();
-    const { terminal, picture, slowMs, utc } = this.#options;
     const paint = paintFor({ colours: false });
     const options = { width: terminal.columns, slowMs, utc, paint };
-    terminal.writeError(`${summaryLines(picture(), options).join("\n")}\n`);
+    terminal.writeError(`${summaryLines(picture, options).join("\n")}\n`);
   }
 
   #print(journey: Journey): void {
@@ -57,16 +59,14 @@ export class PlainOutput implements WatchOutput {
 
   #look(): void {
     this.#cancel = this.#options.timers.after(lookEveryMs, () => this.#look());
-    for (const journey of this.#settled.due(this.#options.clock.monotonicMs())) {
-      this.#print(journey);
-    }
     const picture = this.#options.picture();
+    for (const journey of this.#settled.due(picture.now, latestIn(picture))) this.#print(journey);
     for (const status of picture.clusters) {
       this.#say(visible(status.cluster), status.state.type, conditionOf(status, picture).text);
     }
     for (const note of picture.notes) {
       // How many of how many it is by now is no news.
-      this.#say("note", note.replaceAll(/\d+ of \d+/g, ""), visible(note));
+      this.#say("note", note.replaceAll(/[\d,]+ of [\d,]+/g, ""), visible(note));
     }
   }
 

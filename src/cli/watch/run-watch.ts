@@ -15,6 +15,7 @@ import { JsonOutput } from "./json-output.ts";
 import { KeptJourneys } from "./kept-journeys.ts";
 import type { Picture } from "./picture.ts";
 import { PlainOutput } from "./plain-output.ts";
+import { RunClock } from "./run-clock.ts";
 import { ScreenLog } from "./screen-log.ts";
 import { ScreenOutput } from "./screen-output.ts";
 import { unknownHops } from "./unknown-hops.ts";
@@ -26,6 +27,8 @@ import { whatComes } from "./what-comes.ts";
 
 /** The oldest, of which the view shows some; looking at more would cost more than it shows. */
 const refreshedMost = 200;
+/** Where requests are counted: those of the last minutes, some milliseconds' work a second. */
+const refreshedWithLogsMost = 2_000;
 const refreshEveryMs = 1_000;
 
 /** Said before it begins, when somebody wonders whether it is worth while. */
@@ -73,6 +76,7 @@ class Watch {
   readonly #parts: WatchParts;
   readonly #tally: WatchTally;
   readonly #observer: Observer;
+  readonly #run: RunClock;
   readonly #output: WatchOutput;
   readonly #proxies: AskedProxies;
   readonly #logs: FollowedLogs;
@@ -89,6 +93,7 @@ class Watch {
       metrics: kept.registry,
       onEvent: (event) => this.#onEvent(event),
     });
+    this.#run = new RunClock({ ...environment, run: this.#observer.run });
     this.#proxies = new AskedProxies({
       environment,
       observer: this.#observer,
@@ -108,13 +113,13 @@ class Watch {
       terminal: context.terminal,
       picture: () => this.#picture(),
     };
-    if (settings.json) this.#output = new JsonOutput({ ...shared, run: this.#observer.run });
+    if (settings.json) this.#output = new JsonOutput({ ...shared, run: this.#run });
     else this.#output = parts.screenLog ? new ScreenOutput(shared) : new PlainOutput(shared);
   }
 
   async run(): Promise<ExitCode> {
     const { kept, context, environment, settings } = this.#parts;
-    await kept.follow(this.#observer);
+    await kept.follow(this.#observer, this.#run);
     const ending = new AbortController();
     const { durationMs } = settings;
     const cancel =
@@ -166,6 +171,7 @@ class Watch {
   }
 
   #onEvent(event: JourneyEvent): void {
+    this.#run.follow();
     this.#tally.onEvent(event);
     this.#parts.kept.onEvent(event);
     this.#output.onEvent(event);
@@ -175,7 +181,9 @@ class Watch {
     const since = this.#refreshedAt;
     if (since !== undefined && elapsedMs(since, now) < refreshEveryMs) return;
     this.#refreshedAt = now;
-    this.#tally.refresh(this.#observer.journeys.pending(refreshedMost));
+    const { accessLogs } = this.#parts.settings;
+    const most = accessLogs.length > 0 ? refreshedWithLogsMost : refreshedMost;
+    this.#tally.refresh(this.#observer.journeys.pending(most));
   }
 
   #picture(): Picture {
@@ -183,11 +191,12 @@ class Watch {
     const now = environment.clock.monotonicMs();
     const statuses = this.#observer.clusters();
     const { journeys, run } = this.#observer;
+    this.#run.follow();
     this.#refresh(now);
     return {
       now,
       startedAt: run.monotonicMs,
-      run,
+      run: this.#run,
       tally: this.#tally,
       oldest: journeys.oldestPending(now),
       counts: journeys.counts,

@@ -13,7 +13,7 @@ import { changeLine, groupLine } from "./change-line.ts";
 import { FinishedChanges, type FinishedLine } from "./finished-changes.ts";
 import { isSlow } from "./hop-cell.ts";
 import { lineContext, liveLines } from "./live-lines.ts";
-import type { Picture } from "./picture.ts";
+import { latestIn, type Picture } from "./picture.ts";
 import { Screen } from "./screen.ts";
 import { SettledChanges } from "./settled-changes.ts";
 import { shownHops } from "./shown-hops.ts";
@@ -63,6 +63,9 @@ export class ScreenOutput implements WatchOutput {
     this.#cancel?.();
     const picture = this.#options.picture();
     const { terminal } = this.#options;
+    for (const journey of this.#settled.takeAll(latestIn(picture))) {
+      this.#finish(journey, picture.now);
+    }
     const printed = this.#finishedLines(this.#finished.takeAll(), picture);
     this.#screen.end();
     const summary = summaryLines(picture, { ...this.#view(), paint: this.#paint });
@@ -82,11 +85,12 @@ export class ScreenOutput implements WatchOutput {
     if (size !== this.#size) this.#height = 0;
     this.#size = size;
     const picture = this.#options.picture();
-    for (const journey of this.#settled.due(now)) this.#finish(journey, now);
+    const latest = latestIn(picture);
+    for (const journey of this.#settled.due(now, latest)) this.#finish(journey, now);
     const printed = this.#finishedLines(this.#finished.take(now), picture);
     const options = { ...this.#view(), columns: this.#columns(picture), paint: this.#paint };
     const live = liveLines(
-      { ...picture, settled: this.#settled.oldest(options.rows) },
+      { ...picture, settled: this.#settled.oldest(options.rows, latest) },
       options,
       this.#height - printed.length,
     );

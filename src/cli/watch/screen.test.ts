@@ -69,7 +69,8 @@ class FakeTerminal {
   #put(text: string): void {
     const here = this.#here();
     this.#set(here.slice(0, this.#column) + text + here.slice(this.#column + text.length));
-    this.#column += text.length;
+    // Behind a full line the cursor stays on its last character.
+    this.#column = Math.min(this.#column + text.length, this.columns - 1);
   }
 
   #here(): string {
@@ -123,7 +124,9 @@ test("a window that becomes narrower breaks lines, and they are all drawn over",
 test("a line that fills the window keeps its last character", () => {
   const terminal = new FakeTerminal();
   const screen = new Screen(terminal);
-  screen.draw([], ["z".repeat(40)]);
-  screen.draw(["a".repeat(40)], ["z".repeat(40)]);
-  expect(terminal.lines).toEqual(["a".repeat(40), "z".repeat(40)]);
+  const full = (letter: string) => `${letter.repeat(39)}…`;
+  screen.draw([], [full("z")]);
+  expect(terminal.lines).toEqual([full("z")]);
+  screen.draw([full("a")], [full("y"), full("z")]);
+  expect(terminal.lines).toEqual([full("a"), full("y"), full("z")]);
 });

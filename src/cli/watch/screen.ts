@@ -5,9 +5,9 @@
 import type { Terminal } from "../../environment/terminal.ts";
 import { textColumns } from "./text-columns.ts";
 
-const clearBelow = "\u001b[J";
-/** Before the line: behind a full one it would take the last character away. */
+/** Both before a line: behind a full one they would take its last character away. */
 const clearLine = "\u001b[K";
+const clearBelow = "\u001b[J";
 const hideCursor = "\u001b[?25l";
 const showCursor = "\u001b[?25h";
 const wrapOff = "\u001b[?7l";
@@ -30,8 +30,10 @@ export class Screen {
     if (this.#isEnded) return;
     if (printed.length === 0 && sameLines(live, this.#live)) return;
     const start = this.#live.length === 0 ? hideCursor : "";
-    const lines = [...printed, ...live].map((line) => clearLine + line).join("\n");
-    const text = `${start}${this.#toTop()}${wrapOff}${lines}${clearBelow}${wrapOn}\r`;
+    const lines = [...printed, ...live];
+    const last = lines.pop() ?? "";
+    const above = lines.map((line) => `${clearLine}${line}\n`).join("");
+    const text = `${start}${this.#toTop()}${wrapOff}${above}${clearBelow}${last}${wrapOn}\r`;
     this.#terminal.write(live.length === 0 ? `${text}\n` : text);
     this.#live = live;
   }

@@ -14,6 +14,9 @@ interface Settled {
   readonly since: MonotonicMs;
 }
 
+/** What is known of a change by now: requests to its address are not told one by one. */
+type Latest = (journey: Journey) => Journey;
+
 export class SettledChanges {
   /** By id, those that are not told yet, in the order in which they settled. */
   readonly #untold = new Map<number, Settled>();
@@ -37,20 +40,28 @@ export class SettledChanges {
   }
 
   /** Those that have waited long enough. */
-  due(now: MonotonicMs): readonly Journey[] {
+  due(now: MonotonicMs, latest: Latest): readonly Journey[] {
     const due: Journey[] = [];
     for (const [id, { journey, since }] of this.#untold) {
       if (elapsedMs(since, now) < tellAfterMs) break;
+      const told = latest(journey);
       this.#untold.delete(id);
-      this.#told.set(id, failedOf(journey));
-      due.push(journey);
+      this.#told.set(id, failedOf(told));
+      due.push(told);
     }
     return due;
   }
 
+  /** All that are not told yet, because nothing comes after. */
+  takeAll(latest: Latest): readonly Journey[] {
+    const untold = [...this.#untold.values()].map(({ journey }) => latest(journey));
+    this.#untold.clear();
+    return untold;
+  }
+
   /** The oldest that are not told yet, at most so many. */
-  oldest(most: number): readonly Journey[] {
-    return [...this.#untold.values()].slice(0, most).map(({ journey }) => journey);
+  oldest(most: number, latest: Latest): readonly Journey[] {
+    return [...this.#untold.values()].slice(0, most).map(({ journey }) => latest(journey));
   }
 }
 

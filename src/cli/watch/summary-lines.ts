@@ -16,6 +16,7 @@ import { type LagTableOptions, lagTable } from "./lag-table.ts";
 import { lineContext } from "./live-lines.ts";
 import type { Picture, ViewOptions } from "./picture.ts";
 import { shownHops } from "./shown-hops.ts";
+import { isUnheard } from "./unknown-hops.ts";
 
 export interface SummaryOptions extends Pick<ViewOptions, "width" | "slowMs" | "utc"> {
   readonly paint: Paint;
@@ -52,7 +53,8 @@ function wholeTable({ width, slowMs, paint }: SummaryOptions): LagTableOptions {
   return { width, slowMs, paint };
 }
 
-function countsText({ tally, counts }: Picture, { slowMs }: SummaryOptions): string {
+function countsText({ tally, counts, clusters }: Picture, { slowMs }: SummaryOptions): string {
+  if (clusters.every(isUnheard)) return "Nothing was seen: no cluster could be read.";
   if (tally.changes === 0) return "No endpoint joined or left.";
   const { inFlight } = tally;
   const ended = endings.flatMap(([outcome, words]) => {

@@ -14,8 +14,14 @@ export function unknownHops(telling: Telling): ReadonlyMap<Hop, string> {
   const { clusters, accessClusters, hasProxies, hasAccessLogs } = telling;
   const lost = clusters.flatMap((one) => one.lost);
   const costOf = (hop: Hop) => lost.find((one) => one.hop === hop)?.sentence;
+  const access = clusters.filter(({ cluster }) => accessClusters.includes(cluster));
   const unknown = new Map<Hop, string>([
-    ["synced", costOf("synced") ?? `no copies of endpoints seen in ${accessClusters.join(", ")}`],
+    [
+      "synced",
+      costOf("synced") ??
+        unheardText(access) ??
+        `no copies of endpoints seen in ${namesText(accessClusters)}`,
+    ],
     [
       "routed",
       hasProxies ? "no proxy has told of a change yet" : "no proxy tells: give --proxy URL",
@@ -28,8 +34,27 @@ export function unknownHops(telling: Telling): ReadonlyMap<Hop, string> {
     ],
   ]);
   for (const hop of ["pod", "published"] as const) {
-    const cost = costOf(hop);
-    if (cost !== undefined) unknown.set(hop, cost);
+    const why = costOf(hop) ?? unheardText(clusters);
+    if (why !== undefined) unknown.set(hop, why);
   }
   return unknown;
+}
+
+/** It has never told anything, and does not now. */
+export function isUnheard({ state, watches }: ClusterStatus): boolean {
+  if (state.type !== "unreachable" && state.type !== "refused") return false;
+  return watches.every(({ listed }) => !listed);
+}
+
+/** Of clusters that have never told anything no figure means that all is well. */
+function unheardText(clusters: readonly ClusterStatus[]): string | undefined {
+  if (clusters.length === 0 || !clusters.every(isUnheard)) return undefined;
+  return `nothing is heard of ${namesText(clusters.map(({ cluster }) => cluster))}`;
+}
+
+/** More names than this would push aside what is said of them. */
+const namesMost = 2;
+
+function namesText(names: readonly string[]): string {
+  return names.length <= namesMost ? names.join(", ") : `any of ${names.length} clusters`;
 }

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import type { HopTime } from "../../journeys/journey.ts";
+import { shownHops } from "./shown-hops.ts";
 import { WatchTally } from "./watch-tally.ts";
 import { change, tell } from "./watched-changes.contract.ts";
 
@@ -70,6 +71,27 @@ test("a lag since an unknown moment is in no figure, nor one known within wide b
   expect(tally.lags("routed", "leave")?.maxMs).toBe(1_300);
 });
 
+test("a change is not slow because the watch that told of it was interrupted", () => {
+  const tally = new WatchTally(slow);
+  const journey = change({ outcome: "pending", notBeforeMs: 0, hops: { published: 0 } });
+  const range = { minMs: 0, maxMs: 40_000 };
+  const hop: HopTime = {
+    hop: "pod",
+    witness: "alpha",
+    state: { type: "shown", lagMs: 3_000, range },
+  };
+  tally.onEvent({ type: "shown", journey: { ...journey, hops: [hop, ...journey.hops] }, hop });
+  expect([tally.changes, tally.slow]).toEqual([1, 0]);
+});
+
+test("a hop that told first only because no pod is heard has no figure", () => {
+  const tally = new WatchTally(slow);
+  tell(tally, change({ id: 1, hops: { published: 0, routed: 70 } }));
+  expect(tally.lags("published", "leave")).toBeUndefined();
+  expect(tally.lags("routed", "leave")?.maxMs).toBe(70);
+  expect(tally.cluster("alpha")?.lags.leave.maxMs).toBe(70);
+});
+
 test("changes whose origin is not known exactly are counted as such", () => {
   const tally = new WatchTally(slow);
   tell(tally, change({ id: 1, outcome: "pending", notBeforeMs: 0, hops: { pod: 0 } }));
@@ -95,4 +117,14 @@ test("what a witness agrees with in silence is seen when it is looked at again",
   const over = change({ id: 2, outcome: "pending", hops: { published: "pending" } });
   tally.refresh([agreed, over]);
   expect([tally.inFlight.size, tally.inFlight.settled]).toEqual([0, 1]);
+});
+
+test("a pod that is late itself is to be seen from then on, and one that is last by a little is not", () => {
+  const tally = new WatchTally(slow);
+  tell(tally, change({ id: 1, hops: { published: 0, pod: 1_900 } }));
+  expect(shownHops(tally)).toEqual(["published", "routed"]);
+  tell(tally, change({ id: 2, hops: { published: 0, pod: 2_000 } }));
+  tell(tally, change({ id: 3, hops: { pod: 0, published: 40 } }));
+  expect(shownHops(tally)).toEqual(["pod", "published", "routed"]);
+  expect(tally.slowest.map(({ id }) => id)).toEqual([3, 1, 2]);
 });

@@ -2,9 +2,11 @@
 // flight, the lags at each hop, the slowest changes, how changes ended. What it keeps is bounded by
 // what is in flight and by the number of clusters, not by how long it has been running.
 import { type MonotonicMs, monotonicAfter } from "../../environment/clock.ts";
+import { isFirstHeard } from "../../journeys/first-heard.ts";
 import type { HopState, HopTime, Journey, Outcome } from "../../journeys/journey.ts";
 import type { JourneyEvent } from "../../journeys/journey-event.ts";
 import type { Direction, Hop } from "../../journeys/witness.ts";
+import { isLate, isPodLate } from "./hop-cell.ts";
 import { InFlight, isAwaited } from "./in-flight.ts";
 import { LagFigures } from "./lag-figures.ts";
 import { RecentLags, type ShownLags } from "./recent-lags.ts";
@@ -34,6 +36,7 @@ export class WatchTally {
   #slowest: readonly Journey[] = [];
   /** Hops at which anybody showed or was expected to show a change. */
   readonly #witnessed = new Set<Hop>();
+  #wasPodLate = false;
   #changes = 0;
   #slow = 0;
   #everStuck = 0;
@@ -47,10 +50,11 @@ export class WatchTally {
     const { journey } = event;
     if (!this.inFlight.has(journey) && event.type !== "over") this.#began(journey);
     for (const { hop } of journey.hops) this.#witnessed.add(hop);
+    this.#wasPodLate ||= isPodLate(journey, { slowMs: this.#slowMs });
     switch (event.type) {
       case "shown": {
         const { hop, state } = event.hop;
-        const lagMs = measuredLagMs(state);
+        const lagMs = isFirstHeard(journey, event.hop) ? undefined : measuredLagMs(state);
         if (lagMs !== undefined) this.#addLag(hop, journey, lagMs);
         if (this.#isSlow(event.hop) && this.#isFirstSlow(journey)) this.#slow += 1;
         if (!isAwaited(journey)) this.#rank(journey);
@@ -106,6 +110,11 @@ export class WatchTally {
     return this.#witnessed.has(hop);
   }
 
+  /** Whether any change was shown late by the pod itself, or not at all. */
+  get wasPodLate(): boolean {
+    return this.#wasPodLate;
+  }
+
   /** Undefined when no change was shown there. */
   lags(hop: Hop, direction: Direction): LagFigures | undefined {
     return this.#lags.get(`${hop} ${direction}`)?.all;
@@ -151,7 +160,7 @@ export class WatchTally {
   }
 
   #isSlow({ hop, state }: HopTime): boolean {
-    return hop !== "traffic" && state.type === "shown" && state.lagMs >= this.#slowMs;
+    return hop !== "traffic" && isLate(state, { slowMs: this.#slowMs });
   }
 
   #addLag(hop: Hop, { direction, origin }: Journey, lagMs: number): void {
@@ -173,11 +182,16 @@ export class WatchTally {
   }
 }
 
-/** The longest of the lags that count, requests apart; undefined when no hop has shown it. */
+/**
+ * The longest of the lags that count; undefined when no hop has shown it. Requests come when they come,
+ * and the pod is the origin: where it is not, its watch was late and not the change.
+ */
 export function longestLagMs(journey: Journey | undefined): number | undefined {
-  const lags = (journey?.hops ?? []).flatMap(({ hop, state }) =>
-    hop === "traffic" ? [] : (measuredLagMs(state) ?? []),
-  );
+  if (journey === undefined) return undefined;
+  const lags = journey.hops.flatMap((one) => {
+    const isCounted = one.hop !== "traffic" && one.hop !== "pod" && !isFirstHeard(journey, one);
+    return isCounted ? (measuredLagMs(one.state) ?? []) : [];
+  });
   return lags.length === 0 ? undefined : Math.max(...lags);
 }
 

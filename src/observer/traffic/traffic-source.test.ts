@@ -142,3 +142,26 @@ it("tells nothing of the future: a log that is ahead of us is ahead by its clock
       ]);
     },
   ));
+
+it("forgets within minutes that one line was ahead, or that a clock was set", () =>
+  withLog(
+    async function* (simulation) {
+      const { clock, timers } = simulation.host("observer");
+      const one = (aheadMs: number) =>
+        Buffer.from(line(clock.wallMs() + aheadMs, { upstream_addr: "10.0.0.1:80" }));
+      yield one(3_600_000);
+      await timers.sleep(1_000);
+      yield one(-10);
+      for (let minute = 1; minute <= 10; minute += 1) {
+        await timers.sleep(60_000);
+        yield one(-10);
+      }
+    },
+    async ({ said, source }) => {
+      await source.start();
+      expect([said[1], said.at(-1)]).toEqual([
+        `undefined 10.0.0.1:80 ${1_000 - 10 - 3_600_000} ok`,
+        `undefined 10.0.0.1:80 ${601_000 - 10} ok`,
+      ]);
+    },
+  ));

@@ -8,6 +8,7 @@ import type { AccessLogParser, AccessLogReport } from "../../access-log/access-l
 import type { MonotonicMs } from "../../environment/clock.ts";
 import type { Environment } from "../../environment/environment.ts";
 import type { TrafficReport, Witness, WitnessSink } from "../../journeys/witness.ts";
+import { LogClock } from "./log-clock.ts";
 import { requestTries } from "./request-tries.ts";
 
 /** Where requests and services are told: the observer. */
@@ -55,14 +56,14 @@ export class TrafficSource {
   readonly #followed = new Set<string>();
   readonly #stopping = new AbortController();
   #running: Promise<void> | undefined;
-  /** The proxy's clock is at least as far ahead as its log was ever seen to be. */
-  #aheadMs: number;
+  readonly #proxyClock: LogClock;
   #state: TrafficStatus["state"] = "reading";
   #problem: string | undefined;
 
   constructor(options: TrafficSourceOptions) {
     this.#options = options;
-    this.#aheadMs = options.skewMs ?? 0;
+    const { clock, skewMs = 0 } = options;
+    this.#proxyClock = new LogClock({ clock, skewMs });
     this.#witness = { hop: "traffic", name: options.name };
   }
 
@@ -119,10 +120,9 @@ export class TrafficSource {
 
   #take(entry: AccessLogEntry): void {
     const { target, clock } = this.#options;
-    // No line is written before the request is over: what seems to be is the proxy's clock.
     const aheadMs = entry.endedMs - clock.wallMs();
     if (aheadMs > aheadMostMs) return;
-    this.#aheadMs = Math.max(this.#aheadMs, aheadMs);
+    this.#proxyClock.see(aheadMs);
     if (entry.service !== undefined && entry.tries.length > 0) this.#follow(entry.service);
     for (const { sentMs, ...request } of requestTries(entry)) {
       target.traffic({ witness: this.#witness, ...request, at: this.#instantOf(sentMs) });
@@ -138,7 +138,7 @@ export class TrafficSource {
   /** By the two clocks as they stand now: the wall clock may have been set since the start. */
   #instantOf(sentMs: number): MonotonicMs {
     const { clock } = this.#options;
-    const agoMs = clock.wallMs() - (sentMs - this.#aheadMs);
+    const agoMs = clock.wallMs() - (sentMs - this.#proxyClock.aheadMs);
     return (clock.monotonicMs() - agoMs) as MonotonicMs;
   }
 }

@@ -1,0 +1,41 @@
+// By how much the clock of whoever writes a log is ahead of ours. No line is written before its request
+// is over, so a line from our future shows it. Clocks are set, and a line can be wrong: what was seen
+// counts for some minutes and no longer, so that one odd line cannot move all that come after it.
+import { type Clock, elapsedMs, type MonotonicMs } from "../../environment/clock.ts";
+
+export interface LogClockOptions {
+  readonly clock: Clock;
+  /** By how much it is ahead at least. */
+  readonly skewMs: number;
+}
+
+/** Longer than proxies keep lines back, and short enough for a clock that was set. */
+const periodMs = 5 * 60_000;
+
+/** Invariant: `#now` began within a period of the last line, `#before` is the period before it. */
+export class LogClock {
+  readonly #options: LogClockOptions;
+  #began: MonotonicMs | undefined;
+  #now = Number.NEGATIVE_INFINITY;
+  #before = Number.NEGATIVE_INFINITY;
+
+  constructor(options: LogClockOptions) {
+    this.#options = options;
+  }
+
+  /** A line says that its request was over so far in our future; negative when it is past. */
+  see(aheadMs: number): void {
+    const now = this.#options.clock.monotonicMs();
+    const passedMs = this.#began === undefined ? 0 : elapsedMs(this.#began, now);
+    if (this.#began === undefined || passedMs >= periodMs) {
+      this.#before = passedMs < 2 * periodMs ? this.#now : Number.NEGATIVE_INFINITY;
+      this.#now = Number.NEGATIVE_INFINITY;
+      this.#began = now;
+    }
+    this.#now = Math.max(this.#now, aheadMs);
+  }
+
+  get aheadMs(): number {
+    return Math.max(this.#options.skewMs, this.#now, this.#before);
+  }
+}
