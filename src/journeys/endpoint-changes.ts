@@ -120,8 +120,11 @@ export class EndpointChanges {
   /** Of what is over and is not current only what somebody has missed is kept, and not for long. */
   letGo(now: MonotonicMs): void {
     if (this.#journeys.length === 1) return;
-    const isKept = (one: OpenJourney): boolean => this.#isOpen(one) || this.#isMissed(one, now);
-    const kept = this.#journeys.slice(this.#journeys.findIndex(isKept));
+    const first = this.#journeys.findIndex((one) => this.#isOpen(one) || this.#isMissed(one, now));
+    const oldest = this.#journeys[first];
+    // With it what came before: that is current again when it is taken back.
+    const isDoubtful = oldest !== undefined && isPending(oldest) && oldest.isOnlyRouted;
+    const kept = this.#journeys.slice(isDoubtful ? Math.max(0, first - 1) : first);
     const tooMany = kept.length - keptMax;
     this.#journeys = kept.filter((one, index) => index >= tooMany || this.#isOpen(one));
   }

@@ -51,8 +51,11 @@ function hopsText(
   const age = journey.outcome === "pending" ? Math.max(0, ageMs(journey, now)) : undefined;
   const parts = named.flatMap((hop) => {
     const states = journey.hops.filter((one) => one.hop === hop).map(({ state }) => state);
-    const failed = hop === "traffic" ? failedText(journey) : "";
-    if (states.length > 0) return [`${hop} ${witnessesText(states, age)}${failed}`];
+    const isTraffic = hop === "traffic";
+    const failed = isTraffic ? failedText(journey) : "";
+    // A request that does not come is not late.
+    const text = witnessesText(states, isTraffic && age !== undefined ? 0 : age);
+    if (states.length > 0) return [`${hop} ${text}${failed}`];
     return isAlwaysNamed(hop) ? [`${hop} ?`] : [];
   });
   const { outcome } = journey;

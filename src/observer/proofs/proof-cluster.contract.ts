@@ -5,37 +5,53 @@ import { ApiServer } from "../../lab/apiserver/api-server.ts";
 import { allKinds } from "../../lab/apiserver/kinds/all-kinds.ts";
 import { MemoryStorage } from "../../lab/apiserver/storage/memory-storage.ts";
 import type { Simulation } from "../../simulation/simulation.ts";
-import { type Resource, ToldEndpoints } from "./told-endpoints.contract.ts";
+import type { PublishedForm } from "../../sources/published-form.ts";
+import { type Resource, resources, ToldEndpoints } from "./told-endpoints.contract.ts";
 
 const prefixes: Readonly<Record<Resource, string>> = {
   services: "/registry/services/specs/",
   pods: "/registry/pods/",
   endpointslices: "/registry/endpointslices/",
+  endpoints: "/registry/services/endpoints/",
 };
 
 const apis: Readonly<Record<Resource, RawRecord>> = {
   services: { apiVersion: "v1", kind: "Service" },
   pods: { apiVersion: "v1", kind: "Pod" },
   endpointslices: { apiVersion: "discovery.k8s.io/v1", kind: "EndpointSlice" },
+  endpoints: { apiVersion: "v1", kind: "Endpoints" },
 };
 
 const tokens = new Map([["admin", { name: "admin", groups: ["system:masters"] }]]);
 
-const served = new Set(["services", "pods", "endpointslices", "nodes", "namespaces"]);
+const served = new Set<string>([...resources, "nodes", "namespaces"]);
+
+/** What is written of an object; what it is created with and called is added to it. */
+export interface Written {
+  readonly uid?: string;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly metadata?: RawRecord;
+  readonly body: RawRecord;
+}
 
 export class ProofCluster {
   readonly name: string;
+  /** How it publishes. */
+  readonly form: PublishedForm;
   /** What really happened. */
   readonly truth: ToldEndpoints;
   readonly #simulation: Simulation;
   readonly #storage: MemoryStorage;
   server: ApiServer;
+  /** By the storage's key, of what is there. */
+  readonly #objectUids = new Map<string, string>();
   #uids = 0;
 
-  constructor(simulation: Simulation, name: string) {
+  constructor(simulation: Simulation, name: string, form: PublishedForm) {
     this.name = name;
+    this.form = form;
     this.#simulation = simulation;
-    this.truth = new ToldEndpoints(name, { isWhole: true });
+    this.truth = new ToldEndpoints(name, { form, isWhole: true });
     this.#storage = new MemoryStorage({ ...simulation.host(name), historyLimit: 200 });
     this.server = this.#makeServer();
   }
@@ -56,11 +72,25 @@ export class ProofCluster {
     return `${this.name}-uid-${this.#uids}`;
   }
 
-  /** `namespace/name`. */
-  async put(resource: Resource, path: string, object: RawRecord): Promise<void> {
+  async has(resource: Resource, path: string): Promise<boolean> {
+    const { record } = await this.#storage.get(prefixes[resource] + path);
+    return record !== undefined;
+  }
+
+  /** `namespace/name`; what is made again is another object than before. */
+  async put(resource: Resource, path: string, written: Written): Promise<void> {
     const key = prefixes[resource] + path;
     const { record } = await this.#storage.get(key);
-    const stored = { ...apis[resource], ...object };
+    const uids = this.#objectUids;
+    if (record === undefined) uids.set(key, written.uid ?? this.newUid());
+    const [namespace, name] = path.split("/");
+    const { labels = {}, metadata = {}, body } = written;
+    const own = { namespace, name, uid: uids.get(key), labels };
+    const stored = {
+      ...apis[resource],
+      metadata: { ...own, creationTimestamp: "2026-01-01T00:00:00Z", ...metadata },
+      ...body,
+    };
     const value = Buffer.from(JSON.stringify(stored));
     await this.#storage.put(key, value, record?.revision ?? 0);
     this.truth.told(resource, path, stored, this.#now());

@@ -4,86 +4,83 @@
 // each witness's own time. Where deliveries were late or left something out, what a journey says must
 // still be something that was delivered, told once, and no more than happened.
 import { expect } from "vitest";
-import type { MonotonicMs } from "../../environment/clock.ts";
 import type { Journey } from "../../journeys/journey.ts";
-import type { Hop } from "../../journeys/witness.ts";
-import type { HopChange } from "../../lab/observed/hop-ledger.ts";
-import { trueChanges } from "../../lab/observed/true-changes.ts";
-import type { ProofRun, ProofWorld } from "./proof-world.contract.ts";
-import { keyOf, type ToldChange } from "./told-endpoints.contract.ts";
-
-/** A delivery that took longer was held up by a fault. */
-const promptMs = 500;
-
-/** What a watch tells in so short a time it tells at once. */
-const atOnceMs = 50;
-
-/** What the watches of a cluster that is back tell, one after the other, is told by then. */
-const gatheredMs = 33_000;
-
-/** Where an endpoint of each service is when all agree. */
-const beginnings: Readonly<Record<string, readonly Hop[]>> = {
-  "shop/web": ["pod", "published", "synced"],
-  "shop/all": ["pod", "published"],
-  "shop/ext": ["published"],
-};
+import {
+  agreesAtStart,
+  atOnceMs,
+  doubtOf,
+  judgeExact,
+  togetherMs,
+} from "./exact-judge.contract.ts";
+import {
+  type Case,
+  casesOf,
+  isBaseline,
+  knowsPods,
+  markOf,
+  marksOf,
+  placeOf,
+  storyOf,
+} from "./proof-case.contract.ts";
+import type { ProofRun } from "./proof-run.contract.ts";
+import type { ProofWorld } from "./proof-world.contract.ts";
+import { fromKey, placeOfKey, type ToldChange } from "./told-endpoints.contract.ts";
+import { judgeRequests } from "./traffic-judge.contract.ts";
 
 export interface Judged {
+  /** How many endpoints there were something to say of. */
   readonly endpoints: number;
-  /** Of them, those whose every change arrived promptly. */
+  /** Of them, those whose every change arrived promptly, so that their journeys had to be exact. */
   readonly exact: number;
-  readonly journeys: number;
+  /** Those of which a replica that began in the middle could not tell where it stood. */
+  readonly begunBetween: number;
 }
 
 export function judgeRun(world: ProofWorld, run: ProofRun): Judged {
-  const journeys = [...run.over, ...run.observer.journeys.pending()];
-  const told = [...run.told.values()].flatMap(({ changes }) => changes);
-  const deliveries = byKey([...told, ...run.routed], ({ key }) => key);
-  const happened = byKey(
-    [...world.clusters, world.access].flatMap(({ truth }) => truth.changes),
-    ({ key }) => key,
-  );
-  const found = byKey(journeys, keyOfJourney);
-  let exact = 0;
-  for (const key of new Set([...deliveries.keys(), ...found.keys()])) {
-    const one = {
-      key,
-      run,
-      isCalm: world.isCalm,
-      made: key.split(" ")[1] === "shop/ext" ? "published" : "pod",
-      delivered: deliveries.get(key) ?? [],
-      happened: (happened.get(key) ?? []).filter(
-        ({ at }) => at >= run.startedAt && at <= run.endedAt,
-      ),
-      journeys: (found.get(key) ?? []).toSorted((a, b) => a.id - b.id),
-    } as const;
+  const cases = casesOf(world, run);
+  const judged = { endpoints: cases.length, exact: 0, begunBetween: 0 };
+  for (const one of cases) {
     try {
       judgeAny(one);
-      // Of what was pending when the observer ended, something may still have been undecided.
-      if (!isPrompt(one) || one.journeys.some(({ outcome }) => outcome === "pending")) continue;
-      exact += 1;
+      const doubt = doubtOf(one);
+      if (doubt === "begun between") judged.begunBetween += 1;
+      if (doubt !== undefined) continue;
+      judged.exact += 1;
       judgeExact(one);
+      judgeRequests(one);
     } catch (cause) {
       throw new Error(storyOf(one), { cause });
     }
   }
-  return { endpoints: deliveries.size, exact, journeys: journeys.length };
+  judgeAddresses(cases);
+  return judged;
 }
 
-/** One endpoint in one run. */
-interface Case {
-  readonly key: string;
-  readonly run: ProofRun;
-  readonly isCalm: boolean;
-  readonly made: Hop;
-  readonly delivered: readonly ToldChange[];
-  readonly happened: readonly ToldChange[];
-  readonly journeys: readonly Journey[];
+/** What was said of an address, without saying whose it is, is told of one endpoint only. */
+function judgeAddresses(cases: readonly Case[]): void {
+  const told = new Map<string, string>();
+  for (const one of cases) {
+    for (const journey of one.journeys) {
+      if (journey.outcome === "withdrawn") continue;
+      const { hops } = journey;
+      const byAddress = hops.filter(
+        ({ hop, witness }) => hop === "routed" && !knowsPods(one.run, witness),
+      );
+      for (const mark of marksOf({ ...journey, hops: byAddress })) {
+        const word = `${placeOfKey(one.key)} ${mark}`;
+        expect(told.get(word), `${word} is told of ${one.key} too`).toBeUndefined();
+        told.set(word, one.key);
+      }
+    }
+  }
 }
 
-function judgeAny({ key, run, made, delivered, happened, journeys }: Case): void {
-  const real = journeys.filter(({ outcome }) => outcome !== "withdrawn");
-  const left = delivered.filter(({ how }) => how !== "baseline").map(markOf);
+function judgeAny(one: Case): void {
+  const { key, run, made, delivered, happened, journeys } = one;
+  const real = journeys.filter(
+    (journey) => journey.outcome !== "withdrawn" && !isAnothers(journey, one),
+  );
+  const left = wordsOn(one);
   for (const mark of journeys.flatMap(marksOf)) {
     const index = left.indexOf(mark);
     expect(left, "a time that was never delivered, or was told before").toContain(mark);
@@ -94,11 +91,10 @@ function judgeAny({ key, run, made, delivered, happened, journeys }: Case): void
   for (const [index, { direction }] of began.entries()) {
     if (index > 0) expect(direction).not.toBe(began[index - 1]?.direction);
   }
-  // Pods that are told in time and services that are told late can make a change that never was.
   const isMade = ({ hop, how }: ToldChange): boolean => hop === made && how !== "baseline";
-  const known = Math.max(happened.filter(isMade).length, delivered.filter(isMade).length);
+  const known = changesKnown(happened.filter(isMade), delivered.filter(isMade));
   // Before its own cluster is listed, another can be all that tells of it, also late.
-  const listedAt = run.told.get(key.split(" ")[0] ?? "")?.beganAt(made) ?? 0;
+  const listedAt = run.told.get(fromKey(key).cluster)?.beganAt(made) ?? 0;
   const isOfBefore = (one: ToldChange): boolean =>
     one.at < listedAt ||
     (one.how !== "event" &&
@@ -107,13 +103,46 @@ function judgeAny({ key, run, made, delivered, happened, journeys }: Case): void
           placeOf(real) === placeOf(one) && real.direction === one.direction && real.at < listedAt,
       ));
   const before = delivered.filter((one) => !isBaseline(one) && !isMade(one) && isOfBefore(one));
-  const changes = known + before.length;
+  // Whose an address is that no cluster has told of nobody knows.
+  const addressed = fromKey(key).cluster === "" ? one.addressed.length : 0;
+  const changes = known + before.length + addressed;
   if (agreesAtStart({ key, delivered })) {
     expect(began.length, "more journeys than changes").toBeLessThanOrEqual(changes);
     const least = toldApart(delivered.filter(isMade));
     expect(real.length, "fewer journeys than changes").toBeGreaterThanOrEqual(least);
   }
-  for (const journey of began) judgeInstant(journey, { made, delivered, happened });
+  for (const journey of began) judgeInstant(journey, one);
+}
+
+/**
+ * Those that happened, and those that were told and never were: pods that are told in time and services
+ * that are told late can make a change of nothing.
+ */
+function changesKnown(happened: readonly ToldChange[], told: readonly ToldChange[]): number {
+  let from = 0;
+  let invented = 0;
+  for (const { direction, at } of told) {
+    const index = happened.findIndex(
+      (one, place) => place >= from && one.direction === direction && one.at <= at,
+    );
+    if (index === -1) invented += 1;
+    else from = index + 1;
+  }
+  return happened.length + invented;
+}
+
+/** Only who knows addresses shows it, and meant another one, of whom nothing else was heard. */
+function isAnothers(journey: Journey, { delivered, addressed }: Case): boolean {
+  const marks = marksOf(journey);
+  const ofAddress = new Set(addressed.map(markOf));
+  const own = new Set(delivered.map(markOf));
+  return marks.length > 0 && marks.every((mark) => ofAddress.has(mark) && !own.has(mark));
+}
+
+/** All that was said of it, or of its address by who does not know whose that is. */
+function wordsOn({ run, delivered, addressed }: Case): string[] {
+  const own = delivered.filter((one) => !isBaseline(one) && knowsPods(run, one.witness));
+  return [...own.map(markOf), ...new Set(addressed.map(markOf))];
 }
 
 /**
@@ -133,15 +162,10 @@ function toldApart(told: readonly ToldChange[]): number {
   return count;
 }
 
-/** Two words of one place that are told within so long may have been told together. */
-function togetherMs(one: ToldChange, next: ToldChange): number {
-  return one.how === "event" && next.how === "event" ? atOnceMs : gatheredMs;
-}
-
 /** What is only known from a list has no instant, but two between which it happened. */
 function judgeInstant(
   { origin, direction }: Journey,
-  { made, delivered, happened }: Pick<Case, "made" | "delivered" | "happened">,
+  { made, delivered, happened, rerouted }: Case,
 ): void {
   const { at: last, notBefore: first } = origin;
   const told = delivered.filter(({ at }) => at.toFixed(3) === last.toFixed(3));
@@ -149,128 +173,13 @@ function judgeInstant(
   if (isListed) expect(first, "a list does not tell when").toBeDefined();
   if (first === undefined) return;
   const isWithin = ({ at }: ToldChange): boolean => at >= first && at <= last;
-  const hasHappened = happened.some((one) => one.direction === direction && isWithin(one));
+  const hasHappened = [...happened, ...rerouted].some(
+    (one) => one.direction === direction && isWithin(one),
+  );
   // What was told in time, for all that its watch knew, another watch can only take back.
   const words = delivered.filter((one) => one.hop === made && !isBaseline(one));
   const index = words.findIndex((one) => told.includes(one) && one.direction === direction);
   const before = words[index - 1];
   const isTakingBack = before?.how === "event" && last - before.at < atOnceMs;
   expect(hasHappened || isTakingBack, "nothing happened between these instants").toBe(true);
-}
-
-function judgeExact({ made, delivered, journeys }: Case): void {
-  const changes = delivered.filter(({ how }) => how !== "baseline").map(asHopChange);
-  const expected = trueChanges(changes, made).map(({ direction, times }) => ({
-    direction,
-    marks: [...times.values()].map((time) => markOf({ ...time, direction })).sort(),
-  }));
-  expect(
-    journeys.map((journey) => ({
-      direction: journey.direction,
-      marks: [...marksOf(journey)].sort(),
-    })),
-  ).toEqual(expected);
-  for (const { origin, hops } of journeys) {
-    const times = hops.flatMap(({ state }) => (state.type === "shown" ? [state.lagMs] : []));
-    expect(Math.min(...times)).toBe(0);
-    expect(origin.beforeStart).toBeUndefined();
-  }
-}
-
-/** Whether all places agreed at the start, and each change reached the observer soon and by a watch. */
-function isPrompt({ key, delivered, happened, isCalm }: Case): boolean {
-  // Also where nothing happened, and something was delivered all the same.
-  const watched = delivered.filter((one) => one.hop !== "routed" && !isBaseline(one));
-  const places = new Set([...happened, ...watched].map(placeOf));
-  if (!agreesAtStart({ key, delivered })) return false;
-  for (const place of places) {
-    const real = happened.filter((one) => placeOf(one) === place);
-    const heard = delivered.filter((one) => placeOf(one) === place && !isBaseline(one));
-    if (heard.length !== real.length) return false;
-    for (const [index, { at, how, direction }] of heard.entries()) {
-      const happenedAt = real[index];
-      if (how === "list" || happenedAt === undefined) return false;
-      if (direction !== happenedAt.direction || at - happenedAt.at > promptMs) return false;
-      if (!isCalm && mayHaveGathered(heard, index)) return false;
-    }
-  }
-  return true;
-}
-
-/**
- * Two changes that one place tells at once, or one soon after the other when its watch has just been
- * opened, are told in the same way when they are old and over: nobody can know which they are.
- */
-function mayHaveGathered(heard: readonly ToldChange[], index: number): boolean {
-  const [one, next] = heard.slice(index, index + 2);
-  if (one === undefined || next === undefined || one.hop === "routed") return false;
-  return next.at - one.at < togetherMs(one, next);
-}
-
-/** Who begins in the middle of a change cannot tell its end from the next one. */
-function agreesAtStart({ key, delivered }: Pick<Case, "key" | "delivered">): boolean {
-  const began = new Set(delivered.filter(isBaseline).map(({ hop }) => hop));
-  const [, service] = key.split(" ");
-  return began.size === 0 || !beginnings[service ?? ""]?.some((hop) => !began.has(hop));
-}
-
-function isBaseline({ how }: ToldChange): boolean {
-  return how === "baseline";
-}
-
-function placeOf({ hop, witness }: Pick<ToldChange, "hop" | "witness">): string {
-  return `${hop} ${witness}`;
-}
-
-function markOf({
-  direction,
-  at,
-  ...place
-}: Pick<ToldChange, "hop" | "witness" | "direction" | "at">): string {
-  return `${placeOf(place)} ${direction} ${at.toFixed(3)}`;
-}
-
-function marksOf({ origin, direction, hops }: Journey): readonly string[] {
-  return hops.flatMap(({ hop, witness, state }) =>
-    state.type === "shown"
-      ? [markOf({ hop, witness, direction, at: origin.at + state.lagMs })]
-      : [],
-  );
-}
-
-function asHopChange({ hop, witness, key, direction, at }: ToldChange): HopChange {
-  return { hop, witness, address: key, direction, at: at as MonotonicMs };
-}
-
-function keyOfJourney({ endpoint }: Journey): string {
-  const { cluster = "", service, address, port, podUid = "" } = endpoint;
-  return keyOf(cluster, service, { address, port, uid: podUid });
-}
-
-function byKey<T>(all: readonly T[], key: (one: T) => string): ReadonlyMap<string, readonly T[]> {
-  const groups = new Map<string, T[]>();
-  for (const one of all) {
-    const group = groups.get(key(one));
-    if (group === undefined) groups.set(key(one), [one]);
-    else group.push(one);
-  }
-  return groups;
-}
-
-/** All of it, for whoever has to find out. */
-function storyOf({ key, happened, delivered, journeys, run }: Case): string {
-  const tell = ({ hop, witness, direction, at, how }: ToldChange): string =>
-    `${at.toFixed(3)} ${hop} ${witness} ${direction} ${how}`;
-  return [
-    `${key}, observed from ${run.startedAt} to ${run.endedAt}`,
-    "happened:",
-    ...happened.map(tell),
-    "delivered:",
-    ...delivered.map(tell),
-    "journeys:",
-    ...journeys.flatMap(({ id, direction, origin, hops, outcome }) => [
-      `${id} ${direction} ${JSON.stringify(origin)} ${outcome}`,
-      ...hops.map(({ hop, witness, state }) => `  ${hop} ${witness} ${JSON.stringify(state)}`),
-    ]),
-  ].join("\n");
 }

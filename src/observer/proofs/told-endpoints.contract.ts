@@ -3,6 +3,13 @@
 // says what happened, and fed with what reached an observer it says what that could know.
 import type { Direction, Hop } from "../../journeys/witness.ts";
 import { isRecord, type RawRecord } from "../../kube/kinds/fields.ts";
+import type { PublishedForm } from "../../sources/published-form.ts";
+import {
+  labelsOf,
+  podEndpoints,
+  sliceEndpoints,
+  subsetEndpoints,
+} from "./object-endpoints.contract.ts";
 
 /** An endpoint appeared or vanished at a hop. */
 export interface ToldChange {
@@ -19,21 +26,43 @@ export interface ToldChange {
   readonly how: "event" | "backlog" | "list" | "baseline";
 }
 
-export type Resource = "services" | "pods" | "endpointslices";
+export type Resource = "services" | "pods" | "endpointslices" | "endpoints";
 
-export const resources: readonly Resource[] = ["services", "pods", "endpointslices"];
+export const resources: readonly Resource[] = ["services", "pods", "endpointslices", "endpoints"];
 
 export const sourceClusterLabel = "multicluster.kubernetes.io/source-cluster";
 export const importedServiceLabel = "multicluster.kubernetes.io/service-name";
 export const serviceNameLabel = "kubernetes.io/service-name";
 
-/** Names an endpoint; without a pod's uid, the address alone does. */
+/** What names an endpoint in a service; without a pod's uid, the address alone does. */
+export interface EndpointName {
+  readonly uid: string;
+  readonly address: string;
+  readonly port: number;
+}
+
+export interface EndpointKey extends EndpointName {
+  readonly cluster: string;
+  readonly service: string;
+}
+
 export function keyOf(
   cluster: string,
   service: string,
-  { address, port, uid }: { readonly address: string; readonly port: number; readonly uid: string },
+  { address, port, uid }: EndpointName,
 ): string {
   return [cluster, service, uid, address, port].join(" ");
+}
+
+export function fromKey(key: string): EndpointKey {
+  const [cluster = "", service = "", uid = "", address = "", port = ""] = key.split(" ");
+  return { cluster, service, uid, address, port: Number(port) };
+}
+
+/** What is known of an endpoint to those who know only addresses. */
+export function placeOfKey(key: string): string {
+  const { service, address, port } = fromKey(key);
+  return `${service} ${address} ${port}`;
 }
 
 export class ToldEndpoints {
@@ -43,14 +72,20 @@ export class ToldEndpoints {
     services: new Map(),
     pods: new Map(),
     endpointslices: new Map(),
+    endpoints: new Map(),
   };
+  readonly #form: PublishedForm;
   /** When each was first listed. */
   readonly #listed = new Map<Resource, number>();
   readonly #present = new Map<Hop, ReadonlySet<string>>();
 
   /** `isWhole` where nothing has to be listed first. */
-  constructor(cluster: string, { isWhole = false } = {}) {
+  constructor(
+    cluster: string,
+    { form, isWhole = false }: { readonly form: PublishedForm; readonly isWhole?: boolean },
+  ) {
     this.#cluster = cluster;
+    this.#form = form;
     if (isWhole) for (const resource of resources) this.#listed.set(resource, 0);
   }
 
@@ -64,7 +99,7 @@ export class ToldEndpoints {
   ): void {
     if (object === undefined) this.#objects[resource].delete(name);
     else this.#objects[resource].set(name, object);
-    this.#look(at, how);
+    this.#look(resource, at, how);
   }
 
   /** These are all there are. */
@@ -73,12 +108,12 @@ export class ToldEndpoints {
     for (const [name, object] of objects) this.#objects[resource].set(name, object);
     const isFirst = !this.#listed.has(resource);
     if (isFirst) this.#listed.set(resource, at);
-    this.#look(at, isFirst ? "baseline" : "list");
+    this.#look(resource, at, isFirst ? "baseline" : "list");
   }
 
   /** From when on all changes at the hop are told. */
   beganAt(hop: Hop): number {
-    const needed: readonly Resource[] = hop === "pod" ? ["services", "pods"] : ["endpointslices"];
+    const needed: readonly Resource[] = hop === "pod" ? ["services", "pods"] : [this.#form];
     return Math.max(...needed.map((one) => this.#listed.get(one) ?? Number.POSITIVE_INFINITY));
   }
 
@@ -86,10 +121,26 @@ export class ToldEndpoints {
     return this.#present.get(hop) ?? new Set();
   }
 
-  #look(at: number, how: ToldChange["how"]): void {
-    this.#compare("pod", this.#made(), at, how);
-    this.#compare("published", this.#sliced({ copies: false }), at, how);
-    this.#compare("synced", this.#sliced({ copies: true }), at, how);
+  /** Those of a service of this cluster. */
+  endpointsAt(hop: Hop, service: string): readonly EndpointKey[] {
+    const start = `${this.#cluster} ${service} `;
+    return [...this.keysAt(hop)].filter((key) => key.startsWith(start)).map(fromKey);
+  }
+
+  /** At the hops where such objects make a difference. */
+  #look(resource: Resource, at: number, how: ToldChange["how"]): void {
+    if (resource === "services" || resource === "pods") {
+      this.#compare("pod", this.#made(), at, how);
+      return;
+    }
+    if (resource === this.#form) {
+      const isSliced = resource === "endpointslices";
+      const published = isSliced ? this.#sliced({ copies: false }) : this.#inSubsets();
+      this.#compare("published", published, at, how);
+    }
+    if (resource === "endpointslices") {
+      this.#compare("synced", this.#sliced({ copies: true }), at, how);
+    }
   }
 
   #compare(hop: Hop, after: ReadonlySet<string>, at: number, how: ToldChange["how"]): void {
@@ -107,12 +158,12 @@ export class ToldEndpoints {
     // Before both are listed nobody can tell.
     if (!this.#listed.has("services") || !this.#listed.has("pods")) return keys;
     for (const [service, { spec }] of this.#objects.services) {
-      const selector = isRecord(spec) ? spec["selector"] : undefined;
-      if (!isRecord(selector)) continue;
+      if (!isRecord(spec) || !isRecord(spec["selector"])) continue;
       for (const [name, pod] of this.#objects.pods) {
         if (namespaceOf(name) !== namespaceOf(service)) continue;
-        const endpoint = readyPod(pod, selector);
-        if (endpoint !== undefined) keys.add(keyOf(this.#cluster, service, endpoint));
+        for (const endpoint of podEndpoints(pod, spec, spec["selector"])) {
+          keys.add(keyOf(this.#cluster, service, endpoint));
+        }
       }
     }
     return keys;
@@ -121,9 +172,9 @@ export class ToldEndpoints {
   #sliced({ copies }: { readonly copies: boolean }): ReadonlySet<string> {
     const keys = new Set<string>();
     for (const [name, slice] of this.#objects.endpointslices) {
-      const labels = at(slice, "metadata", "labels");
-      const source = labels?.[sourceClusterLabel];
-      const service = labels?.[copies ? importedServiceLabel : serviceNameLabel];
+      const labels = labelsOf(slice);
+      const source = labels[sourceClusterLabel];
+      const service = labels[copies ? importedServiceLabel : serviceNameLabel];
       if ((source !== undefined) !== copies || typeof service !== "string") continue;
       const cluster = typeof source === "string" ? source : this.#cluster;
       for (const endpoint of sliceEndpoints(slice)) {
@@ -132,38 +183,18 @@ export class ToldEndpoints {
     }
     return keys;
   }
+
+  #inSubsets(): ReadonlySet<string> {
+    const keys = new Set<string>();
+    for (const [service, object] of this.#objects.endpoints) {
+      for (const endpoint of subsetEndpoints(object)) {
+        keys.add(keyOf(this.#cluster, service, endpoint));
+      }
+    }
+    return keys;
+  }
 }
 
 function namespaceOf(name: string): string {
   return name.split("/")[0] ?? "";
-}
-
-function readyPod(pod: RawRecord, selector: RawRecord) {
-  const labels = at(pod, "metadata", "labels") ?? {};
-  const status = at(pod, "status") ?? {};
-  const conditions = Array.isArray(status["conditions"]) ? status["conditions"] : [];
-  const isReady = conditions.some((one) => isRecord(one) && one["status"] === "True");
-  const isLeaving = at(pod, "metadata")?.["deletionTimestamp"] !== undefined;
-  const isSelected = Object.entries(selector).every(([key, value]) => labels[key] === value);
-  const { podIP: address } = status;
-  if (!isReady || isLeaving || !isSelected || typeof address !== "string") return undefined;
-  const uid = String(at(pod, "metadata")?.["uid"]);
-  return { address, port: 8080, uid };
-}
-
-function sliceEndpoints(slice: RawRecord) {
-  const endpoints = Array.isArray(slice["endpoints"]) ? slice["endpoints"].filter(isRecord) : [];
-  return endpoints.flatMap((endpoint) => {
-    const addresses = endpoint["addresses"];
-    const isReady = at(endpoint, "conditions")?.["ready"] !== false;
-    const uid = at(endpoint, "targetRef")?.["uid"];
-    if (!isReady || !Array.isArray(addresses)) return [];
-    return [{ address: String(addresses[0]), port: 8080, uid: typeof uid === "string" ? uid : "" }];
-  });
-}
-
-function at(record: RawRecord, ...path: readonly string[]): RawRecord | undefined {
-  let found: unknown = record;
-  for (const field of path) found = isRecord(found) ? found[field] : undefined;
-  return isRecord(found) ? found : undefined;
 }

@@ -1,0 +1,92 @@
+// Only for tests: one run of an observer of the proof's clusters, from its start to its end, with all
+// that was delivered to it: by the clusters, by the replicas and by the access log.
+import type { MonotonicMs } from "../../environment/clock.ts";
+import type { Journey } from "../../journeys/journey.ts";
+import { HttpKubeClient } from "../../kube/client/http-client.ts";
+import { fixedAccess } from "../../kube/credentials/credentials.ts";
+import type { Simulation } from "../../simulation/simulation.ts";
+import { Observer } from "../observer.ts";
+import type { ProofCluster } from "./proof-cluster.contract.ts";
+import { TappedClient } from "./tapped-client.contract.ts";
+import { type ToldChange, ToldEndpoints } from "./told-endpoints.contract.ts";
+
+export const observerHost = "lockstep";
+
+/** A request that was really sent to an address, and told of by the access log. */
+export interface SentRequest {
+  /** Some logs name none. */
+  readonly service: string | undefined;
+  readonly address: string;
+  readonly port: number;
+  readonly at: MonotonicMs;
+  readonly toldAt: MonotonicMs;
+  readonly failed: boolean;
+}
+
+export interface ProofRun {
+  readonly observer: Observer;
+  /** By cluster. */
+  readonly told: ReadonlyMap<string, ToldEndpoints>;
+  readonly startedAt: number;
+  readonly over: Journey[];
+  /** By name, those that were ever observed. */
+  readonly replicas: Map<string, { readonly beganAt: number; readonly knowsPods: boolean }>;
+  /** When some replica did not say whom it routes to. */
+  readonly silences: { readonly from: number; to: number }[];
+  /** What the replicas have told that they began and ceased to route to. */
+  readonly routed: ToldChange[];
+  /** What they really began and ceased to. */
+  readonly rerouted: ToldChange[];
+  /** Those that the access log has told of; undefined where there is no log. */
+  readonly requests: SentRequest[] | undefined;
+  endedAt: number;
+}
+
+export interface ObservedClusters {
+  readonly clusters: readonly ProofCluster[];
+  readonly access: ProofCluster;
+  readonly hasLog: boolean;
+}
+
+/** Begins to observe; resolves as soon as everything has been listed. */
+export function startRun(
+  simulation: Simulation,
+  { clusters, access, hasLog }: ObservedClusters,
+): ProofRun {
+  const environment = simulation.host(observerHost);
+  const told = new Map<string, ToldEndpoints>();
+  const over: Journey[] = [];
+  const observed = ({ name, form }: ProofCluster) => {
+    const delivered = new ToldEndpoints(name, { form });
+    told.set(name, delivered);
+    const cluster = fixedAccess({ name, server: `https://${name}:6443`, token: "admin" });
+    const client = new HttpKubeClient({ ...environment, cluster, userAgent: "proof" });
+    return {
+      cluster: name,
+      client: new TappedClient(client, environment.clock, delivered),
+      form,
+    } as const;
+  };
+  const observer = new Observer({
+    ...environment,
+    clusters: clusters.map(observed),
+    accessClusters: [observed(access)],
+    nodes: false,
+    onEvent: (event) => {
+      if (event.type === "over") over.push(event.journey);
+    },
+  });
+  observer.start();
+  return {
+    observer,
+    told,
+    startedAt: environment.clock.monotonicMs(),
+    over,
+    replicas: new Map(),
+    silences: [],
+    routed: [],
+    rerouted: [],
+    requests: hasLog ? [] : undefined,
+    endedAt: Number.POSITIVE_INFINITY,
+  };
+}

@@ -1,0 +1,92 @@
+// Only for tests: judges what journeys say of requests by what was really sent. To an address that
+// joined the first, to one that left the last; where others have the address too, or a request names
+// no service, it may count or not.
+import { expect } from "vitest";
+import type { Journey } from "../../journeys/journey.ts";
+import { gatheredMs } from "./exact-judge.contract.ts";
+import { type Case, placeOf } from "./proof-case.contract.ts";
+import type { SentRequest } from "./proof-run.contract.ts";
+import { fromKey, placeOfKey } from "./told-endpoints.contract.ts";
+
+/** A journey waits longer than this for a request that shows it. */
+const surelyMs = 60_000;
+
+/** Sums and differences of fractions. */
+const nearlyMs = 0.001;
+
+/** For an endpoint whose journeys are exact otherwise. */
+export function judgeRequests(one: Case): void {
+  if (one.run.requests === undefined) return;
+  const journeys = one.journeys.filter(({ outcome }) => outcome !== "withdrawn");
+  const { service } = fromKey(one.key);
+  const named = one.requests.filter((request) => (request.service ?? service) === service);
+  for (const [index, journey] of journeys.entries()) {
+    const next = journeys[index + 1];
+    const possible = named.filter(
+      (request) =>
+        isHeardSince(journey, request) && (next === undefined || !isSurelySince(next, request)),
+    );
+    const sure = possible.filter(
+      (request) =>
+        isSurelySince(journey, request) &&
+        (next === undefined || !isHeardSince(next, request)) &&
+        isSurelyOf(journey, request, one),
+    );
+    judgeJourney(journey, possible, sure);
+  }
+}
+
+function isHeardSince({ origin }: Journey, { at }: SentRequest): boolean {
+  return at >= origin.at;
+}
+
+/** As long as it is not clear that there was a change, requests are of how it was before. */
+function isSurelySince({ origin }: Journey, { at, toldAt }: SentRequest): boolean {
+  const isClear = origin.notBefore === undefined || toldAt - origin.at >= gatheredMs;
+  return at >= origin.at && isClear;
+}
+
+function judgeJourney(
+  { direction, origin, hops, traffic }: Journey,
+  possible: readonly SentRequest[],
+  sure: readonly SentRequest[],
+): void {
+  const state = hops.find(({ hop }) => hop === "traffic")?.state;
+  if (state?.type !== "shown") {
+    expect(sure, "requests that the journey says were never sent").toEqual([]);
+    return;
+  }
+  const at = origin.at + state.lagMs;
+  expect(possible.map(instantOf), "a request that was never sent").toContain(instantOf({ at }));
+  if (direction === "join") {
+    // Of two that are told out of order the first to be told is enough to show it.
+    const firstToldAt = Math.min(...sure.map(({ toldAt }) => toldAt));
+    const soonest = possible.filter(({ toldAt }) => toldAt <= firstToldAt);
+    expect(soonest.map(instantOf), "not the first").toContain(instantOf({ at }));
+    return;
+  }
+  const last = Math.max(...sure.map((request) => request.at));
+  expect(at, "not the last").toBeGreaterThanOrEqual(last - nearlyMs);
+  const { requests = 0, failed = 0 } = traffic ?? {};
+  expect(requests).toBeGreaterThanOrEqual(sure.length);
+  expect(requests).toBeLessThanOrEqual(possible.length);
+  expect(failed).toBeGreaterThanOrEqual(sure.filter((request) => request.failed).length);
+  expect(failed).toBeLessThanOrEqual(possible.filter((request) => request.failed).length);
+}
+
+/** Nobody else can have been meant, as far as anybody says. */
+function isSurelyOf({ origin }: Journey, { at, service }: SentRequest, one: Case): boolean {
+  if (at - origin.at >= surelyMs) return false;
+  const rivals = [...one.others, ...one.addressed].filter(
+    (other) =>
+      other.at <= at &&
+      other.key !== one.key &&
+      (service === undefined || placeOfKey(other.key) === placeOfKey(one.key)),
+  );
+  const last = new Map(rivals.map((other) => [`${other.key} ${placeOf(other)}`, other]));
+  return ![...last.values()].some((other) => other.direction === "join" || other.at >= origin.at);
+}
+
+function instantOf({ at }: { readonly at: number }): string {
+  return at.toFixed(3);
+}
