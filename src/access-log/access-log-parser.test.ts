@@ -88,6 +88,16 @@ describe("formats of other proxies", () => {
     expect(only(line)).toEqual({ ...request, endedMs, durationMs: 30_003, tries });
   });
 
+  it("reads APISIX's, which names the host first", () => {
+    const start =
+      '203.0.113.9 - - [15/Nov/2026:20:31:31 +0000] shop.example "GET /cart?x=1 HTTP/1.1"';
+    const line = `${start} 200 12 0.412 "-" "curl/8" 10.0.0.1:8080, 10.0.0.2:8080 502, 200 0.400, 0.010`;
+    const { answered: _unsaid, ...first } = twice[0] ?? {};
+    const read = { ...request, durationMs: 412, host: "shop.example" };
+    expect(only(line)).toEqual({ ...read, tries: [first, twice[1]] });
+    expect(only(`${line} "http://web.shop/cart?x=1"`)).toEqual(only(line));
+  });
+
   it("says of HAProxy's what it lacks", () => {
     const line =
       "lb haproxy[1]: 10.0.1.2:33317 [03/Mar/2026:09:01:45.655] http-in web/SRV_1 " +
@@ -509,8 +519,9 @@ describe("lines that are no requests", () => {
         line: 6,
         excerpt: "\\x00\\x1b]0;rubbish\\x07",
         problem:
-          "expected nginx's combined format, ingress-nginx's, Envoy's, Traefik's, or a JSON object " +
-          "with nginx's variables; give the proxy's log_format with --log-format if it has another",
+          "expected nginx's combined format, ingress-nginx's, Envoy's, Traefik's, APISIX's, AWS " +
+          "ALB's, or a JSON object with nginx's variables; give the proxy's log_format with " +
+          "--log-format if it has another",
       },
     });
   });

@@ -2,6 +2,7 @@
 // proxy, its controller and its runtime write, and formats change while a proxy runs. No line can
 // make it fail; what was not understood is counted, with an example and what was expected.
 import type { AccessLogEntry } from "./access-log-entry.ts";
+import { albFormat, albValues } from "./alb-line.ts";
 import type { IsService } from "./backend-name.ts";
 import { readJsonLine, variableNamed } from "./json-line.ts";
 import { exactFormats, knownFormats, labelledFormat, labelsVariable } from "./known-formats.ts";
@@ -41,8 +42,8 @@ export interface LineProblem {
 }
 
 const expected =
-  "expected nginx's combined format, ingress-nginx's, Envoy's, Traefik's, or a JSON object with " +
-  "nginx's variables; give the proxy's log_format with --log-format if it has another";
+  "expected nginx's combined format, ingress-nginx's, Envoy's, Traefik's, APISIX's, AWS ALB's, or a " +
+  "JSON object with nginx's variables; give the proxy's log_format with --log-format if it has another";
 
 /** `[03/Mar/2026:09:01:45.655] frontend backend/server 10/0/30/69/109 200`, as of HAProxy. */
 const haproxyLine =
@@ -163,6 +164,7 @@ export class AccessLogParser {
       const found = { format: format.name, carriedAt };
       if (format === labelledFormat) return { ...found, values: withLabels(values) };
       if (exactFormats.includes(format)) this.#latest = format;
+      if (format === albFormat) return { ...found, values: albValues(values) };
       return { ...found, values };
     }
     return undefined;
@@ -174,7 +176,7 @@ function withLabels(values: LogValues): LogValues {
   const all = new Map(values);
   const labels = values.get(labelsVariable) ?? "";
   for (const [, name = "", quoted, bare] of labels.matchAll(
-    /([A-Za-z_][\w-]{0,40})[=:](?:"([^"]*)"|([^\s",]*(?:(?:, | : )[^\s",=]+)*))/g,
+    /([A-Za-z_][\w-]{0,40})(?:=|: ?)(?:"([^"]*)"|([^\s",]*(?:(?:, | : )[^\s",=]+)*))/g,
   )) {
     const variable = shortLabels.get(name) ?? variableNamed(name);
     if (variable !== undefined && !all.has(variable)) all.set(variable, quoted ?? bare ?? "");

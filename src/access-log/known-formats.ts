@@ -1,7 +1,8 @@
 // The text formats that are known without being told: nginx's own, ingress-nginx's through its
-// releases, Envoy's, Istio's and Traefik's, and those that name an upstream by nginx's common
+// releases, those of Envoy, Istio, Traefik, APISIX and of AWS's load balancers, and those that name an upstream by nginx's common
 // examples. The richer come first: the end of a poorer one may take in what a richer one would have
 // understood.
+import { albFormat } from "./alb-line.ts";
 import { LogFormat } from "./log-format.ts";
 
 const combined =
@@ -46,6 +47,12 @@ const traefik =
   `${combined.replace("$time_local", "$start_time")} $request_count "$router_name" ` +
   `"$upstream_addr" \${milliseconds}ms`;
 
+/** APISIX's (access_log_format in apisix/cli/config.lua); older releases end before the URL. */
+const apisix =
+  '$remote_addr - $remote_user [$time_local] $http_host "$request" $status $body_bytes_sent ' +
+  '$request_time "$http_referer" "$http_user_agent" $upstream_addr $upstream_status ' +
+  "$upstream_response_time";
+
 /** A line of one of these is of no other, so a log that has one is likely to go on with it. */
 export const exactFormats: readonly LogFormat[] = [
   new LogFormat({ name: "ingress-nginx", format: `${combined} ${upstreamInfo}` }),
@@ -64,6 +71,9 @@ export const exactFormats: readonly LogFormat[] = [
     format: `${envoyStart} ${istioDetails} ${envoyRest} ${istioRest}`,
   }),
   new LogFormat({ name: "Traefik", format: traefik }),
+  new LogFormat({ name: "APISIX", format: `${apisix} "$target_url"` }),
+  new LogFormat({ name: "APISIX before 2.1", format: apisix }),
+  albFormat,
 ];
 
 export const knownFormats: readonly LogFormat[] = [

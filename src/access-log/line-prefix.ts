@@ -22,6 +22,17 @@ const criPrefix =
   /^(\d{4}-\d{2}-\d{2}T[0-9:.]+(?:Z|[+-]\d{2}:\d{2})) (?:stdout|stderr) ([FP])(?: |$)/;
 /** `2026-11-15T20:31:31.123456789Z `, as of `kubectl logs --timestamps`. */
 const timePrefix = /^(\d{4}-\d{2}-\d{2}T[0-9:.]+(?:Z|[+-]\d{2}:?\d{2})) /;
+/** `pod container `, as of stern, with the namespace before them; only where a log line follows. */
+const sternPrefix =
+  /^(?:[a-z0-9-]+ )?[a-z][a-z0-9.-]*-[a-z0-9]+ [a-z0-9]+(?:-[a-z0-9]+)* (?=\d+\.\d+\.|[[{]|[0-9a-f]*:)/;
+/** `namespace/pod[container]: `, as of kail, and kubetail's `[pod container] `. */
+const kailPrefix = /^[a-z0-9-]+\/[a-z0-9.-]+\[[a-z0-9-]+\]: /;
+const kubetailPrefix = /^\[[a-z][a-z0-9.-]*-[a-z0-9]+(?: [a-z0-9-]+)?\] /;
+/** `{app="ingress"} `, as of logcli. */
+const lokiPrefix = /^\{(?:[A-Za-z_]\w*="[^"]*"(?:, ?)?)+\} +/;
+/** `<190>1 2026-11-15T20:31:31.123Z host nginx 12 - - `, syslog's newer form. */
+const syslogHeader =
+  /^<\d{1,3}>1 (\d{4}-\d{2}-\d{2}T[0-9:.]+(?:Z|[+-]\d{2}:\d{2})) \S+ \S+ \S+ \S+ (?:-|\[[^\]]*\]) \uFEFF?/;
 /** `<190>Nov 15 20:31:31 host nginx[12]: `, and journald's short forms. */
 const syslogPrefix =
   /^(?:<\d{1,3}>)?(?:[A-Z][a-z]{2} [ \d]\d \d{2}:\d{2}:\d{2}(?:\.\d+)?|\d{4}-\d{2}-\d{2}T[0-9:.,]+(?:Z|[+-]\d{2}:?\d{2})) \S+ [^\s:[\]]+(?:\[\d+\])?: /;
@@ -36,12 +47,30 @@ export function withoutPrefix(line: string): CarriedLine {
       const rest = text.slice(prefix.length);
       return { text: rest, carriedAt: carriedAt ?? logTime(time), isPartial: tag === "P" };
     }
-    const other = [syslogPrefix, kubectlPrefix, composePrefix, timePrefix]
-      .map((pattern) => pattern.exec(text))
-      .find((match) => match !== null);
+    const other = firstMatch(text);
     if (other === undefined) break;
     if (other[1] !== undefined) carriedAt ??= logTime(other[1]);
     text = text.slice(other[0].length);
   }
   return { text, carriedAt, isPartial: false };
+}
+
+const prefixes = [
+  syslogPrefix,
+  syslogHeader,
+  kubectlPrefix,
+  kubetailPrefix,
+  composePrefix,
+  timePrefix,
+  lokiPrefix,
+  kailPrefix,
+  sternPrefix,
+];
+
+function firstMatch(text: string): RegExpExecArray | undefined {
+  for (const prefix of prefixes) {
+    const match = prefix.exec(text);
+    if (match !== null) return match;
+  }
+  return undefined;
 }

@@ -23,8 +23,9 @@ export type ReadEntry =
 export function entryOf(values: LogValues, context: EntryContext): ReadEntry {
   const status = statusOf(values.get("status"));
   if (status === undefined) return { problem: "it has no status of three digits" };
-  const durationMs = durationOf(values);
-  const ended = endOf(values, durationMs, context.carriedAt);
+  const times = timesOf(values);
+  const durationMs = durationOf(values) ?? lengthBetween(times.start, times.end);
+  const ended = endOf(times, durationMs, context.carriedAt);
   if (ended === undefined) return { problem: "it has no time that can be read" };
   const { method, target } = requestOf(values);
   const backend = backendOf(values);
@@ -98,22 +99,48 @@ function durationOf(values: LogValues): number | undefined {
 
 const nanosecondsInMs = 1_000_000;
 
+interface WrittenTimes {
+  /** The surest and finest of those that say when it was over. */
+  readonly end: LogTime | undefined;
+  readonly start: LogTime | undefined;
+}
+
+function timesOf(values: LogValues): WrittenTimes {
+  const time = logTime(values.get("time_iso8601") ?? "");
+  const start = logTime(values.get("start_time") ?? "");
+  // Envoy knows only when a request began, whatever that is called.
+  const isStart = values.has("response_flags") && start === undefined;
+  const ends = [
+    msecTime(values.get("msec") ?? ""),
+    isStart ? undefined : time,
+    logTime(values.get("time_local") ?? ""),
+  ];
+  return { end: surest(ends), start: isStart ? time : start };
+}
+
+function surest(times: readonly (LogTime | undefined)[]): LogTime | undefined {
+  return times
+    .filter((time) => time !== undefined)
+    .sort(
+      (a, b) =>
+        Number(a.isZoneGuessed ?? false) - Number(b.isZoneGuessed ?? false) ||
+        a.resolutionMs - b.resolutionMs,
+    )[0];
+}
+
+/** Where both were written to the millisecond. */
+function lengthBetween(start: LogTime | undefined, end: LogTime | undefined): number | undefined {
+  if (start === undefined || end === undefined) return undefined;
+  if (start.resolutionMs > 1 || end.resolutionMs > 1) return undefined;
+  return end.wallMs >= start.wallMs ? end.wallMs - start.wallMs : undefined;
+}
+
 function endOf(
-  values: LogValues,
+  { end, start }: WrittenTimes,
   durationMs: number | undefined,
   carriedAt: LogTime | undefined,
 ): LogTime | undefined {
-  const written = [
-    msecTime(values.get("msec") ?? ""),
-    logTime(values.get("time_iso8601") ?? ""),
-    logTime(values.get("time_local") ?? ""),
-    startedFor(logTime(values.get("start_time") ?? ""), durationMs),
-  ].filter((time) => time !== undefined);
-  const [best] = written.sort(
-    (a, b) =>
-      Number(a.isZoneGuessed ?? false) - Number(b.isZoneGuessed ?? false) ||
-      a.resolutionMs - b.resolutionMs,
-  );
+  const best = surest([end, startedFor(start, durationMs)]);
   if (best === undefined) return carriedAt;
   const ended = inZoneOf(best, carriedAt);
   return isWithin(carriedAt, ended) ? carriedAt : ended;
@@ -196,6 +223,9 @@ function serviceOf(
     [];
   if (lockstep !== undefined) return lockstep;
   if (envoy !== undefined) return `${envoyNamespace}/${envoy}`;
+  const [, contour] =
+    /^([^/|]+\/[^/|]+)\/\d+\/[0-9a-f]+$/.exec(values.get("upstream_cluster") ?? "") ?? [];
+  if (contour !== undefined) return contour;
   const [namespace, name] = [textOf(values, "namespace"), textOf(values, "service_name")];
   const isCanary = textOf(values, "proxy_alternative_upstream_name") !== undefined;
   const isNamed = namespace !== undefined && name !== undefined && !name.includes("@");

@@ -25,7 +25,7 @@ export function triesOf(lists: UpstreamLists): readonly LoggedTry[] {
   const addresses = elements(lists.addresses);
   const firstGroup = elements(lists.addresses.split(" : ", 1)[0] ?? "").length;
   const aligned = (text: string): readonly string[] => {
-    const list = elements(text);
+    const list = text.trim() === "-" ? ["-"] : elements(text);
     return list.length === addresses.length ? list : [];
   };
   const statuses = aligned(lists.statuses);

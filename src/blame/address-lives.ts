@@ -15,6 +15,8 @@ export interface PodLife {
   readonly moments: readonly Moment[];
   /** When it got another address in place of each that it had before. */
   readonly moved: ReadonlyMap<string, Moment>;
+  /** The API has it no more, as far as is known. */
+  readonly isGone: boolean;
 }
 
 interface KnownLife extends PodLife {

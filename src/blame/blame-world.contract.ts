@@ -29,6 +29,8 @@ export interface PodOptions {
   /** Since when; false with `unreadySince`. */
   readonly readySince?: number;
   readonly unreadySince?: number;
+  /** Its containers are ready, whatever its condition says. */
+  readonly areContainersReady?: boolean;
   /** When its deletion was asked for, with 30 s of grace. */
   readonly deleted?: number;
   readonly endedAt?: number;
@@ -88,6 +90,7 @@ export function pod(options: PodOptions = {}): RawRecord {
       containerStatuses: [
         {
           name: "web",
+          ...(options.areContainersReady && { ready: true }),
           state: restartedAt === undefined && endedAt !== undefined ? ended : running,
           lastState: restartedAt === undefined ? {} : ended,
         },
@@ -202,7 +205,22 @@ export function judged(told: Told, entry: AccessLogEntry, skewMs = 0): readonly 
   return [`${verdict.confidence}: ${verdict.cause}`, ...verdictSentences(verdict)];
 }
 
+/** Its first words: how sure it is, and of what. */
+export function verdictOn(told: Told, entry: AccessLogEntry, skewMs = 0): string | undefined {
+  return judged(told, entry, skewMs)[0];
+}
+
 export const web1 = { ip: "10.0.0.1", uid: "uid-web-1", name: "web-1" };
+
+/** Ready from 10 s on; of what is published nobody says anything. */
+export function readyPod(): Told {
+  return new Told().saw(10, "Pod", pod({ readySince: 10 }));
+}
+
+/** Ready from 10 s on, and listed. */
+export function listedPod(): Told {
+  return readyPod().saw(10.2, "EndpointSlice", slice([web1]));
+}
 
 /** Ready from 10 s on, told to end at 100 s, dead at 101 s, gone at 102 s; listed until 130 s. */
 export function released(): Told {

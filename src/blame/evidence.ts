@@ -54,6 +54,8 @@ export class Evidence {
     pods: new Set(),
     published: new Set(),
   };
+  /** When all pods of a cluster, or of one namespace of it, were first listed while it was recorded. */
+  readonly #podsListedMs = new Map<string, number>();
   readonly #savedMs = new Map<string, number>();
   readonly #clusters: ReadonlySet<string> | undefined;
   #list = 0;
@@ -103,11 +105,20 @@ export class Evidence {
     if (this.#clusters?.has(cluster) === false) return;
     if (kind === "Pod") {
       this.#seen.pods.add(cluster);
+      const place = `${cluster} ${namespace ?? ""}`;
+      if (!this.#podsListedMs.has(place)) this.#podsListedMs.set(place, seen.atMs);
       this.lives.listed(cluster, namespace, list, seen);
     } else if (kind === "EndpointSlice" || kind === "Endpoints") {
       this.#seen.published.add(cluster);
       this.publications.listed(cluster, kind, namespace, list, seen);
     }
+  }
+
+  /** Undefined where pods of the namespace were never listed as a whole. */
+  podsListedMs(cluster: string, namespace: string): number | undefined {
+    return (
+      this.#podsListedMs.get(`${cluster} `) ?? this.#podsListedMs.get(`${cluster} ${namespace}`)
+    );
   }
 
   /** Objects were saved, once: they tell of the past, and of nothing after that. */

@@ -1,23 +1,22 @@
 import { describe, expect, test } from "vitest";
-import type { AccessLogEntry } from "../access-log/access-log-entry.ts";
 import { recordAt } from "../kube/kinds/fields.ts";
 import {
   judged,
+  listedPod,
   node,
   pod,
+  readyPod,
   released,
   request,
   service,
   slice,
   Told,
+  verdictOn,
   web1,
 } from "./blame-world.contract.ts";
 import { judgeRequest } from "./judge-request.ts";
 
 describe("nothing is certain that rests on", () => {
-  const verdictOn = (told: Told, entry: AccessLogEntry): string | undefined =>
-    judged(told, entry)[0];
-
   test("a log that does not say how long a request took, or in which zone its clock is", () => {
     const untimed = request(120, [{ durationMs: undefined }], { durationMs: undefined });
     expect(verdictOn(released(), untimed)).toBe("likely: published late");
@@ -32,9 +31,7 @@ describe("nothing is certain that rests on", () => {
   });
 
   test("the death of somebody who answered", () => {
-    const told = new Told()
-      .saw(10, "Pod", pod({ readySince: 10 }))
-      .saw(100.5, "Pod", pod({ readySince: 10, endedAt: 100 }));
+    const told = readyPod().saw(100.5, "Pod", pod({ readySince: 10, endedAt: 100 }));
     const entry = (answered: boolean) => request(120, [{ answered }]);
     expect([true, false].map((answered) => verdictOn(told, entry(answered)))).toEqual([
       "likely: stale",
@@ -71,8 +68,7 @@ describe("nothing is certain that rests on", () => {
   });
 
   test("a pod that may have become ready again, or left only afterwards", () => {
-    const flapped = new Told()
-      .saw(10, "Pod", pod({ readySince: 10 }))
+    const flapped = readyPod()
       .saw(20.5, "Pod", pod({ unreadySince: 20 }))
       .saw(30.5, "Pod", pod({ readySince: 30 }));
     const answered = [{ answered: true, status: 503 }];
@@ -94,25 +90,22 @@ describe("nothing is certain that rests on", () => {
 test("a try without a time of its own was most likely sent when its request came", () => {
   const untimed = { status: 504, durationMs: undefined };
   const slow = request(105, [untimed], { durationMs: 15_000, status: 504 });
-  expect(judged(released(), slow)[0]).toBe("likely: left meanwhile");
-  expect(judged(released(), request(120, [untimed], { durationMs: 5 }))[0]).toBe(
+  expect(verdictOn(released(), slow)).toBe("likely: left meanwhile");
+  expect(verdictOn(released(), request(120, [untimed], { durationMs: 5 }))).toBe(
     "certain: published late",
   );
 });
 
 test("a node that says of itself that it is not well has not been lost", () => {
-  const told = new Told()
-    .saw(10, "Pod", pod({ readySince: 10 }))
-    .saw(10.2, "EndpointSlice", slice([web1]))
-    .saw(100, "Node", node("False", 100, 100));
-  expect(judged(told, request(120, [{}]))[0]).toBe("likely: application");
+  const told = listedPod().saw(100, "Node", node("False", 100, 100));
+  expect(verdictOn(told, request(120, [{}]))).toBe("likely: application");
 });
 
 test("a service that lists pods whether they are ready or not is not late to let them go", () => {
   const always = { selector: { app: "web" }, publishNotReadyAddresses: true };
   const told = released().saw(1, "Service", { ...service(), spec: always });
-  expect(judged(told, request(100.5, [{}]))[0]).toBe("likely: application");
-  expect(judged(told, request(120, [{}]))[0]).toBe("certain: published late");
+  expect(verdictOn(told, request(100.5, [{}]))).toBe("likely: application");
+  expect(verdictOn(told, request(120, [{}]))).toBe("certain: published late");
 });
 
 test("a request that a pod of another service got was meant for one that is not known", () => {
@@ -125,15 +118,13 @@ test("a request that a pod of another service got was meant for one that is not 
       "10.0.0.1:8080 was pod shop/pay-1 in prod on node-1; that is no pod of shop/web, so one that had the address before was meant.",
     ]
   `);
-  expect(judged(told, { ...answered, service: "shop/pay" })[0]).toBe("certain: application");
+  expect(verdictOn(told, { ...answered, service: "shop/pay" })).toBe("certain: application");
   const page = request(120, [{ answered: true, status: 503, isRedirected: true }]);
-  expect(judged(told, page)[0]).toBe("certain: application");
+  expect(verdictOn(told, page)).toBe("certain: application");
 });
 
 test("a pod that has another address since its node was restarted has left the one before", () => {
-  const told = new Told()
-    .saw(10, "Pod", pod({ readySince: 10 }))
-    .saw(10.2, "EndpointSlice", slice([web1]))
+  const told = listedPod()
     .saw(100, "Pod", pod({ readySince: 99, ip: "10.0.0.8" }))
     .saw(130, "EndpointSlice", slice([{ ...web1, ip: "10.0.0.8" }]));
   expect(judged(told, request(120, [{}]))).toMatchInlineSnapshot(`
@@ -142,7 +133,7 @@ test("a pod that has another address since its node was restarted has left the o
       "10.0.0.1:8080 was pod shop/web-1 in prod on node-1; got another address 20 s before, at 12:01:40.000; published in prod late by 20 s: still listed (until 30 s after).",
     ]
   `);
-  expect(judged(told, request(140, [{ address: "10.0.0.8" }]))[0]).toBe("likely: application");
+  expect(verdictOn(told, request(140, [{ address: "10.0.0.8" }]))).toBe("likely: application");
 });
 
 test("an address of a service itself is said to be one", () => {

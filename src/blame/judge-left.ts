@@ -5,8 +5,9 @@ import { hopDelays } from "./hop-delays.ts";
 import type { JudgeTryOptions } from "./judge-try.ts";
 import { type Happening, type Moment, standingAt } from "./pod-life.ts";
 import type { Listing } from "./publications.ts";
-import { lengthOf, orderOf, type Span } from "./span.ts";
+import { lengthOf, middleOf, orderOf, type Span } from "./span.ts";
 import type { TryBase, TryVerdict } from "./verdict.ts";
+import { lengthText } from "./verdict-text.ts";
 
 /** A node's pods are marked not ready when it is, by the same hand. */
 const sameHandMs = 10_000;
@@ -22,6 +23,13 @@ export function judgeLeft(
   const { sent } = times;
   const left = leftBy(options, life) ?? lostWithNode(options, life);
   if (left === undefined) return undefined;
+  const isBefore = orderOf(left.at, sent) === "before";
+  if (!isBefore && !isRefused(options)) {
+    const unknown = unknownWhen(left, base);
+    // Somebody accepted what was waited for, and so more likely had not left yet.
+    if (unknown !== undefined || probablyLeftMs(left) > middleOf(sent)) return unknown;
+  }
+  if (isVague(left) && sent.fromMs < left.at.fromMs) return undefined;
   const own = listings.filter((listing) => mayHaveStayed(listing, life, left));
   const { cause, alternatives, hops } = hopDelays({
     left,
@@ -29,7 +37,6 @@ export function judgeLeft(
     cluster: life.cluster,
     listings: own,
   });
-  const isBefore = orderOf(left.at, sent) === "before";
   const isGuess =
     (left.what === "node lost" && left.shownMs > sent.toMs) ||
     (tried.answered === true && deaths.has(left.what)) ||
@@ -45,6 +52,37 @@ export function judgeLeft(
     hops,
     because: cause === "stale" ? noHop(options.evidence, life) : severalLists(own),
   };
+}
+
+/** A connection that nobody accepts is refused at once. */
+const atOnceMs = 1_000;
+
+function isRefused({ tried, times }: JudgeTryOptions): boolean {
+  const waitedMs = times.over.fromMs - times.sent.fromMs;
+  return tried.answered !== true && tried.status !== gatewayTimeout && waitedMs < atOnceMs;
+}
+
+const gatewayTimeout = 504;
+
+/** Known so badly, it may have been long before the request as well as long after it. */
+const vagueMs = 60_000;
+
+/** A node that fell silent was dead from then on, though that was seen later. */
+export function probablyLeftMs({ what, at }: Moment): number {
+  return what === "node lost" ? at.fromMs : middleOf(at);
+}
+
+function isVague({ what, at }: Moment): boolean {
+  return what !== "node lost" && at.toMs - at.fromMs > vagueMs;
+}
+
+/** Undefined where it is known well enough when it left. */
+function unknownWhen(left: Moment, base: TryBase): TryVerdict | undefined {
+  if (!isVague(left)) return undefined;
+  const widthMs = left.at.toMs - left.at.fromMs;
+  const span = lengthText({ leastMs: widthMs, mostMs: widthMs });
+  const because = `it left at some moment of ${span} around the request, and nobody recorded when`;
+  return { ...base, cause: "unknown", confidence: "cannot tell", because };
 }
 
 /** Nobody answers after these; if somebody did, it was another container or another pod. */
@@ -85,17 +123,29 @@ function mayHaveStayed(
 function leftBy(options: JudgeTryOptions, life: PodLife): Moment | undefined {
   const { times, evidence } = options;
   const may = standingAt(life.moments, times.sent.toMs, "from");
-  if (may.type === "not yet" && !evidence.isCovered(life.cluster, times.sent)) {
+  if (may.type === "not yet" && !isSeenWhole(evidence, life, times.sent)) {
     // Nobody saw it become ready, yet it is known to have been dead or told to end.
     return endedDuring(life, times.sent);
   }
   if (may.type !== "left") return undefined;
   const surely = standingAt(life.moments, times.sent.fromMs, "to");
   const by = surely.type === "left" ? surely.by : may.by;
-  if (by.what !== "unready") return by;
-  const loss = evidence.nodes.lossAt(life.cluster, life.facts.node, by.at);
+  return asNodeSays(evidence, life, by);
+}
+
+/** The same moment as its node shows it, where that was given up by the same hand. */
+export function asNodeSays(evidence: Evidence, { cluster, facts }: PodLife, by: Moment): Moment {
+  if (by.what !== "unready" && by.what !== "node lost") return by;
+  const loss = evidence.nodes.lossAt(cluster, facts.node, by.at);
   const isSameHand = loss !== undefined && Math.abs(loss.shownMs - by.shownMs) < sameHandMs;
   return isSameHand ? { what: "node lost", at: loss.at, shownMs: loss.shownMs } : by;
+}
+
+/** Whether it was followed from its beginning to that instant. */
+export function isSeenWhole(evidence: Evidence, { cluster, facts }: PodLife, sent: Span): boolean {
+  const { createdMs } = facts;
+  const fromMs = Math.min(createdMs ?? -Infinity, sent.fromMs);
+  return evidence.isCovered(cluster, { fromMs, toMs: sent.toMs });
 }
 
 /** The end of the last container before the try; a container that ran again is another life. */
@@ -127,7 +177,8 @@ function mayRunAgain({ moments }: PodLife, left: Moment, sent: Span): boolean {
 function lostWithNode({ times, tried, evidence }: JudgeTryOptions, life: PodLife) {
   if (tried.answered === true) return undefined;
   const loss = evidence.nodes.lossAt(life.cluster, life.facts.node, times.over);
-  if (loss === undefined) return undefined;
+  // Sent while the node was still heard, it was lost meanwhile at the most.
+  if (loss === undefined || middleOf(times.sent) < loss.at.fromMs) return undefined;
   const { at, shownMs } = loss;
   return { what: "node lost", at: { ...at, toMs: at.fromMs }, shownMs } satisfies Moment;
 }

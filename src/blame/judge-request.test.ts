@@ -2,13 +2,16 @@ import { describe, expect, test } from "vitest";
 import type { AccessLogEntry } from "../access-log/access-log-entry.ts";
 import {
   judged,
+  listedPod,
   node,
   pod,
+  readyPod,
   released,
   request,
   service,
   slice,
   Told,
+  verdictOn,
   web1,
 } from "./blame-world.contract.ts";
 
@@ -23,7 +26,7 @@ describe("a request to a pod that had left", () => {
   });
 
   test("when it was no longer listed is the proxy's fault if that took longer", () => {
-    expect(judged(released(), request(140, [{}]))[0]).toBe("certain: published late");
+    expect(verdictOn(released(), request(140, [{}]))).toBe("certain: published late");
     expect(judged(released(), request(190, [{}]))).toMatchInlineSnapshot(`
       [
         "certain: routed late",
@@ -43,9 +46,7 @@ describe("a request to a pod that had left", () => {
   });
 
   test("is on the hop that most orders of coarse times say, and names the other", () => {
-    const told = new Told()
-      .saw(10, "Pod", pod({ readySince: 10 }))
-      .saw(10.2, "EndpointSlice", slice([web1]))
+    const told = listedPod()
       .saw(100, "Pod", pod({ readySince: 10, deleted: 100 }))
       .saw(100.3, "EndpointSlice", slice([]));
     expect(judged(told, request(100, [{}], { resolutionMs: 1_000 }))).toMatchInlineSnapshot(`
@@ -54,19 +55,17 @@ describe("a request to a pod that had left", () => {
         "10.0.0.1:8080 was pod shop/web-1 in prod on node-1; was asked to end up to 998 ms before, at 12:01:40.000; published in prod after 300 ms; routed late by up to 698 ms: no longer listed; perhaps routed late instead: the times are too coarse to tell.",
       ]
     `);
-    expect(judged(told, request(100.8, [{}]))[0]).toBe("certain: routed late");
-    expect(judged(told, request(100.5, [{}]))[0]).toBe("certain: published late");
+    expect(verdictOn(told, request(100.8, [{}]))).toBe("certain: routed late");
+    expect(verdictOn(told, request(100.5, [{}]))).toBe("certain: published late");
   });
 
   test("is likely so where the clocks may differ by more", () => {
-    expect(judged(released(), request(101, [{}]), 0)[0]).toBe("certain: published late");
-    expect(judged(released(), request(101, [{}]), 2_000)[0]).toBe("likely: published late");
+    expect(verdictOn(released(), request(101, [{}]), 0)).toBe("certain: published late");
+    expect(verdictOn(released(), request(101, [{}]), 2_000)).toBe("likely: published late");
   });
 
   test("cannot be put on a hop where nothing published is known", () => {
-    const told = new Told()
-      .saw(10, "Pod", pod({ readySince: 10 }))
-      .saw(100, "Pod", pod({ readySince: 10, deleted: 100 }));
+    const told = readyPod().saw(100, "Pod", pod({ readySince: 10, deleted: 100 }));
     expect(judged(told, request(120, [{}]))).toMatchInlineSnapshot(`
       [
         "certain: stale",
@@ -85,7 +84,7 @@ describe("a request to a pod that had left", () => {
         "10.0.0.1:8080 was pod shop/web-1 in prod on node-1; was asked to end 1 min 39 s before, at 12:01:40.200, and its container ended at 12:01:41.500; published in prod after 29.9 s; synced in edge late by 1 min 9 s: still listed (until 1 min 40 s after).",
       ]
     `);
-    expect(judged(told, request(400, [{}]))[0]).toBe("certain: routed late");
+    expect(verdictOn(told, request(400, [{}]))).toBe("certain: routed late");
   });
 
   test("names both pods when the address has passed to another", () => {
@@ -100,10 +99,7 @@ describe("a request to a pod that had left", () => {
   });
 
   test("that crashed before the API showed it is nobody's fault who watches the API", () => {
-    const told = new Told()
-      .saw(10, "Pod", pod({ readySince: 10 }))
-      .saw(10.2, "EndpointSlice", slice([web1]))
-      .saw(130, "Pod", pod({ unreadySince: 130, endedAt: 100 }));
+    const told = listedPod().saw(130, "Pod", pod({ unreadySince: 130, endedAt: 100 }));
     expect(judged(told, request(120, [{}]))).toMatchInlineSnapshot(`
       [
         "certain: shown late",
@@ -113,9 +109,7 @@ describe("a request to a pod that had left", () => {
   });
 
   test("that was killed for its memory says so, and was nobody's fault until the API showed it", () => {
-    const told = new Told()
-      .saw(10, "Pod", pod({ readySince: 10 }))
-      .saw(10.2, "EndpointSlice", slice([web1]))
+    const told = listedPod()
       .saw(101.2, "Pod", pod({ unreadySince: 101, endedAt: 100, endedBy: "OOMKilled" }))
       .saw(110, "EndpointSlice", slice([]));
     expect(judged(told, request(101.1, [{}]))).toMatchInlineSnapshot(`
@@ -124,7 +118,7 @@ describe("a request to a pod that had left", () => {
         "10.0.0.1:8080 was pod shop/web-1 in prod on node-1; its container ended (OOMKilled) 99 ms to 1.1 s before, at 12:01:40; the API did not show it yet (until 200 ms to 1.2 s after).",
       ]
     `);
-    expect(judged(told, request(109, [{}]))[0]).toBe("certain: published late");
+    expect(verdictOn(told, request(109, [{}]))).toBe("certain: published late");
   });
 
   test("whose node fell silent is likely lost with it, as became known later", () => {
@@ -140,9 +134,9 @@ describe("a request to a pod that had left", () => {
         "10.0.0.1:8080 was pod shop/web-1 in prod on node-1; its node was last heard 20 s before, at 12:01:40.000, and given up at 12:02:20.000.",
       ]
     `);
-    expect(judged(told, request(90, [{}]))[0]).toBe("likely: application");
+    expect(verdictOn(told, request(90, [{}]))).toBe("likely: application");
     const answered = request(120, [{ answered: true, status: 503 }]);
-    expect(judged(told, answered)[0]).toBe("certain: application");
+    expect(verdictOn(told, answered)).toBe("certain: application");
   });
 });
 
@@ -192,12 +186,11 @@ describe("a request that was sent to no stale endpoint", () => {
   });
 
   test("but to one whose container had restarted in time", () => {
-    const told = new Told()
-      .saw(10, "Pod", pod({ readySince: 10 }))
+    const told = readyPod()
       .saw(50, "Pod", pod({ unreadySince: 50, endedAt: 49 }))
       .saw(60, "Pod", pod({ readySince: 60, endedAt: 49, restartedAt: 55 }));
-    expect(judged(told, request(52, [{}]))[0]).toBe("certain: stale");
-    expect(judged(told, request(200, [{}]))[0]).toBe("likely: application");
+    expect(verdictOn(told, request(52, [{}]))).toBe("certain: stale");
+    expect(verdictOn(told, request(200, [{}]))).toBe("likely: application");
   });
 });
 
@@ -205,8 +198,8 @@ describe("a request with several tries", () => {
   test("is blamed on the stale one, less surely if another pod was well", () => {
     const told = released().saw(10, "Pod", pod({ name: "web-2", ip: "10.0.0.2", readySince: 10 }));
     const both = request(120, [{}, { address: "10.0.0.2", answered: true, status: 500 }]);
-    expect(judged(told, both)[0]).toBe("likely: published late");
-    expect(judged(told, request(120, [{}, {}]))[0]).toBe("certain: published late");
+    expect(verdictOn(told, both)).toBe("likely: published late");
+    expect(verdictOn(told, request(120, [{}, {}]))).toBe("certain: published late");
   });
 });
 
@@ -307,7 +300,7 @@ describe("a request without a try", () => {
         "no endpoint was tried; shop/web: 1 endpoint was listed, and the proxy had none, 5 s late.",
       ]
     `);
-    expect(judged(told, none(1_000))[0]).toBe("cannot tell: unknown");
+    expect(verdictOn(told, none(1_000))).toBe("cannot tell: unknown");
   });
 
   test("had another reason where the service was never empty, whoever was in it", () => {

@@ -1,9 +1,10 @@
 // The verdict on a try at a pod that had not left by then: it did not take requests yet, left while it
 // had this one, was too slow, or failed by itself. None of these is a stale endpoint.
 import type { PodLife } from "./address-lives.ts";
+import { asNodeSays, isSeenWhole, probablyLeftMs } from "./judge-left.ts";
 import type { JudgeTryOptions } from "./judge-try.ts";
 import { type Moment, standingAt } from "./pod-life.ts";
-import { lengthOf, orderOf } from "./span.ts";
+import { lengthOf, middleOf, orderOf } from "./span.ts";
 import type { TryTimes } from "./try-time.ts";
 import type { TryBase, TryVerdict } from "./verdict.ts";
 
@@ -20,25 +21,25 @@ export function judgeServing(options: JudgeTryOptions, life: PodLife, base: TryB
   const { tried, times, evidence } = options;
   const { moments, cluster } = life;
   const now = standingAt(moments, times.sent.toMs, "from");
-  if (now.type !== "serving") {
-    return evidence.isCovered(cluster, times.sent)
-      ? {
-          ...base,
-          cause: "not yet listening",
-          confidence: "certain",
-          because: "it had not been ready yet",
-        }
-      : judgeUnseen(times, life, base);
+  if (now.type === "not yet") {
+    if (!evidence.isCovered(cluster, times.sent)) return judgeUnseen(times, life, base);
+    const confidence = isSeenWhole(evidence, life, times.sent) ? "certain" : "likely";
+    return {
+      ...base,
+      cause: "not yet listening",
+      confidence,
+      because: "it had not been ready yet",
+    };
   }
-  const later = standingAt(moments, times.over.toMs, "from");
-  if (later.type === "left") {
-    const left = later.by;
+  const left = leftMeanwhile(options, life);
+  if (left !== undefined) {
     const isBetween =
       orderOf(times.sent, left.at) === "before" && orderOf(left.at, times.over) === "before";
     const confidence = isBetween ? "certain" : "likely";
     return { ...base, cause: "left meanwhile", confidence, left, because: "" };
   }
-  const readyForMs = lengthOf(now.since.at, times.sent).mostMs;
+  const readyForMs =
+    now.type === "serving" ? lengthOf(now.since.at, times.sent).mostMs : Number.POSITIVE_INFINITY;
   const failedAtOnce = tried.answered !== true && (tried.durationMs ?? atOnceMs) < atOnceMs;
   if (failedAtOnce && readyForMs < startUpMs) {
     const because = life.facts.hasReadinessProbe
@@ -48,6 +49,20 @@ export function judgeServing(options: JudgeTryOptions, life: PodLife, base: TryB
   }
   const isSurelyReady = standingAt(moments, times.sent.fromMs, "to").type === "serving";
   return judgeWell(options, base, { isSure: isSurelyReady && tried.answered === true });
+}
+
+/** What became of it, or of its node as far as that is known, before it had answered. */
+function leftMeanwhile({ tried, times, evidence }: JudgeTryOptions, life: PodLife) {
+  const later = standingAt(life.moments, times.over.toMs, "from");
+  if (later.type === "left") {
+    const by = asNodeSays(evidence, life, later.by);
+    const isAfter = probablyLeftMs(by) > middleOf(times.over);
+    return isAfter && orderOf(by.at, times.over) !== "before" ? undefined : by;
+  }
+  const loss = evidence.nodes.lossAt(life.cluster, life.facts.node, times.over);
+  if (tried.answered === true || loss === undefined) return undefined;
+  if (middleOf(times.over) < loss.at.fromMs) return undefined;
+  return { what: "node lost", at: loss.at, shownMs: loss.shownMs } satisfies Moment;
 }
 
 function judgeWell(

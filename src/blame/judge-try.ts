@@ -54,16 +54,22 @@ function judgePod(
     predecessor: predecessor && podOf(predecessor),
   };
   const base = { ...tryBase, pod, ...others };
-  const beyond = beyondKnown(evidence, life.cluster, times.sent);
-  if (beyond !== undefined) {
-    return { ...base, cause: "unknown", confidence: "cannot tell", because: beyond };
+  const beyond = beyondMs(evidence, life.cluster, times.sent);
+  const { deletionAskedMs, isOver } = life.facts;
+  const isForGood = life.isGone || isOver || deletionAskedMs !== undefined;
+  const isStillGone = isForGood && successor === undefined && (beyond ?? 0) <= goneForMs;
+  if (beyond !== undefined && !isStillGone) {
+    const because = beyondKnown(life.cluster, beyond);
+    return { ...base, cause: "unknown", confidence: "cannot tell", because };
   }
   if (isForeign) {
     const because = `that is no pod of ${base.service}, so one that had the address before was meant`;
     return { ...base, cause: "stale", confidence: "likely", because };
   }
   const verdict = judgeLeft(options, life, listings, base) ?? judgeServing(options, life, base);
-  return predecessor !== undefined && verdict.confidence === "certain"
+  // No pod comes back; yet another one may have its address by then.
+  const isInDoubt = predecessor !== undefined || beyond !== undefined;
+  return isInDoubt && verdict.confidence === "certain"
     ? { ...verdict, confidence: "likely" }
     : verdict;
 }
@@ -101,12 +107,20 @@ function oneOf(verdicts: readonly TryVerdict[], first: TryVerdict, base: TryBase
   return { ...base, cause: "unknown", confidence: "cannot tell", because };
 }
 
-/** Later than anything known of the cluster the address may be anybody's. */
-function beyondKnown(evidence: Evidence, cluster: string, sent: Span): string | undefined {
+/** How much later than anything known of the cluster it was sent; undefined when it was not. */
+function beyondMs(evidence: Evidence, cluster: string, sent: Span): number | undefined {
   const afterMs = sent.fromMs - evidence.knownUntilMs(cluster);
-  if (afterMs <= 0) return undefined;
-  if (afterMs === Infinity) return `no object of ${cluster} says when it was so`;
-  return `what is known of ${cluster} ends ${durationText(afterMs)} before the request`;
+  return afterMs > 0 ? afterMs : undefined;
+}
+
+/** Nodes that are well write their status so often: what was saved may be so much newer than it says. */
+const goneForMs = 300_000;
+
+/** By then the address may be anybody's. */
+function beyondKnown(cluster: string, afterMs: number): string {
+  return afterMs === Infinity
+    ? `no object of ${cluster} says when it was so`
+    : `what is known of ${cluster} ends ${durationText(afterMs)} before the request`;
 }
 
 /** Of that address and port, and of that service where the log says which and the lists agree. */

@@ -14,6 +14,15 @@ import type { Span } from "./span.ts";
 /** Written too when a container is restarted in its place; the pod stays. */
 const restart = /liveness probe|startup probe|will be restarted/;
 
+/** In both of the groups that events have been in. */
+const timeFields = [
+  "firstTimestamp",
+  "lastTimestamp",
+  "eventTime",
+  "deprecatedFirstTimestamp",
+  "deprecatedLastTimestamp",
+];
+
 /** Events have whole seconds. */
 const resolutionMs = 1_000;
 
@@ -37,10 +46,14 @@ export class KillingEvents {
   see(event: RawRecord): void {
     try {
       if (optionalString(event, "reason") !== "Killing") return;
-      if (restart.test(optionalString(event, "message") ?? "")) return;
-      const uid = optionalString(recordAt(event, "involvedObject"), "uid");
+      if (restart.test(optionalString(event, "message") ?? optionalString(event, "note") ?? "")) {
+        return;
+      }
+      const uid = ["involvedObject", "regarding"]
+        .map((field) => optionalString(recordAt(event, field), "uid"))
+        .find((one) => one !== undefined);
       if (uid === undefined) return;
-      const times = ["firstTimestamp", "lastTimestamp", "eventTime"]
+      const times = timeFields
         .map((field) => timeMs(optionalString(event, field) ?? ""))
         .filter((ms) => !Number.isNaN(ms));
       if (times.length === 0) return;

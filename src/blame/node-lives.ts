@@ -9,7 +9,7 @@ import {
   recordAt,
   requiredString,
 } from "../kube/kinds/fields.ts";
-import type { Seen } from "./pod-life.ts";
+import { type Seen, silentMostMs } from "./pod-life.ts";
 import { between, type Span } from "./span.ts";
 
 /** One time of a node not being heard from. */
@@ -51,11 +51,9 @@ export class NodeLives {
     const last = losses.at(-1);
     if (!node.isHeard && (last === undefined || last.backMs !== undefined)) {
       const shownMs = seen.isWatched ? seen.atMs : Math.min(node.changedMs ?? seen.atMs, seen.atMs);
-      losses.push({
-        at: between(Math.min(node.heardMs ?? node.changedMs ?? shownMs, shownMs), shownMs),
-        shownMs,
-        backMs: undefined,
-      });
+      const heardMs = Math.min(node.heardMs ?? node.changedMs ?? shownMs, shownMs);
+      const fromMs = Math.max(heardMs, shownMs - silentMostMs);
+      losses.push({ at: between(fromMs, shownMs), shownMs, backMs: undefined });
       if (losses.length > lossesPerNodeMax) losses.shift();
     } else if (node.isHeard && last !== undefined && last.backMs === undefined) {
       losses[losses.length - 1] = { ...last, backMs: seen.atMs };

@@ -31,6 +31,8 @@ export interface PodFacts {
   readonly isReady: boolean;
   /** When readiness last changed, by the cluster's clock, in whole seconds. */
   readonly readyChangedMs: number | undefined;
+  /** It was taken for not ready because its node was not heard; its kubelet has not said so. */
+  readonly isGivenUp: boolean;
   /** When the deletion was asked for, likewise; undefined while nobody has. */
   readonly deletionAskedMs: number | undefined;
   /** It has succeeded, or failed for good. */
@@ -58,6 +60,7 @@ export function readPod(object: RawRecord): PodFacts {
     .filter(isRecord)
     .find((condition) => condition["type"] === "Ready");
   const phase = optionalString(status, "phase");
+  const isReady = ready?.["status"] === "True";
   return {
     uid: requiredString(metadata, "uid"),
     namespace: internString(requiredString(metadata, "namespace")),
@@ -71,8 +74,9 @@ export function readPod(object: RawRecord): PodFacts {
       (one) => isRecord(one) && isRecord(one["readinessProbe"]),
     ),
     createdMs: optionalTime(metadata, "creationTimestamp"),
-    isReady: ready?.["status"] === "True",
+    isReady,
     readyChangedMs: ready && optionalTime(ready, "lastTransitionTime"),
+    isGivenUp: !isReady && ready !== undefined && isGivenUp(ready, status),
     deletionAskedMs: deletionAskedMs(metadata),
     isOver: phase === "Succeeded" || phase === "Failed",
     containers: listAt(status, "containerStatuses").filter(isRecord).map(containerOf),
@@ -93,6 +97,16 @@ function portsOf(container: RawRecord): readonly number[] {
   return listAt(container, "ports")
     .filter(isRecord)
     .map((port) => optionalNumber(port, "containerPort") ?? 0);
+}
+
+/** Of all that a kubelet calls not ready some container is not, or a condition of somebody else's. */
+const gatesNotReady = "ReadinessGatesNotReady";
+
+/** The controller that gives a node up changes the pod's condition and leaves the containers' be. */
+function isGivenUp(ready: RawRecord, status: RawRecord): boolean {
+  const containers = listAt(status, "containerStatuses").filter(isRecord);
+  const areReady = containers.length > 0 && containers.every((one) => one["ready"] === true);
+  return areReady && ready["reason"] !== gatesNotReady;
 }
 
 /** `deletionTimestamp` is when the pod will be gone at the latest: the grace period lies before it. */

@@ -26,7 +26,7 @@ export interface Moment {
   readonly at: Span;
   /** When the API showed it, by the recorder's clock; where nobody watched, as it happened. */
   readonly shownMs: number;
-  /** Why a container ended, where it is said: `OOMKilled`. */
+  /** Why a container ended, where it is said: `OOMKilled`; of a node, by which witness but itself. */
   readonly why?: string | undefined;
 }
 
@@ -49,6 +49,14 @@ export type Standing =
 /** Kubernetes writes most times in whole seconds. */
 const clusterResolutionMs = 1_000;
 
+/**
+ * How long a node that is given up may have been silent: 50 s of grace (40 s before 1.32), 5 s from
+ * one look to the next, 10 s from one renewal of its lease to the next, and as much again where its word
+ * was under way for long. The heartbeat in its status is no better witness: a node that is well writes
+ * it every five minutes.
+ */
+export const silentMostMs = 120_000;
+
 export function momentsBetween(
   previous: PodFacts | undefined,
   next: PodFacts,
@@ -64,6 +72,13 @@ export function momentsBetween(
   if (next.isReady && previous?.isReady !== true) {
     note("ready", happened(next.readyChangedMs, seen));
   }
+  const ready = previous === undefined ? readyBefore(next) : undefined;
+  if (ready !== undefined) note("ready", ready);
+  const flap = seen.isWatched ? undefined : flapBetween(previous, next, seen);
+  if (flap !== undefined) {
+    note("unready", flap);
+    note("ready", happened(next.readyChangedMs, seen));
+  }
   for (const container of next.containers) {
     const before = previous?.containers.find(({ name }) => name === container.name);
     for (const [what, at] of containerMoments(before, container, seen)) {
@@ -74,7 +89,9 @@ export function momentsBetween(
     note("terminating", happened(next.deletionAskedMs, seen));
   }
   if (!next.isReady && previous?.isReady !== false) {
-    note("unready", happened(next.readyChangedMs, seen));
+    const at = happened(next.readyChangedMs, seen);
+    if (next.isGivenUp) moments.push(nodeLost(at, previous, seen));
+    else note("unready", at);
   }
   const isEndTold = next.containers.some(({ state }) => state === "terminated");
   if (next.isOver && previous?.isOver !== true && !isEndTold) {
@@ -142,6 +159,48 @@ function apply(
     case "appeared":
       break;
   }
+}
+
+/** When it was not ready between two versions that are, and say so since different times. */
+function flapBetween(
+  previous: PodFacts | undefined,
+  next: PodFacts,
+  { afterMs = 0 }: Seen,
+): Span | undefined {
+  const [beforeMs, nowMs] = [previous?.readyChangedMs, next.readyChangedMs];
+  if (previous?.isReady !== true || !next.isReady) return undefined;
+  if (beforeMs === undefined || nowMs === undefined || nowMs <= beforeMs) return undefined;
+  return between(Math.min(Math.max(beforeMs, afterMs), nowMs), nowMs);
+}
+
+/**
+ * When it became ready that is not any more, before it was first seen; undefined when it never was. Such
+ * a pod is not ready since before its containers ran: a condition's time changes with what it says.
+ */
+function readyBefore({
+  isReady,
+  readyChangedMs,
+  createdMs,
+  containers,
+}: PodFacts): Span | undefined {
+  if (isReady || readyChangedMs === undefined) return undefined;
+  const wasReady = containers.some(({ sinceMs, lastEndedMs }) => {
+    const ranMs = lastEndedMs ?? sinceMs;
+    return ranMs !== undefined && readyChangedMs > ranMs + clusterResolutionMs;
+  });
+  if (!wasReady) return undefined;
+  const ends = containers.flatMap(({ state, sinceMs, lastEndedMs }) =>
+    [lastEndedMs, state === "terminated" ? sinceMs : undefined].filter((ms) => ms !== undefined),
+  );
+  return between(createdMs ?? 0, Math.min(readyChangedMs, ...ends));
+}
+
+/** Its node had been silent for a while when it was given up, though not before it became ready. */
+function nodeLost(given: Span, previous: PodFacts | undefined, seen: Seen): Moment {
+  const readyMs = (previous?.isReady === true && previous.readyChangedMs) || 0;
+  const fromMs = Math.min(Math.max(given.fromMs - silentMostMs, readyMs), given.fromMs);
+  const at = { fromMs, toMs: given.toMs };
+  return { what: "node lost", at, shownMs: shownMs(given, seen), why: "as the pod shows" };
 }
 
 function containerMoments(

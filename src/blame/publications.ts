@@ -14,6 +14,8 @@ export interface Listing extends ListedEndpoint {
   readonly from: Span;
   /** Undefined while it lasts, as far as the evidence goes. */
   readonly until: Span | undefined;
+  /** The newest time in what listed it first; infinitely long ago where it has none. */
+  readonly changedMs: number;
 }
 
 interface OpenListing extends Listing {
@@ -80,7 +82,8 @@ export class Publications {
     });
     for (const key of before) if (!after.has(key)) this.#leave(key, wentAt(seen));
     for (const [key, endpoint] of after) {
-      if (!before.has(key)) this.#join(key, { ...endpoint, cluster, service: facts.service }, seen);
+      const { service, changedMs } = facts;
+      if (!before.has(key)) this.#join(key, { ...endpoint, cluster, service, changedMs }, seen);
     }
   }
 
@@ -122,11 +125,13 @@ export class Publications {
     return [...this.#open.values()];
   }
 
-  #join(
-    key: string,
-    listed: ListedEndpoint & { readonly cluster: string; readonly service: string },
-    seen: Seen,
-  ): void {
+  /** Those that came with a list: nobody saw them begin. */
+  found(): readonly Listing[] {
+    const all = [...this.#byService.values()].flat();
+    return all.filter(({ from }) => from.fromMs < from.toMs);
+  }
+
+  #join(key: string, listed: Omit<Listing, "from" | "until">, seen: Seen): void {
     const open = this.#open.get(key);
     if (open !== undefined) {
       open.objects += 1;

@@ -11,6 +11,7 @@ import {
   stringMapAt,
   stringsAt,
 } from "../kube/kinds/fields.ts";
+import { newestTimeMs } from "./saved-time.ts";
 
 export interface ListedEndpoint {
   readonly address: string;
@@ -26,6 +27,8 @@ export interface PublishedFacts {
   /** `namespace/name` of the service whose endpoints these are. */
   readonly service: string;
   readonly endpoints: readonly ListedEndpoint[];
+  /** The newest time in it: what it lists was so at least until then. */
+  readonly changedMs: number;
 }
 
 /** Undefined for a slice that belongs to no service. Throws `MalformedObjectError`. */
@@ -44,7 +47,8 @@ export function readSlice(object: RawRecord): PublishedFacts | undefined {
         .flatMap((address) => ports.map((port) => ({ address, port, ...podOf(endpoint) }))),
     );
   const service = `${requiredString(metadata, "namespace")}/${name}`;
-  return { form: "EndpointSlice", uid: requiredString(metadata, "uid"), service, endpoints };
+  const uid = requiredString(metadata, "uid");
+  return { form: "EndpointSlice", uid, service, endpoints, changedMs: newestTimeMs(metadata) };
 }
 
 /** Throws `MalformedObjectError`. */
@@ -61,7 +65,8 @@ export function readEndpoints(object: RawRecord): PublishedFacts {
         }),
     );
   const service = `${requiredString(metadata, "namespace")}/${requiredString(metadata, "name")}`;
-  return { form: "Endpoints", uid: requiredString(metadata, "uid"), service, endpoints };
+  const uid = requiredString(metadata, "uid");
+  return { form: "Endpoints", uid, service, endpoints, changedMs: newestTimeMs(metadata) };
 }
 
 function portsOf(object: RawRecord): readonly number[] {

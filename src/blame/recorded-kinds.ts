@@ -78,7 +78,7 @@ function prunedPod(object: RawRecord): RawRecord {
     },
     status: {
       ...picked(status, ["phase", "podIP", "podIPs"]),
-      conditions: readyConditions(status, ["type", "status", "lastTransitionTime"]),
+      conditions: readyConditions(status, ["type", "status", "reason", "lastTransitionTime"]),
       containerStatuses: listAt(status, "containerStatuses").filter(isRecord).map(prunedContainer),
     },
   };

@@ -17,6 +17,10 @@ function mixed(...items: readonly (readonly [kind: string, object: object])[]): 
   return { kind: "List", items: items.map(([kind, object]) => ({ kind, ...object })) };
 }
 
+function asText(value: object | string): string {
+  return typeof value === "string" ? value : JSON.stringify(value, undefined, 4);
+}
+
 function killing(uid: string, seconds: number): object {
   return { reason: "Killing", involvedObject: { uid }, firstTimestamp: time(seconds) };
 }
@@ -86,6 +90,35 @@ describe("objects that were saved once", () => {
         "10.0.0.1:8080 was pod shop/web-1 in prod on node-1; what is known of prod ends 11 min 40 s before the request.",
       ]
     `);
+  });
+});
+
+describe("events that were saved", () => {
+  const names = { reason: "Killing", type: "Normal" };
+  const older = { ...names, involvedObject: { uid: "uid-web-1" }, lastTimestamp: time(100) };
+  const newer = { ...names, regarding: { uid: "uid-web-1" }, deprecatedLastTimestamp: time(100) };
+  const other = pod({ name: "web-2", ip: "10.0.0.2", readySince: 10 });
+  const now = list("Node", node("True", 0, 200));
+
+  test.each([older, newer])("say when a pod was told to end, in each of their groups", (event) => {
+    const saved = new SavedObjects("prod");
+    saved.read(JSON.stringify(list("Pod", pod({ readySince: 10 }), other)));
+    saved.beginSet();
+    for (const one of [list("Pod", other), now, list("Event", event)]) {
+      saved.read(JSON.stringify(one));
+    }
+    expect(saved.counts.killed).toBe(1);
+    const evidence = new Evidence();
+    saved.addTo(evidence);
+    expect(judged(evidence, 150)[0]).toBe("certain: stale");
+    expect(judged(evidence, 90)[0]).toBe("likely: application");
+  });
+
+  test("of a restart say nothing of the pod", () => {
+    const saved = new SavedObjects("prod");
+    const note = "Container web failed liveness probe, will be restarted";
+    saved.read(JSON.stringify(list("Event", { ...older, message: note }, { ...newer, note })));
+    expect(saved.counts.killed).toBe(0);
   });
 });
 
@@ -192,7 +225,7 @@ describe("objects that were saved more than once", () => {
     ];
     const saved = new SavedObjects("prod");
     expect(saved.read(lines.map((one) => JSON.stringify(one)).join("\n"))).toBe(5);
-    expect(saved.counts).toEqual({ objects: 5, withoutObject: 1 });
+    expect(saved.counts).toEqual({ objects: 5, withoutObject: 1, killed: 0, broken: 0 });
     const evidence = new Evidence();
     saved.addTo(evidence);
     const based = { requestObject: { metadata: { resourceVersion: "missing here" } } };
@@ -220,7 +253,7 @@ describe("the files", () => {
     expect(saved.read(JSON.stringify(single))).toBe(1);
     expect(saved.read("a: [")).toBeUndefined();
     expect(saved.read("only words")).toBe(0);
-    expect(saved.counts).toEqual({ objects: 3, withoutObject: 0 });
+    expect(saved.counts).toEqual({ objects: 3, withoutObject: 0, killed: 0, broken: 0 });
   });
 
   test("may hold anything: what is no object is none, and harms no other", () => {
@@ -237,6 +270,27 @@ describe("the files", () => {
     });
     expect(saved.read(["a0: &a0 [x]", ...laughs].join("\n"))).toBeUndefined();
     saved.addTo(new Evidence());
+  });
+
+  test("may break off in the middle of a list: what is whole in it counts, and nobody is missed", () => {
+    const saved = new SavedObjects("prod");
+    const before = list("Pod", pod({ readySince: 10 }), pod({ name: "web-2", readySince: 10 }));
+    saved.read(JSON.stringify(before));
+    saved.beginSet();
+    const after = mixed(["Pod", pod({ name: "web-3", readySince: 90 })], ["Pod", pod()]);
+    expect(saved.read(JSON.stringify(after, undefined, 4).slice(0, -200))).toBe(1);
+    expect(saved.counts).toEqual({ objects: 3, withoutObject: 0, killed: 0, broken: 1 });
+    const evidence = new Evidence();
+    saved.addTo(evidence);
+    expect(evidence.lives.isGone("uid-web-2")).toBe(false);
+  });
+
+  test("may be a dump in one file, with the logs of pods between the objects", () => {
+    const saved = new SavedObjects("prod");
+    const log = 'a "quote\n}}} {"kind":"Pod"\n';
+    const logs = `==== START logs for container a of pod b ====\n${log}==== END logs for container a of pod b ====`;
+    const [pods, nodes] = [list("Pod", pod()), list("Node", node("True", 0, 0))];
+    expect(saved.read([pods, logs, nodes].map(asText).join("\n"))).toBe(2);
   });
 
   test("may have no time in them", () => {

@@ -6,9 +6,9 @@ import { isRecord, MalformedObjectError, type RawRecord } from "../kube/kinds/fi
 import { auditedWrite, isAuditEvent } from "./audit-event.ts";
 import type { Evidence } from "./evidence.ts";
 import { KillingEvents } from "./killing-events.ts";
+import { addListedGone } from "./listed-gone.ts";
 import { metadataText } from "./metadata-text.ts";
 import type { Seen } from "./pod-life.ts";
-import type { Listing } from "./publications.ts";
 import { type RecordedKindName, recordedKinds } from "./recorded-kinds.ts";
 import { savedDocuments } from "./saved-text.ts";
 import { newestTimeMs } from "./saved-time.ts";
@@ -31,6 +31,10 @@ export interface SavedCounts {
   readonly objects: number;
   /** Lines of an audit log in which the object is missing. */
   readonly withoutObject: number;
+  /** Pods whose end an event tells. */
+  readonly killed: number;
+  /** Lists that break off in the middle. */
+  readonly broken: number;
 }
 
 /** Everything is of one cluster. */
@@ -43,6 +47,7 @@ export class SavedObjects {
   #file = 0;
   #newestMs = -Infinity;
   #withoutObject = 0;
+  #broken = 0;
   #isRecording = false;
 
   constructor(cluster: string) {
@@ -51,7 +56,8 @@ export class SavedObjects {
 
   get counts(): SavedCounts {
     const objects = this.#snapshots.size + this.#versions.length;
-    return { objects, withoutObject: this.#withoutObject };
+    const [withoutObject, broken] = [this.#withoutObject, this.#broken];
+    return { objects, withoutObject, killed: this.#killings.size, broken };
   }
 
   /** It was made by `lockstep record` and is read by other means. */
@@ -69,6 +75,7 @@ export class SavedObjects {
     const saved = savedDocuments(text);
     if (saved === undefined) return undefined;
     const before = this.counts.objects + this.#killings.size;
+    if (saved.isBroken === true) this.#broken += 1;
     this.#file += 1;
     this.#snapshots.beginFile();
     for (const document of saved.documents) this.#takeDocument(document, saved.isSequence);
@@ -180,21 +187,10 @@ export class SavedObjects {
     for (const listing of evidence.publications.open()) {
       const { podUid, cluster } = listing;
       if (podUid === undefined || cluster !== this.#cluster) continue;
-      if (evidence.lives.byUid(podUid) === undefined) this.#bury(evidence, listing, podUid);
+      if (evidence.lives.byUid(podUid) !== undefined) continue;
+      const byMs = this.#newestMs;
+      addListedGone({ evidence, listing, podUid, byMs, killings: this.#killings });
     }
-  }
-
-  /** Listed as ready, so it was; and gone since, when exactly only an event can tell. */
-  #bury(evidence: Evidence, { address, podName, service }: Listing, uid: string): void {
-    const cluster = this.#cluster;
-    const namespace = service.slice(0, service.indexOf("/"));
-    const metadata = { uid, namespace, name: podName ?? uid };
-    const ready = { type: "Ready", status: "True", lastTransitionTime: new Date(0).toISOString() };
-    const object = { metadata, status: { podIP: address, conditions: [ready] } };
-    const seen = { atMs: this.#newestMs, isWatched: false, afterMs: 0 };
-    evidence.add({ cluster, kind: "Pod", isDeleted: false, object, seen });
-    this.#killings.addTo(evidence, { cluster, pod: object, uid });
-    evidence.add({ cluster, kind: "Pod", isDeleted: true, object: { metadata }, seen });
   }
 }
 

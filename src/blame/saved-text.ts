@@ -7,18 +7,48 @@ export interface SavedDocuments {
   readonly documents: readonly unknown[];
   /** They follow each other without a list around them, in the order in which they were written. */
   readonly isSequence: boolean;
+  /** A list breaks off in the middle; the documents are what is whole in it. */
+  readonly isBroken?: boolean;
 }
 
 /** Undefined when the text is neither JSON nor YAML. */
-export function savedDocuments(text: string): SavedDocuments | undefined {
+export function savedDocuments(whole: string): SavedDocuments | undefined {
   try {
-    return { documents: [JSON.parse(text)], isSequence: false };
+    return { documents: [JSON.parse(whole)], isSequence: false };
   } catch {
     // Most saved objects are one JSON document, which is parsed a hundred times faster.
+    const text = withoutLogs(whole);
     const documents = text.trimStart().startsWith("{") ? jsonSequence(text) : [];
     if (documents.length > 0) return { documents, isSequence: true };
-    return yamlDocuments(text);
+    const items = itemsOfBroken(text);
+    return items.length > 0
+      ? { documents: items, isSequence: false, isBroken: true }
+      : yamlDocuments(text);
   }
+}
+
+/** Of a list that was cut off, such as by a full disk. */
+function itemsOfBroken(text: string): readonly unknown[] {
+  const beginning = /^\s*\{[^[]{0,1000}"items"\s*:\s*\[/.exec(text);
+  return beginning === null ? [] : jsonSequence(text.slice(beginning[0].length));
+}
+
+/** `kubectl cluster-info dump` prints logs of pods between the objects, in such frames. */
+const logsBegin = "\n==== START logs for ";
+const logsEnd = "\n==== END logs for ";
+
+function withoutLogs(text: string): string {
+  const parts: string[] = [];
+  let from = 0;
+  for (;;) {
+    const begin = text.indexOf(logsBegin, from);
+    const end = begin < 0 ? -1 : text.indexOf(logsEnd, begin);
+    if (end < 0) break;
+    parts.push(text.slice(from, begin));
+    const line = text.indexOf("\n", end + 1);
+    from = line < 0 ? text.length : line;
+  }
+  return `${parts.join("")}${text.slice(from)}`;
 }
 
 function jsonSequence(text: string): readonly unknown[] {

@@ -104,10 +104,14 @@ function happenedText({ what, why }: Moment): string {
 }
 
 /** When it died is not known; only when it was last heard, and when that was noticed. */
-function lostText(sent: Span, { at, shownMs }: Moment): string {
+function lostText(sent: Span, { at, shownMs, why }: Moment): string {
   const heard = { fromMs: at.fromMs, toMs: at.fromMs };
   const before = lengthText(lengthOf(heard, sent));
   const given = clockText({ fromMs: shownMs, toMs: shownMs });
+  if (why !== undefined) {
+    const silent = durationText(shownMs - at.fromMs);
+    return `its node was given up at ${given}, ${why}, and had been silent for up to ${silent}`;
+  }
   return `its node was last heard ${before} before, at ${clockText(heard)}, and given up at ${given}`;
 }
 
@@ -154,14 +158,20 @@ export function clockText({ fromMs, toMs }: Span): string {
   const time = (ms: number): string => new Date(ms).toISOString().slice(11, 23);
   const second = (ms: number): string => time(ms).slice(0, 8);
   const widthMs = toMs - fromMs;
+  if (widthMs > unknownMs) return `some time before ${second(toMs)}`;
   if (widthMs > secondMs) return `${second(fromMs)}–${second(toMs)}`;
   return widthMs === secondMs ? second(fromMs) : time(toMs);
 }
 
 const secondMs = 1_000;
 
+/** A year: what is known no better has no known beginning. */
+const unknownMs = 31_536_000_000;
+
 /** One number where both ends are about the same: `1 min 12 s`, `2.1 s to 3 s`, `up to 900 ms`. */
 export function lengthText({ leastMs, mostMs }: Length): string {
+  if (mostMs > unknownMs)
+    return leastMs < 1 ? "an unknown time" : `${durationText(leastMs)} or more`;
   if (mostMs - leastMs <= mostMs * sameShare) return durationText((leastMs + mostMs) / 2);
   if (leastMs < 1) return `up to ${durationText(mostMs)}`;
   return `${durationText(leastMs)} to ${durationText(mostMs)}`;

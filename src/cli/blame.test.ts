@@ -114,9 +114,9 @@ test("says why in numbers first, and then of each request", async () => {
       pods.jsonl: 1 run, 10 lines; 1 unreadable, such as half of a last line.
       /logs/access.log: 5 requests, ingress-nginx.
       /logs/access.log: 1 of 6 lines not understood; the first is line 6: expected
-        nginx's combined format, ingress-nginx's, Envoy's, Traefik's, or a JSON
-        object with nginx's variables; give the proxy's log_format with --log-format
-        if it has another: rubbish
+        nginx's combined format, ingress-nginx's, Envoy's, Traefik's, APISIX's, AWS
+        ALB's, or a JSON object with nginx's variables; give the proxy's log_format
+        with --log-format if it has another: rubbish
     "
   `);
   expect(Math.max(...out.split("\n").map(({ length }) => length))).toBeLessThanOrEqual(80);

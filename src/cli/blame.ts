@@ -68,9 +68,10 @@ The evidence, one or both of:
     RequestResponse. Objects know the pods that were still there; of those that
     had gone between, only about when.
 
-Access logs of nginx with upstream addresses, of ingress-nginx, Envoy, Istio and Traefik, and in JSON
-are understood, also compressed with gzip, and with the prefixes of kubectl logs and of containers'
-log files. Another format is given with --log-format, as nginx's log_format has it.
+Access logs of nginx with upstream addresses, of ingress-nginx, Envoy, Istio, Contour, Traefik, APISIX,
+Kong and AWS ALB, and in JSON are understood, also compressed with gzip, and with what kubectl logs,
+stern, containers' log files and stores of logs put around a line. Another format is given with
+--log-format, as nginx's log_format has it.
 
 Exit codes: 0 every request was judged, 2 it could not be done as asked.
 

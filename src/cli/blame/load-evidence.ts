@@ -1,6 +1,7 @@
 // Reads all that a verdict may rest on from the files that were named: recordings and saved objects.
 import { resolve as absolute, basename } from "node:path";
 import { Evidence } from "../../blame/evidence.ts";
+import { addGoneBeforeRecording } from "../../blame/listed-gone.ts";
 import { readRecording, recordingStartMs } from "../../blame/recording-file.ts";
 import { RecordingReader, RecordingVersionError } from "../../blame/recording-reader.ts";
 import type { Files } from "../../environment/files.ts";
@@ -31,6 +32,7 @@ export async function loadEvidence(files: Files, asked: AskedEvidence): Promise<
     notes.push(...(await loadRecording(files, path, evidence)));
   }
   notes.push(...(await loadObjects(files, asked.objects, evidence)));
+  addGoneBeforeRecording(evidence);
   const { lives, publications, malformed } = evidence;
   if (clusters.length > 0 && lives.size + publications.size === 0) {
     const named = clusters.join(", ");

@@ -58,9 +58,16 @@ async function readSet(
   }
   const objects = saved.counts.objects - before.objects;
   const withoutObject = saved.counts.withoutObject - before.withoutObject;
-  if (objects === 0) throw new UsageError(noObjects(path, saved.isRecording, withoutObject));
+  const killed = saved.counts.killed - before.killed;
+  if (objects + killed === 0) {
+    throw new UsageError(noObjects(path, saved.isRecording, withoutObject));
+  }
   const count = found.length === 1 ? basename(path) : `${basename(path)} (${found.length} files)`;
-  notes.push(`${count}: ${counted(objects, "object")} of ${cluster}.`);
+  const events = killed === 0 ? "" : ` and the ends of ${counted(killed, "pod")} in events`;
+  notes.push(`${count}: ${counted(objects, "object")}${events} of ${cluster}.`);
+  if (saved.counts.broken > before.broken) {
+    notes.push(`${count}: a list breaks off in the middle; what is whole in it counts.`);
+  }
   if (withoutObject > 0) {
     notes.push(
       `${count}: ${counted(withoutObject, "line")} of the audit log without the object; ` +

@@ -24,7 +24,8 @@ export function logNotes(file: string, blamed: BlamedLog): readonly string[] {
   if (withoutEndpoints > 0) {
     notes.push(
       `${file}: ${counted(withoutEndpoints, "request")} without the endpoints that were tried; add ` +
-        "$upstream_addr, $upstream_status and $upstream_response_time to the proxy's log_format.",
+        "$upstream_addr, $upstream_status and $upstream_response_time to the proxy's log_format, or " +
+        "say with --log-format where in the lines they are.",
     );
   }
   if (inDoubt.withoutDuration > 0) {

@@ -1,0 +1,155 @@
+import { describe, expect, test } from "vitest";
+import type { RawRecord } from "../kube/kinds/fields.ts";
+import {
+  at,
+  judged,
+  node,
+  pod,
+  request,
+  service,
+  slice,
+  Told,
+  web1,
+} from "./blame-world.contract.ts";
+import type { RecordedKindName } from "./recorded-kinds.ts";
+
+const silent = { status: 504, durationMs: 5_000 };
+
+function verdictOn(told: Told, ...[over, tries, options]: Parameters<typeof request>) {
+  return judged(told, request(over, tries, { status: 504, ...options }))[0];
+}
+
+/** What a list showed at that second, after nobody had looked since the other. */
+function found(
+  told: Told,
+  seconds: number,
+  after: number,
+  kind: RecordedKindName,
+  object: RawRecord,
+) {
+  const seen = { atMs: at(seconds), isWatched: false, afterMs: at(after) };
+  told.evidence.add({ cluster: "prod", kind, isDeleted: false, object, seen });
+}
+
+describe("a pod that left at a moment that nobody recorded", () => {
+  function vanished(): Told {
+    const told = new Told({ untilSeconds: 95 })
+      .saw(1, "Service", service())
+      .saw(10, "Pod", pod({ readySince: 10 }))
+      .saw(10.2, "EndpointSlice", slice([web1]));
+    const seen = { atMs: at(1_000), isWatched: false, afterMs: at(95) };
+    told.evidence.add({ cluster: "prod", kind: "Pod", isDeleted: true, object: pod(), seen });
+    told.evidence.cover("prod", at(1_000)).toMs = at(2_000);
+    return told;
+  }
+
+  test("was likely gone when it refused", () => {
+    expect(verdictOn(vanished(), 500, [{}], { status: 502 })).toBe("likely: published late");
+  });
+
+  test("cannot be told from one that is slow while somebody waits", () => {
+    expect(judged(vanished(), request(500, [silent]))).toEqual([
+      "cannot tell: unknown",
+      "10.0.0.1:8080 was pod shop/web-1 in prod on node-1; it left at some moment of 15 min 5 s around the request, and nobody recorded when.",
+    ]);
+  });
+
+  test("had not left when that moment may just have begun", () => {
+    const entry = request(95.1, [{ durationMs: 200 }]);
+    expect(judged(vanished(), entry, 100)[0]).toBe("likely: application");
+    expect(judged(vanished(), request(94, [{ durationMs: 200 }]), 100)[0]).toBe(
+      "likely: application",
+    );
+  });
+
+  test("is gone for good, also a little later than anything is known", () => {
+    expect(verdictOn(vanished(), 2_100, [silent])).toBe("likely: published late");
+    expect(verdictOn(vanished(), 2_400, [silent])).toBe("cannot tell: unknown");
+  });
+});
+
+describe("a pod that left about when a request was sent to it", () => {
+  const told = () =>
+    new Told()
+      .saw(10, "Pod", pod({ readySince: 10 }))
+      .saw(10.2, "EndpointSlice", slice([web1]))
+      .saw(120.2, "Pod", pod({ unreadySince: 120 }));
+
+  test("more likely had it before, if somebody waited for its answer", () => {
+    const coarse = { resolutionMs: 1_000, durationMs: 2_000 };
+    expect(verdictOn(told(), 121.3, [{ status: 504, durationMs: 2_000 }], coarse)).toBe(
+      "likely: left meanwhile",
+    );
+    expect(verdictOn(told(), 122.8, [{ status: 504, durationMs: 2_000 }], coarse)).toBe(
+      "certain: published late",
+    );
+  });
+
+  test("had answered before that, if it more likely left after the end", () => {
+    expect(verdictOn(told(), 119.3, [silent], { resolutionMs: 1_000 })).toBe("likely: timeout");
+  });
+});
+
+describe("a node that is given up", () => {
+  const lost = (heard: number) =>
+    new Told()
+      .saw(10, "Pod", pod({ readySince: 10 }))
+      .saw(10.2, "EndpointSlice", slice([web1]))
+      .saw(340, "Node", node("Unknown", 340, heard))
+      .saw(340.1, "Pod", pod({ unreadySince: 340 }));
+
+  test("was not lost to a request that was sent before it was last heard", () => {
+    expect(verdictOn(lost(300), 298, [silent])).toBe("likely: timeout");
+    expect(verdictOn(lost(300), 304, [silent])).toBe("likely: left meanwhile");
+    expect(verdictOn(lost(300), 310, [silent])).toBe("likely: shown late");
+  });
+
+  test("had not been silent for longer than it takes to give it up, whatever its status says", () => {
+    expect(verdictOn(lost(60), 200, [silent])).toBe("likely: timeout");
+    expect(verdictOn(lost(60), 290, [silent])).toBe("likely: shown late");
+  });
+});
+
+describe("a pod that is given up with its node", () => {
+  const given = pod({ unreadySince: 340, areContainersReady: true });
+  const told = () =>
+    new Told()
+      .saw(10, "Pod", pod({ readySince: 10 }))
+      .saw(10.2, "EndpointSlice", slice([web1]))
+      .saw(340.1, "Pod", given);
+
+  test("was dead from when the node was last heard, not only from when that was seen", () => {
+    const withNode = told().saw(340, "Node", node("Unknown", 340, 290));
+    expect(verdictOn(withNode, 297, [silent])).toBe("likely: shown late");
+    expect(verdictOn(withNode, 289, [silent])).toBe("likely: timeout");
+  });
+
+  test("is told so without its node, and without being certain of the hop", () => {
+    expect(verdictOn(told(), 300, [silent])).toBe("likely: shown late");
+    expect(judged(told(), request(350, [silent]))).toMatchInlineSnapshot(`
+      [
+        "likely: shown late",
+        "10.0.0.1:8080 was pod shop/web-1 in prod on node-1; its node was given up at 12:05:40.100, as the pod shows, and had been silent for up to 2 min; published in prod late by 4.9 s: still listed; perhaps published late instead: the times are too coarse to tell.",
+      ]
+    `);
+    expect(verdictOn(told(), 200, [silent])).toBe("likely: timeout");
+  });
+});
+
+describe("a pod that was there before anybody recorded", () => {
+  test("and was being deleted then, has left", () => {
+    const told = new Told();
+    found(told, 1, -100, "Pod", pod({ created: -500, unreadySince: -5, deleted: -10 }));
+    expect(verdictOn(told, 60, [silent])).toBe("certain: stale");
+  });
+
+  test("and was not ready, may have been before", () => {
+    const told = new Told();
+    found(told, 1, -100, "Pod", pod({ created: -500, unreadySince: -500 }));
+    expect(verdictOn(told, 60, [silent])).toBe("likely: not yet listening");
+    told.saw(2, "Pod", pod({ name: "web-2", ip: "10.0.0.2", created: 2, unreadySince: 2 }));
+    expect(verdictOn(told, 60, [{ ...silent, address: "10.0.0.2" }])).toBe(
+      "certain: not yet listening",
+    );
+  });
+});

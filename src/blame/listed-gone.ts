@@ -1,0 +1,44 @@
+// Pods that a list of endpoints names and that nobody who listed the pods has seen: they had gone by
+// then, and their service had not heard of it. This is how a stale endpoint looks to somebody who came
+// too late to see it leave.
+import type { Evidence } from "./evidence.ts";
+import type { KillingEvents } from "./killing-events.ts";
+import type { Listing } from "./publications.ts";
+
+export interface ListedGoneOptions {
+  readonly evidence: Evidence;
+  readonly listing: Listing;
+  readonly podUid: string;
+  /** It was gone by then. */
+  readonly byMs: number;
+  /** They may say when it was told to end. */
+  readonly killings?: KillingEvents;
+}
+
+/** Listed as ready, so it was; and gone since, when exactly only an event can tell. */
+export function addListedGone(options: ListedGoneOptions): void {
+  const { evidence, listing, podUid: uid, byMs, killings } = options;
+  const { address, podName, service, cluster } = listing;
+  const namespace = service.slice(0, service.indexOf("/"));
+  const metadata = { uid, namespace, name: podName ?? uid };
+  const ready = { type: "Ready", status: "True", lastTransitionTime: new Date(0).toISOString() };
+  const object = { metadata, status: { podIP: address, conditions: [ready] } };
+  // Whoever wrote the list had heard of all that was before its newest time.
+  const afterMs = Math.max(0, Math.min(listing.changedMs, byMs));
+  const seen = { atMs: byMs, isWatched: false, afterMs };
+  evidence.add({ cluster, kind: "Pod", isDeleted: false, object, seen });
+  killings?.addTo(evidence, { cluster, pod: object, uid });
+  evidence.add({ cluster, kind: "Pod", isDeleted: true, object: { metadata }, seen });
+}
+
+/** Of those who were recorded: what the first lists of pods lack. */
+export function addGoneBeforeRecording(evidence: Evidence): void {
+  // Those that had to be forgotten were seen.
+  if (evidence.lives.dropped > 0) return;
+  for (const listing of evidence.publications.found()) {
+    const { podUid, cluster, service } = listing;
+    if (podUid === undefined || evidence.lives.byUid(podUid) !== undefined) continue;
+    const byMs = evidence.podsListedMs(cluster, service.slice(0, service.indexOf("/")));
+    if (byMs !== undefined) addListedGone({ evidence, listing, podUid, byMs });
+  }
+}
