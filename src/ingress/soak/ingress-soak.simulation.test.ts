@@ -1,8 +1,9 @@
 // The whole ingress from many seeds: clusters, kubelets and controllers of the lab, Lockstep's loop
 // and pusher, the twin of the proxy, and a plan of what goes wrong. What must hold is in
-// `soak-judge.contract.ts`, with its bounds: no request goes to an endpoint that a fresh source knew
-// to be dead, or that just failed while others had not; none is lost that somebody could have served;
-// no service loses most of its live endpoints on one witness; and in the end all is right.
+// `soak-judge.contract.ts`: no request goes to an endpoint that a fresh source, or the slices while
+// pods are stale, knew to be dead, or that just failed while others had not; none is lost that
+// somebody could have served; no service loses most of its live endpoints on one witness; and in the
+// end all is right.
 import { expect } from "vitest";
 import { forEachSeed, isThorough } from "../../simulation/seeds.ts";
 import type { SoakTheme } from "./soak-plan.contract.ts";

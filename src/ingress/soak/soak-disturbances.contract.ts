@@ -34,30 +34,48 @@ export class Disturbances {
 
   /** Infinite while something disturbs the cluster. */
   quietSinceMs(cluster: string): number {
-    const { all, pods, changedMs } = this.#disturbed.get(cluster) ?? undisturbed;
-    return all + pods > 0 ? Number.POSITIVE_INFINITY : changedMs;
+    const { all, pods } = this.#of(cluster);
+    return Math.max(all.quietSinceMs, pods.quietSinceMs);
   }
 
-  /** Since when nothing but its pods is disturbed; infinite while that is not so. */
-  onlyPodsSinceMs(cluster: string): number {
-    const { all, pods, changedMs } = this.#disturbed.get(cluster) ?? undisturbed;
-    return all === 0 && pods > 0 ? changedMs : Number.POSITIVE_INFINITY;
+  /** Since when nothing disturbs more than what is heard of pods; infinite while something does. */
+  slicesQuietSinceMs(cluster: string): number {
+    return this.#of(cluster).all.quietSinceMs;
   }
 
-  #change(clusters: readonly { readonly name: string }[], what: "all" | "pods", by: number): void {
+  /** When the last fault began that is in the way of pods; infinite while none is. */
+  podsUnheardSinceMs(cluster: string): number {
+    const { pods } = this.#of(cluster);
+    return pods.count > 0 ? pods.begunMs : Number.POSITIVE_INFINITY;
+  }
+
+  #of(cluster: string): Disturbed {
+    return this.#disturbed.get(cluster) ?? { all: undisturbed, pods: undisturbed };
+  }
+
+  #change(clusters: readonly { readonly name: string }[], what: "all" | "pods", by: 1 | -1): void {
     for (const { name } of clusters) {
-      const known = this.#disturbed.get(name) ?? undisturbed;
-      const changed = { ...known, [what]: known[what] + by, changedMs: this.#now() };
-      this.#disturbed.set(name, changed);
+      const known = this.#of(name);
+      const count = known[what].count + by;
+      const quietSinceMs = count > 0 ? Number.POSITIVE_INFINITY : this.#now();
+      const begunMs = by > 0 ? this.#now() : known[what].begunMs;
+      this.#disturbed.set(name, { ...known, [what]: { count, quietSinceMs, begunMs } });
     }
   }
 }
 
-/** How many faults disturb a cluster now, and when the last one began or ended. */
 interface Disturbed {
-  readonly all: number;
-  readonly pods: number;
-  readonly changedMs: number;
+  readonly all: Faults;
+  readonly pods: Faults;
 }
 
-const undisturbed: Disturbed = { all: 0, pods: 0, changedMs: 0 };
+interface Faults {
+  /** How many there are now. */
+  readonly count: number;
+  /** When the last one ended; infinite while there is one. */
+  readonly quietSinceMs: number;
+  /** When the last one began. */
+  readonly begunMs: number;
+}
+
+const undisturbed: Faults = { count: 0, quietSinceMs: 0, begunMs: 0 };

@@ -8,15 +8,16 @@ import { DeadlineExceededError, StatusError } from "../../kube/client/client.ts"
 import { Ledger } from "../../lab/kubelet/ledger.ts";
 import { applyFaultPlan, printFaultPlan } from "../../simulation/faults.ts";
 import { type Simulation, simulate } from "../../simulation/simulation.ts";
-import { freshnessCheckMs } from "../../sources/cluster-source.ts";
 import type { TruthChange } from "../decisions.ts";
 import type { PodRecord } from "./pod-records.contract.ts";
 import { type OnTerm, SoakCluster } from "./soak-cluster.contract.ts";
 import { Disturbances, type Effect } from "./soak-disturbances.contract.ts";
+import { keyOf, recoveredMs } from "./soak-facts.contract.ts";
 import { SoakIngress, type SoakProgram } from "./soak-ingress.contract.ts";
-import { keyOf, recoveredMs, SoakJudge } from "./soak-judge.contract.ts";
+import { SoakJudge } from "./soak-judge.contract.ts";
 import { drawPlan, quietAfterMs, type SoakTheme } from "./soak-plan.contract.ts";
 import { patienceMs, SoakTraffic } from "./soak-traffic.contract.ts";
+import { SoakWatches } from "./soak-watches.contract.ts";
 
 export interface Shop {
   readonly cluster: SoakCluster;
@@ -79,15 +80,15 @@ export class SoakWorld {
   readonly #lostNodes = new Set<string>();
   readonly #unreachable = new Set<string>();
   readonly #disturbances: Disturbances;
-  readonly #freshSinceMs = new Map<string, number>();
+  readonly #watches: SoakWatches;
   /** What was last told of each service. */
   readonly #told = new Map<string, string>();
-  #isOver = false;
 
   constructor(simulation: Simulation) {
     this.simulation = simulation;
     this.#ledger = new Ledger(simulation.host("ledger"));
     this.#disturbances = new Disturbances(() => simulation.now());
+    this.#watches = new SoakWatches({ simulation, loop: () => this.#ingress.loop });
     this.judge = new SoakJudge({
       now: () => simulation.now(),
       later: (ms, callback) => simulation.at(simulation.now() + ms, callback),
@@ -97,8 +98,11 @@ export class SoakWorld {
       loop: () => this.#ingress.loop,
       isReachable: ({ node }) => !this.#unreachable.has(node) && !this.#lostNodes.has(node),
       quietSinceMs: (cluster) => this.#disturbances.quietSinceMs(cluster),
-      onlyPodsSinceMs: (cluster) => this.#disturbances.onlyPodsSinceMs(cluster),
-      freshSinceMs: (cluster) => this.#freshSinceMs.get(cluster) ?? Number.POSITIVE_INFINITY,
+      slicesQuietSinceMs: (cluster) => this.#disturbances.slicesQuietSinceMs(cluster),
+      podsUnheardSinceMs: (cluster) => this.#disturbances.podsUnheardSinceMs(cluster),
+      freshSinceMs: (cluster) => this.#watches.freshSinceMs(cluster),
+      podsStaleSinceMs: (cluster) => this.#watches.isSinceMs(cluster, "pods", "stale"),
+      slicesFreshSinceMs: (cluster) => this.#watches.isSinceMs(cluster, "published", "fresh"),
     });
     this.#ingress = new SoakIngress({
       simulation,
@@ -155,7 +159,7 @@ export class SoakWorld {
     }
     await this.#ingress.start("proxy");
     await this.#ingress.start("lockstep");
-    this.#sample();
+    this.#watches.look(this.#clusters.map(({ name }) => name));
   }
 
   /** Sends requests for as long. */
@@ -195,7 +199,7 @@ export class SoakWorld {
   }
 
   async close(): Promise<void> {
-    this.#isOver = true;
+    this.#watches.stop();
     this.kill("lockstep");
     this.kill("proxy");
     await Promise.all(this.#clusters.map((cluster) => cluster.stop()));
@@ -312,19 +316,6 @@ export class SoakWorld {
       if (record !== undefined) return record;
     }
     return undefined;
-  }
-
-  /** Freshness is looked at as often as Lockstep itself looks. */
-  #sample(): void {
-    if (this.#isOver) return;
-    const { simulation } = this;
-    for (const { name } of this.#clusters) {
-      const source = this.#ingress.loop?.sources.find(({ cluster }) => cluster === name);
-      const isFresh = source?.watch("pods").state === "fresh";
-      if (!isFresh) this.#freshSinceMs.delete(name);
-      else if (!this.#freshSinceMs.has(name)) this.#freshSinceMs.set(name, simulation.now());
-    }
-    simulation.at(simulation.now() + freshnessCheckMs, () => this.#sample());
   }
 
   #decided({ service, before, after }: TruthChange): void {
