@@ -12,7 +12,7 @@ export function handOver(before: EndpointTrack, successor: EndpointTrack): OpenJ
   const { current } = changes;
   const next = successor.changes.current;
   const isLeft = current?.direction === "leave" || mistaken !== undefined;
-  if (!isLeft || next === undefined) return mistaken;
+  if (!isLeft || next?.direction !== "join") return mistaken;
   for (const sight of changes.sights) {
     const { witness, at, byAddress, direction } = sight;
     if (!byAddress || direction === "leave") continue;

@@ -98,6 +98,12 @@ export class EndpointTracks {
     return tracks.length === 1 ? none : tracks.filter((one) => one !== track);
   }
 
+  /** Those of them that came later. */
+  laterAt(track: EndpointTrack): readonly EndpointTrack[] {
+    const tracks = this.#at(track.endpoint);
+    return tracks.length === 1 ? none : tracks.slice(tracks.indexOf(track) + 1);
+  }
+
   #at(of: Pick<WitnessedEndpoint, "service" | "address" | "port">): readonly EndpointTrack[] {
     return this.#byService.get(of.service)?.get(placeOf(of)) ?? none;
   }

@@ -314,6 +314,20 @@ test("a proxy that knows only addresses cannot show that the address changed han
   `);
 });
 
+test("that the address changed hands may be told the other way round", () => {
+  const seen = new Observed([pod, replica("stock")]);
+  seen.baseline(pod);
+  seen.say(0, replica("stock"), "join", { uid: undefined, baseline: true });
+  seen.say(1_500, pod, "join", { uid: "b" });
+  seen.say(1_501, pod, "leave");
+  expect(seen.over).toMatchInlineSnapshot(`
+    [
+      "1501: complete: −10.0.0.1 shop/web  pod 0 · published ? · routed unchanged",
+      "1501: complete: +10.0.0.1 shop/web  pod 0 · published ? · routed unchanged",
+    ]
+  `);
+});
+
 test("a proxy that knows only addresses may be first; the pod's name comes later", () => {
   const seen = new Observed([pod]);
   seen.journeys.follow(replica("stock"), { ...web, cluster: undefined });

@@ -248,12 +248,19 @@ export class Journeys implements WitnessSink {
     const { track } = journey;
     this.#lastId = journey.id;
     this.#live.add(journey);
-    if (journey.direction === "leave") return;
-    for (const other of this.#known.othersAt(track)) {
-      const mistaken = handOver(other, track);
-      if (mistaken !== undefined) this.#live.end(mistaken, "withdrawn", this.#now);
-      this.#reviewTrack(other);
+    // Either may be told first: that one pod has left, or that another has its address.
+    if (journey.direction === "leave") {
+      for (const later of this.#known.laterAt(track)) this.#handOver(track, later);
+    } else {
+      for (const other of this.#known.othersAt(track)) this.#handOver(other, track);
     }
+  }
+
+  #handOver(before: EndpointTrack, successor: EndpointTrack): void {
+    const mistaken = handOver(before, successor);
+    if (mistaken !== undefined) this.#live.end(mistaken, "withdrawn", this.#now);
+    this.#reviewTrack(before);
+    this.#reviewTrack(successor);
   }
 
   #dismissed(stranger: EndpointTrack): void {

@@ -51,6 +51,11 @@ export class KnownEndpoints {
     return this.#tracks.othersAt(track);
   }
 
+  /** Those of them that came later. */
+  laterAt(track: EndpointTrack): readonly EndpointTrack[] {
+    return this.#tracks.laterAt(track);
+  }
+
   /** As the clusters' own watches know it, by its address or else by its pod. */
   locate(endpoint: WitnessedEndpoint): WitnessedEndpoint | undefined {
     return this.#tracks.locate(endpoint, (track) => !this.#strangers.has(track));
