@@ -151,7 +151,7 @@ it.skipIf(withoutNginx !== false)(
   async () => {
     const play = start("apiserver-fight", "--live", "--compare");
     await play.hasProxies();
-    expect(await play.ended("SIGINT")).toBe(1);
+    expect(await play.ended("SIGINT")).toBe(2);
     expect(play.errors).toMatch(/Stopped after 0 of 1\.\n$/);
     expect([play.folders, play.nginxes]).toEqual([[], []]);
   },
@@ -163,7 +163,7 @@ it.each([[["apiserver-fight"]], [["--all", "--compare"]], [["--all", "--json"]]]
   async (args) => {
     const play = start(...args);
     await play.shows("time\n");
-    expect(await play.ended("SIGINT")).toBe(1);
+    expect(await play.ended("SIGINT")).toBe(2);
     expect(play.output).toBe("");
     expect(play.errors).toMatch(/Stopped after 0 of \d+\.\n$/);
     expect(play.folders).toEqual([]);

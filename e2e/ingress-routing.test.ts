@@ -10,7 +10,10 @@ import { MemoryStorage } from "../src/lab/apiserver/storage/memory-storage.ts";
 import { ProxyWorld, textOf, withoutNginx } from "./proxy-world.ts";
 
 /** Of Events that the Ingresses below are told. */
-const eventCount = 5;
+const eventCount = 6;
+
+/** Stands for the port of the service `next`. */
+const portOfNext = "PORT";
 
 type Annotations = Readonly<Record<string, string>>;
 
@@ -35,7 +38,23 @@ const asked: Readonly<Record<string, Asked>> = {
     path: "/api(/|$)(.*)",
     annotations: { "rewrite-target": "/$2", "upstream-vhost": "inside.example" },
   },
-  closed: { host: "closed.example", annotations: { "auth-url": "https://auth.example" } },
+  closed: { host: "closed.example", annotations: { "auth-tls-secret": "default/clients" } },
+  locked: {
+    host: "locked.example",
+    annotations: { "auth-type": "basic", "auth-secret": "users" },
+  },
+  judged: {
+    host: "judged.example",
+    annotations: { "auth-url": `http://next.default.svc:${portOfNext}/check` },
+  },
+  judgedHere: {
+    host: "judged-here.example",
+    annotations: { "auth-url": "https://both.example/check" },
+  },
+  unjudged: {
+    host: "unjudged.example",
+    annotations: { "auth-url": "http://lost.default.svc/check" },
+  },
   moved: {
     host: "moved.example",
     annotations: { "permanent-redirect": "https://new.example$request_uri" },
@@ -83,6 +102,14 @@ describe.skipIf(withoutNginx !== false)("Ingresses with annotations", () => {
         );
         expect(await seen("rewritten.example", "/apis")).toBe("200 next: rewritten.example /apis");
         expect(await seen("closed.example")).toMatch(/^503 /);
+        const authorization = `Basic ${Buffer.from("ann:secret").toString("base64")}`;
+        expect(await seen("locked.example")).toMatch(/^401 /);
+        expect(await seen("locked.example", "/", { authorization })).toBe(
+          "200 echo: locked.example /",
+        );
+        expect(await seen("judged.example")).toBe("200 echo: judged.example /");
+        expect(await seen("judged-here.example")).toBe("200 echo: judged-here.example /");
+        expect(await seen("unjudged.example")).toMatch(/^503 /);
         expect(await seen("private.example")).toMatch(/^403 /);
         expect((await ask(world, "moved.example", "/a?b")).location).toBe(
           "301 https://new.example/a?b",
@@ -115,8 +142,8 @@ describe.skipIf(withoutNginx !== false)("Ingresses with annotations", () => {
         );
         expect(await seen("nobody.example")).toBe("200 next: nobody.example /");
         expect(await told(world, client)).toEqual([
-          "closed RouteClosed annotation nginx.ingress.kubernetes.io/auth-url: this protection is " +
-            "not supported, so every request is answered with 503",
+          "closed RouteClosed annotation nginx.ingress.kubernetes.io/auth-tls-secret: this " +
+            "protection is not supported, so every request is answered with 503",
           "late HostTaken host plain.example belongs to namespace default, for Ingress " +
             "default/plain came first, so the rules for it are ignored",
           "lost BackendMissing backend lost:80: no cluster has the service default/lost, so its " +
@@ -125,6 +152,8 @@ describe.skipIf(withoutNginx !== false)("Ingresses with annotations", () => {
             "kubernetes.io/tls",
           "plain AnnotationIgnored annotation nginx.ingress.kubernetes.io/proxy-buffering: it is " +
             "not supported, so it is ignored",
+          "unjudged BackendMissing backend lost:80: no cluster has the service default/lost, so its " +
+            "requests are answered with 503",
         ]);
       }),
     ));
@@ -178,6 +207,10 @@ async function publish(world: ProxyWorld, client: HttpKubeClient) {
     await client.request({ verb: "create", method: "POST", path, body });
   };
   await create("/api/v1/namespaces", { metadata: { name: "other" } });
+  await create("/api/v1/namespaces/default/secrets", {
+    metadata: { name: "users" },
+    data: { auth: Buffer.from("ann:{PLAIN}secret\n").toString("base64") },
+  });
   const ports = { echo: 0, next: 0 };
   for (const name of ["echo", "next"] as const) {
     const { peer } = await world.backend(name, (exchange) => {
@@ -198,10 +231,10 @@ async function publish(world: ProxyWorld, client: HttpKubeClient) {
     const backend = { service: { name: service, port: { number } } };
     const annotations = Object.entries(one.annotations ?? {}).map(([key, text]) => [
       `nginx.ingress.kubernetes.io/${key}`,
-      text,
+      text.replace(portOfNext, `${ports.next}`),
     ]);
     await create(`/apis/networking.k8s.io/v1/namespaces/${namespace}/ingresses`, {
-      metadata: { name, annotations: Object.fromEntries(annotations) },
+      metadata: { name: name.toLowerCase(), annotations: Object.fromEntries(annotations) },
       spec: {
         ingressClassName: "lockstep",
         ...(one.tls === true && { tls: [{ hosts: [host], secretName: one.secretName }] }),

@@ -69,6 +69,15 @@ const whole = {
           ],
           allowFrom: ["127.0.0.0/8", "::1"],
           rateLimit: { requestsPerSecond: 1000, burst: 5000 },
+          basicAuth: { users: "d/users file", realm: "x" },
+          externalAuth: {
+            service: "s",
+            host: "$host",
+            path: "/auth?x=$escaped_request_uri",
+            method: "GET",
+            responseHeaders: ["X-User"],
+            signIn: "https://$host/start",
+          },
           cors: {
             allowOrigins: ["https://*.example"],
             allowMethods: ["GET"],
@@ -82,6 +91,7 @@ const whole = {
     ],
   },
   serverNames: { "a.example": "d/tls" },
+  users: { "d/users file": [["ann", "{PLAIN}x"]] },
 };
 
 /** What stands in place of something else. */

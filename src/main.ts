@@ -4,19 +4,15 @@ import { readFileSync } from "node:fs";
 import type { CommandContext, ExitCode } from "./cli/command.ts";
 import { runProgram } from "./cli/program.ts";
 import type { LogLevel } from "./environment/log.ts";
+import { nodeClock } from "./environment/node/node-clock.ts";
 import { nodeEnvironment } from "./environment/node/node-environment.ts";
 import { nodeStdin } from "./environment/node/node-stdin.ts";
+import { stopOnRequest } from "./environment/node/node-stop.ts";
 import { nodeTerminal } from "./environment/node/node-terminal.ts";
 import type { CancelTimer } from "./environment/timers.ts";
 
 const stop = new AbortController();
-for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
-  process.on(signal, () => {
-    // Asked twice: whoever waits for us has no more patience.
-    if (stop.signal.aborted) process.exit(130);
-    stop.abort(new Error(`stopped by ${signal}`));
-  });
-}
+stopOnRequest({ process, clock: nodeClock, stop });
 
 let logLevel: LogLevel = "info";
 

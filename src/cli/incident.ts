@@ -58,7 +58,8 @@ then shown beside the write-up's, not judged.
 
 With --compare only the success measures are shown, stock beside Lockstep, of each incident as it was.
 
-Exit code: 0 when every figure is where it was seen and every goal is reached, 1 when not.
+Exit codes: 0 every figure is where it was seen and every goal is reached, 1 not so, 2 it could not
+be played to the end.
 
 Examples:
   lockstep incident                                what there is
@@ -115,7 +116,7 @@ async function runIncidents(
   } catch (error) {
     if (!stop.aborted) throw error;
     terminal.writeError(`Stopped after ${results.length} of ${runs.length}.\n`);
-    return 1;
+    return 2;
   }
   if (flags.json) terminal.write(`${JSON.stringify(reportDocument(results))}\n`);
   else if (flags.compare) terminal.write(`${sideBySideFoot(results)}\n`);
@@ -165,7 +166,6 @@ async function play(
   const progress = new ProgressLine({ terminal, clock: environment.clock });
   const kind = flags.live ? "real" : "virtual";
   const onProgress = ({ step, stageMs }: StageProgress) => {
-    stop.throwIfAborted();
     const passed = `${durationText(stageMs)} of ${kind} time`;
     progress.show(`${flags.place}${incident.name}${fix ? " with the fix" : ""}: ${step}`, passed);
   };
@@ -178,7 +178,7 @@ async function play(
   try {
     return await (flags.live
       ? playInFolder(context, incident, { ...options, say })
-      : playInVirtualTime(incident, options));
+      : playInVirtualTime(incident, { ...options, signal: stop }));
   } finally {
     progress.clear();
   }

@@ -10,6 +10,7 @@ import { ServiceSyncer, type SyncedReport } from "../outputs/slices/service-sync
 import { SyncView } from "../outputs/slices/sync-view.ts";
 import { type CommandContext, type ExitCode, UsageError } from "./command.ts";
 import { helpText } from "./help-text.ts";
+import { repeatable } from "./repeatable.ts";
 import { connectClusters, type SyncClusters } from "./sync/sync-clusters.ts";
 
 interface SyncFlags {
@@ -63,20 +64,20 @@ export function syncCommand(context: CommandContext, done: (code: ExitCode) => v
     .requiredOption(
       "--from <cluster>",
       "business cluster: a context, or name=context; repeatable",
-      collect,
+      repeatable,
     )
     .requiredOption("--to <cluster>", "access cluster: a context, or name=context")
     .option(
       "--forget <cluster>",
       "remove the copies of a cluster that is synced no longer, by the name it had; repeatable",
-      collect,
+      repeatable,
       [],
     )
     .option("--kubeconfig <file>", "instead of $KUBECONFIG or ~/.kube/config")
     .option(
       "--namespace <name>",
       "sync every service with a selector in it; repeatable",
-      collect,
+      repeatable,
       [],
     )
     .option("--all-namespaces", "as if every namespace were named", false)
@@ -249,8 +250,4 @@ function policyOf(flags: SyncFlags, { sources }: SyncClusters): SyncPolicy {
   const forgottenClusters = new Set(forget);
   const namespaces = allNamespaces ? "all" : new Set(namespace);
   return { namespaces, createNamespaces, forgottenClusters };
-}
-
-function collect(value: string, earlier: readonly string[] = []): readonly string[] {
-  return [...earlier, value];
 }

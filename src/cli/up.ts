@@ -79,7 +79,7 @@ async function runUp(context: CommandContext, flags: UpFlags): Promise<ExitCode>
   } catch (error) {
     if (!stop.aborted) throw error;
     narrator.text("\nStopped; nothing is left behind.");
-    return flags.once ? 1 : 0;
+    return flags.once ? 2 : 0;
   }
 }
 
@@ -93,8 +93,8 @@ async function showIncident({ terminal, stop }: CommandContext, narrator: Narrat
     },
     {
       seed: 1,
+      signal: stop,
       onProgress: ({ step, stageMs }) => {
-        stop.throwIfAborted();
         narrator.counters({
           seconds: stageMs / 1000,
           stock: undefined,

@@ -77,7 +77,8 @@ ${wrapText(
 --from-context reads the counts and the controllers' flags from a cluster. It says what it reads
 first, and writes nothing. What you give beside it goes before what it reads.
 
-Exit codes: 0 answered, 1 no setting meets the target, 2 it could not be asked like that.
+Exit codes: 0 answered, 1 no setting meets the target, 2 it could not be asked like that, or was
+stopped.
 
 Examples:
   lockstep whatif --services 5000 --headless-share 0.9 --kube-version 1.17.3

@@ -1,6 +1,7 @@
 // What should be, as data: which host and path lead to which service, and which endpoints serve it.
 // Everything in it was decided by pure functions from the model; the outputs only make it so.
 
+import type { UserList } from "../sources/checked-users.ts";
 import type { RoutePolicy } from "./route-policy.ts";
 
 export type EndpointState =
@@ -72,6 +73,8 @@ export interface RoutingDecision {
   readonly certificates?: ReadonlyMap<string, Certificate>;
   /** By name asked for in TLS, written as hosts are: a key of `certificates`. */
   readonly serverNames?: ReadonlyMap<string, string>;
+  /** By the key that policies have. Never logged and never shown. */
+  readonly users?: ReadonlyMap<string, UserList>;
 }
 
 /** What is new since the output was last told. */
@@ -89,6 +92,7 @@ export interface ChangedRoutes {
   readonly hosts: ReadonlySet<string>;
   readonly certificates: ReadonlySet<string>;
   readonly serverNames: ReadonlySet<string>;
+  readonly users: ReadonlySet<string>;
   /** Only those that came or went. */
   readonly services: ReadonlySet<string>;
 }

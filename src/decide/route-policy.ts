@@ -41,6 +41,10 @@ export interface RoutePolicy {
   /** Networks that get 403, whatever else is allowed. */
   readonly denyFrom?: readonly string[];
   readonly rateLimit?: RateLimit;
+  /** Who has no name and password of this list gets 401; while the list is absent, 503. */
+  readonly basicAuth?: BasicAuth;
+  /** Somebody else is asked whether a request may pass; while nobody answers, 503. */
+  readonly externalAuth?: ExternalAuth;
   readonly cors?: Cors;
 }
 
@@ -115,6 +119,32 @@ export interface RateLimit {
   /** Networks whose clients are not counted. */
   readonly exceptFrom?: readonly string[];
 }
+
+export interface BasicAuth {
+  /** A key of the decision's `users`. */
+  readonly users: string;
+  readonly realm: string;
+}
+
+export interface ExternalAuth {
+  /** A key of the decision's `services`; absent where `host` is one that routes here lead from. */
+  readonly service?: string;
+  /** The service speaks TLS. */
+  readonly tls?: true;
+  /** What it is told as Host. In this and the other texts `$host` and its like stand for the request's. */
+  readonly host: string;
+  readonly path: string;
+  /** GET when absent. */
+  readonly method?: AuthMethod;
+  /** Headers of its answer that the endpoint gets in place of the client's. */
+  readonly responseHeaders?: readonly string[];
+  /** Where clients are sent (302) whom it answers with 401. */
+  readonly signIn?: string;
+  /** What it is told as X-Auth-Request-Redirect, in place of the request's path. */
+  readonly requestRedirect?: string;
+}
+
+export type AuthMethod = "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS";
 
 export interface Cors {
   /** `*`, origins, or origins with a wildcard for one label. */

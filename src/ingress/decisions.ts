@@ -19,6 +19,7 @@ import {
   Routing,
   type RoutingOptions,
 } from "../decide/routing/routing.ts";
+import type { UserChanges } from "../decide/routing/user-lists.ts";
 import { areRoutedAlike } from "../decide/truth/routed-alike.ts";
 import { type ServiceTruth, truth } from "../decide/truth/truth.ts";
 import type { TruthPolicy } from "../decide/truth/truth-policy.ts";
@@ -33,8 +34,9 @@ import type { ExternalNames } from "../sources/external-names.ts";
 import type { Probes } from "../sources/probes.ts";
 import { type ProxyFeedback, peerKey } from "../sources/proxy-feedback.ts";
 import { ShownCertificates, type ShownCertificatesOptions } from "./shown-certificates.ts";
+import { ShownUsers, type ShownUsersOptions } from "./shown-users.ts";
 
-export interface DecisionsOptions extends ShownCertificatesOptions {
+export interface DecisionsOptions extends ShownCertificatesOptions, ShownUsersOptions {
   /** The clusters whose services are routed to. */
   readonly sources: readonly SnapshotSource[];
   /** What routes may do, beyond the class. */
@@ -85,6 +87,8 @@ export class Decisions {
   #table: RouteTable = emptyTable;
   /** Its problems are among those of `#table`. */
   certificates: ShownCertificates;
+  /** The same. */
+  users: ShownUsers;
   readonly #missing = new MissingBackends();
   readonly #decided = new Map<string, Decided>();
   readonly #services = new Map<string, readonly DecidedEndpoint[]>();
@@ -99,6 +103,7 @@ export class Decisions {
   constructor(options: DecisionsOptions) {
     this.#options = options;
     this.certificates = new ShownCertificates(options);
+    this.users = new ShownUsers(options);
     this.#routing = new Routing({ ...options.routing, className: options.className });
   }
 
@@ -163,7 +168,8 @@ export class Decisions {
       if (version !== undefined) services.set(key, version);
     }
     const shown = this.certificates.change(changes.ingresses, { areSecretsNew });
-    this.#show(changes, shown, services);
+    const { users } = this.users.change(changes.ingresses);
+    this.#show(changes, { ...shown, users }, services);
     this.#isHalf = false;
   }
 
@@ -193,6 +199,7 @@ export class Decisions {
     const { routing, className } = this.#options;
     this.#routing = new Routing({ ...routing, className });
     this.certificates = new ShownCertificates(this.#options);
+    this.users = new ShownUsers(this.#options);
     this.#isTold = false;
   }
 
@@ -232,13 +239,14 @@ export class Decisions {
   /** Tells the output, if there is anything new. */
   #show(
     { hosts, backends }: RouteChanges,
-    { certificates, serverNames }: CertificateChanges,
+    { certificates, serverNames, users }: CertificateChanges & Pick<UserChanges, "users">,
     services: ReadonlyMap<string, number>,
   ): void {
     const changed: ChangedRoutes = {
       hosts,
       certificates,
       serverNames,
+      users,
       services: new Set([...backends.joined, ...backends.left]),
     };
     const isNew = Object.values(changed).some(({ size }) => size > 0);
@@ -261,8 +269,10 @@ export class Decisions {
     const problems = [
       ...this.#routes.problems,
       ...this.certificates.table.problems,
+      ...this.users.table.problems,
       ...this.#missing.problems((key) => this.#routing.originsOf(key)),
-    ];
+      // Nobody mends what is being deleted, and its namespace may take no Events any more.
+    ].filter(({ origin }) => origin.isLeaving !== true);
     const isSame =
       this.#table.hosts === this.#routes.hosts &&
       problems.length === before.length &&
@@ -299,6 +309,7 @@ export class Decisions {
       services: this.#services,
       certificates,
       serverNames,
+      users: this.users.table.users,
     };
     this.#isTold = true;
     this.#options.output.apply(decision, changes);

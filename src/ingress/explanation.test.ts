@@ -35,6 +35,7 @@ function tables(
       problems: service === "shop/none:80" ? ["no cluster has the service shop/none"] : [],
       endpoints: endpoints[service] ?? [],
     }),
+    leftAlone: ({ host }) => (host === "left.example" ? ["Ingress shop/left has it"] : []),
   };
 }
 
@@ -180,4 +181,18 @@ test("a host that was lost to another is answered with who says so", () => {
   expect(explain(question("lost.example"), tables({})).problems).toEqual([
     "Ingress shop/other: host lost.example belongs to another",
   ]);
+});
+
+test("a host that only an Ingress of another class has is answered with that", () => {
+  const shown = explain(question("left.example"), tables({ "lift.example": [rule("/")] }));
+  expect(shown.verdict).toBe("no Ingress of the class has the host left.example");
+  expect(shown.problems).toEqual(["Ingress shop/left has it"]);
+  expect(shown.near).toEqual([]);
+});
+
+test("so is one that falls to a route for any host, and none that our class has", () => {
+  const fallen = explain(question("left.example"), tables({ "*": [rule("/")] }));
+  expect(fallen.problems).toEqual(["Ingress shop/left has it", "an annotation is ignored"]);
+  const ours = explain(question("left.example"), tables({ "left.example": [rule("/")] }));
+  expect(ours.problems).toEqual(["an annotation is ignored"]);
 });

@@ -26,6 +26,8 @@ export interface ExplainedTables {
   readonly originOf: (host: string, rule: PathRule) => RouteOrigin | undefined;
   readonly problems: readonly RoutingProblem[];
   readonly portOf: (service: string) => PortReport;
+  /** What Ingresses of other classes have of it, a sentence each; see `other-classes.ts`. */
+  readonly leftAlone: (question: Question) => readonly string[];
 }
 
 export interface Explanation {
@@ -68,11 +70,15 @@ export function explain(question: Question, tables: ExplainedTables): Explanatio
     asks: policySentences(rule.policy),
     services,
     near: [],
-    problems: tables.problems
-      .filter(
-        (one) => origin !== undefined && describeOrigin(one.origin) === describeOrigin(origin),
-      )
-      .map(({ message }) => message),
+    problems: [
+      // What is for any host gets it because nobody of our class has named it.
+      ...(host === "*" ? tables.leftAlone(question) : []),
+      ...tables.problems
+        .filter(
+          (one) => origin !== undefined && describeOrigin(one.origin) === describeOrigin(origin),
+        )
+        .map(({ message }) => message),
+    ],
   };
 }
 
@@ -146,7 +152,7 @@ function canaryTakes({ headers }: Question, canary: Canary): "always" | "never" 
 }
 
 /** The host as it is, then with its first label as a wildcard, then any. */
-function hostsFor(name: string): readonly string[] {
+export function hostsFor(name: string): readonly string[] {
   const dot = name.indexOf(".");
   return [name, ...(dot < 0 ? [] : [`*${name.slice(dot)}`]), "*"];
 }
@@ -160,7 +166,8 @@ function findRoute({ host: name, path }: Question, { hosts }: ExplainedTables) {
   return undefined;
 }
 
-function unmatched({ host, path }: Question, tables: ExplainedTables): Explanation {
+function unmatched(question: Question, tables: ExplainedTables): Explanation {
+  const { host, path } = question;
   const { hosts, problems } = tables;
   const candidates = hostsFor(host).filter((one) => hosts.has(one));
   const known = candidates.flatMap((one) => hosts.get(one) ?? []);
@@ -168,10 +175,10 @@ function unmatched({ host, path }: Question, tables: ExplainedTables): Explanati
     candidates.length === 0
       ? `no Ingress of the class has the host ${host}`
       : `no path of host ${candidates.join(" or ")} matches ${path}`;
-  const near =
-    candidates.length === 0
-      ? nearestNames(host, hosts.keys())
-      : known.map((rule) => `${rule.type} ${rule.path}`);
+  const leftAlone = tables.leftAlone(question);
+  // Whoever has written it knows its name: nothing else was meant.
+  const names = leftAlone.length > 0 ? [] : nearestNames(host, hosts.keys());
+  const near = candidates.length === 0 ? names : known.map((rule) => `${rule.type} ${rule.path}`);
   return {
     verdict,
     status: 404,
@@ -181,8 +188,11 @@ function unmatched({ host, path }: Question, tables: ExplainedTables): Explanati
     asks: [],
     services: [],
     near,
-    problems: problems
-      .filter(({ message }) => message.includes(host))
-      .map(({ origin, message }) => `${describeOrigin(origin)}: ${message}`),
+    problems: [
+      ...leftAlone,
+      ...problems
+        .filter(({ message }) => message.includes(host))
+        .map(({ origin, message }) => `${describeOrigin(origin)}: ${message}`),
+    ],
   };
 }

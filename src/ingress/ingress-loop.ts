@@ -7,9 +7,12 @@ import { defaultUnreachableAfterMs, type TruthPolicy } from "../decide/truth/tru
 import { elapsedMs, type MonotonicMs } from "../environment/clock.ts";
 import type { Environment } from "../environment/environment.ts";
 import type { KubeClient } from "../kube/client/client.ts";
+import { type PasswordSecret, passwordSecretKind } from "../kube/kinds/password-secret.ts";
+import { secretKind, tlsSecretType } from "../kube/kinds/secret.ts";
 import { Workqueue } from "../kube/workqueue/workqueue.ts";
 import { runWorkers } from "../kube/workqueue/workqueue-workers.ts";
 import type { RememberedEndpoints } from "../model/remembered-endpoint.ts";
+import { checkedCertificate } from "../sources/checked-certificate.ts";
 import { ClusterSource } from "../sources/cluster-source.ts";
 import { ExternalNames } from "../sources/external-names.ts";
 import { IngressSource } from "../sources/ingress-source.ts";
@@ -77,6 +80,7 @@ export class IngressLoop {
   readonly sources: readonly ClusterSource[];
   readonly asked: IngressSource;
   readonly secrets: SecretSource;
+  readonly passwords: SecretSource<PasswordSecret>;
   readonly probes: Probes;
   readonly externalNames: ExternalNames;
   readonly feedback: ProxyFeedback | undefined;
@@ -121,7 +125,7 @@ export class IngressLoop {
       cluster: access.name,
       onRoutes: () => this.#askedAnew(),
     });
-    this.secrets = new SecretSource({
+    const secretSource = {
       ...shared,
       client: access.client,
       cluster: access.name,
@@ -129,7 +133,14 @@ export class IngressLoop {
         this.#areSecretsNew = true;
         this.#askedAnew();
       },
+    };
+    this.secrets = new SecretSource({
+      ...secretSource,
+      kind: secretKind,
+      ofType: tlsSecretType,
+      onRead: checkedCertificate,
     });
+    this.passwords = new SecretSource({ ...secretSource, kind: passwordSecretKind });
     this.probes = new Probes({ ...rest, onAnswer: (backend) => this.#probed(backend) });
     this.externalNames = new ExternalNames({
       ...rest,
@@ -142,12 +153,13 @@ export class IngressLoop {
         reporter: options.proxy,
         onChange: (peers) => this.#unreached(peers),
       });
-    const { sources, asked, secrets, probes, externalNames, feedback } = this;
+    const { sources, asked, secrets, passwords, probes, externalNames, feedback } = this;
     this.decisions = new Decisions({
       ...options,
       sources,
       asked,
       secrets,
+      passwords,
       probes,
       externalNames,
       feedback,
@@ -203,6 +215,7 @@ export class IngressLoop {
       const parts = [
         this.asked,
         this.secrets,
+        this.passwords,
         this.probes,
         this.externalNames,
         ...feedback,
@@ -283,9 +296,11 @@ export class IngressLoop {
     const isKnown = () =>
       this.asked.settled && (this.sources.every((source) => source.settled) || isOver(patienceMs));
     while (!isKnown()) await timers.sleep(lookAgainMs, signal);
-    // Nor may certificates go missing that a proxy shows already.
+    // Nor may certificates go missing that a proxy shows already, or users that it lets in.
     this.decisions.certificates.wantSecrets();
-    while (!this.secrets.settled && !isOver(clustersWithinMs)) {
+    this.decisions.users.wantSecrets();
+    const areRead = () => this.secrets.settled && this.passwords.settled;
+    while (!areRead() && !isOver(clustersWithinMs)) {
       await timers.sleep(lookAgainMs, signal);
     }
     for (const source of this.sources.filter(({ settled }) => !settled)) {

@@ -13,6 +13,7 @@ import type { RememberedEndpoints } from "../model/remembered-endpoint.ts";
 import { EventWriter } from "../outputs/events/event-writer.ts";
 import { stopDrainMs } from "../outputs/nginx/nginx-supervisor.ts";
 import { clusterWatches } from "../sources/cluster-source.ts";
+import { askedWatches } from "../sources/ingress-source.ts";
 import type { SecretReference } from "../sources/secret-source.ts";
 import type { WatchStatus } from "../sources/watch-status.ts";
 import { DecisionLog } from "./decision-log.ts";
@@ -22,6 +23,7 @@ import { type IngressCluster, IngressLoop } from "./ingress-loop.ts";
 import { ingressMetrics } from "./ingress-metrics.ts";
 import { Leadership, type LeadershipSettings } from "./leadership.ts";
 import { type NginxSettings, NginxSide } from "./nginx-side.ts";
+import { type AskedInCluster, inOtherClasses } from "./other-classes.ts";
 import {
   type AgedWatch,
   defaultFreshnessPolicy,
@@ -172,6 +174,7 @@ export class IngressReplica {
       problems,
       originOf: (host, rule) => decisions.originOf(host, rule),
       portOf: (service) => portReport(service, decisions, (key) => used?.get(key)),
+      leftAlone: (asked) => inOtherClasses(asked, this.#asked()),
     });
   }
 
@@ -262,9 +265,7 @@ export class IngressReplica {
       ...sources.flatMap((source) =>
         clusterWatches.map((name) => aged(name, source.cluster, source.watch(name))),
       ),
-      ...(["ingresses", "ingressclasses"] as const).map((name) =>
-        aged(name, asked.cluster, asked.watch(name)),
-      ),
+      ...askedWatches.map((name) => aged(name, asked.cluster, asked.watch(name))),
     ];
   }
 
@@ -275,6 +276,12 @@ export class IngressReplica {
       onRouted: (service, version, at) => this.journal.routed(service, version, at),
       onSuperseded: () => this.#superseded.abort(new Error("another Lockstep is in charge")),
     });
+  }
+
+  #asked(): AskedInCluster {
+    const { className, routing } = this.#options;
+    const { asked } = this.loop;
+    return { ...routing, className, ingresses: asked.ingresses(), classes: asked.classes() };
   }
 
   #eventWriter(): EventWriter {

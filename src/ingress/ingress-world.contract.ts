@@ -101,6 +101,12 @@ export class WorldCluster {
     await this.#client.request({ verb: "delete", method: "DELETE", path, body });
   }
 
+  /** Its contents stay, for nobody empties namespaces here. */
+  async deleteNamespace(name: string): Promise<void> {
+    const path = `/api/v1/namespaces/${name}`;
+    await this.#client.request({ verb: "delete", method: "DELETE", path });
+  }
+
   /** Publishes these pods, by name and address, as ready; the uids are those of the pods. */
   async slice(service: string, pods: Readonly<Record<string, string>>): Promise<void> {
     const endpoints = await Promise.all(

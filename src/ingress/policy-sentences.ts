@@ -48,7 +48,8 @@ function upstreamSentences(policy: RoutePolicy): readonly string[] {
 }
 
 function limitSentences(policy: RoutePolicy): readonly string[] {
-  const { maxBodyBytes, streamBodies, largeHeaders, allowFrom, denyFrom, rateLimit, cors } = policy;
+  const { maxBodyBytes, streamBodies, largeHeaders } = policy;
+  const { allowFrom, denyFrom, rateLimit, basicAuth, externalAuth, cors } = policy;
   const exempt = rateLimit?.exceptFrom ?? [];
   return [
     ...(maxBodyBytes === undefined
@@ -74,6 +75,16 @@ function limitSentences(policy: RoutePolicy): readonly string[] {
           `a client may send ${rateLimit.requestsPerSecond} requests a second, ` +
             `${rateLimit.burst} at once` +
             (exempt.length === 0 ? "" : `, those of ${exempt.join(", ")} as many as they like`),
+        ]),
+    ...(basicAuth === undefined
+      ? []
+      : [
+          `only who has a password of the secret ${basicAuth.users.split(" ")[0]} may come in (401)`,
+        ]),
+    ...(externalAuth === undefined
+      ? []
+      : [
+          `${externalAuth.service ?? externalAuth.host}${externalAuth.path} decides who may come in`,
         ]),
     ...(cors === undefined ? [] : [`pages of ${cors.allowOrigins.join(", ")} may use it (CORS)`]),
   ];

@@ -3,6 +3,7 @@
 import { describeOrigin } from "../decide/routing/route.ts";
 import { type Clock, elapsedMs } from "../environment/clock.ts";
 import { clusterWatches } from "../sources/cluster-source.ts";
+import { askedWatches } from "../sources/ingress-source.ts";
 import type { WatchStatus } from "../sources/watch-status.ts";
 import type { DecisionLog } from "./decision-log.ts";
 import type { IngressLoop } from "./ingress-loop.ts";
@@ -44,10 +45,9 @@ export function stateReport(options: StateReportOptions): object {
     })),
     access: {
       cluster: loop.asked.cluster,
-      watches: {
-        ingresses: watch(loop.asked.watch("ingresses")),
-        ingressclasses: watch(loop.asked.watch("ingressclasses")),
-      },
+      watches: Object.fromEntries(
+        askedWatches.map((name) => [name, watch(loop.asked.watch(name))]),
+      ),
     },
     hosts: Object.fromEntries(routes.hosts),
     services: Object.fromEntries(

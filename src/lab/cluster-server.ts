@@ -1,6 +1,7 @@
 // One API server of a cluster with what belongs to it: its log, its records of requests, and its
 // part in keeping the service `kubernetes`. The same in the lab's own process and in one of its own.
 import type { ListenOptions } from "../environment/network.ts";
+import type { Random } from "../environment/random.ts";
 import { ApiServer } from "./apiserver/api-server.ts";
 import { AuditLog } from "./apiserver/audit/audit-log.ts";
 import type { PeerAddresses } from "./apiserver/audit/peer-addresses.ts";
@@ -51,6 +52,8 @@ export interface ServerParts extends ServerPlan {
   readonly peers: PeerAddresses;
   /** Takes each line of its audit log; it keeps none unless given. */
   readonly audit?: (line: string) => void;
+  /** See `ApiServerOptions`. */
+  readonly onlookers?: ReadonlyMap<string, Random>;
   readonly observers?: readonly RequestObserver[];
   /** In the storage before it listens. */
   readonly objects?: Iterable<object>;
@@ -59,6 +62,8 @@ export interface ServerParts extends ServerPlan {
    * clients who come over with what they know, so the caches begin at once.
    */
   readonly isOneOfSeveral?: boolean;
+  /** Ends a start that waits for the storage. */
+  readonly stop?: AbortSignal;
 }
 
 export interface StartedServer {
@@ -74,7 +79,7 @@ export async function startServer(parts: ServerParts): Promise<StartedServer> {
   const apiServer = makeServer(parts);
   let url: string;
   try {
-    url = urlOf(listen, (await apiServer.start(listen)).port);
+    url = urlOf(listen, (await apiServer.start(listen, parts.stop)).port);
   } catch (error) {
     await apiServer.stop();
     throw error;
@@ -109,6 +114,7 @@ function makeServer(parts: ServerParts): ApiServer {
     kinds: servedKinds(profile),
     requestMetrics: form.requests,
     observers: [...recordsOf(parts), ...observers],
+    ...(parts.onlookers && { onlookers: parts.onlookers }),
     objects: [...(parts.isFirst ? componentBindings(parts) : []), ...(parts.objects ?? [])],
     keepsExistingObjects: parts.isOneOfSeveral ?? false,
     startsCaches: parts.isOneOfSeveral ?? false,

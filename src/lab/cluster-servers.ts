@@ -54,7 +54,7 @@ export async function startServers(
         podLogs,
         klog,
         peers,
-        ...(recorder === undefined ? {} : { audit }),
+        ...(recorder === undefined ? {} : { audit, onlookers: recorder.onlookers }),
         observers: options.observers ?? [],
         objects: plan.isFirst ? (options.objects ?? []) : [],
       });

@@ -84,7 +84,7 @@ export interface ClusterOptions {
   readonly onReady?: (server: ReachableServer) => void;
 }
 
-export type ClusterRecorder = Pick<StageRecorder, "audit" | "attach" | "finish">;
+export type ClusterRecorder = Pick<StageRecorder, "audit" | "attach" | "finish" | "onlookers">;
 
 /** A server, wherever it runs. */
 export interface ReachableServer {

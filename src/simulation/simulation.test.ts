@@ -57,6 +57,25 @@ describe("virtual time", () => {
     );
   });
 
+  test("a run ends at once when its signal aborts, and does not begin afterwards", async () => {
+    const stop = new AbortController();
+    const reason = new Error("enough");
+    const seen: number[] = [];
+    const run = () =>
+      simulate({ seed: 1, signal: stop.signal }, async (simulation) => {
+        const { timers } = simulation.host("a");
+        for (;;) {
+          await timers.sleep(10);
+          seen.push(simulation.now());
+          if (simulation.now() === 30) stop.abort(reason);
+        }
+      });
+    await expect(run()).rejects.toBe(reason);
+    expect(seen).toEqual([10, 20, 30]);
+    await expect(run()).rejects.toBe(reason);
+    expect(seen).toEqual([10, 20, 30]);
+  });
+
   test("a run past its bounds fails and says which", async () => {
     const tick = (options: { maxVirtualMs?: number; maxEvents?: number }, sleepMs: number) =>
       simulate({ seed: 1, ...options }, async (simulation) => {

@@ -29,6 +29,8 @@ export interface SimulationOptions {
   readonly recordLast?: number;
   /** Called now and then with the guard lifted: here the real world may be told. */
   readonly onProgress?: (progress: Progress) => void | Promise<void>;
+  /** Ends the run at once when it aborts, with its reason, whatever is under way. */
+  readonly signal?: AbortSignal;
   /** Events between two calls of `onProgress`. */
   readonly progressEveryEvents?: number;
 }
@@ -56,14 +58,19 @@ export async function simulate<Result>(
   options: SimulationOptions,
   main: (simulation: Simulation) => Promise<Result>,
 ): Promise<Result> {
+  const { signal } = options;
+  signal?.throwIfAborted();
   const guard = Guard.install();
   const simulation = new Simulation(options, guard);
   const rejections = catchRejections((reason) => simulation.fail(reason));
+  const onAbort = (): void => simulation.fail(signal?.reason);
+  signal?.addEventListener("abort", onAbort, { once: true });
   try {
     const result = await simulation.run(main);
     rejections.throwFirst();
     return result;
   } finally {
+    signal?.removeEventListener("abort", onAbort);
     rejections.forget();
     guard.remove();
   }

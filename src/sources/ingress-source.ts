@@ -1,5 +1,7 @@
 // The Ingresses and IngressClasses of the access cluster: what people asked to be routed. A change of
-// an Ingress's status, which the leader itself writes, asks for nothing and changes no route.
+// an Ingress's status, which the leader itself writes, asks for nothing and changes no route. An
+// Ingress of a namespace that is being deleted is shown as being deleted too: the namespace goes on
+// holding it until its last pod has ended, though nobody can want it any more.
 
 import { isDeepStrictEqual } from "node:util";
 import type { Registry } from "prom-client";
@@ -8,6 +10,7 @@ import type { KubeClient } from "../kube/client/client.ts";
 import { type Ingress, ingressKind } from "../kube/kinds/ingress.ts";
 import { type IngressClass, ingressClassKind } from "../kube/kinds/ingress-class.ts";
 import { objectKey } from "../kube/kinds/kind.ts";
+import { type Namespace, namespaceKind } from "../kube/kinds/namespace.ts";
 import { Reflector } from "../kube/reflector/reflector.ts";
 import type { Change } from "../kube/store/store-change.ts";
 import { type WatchStatus, watchStatus } from "./watch-status.ts";
@@ -21,10 +24,20 @@ export interface IngressSourceOptions
   readonly metrics?: Registry;
 }
 
+/** What it watches, as the API server names it. */
+export const askedWatches = ["ingresses", "ingressclasses", "namespaces"] as const;
+
+export type AskedWatch = (typeof askedWatches)[number];
+
 export class IngressSource {
   readonly cluster: string;
   readonly #ingresses: Reflector<Ingress>;
   readonly #classes: Reflector<IngressClass>;
+  readonly #namespaces: Reflector<Namespace>;
+  /** By name, the namespaces that are being deleted. */
+  readonly #leaving = new Map<string, Namespace>();
+  /** Of each version of an Ingress in such a namespace, what is shown: always the same object. */
+  readonly #shown = new WeakMap<Ingress, Ingress>();
   readonly #followers = new Set<(key: string) => void>();
 
   constructor(options: IngressSourceOptions) {
@@ -52,6 +65,16 @@ export class IngressSource {
         },
       ],
     });
+    this.#namespaces = new Reflector({
+      ...options,
+      kind: namespaceKind,
+      indexes: {},
+      handlers: [
+        (change) => {
+          if (this.#leavesAnew(change)) onRoutes();
+        },
+      ],
+    });
   }
 
   /** Calls back synchronously with the key of each Ingress that may have changed, status included. */
@@ -65,18 +88,23 @@ export class IngressSource {
   }
 
   ingresses(): readonly Ingress[] {
-    return this.#ingresses.store.snapshot();
+    const all = this.#ingresses.store.snapshot();
+    return this.#leaving.size === 0 ? all : all.map((ingress) => this.#shownAs(ingress));
   }
 
   classes(): readonly IngressClass[] {
     return this.#classes.store.snapshot();
   }
 
-  watch(name: "ingresses" | "ingressclasses"): WatchStatus {
-    return name === "ingresses" ? watchStatus(this.#ingresses) : watchStatus(this.#classes);
+  watch(name: AskedWatch): WatchStatus {
+    if (name === "ingresses") return watchStatus(this.#ingresses);
+    return name === "namespaces" ? watchStatus(this.#namespaces) : watchStatus(this.#classes);
   }
 
-  /** Whether it is known what is asked for. Without permission to read classes names have to do. */
+  /**
+   * Whether it is known what is asked for. Without permission to read classes names have to do; which
+   * namespaces are being deleted only decides who yields, and nobody waits for it.
+   */
   get settled(): boolean {
     const classesKnown = this.#classes.synced || this.watch("ingressclasses").state === "refused";
     return this.#ingresses.synced && classesKnown;
@@ -86,11 +114,34 @@ export class IngressSource {
   start(): void {
     this.#ingresses.start();
     this.#classes.start();
+    this.#namespaces.start();
   }
 
   /** Resolves when nothing of it goes on any more. Idempotent; it cannot be started again. */
   async stop(): Promise<void> {
-    await Promise.all([this.#ingresses.stop(), this.#classes.stop()]);
+    const watches = [this.#ingresses, this.#classes, this.#namespaces];
+    await Promise.all(watches.map((watch) => watch.stop()));
+  }
+
+  /** Whether Ingresses of the namespace are shown otherwise than before. */
+  #leavesAnew({ type, object }: Change<Namespace>): boolean {
+    const { name, deletionTimestamp } = object.metadata;
+    const wasLeaving = this.#leaving.delete(name);
+    const isLeaving = type !== "deleted" && deletionTimestamp !== undefined;
+    if (isLeaving) this.#leaving.set(name, object);
+    return isLeaving !== wasLeaving;
+  }
+
+  #shownAs(ingress: Ingress): Ingress {
+    const { metadata } = ingress;
+    const { deletionTimestamp } = this.#leaving.get(metadata.namespace)?.metadata ?? {};
+    if (deletionTimestamp === undefined || metadata.deletionTimestamp !== undefined) return ingress;
+    const shown = this.#shown.get(ingress) ?? {
+      ...ingress,
+      metadata: { ...metadata, deletionTimestamp },
+    };
+    this.#shown.set(ingress, shown);
+    return shown;
   }
 
   #tell(ingresses: readonly Ingress[]): void {

@@ -5,16 +5,22 @@ local _M = {}
 local sentences = {
     ["address not allowed"] = "Requests from this address are not allowed here.",
     ["body too large"] = "The body of the request is larger than this route allows.",
+    ["control character"] = "The request has a control character where none can be.",
     ["dot segment with a parameter"] = "The path has a dot segment with a parameter.",
     ["filled in too long"] = "With what was asked for filled in, the address is too long.",
     ["no endpoints"] = "The service behind this route has no endpoint that could answer now.",
     ["no route"] = "No route leads anywhere from this host and path.",
+    ["not permitted"] = "This request is not permitted.",
     ["nothing loaded yet"] = "The proxy has just started and does not know its routes yet.",
     ["parameter decides the route"] = "Without its parameters the path leads elsewhere.",
+    ["password required"] = "A name and a password are required here.",
     ["rate limit"] = "Too many requests from this address; try again in a second.",
     ["regex limit"] = "The routes of this host take too long to compare with this path.",
     ["rewritten to a dot segment"] = "This path would be rewritten to one with a dot segment.",
     ["route closed"] = "This route is closed, because it asks for protection it cannot have.",
+    ["sign-in required"] = "One has to sign in for this.",
+    ["too many passwords"] = "Too many passwords are being tried here; try again later.",
+    ["undecided"] = "Whoever decides whether this may pass cannot be asked now.",
 }
 
 local function send(status, reason, text)

@@ -10,6 +10,8 @@ local _M = {}
 
 -- Longer than a host or a namespace with a name may be; a key in shared memory holds 64 kB.
 local MOST_NAME = 1024
+-- As maxUsers in src/sources/checked-users.ts.
+local MOST_USERS = 5000
 -- A canary's header is 7 deep.
 local MOST_DEPTH = 16
 
@@ -17,7 +19,7 @@ local json = cjson.new()
 json.decode_invalid_numbers(false)
 json.decode_max_depth(MOST_DEPTH)
 
-local fields = { hosts = true, services = true, certificates = true, serverNames = true }
+local fields = { hosts = true, services = true, certificates = true, serverNames = true, users = true }
 
 local CERTIFICATE_PEM = "^%-%-%-%-%-BEGIN CERTIFICATE%-%-%-%-%-\n"
 local KEY_PEM = "^%-%-%-%-%-BEGIN [A-Z ]*PRIVATE KEY%-%-%-%-%-\n"
@@ -34,6 +36,23 @@ end
 local function server_name_of(value)
     check(type(value) == "string", "a name asked for in TLS leads to a certificate's name")
     return value
+end
+
+-- Users with the digests of their passwords, in pairs.
+local function users_of(value)
+    check(type(value) == "table", "users must be a list")
+    local users, count = {}, 0
+    for _, pair in pairs(value) do
+        check(type(pair) == "table" and #pair == 2, "a user has a name and a digest")
+        local name, digest = pair[1], pair[2]
+        check(type(name) == "string" and #name <= MOST_NAME, "a user has a name, of some length")
+        check(type(digest) == "string" and #digest <= MOST_NAME, "a digest is a text")
+        check(not digest:find("%c"), "a digest has no control characters")
+        count = count + 1
+        users[count] = { name, digest }
+    end
+    check(count == #value and count <= MOST_USERS, "users are too many or no list")
+    return users
 end
 
 -- By its name, each value as `parse_one` makes it; null, which removes, stays.
@@ -63,6 +82,7 @@ local function parse(text)
         end),
         certificates = parse_all(body.certificates, certificate_of),
         server_names = parse_all(body.serverNames, server_name_of),
+        users = parse_all(body.users, users_of),
         slots = slots,
     }
 end

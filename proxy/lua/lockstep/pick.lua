@@ -66,7 +66,17 @@ end
 local function set_cookie(asked, value)
     local var = ngx.var
     local is_tls = var.lockstep_forwarded_proto == "https"
-    ngx.header["Set-Cookie"] = affinity.cookie(asked, value, is_tls, var.http_user_agent)
+    local own = asked.cookie .. "="
+    local before = ngx.header["Set-Cookie"]
+    local cookies = {}
+    -- Those of whoever decided that the request may pass stay; one of an earlier try does not.
+    for _, cookie in ipairs(type(before) == "table" and before or { before }) do
+        if string.sub(cookie, 1, #own) ~= own then
+            cookies[#cookies + 1] = cookie
+        end
+    end
+    cookies[#cookies + 1] = affinity.cookie(asked, value, is_tls, var.http_user_agent)
+    ngx.header["Set-Cookie"] = cookies
 end
 
 -- A session that a header sent to a canary stays there when the header is left out.

@@ -2,8 +2,10 @@
 -- of steps, one for each thing it asks, in the order below; a request goes through them, and the
 -- first that answers it ends it. What a policy does not ask costs nothing.
 local answer = require("lockstep.answer")
+local basic_auth = require("lockstep.basic_auth")
 local canary = require("lockstep.canary")
 local cors = require("lockstep.cors")
+local external_auth = require("lockstep.external_auth")
 local limit = require("lockstep.limit")
 local networks = require("lockstep.networks")
 local rewrite = require("lockstep.rewrite")
@@ -115,7 +117,17 @@ local function app_root(policy)
     end
 end
 
--- In the order in which they are asked: nobody who may not come in learns or changes anything.
+-- state.lua needs this file itself, and is there by the time a rule is decoded.
+local function password(policy)
+    return basic_auth.step(policy, require("lockstep.state").users_of)
+end
+
+local function permission(policy)
+    return external_auth.step(policy, require("lockstep.state"))
+end
+
+-- In the order in which they are asked: nobody who may not come in learns or changes anything. A
+-- browser asks whether a page may use the route without saying who it is, and learns nothing else.
 local kinds = {
     { field = "closed", step = closed },
     { field = "httpsRedirect", step = https_redirect },
@@ -123,6 +135,8 @@ local kinds = {
     { field = "allowFrom", step = allow_from },
     { field = "rateLimit", step = rate_limit },
     { field = "cors", step = preflight },
+    { field = "basicAuth", step = password },
+    { field = "externalAuth", step = permission },
     { field = "redirect", step = redirect },
     { field = "hostRedirect", step = host_redirect },
     { field = "appRoot", step = app_root },

@@ -120,6 +120,24 @@ local location = text("^%S+$", "a location must be one word")
 local host_name = text("^[%w.-]+$", "a host to be sent to must be a name")
 local status = one_of(301, 302, 303, 307, 308)
 
+-- These would make another request of the one that passes.
+local framing_headers = {
+    ["connection"] = true,
+    ["content-length"] = true,
+    ["expect"] = true,
+    ["host"] = true,
+    ["keep-alive"] = true,
+    ["te"] = true,
+    ["trailer"] = true,
+    ["transfer-encoding"] = true,
+    ["upgrade"] = true,
+}
+
+local function answered_header(value)
+    check(not framing_headers[token(value):lower()], "this header cannot be taken from an answer")
+    return value
+end
+
 -- What a key may be made of, by nginx's names, beside the request's headers, cookies and arguments.
 local key_variables = {
     request_uri = "request_uri",
@@ -222,6 +240,20 @@ _M.parse = object({
         burst = number(0, MOST_NUMBER),
         exceptFrom = list(network, MOST_ITEMS),
     }, { "requestsPerSecond", "burst" }),
+    basicAuth = object({
+        users = any,
+        realm = text('^[^"\\]*$', "a realm has no quotation mark and no backslash"),
+    }, { "users", "realm" }),
+    externalAuth = object({
+        service = any,
+        tls = one_of(true),
+        host = text("^[%w.:$_{}-]+$", "a host to be asked must be a name"),
+        path = text("^/%S*$", "what is asked for must be a path"),
+        method = one_of("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"),
+        responseHeaders = list(answered_header, MOST_ITEMS),
+        signIn = location,
+        requestRedirect = any,
+    }, { "host", "path" }),
     cors = cors,
 })
 

@@ -1,6 +1,7 @@
--- The pushed state: one key in shared memory per host, service, certificate and name asked for in TLS,
--- under the generation of the full load that brought it. Every worker decodes a key when it first needs it; one global version
--- and a ring of changed keys tell it what to forget, so that each request sees the last push.
+-- The pushed state: one key in shared memory per host, service, certificate, name asked for in TLS and
+-- list of users, under the generation of the full load that brought it. Every worker decodes a key
+-- when it first needs it; one global version and a ring of changed keys tell it what to forget, so
+-- that each request sees the last push.
 --
 -- Invariant: a value is in place before the version that announces it. Only the holder of the lock
 -- (see writer.lua) writes.
@@ -31,7 +32,7 @@ local LOAD_POLLS = 150
 
 -- What this worker has decoded of the generation it goes by, by name: to build the key of the shared
 -- memory again for each request would cost more than the rest of the search.
-local hosts, services, certificates = {}, {}, {}
+local hosts, services, certificates, users = {}, {}, {}, {}
 -- The version that this worker goes by; none yet.
 local seen = -1
 -- Where round robin stood in services that have changed. They come and go: beyond so many, all begin
@@ -53,6 +54,10 @@ end
 
 function _M.server_name_key(generation, name)
     return "n:" .. generation .. ":" .. name
+end
+
+function _M.users_key(generation, name)
+    return "u:" .. generation .. ":" .. name
 end
 
 -- In the master. The dictionaries survive a reload, so the boot id changes only with a new nginx.
@@ -107,7 +112,7 @@ local function forget_all()
     for name in pairs(services) do
         forget_service(name)
     end
-    hosts, services, certificates = {}, {}, {}
+    hosts, services, certificates, users = {}, {}, {}, {}
     straight.forget_all()
 end
 
@@ -126,6 +131,8 @@ local function forget(from, to)
             forget_service(name)
         elseif kind == "c" then
             certificates[name] = nil
+        elseif kind == "u" then
+            users[name] = nil
         end
     end
 end
@@ -241,6 +248,28 @@ end
 
 function _M.service(name)
     return services[name] or _M.learn_service(name)
+end
+
+local function digests_by_name(text)
+    local digests = {}
+    for _, pair in ipairs(cjson.decode(text)) do
+        digests[pair[1]] = digests[pair[1]] or pair[2]
+    end
+    return digests
+end
+
+-- Digests of passwords by the names of a list of users, or nothing.
+function _M.users_of(name)
+    local known = users[name]
+    if known == nil then
+        local text = dict:get(_M.users_key(_M.generation, name))
+        if text == nil then
+            return nil
+        end
+        known = digests_by_name(text)
+        users[name] = known
+    end
+    return known
 end
 
 -- The key of the certificate for a name asked for in TLS, or nothing.

@@ -110,16 +110,18 @@ local function apply(generation, batch, after)
         end
         return nil
     end
-    -- A host never refers to a service that is not there yet, or no longer; nor a name asked for in
-    -- TLS to a certificate.
+    -- A host never refers to a service or to users that are not there yet, or no longer; nor a name
+    -- asked for in TLS to a certificate.
     return each(batch.services, state.service_key, false)
         or each(batch.certificates, state.certificate_key, false)
+        or each(batch.users, state.users_key, false)
         or each(batch.hosts, state.host_key, false)
         or each(batch.server_names, state.server_name_key, false)
         or each(batch.hosts, state.host_key, true)
         or each(batch.server_names, state.server_name_key, true)
         or each(batch.services, state.service_key, true)
         or each(batch.certificates, state.certificate_key, true)
+        or each(batch.users, state.users_key, true)
 end
 
 -- The slots that the services of a batch have; some may be those of endpoints that just joined.
@@ -177,7 +179,7 @@ end
 local function nothing() end
 
 local function generation_of(key)
-    return tonumber(key:match("^[hscn]:(%d+):"))
+    return tonumber(key:match("^[hscnu]:(%d+):"))
 end
 
 local function all_keys()

@@ -56,7 +56,7 @@ export async function answer(
     if (!stop.aborted) throw error;
     progress.clear();
     terminal.writeError("Stopped before the answer was found.\n");
-    return 1;
+    return 2;
   } finally {
     progress.clear();
   }
@@ -82,7 +82,10 @@ class Answering {
     this.#question = question;
     this.#options = options;
     this.#progress = progress;
-    this.#laboratory = new Laboratory({ onProgress: (step) => this.#show(step) });
+    this.#laboratory = new Laboratory({
+      onProgress: (step) => this.#show(step),
+      signal: context.stop,
+    });
     const width = Math.max(widthMin, Math.min(terminal.columns, widthMax));
     const { fitted } = options;
     const paint = paintFor(terminal);
@@ -150,7 +153,6 @@ class Answering {
   }
 
   #show({ step, virtualMs }: RunProgress): void {
-    this.#context.stop.throwIfAborted();
     const passed = `${durationText(virtualMs)} of virtual time`;
     this.#progress.show(`${this.#doing}${step}`, passed);
   }

@@ -1,10 +1,14 @@
-// Which names an Ingress wants a certificate for, and which names it has. Pure; found once for each
-// version of an Ingress, because all of them are looked at whenever one changes.
+// Which names an Ingress wants a certificate for, which names it has, and which secret has its users.
+// Pure; found once for each version of an Ingress, because all of them are looked at whenever one
+// changes.
 import type { Ingress } from "../../kube/kinds/ingress.ts";
 import { objectKey } from "../../kube/kinds/kind.ts";
+import type { UserListForm } from "../../sources/checked-users.ts";
 import type { SecretReference } from "../../sources/secret-source.ts";
 import { hostOf, wwwCounterpart } from "./host-name.ts";
 import { readAnnotations } from "./ingress/annotations.ts";
+import { ingressOrigin } from "./ingress/ingress-routes.ts";
+import { type IngressSettings, userListKey } from "./ingress/ingress-settings.ts";
 import type { RouteOrigin, RoutingProblem } from "./route.ts";
 import { shown } from "./shown-text.ts";
 
@@ -27,8 +31,20 @@ export interface IngressClaims {
   readonly names: readonly string[];
   readonly claims: readonly CertificateClaim[];
   readonly aliases: readonly CertificateClaim[];
+  readonly passwords: PasswordClaim | undefined;
   /** What is wrong whatever the secrets are. */
   readonly problems: readonly RoutingProblem[];
+}
+
+/** Whom an Ingress lets in. */
+export interface PasswordClaim {
+  readonly origin: RouteOrigin;
+  readonly reference: SecretReference;
+  /** `namespace/name` of the secret. */
+  readonly secret: string;
+  readonly form: UserListForm;
+  /** What policies call the list. */
+  readonly key: string;
 }
 
 const known = new WeakMap<Ingress, IngressClaims>();
@@ -40,9 +56,8 @@ export function claimsOf(ingress: Ingress): IngressClaims {
 }
 
 function readClaims(ingress: Ingress): IngressClaims {
-  const { namespace, name, creationTimestamp } = ingress.metadata;
-  const createdAtMs = creationTimestamp ?? Number.POSITIVE_INFINITY;
-  const origin: RouteOrigin = { kind: "Ingress", namespace, name, createdAtMs };
+  const { namespace } = ingress.metadata;
+  const origin = ingressOrigin(ingress);
   const ruleNames = hostsOf(ingress.rules.map(({ host }) => host));
   const tlsNames = hostsOf(ingress.tls.flatMap(({ hosts }) => hosts));
   const claims: CertificateClaim[] = [];
@@ -73,7 +88,19 @@ function readClaims(ingress: Ingress): IngressClaims {
     for (const one of otherNames) aliases.push({ ...claim, name: one, isAlias: true });
   }
   const names = [...new Set([...ruleNames, ...tlsNames])];
-  return { origin, names, claims, aliases, problems };
+  const passwords = passwordClaim(origin, settings);
+  return { origin, names, claims, aliases, passwords, problems };
+}
+
+/** Nothing where no password is asked for, or where the secret is another namespace's. */
+function passwordClaim(
+  origin: RouteOrigin,
+  { basicAuth }: IngressSettings,
+): PasswordClaim | undefined {
+  const key = basicAuth && userListKey(origin.namespace, basicAuth);
+  if (basicAuth === undefined || key === undefined) return undefined;
+  const reference = { namespace: origin.namespace, name: basicAuth.name };
+  return { origin, reference, secret: objectKey(reference), form: basicAuth.form, key };
 }
 
 /** Without a slash, a comma or anything else that means something where secrets are asked for. */

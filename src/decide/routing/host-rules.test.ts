@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
+import type { WallMs } from "../../environment/clock.ts";
 import type { Ingress } from "../../kube/kinds/ingress.ts";
-import { annotated, ingress, path, routed } from "./asked.contract.ts";
+import { annotated, type IngressFields, ingress, path, routed } from "./asked.contract.ts";
 import { Routing } from "./routing.ts";
 
 describe("between namespaces", () => {
@@ -71,6 +72,50 @@ describe("between namespaces", () => {
       lines: ["a.example Prefix /a → shop/own:80", "* Prefix / → other/fallback:80"],
       problems: [taken],
     });
+  });
+});
+
+describe("who is being deleted", () => {
+  const born = (name: string, bornMs: number, fields: IngressFields, deletedAtMs?: number) => {
+    const one = ingress(name, [{ host: "a.example", paths: [path("/", name)] }], {
+      bornMs,
+      namespace: name,
+      ...fields,
+    });
+    if (deletedAtMs === undefined) return one;
+    return { ...one, metadata: { ...one.metadata, deletionTimestamp: deletedAtMs as WallMs } };
+  };
+
+  test("serves on while nobody else wants what it has", () => {
+    expect(routed([born("old", 1, {}, 9)]).lines).toEqual(["a.example Prefix / → old/old:80"]);
+  });
+
+  test("yields its hosts to the oldest who stays", () => {
+    const ingresses = [born("old", 1, {}, 9), born("young", 3, {}), born("new", 2, {})];
+    expect(routed(ingresses).lines).toEqual(["a.example Prefix / → new/new:80"]);
+  });
+
+  test("yields a path with its rule even to a default", () => {
+    const rules = (name: string) => [{ host: "", paths: [path("/", name)] }];
+    const defaultBackend = { service: { name: "young", port: 80 } };
+    const young = born("young", 2, { rules: [], defaultBackend });
+    const served = (deletedAtMs?: number) =>
+      routed([born("old", 1, { rules: rules("old") }, deletedAtMs), young]).lines;
+    expect([served(), served(9)]).toEqual([
+      ["* Prefix / → old/old:80"],
+      ["* Prefix / → young/young:80"],
+    ]);
+  });
+
+  test("yields a host even to whoever has it as an alias", () => {
+    const young = born("young", 2, {
+      rules: [{ host: "b.example", paths: [path("/", "young")] }],
+      ...annotated({ "server-alias": "a.example" }),
+    });
+    const served = (deletedAtMs?: number) => routed([born("old", 1, {}, deletedAtMs), young]).lines;
+    const own = "b.example Prefix / → young/young:80";
+    expect(served()).toEqual(["a.example Prefix / → old/old:80", own]);
+    expect(served(9)).toEqual(["a.example Prefix / → young/young:80", own]);
   });
 });
 

@@ -1,6 +1,7 @@
 // The routes of one host put together. The oldest object that names a host has it for its namespace,
 // unless hosts are shared. Of two routes that claim the same path the older object has it, but a rule
-// goes before a default. Whoever yields is told to whom.
+// goes before a default. One that is being deleted yields to all others. Whoever yields is told to
+// whom.
 import type { PathRule } from "../decision.ts";
 import type { Canary } from "../route-policy.ts";
 import { anyHost } from "./host-name.ts";
@@ -20,7 +21,7 @@ import {
 export interface HostRules {
   /** In the order in which they are tried. */
   readonly rules: readonly PathRule[];
-  /** Every service that a rule or a canary names, by its key. */
+  /** Every service that a rule, a canary or a policy names, by its key. */
   readonly backends: ReadonlyMap<string, Backend>;
   readonly problems: readonly RoutingProblem[];
   /** By `claimOf` of a rule, the route that it comes from. */
@@ -55,8 +56,8 @@ export function hostRules(routes: readonly Route[], options: HostRulesOptions): 
   const backends = new Map<string, Backend>();
   const rules = [...claims].map(([claim, route]) => {
     const found = canaries.get(claim);
-    for (const { backend } of found === undefined ? [route] : [route, found]) {
-      backends.set(backendKey(backend), backend);
+    for (const backend of [route.backend, found?.backend, route.guard]) {
+      if (backend !== undefined) backends.set(backendKey(backend), backend);
     }
     return ruleOf(route, found);
   });
@@ -70,6 +71,8 @@ function withoutYieldingAliases(
 ): readonly Route[] {
   const named = ordered.find(({ standing }) => standing !== "alias");
   if (named === undefined || named.host === anyHost) return ordered;
+  // Those who stay come first: then every Ingress that has it as a host is being deleted.
+  if (named.origin.isLeaving === true && ordered[0]?.origin.isLeaving !== true) return ordered;
   const holder = describeOrigin(named.origin);
   const what = ({ policy }: Route): string => {
     const asked = policy?.hostRedirect === undefined ? "server-alias" : "from-to-www-redirect";
@@ -143,7 +146,8 @@ function excessOf(rules: number, regexes: number): string | undefined {
 }
 
 function goesBefore(route: Route, holder: Route): boolean {
-  return holder.standing === "default" && route.standing !== "default";
+  const isOfOneStanding = route.origin.isLeaving === holder.origin.isLeaving;
+  return isOfOneStanding && holder.standing === "default" && route.standing !== "default";
 }
 
 function conflict(route: Route, holder: Route): string {

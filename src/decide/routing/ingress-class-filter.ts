@@ -33,9 +33,14 @@ export function ingressFilter(
   if (isFree || ofAnyController) ours.add(className);
   const isDefault = classes.some((one) => one.isDefault && ours.has(one.metadata.name));
   return (ingress) => {
-    const named = ingress.ingressClassName ?? ingress.annotations[classAnnotation];
+    const named = namedClass(ingress);
     return named === undefined ? isDefault : ours.has(named);
   };
+}
+
+/** The class an Ingress names, in whichever way; undefined when it names none. */
+export function namedClass({ ingressClassName, annotations }: Ingress): string | undefined {
+  return ingressClassName ?? annotations[classAnnotation];
 }
 
 /** Who serves the configured class, where that is somebody else; its Ingresses are left to them. */

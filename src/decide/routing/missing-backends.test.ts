@@ -69,7 +69,7 @@ test("every Ingress whose requests come to a backend is told, once for each back
     ingress("same", rules("c.example"), { bornMs: 1 }),
     ingress("late", rules("a.example"), { bornMs: 2 }),
     ingress("moved", rules("d.example"), annotated({ "permanent-redirect": "/" })),
-    ingress("closed", rules("e.example"), annotated({ "auth-url": "https://a.example" })),
+    ingress("closed", rules("e.example"), annotated({ "auth-tls-secret": "a/b" })),
     ingress("next", [{ host: "a.example", paths: [path("/", "new")] }], canary),
   ];
   const namesOf = (key: string) => [...routing.originsOf(key)].map(({ name }) => name).sort();

@@ -2,8 +2,9 @@
 import { compareText } from "../compare-text.ts";
 import type { RouteMatch, RouteOrigin } from "./route.ts";
 
-/** The older object, then the first by namespace and name. */
+/** Whoever stays, of these the older object, then the first by namespace and name. */
 export function compareAge(a: RouteOrigin, b: RouteOrigin): number {
+  if (a.isLeaving !== b.isLeaving) return a.isLeaving === true ? 1 : -1;
   if (a.createdAtMs !== b.createdAtMs) return a.createdAtMs < b.createdAtMs ? -1 : 1;
   return compareText(a.namespace, b.namespace) || compareText(a.name, b.name);
 }

@@ -14,6 +14,8 @@ export interface RouteOrigin {
   readonly name: string;
   /** Milliseconds since 1970; infinite for an object that has none, so that it yields. */
   readonly createdAtMs: number;
+  /** It is being deleted, or its namespace is: it yields to everybody who stays, and is told nothing. */
+  readonly isLeaving?: true;
 }
 
 /** A service port as a route names it. A service of this name in any cluster is meant. */
@@ -47,6 +49,8 @@ export interface Route {
   /** Then it is no route of its own: it takes a share of the route with the same host and match. */
   readonly canary: CanaryTerms | undefined;
   readonly origin: RouteOrigin;
+  /** Its policy has this service asked whether requests may pass. */
+  readonly guard?: Backend | undefined;
   /** Its host is a name that another Ingress gave: its own author is told nothing of it. */
   readonly isShared?: true;
 }
@@ -55,6 +59,7 @@ export interface Route {
 export type ProblemReason =
   | "AnnotationIgnored"
   | "RouteClosed"
+  | "UserIgnored"
   | "RuleIgnored"
   | "HostTaken"
   | "PathTaken"

@@ -11,7 +11,7 @@ import { type BackendChanges, CountedBackends } from "./counted-backends.ts";
 import { HostAliases } from "./host-aliases.ts";
 import { anyHost } from "./host-name.ts";
 import { type HostRules, hostRules } from "./host-rules.ts";
-import { type IngressRoutes, ingressRoutes } from "./ingress/ingress-routes.ts";
+import { type IngressRoutes, ingressOrigin, ingressRoutes } from "./ingress/ingress-routes.ts";
 import { type ClassChoice, classProblems } from "./ingress-class-filter.ts";
 import { type Asked, type IngressChanges, OurIngresses } from "./our-ingresses.ts";
 import {
@@ -67,6 +67,8 @@ export class Routing {
   /** Only those that have problems. */
   readonly #badIngresses = new Set<Ingress>();
   readonly #badHosts = new Set<string>();
+  /** What is told to those that have somebody asked at a host, while no route leads from it. */
+  readonly #authHosts = new Map<Ingress, AuthHost>();
   #changes = noChanges;
 
   constructor(options: RoutingOptions) {
@@ -104,7 +106,7 @@ export class Routing {
     return this.#rules.get(host)?.claims.get(claimOf(rule))?.origin;
   }
 
-  /** Whose requests a backend, by its key, was to answer: of every rule or canary that leads there. */
+  /** Whose requests a backend, by its key, was to answer or judge: of every rule that leads there. */
   originsOf(backend: string): ReadonlySet<RouteOrigin> {
     const origins = new Set<RouteOrigin>();
     for (const host of this.#backends.hostsOf(backend)) {
@@ -119,6 +121,9 @@ export class Routing {
   #enter(ingress: Ingress, translated: IngressRoutes, touched: Set<string>): void {
     this.#translated.set(ingress, translated);
     if (translated.problems.length > 0) this.#badIngresses.add(ingress);
+    if (translated.authHost !== undefined) {
+      this.#authHosts.set(ingress, authHostOf(ingress, translated.authHost));
+    }
     for (const route of translated.routes) {
       const ofHost = this.#byHost.get(route.host) ?? new Map<Ingress, Route[]>();
       const own = ofHost.get(ingress) ?? [];
@@ -143,6 +148,7 @@ export class Routing {
     }
     this.#translated.delete(ingress);
     this.#badIngresses.delete(ingress);
+    this.#authHosts.delete(ingress);
   }
 
   /** Whether the rules of the host are others than before. */
@@ -178,8 +184,28 @@ export class Routing {
     for (const host of this.#badHosts) {
       for (const one of this.#rules.get(host)?.problems ?? []) problems.push(one);
     }
+    for (const { names, problem } of this.#authHosts.values()) {
+      if (!names.some((name) => this.#hosts.has(name))) problems.push(problem);
+    }
     return problems;
   }
+}
+
+interface AuthHost {
+  /** Under which routes of the host may be. */
+  readonly names: readonly string[];
+  readonly problem: RoutingProblem;
+}
+
+function authHostOf(ingress: Ingress, host: string): AuthHost {
+  const what =
+    `no route here leads from the host ${host}, so every request is answered with 503; ` +
+    "name a service, as in http://auth.tools.svc/check, or a host that an Ingress has";
+  const message = `annotation auth-url: ${what}`;
+  return {
+    names: [host, `*${host.slice(host.indexOf("."))}`, anyHost],
+    problem: { origin: ingressOrigin(ingress), reason: "RouteClosed", message },
+  };
 }
 
 const noChanges: RouteChanges = {
@@ -191,8 +217,9 @@ const noChanges: RouteChanges = {
 const noRules: Pick<HostRules, "claims" | "canaries"> = { claims: new Map(), canaries: new Map() };
 
 /** A redirect has a backend because every rule needs one; no request comes to it. */
-function isAnsweredBy({ backend, policy }: Route, key: string): boolean {
+function isAnsweredBy({ backend, guard, policy }: Route, key: string): boolean {
   const { closed, redirect, hostRedirect } = policy ?? {};
+  if (guard !== undefined && closed === undefined && backendKey(guard) === key) return true;
   const isAnsweredHere = (closed ?? redirect ?? hostRedirect) !== undefined;
   return !isAnsweredHere && backendKey(backend) === key;
 }

@@ -43,6 +43,7 @@ import { ServedKinds } from "./kinds/served-kinds.ts";
 import { OpenApi } from "./openapi/openapi.ts";
 import { preloadObjects } from "./preloaded-objects.ts";
 import { ResourceStores } from "./resource-stores.ts";
+import { whenStorageAnswers } from "./storage/patient-start.ts";
 import type { Storage } from "./storage/storage.ts";
 import type { Backend } from "./verbs/backend.ts";
 import { ServiceAllocator } from "./verbs/service-allocator.ts";
@@ -85,6 +86,11 @@ export interface ApiServerOptions {
   readonly requestMetrics?: RequestMetricsForm;
   /** Others who keep a record of each request: an audit log, the server's own log. */
   readonly observers?: readonly RequestObserver[];
+  /**
+   * Hosts that only look on, each with the chance its watches draw from. They are served from caches
+   * of their own, so that everybody else is served the same with them as without them.
+   */
+  readonly onlookers?: ReadonlyMap<string, Random>;
 }
 
 /** The first 1.x that lets rights to impersonate be given for some requests only. */
@@ -100,6 +106,8 @@ export class ApiServer {
   readonly #observers: readonly RequestObserver[];
   readonly #nextAuditId: () => string;
   readonly #stores: ResourceStores;
+  /** By host: those of everyone who only looks on. */
+  readonly #lookedAt: ReadonlyMap<string, ResourceStores>;
   /** Undefined where definitions are not among the kinds it serves. */
   readonly #custom: CustomResources | undefined;
   readonly #backend: Backend;
@@ -123,21 +131,22 @@ export class ApiServer {
     const meter = requestMetrics({ registry: this.metrics, form, clock });
     this.#observers = [meter, ...(options.observers ?? [])];
     this.#nextAuditId = auditIds(options.name);
-    this.#stores = new ResourceStores(this.#kinds.all, {
+    const shared = { clock, timers, random, storage, log: this.#log, faults: this.faults.cache };
+    this.#stores = new ResourceStores(this.#kinds.all, { ...shared, metrics: this.metrics });
+    this.#lookedAt = new Map(
+      [...(options.onlookers ?? [])].map(([host, chance]) => {
+        const apart = { ...shared, random: chance, metrics: new Registry() };
+        return [host, new ResourceStores(this.#kinds.all, apart)];
+      }),
+    );
+    const allocator = new ServiceAllocator({ storage, random });
+    const backendOf = (stores: ResourceStores): Backend => ({
       clock,
-      timers,
       random,
-      storage,
-      log: this.#log,
-      metrics: this.metrics,
-      faults: this.faults.cache,
+      allocator,
+      store: (kind) => stores.of(kind),
     });
-    this.#backend = {
-      clock,
-      random,
-      allocator: new ServiceAllocator({ storage, random }),
-      store: (kind) => this.#stores.of(kind),
-    };
+    this.#backend = backendOf(this.#stores);
     this.#custom = this.#makeCustomResources();
     const { authentication, authorization: mode = "AlwaysAllow", flowControl } = options;
     const [, minor = "0"] = /^v1\.(\d+)/.exec(options.gitVersion) ?? [];
@@ -159,17 +168,21 @@ export class ApiServer {
       backend: this.#backend,
       podLogs,
       access: this.#access,
+      onlookers: new Map([...this.#lookedAt].map(([host, stores]) => [host, backendOf(stores)])),
     });
   }
 
-  /** Stores what is to be there from the first moment, then listens. */
-  async start(listen: ListenOptions): Promise<Listener> {
+  /** Stores what is to be there from the first moment, then listens. The signal ends a wait. */
+  async start(listen: ListenOptions, signal?: AbortSignal): Promise<Listener> {
     if (this.#listener !== undefined) {
       throw new Error(`the API server ${this.#options.name} has been started before`);
     }
-    await ensureInitialObjects(this.#backend);
-    await preloadObjects(this.#backend, this.#kinds.all, this.#options);
-    await this.#access.start();
+    const patience = { ...this.#options, log: this.#log, signal };
+    await whenStorageAnswers(patience, async () => {
+      await ensureInitialObjects(this.#backend);
+      await preloadObjects(this.#backend, this.#kinds.all, this.#options);
+      await this.#access.start();
+    });
     await this.#custom?.start();
     if (this.#options.startsCaches === true) this.#stores.start();
     this.#listener = await this.#options.network.listen(listen, this.handle);
@@ -181,7 +194,7 @@ export class ApiServer {
   async stop(): Promise<void> {
     this.#access.stop();
     this.#custom?.stop();
-    this.#stores.stop();
+    for (const stores of this.#allStores()) stores.stop();
     await this.#listener?.close();
   }
 
@@ -308,6 +321,10 @@ export class ApiServer {
     return { code: answer.status, contentType: answer.contentType, failure };
   }
 
+  #allStores(): readonly ResourceStores[] {
+    return [this.#stores, ...this.#lookedAt.values()];
+  }
+
   #makeCustomResources(): CustomResources | undefined {
     if (!this.#kinds.all.includes(customResourceDefinitionKind)) return undefined;
     return new CustomResources({
@@ -317,7 +334,9 @@ export class ApiServer {
       backend: this.#backend,
       kinds: this.#kinds,
       establishingDelayMs: this.#options.establishingDelayMs ?? 0,
-      onRemoved: (kind) => this.#stores.remove(kind),
+      onRemoved: (kind) => {
+        for (const stores of this.#allStores()) stores.remove(kind);
+      },
     });
   }
 }

@@ -1,6 +1,9 @@
 // What is stored before the server listens is what a create would have stored.
 import { expect, test } from "vitest";
+import { simulate } from "../../simulation/simulation.ts";
+import { ApiServer } from "./api-server.ts";
 import { inApiWorld } from "./api-world.contract.ts";
+import { MemoryStorage } from "./storage/memory-storage.ts";
 
 const own = new Set(["uid", "creationTimestamp", "resourceVersion", "name"]);
 
@@ -85,3 +88,29 @@ test.each([
     message,
   ),
 );
+
+test("a large cluster is preloaded in pieces, between which a run can be stopped", async () => {
+  const stop = new AbortController();
+  const reason = new Error("stopped");
+  let taken = 0;
+  function* many(): Generator<object, void, undefined> {
+    yield namespace;
+    for (; taken < 2000; taken += 1) {
+      if (taken === 600) stop.abort(reason);
+      yield service(`service-${taken}`);
+    }
+  }
+  const starting = simulate({ seed: 1, signal: stop.signal }, async (simulation) => {
+    const host = simulation.host("server");
+    const storage = new MemoryStorage(host);
+    const options = {
+      name: "server",
+      gitVersion: "v1.33.1",
+      authentication: { tokens: new Map() },
+    };
+    const server = new ApiServer({ ...host, ...options, storage, objects: many() });
+    await server.start({ host: "server", port: 6443 });
+  });
+  await expect(starting).rejects.toBe(reason);
+  expect(taken).toBeLessThan(700);
+});

@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import { type Simulation, simulate } from "../../simulation/simulation.ts";
 import { AccuracyMeter } from "../observed/observer-accuracy.ts";
 import type { Recording } from "../saved/recording.ts";
+import type { StageRecorder } from "../saved/stage-recorder.ts";
 import type { Incident, IncidentResult } from "./incident.ts";
 import type { Stage, StageProgress } from "./stage.ts";
 
@@ -12,6 +13,8 @@ export interface VirtualPlayOptions {
   readonly fix?: boolean;
   /** Where each stage is recorded; not at all unless given. */
   readonly recording?: Recording;
+  /** Ends the play at once, with its reason. */
+  readonly signal?: AbortSignal;
   /** Called with each world before it is played in, to change what is usual there. */
   readonly onOpened?: (simulation: Simulation) => void;
   /** Called now and then in real time, while virtual time stands still. */
@@ -23,6 +26,9 @@ const progressEveryEvents = 500;
 
 /** Any network will do: nothing of it leaves the simulation. */
 const podNetwork = "10.7";
+
+/** The machine from which a play is recorded. */
+const operator = "operator";
 
 /** Where stages are opened and what happened on all of them. */
 export class VirtualStages {
@@ -46,17 +52,19 @@ export class VirtualStages {
   }
 
   readonly open = async <Result>(play: (stage: Stage) => Promise<Result>): Promise<Result> => {
-    const { seed, onProgress, onOpened, recording } = this.#options;
+    const { seed, signal, onProgress, onOpened, recording } = this.#options;
     const { accuracy } = this;
     const said = { step: "" };
     const progress = onProgress && {
       onProgress: ({ nowMs }: { readonly nowMs: number }) =>
         onProgress({ step: said.step, stageMs: nowMs }),
     };
-    return simulate({ seed, progressEveryEvents, ...progress }, async (simulation) => {
+    const simulated = { seed, progressEveryEvents, ...progress, ...(signal && { signal }) };
+    return simulate(simulated, async (simulation) => {
       onOpened?.(simulation);
-      const result = await play(virtualStage(simulation, said, { recording, accuracy }));
-      this.#durationMs += simulation.now();
+      const recorder = recording?.forStage(simulation.host(operator), operator);
+      const result = await play(virtualStage(simulation, said, { recorder, accuracy }));
+      this.#durationMs += simulation.now() - (recorder?.heldUpMs ?? 0);
       this.#hash.update(simulation.trace.hash());
       return result;
     });
@@ -86,11 +94,11 @@ export async function playInVirtualTime(
 function virtualStage(
   simulation: Simulation,
   said: { step: string },
-  { recording, accuracy }: Pick<Stage, "accuracy"> & { recording: Recording | undefined },
+  { recorder, accuracy }: Pick<Stage, "accuracy"> & { recorder: StageRecorder | undefined },
 ): Stage {
   return {
     accuracy,
-    ...(recording !== undefined && { recorder: recording.forStage(simulation.host("operator")) }),
+    ...(recorder !== undefined && { recorder }),
     mode: "virtual",
     environmentOf: (machine) => simulation.host(machine),
     hostOf: (machine) => machine,

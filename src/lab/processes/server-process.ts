@@ -47,6 +47,7 @@ export async function runServerProcess(
       podLogs: remotePodLogs(network, podLogs),
       peers: new PeerAddresses(),
       isOneOfSeveral: true,
+      stop: options.stop,
     });
     await untilAborted(options.stop);
     await server.stop();

@@ -24,6 +24,9 @@ export interface SupervisedProcessOptions {
 const readyWithinMs = 60_000;
 const askEveryMs = 50;
 
+/** Whoever waits for so long wants to know for what. */
+const lateAfterMs = 10_000;
+
 /** How long it may take to end in an orderly way. */
 const endWithinMs = 5_000;
 
@@ -131,13 +134,19 @@ export class SupervisedProcess {
     const { name, isReady, clock, timers } = this.#options;
     const { signal } = this.#stopping;
     const startedAt = clock.monotonicMs();
+    let isToldLate = false;
     let hasEnded = false;
     void child.exited.then(() => {
       hasEnded = true;
     });
     while (!(await isReady())) {
       if (hasEnded) throw new ProcessError("FAILED", `${name} could not start${this.#said()}`);
-      if (elapsedMs(startedAt, clock.monotonicMs()) > readyWithinMs) {
+      const waitedMs = elapsedMs(startedAt, clock.monotonicMs());
+      if (waitedMs > lateAfterMs && !isToldLate) {
+        isToldLate = true;
+        this.#tell(`${name} does not serve yet; it is waited for${this.#said()}`);
+      }
+      if (waitedMs > readyWithinMs) {
         const message = `${name} did not serve within ${readyWithinMs / 1000} s${this.#said()}`;
         throw new ProcessError("TIMEOUT", message);
       }

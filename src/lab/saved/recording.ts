@@ -30,9 +30,9 @@ export async function checkSaveFolder(files: Files, folder: string): Promise<voi
 export class Recording {
   readonly #stages: StageRecorder[] = [];
 
-  /** For a stage that was just opened; its machine `operator` is the one that looks. */
-  forStage(environment: RecorderEnvironment): StageRecorder {
-    const recorder = new StageRecorder({ environment });
+  /** For a stage that was just opened: the environment of the machine that looks, and its name. */
+  forStage(environment: RecorderEnvironment, machine?: string): StageRecorder {
+    const recorder = new StageRecorder({ environment, ...(machine !== undefined && { machine }) });
     this.#stages.push(recorder);
     return recorder;
   }

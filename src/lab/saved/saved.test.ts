@@ -40,6 +40,44 @@ async function textOf(simulation: Simulation, path: string): Promise<string> {
   return Buffer.from(content ?? []).toString("utf8");
 }
 
+/** When the storage of a cluster committed what, in a run that is recorded or not. */
+async function storedIn(recording: Recording | undefined): Promise<readonly string[]> {
+  const stored: string[] = [];
+  await simulate({ seed: 1 }, async (simulation) => {
+    const user = simulation.host("user");
+    const recorder = recording?.forStage(simulation.host("operator"), "operator");
+    const cluster = await startCluster({
+      name: "blue",
+      environmentOf: (part) => simulation.host(part),
+      hostOf: (part) => part,
+      ports: [6443],
+      nodes: 1,
+      podNetwork: "10.7",
+      profile: "1.17.3",
+      ledger: new Ledger(user),
+      onStored: (event) => {
+        const { key, revision } = event.type === "put" ? event.record : event;
+        stored.push(`${simulation.now()} ${event.type} ${key} ${revision}`);
+      },
+      ...(recorder !== undefined && { recorder }),
+    });
+    // Longer than the time between two bookmarks, for which the server draws.
+    await simulation.sleep(90_000);
+    const client = new HttpKubeClient({ ...user, cluster: cluster.access, userAgent: "kubectl" });
+    await createShop(client);
+    await simulation.sleep(30_000);
+    stored.push(`${simulation.now()} the end`);
+    await cluster.stop();
+  });
+  return stored;
+}
+
+test("a cluster does the same at the same moments whether it is recorded or not", async () => {
+  const alone = await storedIn(undefined);
+  expect(alone.length).toBeGreaterThan(20);
+  expect(await storedIn(new Recording())).toEqual(alone);
+});
+
 test("what an operator would have of a cluster is saved as kubectl lays it out", () =>
   simulate({ seed: 1 }, async (simulation) => {
     const recording = new Recording();

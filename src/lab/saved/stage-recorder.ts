@@ -4,9 +4,10 @@
 // it, in `truth/`, is what the lab alone knows of each lost request, to judge verdicts by.
 import { ClusterRecorder } from "../../blame/cluster-recorder.ts";
 import { aliveLine, runLine } from "../../blame/recording-line.ts";
-import type { Clock } from "../../environment/clock.ts";
+import { type Clock, elapsedMs } from "../../environment/clock.ts";
 import type { Environment } from "../../environment/environment.ts";
 import type { Network } from "../../environment/network.ts";
+import type { Random } from "../../environment/random.ts";
 import { HttpKubeClient } from "../../kube/client/http-client.ts";
 import type { ClusterAccess } from "../../kube/credentials/credentials.ts";
 import { PeerAddresses } from "../apiserver/audit/peer-addresses.ts";
@@ -37,6 +38,8 @@ export interface RecordedProxy {
 export interface StageRecorderOptions {
   /** The machine from which it looks. */
   readonly environment: RecorderEnvironment;
+  /** Its name to the servers it asks, where a run has to be the same whether it is recorded or not. */
+  readonly machine?: string;
 }
 
 export type RecorderEnvironment = Pick<
@@ -65,9 +68,19 @@ export class StageRecorder {
   readonly #tapes = new Map<string, ClusterRecorder>();
   /** Clusters whose end was recorded. */
   readonly #finished = new Set<string>();
+  #heldUpMs = 0;
+  /** What the recorder's own watches draw from at the servers. */
+  readonly onlookers: ReadonlyMap<string, Random>;
 
   constructor(options: StageRecorderOptions) {
+    const { environment, machine } = options;
     this.#options = options;
+    this.onlookers = new Map(machine === undefined ? [] : [[machine, environment.random]]);
+  }
+
+  /** How long clusters that were to stop have been kept for their dumps. */
+  get heldUpMs(): number {
+    return this.#heldUpMs;
   }
 
   /** A line of an API server's audit log. */
@@ -104,6 +117,7 @@ export class StageRecorder {
     const { environment } = this.#options;
     if (this.#finished.has(cluster.name)) return;
     this.#finished.add(cluster.name);
+    const heldAt = environment.clock.monotonicMs();
     this.#stopping.abort(new Error("the recording is over"));
     await Promise.all(this.#scraping);
     await this.#endRecord(cluster.name);
@@ -115,6 +129,7 @@ export class StageRecorder {
       // An incident may leave no server to ask; what was collected before is still worth having.
       environment.log.warn("the cluster could not be dumped", { cluster: cluster.name, error });
     }
+    this.#heldUpMs += elapsedMs(heldAt, environment.clock.monotonicMs());
   }
 
   /** Path and content of everything, in order of the paths. */

@@ -13,8 +13,10 @@ import type { RunProgress } from "./publishing-run.ts";
 import type { Question } from "./question.ts";
 
 export interface LaboratoryOptions {
-  /** Called now and then in real time; may throw to end everything. */
+  /** Called now and then in real time. */
   readonly onProgress?: (progress: RunProgress) => void | Promise<void>;
+  /** Ends at once whatever is being simulated. */
+  readonly signal?: AbortSignal;
 }
 
 /** The newest few: a sweep over sizes would fill the memory. */

@@ -15,6 +15,7 @@ export interface MadeClusterOptions {
   readonly version: ProfileName;
   readonly seed: number;
   readonly onProgress?: (progress: RunProgress) => void | Promise<void>;
+  readonly signal?: AbortSignal;
 }
 
 const lookMs = 100;
@@ -25,18 +26,19 @@ const madeWithinMs = 600_000;
 const progressEveryEvents = 2_000;
 
 export function makeCluster(options: MadeClusterOptions): Promise<MemoryStorage> {
-  const { counts, version, seed, onProgress } = options;
+  const { counts, version, seed, onProgress, signal } = options;
   const step = "making the cluster";
   const progress = onProgress && {
     onProgress: ({ nowMs }: { readonly nowMs: number }) => onProgress({ step, virtualMs: nowMs }),
   };
-  return simulate({ seed, progressEveryEvents, ...progress }, async (simulation) => {
+  const simulated = { seed, progressEveryEvents, ...progress, ...(signal && { signal }) };
+  return simulate(simulated, async (simulation) => {
     const storage = new MemoryStorage({ clock: simulation.host("apiserver").clock });
     const flags = unlimitedFlags(version);
     const objects = populationObjects(counts);
     const plane = new ControlPlaneRun({ simulation, storage, version, flags, objects });
     await plane.startServer();
-    await postStatuses(storage, counts);
+    await postStatuses(storage, counts, simulation.host("apiserver").timers);
     plane.startManager();
     const monitor = new QueueMonitor({
       instruments: plane.instruments,

@@ -46,6 +46,7 @@ export interface Spread {
 export interface NodeRunOptions {
   readonly question: Question;
   readonly onProgress?: (progress: RunProgress) => void | Promise<void>;
+  readonly signal?: AbortSignal;
 }
 
 /** Enough for a rate within a twentieth, and for deaths at different moments. */
@@ -69,14 +70,14 @@ const progressEveryEvents = 2_000;
 const containerPort = 8080;
 
 export function predictNodes(options: NodeRunOptions): Promise<NodePrediction> {
-  const { question, onProgress } = options;
+  const { question, onProgress, signal } = options;
   const step = "watching nodes";
   const progress = onProgress && {
     onProgress: ({ nowMs }: { readonly nowMs: number }) => onProgress({ step, virtualMs: nowMs }),
   };
-  return simulate({ seed: question.seed, progressEveryEvents, ...progress }, (world) =>
-    new NodeRun(world, question.settings).play(),
-  );
+  const { seed, settings } = question;
+  const simulated = { seed, progressEveryEvents, ...progress, ...(signal && { signal }) };
+  return simulate(simulated, (world) => new NodeRun(world, settings).play());
 }
 
 class NodeRun {

@@ -1,6 +1,7 @@
 // A cluster of the size that is asked about, as it stands after a while in use: its services, pods
 // and nodes, everything published by its own controllers. Made once and copied for each run, so that
 // every setting is tried on the same cluster.
+import type { Timers } from "../../environment/timers.ts";
 import { isJsonObject } from "../apiserver/kinds/fields.ts";
 import { podKind } from "../apiserver/kinds/pod.ts";
 import type { MemoryStorage } from "../apiserver/storage/memory-storage.ts";
@@ -73,11 +74,19 @@ export function probedPods({ pods, services }: Counts): number {
   return Math.min(pods, services, probedPodsMax);
 }
 
+/** So many take a millisecond or two; a signal to stop is heard after some of these pieces. */
+const breatheEvery = 50;
+
 /** Gives each pod the status its kubelet would have posted. */
-export async function postStatuses(storage: MemoryStorage, counts: Counts): Promise<void> {
+export async function postStatuses(
+  storage: MemoryStorage,
+  counts: Counts,
+  timers: Timers,
+): Promise<void> {
   const byName = new Map(populationPods(counts).map((pod) => [pod.name, pod]));
   const { records } = await storage.list(`${podKind.prefix}default/`);
-  for (const { key, value, revision } of records) {
+  for (const [index, { key, value, revision }] of records.entries()) {
+    if (index % breatheEvery === 0) await timers.breathe();
     const stored: unknown = JSON.parse(Buffer.from(value).toString("utf8"));
     const pod = byName.get(key.slice(key.lastIndexOf("/") + 1));
     if (!isJsonObject(stored) || pod === undefined) continue;

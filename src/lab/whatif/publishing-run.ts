@@ -17,6 +17,7 @@ export interface PublishingRunOptions {
   readonly storage: MemoryStorage;
   /** Called now and then in real time. */
   readonly onProgress?: (progress: RunProgress) => void | Promise<void>;
+  readonly signal?: AbortSignal;
   /** Gives up after the start when a change there waited longer: for a search that needs no more. */
   readonly giveUpAfterMs?: number;
 }
@@ -54,7 +55,7 @@ const resyncLateMs = 60_000;
 const progressEveryEvents = 2_000;
 
 export async function runPublishing(options: PublishingRunOptions): Promise<PublishingResult> {
-  const { question, onProgress } = options;
+  const { question, onProgress, signal } = options;
   const said = { step: "" };
   const progress = onProgress && {
     onProgress: ({ nowMs }: { readonly nowMs: number }) =>
@@ -62,7 +63,8 @@ export async function runPublishing(options: PublishingRunOptions): Promise<Publ
   };
   let plan = new PublishingPlan(question);
   for (;;) {
-    const simulated = { seed: question.seed, progressEveryEvents, ...progress };
+    const { seed } = question;
+    const simulated = { seed, progressEveryEvents, ...progress, ...(signal && { signal }) };
     const result = await simulate(simulated, (simulation) =>
       new PublishingRun(simulation, options, plan, said).play(),
     );

@@ -19,6 +19,12 @@ const endPollMs = 20;
 /** After SIGTERM nginx drops its connections at once; a worker that does not is stuck. */
 const terminateMs = 2_000;
 
+/** proc(5): how much of its program's name the system keeps of a process. */
+const nameLengthMax = 15;
+
+/** proc(5): a zombie, and what comes after. */
+const deadStates: ReadonlySet<string> = new Set(["Z", "X", "x"]);
+
 /** What to do about the complaints that people meet. */
 const advice: readonly (readonly [complaint: RegExp, what: string])[] = [
   [
@@ -68,7 +74,20 @@ export class NginxProcess {
     const { files, processes } = this.#options;
     if (!processes.isAlive(pid)) return false;
     const command = await files.read(`/proc/${pid}/cmdline`);
+    if (command?.length === 0) return await this.#isEnding(pid);
     return command === undefined || Buffer.from(command).toString("utf8").includes("nginx");
+  }
+
+  /**
+   * A process that ends loses its command line first and closes its sockets later; only then can
+   * another nginx listen. When all is closed the system calls it dead, though it may keep its number.
+   */
+  async #isEnding(pid: number): Promise<boolean> {
+    const { files, program } = this.#options;
+    const text = Buffer.from((await files.read(`/proc/${pid}/stat`)) ?? []).toString("utf8");
+    const [, name, state = ""] = /^\d+ \((.*)\) (\S)/s.exec(text) ?? [];
+    const ownName = program.slice(program.lastIndexOf("/") + 1).slice(0, nameLengthMax);
+    return name === ownName && !deadStates.has(state);
   }
 
   /** Resolves when nginx listens; fails with what it said when it does not want to. */

@@ -1,5 +1,5 @@
 // What nginx should know: hosts with their rules, services with their endpoints, certificates and the
-// names they are for, and which of them it has not been told yet. Values are kept as the text that is
+// names they are for, lists of users, and which of them it has not been told yet. Values are kept as the text that is
 // pushed, so a change that makes no difference there is none.
 // Invariant: a name is among the unpushed exactly when its value changed since it was last taken.
 
@@ -16,7 +16,7 @@ import { serviceEntry, tieredEndpoints } from "./service-entry.ts";
 import { SlotTable } from "./slot-table.ts";
 
 export interface ProxyEntry {
-  readonly kind: "host" | "service" | "certificate" | "serverName";
+  readonly kind: "host" | "service" | "certificate" | "serverName" | "users";
   readonly name: string;
   /** JSON; undefined when it is to be removed. */
   readonly value: string | undefined;
@@ -50,6 +50,7 @@ export class ProxyState {
     certificate: { values: new Map(), unpushed: new Set() },
     host: { values: new Map(), unpushed: new Set() },
     serverName: { values: new Map(), unpushed: new Set() },
+    users: { values: new Map(), unpushed: new Set() },
   };
   /** Endpoints of each service that hold a slot, by `peerKey`, in the order of its value. */
   readonly #slotUsers = new Map<string, readonly string[]>();
@@ -158,19 +159,20 @@ export class ProxyState {
 
   /** What a decision has and what is known of an earlier one. */
   #allRoutes(decision: RoutingDecision): ChangedRoutes {
-    const { hosts, services, certificates, serverNames } = decision;
+    const { hosts, services, certificates, serverNames, users } = decision;
     const either = (kind: EntryKind, decided: ReadonlyMap<string, unknown> | undefined) =>
       new Set([...(decided?.keys() ?? []), ...this.#entries[kind].values.keys()]);
     return {
       hosts: either("host", hosts),
       certificates: either("certificate", certificates),
       serverNames: either("serverName", serverNames),
+      users: either("users", users),
       services: either("service", services),
     };
   }
 
   #applyRoutes(decision: RoutingDecision, changed: ChangedRoutes): void {
-    const { hosts, certificates, serverNames } = decision;
+    const { hosts, certificates, serverNames, users } = decision;
     for (const host of changed.hosts) {
       const text = this.#textOf(hosts.get(host), (rules) =>
         rules.map(({ path, type, service, policy }) => ({ path, type, service, policy })),
@@ -184,6 +186,13 @@ export class ProxyState {
     for (const name of changed.serverNames) {
       const certificate = serverNames?.get(name);
       this.#set("serverName", name, certificate && JSON.stringify(certificate));
+    }
+    for (const name of changed.users) {
+      this.#set(
+        "users",
+        name,
+        this.#textOf(users?.get(name), (list) => list),
+      );
     }
   }
 
@@ -240,4 +249,4 @@ export class ProxyState {
   }
 }
 
-const entryKinds: readonly EntryKind[] = ["service", "certificate", "host", "serverName"];
+const entryKinds: readonly EntryKind[] = ["service", "certificate", "users", "host", "serverName"];

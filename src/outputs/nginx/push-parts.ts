@@ -6,7 +6,7 @@ import type { ProxyEntry } from "./proxy-state.ts";
 export const partBytes = 32 * 1024;
 
 /**
- * In this order nothing ever refers to what nginx does not know: new services and certificates, then
+ * In this order nothing ever refers to what nginx does not know: new services, certificates and users, then
  * the hosts and server names that lead to them; what is removed goes the other way round.
  */
 export function partsOf(
@@ -43,6 +43,7 @@ export function partBody(entries: readonly ProxyEntry[]): string {
 const fieldOfKind: readonly (readonly [ProxyEntry["kind"], string])[] = [
   ["service", "services"],
   ["certificate", "certificates"],
+  ["users", "users"],
   ["host", "hosts"],
   ["serverName", "serverNames"],
 ];

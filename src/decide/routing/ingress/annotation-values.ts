@@ -89,6 +89,12 @@ export const headerValue: Parse<string> = (text) =>
     ? { value: text }
     : { problem: `${shown(text)} has characters that a header cannot hold` };
 
+/** Printable ASCII that can stand between quotation marks. */
+export const realm: Parse<string> = (text) =>
+  /^[\x20\x21\x23-\x5b\x5d-\x7e]{1,256}$/.test(text)
+    ? { value: text }
+    : { problem: `${shown(text)} has characters that a realm cannot hold` };
+
 /** Visible ASCII after one slash; two slashes would name a host. */
 export const absolutePath: Parse<string> = (text) => {
   const isPath = /^\/(?![/\\])[\x21-\x7e]*$/.test(text) && text.length <= maxTextLength;

@@ -198,8 +198,47 @@ describe("what is wrong is ignored alone and named", () => {
 describe("a route that was to be protected and cannot be is closed", () => {
   const closing = "so every request is answered with 503";
   test.each<[Annotations, string]>([
-    [{ "auth-url": "https://a.example" }, `auth-url: this protection is not supported, ${closing}`],
-    [{ "auth-type": "basic" }, `auth-type: this protection is not supported, ${closing}`],
+    [
+      { "auth-url": "ftp://auth.tools.svc/" },
+      `auth-url: "ftp://auth.tools.svc/" is not an address such as "http://auth.tools.svc/check", ${closing}`,
+    ],
+    [
+      { "auth-url": "http://10.0.0.1/check" },
+      `auth-url: it has an address in place of the name of a service or host, ${closing}`,
+    ],
+    [
+      { "auth-url": "http://auth.tools.svc/?u=$http_x_user" },
+      `auth-url: $http_x_user cannot stand in it, ${closing}`,
+    ],
+    [
+      { "auth-url": "http://auth.tools.svc/", "auth-method": "BREW" },
+      `auth-method: "BREW" is not one of get, head, post, put, patch, delete, options, ${closing}`,
+    ],
+    [
+      { "auth-url": "http://auth.tools.svc/", "auth-response-headers": "X-User, Content-Length" },
+      `auth-response-headers: "Content-Length" cannot be taken from an answer, ${closing}`,
+    ],
+    [
+      { "auth-url": "http://auth.tools.svc/", "auth-snippet": "proxy_set_header X y;" },
+      `auth-snippet: this is not supported, ${closing}`,
+    ],
+    [
+      { "auth-url": "http://auth.tools.svc/", "auth-proxy-set-headers": "tools/headers" },
+      `auth-proxy-set-headers: this is not supported, ${closing}`,
+    ],
+    [{ "auth-type": "basic" }, `auth-type: auth-secret is absent, ${closing}`],
+    [
+      { "auth-type": "digest", "auth-secret": "users" },
+      `auth-type: "digest" is not one of basic, ${closing}`,
+    ],
+    [
+      { "auth-type": "basic", "auth-secret": "a/b/c" },
+      `auth-secret: "a/b/c" is not the name of a secret, ${closing}`,
+    ],
+    [
+      { "auth-type": "basic", "auth-secret": "users", "auth-secret-type": "auth-list" },
+      `auth-secret-type: "auth-list" is not one of auth-file, auth-map, ${closing}`,
+    ],
     [{ "auth-tls-secret": "a/b" }, `auth-tls-secret: this protection is not supported, ${closing}`],
     [
       { "denylist-source-range": "192.0.2.0/24, nonsense" },

@@ -228,6 +228,26 @@ describe("what changes how routes are made", () => {
       { canary: "true", "canary-by-header": "X-User", "canary-by-header-pattern": "^m[ae]$" },
       { canary: { header: { name: "X-User", pattern: "^m[ae]$" }, weight: 0, weightTotal: 100 } },
     ],
+    [
+      { "auth-type": "basic", "auth-secret": "users" },
+      {
+        basicAuth: {
+          namespace: undefined,
+          name: "users",
+          form: "file",
+          realm: "Authentication required",
+        },
+      },
+    ],
+    [
+      {
+        "auth-type": "basic",
+        "auth-secret": "shop/users",
+        "auth-secret-type": "auth-map",
+        "auth-realm": "the shop",
+      },
+      { basicAuth: { namespace: "shop", name: "users", form: "map", realm: "the shop" } },
+    ],
   ])("%j", (annotations, settings) => {
     expect(read(annotations)).toEqual({ policy: {}, settings, problems: [] });
   });
@@ -251,6 +271,26 @@ test("an empty annotation is as good as none", () => {
   expect(read({ "auth-url": "", "ssl-redirect": "", "whitelist-source-range": "" })).toEqual({
     policy: {},
     problems: [],
+  });
+});
+
+test("a realm that no header can hold is replaced, and users without auth-type protect nothing", () => {
+  const usual = { namespace: undefined, name: "users", form: "file" } as const;
+  expect(
+    read({ "auth-type": "basic", "auth-secret": "users", "auth-realm": 'the "shop"' }),
+  ).toEqual({
+    policy: {},
+    settings: { basicAuth: { ...usual, realm: "Authentication required" } },
+    problems: [
+      String.raw`AnnotationIgnored: auth-realm: "the \"shop\"" has characters that a realm cannot hold, so Authentication required is used`,
+    ],
+  });
+  expect(read({ "auth-secret": "users", "auth-realm": "x" })).toEqual({
+    policy: {},
+    problems: ["auth-secret", "auth-realm"].map(
+      (name) =>
+        `AnnotationIgnored: ${name}: without auth-type it protects nothing, so it is ignored`,
+    ),
   });
 });
 

@@ -4,11 +4,13 @@ import type { StringMap } from "../../../kube/kinds/intern.ts";
 import { nearestNames } from "../../nearest-names.ts";
 import type { AnnotationGroup } from "./annotation-group.ts";
 import { AnnotationReader, type ReportProblem } from "./annotation-reader.ts";
-import { allowedRanges, authentication, deniedRanges, rateLimits } from "./annotations/access.ts";
+import { allowedRanges, deniedRanges, rateLimits } from "./annotations/access.ts";
 import { aliases } from "./annotations/aliases.ts";
+import { clientCertificates, passwords } from "./annotations/authentication.ts";
 import { balancing } from "./annotations/balancing.ts";
 import { canary } from "./annotations/canary.ts";
 import { cors } from "./annotations/cors.ts";
+import { externalAuth } from "./annotations/external-auth.ts";
 import { bodySize, protocol, retries, special, timeouts } from "./annotations/proxying.ts";
 import { redirects, rewrites, tlsRedirects, wwwRedirect } from "./annotations/redirects.ts";
 import { type IngressSettings, plainSettings } from "./ingress-settings.ts";
@@ -28,7 +30,9 @@ export const annotationGroups: readonly AnnotationGroup[] = [
   allowedRanges,
   deniedRanges,
   rateLimits,
-  authentication,
+  clientCertificates,
+  passwords,
+  externalAuth,
   cors,
   aliases,
 ];

@@ -14,16 +14,18 @@ import {
   type RouteStanding,
   type RoutingProblem,
 } from "../route.ts";
-import { isCookiePath } from "./annotation-values.ts";
 import { readAnnotations } from "./annotations.ts";
 import { backendOf, isRegex, matchOf } from "./ingress-paths.ts";
-import type { IngressSettings } from "./ingress-settings.ts";
+import { type IngressSettings, userListKey } from "./ingress-settings.ts";
+import { policyOfMatch } from "./match-policy.ts";
 
 export interface IngressRoutes {
   readonly routes: readonly Route[];
   /** Other names of its hosts. */
   readonly aliases: readonly HostAlias[];
   readonly problems: readonly RoutingProblem[];
+  /** A host that must be one of the routes', for whoever answers there is asked who may pass. */
+  readonly authHost: string | undefined;
 }
 
 export interface IngressRoutesOptions {
@@ -41,9 +43,10 @@ const maxProblems = 100;
 const maxAliasRoutes = 5_000;
 
 export function ingressOrigin({ metadata }: Ingress): RouteOrigin {
-  const { namespace, name, creationTimestamp } = metadata;
+  const { namespace, name, creationTimestamp, deletionTimestamp } = metadata;
   const createdAtMs = creationTimestamp ?? Number.POSITIVE_INFINITY;
-  return { kind: "Ingress", namespace, name, createdAtMs };
+  const origin: RouteOrigin = { kind: "Ingress", namespace, name, createdAtMs };
+  return deletionTimestamp === undefined ? origin : { ...origin, isLeaving: true };
 }
 
 export function ingressRoutes(ingress: Ingress, options: IngressRoutesOptions): IngressRoutes {
@@ -55,6 +58,8 @@ class Translation {
   readonly #options: IngressRoutesOptions;
   readonly #origin: RouteOrigin;
   readonly #settings: IngressSettings;
+  /** Of all its routes, but for what depends on the host. */
+  readonly #policy: RoutePolicy;
   readonly #routes: Route[] = [];
   readonly #aliases: HostAlias[] = [];
   readonly #problems: RoutingProblem[] = [];
@@ -70,6 +75,7 @@ class Translation {
     this.#settings = readAnnotations(ingress.annotations, (reason, message) =>
       this.#report(reason, message),
     );
+    this.#policy = { ...this.#settings.policy, ...this.#protection() };
   }
 
   run(): IngressRoutes {
@@ -78,7 +84,18 @@ class Translation {
       const message = `it has ${this.#untold} more problems than are told`;
       this.#problems.push({ origin: this.#origin, reason: "RuleIgnored", message });
     }
-    return { routes: this.#routes, aliases: this.#aliases, problems: this.#problems };
+    return {
+      routes: this.#routes,
+      aliases: this.#aliases,
+      problems: this.#problems,
+      authHost: this.#authHost(),
+    };
+  }
+
+  #authHost(): string | undefined {
+    const { host, service } = this.#policy.externalAuth ?? {};
+    if (host === undefined || service !== undefined || host.startsWith("$")) return undefined;
+    return host.replace(/:\d+$/, "").toLowerCase();
   }
 
   #addRules(): void {
@@ -183,18 +200,31 @@ class Translation {
   #add(host: string, match: RouteMatch, backend: Backend, standing: RouteStanding): void {
     const { canary } = this.#settings;
     const policy = canary === undefined ? this.#policyFor(host, match) : undefined;
-    this.#routes.push({ host, match, backend, standing, policy, canary, origin: this.#origin });
+    const route = { host, match, backend, standing, policy, canary, origin: this.#origin };
+    const guard = canary === undefined ? this.#settings.guard : undefined;
+    this.#routes.push(guard === undefined ? route : { ...route, guard });
   }
 
   #policyFor(host: string, match: RouteMatch): RoutePolicy | undefined {
     const isRedirected = this.#isRedirectedToTls(host);
     if (!this.#policies.has(isRedirected)) {
-      const { policy } = this.#settings;
+      const policy = this.#policy;
       const whole: RoutePolicy = isRedirected ? { ...policy, httpsRedirect: 308 } : policy;
       this.#policies.set(isRedirected, Object.keys(whole).length === 0 ? undefined : whole);
     }
     const shared = this.#policies.get(isRedirected);
     return shared && policyOfMatch(shared, match);
+  }
+
+  /** A secret of another namespace is not its author's to name. */
+  #protection(): RoutePolicy {
+    const { basicAuth } = this.#settings;
+    if (basicAuth === undefined) return {};
+    const users = userListKey(this.#origin.namespace, basicAuth);
+    if (users !== undefined) return { basicAuth: { users, realm: basicAuth.realm } };
+    const what = "the secret is of another namespace, so every request is answered with 503";
+    this.#report("RouteClosed", `annotation auth-secret: ${what}`);
+    return { closed: true };
   }
 
   #isRedirectedToTls(host: string): boolean {
@@ -214,27 +244,4 @@ class Translation {
     if (this.#problems.length === maxProblems) this.#untold += 1;
     else this.#problems.push({ origin: this.#origin, reason, message });
   }
-}
-
-/** What depends on the path of a rule. */
-function policyOfMatch(policy: RoutePolicy, { path, type }: RouteMatch): RoutePolicy {
-  const { rewrite, balance } = policy;
-  const affinity = balance?.affinity;
-  const isPlain = type !== "Regex";
-  const cookiePath = isPlain && isCookiePath(path) ? path : "/";
-  return {
-    ...policy,
-    // A plain path has no groups: as in ingress-nginx they stand for nothing.
-    ...(isPlain && rewrite !== undefined && { rewrite: withoutGroups(rewrite) }),
-    // Two rules of one host with one cookie would otherwise take each other's sessions away.
-    ...(balance !== undefined &&
-      affinity !== undefined &&
-      affinity.path === undefined && {
-        balance: { ...balance, affinity: { ...affinity, path: cookiePath } },
-      }),
-  };
-}
-
-function withoutGroups(rewrite: string): string {
-  return rewrite.replace(/\$[0-9]/g, "");
 }

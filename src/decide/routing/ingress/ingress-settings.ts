@@ -1,7 +1,8 @@
 // What the annotations of an Ingress ask for, read and checked: the policy of its routes, and what
 // changes how its routes are made.
+import type { UserListForm } from "../../../sources/checked-users.ts";
 import type { RoutePolicy } from "../../route-policy.ts";
-import type { CanaryTerms } from "../route.ts";
+import type { Backend, CanaryTerms } from "../route.ts";
 
 export interface IngressSettings {
   readonly policy: RoutePolicy;
@@ -17,6 +18,19 @@ export interface IngressSettings {
   readonly redirectsWww: boolean;
   /** The Ingress's paths are no rules but canaries of the rules of others. */
   readonly canary: CanaryTerms | undefined;
+  /** Clients must prove who they are by a password. */
+  readonly basicAuth: BasicAuthentication | undefined;
+  /** The service that is asked whether requests may pass. */
+  readonly guard: Backend | undefined;
+}
+
+/** Where the users are. */
+export interface BasicAuthentication {
+  /** Of the secret, where the author gives it; no other than the Ingress's own is allowed. */
+  readonly namespace: string | undefined;
+  readonly name: string;
+  readonly form: UserListForm;
+  readonly realm: string;
 }
 
 export const plainSettings: IngressSettings = {
@@ -27,4 +41,14 @@ export const plainSettings: IngressSettings = {
   aliases: [],
   redirectsWww: false,
   canary: undefined,
+  basicAuth: undefined,
+  guard: undefined,
 };
+
+/** What the list of users is called; undefined when the secret would be another namespace's. */
+export function userListKey(
+  own: string,
+  { namespace = own, name, form }: BasicAuthentication,
+): string | undefined {
+  return namespace === own ? `${own}/${name} ${form}` : undefined;
+}

@@ -50,6 +50,8 @@ export interface ResourceHandlerOptions {
   readonly podLogs: PodLogs;
   readonly access: AccessControl;
   readonly fieldManagement: FieldManagement;
+  /** By host: what those who only look on are served from. */
+  readonly onlookers: ReadonlyMap<string, Backend>;
 }
 
 export class ResourceHandler {
@@ -65,9 +67,10 @@ export class ResourceHandler {
 
   /** The answer, or undefined when the verb has streamed it itself. */
   async handle(call: ResourceCall): Promise<Answer | undefined> {
-    const { access, fieldManagement } = this.#options;
+    const { access, fieldManagement, onlookers } = this.#options;
     const { user, route, exchange } = call;
-    const guarded = access.guardedBackend(user, route) ?? this.#backend;
+    const usual = onlookers.get(hostOf(exchange.request.peer)) ?? this.#backend;
+    const guarded = access.guardedBackend(user, route) ?? usual;
     const backend = fieldManagement.recording(guarded, route, exchange.request);
     const handler =
       backend === this.#backend ? this : new ResourceHandler({ ...this.#options, backend });
@@ -326,4 +329,9 @@ async function ignoreNotFound(deletion: Promise<unknown>): Promise<void> {
       throw error;
     }
   }
+}
+
+/** A peer is named with its port. */
+function hostOf(peer: string): string {
+  return peer.slice(0, peer.lastIndexOf(":"));
 }

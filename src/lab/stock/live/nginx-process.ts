@@ -51,7 +51,10 @@ export class NginxProcess {
     const lua = luaModule({ ownerPid: processes.pid });
     await files.write(`${prefix}/lua/${luaModuleName}.lua`, lua);
     await this.install(configuration);
-    const child = await processes.spawn(this.#program, this.#arguments("nginx.conf"));
+    const child = await processes.spawn(this.#program, this.#arguments("nginx.conf"), {
+      // Ctrl-C reaches every process of a terminal's group; this one is ended in our order.
+      ownGroup: true,
+    });
     this.#child = child;
     // Both end with the process, and neither can fail.
     void this.#readOutput(child);

@@ -1,4 +1,4 @@
-// Who may come in, and how often. What is asked for and cannot be had closes the route: one that was
+// From where one may come in, and how often. What is asked for and cannot be had closes the route: one that was
 // to be protected is never open by mistake.
 import type { RateLimit } from "../../../route-policy.ts";
 import { type AnnotationGroup, present } from "../annotation-group.ts";
@@ -84,16 +84,3 @@ function rateLimitOf(annotations: AnnotationReader): RateLimit | undefined {
   }
   return undefined;
 }
-
-/** What protects a route in ingress-nginx and is not supported here. */
-const protections = ["auth-url", "auth-type", "auth-tls-secret"] as const;
-
-export const authentication: AnnotationGroup = {
-  names: protections,
-  read: (annotations) => {
-    for (const name of protections.filter((one) => annotations.has(one))) {
-      annotations.report(name, `this protection is not supported, ${closing}`, "RouteClosed");
-    }
-    return { policy: { closed: true } };
-  },
-};

@@ -1,0 +1,190 @@
+-- Somebody else decides whether a request may pass: a service is told of it and answers 2xx, 401 or
+-- 403. Whatever else comes, nobody passes. The service is one that the route names, or the one behind
+-- a host and path of our own routes.
+local answer = require("lockstep.answer")
+local auth_request = require("lockstep.auth_request")
+local cors = require("lockstep.cors")
+local route = require("lockstep.route")
+local template = require("lockstep.template")
+
+local _M = {}
+
+local UNDECIDED = "undecided"
+
+-- Headers of the request that mean something else there, or that only we know the truth of; so are
+-- all that begin with these words, for whoever decides may know more of them than we do.
+local own_headers = {}
+for _, name in ipairs({
+    "host", "connection", "content-length", "transfer-encoding", "upgrade", "te", "trailer", "expect",
+    "keep-alive", "proxy", "proxy-connection", "forwarded", "x-scheme", "x-real-ip", "x-request-id",
+    "x-sent-from", "x-auth-request-redirect",
+}) do
+    own_headers[name] = true
+end
+local OWN_BEGINNINGS = { "^x%-forwarded%-", "^x%-original%-" }
+
+local function is_own(name)
+    local lower = name:lower()
+    return own_headers[lower]
+        or lower:find(OWN_BEGINNINGS[1]) ~= nil
+        or lower:find(OWN_BEGINNINGS[2]) ~= nil
+end
+
+-- What may stand in an address, by the names that ingress-nginx has for it.
+local values = {
+    host = function(var) return var.host end,
+    http_host = function(var) return var.lockstep_host end,
+    best_http_host = function(var) return var.lockstep_host end,
+    scheme = function(var) return var.lockstep_forwarded_proto end,
+    pass_access_scheme = function(var) return var.lockstep_forwarded_proto end,
+    request_uri = function(var) return var.request_uri end,
+    escaped_request_uri = function(var) return ngx.escape_uri(var.request_uri) end,
+}
+
+local function parse(text)
+    return template.parse(text, function(name)
+        return values[name]
+    end)
+end
+
+local function fill(parts, var)
+    local filled = template.fill(parts, function(value_of)
+        return value_of(var)
+    end)
+    if filled == nil then
+        return answer.refuse(400, template.TOO_LONG)
+    end
+    return filled
+end
+
+-- The service that a host and path of our own lead to; of the route there nothing else counts.
+local function service_behind(state, host, path)
+    local plain = path:gsub("[?#].*$", "")
+    local rule = route.find(state.host, host, plain)
+    if rule == state.UNDECODED then
+        state.learn_host(host)
+        rule = route.find(state.host, host, plain)
+    end
+    local policy = rule and rule.policy
+    if rule == nil or (policy and (policy.closed or policy.rewrite)) then
+        return nil
+    end
+    local protocol = policy and policy.protocol or "http"
+    local is_tls = protocol == "https"
+    if protocol ~= "http" and not is_tls then
+        return nil
+    end
+    return state.service(rule.service), is_tls
+end
+
+-- What would end a line cannot be asked about.
+local function check_line(text)
+    if text:find("[%z\r\n]") then
+        return answer.refuse(400, "control character")
+    end
+end
+
+local function add(lines, name, value)
+    if value ~= nil and value ~= "" then
+        check_line(value)
+        lines[#lines + 1] = name .. ": " .. value
+    end
+end
+
+local function add_headers_of_request(lines)
+    for name, value in pairs(ngx.req.get_headers(0, true)) do
+        if not is_own(name) then
+            for _, one in ipairs(type(value) == "table" and value or { value }) do
+                add(lines, name, one)
+            end
+        end
+    end
+end
+
+local function text_of(asked, var, host, path)
+    check_line(host .. path)
+    local lines = { (asked.method or "GET") .. " " .. path .. " HTTP/1.1" }
+    add(lines, "Host", host)
+    add(lines, "Connection", "close")
+    add(lines, "X-Request-ID", var.lockstep_request_id)
+    add(lines, "X-Real-IP", var.remote_addr)
+    add(lines, "X-Forwarded-For", var.lockstep_forwarded_for)
+    add(lines, "X-Forwarded-Host", var.lockstep_host)
+    add(lines, "X-Forwarded-Proto", var.lockstep_forwarded_proto)
+    add(lines, "X-Forwarded-Uri", var.request_uri)
+    local original = var.lockstep_forwarded_proto .. "://" .. var.lockstep_host .. var.request_uri
+    add(lines, "X-Original-URL", original)
+    add(lines, "X-Original-URI", var.request_uri)
+    add(lines, "X-Original-Method", var.request_method)
+    add(lines, "X-Scheme", var.lockstep_forwarded_proto)
+    add(lines, "X-Auth-Request-Redirect", asked.requestRedirect or var.request_uri)
+    add_headers_of_request(lines)
+    return table.concat(lines, "\r\n") .. "\r\n\r\n"
+end
+
+-- Cookies of whoever decided, for the client; pick.lua adds its own to them.
+local function keep_cookies(headers)
+    local cookies = headers["set-cookie"]
+    if #cookies > 0 then
+        ngx.header["Set-Cookie"] = cookies
+    end
+end
+
+local function pass(asked, headers)
+    keep_cookies(headers)
+    for _, name in ipairs(asked.responseHeaders or {}) do
+        local value = headers[name:lower()]
+        -- What a client wrote there itself is not to be believed.
+        if value == nil or value == "" then
+            ngx.req.clear_header(name)
+        else
+            ngx.req.set_header(name, value)
+        end
+    end
+end
+
+local function refuse(status, policy, sign_in, var, headers)
+    local allowed_pages = policy.prepared.cors
+    local allowed = allowed_pages and cors.allowed(allowed_pages, var.http_origin)
+    if allowed then
+        cors.set_headers(allowed_pages, allowed)
+    end
+    keep_cookies(headers)
+    if status == 401 and sign_in ~= nil then
+        return answer.redirect(302, fill(sign_in, var))
+    end
+    if status == 401 then
+        ngx.header["WWW-Authenticate"] = headers["www-authenticate"]
+        return answer.refuse(401, "sign-in required")
+    end
+    return answer.refuse(403, "not permitted")
+end
+
+function _M.step(policy, state)
+    local asked = policy.externalAuth
+    local host_parts, path_parts = parse(asked.host), parse(asked.path)
+    local sign_in = asked.signIn and parse(asked.signIn)
+    return function(var)
+        local host, path = fill(host_parts, var), fill(path_parts, var)
+        local service, is_tls = nil, asked.tls
+        if asked.service ~= nil then
+            service = state.service(asked.service)
+        else
+            service, is_tls = service_behind(state, string.lower((host:gsub(":%d+$", ""))), path)
+        end
+        if service == nil or service.peers.count == 0 then
+            return answer.refuse(503, UNDECIDED)
+        end
+        local tls_name = is_tls and (host:gsub(":%d+$", "")) or nil
+        local status, headers = auth_request.ask(service, text_of(asked, var, host, path), tls_name)
+        if status ~= nil and status >= 200 and status < 300 then
+            return pass(asked, headers)
+        end
+        if status == 401 or status == 403 then
+            return refuse(status, policy, sign_in, var, headers)
+        end
+        return answer.refuse(503, UNDECIDED)
+    end
+end
+
+return _M

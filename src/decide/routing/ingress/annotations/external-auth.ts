@@ -1,0 +1,188 @@
+// Somebody else who is asked whether a request may pass: a service of a cluster, by its name there, or
+// whoever answers at a host of these routes. What is asked for and cannot be had closes the route.
+import type { AuthMethod, ExternalAuth } from "../../../route-policy.ts";
+import type { Backend } from "../../route.ts";
+import { backendKey } from "../../route.ts";
+import { shown } from "../../shown-text.ts";
+import { type AnnotationGroup, present } from "../annotation-group.ts";
+import type { AnnotationReader } from "../annotation-reader.ts";
+import { boolean, list, location, oneOf, type Parse, token } from "../annotation-values.ts";
+
+const closing = "so every request is answered with 503";
+
+const urlName = "auth-url";
+const signInName = "auth-signin";
+const parameterName = "auth-signin-redirect-param";
+const headersName = "auth-response-headers";
+const redirectName = "auth-request-redirect";
+const cookieName = "auth-always-set-cookie";
+
+/** They change what is asked; without them more might pass than their author wants. */
+const unsupported = ["auth-snippet", "auth-proxy-set-headers"] as const;
+
+const optional = [
+  "auth-method",
+  signInName,
+  parameterName,
+  headersName,
+  redirectName,
+  cookieName,
+  ...unsupported,
+];
+
+export const externalAuth: AnnotationGroup = {
+  names: [urlName, ...optional],
+  read: (annotations) => {
+    if (!annotations.has(urlName)) {
+      for (const name of optional.filter((one) => annotations.has(one))) {
+        annotations.report(name, `without ${urlName} it does nothing, so it is ignored`);
+      }
+      return {};
+    }
+    const asked = read(annotations);
+    if (asked === undefined) return { policy: { closed: true } };
+    const { guard, ...policy } = asked;
+    return { policy: { externalAuth: policy }, ...present({ guard }) };
+  },
+};
+
+interface Place {
+  readonly host: string;
+  readonly path: string;
+  readonly tls?: true;
+  readonly guard?: Backend;
+}
+
+/** Undefined when the route is to be closed, which is reported. */
+function read(annotations: AnnotationReader): (ExternalAuth & Pick<Place, "guard">) | undefined {
+  const place = readOrClose(annotations, urlName, authUrl);
+  const method = readOrClose(annotations, "auth-method", authMethod);
+  const responseHeaders = readOrClose(annotations, headersName, list(answeredHeader));
+  const refused = unsupported.filter((name) => annotations.has(name));
+  for (const name of refused) {
+    annotations.report(name, `this is not supported, ${closing}`, "RouteClosed");
+  }
+  const isClosed = [place, method, responseHeaders].includes(closed) || refused.length > 0;
+  if (isClosed || place === undefined || place === closed) return undefined;
+  annotations.read(cookieName, boolean);
+  const { guard } = place;
+  return {
+    ...place,
+    ...present({
+      service: guard && backendKey(guard),
+      method: method === closed ? undefined : method,
+      responseHeaders: responseHeaders === closed ? undefined : responseHeaders,
+      signIn: signInOf(annotations),
+      requestRedirect: annotations.read(redirectName, location),
+    }),
+  };
+}
+
+const closed = Symbol("closed");
+
+/** Undefined when it is absent. */
+function readOrClose<Value>(
+  annotations: AnnotationReader,
+  name: string,
+  parse: Parse<Value>,
+): Value | typeof closed | undefined {
+  if (!annotations.has(name)) return undefined;
+  const parsed = parse(annotations.text(name));
+  if ("value" in parsed) return parsed.value;
+  annotations.report(name, `${parsed.problem}, ${closing}`, "RouteClosed");
+  return closed;
+}
+
+/** What of a request may stand in an address; as in proxy/lua/lockstep/external_auth.lua. */
+const places: ReadonlySet<string> = new Set([
+  "host",
+  "http_host",
+  "best_http_host",
+  "scheme",
+  "pass_access_scheme",
+  "request_uri",
+  "escaped_request_uri",
+]);
+
+function unknownPlace(text: string): string | undefined {
+  const names = [...text.matchAll(/\$\{?([A-Za-z0-9_]+)\}?/g)].map(([, name = ""]) => name);
+  return names.find((name) => !places.has(name));
+}
+
+const maxUrlLength = 1_024;
+
+const authUrl: Parse<Place> = (text) => {
+  const [, scheme, host = "", portText, path = "/"] =
+    /^(https?):\/\/([A-Za-z0-9.-]+|\$(?:host|http_host|best_http_host))(?::(\d{1,5}))?(\/[\x21-\x7e]*)?$/.exec(
+      text,
+    ) ?? [];
+  if (scheme === undefined || text.length > maxUrlLength) {
+    return { problem: `${shown(text)} is not an address such as "http://auth.tools.svc/check"` };
+  }
+  const unknown = unknownPlace(path);
+  if (unknown !== undefined) return { problem: `$${unknown} cannot stand in it` };
+  if (/^[\d.]+$/.test(host)) {
+    return { problem: "it has an address in place of the name of a service or host" };
+  }
+  const told = portText === undefined ? host : `${host}:${portText}`;
+  const guard = serviceOf(host.toLowerCase(), Number(portText ?? (scheme === "https" ? 443 : 80)));
+  if (guard === undefined) return { value: { host: told, path } };
+  const tls = scheme === "https" ? { tls: true as const } : {};
+  return { value: { host: told, path, guard, ...tls } };
+};
+
+/** `name.namespace.svc`, with the domain of the cluster or without. */
+function serviceOf(host: string, port: number): Backend | undefined {
+  const [, name, namespace] = /^([a-z0-9-]+)\.([a-z0-9-]+)\.svc(?:\.|$)/.exec(host) ?? [];
+  return name === undefined || namespace === undefined ? undefined : { namespace, name, port };
+}
+
+const authMethod: Parse<AuthMethod> = oneOf({
+  get: "GET",
+  head: "HEAD",
+  post: "POST",
+  put: "PUT",
+  patch: "PATCH",
+  delete: "DELETE",
+  options: "OPTIONS",
+} as const);
+
+/** They would make another request of the one that passes; as in proxy/lua/lockstep/policy_entry.lua. */
+const framingHeaders: ReadonlySet<string> = new Set([
+  "connection",
+  "content-length",
+  "expect",
+  "host",
+  "keep-alive",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+]);
+
+const answeredHeader: Parse<string> = (text) =>
+  framingHeaders.has(text.toLowerCase())
+    ? { problem: `${shown(text)} cannot be taken from an answer` }
+    : token(text);
+
+/** With where the client came from, unless its author has put that in. */
+function signInOf(annotations: AnnotationReader): string | undefined {
+  const address = annotations.read(signInName, signInAddress);
+  const parameter = annotations.read(parameterName, parameterNameOf) ?? "rd";
+  if (address === undefined) return undefined;
+  const query = address.includes("?") ? address.slice(address.indexOf("?") + 1) : "";
+  if (query.split("&").some((one) => one.startsWith(`${parameter}=`))) return address;
+  const separator = query === "" ? (address.includes("?") ? "" : "?") : "&";
+  return `${address}${separator}${parameter}=$pass_access_scheme://$http_host$escaped_request_uri`;
+}
+
+const signInAddress: Parse<string> = (text) => {
+  const parsed = location(text);
+  const unknown = unknownPlace(text);
+  return unknown === undefined ? parsed : { problem: `$${unknown} cannot stand in it` };
+};
+
+const parameterNameOf: Parse<string> = (text) =>
+  /^[A-Za-z0-9_.-]{1,64}$/.test(text)
+    ? { value: text }
+    : { problem: `${shown(text)} is not the name of a parameter` };

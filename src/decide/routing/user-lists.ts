@@ -1,0 +1,124 @@
+// Which users may come in by which passwords, from the secrets that Ingresses name. A list that cannot
+// be had is not there, and the proxy answers 503 where a route asks for one it does not have; so a
+// route that is to be protected is never open. Pure.
+// Invariant: `#claims` holds what the Ingresses ask that joined and did not leave.
+import type { Ingress } from "../../kube/kinds/ingress.ts";
+import type { PasswordSecret } from "../../kube/kinds/password-secret.ts";
+import { type CheckedUsers, checkedUsers, type UserList } from "../../sources/checked-users.ts";
+import type { KnownSecret, SecretReference } from "../../sources/secret-source.ts";
+import { claimsOf, type PasswordClaim } from "./certificate-claims.ts";
+import type { IngressChanges } from "./our-ingresses.ts";
+import type { RoutingProblem } from "./route.ts";
+import { shown } from "./shown-text.ts";
+
+/** Its map changes under the reader with every decision. */
+export interface UserTable {
+  /** By the key that policies have. */
+  readonly users: ReadonlyMap<string, UserList>;
+  readonly problems: readonly RoutingProblem[];
+}
+
+export interface UserChanges {
+  /** Keys of lists that are others than before, or gone. */
+  readonly users: ReadonlySet<string>;
+  /** Other secrets are referred to than before. */
+  readonly secrets: boolean;
+}
+
+export type ReadPasswords = (reference: SecretReference) => KnownSecret<PasswordSecret>;
+
+const closing = "so every request is answered with 503";
+
+/** In one sentence; the rest of a longer list is of no help to anybody. */
+const maxShownNames = 5;
+
+/** `namespace/name` of every secret that is referred to. */
+export function wantedPasswords(ingresses: readonly Ingress[]): ReadonlySet<string> {
+  return new Set(ingresses.flatMap((ingress) => claimsOf(ingress).passwords?.secret ?? []));
+}
+
+export class UserLists {
+  readonly #claims = new Map<Ingress, PasswordClaim>();
+  readonly #users = new Map<string, UserList>();
+  /** One stays the same object while it says the same. */
+  #problems: readonly RoutingProblem[] = [];
+
+  get table(): UserTable {
+    return { users: this.#users, problems: this.#problems };
+  }
+
+  /** `namespace/name` of every secret that is referred to. */
+  get wanted(): ReadonlySet<string> {
+    return wantedPasswords([...this.#claims.keys()]);
+  }
+
+  /** Decides anew; there are few such secrets, and each version of one is read once. */
+  change({ joined, left }: IngressChanges, read: ReadPasswords): UserChanges {
+    const leavers = left.filter((ingress) => this.#claims.delete(ingress));
+    const joiners = joined.filter((ingress) => claimsOf(ingress).passwords !== undefined);
+    for (const ingress of joiners) {
+      const { passwords } = claimsOf(ingress);
+      if (passwords !== undefined) this.#claims.set(ingress, passwords);
+    }
+    return { users: this.#read(read), secrets: leavers.length + joiners.length > 0 };
+  }
+
+  #read(read: ReadPasswords): ReadonlySet<string> {
+    const before = new Map(this.#users);
+    const problems: RoutingProblem[] = [];
+    this.#users.clear();
+    for (const claim of this.#claims.values()) {
+      const checked = checkedList(claim, read(claim.reference));
+      if (typeof checked === "object") this.#users.set(claim.key, checked.users);
+      const problem = problemOf(claim, checked);
+      if (problem !== undefined) problems.push(this.#sameAs(problem) ?? problem);
+    }
+    this.#problems = problems;
+    const keys = new Set([...before.keys(), ...this.#users.keys()]);
+    return new Set([...keys].filter((key) => before.get(key) !== this.#users.get(key)));
+  }
+
+  #sameAs({ origin, message }: RoutingProblem): RoutingProblem | undefined {
+    return this.#problems.find((one) => one.origin === origin && one.message === message);
+  }
+}
+
+/** The list, what is wrong, or nothing while nobody knows. */
+function checkedList(
+  { secret, form }: PasswordClaim,
+  known: KnownSecret<PasswordSecret>,
+): CheckedUsers | string | undefined {
+  switch (known.kind) {
+    case "unread":
+      return undefined;
+    case "absent":
+      return `there is no secret ${secret}`;
+    case "refused":
+      return `the secret ${secret} may not be read: ${known.detail}`;
+    case "present": {
+      const found = checkedUsers(known.secret, form);
+      return typeof found === "string" ? `the secret ${secret} ${found}` : found;
+    }
+  }
+}
+
+function problemOf(
+  { origin, secret }: PasswordClaim,
+  checked: CheckedUsers | string | undefined,
+): RoutingProblem | undefined {
+  if (checked === undefined) return undefined;
+  const where = "annotation auth-secret";
+  if (typeof checked === "string") {
+    return { origin, reason: "RouteClosed", message: `${where}: ${checked}, ${closing}` };
+  }
+  const { leftOut } = checked;
+  if (leftOut.length === 0) return undefined;
+  const more = leftOut.length > maxShownNames ? `, and ${leftOut.length - maxShownNames} more` : "";
+  const names = `${leftOut.slice(0, maxShownNames).map(shown).join(", ")}${more}`;
+  const what = `passwords of the secret ${secret} are in a form that is not supported or takes too long`;
+  return {
+    origin,
+    reason: "UserIgnored",
+    message: `${where}: ${what}, so ${names} cannot come in`,
+  };
+}

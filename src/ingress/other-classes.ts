@@ -1,0 +1,70 @@
+// Ingresses that name a host and have a path for a request but are not ours, because of their class:
+// the commonest reason why nobody serves what somebody has written. Each is told with its class and
+// what to change. Pure.
+import {
+  type ClassChoice,
+  ingressController,
+  ingressFilter,
+  namedClass,
+} from "../decide/routing/ingress-class-filter.ts";
+import type { Asked } from "../decide/routing/our-ingresses.ts";
+import type { Ingress, IngressPath } from "../kube/kinds/ingress.ts";
+import { compileHost, matchPath } from "../outputs/nginx/route-match.ts";
+import { hostsFor, type Question } from "./explanation.ts";
+
+/** All that is in the cluster, and which class is ours. */
+export interface AskedInCluster extends Asked, ClassChoice {
+  readonly className: string;
+}
+
+type Request = Pick<Question, "host" | "path">;
+
+/** Whoever has a host in more Ingresses than these learns nothing from the rest. */
+const toldMax = 3;
+
+/** A sentence for each that has it. */
+export function inOtherClasses(request: Request, asked: AskedInCluster): readonly string[] {
+  const isOurs = ingressFilter(asked.classes, asked.className, asked);
+  const having = asked.ingresses.filter((one) => !isOurs(one) && has(one, request));
+  const more = having.length - toldMax;
+  return [
+    ...having.slice(0, toldMax).map((one) => sentence(one, asked)),
+    ...(more > 0 ? [`${more} more of other classes have it`] : []),
+  ];
+}
+
+function has({ rules }: Ingress, { host, path }: Request): boolean {
+  const named = hostsFor(host);
+  // A rule without a host is for everybody's, and names none.
+  const paths = rules
+    .filter((rule) => named.includes(rule.host.toLowerCase()))
+    .flatMap((rule) => rule.paths);
+  return matchPath(compileHost(paths.map(pathRule)), path) !== undefined;
+}
+
+/** Regular expressions count as prefixes: what matters is whose it is, not what it matches. */
+function pathRule({ path, pathType }: IngressPath) {
+  const type = pathType === "Exact" ? ("Exact" as const) : ("Prefix" as const);
+  return { path: path === "" ? "/" : path, type, service: "" };
+}
+
+function sentence(ingress: Ingress, { classes, className }: AskedInCluster): string {
+  const { namespace, name } = ingress.metadata;
+  const whose = `Ingress ${namespace}/${name} has it`;
+  const fix = `set spec.ingressClassName: ${className} in it to have it served here`;
+  const named = namedClass(ingress);
+  if (named === undefined) {
+    return `${whose} but names no class, and no class of this ingress is the default: ${fix}`;
+  }
+  const controller = classes.find(({ metadata }) => metadata.name === named)?.controller;
+  if (controller === undefined) {
+    return `${whose} but is of class ${named}, and there is no IngressClass of that name: ${fix}`;
+  }
+  if (named === className) {
+    return (
+      `${whose} and is of class ${named}, but its IngressClass is for ${controller}: ` +
+      `make that anew with spec.controller: ${ingressController}`
+    );
+  }
+  return `${whose} but is of class ${named}, which ${controller} serves: ${fix}`;
+}

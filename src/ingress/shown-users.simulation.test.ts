@@ -1,0 +1,134 @@
+import { expect, test } from "vitest";
+import { maxNamedWatches } from "../sources/secret-source.ts";
+import { type IngressWorld, inIngressWorld, type WorldCluster } from "./ingress-world.contract.ts";
+
+const secrets = "/api/v1/namespaces/default/secrets";
+const ingresses = "/apis/networking.k8s.io/v1/namespaces/default/ingresses";
+
+/** Some messages of the network, and the time that changes are gathered for. */
+const aMomentMs = 1_500;
+
+const dataOf = (auth: string) => ({ auth: Buffer.from(auth).toString("base64") });
+
+async function protect(
+  cluster: WorldCluster,
+  name: string,
+  annotations: Readonly<Record<string, string>>,
+): Promise<void> {
+  const own = Object.entries({ "auth-type": "basic", ...annotations }).map(([key, text]) => [
+    `nginx.ingress.kubernetes.io/${key}`,
+    text,
+  ]);
+  const backend = { service: { name: "web", port: { number: 80 } } };
+  const paths = [{ path: "/", pathType: "Prefix", backend }];
+  await cluster.create(ingresses, {
+    metadata: { name, annotations: Object.fromEntries(own) },
+    spec: { ingressClassName: "lockstep", rules: [{ host: `${name}.example`, http: { paths } }] },
+  });
+}
+
+/** What the proxy is told of the hosts' protection, of users, and the authors of what is wrong. */
+function shown({ loop }: IngressWorld) {
+  const { hosts, problems } = loop.decisions.routes;
+  return {
+    asked: [...hosts.values()].map(([rule]) => rule?.policy),
+    users: Object.fromEntries(loop.decisions.users.table.users),
+    problems: problems
+      .filter(({ reason }) => reason !== "BackendMissing")
+      .map(({ origin, reason, message }) => `${origin.name} ${reason} ${message}`),
+  };
+}
+
+const users = "default/people file";
+const asked = [{ basicAuth: { users, realm: "Authentication required" } }];
+
+test("the first decision has the users, and a changed secret is the next", () =>
+  inIngressWorld(
+    async (world) => {
+      const { clusters, simulation, nextTold } = world;
+      const ann = [["ann", "{PLAIN}1"]];
+      expect(shown(world)).toEqual({ asked, users: { [users]: ann }, problems: [] });
+      const changed = nextTold();
+      await clusters.east.update(`${secrets}/people`, {
+        data: dataOf("bob:{PLAIN}2\nann:secret\n"),
+      });
+      expect((await changed).routes).toBe(true);
+      const leftOut =
+        "web UserIgnored annotation auth-secret: passwords of the secret default/people are in a " +
+        'form that is not supported or takes too long, so "ann" cannot come in';
+      const bob = [["bob", "{PLAIN}2"]];
+      expect(shown(world)).toEqual({ asked, users: { [users]: bob }, problems: [leftOut] });
+      await clusters.east.update(`${secrets}/people`, { data: { auth: null } });
+      await simulation.sleep(aMomentMs);
+      const closed =
+        "web RouteClosed annotation auth-secret: the secret default/people has no key auth, " +
+        "so every request is answered with 503";
+      expect(shown(world)).toEqual({ asked, users: {}, problems: [closed] });
+    },
+    {
+      before: async ({ east }) => {
+        await east.service("web");
+        await east.create(secrets, { metadata: { name: "people" }, data: dataOf("ann:{PLAIN}1") });
+        await protect(east, "web", { "auth-secret": "default/people" });
+      },
+    },
+  ));
+
+test.each([
+  [
+    { "auth-secret": "people" },
+    undefined,
+    asked,
+    "there is no secret default/people, so every request is answered with 503",
+  ],
+  [
+    { "auth-secret": "people" },
+    "secrets",
+    asked,
+    "the secret default/people may not be read: secrets is forbidden, " +
+      "so every request is answered with 503",
+  ],
+  [
+    { "auth-secret": "other/people" },
+    undefined,
+    [{ closed: true }],
+    "the secret is of another namespace, so every request is answered with 503",
+  ],
+])("users that cannot be had are told: %j without %s", (annotations, forbidden, policy, said) =>
+  inIngressWorld(
+    async (world) => {
+      await world.simulation.sleep(aMomentMs);
+      const problems = [`web RouteClosed annotation auth-secret: ${said}`];
+      expect(shown(world)).toEqual({ asked: policy, users: {}, problems });
+    },
+    {
+      before: async ({ east }) => {
+        await east.service("web");
+        await protect(east, "web", annotations);
+      },
+      ...(forbidden === undefined ? {} : { forbidden }),
+    },
+  ),
+);
+
+test("beyond so many secrets no more are read, and the routes of the others are closed", () =>
+  inIngressWorld(
+    async (world) => {
+      await world.simulation.sleep(aMomentMs);
+      const { users: lists, problems } = shown(world);
+      expect([Object.keys(lists).length, problems.length]).toEqual([maxNamedWatches, 1]);
+      expect(problems[0]).toContain(
+        `may not be read: Ingresses name more than ${maxNamedWatches} secrets of this kind`,
+      );
+    },
+    {
+      before: async ({ east }) => {
+        await east.service("web");
+        for (let number = 0; number <= maxNamedWatches; number += 1) {
+          const name = `p${number}`;
+          await east.create(secrets, { metadata: { name }, data: dataOf("ann:{PLAIN}1") });
+          await protect(east, name, { "auth-secret": name });
+        }
+      },
+    },
+  ));
