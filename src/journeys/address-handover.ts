@@ -17,10 +17,11 @@ export function handOver(before: EndpointTrack, successor: EndpointTrack): OpenJ
     const { witness, at, byAddress, direction } = sight;
     if (!byAddress || direction === "leave") continue;
     matches.clear(witness);
-    if (successor.changes.sightOf(witness) === undefined) {
+    if (successor.changes.shows(witness) === "leave") {
       successor.changes.see({ ...sight, passed: next.id, shown: next.id });
-      if (mistaken === undefined || sight.passed !== mistaken.id) next.agree(witness, undefined);
-      else next.show({ witness, direction: "join", endpoint: before.endpoint, at });
+      const isOfNext = sight.passed === mistaken?.id && !sight.isBaseline;
+      if (isOfNext) next.show({ witness, direction: "join", endpoint: before.endpoint, at });
+      else if (isPending(next) && !next.isMarkedBy(witness)) next.agree(witness, undefined);
     }
     changes.see({ ...sight, direction: "leave", passed: current?.id ?? 0 });
     if (current === undefined || !isPending(current) || current.isMarkedBy(witness)) continue;

@@ -22,7 +22,7 @@ const promptMs = 500;
 export const atOnceMs = 50;
 
 /** What the watches of a cluster that is back tell, one after the other, is told by then. */
-export const gatheredMs = 33_000;
+const gatheredMs = 33_000;
 
 /** Until a change has come to everybody who shows it. */
 const everywhereMs = 10_000;
@@ -64,6 +64,17 @@ export function judgeExact(one: Case): void {
     expect(Math.min(...times)).toBe(0);
     expect(origin.beforeStart).toBeUndefined();
   }
+}
+
+/** Whether it was told soon after it happened, where it did. */
+export function isToldInTime(told: ToldChange, happened: readonly ToldChange[]): boolean {
+  return happened.some(
+    (one) =>
+      placeOf(one) === placeOf(told) &&
+      one.direction === told.direction &&
+      one.at <= told.at &&
+      told.at - one.at <= promptMs,
+  );
 }
 
 /** Two words of one place that are told within so long may have been told together. */

@@ -21,6 +21,8 @@ export interface Case {
   readonly rerouted: readonly ToldChange[];
   /** In the order in which they were opened. */
   readonly journeys: readonly Journey[];
+  /** Of its address, from before anybody said whose it is. */
+  readonly unnamed: readonly Journey[];
   /** What was delivered of others that have or had its address and port, in any service. */
   readonly others: readonly ToldChange[];
   /** Requests to its address and port, whatever service they name. */
@@ -52,6 +54,7 @@ export function casesOf({ clusters, access, isCalm }: ProofWorld, run: ProofRun)
     ),
     rerouted: rerouted.get(placeOfKey(key)) ?? [],
     journeys: (found.get(key) ?? []).toSorted((a, b) => a.id - b.id),
+    unnamed: found.get(keyOf("", fromKey(key).service, { ...fromKey(key), uid: "" })) ?? [],
     others: (sockets.get(socketOf(fromKey(key))) ?? []).filter((one) => one.key !== key),
     requests: requests.get(socketOf(fromKey(key))) ?? [],
   }));

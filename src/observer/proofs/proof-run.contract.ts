@@ -39,6 +39,8 @@ export interface ProofRun {
   readonly rerouted: ToldChange[];
   /** Those that the access log has told of; undefined where there is no log. */
   readonly requests: SentRequest[] | undefined;
+  /** From then on requests are waited for. */
+  logBeganAt: number;
   endedAt: number;
 }
 
@@ -87,6 +89,7 @@ export function startRun(
     routed: [],
     rerouted: [],
     requests: hasLog ? [] : undefined,
+    logBeganAt: Number.POSITIVE_INFINITY,
     endedAt: Number.POSITIVE_INFINITY,
   };
 }

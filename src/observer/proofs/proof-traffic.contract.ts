@@ -36,9 +36,10 @@ export class ProofTraffic {
 
   /** The log speaks for all services from now on. */
   begin(): void {
-    const { observer } = this.#options.run();
+    const run = this.#options.run();
+    run.logBeganAt = this.#now();
     for (const { path: service } of services) {
-      observer.sink.follow(logWitness, { cluster: undefined, service });
+      run.observer.sink.follow(logWitness, { cluster: undefined, service });
     }
   }
 

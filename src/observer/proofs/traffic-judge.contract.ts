@@ -3,7 +3,6 @@
 // no service, it may count or not.
 import { expect } from "vitest";
 import type { Journey } from "../../journeys/journey.ts";
-import { gatheredMs } from "./exact-judge.contract.ts";
 import { type Case, placeOf } from "./proof-case.contract.ts";
 import type { SentRequest } from "./proof-run.contract.ts";
 import { fromKey, placeOfKey } from "./told-endpoints.contract.ts";
@@ -21,29 +20,14 @@ export function judgeRequests(one: Case): void {
   const { service } = fromKey(one.key);
   const named = one.requests.filter((request) => (request.service ?? service) === service);
   for (const [index, journey] of journeys.entries()) {
-    const next = journeys[index + 1];
-    const possible = named.filter(
-      (request) =>
-        isHeardSince(journey, request) && (next === undefined || !isSurelySince(next, request)),
+    const until = journeys[index + 1]?.origin.at ?? Number.POSITIVE_INFINITY;
+    const possible = named.filter(({ at }) => at >= journey.origin.at && at < until);
+    judgeJourney(
+      journey,
+      possible,
+      possible.filter((request) => isSurelyOf(journey, request, one)),
     );
-    const sure = possible.filter(
-      (request) =>
-        isSurelySince(journey, request) &&
-        (next === undefined || !isHeardSince(next, request)) &&
-        isSurelyOf(journey, request, one),
-    );
-    judgeJourney(journey, possible, sure);
   }
-}
-
-function isHeardSince({ origin }: Journey, { at }: SentRequest): boolean {
-  return at >= origin.at;
-}
-
-/** As long as it is not clear that there was a change, requests are of how it was before. */
-function isSurelySince({ origin }: Journey, { at, toldAt }: SentRequest): boolean {
-  const isClear = origin.notBefore === undefined || toldAt - origin.at >= gatheredMs;
-  return at >= origin.at && isClear;
 }
 
 function judgeJourney(
@@ -59,10 +43,11 @@ function judgeJourney(
   const at = origin.at + state.lagMs;
   expect(possible.map(instantOf), "a request that was never sent").toContain(instantOf({ at }));
   if (direction === "join") {
-    // Of two that are told out of order the first to be told is enough to show it.
+    // The first to be told is enough to show it; one that is told later can only make it less.
     const firstToldAt = Math.min(...sure.map(({ toldAt }) => toldAt));
     const soonest = possible.filter(({ toldAt }) => toldAt <= firstToldAt);
-    expect(soonest.map(instantOf), "not the first").toContain(instantOf({ at }));
+    const latest = Math.max(...soonest.map((request) => request.at));
+    expect(at, "not the first").toBeLessThanOrEqual(latest + nearlyMs);
     return;
   }
   const last = Math.max(...sure.map((request) => request.at));
@@ -76,7 +61,7 @@ function judgeJourney(
 
 /** Nobody else can have been meant, as far as anybody says. */
 function isSurelyOf({ origin }: Journey, { at, service }: SentRequest, one: Case): boolean {
-  if (at - origin.at >= surelyMs) return false;
+  if (at - origin.at >= surelyMs || origin.at < one.run.logBeganAt) return false;
   const rivals = [...one.others, ...one.addressed].filter(
     (other) =>
       other.at <= at &&
