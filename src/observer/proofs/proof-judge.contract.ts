@@ -82,7 +82,8 @@ function judgeAddresses(cases: readonly Case[]): void {
 function judgeAny(one: Case): void {
   const { key, run, made, delivered, happened, journeys } = one;
   const real = journeys.filter(
-    (journey) => journey.outcome !== "withdrawn" && !isAnothers(journey, one),
+    (journey) =>
+      journey.outcome !== "withdrawn" && !isOnlyRouted(journey) && !isAnothers(journey, one),
   );
   const left = wordsOn(one);
   for (const mark of journeys.flatMap(marksOf)) {
@@ -134,6 +135,12 @@ function changesKnown(happened: readonly ToldChange[], told: readonly ToldChange
     else from = index + 1;
   }
   return happened.length + invented;
+}
+
+/** Replicas alone show it when the observation ends, and may take it back. */
+function isOnlyRouted({ outcome, hops }: Journey): boolean {
+  const shown = hops.filter(({ state }) => state.type === "shown");
+  return outcome === "pending" && shown.every(({ hop }) => hop === "routed");
 }
 
 /** Only who knows addresses shows it, and meant another one, of whom nothing else was heard. */
