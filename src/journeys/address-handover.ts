@@ -14,13 +14,14 @@ export function handOver(before: EndpointTrack, successor: EndpointTrack): OpenJ
   const isLeft = current?.direction === "leave" || mistaken !== undefined;
   if (!isLeft || next?.direction !== "join") return mistaken;
   for (const sight of changes.sights) {
-    const { witness, at, byAddress, direction } = sight;
+    const { witness, at, notBefore, byAddress, direction } = sight;
     if (!byAddress || direction === "leave") continue;
     matches.clear(witness);
     if (successor.changes.shows(witness) === "leave") {
       successor.changes.see({ ...sight, passed: next.id, shown: next.id });
       const isOfNext = sight.passed === mistaken?.id && !sight.isBaseline;
-      if (isOfNext) next.show({ witness, direction: "join", endpoint: before.endpoint, at });
+      const late = notBefore === undefined ? {} : { notBefore };
+      if (isOfNext) next.show({ witness, direction, endpoint: before.endpoint, at, ...late });
       else if (isPending(next) && !next.isMarkedBy(witness)) next.agree(witness, undefined);
     }
     changes.see({ ...sight, direction: "leave", passed: current?.id ?? 0 });
@@ -34,6 +35,6 @@ export function handOver(before: EndpointTrack, successor: EndpointTrack): OpenJ
 /** A pending join that nobody has shown who could tell whose it is. */
 function shownOnlyByAddress({ current, sights }: EndpointChanges): OpenJourney | undefined {
   if (current?.direction !== "join" || !isPending(current)) return undefined;
-  const isKnown = sights.some((one) => one.passed === current.id && !one.byAddress);
+  const isKnown = sights.some((one) => one.shown === current.id && !one.byAddress);
   return isKnown ? undefined : current;
 }

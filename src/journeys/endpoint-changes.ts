@@ -6,7 +6,7 @@ import { elapsedMs, type MonotonicMs } from "../environment/clock.ts";
 import { keptMax, keptMs, settleMs } from "./journey-limits.ts";
 import type { OpenJourney } from "./open-journey.ts";
 import { type Sight, Sights } from "./sights.ts";
-import { hopsOfCluster } from "./strangers.ts";
+import { hopsOfCluster, isOfCluster } from "./strangers.ts";
 import type { Direction, Hop, Witness, WitnessReport } from "./witness.ts";
 
 /** What a request at some instant falls after. */
@@ -53,6 +53,22 @@ export class EndpointChanges {
     this.#sights.put(sight);
   }
 
+  /** The witness has yet to tell all that happens from now on. */
+  expect(witness: Witness, at: MonotonicMs): void {
+    this.see({
+      witness,
+      direction: "leave",
+      at,
+      notBefore: undefined,
+      isBaseline: true,
+      passed: 0,
+      shown: 0,
+      byAddress: false,
+      isAssumed: false,
+      unclear: undefined,
+    });
+  }
+
   /** What it has shown counts no more. */
   unsee(witness: Witness): void {
     this.#sights.delete(witness);
@@ -60,7 +76,7 @@ export class EndpointChanges {
 
   /** What the witness has said, and the newest change that it is past. */
   note(
-    { witness, direction, at, endpoint, baseline = false }: WitnessReport,
+    { witness, direction, at, notBefore, endpoint, baseline = false }: WitnessReport,
     passed: number,
     { shown = passed, unclear }: { readonly shown?: number; readonly unclear?: WitnessReport } = {},
   ): void {
@@ -68,6 +84,7 @@ export class EndpointChanges {
       witness,
       direction,
       at,
+      notBefore,
       isBaseline: baseline,
       passed,
       shown,
@@ -93,6 +110,7 @@ export class EndpointChanges {
       witness,
       direction: known?.direction ?? direction,
       at: known?.at ?? originAt,
+      notBefore: known?.notBefore,
       passed: journey.id,
       shown: known?.shown ?? 0,
       byAddress: known?.byAddress ?? false,
@@ -140,12 +158,14 @@ export class EndpointChanges {
    */
   missedSince({ witness, at }: WitnessReport): MonotonicMs | undefined {
     const sight = this.#sights.of(witness);
-    if (sight === undefined) return undefined;
+    // A cluster that has said nothing of an endpoint cannot have left out what is over for others.
+    if (sight === undefined && !isOfCluster(witness)) return undefined;
+    const isMissed = (one: OpenJourney): boolean =>
+      sight === undefined ? !isPending(one) : one.id > sight.shown && one.id <= sight.passed;
     const missed = this.#journeys.find(
-      ({ id, originAt }) =>
-        id > sight.shown && id <= sight.passed && elapsedMs(originAt, at) < keptMs,
+      (one) => isMissed(one) && elapsedMs(one.originAt, at) < keptMs,
     );
-    if (missed === undefined) return undefined;
+    if (sight === undefined || missed === undefined) return missed?.originAt;
     return elapsedMs(sight.at, missed.originAt) > 0 ? sight.at : missed.originAt;
   }
 

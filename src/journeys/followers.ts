@@ -4,7 +4,7 @@
 import {
   type FollowedService,
   hops,
-  type ServiceRef,
+  type UnfollowedService,
   type Witness,
   type WitnessedEndpoint,
   witnessId,
@@ -27,6 +27,8 @@ interface ServiceFollowers {
 
 export class Followers {
   readonly #byService = new Map<string, ServiceFollowers>();
+  /** By service, replicas that do not say at present what they route to. */
+  readonly #lost = new Map<string, Map<string, Witness>>();
   #version = 0;
 
   /** Rises whenever any answer may have changed. */
@@ -45,6 +47,7 @@ export class Followers {
     this.#byService.set(service, followers);
     const witnesses = followers.clusters.get(cluster) ?? new Map<string, Witness>();
     followers.clusters.set(cluster, witnesses);
+    this.#find(witness, service);
     const isNew = !witnesses.has(witnessId(witness));
     if (isNew) witnesses.set(witnessId(witness), witness);
     const isOfPorts = this.#learnPorts(followers, witness, ports);
@@ -55,7 +58,10 @@ export class Followers {
   }
 
   /** True when it did follow. */
-  unfollow(witness: Witness, { cluster = anyCluster, service }: ServiceRef): boolean {
+  unfollow(witness: Witness, unfollowed: UnfollowedService): boolean {
+    const { cluster = anyCluster, service, forGood = false } = unfollowed;
+    if (forGood) this.#find(witness, service);
+    else if (witness.hop === "routed") this.#lose(witness, service);
     const followers = this.#byService.get(service);
     const witnesses = followers?.clusters.get(cluster);
     if (followers === undefined || !witnesses?.delete(witnessId(witness))) return false;
@@ -65,6 +71,12 @@ export class Followers {
     if (witnesses.size === 0) followers.clusters.delete(cluster);
     if (followers.clusters.size === 0) this.#byService.delete(service);
     return true;
+  }
+
+  /** Replicas that will tell later what they did meanwhile. */
+  lostOf(service: string): readonly Witness[] {
+    const lost = this.#lost.get(service);
+    return lost === undefined ? nobody : [...lost.values()];
   }
 
   /** Whether some cluster's own watches follow a service of this name, `namespace/name`. */
@@ -94,6 +106,18 @@ export class Followers {
       .sort(inOrderOfHops);
     followers.answers.set(asked, answer);
     return answer;
+  }
+
+  #lose(witness: Witness, service: string): void {
+    const lost = this.#lost.get(service) ?? new Map<string, Witness>();
+    this.#lost.set(service, lost.set(witnessId(witness), witness));
+  }
+
+  /** It is back, or does not come back. */
+  #find(witness: Witness, service: string): void {
+    const lost = this.#lost.get(service);
+    if (!lost?.delete(witnessId(witness)) || lost.size > 0) return;
+    this.#lost.delete(service);
   }
 
   /**

@@ -666,6 +666,26 @@ test("an address first shown by one who cannot tell whose it is goes to the pod 
   `);
 });
 
+test("what one who knows only addresses said late, and nobody else shows, goes to the next pod as it was", () => {
+  const seen = new Observed([pod, published, replica("stock")]);
+  seen.baseline(pod, published);
+  seen.say(0, replica("stock"), "join", { uid: undefined, baseline: true });
+  seen.say(1_000, pod, "leave");
+  seen.say(1_100, replica("stock"), "leave", { uid: undefined });
+  seen.say(1_200, replica("stock"), "join", { uid: undefined, notBefore: ms(1_150) });
+  seen.say(1_300, pod, "join", { uid: "b" });
+  seen.say(1_400, published, "leave");
+  seen.say(1_400, published, "join", { uid: "b" });
+  expect(seen.lastOver?.origin).toEqual({ at: 1_200, notBefore: 1_150 });
+  expect(seen.over).toMatchInlineSnapshot(`
+    [
+      "1300: withdrawn: +10.0.0.1 shop/web  pod never shown · published never shown · routed 0 (withdrawn)",
+      "1400: complete: −10.0.0.1 shop/web  pod 0 · published 400 ms · routed 100 ms",
+      "1400: complete: +10.0.0.1 shop/web  pod 100 ms · published 200 ms · routed 0",
+    ]
+  `);
+});
+
 test("a hop that is learnt from a list has a lag that is an upper bound", () => {
   const seen = new Observed([pod, published]);
   seen.baseline(pod, published);

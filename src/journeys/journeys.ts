@@ -149,6 +149,7 @@ export class Journeys implements WitnessSink {
     const { forGood = false } = service;
     if (!this.#followers.unfollow(witness, service) && !forGood) return;
     if (forGood) this.#forgetWitness(witness, service.service);
+    else if (witness.hop === "routed") this.#loseReplica(witness, service.service);
     this.#reviewService(service.service);
   }
 
@@ -180,6 +181,11 @@ export class Journeys implements WitnessSink {
     if (track === undefined) {
       this.#counts.dropped += 1;
       return;
+    }
+    if (known === undefined) {
+      for (const lost of this.#followers.lostOf(report.endpoint.service)) {
+        track.changes.expect(lost, report.at);
+      }
     }
     this.#skews.heard(report);
     this.#settle(track, [witness], heardUntil(report));
@@ -310,6 +316,13 @@ export class Journeys implements WitnessSink {
       this.#settle(track, this.#followersOf(track), this.#now);
       if (track.matches.isUndecided) this.#undecided.add(track, this.#now);
       this.#reviewTrack(track);
+    }
+  }
+
+  /** It may tell later what it has not told yet. */
+  #loseReplica(witness: Witness, service: string): void {
+    for (const { changes } of this.#known.ofService(service)) {
+      if (changes.sightOf(witness) === undefined) changes.expect(witness, this.#now);
     }
   }
 

@@ -9,6 +9,7 @@ const pod: Witness = { hop: "pod", name: "east" };
 const published: Witness = { hop: "published", name: "east" };
 const endpoint = { ...web, address: "10.0.0.1", port: 80, podUid: "a" };
 const copies: Witness = { hop: "synced", name: "access" };
+const replica: Witness = { hop: "routed", name: "r1" };
 
 let journeys: Journeys;
 let over: string[];
@@ -124,6 +125,14 @@ describe("who was cut off", () => {
     expect(over).toEqual(["leave 60000 complete: pod shown, synced shown"]);
   });
 
+  test("is said to have missed what is over, where it has said nothing of the endpoint yet", () => {
+    journeys.follow(copies, web);
+    say(0, copies, "join");
+    const word = { witness: published, endpoint, direction: "join", at: 9_000 as MonotonicMs };
+    expect(journeys.missedSince({ ...word, direction: "join" })).toBe(0);
+    expect(journeys.missedSince({ ...word, witness: replica, direction: "join" })).toBe(undefined);
+  });
+
   test("may fall silent before it has told all: what it told was then of the first changes", () => {
     flap(10_000, 30_000);
     say(60_000, copies, "leave", { since: 5_000 });
@@ -177,8 +186,6 @@ describe("a while of silence", () => {
 });
 
 describe("a cluster that was cut off", () => {
-  const replica: Witness = { hop: "routed", name: "r1" };
-
   test("is not taken at its word until it is proved that all has been told", () => {
     journeys.follow(replica, { ...web, cluster: undefined });
     say(0, replica, "join");
@@ -207,6 +214,24 @@ describe("a cluster that was cut off", () => {
     expect(journeys.pending()).toEqual([]);
     expect(journeys.counts).toMatchObject({ opened: 1, matched: 1 });
   });
+});
+
+test("a replica that was silent may tell late of a pod that came and went meanwhile", () => {
+  const toAll = { ...web, cluster: undefined };
+  for (const witness of [pod, published]) journeys.follow(witness, web);
+  journeys.follow(replica, toAll);
+  journeys.unfollow(replica, toAll);
+  for (const direction of ["join", "leave"] as const) {
+    for (const witness of [pod, published]) say(1_000, witness, direction);
+  }
+  journeys.follow(replica, toAll);
+  say(5_000, replica, "join", { since: 500 });
+  say(5_600, replica, "leave");
+  expect(journeys.counts).toMatchObject({ opened: 2 });
+  expect(over).toHaveLength(2);
+  journeys.unfollow(replica, { ...toAll, forGood: true });
+  pass(5_600 + keptMs);
+  expect(journeys.hasEndpoints(web)).toBe(false);
 });
 
 describe("of an endpoint that came and went", () => {

@@ -7,6 +7,8 @@ export interface Sight {
   readonly witness: Witness;
   readonly direction: Direction;
   readonly at: MonotonicMs;
+  /** It was told late: it has been so since some time after this. */
+  readonly notBefore: MonotonicMs | undefined;
   /** It was so when the witness began, so `at` is not when it became so. */
   readonly isBaseline: boolean;
   /** The newest journey that it is past: it has shown it, or agrees and is taken to have left it out. */

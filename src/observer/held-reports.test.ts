@@ -96,6 +96,15 @@ describe("what a watch tells late", () => {
     expect(passed).toEqual(["pod leave since 40000"]);
   });
 
+  test("of who knows only addresses may be of two endpoints, of which one left and the other came", () => {
+    const stock = { ...since(40_000), endpoint: { ...endpoint, podUid: undefined } };
+    tell("routed", "leave", stock);
+    open = ["routed join"];
+    tell("routed", "join", stock);
+    pass(2_000);
+    expect(passed).toEqual(["routed leave since 40000", "routed join since 40000"]);
+  });
+
   test("holds back what others say of the address, and all is told in order", () => {
     tell("pod", "leave", since(40_000));
     nowMs += 100;

@@ -166,9 +166,14 @@ export class HeldReports implements WitnessSink {
     if (this.#addresses.get(address) === held) this.#addresses.delete(address);
   }
 
-  /** What is told next is the first that is known, so this happened before anybody told anything. */
+  /**
+   * What is told next is the first that is known, so this happened before anybody told anything. Who
+   * knows nothing but addresses may mean two endpoints, of which one left and the other came.
+   */
   #isBeforeAll([first, next]: readonly WitnessReport[]): boolean {
-    return first?.notBefore !== undefined && next !== undefined && this.#isAwaited(next);
+    if (first?.notBefore === undefined || next === undefined) return false;
+    const isByAddress = first.witness.hop === "routed" && first.endpoint.podUid === undefined;
+    return !isByAddress && this.#isAwaited(next);
   }
 
   /** What a list tells may be taken back by what it tells next, so it is weighed as a whole. */

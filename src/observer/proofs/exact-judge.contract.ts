@@ -28,14 +28,16 @@ const gatheredMs = 33_000;
 const everywhereMs = 10_000;
 
 /** Why an endpoint is not judged exactly; undefined when it is. */
-export type Doubt = "late" | "begun between";
+export type Doubt = "late" | "untellable";
 
 export function doubtOf(one: Case): Doubt | undefined {
   // Of what was pending when the observer ended, something may still have been undecided.
   if (one.journeys.some(({ outcome }) => outcome === "pending")) return "late";
   // Of an address that no cluster has told of nobody knows whose it is.
-  if (fromKey(one.key).cluster === "" || !isPrompt(one)) return "late";
-  return isBegunBetween(one) ? "begun between" : undefined;
+  if (fromKey(one.key).cluster === "") return "late";
+  if (isCrossed(one)) return "untellable";
+  if (!isPrompt(one)) return "late";
+  return isBegunBetween(one) ? "untellable" : undefined;
 }
 
 export function judgeExact(one: Case): void {
@@ -114,15 +116,31 @@ function isPrompt({ key, run, delivered, happened, isCalm }: Case): boolean {
   return true;
 }
 
+/**
+ * Of a pod and of its service two watches tell. Where both change at once, the one that is told first
+ * can make a change that never was, and the other takes it back.
+ */
+function isCrossed({ made, delivered, happened }: Case): boolean {
+  const words = delivered.filter((one) => one.hop === made && !isBaseline(one));
+  return words.some((one, index) => {
+    const next = words[index + 1];
+    if (next === undefined || next.at - one.at >= atOnceMs) return false;
+    return !happened.some(
+      ({ hop, at }) => hop === made && at >= one.at - promptMs && at <= next.at,
+    );
+  });
+}
+
 /** A replica that begins while a pod flaps may stand before the flap or after it: nobody can tell. */
 function isBegunBetween({ run, made, delivered }: Case): boolean {
+  const isRecent = (beganAt: number, { hop, at }: ToldChange): boolean =>
+    hop === made && at <= beganAt && beganAt - at < everywhereMs;
+  // Who copies may begin to be heard when all else that shows the change has shown it.
+  const copied = delivered.filter((one) => one.hop === "synced" && isBaseline(one));
+  const words = delivered.filter((one) => !isBaseline(one));
+  if (copied.some(({ at }) => words.some((one) => isRecent(at, one)))) return true;
   const begun = [...run.replicas.values()].map(({ beganAt }) => beganAt);
-  return begun.some(
-    (beganAt) =>
-      delivered.filter(
-        ({ hop, at }) => hop === made && at <= beganAt && beganAt - at < everywhereMs,
-      ).length > 1,
-  );
+  return begun.some((beganAt) => delivered.filter((one) => isRecent(beganAt, one)).length > 1);
 }
 
 /**

@@ -46,8 +46,8 @@ forEachSeed(
       expect(world.run.observer.journeys.pending()).toEqual([]);
       await world.endRun();
       for (const run of world.runs) {
-        const { endpoints, exact, begunBetween } = judgeRun(world, run);
-        if (isCalm && run === world.runs[0]) expect(exact + begunBetween).toBe(endpoints);
+        const { endpoints, exact, untellable } = judgeRun(world, run);
+        if (isCalm && run === world.runs[0]) expect(exact + untellable).toBe(endpoints);
       }
       await world.stop();
     }),
