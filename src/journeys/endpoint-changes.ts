@@ -98,9 +98,10 @@ export class EndpointChanges {
   agree(witness: Witness, journey: OpenJourney): void {
     const { direction, originAt } = journey;
     const known = this.sightOf(witness);
-    if (known?.unclear !== undefined && originAt - known.at < settleMs) {
-      // It was ahead, then, and makes the origin.
-      journey.show(known.unclear);
+    const ahead = known !== undefined && originAt - known.at < settleMs ? known.unclear : undefined;
+    if (ahead !== undefined) {
+      // It makes the origin, then.
+      journey.show(ahead);
     } else if (isPending(journey)) {
       // What it has shown of another change counts there, and not a second time here.
       const isElse = isOfChange(known) || known?.isBaseline === true;
@@ -112,7 +113,7 @@ export class EndpointChanges {
       at: known?.at ?? originAt,
       notBefore: known?.notBefore,
       passed: journey.id,
-      shown: known?.shown ?? 0,
+      shown: ahead === undefined ? (known?.shown ?? 0) : journey.id,
       byAddress: known?.byAddress ?? false,
       isBaseline: known?.isBaseline ?? false,
       isAssumed: false,
@@ -187,11 +188,11 @@ export class EndpointChanges {
     return journey.id > shown && !this.#isLongUndone(journey, notBefore ?? at);
   }
 
-  /** Whether the witness had been taken to have left it out when it told this. */
+  /** Whether the witness must have left it out: it told this long after another change followed. */
   hasLeftOut(journey: OpenJourney, { witness, at }: WitnessReport): boolean {
-    const { passed, shown } = this.#sights.of(witness) ?? { passed: 0, shown: 0 };
-    const { id } = journey;
-    return id > shown && id <= passed && this.#isLongUndone(journey, at);
+    const { shown } = this.#sights.of(witness) ?? { shown: 0 };
+    if (journey.id <= shown || journey === this.current) return false;
+    return this.#isLongUndone(journey, at);
   }
 
   /** Whether the witness could be expected to show it when it told this. */

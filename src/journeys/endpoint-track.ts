@@ -191,6 +191,25 @@ export class EndpointTrack {
     return Math.max(journey.originAt, this.changes.sightOf(witness)?.at ?? 0) + settleMs;
   }
 
+  /**
+   * The witness is gone for good. What it has said is decided, and what it alone has shown, of which
+   * its pod's cluster knows nothing, nobody will ever show to the end.
+   */
+  forget(witness: Witness): {
+    readonly shown: readonly OpenJourney[];
+    readonly withdrawn: OpenJourney | undefined;
+  } {
+    const shown = this.matches.decide(witness).map(([journey]) => journey);
+    this.changes.unsee(witness);
+    const { current, sights } = this.changes;
+    if (current === undefined || !isPending(current) || !current.isOnlyRouted) {
+      return { shown, withdrawn: undefined };
+    }
+    if (sights.some((one) => one.shown === current.id)) return { shown, withdrawn: undefined };
+    this.changes.remove(current);
+    return { shown, withdrawn: current };
+  }
+
   #assume(witness: Witness, current: OpenJourney): void {
     this.changes.agree(witness, current);
     const sight = this.changes.sightOf(witness);

@@ -29,7 +29,9 @@ export class EndpointTracks {
     const { endpoint, witness, direction } = report;
     const tracks = this.#at(endpoint);
     const same = tracks.find((track) => isSame(track.endpoint, endpoint));
-    if (same !== undefined || tracks.length === 0) return same;
+    // Where no pod is named, one that is gone yields to whoever has the address now.
+    const isSure = endpoint.podUid !== undefined || same?.changes.isGone === false;
+    if (tracks.length === 0 || (same !== undefined && isSure)) return same;
     const possible = tracks.filter(
       (track) =>
         !track.changes.isGone &&
@@ -45,7 +47,8 @@ export class EndpointTracks {
       // The newest: with an address that was given again, that is the pod that has it now.
       possible.findLast((track) => track.changes.current?.direction !== "leave") ??
       // Who left is likelier to come back than to be followed by another so soon.
-      possible.at(-1)
+      possible.at(-1) ??
+      same
     );
   }
 

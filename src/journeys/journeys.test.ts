@@ -1,66 +1,10 @@
 import { describe, expect, test } from "vitest";
-import type { MonotonicMs, WallMs } from "../environment/clock.ts";
-import { journeyLine } from "./format.ts";
+import type { WallMs } from "../environment/clock.ts";
 import type { Journey } from "./journey.ts";
-import type { JourneyEvent } from "./journey-event.ts";
 import { abandonAfterMs, settleMs } from "./journey-limits.ts";
 import { Journeys } from "./journeys.ts";
-import type { Direction, Hop, ServiceRef, Witness, WitnessReport } from "./witness.ts";
-
-const web: ServiceRef = { cluster: "east", service: "shop/web" };
-const pod: Witness = { hop: "pod", name: "east" };
-const published: Witness = { hop: "published", name: "east" };
-const synced: Witness = { hop: "synced", name: "access" };
-const replica = (name: string): Witness => ({ hop: "routed", name });
-
-const ms = (value: number) => value as MonotonicMs;
-
-type Said = Partial<Omit<WitnessReport, "endpoint">> & {
-  readonly uid?: string | undefined;
-  readonly address?: string;
-  readonly port?: number;
-};
-
-/** Journeys whose events are kept as lines. */
-class Observed {
-  readonly events: string[] = [];
-  readonly journeys: Journeys;
-  lastOver: Journey | undefined;
-  now = 0;
-
-  constructor(followers: readonly Witness[], bounds: { readonly pendingMax?: number } = {}) {
-    this.journeys = new Journeys({ onEvent: (event) => this.#note(event), ...bounds });
-    for (const witness of followers) this.journeys.follow(witness, web);
-  }
-
-  say(at: number, witness: Witness, direction: Direction, said: Said = {}): void {
-    this.now = at;
-    const usual = { uid: "a", address: "10.0.0.1", port: 8080 };
-    const { uid, address, port, ...rest } = { ...usual, ...said };
-    const endpoint = { ...web, address, port, podUid: uid };
-    this.journeys.report({ witness, direction, at: ms(at), endpoint, ...rest });
-  }
-
-  baseline(...witnesses: readonly Witness[]): void {
-    for (const witness of witnesses) this.say(0, witness, "join", { baseline: true });
-  }
-
-  advance(to: number): void {
-    this.now = to;
-    this.journeys.advance(ms(to));
-  }
-
-  #note(event: JourneyEvent): void {
-    const line = journeyLine(event.journey, { now: ms(this.now), width: 200 });
-    const what = event.type === "over" ? event.journey.outcome : `${event.type} ${event.hop.hop}`;
-    this.events.push(`${this.now}: ${what}: ${line}`);
-    if (event.type === "over") this.lastOver = event.journey;
-  }
-
-  get over(): readonly string[] {
-    return this.events.filter((event) => !/: (shown|stuck) /.test(event));
-  }
-}
+import { ms, Observed, pod, published, replica, synced, web } from "./observed.contract.ts";
+import type { Hop, Witness } from "./witness.ts";
 
 test("a leave is followed from the pod to every replica", () => {
   const seen = new Observed([pod, published, synced, replica("r1"), replica("r2")]);
@@ -275,80 +219,6 @@ test("a replica that changes its mind alone withdraws the journey", () => {
   `);
 });
 
-test("an address given to another pod is told apart by the uid", () => {
-  const seen = new Observed([pod, published]);
-  seen.baseline(pod, published);
-  seen.say(1_000, pod, "leave");
-  seen.say(1_500, pod, "join", { uid: "b" });
-  seen.say(2_000, published, "leave");
-  seen.say(2_000, published, "join", { uid: "b" });
-  expect(seen.over).toMatchInlineSnapshot(`
-    [
-      "2000: complete: −10.0.0.1 shop/web  pod 0 · published 1 s · routed ?",
-      "2000: complete: +10.0.0.1 shop/web  pod 0 · published 500 ms · routed ?",
-    ]
-  `);
-});
-
-test("a proxy that knows only addresses cannot show that the address changed hands", () => {
-  const seen = new Observed([pod, published, replica("stock")]);
-  seen.baseline(pod, published);
-  seen.say(0, replica("stock"), "join", { uid: undefined, baseline: true });
-  seen.say(1_000, pod, "leave");
-  seen.say(1_001, published, "leave");
-  seen.say(1_500, pod, "join", { uid: "b" });
-  seen.say(1_501, published, "join", { uid: "b" });
-  expect(seen.over).toMatchInlineSnapshot(`
-    [
-      "1500: complete: −10.0.0.1 shop/web  pod 0 · published 1 ms · routed unchanged",
-      "1501: complete: +10.0.0.1 shop/web  pod 0 · published 1 ms · routed unchanged",
-    ]
-  `);
-  seen.say(5_000, pod, "leave", { uid: "b" });
-  seen.say(5_001, published, "leave", { uid: "b" });
-  seen.say(8_000, replica("stock"), "leave", { uid: undefined });
-  expect(seen.over.slice(2)).toMatchInlineSnapshot(`
-    [
-      "8000: complete: −10.0.0.1 shop/web  pod 0 · published 1 ms · routed 3 s",
-    ]
-  `);
-});
-
-test("that the address changed hands may be told the other way round", () => {
-  const seen = new Observed([pod, replica("stock")]);
-  seen.baseline(pod);
-  seen.say(0, replica("stock"), "join", { uid: undefined, baseline: true });
-  seen.say(1_500, pod, "join", { uid: "b" });
-  seen.say(1_501, pod, "leave");
-  expect(seen.over).toMatchInlineSnapshot(`
-    [
-      "1501: complete: −10.0.0.1 shop/web  pod 0 · published ? · routed unchanged",
-      "1501: complete: +10.0.0.1 shop/web  pod 0 · published ? · routed unchanged",
-    ]
-  `);
-});
-
-test("a proxy that knows only addresses may be first; the pod's name comes later", () => {
-  const seen = new Observed([pod]);
-  seen.journeys.follow(replica("stock"), { ...web, cluster: undefined });
-  const anonymous = { uid: undefined };
-  seen.journeys.report({
-    witness: replica("stock"),
-    direction: "join",
-    at: ms(1_000),
-    endpoint: { ...web, cluster: undefined, address: "10.0.0.1", port: 8080, podUid: undefined },
-  });
-  seen.say(1_020, pod, "join");
-  seen.say(2_000, pod, "leave");
-  seen.say(3_000, replica("stock"), "leave", anonymous);
-  expect(seen.over).toMatchInlineSnapshot(`
-    [
-      "1020: complete: +10.0.0.1 shop/web  pod 20 ms · published ? · routed 0",
-      "3000: complete: −10.0.0.1 shop/web  pod 0 · published ? · routed 1 s",
-    ]
-  `);
-});
-
 test("once it is known whose endpoint it is, nobody of another cluster is waited for", () => {
   const seen = new Observed([pod]);
   seen.journeys.follow({ hop: "pod", name: "west" }, { ...web, cluster: "west" });
@@ -406,46 +276,6 @@ test("what is never shown is abandoned in the end", () => {
   expect(seen.over).toMatchInlineSnapshot(`
     [
       "21600000: abandoned: +10.0.0.1 shop/web  pod 0 · published never shown · routed ? (abandoned)",
-    ]
-  `);
-});
-
-test("what a replica that is gone has shown keeps no endpoint, and leaves of others are not its", () => {
-  const seen = new Observed([pod, replica("stock"), replica("old")]);
-  seen.baseline(pod);
-  for (const name of ["stock", "old"]) {
-    seen.say(0, replica(name), "join", { uid: undefined, baseline: true });
-  }
-  seen.journeys.unfollow(replica("old"), { ...web, forGood: true });
-  seen.say(1_000, pod, "leave");
-  seen.say(1_100, replica("stock"), "leave", { uid: undefined });
-  seen.say(2_000, pod, "join", { uid: "b" });
-  seen.say(2_100, replica("stock"), "join", { uid: undefined });
-  seen.say(3_000, pod, "leave", { uid: "b" });
-  seen.say(3_300, replica("stock"), "leave", { uid: undefined });
-  expect(seen.over).toMatchInlineSnapshot(`
-    [
-      "1100: complete: −10.0.0.1 shop/web  pod 0 · published ? · routed 100 ms",
-      "2100: complete: +10.0.0.1 shop/web  pod 0 · published ? · routed 100 ms",
-      "3300: complete: −10.0.0.1 shop/web  pod 0 · published ? · routed 300 ms",
-    ]
-  `);
-  expect(seen.journeys.hasEndpoints(web)).toBe(false);
-});
-
-test("who knows only addresses and is seen to begin with the next pod had the first one's all along", () => {
-  const seen = new Observed([pod, published]);
-  seen.baseline(pod, published);
-  seen.say(1_000, pod, "leave");
-  seen.journeys.follow(replica("stock"), web);
-  seen.say(1_500, replica("stock"), "join", { uid: undefined, baseline: true });
-  seen.say(2_000, pod, "join", { uid: "b" });
-  seen.say(2_010, published, "leave");
-  seen.say(2_010, published, "join", { uid: "b" });
-  expect(seen.over).toMatchInlineSnapshot(`
-    [
-      "2010: complete: −10.0.0.1 shop/web  pod 0 · published 1.01 s · routed unchanged",
-      "2010: complete: +10.0.0.1 shop/web  pod 0 · published 10 ms · routed unchanged",
     ]
   `);
 });
@@ -645,45 +475,6 @@ test("a replica is not waited for at ports that it turns out not to route to", (
   seen.say(5_000, pod, "leave", { port: 9090 });
   seen.say(5_000, pod, "leave");
   expect(seen.journeys.pending().map(({ endpoint }) => endpoint.port)).toEqual([8080]);
-});
-
-test("an address first shown by one who cannot tell whose it is goes to the pod that claims it", () => {
-  const seen = new Observed([pod, published, replica("stock")]);
-  seen.baseline(pod, published);
-  seen.say(0, replica("stock"), "join", { uid: undefined, baseline: true });
-  seen.say(1_000, pod, "leave");
-  seen.say(1_100, replica("stock"), "leave", { uid: undefined });
-  seen.say(1_200, replica("stock"), "join", { uid: undefined });
-  seen.say(1_300, pod, "join", { uid: "b" });
-  seen.say(1_400, published, "leave");
-  seen.say(1_400, published, "join", { uid: "b" });
-  expect(seen.over).toMatchInlineSnapshot(`
-    [
-      "1300: withdrawn: +10.0.0.1 shop/web  pod never shown · published never shown · routed 0 (withdrawn)",
-      "1400: complete: −10.0.0.1 shop/web  pod 0 · published 400 ms · routed 100 ms",
-      "1400: complete: +10.0.0.1 shop/web  pod 100 ms · published 200 ms · routed 0",
-    ]
-  `);
-});
-
-test("what one who knows only addresses said late, and nobody else shows, goes to the next pod as it was", () => {
-  const seen = new Observed([pod, published, replica("stock")]);
-  seen.baseline(pod, published);
-  seen.say(0, replica("stock"), "join", { uid: undefined, baseline: true });
-  seen.say(1_000, pod, "leave");
-  seen.say(1_100, replica("stock"), "leave", { uid: undefined });
-  seen.say(1_200, replica("stock"), "join", { uid: undefined, notBefore: ms(1_150) });
-  seen.say(1_300, pod, "join", { uid: "b" });
-  seen.say(1_400, published, "leave");
-  seen.say(1_400, published, "join", { uid: "b" });
-  expect(seen.lastOver?.origin).toEqual({ at: 1_200, notBefore: 1_150 });
-  expect(seen.over).toMatchInlineSnapshot(`
-    [
-      "1300: withdrawn: +10.0.0.1 shop/web  pod never shown · published never shown · routed 0 (withdrawn)",
-      "1400: complete: −10.0.0.1 shop/web  pod 0 · published 400 ms · routed 100 ms",
-      "1400: complete: +10.0.0.1 shop/web  pod 100 ms · published 200 ms · routed 0",
-    ]
-  `);
 });
 
 test("a hop that is learnt from a list has a lag that is an upper bound", () => {

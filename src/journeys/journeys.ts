@@ -326,12 +326,12 @@ export class Journeys implements WitnessSink {
     }
   }
 
-  /** What it has said is decided first: it will say nothing more. */
+  /** It will say nothing more. */
   #forgetWitness(witness: Witness, service: string): void {
     for (const track of this.#known.ofService(service)) {
-      const shown = track.matches.decide(witness).map(([journey]) => journey);
+      const { shown, withdrawn } = track.forget(witness);
       this.#live.shown(shown, witness);
-      track.changes.unsee(witness);
+      if (withdrawn !== undefined) this.#live.end(withdrawn, "withdrawn", this.#now);
     }
   }
 

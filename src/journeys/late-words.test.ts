@@ -58,6 +58,21 @@ function flap(...atMs: readonly number[]): void {
   over = [];
 }
 
+test("who left a flap out and is ahead of the pod with the next change has shown that one", () => {
+  for (const witness of [pod, published]) journeys.follow(witness, web);
+  say(0, pod, "join");
+  say(1_000, pod, "leave");
+  pass(1_000 + settleMs);
+  say(12_000, published, "join");
+  say(12_100, pod, "join");
+  say(14_000, pod, "leave");
+  say(14_100, published, "leave");
+  expect(over.slice(2)).toEqual([
+    "join 12000 complete: pod shown, published shown",
+    "leave 14000 complete: pod shown, published shown",
+  ]);
+});
+
 describe("who was cut off", () => {
   test("tells of changes that are over, and nothing is made of that", () => {
     flap(10_000, 30_000);
@@ -84,6 +99,24 @@ describe("who was cut off", () => {
     say(60_000, copies, "leave", { since: 11_000 + settleMs });
     say(60_500, pod, "leave", { since: 59_000 });
     expect(over).toEqual(["leave 60000 complete: pod shown, synced shown"]);
+  });
+
+  test("or tells of what comes next, where it may have left a flap out by then", () => {
+    for (const witness of [pod, replica]) journeys.follow(witness, web);
+    say(0, pod, "join");
+    say(1_000, pod, "leave");
+    // Between being asked twice the replica had its while to show the flap.
+    say(1_500 + settleMs, replica, "join", { since: 900 + settleMs });
+    say(1_600 + settleMs, pod, "join");
+    say(40_000, pod, "leave");
+    say(40_300, replica, "leave");
+    pass(40_300 + settleMs);
+    expect(over).toEqual([
+      "join 0 superseded: pod shown, routed passed",
+      "leave 1000 superseded: pod shown, routed passed",
+      "join 11500 superseded: pod shown, routed shown",
+      "leave 40000 complete: pod shown, routed shown",
+    ]);
   });
 
   test("may also have left it out: what it then tells by itself is of what comes next", () => {

@@ -73,7 +73,7 @@ export class RoutedWitness {
   dropped(service: string, at: MonotonicMs, notBefore?: MonotonicMs): void {
     this.routed(service, [], at, notBefore);
     this.#routed.delete(service);
-    this.#sink.unfollow(this.#witness, { cluster: this.#cluster, service });
+    this.#sink.unfollow(this.#witness, { cluster: this.#cluster, service, forGood: true });
   }
 
   /** The replica does not say any more what it routes to, so nothing is waited for until it does. */

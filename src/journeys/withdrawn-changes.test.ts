@@ -54,3 +54,20 @@ test("what one replica has taken back another takes back too, also when nobody s
   expect(over).toEqual(["join withdrawn: pod east pending, routed one shown, routed two shown"]);
   expect(journeys.pending()).toEqual([]);
 });
+
+test("what only a replica has shown that is gone for good nobody will show", () => {
+  const { over, say, journeys } = world();
+  say("routed", "one", "join", 0);
+  journeys.unfollow({ hop: "routed", name: "one" }, { ...web, forGood: true });
+  expect(over).toEqual(["join withdrawn: pod east pending, routed one shown, routed two pending"]);
+  expect(journeys.pending()).toEqual([]);
+});
+
+test("what another replica has shown too is still waited for", () => {
+  const { over, say, journeys } = world();
+  say("routed", "one", "join", 0);
+  say("routed", "two", "join", 5);
+  journeys.unfollow({ hop: "routed", name: "one" }, { ...web, forGood: true });
+  say("pod", "east", "join", 30);
+  expect(over).toEqual(["join complete: pod east shown, routed one shown, routed two shown"]);
+});

@@ -541,7 +541,7 @@ test("a replica shows what differs from what it routed to before", () => {
     "routed −10.0.0.1:8080 · east/shop/web 1",
     "routed follows shop/api",
     "routed −10.0.0.2:8080 · ?/shop/web ?",
-    "routed no longer follows shop/web",
+    "routed no longer follows shop/web, for good",
     "routed no longer follows shop/api, for good",
   ]);
 });

@@ -145,3 +145,21 @@ test("copies that come and go unmatched leave no trace, and those nobody can jud
   world.say("synced", "leave", "10.0.0.2");
   expect(world.over).toHaveLength(2);
 });
+
+test("a copy that was listed before its pod was is known before the pod leaves", () => {
+  const world = new World();
+  world.follow("pod");
+  world.follow("synced");
+  const baseline = (hop: Hop): void => {
+    const endpoint = { cluster: "east", service: web, address: "10.0.0.1", port: 80, podUid: "a" };
+    const name = hop === "synced" ? "edge" : "east";
+    const at = world.nowMs as MonotonicMs;
+    const witness = { hop, name };
+    world.matches.report({ witness, endpoint, direction: "join", at, baseline: true });
+  };
+  baseline("synced");
+  baseline("pod");
+  world.say("pod", "leave", "10.0.0.1", { podUid: "a" });
+  world.say("synced", "leave", "10.0.0.1", { podUid: "a" });
+  expect(world.over).toEqual(["leave 10.0.0.1 complete: pod 0, synced 1000"]);
+});

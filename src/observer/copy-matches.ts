@@ -62,6 +62,8 @@ export class CopyMatches implements WitnessSink {
   readonly #options: CopyMatchesOptions;
   /** By witness and service. */
   readonly #copies = new Map<string, Copies>();
+  /** By service, `namespace/name`, the same. */
+  readonly #ofService = new Map<string, Set<Copies>>();
   #unmatched = 0;
   #hasLogged = false;
 
@@ -72,7 +74,7 @@ export class CopyMatches implements WitnessSink {
   report(report: WitnessReport): void {
     const { witness, endpoint, direction } = report;
     const copies = this.#copiesOf(witness, endpoint);
-    if (copies === undefined) this.#options.sink.report(report);
+    if (copies === undefined) this.#tellOfSource(report);
     else if (direction === "join") this.#joins(copies, report);
     else this.#leaves(copies, report);
   }
@@ -90,7 +92,11 @@ export class CopyMatches implements WitnessSink {
     if (copies === undefined) return;
     copies.isFollowed = false;
     // What is still listed will be followed again.
-    if (copies.unmatched.size + copies.standsFor.size === 0) this.#copies.delete(key);
+    if (copies.unmatched.size + copies.standsFor.size > 0) return;
+    this.#copies.delete(key);
+    const others = this.#ofService.get(service.service);
+    others?.delete(copies);
+    if (others?.size === 0) this.#ofService.delete(service.service);
   }
 
   /** Time passes without anybody telling: to be called every second or so. */
@@ -119,7 +125,19 @@ export class CopyMatches implements WitnessSink {
       isGivenUp: false,
     };
     this.#copies.set(key, copies);
+    const others = this.#ofService.get(service) ?? new Set();
+    this.#ofService.set(service, others.add(copies));
     return copies;
+  }
+
+  /** What was said before of its copies, and could not be matched then, is told first. */
+  #tellOfSource(report: WitnessReport): void {
+    if (this.#unmatched > 0 && report.baseline !== true) {
+      for (const copies of this.#ofService.get(report.endpoint.service) ?? []) {
+        if (!copies.isGivenUp) this.#matchAll(copies);
+      }
+    }
+    this.#options.sink.report(report);
   }
 
   #joins(copies: Copies, report: WitnessReport): void {
@@ -162,10 +180,14 @@ export class CopyMatches implements WitnessSink {
     return true;
   }
 
-  #review(copies: Copies): void {
+  #matchAll(copies: Copies): void {
     for (const [key, report] of copies.unmatched) {
       if (this.#match(copies, report)) this.#forget(copies, key);
     }
+  }
+
+  #review(copies: Copies): void {
+    this.#matchAll(copies);
     const { since, service, hasMatched } = copies;
     if (since === undefined) return;
     const { clock, isService, hasEndpoints } = this.#options;
