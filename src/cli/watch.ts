@@ -62,8 +62,9 @@ under "journey", as lockstep journeys --json prints it; docs/watch.md names ever
   http://…                               whichever of them answers there
 
 --access-log reads what a proxy logs of its requests: FILE as it grows, - for standard input, or
-pod:NAMESPACE/NAME[:CONTAINER][@CONTEXT] over the API. The formats of nginx and ingress-nginx and JSON
-with nginx's variables are known; give another with --log-format.
+pod:NAMESPACE/NAME[:CONTAINER][@CONTEXT] over the API. The formats of nginx with upstream addresses,
+ingress-nginx, Envoy, Istio, Contour, Traefik, APISIX, Kong and AWS ALB, and JSON are known; give another
+with --log-format, as nginx's log_format has it.
 
 Needed are list and watch of services, pods, endpointslices (or endpoints) and nodes, in the
 namespaces given or in all; whatever is missing costs a hop, and that is said at the start.

@@ -217,6 +217,71 @@ test("a file that somebody removed begins anew before anything more is acknowled
     expect(committed).toEqual(["run-1"]);
   }));
 
+test("a file that was removed and cannot be made again yet is tried again until it can", () =>
+  inWorld(async ({ simulation, thread, history, committed, environment }) => {
+    await history.flush();
+    await simulation.sleep(1_000);
+    const message = "no room for it: its disk is full";
+    thread.answer = (request) =>
+      request.type === "open"
+        ? { type: "not opened", code: "CANNOT_OPEN", message }
+        : usualAnswer(request);
+    await environment.files.remove(path);
+    addMany(history, 3);
+    await simulation.sleep(120_000);
+    expect(history.trouble).toBe(message);
+    expect(committed).toEqual([]);
+    // Nothing is asked of a thread that has no file open.
+    const asked = thread.asked.slice(1).map(({ request }) => request.type);
+    expect([...new Set(asked)]).toEqual(["tidy", "close", "open"]);
+    expect(asked.filter((type) => type !== "open")).toEqual(["tidy", "close"]);
+    thread.answer = (request) =>
+      request.type === "open"
+        ? { type: "not opened", code: "IN_USE", message: "somebody writes it" }
+        : usualAnswer(request);
+    await simulation.sleep(10_001);
+    expect(history.trouble).toBe("somebody writes it");
+    thread.answer = usualAnswer;
+    await history.flush();
+    expect(committed).toEqual(["run-0", "run-1", "run-2"]);
+    expect(history.trouble).toBeUndefined();
+    expect(simulation.logLines().map((one) => one.message)).toEqual([
+      "the history was removed and begins anew",
+      "journeys wait to be kept",
+      "journeys wait to be kept",
+      "journeys are kept again",
+    ]);
+  }));
+
+test("closing gives up on a file that was removed and cannot be made again", () =>
+  inWorld(async ({ simulation, thread, history, environment }) => {
+    await history.flush();
+    await simulation.sleep(1_000);
+    thread.answer = (request) =>
+      request.type === "open"
+        ? { type: "not opened", code: "CANNOT_OPEN", message: "no room" }
+        : usualAnswer(request);
+    await environment.files.remove(path);
+    addMany(history, 2);
+    await history.close();
+    expect(history.counts).toEqual({ added: 2, committed: 0, dropped: 2, removed: 0 });
+  }));
+
+test("a file of something else where the history was is left as it is", () =>
+  inWorld(async ({ simulation, thread, history, environment }) => {
+    await history.flush();
+    await simulation.sleep(1_000);
+    thread.answer = (request) => {
+      if (request.type !== "open") return usualAnswer(request);
+      return { type: "not opened", code: "NOT_A_HISTORY", message: "not a history" };
+    };
+    await environment.files.remove(path);
+    addMany(history, 2);
+    await history.flush();
+    expect(history.trouble).toBe("not a history");
+    expect(history.counts).toEqual({ added: 2, committed: 0, dropped: 2, removed: 0 });
+  }));
+
 test("a log that has grown is emptied before the next batch", () =>
   inWorld(async ({ simulation, thread, history, environment }) => {
     history.add(record(1));

@@ -1,3 +1,4 @@
+import { rm } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { History } from "./history.ts";
 import {
@@ -45,6 +46,20 @@ test("the next observer says how many journeys the last one left pending", () =>
       },
     ]);
     await second.close();
+  }));
+
+test("a history whose folder was removed begins anew in a new one", () =>
+  withFolder(async (folder) => {
+    const path = `${folder}/state/h.db`;
+    const history = await History.open({ ...environment, path, startThread: inThisThread });
+    history.add(record(1));
+    await history.flush();
+    await rm(`${folder}/state`, { recursive: true });
+    history.add(record(2));
+    await history.flush();
+    expect(history.counts).toMatchObject({ committed: 2, dropped: 0 });
+    await history.close();
+    expect(keptIn(path)).toEqual([record(2)]);
   }));
 
 test("a second observer is refused as long as the first one runs", () =>

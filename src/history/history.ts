@@ -7,16 +7,11 @@ import type { Environment } from "../environment/environment.ts";
 import { FilesError } from "../environment/files.ts";
 import type { CancelTimer } from "../environment/timers.ts";
 import type { JourneyRecord } from "../journeys/journey-record.ts";
-import { HistoryConnection, HistoryThreadError } from "./history-connection.ts";
-import { HistoryError } from "./history-error.ts";
-import { prepareHistory } from "./history-place.ts";
+import { HistoryThreadError } from "./history-connection.ts";
+import { HistoryError, type HistoryErrorCode } from "./history-error.ts";
+import { HistoryFile } from "./history-file.ts";
 import type { HistoryAnswer, StartHistoryThread } from "./history-port.ts";
-import {
-  defaultRetention,
-  leastSizeBytes,
-  logEmptiedAtBytes,
-  type Retention,
-} from "./history-retention.ts";
+import { defaultRetention, leastSizeBytes, type Retention } from "./history-retention.ts";
 import { batchMax, RecordQueue } from "./record-queue.ts";
 import { startHistoryThread } from "./start-history-thread.ts";
 import { WriteTrouble } from "./write-trouble.ts";
@@ -49,10 +44,12 @@ const tidyEveryMs = 60_000;
 /** How long closing waits for a disk that refuses. */
 const closeWithinMs = 5_000;
 
+/** Why a file that was removed may not be made again yet. */
+const passingCodes: readonly HistoryErrorCode[] = ["CANNOT_OPEN", "IN_USE"];
+
 export class History {
   readonly #options: HistoryOptions;
-  readonly #retention: Retention;
-  readonly #connection: HistoryConnection;
+  readonly #file: HistoryFile;
   readonly #queue = new RecordQueue();
   readonly #counts = { added: 0, committed: 0, dropped: 0, removed: 0 };
   readonly #trouble: WriteTrouble;
@@ -65,9 +62,9 @@ export class History {
 
   private constructor(options: HistoryOptions) {
     this.#options = options;
-    this.#retention = { ...defaultRetention, ...options.retention };
     this.#trouble = new WriteTrouble(options);
-    this.#connection = new HistoryConnection(options.startThread ?? startHistoryThread);
+    const retention = { ...defaultRetention, ...options.retention };
+    this.#file = new HistoryFile({ startThread: startHistoryThread, ...options, retention });
     this.#tidyAt = options.clock.monotonicMs();
   }
 
@@ -78,19 +75,11 @@ export class History {
       const least = `${leastSizeBytes / 1024 / 1024} MiB`;
       throw new HistoryError("CANNOT_OPEN", `a history needs room: give it ${least} or more`);
     }
-    const undo = await prepareHistory(options);
     const history = new History(options);
     try {
-      await history.#openFile();
+      await history.#file.open();
     } catch (error) {
-      await history.#connection.end();
-      // Where somebody else writes it, the files that are new are not ours.
-      if (error instanceof HistoryError && error.code === "CANNOT_OPEN") {
-        // Why it cannot be opened says more than what then could not be removed either.
-        await undo().catch((reason: unknown) =>
-          options.log.warn("what was begun of a history is left behind", { error: reason }),
-        );
-      }
+      await history.#file.end();
       throw error;
     }
     history.#working = history.#work();
@@ -138,8 +127,8 @@ export class History {
     this.#closeBy = monotonicAfter(this.#options.clock.monotonicMs(), closeWithinMs);
     this.#wake();
     await this.#working;
-    if (!this.#trouble.isFinal) await this.#ask(() => this.#connection.ask({ type: "close" }));
-    await this.#connection.end();
+    if (!this.#trouble.isFinal) await this.#ask(() => this.#file.close());
+    await this.#file.end();
   }
 
   async #work(): Promise<void> {
@@ -170,34 +159,24 @@ export class History {
   }
 
   async #writeBatch(): Promise<void> {
-    const { files, path, onCommitted } = this.#options;
     const batch = this.#queue.batch();
-    const answer = await this.#ask(async () => {
-      if ((await files.size(path)) === undefined) await this.#beginAnew();
-      const logBytes = (await files.size(`${path}-wal`)) ?? 0;
-      return this.#connection.ask({
-        type: "write",
-        batch: batch.map(({ json }) => json),
-        emptyLog: logBytes > logEmptiedAtBytes(this.#retention),
-      });
-    });
+    const answer = await this.#ask(() => this.#file.write(batch.map(({ json }) => json)));
     if (answer?.type === "refused") this.#trouble.refused(answer.message);
     if (answer?.type !== "written") return;
     this.#counts.committed += batch.length;
     this.#counts.removed += answer.removed;
     this.#trouble.over(this.#counts.dropped);
-    onCommitted?.(batch.map(({ id }) => id));
+    this.#options.onCommitted?.(batch.map(({ id }) => id));
     this.#queue.remove(batch.length);
   }
 
   /** What is refused here is tried again a minute later: batches make room for themselves. */
   async #tidy(): Promise<void> {
-    const { clock } = this.#options;
-    const nowMs = clock.wallMs();
-    const answer = await this.#ask(() => this.#connection.ask({ type: "tidy", nowMs }));
+    const answer = await this.#ask(() => this.#file.tidy());
     const isMore = answer?.type === "tidied" && answer.more;
     if (answer?.type === "tidied") this.#counts.removed += answer.removed;
-    this.#tidyAt = monotonicAfter(clock.monotonicMs(), isMore ? 0 : tidyEveryMs);
+    const now = this.#options.clock.monotonicMs();
+    this.#tidyAt = monotonicAfter(now, isMore ? 0 : tidyEveryMs);
   }
 
   /** Undefined when there is no answer any more, or none yet, and then the trouble is known. */
@@ -207,29 +186,11 @@ export class History {
       if (answer.type !== "refused" || answer.refusal !== "damaged") return answer;
       this.#trouble.broken(answer.message);
     } catch (error) {
-      if (error instanceof FilesError) this.#trouble.refused(error.message);
+      if (isPassing(error)) this.#trouble.refused(error.message);
       else if (isEnd(error)) this.#trouble.broken(error.message);
       else throw error;
     }
     return undefined;
-  }
-
-  async #openFile(): Promise<void> {
-    const { path, processes, clock, log } = this.#options;
-    const options = { path, retention: this.#retention, pid: processes.pid, nowMs: clock.wallMs() };
-    const answer = await this.#connection.ask({ type: "open", options });
-    if (answer.type === "not opened") throw new HistoryError(answer.code, answer.message);
-    if (answer.type !== "opened" || answer.leftPending === 0) return;
-    log.info("journeys were pending when the observer ended; what became of them is unknown", {
-      journeys: answer.leftPending,
-    });
-  }
-
-  /** Somebody removed the file: what would be written to it nobody could read. */
-  async #beginAnew(): Promise<void> {
-    this.#options.log.warn("the history was removed and begins anew", { path: this.#options.path });
-    await this.#connection.ask({ type: "close" });
-    await this.#openFile();
   }
 
   /** Gives up what waits. */
@@ -246,6 +207,12 @@ export class History {
     });
     cancel();
   }
+}
+
+/** A full disk or a missing folder: it may be written later. */
+function isPassing(error: unknown): error is Error {
+  if (error instanceof FilesError) return true;
+  return error instanceof HistoryError && passingCodes.includes(error.code);
 }
 
 function isEnd(error: unknown): error is Error {

@@ -90,6 +90,26 @@ test("a decision that changes no active endpoint is no change", () => {
   expect(journal.after(0)).toEqual([]);
 });
 
+test("whether a route leads to a port is told also where it has no endpoints", () => {
+  const { journal, at } = journalWorld();
+  const [on, off] = [truthOf({ a: "active" }), truthOf({ a: "out" })];
+  journal.decided({ service, version: 1, before: undefined, after: off });
+  journal.decided({ service, version: 1, before: off, after: undefined });
+  journal.decided({ service, version: 2, before: undefined, after: on });
+  journal.decided({ service, version: 3, before: on, after: off });
+  journal.decided({ service, version: 4, before: off, after: on });
+  journal.decided({ service, version: 4, before: on, after: undefined });
+  journal.routed(service, 4, at(1));
+  expect(journal.after(0).map(({ joined, left, unrouted }) => [joined, left, unrouted])).toEqual([
+    [[], [], undefined],
+    [[], [], true],
+    [[name("a")], [], undefined],
+    [[], [name("a")], undefined],
+    [[name("a")], [], undefined],
+    [[], [name("a")], true],
+  ]);
+});
+
 test("only the newest entries are kept, and their numbers go on rising", () => {
   const { journal, at } = journalWorld();
   const [on, off] = [truthOf({ a: "active" }), truthOf({ a: "out" })];

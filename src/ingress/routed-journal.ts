@@ -27,6 +27,8 @@ export interface RoutedEntry {
   /** Endpoints that get requests from now on, and those that no longer do. */
   readonly joined: readonly EndpointName[];
   readonly left: readonly EndpointName[];
+  /** No route leads to it any more; a service that only has no endpoints is still routed. */
+  readonly unrouted?: true;
   readonly decidedWallMs: WallMs;
   readonly routedWallMs: WallMs;
   /** The same instant on this process's monotonic clock. */
@@ -53,7 +55,7 @@ export const maxEntriesKept = 5_000;
 /** Decisions that wait for the proxy; while it is away for long, further ones are not written. */
 const maxWaiting = 20_000;
 
-interface Waiting extends Pick<RoutedEntry, "joined" | "left" | "decidedWallMs"> {
+interface Waiting extends Pick<RoutedEntry, "joined" | "left" | "unrouted" | "decidedWallMs"> {
   readonly version: number;
   readonly decidedAtMs: MonotonicMs;
 }
@@ -75,16 +77,20 @@ export class RoutedJournal {
   }
 
   readonly decided = ({ service, version, before, after }: TruthChange): void => {
-    if (areRoutedAlike(before?.endpoints ?? [], after?.endpoints ?? [])) return;
+    // Who waits for this replica has to know where it routes to, also where nobody serves yet.
+    const isOfRoutes = (before === undefined) !== (after === undefined);
+    if (!isOfRoutes && areRoutedAlike(before?.endpoints ?? [], after?.endpoints ?? [])) return;
     const [was, is] = [activeOf(before), activeOf(after)];
     const joined = [...is].filter(([key]) => !was.has(key)).map(([, endpoint]) => endpoint);
     const left = [...was].filter(([key]) => !is.has(key)).map(([, endpoint]) => endpoint);
-    if (joined.length + left.length === 0 || this.#waitingCount >= maxWaiting) return;
+    const isNews = isOfRoutes || joined.length + left.length > 0;
+    if (!isNews || this.#waitingCount >= maxWaiting) return;
     const waiting = this.#waiting.get(service) ?? [];
     waiting.push({
       version,
       joined,
       left,
+      ...(after === undefined && { unrouted: true }),
       decidedWallMs: this.#clock.wallMs(),
       decidedAtMs: this.#clock.monotonicMs(),
     });

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { settleMs } from "./journey-limits.ts";
 import { ms, Observed, pod, published, replica, web } from "./observed.contract.ts";
 import type { Direction } from "./witness.ts";
 
@@ -180,4 +181,52 @@ test("an address whose first owner nobody named, and who is gone, is of whoever 
     ]
   `);
   expect(seen.lastOver?.endpoint.cluster).toBe("east");
+});
+
+test("what is over and nobody named does not keep an address from the pod that has it now", () => {
+  // Requests are waited for, so what is over is not forgotten soon.
+  const log = { hop: "traffic", name: "log" } as const;
+  const seen = new Observed([pod, replica("stock"), log]);
+  seen.baseline(pod);
+  seen.say(0, replica("stock"), "join", { uid: undefined, baseline: true });
+  seen.say(1_000, pod, "leave");
+  seen.say(1_100, replica("stock"), "leave", { uid: undefined });
+  // The service is gone for a while, and only the replica tells of it.
+  seen.journeys.unfollow(pod, web);
+  seen.say(20_000, replica("stock"), "join", { uid: undefined });
+  const place = { service: web.service, address: "10.0.0.1", port: 8080 };
+  seen.journeys.traffic({ witness: log, ...place, at: ms(20_500), failed: false });
+  seen.advance(40_000);
+  seen.journeys.follow(pod, web);
+  seen.say(50_000, pod, "join", { uid: "b" });
+  seen.say(60_000, pod, "leave", { uid: "b" });
+  seen.say(60_400, replica("stock"), "leave", { uid: undefined });
+  seen.advance(200_000);
+  expect(seen.over).toMatchInlineSnapshot(`
+    [
+      "40000: complete: +10.0.0.1 shop/web  pod ? · published ? · routed 0 · traffic 500 ms",
+      "200000: superseded: −10.0.0.1 shop/web  pod 0 · published ? · routed 100 ms · traffic no request (superseded)",
+      "200000: superseded: +10.0.0.1 shop/web  pod 0 · published ? · routed unchanged · traffic no request (superseded)",
+      "200000: complete: −10.0.0.1 shop/web  pod 0 · published ? · routed 400 ms · traffic no request",
+    ]
+  `);
+});
+
+test("who has shown an address before it was mistaken for a return has not shown it to the next pod", () => {
+  const seen = new Observed([pod, replica("one"), replica("two")]);
+  const byAddress = { uid: undefined };
+  for (const name of ["one", "two"]) seen.say(0, replica(name), "join", byAddress);
+  seen.say(10, pod, "join");
+  seen.say(1_000, pod, "leave");
+  seen.say(1_100, replica("one"), "leave", byAddress);
+  seen.say(2_000, replica("one"), "join", byAddress);
+  seen.advance(2_000 + settleMs);
+  seen.say(20_000, pod, "join", { uid: "b" });
+  expect(seen.over.slice(1)).toMatchInlineSnapshot(`
+    [
+      "12000: complete: −10.0.0.1 shop/web  pod 0 · published ? · routed 100 ms passed",
+      "20000: withdrawn: +10.0.0.1 shop/web  pod never shown · published ? · routed 0 unchanged (withdrawn)",
+      "20000: complete: +10.0.0.1 shop/web  pod 18 s · published ? · routed 0 unchanged",
+    ]
+  `);
 });

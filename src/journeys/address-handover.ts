@@ -7,11 +7,12 @@ import type { OpenJourney } from "./open-journey.ts";
 /** Returns what was taken for a return of the one that had the address before. */
 export function handOver(before: EndpointTrack, successor: EndpointTrack): OpenJourney | undefined {
   const { changes, matches } = before;
-  const mistaken = shownOnlyByAddress(changes);
+  const doubtful = shownOnlyByAddress(changes);
+  const mistaken = doubtful !== undefined && isPending(doubtful) ? doubtful : undefined;
   if (mistaken !== undefined) changes.remove(mistaken);
   const { current } = changes;
   const next = successor.changes.current;
-  const isLeft = current?.direction === "leave" || mistaken !== undefined;
+  const isLeft = current?.direction === "leave" || doubtful !== undefined;
   if (!isLeft || next?.direction !== "join") return mistaken;
   for (const sight of changes.sights) {
     const { witness, at, notBefore, byAddress, direction } = sight;
@@ -19,7 +20,7 @@ export function handOver(before: EndpointTrack, successor: EndpointTrack): OpenJ
     matches.clear(witness);
     if (successor.changes.shows(witness) === "leave") {
       successor.changes.see({ ...sight, passed: next.id, shown: next.id });
-      const isOfNext = sight.passed === mistaken?.id && !sight.isBaseline;
+      const isOfNext = sight.shown === mistaken?.id && !sight.isBaseline;
       const late = notBefore === undefined ? {} : { notBefore };
       if (isOfNext) next.show({ witness, direction, endpoint: before.endpoint, at, ...late });
       else if (isPending(next) && !next.isMarkedBy(witness)) next.agree(witness, undefined);
@@ -32,9 +33,9 @@ export function handOver(before: EndpointTrack, successor: EndpointTrack): OpenJ
   return mistaken;
 }
 
-/** A pending join that nobody has shown who could tell whose it is. */
+/** A join that nobody has shown who could tell whose it is. */
 function shownOnlyByAddress({ current, sights }: EndpointChanges): OpenJourney | undefined {
-  if (current?.direction !== "join" || !isPending(current)) return undefined;
+  if (current?.direction !== "join") return undefined;
   const isKnown = sights.some((one) => one.shown === current.id && !one.byAddress);
   return isKnown ? undefined : current;
 }

@@ -85,3 +85,15 @@ test("only so many clocks are kept", () => {
   }
   expect(skew.interval).toEqual({ lowMs: 0, highMs: 1_000 });
 });
+
+test("after quiet hours nothing is known of the clocks, also for who only asks", () => {
+  const skew = new ClockSkew(anchor);
+  for (let second = 0; second < 10; second += 1) {
+    skew.heard(stamped(second * 1_000, 90_000), at(second * 1_000));
+  }
+  const periodMs = 600_000;
+  const asked = (atMs: number) => skew.beforeMs(stamped(atMs, 90_000), at(atMs));
+  expect(asked(2 * periodMs - 1_000)).toEqual({ minMs: 0, maxMs: 1_000 });
+  expect(asked(2 * periodMs)).toBeUndefined();
+  expect(skew.interval).toBeUndefined();
+});

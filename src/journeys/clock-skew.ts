@@ -62,8 +62,9 @@ export class ClockSkew {
   }
 
   /**
-   * Undefined until there is enough to go by. The upper end is certain for the stampers in the
-   * middle; the lower one rests on each of them having once been heard within a second.
+   * By what counted at the latest instant that was heard or asked of; undefined until there is enough
+   * to go by. The upper end is certain for the stampers in the middle; the lower one rests on each of
+   * them having once been heard within a second.
    */
   get interval(): SkewInterval | undefined {
     if (this.#samples + this.#samplesBefore < samplesMin) return undefined;
@@ -74,6 +75,7 @@ export class ClockSkew {
 
   /** How long before an instant the stamped second was; never less than nothing. */
   beforeMs(stamp: ClusterStamp, at: MonotonicMs): { minMs: number; maxMs: number } | undefined {
+    this.#turn(at);
     const { interval } = this;
     if (interval === undefined) return undefined;
     const ageMs = this.#wallAt(at) - stamp.at;

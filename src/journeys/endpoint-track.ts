@@ -35,8 +35,10 @@ export interface SettleOptions {
   readonly now: MonotonicMs;
   readonly witnesses: readonly Witness[];
   readonly followers: readonly Witness[];
-  /** All that a witness had to tell until then has been told; undefined where nobody can say. */
-  readonly provedAt: (witness: Witness) => MonotonicMs | undefined;
+  /** Words on the endpoint are held back: what proves that all has been told may have come with them. */
+  readonly areHeld: boolean;
+  /** All that a witness had to tell of the service until then has been told, as far as is known. */
+  readonly provedAt: (witness: Witness, service: string) => MonotonicMs | undefined;
 }
 
 /** Who is right, and how it stands by its word. */
@@ -154,7 +156,7 @@ export class EndpointTrack {
    * Witnesses that agree with the current change and have left out what came before it are taken to
    * be done, after a while in which they might still show it; and what was undecided is decided.
    */
-  settle({ now, witnesses, followers, provedAt }: SettleOptions): Settlement {
+  settle({ now, witnesses, followers, areHeld, provedAt }: SettleOptions): Settlement {
     const { current } = this.changes;
     const shown: (readonly [OpenJourney, WitnessReport])[] = [];
     const news: WitnessReport[] = [];
@@ -170,7 +172,9 @@ export class EndpointTrack {
       }
       if (undecided.at + settleMs > now) continue;
       const isLate = undecided.notBefore !== undefined;
-      if (isLate && (provedAt(witness) ?? now) <= undecided.at) continue;
+      const { service } = this.#endpoint;
+      const isProved = !areHeld && (provedAt(witness, service) ?? now) > undecided.at;
+      if (isLate && !isProved) continue;
       // How its pods' own cluster says that it stands is so: if all else is known, that is new.
       const isJudge = isJudgeAmong(followers, witness);
       const last = isJudge ? this.matches.takeNews(witness, current.direction) : undefined;

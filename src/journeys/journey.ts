@@ -98,6 +98,11 @@ export function ageMs(journey: Journey, now: MonotonicMs): number {
   return elapsedMs(journey.origin.at, now);
 }
 
+/** Where it is not exact, every lag is no more than the least that it can have been. */
+export function hasExactOrigin({ origin }: Journey): boolean {
+  return origin.notBefore === undefined && origin.beforeStart === undefined;
+}
+
 /** The lag at each witness of the hop that has shown it. */
 export function lagsAt(journey: Journey, hop: Hop): readonly number[] {
   return journey.hops.flatMap(({ hop: at, state }) =>

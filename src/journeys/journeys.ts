@@ -45,8 +45,11 @@ import {
 export interface JourneysOptions extends JourneyLimits {
   /** Called synchronously. */
   readonly onEvent: (event: JourneyEvent) => void;
-  /** All that a witness had to tell until then has been told; undefined where nobody can say. */
-  readonly provedAt?: (witness: Witness) => MonotonicMs | undefined;
+  /**
+   * All that a witness had to tell of the service, `namespace/name`, until then has been told;
+   * undefined where nobody can say.
+   */
+  readonly provedAt?: (witness: Witness, service: string) => MonotonicMs | undefined;
   /** Since when words on the endpoint's address are held back, by somebody who weighs them first. */
   readonly heldSince?: (endpoint: WitnessedEndpoint) => MonotonicMs | undefined;
   /** With it the clusters' own times are compared with the observer's. */
@@ -54,7 +57,7 @@ export interface JourneysOptions extends JourneyLimits {
 }
 
 export class Journeys implements WitnessSink {
-  readonly #provedAt: (witness: Witness) => MonotonicMs | undefined;
+  readonly #provedAt: (witness: Witness, service: string) => MonotonicMs | undefined;
   readonly #heldSince: (endpoint: WitnessedEndpoint) => MonotonicMs | undefined;
   readonly #known: KnownEndpoints;
   readonly #live: LiveJourneys;
@@ -153,12 +156,14 @@ export class Journeys implements WitnessSink {
     this.#reviewService(service.service);
   }
 
-  /** Whether the report would show a change that the witness has yet to show. */
-  awaits(report: WitnessReport): boolean {
-    const track = this.#known.find(report);
+  /** Whether the reports, of one witness on one endpoint, would show what it has yet to show. */
+  awaits(reports: readonly WitnessReport[]): boolean {
+    const [first] = reports;
+    if (first === undefined) return true;
+    const track = this.#known.find(first);
     if (track === undefined) return false;
-    this.#settle(track, [report.witness], heardUntil(report));
-    return track.matches.awaits(report);
+    this.#settle(track, [first.witness], heardUntil(first));
+    return track.matches.awaits(reports);
   }
 
   /** Since when its witness may have been cut off without knowing it; undefined when it was not. */
@@ -166,7 +171,8 @@ export class Journeys implements WitnessSink {
     const track = this.#known.find(report);
     if (track === undefined) return undefined;
     this.#settle(track, [report.witness], heardUntil(report));
-    return track.changes.missedSince(report);
+    // Of what it told late it may still have to tell the rest.
+    return track.matches.undecided(report.witness)?.notBefore ?? track.changes.missedSince(report);
   }
 
   report(report: WitnessReport): void {
@@ -284,8 +290,10 @@ export class Journeys implements WitnessSink {
       const followers = this.#followersOf(track);
       const disagreement = track.disagreement(followers);
       if (disagreement === undefined) continue;
-      if ((this.#provedAt(disagreement.nearest) ?? since) < since) {
-        // It may have been cut off, and how it stands by its word may be long over.
+      const { endpoint } = track;
+      const isProved = (this.#provedAt(disagreement.nearest, endpoint.service) ?? since) >= since;
+      if (!isProved || this.#heldSince(endpoint) !== undefined) {
+        // It may have been cut off, and how it stands by its word be long over, or about to be.
         this.#unsettled.lookAgain({ track, since }, this.#now);
         continue;
       }
@@ -301,8 +309,9 @@ export class Journeys implements WitnessSink {
     const heldSince = this.#heldSince(track.endpoint);
     const now = heldSince !== undefined && heldSince < until ? heldSince : until;
     const followers = this.#followersOf(track);
+    const areHeld = heldSince !== undefined;
     const provedAt = this.#provedAt;
-    const { shown, news } = track.settle({ now, witnesses, followers, provedAt });
+    const { shown, news } = track.settle({ now, witnesses, followers, areHeld, provedAt });
     for (const [journey, { witness }] of shown) this.#live.shown([journey], witness);
     for (const report of news) {
       // It counted as a match as long as it was undecided.

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import type { MonotonicMs } from "../environment/clock.ts";
-import { keptMs, settleMs } from "./journey-limits.ts";
+import { aheadMs, keptMs, settleMs } from "./journey-limits.ts";
 import { Journeys } from "./journeys.ts";
 import type { Direction, Hop, Witness } from "./witness.ts";
 
@@ -73,6 +73,23 @@ test("who left a flap out and is ahead of the pod with the next change has shown
   ]);
 });
 
+test("of a service that is new a proxy may tell first, and the cluster a moment later", () => {
+  journeys.follow(replica, web);
+  say(0, replica, "join");
+  journeys.follow(pod, web);
+  say(50, pod, "join");
+  expect(over).toEqual(["join 0 complete: pod shown, routed shown"]);
+});
+
+test("of a service that only a proxy tells of nobody else is waited for", () => {
+  journeys.follow(replica, web);
+  say(0, replica, "join");
+  pass(aheadMs - 1);
+  expect(over).toEqual([]);
+  pass(aheadMs);
+  expect(over).toEqual(["join 0 complete: routed shown"]);
+});
+
 describe("who was cut off", () => {
   test("tells of changes that are over, and nothing is made of that", () => {
     flap(10_000, 30_000);
@@ -119,6 +136,24 @@ describe("who was cut off", () => {
     ]);
   });
 
+  test("tells of what had begun, and not of what began long after it was told", () => {
+    flap(10_000, 30_000);
+    provedAt = { synced: 5_000 };
+    for (const direction of ["leave", "join"] as const) {
+      say(60_000, copies, direction, { since: 5_000 });
+    }
+    say(75_000, pod, "leave");
+    say(76_000, copies, "leave");
+    for (const at of [80_000, 85_000]) say(at, pod, at === 80_000 ? "join" : "leave");
+    provedAt = { synced: 95_000 };
+    pass(95_000);
+    expect(over).toEqual([
+      "leave 75000 superseded: pod shown, synced shown",
+      "join 80000 superseded: pod shown, synced passed",
+      "leave 85000 complete: pod shown, synced unchanged",
+    ]);
+  });
+
   test("may also have left it out: what it then tells by itself is of what comes next", () => {
     flap(10_000);
     say(60_000, copies, "leave", { since: 5_000 });
@@ -161,9 +196,17 @@ describe("who was cut off", () => {
   test("is said to have missed what is over, where it has said nothing of the endpoint yet", () => {
     journeys.follow(copies, web);
     say(0, copies, "join");
+    pass(aheadMs);
     const word = { witness: published, endpoint, direction: "join", at: 9_000 as MonotonicMs };
     expect(journeys.missedSince({ ...word, direction: "join" })).toBe(0);
     expect(journeys.missedSince({ ...word, witness: replica, direction: "join" })).toBe(undefined);
+  });
+
+  test("is said to have missed the rest, as long as it is open what it told", () => {
+    flap(10_000, 30_000);
+    say(60_000, copies, "leave", { since: 5_000 });
+    const word = { witness: copies, endpoint, direction: "join" } as const;
+    expect(journeys.missedSince({ ...word, at: 61_000 as MonotonicMs })).toBe(5_000);
   });
 
   test("may fall silent before it has told all: what it told was then of the first changes", () => {
@@ -219,6 +262,39 @@ describe("a while of silence", () => {
 });
 
 describe("a cluster that was cut off", () => {
+  test("tells late of what others show only then, rather than of what was over before", () => {
+    journeys.follow(replica, web);
+    for (const at of [0, 8_000]) say(at, replica, at === 0 ? "join" : "leave");
+    pass(20_000);
+    for (const witness of [pod, published]) journeys.follow(witness, web);
+    provedAt = { pod: 14_000 };
+    say(30_000, pod, "join", { since: 14_000 });
+    say(34_000, published, "join");
+    say(34_500, replica, "join");
+    provedAt = { pod: 50_000 };
+    pass(60_000);
+    expect(over.slice(2)).toEqual([
+      "join 30000 complete: pod shown, published shown, routed shown",
+    ]);
+  });
+
+  test("may have told the rest, and proved it, in words that are held back", () => {
+    journeys.follow(replica, web);
+    for (const at of [0, 20_000]) say(at, replica, at === 0 ? "join" : "leave");
+    pass(40_000);
+    journeys.follow(pod, web);
+    provedAt = { pod: 40_000 };
+    say(50_000, pod, "join", { since: -1_000 });
+    provedAt = { pod: 70_000 };
+    heldSince = 75_000 as MonotonicMs;
+    pass(76_000);
+    heldSince = undefined;
+    say(75_000, pod, "leave", { since: 40_000 });
+    pass(90_000);
+    expect(over).toEqual(["join 0 complete: routed shown", "leave 20000 complete: routed shown"]);
+    expect(journeys.pending()).toEqual([]);
+  });
+
   test("is not taken at its word until it is proved that all has been told", () => {
     journeys.follow(replica, { ...web, cluster: undefined });
     say(0, replica, "join");
@@ -285,8 +361,12 @@ describe("of an endpoint that came and went", () => {
 
   test("its cluster tells when it is back, and nothing is made of that", () => {
     comeAndGo(1_000);
+    pass(1_000 + aheadMs);
     tellAll(60_000);
-    expect(over).toEqual(["join 1000 complete: synced shown", "leave 1000 complete: synced shown"]);
+    expect(over).toEqual([
+      "join 1000 superseded: synced shown",
+      "leave 1000 complete: synced shown",
+    ]);
     expect(journeys.counts).toMatchObject({ opened: 2, matched: 4 });
   });
 

@@ -4,10 +4,11 @@ import { elapsedMs, type MonotonicMs } from "../environment/clock.ts";
 import type { EndpointTrack } from "./endpoint-track.ts";
 import type { ClusterTime, Journey, Outcome } from "./journey.ts";
 import type { JourneyEvent } from "./journey-event.ts";
-import { abandonAfterMs, type JourneyLimits, trafficQuietMs } from "./journey-limits.ts";
+import { abandonAfterMs, aheadMs, type JourneyLimits, trafficQuietMs } from "./journey-limits.ts";
 import type { OpenJourney } from "./open-journey.ts";
 import { isAwaited, outlookOf } from "./outlook.ts";
 import { PendingJourneys } from "./pending-journeys.ts";
+import { isOfCluster } from "./strangers.ts";
 import type { OldestPending } from "./waiting-hops.ts";
 import type { ClusterStamp, Witness } from "./witness.ts";
 
@@ -81,7 +82,8 @@ export class LiveJourneys {
   review(journey: OpenJourney, now: MonotonicMs): void {
     const { track } = journey;
     const { followersOf, budgetMs } = this.#options;
-    const outlook = outlookOf(journey, followersOf(track), budgetMs);
+    const followers = followersOf(track);
+    const outlook = outlookOf(journey, followers, budgetMs);
     this.#pending.waitAt(journey, journey === track.changes.current ? outlook.waitingAt : []);
     if (outlook.waitingAt.length > 0) {
       journey.shownEverywhereAt = undefined;
@@ -91,7 +93,10 @@ export class LiveJourneys {
     journey.shownEverywhereAt ??= now;
     const quietFrom = Math.max(journey.shownEverywhereAt, journey.lastRequestAt);
     const quietAt = Math.min(quietFrom + trafficQuietMs, outlook.dueAt);
-    if (outlook.waitsForRequests && now < quietAt) this.#pending.lookAgain(journey, quietAt);
+    // Of a service that is new a proxy can know before the cluster's own watches have told of it.
+    const toldAt = followers.some(isOfCluster) ? -Infinity : journey.originAt + aheadMs;
+    const doneAt = Math.max(outlook.waitsForRequests ? quietAt : -Infinity, toldAt);
+    if (now < doneAt) this.#pending.lookAgain(journey, doneAt);
     else this.end(journey, doneAs(journey), now);
   }
 

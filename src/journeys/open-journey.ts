@@ -6,6 +6,7 @@ import type { EndpointTrack } from "./endpoint-track.ts";
 import { inOrderOfHops } from "./followers.ts";
 import type { ClusterTime, HopState, HopTime, Journey, Origin, Outcome } from "./journey.ts";
 import { RequestNotes } from "./request-notes.ts";
+import type { HopWait } from "./waiting-hops.ts";
 import {
   type ClusterStamp,
   type Direction,
@@ -59,7 +60,7 @@ export class OpenJourney implements Due {
   dueAt = 0;
   place = -1;
   /** Written by `WaitingHops` alone. */
-  waitingAt: readonly Set<OpenJourney>[] = [];
+  waitingAt: readonly HopWait[] = [];
 
   constructor(id: number, track: EndpointTrack, opening: Opening) {
     this.id = id;
@@ -83,9 +84,13 @@ export class OpenJourney implements Due {
     return this.#requests?.lastAt ?? this.#originAt;
   }
 
-  /** Whether a replica is all that shows it: replicas also act on what they alone have seen. */
+  /**
+   * Whether replicas, and requests that they have sent, are all that shows it: replicas also act on
+   * what they alone have seen.
+   */
   get isOnlyRouted(): boolean {
-    return !this.#beforeStart && this.#marks.every(({ witness }) => witness.hop === "routed");
+    const isRouted = ({ witness: { hop } }: Mark): boolean => hop === "routed" || hop === "traffic";
+    return !this.#beforeStart && this.#marks.every(isRouted);
   }
 
   isMarkedBy(witness: Witness): boolean {
@@ -181,13 +186,16 @@ export class OpenJourney implements Due {
     return this.#beforeStart ? { ...origin, beforeStart: true } : origin;
   }
 
-  /** Those that are waited for, and those that have shown it unasked. */
+  /**
+   * Those that are waited for, those that have shown it unasked, and those that were found stuck: a
+   * replica that is heard no more has not shown it all the same.
+   */
   #witnesses(followers: readonly Witness[]): readonly Witness[] {
-    const others = this.#marks.filter(
-      ({ witness }) => !followers.some((one) => isSameWitness(one, witness)),
-    );
-    if (others.length === 0) return followers;
-    return [...followers, ...others.map(({ witness }) => witness)].sort(inOrderOfHops);
+    const all = [...followers];
+    for (const witness of [...this.#marks.map((mark) => mark.witness), ...(this.#stuck ?? [])]) {
+      if (!all.some((one) => isSameWitness(one, witness))) all.push(witness);
+    }
+    return all.length === followers.length ? followers : all.sort(inOrderOfHops);
   }
 
   #stateAt(witness: Witness): HopState {

@@ -16,13 +16,16 @@ export type Fit<C extends Change> = readonly (readonly [C, WitnessReport])[];
 /** Whether a witness that tells this may yet show the change. */
 export type CanShow<C extends Change> = (change: C, report: WitnessReport) => boolean;
 
+/** Which of the changes that are left a report is taken for. */
+type Pick<C extends Change> = (left: readonly C[], report: WitnessReport) => C | undefined;
+
 /** Each report with the first change that it can be of; undefined when there are too few. */
 export function soonestFit<C extends Change>(
   reports: readonly WitnessReport[],
   changes: readonly C[],
   canShow: CanShow<C>,
 ): Fit<C> | undefined {
-  return fitInOrder(reports, changes, canShow);
+  return fitInOrder(reports, changes, (left, report) => left.find(isOf(report, canShow)));
 }
 
 /** Each with the last one that had begun when it was shown; where that is none, with the first. */
@@ -31,37 +34,25 @@ export function latestFit<C extends Change>(
   changes: readonly C[],
   canShow: CanShow<C>,
 ): Fit<C> | undefined {
+  return begunFit(reports, changes, canShow) ?? soonestFit(reports, changes, canShow);
+}
+
+/** Each with the last one that had begun when it was shown, or that began in the same moment. */
+export function begunFit<C extends Change>(
+  reports: readonly WitnessReport[],
+  changes: readonly C[],
+  canShow: CanShow<C>,
+): Fit<C> | undefined {
   const isBegun: CanShow<C> = (change, report) =>
     change.originAt <= report.at && canShow(change, report);
   return (
     aheadFit(reports, changes, canShow) ??
-    fitInOrder(reports.toReversed(), changes.toReversed(), isBegun)?.toReversed() ??
-    soonestFit(reports, changes, canShow)
+    soonestFit(reports.toReversed(), changes.toReversed(), isBegun)?.toReversed()
   );
 }
 
 export function isSameFit<C extends Change>(a: Fit<C>, b: Fit<C> | undefined): boolean {
   return a.every(([change], index) => change === b?.[index]?.[0]);
-}
-
-function fitInOrder<C extends Change>(
-  reports: readonly WitnessReport[],
-  changes: readonly C[],
-  canShow: CanShow<C>,
-): Fit<C> | undefined {
-  const fit: (readonly [C, WitnessReport])[] = [];
-  let from = 0;
-  for (const report of reports) {
-    const { direction } = report;
-    const index = changes.findIndex(
-      (one, at) => at >= from && one.direction === direction && canShow(one, report),
-    );
-    const change = changes[index];
-    if (change === undefined) return undefined;
-    fit.push([change, report]);
-    from = index + 1;
-  }
-  return fit;
 }
 
 /** As if the witness were never behind where it can be ahead: of what has yet to begin, the first. */
@@ -70,18 +61,34 @@ function aheadFit<C extends Change>(
   changes: readonly C[],
   canShow: CanShow<C>,
 ): Fit<C> | undefined {
+  return fitInOrder(reports, changes, (left, report) => {
+    const possible = left.filter(isOf(report, canShow));
+    const change = possible.findLast(({ originAt }) => originAt <= report.at) ?? possible[0];
+    if (change === undefined || elapsedMs(report.at, change.originAt) >= aheadMs) return undefined;
+    return change;
+  });
+}
+
+/** Undefined as soon as nothing is picked for a report. */
+function fitInOrder<C extends Change>(
+  reports: readonly WitnessReport[],
+  changes: readonly C[],
+  pick: Pick<C>,
+): Fit<C> | undefined {
   const fit: (readonly [C, WitnessReport])[] = [];
-  let from = 0;
+  let left = changes;
   for (const report of reports) {
-    const { direction, at } = report;
-    const isNext = (one: C, index: number): boolean =>
-      index >= from && one.direction === direction && canShow(one, report);
-    const begun = changes.findLastIndex((one, index) => isNext(one, index) && one.originAt <= at);
-    const next = changes.findIndex(isNext);
-    const change = changes[begun === -1 ? next : begun];
-    if (change === undefined || elapsedMs(at, change.originAt) >= aheadMs) return undefined;
+    const change = pick(left, report);
+    if (change === undefined) return undefined;
     fit.push([change, report]);
-    from = changes.indexOf(change) + 1;
+    left = left.slice(left.indexOf(change) + 1);
   }
   return fit;
+}
+
+function isOf<C extends Change>(
+  report: WitnessReport,
+  canShow: CanShow<C>,
+): (change: C) => boolean {
+  return (change) => change.direction === report.direction && canShow(change, report);
 }

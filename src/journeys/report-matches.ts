@@ -6,6 +6,7 @@ import { type EndpointChanges, isPending } from "./endpoint-changes.ts";
 import { undecidedMax } from "./journey-limits.ts";
 import { OpenJourney } from "./open-journey.ts";
 import {
+  begunFit,
   type CanShow,
   type Change,
   type Fit,
@@ -41,11 +42,13 @@ export class ReportMatches {
     return [...new Map(all.map((witness) => [witnessId(witness), witness])).values()];
   }
 
-  /** Whether the report is of a change that the witness has yet to show. */
-  awaits(report: WitnessReport): boolean {
-    const reports = [...this.#undecidedOf(report.witness), report];
-    const begun = this.#changes.all.filter(({ originAt }) => originAt <= report.at);
-    return soonestFit(reports, begun, this.#canShow) !== undefined;
+  /** Whether the reports, of one witness, are of changes that it has yet to show. */
+  awaits(reports: readonly WitnessReport[]): boolean {
+    const last = reports.at(-1);
+    if (last === undefined) return true;
+    const all = [...this.#undecidedOf(last.witness), ...reports];
+    const begun = this.#changes.all.filter(({ originAt }) => originAt <= last.at);
+    return soonestFit(all, begun, this.#canShow) !== undefined;
   }
 
   /**
@@ -79,9 +82,14 @@ export class ReportMatches {
     const reports = this.#undecidedOf(witness);
     if (reports.length === 0) return [];
     const { all } = this.#changes;
+    const isAwaited: CanShow<OpenJourney> = (one, report) => this.#changes.isAwaited(one, report);
+    // All others follow the pods, and only these can be ahead of what is known for long.
+    const isFirst = witness.hop === "pod";
     const fit =
-      latestFit(reports, all, (one, report) => this.#changes.isAwaited(one, report)) ??
-      latestFit(reports, all, this.#canShow) ??
+      begunFit(reports, all, isAwaited) ??
+      (isFirst ? soonestFit(reports, all, isAwaited) : undefined) ??
+      begunFit(reports, all, this.#canShow) ??
+      soonestFit(reports, all, this.#canShow) ??
       [];
     const [soonest] = soonestFit(reports, all, this.#canShow)?.at(-1) ?? [];
     this.clear(witness);

@@ -5,7 +5,6 @@ import type { LeaveTraffic } from "./journey.ts";
 import { type TrafficReport, type Witness, witnessId } from "./witness.ts";
 
 interface Span {
-  readonly witness: Witness;
   readonly firstAt: MonotonicMs;
   readonly lastAt: MonotonicMs;
 }
@@ -35,14 +34,13 @@ export class RequestNotes {
   }
 
   /** What this log has shown; undefined when it has shown no request. */
-  by(witness: Witness): Pick<Span, "firstAt" | "lastAt"> | undefined {
+  by(witness: Witness): Span | undefined {
     return this.#spans.get(witnessId(witness));
   }
 
   note({ witness, at, failed }: TrafficReport): void {
     const { firstAt = at, lastAt = at } = this.by(witness) ?? {};
     this.#spans.set(witnessId(witness), {
-      witness,
       firstAt: at < firstAt ? at : firstAt,
       lastAt: later(lastAt, at),
     });

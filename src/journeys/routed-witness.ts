@@ -71,6 +71,7 @@ export class RoutedWitness {
 
   /** The replica no longer routes to the service, so it is not waited for either. */
   dropped(service: string, at: MonotonicMs, notBefore?: MonotonicMs): void {
+    if (!this.#routed.has(service)) return;
     this.routed(service, [], at, notBefore);
     this.#routed.delete(service);
     this.#sink.unfollow(this.#witness, { cluster: this.#cluster, service, forGood: true });

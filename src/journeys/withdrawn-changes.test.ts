@@ -63,6 +63,20 @@ test("what only a replica has shown that is gone for good nobody will show", () 
   expect(journeys.pending()).toEqual([]);
 });
 
+test("nor what it has sent requests to", () => {
+  const { over, say, journeys } = world();
+  const log = { hop: "traffic", name: "log" } as const;
+  journeys.follow(log, web);
+  say("routed", "one", "join", 0);
+  const at = 10 as MonotonicMs;
+  const place = { service: web.service, address: "10.0.0.1", port: 80 };
+  journeys.traffic({ witness: log, ...place, at, failed: false });
+  journeys.unfollow({ hop: "routed", name: "one" }, { ...web, forGood: true });
+  expect(over).toEqual([
+    "join withdrawn: pod east pending, routed one shown, routed two pending, traffic log shown",
+  ]);
+});
+
 test("what another replica has shown too is still waited for", () => {
   const { over, say, journeys } = world();
   say("routed", "one", "join", 0);

@@ -4,6 +4,7 @@
 import type { MonotonicMs } from "../environment/clock.ts";
 import type { Hop, WitnessReport, WitnessSink } from "../journeys/witness.ts";
 import { StatusError } from "../kube/client/client.ts";
+import { splitObjectKey } from "../kube/kinds/kind.ts";
 import { type Node, nodeKind } from "../kube/kinds/node.ts";
 import { Backoff } from "../kube/reflector/backoff.ts";
 import { SyncGate } from "../kube/reflector/reflector-sync.ts";
@@ -92,10 +93,10 @@ export class ClusterObservation {
     return clusterStatus({ ...this.#options, hasSlices: this.#hasSlices }, beginning, watches);
   }
 
-  /** All that was so at the hop then has been told; undefined where nobody can say. */
-  provedAt(hop: Hop): MonotonicMs | undefined {
+  /** All that was so of the service at the hop then has been told; undefined if nobody can say. */
+  provedAt(hop: Hop, service: string): MonotonicMs | undefined {
     let least: MonotonicMs | undefined;
-    for (const { provedAt } of this.#witnesses.flatMap((witness) => witness.watchesAt(hop))) {
+    for (const { provedAt } of this.#watchesAt(hop, service)) {
       if (provedAt !== undefined && (least === undefined || provedAt < least)) least = provedAt;
     }
     return least;
@@ -105,10 +106,9 @@ export class ClusterObservation {
    * Whether some watch that tells at the hop has yet to tell the rest of what this is a part of. One
    * that lists is up to date; one that only cannot prove to be, perhaps for long, is not waited for.
    */
-  hasMoreOf({ witness, partOf }: WitnessReport): boolean {
+  hasMoreOf({ witness, endpoint, partOf }: WitnessReport): boolean {
     if (partOf === undefined) return false;
-    const watches = this.#witnesses.flatMap((one) => one.watchesAt(witness.hop));
-    return watches.some(({ isCutOff, behindSince }) =>
+    return this.#watchesAt(witness.hop, endpoint.service).some(({ isCutOff, behindSince }) =>
       partOf === "list" ? behindSince !== undefined : isCutOff,
     );
   }
@@ -142,6 +142,14 @@ export class ClusterObservation {
   get #watches(): readonly AnyObservedWatch[] {
     const nodes = this.#nodes === undefined ? [] : [this.#nodes];
     return [...this.#witnesses.flatMap(({ watches }) => watches), ...nodes];
+  }
+
+  /** Those by which the service's namespace is watched: what happens to another one's is its own. */
+  #watchesAt(hop: Hop, service: string): readonly AnyObservedWatch[] {
+    const { namespace } = splitObjectKey(service);
+    const isOf = (watched: string | undefined) => watched === undefined || watched === namespace;
+    const witnesses = this.#witnesses.filter((witness) => isOf(witness.namespace));
+    return witnesses.flatMap((witness) => witness.watchesAt(hop));
   }
 
   /** Endpoints too where only they may be read, as with the role `view` of some versions. */

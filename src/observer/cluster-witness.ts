@@ -90,6 +90,11 @@ export class ClusterWitness {
     this.#published = form === "endpoints" ? this.#watchEndpoints() : this.#watchSlices();
   }
 
+  /** The only one that it watches; undefined when it watches all. */
+  get namespace(): string | undefined {
+    return this.#options.namespace;
+  }
+
   /** Without its services nothing can be told of a pod, so its watch is not there either. */
   get watches(): readonly AnyObservedWatch[] {
     const isWithoutPods = !this.#pods.isStarted && this.#services.isRefused;

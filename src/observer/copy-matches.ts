@@ -8,6 +8,7 @@ import {
   endpointKey,
   type FollowedService,
   type ServiceRef,
+  type UnfollowedService,
   type Witness,
   type WitnessedEndpoint,
   type WitnessReport,
@@ -85,7 +86,7 @@ export class CopyMatches implements WitnessSink {
     if (copies?.isGivenUp !== true) this.#options.sink.follow(witness, service);
   }
 
-  unfollow(witness: Witness, service: ServiceRef): void {
+  unfollow(witness: Witness, service: UnfollowedService): void {
     this.#options.sink.unfollow(witness, service);
     const key = copiesKey(witness, service);
     const copies = this.#copies.get(key);

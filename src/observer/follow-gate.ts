@@ -2,7 +2,9 @@
 // witness can show nothing, so nobody waits for it and its hop is unknown. Once they are heard it is
 // waited for.
 import {
+  type FollowedService,
   type ServiceRef,
+  type UnfollowedService,
   type Witness,
   type WitnessReport,
   type WitnessSink,
@@ -14,7 +16,7 @@ export class FollowGate implements WitnessSink {
   /** What the witnesses follow, whether the gate is open or not. */
   readonly #followed = new Map<
     string,
-    { readonly witness: Witness; readonly service: ServiceRef }
+    { readonly witness: Witness; readonly service: FollowedService }
   >();
   #isOpen = false;
 
@@ -26,12 +28,12 @@ export class FollowGate implements WitnessSink {
     this.#sink.report(report);
   }
 
-  follow(witness: Witness, service: ServiceRef): void {
+  follow(witness: Witness, service: FollowedService): void {
     this.#followed.set(followKey(witness, service), { witness, service });
     if (this.#isOpen) this.#sink.follow(witness, service);
   }
 
-  unfollow(witness: Witness, service: ServiceRef): void {
+  unfollow(witness: Witness, service: UnfollowedService): void {
     const isFollowed = this.#followed.delete(followKey(witness, service));
     if (this.#isOpen && isFollowed) this.#sink.unfollow(witness, service);
   }

@@ -22,7 +22,14 @@ describe("what a watch tells late", () => {
     cutOff = [];
     held = new HeldReports({
       clock: { monotonicMs: () => nowMs as MonotonicMs, wallMs: () => 0 as WallMs },
-      awaits: ({ witness, direction }) => open.includes(`${witness.hop} ${direction}`),
+      awaits: (reports) => {
+        let from = 0;
+        const said = reports.map(({ witness, direction }) => `${witness.hop} ${direction}`);
+        return said.every((one) => {
+          from = open.indexOf(one, from) + 1;
+          return from > 0;
+        });
+      },
       missedSince: () => missedSince,
       onTraffic: ({ service = "?" }) => passed.push(`request to ${service}`),
       hasMoreOf: ({ partOf, witness }) => partOf !== undefined && cutOff.includes(witness.hop),
@@ -86,6 +93,15 @@ describe("what a watch tells late", () => {
     open = ["pod leave"];
     pass(2_000);
     expect(passed).toEqual(["pod leave since 40000", "pod join since 40000"]);
+  });
+
+  test("is of before all that is known when all it tells next is that, though it might be some", () => {
+    for (const direction of ["join", "leave", "join"] as const) {
+      tell("pod", direction, since(50_001));
+    }
+    open = ["pod leave", "pod join"];
+    pass(2_000);
+    expect(passed).toEqual(["pod leave since 50001", "pod join since 50001"]);
   });
 
   test("is of before all that is known when what it tells next is the first of that", () => {
@@ -164,6 +180,20 @@ describe("what a watch tells late", () => {
       "request to ?",
       "request to ?",
     ]);
+  });
+
+  test("holds back requests that name no service as long as any at the address is held", () => {
+    tell("pod", "leave", since(40_000));
+    nowMs += 1_000;
+    const other = { ...endpoint, service: "shop/api" };
+    tell("pod", "leave", { ...since(40_000), endpoint: other });
+    const { address, port } = endpoint;
+    const request = { service: undefined, address, port, at: nowMs as MonotonicMs, failed: false };
+    held.traffic({ witness: { hop: "traffic", name: "log" }, ...request });
+    pass(1_000);
+    expect(passed).toEqual(["pod leave since 40000"]);
+    pass(1_000);
+    expect(passed.slice(1)).toEqual(["pod leave since 40000", "request to ?"]);
   });
 
   test("says since when, of its address and of no other", () => {

@@ -7,8 +7,8 @@ import { type Clock, elapsedMs, type MonotonicMs } from "../environment/clock.ts
 import {
   endpointKey,
   type FollowedService,
-  type ServiceRef,
   type TrafficReport,
+  type UnfollowedService,
   type Witness,
   type WitnessedEndpoint,
   type WitnessReport,
@@ -24,8 +24,8 @@ export interface HeldReportsOptions {
   readonly sink: WitnessSink;
   /** Where requests go. */
   readonly onTraffic: (request: TrafficReport) => void;
-  /** Whether the report shows a change that is known and that its witness has yet to show. */
-  readonly awaits: (report: WitnessReport) => boolean;
+  /** Whether the reports, of one witness, show changes that are known and that it has yet to show. */
+  readonly awaits: (reports: readonly WitnessReport[]) => boolean;
   /** Since when its witness may have been cut off without knowing it; undefined when it was not. */
   readonly missedSince: (report: WitnessReport) => MonotonicMs | undefined;
   /** Whether the rest of what the report is a part of has yet to be told. */
@@ -50,7 +50,7 @@ interface HeldReport {
 interface HeldService {
   words: number;
   /** By cluster: to be unfollowed when none are held any more. */
-  readonly unfollowed: Map<string, ServiceRef>;
+  readonly unfollowed: Map<string, UnfollowedService>;
 }
 
 /** The watches of a cluster that is back tell within it, one after the other, what has gathered. */
@@ -65,8 +65,8 @@ const requestsMax = 1_000;
 export class HeldReports implements WitnessSink {
   readonly #options: HeldReportsOptions;
   readonly #places = new Map<string, HeldPlace>();
-  /** By address and port, one of the places there: logs may not name the service. */
-  readonly #addresses = new Map<string, HeldPlace>();
+  /** By address and port, the places there: logs may not name the service. */
+  readonly #addresses = new Map<string, Set<HeldPlace>>();
   /** By witness and service. */
   readonly #services = new Map<string, HeldService>();
 
@@ -88,7 +88,7 @@ export class HeldReports implements WitnessSink {
     const { service } = request;
     const held =
       service === undefined
-        ? this.#addresses.get(addressKey(request))
+        ? this.#firstAt(addressKey(request))
         : this.#places.get(placeKey({ ...request, service }));
     if (held !== undefined && held.requests.length < requestsMax) held.requests.push(request);
     else this.#options.onTraffic(request);
@@ -105,7 +105,7 @@ export class HeldReports implements WitnessSink {
     this.#options.sink.follow(witness, service);
   }
 
-  unfollow(witness: Witness, service: ServiceRef): void {
+  unfollow(witness: Witness, service: UnfollowedService): void {
     const held = this.#services.get(serviceKey(witness, service.service));
     if (held === undefined) this.#options.sink.unfollow(witness, service);
     else held.unfollowed.set(service.cluster ?? "", service);
@@ -124,7 +124,7 @@ export class HeldReports implements WitnessSink {
   /** Whether what follows may take it back, or show that it is late. */
   #isDoubtful(report: WitnessReport, missedSince: MonotonicMs | undefined): boolean {
     if (missedSince !== undefined) return true;
-    return report.notBefore !== undefined && !this.#isAwaited(report);
+    return report.notBefore !== undefined && !this.#areAwaited([report]);
   }
 
   #releaseIfDue(place: string): void {
@@ -145,16 +145,19 @@ export class HeldReports implements WitnessSink {
     const weighed = new Set<string>();
     for (const [index, report] of reports.entries()) {
       const key = wordsKey(report);
-      if (!weighed.has(key) && !this.#isAwaited(report)) {
+      if (!weighed.has(key)) {
         const rest = reports.slice(index).filter((one) => wordsKey(one) === key);
         if (this.#isBeforeAll(rest)) continue;
-        weighed.add(key);
-        for (const one of wordsTakenBack(rest)) dropped.add(one);
+        if (!this.#areAwaited([report])) {
+          weighed.add(key);
+          for (const one of wordsTakenBack(rest)) dropped.add(one);
+        }
       }
       if (!dropped.has(report)) this.#options.sink.report(report);
     }
     for (const report of reports) this.#releaseService(report);
-    for (const request of requests) this.#options.onTraffic(request);
+    // What names no service may be meant for another of which words are held.
+    for (const request of requests) this.traffic(request);
   }
 
   #forget(place: string): void {
@@ -163,22 +166,31 @@ export class HeldReports implements WitnessSink {
     if (first === undefined) return;
     this.#places.delete(place);
     const address = addressKey(first.report.endpoint);
-    if (this.#addresses.get(address) === held) this.#addresses.delete(address);
+    const others = this.#addresses.get(address);
+    if (held !== undefined) others?.delete(held);
+    if (others?.size === 0) this.#addresses.delete(address);
+  }
+
+  #firstAt(address: string): HeldPlace | undefined {
+    const [first] = this.#addresses.get(address) ?? [];
+    return first;
   }
 
   /**
-   * What is told next is the first that is known, so this happened before anybody told anything. Who
-   * knows nothing but addresses may mean two endpoints, of which one left and the other came.
+   * All that is told after it is known, and with it it is not, so this happened before anybody told
+   * anything. Who knows nothing but addresses may mean two endpoints, of which one left and the other
+   * came.
    */
-  #isBeforeAll([first, next]: readonly WitnessReport[]): boolean {
-    if (first?.notBefore === undefined || next === undefined) return false;
+  #isBeforeAll(words: readonly WitnessReport[]): boolean {
+    const [first, ...rest] = words;
+    if (first?.notBefore === undefined || rest.length === 0) return false;
     const isByAddress = first.witness.hop === "routed" && first.endpoint.podUid === undefined;
-    return !isByAddress && this.#isAwaited(next);
+    return !isByAddress && this.#areAwaited(rest) && !this.#areAwaited(words);
   }
 
   /** What a list tells may be taken back by what it tells next, so it is weighed as a whole. */
-  #isAwaited(report: WitnessReport): boolean {
-    return report.partOf !== "list" && this.#options.awaits(report);
+  #areAwaited(words: readonly WitnessReport[]): boolean {
+    return words.every(({ partOf }) => partOf !== "list") && this.#options.awaits(words);
   }
 
   #hold(place: string, held: HeldReport): void {
@@ -188,7 +200,9 @@ export class HeldReports implements WitnessSink {
     if (known === undefined) {
       const begun: HeldPlace = { since, reports: [held], requests: [] };
       this.#places.set(place, begun);
-      this.#addresses.set(addressKey(endpoint), begun);
+      const address = addressKey(endpoint);
+      const others = this.#addresses.get(address) ?? new Set();
+      this.#addresses.set(address, others.add(begun));
     } else known.reports.push(held);
     const key = serviceKey(witness, endpoint.service);
     const ofService = this.#services.get(key);

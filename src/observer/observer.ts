@@ -70,7 +70,7 @@ export class Observer {
     };
     this.#journeys = new Journeys({
       onEvent,
-      provedAt: ({ hop, name }) => this.#observationOf(name)?.provedAt(hop),
+      provedAt: ({ hop, name }, service) => this.#observationOf(name)?.provedAt(hop, service),
       heldSince: (endpoint) => this.#heldReports.since(endpoint),
       anchor: this.run,
       ...limits,
@@ -87,7 +87,7 @@ export class Observer {
     this.#heldReports = new HeldReports({
       clock,
       sink: this.#copyMatches,
-      awaits: (report) => this.#journeys.awaits(report),
+      awaits: (reports) => this.#journeys.awaits(reports),
       missedSince: (report) => this.#journeys.missedSince(report),
       onTraffic: (request) => this.#journeys.traffic(request),
       hasMoreOf: (report) => this.#observationOf(report.witness.name)?.hasMoreOf(report) ?? false,

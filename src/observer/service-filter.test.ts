@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import type { WitnessSink } from "../journeys/witness.ts";
 import { type ServiceBounds, ServiceFilter, watchedNamespaces } from "./service-filter.ts";
 
 const nobody = { report: () => undefined, follow: () => undefined, unfollow: () => undefined };
@@ -13,4 +14,24 @@ test.each<[ServiceBounds, readonly string[], readonly string[] | undefined]>([
   const filter = new ServiceFilter(nobody, bounds);
   expect(["a/x", "a/y", "b/x"].filter((service) => filter.has(service))).toEqual(services);
   expect(watchedNamespaces(bounds)).toEqual(namespaces);
+});
+
+test("what is said of following a service that is observed is passed on whole", () => {
+  const said: unknown[] = [];
+  const sink: WitnessSink = {
+    ...nobody,
+    follow: (_, service) => said.push(service),
+    unfollow: (_, service) => said.push(service),
+  };
+  const filter = new ServiceFilter(sink, { namespaces: ["a"] });
+  const replica = { hop: "routed", name: "proxy" } as const;
+  for (const service of ["a/x", "b/x"]) {
+    filter.follow(replica, { cluster: "east", service, ports: [8080] });
+    filter.unfollow(replica, { cluster: "east", service, forGood: true });
+  }
+  const service = { cluster: "east", service: "a/x" };
+  expect(said).toEqual([
+    { ...service, ports: [8080] },
+    { ...service, forGood: true },
+  ]);
 });

@@ -1,6 +1,12 @@
 // Keeps what is observed within what was asked for: some namespaces, some services, or all. Whatever
 // a witness says of another service is passed over, so that a proxy may tell of everything it has.
-import type { ServiceRef, Witness, WitnessReport, WitnessSink } from "../journeys/witness.ts";
+import type {
+  FollowedService,
+  UnfollowedService,
+  Witness,
+  WitnessReport,
+  WitnessSink,
+} from "../journeys/witness.ts";
 import { splitObjectKey } from "../kube/kinds/kind.ts";
 
 export interface ServiceBounds {
@@ -38,11 +44,11 @@ export class ServiceFilter implements WitnessSink {
     if (this.has(report.endpoint.service)) this.#sink.report(report);
   }
 
-  follow(witness: Witness, service: ServiceRef): void {
+  follow(witness: Witness, service: FollowedService): void {
     if (this.has(service.service)) this.#sink.follow(witness, service);
   }
 
-  unfollow(witness: Witness, service: ServiceRef): void {
+  unfollow(witness: Witness, service: UnfollowedService): void {
     if (this.has(service.service)) this.#sink.unfollow(witness, service);
   }
 }

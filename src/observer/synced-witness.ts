@@ -14,10 +14,13 @@ export interface SyncedWitnessOptions extends WatchPlace {
 }
 
 export class SyncedWitness {
+  /** The only one that it watches; undefined when it watches all. */
+  readonly namespace: string | undefined;
   readonly #gate: FollowGate;
   readonly #slices: ObservedWatch<EndpointSlice>;
 
   constructor(options: SyncedWitnessOptions) {
+    this.namespace = options.namespace;
     this.#gate = new FollowGate(options.sink);
     const witness = copiesWitness({ ...options, sink: this.#gate });
     this.#slices = new ObservedWatch({

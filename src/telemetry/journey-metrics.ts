@@ -5,7 +5,7 @@
 import type { Registry } from "prom-client";
 import { type Clock, elapsedMs, type MonotonicMs } from "../environment/clock.ts";
 import { isFirstHeard } from "../journeys/first-heard.ts";
-import type { Journey, Outcome } from "../journeys/journey.ts";
+import { hasExactOrigin, type Journey, type Outcome } from "../journeys/journey.ts";
 import type { JourneyEvent } from "../journeys/journey-event.ts";
 import type { Journeys } from "../journeys/journeys.ts";
 import { type Direction, type Hop, hops } from "../journeys/witness.ts";
@@ -163,25 +163,33 @@ export class JourneyMetrics {
    * place exists from when it is first heard of.
    */
   #begin(place: Place): void {
-    const { lag, stuck, over, begun, measuredHops } = this.#instruments;
+    const { stuck, over, begun, measuredHops } = this.#instruments;
     const key = `${place.cluster} ${place.service ?? ""}`;
     if (begun.has(key)) return;
     begun.set(key, place);
     if (measuredHops.has("traffic")) this.#beginRequests(place);
+    for (const hop of measuredHops) this.#beginLags(place, hop);
     for (const direction of directions) {
-      for (const hop of measuredHops) lag.zero({ ...place, hop, direction });
       for (const hop of hops) stuck.inc({ ...place, hop, direction }, 0);
       for (const outcome of outcomes) over.inc({ ...place, direction, outcome }, 0);
     }
   }
 
   #beginHop(hop: Hop): void {
-    const { lag, begun, measuredHops } = this.#instruments;
+    const { begun, measuredHops } = this.#instruments;
     if (measuredHops.has(hop)) return;
     measuredHops.add(hop);
     for (const place of begun.values()) {
-      for (const direction of directions) lag.zero({ ...place, hop, direction });
+      this.#beginLags(place, hop);
       if (hop === "traffic") this.#beginRequests(place);
+    }
+  }
+
+  #beginLags(place: Place, hop: Hop): void {
+    const { lag, intervalLags } = this.#instruments;
+    for (const direction of directions) {
+      lag.zero({ ...place, hop, direction });
+      intervalLags.inc({ ...place, hop, direction }, 0);
     }
   }
 
@@ -189,11 +197,6 @@ export class JourneyMetrics {
   #beginRequests({ cluster }: Place): void {
     for (const result of requestResults) this.#instruments.requests.inc({ cluster, result }, 0);
   }
-}
-
-/** Else every lag is no more than the least that it can have been. */
-function hasExactOrigin({ origin }: Journey): boolean {
-  return origin.notBefore === undefined && origin.beforeStart === undefined;
 }
 
 const plain = oncePerRegistry((registry) => createInstruments(registry, []));

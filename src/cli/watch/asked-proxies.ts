@@ -5,6 +5,7 @@ import type { Observer } from "../../observer/observer.ts";
 import { ProxyAddressError, readProxyAddress } from "../../observer/routed/proxy-address.ts";
 import type { ProxySource } from "../../observer/routed/proxy-source.ts";
 import { proxySource } from "../../observer/routed/proxy-sources.ts";
+import { throwAsUsage } from "../as-usage.ts";
 import { UsageError } from "../command.ts";
 
 export interface AskedProxiesOptions {
@@ -66,7 +67,6 @@ function addressesOf(proxies: readonly string[]) {
     if (twice === undefined) return addresses;
     throw new UsageError(`--proxy ${twice} is given twice: once is enough.`);
   } catch (error) {
-    if (!(error instanceof ProxyAddressError)) throw error;
-    throw new UsageError(`--proxy ${error.message}`, { cause: error });
+    return throwAsUsage([ProxyAddressError], error, "--proxy ");
   }
 }

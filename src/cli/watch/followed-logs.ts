@@ -13,6 +13,7 @@ import {
   readLogPlace,
 } from "../../observer/traffic/log-place.ts";
 import { TrafficSource, type TrafficTarget } from "../../observer/traffic/traffic-source.ts";
+import { throwAsUsage } from "../as-usage.ts";
 import { type CommandContext, UsageError } from "../command.ts";
 
 export interface LogsAsked {
@@ -36,7 +37,7 @@ export class FollowedLogs {
   constructor(options: FollowedLogsOptions) {
     const { environment, accessLogs, target } = options;
     const clients = new Map(options.clusters.map(({ cluster, client }) => [cluster, client]));
-    this.#sources = asUsage(() => {
+    this.#sources = asNamed(() => {
       const format = formatOf(options.logFormat);
       return accessLogs.map((text) => {
         const place = readLogPlace(text);
@@ -50,7 +51,7 @@ export class FollowedLogs {
           }),
           target,
           chunks: (stream) =>
-            logChunks(place, { ...environment, ...stream, clients, stdin: stdinOf(options) }),
+            logChunks(place, { ...environment, ...stream, clients, stdin: () => stdinOf(options) }),
         });
       });
     });
@@ -93,7 +94,7 @@ export async function refuseMissingLogs(
   { accessLogs }: Pick<LogsAsked, "accessLogs">,
 ): Promise<void> {
   for (const text of accessLogs) {
-    const place = asUsage(() => readLogPlace(text));
+    const place = asNamed(() => readLogPlace(text));
     if (place.type !== "file" || (await files.size(place.path)) !== undefined) continue;
     throw new UsageError(`there is no access log ${place.path}: give a file that exists.`);
   }
@@ -109,16 +110,16 @@ function refuseForeignCluster(place: LogPlace, clients: ReadonlyMap<string, Kube
   throw new UsageError(`${place.cluster} is none of the clusters that are watched: ${names}.`);
 }
 
-function stdinOf({ stdin }: FollowedLogsOptions): () => AsyncIterable<Uint8Array> {
-  if (stdin !== undefined) return stdin;
+function stdinOf({ stdin }: FollowedLogsOptions): AsyncIterable<Uint8Array> {
+  if (stdin !== undefined) return stdin();
   throw new UsageError("there is no standard input to read an access log from.");
 }
 
-function asUsage<Result>(work: () => Result): Result {
+/** What is wrong with a place or a format was named by the caller. */
+function asNamed<Result>(work: () => Result): Result {
   try {
     return work();
   } catch (error) {
-    if (!(error instanceof LogPlaceError || error instanceof LogFormatError)) throw error;
-    throw new UsageError(`--access-log: ${error.message}`, { cause: error });
+    return throwAsUsage([LogPlaceError, LogFormatError], error, "--access-log: ");
   }
 }

@@ -17,13 +17,13 @@ const statusEveryMs = 10_000;
 const stuckMost = 100;
 
 export class JsonOutput implements WatchOutput {
-  readonly #options: WatchOutputOptions & { readonly run: ObserverRun };
+  readonly #options: WatchOutputOptions;
   /** It stays what it was when the clock is set. */
   readonly #startedMs: WallMs;
   #cancel: CancelTimer | undefined;
   #isEnded = false;
 
-  constructor(options: WatchOutputOptions & { readonly run: ObserverRun }) {
+  constructor(options: WatchOutputOptions) {
     this.#options = options;
     this.#startedMs = options.run.wallMs;
   }

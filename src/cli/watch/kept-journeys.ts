@@ -5,7 +5,9 @@ import type { Environment } from "../../environment/environment.ts";
 import type { Listener } from "../../environment/network.ts";
 import { History } from "../../history/history.ts";
 import { HistoryError } from "../../history/history-error.ts";
+import type { StartHistoryThread } from "../../history/history-port.ts";
 import type { Retention } from "../../history/history-retention.ts";
+import type { Journey } from "../../journeys/journey.ts";
 import type { JourneyEvent } from "../../journeys/journey-event.ts";
 import { journeyRecord, type ObserverRun } from "../../journeys/journey-record.ts";
 import type { Observer } from "../../observer/observer.ts";
@@ -14,7 +16,7 @@ import { JourneyMetrics } from "../../telemetry/journey-metrics.ts";
 import { OtlpExporter } from "../../telemetry/otlp-exporter.ts";
 import { OtlpTargetError, otlpTarget } from "../../telemetry/otlp-target.ts";
 import { type ShownReadiness, startStatusListener } from "../../telemetry/status-listener.ts";
-import { UsageError } from "../command.ts";
+import { asUsage, throwAsUsage } from "../as-usage.ts";
 import { hostAndPort } from "../ingress/host-and-port.ts";
 
 export interface KeepOptions {
@@ -26,6 +28,8 @@ export interface KeepOptions {
   readonly metricsPort: number | undefined;
   readonly metricsAddress: string;
   readonly serviceLabels: number;
+  /** The history's own unless given. */
+  readonly startThread?: StartHistoryThread;
 }
 
 export class KeptJourneys {
@@ -47,12 +51,12 @@ export class KeptJourneys {
   /** Rejects with a `UsageError` that says what is wrong with a file or an address. */
   static async open(options: KeepOptions): Promise<KeptJourneys> {
     const kept = new KeptJourneys(options);
-    const { historyPath: path, environment, retention } = options;
+    const { historyPath: path, environment, retention, startThread } = options;
     // An address that cannot be is said before a file is made.
     kept.#target();
     if (path !== undefined) {
-      const place = { ...environment, path, retention };
-      kept.#history = await asUsage(HistoryError, () => History.open(place));
+      const place = { ...environment, path, retention, ...(startThread && { startThread }) };
+      kept.#history = await asUsage([HistoryError], () => History.open(place));
       historyMetrics(kept.registry).add(kept.#history);
     }
     return kept;
@@ -61,9 +65,13 @@ export class KeptJourneys {
   readonly onEvent = (event: JourneyEvent): void => {
     this.#metrics.onEvent(event);
     this.#exporter?.onEvent(event);
-    if (event.type === "shown" || this.#run === undefined) return;
-    this.#history?.add(journeyRecord(event.journey, this.#run));
+    if (event.type !== "shown") this.#keep(event.journey);
   };
+
+  /** What is under way when the observation ends: what becomes of it nobody will have seen. */
+  keepInFlight(journeys: readonly Journey[]): void {
+    for (const journey of journeys) this.#keep(journey);
+  }
 
   /** The observer is made with our `onEvent`, and is known here from then on. */
   async follow(observer: Observer, run: ObserverRun): Promise<void> {
@@ -106,13 +114,16 @@ export class KeptJourneys {
     await Promise.all([this.#history?.close(), this.#exporter?.stop(), this.#listener?.close()]);
   }
 
+  #keep(journey: Journey): void {
+    if (this.#run !== undefined) this.#history?.add(journeyRecord(journey, this.#run));
+  }
+
   #target() {
     const { otlp, environment } = this.#options;
     try {
       return otlpTarget(otlp, environment.processes.variables);
     } catch (error) {
-      if (!(error instanceof OtlpTargetError)) throw error;
-      throw new UsageError(error.message, { cause: error });
+      return throwAsUsage([OtlpTargetError], error);
     }
   }
 }
@@ -128,16 +139,4 @@ function readinessOf(observer: Observer): ShownReadiness {
       ...doubts,
     ]),
   };
-}
-
-async function asUsage<Result>(
-  kind: new (...args: never[]) => Error,
-  work: () => Promise<Result>,
-): Promise<Result> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!(error instanceof kind)) throw error;
-    throw new UsageError(error.message, { cause: error });
-  }
 }

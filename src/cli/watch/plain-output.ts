@@ -1,11 +1,13 @@
 // For a file or a pipe: a line for every change that is over or stuck, and nothing is ever drawn
 // again. Results go to standard output; how it stands with the clusters is told beside it.
 import { visible } from "../../decide/routing/shown-text.ts";
+import { elapsedMs, type MonotonicMs } from "../../environment/clock.ts";
 import type { CancelTimer } from "../../environment/timers.ts";
 import { journeyLine } from "../../journeys/format.ts";
 import type { Journey } from "../../journeys/journey.ts";
 import type { JourneyEvent } from "../../journeys/journey-event.ts";
 import { wallAt } from "../../journeys/journey-record.ts";
+import type { ClusterStatus } from "../../observer/cluster-status.ts";
 import { paintFor } from "../paint.ts";
 import { conditionOf } from "./cluster-rows.ts";
 import { isSlow } from "./hop-cell.ts";
@@ -17,10 +19,15 @@ import type { WatchOutput, WatchOutputOptions } from "./watch-output.ts";
 /** How often it is looked whether a cluster's condition has changed. */
 const lookEveryMs = 1_000;
 
+/** What comes and goes within it is one trouble. */
+const noteOverAfterMs = 60_000;
+
 export class PlainOutput implements WatchOutput {
   readonly #options: WatchOutputOptions;
-  /** What was last said of each cluster, and which notes were. */
+  /** What was last said of each cluster. */
   readonly #said = new Map<string, string>();
+  /** When each note that was said was last there. */
+  readonly #notedAt = new Map<string, MonotonicMs>();
   readonly #settled = new SettledChanges();
   #cancel: CancelTimer | undefined;
   #isEnded = false;
@@ -61,31 +68,36 @@ export class PlainOutput implements WatchOutput {
     this.#cancel = this.#options.timers.after(lookEveryMs, () => this.#look());
     const picture = this.#options.picture();
     for (const journey of this.#settled.due(picture.now, latestIn(picture))) this.#print(journey);
-    for (const status of picture.clusters) {
-      this.#say(visible(status.cluster), status.state.type, conditionOf(status, picture).text);
-    }
-    for (const note of picture.notes) {
-      // How many of how many it is by now is no news.
-      this.#say("note", note.replaceAll(/[\d,]+ of [\d,]+/g, ""), visible(note));
+    for (const status of picture.clusters) this.#sayCondition(status, picture);
+    for (const note of picture.notes) this.#sayNote(note, picture.now);
+    for (const [note, at] of this.#notedAt) {
+      if (elapsedMs(at, picture.now) >= noteOverAfterMs) this.#notedAt.delete(note);
     }
   }
 
   /** Once for each state: how long it lasts is no news. */
-  #say(about: string, state: string, text: string): void {
-    const key = about === "note" ? `${about} ${state}` : about;
-    if (this.#said.get(key) === state) return;
-    this.#said.set(key, state);
-    this.#options.terminal.writeError(`${about}: ${text}\n`);
+  #sayCondition(status: ClusterStatus, picture: Picture): void {
+    const cluster = visible(status.cluster);
+    const { type } = status.state;
+    if (this.#said.get(cluster) === type) return;
+    this.#said.set(cluster, type);
+    this.#options.terminal.writeError(`${cluster}: ${conditionOf(status, picture).text}\n`);
+  }
+
+  #sayNote(note: string, now: MonotonicMs): void {
+    // How many of how many it is by now is no news.
+    const known = note.replaceAll(/[\d,]+ of [\d,]+/g, "");
+    if (!this.#notedAt.has(known)) this.#options.terminal.writeError(`note: ${visible(note)}\n`);
+    this.#notedAt.set(known, now);
   }
 }
 
 /** `2026-11-15T20:31:07.000Z alpha terminating −10.0.0.7 shop/web  pod 0 · published 340 ms`. */
 function plainLine(
   journey: Journey,
-  { clock, slowMs, picture }: Pick<WatchOutputOptions, "clock" | "slowMs" | "picture">,
+  { clock, slowMs, run }: Pick<WatchOutputOptions, "clock" | "slowMs" | "run">,
 ): string {
   const now = clock.monotonicMs();
-  const { run }: Pick<Picture, "run"> = picture();
   const { endpoint, cause = "?", origin } = journey;
   const time = new Date(wallAt(origin.at, run)).toISOString();
   const isStuck = journey.hops.some(({ state }) => state.type === "stuck");

@@ -4,7 +4,7 @@
 import { elapsedMs, type MonotonicMs } from "../../environment/clock.ts";
 import type { Environment } from "../../environment/environment.ts";
 import type { JourneyEvent } from "../../journeys/journey-event.ts";
-import { managedControlPlane } from "../../observer/managed-control-plane.ts";
+import { hiddenInManagedControlPlane } from "../../observer/managed-control-plane.ts";
 import { Observer } from "../../observer/observer.ts";
 import { aborted, type CommandContext, type ExitCode } from "../command.ts";
 import { errorsOnly, warningsOnly } from "../up/quiet-log.ts";
@@ -34,7 +34,7 @@ const refreshEveryMs = 1_000;
 /** Said before it begins, when somebody wonders whether it is worth while. */
 const managedText =
   "Reads only. On a managed control plane every hop is visible all the same; what is not: " +
-  `${managedControlPlane.hidden.join(", ")}.`;
+  `${hiddenInManagedControlPlane.join(", ")}.`;
 
 export async function runWatch(
   context: CommandContext,
@@ -81,6 +81,8 @@ class Watch {
   readonly #proxies: AskedProxies;
   readonly #logs: FollowedLogs;
   #refreshedAt: MonotonicMs | undefined;
+  /** Nothing that is heard from then on counts. */
+  #isOver = false;
 
   constructor(parts: WatchParts) {
     this.#parts = parts;
@@ -111,9 +113,10 @@ class Watch {
       ...environment,
       ...settings,
       terminal: context.terminal,
+      run: this.#run,
       picture: () => this.#picture(),
     };
-    if (settings.json) this.#output = new JsonOutput({ ...shared, run: this.#run });
+    if (settings.json) this.#output = new JsonOutput(shared);
     else this.#output = parts.screenLog ? new ScreenOutput(shared) : new PlainOutput(shared);
   }
 
@@ -143,10 +146,15 @@ class Watch {
       : 1;
   }
 
-  /** Idempotent. */
+  /**
+   * Idempotent. Logs end first, because no more requests are waited for. Proxies end when nothing is
+   * taken in any more: that they are asked no longer does not show what they have yet to show.
+   */
   async stop(): Promise<void> {
-    await Promise.all([this.#proxies.stop(), this.#logs.stop()]);
+    await this.#logs.stop();
     await this.#observer.stop();
+    this.#leaveInFlight();
+    await this.#proxies.stop();
   }
 
   async #sayWhatComes(stop: AbortSignal): Promise<void> {
@@ -170,7 +178,14 @@ class Watch {
     terminal.writeError(`${[...lines, ...metrics, ...history].join("\n")}\n\n`);
   }
 
+  #leaveInFlight(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#parts.kept.keepInFlight(this.#observer.journeys.pending());
+  }
+
   #onEvent(event: JourneyEvent): void {
+    if (this.#isOver) return;
     this.#run.follow();
     this.#tally.onEvent(event);
     this.#parts.kept.onEvent(event);

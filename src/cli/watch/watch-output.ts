@@ -2,6 +2,7 @@
 import type { Environment } from "../../environment/environment.ts";
 import type { Terminal } from "../../environment/terminal.ts";
 import type { JourneyEvent } from "../../journeys/journey-event.ts";
+import type { ObserverRun } from "../../journeys/journey-record.ts";
 import type { Picture } from "./picture.ts";
 
 export interface WatchOutput {
@@ -14,6 +15,8 @@ export interface WatchOutput {
 
 export interface WatchOutputOptions extends Pick<Environment, "clock" | "timers"> {
   readonly terminal: Terminal;
+  readonly run: ObserverRun;
+  /** A look at everything, which costs more than a line does. */
   readonly picture: () => Picture;
   readonly slowMs: number;
   readonly utc: boolean;

@@ -3,7 +3,13 @@
 // what is in flight and by the number of clusters, not by how long it has been running.
 import { type MonotonicMs, monotonicAfter } from "../../environment/clock.ts";
 import { isFirstHeard } from "../../journeys/first-heard.ts";
-import type { HopState, HopTime, Journey, Outcome } from "../../journeys/journey.ts";
+import {
+  type HopState,
+  type HopTime,
+  hasExactOrigin,
+  type Journey,
+  type Outcome,
+} from "../../journeys/journey.ts";
 import type { JourneyEvent } from "../../journeys/journey-event.ts";
 import type { Direction, Hop } from "../../journeys/witness.ts";
 import { isLate, isPodLate } from "./hop-cell.ts";
@@ -131,7 +137,7 @@ export class WatchTally {
 
   #began(journey: Journey): void {
     this.#changes += 1;
-    if (!isExact(journey)) this.#inexact += 1;
+    if (!hasExactOrigin(journey)) this.#inexact += 1;
     this.#clusterOf(journey).changes += 1;
   }
 
@@ -208,8 +214,4 @@ export function measuredLagMs(state: HopState): number | undefined {
   if (range === undefined) return lagMs;
   const isOriginKnown = range.maxMs !== undefined && lagMs >= range.maxMs;
   return isOriginKnown && lagMs - range.minMs <= uncertainMostMs ? lagMs : undefined;
-}
-
-function isExact({ origin }: Journey): boolean {
-  return origin.notBefore === undefined && origin.beforeStart === undefined;
 }

@@ -136,9 +136,14 @@ function isBegunBetween({ run, made, delivered }: Case): boolean {
   const isRecent = (beganAt: number, { hop, at }: ToldChange): boolean =>
     hop === made && at <= beganAt && beganAt - at < everywhereMs;
   // Who copies may begin to be heard when all else that shows the change has shown it.
-  const copied = delivered.filter((one) => one.hop === "synced" && isBaseline(one));
+  const copying = new Set(
+    delivered.filter(({ hop }) => hop === "synced").map((one) => one.witness),
+  );
   const words = delivered.filter((one) => !isBaseline(one));
-  if (copied.some(({ at }) => words.some((one) => isRecent(at, one)))) return true;
+  for (const access of copying) {
+    const beganAt = run.told.get(access)?.beganAt("synced") ?? 0;
+    if (words.some((one) => isRecent(beganAt, one))) return true;
+  }
   const begun = [...run.replicas.values()].map(({ beganAt }) => beganAt);
   return begun.some((beganAt) => delivered.filter((one) => isRecent(beganAt, one)).length > 1);
 }

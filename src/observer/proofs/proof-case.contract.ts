@@ -25,6 +25,8 @@ export interface Case {
   readonly unnamed: readonly Journey[];
   /** What was delivered of others that have or had its address and port, in any service. */
   readonly others: readonly ToldChange[];
+  /** What really happened to others that have or had its address and port. */
+  readonly rivals: readonly ToldChange[];
   /** Requests to its address and port, whatever service they name. */
   readonly requests: readonly SentRequest[];
 }
@@ -40,6 +42,7 @@ export function casesOf({ clusters, access, isCalm }: ProofWorld, run: ProofRun)
   const addressed = byKey(run.routed.filter(isByAddress), ({ key }) => placeOfKey(key));
   const rerouted = byKey(run.rerouted.filter(isByAddress), ({ key }) => placeOfKey(key));
   const sockets = byKey([...told, ...run.routed], ({ key }) => socketOf(fromKey(key)));
+  const rivals = byKey(changes, ({ key }) => socketOf(fromKey(key)));
   const requests = byKey(run.requests ?? [], socketOf);
   const keys = new Set([...deliveries.keys(), ...found.keys()]);
   return [...keys].map((key) => ({
@@ -56,6 +59,7 @@ export function casesOf({ clusters, access, isCalm }: ProofWorld, run: ProofRun)
     journeys: (found.get(key) ?? []).toSorted((a, b) => a.id - b.id),
     unnamed: found.get(keyOf("", fromKey(key).service, { ...fromKey(key), uid: "" })) ?? [],
     others: (sockets.get(socketOf(fromKey(key))) ?? []).filter((one) => one.key !== key),
+    rivals: (rivals.get(socketOf(fromKey(key))) ?? []).filter((one) => one.key !== key),
     requests: requests.get(socketOf(fromKey(key))) ?? [],
   }));
 }
@@ -122,7 +126,10 @@ function socketOf({ address, port }: Pick<SentRequest, "address" | "port">): str
   return `${address} ${port}`;
 }
 
-function byKey<T>(all: readonly T[], key: (one: T) => string): ReadonlyMap<string, readonly T[]> {
+export function byKey<T>(
+  all: readonly T[],
+  key: (one: T) => string,
+): ReadonlyMap<string, readonly T[]> {
   const groups = new Map<string, T[]>();
   for (const one of all) {
     const group = groups.get(key(one));

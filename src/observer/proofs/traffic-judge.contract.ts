@@ -3,9 +3,9 @@
 // no service, it may count or not.
 import { expect } from "vitest";
 import type { Journey } from "../../journeys/journey.ts";
-import { type Case, placeOf } from "./proof-case.contract.ts";
+import { byKey, type Case, placeOf } from "./proof-case.contract.ts";
 import type { SentRequest } from "./proof-run.contract.ts";
-import { fromKey, placeOfKey } from "./told-endpoints.contract.ts";
+import { fromKey, placeOfKey, type ToldChange } from "./told-endpoints.contract.ts";
 
 /** A journey waits longer than this for a request that shows it. */
 const surelyMs = 60_000;
@@ -59,17 +59,26 @@ function judgeJourney(
   expect(failed).toBeLessThanOrEqual(possible.filter((request) => request.failed).length);
 }
 
-/** Nobody else can have been meant, as far as anybody says. */
+/** Nobody else can have been meant, as far as anybody says, and nobody else was. */
 function isSurelyOf({ origin }: Journey, { at, service }: SentRequest, one: Case): boolean {
   if (at - origin.at >= surelyMs || origin.at < one.run.logBeganAt) return false;
-  const rivals = [...one.others, ...one.addressed].filter(
+  // Requests may come while it is weighed whether what was told late is a change.
+  if (origin.notBefore !== undefined) return false;
+  const rivals = [...one.others, ...one.addressed, ...one.rivals].filter(
     (other) =>
-      other.at <= at &&
       other.key !== one.key &&
       (service === undefined || placeOfKey(other.key) === placeOfKey(one.key)),
   );
-  const last = new Map(rivals.map((other) => [`${other.key} ${placeOf(other)}`, other]));
-  return ![...last.values()].some((other) => other.direction === "join" || other.at >= origin.at);
+  const words = byKey(rivals, (other) => `${other.key} ${placeOf(other)}`);
+  return ![...words.values()].some((told) => mayHaveHad(told, at, origin.at));
+}
+
+/** Whether an endpoint had the address then, or since some instant, as one place tells of it. */
+function mayHaveHad(told: readonly ToldChange[], at: number, since: number): boolean {
+  const last = told.findLast((one) => one.at <= at);
+  // What is first heard to leave was there before.
+  if (last === undefined) return told[0]?.direction === "leave";
+  return last.direction === "join" || last.at >= since;
 }
 
 function instantOf({ at }: { readonly at: number }): string {

@@ -42,6 +42,27 @@ function json(backends: Handed): string {
   );
 }
 
+/** Notes of which services it is told, whether or not there is anything new in it. */
+class CountingWitness extends RoutedWitness {
+  #told: string[] = [];
+
+  takeTold(): readonly string[] {
+    return this.#told.splice(0);
+  }
+
+  override began(...told: Parameters<RoutedWitness["began"]>): void {
+    this.#told.push(...told[0].keys());
+    super.began(...told);
+  }
+
+  override routed(...told: Parameters<RoutedWitness["routed"]>): void {
+    this.#told.push(told[0]);
+    super.routed(...told);
+  }
+}
+
+const onEvent = () => undefined;
+
 /** Of every service of these tests. */
 const ownAddress = "10.96.0.9";
 
@@ -112,6 +133,24 @@ it("is found out by asking, also when it comes late", () =>
     await startNginx(world, newNginx());
     await world.sleep(3_000);
     expect([source.status.state, world.said()]).toEqual(["heard", []]);
+  }));
+
+it("goes through what it routes to only when that has changed, or a name has become known", () =>
+  withProxy(async (world) => {
+    const witness = new CountingWitness({ replica: "proxy", sink: new Journeys({ onEvent }) });
+    const known = new Set(["shop/web"]);
+    const shop = { "shop-web-80": ["10.0.0.1"], "shop-api-80": ["10.0.0.2"] };
+    const nginx = newNginx({ ...shop, "upstream-default-backend": ["127.0.0.1"] });
+    await startNginx(world, nginx);
+    world.begin(address, { witness, isService: (service) => known.has(service) });
+    await world.sleep(9_500);
+    expect(witness.takeTold()).toEqual(["shop/web"]);
+    known.add("shop/api");
+    await world.sleep(3_000);
+    expect(witness.takeTold()).toEqual(["shop/web", "shop/api"]);
+    nginx.backends = { ...shop, "shop-web-80": ["10.0.0.3"] };
+    await world.sleep(5_000);
+    expect(witness.takeTold()).toEqual(["shop/web", "shop/api"]);
   }));
 
 it("takes no service for another, and a service that becomes known for a state", () =>

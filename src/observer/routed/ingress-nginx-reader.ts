@@ -87,6 +87,9 @@ export class IngressNginxReader implements ProxyReader {
     const known = this.#services;
     this.#told = reading;
     this.#services = this.#named(reading.backends);
+    // Names are only ever learnt as long as the backends are the same ones.
+    const isOld = before?.backends === reading.backends && known.size === this.#services.size;
+    if (isOld) return;
     const at = monotonicAfter(reading.receivedAt, workersLookEveryMs);
     const services = byService(reading.backends, (name) => this.#services.get(name));
     // One that we have only now learnt to be a service was routed to all along.

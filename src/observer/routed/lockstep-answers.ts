@@ -11,6 +11,8 @@ export interface JournalEntry {
   readonly port: string;
   readonly joined: readonly RoutedEndpoint[];
   readonly left: readonly RoutedEndpoint[];
+  /** No route leads to the port any more. An older replica never says so. */
+  readonly isUnrouted: boolean;
   /** On the replica's monotonic clock. */
   readonly routedAtMs: number;
 }
@@ -68,7 +70,7 @@ export function serviceOfPort(port: string): string {
 }
 
 function entryOf(raw: unknown): JournalEntry {
-  const { sequence, service, joined, left, routedAtMs } = fieldsOf(raw);
+  const { sequence, service, joined, left, unrouted, routedAtMs } = fieldsOf(raw);
   if (
     !isNumber(sequence) ||
     typeof service !== "string" ||
@@ -84,6 +86,7 @@ function entryOf(raw: unknown): JournalEntry {
     routedAtMs,
     joined: joined.map(endpointOf),
     left: left.map(endpointOf),
+    isUnrouted: unrouted === true,
   };
 }
 

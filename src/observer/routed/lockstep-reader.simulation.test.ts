@@ -16,6 +16,8 @@ class Replica {
   readonly #world: RoutedWorld;
   #version = 0;
   proxy: object | undefined = {};
+  /** Called before it answers what it routes to. */
+  onState: () => void = () => undefined;
 
   constructor(world: RoutedWorld) {
     this.#world = world;
@@ -29,7 +31,10 @@ class Replica {
       port: 10260,
       metrics: new Registry(),
       journal: this.#journal,
-      state: () => ({ services: Object.fromEntries(this.#truths), proxy: this.proxy ?? null }),
+      state: () => {
+        this.onState();
+        return { services: Object.fromEntries(this.#truths), proxy: this.proxy ?? null };
+      },
       readiness: () => ({ problem: undefined, notes: [] }),
       explain: () => Promise.reject(new Error("not asked")),
       endpoints: () => Promise.reject(new Error("not asked")),
@@ -38,9 +43,19 @@ class Replica {
 
   /** Decides for the port and routes by it at once. */
   routes(service: string, ...addresses: readonly string[]): void {
-    const before = this.#truths.get(service);
     const after = truthOf(addresses);
+    this.#change(service, after);
     this.#truths.set(service, after);
+  }
+
+  /** No route leads to the port any more. */
+  unroutes(service: string): void {
+    this.#change(service, undefined);
+    this.#truths.delete(service);
+  }
+
+  #change(service: string, after: ServiceTruth | undefined): void {
+    const before = this.#truths.get(service);
     this.#version += 1;
     this.#journal.decided({ service, version: this.#version, before, after });
     this.#journal.routed(service, this.#version, this.#world.proxy.clock.monotonicMs());
@@ -99,6 +114,84 @@ it("goes by the pod where the replica has another name for the cluster", () =>
     world.begin("proxy:10260", { clusters: ["kind-east"] });
     await world.sleep(500);
     expect(world.said()).toEqual(["follows shop/web", "join shop/web uid-a a:8080 all along"]);
+  }));
+
+it("waits for a replica at a service without endpoints, and not at one it routes to no more", () =>
+  withProxy(async (world) => {
+    const replica = new Replica(world);
+    replica.routes(port, "a");
+    await replica.start();
+    world.begin(address, { clusters });
+    await world.sleep(500);
+    world.said();
+    replica.routes(port);
+    await world.sleep(1_000);
+    expect(inBrief(world.said())).toEqual(["leave shop/web east uid-a a:8080"]);
+    replica.unroutes(port);
+    await world.sleep(1_000);
+    expect(world.said()).toEqual(["unknown shop/web"]);
+    replica.routes(port, "a");
+    await world.sleep(1_000);
+    expect(inBrief(world.said())).toEqual(["follows shop/web", "join shop/web east uid-a a:8080"]);
+    replica.unroutes(port);
+    await world.sleep(1_000);
+    const said = inBrief(world.said());
+    expect(said).toEqual(["leave shop/web east uid-a a:8080", "unknown shop/web"]);
+  }));
+
+it("waits for a replica at a service to which it begins to route before there are endpoints", () =>
+  withProxy(async (world) => {
+    const replica = new Replica(world);
+    await replica.start();
+    world.begin(address, { clusters });
+    await world.sleep(500);
+    replica.routes(port);
+    await world.sleep(1_000);
+    expect(world.said()).toEqual(["follows shop/web"]);
+  }));
+
+it("says nothing of a service that was given up before the state was read", () =>
+  withProxy(async (world) => {
+    const replica = new Replica(world);
+    replica.routes(port);
+    replica.onState = () => replica.unroutes(port);
+    await replica.start();
+    world.begin(address, { clusters });
+    await world.sleep(2_500);
+    expect(world.said()).toEqual([]);
+  }));
+
+it("reads the journal of a replica that does not say which ports it gives up", () =>
+  withProxy(async (world) => {
+    const endpoint = { address: "a", port: 8080 };
+    const entries = [{ sequence: 1, service: port, joined: [], left: [endpoint], routedAtMs: 0 }];
+    const services = { [port]: { endpoints: [{ ...endpoint, state: "active" }] } };
+    const answers = { "/routed": journal({}), "/state": JSON.stringify({ services }) };
+    await rubbish(world, answers);
+    world.begin(address, { clusters });
+    await world.sleep(500);
+    expect(world.said()).toEqual(["follows shop/web", "join shop/web a:8080 all along"]);
+    answers["/routed"] = journal({ last: 1, entries });
+    await world.sleep(1_000);
+    expect(inBrief(world.said())).toEqual(["leave shop/web a:8080"]);
+  }));
+
+it("goes on waiting for a replica that gives up one of two ports of a service", () =>
+  withProxy(async (world) => {
+    const replica = new Replica(world);
+    replica.routes(port, "a");
+    replica.routes(other, "a", "b");
+    await replica.start();
+    world.begin(address, { clusters });
+    await world.sleep(500);
+    world.said();
+    replica.unroutes(other);
+    await world.sleep(1_000);
+    expect(inBrief(world.said())).toEqual(["leave shop/web east uid-b b:8080"]);
+    replica.unroutes(port);
+    await world.sleep(1_000);
+    const said = inBrief(world.said());
+    expect(said).toEqual(["leave shop/web east uid-a a:8080", "unknown shop/web"]);
   }));
 
 it("reads the state anew where the journal has let entries go, as an interval", () =>
@@ -188,6 +281,11 @@ it.each([
     });
   }),
 );
+
+/** Without the times. */
+function inBrief(said: readonly string[]): readonly string[] {
+  return said.map((one) => one.replace(/ at [\d.]+$/, ""));
+}
 
 function bad(fields: object): object {
   return { address: "10.0.0.1", port: 80, state: "active", ...fields };

@@ -97,11 +97,15 @@ export class LockstepReader implements ProxyReader {
     const endpoints = portOf(this.#routed, entry.port);
     for (const left of entry.left) endpoints.delete(nameOf(left));
     for (const joined of entry.joined) endpoints.set(nameOf(joined), joined);
+    if (entry.isUnrouted) removePort(this.#routed, entry.port);
     const agoMs = Math.max(0, journal.nowMs - entry.routedAtMs);
     const at = monotonicAfter(receivedAt, -agoMs);
     const isExact = elapsedMs(sentAt, receivedAt) <= exactEnoughMs;
     const notBefore = isExact ? undefined : monotonicAfter(sentAt, -agoMs);
-    this.#options.witness.routed(service, this.#endpointsOf(service), at, notBefore);
+    const { witness } = this.#options;
+    if (this.#routed.has(service)) {
+      witness.routed(service, this.#endpointsOf(service), at, notBefore);
+    } else witness.dropped(service, at, notBefore);
   }
 
   /** Of all ports of the service. */
@@ -140,6 +144,14 @@ function portOf(services: RoutedServices, port: string): Endpoints {
   const endpoints: Endpoints = ports.get(port) ?? new Map<string, RoutedEndpoint>();
   ports.set(port, endpoints);
   return endpoints;
+}
+
+/** With its service, if that has no other. */
+function removePort(services: RoutedServices, port: string): void {
+  const service = serviceOfPort(port);
+  const ports = services.get(service);
+  ports?.delete(port);
+  if (ports?.size === 0) services.delete(service);
 }
 
 function nameOf({ cluster = "", address, port, podUid = "" }: RoutedEndpoint): string {

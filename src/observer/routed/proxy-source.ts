@@ -20,8 +20,6 @@ export interface ProxySourceOptions extends Pick<Environment, "clock" | "timers"
   readonly name: string;
   readonly reader: ProxyReader;
   readonly witness: RoutedWitness;
-  /** `defaultAskEveryMs` unless given. */
-  readonly askEveryMs?: number;
 }
 
 export interface ProxyStatus {
@@ -36,7 +34,7 @@ export interface ProxyStatus {
 }
 
 /** As often as ingress-nginx's own workers look for new backends. */
-const defaultAskEveryMs = 1_000;
+const askEveryMs = 1_000;
 
 /** A reload or a busy moment passes; after this nobody knows what the replica routes to. */
 const lostAfterMs = 5_000;
@@ -83,7 +81,7 @@ export class ProxySource {
   }
 
   async #run(signal: AbortSignal): Promise<void> {
-    const { clock, timers, askEveryMs = defaultAskEveryMs } = this.#options;
+    const { clock, timers } = this.#options;
     while (!signal.aborted) {
       const begunAt = clock.monotonicMs();
       await this.#ask(signal);

@@ -12,7 +12,6 @@ export interface ProxySourceSettings
   extends Pick<Environment, "clock" | "timers" | "network" | "log"> {
   readonly address: ProxyAddress;
   readonly witness: RoutedWitness;
-  readonly askEveryMs?: number;
   /** Says which service is meant by a name that could mean several. */
   readonly isService?: IsService | undefined;
   /** The names of the observed clusters. */

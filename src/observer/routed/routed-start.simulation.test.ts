@@ -82,7 +82,7 @@ async function observed(
   const held = new HeldReports({
     clock,
     sink: journeys,
-    awaits: (report) => journeys.awaits(report),
+    awaits: (reports) => journeys.awaits(reports),
     missedSince: (report) => journeys.missedSince(report),
     onTraffic: (request) => journeys.traffic(request),
     hasMoreOf: () => false,

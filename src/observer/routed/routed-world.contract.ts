@@ -17,7 +17,7 @@ export interface RoutedWorld {
   readonly witness: RoutedWitness;
   readonly begin: (
     address: string,
-    settings?: Partial<Pick<ProxySourceSettings, "isService" | "clusters">>,
+    settings?: Partial<Pick<ProxySourceSettings, "isService" | "clusters" | "witness">>,
   ) => ProxySource;
   readonly sleep: (ms: number) => Promise<void>;
 }

@@ -3,29 +3,23 @@
 // counts for some minutes and no longer, so that one odd line cannot move all that come after it.
 import { type Clock, elapsedMs, type MonotonicMs } from "../../environment/clock.ts";
 
-export interface LogClockOptions {
-  readonly clock: Clock;
-  /** By how much it is ahead at least. */
-  readonly skewMs: number;
-}
-
 /** Longer than proxies keep lines back, and short enough for a clock that was set. */
 const periodMs = 5 * 60_000;
 
 /** Invariant: `#now` began within a period of the last line, `#before` is the period before it. */
 export class LogClock {
-  readonly #options: LogClockOptions;
+  readonly #clock: Clock;
   #began: MonotonicMs | undefined;
   #now = Number.NEGATIVE_INFINITY;
   #before = Number.NEGATIVE_INFINITY;
 
-  constructor(options: LogClockOptions) {
-    this.#options = options;
+  constructor(clock: Clock) {
+    this.#clock = clock;
   }
 
   /** A line says that its request was over so far in our future; negative when it is past. */
   see(aheadMs: number): void {
-    const now = this.#options.clock.monotonicMs();
+    const now = this.#clock.monotonicMs();
     const passedMs = this.#began === undefined ? 0 : elapsedMs(this.#began, now);
     if (this.#began === undefined || passedMs >= periodMs) {
       this.#before = passedMs < 2 * periodMs ? this.#now : Number.NEGATIVE_INFINITY;
@@ -35,7 +29,8 @@ export class LogClock {
     this.#now = Math.max(this.#now, aheadMs);
   }
 
+  /** Never negative: lines are told late for many reasons, so the past shows nothing. */
   get aheadMs(): number {
-    return Math.max(this.#options.skewMs, this.#now, this.#before);
+    return Math.max(0, this.#now, this.#before);
   }
 }

@@ -3,6 +3,7 @@
 import { resolve } from "node:path";
 import { followFile } from "../../access-log/file-chunks.ts";
 import { podLogChunks } from "../../access-log/pod-log.ts";
+import { untilAborted } from "../../access-log/until-aborted.ts";
 import type { Environment } from "../../environment/environment.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 
@@ -70,29 +71,4 @@ function clientOf(cluster: string | undefined, { clients }: LogChunksOptions): K
   if (client !== undefined) return client;
   const names = [...clients.keys()].join(", ");
   throw new LogPlaceError(`the pod's cluster ${cluster} is none of those observed: ${names}`);
-}
-
-/** A pipe that stays open and silent must not keep the program from ending. */
-async function* untilAborted(
-  chunks: AsyncIterable<Uint8Array>,
-  signal: AbortSignal,
-): AsyncGenerator<Uint8Array> {
-  const iterator = chunks[Symbol.asyncIterator]();
-  let onAbort = (): void => undefined;
-  const aborted = new Promise<undefined>((done) => {
-    onAbort = () => done(undefined);
-    if (signal.aborted) onAbort();
-    signal.addEventListener("abort", onAbort, { once: true });
-  });
-  try {
-    for (;;) {
-      const next = await Promise.race([iterator.next(), aborted]);
-      if (next === undefined || next.done === true) return;
-      yield next.value;
-    }
-  } finally {
-    signal.removeEventListener("abort", onAbort);
-    // Not waited for: it may be about to wait for a chunk that never comes.
-    void iterator.return?.(undefined);
-  }
 }

@@ -24,8 +24,6 @@ export interface TrafficSourceOptions extends Pick<Environment, "clock" | "timer
   readonly chunks: (stream: LogStream) => AsyncIterable<Uint8Array>;
   readonly parser: AccessLogParser;
   readonly target: TrafficTarget;
-  /** By how much the proxy's clock is ahead of ours; 0 on the same machine. */
-  readonly skewMs?: number;
 }
 
 export interface LogStream {
@@ -62,8 +60,7 @@ export class TrafficSource {
 
   constructor(options: TrafficSourceOptions) {
     this.#options = options;
-    const { clock, skewMs = 0 } = options;
-    this.#proxyClock = new LogClock({ clock, skewMs });
+    this.#proxyClock = new LogClock(options.clock);
     this.#witness = { hop: "traffic", name: options.name };
   }
 

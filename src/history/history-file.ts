@@ -1,0 +1,89 @@
+// The history's file as its thread has it: opened, and opened anew after somebody has removed it.
+// Invariant: a thread that has no file open is asked for nothing but to open one.
+import type { Environment } from "../environment/environment.ts";
+import { HistoryConnection } from "./history-connection.ts";
+import { HistoryError } from "./history-error.ts";
+import { prepareHistory } from "./history-place.ts";
+import type { HistoryAnswer, StartHistoryThread } from "./history-port.ts";
+import { logEmptiedAtBytes, type Retention } from "./history-retention.ts";
+
+export interface HistoryFileOptions
+  extends Pick<Environment, "clock" | "files" | "processes" | "log"> {
+  readonly path: string;
+  readonly retention: Retention;
+  readonly startThread: StartHistoryThread;
+}
+
+export class HistoryFile {
+  readonly #options: HistoryFileOptions;
+  readonly #connection: HistoryConnection;
+  #isOpen = false;
+
+  constructor(options: HistoryFileOptions) {
+    this.#options = options;
+    this.#connection = new HistoryConnection(options.startThread);
+  }
+
+  /** Rejects with a `HistoryError` where it cannot be; what was begun of it is then removed. */
+  async open(): Promise<void> {
+    const undo = await prepareHistory(this.#options);
+    try {
+      await this.#askToOpen();
+      this.#isOpen = true;
+    } catch (error) {
+      // Where somebody else writes it, the files that are new are not ours.
+      if (error instanceof HistoryError && error.code === "CANNOT_OPEN") {
+        // Why it cannot be opened says more than what then could not be removed either.
+        await undo().catch((reason: unknown) =>
+          this.#options.log.warn("what was begun of a history is left behind", { error: reason }),
+        );
+      }
+      throw error;
+    }
+  }
+
+  /** Each is a journey as JSON. Rejects as `open` does where the file has to be made again. */
+  async write(batch: readonly string[]): Promise<HistoryAnswer> {
+    const { files, path, retention } = this.#options;
+    if ((await files.size(path)) === undefined) await this.#leaveRemoved();
+    if (!this.#isOpen) await this.open();
+    const logBytes = (await files.size(`${path}-wal`)) ?? 0;
+    const emptyLog = logBytes > logEmptiedAtBytes(retention);
+    return this.#connection.ask({ type: "write", batch, emptyLog });
+  }
+
+  /** Where no file is open there is nothing to tidy. */
+  async tidy(): Promise<HistoryAnswer> {
+    if (!this.#isOpen) return { type: "tidied", removed: 0, more: false };
+    return this.#connection.ask({ type: "tidy", nowMs: this.#options.clock.wallMs() });
+  }
+
+  async close(): Promise<HistoryAnswer> {
+    this.#isOpen = false;
+    return this.#connection.ask({ type: "close" });
+  }
+
+  /** Ends the thread, whatever it does. */
+  async end(): Promise<void> {
+    await this.#connection.end();
+  }
+
+  /** What would be written to it nobody could read. */
+  async #leaveRemoved(): Promise<void> {
+    if (!this.#isOpen) return;
+    const { log, path } = this.#options;
+    log.warn("the history was removed and begins anew", { path });
+    await this.close();
+  }
+
+  async #askToOpen(): Promise<void> {
+    const { path, retention, processes, clock, log } = this.#options;
+    const options = { path, retention, pid: processes.pid, nowMs: clock.wallMs() };
+    const answer = await this.#connection.ask({ type: "open", options });
+    if (answer.type === "not opened") throw new HistoryError(answer.code, answer.message);
+    if (answer.type !== "opened" || answer.leftPending === 0) return;
+    log.info("journeys were pending when the observer ended; what became of them is unknown", {
+      journeys: answer.leftPending,
+    });
+  }
+}
