@@ -57,9 +57,10 @@ export class Followers {
     return true;
   }
 
-  /** True when it did follow. */
+  /** True when it did follow, at one of the ports where some are named. */
   unfollow(witness: Witness, unfollowed: UnfollowedService): boolean {
-    const { cluster = anyCluster, service, forGood = false } = unfollowed;
+    const { cluster = anyCluster, service, forGood = false, ports } = unfollowed;
+    if (ports !== undefined) return this.#unlearnPorts(witness, service, ports);
     if (forGood) this.#find(witness, service);
     else if (witness.hop === "routed") this.#lose(witness, service);
     const followers = this.#byService.get(service);
@@ -136,6 +137,19 @@ export class Followers {
     const before = known.size;
     for (const port of ports) known.add(port);
     return known.size > before;
+  }
+
+  /** One that is left with none is waited for when it shows one. True when it was at one of them. */
+  #unlearnPorts(witness: Witness, service: string, ports: readonly number[]): boolean {
+    const followers = this.#byService.get(service);
+    const known = followers?.routedPorts.get(witnessId(witness));
+    if (followers === undefined || known === undefined) return false;
+    const before = known.size;
+    for (const port of ports) known.delete(port);
+    if (known.size === before) return false;
+    followers.answers.clear();
+    this.#version += 1;
+    return true;
   }
 }
 

@@ -1,20 +1,21 @@
 // How long is waited for what, and how much is kept at most.
 import type { Hop } from "./witness.ts";
 
+/** How late a hop may be before the journey is stuck there; requests are never stuck. */
+export type HopBudgets = Readonly<Record<Exclude<Hop, "traffic">, number>>;
+
 export interface JourneyLimits {
-  /** How late a hop may be before the journey is stuck there; requests are never stuck. */
-  readonly budgetMs?: Readonly<Record<Hop, number>>;
+  readonly budgetMs?: HopBudgets;
   readonly endpointsMax?: number;
   readonly pendingMax?: number;
 }
 
 /** Ordinary changes take less than a second at each hop; after this a person should know. */
-export const defaultBudgetMs = {
+export const defaultBudgetMs: HopBudgets = {
   pod: 30_000,
   published: 30_000,
   synced: 30_000,
   routed: 30_000,
-  traffic: 30_000,
 };
 
 /** At under 2 kB each 400 MB: more endpoints than Kubernetes supports pods in a cluster. */

@@ -151,7 +151,7 @@ export class Journeys implements WitnessSink {
   unfollow(witness: Witness, service: UnfollowedService): void {
     const { forGood = false } = service;
     if (!this.#followers.unfollow(witness, service) && !forGood) return;
-    if (forGood) this.#forgetWitness(witness, service.service);
+    if (forGood) this.#forgetWitness(witness, service);
     else if (witness.hop === "routed") this.#loseReplica(witness, service.service);
     this.#reviewService(service.service);
   }
@@ -335,9 +335,10 @@ export class Journeys implements WitnessSink {
     }
   }
 
-  /** It will say nothing more. */
-  #forgetWitness(witness: Witness, service: string): void {
+  /** It will say nothing more, or nothing more of these ports. */
+  #forgetWitness(witness: Witness, { service, ports }: UnfollowedService): void {
     for (const track of this.#known.ofService(service)) {
+      if (ports?.includes(track.endpoint.port) === false) continue;
       const { shown, withdrawn } = track.forget(witness);
       this.#live.shown(shown, witness);
       if (withdrawn !== undefined) this.#live.end(withdrawn, "withdrawn", this.#now);

@@ -1,6 +1,6 @@
 // What is still to come of a journey: the hops at which it is waited for, and when it has to be
 // looked at again if nothing is heard of it until then.
-import { abandonAfterMs } from "./journey-limits.ts";
+import { abandonAfterMs, type HopBudgets } from "./journey-limits.ts";
 import type { OpenJourney } from "./open-journey.ts";
 import type { Hop, Witness } from "./witness.ts";
 
@@ -15,7 +15,7 @@ export interface Outlook {
 export function outlookOf(
   journey: OpenJourney,
   followers: readonly Witness[],
-  budgetMs: Readonly<Record<Hop, number>>,
+  budgetMs: HopBudgets,
 ): Outlook {
   const waitingAt: Hop[] = [];
   let dueAt = journey.originAt + abandonAfterMs;

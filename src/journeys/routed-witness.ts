@@ -77,6 +77,12 @@ export class RoutedWitness {
     this.#sink.unfollow(this.#witness, { cluster: this.#cluster, service, forGood: true });
   }
 
+  /** Where pods listen, of the ports of the service to which it routes no more, though to others. */
+  gaveUp(service: string, ports: readonly number[]): void {
+    if (ports.length === 0 || !this.#routed.has(service)) return;
+    this.#sink.unfollow(this.#witness, { cluster: this.#cluster, service, ports, forGood: true });
+  }
+
   /** The replica does not say any more what it routes to, so nothing is waited for until it does. */
   lost(): void {
     if (this.#isLost) return;

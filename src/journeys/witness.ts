@@ -26,6 +26,8 @@ export interface ServiceRef {
 export interface UnfollowedService extends ServiceRef {
   /** What it has shown counts no more: it does not come back, or begins anew if it does. */
   readonly forGood?: true;
+  /** Where pods listen, of the ports that it shows no more while it shows others; all unless given. */
+  readonly ports?: readonly number[];
 }
 
 export interface FollowedService extends ServiceRef {

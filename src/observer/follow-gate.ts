@@ -43,9 +43,10 @@ export class FollowGate implements WitnessSink {
     const isOpen = watches.every(({ isHeard }) => isHeard);
     if (isOpen === this.#isOpen) return;
     this.#isOpen = isOpen;
-    for (const { witness, service } of this.#followed.values()) {
-      if (isOpen) this.#sink.follow(witness, service);
-      else this.#sink.unfollow(witness, service);
+    for (const { witness, service: followed } of this.#followed.values()) {
+      const { cluster, service } = followed;
+      if (isOpen) this.#sink.follow(witness, followed);
+      else this.#sink.unfollow(witness, { cluster, service });
     }
   }
 }

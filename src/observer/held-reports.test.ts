@@ -39,7 +39,7 @@ describe("what a watch tells late", () => {
           passed.push(`${witness.hop} ${direction}${since}`);
         },
         follow: () => passed.push("follow"),
-        unfollow: () => passed.push("unfollow"),
+        unfollow: (_, { ports = [] }) => passed.push(["unfollow", ...ports].join(" ")),
       },
     });
   });
@@ -204,6 +204,20 @@ describe("what a watch tells late", () => {
     expect(held.since({ ...endpoint, address: "10.0.0.2" })).toBe(undefined);
     pass(2_000);
     expect(held.since(endpoint)).toBe(undefined);
+  });
+
+  test("is told before ports of its service are unfollowed, and not those that come back", () => {
+    const witness = { hop: "routed", name: "east" } as const;
+    tell("routed", "leave", since(40_000));
+    for (const port of [8080, 8443, 9090]) held.unfollow(witness, { ...service, ports: [port] });
+    held.follow(witness, { ...service, ports: [8443] });
+    pass(2_000);
+    expect(passed).toEqual([
+      "follow",
+      "routed leave since 40000",
+      "unfollow 8080",
+      "unfollow 9090",
+    ]);
   });
 
   test("is told before its service is unfollowed, and not if that comes back", () => {

@@ -49,8 +49,8 @@ interface HeldReport {
 /** Invariant: some words of the witness on the service are held. */
 interface HeldService {
   words: number;
-  /** By cluster: to be unfollowed when none are held any more. */
-  readonly unfollowed: Map<string, UnfollowedService>;
+  /** To be unfollowed when none are held any more. */
+  readonly unfollowed: Set<UnfollowedService>;
 }
 
 /** The watches of a cluster that is back tell within it, one after the other, what has gathered. */
@@ -101,14 +101,16 @@ export class HeldReports implements WitnessSink {
 
   follow(witness: Witness, service: FollowedService): void {
     const held = this.#services.get(serviceKey(witness, service.service));
-    held?.unfollowed.delete(service.cluster ?? "");
+    for (const one of held?.unfollowed ?? []) {
+      if (isTakenBack(one, service)) held?.unfollowed.delete(one);
+    }
     this.#options.sink.follow(witness, service);
   }
 
   unfollow(witness: Witness, service: UnfollowedService): void {
     const held = this.#services.get(serviceKey(witness, service.service));
     if (held === undefined) this.#options.sink.unfollow(witness, service);
-    else held.unfollowed.set(service.cluster ?? "", service);
+    else held.unfollowed.add(service);
   }
 
   /** Time passes without anybody telling: to be called every second or so. */
@@ -206,7 +208,7 @@ export class HeldReports implements WitnessSink {
     } else known.reports.push(held);
     const key = serviceKey(witness, endpoint.service);
     const ofService = this.#services.get(key);
-    if (ofService === undefined) this.#services.set(key, { words: 1, unfollowed: new Map() });
+    if (ofService === undefined) this.#services.set(key, { words: 1, unfollowed: new Set() });
     else ofService.words += 1;
   }
 
@@ -217,7 +219,7 @@ export class HeldReports implements WitnessSink {
     held.words -= 1;
     if (held.words > 0) return;
     this.#services.delete(key);
-    for (const one of held.unfollowed.values()) this.#options.sink.unfollow(witness, one);
+    for (const one of held.unfollowed) this.#options.sink.unfollow(witness, one);
   }
 }
 
@@ -235,6 +237,12 @@ function lateIfGathered(
   );
   const { notBefore = report.at } = report;
   return isAtOnce && missedSince < notBefore ? { ...report, notBefore: missedSince } : report;
+}
+
+/** Whether it is followed again, there and at some of the ports. */
+function isTakenBack(unfollowed: UnfollowedService, followed: FollowedService): boolean {
+  if (unfollowed.cluster !== followed.cluster) return false;
+  return unfollowed.ports?.some((port) => followed.ports?.includes(port) ?? true) ?? true;
 }
 
 /** Some know whose the address is, and some do not. */

@@ -64,13 +64,14 @@ function isSurelyOf({ origin }: Journey, { at, service }: SentRequest, one: Case
   if (at - origin.at >= surelyMs || origin.at < one.run.logBeganAt) return false;
   // Requests may come while it is weighed whether what was told late is a change.
   if (origin.notBefore !== undefined) return false;
-  const rivals = [...one.others, ...one.addressed, ...one.rivals].filter(
-    (other) =>
-      other.key !== one.key &&
-      (service === undefined || placeOfKey(other.key) === placeOfKey(one.key)),
-  );
-  const words = byKey(rivals, (other) => `${other.key} ${placeOf(other)}`);
-  return ![...words.values()].some((told) => mayHaveHad(told, at, origin.at));
+  const isRival = (other: ToldChange): boolean =>
+    other.key !== one.key &&
+    (service === undefined || placeOfKey(other.key) === placeOfKey(one.key));
+  // As it was told, and as it was.
+  return [[...one.others, ...one.addressed], one.rivals].every((changes) => {
+    const words = byKey(changes.filter(isRival), (other) => `${other.key} ${placeOf(other)}`);
+    return ![...words.values()].some((told) => mayHaveHad(told, at, origin.at));
+  });
 }
 
 /** Whether an endpoint had the address then, or since some instant, as one place tells of it. */

@@ -35,7 +35,10 @@ function json(backends: Handed): string {
       port: 80,
       sslPassthrough: false,
       ...(addresses.length > 0 && {
-        endpoints: addresses.map((address) => ({ address, port: "8080" })),
+        endpoints: addresses.map((place) => {
+          const [address, port = "8080"] = place.split(" ");
+          return { address, port };
+        }),
       }),
       noServer: false,
     })),
@@ -99,6 +102,21 @@ it("tells what it routes to as a state, and each change as an interval that has 
       "leave shop/web fd00::1:8080",
       "unknown shop/web",
     ]);
+  }));
+
+it("does not wait for it where pods listen behind the one of two backends that it gives up", () =>
+  withProxy(async (world) => {
+    const web = { "shop-web-80": ["10.0.0.1"] };
+    const nginx = newNginx({ ...web, "shop-web-443": ["10.0.0.1 8443", "10.0.0.1"] });
+    await startNginx(world, nginx);
+    world.begin(address);
+    await world.sleep(2_500);
+    nginx.backends = { ...web, "shop-web-443": [] };
+    await world.sleep(3_000);
+    world.said();
+    nginx.backends = web;
+    await world.sleep(3_000);
+    expect(world.said()).toEqual(["unknown shop/web at 8443"]);
   }));
 
 it("knows nothing while the proxy is silent, and then what has changed since", () =>

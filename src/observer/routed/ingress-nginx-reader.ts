@@ -10,6 +10,7 @@ import type { RoutedWitness } from "../../journeys/routed-witness.ts";
 import { type Backends, byService, readBackends } from "./backends.ts";
 import { askProxy, ProxyAnswerError } from "./proxy-request.ts";
 import type { ProxyReader } from "./proxy-source.ts";
+import { SeenPorts } from "./seen-ports.ts";
 
 export interface IngressNginxReaderOptions
   extends Pick<Environment, "clock" | "timers" | "network"> {
@@ -44,6 +45,8 @@ export class IngressNginxReader implements ProxyReader {
    * there: a list of services that is lost for a while must not look like a change of routes.
    */
   #services: ReadonlyMap<string, string> = new Map();
+  /** Of the same services and backends. */
+  readonly #seenPorts = new SeenPorts();
   /** The last answer; its backends are taken over when the next one is the same. */
   #latest: Reading | undefined;
   ambiguous: readonly string[] = [];
@@ -103,6 +106,18 @@ export class IngressNginxReader implements ProxyReader {
     }
     for (const service of new Set(known.values())) {
       if (!services.has(service)) witness.dropped(service, at, before?.sentAt);
+    }
+    this.#noteParts(reading.backends, known);
+  }
+
+  /** After the words on what was given up, which are the last ones there. */
+  #noteParts(backends: Backends, known: ReadonlyMap<string, string>): void {
+    for (const [name, service] of this.#services) {
+      this.#seenPorts.note(service, name, backends.get(name) ?? []);
+    }
+    for (const [name, service] of known) {
+      if (this.#services.has(name)) continue;
+      this.#options.witness.gaveUp(service, this.#seenPorts.giveUp(service, name));
     }
   }
 

@@ -62,18 +62,22 @@ class Replica {
   }
 }
 
+/** At 8080 where the address names no port. */
 function truthOf(addresses: readonly string[]): ServiceTruth {
-  const endpoint = (address: string, state: "active" | "out") => ({
-    address,
-    port: 8080,
-    cluster: "east",
-    podUid: `uid-${address}`,
-    state,
-    reason: "for the test",
-    rule: "test",
-    pod: "ready" as const,
-    published: "ready" as const,
-  });
+  const endpoint = (place: string, state: "active" | "out") => {
+    const [address = "", podPort = "8080"] = place.split(":");
+    return {
+      address,
+      port: Number(podPort),
+      cluster: "east",
+      podUid: `uid-${address}`,
+      state,
+      reason: "for the test",
+      rule: "test",
+      pod: "ready" as const,
+      published: "ready" as const,
+    };
+  };
   const endpoints = [...addresses.map((one) => endpoint(one, "active")), endpoint("x", "out")];
   return { endpoints, problems: [], doubts: [] };
 }
@@ -192,6 +196,32 @@ it("goes on waiting for a replica that gives up one of two ports of a service", 
     await world.sleep(1_000);
     const said = inBrief(world.said());
     expect(said).toEqual(["leave shop/web east uid-a a:8080", "unknown shop/web"]);
+  }));
+
+it("does not wait for a replica where pods listen behind the one of two ports that it gives up", () =>
+  withProxy(async (world) => {
+    const replica = new Replica(world);
+    replica.routes(port, "a");
+    replica.routes(other, "a:8443", "a");
+    await replica.start();
+    world.begin(address, { clusters });
+    await world.sleep(500);
+    replica.routes(other);
+    await world.sleep(1_000);
+    world.said();
+    replica.unroutes(other);
+    await world.sleep(1_000);
+    expect(world.said()).toEqual(["unknown shop/web at 8443"]);
+    replica.routes(other, "a:8443");
+    await world.sleep(1_000);
+    world.said();
+    // So many that they have to be read from the state.
+    for (let times = 0; times <= maxEntriesKept; times += 1) {
+      replica.routes(port, times % 2 === 0 ? "b" : "a");
+    }
+    replica.unroutes(other);
+    await world.sleep(1_000);
+    expect(world.said().at(-1)).toBe("unknown shop/web at 8443");
   }));
 
 it("reads the state anew where the journal has let entries go, as an interval", () =>

@@ -15,6 +15,7 @@ import {
 } from "./lockstep-answers.ts";
 import { askProxy, jsonOf, type ProxyAnswer } from "./proxy-request.ts";
 import type { ProxyReader } from "./proxy-source.ts";
+import { SeenPorts } from "./seen-ports.ts";
 
 export interface LockstepReaderOptions extends Pick<Environment, "clock" | "timers" | "network"> {
   /** Of its status listener, without a path. */
@@ -45,6 +46,8 @@ export class LockstepReader implements ProxyReader {
   #place: Pick<JournalAnswer, "journal" | "last"> | undefined;
   #askedAt: MonotonicMs | undefined;
   #routed: RoutedServices = new Map();
+  /** Of the same services and ports. */
+  readonly #seenPorts = new SeenPorts();
   readonly ambiguous: readonly string[] = [];
 
   constructor(options: LockstepReaderOptions) {
@@ -80,7 +83,9 @@ export class LockstepReader implements ProxyReader {
     const answer = await askProxy({ ...this.#options, url, signal });
     const { receivedAt: at } = answer;
     const before = this.#routed;
-    this.#routed = keyed(readState(jsonOf(answer, url)));
+    const ports = readState(jsonOf(answer, url));
+    this.#routed = keyed(ports);
+    for (const [port, all] of ports) this.#seenPorts.note(serviceOfPort(port), port, all);
     const services = [...this.#routed.keys()];
     if (this.#askedAt === undefined) {
       witness.began(new Map(services.map((one) => [one, this.#endpointsOf(one)])), at);
@@ -90,6 +95,9 @@ export class LockstepReader implements ProxyReader {
     for (const one of before.keys()) {
       if (!this.#routed.has(one)) witness.dropped(one, at, this.#askedAt);
     }
+    for (const port of [...before.values()].flatMap((one) => [...one.keys()])) {
+      if (!ports.has(port)) this.#giveUp(port);
+    }
   }
 
   #apply(entry: JournalEntry, { sentAt, receivedAt, journal }: Heard): void {
@@ -97,6 +105,7 @@ export class LockstepReader implements ProxyReader {
     const endpoints = portOf(this.#routed, entry.port);
     for (const left of entry.left) endpoints.delete(nameOf(left));
     for (const joined of entry.joined) endpoints.set(nameOf(joined), joined);
+    this.#seenPorts.note(service, entry.port, entry.joined);
     if (entry.isUnrouted) removePort(this.#routed, entry.port);
     const agoMs = Math.max(0, journal.nowMs - entry.routedAtMs);
     const at = monotonicAfter(receivedAt, -agoMs);
@@ -106,6 +115,13 @@ export class LockstepReader implements ProxyReader {
     if (this.#routed.has(service)) {
       witness.routed(service, this.#endpointsOf(service), at, notBefore);
     } else witness.dropped(service, at, notBefore);
+    if (entry.isUnrouted) this.#giveUp(entry.port);
+  }
+
+  /** After the words on its endpoints, which are the last ones there. */
+  #giveUp(port: string): void {
+    const service = serviceOfPort(port);
+    this.#options.witness.gaveUp(service, this.#seenPorts.giveUp(service, port));
   }
 
   /** Of all ports of the service. */

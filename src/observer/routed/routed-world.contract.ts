@@ -30,7 +30,9 @@ export function withProxy(act: (world: RoutedWorld) => Promise<void>): Promise<v
     const sink: WitnessSink = {
       report: (report) => lines.push(inWords(report, begunAt)),
       follow: (_, { service }) => lines.push(`follows ${service}`),
-      unfollow: (_, { service }) => lines.push(`unknown ${service}`),
+      unfollow: (_, { service, ports }) => {
+        lines.push(`unknown ${service}${ports === undefined ? "" : ` at ${ports.join(", ")}`}`);
+      },
     };
     const witness = new RoutedWitness({ replica: "proxy", sink });
     const sources: ProxySource[] = [];
