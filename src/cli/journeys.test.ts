@@ -144,11 +144,27 @@ describe("lockstep journeys", () => {
       "No change of that kind in the last 2h until 90m ago. The latest was 30.5 s ago: " +
         "--since and --until name another time.\n",
     );
-    expect((await run("--service", "shop/none")).out).toBe(
+    expect((await run("--cluster", "west", "--stuck")).out).toBe(
       "No change of that kind in the whole history. The latest of any kind was 30.5 s ago.\n",
     );
     expect((await run("--history", `${folder}/empty.db`)).out).toBe(
       "The history is empty: no change has been over since it began.\n",
+    );
+  });
+
+  it("names the clusters and services there are when the one asked for is not among them", async () => {
+    expect((await run("--cluster", "nosuch")).out).toBe(
+      "No change of the cluster nosuch in the whole history. The latest changes are of east, west.\n",
+    );
+    expect((await run("--cluster", "wst", "--since", "7d", "--stuck")).out).toBe(
+      "No change of the cluster wst in the whole history. Near it: west.\n",
+    );
+    expect((await run("--service", "shop/wbe")).out).toBe(
+      "No change of the service shop/wbe in the whole history. Near it: shop/web.\n",
+    );
+    expect((await run("--service", "a/b\u001b[31m", "--cluster", "west")).out).toBe(
+      "No change of the service a/b\\u{1b}[31m in the whole history. The latest changes are of " +
+        "pay/\\u{1b}[31mcards, shop/web.\n",
     );
   });
 

@@ -8,7 +8,6 @@ import { defaultHistoryPath, defaultHistoryPathText } from "../history/default-h
 import { HistoryError } from "../history/history-error.ts";
 import type { HistoryQuery } from "../history/history-query.ts";
 import type { HistoryReader } from "../history/history-reader.ts";
-import { durationText } from "../journeys/duration-text.ts";
 import type { JourneyRecord } from "../journeys/journey-record.ts";
 import type { Direction } from "../journeys/witness.ts";
 import { type CommandContext, type ExitCode, UsageError } from "./command.ts";
@@ -18,6 +17,7 @@ import { type AskedTime, askedTime, instantOf, sinceText } from "./journeys/aske
 import { journeyList } from "./journeys/journey-list.ts";
 import { keptJourney } from "./journeys/kept-journey.ts";
 import { KeptTally } from "./journeys/kept-tally.ts";
+import { nothingText } from "./journeys/nothing-text.ts";
 import { jsonLine } from "./json-line.ts";
 import { paintFor } from "./paint.ts";
 import { typedCommand } from "./typed-command.ts";
@@ -160,7 +160,8 @@ async function printList(
     if (stop.aborted) return;
   }
   if (tally.count === 0) {
-    terminal.write(`${nothingText(reader, flags)}\n`);
+    const asked = { kind: kindOf(flags), when: whenText(flags), hasEnd: flags.until !== undefined };
+    terminal.write(`${nothingText(reader, { ...asked, nowMs })}\n`);
     return;
   }
   const paint = paintFor(terminal);
@@ -197,23 +198,6 @@ function wanted(
 function damagedText(count: number): string {
   const what = count === 1 ? "1 change is" : `${numberText(count)} changes are`;
   return `lockstep: ${what} left out: the history is damaged there.\n`;
-}
-
-function nothingText(
-  reader: HistoryReader,
-  flags: JourneysFlags & { readonly nowMs: WallMs },
-): string {
-  const [latest] = reader.records({}, { order: "latest first", limit: 1 });
-  if (latest === undefined) return "The history is empty: no change has been over since it began.";
-  const kind = kindOf(flags);
-  const [matching] = reader.records(kind, { order: "latest first", limit: 1 });
-  const ago = (record: JourneyRecord) => durationText(Math.max(0, flags.nowMs - record.originMs));
-  const asked = Object.keys(kind).length === 0 ? "change" : "change of that kind";
-  if (matching !== undefined) {
-    const how = flags.until === undefined ? "goes further back" : "and --until name another time";
-    return `No ${asked} ${whenText(flags)}. The latest was ${ago(matching)} ago: --since ${how}.`;
-  }
-  return `No change of that kind in the whole history. The latest of any kind was ${ago(latest)} ago.`;
 }
 
 function whenText({ since, until }: JourneysFlags): string {

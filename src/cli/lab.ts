@@ -2,19 +2,19 @@
 import { webcrypto } from "node:crypto";
 import { resolve as absolute } from "node:path";
 import { Command, Option } from "commander";
-import type { Files } from "../environment/files.ts";
 import { labVersionOf } from "../lab/cluster-server.ts";
 import { defaultProfile } from "../lab/cluster-servers.ts";
 import { type ControllerFlags, controllerFlags, readFlags } from "../lab/controllers/flags.ts";
 import { type ProfileName, profileNamed, profileNames } from "../lab/controllers/profiles.ts";
-import { kubeconfig, kubeconfigMark } from "../lab/kubeconfig.ts";
+import { kubeconfig } from "../lab/kubeconfig.ts";
 import { type Lab, startLab } from "../lab/lab.ts";
 import { aborted, type CommandContext, type ExitCode, UsageError } from "./command.ts";
 import { helpText } from "./help-text.ts";
+import { firstSteps } from "./lab/first-steps.ts";
+import { refuseKubeconfigFile } from "./lab/kubeconfig-file.ts";
 import { labApiserverCommand } from "./lab-apiserver.ts";
 import { type OpenStore, openStore, parseStore, type StoreChoice } from "./lab-store.ts";
 import { paintFor } from "./paint.ts";
-import { typedCommand } from "./typed-command.ts";
 import { wholeNumber } from "./whole-number.ts";
 
 interface LabFlags {
@@ -40,8 +40,10 @@ const maxControllerManagers = 3;
 const epilogue = `
 Each cluster has one store, one or more API servers in front of it, controllers, and nodes. A pod
 on a node is an HTTP server on an address of its own in 127.0.0.0/8, whatever its image, and
-answers who it is. One whose image is the echo server of a conformance suite (echo-basic, or
-ingressconformance/echoserver) answers as that server does, so that the suite can run here.
+answers who it is: on the ports that its containers declare (containerPort) and on no other. One
+that declares none and has no probe is Ready and refuses every connection. One whose image is the
+echo server of a conformance suite (echo-basic, or ingressconformance/echoserver) answers as that
+server does, so that the suite can run here.
 The control plane is in kube-system: its pods show their flags and where the controller manager's
 metrics are, kubectl logs their logs, in the words of the version you choose. Served are the kinds
 on the path of an endpoint, access and CustomResourceDefinitions (kubectl api-resources lists
@@ -113,9 +115,8 @@ async function runLab(context: CommandContext, flags: LabFlags): Promise<ExitCod
   const { environment, terminal } = context;
   const paint = paintFor(terminal);
   const { files } = environment;
-  // The file is looked at first: a lab that cannot hand out its address is of no use.
   if (flags.kubeconfig !== undefined && flags.kubeconfig !== "-") {
-    await refuseForeignFile(files, flags.kubeconfig);
+    await refuseKubeconfigFile(files, flags.kubeconfig);
   }
   const show = (name: string, url: string, pid: number | undefined): void => {
     const where = pid === undefined ? url : `${url} (pid ${pid})`;
@@ -160,7 +161,7 @@ async function handedOut(
   const { path, cleanUp } = await handOut(context, flags, lab);
   try {
     const { terminal } = context;
-    terminal.write(flags.json ? asJson(lab, flags, path, store) : firstSteps(context, flags, path));
+    terminal.write(flags.json ? asJson(lab, flags, path, store) : welcome(context, flags, path));
     await aborted(context.stop);
   } finally {
     await cleanUp();
@@ -192,42 +193,11 @@ async function handOut(context: CommandContext, flags: LabFlags, lab: Lab) {
   return { path, cleanUp: () => files.remove(folder) };
 }
 
-async function refuseForeignFile(files: Files, path: string): Promise<void> {
-  const existing = await files.read(path);
-  if (existing === undefined) return;
-  if (Buffer.from(existing).toString("utf8").startsWith(kubeconfigMark)) return;
-  throw new UsageError(
-    `${path} exists and was not written by lockstep lab, so it is left alone.\n` +
-      "Name another file, or remove that one first.",
-  );
-}
-
-function firstSteps({ terminal }: CommandContext, flags: LabFlags, path: string | undefined) {
+function welcome({ terminal }: CommandContext, flags: LabFlags, path: string | undefined): string {
   if (path === undefined) return "";
-  const paint = paintFor(terminal);
-  const second = flags.clusters > 1 ? "  kubectl --context lab-2 get nodes\n" : "";
-  return `
-${paint.strong(`The lab is running (Kubernetes API ${labVersionOf(flags.kubeVersion)}). Ctrl-C stops it.`)}
-
-In another terminal:
-  export KUBECONFIG=${path}
-  kubectl get nodes
-${second}  kubectl create deployment web --image=web --port=8080 --replicas=3
-  kubectl expose deployment web --port=80 --target-port=8080
-  kubectl get pods -o wide
-  curl http://$(kubectl get pods -l app=web -o jsonpath='{.items[0].status.podIP}'):8080/
-  kubectl rollout restart deployment web
-
-How long each change takes at every hop, seen from a third one:
-  ${typedCommand(`watch --kubeconfig ${path}`)}
-
-An ingress that routes to them, in a fourth:
-  ${typedCommand(`ingress --kubeconfig ${path} --listen 127.0.0.1`)}
-and from the second:
-  kubectl create ingress web --class=lockstep --rule='web.example/*=web:80'
-  curl -H 'Host: web.example' http://127.0.0.1:8080/
-
-`;
+  const version = labVersionOf(flags.kubeVersion);
+  const head = `The lab is running (Kubernetes API ${version}). Ctrl-C stops it.`;
+  return `\n${paintFor(terminal).strong(head)}\n\n${firstSteps({ ...flags, path })}\n`;
 }
 
 function asJson(

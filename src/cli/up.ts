@@ -20,6 +20,7 @@ import { type Check, checksOf } from "./up/checks.ts";
 import { earlyLine, lateLine } from "./up/journey-lines.ts";
 import { Narrator } from "./up/narrator.ts";
 import { warningsOnly } from "./up/quiet-log.ts";
+import { refuseTakenPorts } from "./up/refuse-taken-ports.ts";
 import { makeRunFolder } from "./up/run-folder.ts";
 import { type StoryResult, tellStory } from "./up/story.ts";
 import { TrafficCount } from "./up/traffic-count.ts";
@@ -70,17 +71,23 @@ export function upCommand(context: CommandContext, done: (code: ExitCode) => voi
 }
 
 async function runUp(context: CommandContext, flags: UpFlags): Promise<ExitCode> {
-  const { terminal, stop } = context;
+  const { environment, terminal, stop } = context;
   const narrator = new Narrator({ terminal, quiet: flags.json });
+  const missing = flags.proxies ? await whatIsMissing(context) : "No proxies and no traffic.";
+  if (missing === undefined) await refuseTakenPorts(environment.network, portsOf(flags));
   try {
     if (flags.incidents) await showIncident(context, narrator);
     stop.throwIfAborted();
-    return await runWorld(context, flags, narrator);
+    return await runWorld(context, flags, { narrator, missing });
   } catch (error) {
     if (!stop.aborted) throw error;
     narrator.text("\nStopped; nothing is left behind.");
     return flags.once ? 2 : 0;
   }
+}
+
+function portsOf({ port, stockPort }: UpFlags) {
+  return { stock: stockPort, lockstep: port };
 }
 
 /** The incident that the later acts show live, without the settings it is compared with. */
@@ -115,12 +122,11 @@ async function showIncident({ terminal, stop }: CommandContext, narrator: Narrat
 async function runWorld(
   context: CommandContext,
   flags: UpFlags,
-  narrator: Narrator,
+  { narrator, missing }: { readonly narrator: Narrator; readonly missing: string | undefined },
 ): Promise<ExitCode> {
   const { terminal, stop } = context;
   const environment = { ...context.environment, log: warningsOnly(context.environment.log) };
   const { folder, cleaned } = await makeRunFolder(environment);
-  const missing = flags.proxies ? await whatIsMissing(context) : "No proxies and no traffic.";
   narrator.act("2  Three clusters, six ingress replicas, traffic");
   if (cleaned > 0) narrator.step(`cleaned up after ${cleaned} run(s) that had been killed`);
   if (missing !== undefined) narrator.late(missing);
@@ -132,7 +138,7 @@ async function runWorld(
     folder,
     proxies: missing === undefined,
     followSlices: flags.followSlices,
-    ports: { stock: flags.stockPort, lockstep: flags.port },
+    ports: portsOf(flags),
     onStep: (text) => narrator.step(text),
     onJourney: (event) => watching?.(event),
     signal: stop,

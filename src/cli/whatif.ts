@@ -67,7 +67,9 @@ their own: kubelets that report as late as you say, and some that die.
 --target finds the cheapest settings with which no timed change waits longer, in quiet times, during
 a resync or a restart. Cheaper means, in this order: a lower --kube-api-qps (with a burst of 1.5
 times as much), then fewer workers, then the version you have. Every try is simulated on the same
-cluster with the same chance; the answer is shown with the next cheaper settings, which fail.
+cluster with the same chance; the answer is shown with the next cheaper settings, which fail. With
+5,000 services that is about ten tries of several seconds each, minutes on a slow machine; the try
+under way is shown where errors go.
 
 ${wrapText(
   `--sweep KEY=a..b simulates several values of ${inputs.map(({ key }) => key).join(", ")}.`,

@@ -5,6 +5,7 @@ import type { ClusterAccess } from "../../kube/credentials/credentials.ts";
 import { inClusterAccess, isInCluster } from "../../kube/credentials/credentials-in-cluster.ts";
 import { kubeconfigAccess } from "../../kube/credentials/credentials-kubeconfig.ts";
 import { UsageError } from "../command.ts";
+import { sameClusters } from "../same-clusters.ts";
 import type { IngressConfig } from "./ingress-settings.ts";
 
 export interface IngressClusters {
@@ -37,4 +38,24 @@ export async function ingressClusters(
   const wanted = new Set(contexts.length === 0 ? [access.name] : contexts);
   const clusters = accesses.filter(({ name }) => wanted.has(name));
   return { clusters, access, isOwnCluster: false };
+}
+
+/**
+ * Says so when two of the contexts lead to one cluster. They are kept all the same: they were named,
+ * and an ingress that does not start would be worse.
+ */
+export async function warnOfSameClusters(
+  environment: Environment,
+  { clusters }: Pick<IngressClusters, "clusters">,
+  signal: AbortSignal,
+): Promise<void> {
+  const contexts = clusters.map((access) => ({ name: access.name, access }));
+  const options = { ...environment, userAgent: "lockstep-ingress", signal };
+  for (const { name, first, why } of await sameClusters(contexts, options)) {
+    environment.log.warn(
+      `contexts ${first} and ${name} lead to the same cluster, so each of its endpoints counts ` +
+        "twice: name one of them",
+      { why },
+    );
+  }
 }

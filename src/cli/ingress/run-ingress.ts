@@ -10,7 +10,7 @@ import type { ListenAddress } from "../../outputs/nginx/nginx-servers.ts";
 import { aborted, type CommandContext, type ExitCode, UsageError } from "../command.ts";
 import type { ConfigSource } from "./config-source.ts";
 import { greetingLines, stoppingLine } from "./greeting.ts";
-import { type IngressClusters, ingressClusters } from "./ingress-clusters.ts";
+import { type IngressClusters, ingressClusters, warnOfSameClusters } from "./ingress-clusters.ts";
 import type { IngressConfig } from "./ingress-settings.ts";
 import { leadershipOf } from "./leadership-config.ts";
 import { sayWhenReady } from "./ready-lines.ts";
@@ -37,6 +37,7 @@ export async function runIngress(context: CommandContext, source: ConfigSource):
       source.follow((now) => adapt(context, replica, now.config), running.signal),
       sayWhenReady(environment, replica, { className: config.class, signal: running.signal }),
       reportShadow(context, replica, running.signal),
+      warnOfSameClusters(environment, clusters, running.signal),
     ];
     await aborted(AbortSignal.any([stop, replica.superseded]));
     unseen = whyNothingSeen(replica, config.class);

@@ -32,7 +32,7 @@ export interface SideOptions {
 
 export const replicas = 3;
 
-const host = "127.0.0.1";
+export const host = "127.0.0.1";
 
 /** Enough for the story's gentle traffic; the machine runs three clusters beside. */
 const workers = 1;

@@ -1,0 +1,95 @@
+// Which contexts lead to one cluster: under several users, or by several of its API servers. Whoever
+// took them for clusters of their own would count every change once for each. A cluster is known by
+// the uid of its namespace kube-system; where that cannot be read, by its server's address.
+import type { Environment } from "../environment/environment.ts";
+import { parseJson } from "../kube/client/client.ts";
+import { HttpKubeClient } from "../kube/client/http-client.ts";
+import type { ClusterAccess } from "../kube/credentials/credentials.ts";
+import { optionalString, recordAt, requiredRecord } from "../kube/kinds/fields.ts";
+
+export interface NamedAccess {
+  readonly name: string;
+  readonly access: ClusterAccess;
+}
+
+/** A context, and the first one that leads to the same cluster. */
+export interface SameCluster {
+  readonly name: string;
+  readonly first: string;
+  readonly why: string;
+}
+
+export interface SameClustersOptions
+  extends Pick<Environment, "network" | "clock" | "timers" | "log"> {
+  readonly userAgent: string;
+  /** When it aborts, what has been read by then counts. */
+  readonly signal: AbortSignal;
+}
+
+interface Place {
+  readonly name: string;
+  readonly server: string;
+  /** Undefined when it cannot be read. */
+  readonly uid: string | undefined;
+}
+
+/** A server that hangs must not keep the others from being read. */
+const readWithinMs = 3_000;
+
+/** Asks each cluster once, and none when there is only one context. Never rejects. */
+export async function sameClusters(
+  contexts: readonly NamedAccess[],
+  options: SameClustersOptions,
+): Promise<readonly SameCluster[]> {
+  if (contexts.length < 2) return [];
+  const places = await Promise.all(
+    contexts.map(async ({ name, access }) => ({
+      name,
+      server: access.server,
+      uid: await clusterUid(access, options),
+    })),
+  );
+  return places.flatMap((place, index) => {
+    const first = places.slice(0, index).find((other) => isSame(other, place));
+    return first === undefined
+      ? []
+      : [{ name: place.name, first: first.name, why: why(place, first) }];
+  });
+}
+
+export function leftOutText({ name, first, why: reason }: SameCluster): string {
+  return `context ${name} is left out: it leads to the same cluster as ${first} (${reason})`;
+}
+
+export function countedTwiceText({ name, first, why: reason }: SameCluster): string {
+  return (
+    `contexts ${first} and ${name} lead to the same cluster (${reason}), ` +
+    "so each of its changes counts for both: name one of them"
+  );
+}
+
+/** Behind one address there may be several clusters, told apart by who asks: so the uid decides. */
+function isSame(one: Place, other: Place): boolean {
+  if (one.uid !== undefined && other.uid !== undefined) return one.uid === other.uid;
+  return one.server === other.server;
+}
+
+function why(one: Place, other: Place): string {
+  return one.server === other.server ? "the same server" : "kube-system has the same uid";
+}
+
+async function clusterUid(
+  cluster: ClusterAccess,
+  { signal, ...options }: SameClustersOptions,
+): Promise<string | undefined> {
+  const client = new HttpKubeClient({ ...options, cluster });
+  const path = "/api/v1/namespaces/kube-system";
+  const request = { verb: "get", method: "GET", path, deadlineMs: readWithinMs, signal } as const;
+  try {
+    const namespace = requiredRecord(parseJson(await client.request(request)), "namespace");
+    return optionalString(recordAt(namespace, "metadata"), "uid");
+  } catch {
+    // Whoever reads the cluster says what is wrong with it; here it only stays unknown.
+    return undefined;
+  }
+}
