@@ -2,7 +2,8 @@
 // address passes from pod to pod, so the question is always about an instant. Bounded: beyond the
 // limit the pods heard of first are forgotten, and counted.
 import type { StringMap } from "../kube/kinds/intern.ts";
-import { selects } from "../sources/service-pods.ts";
+import { type NamespacePlace, placeKey } from "./coverage.ts";
+import { LivesByLabel } from "./lives-by-label.ts";
 import type { PodFacts } from "./pod-facts.ts";
 import { type Moment, momentsBetween, type Seen, shownMs, wentAt } from "./pod-life.ts";
 import type { Span } from "./span.ts";
@@ -38,7 +39,12 @@ export class AddressLives {
   readonly #livesMax: number;
   /** By uid, in the order in which they were first heard of. */
   readonly #lives = new Map<string, KnownLife>();
+  /** Those that are to be forgotten next, once that has begun; it passes over what is gone. */
+  #oldest: Iterator<readonly [uid: string, life: KnownLife]> | undefined;
   readonly #byAddress = new Map<string, KnownLife[]>();
+  /** By `placeKey`. */
+  readonly #byPlace = new Map<string, Set<KnownLife>>();
+  readonly #byLabel = new LivesByLabel();
   #dropped = 0;
 
   constructor(options: { readonly livesMax?: number } = {}) {
@@ -66,6 +72,7 @@ export class AddressLives {
     for (const address of facts.addresses) this.#index(address, life);
     if (!isFirst) noteMove(life, facts, seen);
     life.facts = facts;
+    this.#byLabel.clear();
     life.factsList = list;
     life.lastSeenMs = Math.max(life.lastSeenMs, seen.atMs);
   }
@@ -81,12 +88,15 @@ export class AddressLives {
 
   /** A list was whole: pods that neither it nor anything later named are gone by then. */
   listed(cluster: string, namespace: string | undefined, list: number, seen: Seen): void {
-    for (const life of this.#lives.values()) {
+    const there =
+      namespace === undefined
+        ? this.#lives.values()
+        : (this.#byPlace.get(placeKey({ cluster, namespace })) ?? []);
+    for (const life of there) {
       if (life.cluster !== cluster || life.lastList >= list) continue;
       // Another recording, of a later time, may have been read before.
       if (life.lastSeenMs > seen.atMs) continue;
-      if (namespace !== undefined && life.facts.namespace !== namespace) continue;
-      bury(life, seen);
+      bury(life, { ...seen, afterMs: seen.afterMs ?? life.lastSeenMs });
     }
   }
 
@@ -110,11 +120,11 @@ export class AddressLives {
     return this.#lives.get(uid);
   }
 
-  /** Every pod that ever was in the namespace and has these labels, in all clusters. */
-  selected(namespace: string, selector: StringMap): readonly PodLife[] {
-    return [...this.#lives.values()].filter(
-      ({ facts }) => facts.namespace === namespace && selects(selector, facts.labels),
-    );
+  /** Every pod that ever was there and has these labels. */
+  selected(place: NamespacePlace, selector: StringMap): readonly PodLife[] {
+    const key = placeKey(place);
+    const there = this.#byPlace.get(key);
+    return there === undefined ? [] : this.#byLabel.selected(key, there, selector);
   }
 
   #add(cluster: string, facts: PodFacts): KnownLife {
@@ -129,8 +139,10 @@ export class AddressLives {
       isGone: false,
     };
     this.#lives.set(facts.uid, life);
-    const [oldest] = this.#lives;
-    if (this.#lives.size > this.#livesMax && oldest !== undefined) this.#forget(...oldest);
+    const key = placeKey(placeOf(life));
+    const there = this.#byPlace.get(key) ?? new Set();
+    this.#byPlace.set(key, there.add(life));
+    if (this.#lives.size > this.#livesMax) this.#forgetOldest();
     return life;
   }
 
@@ -140,15 +152,26 @@ export class AddressLives {
     else if (!lives.includes(life)) lives.push(life);
   }
 
-  #forget(key: string, life: KnownLife): void {
+  #forgetOldest(): void {
+    this.#oldest ??= this.#lives.entries();
+    const { value, done } = this.#oldest.next();
+    if (done === true) return;
+    const [uid, life] = value;
     this.#dropped += 1;
-    this.#lives.delete(key);
+    this.#lives.delete(uid);
+    this.#byPlace.get(placeKey(placeOf(life)))?.delete(life);
+    this.#byLabel.clear();
     for (const address of life.facts.addresses) {
       const others = (this.#byAddress.get(address) ?? []).filter((one) => one !== life);
       if (others.length === 0) this.#byAddress.delete(address);
       else this.#byAddress.set(address, others);
     }
   }
+}
+
+/** Where a pod is or was. */
+export function placeOf({ cluster, facts }: PodLife): NamespacePlace {
+  return { cluster, namespace: facts.namespace };
 }
 
 function bury(life: KnownLife, seen: Seen): void {

@@ -5,6 +5,7 @@ import { accessLogEntries } from "../access-log/access-log-entries.ts";
 import type { AccessLogEntry } from "../access-log/access-log-entry.ts";
 import { AccessLogParser, type AccessLogReport } from "../access-log/access-log-parser.ts";
 import type { LogFormat } from "../access-log/log-format.ts";
+import { allUnlessAborted } from "../access-log/until-aborted.ts";
 import type { Evidence } from "./evidence.ts";
 import { isSentUnknown, judgeRequest } from "./judge-request.ts";
 import { type ProxyClock, ProxyClockWitness } from "./proxy-clock.ts";
@@ -61,7 +62,8 @@ export async function blameLog(options: BlameLogOptions): Promise<BlamedLog> {
   let requests = 0;
   let rescued = 0;
   const inDoubt = { withoutDuration: 0, withoutZone: 0 };
-  for await (const entry of accessLogEntries(options.chunks, parser)) {
+  const chunks = allUnlessAborted(options.chunks, signal);
+  for await (const entry of accessLogEntries(chunks, parser)) {
     signal.throwIfAborted();
     witness.see(entry);
     if (!isInTime(entry, options)) continue;

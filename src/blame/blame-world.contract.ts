@@ -145,7 +145,9 @@ export class Told {
 
   constructor(options: EvidenceOptions & { readonly untilSeconds?: number } = {}) {
     this.evidence = new Evidence(options);
-    this.evidence.cover("prod", startMs).toMs = at(options.untilSeconds ?? 3_600);
+    this.evidence.cover({ cluster: "prod", namespace: undefined }, startMs).toMs = at(
+      options.untilSeconds ?? 3_600,
+    );
   }
 
   saw(seconds: number, kind: RecordedKindName, object: RawRecord, cluster = "prod"): this {

@@ -94,15 +94,15 @@ export class ClusterRecorder {
     });
   }
 
-  /** All that is known now, as lines. */
+  /**
+   * All that is known now, as lines; also of a list that is still being told, whose end would else
+   * say that what was told before is gone.
+   */
   baseline(): readonly string[] {
     return this.#watches.flatMap((watch) => {
-      if (!watch.isListed) return [];
       const objects = [...watch.reflector.store];
-      return [
-        ...objects.map((object) => this.#line(watch, "added", object, undefined)),
-        this.#listedLine(watch),
-      ];
+      const lines = objects.map((object) => this.#line(watch, "added", object, undefined));
+      return watch.isListed ? [...lines, this.#listedLine(watch)] : lines;
     });
   }
 

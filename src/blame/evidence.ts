@@ -9,7 +9,15 @@ import {
   requiredString,
 } from "../kube/kinds/fields.ts";
 import { AddressLives, type PodLife } from "./address-lives.ts";
+import {
+  type Coverage,
+  type CoveredPlace,
+  CoveredTimes,
+  type NamespacePlace,
+  placeKey,
+} from "./coverage.ts";
 import { KnownServices } from "./known-services.ts";
+import { metadataText } from "./metadata-text.ts";
 import { NodeLives, readNode } from "./node-lives.ts";
 import { readPod } from "./pod-facts.ts";
 import type { Seen } from "./pod-life.ts";
@@ -27,13 +35,6 @@ export interface ObjectNews {
   readonly seen: Seen;
 }
 
-/** A time during which every change of the pods of a cluster was seen. */
-export interface Coverage {
-  readonly cluster: string;
-  readonly fromMs: number;
-  toMs: number;
-}
-
 export interface EvidenceOptions {
   /** Only these clusters' objects count; all of them when undefined. */
   readonly clusters?: ReadonlySet<string>;
@@ -46,14 +47,12 @@ export class Evidence {
   readonly publications: Publications;
   readonly nodes = new NodeLives();
   readonly services = new KnownServices();
-  readonly #coverage: Coverage[] = [];
-  /** Asked again for every request without a try; empty while the evidence still grows. */
-  readonly #podsOf = new Map<string, readonly PodLife[]>();
-  /** Clusters of which pods, and clusters of which lists of endpoints are known. */
-  readonly #seen: Readonly<Record<"pods" | "published", Set<string>>> = {
-    pods: new Set(),
-    published: new Set(),
-  };
+  readonly #covered = new CoveredTimes();
+  /** Asked again for every try and every request without one; empty while the evidence grows. */
+  readonly #podsOf = new Map<string, ReadonlySet<PodLife>>();
+  readonly #podClusters = new Set<string>();
+  /** Of which clusters, or namespaces of them, lists of endpoints are known, by `placeKey`. */
+  readonly #published = new Set<string>();
   /** When all pods of a cluster, or of one namespace of it, were first listed while it was recorded. */
   readonly #podsListedMs = new Map<string, number>();
   readonly #savedMs = new Map<string, number>();
@@ -68,7 +67,7 @@ export class Evidence {
   }
 
   get coverage(): readonly Coverage[] {
-    return this.#coverage;
+    return this.#covered.all;
   }
 
   /** Objects that could not be understood. */
@@ -76,13 +75,14 @@ export class Evidence {
     return this.#malformed;
   }
 
-  /** Whether anything is known of what the cluster published. */
-  hasPublished(cluster: string): boolean {
-    return this.#seen.published.has(cluster);
+  /** Whether anything is known of what was published there. */
+  hasPublished(place: NamespacePlace): boolean {
+    const cluster = placeKey({ ...place, namespace: undefined });
+    return this.#published.has(cluster) || this.#published.has(placeKey(place));
   }
 
   get podClusters(): readonly string[] {
-    return [...this.#seen.pods].sort();
+    return [...this.#podClusters].sort();
   }
 
   /** A list begins: what is seen from now on is not older than it. */
@@ -104,21 +104,20 @@ export class Evidence {
     const { cluster, kind, namespace } = place;
     if (this.#clusters?.has(cluster) === false) return;
     if (kind === "Pod") {
-      this.#seen.pods.add(cluster);
-      const place = `${cluster} ${namespace ?? ""}`;
-      if (!this.#podsListedMs.has(place)) this.#podsListedMs.set(place, seen.atMs);
+      this.#podClusters.add(cluster);
+      const key = placeKey({ cluster, namespace });
+      if (!this.#podsListedMs.has(key)) this.#podsListedMs.set(key, seen.atMs);
       this.lives.listed(cluster, namespace, list, seen);
     } else if (kind === "EndpointSlice" || kind === "Endpoints") {
-      this.#seen.published.add(cluster);
+      this.#published.add(placeKey({ cluster, namespace }));
       this.publications.listed(cluster, kind, namespace, list, seen);
     }
   }
 
   /** Undefined where pods of the namespace were never listed as a whole. */
-  podsListedMs(cluster: string, namespace: string): number | undefined {
-    return (
-      this.#podsListedMs.get(`${cluster} `) ?? this.#podsListedMs.get(`${cluster} ${namespace}`)
-    );
+  podsListedMs(place: NamespacePlace): number | undefined {
+    const ofCluster = this.#podsListedMs.get(placeKey({ ...place, namespace: undefined }));
+    return ofCluster ?? this.#podsListedMs.get(placeKey(place));
   }
 
   /** Objects were saved, once: they tell of the past, and of nothing after that. */
@@ -126,22 +125,25 @@ export class Evidence {
     this.#savedMs.set(cluster, Math.max(atMs, this.#savedMs.get(cluster) ?? atMs));
   }
 
-  /** Whether changes of the cluster's pods were followed at that time. */
-  isCovered(cluster: string, { fromMs, toMs }: Span): boolean {
-    return this.#coverage.some(
-      (one) => one.cluster === cluster && one.fromMs <= fromMs && toMs <= one.toMs,
-    );
+  /** Whether changes of the pods there were followed at that time. */
+  isCovered(place: NamespacePlace, instant: Span): boolean {
+    return this.#covered.has(place, instant);
   }
 
-  /** Until when anything is known of the cluster. */
-  knownUntilMs(cluster: string): number {
-    const covered = this.#coverage.filter((one) => one.cluster === cluster);
-    return Math.max(this.#savedMs.get(cluster) ?? -Infinity, ...covered.map(({ toMs }) => toMs));
+  /** Whether they ever were. */
+  isRecorded(place: NamespacePlace): boolean {
+    return this.#covered.of(place).length > 0;
   }
 
-  cover(cluster: string, fromMs: number): Coverage {
-    const coverage = { cluster, fromMs, toMs: fromMs };
-    if (this.#clusters?.has(cluster) !== false) this.#coverage.push(coverage);
+  /** Until when anything is known of the place. */
+  knownUntilMs(place: NamespacePlace): number {
+    const savedMs = this.#savedMs.get(place.cluster) ?? -Infinity;
+    return this.#covered.of(place).reduce((ms, { toMs }) => Math.max(ms, toMs), savedMs);
+  }
+
+  cover(place: CoveredPlace, fromMs: number): Coverage {
+    const coverage = { ...place, fromMs, toMs: fromMs };
+    if (this.#clusters?.has(place.cluster) !== false) this.#covered.add(coverage);
     return coverage;
   }
 
@@ -157,19 +159,18 @@ export class Evidence {
   }
 
   /** Those that the service selects, and those that it ever listed. */
-  podsOf(service: string): readonly PodLife[] {
+  podsOf(service: string): ReadonlySet<PodLife> {
     const known = this.#podsOf.get(service);
     if (known !== undefined) return known;
     const namespace = service.slice(0, service.indexOf("/"));
     const selected = this.services.clustersOf(service).flatMap((cluster) => {
       const selector = this.services.selector(service, cluster);
-      if (selector === undefined) return [];
-      return this.lives.selected(namespace, selector).filter((life) => life.cluster === cluster);
+      return selector === undefined ? [] : this.lives.selected({ cluster, namespace }, selector);
     });
     const listed = this.publications
       .ofService(service)
       .flatMap(({ podUid }) => (podUid === undefined ? [] : (this.lives.byUid(podUid) ?? [])));
-    const pods = [...new Set([...selected, ...listed])];
+    const pods = new Set([...selected, ...listed]);
     this.#podsOf.set(service, pods);
     return pods;
   }
@@ -178,7 +179,7 @@ export class Evidence {
     const uid = requiredString(recordAt(object, "metadata"), "uid");
     switch (kind) {
       case "Pod":
-        this.#seen.pods.add(cluster);
+        this.#podClusters.add(cluster);
         if (isDeleted && this.lives.isGone(uid)) break;
         // The last version of a pod often is the first to say how its containers ended.
         if (!isDeleted || isRecord(object["status"])) {
@@ -188,7 +189,8 @@ export class Evidence {
         break;
       case "EndpointSlice":
       case "Endpoints": {
-        this.#seen.published.add(cluster);
+        const namespace = metadataText(object, "namespace");
+        this.#published.add(placeKey({ cluster, namespace }));
         const facts = kind === "Endpoints" ? readEndpoints(object) : readSlice(object);
         if (isDeleted) this.publications.gone(cluster, uid, seen);
         else if (facts !== undefined) {

@@ -39,7 +39,7 @@ describe("a pod that left at a moment that nobody recorded", () => {
       .saw(10.2, "EndpointSlice", slice([web1]));
     const seen = { atMs: at(1_000), isWatched: false, afterMs: at(95) };
     told.evidence.add({ cluster: "prod", kind: "Pod", isDeleted: true, object: pod(), seen });
-    told.evidence.cover("prod", at(1_000)).toMs = at(2_000);
+    told.evidence.cover({ cluster: "prod", namespace: undefined }, at(1_000)).toMs = at(2_000);
     return told;
   }
 

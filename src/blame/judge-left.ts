@@ -1,5 +1,5 @@
 // The verdict on a try at a pod that had left by then: since when, and which hop was late. Pure.
-import type { PodLife } from "./address-lives.ts";
+import { type PodLife, placeOf } from "./address-lives.ts";
 import type { Evidence } from "./evidence.ts";
 import { hopDelays } from "./hop-delays.ts";
 import type { JudgeTryOptions } from "./judge-try.ts";
@@ -99,10 +99,11 @@ function severalLists(listings: readonly Listing[]): string {
   return services.length < 2 ? "" : `${services.join(" and ")} list it, the log names neither`;
 }
 
-function noHop(evidence: Evidence, { cluster }: PodLife): string {
-  return evidence.hasPublished(cluster)
+function noHop(evidence: Evidence, life: PodLife): string {
+  const { cluster, namespace } = placeOf(life);
+  return evidence.hasPublished({ cluster, namespace })
     ? "no known list names it, so the late hop cannot be told"
-    : `no Endpoints or EndpointSlices of ${cluster} are known, so the late hop cannot be told`;
+    : `no Endpoints or EndpointSlices of ${namespace} in ${cluster} are known, so the late hop cannot be told`;
 }
 
 /**
@@ -142,10 +143,10 @@ export function asNodeSays(evidence: Evidence, { cluster, facts }: PodLife, by: 
 }
 
 /** Whether it was followed from its beginning to that instant. */
-export function isSeenWhole(evidence: Evidence, { cluster, facts }: PodLife, sent: Span): boolean {
-  const { createdMs } = facts;
+export function isSeenWhole(evidence: Evidence, life: PodLife, sent: Span): boolean {
+  const { createdMs } = life.facts;
   const fromMs = Math.min(createdMs ?? -Infinity, sent.fromMs);
-  return evidence.isCovered(cluster, { fromMs, toMs: sent.toMs });
+  return evidence.isCovered(placeOf(life), { fromMs, toMs: sent.toMs });
 }
 
 /** The end of the last container before the try; a container that ran again is another life. */

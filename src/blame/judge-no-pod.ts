@@ -3,7 +3,7 @@
 // it cannot be told is the one that says what to save the next time.
 import { durationText } from "../journeys/duration-text.ts";
 import type { JudgeTryOptions } from "./judge-try.ts";
-import type { Listing } from "./publications.ts";
+import { type Listing, lastMs } from "./publications.ts";
 import { lengthOf, middleOf, orderOf, type Span } from "./span.ts";
 import type { TryBase, TryVerdict } from "./verdict.ts";
 
@@ -31,10 +31,9 @@ export function judgeNoPod(
 
 /** Several services may list it: the one that did so for longest. */
 function lastListed(listings: readonly Listing[], sent: Span): Listing | undefined {
-  const untilMs = ({ until }: Listing): number => until?.toMs ?? Infinity;
   return listings
     .filter(({ from }) => from.fromMs <= sent.toMs)
-    .sort((one, other) => (untilMs(one) < untilMs(other) ? -1 : 1))
+    .sort((one, other) => (lastMs(one) < lastMs(other) ? -1 : 1))
     .at(-1);
 }
 

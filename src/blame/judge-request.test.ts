@@ -69,7 +69,7 @@ describe("a request to a pod that had left", () => {
     expect(judged(told, request(120, [{}]))).toMatchInlineSnapshot(`
       [
         "certain: stale",
-        "10.0.0.1:8080 was pod shop/web-1 in prod on node-1; was asked to end 20 s before, at 12:01:40.000; no Endpoints or EndpointSlices of prod are known, so the late hop cannot be told.",
+        "10.0.0.1:8080 was pod shop/web-1 in prod on node-1; was asked to end 20 s before, at 12:01:40.000; no Endpoints or EndpointSlices of shop in prod are known, so the late hop cannot be told.",
       ]
     `);
   });
@@ -245,7 +245,8 @@ describe("an address of which no pod is known", () => {
     const told = released()
       .saw(2, "Service", service(), "west")
       .saw(10, "Pod", pod({ name: "west-1", readySince: 10 }), "west");
-    told.evidence.cover("west", 0).toMs = Number.MAX_SAFE_INTEGER;
+    told.evidence.cover({ cluster: "west", namespace: undefined }, 0).toMs =
+      Number.MAX_SAFE_INTEGER;
     expect(judged(told, request(120, [{}]))).toMatchInlineSnapshot(`
       [
         "cannot tell: unknown",

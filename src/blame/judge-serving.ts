@@ -1,6 +1,6 @@
 // The verdict on a try at a pod that had not left by then: it did not take requests yet, left while it
 // had this one, was too slow, or failed by itself. None of these is a stale endpoint.
-import type { PodLife } from "./address-lives.ts";
+import { type PodLife, placeOf } from "./address-lives.ts";
 import { asNodeSays, isSeenWhole, probablyLeftMs } from "./judge-left.ts";
 import type { JudgeTryOptions } from "./judge-try.ts";
 import { type Moment, standingAt } from "./pod-life.ts";
@@ -19,10 +19,10 @@ const clientGone = 499;
 
 export function judgeServing(options: JudgeTryOptions, life: PodLife, base: TryBase): TryVerdict {
   const { tried, times, evidence } = options;
-  const { moments, cluster } = life;
+  const { moments } = life;
   const now = standingAt(moments, times.sent.toMs, "from");
   if (now.type === "not yet") {
-    if (!evidence.isCovered(cluster, times.sent)) return judgeUnseen(times, life, base);
+    if (!evidence.isCovered(placeOf(life), times.sent)) return judgeUnseen(times, life, base);
     const confidence = isSeenWhole(evidence, life, times.sent) ? "certain" : "likely";
     return {
       ...base,

@@ -3,7 +3,7 @@
 // says. Pure: the evidence and the try are all it knows.
 import type { LoggedTry } from "../access-log/access-log-entry.ts";
 import { durationText } from "../journeys/duration-text.ts";
-import type { PodLife } from "./address-lives.ts";
+import { type PodLife, placeOf } from "./address-lives.ts";
 import type { Evidence } from "./evidence.ts";
 import { judgeLeft } from "./judge-left.ts";
 import { judgeNoPod } from "./judge-no-pod.ts";
@@ -54,7 +54,7 @@ function judgePod(
     predecessor: predecessor && podOf(predecessor),
   };
   const base = { ...tryBase, pod, ...others };
-  const beyond = beyondMs(evidence, life.cluster, times.sent);
+  const beyond = beyondMs(evidence, life, times.sent);
   const { deletionAskedMs, isOver } = life.facts;
   const isForGood = life.isGone || isOver || deletionAskedMs !== undefined;
   const isStillGone = isForGood && successor === undefined && (beyond ?? 0) <= goneForMs;
@@ -107,9 +107,9 @@ function oneOf(verdicts: readonly TryVerdict[], first: TryVerdict, base: TryBase
   return { ...base, cause: "unknown", confidence: "cannot tell", because };
 }
 
-/** How much later than anything known of the cluster it was sent; undefined when it was not. */
-function beyondMs(evidence: Evidence, cluster: string, sent: Span): number | undefined {
-  const afterMs = sent.fromMs - evidence.knownUntilMs(cluster);
+/** How much later than anything known of its place it was sent; undefined when it was not. */
+function beyondMs(evidence: Evidence, life: PodLife, sent: Span): number | undefined {
+  const afterMs = sent.fromMs - evidence.knownUntilMs(placeOf(life));
   return afterMs > 0 ? afterMs : undefined;
 }
 

@@ -2,9 +2,10 @@
 // moment, and why each of its pods was none; or it had, and the proxy did not know of them yet.
 import type { AccessLogEntry } from "../access-log/access-log-entry.ts";
 import type { PodLife } from "./address-lives.ts";
+import type { NamespacePlace } from "./coverage.ts";
 import type { Evidence } from "./evidence.ts";
 import { type Happening, standingAt } from "./pod-life.ts";
-import type { Listing } from "./publications.ts";
+import { type Listing, lastMs } from "./publications.ts";
 import { type Length, lengthOf, type Span } from "./span.ts";
 import { type LogClock, requestSent } from "./try-time.ts";
 import type { RequestVerdict } from "./verdict.ts";
@@ -28,8 +29,8 @@ export function judgeUntried(
     return { service, cause: "unknown", confidence: "cannot tell", late: undefined, because };
   }
   const sent = requestSent(entry, clock);
-  const listed = evidence.publications.ofService(service);
-  const pods = evidence.podsOf(service);
+  const listed = evidence.publications.latestFirst(service);
+  const pods = [...evidence.podsOf(service)];
   const externalName = evidence.services.externalName(service);
   if (externalName !== undefined) {
     const because = `it stands for ${externalName}, outside the cluster`;
@@ -51,22 +52,20 @@ export function judgeUntried(
 
 /** Absence proves something only while somebody looks, everywhere that such a service is known. */
 function isFollowed(evidence: Evidence, service: string, sent: Span): boolean {
-  return evidence.services
-    .clustersOf(service)
-    .every((cluster) => evidence.isCovered(cluster, sent));
+  return placesOf(evidence, service).every((place) => evidence.isCovered(place, sent));
 }
 
 /** Undefined when nothing was listed. */
 function judgeListed(
   service: string,
-  listings: readonly Listing[],
+  latestFirst: readonly Listing[],
   sent: Span,
 ): UntriedVerdict | undefined {
-  const then = listings.filter(
-    ({ from, until }) => from.fromMs <= sent.toMs && (until?.toMs ?? Infinity) > sent.fromMs,
+  const then = latestFirst.filter(
+    (one) => one.from.fromMs <= sent.toMs && lastMs(one) > sent.fromMs,
   );
   if (then.length === 0) return undefined;
-  const late = lengthOf(listedSince(listings, sent), sent);
+  const late = lengthOf(listedSince(latestFirst, sent), sent);
   const count = `${then.length} endpoint${then.length === 1 ? " was" : "s were"} listed`;
   if (late.mostMs > joinMaxMs) {
     const because = `${count}, so the proxy had another reason to answer by itself`;
@@ -78,11 +77,10 @@ function judgeListed(
 }
 
 /** Since when the service had somebody without a break, whoever it was. */
-function listedSince(listings: readonly Listing[], sent: Span): Span {
-  const untilMs = ({ until }: Listing): number => until?.toMs ?? Infinity;
+function listedSince(latestFirst: readonly Listing[], sent: Span): Span {
   let since: Span = sent;
-  for (const one of listings.toSorted((a, b) => (untilMs(a) > untilMs(b) ? -1 : 1))) {
-    if (untilMs(one) < since.fromMs) break;
+  for (const one of latestFirst) {
+    if (lastMs(one) < since.fromMs) break;
     if (one.from.fromMs < since.fromMs) since = one.from;
   }
   return since;
@@ -148,5 +146,10 @@ function longest(lengths: readonly Length[]): Length {
 }
 
 function hasLists(evidence: Evidence, service: string): boolean {
-  return evidence.services.clustersOf(service).some((cluster) => evidence.hasPublished(cluster));
+  return placesOf(evidence, service).some((place) => evidence.hasPublished(place));
+}
+
+function placesOf({ services }: Evidence, service: string): readonly NamespacePlace[] {
+  const namespace = service.slice(0, service.indexOf("/"));
+  return services.clustersOf(service).map((cluster) => ({ cluster, namespace }));
 }

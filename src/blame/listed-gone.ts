@@ -38,7 +38,8 @@ export function addGoneBeforeRecording(evidence: Evidence): void {
   for (const listing of evidence.publications.found()) {
     const { podUid, cluster, service } = listing;
     if (podUid === undefined || evidence.lives.byUid(podUid) !== undefined) continue;
-    const byMs = evidence.podsListedMs(cluster, service.slice(0, service.indexOf("/")));
+    const namespace = service.slice(0, service.indexOf("/"));
+    const byMs = evidence.podsListedMs({ cluster, namespace });
     if (byMs !== undefined) addListedGone({ evidence, listing, podUid, byMs });
   }
 }

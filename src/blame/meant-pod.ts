@@ -32,13 +32,15 @@ export interface MeantPod {
 /** No proxy is known to have been later than that. */
 const lateMostMs = 3_600_000;
 
+const none: ReadonlySet<PodLife> = new Set();
+
 /** Empty when no known pod had the address. */
 export function meantPods(options: MeantPodOptions): readonly MeantPod[] {
   const { evidence, address, sent, service } = options;
   const had = evidence.lives.at(address, sent);
   const listed = options.listings.filter(({ from }) => from.fromMs <= sent.toMs);
   const named = listed.flatMap(({ podUid }) => lifeOf(evidence, podUid) ?? []);
-  const ofService = new Set(service === undefined ? [] : evidence.podsOf(service));
+  const ofService = service === undefined ? none : evidence.podsOf(service);
   const clusters = new Set([...had, ...named].map(({ cluster }) => cluster));
   const found = [...clusters].flatMap((cluster) => {
     const here = had.filter((life) => life.cluster === cluster);

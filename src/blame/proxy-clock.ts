@@ -2,7 +2,7 @@
 // or after it is gone. Where most that came or went meanwhile seem to, the log's times are off, and by
 // how much follows from their first and last answers. A time zone that was left out shows in the same way.
 import type { AccessLogEntry, LoggedTry } from "../access-log/access-log-entry.ts";
-import type { PodLife } from "./address-lives.ts";
+import { type PodLife, placeOf } from "./address-lives.ts";
 import type { Evidence } from "./evidence.ts";
 import type { Span } from "./span.ts";
 
@@ -76,8 +76,8 @@ export class ProxyClockWitness {
       : { type: "doubted" };
   }
 
-  #isFollowed({ cluster }: PodLife): boolean {
-    return this.#evidence.coverage.some((one) => one.cluster === cluster);
+  #isFollowed(life: PodLife): boolean {
+    return this.#evidence.isRecorded(placeOf(life));
   }
 
   #heardOf(address: string): Heard | undefined {

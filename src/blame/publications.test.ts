@@ -64,3 +64,35 @@ test("a pod that is ready, not ready and ready again serves, has left, and serve
     "serving",
   ]);
 });
+
+describe("what a service listed", () => {
+  const names = (told: Told): readonly (string | undefined)[] =>
+    told.evidence.publications.latestFirst("shop/web").map(({ address }) => address);
+
+  test("is told with what lasted longest first, however it changes", () => {
+    const [one, two, three] = ["10.0.0.1", "10.0.0.2", "10.0.0.3"].map((ip) => ({ ip }));
+    if (one === undefined || two === undefined || three === undefined) throw new Error("of three");
+    const told = new Told()
+      .saw(10, "EndpointSlice", slice([one, two, three]))
+      .saw(20, "EndpointSlice", slice([one, three]));
+    expect(names(told)).toEqual([one.ip, three.ip, two.ip]);
+    told.saw(30, "EndpointSlice", slice([three]));
+    expect(names(told)).toEqual([three.ip, one.ip, two.ip]);
+    told.saw(40, "EndpointSlice", slice([two]));
+    expect(names(told)).toEqual([two.ip, three.ip, one.ip, two.ip]);
+    told.saw(50, "EndpointSlice", slice([two, one]));
+    expect(names(told)).toEqual([two.ip, one.ip, three.ip, one.ip, two.ip]);
+  });
+
+  test("is forgotten beyond the limit, the addresses listed first before others", () => {
+    const told = new Told({ listingsMax: 2 });
+    for (let index = 1; index <= 5; index += 1) {
+      told.saw(index, "EndpointSlice", slice([{ ip: `10.0.0.${index}` }]));
+    }
+    expect(names(told)).toEqual(["10.0.0.5", "10.0.0.4"]);
+    told.saw(6, "EndpointSlice", slice([{ ip: "10.0.0.1" }]));
+    expect(names(told)).toEqual(["10.0.0.1", "10.0.0.5"]);
+    const { size, dropped } = told.evidence.publications;
+    expect([size, dropped]).toEqual([2, 4]);
+  });
+});

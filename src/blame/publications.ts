@@ -44,7 +44,11 @@ export class Publications {
   readonly #open = new Map<string, OpenListing>();
   /** In the order in which the addresses were first listed. */
   readonly #byAddress = new Map<string, OpenListing[]>();
-  readonly #byService = new Map<string, OpenListing[]>();
+  /** The addresses that are to be forgotten next, once that has begun. */
+  #oldest: Iterator<string> | undefined;
+  readonly #byService = new Map<string, Set<OpenListing>>();
+  /** Of the services that were asked for since they last changed. */
+  readonly #latestFirst = new Map<string, readonly Listing[]>();
   #size = 0;
   #dropped = 0;
 
@@ -106,7 +110,7 @@ export class Publications {
       if (!id.startsWith(`${cluster} `) || facts.form !== form || object.namedIn >= list) continue;
       if (object.seenMs > seen.atMs) continue;
       if (namespace !== undefined && !facts.service.startsWith(`${namespace}/`)) continue;
-      this.gone(cluster, facts.uid, seen);
+      this.gone(cluster, facts.uid, { ...seen, afterMs: seen.afterMs ?? object.seenMs });
     }
   }
 
@@ -117,7 +121,16 @@ export class Publications {
 
   /** Of all clusters, in the order in which they began. */
   ofService(service: string): readonly Listing[] {
-    return this.#byService.get(service) ?? [];
+    return [...(this.#byService.get(service) ?? [])];
+  }
+
+  /** Those that lasted longest first. */
+  latestFirst(service: string): readonly Listing[] {
+    const known = this.#latestFirst.get(service);
+    if (known !== undefined) return known;
+    const sorted = this.ofService(service).toSorted(byLastDescending);
+    this.#latestFirst.set(service, sorted);
+    return sorted;
   }
 
   /** What is listed at the end of the evidence. */
@@ -127,7 +140,7 @@ export class Publications {
 
   /** Those that came with a list: nobody saw them begin. */
   found(): readonly Listing[] {
-    const all = [...this.#byService.values()].flat();
+    const all = [...this.#byService.values()].flatMap((listings) => [...listings]);
     return all.filter(({ from }) => from.fromMs < from.toMs);
   }
 
@@ -139,11 +152,15 @@ export class Publications {
     }
     const listing: OpenListing = { ...listed, from: joinedAt(seen), until: undefined, objects: 1 };
     this.#open.set(key, listing);
-    append(this.#byAddress, listing.address, listing);
-    append(this.#byService, listing.service, listing);
+    const { address, service } = listing;
+    const atAddress = this.#byAddress.get(address);
+    if (atAddress === undefined) this.#byAddress.set(address, [listing]);
+    else atAddress.push(listing);
+    const ofService = this.#byService.get(service) ?? new Set();
+    this.#byService.set(service, ofService.add(listing));
+    this.#latestFirst.delete(service);
     this.#size += 1;
-    const [oldest] = this.#byAddress.keys();
-    if (this.#size > this.#listingsMax && oldest !== undefined) this.#forget(oldest);
+    if (this.#size > this.#listingsMax) this.#forgetOldest();
   }
 
   #leave(key: string, at: Span): void {
@@ -153,16 +170,20 @@ export class Publications {
     if (open.objects > 0) return;
     open.until = at;
     this.#open.delete(key);
+    this.#latestFirst.delete(open.service);
   }
 
-  #forget(address: string): void {
+  #forgetOldest(): void {
+    this.#oldest ??= this.#byAddress.keys();
+    const { value: address, done } = this.#oldest.next();
+    if (done === true) return;
     const listings = this.#byAddress.get(address) ?? [];
     this.#byAddress.delete(address);
     this.#size -= listings.length;
     this.#dropped += listings.length;
     for (const listing of listings) {
-      const others = (this.#byService.get(listing.service) ?? []).filter((one) => one !== listing);
-      this.#byService.set(listing.service, others);
+      this.#byService.get(listing.service)?.delete(listing);
+      this.#latestFirst.delete(listing.service);
     }
   }
 }
@@ -179,8 +200,12 @@ function listingKey(cluster: string, service: string, endpoint: ListedEndpoint):
   return `${cluster} ${service} ${address} ${port} ${podUid ?? ""}`;
 }
 
-function append<Value>(lists: Map<string, Value[]>, key: string, value: Value): void {
-  const list = lists.get(key);
-  if (list === undefined) lists.set(key, [value]);
-  else list.push(value);
+/** When it ended for certain; never, as far as is known, while it lasts. */
+export function lastMs({ until }: Listing): number {
+  return until?.toMs ?? Infinity;
+}
+
+function byLastDescending(one: Listing, other: Listing): number {
+  const [oneMs, otherMs] = [lastMs(one), lastMs(other)];
+  return oneMs === otherMs ? 0 : oneMs > otherMs ? -1 : 1;
 }

@@ -5,15 +5,23 @@ import { setMaxListeners } from "node:events";
 import type { Environment } from "../environment/environment.ts";
 import type { CancelTimer } from "../environment/timers.ts";
 import type { KubeClient } from "../kube/client/client.ts";
-import { type PublishedForm, publishedForm } from "../sources/published-form.ts";
+import { Backoff } from "../kube/reflector/backoff.ts";
+import { askPublishedForm, type PublishedForm } from "../sources/published-form.ts";
 import { ClusterRecorder, type RecordedWatch } from "./cluster-recorder.ts";
 import { aliveLine } from "./recording-line.ts";
 import { RecordingWriter } from "./recording-writer.ts";
 
+export interface ClusterToRecord {
+  readonly cluster: string;
+  readonly client: KubeClient;
+  /** How it publishes; rejects without an answer. Unless given, by what the API server has. */
+  readonly askForm?: (signal: AbortSignal) => Promise<PublishedForm>;
+}
+
 export interface RecorderOptions
   extends Pick<Environment, "clock" | "timers" | "random" | "files" | "log"> {
-  readonly clusters: readonly { readonly cluster: string; readonly client: KubeClient }[];
-  /** `auto` takes what each cluster has. */
+  readonly clusters: readonly ClusterToRecord[];
+  /** `auto` asks each cluster. */
   readonly form: PublishedForm | "auto";
   readonly namespaces: readonly string[] | undefined;
   /** Absolute. */
@@ -72,18 +80,33 @@ export class Recorder {
     await this.#writer.stop();
   }
 
-  async #record({ cluster, client }: RecorderOptions["clusters"][number]): Promise<void> {
+  async #record(one: ClusterToRecord): Promise<void> {
     const { signal } = this.#abort;
+    const { cluster, client } = one;
     try {
       const { form: asked } = this.#options;
-      const form =
-        asked === "auto" ? await publishedForm({ ...this.#options, client }, signal) : asked;
+      const form = asked === "auto" ? await this.#askUntilAnswered(one) : asked;
       const write = (line: string): void => this.#writer.add(line);
       const recorder = new ClusterRecorder({ ...this.#options, cluster, client, form, write });
       this.#recorders.push(recorder);
       recorder.start();
     } catch (error) {
       if (!signal.aborted) throw error;
+    }
+  }
+
+  async #askUntilAnswered({ cluster, client, askForm }: ClusterToRecord): Promise<PublishedForm> {
+    const { timers, log } = this.#options;
+    const { signal } = this.#abort;
+    const backoff = new Backoff(this.#options);
+    for (;;) {
+      try {
+        return await (askForm?.(signal) ?? askPublishedForm(client, signal));
+      } catch (error) {
+        signal.throwIfAborted();
+        log.warn("could not ask a cluster how it publishes endpoints", { cluster, error });
+        await timers.sleep(backoff.next(), signal);
+      }
     }
   }
 

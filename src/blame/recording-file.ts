@@ -2,6 +2,7 @@
 // where it was rotated. Lines are longer than those of a log, because an object with a thousand
 // addresses is one line.
 import { fileChunks } from "../access-log/file-chunks.ts";
+import { allUnlessAborted } from "../access-log/until-aborted.ts";
 import type { Files } from "../environment/files.ts";
 import { parseRecordingLine } from "./recording-line.ts";
 import type { RecordingReader } from "./recording-reader.ts";
@@ -14,26 +15,44 @@ const headerBytesMax = 4_096;
 
 const newline = 0x0a;
 
-/** Told of a compressed recording that ends early. */
-type OnBrokenOff = (problem: string) => void;
+export interface ReadRecordingOptions {
+  /** Told of a compressed recording that ends early. */
+  readonly onBrokenOff?: (problem: string) => void;
+  /** Rejects with its reason when it aborts. */
+  readonly signal?: AbortSignal;
+}
 
 export async function readRecording(
   files: Files,
   path: string,
   reader: RecordingReader,
-  onBrokenOff: OnBrokenOff = () => undefined,
+  options: ReadRecordingOptions = {},
 ): Promise<void> {
-  const earlier = `${path}.1`;
-  const isThere = (await files.size(earlier)) !== undefined;
-  if (isThere) await readLines(fileChunks(files, earlier, onBrokenOff), reader);
-  await readLines(fileChunks(files, path, onBrokenOff), reader);
+  for (const part of await recordingParts(files, path)) {
+    await readLines(chunksOf(files, part, options), reader);
+  }
+}
+
+/**
+ * The files of a recording that are there, in the order of their time. One that ended while its next
+ * file was to begin has only the one before.
+ */
+export async function recordingParts(files: Files, path: string): Promise<readonly string[]> {
+  const parts: string[] = [];
+  for (const part of [`${path}.1`, path]) {
+    if ((await files.kind(part)) !== undefined) parts.push(part);
+  }
+  return parts;
 }
 
 /** When it begins; infinitely late when that cannot be read. Later ones are to be read later. */
-export async function recordingStartMs(files: Files, path: string): Promise<number> {
-  const earlier = `${path}.1`;
-  const first = (await files.size(earlier)) === undefined ? path : earlier;
-  for await (const chunk of fileChunks(files, first, () => undefined)) {
+export async function recordingStartMs(
+  files: Files,
+  path: string,
+  options: Pick<ReadRecordingOptions, "signal"> = {},
+): Promise<number> {
+  const [first = path] = await recordingParts(files, path);
+  for await (const chunk of chunksOf(files, first, options)) {
     const beginning = Buffer.from(chunk.subarray(0, headerBytesMax)).toString("utf8");
     const [line = ""] = beginning.split("\n", 1);
     return parseRecordingLine(line)?.atMs ?? Infinity;
@@ -53,6 +72,15 @@ export async function mayRecordTo(files: Files, path: string): Promise<boolean> 
   } finally {
     await file.close();
   }
+}
+
+function chunksOf(
+  files: Files,
+  path: string,
+  { signal, onBrokenOff = () => undefined }: ReadRecordingOptions,
+): AsyncIterable<Uint8Array> {
+  const chunks = fileChunks(files, path, onBrokenOff);
+  return signal === undefined ? chunks : allUnlessAborted(chunks, signal);
 }
 
 async function readLines(

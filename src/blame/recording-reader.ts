@@ -2,7 +2,8 @@
 // one, are read one after the other; what a run did not see between its end and the next one's lists
 // becomes one change at an unknown moment in between.
 import type { RawRecord } from "../kube/kinds/fields.ts";
-import type { Coverage, Evidence } from "./evidence.ts";
+import { type Coverage, type CoveredPlace, knownBeforeMs, placeKey } from "./coverage.ts";
+import type { Evidence } from "./evidence.ts";
 import { metadataText } from "./metadata-text.ts";
 import type { Seen } from "./pod-life.ts";
 import type { RecordedKindName } from "./recorded-kinds.ts";
@@ -30,13 +31,13 @@ export class RecordingReader {
   readonly #evidence: Evidence;
   readonly #counts = { lines: 0, runs: 0, unreadable: 0 };
   /**
-   * Of the run that is being read, by cluster; present from the end of its list of pods on, and
-   * undefined while a watch is behind.
+   * Of the run that is being read, by cluster and namespace; present from the end of its list of pods
+   * on, and undefined while a watch is behind.
    */
-  readonly #covered = new Map<string, Coverage | undefined>();
-  /** Until when each cluster was last known, in any run. */
-  readonly #knownUntilMs = new Map<string, number>();
-  /** The same when the run began that is being read. */
+  readonly #covered = new Map<string, Map<CoveredPlace["namespace"], Coverage | undefined>>();
+  /** Of the runs before it. */
+  #earlier: readonly Coverage[] = [];
+  /** Until when they knew a place, by `placeKey`. */
   readonly #knownBeforeMs = new Map<string, number | undefined>();
   /** What this run has listed as a whole, by `listKey`. */
   readonly #listed = new Set<string>();
@@ -68,20 +69,15 @@ export class RecordingReader {
         break;
       case "listed": {
         const { cluster, kind, namespace } = line;
-        const seen = this.#seenInList(cluster, atMs);
+        const seen = this.#seenInList({ cluster, namespace }, atMs);
         this.#listed.add(listKey(cluster, kind, namespace ?? ""));
         const place = { cluster, kind, ...(namespace !== undefined && { namespace }) };
         this.#evidence.endList(place, this.#list, seen);
-        if (kind === "Pod" && !this.#covered.has(cluster)) {
-          this.#covered.set(cluster, this.#evidence.cover(cluster, atMs));
-        }
+        if (kind === "Pod") this.#beginCovering({ cluster, namespace }, atMs);
         break;
       }
       case "alive":
-        for (const cluster of this.#covered.keys()) {
-          const isBehind = line.behind.some((watch) => watch.startsWith(`${cluster} `));
-          this.#covered.set(cluster, isBehind ? undefined : this.#coverUntil(cluster, atMs));
-        }
+        this.#alive(line.behind, atMs);
         break;
       case "change":
         this.#change(line);
@@ -89,12 +85,31 @@ export class RecordingReader {
     }
   }
 
+  #beginCovering(place: CoveredPlace, atMs: number): void {
+    const { cluster, namespace } = place;
+    const there = this.#covered.get(cluster) ?? new Map();
+    this.#covered.set(cluster, there);
+    if (!there.has(namespace)) there.set(namespace, this.#evidence.cover(place, atMs));
+  }
+
   /** After a time of which not everything was seen another one begins. */
-  #coverUntil(cluster: string, atMs: number): Coverage {
-    const coverage = this.#covered.get(cluster) ?? this.#evidence.cover(cluster, atMs);
-    coverage.toMs = Math.max(coverage.toMs, atMs);
-    this.#knownUntilMs.set(cluster, atMs);
-    return coverage;
+  #alive(behind: readonly string[], atMs: number): void {
+    for (const [cluster, there] of this.#covered) {
+      const isBehind = behind.some((watch) => watch.startsWith(`${cluster} `));
+      for (const [namespace, known] of there) {
+        const coverage = isBehind
+          ? undefined
+          : (known ?? this.#evidence.cover({ cluster, namespace }, atMs));
+        there.set(namespace, coverage);
+      }
+    }
+    for (const cluster of this.#covered.keys()) this.#coverUntil(cluster, atMs);
+  }
+
+  #coverUntil(cluster: string, atMs: number): void {
+    for (const coverage of this.#covered.get(cluster)?.values() ?? []) {
+      if (coverage !== undefined) coverage.toMs = Math.max(coverage.toMs, atMs);
+    }
   }
 
   #begin(version: number): void {
@@ -104,6 +119,7 @@ export class RecordingReader {
       );
     }
     this.#counts.runs += 1;
+    this.#earlier = [...this.#evidence.coverage];
     this.#covered.clear();
     this.#listed.clear();
     this.#knownBeforeMs.clear();
@@ -111,24 +127,22 @@ export class RecordingReader {
   }
 
   #change({ cluster, kind, change, by, atMs, afterMs, object }: RecordedChange): void {
-    const coverage = this.#covered.get(cluster);
     const isWatched = by === "watch" && afterMs === undefined;
-    const inFirstList = this.#seenInList(cluster, atMs);
+    const namespace = metadataText(object, "namespace") || undefined;
+    const inFirstList = this.#seenInList({ cluster, namespace }, atMs);
     const isFirstList = by === "list" && !this.#isListed(cluster, kind, object);
     const seen = isFirstList ? inFirstList : { atMs, isWatched, afterMs };
     this.#evidence.add({ cluster, kind, isDeleted: change === "deleted", object, seen });
-    if (coverage !== undefined) this.#coverUntil(cluster, atMs);
+    this.#coverUntil(cluster, atMs);
   }
 
-  /** What the first list of a run shows happened after the run before was last sure of anything. */
-  #seenInList(cluster: string, atMs: number): Seen {
-    if (!this.#knownBeforeMs.has(cluster)) {
-      const earlierMs = this.#evidence.knownUntilMs(cluster);
-      const beforeMs =
-        this.#knownUntilMs.get(cluster) ?? (earlierMs < atMs ? earlierMs : -Infinity);
-      this.#knownBeforeMs.set(cluster, beforeMs === -Infinity ? undefined : beforeMs);
+  /** What the first list of a run shows happened after the runs before were last sure of anything. */
+  #seenInList(place: CoveredPlace, atMs: number): Seen {
+    const key = placeKey(place);
+    if (!this.#knownBeforeMs.has(key)) {
+      this.#knownBeforeMs.set(key, knownBeforeMs(this.#earlier, place, atMs));
     }
-    return { atMs, isWatched: false, afterMs: this.#knownBeforeMs.get(cluster) };
+    return { atMs, isWatched: false, afterMs: this.#knownBeforeMs.get(key) };
   }
 
   /** The lists of a run come one after the other, each in its own time. */

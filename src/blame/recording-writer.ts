@@ -7,7 +7,7 @@ import { runLine } from "./recording-line.ts";
 
 export interface RecordingWriterOptions
   extends Pick<Environment, "clock" | "timers" | "random" | "log"> {
-  readonly files: Pick<Environment["files"], "append" | "rename" | "size">;
+  readonly files: Pick<Environment["files"], "append" | "rename" | "size" | "write">;
   /** Absolute. */
   readonly path: string;
   /** Of the file and the one before it together, beside what a new file begins with. */
@@ -28,11 +28,18 @@ const waitingMax = 200_000;
 /** A disk that was full may have room again. */
 const retryMs = 5_000;
 
+const newline = 0x0a;
+
 export class RecordingWriter {
   readonly #options: RecordingWriterOptions;
+  /** Not those that are being appended. */
   #waiting: string[] = [];
   #cancel: CancelTimer | undefined;
   #writing: Promise<void> = Promise.resolve();
+  /** Whether the file at hand has what a file begins with; until then nothing else goes there. */
+  #isBegun = true;
+  /** Whether the file may end with half a line, which the next one must not become part of. */
+  #isTorn = false;
   /** Of the file at hand, and what of it the file began with. */
   #bytes = 0;
   #baselineBytes = 0;
@@ -54,7 +61,10 @@ export class RecordingWriter {
     const { files, path } = this.#options;
     this.#bytes = (await files.size(path)) ?? 0;
     // A run that was killed may have left half a line.
-    await this.#append(this.#bytes > 0 ? ["", this.#header()] : [this.#header()]);
+    this.#isTorn = this.#bytes > 0;
+    const content = this.#contentOf([this.#header()]);
+    await files.append(path, content);
+    this.#appended(content);
   }
 
   add(line: string): void {
@@ -73,6 +83,8 @@ export class RecordingWriter {
     this.#cancel?.();
     this.#flushLater();
     await this.#writing;
+    this.#dropped += this.#waiting.length;
+    this.#waiting = [];
   }
 
   #flushLater(): void {
@@ -83,11 +95,8 @@ export class RecordingWriter {
   async #flush(): Promise<void> {
     const { log, timers, path } = this.#options;
     try {
-      while (this.#waiting.length > 0) {
-        const batch = this.#waiting.slice(0, batchLines);
-        await this.#append(batch);
-        this.#waiting = this.#waiting.slice(batch.length);
-      }
+      if (!this.#isBegun) await this.#begin();
+      while (this.#waiting.length > 0) await this.#appendBatch();
       if (this.#bytes > this.#baselineBytes + this.#options.maxBytes / 2) await this.#rotate();
       this.#hasFailed = false;
     } catch (error) {
@@ -98,17 +107,64 @@ export class RecordingWriter {
   }
 
   async #rotate(): Promise<void> {
-    const { files, path, baseline } = this.#options;
+    const { files, path } = this.#options;
     await files.rename(path, `${path}.1`);
-    this.#bytes = 0;
-    await this.#append([this.#header(), ...baseline()]);
-    this.#baselineBytes = this.#bytes;
+    this.#isBegun = false;
+    await this.#begin();
   }
 
-  async #append(lines: readonly string[]): Promise<void> {
-    const content = Buffer.from(`${lines.join("\n")}\n`);
-    await this.#options.files.append(this.#options.path, content);
+  /** All at once: a file that has its beginning has the whole of it. */
+  async #begin(): Promise<void> {
+    const { files, path, baseline } = this.#options;
+    const content = Buffer.from(`${[this.#header(), ...baseline()].join("\n")}\n`);
+    await files.write(path, content);
+    this.#isBegun = true;
+    this.#isTorn = false;
+    this.#bytes = content.length;
+    this.#baselineBytes = content.length;
+  }
+
+  async #appendBatch(): Promise<void> {
+    const { files, path } = this.#options;
+    const batch = this.#waiting.splice(0, batchLines);
+    const content = this.#contentOf(batch);
+    try {
+      await files.append(path, content);
+    } catch (error) {
+      this.#waitAgain(batch.slice(await this.#linesWritten(content)));
+      throw error;
+    }
+    this.#appended(content);
+  }
+
+  #contentOf(lines: readonly string[]): Buffer {
+    return Buffer.from(`${this.#isTorn ? "\n" : ""}${lines.join("\n")}\n`);
+  }
+
+  #appended(content: Buffer): void {
+    this.#isTorn = false;
     this.#bytes += content.length;
+  }
+
+  /** A disk that fills up takes a part: how many whole lines of it are in the file. */
+  async #linesWritten(content: Buffer): Promise<number> {
+    const { files, path } = this.#options;
+    // Where not even that can be told, all of it is written again.
+    const bytes = await files.size(path).catch(() => undefined);
+    if (bytes === this.#bytes) return 0;
+    const written = content.subarray(0, Math.max(0, (bytes ?? 0) - this.#bytes));
+    const lineEnds = written.filter((byte) => byte === newline).length;
+    const ownEnds = Math.max(0, this.#isTorn ? lineEnds - 1 : lineEnds);
+    this.#isTorn = written.at(-1) !== newline;
+    this.#bytes += written.length;
+    return ownEnds;
+  }
+
+  #waitAgain(lines: readonly string[]): void {
+    const all = [...lines, ...this.#waiting];
+    const tooMany = Math.max(0, all.length - waitingMax);
+    this.#waiting = all.slice(tooMany);
+    this.#dropped += tooMany;
   }
 
   #header(): string {

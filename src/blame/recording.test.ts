@@ -197,6 +197,19 @@ describe("several runs", () => {
     ]);
   });
 
+  test("what was seen by one that was killed before its list was whole went since it was seen", () => {
+    const list = { cluster: "prod", kind: "EndpointSlice" } as const;
+    const json = JSON.stringify(slice([{ ip: "10.0.0.1" }]));
+    const sliceLine = { ...list, atMs: at(11), change: "added", by: "list", json } as const;
+    const killed = [...first.slice(0, 2), changeLine({ ...sliceLine, afterMs: undefined })];
+    const lists = listedLine({ ...list, atMs: at(92), namespace: undefined });
+    const second = [runLine({ atMs: at(90), run: "b" }), listed(91), lists];
+    const { evidence } = readLines([...killed, ...second]);
+    expect(lifeOf(evidence).at(-1)).toEqual(["deleted", 10, 91]);
+    const [listing] = evidence.publications.ofAddress("10.0.0.1");
+    expect(listing?.until).toEqual({ fromMs: at(11), toMs: at(92) });
+  });
+
   test("what is still there is no news", () => {
     const second = [runLine({ atMs: at(90), run: "b" }), podLine(90, ready, "added"), listed(91)];
     const { evidence } = readLines([...first, ...second]);
@@ -284,7 +297,7 @@ describe("several runs", () => {
 describe("the file", () => {
   function writerOn(
     simulation: Simulation,
-    files: Pick<Files, "append" | "rename" | "size">,
+    files: Pick<Files, "append" | "rename" | "size" | "write">,
     maxBytes = 1_000_000,
   ) {
     const host = simulation.host("here");
@@ -353,6 +366,7 @@ describe("the file", () => {
       const writer = writerOn(simulation, {
         append,
         rename: (file, to) => files.rename(file, to),
+        write: (file, content) => files.write(file, content),
         size: (file) => files.size(file),
       });
       await writer.start();

@@ -307,6 +307,6 @@ describe("the files", () => {
 
   test("were saved when the newest time in them had come, whenever deletions are due", () => {
     const evidence = evidenceOf(list("Pod", pod({ readySince: 10, deleted: 95 })));
-    expect(evidence.knownUntilMs("prod")).toBe(at(10));
+    expect(evidence.knownUntilMs({ cluster: "prod", namespace: "shop" })).toBe(at(10));
   });
 });

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { at, pod, service, slice } from "../blame/blame-world.contract.ts";
 import type { RecordedKindName } from "../blame/recorded-kinds.ts";
 import { aliveLine, changeLine, listedLine, runLine } from "../blame/recording-line.ts";
+import type { Files } from "../environment/files.ts";
 import { RecordedTerminal } from "../environment/recorded-terminal.contract.ts";
 import { simulate } from "../simulation/simulation.ts";
 import { runProgram } from "./program.ts";
@@ -19,6 +20,50 @@ async function run(files: Readonly<Record<string, string>>, ...args: readonly st
     return runProgram({ environment, terminal, stop }, "1.2.3", args);
   });
   return { code, out: terminal.out, error: terminal.error };
+}
+
+/** The same, stopped after a while by somebody; the files and what is piped in may hang. */
+async function runStopped(
+  world: {
+    readonly hanging?: string;
+    readonly stdin?: (stop: AbortController) => AsyncIterable<Uint8Array>;
+  },
+  ...args: readonly string[]
+): Promise<unknown> {
+  const terminal = new RecordedTerminal();
+  const stop = new AbortController();
+  const reason = new Error("stopped by the test");
+  return await simulate({ seed: 1 }, async (simulation) => {
+    const host = simulation.host("here");
+    await host.files.makeDirectory("/logs");
+    for (const [path, content] of Object.entries(files)) await host.files.write(path, content);
+    const open: Files["open"] = async (path) => {
+      const file = await host.files.open(path);
+      if (file === undefined || path !== world.hanging) return file;
+      return { ...file, read: () => new Promise(() => undefined) };
+    };
+    const environment = { ...host, files: withOpen(host.files, open) };
+    const { stdin } = world;
+    const context = { environment, terminal, stop: stop.signal };
+    const running = runProgram(
+      stdin === undefined ? context : { ...context, stdin: () => stdin(stop) },
+      "1.2.3",
+      args,
+    );
+    const ended = running.then(
+      (code) => code,
+      (error: unknown) => (error === reason ? "stopped" : error),
+    );
+    await Promise.race([ended, simulation.sleep(1_000)]);
+    stop.abort(reason);
+    return Promise.race([ended, simulation.sleep(1_000).then(() => "still there")]);
+  });
+}
+
+function withOpen(files: Files, open: Files["open"]): Files {
+  return new Proxy(files, {
+    get: (target, name: keyof Files) => (name === "open" ? open : target[name].bind(target)),
+  });
 }
 
 function change(seconds: number, kind: RecordedKindName, object: object, isDeleted = false) {
@@ -325,5 +370,36 @@ describe("what cannot be is refused in words", () => {
     expect([none.code, none.error]).toEqual([2, expect.stringContaining("--access-log")]);
     const size = await run(files, "record", "--out", "/x", "--max-size", "12");
     expect([size.code, size.error]).toEqual([2, expect.stringContaining("1M at least")]);
+  });
+});
+
+describe("Ctrl-C ends it", () => {
+  const withRecording = ["--recording", "/pods.jsonl"];
+
+  test.each([
+    ["a recording", "/pods.jsonl", withRecording],
+    ["a file of objects", "/pods.jsonl", ["--objects", "/pods.jsonl"]],
+    ["an access log", "/logs/access.log", withRecording],
+  ])("while %s is read", async (_, hanging, evidence) => {
+    expect(await runStopped({ hanging }, ...asked, ...evidence)).toBe("stopped");
+  });
+
+  const piped = ["blame", "--access-log", "-", ...withRecording];
+
+  test("while nothing is piped in", async () => {
+    async function* silent(): AsyncGenerator<Uint8Array> {
+      await new Promise(() => undefined);
+      yield Buffer.from(log);
+    }
+    expect(await runStopped({ stdin: silent }, ...piped)).toBe("stopped");
+  });
+
+  test("while nothing of what is piped in is understood", async () => {
+    async function* rubbish(stop: AbortController): AsyncGenerator<Uint8Array> {
+      yield Buffer.from("rubbish\n");
+      stop.abort(new Error("the reason"));
+      yield Buffer.from("rubbish\n");
+    }
+    expect(await runStopped({ stdin: rubbish }, ...piped)).toEqual(new Error("the reason"));
   });
 });

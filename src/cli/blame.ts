@@ -134,7 +134,7 @@ async function runBlame(context: CommandContext, flags: BlameFlags): Promise<Exi
   try {
     const { recording: recordings, objects, cluster: clusters } = flags;
     const asked = { recordings, objects, clusters };
-    const loaded = await loadEvidence(environment.files, asked);
+    const loaded = await loadEvidence(environment.files, asked, context.stop);
     return await judge(context, { ...flags, bounds, format }, loaded);
   } catch (error) {
     const isTold = error instanceof FilesError || error instanceof AccessLogFileError;

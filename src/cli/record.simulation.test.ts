@@ -87,6 +87,20 @@ test("what it may not read is said before it starts, with what blame cannot say 
     `);
   }));
 
+test("Endpoints are recorded where only they may be read", () =>
+  inObserverWorld(async (world) => {
+    await startShop(world, { hasRules: true });
+    await world.allow("lab-1", ["services", "pods", "nodes", "endpoints"]);
+    await world.call("lab-1", "POST", "/api/v1/namespaces/shop/endpoints", {
+      metadata: { name: "web" },
+      subsets: [{ addresses: [{ ip: "10.0.0.1" }], ports: [{ port: 8080 }] }],
+    });
+    const { told, recorded } = await lockstepRecord(world, 5_000, "--context", "lab-1-reader");
+    expect(new Set(recorded)).toEqual(new Set(["Endpoints", "Pod", "Service"]));
+    expect(told).toContain("will list 1 service, 1 pod, 1 endpoint, 0 nodes");
+    expect(told).not.toContain("late hop");
+  }));
+
 test("a folder is refused before anything is asked", () =>
   inObserverWorld(async (world) => {
     const recording = lockstepRecord(world, 1_000, "--out", "/tmp");

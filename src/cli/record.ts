@@ -3,14 +3,16 @@
 import { resolve as absolute } from "node:path";
 import { Command, InvalidArgumentError, Option } from "commander";
 import type { RecordedWatch } from "../blame/cluster-recorder.ts";
-import { Recorder } from "../blame/recorder.ts";
+import { type ClusterToRecord, Recorder } from "../blame/recorder.ts";
 import { mayRecordTo } from "../blame/recording-file.ts";
 import { visible } from "../decide/routing/shown-text.ts";
 import { type Files, FilesError } from "../environment/files.ts";
-import type { ObservedCluster } from "../observer/observer.ts";
 import { pacedClient } from "../observer/paced-client.ts";
+import type { PublishedForm } from "../sources/published-form.ts";
+import { asUsage } from "./as-usage.ts";
 import { byteSize } from "./byte-size.ts";
 import { aborted, type CommandContext, type ExitCode, UsageError } from "./command.ts";
+import { counted } from "./counted.ts";
 import { helpText } from "./help-text.ts";
 import { costOfMissing, RecordSurvey, type RecordSurveyOptions } from "./record/record-survey.ts";
 import { repeatable } from "./repeatable.ts";
@@ -96,9 +98,11 @@ async function runRecord(context: CommandContext, flags: RecordFlags): Promise<E
     terminal.writeError("Stopped before anything was recorded.\n");
     return 0;
   }
-  const recorder = new Recorder({ ...environment, ...recording, path, maxBytes: flags.maxSize });
-  await asUsage(() => recorder.start());
-  const names = visible(recording.clusters.map(({ cluster }) => cluster).join(", "));
+  const { form, namespaces, clusters } = recording;
+  const what = { form, namespaces, clusters };
+  const recorder = new Recorder({ ...environment, ...what, path, maxBytes: flags.maxSize });
+  await asUsage([FilesError], () => recorder.start());
+  const names = visible(clusters.map(({ cluster }) => cluster).join(", "));
   terminal.writeError(`Recording ${names} to ${path}. Ctrl-C stops it.\n`);
   const cancel = environment.timers.after(listWithinMs, () => {
     for (const line of missing(recorder)) terminal.writeError(`${visible(line)}\n`);
@@ -114,7 +118,8 @@ async function runRecord(context: CommandContext, flags: RecordFlags): Promise<E
 }
 
 interface Recording extends Pick<RecordSurveyOptions, "form" | "namespaces"> {
-  readonly clusters: readonly ObservedCluster[];
+  readonly surveys: readonly RecordSurvey[];
+  readonly clusters: readonly ClusterToRecord[];
   readonly leftOut: readonly string[];
 }
 
@@ -125,29 +130,33 @@ async function recordingOf(
 ): Promise<Recording> {
   const asked = { contexts, allContexts, kubeconfig, accessContexts: [] };
   const { clusters, leftOut } = await watchedClusters(environment, asked);
+  const namespaces = namespace.length === 0 ? undefined : namespace;
+  const surveyed = clusters.map(({ cluster, client: unpaced }) => {
+    const client = pacedClient(unpaced, { ...environment, maxQps });
+    const survey = new RecordSurvey({ ...environment, cluster, client, form, namespaces });
+    const askForm = (signal: AbortSignal): Promise<PublishedForm> => survey.form(signal);
+    return { survey, cluster: { cluster, client, askForm } };
+  });
   return {
-    clusters: clusters.map(({ cluster, client }) => ({
-      cluster,
-      client: pacedClient(client, { ...environment, maxQps }),
-    })),
+    surveys: surveyed.map(({ survey }) => survey),
+    clusters: surveyed.map(({ cluster }) => cluster),
     leftOut,
     form,
-    namespaces: namespace.length === 0 ? undefined : namespace,
+    namespaces,
   };
 }
 
 async function sayWhatComes(
   { environment, terminal, stop }: CommandContext,
-  { clusters, leftOut, ...what }: Recording,
+  { surveys, leftOut }: Recording,
 ): Promise<void> {
-  const surveys = clusters.map((cluster) => new RecordSurvey({ ...cluster, ...what }));
   const lines = await whatComes({
     ...environment,
     terminal,
     stop,
     preview: (signal) => Promise.all(surveys.map((one) => one.preview(signal))),
     permissions: (signal) => Promise.all(surveys.map((one) => one.permissions(signal))),
-    clusters: clusters.length,
+    clusters: surveys.length,
     leftOut,
     closing: "Reads only. On a managed control plane all of it can be read as well.",
   });
@@ -155,23 +164,13 @@ async function sayWhatComes(
 }
 
 async function refuseForeignFile(files: Files, path: string): Promise<void> {
-  const kind = await asUsage(() => files.kind(path));
+  const kind = await asUsage([FilesError], () => files.kind(path));
   // A recording that has grown is renamed, which nobody wants of a device or a pipe.
   if (kind === "folder" || kind === "other") {
     throw new UsageError(`${path} is no ordinary file: name another one.`);
   }
-  if (await asUsage(() => mayRecordTo(files, path))) return;
+  if (await asUsage([FilesError], () => mayRecordTo(files, path))) return;
   throw new UsageError(`${path} is no recording: name another file, this one is left as it is.`);
-}
-
-/** What is wrong with a file was named by the caller. */
-async function asUsage<Result>(work: () => Promise<Result>): Promise<Result> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!(error instanceof FilesError)) throw error;
-    throw new UsageError(error.message, { cause: error });
-  }
 }
 
 /** What is not recorded yet, and why. */
@@ -193,7 +192,7 @@ function endText(recorder: Recorder): string {
   const { dropped } = recorder;
   return dropped === 0
     ? "Stopped; everything is written."
-    : `Stopped; ${dropped.toLocaleString("en-US")} changes could not be written.`;
+    : `Stopped; ${counted(dropped, "line")} could not be written.`;
 }
 
 function form(text: string): RecordFlags["form"] {

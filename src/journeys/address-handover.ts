@@ -8,8 +8,8 @@ import type { OpenJourney } from "./open-journey.ts";
 export function handOver(before: EndpointTrack, successor: EndpointTrack): OpenJourney | undefined {
   const { changes, matches } = before;
   const doubtful = shownOnlyByAddress(changes);
+  if (doubtful !== undefined) changes.remove(doubtful);
   const mistaken = doubtful !== undefined && isPending(doubtful) ? doubtful : undefined;
-  if (mistaken !== undefined) changes.remove(mistaken);
   const { current } = changes;
   const next = successor.changes.current;
   const isLeft = current?.direction === "leave" || doubtful !== undefined;

@@ -1,7 +1,7 @@
 // The history of one endpoint as its witnesses tell it. Joins and leaves alternate; each witness
 // goes through them in order, at its own pace, and may leave some out but never goes back. From that
 // follows which change a report belongs to, and when it must be a new one.
-import type { MonotonicMs } from "../environment/clock.ts";
+import { elapsedMs, type MonotonicMs } from "../environment/clock.ts";
 import { EndpointChanges, isPending } from "./endpoint-changes.ts";
 import type { Followers } from "./followers.ts";
 import { settleMs } from "./journey-limits.ts";
@@ -111,8 +111,9 @@ export class EndpointTrack {
       this.changes.note(report, current?.id ?? 0);
       return { type: current === undefined ? "earlier" : "repeated" };
     }
-    if (known === "leave" && current !== undefined && this.#isFirstOf(witness)) {
-      // A replica that is new to us begins with what others have taken back: it is behind.
+    const isRecent = current !== undefined && elapsedMs(current.originAt, report.at) < settleMs;
+    if (known === "leave" && isRecent && this.#isFirstOf(witness)) {
+      // A replica that is new to us begins with what others have just taken back: it is behind.
       this.changes.note(report, 0);
       return { type: "baseline" };
     }

@@ -2,7 +2,7 @@
 import { resolve as absolute, basename } from "node:path";
 import { Evidence } from "../../blame/evidence.ts";
 import { addGoneBeforeRecording } from "../../blame/listed-gone.ts";
-import { readRecording, recordingStartMs } from "../../blame/recording-file.ts";
+import { readRecording, recordingParts, recordingStartMs } from "../../blame/recording-file.ts";
 import { RecordingReader, RecordingVersionError } from "../../blame/recording-reader.ts";
 import type { Files } from "../../environment/files.ts";
 import { UsageError } from "../command.ts";
@@ -24,14 +24,19 @@ export interface LoadedEvidence {
   readonly notes: readonly string[];
 }
 
-export async function loadEvidence(files: Files, asked: AskedEvidence): Promise<LoadedEvidence> {
+/** Rejects with the signal's reason when it aborts. */
+export async function loadEvidence(
+  files: Files,
+  asked: AskedEvidence,
+  signal: AbortSignal,
+): Promise<LoadedEvidence> {
   const { clusters } = asked;
   const evidence = new Evidence(clusters.length === 0 ? {} : { clusters: new Set(clusters) });
   const notes: string[] = [];
-  for (const path of await inTime(files, asked.recordings)) {
-    notes.push(...(await loadRecording(files, path, evidence)));
+  for (const path of await inTime(files, asked.recordings, signal)) {
+    notes.push(...(await loadRecording(files, path, evidence, signal)));
   }
-  notes.push(...(await loadObjects(files, asked.objects, evidence)));
+  notes.push(...(await loadObjects(files, asked.objects, evidence, signal)));
   addGoneBeforeRecording(evidence);
   const { lives, publications, malformed } = evidence;
   if (clusters.length > 0 && lives.size + publications.size === 0) {
@@ -47,13 +52,18 @@ export async function loadEvidence(files: Files, asked: AskedEvidence): Promise<
 }
 
 /** What a later recording lacks has gone since the one before. */
-async function inTime(files: Files, paths: readonly string[]): Promise<readonly string[]> {
+async function inTime(
+  files: Files,
+  paths: readonly string[],
+  signal: AbortSignal,
+): Promise<readonly string[]> {
   const started: (readonly [path: string, startMs: number])[] = [];
   for (const path of paths) {
     const file = absolute(path);
+    const [first = file] = await recordingParts(files, file);
     // A pipe has no size, and can be read only once.
-    const isThere = ((await sizeOf(files, file)) ?? 0) > 0;
-    started.push([path, isThere ? await recordingStartMs(files, file) : Infinity]);
+    const isThere = ((await sizeOf(files, first)) ?? 0) > 0;
+    started.push([path, isThere ? await recordingStartMs(files, file, { signal }) : Infinity]);
   }
   return started
     .sort(([, one], [, other]) => (one < other ? -1 : Number(one > other)))
@@ -64,17 +74,18 @@ async function loadRecording(
   files: Files,
   path: string,
   evidence: Evidence,
+  signal: AbortSignal,
 ): Promise<readonly string[]> {
   const reader = new RecordingReader(evidence);
   const broken: string[] = [];
   const file = absolute(path);
-  if ((await sizeOf(files, file)) === undefined) {
+  if ((await recordingParts(files, file)).length === 0) {
     const command = typedCommand(`record --out ${path}`);
     throw new UsageError(`there is no recording ${path}; \`${command}\` makes one`);
   }
   try {
     const onBrokenOff = (problem: string): void => void broken.push(`${problem}.`);
-    await readRecording(files, file, reader, onBrokenOff);
+    await readRecording(files, file, reader, { onBrokenOff, signal });
   } catch (error) {
     if (!(error instanceof RecordingVersionError)) throw error;
     throw new UsageError(`${path} cannot be read: ${error.message}`, { cause: error });

@@ -3,6 +3,7 @@
 // what one has and a later one lacks has gone meanwhile.
 import { resolve as absolute, basename } from "node:path";
 import { fileChunks } from "../../access-log/file-chunks.ts";
+import { allUnlessAborted } from "../../access-log/until-aborted.ts";
 import type { Evidence } from "../../blame/evidence.ts";
 import { SavedObjects } from "../../blame/saved-objects.ts";
 import { type Files, FilesError } from "../../environment/files.ts";
@@ -25,6 +26,7 @@ export async function loadObjects(
   files: Files,
   asked: readonly string[],
   evidence: Evidence,
+  signal: AbortSignal,
 ): Promise<readonly string[]> {
   const byCluster = new Map<string, SavedObjects>();
   const notes: string[] = [];
@@ -35,7 +37,7 @@ export async function loadObjects(
     const path = absolute(named);
     const saved = byCluster.get(cluster) ?? new SavedObjects(cluster);
     byCluster.set(cluster, saved);
-    notes.push(...(await readSet(files, path, saved, cluster)));
+    notes.push(...(await readSet(files, path, saved, { cluster, signal })));
   }
   for (const saved of byCluster.values()) saved.addTo(evidence);
   return notes;
@@ -46,14 +48,15 @@ async function readSet(
   files: Files,
   path: string,
   saved: SavedObjects,
-  cluster: string,
+  { cluster, signal }: { readonly cluster: string; readonly signal: AbortSignal },
 ): Promise<readonly string[]> {
   const notes: string[] = [];
   const before = saved.counts;
-  const found = await objectFiles(files, path);
+  const found = await objectFiles(files, path, signal);
   saved.beginSet();
   for (const file of found) {
-    const text = await textOf(files, file, (problem) => void notes.push(`${problem}.`));
+    const onBrokenOff = (problem: string): void => void notes.push(`${problem}.`);
+    const text = await textOf(allUnlessAborted(fileChunks(files, file, onBrokenOff), signal), file);
     if (saved.read(text) === undefined) notes.push(`${file} is neither JSON nor YAML.`);
   }
   const objects = saved.counts.objects - before.objects;
@@ -91,14 +94,10 @@ function noObjects(path: string, isRecording: boolean, withoutObject: number): s
   );
 }
 
-async function textOf(
-  files: Files,
-  path: string,
-  onBrokenOff: (problem: string) => void,
-): Promise<string> {
+async function textOf(source: AsyncIterable<Uint8Array>, path: string): Promise<string> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
-  for await (const chunk of fileChunks(files, path, onBrokenOff)) {
+  for await (const chunk of source) {
     bytes += chunk.byteLength;
     if (bytes > fileBytesMax) {
       throw new UsageError(`${path} has more than 500 MB: save some namespaces in other files`);
@@ -109,7 +108,12 @@ async function textOf(
 }
 
 /** The file itself, or every file of objects in the folder and below it. */
-async function objectFiles(files: Files, path: string): Promise<readonly string[]> {
+async function objectFiles(
+  files: Files,
+  path: string,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  signal.throwIfAborted();
   const names = await namesIn(files, path);
   if (names === undefined) return [path];
   const found: string[] = [];
@@ -117,7 +121,9 @@ async function objectFiles(files: Files, path: string): Promise<readonly string[
     if (found.length >= filesMax) break;
     const below = `${path}/${name}`;
     if (objectFile.test(name)) found.push(below);
-    else if (!name.includes(".")) found.push(...(await objectFiles(files, below)).filter(isObject));
+    else if (!name.includes(".")) {
+      found.push(...(await objectFiles(files, below, signal)).filter(isObject));
+    }
   }
   if (names.length === 0 && (await sizeOf(files, path)) === undefined) {
     throw new UsageError(`there is no file or folder ${path}`);

@@ -1,16 +1,18 @@
 // What a recording will list and watch in one cluster, how much that is, and what a missing permission
 // costs whoever asks `lockstep blame` later. The same questions as before an observation.
+import type { Environment } from "../../environment/environment.ts";
+import type { WitnessSink } from "../../journeys/witness.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
-import { askPermissions, type ClusterPermissions, unasked } from "../../observer/permissions.ts";
-import { type ClusterPreview, previewCluster, unpreviewed } from "../../observer/preview.ts";
-import { problemText } from "../../observer/problem-text.ts";
-import { type PlannedWatch, plannedWatches } from "../../observer/watch-plan.ts";
-import { askPublishedForm, type PublishedForm } from "../../sources/published-form.ts";
+import { ClusterObservation, type ObservedForm } from "../../observer/cluster-observation.ts";
+import type { ClusterPermissions } from "../../observer/permissions.ts";
+import type { ClusterPreview } from "../../observer/preview.ts";
+import type { PublishedForm } from "../../sources/published-form.ts";
 
-export interface RecordSurveyOptions {
+export interface RecordSurveyOptions
+  extends Pick<Environment, "clock" | "timers" | "random" | "log"> {
   readonly cluster: string;
   readonly client: KubeClient;
-  readonly form: PublishedForm | "auto";
+  readonly form: ObservedForm;
   /** All when undefined. */
   readonly namespaces: readonly string[] | undefined;
 }
@@ -24,47 +26,41 @@ export const costOfMissing: Readonly<Record<string, string>> = {
   endpoints: "without them the late hop cannot be told",
 };
 
+/** An observation that only asks tells nobody anything. */
+const unheard: WitnessSink = {
+  report: () => undefined,
+  follow: () => undefined,
+  unfollow: () => undefined,
+};
+
 export class RecordSurvey {
-  readonly #options: RecordSurveyOptions;
-  #form: Promise<PublishedForm> | undefined;
+  /** It is never started. */
+  readonly #observation: ClusterObservation;
 
   constructor(options: RecordSurveyOptions) {
-    this.#options = options;
+    const part = { isBusiness: true, isAccess: false, nodes: true };
+    const originOf = () => undefined;
+    this.#observation = new ClusterObservation({ ...options, ...part, originOf, sink: unheard });
+  }
+
+  /** How the cluster publishes, as far as that may be read; rejects without an answer. */
+  form(signal: AbortSignal): Promise<PublishedForm> {
+    return this.#observation.form(signal);
   }
 
   /** Never rejects. */
-  async preview(signal: AbortSignal): Promise<ClusterPreview> {
-    const { cluster, client } = this.#options;
-    const { plan, problem } = await this.#plan(signal);
-    return problem === undefined
-      ? previewCluster({ cluster, client, plan }, signal)
-      : unpreviewed(cluster, plan, problem);
+  preview(signal: AbortSignal): Promise<ClusterPreview> {
+    return this.#observation.preview(signal);
   }
 
   /** Never rejects. */
   async permissions(signal: AbortSignal): Promise<ClusterPermissions> {
-    const { cluster, client } = this.#options;
-    const { plan, problem } = await this.#plan(signal);
-    if (problem !== undefined) return unasked(cluster, plan, problem);
-    const asked = await askPermissions({ cluster, client, plan }, signal);
+    const asked = await this.#observation.permissions(signal);
     const lost = asked.lost.map((one) => ({
       ...one,
       sentence: `no list and watch of ${one.resource} in ${placeOf(one)}: ${costOfMissing[one.resource]}`,
     }));
     return { ...asked, lost };
-  }
-
-  async #plan(
-    signal: AbortSignal,
-  ): Promise<{ readonly plan: readonly PlannedWatch[]; readonly problem: string | undefined }> {
-    const { client, form, namespaces } = this.#options;
-    const part = { isBusiness: true, isAccess: false, nodes: true, namespaces };
-    try {
-      this.#form ??= form === "auto" ? askPublishedForm(client, signal) : Promise.resolve(form);
-      return { plan: plannedWatches(part, await this.#form), problem: undefined };
-    } catch (error) {
-      return { plan: plannedWatches(part, "endpointslices"), problem: problemText(error, signal) };
-    }
   }
 }
 
