@@ -2,7 +2,6 @@
 // small, for `lockstep blame` to read afterwards. It reads only; people leave it running.
 import { resolve as absolute } from "node:path";
 import { Command, InvalidArgumentError, Option } from "commander";
-import type { RecordedWatch } from "../blame/cluster-recorder.ts";
 import { type ClusterToRecord, Recorder } from "../blame/recorder.ts";
 import { mayRecordTo } from "../blame/recording-file.ts";
 import { visible } from "../decide/routing/shown-text.ts";
@@ -12,10 +11,12 @@ import type { PublishedForm } from "../sources/published-form.ts";
 import { asUsage } from "./as-usage.ts";
 import { byteSize } from "./byte-size.ts";
 import { aborted, type CommandContext, type ExitCode, UsageError } from "./command.ts";
-import { counted } from "./counted.ts";
 import { helpText } from "./help-text.ts";
-import { costOfMissing, RecordSurvey, type RecordSurveyOptions } from "./record/record-survey.ts";
+import { RecordNews } from "./record/record-news.ts";
+import { endText, isAnythingRead, type RecordState } from "./record/record-notes.ts";
+import { RecordSurvey, type RecordSurveyOptions } from "./record/record-survey.ts";
 import { repeatable } from "./repeatable.ts";
+import { errorsOnly } from "./up/quiet-log.ts";
 import { watchedClusters } from "./watch/watch-clusters.ts";
 import { whatComes } from "./watch/what-comes.ts";
 import { wholeNumber } from "./whole-number.ts";
@@ -40,9 +41,6 @@ const leastSize = mebibyte;
 /** What one client may ask of an API server that others need too. */
 const qpsMost = 1_000;
 
-/** How long the first lists may take before somebody is told what is missing. */
-const listWithinMs = 15_000;
-
 const epilogue = `
 Recorded are pods, services, nodes and EndpointSlices (or Endpoints): names, labels, addresses,
 readiness, deletion and the ends of containers, nothing of what runs in them; a line of JSON for each
@@ -53,6 +51,8 @@ API server that is already slow.
 The file survives the end of the process at any moment; a later run goes on in the same file. When it
 has grown to half of --max-size it becomes FILE.1, in place of the one before, and a new one begins
 with all that is known then. lockstep blame reads both.
+
+Exit codes: 0 it ended when told to, 1 no cluster was ever read, 2 it could not be done as asked.
 
 Examples:
   lockstep record --out pods.jsonl
@@ -70,7 +70,7 @@ export function recordCommand(context: CommandContext, done: (code: ExitCode) =>
       repeatable,
       [],
     )
-    .option("--all-contexts", "every context of the kubeconfig", false)
+    .option("--all-contexts", "every cluster of the kubeconfig, by its first context", false)
     .option("--kubeconfig <file>", "instead of $KUBECONFIG or ~/.kube/config")
     .option("--namespace <name>", "only this one; repeatable", repeatable, [])
     .option("--form <form>", "auto, endpointslices or endpoints", form, "auto")
@@ -85,7 +85,13 @@ export function recordCommand(context: CommandContext, done: (code: ExitCode) =>
       wholeNumber(1, qpsMost),
     )
     .addHelpText("after", helpText(context.terminal, epilogue))
-    .action(async (flags: RecordFlags) => done(await runRecord(context, flags)));
+    .action(async (flags: RecordFlags) => done(await runRecord(inWords(context), flags)));
+}
+
+/** How it stands with the clusters is said in sentences, so the log need not say it too. */
+function inWords(context: CommandContext): CommandContext {
+  const { environment } = context;
+  return { ...context, environment: { ...environment, log: errorsOnly(environment.log) } };
 }
 
 async function runRecord(context: CommandContext, flags: RecordFlags): Promise<ExitCode> {
@@ -93,10 +99,11 @@ async function runRecord(context: CommandContext, flags: RecordFlags): Promise<E
   const path = absolute(flags.out);
   const recording = await recordingOf(context, flags);
   await refuseForeignFile(environment.files, path);
+  await refuseUnwritable(environment.files, path);
   await sayWhatComes(context, recording);
   if (stop.aborted) {
     terminal.writeError("Stopped before anything was recorded.\n");
-    return 0;
+    return 1;
   }
   const { form, namespaces, clusters } = recording;
   const what = { form, namespaces, clusters };
@@ -104,17 +111,20 @@ async function runRecord(context: CommandContext, flags: RecordFlags): Promise<E
   await asUsage([FilesError], () => recorder.start());
   const names = visible(clusters.map(({ cluster }) => cluster).join(", "));
   terminal.writeError(`Recording ${names} to ${path}. Ctrl-C stops it.\n`);
-  const cancel = environment.timers.after(listWithinMs, () => {
-    for (const line of missing(recorder)) terminal.writeError(`${visible(line)}\n`);
+  const state = (): RecordState => ({
+    watches: recorder.watches(),
+    waitingFor: recorder.waitingFor(),
   });
+  const news = new RecordNews({ ...environment, terminal, namespaces, state });
+  news.start();
   try {
     await aborted(stop);
   } finally {
-    cancel();
+    news.stop();
     await recorder.stop();
   }
-  terminal.writeError(`${endText(recorder)}\n`);
-  return 0;
+  terminal.writeError(`${visible(endText(state(), recorder.dropped))}\n`);
+  return isAnythingRead(state()) ? 0 : 1;
 }
 
 interface Recording extends Pick<RecordSurveyOptions, "form" | "namespaces"> {
@@ -125,11 +135,11 @@ interface Recording extends Pick<RecordSurveyOptions, "form" | "namespaces"> {
 
 /** What is asked for first counts among the requests that are bounded. */
 async function recordingOf(
-  { environment }: CommandContext,
+  { environment, stop }: CommandContext,
   { context: contexts, allContexts, kubeconfig, namespace, form, maxQps }: RecordFlags,
 ): Promise<Recording> {
   const asked = { contexts, allContexts, kubeconfig, accessContexts: [] };
-  const { clusters, leftOut } = await watchedClusters(environment, asked);
+  const { clusters, leftOut } = await watchedClusters(environment, asked, stop);
   const namespaces = namespace.length === 0 ? undefined : namespace;
   const surveyed = clusters.map(({ cluster, client: unpaced }) => {
     const client = pacedClient(unpaced, { ...environment, maxQps });
@@ -173,26 +183,9 @@ async function refuseForeignFile(files: Files, path: string): Promise<void> {
   throw new UsageError(`${path} is no recording: name another file, this one is left as it is.`);
 }
 
-/** What is not recorded yet, and why. */
-function missing(recorder: Recorder): readonly string[] {
-  const waiting = recorder
-    .waitingFor()
-    .map((cluster) => `${cluster} does not answer; it is recorded as soon as it does.`);
-  const unlisted = recorder.watches().filter(({ isListed }) => !isListed);
-  return [...waiting, ...unlisted.map(missingText)];
-}
-
-function missingText({ cluster, resource, namespace, problem }: RecordedWatch): string {
-  const where = namespace === undefined ? cluster : `${namespace} of ${cluster}`;
-  const why = problem === undefined ? "" : `: ${problem}`;
-  return `No list of ${resource} in ${where} yet; ${costOfMissing[resource] ?? ""}${why}`;
-}
-
-function endText(recorder: Recorder): string {
-  const { dropped } = recorder;
-  return dropped === 0
-    ? "Stopped; everything is written."
-    : `Stopped; ${counted(dropped, "line")} could not be written.`;
+/** Makes it when it is absent, so that nobody waits for a cluster's answer to hear of it. */
+async function refuseUnwritable(files: Files, path: string): Promise<void> {
+  await asUsage([FilesError], () => files.append(path, ""));
 }
 
 function form(text: string): RecordFlags["form"] {

@@ -262,7 +262,8 @@ test("a cluster that cannot be reached is said to be, and does not hold up the o
       ● lab-1: will list 1 service, 1 pod, 1 endpointslice, 0 nodes: about 2.3 kB in 4
         requests; then keeps 4 watches open and makes 12 requests a minute to prove
         them current
-      ✗ lab-2 cannot be asked now, and is tried again and again: lab-2: no such host
+      ✗ lab-2 (https://lab-2:6443) cannot be asked now, and is tried again and again:
+        lab-2: no such host
         Reads only. On a managed control plane every hop is visible all the same; what
         is not: the queues and the rate limit of the endpoint controllers, the flags
         of the control plane's components, their logs.
@@ -293,7 +294,8 @@ test("when no cluster can be reached it goes on trying, and the answer is no", (
     const { code, errors } = await lockstepWatch(world, { args: ["--for", "40s"] });
     expect(code).toBe(1);
     expect(errors).toMatchInlineSnapshot(`
-      "✗ lab-1 cannot be asked now, and is tried again and again: lab-1: no such host
+      "✗ lab-1 (https://lab-1:6443) cannot be asked now, and is tried again and again:
+        lab-1: no such host
         Reads only. On a managed control plane every hop is visible all the same; what
         is not: the queues and the rate limit of the endpoint controllers, the flags
         of the control plane's components, their logs.
@@ -317,6 +319,21 @@ test("when no cluster can be reached it goes on trying, and the answer is no", (
     `);
   }));
 
+test("a server that hangs is named while it is asked, and when it has not answered", () =>
+  inObserverWorld(async (world) => {
+    const { network } = world.simulation.host("lab-1");
+    // Connections are taken, and nothing is ever answered.
+    await network.listen({ host: "lab-1", port: 6443 }, () => undefined);
+    const { code, errors } = await lockstepWatch(world, { args: ["--for", "20s"] });
+    expect(code).toBe(1);
+    expect(errors.slice(0, errors.indexOf("  Reads only."))).toMatchInlineSnapshot(`
+      "lab-1 (https://lab-1:6443): asking what there is to read …
+      ✗ lab-1 (https://lab-1:6443) cannot be asked now, and is tried again and again:
+        GET /apis/discovery.k8s.io/v1: no answer within 10000 ms
+      "
+    `);
+  }));
+
 test.each([
   [
     ["--context", "nowhere"],
@@ -335,6 +352,11 @@ test.each([
     "shop/web is in none of the namespaces given",
   ],
   [["--access-log", "/nowhere.log"], "there is no access log /nowhere.log"],
+  [["--access-log", "/"], "the access log / is a folder: give the file in it."],
+  [
+    ["--access-log", "-", "--log-format", "abc"],
+    "--log-format: the log format given has no $status",
+  ],
   [["--access-log", "pod:web"], "--access-log: pod:web does not name a pod"],
   [
     ["--proxy", "envoy=http://proxy"],

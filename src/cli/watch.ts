@@ -87,7 +87,7 @@ export function watchCommand(context: CommandContext, done: (code: ExitCode) => 
       repeatable,
       [],
     )
-    .option("--all-contexts", "every context of the kubeconfig", false)
+    .option("--all-contexts", "every cluster of the kubeconfig, by its first context", false)
     .option("--kubeconfig <file>", "instead of $KUBECONFIG or ~/.kube/config")
     .option(
       "--access-context <name>",

@@ -149,9 +149,9 @@ test("what one who knows only addresses said late, and nobody else shows, goes t
   expect(seen.lastOver?.origin).toEqual({ at: 1_200, notBefore: 1_150 });
   expect(seen.over).toMatchInlineSnapshot(`
     [
-      "1300: withdrawn: +10.0.0.1 shop/web  pod never shown · published never shown · routed 0 (withdrawn)",
+      "1300: withdrawn: +10.0.0.1 shop/web  pod never shown · published never shown · routed ≥0 (withdrawn)",
       "1400: complete: −10.0.0.1 shop/web  pod 0 · published 400 ms · routed 100 ms",
-      "1400: complete: +10.0.0.1 shop/web  pod 100 ms · published 200 ms · routed 0",
+      "1400: complete: +10.0.0.1 shop/web  pod ≥100 ms · published ≥200 ms · routed ≥0",
     ]
   `);
 });
@@ -174,10 +174,10 @@ test("an address whose first owner nobody named, and who is gone, is of whoever 
   stockSays(80_300, "leave");
   expect(seen.over).toMatchInlineSnapshot(`
     [
-      "60000: superseded: +10.0.0.1 shop/web  pod ? · published passed · routed 0 (superseded)",
-      "60000: complete: −10.0.0.1 shop/web  pod ? · published unchanged · routed 0",
-      "70200: complete: +10.0.0.1 shop/web  pod ? · published 0 · routed 200 ms",
-      "80300: complete: −10.0.0.1 shop/web  pod ? · published 0 · routed 300 ms",
+      "60000: superseded: +10.0.0.1 shop/web  pod ? · published passed · routed ≥0 (superseded)",
+      "60000: complete: −10.0.0.1 shop/web  pod ? · published unchanged · routed ≥0",
+      "70200: complete: +10.0.0.1 shop/web  pod ? · published ≥0 · routed 200 ms",
+      "80300: complete: −10.0.0.1 shop/web  pod ? · published ≥0 · routed 300 ms",
     ]
   `);
   expect(seen.lastOver?.endpoint.cluster).toBe("east");
@@ -204,8 +204,8 @@ test("what is over and nobody named does not keep an address from the pod that h
   seen.advance(200_000);
   expect(seen.over).toMatchInlineSnapshot(`
     [
-      "40000: complete: +10.0.0.1 shop/web  pod ? · published ? · routed 0 · traffic 500 ms",
-      "200000: superseded: −10.0.0.1 shop/web  pod 0 · published ? · routed 100 ms · traffic no request (superseded)",
+      "40000: complete: +10.0.0.1 shop/web  pod ? · published ? · routed ≥0 · traffic 500 ms",
+      "200000: complete: −10.0.0.1 shop/web  pod 0 · published ? · routed 100 ms · traffic no request",
       "200000: superseded: +10.0.0.1 shop/web  pod 0 · published ? · routed unchanged · traffic no request (superseded)",
       "200000: complete: −10.0.0.1 shop/web  pod 0 · published ? · routed 400 ms · traffic no request",
     ]

@@ -33,9 +33,9 @@ export function handOver(before: EndpointTrack, successor: EndpointTrack): OpenJ
   return mistaken;
 }
 
-/** A join that nobody has shown who could tell whose it is. */
+/** A join that only those have shown who cannot tell whose it is. */
 function shownOnlyByAddress({ current, sights }: EndpointChanges): OpenJourney | undefined {
   if (current?.direction !== "join") return undefined;
-  const isKnown = sights.some((one) => one.shown === current.id && !one.byAddress);
-  return isKnown ? undefined : current;
+  const showing = sights.filter(({ shown }) => shown === current.id);
+  return showing.length > 0 && showing.every(({ byAddress }) => byAddress) ? current : undefined;
 }

@@ -84,6 +84,37 @@ test("lines for every kind of hop", () => {
   `);
 });
 
+test("a lag that is not exact has the sign of how it relates to the true one", () => {
+  const inexact = (lagMs: number, minMs: number, maxMs: number | undefined): HopState => ({
+    type: "shown",
+    lagMs,
+    range: { minMs, maxMs },
+  });
+  const learnt = journey([
+    ["pod", inexact(0, 0, 1_500)],
+    ["published", inexact(19.6, 10, 1_500)],
+    ["synced", inexact(400, 400, undefined)],
+    ["routed", inexact(900, 0, 900)],
+    ["routed", inexact(950, 0, 950)],
+  ]);
+  const mixed = journey([
+    ["published", shown(0)],
+    ["routed", shown(20)],
+    ["routed", inexact(950, 0, 950)],
+  ]);
+  const lines = [200, 80].flatMap((width) =>
+    [learnt, mixed].map((one) => journeyLine(one, { now, width })),
+  );
+  expect(lines).toMatchInlineSnapshot(`
+    [
+      "−127.31.2.5 shop/web  pod ≥0 · published ~19.6 ms · synced ≥400 ms · routed ≤900 ≤950 ms",
+      "−127.31.2.5 shop/web  pod ? · published ≥0 · routed 20 ≤950 ms",
+      "−127.31.2.5 shop/web  published ~19.6 ms · synced ≥400 ms · routed ≤900–950 ms",
+      "−127.31.2.5 shop/web  pod ? · published ≥0 · routed 20 ≤950 ms",
+    ]
+  `);
+});
+
 test("a wider terminal shows every replica", () => {
   expect(journeyLine(stock, { now, width: 120 })).toBe(
     "−127.31.2.5 shop/web  pod 0 · published 31.2 s · synced 31.3 s · routed 12 14 13 ms",

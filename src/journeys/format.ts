@@ -3,7 +3,9 @@
 // the namespace, and at last letters of the service's name.
 import type { MonotonicMs } from "../environment/clock.ts";
 import { durationText } from "./duration-text.ts";
+import { isFirstHeard } from "./first-heard.ts";
 import { ageMs, type HopState, type Journey } from "./journey.ts";
+import { type LagBound, lagBound, type ShownState } from "./lag-bound.ts";
 import { type Hop, hops } from "./witness.ts";
 
 export interface LineOptions {
@@ -42,6 +44,9 @@ export function journeyLine(journey: Journey, options: LineOptions): string {
 /** The age is that of a pending journey; once it is over, what is missing will not come. */
 type WitnessesText = (states: readonly HopState[], age: number | undefined) => string;
 
+/** Nothing is known of how late it was. */
+const anyLag = { minMs: 0, maxMs: undefined };
+
 function hopsText(
   journey: Journey,
   now: MonotonicMs,
@@ -50,7 +55,9 @@ function hopsText(
 ): string {
   const age = journey.outcome === "pending" ? Math.max(0, ageMs(journey, now)) : undefined;
   const parts = named.flatMap((hop) => {
-    const states = journey.hops.filter((one) => one.hop === hop).map(({ state }) => state);
+    const states = journey.hops
+      .filter((one) => one.hop === hop)
+      .map((one) => (isFirstHeard(journey, one) ? { ...one.state, range: anyLag } : one.state));
     const isTraffic = hop === "traffic";
     const failed = isTraffic ? failedText(journey) : "";
     // A request that does not come is not late.
@@ -85,13 +92,20 @@ function listed(states: readonly HopState[], age: number | undefined): string {
 function ranged(states: readonly HopState[], age: number | undefined): string {
   const [first] = states;
   if (states.length === 1 && first !== undefined) return stateText(first, age);
-  const lags = states.flatMap((state) => (state.type === "shown" ? [state.lagMs] : []));
+  const shown = states.flatMap((state) => (state.type === "shown" ? [state] : []));
+  const lags = shown.map(({ lagMs }) => lagMs);
   const late = states.filter(({ type }) => type === "pending" || type === "stuck").length;
   const missing = `${late} of ${states.length} ${age === undefined ? "never shown" : "…"}`;
   if (lags.length === 0) return late === 0 ? "unchanged" : missing;
   const ends = new Set([durationText(Math.min(...lags)), durationText(Math.max(...lags))]);
-  const range = withSharedUnit([...ends], "–");
+  const range = sharedBound(shown) + withSharedUnit([...ends], "–");
   return late === 0 ? range : `${range}, ${missing}`;
+}
+
+/** Where they differ, none of them says more than that it is not exact. */
+function sharedBound(shown: readonly ShownState[]): LagBound {
+  const [first = "", ...others] = new Set(shown.map(lagBound));
+  return others.length === 0 ? first : "~";
 }
 
 /** The unit once, at the end, where all have the same one. */
@@ -106,7 +120,7 @@ function withSharedUnit(texts: readonly string[], separator: string): string {
 function stateText(state: HopState, age: number | undefined): string {
   switch (state.type) {
     case "shown":
-      return durationText(state.lagMs);
+      return lagBound(state) + durationText(state.lagMs);
     case "pending":
       return missingText("", age);
     case "stuck":

@@ -358,9 +358,9 @@ describe("what the witnesses disagree about when the observation begins", () => 
       [
         "30000: stuck published: −10.0.0.1 shop/web  pod unchanged · published stuck 30 s… · routed 30 s…",
         "30000: stuck routed: −10.0.0.1 shop/web  pod unchanged · published stuck 30 s… · routed stuck 30 s…",
-        "45000: shown published: −10.0.0.1 shop/web  pod unchanged · published 45 s · routed stuck 45 s…",
-        "46000: shown routed: −10.0.0.1 shop/web  pod unchanged · published 45 s · routed 46 s",
-        "46000: complete: −10.0.0.1 shop/web  pod unchanged · published 45 s · routed 46 s",
+        "45000: shown published: −10.0.0.1 shop/web  pod unchanged · published ≥45 s · routed stuck 45 s…",
+        "46000: shown routed: −10.0.0.1 shop/web  pod unchanged · published ≥45 s · routed ≥46 s",
+        "46000: complete: −10.0.0.1 shop/web  pod unchanged · published ≥45 s · routed ≥46 s",
       ]
     `);
     expect(seen.lastOver?.hops.map(({ state }) => state)).toEqual([
@@ -396,6 +396,16 @@ describe("what the witnesses disagree about when the observation begins", () => 
         "4000: complete: −10.0.0.1 shop/web  pod 0 · published 600 ms · routed 3 s",
       ]
     `);
+  });
+
+  test("a replica that is new and first to show a change long after the last one is not behind", () => {
+    const seen = new Observed([published, synced]);
+    seen.baseline(published, synced);
+    seen.say(1_000, published, "leave");
+    seen.journeys.follow(replica("r2"), web);
+    seen.say(1_000 + settleMs, replica("r2"), "join");
+    seen.say(1_001 + settleMs, published, "join");
+    expect(seen.journeys.pending().at(-1)?.origin.at).toBe(1_000 + settleMs);
   });
 });
 

@@ -4,6 +4,7 @@ import { AccessLogParser } from "../../access-log/access-log-parser.ts";
 import type { IsService } from "../../access-log/backend-name.ts";
 import { LogFormat, LogFormatError } from "../../access-log/log-format.ts";
 import type { Environment } from "../../environment/environment.ts";
+import type { JourneyEvent } from "../../journeys/journey-event.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { ObservedCluster } from "../../observer/observer.ts";
 import {
@@ -37,22 +38,20 @@ export class FollowedLogs {
   constructor(options: FollowedLogsOptions) {
     const { environment, accessLogs, target } = options;
     const clients = new Map(options.clusters.map(({ cluster, client }) => [cluster, client]));
-    this.#sources = asNamed(() => {
-      const format = formatOf(options.logFormat);
-      return accessLogs.map((text) => {
-        const place = readLogPlace(text);
-        refuseForeignCluster(place, clients);
-        return new TrafficSource({
-          ...environment,
-          name: text,
-          parser: new AccessLogParser({
-            format,
-            isService: (service) => target.isService(service),
-          }),
-          target,
-          chunks: (stream) =>
-            logChunks(place, { ...environment, ...stream, clients, stdin: () => stdinOf(options) }),
-        });
+    const format = formatOf(options.logFormat);
+    this.#sources = accessLogs.map((text) => {
+      const place = placeOf(text);
+      refuseForeignCluster(place, clients);
+      return new TrafficSource({
+        ...environment,
+        name: text,
+        parser: new AccessLogParser({
+          format,
+          isService: (service) => target.isService(service),
+        }),
+        target,
+        chunks: (stream) =>
+          logChunks(place, { ...environment, ...stream, clients, stdin: () => stdinOf(options) }),
       });
     });
   }
@@ -60,6 +59,16 @@ export class FollowedLogs {
   start(): void {
     // It never rejects: what becomes of a log is in its status.
     for (const source of this.#sources) void source.start();
+  }
+
+  /** To be told of every step of every change before anything else is made of it. */
+  onEvent(event: JourneyEvent): void {
+    // What a log shows may be the last of a change that is ending: it must not be waited for again.
+    if (event.type !== "shown" || event.hop.hop === "traffic") return;
+    const { cluster, service } = event.journey.endpoint;
+    // Of an address that no cluster has told of, it is not known whose requests it gets.
+    if (cluster === undefined) return;
+    for (const source of this.#sources) source.expect(service);
   }
 
   /** What somebody should know who misses the hop. */
@@ -88,20 +97,42 @@ export class FollowedLogs {
   }
 }
 
-/** A file that is not there now was probably misspelt; one that goes away later is waited for. */
+/**
+ * A file that is not there now was probably misspelt; one that goes away later is waited for. In a
+ * folder nothing is ever logged.
+ */
 export async function refuseMissingLogs(
   { files }: Pick<Environment, "files">,
   { accessLogs }: Pick<LogsAsked, "accessLogs">,
 ): Promise<void> {
   for (const text of accessLogs) {
-    const place = asNamed(() => readLogPlace(text));
-    if (place.type !== "file" || (await files.size(place.path)) !== undefined) continue;
-    throw new UsageError(`there is no access log ${place.path}: give a file that exists.`);
+    const place = placeOf(text);
+    if (place.type !== "file") continue;
+    const { path } = place;
+    const kind = await files.kind(path);
+    if (kind === "folder") {
+      throw new UsageError(`the access log ${path} is a folder: give the file in it.`);
+    }
+    if (kind !== undefined) continue;
+    throw new UsageError(`there is no access log ${path}: give a file that exists.`);
   }
 }
 
 function formatOf(format: string | undefined): LogFormat | undefined {
-  return format === undefined ? undefined : new LogFormat({ name: "given", format });
+  if (format === undefined) return undefined;
+  try {
+    return new LogFormat({ name: "given", format });
+  } catch (error) {
+    return throwAsUsage([LogFormatError], error, "--log-format: ");
+  }
+}
+
+function placeOf(text: string): LogPlace {
+  try {
+    return readLogPlace(text);
+  } catch (error) {
+    return throwAsUsage([LogPlaceError], error, "--access-log: ");
+  }
 }
 
 function refuseForeignCluster(place: LogPlace, clients: ReadonlyMap<string, KubeClient>): void {
@@ -113,13 +144,4 @@ function refuseForeignCluster(place: LogPlace, clients: ReadonlyMap<string, Kube
 function stdinOf({ stdin }: FollowedLogsOptions): AsyncIterable<Uint8Array> {
   if (stdin !== undefined) return stdin();
   throw new UsageError("there is no standard input to read an access log from.");
-}
-
-/** What is wrong with a place or a format was named by the caller. */
-function asNamed<Result>(work: () => Result): Result {
-  try {
-    return work();
-  } catch (error) {
-    return throwAsUsage([LogPlaceError, LogFormatError], error, "--access-log: ");
-  }
 }

@@ -4,6 +4,7 @@
 import type { MonotonicMs } from "../../environment/clock.ts";
 import { isFirstHeard } from "../../journeys/first-heard.ts";
 import { ageMs, type HopState, type Journey } from "../../journeys/journey.ts";
+import { type LagBound, lagBound, type ShownState } from "../../journeys/lag-bound.ts";
 import type { Hop } from "../../journeys/witness.ts";
 import type { Paint } from "../paint.ts";
 import { shortDuration } from "./short-duration.ts";
@@ -67,29 +68,17 @@ function shownCell(states: readonly HopState[], judging: Judging): HopCell {
   const shown = states.flatMap((state) => (state.type === "shown" ? [state] : []));
   const [last] = shown.sort((a, b) => b.lagMs - a.lagMs);
   if (last !== undefined) {
-    return lagCell(last.lagMs, judging, { bound: boundOf(last), isLate: isLate(last, judging) });
+    return lagCell(last.lagMs, judging, { bound: lagBound(last), isLate: isLate(last, judging) });
   }
   return { text: states.some(({ type }) => type === "passed") ? "passed" : "same", tone: "quiet" };
 }
-
-type ShownState = Extract<HopState, { readonly type: "shown" }>;
-
-/** What was learnt from a list happened before it was learnt, by how much is known only within bounds. */
-function boundOf({ lagMs, range }: ShownState): Bound {
-  if (range === undefined) return "";
-  if (range.maxMs === undefined || lagMs <= range.minMs) return "≥";
-  return lagMs >= range.maxMs ? "≤" : "~";
-}
-
-/** How a lag that is shown relates to the true one. */
-export type Bound = "" | "≥" | "≤" | "~";
 
 /**
  * What counts when it is judged. Where the origin is an interval, only what the hop took for certain:
  * a watch that was interrupted says nothing of how late the change was. Else all that it can have taken.
  */
 export function judgedLag(state: ShownState): { readonly ms: number; readonly isLeast: boolean } {
-  const bound = boundOf(state);
+  const bound = lagBound(state);
   const ms = bound === "~" ? (state.range?.minMs ?? 0) : state.lagMs;
   return { ms, isLeast: bound === "~" || bound === "≥" };
 }
@@ -109,7 +98,7 @@ export function isPodLate({ hops }: Journey, judging: Pick<Judging, "slowMs">): 
 export function lagCell(
   lagMs: number,
   { slowMs }: Pick<Judging, "slowMs">,
-  { bound = "", isLate: late = lagMs >= slowMs }: { bound?: Bound; isLate?: boolean } = {},
+  { bound = "", isLate: late = lagMs >= slowMs }: { bound?: LagBound; isLate?: boolean } = {},
 ): HopCell {
   const text = bound + shortDuration(lagMs);
   return late ? { text: `${slowSign}${text}`, tone: "late" } : { text, tone: "plain" };

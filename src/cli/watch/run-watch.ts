@@ -48,7 +48,7 @@ export async function runWatch(
   const log = screenLog ?? quiet(context.environment.log);
   const environment = { ...context.environment, log };
   await refuseMissingLogs(environment, settings);
-  const clusters = await watchedClusters(environment, settings);
+  const clusters = await watchedClusters(environment, settings, context.stop);
   const kept = await KeptJourneys.open({ environment, ...settings });
   try {
     const watch = new Watch({ context, environment, settings, clusters, kept, screenLog });
@@ -163,6 +163,7 @@ class Watch {
     const lines = await whatComes({
       ...environment,
       leftOut: clusters.leftOut,
+      servers: clusters.servers,
       terminal,
       stop,
       preview: (signal) => this.#observer.preview(signal),
@@ -187,6 +188,7 @@ class Watch {
   #onEvent(event: JourneyEvent): void {
     if (this.#isOver) return;
     this.#run.follow();
+    this.#logs.onEvent(event);
     this.#tally.onEvent(event);
     this.#parts.kept.onEvent(event);
     this.#output.onEvent(event);

@@ -12,6 +12,8 @@ import type { Paint } from "../paint.ts";
 export interface StartOptions {
   readonly width: number;
   readonly paint: Paint;
+  /** Where each cluster's API server is, by the cluster's name. */
+  readonly servers?: ReadonlyMap<string, string> | undefined;
   /** What can be read where somebody else runs the control plane. */
   readonly closing: string;
 }
@@ -19,7 +21,7 @@ export interface StartOptions {
 export function startLines(
   previews: readonly ClusterPreview[],
   permissions: readonly ClusterPermissions[],
-  { width, paint, closing }: StartOptions,
+  { width, paint, servers, closing }: StartOptions,
 ): readonly string[] {
   const wrapped = (text: string, first: string) => wrapText(text, { width, first, rest: "  " });
   const read = previews.flatMap((one) => {
@@ -27,7 +29,7 @@ export function startLines(
     const allowed = allowedOf(one, own);
     const isRead = one.problem === undefined && allowed.kinds.length > 0;
     const sign = isRead ? paint.lockstep("●") : paint.failed("✗");
-    const [head = "", ...rest] = wrapped(previewText(allowed), "  ");
+    const [head = "", ...rest] = wrapped(previewText(allowed, servers), "  ");
     return [`${sign} ${head.slice(2)}`, ...rest];
   });
   const lost = permissions.flatMap((one) =>
@@ -65,10 +67,11 @@ function allowedOf(preview: ClusterPreview, own: ClusterPermissions | undefined)
 }
 
 /** `alpha: lists 1,204 pods, 30 services …, about 3.1 MB in 5 requests; then 4 watches`. */
-function previewText(preview: ClusterPreview): string {
+function previewText(preview: ClusterPreview, servers: StartOptions["servers"]): string {
   const { cluster, problem, kinds, bytes, listRequests, watches, readsPerMinute } = preview;
   if (problem !== undefined) {
-    return `${visible(cluster)} cannot be asked now, and is tried again and again: ${visible(problem)}`;
+    const named = visible(clusterAt(cluster, servers?.get(cluster)));
+    return `${named} cannot be asked now, and is tried again and again: ${visible(problem)}`;
   }
   const resources = byResource(kinds);
   if (resources.length === 0) return `${visible(cluster)} lets nothing be read`;
@@ -77,6 +80,11 @@ function previewText(preview: ClusterPreview): string {
     `${counted(listRequests, "request")}; then keeps ${numberText(watches)} watches open and makes ` +
     `${counted(readsPerMinute, "request")} a minute to prove them current`
   );
+}
+
+/** `alpha (https://10.0.0.1:6443)`. */
+export function clusterAt(cluster: string, server: string | undefined): string {
+  return server === undefined ? cluster : `${cluster} (${server})`;
 }
 
 function byResource(kinds: readonly KindPreview[]): readonly string[] {

@@ -1,9 +1,29 @@
 import { expect, test } from "vitest";
 import { summaryLines } from "./summary-lines.ts";
 import { WatchTally } from "./watch-tally.ts";
-import { at, change, picture, tell, uncoloured } from "./watched-changes.contract.ts";
+import { at, change, clusterOf, picture, tell, uncoloured } from "./watched-changes.contract.ts";
 
 const hour = 3_600_000;
+
+const wide = { width: 250, slowMs: 2_000, utc: true, paint: uncoloured };
+
+test("before any cluster was read nothing was seen, which is not that nothing happened", () => {
+  const clusters = [clusterOf("alpha", { type: "connecting" })];
+  expect(summaryLines(picture({ clusters }), wide)[1]).toBe(
+    "Nothing was seen: no cluster could be read.",
+  );
+  expect(summaryLines(picture(), wide)[1]).toBe("No endpoint joined or left.");
+});
+
+test("why some changes are in no figure is said", () => {
+  const tally = new WatchTally({ slowMs: 2_000 });
+  tell(tally, change({ notBeforeMs: 0, hops: { pod: 0 } }));
+  expect(summaryLines(picture({ tally }), wide).at(-1)).toBe(
+    "· 1 of the changes began before the start, or was told by a list, by a watch in the first " +
+      "2 s after it opened, or by one that was behind; where a lag is not known exactly it is in " +
+      "no figure",
+  );
+});
 
 test("at the end the figures since the start are there, however small the screen was", () => {
   const tally = new WatchTally({ slowMs: 2_000 });

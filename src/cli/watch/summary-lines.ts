@@ -110,8 +110,10 @@ function caveats(picture: Picture, options: SummaryOptions): readonly string[] {
     tally.inexact === 0
       ? []
       : [
-          `${numberText(tally.inexact)} of the changes ${tally.inexact === 1 ? "was" : "were"} ` +
-            "learnt from a list or began before the start; where a lag is not known exactly it is in no figure",
+          `${numberText(tally.inexact)} of the changes began before the start, or ` +
+            `${tally.inexact === 1 ? "was" : "were"} told by a list, by a watch in the first 2 s ` +
+            "after it opened, or by one that was behind; where a lag is not known exactly it is " +
+            "in no figure",
         ];
   const troubled = clusters.flatMap((one) => {
     const { text, tone } = conditionOf(one, picture);

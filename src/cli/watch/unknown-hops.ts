@@ -42,8 +42,7 @@ export function unknownHops(telling: Telling): ReadonlyMap<Hop, string> {
 
 /** It has never told anything, and does not now. */
 export function isUnheard({ state, watches }: ClusterStatus): boolean {
-  if (state.type !== "unreachable" && state.type !== "refused") return false;
-  return watches.every(({ listed }) => !listed);
+  return state.type !== "watching" && watches.every(({ listed }) => !listed);
 }
 
 /** Of clusters that have never told anything no figure means that all is well. */

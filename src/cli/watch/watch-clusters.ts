@@ -6,12 +6,13 @@ import { nearestNames } from "../../decide/nearest-names.ts";
 import { visible } from "../../decide/routing/shown-text.ts";
 import type { Environment } from "../../environment/environment.ts";
 import { HttpKubeClient } from "../../kube/client/http-client.ts";
-import { type ClusterAccess, CredentialsError } from "../../kube/credentials/credentials.ts";
+import { CredentialsError } from "../../kube/credentials/credentials.ts";
 import { inClusterAccess, isInCluster } from "../../kube/credentials/credentials-in-cluster.ts";
 import { kubeconfigAccess } from "../../kube/credentials/credentials-kubeconfig.ts";
 import { readKubeconfig } from "../../kube/credentials/credentials-kubeconfig-file.ts";
 import type { ObservedCluster } from "../../observer/observer.ts";
 import { UsageError } from "../command.ts";
+import { countedTwiceText, leftOutText, type NamedAccess, sameClusters } from "../same-clusters.ts";
 
 export interface AskedContexts {
   readonly kubeconfig: string | undefined;
@@ -25,38 +26,43 @@ export interface AskedContexts {
 export interface WatchedClusters {
   readonly clusters: readonly ObservedCluster[];
   readonly accessClusters: readonly ObservedCluster[];
-  /** What was left out, each in one sentence. */
+  /** The address of each cluster's API server, by the cluster's name. */
+  readonly servers: ReadonlyMap<string, string>;
+  /** What was left out, or is there twice, each in one sentence. */
   readonly leftOut: readonly string[];
 }
 
-interface NamedAccess {
-  readonly name: string;
-  readonly access: ClusterAccess;
-}
+const userAgent = "lockstep-watch";
 
 export async function watchedClusters(
   environment: Environment,
   asked: AskedContexts,
+  stop: AbortSignal,
 ): Promise<WatchedClusters> {
   const { contexts, allContexts, accessContexts } = asked;
   if (allContexts && contexts.length > 0) {
     throw new UsageError("--all-contexts and --context exclude each other: give one of them.");
   }
   const leftOut: string[] = [];
-  const watched = allContexts
+  const found = allContexts
     ? await everyContext(environment, asked, leftOut)
     : await namedContexts(environment, asked, contexts);
+  const same = await sameClusters(found, { ...environment, userAgent, signal: stop });
+  leftOut.push(...same.map(allContexts ? leftOutText : countedTwiceText));
+  const isAgain = ({ name }: NamedAccess) => allContexts && same.some((one) => one.name === name);
+  const watched = found.filter((one) => !isAgain(one));
   const access = await namedContexts(environment, asked, accessContexts);
   const clients = new Map<string, ObservedCluster>();
   const observed = ({ name, access: cluster }: NamedAccess): ObservedCluster => {
-    const client = new HttpKubeClient({ ...environment, cluster, userAgent: "lockstep-watch" });
+    const client = new HttpKubeClient({ ...environment, cluster, userAgent });
     const known = clients.get(name) ?? { cluster: name, client };
     clients.set(name, known);
     return known;
   };
   const clusters = watched.map(observed);
   const copies = accessContexts.length === 0 ? clusters : access.map(observed);
-  return { clusters, accessClusters: copies, leftOut };
+  const servers = new Map([...watched, ...access].map((one) => [one.name, one.access.server]));
+  return { clusters, accessClusters: copies, servers, leftOut };
 }
 
 /** Nothing for no names when others were asked for; else the cluster we are in, or the current one. */

@@ -28,6 +28,12 @@ test("the bounds of a history are as they were asked for, and the usual ones els
   ).toEqual({ ageMaxMs: 1, sizeMaxBytes: 2 });
 });
 
+test("a log format without an access log is refused", () => {
+  expect(() => watchSettings(environment, { ...flags, logFormat: "$status" })).toThrow(
+    "--log-format says how access logs are written: give --access-log too.",
+  );
+});
+
 test("bounds of a history that is not kept are refused", () => {
   expect(() => watchSettings(environment, { ...flags, historyMaxAge: 1 })).toThrow(
     "--history-max-age and --history-max-size bound --history: give it too.",

@@ -55,7 +55,7 @@ export function watchSettings(
   { processes }: Pick<Environment, "processes">,
   flags: WatchFlags,
 ): WatchSettings {
-  const { namespace, service, maxQps, history } = flags;
+  const { namespace, service, maxQps, history, logFormat } = flags;
   for (const name of service) {
     if (!/^[^/\s]+\/[^/\s]+$/.test(name)) {
       throw new UsageError(`--service takes namespace/name, such as shop/web; it is "${name}".`);
@@ -63,6 +63,9 @@ export function watchSettings(
     const own = name.slice(0, name.indexOf("/"));
     if (namespace.length === 0 || namespace.includes(own)) continue;
     throw new UsageError(`${name} is in none of the namespaces given: leave out --namespace.`);
+  }
+  if (logFormat !== undefined && flags.accessLog.length === 0) {
+    throw new UsageError("--log-format says how access logs are written: give --access-log too.");
   }
   return {
     contexts: flags.context,
@@ -76,7 +79,7 @@ export function watchSettings(
     },
     slowMs: flags.slow,
     accessLogs: flags.accessLog,
-    logFormat: flags.logFormat,
+    logFormat,
     proxies: flags.proxy,
     json: flags.json,
     historyPath: historyPath(history, processes),

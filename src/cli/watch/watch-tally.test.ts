@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { HopTime } from "../../journeys/journey.ts";
+import type { HopTime, Journey } from "../../journeys/journey.ts";
 import { shownHops } from "./shown-hops.ts";
 import { WatchTally } from "./watch-tally.ts";
 import { change, tell } from "./watched-changes.contract.ts";
@@ -48,6 +48,30 @@ test("the slowest five are kept, by the last hop that showed them", () => {
   expect(lags).toEqual([90, 80, 70, 50, 30].map((lagMs) => ({ type: "shown", lagMs })));
 });
 
+test("the slowest are as they ended, also where their lag is in no figure", () => {
+  const tally = new WatchTally(slow);
+  const range = { minMs: 300, maxMs: undefined };
+  const inexact = (id: number): Journey => {
+    const state = { type: "shown", lagMs: 300, range } as const;
+    return { ...change({ id, hops: {} }), hops: [{ hop: "published", witness: "alpha", state }] };
+  };
+  tell(tally, inexact(1));
+  tell(tally, change({ id: 2, hops: { pod: 0, published: 200 } }));
+  tell(tally, change({ id: 3, hops: { pod: 0, published: 400 } }));
+  expect(tally.slowest.map(({ id, outcome }) => `${id} ${outcome}`)).toEqual([
+    "3 complete",
+    "1 complete",
+    "2 complete",
+  ]);
+});
+
+test("a change of which no lag is known is none of the slowest", () => {
+  const tally = new WatchTally(slow);
+  tell(tally, change({ id: 1, hops: { published: 0 } }));
+  tell(tally, change({ id: 2, hops: { pod: 0 } }));
+  expect(tally.slowest).toEqual([]);
+});
+
 test("a lag since an unknown moment is in no figure, nor one known within wide bounds only", () => {
   const tally = new WatchTally(slow);
   let id = 0;
@@ -90,6 +114,14 @@ test("a hop that told first only because no pod is heard has no figure", () => {
   expect(tally.lags("published", "leave")).toBeUndefined();
   expect(tally.lags("routed", "leave")?.maxMs).toBe(70);
   expect(tally.cluster("alpha")?.lags.leave.maxMs).toBe(70);
+});
+
+test("what is published without a pod behind it has no figure at the hop where it begins", () => {
+  const tally = new WatchTally(slow);
+  const withPod = change({ hops: { published: 0, routed: 70 } });
+  tell(tally, { ...withPod, endpoint: { ...withPod.endpoint, podUid: undefined } });
+  expect(tally.lags("published", "leave")).toBeUndefined();
+  expect(tally.lags("routed", "leave")?.maxMs).toBe(70);
 });
 
 test("changes whose origin is not known exactly are counted as such", () => {

@@ -39,8 +39,8 @@ export class WatchTally {
   readonly #clusters = new Map<string, { changes: number; lags: Record<Direction, LagFigures> }>();
   readonly #outcomes = new Map<Outcome, number>();
   /** Slowest first. */
-  #slowest: readonly Journey[] = [];
-  /** Hops at which anybody showed or was expected to show a change. */
+  #slowest: readonly { readonly journey: Journey; readonly lagMs: number }[] = [];
+  /** Hops at which anybody showed or was expected to show a change; no request is expected to come. */
   readonly #witnessed = new Set<Hop>();
   #wasPodLate = false;
   #changes = 0;
@@ -55,7 +55,10 @@ export class WatchTally {
   onEvent(event: JourneyEvent): void {
     const { journey } = event;
     if (!this.inFlight.has(journey) && event.type !== "over") this.#began(journey);
-    for (const { hop } of journey.hops) this.#witnessed.add(hop);
+    for (const { hop, state } of journey.hops) {
+      if (hop !== "traffic" || state.type !== "pending") this.#witnessed.add(hop);
+    }
+    if ((journey.traffic?.requests ?? 0) > 0) this.#witnessed.add("traffic");
     this.#wasPodLate ||= isPodLate(journey, { slowMs: this.#slowMs });
     switch (event.type) {
       case "shown": {
@@ -99,13 +102,13 @@ export class WatchTally {
     return this.#everStuck;
   }
 
-  /** Changes learnt from a list, or that began before the start: their origin is not known exactly. */
+  /** Changes told late, or that began before the start: their origin is not known exactly. */
   get inexact(): number {
     return this.#inexact;
   }
 
   get slowest(): readonly Journey[] {
-    return this.#slowest;
+    return this.#slowest.map(({ journey }) => journey);
   }
 
   outcome(outcome: Outcome): number {
@@ -144,20 +147,16 @@ export class WatchTally {
   #ended(journey: Journey): void {
     this.#outcomes.set(journey.outcome, this.outcome(journey.outcome) + 1);
     const lagMs = longestLagMs(journey);
-    if (lagMs === undefined) return;
-    this.#clusterOf(journey).lags[journey.direction].add(lagMs);
+    if (lagMs !== undefined) this.#clusterOf(journey).lags[journey.direction].add(lagMs);
     this.#rank(journey);
   }
 
   /** As it is now, among the slowest if it is one of them. */
   #rank(journey: Journey): void {
-    const others = this.#slowest.filter(({ id }) => id !== journey.id);
-    const lagMs = longestLagMs(journey) ?? 0;
-    const isFull = others.length === slowestMax;
-    if (isFull && lagMs <= (longestLagMs(others.at(-1)) ?? 0)) return;
-    this.#slowest = [...others, journey]
-      .sort((a, b) => (longestLagMs(b) ?? 0) - (longestLagMs(a) ?? 0))
-      .slice(0, slowestMax);
+    const others = this.#slowest.filter((one) => one.journey.id !== journey.id);
+    const lagMs = longestLagMs(journey, (state) => measuredLagMs(state) ?? certainLagMs(state));
+    const ranked = lagMs === undefined ? others : [...others, { journey, lagMs }];
+    this.#slowest = ranked.sort((a, b) => b.lagMs - a.lagMs).slice(0, slowestMax);
   }
 
   /** Of all that have been shown of it, just one is late. */
@@ -192,11 +191,13 @@ export class WatchTally {
  * The longest of the lags that count; undefined when no hop has shown it. Requests come when they come,
  * and the pod is the origin: where it is not, its watch was late and not the change.
  */
-export function longestLagMs(journey: Journey | undefined): number | undefined {
-  if (journey === undefined) return undefined;
+export function longestLagMs(
+  journey: Journey,
+  lagOf: (state: HopState) => number | undefined = measuredLagMs,
+): number | undefined {
   const lags = journey.hops.flatMap((one) => {
     const isCounted = one.hop !== "traffic" && one.hop !== "pod" && !isFirstHeard(journey, one);
-    return isCounted ? (measuredLagMs(one.state) ?? []) : [];
+    return isCounted ? (lagOf(one.state) ?? []) : [];
   });
   return lags.length === 0 ? undefined : Math.max(...lags);
 }
@@ -214,4 +215,9 @@ export function measuredLagMs(state: HopState): number | undefined {
   if (range === undefined) return lagMs;
   const isOriginKnown = range.maxMs !== undefined && lagMs >= range.maxMs;
   return isOriginKnown && lagMs - range.minMs <= uncertainMostMs ? lagMs : undefined;
+}
+
+/** What it took at the least, where more is not known. */
+function certainLagMs(state: HopState): number | undefined {
+  return state.type === "shown" ? (state.range?.minMs ?? state.lagMs) : undefined;
 }

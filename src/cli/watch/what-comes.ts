@@ -7,7 +7,7 @@ import type { Terminal } from "../../environment/terminal.ts";
 import type { ClusterPermissions } from "../../observer/permissions.ts";
 import type { ClusterPreview } from "../../observer/preview.ts";
 import { paintFor } from "../paint.ts";
-import { startLines } from "./start-lines.ts";
+import { clusterAt, startLines } from "./start-lines.ts";
 
 export interface WhatComesOptions extends Pick<Environment, "timers"> {
   readonly terminal: Terminal;
@@ -16,11 +16,16 @@ export interface WhatComesOptions extends Pick<Environment, "timers"> {
   readonly preview: (signal: AbortSignal) => Promise<readonly ClusterPreview[]>;
   readonly permissions: (signal: AbortSignal) => Promise<readonly ClusterPermissions[]>;
   readonly clusters: number;
+  /** Where their API servers are, by the cluster's name; one that is slow is named by it. */
+  readonly servers?: ReadonlyMap<string, string>;
   /** Contexts that are not read, each in one sentence. */
   readonly leftOut: readonly string[];
   /** What can be read where somebody else runs the control plane. */
   readonly closing: string;
 }
+
+/** Who waits for longer must know for whom. */
+const askingAfterMs = 1_000;
 
 /** A slow API server must not keep it from beginning. */
 const previewWithinMs = 15_000;
@@ -29,12 +34,13 @@ const previewWithinMs = 15_000;
 const previewOfSeveralWithinMs = 5_000;
 
 export async function whatComes(options: WhatComesOptions): Promise<readonly string[]> {
-  const { timers, terminal, stop, clusters, leftOut, closing } = options;
+  const { timers, terminal, stop, clusters, servers, leftOut, closing } = options;
   const patience = new AbortController();
   const patienceMs = clusters === 1 ? previewWithinMs : previewOfSeveralWithinMs;
   const cancel = timers.after(patienceMs, () =>
     patience.abort(new Error("it takes too long to count what there is")),
   );
+  const cancelAsking = timers.after(askingAfterMs, () => sayAsking(options));
   const signal = AbortSignal.any([stop, patience.signal]);
   // Every request under way listens to it, and there are some for each kind in each cluster.
   setMaxListeners(0, signal);
@@ -43,10 +49,17 @@ export async function whatComes(options: WhatComesOptions): Promise<readonly str
       options.preview(signal),
       options.permissions(signal),
     ]);
-    const shown = { width: terminal.columns, paint: paintFor(terminal), closing };
+    const shown = { width: terminal.columns, paint: paintFor(terminal), servers, closing };
     const notRead = leftOut.map((sentence) => `! ${visible(sentence)}`);
     return [...notRead, ...startLines(previews, permissions, shown)];
   } finally {
     cancel();
+    cancelAsking();
+  }
+}
+
+function sayAsking({ terminal, servers = new Map() }: WhatComesOptions): void {
+  for (const [cluster, server] of servers) {
+    terminal.writeError(`${visible(clusterAt(cluster, server))}: asking what there is to read …\n`);
   }
 }

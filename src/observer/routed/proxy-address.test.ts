@@ -43,3 +43,13 @@ it("says of something else that it is neither", () =>
       "http://web:80 is neither a Lockstep replica's status listener nor ingress-nginx's; write",
     );
   }));
+
+it("says that neither kind answers where nothing does", () =>
+  simulate({ seed: 1 }, async (simulation) => {
+    const { signal } = new AbortController();
+    const asking = detectProxyKind("http://web:80", { ...simulation.host("observer"), signal });
+    await expect(asking).rejects.toThrow(
+      "http://web:80 answers neither at /configuration/backends, as ingress-nginx does, nor at " +
+        "/routed, as Lockstep does: web: no such host",
+    );
+  }));

@@ -4,7 +4,7 @@ import type { Environment } from "../../environment/environment.ts";
 import { readBackends } from "./backends.ts";
 import { backendsPath } from "./ingress-nginx-reader.ts";
 import { readJournal } from "./lockstep-answers.ts";
-import { askProxy, jsonOf } from "./proxy-request.ts";
+import { askProxy, jsonOf, type ProxyAnswer, type ProxyRequestOptions } from "./proxy-request.ts";
 
 export const proxyKinds = ["lockstep", "ingress-nginx"] as const;
 
@@ -48,19 +48,40 @@ export interface DetectOptions extends Pick<Environment, "clock" | "timers" | "n
 
 /** Asks the proxy what it is; throws what came of it when it cannot be asked or is neither. */
 export async function detectProxyKind(url: string, options: DetectOptions): Promise<ProxyKind> {
-  const backends = await askProxy({ ...options, url: `${url}${backendsPath}` });
-  if (backends.status === 200 && readBackends(backends.body.toString("utf8")) !== undefined) {
-    return "ingress-nginx";
-  }
   const journalUrl = `${url}/routed?after=${Number.MAX_SAFE_INTEGER}`;
+  const [backends, journal] = await Promise.all([
+    answerOf({ ...options, url: `${url}${backendsPath}` }),
+    answerOf({ ...options, url: journalUrl }),
+  ]);
+  if (backends instanceof Error && journal instanceof Error) {
+    const message = `${url} answers neither at ${backendsPath}, as ingress-nginx does, nor at /routed`;
+    throw new ProxyAddressError(`${message}, as Lockstep does: ${backends.message}`, {
+      cause: backends,
+    });
+  }
+  if (!(backends instanceof Error) && isOfBackends(backends)) return "ingress-nginx";
   try {
-    readJournal(jsonOf(await askProxy({ ...options, url: journalUrl }), journalUrl));
+    if (journal instanceof Error) throw journal;
+    readJournal(jsonOf(journal, journalUrl));
     return "lockstep";
   } catch (cause) {
-    options.signal.throwIfAborted();
     const message = `${url} is neither a Lockstep replica's status listener nor ingress-nginx's`;
     throw new ProxyAddressError(`${message}; ${forms}`, { cause });
   }
+}
+
+/** What the proxy answered, or why it did not. */
+async function answerOf(request: ProxyRequestOptions): Promise<ProxyAnswer | Error> {
+  try {
+    return await askProxy(request);
+  } catch (error) {
+    request.signal.throwIfAborted();
+    return error instanceof Error ? error : new Error(String(error));
+  }
+}
+
+function isOfBackends({ status, body }: ProxyAnswer): boolean {
+  return status === 200 && readBackends(body.toString("utf8")) !== undefined;
 }
 
 function parsedUrl(text: string): URL | undefined {

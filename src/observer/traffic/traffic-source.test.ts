@@ -162,3 +162,41 @@ it("forgets within minutes that one line was ahead, or that a clock was set", ()
       ]);
     },
   ));
+
+it("follows a service with a change until it is named, and not for long when it is not", () =>
+  withLog(
+    async function* (simulation) {
+      const { clock, timers } = simulation.host("observer");
+      await timers.sleep(10_000);
+      yield Buffer.from(line(clock.wallMs(), { service: "a/b", upstream_addr: "10.0.0.1:80" }));
+      await timers.sleep(90_000);
+    },
+    async ({ said, source, simulation }) => {
+      const { timers } = simulation.host("observer");
+      source.expect("before/start");
+      const running = source.start();
+      source.expect("a/b");
+      source.expect("a/b");
+      source.expect("never/named");
+      await timers.sleep(74_000);
+      const expected = [
+        "traffic proxy.log follows a/b",
+        "traffic proxy.log follows never/named",
+        "traffic proxy.log follows a/b",
+        "a/b 10.0.0.1:80 10000 ok",
+        "knows no more of never/named",
+      ];
+      expect(said).toEqual(expected);
+      source.expect("never/named");
+      await running;
+      source.expect("after/end");
+      expect(said).toEqual([
+        ...expected,
+        "traffic proxy.log follows never/named",
+        "knows no more of a/b",
+        "knows no more of never/named",
+      ]);
+      await timers.sleep(100_000);
+      expect(said).toHaveLength(8);
+    },
+  ));

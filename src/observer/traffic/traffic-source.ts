@@ -1,12 +1,14 @@
 // One access log as a witness at `traffic`. It speaks for the services that it has been seen to name,
-// for as long as it is read: where no log speaks, the hop is unknown. A log that ends or breaks off
-// is said to, and harms nothing else.
+// for as long as it is read, and may yet name one of which an endpoint changed a moment ago: where no
+// log speaks, the hop is unknown. A log that ends or breaks off is said to, and harms nothing else.
 
 import { accessLogEntries } from "../../access-log/access-log-entries.ts";
 import type { AccessLogEntry } from "../../access-log/access-log-entry.ts";
 import type { AccessLogParser, AccessLogReport } from "../../access-log/access-log-parser.ts";
 import type { MonotonicMs } from "../../environment/clock.ts";
 import type { Environment } from "../../environment/environment.ts";
+import type { CancelTimer } from "../../environment/timers.ts";
+import { trafficQuietMs } from "../../journeys/journey-limits.ts";
 import type { TrafficReport, Witness, WitnessSink } from "../../journeys/witness.ts";
 import { LogClock } from "./log-clock.ts";
 import { requestTries } from "./request-tries.ts";
@@ -42,6 +44,12 @@ export interface TrafficStatus {
 /** Services a log may make us follow: more than any proxy has, less than rubbish could name. */
 const servicesMax = 50_000;
 
+/**
+ * How long a log may take to name a service after a change there. Less than requests are waited for:
+ * of a service that it never names, nobody must say that no request came.
+ */
+const expectedForMs = trafficQuietMs - 5_000;
+
 /** More than a wrong time zone makes: a line from beyond it is rubbish, and moves no other. */
 const aheadMostMs = 24 * 3_600_000;
 
@@ -51,7 +59,11 @@ const entriesAtOnce = 500;
 export class TrafficSource {
   readonly #options: TrafficSourceOptions;
   readonly #witness: Witness;
+  /** Services that the log has named. */
   readonly #followed = new Set<string>();
+  /** Services that it may name yet, none of which it has; and how to end the wait. */
+  readonly #expected = new Map<string, CancelTimer>();
+  #isHeard = false;
   readonly #stopping = new AbortController();
   #running: Promise<void> | undefined;
   readonly #proxyClock: LogClock;
@@ -81,11 +93,29 @@ export class TrafficSource {
     await this.#running;
   }
 
+  /**
+   * An endpoint of the service has changed. A log that was quiet until then names the service only
+   * with the first request afterwards, and the change must not be over by then.
+   */
+  expect(service: string): void {
+    if (!this.#isHeard || !this.#isNew(service) || this.#expected.has(service)) return;
+    const { timers, target } = this.#options;
+    const unnamed = { cluster: undefined, service };
+    const giveUp = (): void => {
+      this.#expected.delete(service);
+      target.sink.unfollow(this.#witness, unnamed);
+    };
+    this.#expected.set(service, timers.after(expectedForMs, giveUp));
+    target.sink.follow(this.#witness, unnamed);
+  }
+
   async #run(signal: AbortSignal): Promise<void> {
     const { chunks, parser, timers, name, log } = this.#options;
     const onConnected = (isConnected: boolean): void => {
+      this.#isHeard = isConnected;
       if (!isConnected) this.#silent();
     };
+    this.#isHeard = true;
     try {
       let entries = 0;
       for await (const entry of accessLogEntries(chunks({ signal, onConnected }), parser)) {
@@ -102,6 +132,7 @@ export class TrafficSource {
         log.warn("an access log cannot be read any more", { accessLog: name, error });
       }
     } finally {
+      this.#isHeard = false;
       this.#silent();
     }
   }
@@ -109,10 +140,13 @@ export class TrafficSource {
   /** Nothing is heard of the log at present; its next entries make it speak again. */
   #silent(): void {
     const { sink } = this.#options.target;
-    for (const service of this.#followed) {
+    const services = [...this.#followed, ...this.#expected.keys()];
+    for (const cancel of this.#expected.values()) cancel();
+    this.#followed.clear();
+    this.#expected.clear();
+    for (const service of services) {
       sink.unfollow(this.#witness, { cluster: undefined, service });
     }
-    this.#followed.clear();
   }
 
   #take(entry: AccessLogEntry): void {
@@ -127,9 +161,17 @@ export class TrafficSource {
   }
 
   #follow(service: string): void {
-    if (this.#followed.has(service) || this.#followed.size >= servicesMax) return;
+    if (!this.#isNew(service)) return;
+    this.#expected.get(service)?.();
+    this.#expected.delete(service);
     this.#followed.add(service);
     this.#options.target.sink.follow(this.#witness, { cluster: undefined, service });
+  }
+
+  /** It is not followed for good yet, and there is room for it. */
+  #isNew(service: string): boolean {
+    if (this.#followed.has(service)) return false;
+    return this.#expected.has(service) || this.#followed.size + this.#expected.size < servicesMax;
   }
 
   /** By the two clocks as they stand now: the wall clock may have been set since the start. */
