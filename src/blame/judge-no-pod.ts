@@ -67,7 +67,7 @@ function judgeListed({ times }: JudgeTryOptions, listed: Listing, base: TryBase)
 function neverListed({ evidence, tried, times }: JudgeTryOptions): string {
   const { podClusters, coverage } = evidence;
   const { sent } = times;
-  if (podClusters.length === 0) return "no pods are known: give --recording or --objects";
+  if (podClusters.length === 0) return "the recordings and objects given contain no pods";
   const later = evidence.lives.everAt(tried.address);
   const firstMs = Math.min(...coverage.map(({ fromMs }) => fromMs));
   const lastMs = Math.max(...coverage.map(({ toMs }) => toMs));

@@ -372,7 +372,7 @@ describe("what cannot be told says why", () => {
 
   test("without any pods, or with a list that names a pod nobody knows", () => {
     expect(why(new Told(), request(120, [{}]))).toMatchInlineSnapshot(
-      `"cannot tell: unknown; 10.0.0.1:8080 cannot be told: no pods are known: give --recording or --objects."`,
+      `"cannot tell: unknown; 10.0.0.1:8080 cannot be told: the recordings and objects given contain no pods."`,
     );
     const told = new Told().saw(10, "EndpointSlice", slice([web1]));
     expect(why(told, request(120, [{}]))).toMatchInlineSnapshot(

@@ -343,6 +343,60 @@ test("corrects a proxy's clock that its own log proves wrong, says so, and is ce
   );
 });
 
+test("a log of which no line is understood is an error, in both forms", async () => {
+  const saved = { ...files, "/logs/access.log": recording };
+  const withRecording = ["--recording", "/pods.jsonl"];
+  const told = await run(saved, ...asked, ...withRecording);
+  expect(told.code).toBe(2);
+  expect(told.out).toMatch(/^No line of the access logs given was understood\.\n/);
+  expect(told.out).toContain("10 of 10 lines not understood");
+  expect((await run(saved, ...asked, ...withRecording, "--json")).code).toBe(2);
+  const beside = ["--access-log", "/good.log", ...withRecording];
+  expect((await run({ ...saved, "/good.log": log }, ...asked, ...beside)).code).toBe(0);
+});
+
+test("an empty log is no error, and neither is one without a request in the time asked for", async () => {
+  const withRecording = ["--recording", "/pods.jsonl"];
+  const empty = await run({ ...files, "/logs/access.log": "" }, ...asked, ...withRecording);
+  const since = ["--since", new Date(at(7_200)).toISOString()];
+  const later = await run(files, ...asked, ...withRecording, ...since);
+  for (const { code, out } of [empty, later]) {
+    expect(code).toBe(0);
+    expect(out).toMatch(/^No request was found in the time and the logs given\.\n/);
+  }
+});
+
+test("those already shown as the worst are not counted among the others", async () => {
+  const withRecording = ["--recording", "/pods.jsonl", "--lines", "2"];
+  const more = [logLine(110, 502), logLine(111, 502), logLine(120, 502), logLine(112, 502)];
+  const saved = { ...files, "/logs/access.log": more.join("\n") };
+  const { out } = await run(saved, ...asked, ...withRecording);
+  expect(out).toContain("4 of 4 requests ended with");
+  expect(out).toContain("Others, the first 2 of 3\n");
+});
+
+describe("objects whose cluster is not named", () => {
+  const other = JSON.stringify({ kind: "Pod", ...pod() });
+  const saved = { "/logs/access.log": logLine(104, 502, "10.9.9.9:8080") };
+
+  test("are called by their path", async () => {
+    const { out } = await run(
+      { ...saved, "/dump/pods.json": other },
+      ...asked,
+      "--objects",
+      "/dump",
+    );
+    expect(out).toContain("no pod saved from /dump has it");
+    expect(out).toContain("  dump: 1 object.\n");
+  });
+
+  test("are put together, whichever path they are in", async () => {
+    const both = ["--objects", "/a.json", "--objects", "/b.json"];
+    const { out } = await run({ ...saved, "/a.json": other, "/b.json": other }, ...asked, ...both);
+    expect(out).toContain("no pod saved from /a.json and 1 more has it");
+  });
+});
+
 describe("what cannot be is refused in words", () => {
   test.each([
     [

@@ -4,7 +4,7 @@ import { resolve as absolute } from "node:path";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { AccessLogFileError, fileChunks, plainChunks } from "../access-log/file-chunks.ts";
 import { LogFormat, LogFormatError } from "../access-log/log-format.ts";
-import { blameLog } from "../blame/blame-log.ts";
+import { type BlamedLog, blameLog } from "../blame/blame-log.ts";
 import { BlameTally } from "../blame/blame-summary.ts";
 import type { RequestVerdict } from "../blame/verdict.ts";
 import { visible } from "../decide/routing/shown-text.ts";
@@ -13,7 +13,7 @@ import { FilesError } from "../environment/files.ts";
 import { summaryLine, verdictLine } from "./blame/blame-document.ts";
 import { blameLines } from "./blame/blame-lines.ts";
 import { type LoadedEvidence, loadEvidence } from "./blame/load-evidence.ts";
-import { logNotes } from "./blame/log-notes.ts";
+import { isNothingUnderstood, logNotes } from "./blame/log-notes.ts";
 import { type CommandContext, type ExitCode, UsageError } from "./command.ts";
 import { helpText } from "./help-text.ts";
 import { ProgressLine } from "./incident/progress-line.ts";
@@ -73,7 +73,8 @@ Kong and AWS ALB, and in JSON are understood, also compressed with gzip, and wit
 stern, containers' log files and stores of logs put around a line. Another format is given with
 --log-format, as nginx's log_format has it.
 
-Exit codes: 0 every request was judged, 2 it could not be done as asked.
+Exit codes: 0 every request was judged, 2 it could not be done as asked, or no line of the access
+logs was understood.
 
 Examples:
   lockstep blame --access-log access.log --recording pods.jsonl
@@ -185,8 +186,7 @@ async function judge(
       terminal.write(`${verdictLine(verdict)}\n`);
     } else if (shown.length < flags.lines) shown.push(verdict);
   };
-  let requests = 0;
-  let rescued = 0;
+  const blamed: BlamedLog[] = [];
   const logs: string[] = [];
   for (const file of flags.accessLog) {
     const broken: string[] = [];
@@ -197,28 +197,31 @@ async function judge(
       progress.show(`reading ${visible(file)}`, `${count.toLocaleString("en-US")} requests`);
     };
     const log = await blameLog({ ...options, onVerdict, onProgress, signal: stop });
-    requests += log.requests;
-    rescued += log.rescued;
+    blamed.push(log);
     logs.push(...logNotes(file, log), ...broken);
   }
   progress.clear();
   const summary = tally.summary();
+  const requests = blamed.reduce((sum, log) => sum + log.requests, 0);
+  const isUnderstood = !isNothingUnderstood(blamed);
+  const code = isUnderstood ? 0 : 2;
   if (flags.json) {
     terminal.write(`${summaryLine({ ...summary, all: requests })}\n`);
     for (const note of [...notes, ...logs]) terminal.writeError(`${visible(note)}\n`);
-    return 0;
+    return code;
   }
   const width = Math.max(widthMin, Math.min(terminal.columns, widthMax));
   const report = {
     summary,
     statuses: inWords(flags.status),
     requests,
-    rescued,
+    isUnderstood,
+    rescued: blamed.reduce((sum, log) => sum + log.rescued, 0),
     verdicts: shown,
     notes: [...notes, ...logs],
   };
   terminal.write(`${blameLines(report, { width, paint: paintFor(terminal) }).join("\n")}\n`);
-  return 0;
+  return code;
 }
 
 function chunksOf(

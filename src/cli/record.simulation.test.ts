@@ -12,11 +12,15 @@ const kubeconfig = JSON.stringify({
   apiVersion: "v1",
   kind: "Config",
   "current-context": "lab-1",
-  clusters: [{ name: "lab-1", cluster: { server: "https://lab-1:6443" } }],
-  contexts: ["admin", "reader"].map((user) => ({
-    name: user === "admin" ? "lab-1" : "lab-1-reader",
-    context: { cluster: "lab-1", user },
+  clusters: ["lab-1", "dead"].map((name) => ({
+    name,
+    cluster: { server: `https://${name}:6443` },
   })),
+  contexts: [
+    { name: "lab-1", context: { cluster: "lab-1", user: "admin" } },
+    { name: "lab-1-reader", context: { cluster: "lab-1", user: "reader" } },
+    { name: "dead", context: { cluster: "dead", user: "admin" } },
+  ],
   users: ["admin", "reader"].map((name) => ({ name, user: { token: name } })),
 });
 
@@ -67,7 +71,8 @@ test("before it starts it says what it will list, and then it records", () =>
 test("what it may not read is said before it starts, with what blame cannot say then", () =>
   inObserverWorld(async (world) => {
     await startShop(world, { hasRules: true });
-    const { told } = await lockstepRecord(world, 5_000, "--context", "lab-1-reader");
+    const { code, told } = await lockstepRecord(world, 5_000, "--context", "lab-1-reader");
+    expect(code).toBe(1);
     expect(told).toMatchInlineSnapshot(`
       "✗ lab-1-reader lets nothing be read
       ! no list and watch of services in lab-1-reader: without them a 503 without a
@@ -82,7 +87,7 @@ test("what it may not read is said before it starts, with what blame cannot say 
         Reads only. On a managed control plane all of it can be read as well.
 
       Recording lab-1-reader to /pods.jsonl. Ctrl-C stops it.
-      Stopped; everything is written.
+      Stopped; no cluster was ever read: nothing was recorded.
       "
     `);
   }));
@@ -107,12 +112,93 @@ test("a folder is refused before anything is asked", () =>
     await expect(recording).rejects.toThrow("/tmp is no ordinary file: name another one.");
   }));
 
+test.each([
+  ["one cluster", ["--context", "lab-1"]],
+  ["several", ["--context", "lab-1", "--context", "lab-1-reader"]],
+])("a file that cannot be written is refused before anything is asked of %s", (_, contexts) =>
+  inObserverWorld(async (world) => {
+    await startShop(world);
+    const { simulation } = world;
+    // Whoever asks now waits until the end.
+    simulation.network.partition("lockstep", "lab-1");
+    const startedMs = simulation.now();
+    const recording = lockstepRecord(world, 1_000, "--out", "/none/pods.jsonl", ...contexts);
+    await expect(recording).rejects.toThrow("cannot write /none/pods.jsonl");
+    expect(simulation.now() - startedMs).toBeLessThan(1_000);
+  }),
+);
+
+test("no file is left behind where nothing could be begun", () =>
+  inObserverWorld(async (world) => {
+    const { files } = world.simulation.host("lockstep");
+    const recording = lockstepRecord(world, 1_000, "--context", "unknown");
+    await expect(recording).rejects.toThrow("no context");
+    expect(await files.kind("/pods.jsonl")).toBeUndefined();
+  }));
+
+test("a cluster that never answers is said in words, and ends as a failure", () =>
+  inObserverWorld(async (world) => {
+    const { code, told, recorded } = await lockstepRecord(world, 120_000);
+    expect({ code, recorded }).toEqual({ code: 1, recorded: [] });
+    expect(told).toMatchInlineSnapshot(`
+      "✗ lab-1 cannot be asked now, and is tried again and again: lab-1: no such host
+        Reads only. On a managed control plane all of it can be read as well.
+
+      Recording lab-1 to /pods.jsonl. Ctrl-C stops it.
+      lab-1 does not answer; it is recorded as soon as it does.
+      Stopped; no cluster was ever read: nothing was recorded.
+      "
+    `);
+    const logged = world.simulation.logLines().filter(({ host }) => host === "lockstep");
+    expect(logged).toEqual([]);
+  }));
+
+test("one of several that never answers is named at the end", () =>
+  inObserverWorld(async (world) => {
+    await startShop(world);
+    const both = ["--context", "lab-1", "--context", "dead"];
+    const { code, told } = await lockstepRecord(world, 60_000, ...both);
+    expect(code).toBe(0);
+    expect(told).toMatch(/dead does not answer; .*\nStopped; everything .* Never read: dead\.\n$/);
+  }));
+
+test("a namespace that no cluster has anything in is asked about, once", () =>
+  inObserverWorld(async (world) => {
+    await startShop(world);
+    const asked = ["--namespace", "shop", "--namespace", "shpo"];
+    const { code, told } = await lockstepRecord(world, 60_000, ...asked);
+    expect(code).toBe(0);
+    const questions = told.split("\n").filter((line) => line.includes("is its name right?"));
+    expect(questions).toEqual([
+      "No cluster has a pod or a service in the namespace shpo; is its name right?",
+    ]);
+  }));
+
+test("a cluster that is lost meanwhile is said once, and when it is heard again", () =>
+  inObserverWorld(async (world) => {
+    await startShop(world);
+    const { simulation } = world;
+    const recording = lockstepRecord(world, 200_000);
+    await simulation.sleep(40_000);
+    simulation.network.partition("lockstep", "lab-1");
+    await simulation.sleep(60_000);
+    simulation.network.heal("lockstep", "lab-1");
+    const { told } = await recording;
+    const [, since = ""] = told.split("Ctrl-C stops it.\n");
+    expect(since).toMatchInlineSnapshot(`
+      "lab-1 may be behind; what changes meanwhile is recorded when it is heard, as of some time since: lab-1:6443: the peer stopped acknowledging, or never answered
+      lab-1 is current again.
+      Stopped; everything is written.
+      "
+    `);
+  }));
+
 test("what is asked for first counts among the requests that --max-qps bounds", () =>
   inObserverWorld(async (world) => {
     await startShop(world);
     const early = await lockstepRecord(world, 5_000, "--max-qps", "1");
     expect(early).toEqual({
-      code: 0,
+      code: 1,
       told: "Stopped before anything was recorded.\n",
       recorded: [],
     });

@@ -97,9 +97,9 @@ function inWords(context: CommandContext): CommandContext {
 async function runRecord(context: CommandContext, flags: RecordFlags): Promise<ExitCode> {
   const { environment, terminal, stop } = context;
   const path = absolute(flags.out);
-  const recording = await recordingOf(context, flags);
   await refuseForeignFile(environment.files, path);
   await refuseUnwritable(environment.files, path);
+  const recording = await recordingOf(context, flags);
   await sayWhatComes(context, recording);
   if (stop.aborted) {
     terminal.writeError("Stopped before anything was recorded.\n");
@@ -183,9 +183,13 @@ async function refuseForeignFile(files: Files, path: string): Promise<void> {
   throw new UsageError(`${path} is no recording: name another file, this one is left as it is.`);
 }
 
-/** Makes it when it is absent, so that nobody waits for a cluster's answer to hear of it. */
+/** By trying it, so that nobody waits for a cluster's answer to hear of it. Leaves nothing behind. */
 async function refuseUnwritable(files: Files, path: string): Promise<void> {
-  await asUsage([FilesError], () => files.append(path, ""));
+  await asUsage([FilesError], async () => {
+    const isAbsent = (await files.kind(path)) === undefined;
+    await files.append(path, "");
+    if (isAbsent) await files.remove(path);
+  });
 }
 
 function form(text: string): RecordFlags["form"] {

@@ -16,6 +16,8 @@ export interface BlameReport {
   readonly statuses: string;
   /** Requests in the logs in all. */
   readonly requests: number;
+  /** False when the logs have lines and none of them could be read. */
+  readonly isUnderstood: boolean;
   readonly rescued: number;
   /** As many as are to be shown, in the order of the logs. */
   readonly verdicts: readonly RequestVerdict[];
@@ -40,8 +42,8 @@ export function blameLines(report: BlameReport, options: BlameLineOptions): read
   const worst = new Set(summary.causes.map((one) => one.worst));
   const others = verdicts.filter((one) => !worst.has(one));
   if (others.length > 0) {
-    const all = others.length + worst.size >= summary.requests;
-    const count = all ? "" : `, the first ${others.length} of ${number(summary.requests)}`;
+    const all = summary.requests - worst.size;
+    const count = others.length >= all ? "" : `, the first ${others.length} of ${number(all)}`;
     lines.push("", options.paint.strong(`Others${count}`));
     for (const verdict of others) lines.push(...requestLines(verdict, options));
   }
@@ -53,7 +55,7 @@ function headLines(report: BlameReport, { width, paint }: BlameLineOptions): rea
   const all = counted(requests, "request");
   const of =
     requests === 0
-      ? "No request was found in the time and the logs given."
+      ? nothingText(report)
       : `${number(summary.requests)} of ${all} ended with ${statuses}.`;
   const more =
     rescued === 0
@@ -62,6 +64,12 @@ function headLines(report: BlameReport, { width, paint }: BlameLineOptions): rea
   const head = wrapText(paint.strong(of) + more, { width });
   if (summary.requests === 0) return head;
   return [...head, ...saidLines(summary, paint)];
+}
+
+function nothingText({ isUnderstood }: BlameReport): string {
+  return isUnderstood
+    ? "No request was found in the time and the logs given."
+    : "No line of the access logs given was understood.";
 }
 
 function saidLines({ stale, requests, causes }: BlameSummary, paint: Paint): readonly string[] {

@@ -10,9 +10,6 @@ import { type Files, FilesError } from "../../environment/files.ts";
 import { UsageError } from "../command.ts";
 import { counted } from "../counted.ts";
 
-/** Of saved objects whose cluster was not named, and of which no recording tells. */
-const unnamedCluster = "saved";
-
 /** A dump holds a file for each namespace and kind, and the logs of every pod. */
 const filesMax = 100_000;
 
@@ -31,16 +28,35 @@ export async function loadObjects(
   const byCluster = new Map<string, SavedObjects>();
   const notes: string[] = [];
   const [recorded, ...others] = new Set(evidence.coverage.map(({ cluster }) => cluster));
-  const usual = others.length === 0 ? (recorded ?? unnamedCluster) : unnamedCluster;
-  for (const text of asked) {
-    const [, cluster = usual, named = text] = /^([^=/]+)=(.+)$/.exec(text) ?? [];
-    const path = absolute(named);
+  const paths = asked.map(askedPath);
+  const only = others.length === 0 ? recorded : undefined;
+  const unnamed = unnamedCluster(paths);
+  for (const { path, cluster: named = only } of paths) {
+    const cluster = named ?? unnamed;
     const saved = byCluster.get(cluster) ?? new SavedObjects(cluster);
     byCluster.set(cluster, saved);
-    notes.push(...(await readSet(files, path, saved, { cluster, signal })));
+    notes.push(...(await readSet(files, absolute(path), saved, { cluster: named, signal })));
   }
   for (const saved of byCluster.values()) saved.addTo(evidence);
   return notes;
+}
+
+interface AskedPath {
+  readonly path: string;
+  readonly cluster: string | undefined;
+}
+
+/** Of `cluster=path`, or only a path. */
+function askedPath(text: string): AskedPath {
+  const [, cluster, path = text] = /^([^=/]+)=(.+)$/.exec(text) ?? [];
+  return { path, cluster };
+}
+
+/** All without a name count as one cluster, and are called by where they are. */
+function unnamedCluster(asked: readonly AskedPath[]): string {
+  const [first, ...others] = asked.filter(({ cluster }) => cluster === undefined);
+  const more = others.length === 0 ? "" : ` and ${others.length} more`;
+  return `${first?.path ?? ""}${more}`;
 }
 
 /** What one path holds was saved together. */
@@ -48,7 +64,7 @@ async function readSet(
   files: Files,
   path: string,
   saved: SavedObjects,
-  { cluster, signal }: { readonly cluster: string; readonly signal: AbortSignal },
+  { cluster, signal }: { readonly cluster: string | undefined; readonly signal: AbortSignal },
 ): Promise<readonly string[]> {
   const notes: string[] = [];
   const before = saved.counts;
@@ -67,7 +83,8 @@ async function readSet(
   }
   const count = found.length === 1 ? basename(path) : `${basename(path)} (${found.length} files)`;
   const events = killed === 0 ? "" : ` and the ends of ${counted(killed, "pod")} in events`;
-  notes.push(`${count}: ${counted(objects, "object")}${events} of ${cluster}.`);
+  const of = cluster === undefined ? "" : ` of ${cluster}`;
+  notes.push(`${count}: ${counted(objects, "object")}${events}${of}.`);
   if (saved.counts.broken > before.broken) {
     notes.push(`${count}: a list breaks off in the middle; what is whole in it counts.`);
   }

@@ -5,6 +5,14 @@ import type { ProxyClock } from "../../blame/proxy-clock.ts";
 import { lengthText } from "../../blame/verdict-text.ts";
 import { counted } from "../counted.ts";
 
+/** Nothing can be said then; that an empty log has no failed request can be. */
+export function isNothingUnderstood(logs: readonly BlamedLog[]): boolean {
+  return (
+    logs.every(({ report }) => report.entries.size === 0) &&
+    logs.some(({ report }) => report.notUnderstood > 0)
+  );
+}
+
 export function logNotes(file: string, blamed: BlamedLog): readonly string[] {
   const { report, requests, clock, inDoubt } = blamed;
   const { lines, entries, notUnderstood, example, withoutEndpoints } = report;
