@@ -45,15 +45,12 @@ forEachSeed(
       await simulation.sleep(recoveryMs);
       expect(world.run.observer.journeys.pending()).toEqual([]);
       await world.endRun();
-      let judgedExactly = 0;
       for (const run of world.runs) {
         const { endpoints, exact, untellable } = judgeRun(world, run);
-        judgedExactly += exact;
         if (!isCalm || run !== world.runs[0]) continue;
         expect(exact + untellable).toBe(endpoints);
-        expect(untellable).toBeLessThan(endpoints / 4);
+        expect(untellable, "the judge doubts too much").toBeLessThan(endpoints / 4);
       }
-      expect(judgedExactly, "the judge doubts everything").toBeGreaterThan(0);
       await world.stop();
     }),
 );
