@@ -36,6 +36,7 @@ export function handOver(before: EndpointTrack, successor: EndpointTrack): OpenJ
 /** A join that only those have shown who cannot tell whose it is. */
 function shownOnlyByAddress({ current, sights }: EndpointChanges): OpenJourney | undefined {
   if (current?.direction !== "join") return undefined;
-  const showing = sights.filter(({ shown }) => shown === current.id);
+  // Also who has gone on from it: it then stands just before, where the pod has said nothing new.
+  const showing = sights.filter(({ shown }) => shown > current.id - 1);
   return showing.length > 0 && showing.every(({ byAddress }) => byAddress) ? current : undefined;
 }
