@@ -1,5 +1,6 @@
 // Routes that ask for a password, by real nginx: who comes in, what the others are told, and what the
 // endpoint sees of it.
+import { readdir, readFile } from "node:fs/promises";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { Cors, RoutePolicy } from "../src/decide/route-policy.ts";
 import type { UserList } from "../src/sources/checked-users.ts";
@@ -22,6 +23,9 @@ const everyForm: UserList = [
   ["des", "abQ9KY.KfrYrc"],
 ];
 
+/** Of the same password; it takes some 20 ms to compute. */
+const slow = "$2y$08$abcdefghijklmnopqrstuusZpDGvXc4Fos.doASQdsjHwGBCZfvvS";
+
 const users = "shop/users file";
 const basicAuth = { users, realm: "the shop" };
 
@@ -37,6 +41,18 @@ const cors: Cors = {
 function withPassword(name: string, password: string): Asked {
   const encoded = Buffer.from(`${name}:${password}`).toString("base64");
   return { headers: { authorization: `Basic ${encoded}` } };
+}
+
+/** By id of each thread of a process, how much it yields to others: 0 is usual, 19 the most. */
+async function niceOfThreads(pid: number): Promise<Map<number, number>> {
+  const threads = new Map<number, number>();
+  for (const thread of await readdir(`/proc/${pid}/task`)) {
+    const stat = await readFile(`/proc/${pid}/task/${thread}/stat`, "utf8");
+    // The program's name, in parentheses, may have spaces in it; see proc(5) for the fields.
+    const [, fields = ""] = /^.*\) (.*)$/s.exec(stat) ?? [];
+    threads.set(Number(thread), Number(fields.split(" ")[16]));
+  }
+  return threads;
 }
 
 describe.skipIf(withoutNginx !== false)("a route with a password", () => {
@@ -121,7 +137,6 @@ describe.skipIf(withoutNginx !== false)("a route with a password", () => {
 
   it("outlives a flood of wrong passwords", async () => {
     const list = "shop/slow file";
-    const slow = "$2y$08$abcdefghijklmnopqrstuusZpDGvXc4Fos.doASQdsjHwGBCZfvvS";
     await push({ [list]: [["ann", slow]] });
     const policy = { basicAuth: { users: list, realm: "x" } };
     await world().hosts({ "slow.example": [rule("/", "web", policy)] });
@@ -135,6 +150,45 @@ describe.skipIf(withoutNginx !== false)("a route with a password", () => {
     expect([...refused]).toEqual([401]);
     expect(await statusOf(withPassword("ann", "foo"), "slow.example")).toBe(200);
     expect((await world().proxy.control().state()).workerPids).toEqual(workerPids);
+  });
+
+  it("leaves a namespace its sign-ins while another one's route is flooded", async () => {
+    const names = Array.from({ length: 12 }, (_, number) => `user-${number}`);
+    const quiet = names.map((name) => [name, `{PLAIN}${name}`] as const);
+    await push({ "loud/users file": [["ann", slow]], "quiet/users file": quiet });
+    const host = (list: string) => [rule("/", "web", { basicAuth: { users: list, realm: "x" } })];
+    await world().hosts({
+      "loud.example": host("loud/users file"),
+      "quiet.example": host("quiet/users file"),
+    });
+    let isOver = false;
+    let markFull: () => void = () => undefined;
+    const full = new Promise<void>((resolve) => {
+      markFull = resolve;
+    });
+    const flood = Array.from({ length: 60 }, async (_, number) => {
+      for (let turn = 0; !isOver; turn += 1) {
+        const wrong = withPassword("ann", `wrong ${number} ${turn}`);
+        if ((await statusOf(wrong, "loud.example")) === 503) markFull();
+      }
+    });
+    await full;
+    const signIns = names.map((name) => statusOf(withPassword(name, name), "quiet.example"));
+    const statuses = await Promise.all(signIns);
+    isOver = true;
+    await Promise.all(flood);
+    expect(statuses).toEqual(names.map(() => 200));
+  });
+
+  it("computes passwords behind everything else, and serves requests before it", async () => {
+    await statusOf(withPassword("bcrypt", "not yet computed"));
+    const { workerPids } = await world().proxy.control().state();
+    for (const pid of workerPids) {
+      const threads = await niceOfThreads(pid);
+      expect(threads.get(pid)).toBe(0);
+      threads.delete(pid);
+      expect([...threads.values()]).toEqual([19]);
+    }
   });
 
   it("is closed to everybody while its users are not there", async () => {

@@ -35,6 +35,8 @@ end
 -- `users_of` gives the digests by name of a list, or nothing.
 function _M.step(policy, users_of)
     local list = policy.basicAuth.users
+    -- A list is named after its namespace, which owns the routes that use it.
+    local owner = string.match(list, "^[^/]*")
     local challenge = 'Basic realm="' .. policy.basicAuth.realm .. '", charset="UTF-8"'
     local allowed_pages = policy.prepared.cors
     return function(var)
@@ -47,7 +49,7 @@ function _M.step(policy, users_of)
         if stored == nil then
             return ask(challenge, allowed_pages, var)
         end
-        local is_right = password.is_right(given, stored)
+        local is_right = password.is_right(owner, given, stored)
         if is_right == nil then
             return answer.refuse(503, "too many passwords")
         end

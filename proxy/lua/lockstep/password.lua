@@ -1,28 +1,58 @@
 -- Whether a password is the one that a digest was made of. To compute one may take as long as a second,
--- so each worker has a thread of its own for it (nginx.conf), which does one after the other; when too
--- many wait for it, others are sent away. What was found right is not computed again. The thread reads
--- its code from the disk, which the user of the workers must be allowed.
+-- so each worker has a thread of its own for it (nginx.conf), which computes one at a time. Owners take
+-- turns, so that a flood at the routes of one namespace delays another's sign-ins by one turn only;
+-- each owner has a bounded number of waiting places, and those beyond get no answer. What was found
+-- right is not computed again. The thread reads its code from the disk, which the user of the workers
+-- must be allowed.
+--
+-- Invariant: `waiting` has an owner in `order` exactly while its list is not empty, and somebody waits
+-- only while a turn is under way.
+local semaphore = require("ngx.semaphore")
+
 local _M = {}
 
--- Some 100 bytes each. Beyond so many all are forgotten, and found again.
+-- Of all owners, some 100 bytes each. Beyond so many the owner that has the most forgets its own.
 local MOST_RIGHT = 10000
--- The last of them waits half a minute where each takes a second.
-local MOST_UNDER_WAY = 32
+-- Of one owner. The last of them waits half a minute where each takes a second and no other owner
+-- waits.
+local MOST_WAITING = 32
+-- Of one that waits, who has had no answer for longer than a client waits for one. A turn that is
+-- under way for so long ended with its request, and is nobody's.
+local PATIENCE_SECONDS = 60
 local POOL, MODULE = "passwords", "lockstep.password_digest"
 
--- By a digest of password and stored digest: they belong together.
+-- By owner: how many were found right, and which, by a digest of password and stored digest, for
+-- these belong together.
 local right, right_count = {}, 0
-local under_way = 0
+-- By owner, the semaphores of those that wait, oldest first; and the owners, the next one first.
+local waiting, order = {}, {}
+-- Since when a turn is under way; nothing while the thread is free.
+local busy_since = nil
 local complained = {}
 
-local function remember(key)
-    if right[key] then
+local function forget_of_largest()
+    local largest = nil
+    for owner, found in pairs(right) do
+        if largest == nil or found.count > right[largest].count then
+            largest = owner
+        end
+    end
+    right_count = right_count - right[largest].count
+    right[largest] = nil
+end
+
+local function remember(owner, key)
+    local found = right[owner]
+    if found ~= nil and found.keys[key] then
         return
     end
     if right_count >= MOST_RIGHT then
-        right, right_count = {}, 0
+        forget_of_largest()
     end
-    right[key] = true
+    found = right[owner] or { count = 0, keys = {} }
+    right[owner] = found
+    found.keys[key] = true
+    found.count = found.count + 1
     right_count = right_count + 1
 end
 
@@ -34,22 +64,69 @@ local function complain(problem)
     end
 end
 
--- True or false; nothing when it cannot be found out now.
-function _M.is_right(password, stored)
+-- The one whose turn is next; nothing when nobody waits. Its owner goes to the end.
+local function next_waiting()
+    while #order > 0 do
+        local owner = table.remove(order, 1)
+        local list = waiting[owner]
+        local one = table.remove(list, 1)
+        if #list > 0 then
+            order[#order + 1] = owner
+        else
+            waiting[owner] = nil
+        end
+        -- A request that ended, or lost patience, waits no more.
+        if one:count() < 0 then
+            return one
+        end
+    end
+    return nil
+end
+
+-- Whether the thread is this request's, which then has to call `end_turn`; not when too many wait.
+local function take_turn(owner)
+    if busy_since == nil or ngx.now() - busy_since > PATIENCE_SECONDS then
+        busy_since = ngx.now()
+        return true
+    end
+    local list = waiting[owner]
+    if list == nil then
+        list = {}
+        waiting[owner] = list
+        order[#order + 1] = owner
+    elseif #list >= MOST_WAITING then
+        return false
+    end
+    local turn = semaphore.new()
+    list[#list + 1] = turn
+    -- It may come in the moment in which patience ends.
+    return turn:wait(PATIENCE_SECONDS) or turn:wait(0)
+end
+
+-- The thread passes to the next one directly, so nobody comes between.
+local function end_turn()
+    local one = next_waiting()
+    busy_since = one and ngx.now()
+    if one ~= nil then
+        one:post()
+    end
+end
+
+-- True or false; nothing when it cannot be found out now. The owner is the one whose places it takes.
+function _M.is_right(owner, password, stored)
     -- A string of C would end there.
     if string.find(password, "\0", 1, true) then
         return false
     end
     local key = ngx.sha1_bin(#stored .. ":" .. stored .. password)
-    if right[key] then
+    if right[owner] and right[owner].keys[key] then
         return true
     end
-    if under_way >= MOST_UNDER_WAY then
+    if not take_turn(owner) then
         return nil
     end
-    under_way = under_way + 1
     local fine, digest = ngx.run_worker_thread(POOL, MODULE, "like", stored, password)
-    under_way = under_way - 1
+    end_turn()
     if not fine then
         complain(digest)
         return nil
@@ -57,7 +134,7 @@ function _M.is_right(password, stored)
     if digest ~= stored then
         return false
     end
-    remember(key)
+    remember(owner, key)
     return true
 end
 

@@ -16,12 +16,13 @@ local _M = {}
 
 local POOL_BYTES = 4096
 
--- Of the thread that asks: to Linux it is a process in this.
+-- Of the thread that calls: to Linux each thread has a priority of its own.
 local PRIO_PROCESS, OWN, LAST = 0, 0, 19
-ffi.C.setpriority(PRIO_PROCESS, OWN, LAST)
 
 -- In the form of another digest; nothing when there is no such form.
 function _M.like(stored, password)
+    -- Here and not above: nginx loads this file in the worker's event loop, whose priority must stay.
+    ffi.C.setpriority(PRIO_PROCESS, OWN, LAST)
     local pool = ffi.C.ngx_create_pool(POOL_BYTES, ffi.C.ngx_cycle.log)
     if pool == nil then
         return nil
