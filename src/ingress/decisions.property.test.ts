@@ -58,7 +58,7 @@ class Told {
       },
       className,
       secrets: {
-        want: (keys) => {
+        want: ({ keys }) => {
           this.wanted = keys;
         },
         get: ({ namespace, name }) => {

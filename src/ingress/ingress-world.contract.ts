@@ -35,8 +35,8 @@ export interface IngressWorld {
 
 export interface WorldOptions extends Partial<Pick<IngressLoopOptions, "policy" | "remembered">> {
   readonly seed?: number;
-  /** A resource, plural, that Lockstep has no permission to read. */
-  readonly forbidden?: string;
+  /** A resource, plural, that Lockstep has no permission to read, or which paths. */
+  readonly forbidden?: string | ((path: string) => boolean);
   /** The loop's own clock, made from that of its machine. */
   readonly clock?: (clock: Clock) => Clock;
   /** What the clusters hold before the loop starts. */
@@ -99,6 +99,10 @@ export class WorldCluster {
     const { graceSeconds = 30 } = options;
     const body = { gracePeriodSeconds: graceSeconds };
     await this.#client.request({ verb: "delete", method: "DELETE", path, body });
+  }
+
+  async namespace(name: string): Promise<void> {
+    await this.create("/api/v1/namespaces", { metadata: { name } });
   }
 
   /** Its contents stay, for nobody empties namespaces here. */
@@ -237,9 +241,11 @@ async function startCluster(simulation: Simulation, name: string): Promise<World
 }
 
 /** The lab's API server lets everybody do everything, so its refusal is played here. */
-function withoutPermission(client: KubeClient, resource: string | undefined): KubeClient {
+function withoutPermission(client: KubeClient, forbidden: WorldOptions["forbidden"]): KubeClient {
   const check = ({ path }: KubeRequest): void => {
-    if (resource === undefined || !new RegExp(`/${resource}(\\?|$)`).test(path)) return;
+    const resource = /\/([a-z]+)(\?|$)/.exec(path)?.[1];
+    const isRefused = typeof forbidden === "function" ? forbidden(path) : resource === forbidden;
+    if (resource === undefined || !isRefused) return;
     const message = `${resource} is forbidden`;
     throw new StatusError({ code: 403, reason: "Forbidden", message });
   };

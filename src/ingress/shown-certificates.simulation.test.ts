@@ -7,6 +7,7 @@ import { type IngressWorld, inIngressWorld, type WorldCluster } from "./ingress-
 
 const secrets = "/api/v1/namespaces/default/secrets";
 const ingresses = "/apis/networking.k8s.io/v1/namespaces/default/ingresses";
+const of = (path: string, namespace: string) => path.replace("/default/", `/${namespace}/`);
 
 let first: KeyPair;
 let second: KeyPair;
@@ -23,14 +24,24 @@ function dataOf({ cert, key }: KeyPair) {
   return { "tls.crt": base64(cert), "tls.key": base64(key) };
 }
 
-async function secret(cluster: WorldCluster, name: string, pair: KeyPair): Promise<void> {
+async function secret(
+  cluster: WorldCluster,
+  name: string,
+  pair: KeyPair,
+  namespace = "default",
+): Promise<void> {
   const type = "kubernetes.io/tls";
-  await cluster.create(secrets, { metadata: { name }, type, data: dataOf(pair) });
+  await cluster.create(of(secrets, namespace), { metadata: { name }, type, data: dataOf(pair) });
 }
 
-async function ingress(cluster: WorldCluster, name: string, secretNames: readonly string[]) {
+async function ingress(
+  cluster: WorldCluster,
+  name: string,
+  secretNames: readonly string[],
+  namespace = "default",
+): Promise<void> {
   const tls = secretNames.map((secretName) => ({ hosts: ["web.example"], secretName }));
-  await cluster.create(ingresses, {
+  await cluster.create(of(ingresses, namespace), {
     metadata: { name },
     spec: {
       ingressClassName: "lockstep",
@@ -129,6 +140,108 @@ test("with very many names one watch of all TLS secrets takes their place", () =
       },
     },
   ));
+
+/** As a role allows that names secrets: none is listed but by its name. */
+const byNameAlone = (path: string) => path.includes("/secrets") && !path.includes("metadata.name");
+
+/** Names that the first ones of a namespace leave no room for. */
+const tooMany = Array.from({ length: maxNamedWatches + 1 }, (_, index) => `many-${index + 10}`);
+
+/** Whether each of these is known, and how. */
+function known({ loop }: IngressWorld, ...keys: readonly string[]): readonly string[] {
+  return keys.map((key) => {
+    const [namespace = "", name = ""] = key.split("/");
+    const found = loop.secrets.get({ namespace, name });
+    return found.kind === "refused" ? `refused: ${found.detail}` : found.kind;
+  });
+}
+
+const beyond =
+  `refused: the namespace names more than ${maxNamedWatches} secrets of this kind, ` +
+  "and this one is among the newest";
+
+async function loud(east: WorldCluster): Promise<void> {
+  await east.namespace("loud");
+  await secret(east, "many-10", second, "loud");
+  await secret(east, "many-74", second, "loud");
+  await ingress(east, "many", tooMany, "loud");
+}
+
+async function quiet(east: WorldCluster): Promise<void> {
+  await secret(east, "web", first);
+  await ingress(east, "web", ["web"]);
+}
+
+test.each([
+  ["at the start", loud, async () => undefined],
+  ["later", async () => undefined, loud],
+])(
+  "a namespace with too many names harms its own alone where a role names secrets: %s",
+  (_, before, after) =>
+    inIngressWorld(
+      async (world) => {
+        const { simulation, clusters } = world;
+        await after(clusters.east);
+        await simulation.sleep(2_000);
+        const keys = ["loud/many-10", "loud/many-11", "loud/many-74", "default/web"];
+        expect(known(world, ...keys)).toEqual(["present", "absent", beyond, "present"]);
+        expect(shown(world).names).toEqual(["web.example ← default/web first"]);
+        const late = world.nextTold();
+        await clusters.east.update(`${secrets}/web`, { data: dataOf(second) });
+        await late;
+        expect(shown(world).names).toEqual(["web.example ← default/web second"]);
+      },
+      {
+        forbidden: byNameAlone,
+        before: async ({ east }) => {
+          await quiet(east);
+          await before(east);
+        },
+      },
+    ),
+);
+
+test("a namespace whose secrets may be listed has them listed, whatever others may", () =>
+  inIngressWorld(
+    async (world) => {
+      await world.simulation.sleep(2_000);
+      const keys = ["loud/many-10", "loud/many-11", "loud/many-74", "default/web"];
+      expect(known(world, ...keys)).toEqual(["present", "absent", "present", "present"]);
+    },
+    {
+      forbidden: (path) => byNameAlone(path) && !path.includes("/namespaces/loud/"),
+      before: async ({ east }) => {
+        await quiet(east);
+        await loud(east);
+      },
+    },
+  ));
+
+test("a list that is forbidden while it serves leaves every certificate as it was", () => {
+  let isForbidden = false;
+  return inIngressWorld(
+    async (world) => {
+      const { simulation, clusters } = world;
+      const keys = ["loud/many-10", "loud/many-74", "default/web"];
+      await simulation.sleep(2_000);
+      expect(known(world, ...keys)).toEqual(["present", "present", "present"]);
+      isForbidden = true;
+      simulation.network.resetConnections("lockstep", "api-east");
+      await simulation.sleep(200_000);
+      expect(known(world, ...keys)).toEqual(["present", "present", "present"]);
+      await clusters.east.update(`${secrets}/web`, { data: dataOf(second) });
+      await simulation.sleep(2_000);
+      expect(shown(world).names).toEqual(["web.example ← default/web second"]);
+    },
+    {
+      forbidden: (path) => isForbidden && byNameAlone(path),
+      before: async ({ east }) => {
+        await quiet(east);
+        await loud(east);
+      },
+    },
+  );
+});
 
 test("without permission the routes go on, and the owner is told", () =>
   inIngressWorld(

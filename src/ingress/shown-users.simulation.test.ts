@@ -3,7 +3,6 @@ import { maxNamedWatches } from "../sources/secret-source.ts";
 import { type IngressWorld, inIngressWorld, type WorldCluster } from "./ingress-world.contract.ts";
 
 const secrets = "/api/v1/namespaces/default/secrets";
-const ingresses = "/apis/networking.k8s.io/v1/namespaces/default/ingresses";
 
 /** Some messages of the network, and the time that changes are gathered for. */
 const aMomentMs = 1_500;
@@ -14,6 +13,7 @@ async function protect(
   cluster: WorldCluster,
   name: string,
   annotations: Readonly<Record<string, string>>,
+  namespace = "default",
 ): Promise<void> {
   const own = Object.entries({ "auth-type": "basic", ...annotations }).map(([key, text]) => [
     `nginx.ingress.kubernetes.io/${key}`,
@@ -21,10 +21,17 @@ async function protect(
   ]);
   const backend = { service: { name: "web", port: { number: 80 } } };
   const paths = [{ path: "/", pathType: "Prefix", backend }];
-  await cluster.create(ingresses, {
+  await cluster.create(`/apis/networking.k8s.io/v1/namespaces/${namespace}/ingresses`, {
     metadata: { name, annotations: Object.fromEntries(own) },
     spec: { ingressClassName: "lockstep", rules: [{ host: `${name}.example`, http: { paths } }] },
   });
+}
+
+/** A secret with a user, and an Ingress of its name that it protects. */
+async function keep(cluster: WorldCluster, namespace: string, name: string): Promise<void> {
+  const body = { metadata: { name }, data: dataOf("ann:{PLAIN}1") };
+  await cluster.create(`/api/v1/namespaces/${namespace}/secrets`, body);
+  await protect(cluster, name, { "auth-secret": name }, namespace);
 }
 
 /** What the proxy is told of the hosts' protection, of users, and the authors of what is wrong. */
@@ -111,24 +118,36 @@ test.each([
   ),
 );
 
-test("beyond so many secrets no more are read, and the routes of the others are closed", () =>
+test("a namespace that names too many secrets closes its own newest routes, after a restart too", () =>
   inIngressWorld(
     async (world) => {
       await world.simulation.sleep(aMomentMs);
       const { users: lists, problems } = shown(world);
-      expect([Object.keys(lists).length, problems.length]).toEqual([maxNamedWatches, 1]);
-      expect(problems[0]).toContain(
-        `may not be read: Ingresses name more than ${maxNamedWatches} secrets of this kind`,
+      const own = Object.keys(lists).filter((key) => key.startsWith("busy/"));
+      expect(lists[users]).toEqual([["ann", "{PLAIN}1"]]);
+      expect(own).toEqual(["busy/p2 file"]);
+      expect(problems.filter((one) => one.includes("no secret busy/absent")).length).toBe(
+        maxNamedWatches - 1,
       );
+      const detail = `the namespace names more than ${maxNamedWatches} secrets of this kind`;
+      expect(problems.filter((one) => one.includes(detail))).toEqual([
+        `p1 RouteClosed annotation auth-secret: the secret busy/p1 may not be read: ${detail}, ` +
+          "and this one is among the newest, so every request is answered with 503",
+      ]);
     },
     {
-      before: async ({ east }) => {
+      before: async ({ east }, simulation) => {
         await east.service("web");
-        for (let number = 0; number <= maxNamedWatches; number += 1) {
-          const name = `p${number}`;
-          await east.create(secrets, { metadata: { name }, data: dataOf("ann:{PLAIN}1") });
-          await protect(east, name, { "auth-secret": name });
+        await east.namespace("busy");
+        // Names alone would give p1 the place before p2; the oldest comes first.
+        await keep(east, "busy", "p2");
+        for (let number = 1; number < maxNamedWatches; number += 1) {
+          const name = `absent-${number}`;
+          await protect(east, name, { "auth-secret": name }, "busy");
         }
+        await simulation.sleep(1_000);
+        await keep(east, "busy", "p1");
+        await keep(east, "default", "people");
       },
     },
   ));

@@ -1,8 +1,12 @@
 // The secrets of one use that routes refer to, and no others: each is watched by its name, so that a
-// role may allow just these. Beyond some tens of them one watch of all secrets of their type costs the
-// API server less, and takes their place; secrets of no type of their own are never read all.
-// Invariant: a secret that nobody wants has no watch of its own.
+// role may allow just these. Where a namespace, or all together, name more than some tens of one type,
+// one watch of all secrets of that type costs the API server less: it is tried, and takes the place of
+// the watches by name as soon as it has listed. Where it is refused the watches by name stay, and each
+// namespace has a bounded number of them. Secrets of no type of their own are never read all.
+// Invariant: a secret that nobody wants has no watch of its own, and one that has been read is known
+// until another watch knows it.
 import type { Registry } from "prom-client";
+import { elapsedMs, type MonotonicMs } from "../environment/clock.ts";
 import type { Environment } from "../environment/environment.ts";
 import type { CancelTimer } from "../environment/timers.ts";
 import type { KubeClient } from "../kube/client/client.ts";
@@ -14,6 +18,13 @@ import { watchStatus } from "./watch-status.ts";
 export interface SecretReference {
   readonly namespace: string;
   readonly name: string;
+}
+
+export interface WantedSecrets {
+  /** By `namespace/name`. */
+  readonly keys: ReadonlySet<string>;
+  /** Which of two of a namespace is read where there are too many: the lesser. */
+  readonly compare: (a: string, b: string) => number;
 }
 
 /** A secret as far as it is known. */
@@ -39,21 +50,47 @@ export interface SecretSourceOptions<S extends Projected>
   readonly metrics?: Registry;
 }
 
-/** Each watch is a connection to an API server. */
+/** Of a namespace: each watch is a connection to an API server. With more names a list is tried. */
 export const maxNamedWatches = 64;
 
-const tooMany = `Ingresses name more than ${maxNamedWatches} secrets of this kind`;
+const tooMany =
+  `the namespace names more than ${maxNamedWatches} secrets of this kind, ` +
+  "and this one is among the newest";
 
 /** How soon it is noticed that a secret may not be read. */
 const lookAgainMs = 500;
+
+/** How soon it is noticed that a list which served is forbidden now. */
+const reviewMs = 10_000;
+
+/** A list without an answer for so long does not keep the watches by name waiting. */
+const listWithinMs = 5_000;
+
+/** The scope of a list; others are those of a namespace. */
+const allNamespaces = "";
+
+interface WideList<S extends Projected> {
+  readonly reflector: Reflector<S>;
+  readonly triedAt: MonotonicMs;
+}
+
+type WideOutcome =
+  /** Few enough are wanted to be named. */
+  | "untried"
+  /** It has not been answered yet. */
+  | "undecided"
+  | "serves"
+  | "unavailable";
 
 export class SecretSource<S extends Projected = Secret> {
   readonly #options: SecretSourceOptions<S>;
   /** By `namespace/name`. */
   readonly #named = new Map<string, Reflector<S>>();
-  /** Of all secrets of the type; once there were too many to name it stays. */
-  #all: Reflector<S> | undefined;
-  #wanted: ReadonlySet<string> = new Set();
+  /** By scope; once there were too many to name it stays while a secret of the scope is wanted. */
+  readonly #lists = new Map<string, WideList<S>>();
+  #wanted: WantedSecrets = { keys: new Set(), compare: () => 0 };
+  /** Those of `#wanted` that their namespace has no more watches for. */
+  #beyond: ReadonlySet<string> = new Set();
   readonly #ending = new Set<Promise<void>>();
   #isStopped = false;
   #cancelLook: CancelTimer | undefined;
@@ -62,38 +99,34 @@ export class SecretSource<S extends Projected = Secret> {
     this.#options = options;
   }
 
-  /** From now on these are read, by `namespace/name`, and no others. */
-  want(keys: ReadonlySet<string>): void {
+  /** From now on these are read, and no others. */
+  want(wanted: WantedSecrets): void {
     if (this.#isStopped) return;
-    this.#wanted = keys;
-    const { ofType } = this.#options;
-    const areMany = keys.size > maxNamedWatches;
-    if (this.#all === undefined && areMany && ofType !== undefined) this.#watchAll(ofType);
-    for (const key of this.#named.keys()) if (!keys.has(key)) this.#end(key);
-    if (this.#all === undefined) {
-      for (const key of keys) {
-        if (!this.#named.has(key) && this.#named.size < maxNamedWatches) this.#watchOne(key);
-      }
-    }
-    this.#lookAgain();
+    this.#wanted = wanted;
+    const isNews = this.#arrange();
+    this.#lookAgain({ isNews });
   }
 
   get({ namespace, name }: SecretReference): KnownSecret<S> {
     const key = `${namespace}/${name}`;
-    const reflector = this.#named.get(key) ?? this.#all;
-    if (reflector === undefined) {
-      return this.#wanted.has(key) ? { kind: "refused", detail: tooMany } : { kind: "unread" };
+    const named = this.#named.get(key);
+    const lists = [namespace, allNamespaces].flatMap((one) => this.#lists.get(one) ?? []);
+    const reflectors = [...(named ? [named] : []), ...lists.map(({ reflector }) => reflector)];
+    // One that was refused since it listed still knows what it had read, but not what is gone.
+    const serving = reflectors.find(serves);
+    for (const { store } of serving === undefined ? reflectors : [serving]) {
+      const secret = store.get(namespace, name);
+      if (secret !== undefined) return { kind: "present", secret };
     }
-    const secret = reflector.store.get(namespace, name);
-    if (secret !== undefined) return { kind: "present", secret };
-    if (reflector.synced) return { kind: "absent" };
-    const { state, detail } = watchStatus(reflector);
+    if (serving !== undefined) return { kind: "absent" };
+    if (this.#beyond.has(key)) return { kind: "refused", detail: tooMany };
+    const { state, detail } = named === undefined ? unread : watchStatus(named);
     return state === "refused" ? { kind: "refused", detail } : { kind: "unread" };
   }
 
   /** Whether everything that is wanted was read, as far as it may be. */
   get settled(): boolean {
-    return [...this.#wanted].every((key) => this.get(splitObjectKey(key)).kind !== "unread");
+    return [...this.#wanted.keys].every((key) => this.get(splitObjectKey(key)).kind !== "unread");
   }
 
   /** Resolves when nothing of it goes on any more. Idempotent. */
@@ -101,17 +134,69 @@ export class SecretSource<S extends Projected = Secret> {
     this.#isStopped = true;
     this.#cancelLook?.();
     for (const key of this.#named.keys()) this.#end(key);
-    await Promise.all([this.#all?.stop(), ...this.#ending]);
+    for (const scope of this.#lists.keys()) this.#endList(scope);
+    await Promise.all(this.#ending);
   }
 
-  /** A secret that may not be read makes no change, so what is unread is looked at until it is. */
-  #lookAgain(): void {
+  /**
+   * A secret that may not be read makes no change, nor does a list that is refused: so they are looked
+   * at again.
+   */
+  #lookAgain({ isNews }: { readonly isNews: boolean }): void {
     this.#cancelLook?.();
-    if (this.settled) return;
-    this.#cancelLook = this.#options.timers.after(lookAgainMs, () => {
-      if (this.settled) this.#options.onSecrets();
-      else this.#lookAgain();
+    const isDue = isNews || !this.settled;
+    if (!isDue && this.#lists.size === 0) return;
+    this.#cancelLook = this.#options.timers.after(isDue ? lookAgainMs : reviewMs, () => {
+      const isNewsNow = this.#arrange();
+      if (isDue && this.settled) this.#options.onSecrets();
+      this.#lookAgain({ isNews: isNewsNow });
     });
+  }
+
+  /** Begins and ends watches; whether others than before are beyond the bound. */
+  #arrange(): boolean {
+    const named = new Set<string>();
+    const beyond = new Set<string>();
+    const byNamespace = groupedByNamespace(this.#wanted.keys);
+    const ofAll = this.#tryList(allNamespaces, this.#wanted.keys.size);
+    for (const scope of this.#lists.keys()) {
+      const isOwn = scope !== allNamespaces;
+      const isUsed = isOwn ? ofAll !== "serves" && byNamespace.has(scope) : byNamespace.size > 0;
+      if (!isUsed) this.#endList(scope);
+    }
+    for (const [namespace, keys] of byNamespace) {
+      const isOpen = ofAll === "untried" || ofAll === "unavailable";
+      const outcome = isOpen ? this.#tryList(namespace, keys.length) : ofAll;
+      if (outcome === "serves") continue;
+      if (outcome === "undecided") {
+        for (const key of keys) if (this.#named.has(key)) named.add(key);
+        continue;
+      }
+      if (keys.length > maxNamedWatches) keys.sort(this.#wanted.compare);
+      for (const key of keys.slice(0, maxNamedWatches)) named.add(key);
+      for (const key of keys.slice(maxNamedWatches)) beyond.add(key);
+    }
+    for (const key of this.#named.keys()) if (!named.has(key)) this.#end(key);
+    for (const key of named) if (!this.#named.has(key)) this.#watchOne(key);
+    const before = this.#beyond;
+    this.#beyond = beyond;
+    return before.size !== beyond.size || [...beyond].some((key) => !before.has(key));
+  }
+
+  /** What came of the list of this scope, which is begun where so many are wanted. */
+  #tryList(scope: string, wantedCount: number): WideOutcome {
+    const { ofType, clock } = this.#options;
+    const known = this.#lists.get(scope);
+    if (known === undefined) {
+      if (ofType === undefined || wantedCount <= maxNamedWatches) return "untried";
+      this.#watchAll(scope, ofType);
+      return "undecided";
+    }
+    const { reflector, triedAt } = known;
+    if (serves(reflector)) return "serves";
+    const isRefused = reflector.synced || watchStatus(reflector).state === "refused";
+    const isLate = elapsedMs(triedAt, clock.monotonicMs()) >= listWithinMs;
+    return isRefused || isLate ? "unavailable" : "undecided";
   }
 
   #watchOne(key: string): void {
@@ -122,14 +207,16 @@ export class SecretSource<S extends Projected = Secret> {
   }
 
   /** The watches by name serve until it has listed, so that nothing is missing meanwhile. */
-  #watchAll(ofType: string): void {
-    const all = this.#reflector({ fieldSelector: `type=${ofType}` });
-    this.#all = all;
+  #watchAll(scope: string, ofType: string): void {
+    const fieldSelector = `type=${ofType}`;
+    const reflector = this.#reflector(
+      scope === allNamespaces ? { fieldSelector } : { namespace: scope, fieldSelector },
+    );
+    this.#lists.set(scope, { reflector, triedAt: this.#options.clock.monotonicMs() });
     const replace = (): void => {
-      for (const key of this.#named.keys()) this.#end(key);
-      this.#options.onSecrets();
+      if (!this.#isStopped) this.#lookAgain({ isNews: this.#arrange() });
     };
-    all.waitForSync().then(replace, () => undefined);
+    reflector.waitForSync().then(replace, () => undefined);
   }
 
   #reflector(selection: { namespace?: string; fieldSelector: string }): Reflector<S> {
@@ -141,7 +228,7 @@ export class SecretSource<S extends Projected = Secret> {
       handlers: [
         ({ object }) => {
           const { namespace, name } = object.metadata;
-          if (!this.#wanted.has(`${namespace}/${name}`)) return;
+          if (!this.#wanted.keys.has(`${namespace}/${name}`)) return;
           onRead?.(object);
           onSecrets();
         },
@@ -153,11 +240,38 @@ export class SecretSource<S extends Projected = Secret> {
     return reflector;
   }
 
+  #endList(scope: string): void {
+    const list = this.#lists.get(scope);
+    this.#lists.delete(scope);
+    if (list !== undefined) this.#stop(list.reflector);
+  }
+
   #end(key: string): void {
     const reflector = this.#named.get(key);
     this.#named.delete(key);
-    if (reflector === undefined) return;
+    if (reflector !== undefined) this.#stop(reflector);
+  }
+
+  #stop(reflector: Reflector<S>): void {
     const ending = reflector.stop().finally(() => this.#ending.delete(ending));
     this.#ending.add(ending);
   }
+}
+
+const unread = { state: "stale", detail: "" } as const;
+
+/** Whether it knows everything of its scope; not one whose permission was taken away since. */
+function serves<S extends Projected>(reflector: Reflector<S>): boolean {
+  return reflector.synced && watchStatus(reflector).state !== "refused";
+}
+
+function groupedByNamespace(keys: ReadonlySet<string>): ReadonlyMap<string, string[]> {
+  const groups = new Map<string, string[]>();
+  for (const key of keys) {
+    const { namespace } = splitObjectKey(key);
+    const group = groups.get(namespace);
+    if (group === undefined) groups.set(namespace, [key]);
+    else group.push(key);
+  }
+  return groups;
 }

@@ -100,7 +100,7 @@ test("a tls entry's hosts get its secret's certificate, chain and key as they we
     problems: [],
     defaultProblem: undefined,
   });
-  expect([...wantedSecrets(ours, { namespace: "edge", name: "any" })]).toEqual([
+  expect([...wantedSecrets(ours, { namespace: "edge", name: "any" }).keys]).toEqual([
     "edge/any",
     "shop/web",
   ]);
@@ -161,7 +161,7 @@ describe("who has a name", () => {
   test("what could mean more than a name where secrets are asked for is none", () => {
     for (const name of ["web,type!=x", "web=", "../evil/web", "Web", "web\n", "w".repeat(254)]) {
       const ours = [ingress("a", [], [entry(name, "shop.example")])];
-      expect([...wantedSecrets(ours)]).toEqual([]);
+      expect([...wantedSecrets(ours).keys]).toEqual([]);
       const { names, problems } = shown(ours, known());
       expect([names, problems.length]).toEqual([[], 1]);
     }

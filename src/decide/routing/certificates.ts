@@ -7,7 +7,7 @@
 import type { WallMs } from "../../environment/clock.ts";
 import type { Ingress } from "../../kube/kinds/ingress.ts";
 import { objectKey } from "../../kube/kinds/kind.ts";
-import type { KnownSecret, SecretReference } from "../../sources/secret-source.ts";
+import type { KnownSecret, SecretReference, WantedSecrets } from "../../sources/secret-source.ts";
 import type { Certificate } from "../decision.ts";
 import { type CertificateClaim, claimsOf } from "./certificate-claims.ts";
 import { type CheckedSecret, checkedSecret, isSameCheck } from "./checked-secret.ts";
@@ -15,6 +15,7 @@ import { anyHost } from "./host-name.ts";
 import { nameCertificate } from "./name-certificate.ts";
 import type { IngressChanges } from "./our-ingresses.ts";
 import type { RouteOrigin, RoutingProblem } from "./route.ts";
+import { claimOfSetting, type SecretClaim, wantedBy } from "./wanted-secrets.ts";
 
 /** Its maps change under the reader with every decision. */
 export interface CertificateTable {
@@ -56,17 +57,17 @@ interface NamedSecret {
   checked: CheckedSecret;
 }
 
-/** `namespace/name` of every secret that is referred to. */
+/** Every secret that is referred to. */
 export function wantedSecrets(
   ingresses: readonly Ingress[],
   defaultCertificate?: SecretReference,
-): ReadonlySet<string> {
-  const wanted = new Set(defaultCertificate === undefined ? [] : [objectKey(defaultCertificate)]);
-  for (const ingress of ingresses) {
+): WantedSecrets {
+  const ofIngresses = ingresses.flatMap((ingress) => {
     const { claims, aliases } = claimsOf(ingress);
-    for (const { key } of [...claims, ...aliases]) wanted.add(key);
-  }
-  return wanted;
+    return [...claims, ...aliases];
+  });
+  if (defaultCertificate === undefined) return wantedBy(ofIngresses);
+  return wantedBy([claimOfSetting(objectKey(defaultCertificate)), ...ofIngresses]);
 }
 
 export class Certificates {
@@ -103,9 +104,12 @@ export class Certificates {
     };
   }
 
-  /** `namespace/name` of every secret that is referred to. */
-  get wanted(): ReadonlySet<string> {
-    return new Set(this.#secrets.keys());
+  /** Every secret that is referred to. */
+  get wanted(): WantedSecrets {
+    const claims: SecretClaim[] = [];
+    if (this.#defaultKey !== undefined) claims.push(claimOfSetting(this.#defaultKey));
+    for (const named of this.#secrets.values()) claims.push(...named.claims);
+    return wantedBy(claims);
   }
 
   /** Decides anew what these changes are about, and new secrets. */

@@ -5,11 +5,12 @@
 import type { Ingress } from "../../kube/kinds/ingress.ts";
 import type { PasswordSecret } from "../../kube/kinds/password-secret.ts";
 import { type CheckedUsers, checkedUsers, type UserList } from "../../sources/checked-users.ts";
-import type { KnownSecret, SecretReference } from "../../sources/secret-source.ts";
+import type { KnownSecret, SecretReference, WantedSecrets } from "../../sources/secret-source.ts";
 import { claimsOf, type PasswordClaim } from "./certificate-claims.ts";
 import type { IngressChanges } from "./our-ingresses.ts";
 import type { RoutingProblem } from "./route.ts";
 import { shown } from "./shown-text.ts";
+import { wantedBy } from "./wanted-secrets.ts";
 
 /** Its map changes under the reader with every decision. */
 export interface UserTable {
@@ -32,9 +33,10 @@ const closing = "so every request is answered with 503";
 /** In one sentence; the rest of a longer list is of no help to anybody. */
 const maxShownNames = 5;
 
-/** `namespace/name` of every secret that is referred to. */
-export function wantedPasswords(ingresses: readonly Ingress[]): ReadonlySet<string> {
-  return new Set(ingresses.flatMap((ingress) => claimsOf(ingress).passwords?.secret ?? []));
+/** Every secret that is referred to. */
+export function wantedPasswords(ingresses: readonly Ingress[]): WantedSecrets {
+  const claims = ingresses.flatMap((ingress) => claimsOf(ingress).passwords ?? []);
+  return wantedBy(claims.map(({ secret, origin }) => ({ key: secret, origin })));
 }
 
 export class UserLists {
@@ -47,8 +49,8 @@ export class UserLists {
     return { users: this.#users, problems: this.#problems };
   }
 
-  /** `namespace/name` of every secret that is referred to. */
-  get wanted(): ReadonlySet<string> {
+  /** Every secret that is referred to. */
+  get wanted(): WantedSecrets {
     return wantedPasswords([...this.#claims.keys()]);
   }
 
