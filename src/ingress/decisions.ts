@@ -225,7 +225,7 @@ export class Decisions {
     const after = truth(snapshot, port, policy());
     this.#missing.note(key, missingOf(snapshot, port));
     probes?.want(key, after.doubts);
-    externalNames?.want(key, externalNamesOf(snapshot));
+    externalNames?.want(key, externalNamesOf(snapshot), createdAtOf(snapshot));
     const known = this.#decided.get(key);
     const isNew = known === undefined || !areRoutedAlike(known.truth, after);
     if (isNew) this.#version += 1;
@@ -323,6 +323,12 @@ function externalNamesOf({ clusters }: ServiceSnapshot): readonly string[] {
   return clusters.flatMap(({ service: { type, externalName } }) =>
     type === "ExternalName" && externalName !== undefined ? [externalName] : [],
   );
+}
+
+/** When the service was first created in any cluster. */
+function createdAtOf({ clusters }: ServiceSnapshot): number {
+  const times = clusters.map(({ service }) => service.metadata.creationTimestamp);
+  return Math.min(...times.map((time) => time ?? Number.POSITIVE_INFINITY));
 }
 
 /** `namespace/name`; a port has no colon in it. */

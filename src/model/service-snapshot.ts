@@ -162,7 +162,7 @@ function serviceInCluster(
     published,
     ...evidenceIn(source.cluster, evidence),
     ...(service.type === "ExternalName" && {
-      external: names?.answerOf(service.externalName ?? ""),
+      external: names?.answerOf(service.externalName ?? "", service.metadata.namespace),
     }),
   };
 }

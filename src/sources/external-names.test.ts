@@ -6,6 +6,7 @@ import {
   lookAgainAfterMinMs,
   lookAgainMs,
   lookupTimeoutMs,
+  maxNamesPerNamespace,
 } from "./external-names.ts";
 
 const aMomentMs = 10;
@@ -34,16 +35,16 @@ test("a wanted name is looked up at once and again, and who wants it is told of 
     simulation.names.set("db.example", ["192.0.2.2", "192.0.2.1", "192.0.2.2"]);
     names.want("a", ["db.example"]);
     names.want("b", ["db.example"]);
-    expect(names.answerOf("db.example")).toBeUndefined();
+    expect(names.answerOf("db.example", "")).toBeUndefined();
     await simulation.sleep(aMomentMs);
     const first = { addresses: ["192.0.2.1", "192.0.2.2"], failure: undefined };
-    expect(names.answerOf("db.example")).toEqual(first);
+    expect(names.answerOf("db.example", "")).toEqual(first);
     expect(told).toEqual(["a", "b"]);
     await simulation.sleep(3 * lookAgainMs);
     expect(told).toEqual(["a", "b"]);
     simulation.names.set("db.example", ["192.0.2.3"]);
     await simulation.sleep(lookAgainMs);
-    expect(names.answerOf("db.example")?.addresses).toEqual(["192.0.2.3"]);
+    expect(names.answerOf("db.example", "")?.addresses).toEqual(["192.0.2.3"]);
     expect(told).toEqual(["a", "b", "a", "b"]);
   }));
 
@@ -58,9 +59,9 @@ test.each([
     await simulation.sleep(aMomentMs);
     simulation.names.set("db.example", ["192.0.2.2"], ttlMs);
     await simulation.sleep(againMs - 2 * aMomentMs);
-    expect(names.answerOf("db.example")?.addresses).toEqual(["192.0.2.1"]);
+    expect(names.answerOf("db.example", "")?.addresses).toEqual(["192.0.2.1"]);
     await simulation.sleep(3 * aMomentMs);
-    expect(names.answerOf("db.example")?.addresses).toEqual(["192.0.2.2"]);
+    expect(names.answerOf("db.example", "")?.addresses).toEqual(["192.0.2.2"]);
   }),
 );
 
@@ -72,15 +73,18 @@ test("the last good answer stays while the name is gone or nobody answers", () =
     simulation.names.set("db.example", []);
     await simulation.sleep(lookAgainMs);
     const addresses = ["192.0.2.1"];
-    expect(names.answerOf("db.example")).toEqual({ addresses, failure: "there is no such name" });
+    expect(names.answerOf("db.example", "")).toEqual({
+      addresses,
+      failure: "there is no such name",
+    });
     simulation.names.setSilent(true);
     await simulation.sleep(lookAgainAfterFailureMs + lookupTimeoutMs + aMomentMs);
     const failure = "the resolver does not answer";
-    expect(names.answerOf("db.example")).toEqual({ addresses, failure });
+    expect(names.answerOf("db.example", "")).toEqual({ addresses, failure });
     simulation.names.setSilent(false);
     simulation.names.set("db.example", ["192.0.2.1"]);
     await simulation.sleep(2 * lookAgainAfterFailureMs + aMomentMs);
-    expect(names.answerOf("db.example")).toEqual({ addresses, failure: undefined });
+    expect(names.answerOf("db.example", "")).toEqual({ addresses, failure: undefined });
     expect(told).toEqual(["a", "a", "a", "a"]);
   }));
 
@@ -90,7 +94,7 @@ test("a name that nobody wants any more is forgotten and looked up no more", () 
     names.want("a", ["db.example"]);
     await simulation.sleep(aMomentMs);
     names.want("a", []);
-    expect(names.answerOf("db.example")).toBeUndefined();
+    expect(names.answerOf("db.example", "")).toBeUndefined();
     simulation.names.set("db.example", ["192.0.2.2"]);
     const before = simulation.events;
     await simulation.sleep(10 * lookAgainMs);
@@ -105,7 +109,56 @@ test("names that nobody answers for keep others waiting no longer than their own
     await simulation.sleep(aMomentMs);
     simulation.names.setSilent(false);
     simulation.names.set("last.example", ["192.0.2.3"]);
-    expect(names.answerOf("last.example")).toBeUndefined();
+    expect(names.answerOf("last.example", "")).toBeUndefined();
     await simulation.sleep(lookupTimeoutMs);
-    expect(names.answerOf("last.example")?.addresses).toEqual(["192.0.2.3"]);
+    expect(names.answerOf("last.example", "")?.addresses).toEqual(["192.0.2.3"]);
+  }));
+
+const many = (namespace: string, count: number) =>
+  Array.from({ length: count }, (_, index) => ({
+    wanter: `${namespace}/s${index}:80`,
+    name: `${namespace}-${index}.example`,
+  }));
+
+test("a namespace with too many names harms its own newest services alone", () =>
+  inNames(async ({ simulation, names, told }) => {
+    const loud = many("loud", maxNamesPerNamespace + 1);
+    for (const { name } of [...loud, ...many("quiet", 2)]) {
+      simulation.names.set(name, ["192.0.2.1"]);
+    }
+    // The first in the order of their names is the youngest.
+    for (const [index, { wanter, name }] of loud.entries()) names.want(wanter, [name], -index);
+    for (const { wanter, name } of many("quiet", 2)) names.want(wanter, [name], 5);
+    await simulation.sleep(1_000);
+    const addressesOf = ({ name }: { readonly name: string }, namespace: string) =>
+      names.answerOf(name, namespace)?.addresses ?? [];
+    expect(many("quiet", 2).filter((one) => addressesOf(one, "quiet").length === 0)).toEqual([]);
+    expect(loud.filter((one) => addressesOf(one, "loud").length === 0)).toEqual(loud.slice(0, 1));
+    const failure =
+      `the namespace has more than ${maxNamesPerNamespace} external names, ` +
+      "and this one is of its newest services";
+    expect(names.answerOf("loud-0.example", "loud")).toEqual({
+      addresses: [],
+      failure,
+      isBeyond: true,
+    });
+    expect(told).toContain("loud/s0:80");
+    names.want("loud/s1:80", []);
+    await simulation.sleep(1_000);
+    expect(names.answerOf("loud-0.example", "loud")?.addresses).toEqual(["192.0.2.1"]);
+  }));
+
+test("a namespace whose names nobody answers for does not delay those of another", () =>
+  inNames(async ({ simulation, names }) => {
+    simulation.names.setSilent(true);
+    const loud = many("loud", 200);
+    for (const { wanter, name } of loud) names.want(wanter, [name]);
+    // It wants the other's name too, behind all its own.
+    names.want("loud/s0:80", ["loud-0.example", "quiet-0.example"]);
+    await simulation.sleep(aMomentMs);
+    simulation.names.setSilent(false);
+    simulation.names.set("quiet-0.example", ["192.0.2.1"]);
+    names.want("quiet/s0:80", ["quiet-0.example"]);
+    await simulation.sleep(aMomentMs);
+    expect(names.answerOf("quiet-0.example", "quiet")?.addresses).toEqual(["192.0.2.1"]);
   }));

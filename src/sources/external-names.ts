@@ -1,11 +1,14 @@
 // What the external names of services resolve to. Only names that a routed service has are looked
 // up, again and again, a few at a time; the last good answer stays while the resolver fails, and it is
-// said that it is old.
-// Invariant: a name is in `#known` exactly while somebody wants it, at most `maxNames` of them.
+// said that it is old. Namespaces take turns, and each has a bounded number of names: those of its
+// oldest services.
+// Invariant: a name is in `#known` exactly while a service wants it whose namespace has room for it.
 import type { Environment } from "../environment/environment.ts";
 import type { ResolvedName } from "../environment/names.ts";
 import { NetworkError } from "../environment/network.ts";
 import type { CancelTimer } from "../environment/timers.ts";
+import { splitObjectKey } from "../kube/kinds/kind.ts";
+import { OwnerTurns } from "./owner-turns.ts";
 
 export interface ExternalNamesOptions extends Pick<Environment, "timers" | "names" | "log"> {
   /** Called for everyone who wants a name whose answer is another than before. */
@@ -17,6 +20,8 @@ export interface ExternalAnswer {
   readonly addresses: readonly string[];
   /** Why the newest lookup failed, in a few words; undefined when it succeeded. */
   readonly failure: string | undefined;
+  /** It is not looked up, because its namespace has too many. */
+  readonly isBeyond?: true;
 }
 
 /** A name is looked up again when its answer ends, and after this time in any case. */
@@ -32,10 +37,24 @@ const lookAgainAfterFailuresMs = 60_000;
 export const lookupTimeoutMs = 10_000;
 
 /** Enough that names which nobody answers for do not keep the others waiting. */
-const lookupsAtOnce = 50;
+const lookupsAtOnce = 200;
 
-/** Thousands of external names would keep a resolver busy for nothing. */
-const maxNames = 1_000;
+/** Of one namespace, so that several whose names nobody answers for leave room for others. */
+const lookupsPerNamespace = 20;
+
+/** More external names would keep a resolver busy for nothing. */
+export const maxNamesPerNamespace = 250;
+
+/** In a namespace that has too many, changes that come together are looked at together. */
+const arrangeAfterMs = 100;
+
+const beyond: ExternalAnswer = {
+  addresses: [],
+  failure:
+    `the namespace has more than ${maxNamesPerNamespace} external names, ` +
+    "and this one is of its newest services",
+  isBeyond: true,
+};
 
 /** A name that spreads over more addresses than this is a mistake. */
 const maxAddresses = 256;
@@ -43,18 +62,37 @@ const maxAddresses = 256;
 interface Known {
   readonly name: string;
   readonly wanters: Set<string>;
+  /** By namespace, how many of the wanters are in it. */
+  readonly owners: Map<string, number>;
+  /** It waits for its turn in the line of each of its owners. */
+  isDue: boolean;
   answer: ExternalAnswer | undefined;
   /** In a row. */
   failures: number;
   cancelNext: CancelTimer | undefined;
 }
 
+interface Wanter {
+  readonly names: ReadonlySet<string>;
+  readonly createdAtMs: number;
+}
+
+/** Of one namespace. */
+interface Group {
+  /** By key of the wanter. */
+  readonly wanters: Map<string, Wanter>;
+  /** By name, how many of the wanters want it. */
+  readonly counts: Map<string, number>;
+  /** Names that it has no room for. */
+  beyond: ReadonlySet<string>;
+  cancelArrange: CancelTimer | undefined;
+}
+
 export class ExternalNames {
   readonly #options: ExternalNamesOptions;
   readonly #known = new Map<string, Known>();
-  readonly #wanted = new Map<string, ReadonlySet<string>>();
-  /** Whose turn it is, in order. */
-  readonly #due = new Set<Known>();
+  readonly #groups = new Map<string, Group>();
+  readonly #turns = new OwnerTurns<Known>({ mostPerOwner: lookupsPerNamespace });
   readonly #underWay = new Set<Promise<void>>();
   readonly #abort = new AbortController();
 
@@ -62,62 +100,120 @@ export class ExternalNames {
     this.#options = options;
   }
 
-  /** From now on these names are looked up for the wanter, at once and again, and no others. */
-  want(wanter: string, names: Iterable<string>): void {
+  /**
+   * From now on these names are looked up for the wanter, at once and again, and no others. The wanter
+   * is in a namespace, as in `namespace/name:port`, and was created then.
+   */
+  want(wanter: string, names: Iterable<string>, createdAtMs = Number.POSITIVE_INFINITY): void {
     const wanted = new Set(names);
-    const before = this.#wanted.get(wanter);
-    if (wanted.size === 0 && before === undefined) return;
-    if (wanted.size === 0) this.#wanted.delete(wanter);
-    else this.#wanted.set(wanter, wanted);
-    for (const name of before ?? []) if (!wanted.has(name)) this.#leave(wanter, name);
-    for (const name of wanted) this.#add(wanter, name);
+    const namespace = namespaceOf(wanter);
+    const group = this.#groups.get(namespace) ?? newGroup();
+    const before = group.wanters.get(wanter);
+    const isSame =
+      wanted.size === (before?.names.size ?? 0) &&
+      [...wanted].every((name) => before?.names.has(name)) &&
+      (before === undefined || before.createdAtMs === createdAtMs);
+    if (isSame || this.#abort.signal.aborted) return;
+    this.#groups.set(namespace, group);
+    if (wanted.size === 0) group.wanters.delete(wanter);
+    else group.wanters.set(wanter, { names: wanted, createdAtMs });
+    for (const name of wanted) count(group.counts, name, 1);
+    for (const name of before?.names ?? []) {
+      count(group.counts, name, -1);
+      if (!wanted.has(name)) this.#leave(wanter, name);
+    }
+    this.#makeRoom(namespace, group, wanter);
     this.#goOn();
   }
 
-  /** Undefined before the first answer. */
-  answerOf(name: string): ExternalAnswer | undefined {
-    return this.#known.get(name)?.answer;
+  /** What a service of this namespace is to use; undefined before the first answer. */
+  answerOf(name: string, namespace: string): ExternalAnswer | undefined {
+    const isBeyond = this.#groups.get(namespace)?.beyond.has(name) === true;
+    return isBeyond ? beyond : this.#known.get(name)?.answer;
   }
 
   /** Resolves when nothing of it goes on any more. Idempotent. */
   async stop(): Promise<void> {
     this.#abort.abort(new Error("the names are not wanted any more"));
-    this.#due.clear();
     for (const { cancelNext } of this.#known.values()) cancelNext?.();
+    for (const { cancelArrange } of this.#groups.values()) cancelArrange?.();
     await Promise.all(this.#underWay);
   }
 
+  #makeRoom(namespace: string, group: Group, wanter: string): void {
+    const { wanters, counts } = group;
+    if (wanters.size === 0) {
+      group.cancelArrange?.();
+      this.#groups.delete(namespace);
+      return;
+    }
+    if (counts.size <= maxNamesPerNamespace && group.beyond.size === 0) {
+      for (const name of wanters.get(wanter)?.names ?? []) this.#add(wanter, name);
+      return;
+    }
+    group.cancelArrange ??= this.#options.timers.after(arrangeAfterMs, () => {
+      group.cancelArrange = undefined;
+      this.#arrange(group);
+      this.#goOn();
+    });
+  }
+
+  /** Looks up the names of the oldest services, as many as there is room for. */
+  #arrange(group: Group): void {
+    const within = new Set<string>();
+    const without = new Set<string>();
+    const before = group.beyond;
+    const oldestFirst = [...group.wanters].sort(
+      ([a, { createdAtMs: aAtMs }], [b, { createdAtMs: bAtMs }]) =>
+        aAtMs === bAtMs ? (a < b ? -1 : 1) : aAtMs - bAtMs,
+    );
+    for (const [, { names }] of oldestFirst) {
+      for (const name of names) {
+        const hasRoom = within.has(name) || within.size < maxNamesPerNamespace;
+        (hasRoom ? within : without).add(name);
+      }
+    }
+    group.beyond = without;
+    for (const [wanter, { names }] of oldestFirst) {
+      for (const name of names) {
+        if (without.has(name)) this.#leave(wanter, name);
+        else this.#add(wanter, name);
+        if (without.has(name) !== before.has(name)) this.#options.onAnswer(wanter);
+      }
+    }
+  }
+
   #add(wanter: string, name: string): void {
-    const known = this.#known.get(name);
-    if (known !== undefined) {
-      known.wanters.add(wanter);
-      return;
-    }
-    if (this.#known.size >= maxNames) {
-      this.#options.log.warn("there are too many external names", { name, maxNames });
-      return;
-    }
-    const wanters = new Set([wanter]);
-    const made = { name, wanters, answer: undefined, failures: 0, cancelNext: undefined };
-    this.#known.set(name, made);
-    this.#due.add(made);
+    const known = this.#known.get(name) ?? newName(name);
+    this.#known.set(name, known);
+    if (known.wanters.has(wanter)) return;
+    const namespace = namespaceOf(wanter);
+    known.wanters.add(wanter);
+    count(known.owners, namespace, 1);
+    if (known.isDue) this.#turns.add(known, namespace);
   }
 
   #leave(wanter: string, name: string): void {
     const known = this.#known.get(name);
-    known?.wanters.delete(wanter);
-    if (known === undefined || known.wanters.size > 0) return;
+    if (known === undefined || !known.wanters.delete(wanter)) return;
+    const namespace = namespaceOf(wanter);
+    count(known.owners, namespace, -1);
+    if (!known.owners.has(namespace)) this.#turns.remove(known, namespace);
+    if (known.wanters.size > 0) return;
     known.cancelNext?.();
-    this.#due.delete(known);
     this.#known.delete(name);
   }
 
   #goOn(): void {
-    for (const known of this.#due) {
-      if (this.#underWay.size >= lookupsAtOnce || this.#abort.signal.aborted) return;
-      this.#due.delete(known);
+    while (this.#underWay.size < lookupsAtOnce && !this.#abort.signal.aborted) {
+      const turn = this.#turns.next();
+      if (turn === undefined) return;
+      const known = turn.one;
+      known.isDue = false;
+      for (const owner of known.owners.keys()) this.#turns.remove(known, owner);
       const lookup: Promise<void> = this.#lookUp(known).finally(() => {
         this.#underWay.delete(lookup);
+        this.#turns.ended(turn);
         this.#goOn();
       });
       this.#underWay.add(lookup);
@@ -130,7 +226,8 @@ export class ExternalNames {
     if (this.#abort.signal.aborted || this.#known.get(known.name) !== known) return;
     known.failures = answer.failure === undefined ? 0 : known.failures + 1;
     known.cancelNext = timers.after(restAfter(known.failures, ttlMs), () => {
-      this.#due.add(known);
+      known.isDue = true;
+      for (const owner of known.owners.keys()) this.#turns.add(known, owner);
       this.#goOn();
     });
     const isSame =
@@ -157,6 +254,32 @@ export class ExternalNames {
       cancel();
     }
   }
+}
+
+function newGroup(): Group {
+  return { wanters: new Map(), counts: new Map(), beyond: new Set(), cancelArrange: undefined };
+}
+
+function newName(name: string): Known {
+  return {
+    name,
+    wanters: new Set(),
+    owners: new Map(),
+    isDue: true,
+    answer: undefined,
+    failures: 0,
+    cancelNext: undefined,
+  };
+}
+
+function count(counts: Map<string, number>, key: string, change: 1 | -1): void {
+  const now = (counts.get(key) ?? 0) + change;
+  if (now > 0) counts.set(key, now);
+  else counts.delete(key);
+}
+
+function namespaceOf(wanter: string): string {
+  return splitObjectKey(wanter).namespace;
 }
 
 function restAfter(failures: number, ttlMs: number | undefined): number {

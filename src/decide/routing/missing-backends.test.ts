@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { ServiceSnapshot } from "../../model/service-snapshot.ts";
 import { inCluster, service, snapshot } from "../truth/service-facts.contract.ts";
 import { annotated, ingress, path } from "./asked.contract.ts";
-import { MissingBackends, maxToldBackends, missingOf } from "./missing-backends.ts";
+import { MissingBackends, maxToldPerNamespace, missingOf } from "./missing-backends.ts";
 import type { RouteOrigin } from "./route.ts";
 import { Routing } from "./routing.ts";
 
@@ -47,6 +47,15 @@ test.each<[string, ServiceSnapshot, number | string, string | undefined]>([
     "the service shop/web has no port 80 in west, where it has none, so no request goes there",
   ],
   ["any number of an external name", snapshot(inCluster({ service: external })), 8443, undefined],
+  [
+    "an external name that its namespace has no room for",
+    snapshot({
+      ...inCluster({ service: external }),
+      external: { addresses: [], failure: "there are too many", isBeyond: true },
+    }),
+    8443,
+    "the service shop/web in east is web.example, which is not looked up: there are too many",
+  ],
   [
     "a name of an external name",
     snapshot(inCluster({ service: external })),
@@ -103,6 +112,16 @@ test("problems stay the same objects until something about them changes", () => 
   expect(both[0]).toBe(problem);
   missing.note("shop/web:80", undefined);
   expect([missing.isNew, ask(origin)]).toEqual([true, []]);
-  for (let one = 0; one <= maxToldBackends; one += 1) missing.note(`shop/${one}:80`, "missing");
-  expect(ask(origin)).toHaveLength(maxToldBackends);
+});
+
+test("a namespace with very many missing services leaves room for those of others", () => {
+  const missing = new MissingBackends();
+  for (let one = 0; one <= 5_000; one += 1) missing.note(`loud/${one}:80`, "missing");
+  missing.note("shop/web:80", "missing");
+  const origin = { kind: "Ingress", name: "web", createdAtMs: 0 } as const;
+  const told = missing.problems(
+    (key) => new Set([{ ...origin, namespace: key.split("/")[0] ?? "" }]),
+  );
+  const ofLoud = told.filter((one) => one.origin.namespace === "loud");
+  expect([ofLoud.length, told.length]).toEqual([maxToldPerNamespace, maxToldPerNamespace + 1]);
 });

@@ -1,13 +1,14 @@
 // Services and ports that routes name and no cluster has, told to the Ingresses that name them.
 // Invariant: `#missing` holds what is missing of exactly those backends that were noted last with
 // something missing, and a problem stays the same object while nothing about it has changed.
+import { splitObjectKey } from "../../kube/kinds/kind.ts";
 import type { ServiceInCluster, ServiceSnapshot } from "../../model/service-snapshot.ts";
 import { servicePort } from "../truth/candidates.ts";
 import type { RouteOrigin, RoutingProblem } from "./route.ts";
 import { plain } from "./shown-text.ts";
 
-/** More are not told one by one: then something else is wrong than a name in an Ingress. */
-export const maxToldBackends = 1_000;
+/** Of a namespace; with more something else is wrong than a name in an Ingress. */
+export const maxToldPerNamespace = 200;
 
 /** Of a service, in a sentence; the rest of a longer list is of no help to anybody. */
 const maxShownPorts = 10;
@@ -36,10 +37,12 @@ export class MissingBackends {
   problems(originsOf: (key: string) => ReadonlySet<RouteOrigin>): readonly RoutingProblem[] {
     this.#isNew = false;
     const all: RoutingProblem[] = [];
-    let toldCount = 0;
+    const toldCounts = new Map<string, number>();
     for (const [key, missing] of this.#missing) {
-      toldCount += 1;
-      if (toldCount > maxToldBackends) break;
+      const { namespace } = splitObjectKey(key);
+      const toldCount = toldCounts.get(namespace) ?? 0;
+      if (toldCount >= maxToldPerNamespace) continue;
+      toldCounts.set(namespace, toldCount + 1);
       const told = this.#told.get(key) ?? [];
       const now = [...originsOf(key)].map(
         (origin) => told.find((one) => one.origin === origin) ?? problemOf(origin, key, missing),
@@ -63,6 +66,12 @@ export function missingOf(snapshot: ServiceSnapshot, port: number | string): str
   const key = `${namespace}/${name}`;
   if (clusters.length === 0) {
     return isAllKnown ? `no cluster has the service ${key}, ${unanswered}` : undefined;
+  }
+  const beyond = clusters.find(({ external }) => external?.isBeyond === true);
+  if (beyond !== undefined) {
+    const { service, external, cluster } = beyond;
+    const what = `the service ${key} in ${cluster} is ${plain(service.externalName ?? "")}`;
+    return `${what}, which is not looked up: ${external?.failure}`;
   }
   const lacking = clusters.filter((facts) => !hasPort(facts, port));
   if (lacking.length === 0) return undefined;

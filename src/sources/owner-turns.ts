@@ -1,0 +1,54 @@
+// Whose turn it is when several owners want more than can be done at once: owners take turns, however
+// many things one of them has waiting, and each has a bounded number under way.
+// Invariant: an owner is in `#lines` exactly while something of it waits, the one whose turn was last
+// at the end. What several owners want waits in the line of each.
+
+export interface Turn<T> {
+  readonly one: T;
+  /** The owner whose turn it is. */
+  readonly owner: string;
+}
+
+export class OwnerTurns<T> {
+  readonly #mostPerOwner: number;
+  readonly #lines = new Map<string, Set<T>>();
+  readonly #underWay = new Map<string, number>();
+
+  constructor(options: { readonly mostPerOwner: number }) {
+    this.#mostPerOwner = options.mostPerOwner;
+  }
+
+  add(one: T, owner: string): void {
+    const line = this.#lines.get(owner) ?? new Set();
+    this.#lines.set(owner, line.add(one));
+  }
+
+  /** It waits no more for this owner. */
+  remove(one: T, owner: string): void {
+    const line = this.#lines.get(owner);
+    line?.delete(one);
+    if (line?.size === 0) this.#lines.delete(owner);
+  }
+
+  /** The next to be done; its owner has it under way until `ended`. Others may have it waiting. */
+  next(): Turn<T> | undefined {
+    for (const [owner, line] of this.#lines) {
+      const underWay = this.#underWay.get(owner) ?? 0;
+      if (underWay >= this.#mostPerOwner) continue;
+      for (const one of line) {
+        this.#lines.delete(owner);
+        line.delete(one);
+        if (line.size > 0) this.#lines.set(owner, line);
+        this.#underWay.set(owner, underWay + 1);
+        return { one, owner };
+      }
+    }
+    return undefined;
+  }
+
+  ended({ owner }: Turn<T>): void {
+    const left = (this.#underWay.get(owner) ?? 1) - 1;
+    if (left === 0) this.#underWay.delete(owner);
+    else this.#underWay.set(owner, left);
+  }
+}
