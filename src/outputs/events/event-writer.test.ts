@@ -1,6 +1,7 @@
 import { Registry } from "prom-client";
 import { expect, test } from "vitest";
 import type { RoutingProblem } from "../../decide/routing/route.ts";
+import { StatusError } from "../../kube/client/client.ts";
 import { HttpKubeClient } from "../../kube/client/http-client.ts";
 import { fixedAccess } from "../../kube/credentials/credentials.ts";
 import { type ApiWorld, inApiWorld } from "../../lab/apiserver/api-world.contract.ts";
@@ -30,17 +31,13 @@ interface Started {
 }
 
 function start(
-  { simulation }: ApiWorld,
+  world: ApiWorld,
   options: Partial<EventWriterOptions> & { readonly token?: string } = {},
 ): Started {
-  const environment = simulation.host("lockstep");
-  const token = options.token ?? "admin-token";
-  const cluster = fixedAccess({ name: "c", server: "http://server:6443", token });
-  const client = new HttpKubeClient({ ...environment, cluster, userAgent: "test" });
   const metrics = new Registry();
   const writer = new EventWriter({
-    ...environment,
-    client,
+    ...world.simulation.host("lockstep"),
+    client: clientOf(world, options.token),
     isLeader: () => true,
     uidOf: ({ name }) => `uid-${name}`,
     metrics,
@@ -53,6 +50,25 @@ function start(
     await running;
   };
   return { writer, metrics, stop };
+}
+
+function clientOf({ simulation }: ApiWorld, token = "admin-token"): HttpKubeClient {
+  const environment = simulation.host("lockstep");
+  const cluster = fixedAccess({ name: "c", server: "http://server:6443", token });
+  return new HttpKubeClient({ ...environment, cluster, userAgent: "test" });
+}
+
+/** As where a quota of the namespace is used up. */
+function refusing(world: ApiWorld, place: string): EventWriterOptions["client"] {
+  const client = clientOf(world);
+  const message = "exceeded quota";
+  return {
+    stream: (request) => client.stream(request),
+    request: async (request) => {
+      if (!request.path.includes(place)) return client.request(request);
+      throw new StatusError({ code: 403, reason: "Forbidden", message });
+    },
+  };
 }
 
 interface Listed {
@@ -184,6 +200,30 @@ test("a namespace full of problems that change all the time neither floods nor k
     const { written = 0, failed = 0 } = await writes(started);
     expect(written + failed).toBeLessThanOrEqual((seconds * 1_000) / betweenWritesMs + 1);
     expect(await told(world)).toEqual(["wrong ×1"]);
+    await started.stop();
+  }));
+
+test("an object whose problem is another all the time does not keep another namespace waiting", () =>
+  inApiWorld(async (world) => {
+    const started = start(world);
+    await world.call("POST", "/api/v1/namespaces", { metadata: { name: "crowded" } });
+    for (let turn = 0; turn < 20; turn += 1) {
+      started.writer.note([problem(`wrong ${turn}`, "bad", "crowded"), problem("wrong")]);
+      await world.simulation.sleep(betweenWritesMs);
+    }
+    expect(await told(world)).toEqual(["wrong ×1"]);
+    await started.stop();
+  }));
+
+test("a namespace that takes no Events does not keep another waiting", () =>
+  inApiWorld(async (world) => {
+    const started = start(world, { client: refusing(world, "/namespaces/full/") });
+    const full = Array.from({ length: 5 }, (_, index) => problem("wrong", `bad-${index}`, "full"));
+    const own = Array.from({ length: 5 }, (_, index) => problem("wrong", `own-${index}`));
+    started.writer.note([...full, ...own]);
+    await world.simulation.sleep(20 * betweenWritesMs);
+    expect(await told(world)).toHaveLength(own.length);
+    expect(await writes(started)).toEqual({ failed: 1, written: own.length });
     await started.stop();
   }));
 

@@ -1,8 +1,8 @@
 // Tells the authors of objects what is wrong with them, as Events. A problem is told once and, while
 // it stands, again every ten minutes, lest its Event expire; a missing service when it has been missing
 // for some seconds; never faster than the API server's other work allows, and not at all by a replica
-// that does not lead. Events are at best effort: one that is refused is logged once, and nothing waits
-// for it.
+// that does not lead. Namespaces take turns. Events are at best effort: one that is refused is logged
+// once, and nothing waits for it but its own namespace.
 import { Registry } from "prom-client";
 import type { RoutingProblem } from "../../decide/routing/route.ts";
 import { elapsedMs, type MonotonicMs, toTime } from "../../environment/clock.ts";
@@ -32,13 +32,22 @@ export const graceMs = 5_000;
 /** How often a replica that does not lead looks whether it does. */
 const lookAgainMs = 5_000;
 
-/** After a refusal or a failure nothing is tried for so long. */
+/** After a refusal or a failure nothing is tried in that namespace for so long. */
 export const restAfterFailureMs = 60_000;
+
+/** After failures in so many namespaces and no success, nothing is tried anywhere for so long. */
+const failingNamespaces = 3;
 
 /** More problems than this wait until some of them are gone. */
 const maxEvents = 5_000;
 
 const requestDeadlineMs = 10_000;
+
+/** Of the Events of one namespace. */
+interface Turn {
+  readonly at: MonotonicMs;
+  readonly hasFailed: boolean;
+}
 
 interface Standing {
   readonly event: ProblemEvent;
@@ -53,6 +62,10 @@ export class EventWriter {
   readonly #metrics: ReturnType<typeof eventMetrics>;
   /** By namespace and name of the Event; in the order in which they are told. */
   #standing = new Map<string, Standing>();
+  /** By namespace, its last turn, unless that is long ago. */
+  readonly #turns = new Map<string, Turn>();
+  /** Namespaces in which a write failed since one last succeeded. */
+  readonly #failing = new Set<string>();
   #noted: readonly RoutingProblem[] | undefined;
   #wake = new AbortController();
   #isRefusalLogged = false;
@@ -76,6 +89,7 @@ export class EventWriter {
           return [key, before.get(key) ?? { event, notedAt, toldAt: undefined, count: 0 }];
         }),
     );
+    this.#forgetTurns();
     this.#wake.abort(new Error("there are other problems"));
   }
 
@@ -89,18 +103,41 @@ export class EventWriter {
     }
   }
 
+  /** A namespace that has had no turn for so long has no advantage by it. */
+  #forgetTurns(): void {
+    const now = this.#options.clock.monotonicMs();
+    for (const [namespace, { at }] of this.#turns) {
+      if (elapsedMs(at, now) > restAfterFailureMs) this.#turns.delete(namespace);
+    }
+  }
+
   /** What is to be told first, and when; undefined when there is nothing to tell. */
   #next(): { readonly standing: Standing; readonly inMs: number } | undefined {
-    const now = this.#options.clock.monotonicMs();
     let next: { readonly standing: Standing; readonly inMs: number } | undefined;
     for (const standing of this.#standing.values()) {
-      const inMs = Math.ceil(
-        waitMs(standing) - elapsedMs(standing.toldAt ?? standing.notedAt, now),
-      );
-      if (next === undefined || inMs < next.inMs) next = { standing, inMs };
-      if (inMs <= 0) break;
+      const inMs = Math.max(0, this.#dueInMs(standing));
+      const isSooner = next === undefined || inMs < next.inMs;
+      // Of those that are due, the one whose namespace has waited the longest for its turn.
+      if (isSooner || (inMs === next?.inMs && this.#isBefore(standing, next.standing))) {
+        next = { standing, inMs };
+      }
     }
     return next;
+  }
+
+  #dueInMs(standing: Standing): number {
+    const now = this.#options.clock.monotonicMs();
+    const { event, toldAt, notedAt } = standing;
+    const dueInMs = Math.ceil(waitMs(standing) - elapsedMs(toldAt ?? notedAt, now));
+    const turn = this.#turns.get(event.namespace);
+    if (turn === undefined || !turn.hasFailed) return dueInMs;
+    return Math.max(dueInMs, Math.ceil(restAfterFailureMs - elapsedMs(turn.at, now)));
+  }
+
+  #isBefore({ event: a }: Standing, { event: b }: Standing): boolean {
+    const aAt = this.#turns.get(a.namespace)?.at;
+    const bAt = this.#turns.get(b.namespace)?.at;
+    return bAt !== undefined && (aAt === undefined || aAt < bAt);
   }
 
   async #tell(standing: Standing, signal: AbortSignal): Promise<void> {
@@ -110,8 +147,10 @@ export class EventWriter {
     standing.toldAt = clock.monotonicMs();
     // The object has gone, and its problems go with the next decision.
     if (uid === undefined) return;
+    this.#turns.set(event.namespace, { at: standing.toldAt, hasFailed: false });
     try {
       await this.#write(standing, uid, signal);
+      this.#failing.clear();
       this.#metrics.writes.inc({ outcome: "written" });
       await this.#rest(betweenWritesMs, signal);
     } catch (error) {
@@ -124,7 +163,10 @@ export class EventWriter {
         log.warn("the problems of objects cannot be written as Events", { namespace, name, error });
       }
       this.#isRefusalLogged = true;
-      await this.#rest(restAfterFailureMs, signal);
+      this.#turns.set(event.namespace, { at: clock.monotonicMs(), hasFailed: true });
+      this.#failing.add(event.namespace);
+      const isAnywhere = this.#failing.size >= failingNamespaces;
+      await this.#rest(isAnywhere ? restAfterFailureMs : betweenWritesMs, signal);
     }
   }
 
