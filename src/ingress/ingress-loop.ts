@@ -106,6 +106,7 @@ export class IngressLoop {
     this.#queue = new Workqueue({
       ...rest,
       name: "ingress",
+      fairness: "namespaces",
       ...(metrics === undefined ? {} : { registry: metrics }),
     });
     this.sources = clusters.map(

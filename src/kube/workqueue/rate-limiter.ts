@@ -29,6 +29,30 @@ export function defaultRateLimiter(
   );
 }
 
+/** Beyond so many the buckets are forgotten, and are full again. */
+const bucketsMost = 1_000;
+
+/** The same with a bucket for each owner: the sick keys of one do not delay those of another. */
+export function fairRateLimiter(
+  environment: Pick<TokenBucketOptions, "clock" | "timers">,
+  ownerOf: (key: string) => string,
+): RateLimiter {
+  const buckets = new Map<string, TokenBucket>();
+  const bucketOf = (owner: string): TokenBucket => {
+    const known = buckets.get(owner);
+    if (known !== undefined) return known;
+    if (buckets.size >= bucketsMost) buckets.clear();
+    const made = new TokenBucket({ ...environment, qps: retriesPerSecond, burst: retryBurst });
+    buckets.set(owner, made);
+    return made;
+  };
+  return longestOf(new ExponentialRateLimiter({ baseMs: retryBaseMs, maxMs: retryMaxMs }), {
+    when: (key) => bucketOf(ownerOf(key)).reserve().waitMs,
+    forget: () => undefined,
+    numRequeues: () => 0,
+  });
+}
+
 /** `baseMs` × 2^failures, at most `maxMs`, for each key by itself. */
 export class ExponentialRateLimiter implements RateLimiter {
   readonly #baseMs: number;

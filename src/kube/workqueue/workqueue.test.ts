@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { Timers } from "../../environment/timers.ts";
 import { isThorough } from "../../simulation/seeds.ts";
 import { simulate } from "../../simulation/simulation.ts";
-import { freshInARowMax, Workqueue } from "./workqueue.ts";
+import { freshInARowMax, Workqueue, type WorkqueueOptions } from "./workqueue.ts";
 
 interface World {
   readonly queue: Workqueue;
@@ -10,10 +10,13 @@ interface World {
   readonly now: () => number;
 }
 
-function withQueue<Result>(main: (world: World) => Promise<Result>): Promise<Result> {
+function withQueue<Result>(
+  main: (world: World) => Promise<Result>,
+  options: Pick<WorkqueueOptions, "fairness"> = {},
+): Promise<Result> {
   return simulate({ seed: 1 }, (simulation) => {
     const { clock, timers } = simulation.host("controller");
-    const queue = new Workqueue({ clock, timers, name: "endpoint" });
+    const queue = new Workqueue({ clock, timers, name: "endpoint", ...options });
     return main({ queue, timers, now: () => clock.monotonicMs() });
   });
 }
@@ -273,4 +276,34 @@ test("many keys keep their order through moves and removals", async () => {
   const even = numbers.filter((number) => number % 2 === 0);
   expect(odd).toEqual(Array.from({ length: count / 2 }, (_, index) => count - 1 - 2 * index));
   expect(even).toEqual(Array.from({ length: count / 2 }, (_, index) => 2 * index));
+});
+
+test.each(["fresh", "resync"] as const)("namespaces take turns in the lane %s", async (lane) => {
+  const keys = await withQueue(
+    async ({ queue }) => {
+      for (const key of ["loud/1", "loud/2", "loud/3", "loud/4", "routes"]) queue.add(key, lane);
+      for (const key of ["quiet/1", "quiet/2"]) queue.add(key, lane);
+      return await drain(queue);
+    },
+    { fairness: "namespaces" },
+  );
+  expect(keys).toEqual(["loud/1", "routes", "quiet/1", "loud/2", "quiet/2", "loud/3", "loud/4"]);
+});
+
+test("retries of one namespace do not delay those of another", async () => {
+  const retried = await withQueue(
+    async ({ queue, timers, now }) => {
+      for (let number = 0; number < 10_000; number += 1) queue.addRateLimited(`loud/${number}`);
+      queue.addRateLimited("quiet/1");
+      const startedMs = now();
+      for (;;) {
+        const key = await queue.get();
+        if (key === "quiet/1") return now() - startedMs;
+        if (key !== undefined) queue.done(key);
+        await timers.breathe();
+      }
+    },
+    { fairness: "namespaces" },
+  );
+  expect(retried).toBeLessThan(100);
 });

@@ -1,16 +1,19 @@
 // Keys waiting to be worked on, with the semantics of client-go's work queue: first in, first out;
 // a key is in it once and keeps its place; a key is never worked on twice at once; a key added
 // while in work comes back when that work is done. Added to that are two lanes, so that a change
-// that has just happened does not wait behind a resync of everything. With one lane in use the
-// order is exactly client-go's.
+// that has just happened does not wait behind a resync of everything, and turns of namespaces, where
+// that is asked for, so that the keys of one do not wait behind thousands of another. With one lane in
+// use and without turns the order is exactly client-go's.
 import type { Registry } from "prom-client";
 import type { Clock, MonotonicMs } from "../../environment/clock.ts";
 import { elapsedMs } from "../../environment/clock.ts";
 import type { Timers } from "../../environment/timers.ts";
-import { defaultRateLimiter, type RateLimiter } from "./rate-limiter.ts";
+import { splitObjectKey } from "../kinds/kind.ts";
+import { defaultRateLimiter, fairRateLimiter, type RateLimiter } from "./rate-limiter.ts";
 import { WorkqueueDelays } from "./workqueue-delays.ts";
 import { WorkqueueLane } from "./workqueue-lane.ts";
 import { type QueueMetrics, queueMetrics } from "./workqueue-metrics.ts";
+import { WorkqueueTurns } from "./workqueue-turns.ts";
 
 /** `fresh`: something happened. `resync`: going over everything again, in case. */
 export type Lane = "fresh" | "resync";
@@ -26,7 +29,12 @@ export interface WorkqueueOptions {
   readonly timers: Timers;
   /** The `name` label of the metrics; one queue per name and registry. */
   readonly name: string;
-  /** client-go's default unless given. */
+  /**
+   * `keys`: first in, first out. `namespaces`: those of the keys, `namespace/name`, take turns, and so
+   * do their retries; a key without a slash counts as one of the namespace "". `keys` when absent.
+   */
+  readonly fairness?: "keys" | "namespaces";
+  /** client-go's default unless given, for each namespace where they take turns. */
   readonly rateLimiter?: RateLimiter;
   /** No metrics when both this and `metrics` are absent. */
   readonly registry?: Registry;
@@ -56,10 +64,7 @@ export class Workqueue {
   readonly #metrics: QueueMetrics | undefined;
 
   /** The order of work. A key here is dirty, is not processing, and is in the lane `dirty` says. */
-  readonly #lanes: Readonly<Record<Lane, WorkqueueLane>> = {
-    fresh: new WorkqueueLane(),
-    resync: new WorkqueueLane(),
-  };
+  readonly #lanes: Readonly<Record<Lane, WorkqueueLane | WorkqueueTurns>>;
   /** Every key that needs work, queued or to be queued again when the work on it is done. */
   readonly #dirty = new Map<string, Dirty>();
   /** Every key handed out by `get` and not yet given back to `done`. */
@@ -77,7 +82,12 @@ export class Workqueue {
   constructor(options: WorkqueueOptions) {
     this.name = options.name;
     this.#clock = options.clock;
-    this.#rateLimiter = options.rateLimiter ?? defaultRateLimiter(options);
+    const isFair = options.fairness === "namespaces";
+    const newLane = () => (isFair ? new WorkqueueTurns(namespaceOf) : new WorkqueueLane());
+    this.#lanes = { fresh: newLane(), resync: newLane() };
+    this.#rateLimiter =
+      options.rateLimiter ??
+      (isFair ? fairRateLimiter(options, namespaceOf) : defaultRateLimiter(options));
     this.#delays = new WorkqueueDelays<Lane>({
       clock: options.clock,
       timers: options.timers,
@@ -251,4 +261,8 @@ export class Workqueue {
     const now = this.#clock.monotonicMs();
     for (const { startedAt } of this.#processing.values()) yield elapsedMs(startedAt, now);
   }
+}
+
+function namespaceOf(key: string): string {
+  return splitObjectKey(key).namespace;
 }

@@ -63,6 +63,7 @@ export class ServiceSyncer {
       clock,
       timers,
       name: `sync-${options.target.cluster}`,
+      fairness: "namespaces",
       ...(metrics === undefined ? {} : { registry: metrics }),
     });
     this.view = new SyncView({

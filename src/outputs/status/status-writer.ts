@@ -81,7 +81,7 @@ export class StatusWriter {
   async run(leading: AbortSignal): Promise<void> {
     const { clock, timers, log, asked } = this.#options;
     if (!(await this.#settled(leading))) return;
-    const queue = new Workqueue({ clock, timers, name: "status" });
+    const queue = new Workqueue({ clock, timers, name: "status", fairness: "namespaces" });
     const leave = asked.follow((key) => queue.add(key));
     const endResyncs = this.#resync(queue);
     const term = { queue, leading, written: new Map<string, Written>() };

@@ -1,0 +1,56 @@
+// A list of keys whose owners take turns: however many keys one owner has in it, a key of another
+// waits for one key of each owner at most. The keys of one owner come in the order they went in.
+import { WorkqueueLane } from "./workqueue-lane.ts";
+
+export class WorkqueueTurns {
+  readonly #ownerOf: (key: string) => string;
+  /** By owner, its keys; only of owners that have some. */
+  readonly #lines = new Map<string, WorkqueueLane>();
+  /** The owners of `#lines`, the one whose turn is next first. */
+  readonly #owners = new WorkqueueLane();
+  #size = 0;
+
+  constructor(ownerOf: (key: string) => string) {
+    this.#ownerOf = ownerOf;
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Appends a key that is not in the list. */
+  push(key: string): void {
+    const owner = this.#ownerOf(key);
+    const line = this.#lines.get(owner) ?? new WorkqueueLane();
+    if (line.size === 0) {
+      this.#lines.set(owner, line);
+      this.#owners.push(owner);
+    }
+    line.push(key);
+    this.#size += 1;
+  }
+
+  /** Takes the oldest key of the owner whose turn it is. */
+  shift(): string | undefined {
+    const owner = this.#owners.shift();
+    const line = owner === undefined ? undefined : this.#lines.get(owner);
+    const key = line?.shift();
+    if (owner === undefined || line === undefined || key === undefined) return undefined;
+    this.#size -= 1;
+    if (line.size > 0) this.#owners.push(owner);
+    else this.#lines.delete(owner);
+    return key;
+  }
+
+  /** True if the key was in the list. */
+  remove(key: string): boolean {
+    const owner = this.#ownerOf(key);
+    const line = this.#lines.get(owner);
+    if (line === undefined || !line.remove(key)) return false;
+    this.#size -= 1;
+    if (line.size > 0) return true;
+    this.#lines.delete(owner);
+    this.#owners.remove(owner);
+    return true;
+  }
+}
