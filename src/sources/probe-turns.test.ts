@@ -2,11 +2,13 @@ import { expect, test } from "vitest";
 import { maxAtOnce, maxPerNode, ProbeTurns } from "./probe-turns.ts";
 
 interface One {
+  readonly namespace: string;
   readonly target: { cluster: string; address: string; port: number; node?: string };
 }
 
-function one(cluster: string, address: string, node?: string): One {
-  return { target: { cluster, address, port: 80, ...(node === undefined ? {} : { node }) } };
+function one(cluster: string, address: string, node?: string, namespace = "shop"): One {
+  const target = { cluster, address, port: 80, ...(node === undefined ? {} : { node }) };
+  return { namespace, target };
 }
 
 function taken(turns: ProbeTurns<One>, count: number): readonly string[] {
@@ -58,4 +60,15 @@ test("one that is removed is never asked", () => {
   turns.add(one("east", "there"), { isFirst: true });
   turns.remove(gone);
   expect(taken(turns, 2)).toEqual(["there", "nobody"]);
+});
+
+test("namespaces of a cluster take turns, and share no machine's places", () => {
+  const turns = new ProbeTurns<One>();
+  const pods = Array.from({ length: 3 * maxPerNode }, (_, index) => `p${index}`);
+  for (const name of pods) turns.add(one("east", name, "n1", "loud"), { isFirst: true });
+  for (const name of ["q1", "q2"]) turns.add(one("east", name, "n1", "quiet"), { isFirst: false });
+  expect(taken(turns, 4)).toEqual(["p0", "q1", "p1", "q2"]);
+  taken(turns, maxPerNode);
+  turns.add(one("east", "q3", "n1", "quiet"), { isFirst: false });
+  expect(taken(turns, 2)).toEqual(["q3", "nobody"]);
 });

@@ -1,9 +1,13 @@
 // Whose turn it is to be probed when there are more in doubt than can be asked at once. Clusters
-// take turns, so that one in trouble does not keep the others waiting; within a cluster those that
-// were never asked come first; and no machine is asked for more than a few of its pods at a time.
+// take turns, so that one in trouble does not keep the others waiting, and so do the namespaces of a
+// cluster; within a namespace those that were never asked come first; and no machine is asked for more
+// than a few of a namespace's pods at a time.
 import type { ProbeTarget } from "./probe-once.ts";
 
-/** A machine that lives answers in milliseconds; one that is gone holds each probe for a second. */
+/**
+ * Of one namespace: a machine that lives answers in milliseconds; one that is gone holds each probe
+ * for a second.
+ */
 export const maxPerNode = 32;
 
 /** All of them together; each is a socket. */
@@ -16,55 +20,57 @@ interface Line<T> {
 }
 
 interface Waiting {
+  /** Of the service that doubts it. */
+  readonly namespace: string;
   readonly target: ProbeTarget;
 }
 
-/** Invariant: everyone waits in one line at most, or is under way and waits in none. */
+/** Invariant: everyone waits in one line at most, or is under way and waits in none; none is empty. */
 export class ProbeTurns<T extends Waiting> {
-  /** By cluster; the one that had its turn last is last. */
-  readonly #lines = new Map<string, Line<T>>();
+  /** By cluster and namespace; in both, the one that had its turn last is last. */
+  readonly #lines = new Map<string, Map<string, Line<T>>>();
   readonly #underWay = new Map<string, number>();
   /** By node, those whose turn came while it had enough to answer. */
   readonly #parked = new Map<string, Set<T>>();
   #count = 0;
 
   add(one: T, options: { readonly isFirst: boolean }): void {
-    const { cluster } = one.target;
-    const line = this.#lines.get(cluster) ?? { first: new Set(), again: new Set() };
-    this.#lines.set(cluster, line);
+    const { namespace, target } = one;
+    const lines = this.#lines.get(target.cluster) ?? new Map<string, Line<T>>();
+    const line = lines.get(namespace) ?? { first: new Set(), again: new Set() };
+    this.#lines.set(target.cluster, lines.set(namespace, line));
     (options.isFirst ? line.first : line.again).add(one);
   }
 
   /** It waits no more, wherever it waited. */
   remove(one: T): void {
-    const line = this.#lines.get(one.target.cluster);
+    const lines = this.#lines.get(one.target.cluster);
+    const line = lines?.get(one.namespace);
     line?.first.delete(one);
     line?.again.delete(one);
+    if (line !== undefined && isEmpty(line)) lines?.delete(one.namespace);
     this.#parked.get(nodeOf(one))?.delete(one);
   }
 
   /** Whether somebody waits who may be asked now. */
   get isWaiting(): boolean {
     if (this.#count >= maxAtOnce) return false;
-    for (const { first, again } of this.#lines.values()) {
-      if (first.size + again.size > 0) return true;
-    }
-    return false;
+    return [...this.#lines.values()].some((lines) => lines.size > 0);
   }
 
   /** The next to be asked, who is under way from now on until `ended`. */
   next(): T | undefined {
     if (this.#count >= maxAtOnce) return undefined;
-    // Each line once: those that are put back at the end had their turn.
-    for (let left = this.#lines.size; left > 0; left -= 1) {
-      const one = this.#fromNextLine();
-      if (one === undefined) continue;
-      const node = nodeOf(one);
-      this.#underWay.set(node, (this.#underWay.get(node) ?? 0) + 1);
-      this.#count += 1;
-      return one;
-    }
-    return undefined;
+    const one = inTurn(
+      this.#lines,
+      (lines) => inTurn(lines, (line) => this.#fromLine(line), isEmpty),
+      (lines) => lines.size === 0,
+    );
+    if (one === undefined) return undefined;
+    const node = nodeOf(one);
+    this.#underWay.set(node, (this.#underWay.get(node) ?? 0) + 1);
+    this.#count += 1;
+    return one;
   }
 
   ended(one: T): void {
@@ -83,16 +89,6 @@ export class ProbeTurns<T extends Waiting> {
     if (parked.size === 0) this.#parked.delete(node);
   }
 
-  #fromNextLine(): T | undefined {
-    const [entry] = this.#lines;
-    if (entry === undefined) return undefined;
-    const [cluster, line] = entry;
-    const one = this.#fromLine(line);
-    this.#lines.delete(cluster);
-    if (line.first.size + line.again.size > 0) this.#lines.set(cluster, line);
-    return one;
-  }
-
   #fromLine({ first, again }: Line<T>): T | undefined {
     for (const waiting of [first, again]) {
       for (const one of waiting) {
@@ -107,7 +103,30 @@ export class ProbeTurns<T extends Waiting> {
   }
 }
 
+/** From the first group that has one; groups that were asked go to the end, or away when empty. */
+function inTurn<Group, One>(
+  groups: Map<string, Group>,
+  take: (group: Group) => One | undefined,
+  isUsedUp: (group: Group) => boolean,
+): One | undefined {
+  // Each group once: those that are put back at the end had their turn.
+  for (let left = groups.size; left > 0; left -= 1) {
+    const [entry] = groups;
+    if (entry === undefined) return undefined;
+    const [key, group] = entry;
+    const one = take(group);
+    groups.delete(key);
+    if (!isUsedUp(group)) groups.set(key, group);
+    if (one !== undefined) return one;
+  }
+  return undefined;
+}
+
+function isEmpty({ first, again }: Line<unknown>): boolean {
+  return first.size + again.size === 0;
+}
+
 /** An endpoint without a known node is on a machine of its own, as far as anybody knows. */
-function nodeOf({ target }: Waiting): string {
-  return `${target.cluster} ${target.node ?? target.address}`;
+function nodeOf({ namespace, target }: Waiting): string {
+  return `${namespace} ${target.cluster} ${target.node ?? target.address}`;
 }

@@ -231,14 +231,19 @@ test("however many are in doubt, few are asked at once, and no cluster waits for
     await listener.close();
   }));
 
-test("no more are kept in doubt than there is room for", () =>
+test("a namespace keeps no more in doubt than it has room for, and leaves others theirs", () =>
   simulate({ seed: 1 }, async (simulation) => {
     const { probes } = probesIn(simulation);
     const many = Array.from({ length: maxDoubted + 1 }, (_, port) => ({ ...target, port }));
-    probes.want("many", many);
-    expect([probes.size, probes.standing("many").get("east")?.size]).toEqual([
-      maxDoubted,
-      maxDoubted,
-    ]);
+    probes.want("loud/web:80", many);
+    probes.want("quiet/web:80", [{ ...target, address: "other" }]);
+    const counts = ["loud/web:80", "quiet/web:80"].map(
+      (doubter) => probes.standing(doubter).get("east")?.size,
+    );
+    expect(counts).toEqual([maxDoubted, 1]);
+    probes.want("loud/web:80", []);
+    expect(probes.size).toBe(1);
+    probes.want("loud/web:80", many.slice(1));
+    expect(probes.standing("loud/web:80").get("east")?.size).toBe(maxDoubted);
     await probes.stop();
   }));

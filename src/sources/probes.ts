@@ -5,6 +5,7 @@ import { elapsedMs, type MonotonicMs } from "../environment/clock.ts";
 import type { Environment } from "../environment/environment.ts";
 import type { CancelTimer } from "../environment/timers.ts";
 import { TokenBucket } from "../kube/client/token-bucket.ts";
+import { splitObjectKey } from "../kube/kinds/kind.ts";
 import { type ProbeOutcome, type ProbeTarget, probeOnce } from "./probe-once.ts";
 import { ProbeTurns } from "./probe-turns.ts";
 import { peerKey } from "./proxy-feedback.ts";
@@ -50,13 +51,15 @@ const missesToBeSilent = 2;
 const probesPerSecond = 200;
 const probesAtOnce = 200;
 
-/** Everything beyond is left in doubt: a tenth of the largest clusters, at some 500 bytes each. */
-export const maxDoubted = 20_000;
+/** Of a namespace; everything beyond is left in doubt. Each takes some 500 bytes. */
+export const maxDoubted = 10_000;
 
 /** Twice as long as a watch may go without a proof that it is current. */
 export const oldDoubtMs = 180_000;
 
 interface Doubted {
+  /** Of the services that doubt it: each namespace has its endpoints asked for itself. */
+  readonly namespace: string;
   readonly target: ProbeTarget;
   readonly doubters: Set<string>;
   readonly since: MonotonicMs;
@@ -73,6 +76,8 @@ export class Probes {
   readonly #limit: TokenBucket;
   readonly #turns = new ProbeTurns<Doubted>();
   readonly #doubted = new Map<string, Doubted>();
+  /** By namespace, how many of `#doubted` are its own. */
+  readonly #counts = new Map<string, number>();
   /** By doubter, the keys in `#doubted` and why it doubts each. */
   readonly #wanted = new Map<string, ReadonlyMap<string, DoubtCause>>();
   readonly #underWay = new Set<Promise<void>>();
@@ -95,15 +100,19 @@ export class Probes {
     return this.#underWay.size;
   }
 
-  /** From now on these endpoints are asked for the doubter, at once and again, and no others. */
+  /**
+   * From now on these endpoints are asked for the doubter, `namespace/name:port`, at once and again, and
+   * no others.
+   */
   want(doubter: string, doubts: readonly Doubt[]): void {
     const before = this.#wanted.get(doubter);
     if (doubts.length === 0 && before === undefined) return;
-    const causes = new Map(doubts.map((doubt) => [keyOf(doubt), doubt.cause]));
+    const { namespace } = splitObjectKey(doubter);
+    const causes = new Map(doubts.map((doubt) => [keyOf(namespace, doubt), doubt.cause]));
     if (causes.size === 0) this.#wanted.delete(doubter);
     else this.#wanted.set(doubter, causes);
     for (const key of before?.keys() ?? []) if (!causes.has(key)) this.#trust(doubter, key);
-    for (const doubt of doubts) this.#doubt(doubter, doubt);
+    for (const doubt of doubts) this.#doubt(namespace, doubter, doubt);
     this.#goOn();
   }
 
@@ -127,16 +136,19 @@ export class Probes {
     await Promise.all(this.#underWay);
   }
 
-  #doubt(doubter: string, target: ProbeTarget): void {
+  #doubt(namespace: string, doubter: string, target: ProbeTarget): void {
     if (this.#isStopped) return;
-    const key = keyOf(target);
+    const key = keyOf(namespace, target);
     const known = this.#doubted.get(key);
     if (known !== undefined) {
       known.doubters.add(doubter);
       return;
     }
-    if (this.#doubted.size >= maxDoubted) return;
+    const count = this.#counts.get(namespace) ?? 0;
+    if (count >= maxDoubted) return;
+    this.#counts.set(namespace, count + 1);
     const doubted: Doubted = {
+      namespace,
       target,
       doubters: new Set([doubter]),
       since: this.#options.clock.monotonicMs(),
@@ -160,8 +172,15 @@ export class Probes {
   #end(doubted: Doubted): void {
     doubted.cancelNext?.();
     this.#turns.remove(doubted);
-    this.#doubted.delete(keyOf(doubted.target));
+    const { namespace, target } = doubted;
+    if (this.#doubted.delete(keyOf(namespace, target))) this.#countLess(namespace);
     doubted.giveUp?.abort(new Error("it is not in doubt any more"));
+  }
+
+  #countLess(namespace: string): void {
+    const left = (this.#counts.get(namespace) ?? 1) - 1;
+    if (left === 0) this.#counts.delete(namespace);
+    else this.#counts.set(namespace, left);
   }
 
   /** Asks whoever may be asked now; comes back when the rate allows more. */
@@ -216,6 +235,6 @@ export class Probes {
   }
 }
 
-function keyOf(target: ProbeTarget): string {
-  return `${target.cluster} ${peerKey(target)}`;
+function keyOf(namespace: string, target: ProbeTarget): string {
+  return `${namespace} ${target.cluster} ${peerKey(target)}`;
 }
