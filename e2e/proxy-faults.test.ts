@@ -37,11 +37,11 @@ const program = `
     local failed = 0
     for turn = 1, ${questions} do
       local slot = index * 1000 + turn
-      if not pcall(check.begin, slot, "127.0.0.1", 1) then failed = failed + 1 end
+      if not pcall(check.begin, "shop", slot, "127.0.0.1", 1) then failed = failed + 1 end
     end
     mode = "nothing"
     local slot = index * 1000
-    check.begin(slot, "127.0.0.1", 1)
+    check.begin("shop", slot, "127.0.0.1", 1)
     cases[index] = {
       fault = fault,
       failed = failed,
@@ -49,6 +49,28 @@ const program = `
       isAskedLater = suspects.is_marked(slot),
     }
   end
+`;
+
+/** The timers of the first owner's questions never run; those of the second do. */
+const flood = `
+  local rows = require("lockstep.rows")
+  rows.allocate()
+  local suspects = require("lockstep.suspects")
+  local check = require("lockstep.connection_check")
+  local is_stuck, started = true, 0
+  ngx.timer = { at = function(_, callback, ...)
+    started = started + 1
+    if not is_stuck then callback(false, ...) end
+    return true
+  end }
+  ngx.socket = { tcp = function()
+    return { settimeout = function() end, connect = function() return nil, "refused" end }
+  end }
+  for slot = 1, ${questions} do check.begin("loud", slot, "127.0.0.1", 1) end
+  local asked = started
+  is_stuck = false
+  check.begin("quiet", 1000, "127.0.0.1", 1)
+  cases = { isBounded = asked < ${questions}, isQuietMarked = suspects.is_marked(1000) }
 `;
 
 describe.skipIf(withoutNginx !== false)("whether an endpoint takes connections", () => {
@@ -64,5 +86,9 @@ describe.skipIf(withoutNginx !== false)("whether an endpoint takes connections",
       ...faults.map((fault) => ({ fault, failed: 0, marked: false, isAskedLater: true })),
       { fault: "nothing", failed: 0, marked: true, isAskedLater: true },
     ]);
+  });
+
+  it("is asked for one namespace however many questions of another have no answer", () => {
+    expect(runLua("{}", flood)).toEqual({ isBounded: true, isQuietMarked: true });
   });
 });

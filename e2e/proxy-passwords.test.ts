@@ -6,6 +6,7 @@ import type { Cors, RoutePolicy } from "../src/decide/route-policy.ts";
 import type { UserList } from "../src/sources/checked-users.ts";
 import { type Asked, headerOf, PolicyWorld, rule } from "./policy-world.ts";
 import { withoutNginx } from "./proxy-world.ts";
+import { runLua } from "./run-lua.ts";
 
 /** The password of all is `foo`; the name says what the digest is. */
 const everyForm: UserList = [
@@ -54,6 +55,21 @@ async function niceOfThreads(pid: number): Promise<Map<number, number>> {
   }
   return threads;
 }
+
+/** How often a right password is computed again after very many of another namespace. */
+const remembering = `
+  local computed = 0
+  ngx.run_worker_thread = function(_, _, _, stored)
+    computed = computed + 1
+    return true, stored
+  end
+  local password = require("lockstep.password")
+  password.is_right("quiet", "foo", "digest")
+  for number = 1, 30000 do password.is_right("loud", tostring(number), "digest") end
+  computed = 0
+  password.is_right("quiet", "foo", "digest")
+  cases = { computed = computed }
+`;
 
 describe.skipIf(withoutNginx !== false)("a route with a password", () => {
   const world = PolicyWorld.forFile();
@@ -178,6 +194,10 @@ describe.skipIf(withoutNginx !== false)("a route with a password", () => {
     isOver = true;
     await Promise.all(flood);
     expect(statuses).toEqual(names.map(() => 200));
+  });
+
+  it("remembers right passwords of a namespace, however many another one has", () => {
+    expect(runLua("{}", remembering)).toEqual({ computed: 0 });
   });
 
   it("computes passwords behind everything else, and serves requests before it", async () => {

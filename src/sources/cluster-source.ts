@@ -207,9 +207,9 @@ export class ClusterSource {
   #podChanged(change: Change<Pod>): void {
     this.#note(change);
     if (change.type === "deleted") {
-      const { uid, deletionTimestamp } = change.object.metadata;
+      const { uid, namespace, deletionTimestamp } = change.object.metadata;
       const isWitnessed = change.learntBy === "watch" || deletionTimestamp !== undefined;
-      this.#departed.add(uid, { isWitnessed });
+      this.#departed.add(uid, { isWitnessed, namespace });
     }
     for (const key of this.#servicePods.podChanged(change)) this.#options.onService(key);
     for (const other of this.#addresses.podChanged(change)) {

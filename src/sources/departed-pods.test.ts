@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { MonotonicMs, WallMs } from "../environment/clock.ts";
 import { DepartedPods, maxDeparted, rememberDepartedMs } from "./departed-pods.ts";
 
-const seen = { isWitnessed: true };
+const seen = { isWitnessed: true, namespace: "shop" };
 
 function world() {
   let nowMs = 0;
@@ -37,14 +37,22 @@ test("of too many the first to go are forgotten", () => {
 
 test("a pod that went twice went when and how it was last seen to go", () => {
   const { departed, passMs } = world();
-  departed.add("a", { isWitnessed: false });
+  departed.add("a", { ...seen, isWitnessed: false });
   departed.add("b", seen);
   passMs(rememberDepartedMs);
   departed.add("a", seen);
   passMs(1);
   departed.add("c", seen);
   expect(["a", "b"].map((uid) => departed.get(uid))).toEqual([
-    { atMs: rememberDepartedMs, isWitnessed: true },
+    { atMs: rememberDepartedMs, isWitnessed: true, namespace: "shop" },
     undefined,
   ]);
+});
+
+test("a namespace that loses very many pods makes none of another forgotten", () => {
+  const { departed } = world();
+  departed.add("quiet", { isWitnessed: true, namespace: "quiet" });
+  for (let number = 0; number <= maxDeparted; number += 1) departed.add(`pod-${number}`, seen);
+  const last = `pod-${maxDeparted}`;
+  expect(["quiet", "pod-0", last].map((uid) => departed.get(uid)?.atMs)).toEqual([0, undefined, 0]);
 });

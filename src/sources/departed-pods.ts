@@ -2,6 +2,7 @@
 // be written after that by a controller that computed it before; absence alone would not tell such
 // a pod from one that the watch has yet to show.
 import { type Clock, elapsedMs, type MonotonicMs } from "../environment/clock.ts";
+import { WorkqueueLane } from "../kube/workqueue/workqueue-lane.ts";
 
 /** Longer than any controller has been seen to lag, so that no slice outlives our memory of a pod. */
 export const rememberDepartedMs = 60 * 60_000;
@@ -19,28 +20,56 @@ export interface Departure {
   readonly isWitnessed: boolean;
 }
 
-/** Invariant: `#departures` is in the order of departure, and holds at most `maxDeparted` uids. */
+interface Remembered extends Departure {
+  readonly namespace: string;
+}
+
+/**
+ * Invariant: `#departures` is in the order of departure, and holds at most `maxDeparted` uids;
+ * `#byNamespace` holds the same uids in the same order. Of too many, the namespace that has the most
+ * forgets its oldest.
+ */
 export class DepartedPods {
   readonly #clock: Clock;
-  readonly #departures = new Map<string, Departure>();
+  readonly #departures = new Map<string, Remembered>();
+  readonly #byNamespace = new Map<string, WorkqueueLane>();
 
   constructor(options: { readonly clock: Clock }) {
     this.#clock = options.clock;
   }
 
-  add(uid: string, how: Pick<Departure, "isWitnessed">): void {
+  add(uid: string, how: Omit<Remembered, "atMs">): void {
     const now = this.#clock.monotonicMs();
-    this.#departures.delete(uid);
-    this.#departures.set(uid, { atMs: now, isWitnessed: how.isWitnessed });
+    this.#forget(uid);
+    this.#departures.set(uid, { atMs: now, ...how });
+    const own = this.#byNamespace.get(how.namespace) ?? new WorkqueueLane();
+    own.push(uid);
+    this.#byNamespace.set(how.namespace, own);
     for (const [oldest, { atMs }] of this.#departures) {
-      const isOld = elapsedMs(atMs, now) > rememberDepartedMs;
-      if (!isOld && this.#departures.size <= maxDeparted) return;
-      this.#departures.delete(oldest);
+      if (elapsedMs(atMs, now) <= rememberDepartedMs) break;
+      this.#forget(oldest);
     }
+    if (this.#departures.size > maxDeparted) this.#forgetOfLargest();
   }
 
   /** Undefined when the watch did not show that the pod is gone, or very long ago. */
   get(uid: string): Departure | undefined {
     return this.#departures.get(uid);
+  }
+
+  #forget(uid: string): void {
+    const { namespace } = this.#departures.get(uid) ?? {};
+    if (namespace === undefined) return;
+    this.#departures.delete(uid);
+    const own = this.#byNamespace.get(namespace);
+    own?.remove(uid);
+    if (own?.size === 0) this.#byNamespace.delete(namespace);
+  }
+
+  #forgetOfLargest(): void {
+    let largest = new WorkqueueLane();
+    for (const own of this.#byNamespace.values()) if (own.size > largest.size) largest = own;
+    const oldest = largest.shift();
+    if (oldest !== undefined) this.#forget(oldest);
   }
 }

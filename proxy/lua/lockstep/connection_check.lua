@@ -11,10 +11,14 @@ local _M = {}
 
 -- As for requests: a pod on the same network answers within milliseconds or not at all.
 local PATIENCE_MS = 1000
--- More than this fail at once only where a node has gone, of which the first ones tell enough.
-local MOST_AT_ONCE = 64
+-- Of one owner. More than this fail at once only where a node has gone, of which the first ones tell
+-- enough.
+local MOST_OF_OWNER = 16
+-- Of all owners: nginx runs 256 timers at once, and these are not the only ones.
+local MOST_AT_ONCE = 192
 
-local under_way, count = {}, 0
+-- By slot, the owner; by owner, how many.
+local under_way, counts, count = {}, {}, 0
 
 local function takes_connections(address, port)
     local socket = ngx.socket.tcp()
@@ -40,7 +44,9 @@ local function complain(problem)
 end
 
 local function finish(slot)
+    local owner = under_way[slot]
     under_way[slot] = nil
+    counts[owner] = counts[owner] > 1 and counts[owner] - 1 or nil
     count = count - 1
 end
 
@@ -59,12 +65,15 @@ local function start(slot, address, port)
     return ngx.timer.at(0, ask, slot, rows.number_of(slot), address, port)
 end
 
--- Marks the endpoint in the slot, a moment later, if it cannot be reached.
-function _M.begin(slot, address, port)
-    if under_way[slot] or count == MOST_AT_ONCE or slot == 0 then
+-- Marks the endpoint in the slot, a moment later, if it cannot be reached. The owner is the namespace
+-- of the service whose request failed.
+function _M.begin(owner, slot, address, port)
+    local of_owner = counts[owner] or 0
+    if under_way[slot] or slot == 0 or of_owner == MOST_OF_OWNER or count == MOST_AT_ONCE then
         return
     end
-    under_way[slot] = true
+    under_way[slot] = owner
+    counts[owner] = of_owner + 1
     count = count + 1
     local fine, started, problem = pcall(start, slot, address, port)
     if not (fine and started) then

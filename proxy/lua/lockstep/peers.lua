@@ -82,7 +82,9 @@ local function mark_unreachable(context, slot, seconds)
         return
     end
     local peer = context.peers.at[context.index - 1]
-    connection_check.begin(slot, ffi.string(peer.address, peer.address_length), peer.port)
+    local owner = string.match(context.service.name, "^[^/]*")
+    local address = ffi.string(peer.address, peer.address_length)
+    connection_check.begin(owner, slot, address, peer.port)
 end
 
 -- A failure after the connection was made says little about the next request: only a peer that
