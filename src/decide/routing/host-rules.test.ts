@@ -36,6 +36,20 @@ describe("between namespaces", () => {
     ]);
   });
 
+  test("a namespace that fills a host which others share keeps room for their rules", () => {
+    const many = Array.from({ length: 9_000 }, (_, index) => path(`/loud-${index}`, "loud"));
+    const more = Array.from({ length: 2_000 }, (_, index) => path(`/more-${index}`, "loud"));
+    const loud = [many, more].map((paths, index) =>
+      ingress(`loud-${index}`, [{ host: "", paths }], { namespace: "loud", bornMs: index }),
+    );
+    const quiet = ingress("quiet", [{ host: "", paths: [path("/quiet", "quiet")] }], { bornMs: 9 });
+    const { lines, problems } = routed([...loud, quiet]);
+    expect(lines).toHaveLength(10_000);
+    expect(lines).toContain("* Prefix /quiet → shop/quiet:80");
+    expect(problems).toHaveLength(1_001);
+    expect(problems.filter((one) => !one.startsWith("loud-1: "))).toEqual([]);
+  });
+
   test("when hosts are shared only the same path is a conflict", () => {
     const shared = { shareHosts: true };
     expect(routed([own("/", 1), strange(2, "/login")], [], shared)).toEqual({

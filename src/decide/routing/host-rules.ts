@@ -115,7 +115,6 @@ function claimsOf(
   problems: RoutingProblem[],
 ): ReadonlyMap<string, Route> {
   const claims = new Map<string, Route>();
-  let regexes = 0;
   for (const route of ordered) {
     const claim = claimOf(route.match);
     const holder = claims.get(claim);
@@ -124,25 +123,40 @@ function claimsOf(
       if (isTold) report(problems, route, "PathTaken", conflict(route, holder));
       continue;
     }
-    const isRegex = route.match.type === "Regex";
-    const excess = excessOf(claims.size, isRegex ? regexes : 0);
-    if (excess !== undefined && holder === undefined) {
-      const where = `${describeMatch(route.match)} of host ${route.host}`;
-      report(problems, route, "RuleIgnored", `${where}: ${excess}`);
-      continue;
-    }
-    if (isRegex) regexes += 1;
     claims.set(claim, route);
   }
+  const isRegex = ({ match }: Route): boolean => match.type === "Regex";
+  leaveOut(claims, { most: maxRegexesPerHost, of: "expressions", counts: isRegex }, problems);
+  leaveOut(claims, { most: maxRulesPerHost, of: "rules", counts: () => true }, problems);
   return claims;
 }
 
-function excessOf(rules: number, regexes: number): string | undefined {
-  if (regexes >= maxRegexesPerHost) {
-    return `the host has more than ${maxRegexesPerHost} expressions, so it is ignored`;
+interface HostBound {
+  readonly most: number;
+  readonly of: string;
+  readonly counts: (route: Route) => boolean;
+}
+
+/** Of too many, the newest of the namespaces that have the most: one that has few keeps its own. */
+function leaveOut(
+  claims: Map<string, Route>,
+  { most, of, counts }: HostBound,
+  problems: RoutingProblem[],
+): void {
+  const counted = [...claims].filter(([, route]) => counts(route));
+  if (counted.length <= most) return;
+  const ranks = new Map<string, number>();
+  const ranked = counted.map(([claim, route]) => {
+    const rank = ranks.get(route.origin.namespace) ?? 0;
+    ranks.set(route.origin.namespace, rank + 1);
+    return { claim, route, rank };
+  });
+  for (const { claim, route } of ranked.sort((a, b) => a.rank - b.rank).slice(most)) {
+    claims.delete(claim);
+    const where = `${describeMatch(route.match)} of host ${route.host}`;
+    const what = `the host has more than ${most} ${of}, so it is ignored`;
+    report(problems, route, "RuleIgnored", `${where}: ${what}`);
   }
-  if (rules < maxRulesPerHost) return undefined;
-  return `the host has more than ${maxRulesPerHost} rules, so it is ignored`;
 }
 
 function goesBefore(route: Route, holder: Route): boolean {
