@@ -1,6 +1,6 @@
 // What needs no server that answers: this machine may have none.
 import { expect, test } from "vitest";
-import { nodeNames } from "./node-names.ts";
+import { addressesIn, nodeNames } from "./node-names.ts";
 
 const never = new AbortController().signal;
 
@@ -27,4 +27,12 @@ test("a lookup can be given up before and while it is made", async () => {
   const lookup = nodeNames.resolve("db.example", giveUp.signal);
   giveUp.abort(new Error("enough"));
   await expect(lookup).rejects.toMatchObject(given);
+});
+
+test("a name of the hosts file has the addresses it has there", () => {
+  const hosts =
+    "127.0.0.1\tlocalhost db\n# 192.0.2.1 db\n::1 Localhost #x\nno-address db\n192.0.2.2 db";
+  expect(addressesIn(hosts, "db")).toEqual(["127.0.0.1", "192.0.2.2"]);
+  expect(addressesIn(hosts, "LOCALHOST.")).toEqual(["127.0.0.1", "::1"]);
+  expect(addressesIn(hosts, "x")).toEqual([]);
 });

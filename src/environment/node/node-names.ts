@@ -1,8 +1,10 @@
 // Names as the DNS has them, asked without keeping one of the process's few threads busy, so that a
 // name nobody answers for costs nothing but its own time. What the DNS does not know may be in the
-// machine's hosts file, which the system's own lookup reads.
+// machine's hosts file; it is read here, for the system's own lookup would ask the DNS again, in one of
+// those threads, for as long as the server of that name likes.
 import type { RecordWithTtl } from "node:dns";
-import { lookup, Resolver } from "node:dns/promises";
+import { Resolver } from "node:dns/promises";
+import { readFile } from "node:fs/promises";
 import { isIP } from "node:net";
 import type { Names, ResolvedName } from "../names.ts";
 import { NetworkError } from "../network.ts";
@@ -12,8 +14,13 @@ import { errorCode } from "./error-code.ts";
 const answerWithinMs = 2_000;
 const tries = 2;
 
-/** There is no such name, or no server that could be asked. */
-const unknownCodes: ReadonlySet<string> = new Set(["ENOTFOUND", "ENODATA", "ECONNREFUSED"]);
+const hostsFile = "/etc/hosts";
+
+/** There is no such name. */
+const unknownCodes: ReadonlySet<string> = new Set(["ENOTFOUND", "ENODATA"]);
+
+/** No server could be asked. */
+const unaskedCode = "ECONNREFUSED";
 
 export const nodeNames: Names = {
   resolve: async (name, signal) => {
@@ -41,15 +48,26 @@ async function ask(resolver: Resolver, name: string): Promise<ResolvedName> {
   try {
     return answerOf(await resolver.resolve4(name, { ttl: true }));
   } catch (error) {
-    if (!isUnknown(error)) throw error;
+    if (!isUnknown(error) && errorCode(error) !== unaskedCode) throw error;
   }
   try {
     return answerOf(await resolver.resolve6(name, { ttl: true }));
   } catch (error) {
-    if (!isUnknown(error)) throw error;
+    if (!isUnknown(error) && errorCode(error) !== unaskedCode) throw error;
+    const addresses = addressesIn(await readFile(hostsFile, "utf8").catch(() => ""), name);
+    if (addresses.length === 0) throw error;
+    return { addresses, ttlMs: undefined };
   }
-  const found = await lookup(name, { all: true, verbatim: true });
-  return { addresses: found.map(({ address }) => address), ttlMs: undefined };
+}
+
+/** Of a name in a hosts file: each line has an address and the names that it has. */
+export function addressesIn(hosts: string, name: string): readonly string[] {
+  const asked = name.toLowerCase().replace(/\.$/, "");
+  return hosts.split("\n").flatMap((line) => {
+    const [address = "", ...names] = line.replace(/#.*/, "").trim().split(/\s+/);
+    const isOfName = names.some((one) => one.toLowerCase() === asked);
+    return isOfName && isIP(address) !== 0 ? [address] : [];
+  });
 }
 
 /** It is good for as long as all of its records are. */
