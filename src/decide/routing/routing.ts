@@ -9,7 +9,7 @@ import type { Ingress } from "../../kube/kinds/ingress.ts";
 import type { PathRule } from "../decision.ts";
 import { type BackendChanges, CountedBackends } from "./counted-backends.ts";
 import { HostAliases } from "./host-aliases.ts";
-import { anyHost } from "./host-name.ts";
+import { anyHost, wildcardOver } from "./host-name.ts";
 import { type HostRules, hostRules } from "./host-rules.ts";
 import { type IngressRoutes, ingressOrigin, ingressRoutes } from "./ingress/ingress-routes.ts";
 import { type ClassChoice, classProblems } from "./ingress-class-filter.ts";
@@ -60,6 +60,8 @@ export class Routing {
   readonly #ours: OurIngresses;
   readonly #translated = new Map<Ingress, IngressRoutes>();
   readonly #byHost = new Map<string, Map<Ingress, Route[]>>();
+  /** By wildcard, the hosts of `#byHost` under it. */
+  readonly #under = new Map<string, Set<string>>();
   readonly #aliases = new HostAliases();
   readonly #rules = new Map<string, HostRules>();
   readonly #hosts = new Map<string, readonly PathRule[]>();
@@ -90,7 +92,13 @@ export class Routing {
     for (const ingress of ingresses.left) this.#leave(ingress, touched);
     const otherNames = [...touched].flatMap((host) => this.#aliases.of(host));
     for (const alias of otherNames) touched.add(alias);
-    const hosts = new Set([...touched].filter((host) => this.#putTogether(host)));
+    // A host depends on the holder of the wildcard over it, and a wildcard on no other host.
+    const isWildcard = (host: string) => host.startsWith("*.");
+    const wildcards = [...touched].filter(isWildcard);
+    const hosts = new Set(wildcards.filter((host) => this.#putWildcard(host, touched)));
+    for (const host of touched) {
+      if (!isWildcard(host) && this.#putTogether(host)) hosts.add(host);
+    }
     this.#changes = { ingresses, hosts, backends: this.#backends.takeChanges() };
     const problems = this.#problems(classProblems(asked.classes));
     return { hosts: this.#hosts, backends: this.#backends.all, problems };
@@ -99,6 +107,16 @@ export class Routing {
   /** What the last decision changed. */
   get changes(): RouteChanges {
     return this.#changes;
+  }
+
+  /**
+   * The Ingress by which a host, or the wildcard over it, belongs to a namespace; undefined for a name
+   * that leads nowhere, for any host, and where hosts are shared.
+   */
+  ownerOf(host: string): RouteOrigin | undefined {
+    if (host === anyHost || this.#options.shareHosts === true) return undefined;
+    const holderOf = (name: string) => this.#rules.get(name)?.holder;
+    return (holderOf(host) ?? holderOf(wildcardOver(host) ?? ""))?.origin;
   }
 
   /** Whose a rule of the table is. */
@@ -130,6 +148,8 @@ export class Routing {
       own.push(route);
       ofHost.set(ingress, own);
       this.#byHost.set(route.host, ofHost);
+      const above = wildcardOver(route.host);
+      if (above) this.#under.set(above, (this.#under.get(above) ?? new Set()).add(route.host));
       touched.add(route.host);
     }
     this.#aliases.enter(ingress, translated.aliases);
@@ -143,12 +163,30 @@ export class Routing {
     for (const { host } of routes) {
       const ofHost = this.#byHost.get(host);
       ofHost?.delete(ingress);
-      if (ofHost?.size === 0) this.#byHost.delete(host);
+      if (ofHost?.size === 0) this.#forgetHost(host);
       touched.add(host);
     }
     this.#translated.delete(ingress);
     this.#badIngresses.delete(ingress);
     this.#authHosts.delete(ingress);
+  }
+
+  #forgetHost(host: string): void {
+    this.#byHost.delete(host);
+    const above = wildcardOver(host) ?? "";
+    const siblings = this.#under.get(above);
+    siblings?.delete(host);
+    if (siblings?.size === 0) this.#under.delete(above);
+  }
+
+  /** As `#putTogether`; where another route holds the wildcard now, its hosts are touched. */
+  #putWildcard(wildcard: string, touched: Set<string>): boolean {
+    const before = this.#rules.get(wildcard)?.holder;
+    const isNew = this.#putTogether(wildcard);
+    if (!isSameHolder(before, this.#rules.get(wildcard)?.holder)) {
+      for (const host of this.#under.get(wildcard) ?? []) touched.add(host);
+    }
+    return isNew;
   }
 
   /** Whether the rules of the host are others than before. */
@@ -160,7 +198,8 @@ export class Routing {
       shareHosts,
     });
     const routes = [...own, ...shared.routes, ...(host === anyHost ? this.#fallback : [])];
-    const put = hostRules(routes, { shareHosts });
+    const above = this.#rules.get(wildcardOver(host) ?? "")?.holder;
+    const put = hostRules(routes, { shareHosts, above });
     const now = { ...put, problems: [...put.problems, ...shared.problems] };
     const known = this.#rules.get(host);
     const isSame = isDeepStrictEqual(known?.rules ?? [], now.rules);
@@ -215,6 +254,10 @@ const noChanges: RouteChanges = {
 };
 
 const noRules: Pick<HostRules, "claims" | "canaries"> = { claims: new Map(), canaries: new Map() };
+
+function isSameHolder(one: Route | undefined, other: Route | undefined): boolean {
+  return one?.standing === other?.standing && isDeepStrictEqual(one?.origin, other?.origin);
+}
 
 /** A redirect has a backend because every rule needs one; no request comes to it. */
 function isAnsweredBy({ backend, guard, policy }: Route, key: string): boolean {

@@ -185,7 +185,12 @@ export class ProxyState {
     }
     for (const name of changed.serverNames) {
       const certificate = serverNames?.get(name);
-      this.#set("serverName", name, certificate && JSON.stringify(certificate));
+      // An empty one stands for no certificate, where another name's would be shown.
+      this.#set(
+        "serverName",
+        name,
+        certificate === undefined ? undefined : JSON.stringify(certificate),
+      );
     }
     for (const name of changed.users) {
       this.#set(
