@@ -225,7 +225,7 @@ function canaryProblem(route: Route, holder: Route | undefined): string {
   return `${where}: ${what}, so it is ignored`;
 }
 
-function ruleOf({ match, backend, policy }: Route, found: Route | undefined): PathRule {
+function ruleOf({ match, backend, policy, origin }: Route, found: Route | undefined): PathRule {
   const canaries: readonly Canary[] =
     found?.canary === undefined ? [] : [{ service: backendKey(found.backend), ...found.canary }];
   const whole = canaries.length === 0 ? policy : { ...policy, canaries };
@@ -233,6 +233,7 @@ function ruleOf({ match, backend, policy }: Route, found: Route | undefined): Pa
     ...match,
     service: backendKey(backend),
     ...(whole === undefined ? {} : { policy: whole }),
+    ...(origin.kind === "setting" ? { isForAll: true as const } : {}),
   };
 }
 

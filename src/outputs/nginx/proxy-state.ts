@@ -175,7 +175,13 @@ export class ProxyState {
     const { hosts, certificates, serverNames, users } = decision;
     for (const host of changed.hosts) {
       const text = this.#textOf(hosts.get(host), (rules) =>
-        rules.map(({ path, type, service, policy }) => ({ path, type, service, policy })),
+        rules.map(({ path, type, service, policy, isForAll }) => ({
+          path,
+          type,
+          service,
+          policy,
+          isForAll,
+        })),
       );
       this.#set("host", host, text);
     }
