@@ -47,10 +47,10 @@ local function find_rule(host, path)
     return answer.refuse(404, "no route")
 end
 
--- Some programs leave out what follows a semicolon in an element of a path. Where that would lead
--- to another route, perhaps a protected one, nobody can say which is meant.
-local function check_parameters(var, path, rule)
-    local plain = path:gsub(";[^/]*", ""):gsub("//+", "/")
+-- Where a path that a program could take this one for leads to another route, perhaps a protected
+-- one, nobody can say which is meant.
+local function check_reading(reading, reason, var, rule)
+    local plain = reading:gsub("//+", "/")
     state.learn_host(var.host)
     local other, problem = route.find(state.host, var.host, plain)
     if problem ~= nil then
@@ -60,7 +60,18 @@ local function check_parameters(var, path, rule)
         return
     end
     if other.service ~= rule.service or other.policy ~= nil or rule.policy ~= nil then
-        return answer.refuse(400, "parameter decides the route")
+        return answer.refuse(400, reason)
+    end
+end
+
+-- Some programs leave out what follows a semicolon in an element of a path, some take a backslash for
+-- a slash.
+local function check_readings(var, path, rule)
+    check_reading((path:gsub(";[^/]*", "")), "parameter decides the route", var, rule)
+    local slashed = forwarded_path.with_slashes(path)
+    if slashed ~= path then
+        check_reading(slashed, "backslash decides the route", var, rule)
+        check_reading((slashed:gsub(";[^/]*", "")), "backslash decides the route", var, rule)
     end
 end
 
@@ -168,8 +179,8 @@ function _M.admit(here, var)
     end
     told_host.settle(var, host)
     forwarded_path.settle(var.request_uri, path)
-    if string.find(path, ";", 1, true) ~= nil then
-        check_parameters(var, path, rule)
+    if string.find(path, ";", 1, true) ~= nil or string.find(path, "\\", 1, true) ~= nil then
+        check_readings(var, path, rule)
     end
     if rule.policy ~= nil then
         return follow(here, var, path, rule)
