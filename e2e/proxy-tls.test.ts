@@ -151,6 +151,38 @@ describe.skipIf(withoutNginx !== false)("TLS", () => {
     expect(answer.body).toContain("Host: a.example\r\n");
   });
 
+  it("serves a host only over connections with a certificate of the host's namespace", async () => {
+    const [wild, own] = [
+      await authority.issueServer(["*.wild.example"]),
+      await authority.issueServer(["login.wild.example"]),
+    ];
+    await world().echo("b/web:80");
+    const served = [rule("/", "b/web:80")];
+    await world().hosts({
+      "login.wild.example": served,
+      "bare.wild.example": served,
+      "shop.wild.example": served,
+    });
+    await push(
+      { "a/wild": wild, "b/own": own },
+      { "*.wild.example": "a/wild", "login.wild.example": "b/own", "bare.wild.example": "" },
+    );
+    expect(await shownFor("shop.wild.example", "login.wild.example", "bare.wild.example")).toEqual([
+      "*.wild.example",
+      "login.wild.example",
+      fallback,
+    ]);
+    const url = `https://${tlsAddress}:${world().proxy.port}`;
+    const statusOver = async (servername: string, host: string) =>
+      (await http2Get(url, host, servername)).status;
+    expect([
+      await statusOver("shop.wild.example", "login.wild.example"),
+      await statusOver("shop.wild.example", "bare.wild.example"),
+      await statusOver("other.wild.example", "shop.wild.example"),
+      await statusOver("login.wild.example", "login.wild.example"),
+    ]).toEqual([421, 421, 200, 200]);
+  });
+
   it("shows a replaced certificate to the next handshake, and fails none meanwhile", async () => {
     const pairs: KeyPair[] = [];
     for (const name of ["first", "second"]) {
@@ -217,9 +249,13 @@ describe.skipIf(withoutNginx !== false)("TLS", () => {
   });
 });
 
-function http2Get(url: string, host: string): Promise<{ status: number; body: string }> {
+function http2Get(
+  url: string,
+  host: string,
+  servername = host,
+): Promise<{ status: number; body: string }> {
   return new Promise((resolve, reject) => {
-    const session = connectHttp2(url, { rejectUnauthorized: false, servername: host });
+    const session = connectHttp2(url, { rejectUnauthorized: false, servername });
     session.on("error", reject);
     const stream = session.request({ ":path": "/", ":authority": host });
     let status = 0;

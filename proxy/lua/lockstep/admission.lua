@@ -5,6 +5,7 @@ local affinity = require("lockstep.affinity")
 local answer = require("lockstep.answer")
 local body = require("lockstep.body")
 local canary = require("lockstep.canary")
+local certificate = require("lockstep.certificate")
 local forwarded_path = require("lockstep.forwarded_path")
 local policy_steps = require("lockstep.policy")
 local route = require("lockstep.route")
@@ -72,6 +73,12 @@ local function check_readings(var, path, rule)
     if slashed ~= path then
         check_reading(slashed, "backslash decides the route", var, rule)
         check_reading((slashed:gsub(";[^/]*", "")), "backslash decides the route", var, rule)
+    end
+end
+
+local function check_connection(var, host)
+    if not certificate.is_for(var.ssl_server_name, host) then
+        return answer.refuse(421, "wrong connection")
     end
 end
 
@@ -159,6 +166,7 @@ function _M.admit_straight(here, var)
     if service == nil or string.byte(path) ~= SLASH then
         return nil
     end
+    check_connection(var, host)
     told_host.settle(var, host)
     forwarded_path.settle(var.request_uri, path)
     return service, peers
@@ -177,6 +185,7 @@ function _M.admit(here, var)
     if rule == state.UNDECODED then
         return nil
     end
+    check_connection(var, host)
     told_host.settle(var, host)
     forwarded_path.settle(var.request_uri, path)
     if string.find(path, ";", 1, true) ~= nil or string.find(path, "\\", 1, true) ~= nil then
