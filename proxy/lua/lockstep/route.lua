@@ -72,7 +72,7 @@ function _M.of_everything(rule)
 end
 
 -- Ingresses lead to services of their own namespace.
-local function namespace_of(rule)
+function _M.namespace_of(rule)
     return string.match(rule.service, "^([^/]*)/") or ""
 end
 
@@ -98,7 +98,7 @@ function _M.compile(rules, prepare, name)
             host.regexes = own(host.regexes)
             host.regexes[#host.regexes + 1] = rule
         end
-        namespaces[namespace_of(rule)] = true
+        namespaces[_M.namespace_of(rule)] = true
         if rule.policy ~= nil and prepare ~= nil then
             prepare(rule, name)
         end
@@ -179,7 +179,7 @@ end
 
 -- Whether a rule may serve what a host of these namespaces leaves open; without them it is no other's.
 local function may_serve(rule, namespaces)
-    return namespaces == nil or rule.isForAll or namespaces[namespace_of(rule)]
+    return namespaces == nil or rule.isForAll or namespaces[_M.namespace_of(rule)]
 end
 
 -- The rule; or nothing, and a problem when it could not be found out. `find_host` gives the

@@ -124,6 +124,10 @@ const settings = {
   shareHosts: onOff("shareHosts", false, {
     help: "let several namespaces have routes of one host",
   }),
+  authNamespaces: list({ field: "authNamespaces", flag: "--auth-namespace" }, authNamespace, {
+    argument: "<name>",
+    help: "let auth-url of every namespace lead to this one; * for all; repeatable",
+  }),
   allowLocalNames: onOff("allowLocalNames", false, {
     help: "let ExternalName services lead to loopback and link-local addresses",
     isLive: true,
@@ -229,6 +233,7 @@ export function ingressConfig(read: ReadSetting) {
     routing: {
       defaultBackend: read(settings.defaultBackend),
       shareHosts: read(settings.shareHosts),
+      authNamespaces: read(settings.authNamespaces),
       // Without a port for TLS the way there would lead nowhere, unless an Ingress knows better.
       sslRedirect: read(settings.sslRedirect) && read(settings.httpsPort) !== undefined,
     },
@@ -274,6 +279,11 @@ function servicePort(text: string): Backend {
     return { namespace, name, port: /^\d+$/.test(port) ? Number(port) : port };
   }
   throw new SettingError("It must be namespace/name:port, with the number or name of the port.");
+}
+
+function authNamespace(text: string): string {
+  if (text === "*" || /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(text)) return text;
+  throw new SettingError("It must be the name of a namespace, or * for all.");
 }
 
 function publishAddress(text: string): string {

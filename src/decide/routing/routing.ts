@@ -11,7 +11,13 @@ import { type BackendChanges, CountedBackends } from "./counted-backends.ts";
 import { HostAliases } from "./host-aliases.ts";
 import { anyHost, wildcardOver } from "./host-name.ts";
 import { type HostRules, hostRules } from "./host-rules.ts";
-import { type IngressRoutes, ingressOrigin, ingressRoutes } from "./ingress/ingress-routes.ts";
+import {
+  type AuthHost,
+  type IngressRoutes,
+  ingressOrigin,
+  ingressRoutes,
+  isAuthNamespace,
+} from "./ingress/ingress-routes.ts";
 import { type ClassChoice, classProblems } from "./ingress-class-filter.ts";
 import { type Asked, type IngressChanges, OurIngresses } from "./our-ingresses.ts";
 import {
@@ -39,6 +45,8 @@ export interface RoutingOptions extends ClassChoice {
   readonly defaultBackend?: Backend | undefined;
   /** Several namespaces may have routes of one host; see docs/annotations.md for who is trusted. */
   readonly shareHosts?: boolean;
+  /** Namespaces that `auth-url` of every namespace may lead to; `*` for all. */
+  readonly authNamespaces?: readonly string[];
   /** Where an Ingress has TLS, requests without it are sent to https; true unless given. */
   readonly sslRedirect?: boolean;
 }
@@ -69,7 +77,7 @@ export class Routing {
   /** Only those that have problems. */
   readonly #badIngresses = new Set<Ingress>();
   readonly #badHosts = new Set<string>();
-  /** What is told to those that have somebody asked at a host, while no route leads from it. */
+  /** The hosts that `auth-url` names; a route must lead from each, of a namespace that may be asked. */
   readonly #authHosts = new Map<Ingress, AuthHost>();
   #changes = noChanges;
 
@@ -82,12 +90,12 @@ export class Routing {
 
   /** The table of what is asked now; the rules of hosts that did not change are the same list. */
   decide(asked: Asked): RouteTable {
-    const { sslRedirect = true } = this.#options;
+    const { sslRedirect = true, authNamespaces } = this.#options;
     const ingresses = this.#ours.replace(asked);
     const isWithoutFallback = this.#fallback.length > 0 && !this.#rules.has(anyHost);
     const touched = new Set(isWithoutFallback ? [anyHost] : []);
     for (const ingress of ingresses.joined) {
-      this.#enter(ingress, ingressRoutes(ingress, { sslRedirect }), touched);
+      this.#enter(ingress, ingressRoutes(ingress, { sslRedirect, authNamespaces }), touched);
     }
     for (const ingress of ingresses.left) this.#leave(ingress, touched);
     const otherNames = [...touched].flatMap((host) => this.#aliases.of(host));
@@ -140,7 +148,7 @@ export class Routing {
     this.#translated.set(ingress, translated);
     if (translated.problems.length > 0) this.#badIngresses.add(ingress);
     if (translated.authHost !== undefined) {
-      this.#authHosts.set(ingress, authHostOf(ingress, translated.authHost));
+      this.#authHosts.set(ingress, translated.authHost);
     }
     for (const route of translated.routes) {
       const ofHost = this.#byHost.get(route.host) ?? new Map<Ingress, Route[]>();
@@ -223,28 +231,29 @@ export class Routing {
     for (const host of this.#badHosts) {
       for (const one of this.#rules.get(host)?.problems ?? []) problems.push(one);
     }
-    for (const { names, problem } of this.#authHosts.values()) {
-      if (!names.some((name) => this.#hosts.has(name))) problems.push(problem);
+    for (const [ingress, asked] of this.#authHosts) {
+      const why = this.#authHostProblem(asked);
+      const message = `annotation auth-url: ${why}`;
+      const origin = ingressOrigin(ingress);
+      if (why !== undefined) problems.push({ origin, reason: "RouteClosed", message });
     }
     return problems;
   }
-}
 
-interface AuthHost {
-  /** Under which routes of the host may be. */
-  readonly names: readonly string[];
-  readonly problem: RoutingProblem;
-}
-
-function authHostOf(ingress: Ingress, host: string): AuthHost {
-  const what =
-    `no route here leads from the host ${host}, so every request is answered with 503; ` +
-    "name a service, as in http://auth.tools.svc/check, or a host that an Ingress has";
-  const message = `annotation auth-url: ${what}`;
-  return {
-    names: [host, `*${host.slice(host.indexOf("."))}`, anyHost],
-    problem: { origin: ingressOrigin(ingress), reason: "RouteClosed", message },
-  };
+  #authHostProblem({ host, namespaces }: AuthHost): string | undefined {
+    const names = [host, wildcardOver(host) ?? anyHost, anyHost];
+    const closing = "so every request is answered with 503";
+    if (!names.some((name) => this.#hosts.has(name))) {
+      return (
+        `no route here leads from the host ${host}, ${closing}; ` +
+        "name a service, as in http://auth.tools.svc/check, or a host that an Ingress has"
+      );
+    }
+    const owner = this.ownerOf(host)?.namespace;
+    if (owner === undefined || isAuthNamespace(owner, namespaces)) return undefined;
+    const whose = `the host ${host} belongs to the namespace ${owner}`;
+    return `${whose}, and --auth-namespace does not name it, ${closing}`;
+  }
 }
 
 const noChanges: RouteChanges = {
