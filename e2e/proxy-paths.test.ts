@@ -239,6 +239,10 @@ describe.skipIf(withoutNginx !== false)("a request that could mean two things", 
       "X-Forwarded-For: 6.6.6.6",
       "TE: trailers",
       "Keep-Alive: 5",
+      ...["Original-URL", "Original-URI", "Original-Host", "Original-Method", "Rewrite-URL"]
+        .concat(["Forwarded-Uri", "Forwarded-Method", "Forwarded-Server", "Forwarded-Path"])
+        .concat(["Auth-Request-Redirect", "Host"])
+        .map((name) => `X-${name}: /admin`),
     ];
     const head = `GET / HTTP/1.1\r\nHost: h\r\n${lines.join("\r\n")}\r\n\r\n`;
     const answer = await world().raw(head, { answers: 1 });

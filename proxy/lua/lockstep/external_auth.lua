@@ -23,7 +23,7 @@ local own_headers = {}
 for _, name in ipairs({
     "host", "connection", "content-length", "transfer-encoding", "upgrade", "te", "trailer", "expect",
     "keep-alive", "proxy", "proxy-connection", "forwarded", "x-scheme", "x-real-ip", "x-request-id",
-    "x-sent-from", "x-auth-request-redirect", "x-rewrite-url", MARK:lower(),
+    "x-sent-from", "x-auth-request-redirect", "x-rewrite-url", "x-host", MARK:lower(),
 }) do
     own_headers[name] = true
 end
