@@ -32,6 +32,9 @@ const hourMs = 3_600_000;
 /** As long as nginx waits for its workers by itself (proxy/nginx.conf). */
 const drainTimeoutMaxMs = 30_000;
 
+/** Ten years; browsers remember no longer than some of them. */
+const hstsMaxAgeMaxSeconds = 315_360_000;
+
 export const logLevels = ["debug", "info", "warn", "error"] as const;
 
 const settings = {
@@ -135,6 +138,10 @@ const settings = {
   sslRedirect: onOff("sslRedirect", true, {
     help: "with --https-port, send requests to https where the Ingress has TLS",
     helpWhenOff: "serve requests without TLS also where the Ingress has it",
+  }),
+  hstsMaxAge: optional("hstsMaxAge", whole(0, hstsMaxAgeMaxSeconds), {
+    argument: "<seconds>",
+    help: "send Strict-Transport-Security with this max-age over https; none if absent",
   }),
   workers: one("workers", whole(1, maxWorkers), "2", { argument: "<n>", help: "nginx workers" }),
   prefix: optional("prefix", filePath, {
@@ -264,12 +271,14 @@ export function ingressConfig(read: ReadSetting) {
 /** As nginx takes them: what is not asked for is absent. */
 function nginxOptions(read: ReadSetting) {
   const upstreamCa = read(settings.upstreamCa);
+  const hstsMaxAgeSeconds = read(settings.hstsMaxAge);
   return {
     workers: read(settings.workers),
     publicHttpsPort: read(settings.publicHttpsPort),
     trustedProxies: read(settings.trustedProxies),
     accessLog: read(settings.accessLog),
     ...(upstreamCa !== undefined && { upstreamCa }),
+    ...(hstsMaxAgeSeconds !== undefined && { hstsMaxAgeSeconds }),
   };
 }
 
