@@ -4,6 +4,7 @@
 import type { RecordWithTtl } from "node:dns";
 import { lookup, Resolver } from "node:dns/promises";
 import { isIP } from "node:net";
+import { networkInterfaces } from "node:os";
 import type { Names, ResolvedName } from "../names.ts";
 import { NetworkError } from "../network.ts";
 import { errorCode } from "./error-code.ts";
@@ -34,6 +35,10 @@ export const nodeNames: Names = {
       signal.removeEventListener("abort", cancel);
     }
   },
+  ownAddresses: () =>
+    Object.values(networkInterfaces())
+      .flatMap((of) => of ?? [])
+      .flatMap(({ address, internal }) => (internal ? [] : [address])),
 };
 
 /** IPv4 first; the other family where there is none of it. */
