@@ -273,7 +273,7 @@ describe("hosts of several namespaces", () => {
         "login.wild.example",
         [
           routed("a", ["*.wild.example"], [onlyTls], 2),
-          ...[routed("b", ["login.wild.example"], [], 1)],
+          routed("b", ["login.wild.example"], [], 1),
         ],
         more,
       ),
