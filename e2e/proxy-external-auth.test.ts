@@ -106,6 +106,7 @@ describe.skipIf(withoutNginx !== false)("a route for which somebody else decides
       "x-original-method": "POST",
       "x-scheme": "http",
       "x-auth-request-redirect": "/a?b=c",
+      "x-lockstep-auth": "1",
     });
   });
 
@@ -207,13 +208,14 @@ describe.skipIf(withoutNginx !== false)("a route for which somebody else decides
   });
 
   it("finds who decides by a host and path of the routes themselves", async () => {
-    const externalAuth = { host: "$host", path: "/oauth2/auth" };
+    const namespaces = ["tools"];
+    const externalAuth = { host: "$host", path: "/oauth2/auth", namespaces };
     await world().hosts({
       "own.example": [
         rule("/", "web", { externalAuth }),
         rule("/oauth2", "tools/auth:80"),
-        rule("/else", "web", { externalAuth: { host: "nobody.example", path: "/" } }),
-        rule("/shut", "web", { externalAuth: { host: "$host", path: "/closed" } }),
+        rule("/else", "web", { externalAuth: { host: "nobody.example", path: "/", namespaces } }),
+        rule("/shut", "web", { externalAuth: { host: "$host", path: "/closed", namespaces } }),
         rule("/closed", "tools/auth:80", { closed: true }),
       ],
     });
@@ -226,6 +228,91 @@ describe.skipIf(withoutNginx !== false)("a route for which somebody else decides
       ["/oauth2/auth", "own.example"],
       ["/oauth2/start", "own.example"],
     ]);
+  });
+
+  it("keeps the policy of the route that is asked, and asks none that it cannot keep", async () => {
+    const auth = "tools/auth:80";
+    const namespaces = ["tools"];
+    const policies: Readonly<Record<string, RoutePolicy>> = {
+      "/open": { upstreamHost: "inner.example" },
+      "/listed": { allowFrom: ["127.0.0.9/32"] },
+      "/denied": { denyFrom: ["127.0.0.1/32"] },
+      "/limited": { rateLimit: { requestsPerSecond: 0.001, burst: 0 } },
+      "/password": { basicAuth: { users: "tools/none", realm: "x" } },
+      "/asking": { externalAuth: { service: auth, host: "a", path: "/" } },
+      "/self": { externalAuth: { host: "sso.example", path: "/self", namespaces } },
+      "/away": { redirect: { location: "/", status: 302 } },
+      "/proved": { protocol: "https", verifyUpstream: true },
+    };
+    await world().hosts({
+      "sso.example": Object.entries(policies).map(([path, policy]) => rule(path, auth, policy)),
+      "*": [rule("/any", "other/auth:80")],
+    });
+    await world().service("other/auth:80", [deadPeer]);
+    const statusAt = async (path: string, from = "127.0.0.1") => {
+      const externalAuth = { host: "sso.example", path, namespaces };
+      await world().hosts({ "app.example": [rule("/", "web", { externalAuth })] });
+      return (await world().ask("app.example", "/", { from })).status;
+    };
+    const found: Record<string, number> = {};
+    for (const path of Object.keys(policies)) found[path] = await statusAt(path);
+    expect(found).toEqual({
+      "/open": 200,
+      "/listed": 403,
+      "/denied": 403,
+      "/limited": 200,
+      "/password": 503,
+      "/asking": 503,
+      "/self": 503,
+      "/away": 503,
+      "/proved": 503,
+    });
+    expect(seen.map(({ url, headers }) => [url, headers.host])).toEqual([
+      ["/open", "inner.example"],
+      ["/limited", "sso.example"],
+    ]);
+    expect([await statusAt("/limited"), await statusAt("/listed", "127.0.0.9")]).toEqual([
+      429, 200,
+    ]);
+  });
+
+  it("asks no route of a namespace that it may not, nor by a path that could mean another", async () => {
+    const auth = "tools/auth:80";
+    await world().hosts({
+      "sso.example": [rule("/", auth), rule("/admin", auth, { allowFrom: ["192.0.2.1/32"] })],
+      "foreign.example": [rule("/", "other/auth:80")],
+    });
+    await world().service("other/auth:80", [deadPeer]);
+    const statusAt = async (host: string, path: string, target = "/", namespaces = ["tools"]) => {
+      const externalAuth = { host, path, namespaces };
+      await world().hosts({ "app.example": [rule("/", "web", { externalAuth })] });
+      return (await world().ask("app.example", target)).status;
+    };
+    expect([
+      await statusAt("sso.example", "/", "/", ["shop"]),
+      await statusAt("sso.example", "/", "/", []),
+      await statusAt("sso.example", "/", "/", ["*"]),
+      await statusAt("sso.example", "/%61dmin"),
+      await statusAt("sso.example", "/x/../admin"),
+      await statusAt("sso.example", "/x/..%5cadmin"),
+      await statusAt("sso.example", "/x/%2e%2e/admin"),
+      await statusAt("sso.example", "//admin"),
+      await statusAt("sso.example", "/admin;x"),
+      await statusAt("sso.example", "/x$request_uri", "/y/..%2fadmin"),
+    ]).toEqual([503, 503, 200, 403, 503, 503, 503, 503, 503, 503]);
+    expect(seen.length).toBe(1);
+  });
+
+  it("does not ask for a request that itself asks whether another may pass", async () => {
+    await guarded("loop.example", byService);
+    await world().ask("loop.example");
+    const marked = Object.entries(seen[0]?.headers ?? {}).filter(([name]) =>
+      name.startsWith("x-lockstep-"),
+    );
+    expect(marked.length).toBe(1);
+    const headers = Object.fromEntries(marked.map(([name, value]) => [name, String(value)]));
+    const { status } = await world().ask("loop.example", "/", { headers });
+    expect([status, seen.length]).toEqual([503, 1]);
   });
 
   it("asks for requests over HTTP/2 as well", async () => {
@@ -255,6 +342,8 @@ describe.skipIf(withoutNginx !== false)("a route for which somebody else decides
       { host: "a\r\nb", path: "/" },
       { host: "a", path: "/", method: "GET /x HTTP/1.1\r\n" },
       { host: "a", path: "/", responseHeaders: ["Content-Length"] },
+      { host: "a", path: "/", responseHeaders: ["Proxy-Authenticate"] },
+      { host: "a", path: "/", namespaces: ["a b"] },
       { host: "a", path: "/", responseHeaders: ["X\r\nY"] },
     ];
     for (const externalAuth of policies) {

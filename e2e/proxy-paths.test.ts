@@ -49,7 +49,9 @@ describe.skipIf(withoutNginx !== false)("a request that could mean two things", 
       "/x/...": "200 open GET /x/...",
       "/.well-known/x": "200 open GET /.well-known/x",
       "/x%0d%0aHost:%20evil": "200 open GET /x%0d%0aHost:%20evil",
-      "/x%5C..%5Cadmin": "200 open GET /x%5C..%5Cadmin",
+      "/users/CORP%5Cann": "200 open GET /users/CORP%5Cann",
+      "/admin/CORP%5cann": "200 admin GET /admin/CORP%5cann",
+      "/%255c../admin": "200 open GET /%255c../admin",
       "/%C3%A9\xe9": "200 open GET /%C3%A9\xe9",
       '/"<>^`{|}': '200 open GET /"<>^`{|}',
       "/a%26b+c%2Bd?x=%2F..%2F&y=/../": "200 open GET /a%26b+c%2Bd?x=%2F..%2F&y=/../",
@@ -58,7 +60,7 @@ describe.skipIf(withoutNginx !== false)("a request that could mean two things", 
     expect(await targets(Object.keys(expected))).toEqual(expected);
   });
 
-  it("is sent on as it was matched when its dots, slashes or backslashes are in doubt", async () => {
+  it("is sent on as it was matched when its dots or slashes are in doubt", async () => {
     const expected = {
       "/x/../admin": "200 admin GET /admin",
       "/x/%2e%2e/admin": "200 admin GET /admin",
@@ -75,7 +77,8 @@ describe.skipIf(withoutNginx !== false)("a request that could mean two things", 
       "/a/.": "200 open GET /a/",
       "/a/%2e": "200 open GET /a/",
       "/x/..": "200 open GET /",
-      "/x\\..\\admin": "200 open GET /x%5C..%5Cadmin",
+      "/users/CORP\\ann": "200 open GET /users/CORP%5Cann",
+      "/x%5cy/../admin": "200 admin GET /admin",
       "/x#/../admin": "200 open GET /x",
     };
     expect(await targets(Object.keys(expected))).toEqual(expected);
@@ -89,6 +92,19 @@ describe.skipIf(withoutNginx !== false)("a request that could mean two things", 
       "/x/..%3bv=1/admin": "400",
       "/x/%2e%2e;/admin": "400",
       "/x/.;/admin": "400",
+      "/x\\..\\admin": "400",
+      "/x%5C..%5Cadmin": "400",
+      "/x/..%5cadmin": "400",
+      "/x/..%5Cadmin": "400",
+      "/x/%2e%2e%5cadmin": "400",
+      "/x/.%2E%5Cadmin": "400",
+      "/x%5c..": "400",
+      "/x%5c.%5cy": "400",
+      "/x%5c..;v=1/admin": "400",
+      "/%5cadmin": "400",
+      "/\\admin": "400",
+      "/admin%5cx": "400",
+      "/%5cadmin;v=1": "400",
       "/admin;v=1/x": "400",
       "/;v=1/admin": "400",
       "/admin%3bv=1": "400",
@@ -223,6 +239,10 @@ describe.skipIf(withoutNginx !== false)("a request that could mean two things", 
       "X-Forwarded-For: 6.6.6.6",
       "TE: trailers",
       "Keep-Alive: 5",
+      ...["Original-URL", "Original-URI", "Original-Host", "Original-Method", "Rewrite-URL"]
+        .concat(["Forwarded-Uri", "Forwarded-Method", "Forwarded-Server", "Forwarded-Path"])
+        .concat(["Auth-Request-Redirect", "Host"])
+        .map((name) => `X-${name}: /admin`),
     ];
     const head = `GET / HTTP/1.1\r\nHost: h\r\n${lines.join("\r\n")}\r\n\r\n`;
     const answer = await world().raw(head, { answers: 1 });

@@ -72,6 +72,7 @@ describe.skipIf(withoutNginx !== false)("a route's policy", () => {
         ),
         rule("/drop/(.*)", "rewritten", { rewrite: "/$1?" }, "Regex"),
         rule("/dots/(.)x(.)/(.*)", "rewritten", { rewrite: "/$1$2/$3" }, "Regex"),
+        rule("/slip/(.*)", "rewritten", { rewrite: "/x/..$1" }, "Regex"),
       ],
     });
     const lines: Record<string, string> = {};
@@ -93,6 +94,8 @@ describe.skipIf(withoutNginx !== false)("a route's policy", () => {
       "/u/al%0D%0Aice/x&y=z?q=1": "GET /of/al%0D%0Aice?rest=x%26y%3Dz&q=1 HTTP/1.1",
       "/drop/all?q=1": "GET /all HTTP/1.1",
     });
+    const slip = await world().ask("rewrite.example", "/slip/%5cetc");
+    expect(slip.status).toBe(400);
     const dots = await world().ask("rewrite.example", "/dots/.x./etc/passwd");
     expect([dots.status, dots.body]).toEqual([
       400,

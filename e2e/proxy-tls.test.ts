@@ -1,6 +1,6 @@
 // TLS by real nginx: certificates are data, found by the name a client asks for.
 import { webcrypto } from "node:crypto";
-import { connect as connectHttp2 } from "node:http2";
+import { connect as connectHttp2, type IncomingHttpHeaders } from "node:http2";
 import { connect, type TLSSocket } from "node:tls";
 import { describe, expect, it } from "vitest";
 import {
@@ -39,6 +39,7 @@ describe.skipIf(withoutNginx !== false)("TLS", () => {
     authority = await makeAuthority({ clock, crypto: webcrypto, name: "test" });
     return {
       workers: 2,
+      hstsMaxAgeSeconds: 3_600,
       listen: [
         { address: "127.0.0.1", port },
         { address: tlsAddress, port, tls: true },
@@ -151,6 +152,58 @@ describe.skipIf(withoutNginx !== false)("TLS", () => {
     expect(answer.body).toContain("Host: a.example\r\n");
   });
 
+  it("serves a host only over connections with a certificate of the host's namespace", async () => {
+    const [wild, own] = [
+      await authority.issueServer(["*.wild.example"]),
+      await authority.issueServer(["login.wild.example"]),
+    ];
+    await world().echo("b/web:80");
+    const served = [rule("/", "b/web:80")];
+    await world().hosts({
+      "login.wild.example": served,
+      "bare.wild.example": served,
+      "shop.wild.example": served,
+    });
+    await push(
+      { "a/wild": wild, "b/own": own },
+      { "*.wild.example": "a/wild", "login.wild.example": "b/own", "bare.wild.example": "" },
+    );
+    expect(await shownFor("shop.wild.example", "login.wild.example", "bare.wild.example")).toEqual([
+      "*.wild.example",
+      "login.wild.example",
+      fallback,
+    ]);
+    const url = `https://${tlsAddress}:${world().proxy.port}`;
+    const statusOver = async (servername: string, host: string) =>
+      (await http2Get(url, host, servername)).status;
+    expect([
+      await statusOver("shop.wild.example", "login.wild.example"),
+      await statusOver("shop.wild.example", "bare.wild.example"),
+      await statusOver("other.wild.example", "shop.wild.example"),
+      await statusOver("login.wild.example", "login.wild.example"),
+    ]).toEqual([421, 421, 200, 200]);
+  });
+
+  it("has browsers use https alone where it is asked for, unless the endpoint says otherwise", async () => {
+    await world().echo("quiet");
+    await world().echo("outspoken", "Strict-Transport-Security: max-age=1\r\n");
+    await world().hosts({
+      "quiet.example": [rule("/", "quiet"), rule("/large", "quiet", { largeHeaders: true })],
+      "outspoken.example": [rule("/", "outspoken")],
+    });
+    const url = `https://${tlsAddress}:${world().proxy.port}`;
+    const header = "strict-transport-security";
+    const overTls = async (host: string, path?: string) =>
+      (await http2Get(url, host, host, path)).headers[header];
+    expect([
+      await overTls("quiet.example"),
+      await overTls("quiet.example", "/large"),
+      await overTls("outspoken.example"),
+      await overTls("nowhere.test"),
+      (await world().ask("quiet.example")).headers[header],
+    ]).toEqual(["max-age=3600", "max-age=3600", "max-age=1", "max-age=3600", undefined]);
+  });
+
   it("shows a replaced certificate to the next handshake, and fails none meanwhile", async () => {
     const pairs: KeyPair[] = [];
     for (const name of ["first", "second"]) {
@@ -217,22 +270,29 @@ describe.skipIf(withoutNginx !== false)("TLS", () => {
   });
 });
 
-function http2Get(url: string, host: string): Promise<{ status: number; body: string }> {
+function http2Get(
+  url: string,
+  host: string,
+  servername = host,
+  path = "/",
+): Promise<{ status: number; headers: IncomingHttpHeaders; body: string }> {
   return new Promise((resolve, reject) => {
-    const session = connectHttp2(url, { rejectUnauthorized: false, servername: host });
+    const session = connectHttp2(url, { rejectUnauthorized: false, servername });
     session.on("error", reject);
-    const stream = session.request({ ":path": "/", ":authority": host });
+    const stream = session.request({ ":path": path, ":authority": host });
     let status = 0;
+    let headers: IncomingHttpHeaders = {};
     let body = "";
-    stream.on("response", (headers) => {
-      status = Number(headers[":status"]);
+    stream.on("response", (found) => {
+      status = Number(found[":status"]);
+      headers = found;
     });
     stream.on("data", (chunk: Buffer) => {
       body += chunk.toString("latin1");
     });
     stream.on("end", () => {
       session.close();
-      resolve({ status, body });
+      resolve({ status, headers, body });
     });
     stream.on("error", reject);
   });

@@ -51,6 +51,8 @@ export interface PathRule {
   /** A key of `services`. */
   readonly service: string;
   readonly policy?: RoutePolicy;
+  /** Serves what any host leaves open; other rules only what hosts of their own namespace do. */
+  readonly isForAll?: true;
 }
 
 /** What a server proves its name with. */

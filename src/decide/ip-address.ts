@@ -39,12 +39,17 @@ export function isInNetwork(address: IpAddress, { address: base, prefixLength }:
   });
 }
 
-const mappedPrefix: readonly number[] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff];
+/** `::ffff:0:0/96`, and `64:ff9b::/96`, of which a gateway makes IPv4 addresses (RFC 6052). */
+const mappedPrefixes: readonly (readonly number[])[] = [
+  [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff],
+  [0, 0x64, 0xff, 0x9b, 0, 0, 0, 0, 0, 0, 0, 0],
+];
 
 /** `::ffff:127.0.0.1` reaches what 127.0.0.1 reaches. */
 function unmapped(address: IpAddress): IpAddress {
-  if (!mappedPrefix.every((byte, index) => address.bytes[index] === byte)) return address;
-  return { family: 4, bytes: address.bytes.slice(mappedPrefix.length) };
+  const { bytes } = address;
+  const found = mappedPrefixes.find((one) => one.every((byte, index) => bytes[index] === byte));
+  return found === undefined ? address : { family: 4, bytes: bytes.slice(found.length) };
 }
 
 function ipv4Bytes(text: string): readonly number[] | undefined {

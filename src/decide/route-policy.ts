@@ -129,6 +129,8 @@ export interface BasicAuth {
 export interface ExternalAuth {
   /** A key of the decision's `services`; absent where `host` is one that routes here lead from. */
   readonly service?: string;
+  /** Without `service`: the namespaces whose routes may be asked; `*` for any. */
+  readonly namespaces?: readonly string[];
   /** The service speaks TLS. */
   readonly tls?: true;
   /** What it is told as Host. In this and the other texts `$host` and its like stand for the request's. */

@@ -15,4 +15,6 @@ export interface Names {
    * `FAILED` when nobody could tell.
    */
   resolve(name: string, signal: AbortSignal): Promise<ResolvedName>;
+  /** Of this machine or pod, without loopback. */
+  ownAddresses(): readonly string[];
 }

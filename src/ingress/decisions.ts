@@ -167,7 +167,8 @@ export class Decisions {
       const version = this.#decide(key);
       if (version !== undefined) services.set(key, version);
     }
-    const shown = this.certificates.change(changes.ingresses, { areSecretsNew });
+    const owners = this.#routing;
+    const shown = this.certificates.change(changes.ingresses, { areSecretsNew, owners });
     const { users } = this.users.change(changes.ingresses);
     this.#show(changes, { ...shown, users }, services);
     this.#isHalf = false;

@@ -28,7 +28,11 @@ function tables(
     originOf: () => origin,
     problems: [
       { origin, message: "an annotation is ignored" },
-      { origin: { ...origin, name: "other" }, message: "host lost.example belongs to another" },
+      {
+        origin: { ...origin, name: "other" },
+        message: "host lost.example belongs to another",
+        reason: "HostTaken",
+      },
     ],
     portOf: (service) => ({
       service,
@@ -195,4 +199,13 @@ test("so is one that falls to a route for any host, and none that our class has"
   expect(fallen.problems).toEqual(["Ingress shop/left has it", "an annotation is ignored"]);
   const ours = explain(question("left.example"), tables({ "left.example": [rule("/")] }));
   expect(ours.problems).toEqual(["an annotation is ignored"]);
+});
+
+test("a host that an Ingress was refused is explained where a wildcard serves it instead", () => {
+  const served = tables({ "*.example": [rule("/")] });
+  expect(explain(question("lost.example"), served).problems).toEqual([
+    "an annotation is ignored",
+    "Ingress shop/other: host lost.example belongs to another",
+  ]);
+  expect(explain(question("ost.example"), served).problems).toEqual(["an annotation is ignored"]);
 });

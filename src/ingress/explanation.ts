@@ -6,7 +6,7 @@ import { nearestNames } from "../decide/nearest-names.ts";
 import type { Canary } from "../decide/route-policy.ts";
 import { describeOrigin, type RouteOrigin, type RoutingProblem } from "../decide/routing/route.ts";
 import { canaryWants } from "../outputs/nginx/canary-choice.ts";
-import { compileHost, matchPath } from "../outputs/nginx/route-match.ts";
+import { compileHost, findRule, hostsFor } from "../outputs/nginx/route-match.ts";
 import { tieredEndpoints } from "../outputs/nginx/service-entry.ts";
 import { policySentences } from "./policy-sentences.ts";
 import type { PortReport } from "./service-report.ts";
@@ -46,7 +46,7 @@ export interface Explanation {
   readonly services: readonly ExplainedService[];
   /** When nothing matches: hosts and paths that may have been meant. */
   readonly near: readonly string[];
-  /** Of the object the route is from; when nothing matches, of those that name the host. */
+  /** Of the object the route is from, and of those that name the host and do not have it. */
   readonly problems: readonly string[];
 }
 
@@ -78,6 +78,9 @@ export function explain(question: Question, tables: ExplainedTables): Explanatio
           (one) => origin !== undefined && describeOrigin(one.origin) === describeOrigin(origin),
         )
         .map(({ message }) => message),
+      ...problemsOf(question.host, tables)
+        .filter((one) => one.reason === "HostTaken" && one.origin !== origin)
+        .map(told),
     ],
   };
 }
@@ -151,24 +154,26 @@ function canaryTakes({ headers }: Question, canary: Canary): "always" | "never" 
   return byShare ? "share" : wants ? "always" : "never";
 }
 
-/** The host as it is, then with its first label as a wildcard, then any. */
-export function hostsFor(name: string): readonly string[] {
-  const dot = name.indexOf(".");
-  return [name, ...(dot < 0 ? [] : [`*${name.slice(dot)}`]), "*"];
+function findRoute({ host, path }: Question, { hosts }: ExplainedTables) {
+  const compiled = (name: string) => {
+    const rules = hosts.get(name);
+    return rules && compileHost(rules);
+  };
+  return findRule(compiled, host, path);
 }
 
-function findRoute({ host: name, path }: Question, { hosts }: ExplainedTables) {
-  for (const host of hostsFor(name)) {
-    const rules = hosts.get(host);
-    const rule = rules && matchPath(compileHost(rules), path);
-    if (rule !== undefined) return { host, rule };
-  }
-  return undefined;
+/** Those that name the host. */
+function problemsOf(host: string, { problems }: ExplainedTables): readonly RoutingProblem[] {
+  return problems.filter(({ message }) => message.split(/[^a-z0-9.*-]+/).includes(host));
+}
+
+function told({ origin, message }: RoutingProblem): string {
+  return `${describeOrigin(origin)}: ${message}`;
 }
 
 function unmatched(question: Question, tables: ExplainedTables): Explanation {
   const { host, path } = question;
-  const { hosts, problems } = tables;
+  const { hosts } = tables;
   const candidates = hostsFor(host).filter((one) => hosts.has(one));
   const known = candidates.flatMap((one) => hosts.get(one) ?? []);
   const verdict =
@@ -188,11 +193,6 @@ function unmatched(question: Question, tables: ExplainedTables): Explanation {
     asks: [],
     services: [],
     near,
-    problems: [
-      ...leftAlone,
-      ...problems
-        .filter(({ message }) => message.includes(host))
-        .map(({ origin, message }) => `${describeOrigin(origin)}: ${message}`),
-    ],
+    problems: [...leftAlone, ...problemsOf(host, tables).map(told)],
   };
 }

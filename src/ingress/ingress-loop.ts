@@ -40,6 +40,8 @@ export interface IngressLoopOptions
   readonly routing?: DecisionsOptions["routing"];
   /** What is wanted at first; `setPolicy` changes it. */
   readonly policy: TruthPolicy;
+  /** Where clients reach it, beside the addresses of the machine: no external name may lead there. */
+  readonly ownAddresses?: readonly string[];
   /** What is known of clusters that have not been heard yet; nothing when absent. */
   readonly remembered?: RememberedEndpoints;
   readonly output: DecisionOutput;
@@ -100,7 +102,7 @@ export class IngressLoop {
 
   constructor(options: IngressLoopOptions) {
     this.#options = options;
-    this.#policy = options.policy;
+    this.#policy = this.#withOwnAddresses(options.policy);
     const { clusters, access, metrics, ...rest } = options;
     const shared = { ...rest, ...(metrics === undefined ? {} : { metrics }) };
     this.#queue = new Workqueue({
@@ -186,8 +188,13 @@ export class IngressLoop {
 
   /** From now on every service is judged by this; those there are, anew. */
   setPolicy(policy: TruthPolicy): void {
-    this.#policy = policy;
+    this.#policy = this.#withOwnAddresses(policy);
     this.#everyService();
+  }
+
+  #withOwnAddresses(policy: TruthPolicy): TruthPolicy {
+    const { names, ownAddresses = [] } = this.#options;
+    return { ...policy, ownAddresses: [...names.ownAddresses(), ...ownAddresses] };
   }
 
   /** Runs until the signal aborts; then everything has stopped. */

@@ -112,6 +112,10 @@ export class IngressReplica {
       ...options,
       clusters: options.clusters.map((access) => this.#clusterOf(access)),
       access: this.#clusterOf(options.access),
+      ownAddresses: [
+        ...options.listen.map(({ address }) => address),
+        ...(options.leadership?.publish?.addresses ?? []).map(({ ip }) => ip),
+      ],
       output: { apply: (decision, changes) => this.#nginx?.apply(decision, changes) },
       ...(this.#nginx !== undefined && { proxy: this.#nginx }),
       onTruth: (change) => this.#note(change),

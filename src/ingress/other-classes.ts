@@ -9,8 +9,8 @@ import {
 } from "../decide/routing/ingress-class-filter.ts";
 import type { Asked } from "../decide/routing/our-ingresses.ts";
 import type { Ingress, IngressPath } from "../kube/kinds/ingress.ts";
-import { compileHost, matchPath } from "../outputs/nginx/route-match.ts";
-import { hostsFor, type Question } from "./explanation.ts";
+import { compileHost, hostsFor, matchPath } from "../outputs/nginx/route-match.ts";
+import type { Question } from "./explanation.ts";
 
 /** All that is in the cluster, and which class is ours. */
 export interface AskedInCluster extends Asked, ClassChoice {

@@ -4,6 +4,7 @@ import {
   type CertificateChanges,
   Certificates,
   type CertificateTable,
+  type HostOwners,
   wantedSecrets,
 } from "../decide/routing/certificates.ts";
 import { ingressFilter } from "../decide/routing/ingress-class-filter.ts";
@@ -46,15 +47,16 @@ export class ShownCertificates {
   /** Decides anew what these changes are about, and secrets if some may have changed. */
   change(
     changes: IngressChanges,
-    { areSecretsNew }: { readonly areSecretsNew: boolean },
+    { areSecretsNew, owners }: { readonly areSecretsNew: boolean; readonly owners: HostOwners },
   ): CertificateChanges {
     const { secrets, clock } = this.#options;
     if (secrets === undefined) return nothingShown;
-    const changed = this.#certificates.change(changes, {
-      secret: (reference) => secrets.get(reference),
+    const known = {
+      secret: (reference: SecretReference) => secrets.get(reference),
       now: clock.wallMs(),
       areNew: areSecretsNew,
-    });
+    };
+    const changed = this.#certificates.change(changes, known, owners);
     if (changed.secrets) secrets.want(this.#certificates.wanted);
     return changed;
   }

@@ -9,11 +9,17 @@ const lookupMs = 1;
 export class SimulatedNames {
   readonly #answers = new Map<string, ResolvedName>();
   #isSilent = false;
+  #own: readonly string[] = [];
 
   /** From now on the name has these addresses; with none there is no such name. */
   set(name: string, addresses: readonly string[], ttlMs?: number): void {
     if (addresses.length === 0) this.#answers.delete(name);
     else this.#answers.set(name, { addresses, ttlMs });
+  }
+
+  /** Every process of the world finds these as its own. */
+  setOwn(addresses: readonly string[]): void {
+    this.#own = addresses;
   }
 
   /** While it is silent no lookup is answered. */
@@ -37,6 +43,7 @@ export class SimulatedNames {
         }
         return answer;
       },
+      ownAddresses: () => this.#own,
     };
   }
 }

@@ -5,6 +5,7 @@ local affinity = require("lockstep.affinity")
 local answer = require("lockstep.answer")
 local body = require("lockstep.body")
 local canary = require("lockstep.canary")
+local certificate = require("lockstep.certificate")
 local forwarded_path = require("lockstep.forwarded_path")
 local policy_steps = require("lockstep.policy")
 local route = require("lockstep.route")
@@ -47,10 +48,10 @@ local function find_rule(host, path)
     return answer.refuse(404, "no route")
 end
 
--- Some programs leave out what follows a semicolon in an element of a path. Where that would lead
--- to another route, perhaps a protected one, nobody can say which is meant.
-local function check_parameters(var, path, rule)
-    local plain = path:gsub(";[^/]*", ""):gsub("//+", "/")
+-- Where a path that a program could take this one for leads to another route, perhaps a protected
+-- one, nobody can say which is meant.
+local function check_reading(reading, reason, var, rule)
+    local plain = reading:gsub("//+", "/")
     state.learn_host(var.host)
     local other, problem = route.find(state.host, var.host, plain)
     if problem ~= nil then
@@ -60,7 +61,24 @@ local function check_parameters(var, path, rule)
         return
     end
     if other.service ~= rule.service or other.policy ~= nil or rule.policy ~= nil then
-        return answer.refuse(400, "parameter decides the route")
+        return answer.refuse(400, reason)
+    end
+end
+
+-- Some programs leave out what follows a semicolon in an element of a path, some take a backslash for
+-- a slash.
+local function check_readings(var, path, rule)
+    check_reading((path:gsub(";[^/]*", "")), "parameter decides the route", var, rule)
+    local slashed = forwarded_path.with_slashes(path)
+    if slashed ~= path then
+        check_reading(slashed, "backslash decides the route", var, rule)
+        check_reading((slashed:gsub(";[^/]*", "")), "backslash decides the route", var, rule)
+    end
+end
+
+local function check_connection(var, host)
+    if not certificate.is_for(var.ssl_server_name, host) then
+        return answer.refuse(421, "wrong connection")
     end
 end
 
@@ -148,6 +166,7 @@ function _M.admit_straight(here, var)
     if service == nil or string.byte(path) ~= SLASH then
         return nil
     end
+    check_connection(var, host)
     told_host.settle(var, host)
     forwarded_path.settle(var.request_uri, path)
     return service, peers
@@ -166,10 +185,11 @@ function _M.admit(here, var)
     if rule == state.UNDECODED then
         return nil
     end
+    check_connection(var, host)
     told_host.settle(var, host)
     forwarded_path.settle(var.request_uri, path)
-    if string.find(path, ";", 1, true) ~= nil then
-        check_parameters(var, path, rule)
+    if string.find(path, ";", 1, true) ~= nil or string.find(path, "\\", 1, true) ~= nil then
+        check_readings(var, path, rule)
     end
     if rule.policy ~= nil then
         return follow(here, var, path, rule)

@@ -6,6 +6,9 @@ local sentences = {
     ["address not allowed"] = "Requests from this address are not allowed here.",
     ["body too large"] = "The body of the request is larger than this route allows.",
     ["control character"] = "The request has a control character where none can be.",
+    ["auth loop"] = "The authentication service of this route is behind an authentication service.",
+    ["backslash decides the route"] = "With slashes for its backslashes the path leads elsewhere.",
+    ["dot segment with a backslash"] = "The path has a dot segment beside a backslash.",
     ["dot segment with a parameter"] = "The path has a dot segment with a parameter.",
     ["filled in too long"] = "With what was asked for filled in, the address is too long.",
     ["no endpoints"] = "The service behind this route has no endpoint that could answer now.",
@@ -20,7 +23,8 @@ local sentences = {
     ["route closed"] = "This route is closed, because it asks for protection it cannot have.",
     ["sign-in required"] = "One has to sign in for this.",
     ["too many passwords"] = "Too many passwords are being tried here; try again later.",
-    ["undecided"] = "Whoever decides whether this may pass cannot be asked now.",
+    ["undecided"] = "The authentication service is not available.",
+    ["wrong connection"] = "This connection is for another host.",
 }
 
 local function send(status, reason, text)

@@ -16,6 +16,21 @@ local function find(name)
     return key or state.server_name("*")
 end
 
+local function namespace_of(key)
+    return key and string.match(key, "^([^/]*)/")
+end
+
+-- Whether a request for the host may come over a connection that was opened for the name. Browsers use
+-- a connection for every host that its certificate covers; the host may belong to another namespace
+-- than the certificate.
+function _M.is_for(name, host)
+    if name == nil or name == host then
+        return true
+    end
+    local shown = namespace_of(find(string.lower(name)))
+    return shown == nil or shown == namespace_of(find(host))
+end
+
 local function show(certificate)
     local fine, problem = ssl.clear_certs()
     if fine then

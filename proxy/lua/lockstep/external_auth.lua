@@ -1,9 +1,11 @@
 -- Somebody else decides whether a request may pass: a service is told of it and answers 2xx, 401 or
 -- 403. Whatever else comes, nobody passes. The service is one that the route names, or the one behind
--- a host and path of our own routes.
+-- a host and path of our own routes, which keep their policy: clients that may not use a route cannot
+-- have it asked either.
 local answer = require("lockstep.answer")
 local auth_request = require("lockstep.auth_request")
 local cors = require("lockstep.cors")
+local forwarded_path = require("lockstep.forwarded_path")
 local route = require("lockstep.route")
 local template = require("lockstep.template")
 
@@ -11,13 +13,17 @@ local _M = {}
 
 local UNDECIDED = "undecided"
 
+-- Marks what is asked here. A request that has it and would have somebody asked again is refused: the
+-- two might ask each other for ever.
+local MARK = "X-Lockstep-Auth"
+
 -- Headers of the request that mean something else there, or that only we know the truth of; so are
 -- all that begin with these words, for whoever decides may know more of them than we do.
 local own_headers = {}
 for _, name in ipairs({
     "host", "connection", "content-length", "transfer-encoding", "upgrade", "te", "trailer", "expect",
     "keep-alive", "proxy", "proxy-connection", "forwarded", "x-scheme", "x-real-ip", "x-request-id",
-    "x-sent-from", "x-auth-request-redirect",
+    "x-sent-from", "x-auth-request-redirect", "x-rewrite-url", "x-host", MARK:lower(),
 }) do
     own_headers[name] = true
 end
@@ -57,24 +63,66 @@ local function fill(parts, var)
     return filled
 end
 
--- The service that a host and path of our own lead to; of the route there nothing else counts.
-local function service_behind(state, host, path)
-    local plain = path:gsub("[?#].*$", "")
-    local rule = route.find(state.host, host, plain)
+-- What a route may have that holds for whoever comes to it, and cannot be kept when it is asked.
+local unasked = {
+    "closed", "redirect", "hostRedirect", "appRoot", "rewrite", "basicAuth", "externalAuth",
+    "verifyUpstream",
+}
+
+local function can_be_asked(policy)
+    for _, field in ipairs(unasked) do
+        if policy[field] then
+            return false
+        end
+    end
+    local protocol = policy.protocol or "http"
+    return protocol == "http" or protocol == "https"
+end
+
+-- The path of an address as rules are matched against it; nothing where it could mean another.
+local function plain_path(address)
+    local path = address:gsub("%?.*$", "")
+    local decoded = path:gsub("%%(%x%x)", function(digits)
+        return string.char(tonumber(digits, 16))
+    end)
+    if forwarded_path.is_ambiguous(path) or decoded:find("[\\;%%%z]") then
+        return nil
+    end
+    return decoded
+end
+
+local function find_rule(state, host, path)
+    local rule = route.find(state.host, host, path)
     if rule == state.UNDECODED then
         state.learn_host(host)
-        rule = route.find(state.host, host, plain)
+        rule = route.find(state.host, host, path)
     end
-    local policy = rule and rule.policy
-    if rule == nil or (policy and (policy.closed or policy.rewrite)) then
+    return rule
+end
+
+-- The rule that a host and path of our own lead to, if it is of a namespace that may be asked.
+local function rule_behind(state, host, address, namespaces)
+    local path = plain_path(address)
+    local rule = path and find_rule(state, host, path)
+    if rule and (namespaces["*"] or namespaces[route.namespace_of(rule)]) then
+        return rule
+    end
+    return nil
+end
+
+-- Its service, whether that speaks TLS, and the host it is told, if the client may use the route.
+local function service_behind(state, rule, var)
+    local policy = rule.policy
+    if policy == nil then
+        return state.service(rule.service)
+    end
+    if not can_be_asked(policy) then
         return nil
     end
-    local protocol = policy and policy.protocol or "http"
-    local is_tls = protocol == "https"
-    if protocol ~= "http" and not is_tls then
-        return nil
+    for _, step in ipairs(policy.prepared.client_steps) do
+        step(var)
     end
-    return state.service(rule.service), is_tls
+    return state.service(rule.service), policy.protocol == "https", policy.upstreamHost
 end
 
 -- What would end a line cannot be asked about.
@@ -117,6 +165,7 @@ local function text_of(asked, var, host, path)
     add(lines, "X-Original-URI", var.request_uri)
     add(lines, "X-Original-Method", var.request_method)
     add(lines, "X-Scheme", var.lockstep_forwarded_proto)
+    add(lines, MARK, "1")
     add(lines, "X-Auth-Request-Redirect", asked.requestRedirect or var.request_uri)
     add_headers_of_request(lines)
     return table.concat(lines, "\r\n") .. "\r\n\r\n"
@@ -160,21 +209,38 @@ local function refuse(status, policy, sign_in, var, headers)
     return answer.refuse(403, "not permitted")
 end
 
+local function set_of(list)
+    local set = {}
+    for _, one in ipairs(list or {}) do
+        set[one] = true
+    end
+    return set
+end
+
 function _M.step(policy, state)
     local asked = policy.externalAuth
     local host_parts, path_parts = parse(asked.host), parse(asked.path)
     local sign_in = asked.signIn and parse(asked.signIn)
+    local namespaces = set_of(asked.namespaces)
     return function(var)
+        if var.http_x_lockstep_auth ~= nil then
+            return answer.refuse(503, "auth loop")
+        end
         local host, path = fill(host_parts, var), fill(path_parts, var)
-        local service, is_tls = nil, asked.tls
+        local service, is_tls, told_host = nil, asked.tls, nil
         if asked.service ~= nil then
             service = state.service(asked.service)
         else
-            service, is_tls = service_behind(state, string.lower((host:gsub(":%d+$", ""))), path)
+            local name = string.lower((host:gsub(":%d+$", "")))
+            local rule = rule_behind(state, name, path, namespaces)
+            if rule ~= nil then
+                service, is_tls, told_host = service_behind(state, rule, var)
+            end
         end
         if service == nil or service.peers.count == 0 then
             return answer.refuse(503, UNDECIDED)
         end
+        host = told_host or host
         local tls_name = is_tls and (host:gsub(":%d+$", "")) or nil
         local status, headers = auth_request.ask(service, text_of(asked, var, host, path), tls_name)
         if status ~= nil and status >= 200 and status < 300 then

@@ -39,7 +39,14 @@ local function rule_of(rule)
         check(policy ~= cjson.null, "a policy must be an object or absent")
         policy = policy_entry.parse(policy)
     end
-    return { path = rule.path, type = rule.type, service = rule.service, policy = policy }
+    check(rule.isForAll == nil or rule.isForAll == true, "isForAll is true or absent")
+    return {
+        path = rule.path,
+        type = rule.type,
+        service = rule.service,
+        policy = policy,
+        isForAll = rule.isForAll,
+    }
 end
 
 function _M.parse(value)

@@ -128,12 +128,13 @@ end
 
 -- In the order in which they are asked: nobody who may not come in learns or changes anything. A
 -- browser asks whether a page may use the route without saying who it is, and learns nothing else.
+-- Those of clients hold as well where the route is asked whether a request may pass.
 local kinds = {
     { field = "closed", step = closed },
     { field = "httpsRedirect", step = https_redirect },
-    { field = "denyFrom", step = deny_from },
-    { field = "allowFrom", step = allow_from },
-    { field = "rateLimit", step = rate_limit },
+    { field = "denyFrom", step = deny_from, is_of_clients = true },
+    { field = "allowFrom", step = allow_from, is_of_clients = true },
+    { field = "rateLimit", step = rate_limit, is_of_clients = true },
     { field = "cors", step = preflight },
     { field = "basicAuth", step = password },
     { field = "externalAuth", step = permission },
@@ -168,11 +169,13 @@ function _M.prepare(rule, host)
         canaries = policy.canaries and canary.prepare(policy.canaries),
         rewrite = policy.rewrite and rewrite.prepare(rule),
         steps = {},
+        client_steps = {},
     }
-    local steps = policy.prepared.steps
+    local steps, client_steps = policy.prepared.steps, policy.prepared.client_steps
     for _, kind in ipairs(kinds) do
         if policy[kind.field] ~= nil then
             steps[#steps + 1] = kind.step(policy, rule, host)
+            client_steps[#client_steps + 1] = kind.is_of_clients and steps[#steps] or nil
         end
     end
 end

@@ -127,6 +127,9 @@ local framing_headers = {
     ["expect"] = true,
     ["host"] = true,
     ["keep-alive"] = true,
+    ["proxy-authenticate"] = true,
+    ["proxy-authorization"] = true,
+    ["proxy-connection"] = true,
     ["te"] = true,
     ["trailer"] = true,
     ["transfer-encoding"] = true,
@@ -246,6 +249,7 @@ _M.parse = object({
     }, { "users", "realm" }),
     externalAuth = object({
         service = any,
+        namespaces = list(text("^[%w.*-]+$", "a namespace must be a name"), MOST_ITEMS),
         tls = one_of(true),
         host = text("^[%w.:$_{}-]+$", "a host to be asked must be a name"),
         path = text("^/%S*$", "what is asked for must be a path"),

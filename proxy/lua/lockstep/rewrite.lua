@@ -1,6 +1,7 @@
 -- The path an endpoint sees instead of the one that was asked for. Groups of a Regex rule's path
 -- can be used by number or by name. Whatever they matched, the result is one path that begins with
 -- one slash, has no dot segments and is of some length; nginx encodes it again when it sends it.
+local forwarded_path = require("lockstep.forwarded_path")
 local pattern = require("lockstep.pattern")
 local template = require("lockstep.template")
 
@@ -34,13 +35,13 @@ function _M.prepare(rule)
 end
 
 -- One slash at the start and never two in a row; nothing when an element is "." or "..", or would be
--- to programs that leave out what follows a semicolon.
+-- to programs that leave out what follows a semicolon or take a backslash for a slash.
 local function one_path(text)
     local path = "/" .. text
     if path:find("//", 1, true) then
         path = path:gsub("/+", "/")
     end
-    if path:find("/.", 1, true) and (path .. "/"):find("/%.%.?[/;]") then
+    if forwarded_path.has_dot_segment(forwarded_path.with_slashes(path)) then
         return nil
     end
     return path

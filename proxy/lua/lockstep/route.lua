@@ -2,7 +2,8 @@
 -- in src/outputs/nginx/route-match.ts.
 --
 -- The host is looked up as it is, then with its first label as a wildcard, then as "*"; the first
--- that has a rule for the path decides. Within a host an Exact rule wins; else, of the Prefix
+-- that has a rule for the path decides. The rule must be of the namespace that has the first of these
+-- hosts, or be for all: pages of one host trust each other. Within a host an Exact rule wins; else, of the Prefix
 -- rules, compared element by element, and the Regex rules, the one whose path is the longest text.
 -- A slash at the end of a Prefix makes no difference.
 local pattern = require("lockstep.pattern")
@@ -57,7 +58,9 @@ end
 -- Of a rule without a policy only the service is asked for; `held` and `peers` are for state.lua.
 local function alone(rule)
     if rule.policy == nil then
+        local is_for_all = rule.isForAll
         rule = { service = rule.service, only = true, held = false, peers = false }
+        rule.isForAll = is_for_all
     end
     rule.only = rule
     return rule
@@ -68,12 +71,17 @@ function _M.of_everything(rule)
     return { exact = NONE, prefix = { [""] = rule, ["*"] = rule }, regexes = NONE, deepest = 0 }
 end
 
+-- Ingresses lead to services of their own namespace.
+function _M.namespace_of(rule)
+    return string.match(rule.service, "^([^/]*)/") or ""
+end
+
 -- Rules as they are pushed → tables to look up in. The first of two equal rules stands. The rules
 -- become their own compiled form; `prepare` is called, with the host's name, for each that has a
 -- policy.
 function _M.compile(rules, prepare, name)
     local host = { exact = NONE, prefix = {}, regexes = NONE, deepest = 0 }
-    local seen, count = {}, regex_count(rules)
+    local seen, count, namespaces = {}, regex_count(rules), {}
     for _, rule in ipairs(rules) do
         local path = rule.path
         if rule.type == "Exact" then
@@ -90,13 +98,19 @@ function _M.compile(rules, prepare, name)
             host.regexes = own(host.regexes)
             host.regexes[#host.regexes + 1] = rule
         end
+        namespaces[_M.namespace_of(rule)] = true
         if rule.policy ~= nil and prepare ~= nil then
             prepare(rule, name)
         end
     end
     table.sort(host.regexes, longer_text_first)
     local rule = host.prefix[""]
-    return rule ~= nil and is_alike(host) and alone(rule) or host
+    if rule ~= nil and is_alike(host) then
+        return alone(rule)
+    end
+    -- A host that leaves nothing open has no use for them.
+    host.namespaces = rule == nil and namespaces or nil
+    return host
 end
 
 -- From the first element to the deepest that any rule has, however long the path is. The calls are
@@ -163,28 +177,38 @@ function _M.wildcard_of(name)
     return dot and "*" .. string.sub(name, dot)
 end
 
+-- Whether a rule may serve what a host of these namespaces leaves open; without them it is no other's.
+local function may_serve(rule, namespaces)
+    return namespaces == nil or rule.isForAll or namespaces[_M.namespace_of(rule)]
+end
+
 -- The rule; or nothing, and a problem when it could not be found out. `find_host` gives the
 -- compiled rules of a name, or nothing.
 function _M.find(find_host, name, path)
-    local rule, problem
+    local rule, problem, namespaces
     local host = find_host(name)
     if host then
         rule, problem = match(host, path)
         if rule or problem then
             return rule, problem
         end
+        namespaces = host.namespaces
     end
     local wildcard = _M.wildcard_of(name)
     host = wildcard and find_host(wildcard)
     if host then
         rule, problem = match(host, path)
-        if rule or problem then
+        if problem or rule and may_serve(rule, namespaces) then
             return rule, problem
         end
+        namespaces = namespaces or host.namespaces
     end
     host = find_host("*")
     if host then
-        return match(host, path)
+        rule, problem = match(host, path)
+        if problem or rule and may_serve(rule, namespaces) then
+            return rule, problem
+        end
     end
     return nil
 end

@@ -176,7 +176,7 @@ end
 
 -- Stands for the rules of a host that this worker has not decoded yet: whatever the path, its rule is
 -- `state.UNDECODED`.
-_M.UNDECODED = {}
+_M.UNDECODED = { isForAll = true }
 local undecoded = route.of_everything(_M.UNDECODED)
 
 -- The compiled rules of a host, or nothing. What is unknown is not remembered: clients can think of

@@ -32,6 +32,9 @@ const hourMs = 3_600_000;
 /** As long as nginx waits for its workers by itself (proxy/nginx.conf). */
 const drainTimeoutMaxMs = 30_000;
 
+/** Ten years; browsers remember no longer than some of them. */
+const hstsMaxAgeMaxSeconds = 315_360_000;
+
 export const logLevels = ["debug", "info", "warn", "error"] as const;
 
 const settings = {
@@ -124,6 +127,10 @@ const settings = {
   shareHosts: onOff("shareHosts", false, {
     help: "let several namespaces have routes of one host",
   }),
+  authNamespaces: list({ field: "authNamespaces", flag: "--auth-namespace" }, authNamespace, {
+    argument: "<name>",
+    help: "let auth-url of every namespace lead to this one; * for all; repeatable",
+  }),
   allowLocalNames: onOff("allowLocalNames", false, {
     help: "let ExternalName services lead to loopback and link-local addresses",
     isLive: true,
@@ -131,6 +138,10 @@ const settings = {
   sslRedirect: onOff("sslRedirect", true, {
     help: "with --https-port, send requests to https where the Ingress has TLS",
     helpWhenOff: "serve requests without TLS also where the Ingress has it",
+  }),
+  hstsMaxAge: optional("hstsMaxAge", whole(0, hstsMaxAgeMaxSeconds), {
+    argument: "<seconds>",
+    help: "send Strict-Transport-Security with this max-age over https; none if absent",
   }),
   workers: one("workers", whole(1, maxWorkers), "2", { argument: "<n>", help: "nginx workers" }),
   prefix: optional("prefix", filePath, {
@@ -229,6 +240,7 @@ export function ingressConfig(read: ReadSetting) {
     routing: {
       defaultBackend: read(settings.defaultBackend),
       shareHosts: read(settings.shareHosts),
+      authNamespaces: read(settings.authNamespaces),
       // Without a port for TLS the way there would lead nowhere, unless an Ingress knows better.
       sslRedirect: read(settings.sslRedirect) && read(settings.httpsPort) !== undefined,
     },
@@ -259,12 +271,14 @@ export function ingressConfig(read: ReadSetting) {
 /** As nginx takes them: what is not asked for is absent. */
 function nginxOptions(read: ReadSetting) {
   const upstreamCa = read(settings.upstreamCa);
+  const hstsMaxAgeSeconds = read(settings.hstsMaxAge);
   return {
     workers: read(settings.workers),
     publicHttpsPort: read(settings.publicHttpsPort),
     trustedProxies: read(settings.trustedProxies),
     accessLog: read(settings.accessLog),
     ...(upstreamCa !== undefined && { upstreamCa }),
+    ...(hstsMaxAgeSeconds !== undefined && { hstsMaxAgeSeconds }),
   };
 }
 
@@ -274,6 +288,11 @@ function servicePort(text: string): Backend {
     return { namespace, name, port: /^\d+$/.test(port) ? Number(port) : port };
   }
   throw new SettingError("It must be namespace/name:port, with the number or name of the port.");
+}
+
+function authNamespace(text: string): string {
+  if (text === "*" || /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(text)) return text;
+  throw new SettingError("It must be the name of a namespace, or * for all.");
 }
 
 function publishAddress(text: string): string {

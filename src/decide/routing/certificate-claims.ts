@@ -5,7 +5,7 @@ import type { Ingress } from "../../kube/kinds/ingress.ts";
 import { objectKey } from "../../kube/kinds/kind.ts";
 import type { UserListForm } from "../../sources/checked-users.ts";
 import type { SecretReference } from "../../sources/secret-source.ts";
-import { hostOf, wwwCounterpart } from "./host-name.ts";
+import { hostOf, wildcardOver, wwwCounterpart } from "./host-name.ts";
 import { readAnnotations } from "./ingress/annotations.ts";
 import { ingressOrigin } from "./ingress/ingress-routes.ts";
 import { type IngressSettings, userListKey } from "./ingress/ingress-settings.ts";
@@ -21,7 +21,7 @@ export interface CertificateClaim {
   readonly key: string;
   /** The field that says so. */
   readonly where: string;
-  /** The name is only another name of the Ingress, and yields to everybody's own. */
+  /** No entry has the name itself, so the claim yields to those of entries that have it. */
   readonly isAlias: boolean;
 }
 
@@ -85,7 +85,13 @@ function readClaims(ingress: Ingress): IngressClaims {
         ? hostsOf(entry.hosts)
         : ruleNames.filter((host) => !tlsNames.includes(host));
     for (const one of wanted) claims.push({ ...claim, name: one, isAlias: false });
-    for (const one of otherNames) aliases.push({ ...claim, name: one, isAlias: true });
+    // Whoever has the wildcard of an entry, the hosts of the rules under it are the Ingress's own.
+    const covered = ruleNames.filter(
+      (host) => !tlsNames.includes(host) && wanted.includes(wildcardOver(host) ?? ""),
+    );
+    for (const one of [...covered, ...otherNames]) {
+      aliases.push({ ...claim, name: one, isAlias: true });
+    }
   }
   const names = [...new Set([...ruleNames, ...tlsNames])];
   const passwords = passwordClaim(origin, settings);

@@ -4,9 +4,10 @@ import type { WallMs } from "../../environment/clock.ts";
 import type { Ingress, IngressTls } from "../../kube/kinds/ingress.ts";
 import type { Secret } from "../../kube/kinds/secret.ts";
 import { type KeyPair, makeAuthority } from "../../lab/apiserver/certificate-authority.ts";
-import type { KnownSecret } from "../../sources/secret-source.ts";
+import type { KnownSecret, SecretReference } from "../../sources/secret-source.ts";
 import { metadata } from "../truth/service-facts.contract.ts";
 import { Certificates, type KnownSecrets, wantedSecrets } from "./certificates.ts";
+import { Routing } from "./routing.ts";
 
 const now = Date.parse("2026-06-01T00:00:00Z") as WallMs;
 const clock = { wallMs: () => now, monotonicMs: () => 0 as never };
@@ -190,6 +191,124 @@ describe("who has a name", () => {
       names: ["shop.example ← shop/web", "www.shop.example ← shop/web"],
       problems: [],
     });
+  });
+});
+
+describe("hosts of several namespaces", () => {
+  const path = { path: "/", pathType: "Prefix", backend: { service: { name: "web", port: 80 } } };
+  const routed = (
+    namespace: string,
+    hosts: readonly string[],
+    tls: readonly IngressTls[],
+    bornMs: number,
+  ): Ingress => ({
+    ...ingress(namespace, [], tls, { namespace, bornMs }),
+    rules: hosts.map((host) => ({ host, paths: [path] })),
+  });
+  const wildcard = () => secret(wild.cert, wild.key);
+  const secretOf = ({ namespace, name }: SecretReference): KnownSecret =>
+    name === "wild" ? wildcard() : namespace === "b" ? { kind: "absent" } : fine();
+  const onlyTls = entry("wild", "*.wild.example");
+
+  /** As a client of the name is shown it: for the name itself, the wildcard over it, or any name. */
+  const seenFor = (
+    name: string,
+    ingresses: readonly Ingress[],
+    { defaultCertificate, ...more }: Partial<Input> & { readonly shareHosts?: boolean } = {},
+  ) => {
+    const routing = new Routing({ className: "lockstep", ...more });
+    routing.decide({ ingresses, classes: [] });
+    const decided = new Certificates({ defaultCertificate });
+    const input = { secret: secretOf, now, areNew: false };
+    decided.change({ joined: ingresses, left: [] }, input, routing);
+    const { serverNames, certificates: shownOnes } = decided.table;
+    const names = [name, `*${name.slice(name.indexOf("."))}`, "*"];
+    const key = names.map((one) => serverNames.get(one)).find((one) => one !== undefined);
+    return key !== undefined && shownOnes.has(key) ? key : undefined;
+  };
+
+  test("a wildcard's certificate is not shown for another namespace's host under it", () => {
+    const wildHost = routed("a", ["*.wild.example"], [onlyTls], 2);
+    const older = routed("b", ["login.wild.example"], [], 1);
+    const younger = routed("b", ["login.wild.example"], [entry("wild", "login.wild.example")], 3);
+    expect([
+      seenFor("login.wild.example", [wildHost, older]),
+      seenFor("other.wild.example", [wildHost, older]),
+      seenFor("login.wild.example", [wildHost, routed("a", ["login.wild.example"], [], 1)]),
+      // The host is not its own, so neither is what is shown for it.
+      seenFor("login.wild.example", [wildHost, younger]),
+      seenFor("login.wild.example", [wildHost, older], { shareHosts: true }),
+    ]).toEqual([undefined, "a/wild", "a/wild", "a/wild", "a/wild"]);
+  });
+
+  test("a tls entry alone gives no right to a host that another namespace has a rule for", () => {
+    const stranger = routed("a", [], [onlyTls, entry("web", "shop.example")], 1);
+    const login = routed("b", ["login.wild.example", "shop.example"], [], 2);
+    expect([
+      seenFor("login.wild.example", [stranger, login]),
+      seenFor("shop.example", [stranger, login]),
+      seenFor("shop.example", [stranger]),
+    ]).toEqual([undefined, undefined, "a/web"]);
+  });
+
+  test("a wildcard in a tls entry is for the hosts of its own rules, whoever has the wildcard", () => {
+    const first = routed("a", ["a.wild.example"], [onlyTls], 1);
+    const second = routed("b", ["b.wild.example"], [onlyTls], 2);
+    expect([
+      seenFor("a.wild.example", [first, second]),
+      seenFor("b.wild.example", [first, second]),
+    ]).toEqual(["a/wild", "b/wild"]);
+  });
+
+  test("a certificate for any name is shown for hosts of its own namespace, the default for all", () => {
+    const any = routed("a", [""], [entry("web")], 1);
+    const hosts = [any, routed("b", ["b.example"], [], 2), routed("a", ["a.example"], [], 3)];
+    const more = { defaultCertificate: { namespace: "edge", name: "any" } };
+    expect([
+      seenFor("b.example", hosts),
+      seenFor("a.example", hosts),
+      seenFor("unknown.example", hosts),
+      seenFor("b.example", hosts, more),
+      seenFor(
+        "login.wild.example",
+        [
+          routed("a", ["*.wild.example"], [onlyTls], 2),
+          routed("b", ["login.wild.example"], [], 1),
+        ],
+        more,
+      ),
+    ]).toEqual([undefined, "a/web", "a/web", "edge/any", "edge/any"]);
+  });
+
+  test("what is shown does not depend on what came and went before", () => {
+    const routing = new Routing({ className: "lockstep" });
+    const decided = new Certificates({});
+    const all = [
+      routed("a", ["*.wild.example"], [onlyTls], 2),
+      routed("b", ["login.wild.example"], [onlyTls], 1),
+      routed("c", ["login.wild.example", "shop.wild.example"], [], 3),
+      routed("d", [""], [entry("web")], 4),
+      routed("e", ["*.wild.example"], [], 0),
+    ];
+    let before: readonly Ingress[] = [];
+    for (let set = 0; set < 2 ** all.length; set += 1) {
+      const number = (set * 19) % 2 ** all.length;
+      const ingresses = all.filter((_, index) => (number >> index) % 2 === 1);
+      const joined = ingresses.filter((one) => !before.includes(one));
+      const left = before.filter((one) => !ingresses.includes(one));
+      before = ingresses;
+      routing.decide({ ingresses, classes: [] });
+      decided.change({ joined, left }, { secret: secretOf, now, areNew: false }, routing);
+      const fresh = new Routing({ className: "lockstep" });
+      fresh.decide({ ingresses, classes: [] });
+      const anew = new Certificates({});
+      const input = { secret: secretOf, now, areNew: false };
+      anew.change({ joined: ingresses, left: [] }, input, fresh);
+      expect(new Map(decided.table.serverNames)).toEqual(anew.table.serverNames);
+      expect(new Set(decided.table.certificates.keys())).toEqual(
+        new Set(anew.table.certificates.keys()),
+      );
+    }
   });
 });
 

@@ -1,5 +1,5 @@
-// Which certificate is shown for which name, from the Ingresses' tls entries and the secrets they
-// name. It depends on nothing but these, the default and the time; what was found out before is kept,
+// Which certificate is shown for which name, from the Ingresses' tls entries, the secrets they name and
+// the namespaces that hosts belong to. It depends on nothing but these, the default and the time; what was found out before is kept,
 // so that a change costs the names it is about. A secret that cannot be used harms only the names it
 // was meant for.
 // Invariant: `#names` and `#secrets` hold the claims of exactly the Ingresses that joined and did not
@@ -11,7 +11,7 @@ import type { KnownSecret, SecretReference, WantedSecrets } from "../../sources/
 import type { Certificate } from "../decision.ts";
 import { type CertificateClaim, claimsOf } from "./certificate-claims.ts";
 import { type CheckedSecret, checkedSecret, isSameCheck } from "./checked-secret.ts";
-import { anyHost } from "./host-name.ts";
+import { anyHost, wildcardOver } from "./host-name.ts";
 import { nameCertificate } from "./name-certificate.ts";
 import type { IngressChanges } from "./our-ingresses.ts";
 import type { RouteOrigin, RoutingProblem } from "./route.ts";
@@ -21,7 +21,7 @@ import { claimOfSetting, type SecretClaim, wantedBy } from "./wanted-secrets.ts"
 export interface CertificateTable {
   /** By `namespace/name` of the secret. */
   readonly certificates: ReadonlyMap<string, Certificate>;
-  /** By name asked for in TLS: a key of `certificates`. */
+  /** By name asked for in TLS: a key of `certificates`, or `noCertificate`. */
   readonly serverNames: ReadonlyMap<string, string>;
   readonly problems: readonly RoutingProblem[];
   /** What is wrong with the default certificate, which is no object's fault. */
@@ -43,6 +43,19 @@ export interface KnownSecrets {
   /** They may be others than when they were last read; else only those nobody has read yet are. */
   readonly areNew: boolean;
 }
+
+/** The namespaces that hosts belong to; see Routing. */
+export interface HostOwners {
+  /** Undefined for a name that no namespace has for itself. */
+  ownerOf(name: string): RouteOrigin | undefined;
+  readonly changes: {
+    /** Those that may belong to another namespace than before. */
+    readonly hosts: ReadonlySet<string>;
+  };
+}
+
+/** For a name whose certificate would be that of another namespace: the proxy has none of this key. */
+export const noCertificate = "";
 
 interface Name {
   readonly holders: Set<RouteOrigin>;
@@ -73,6 +86,10 @@ export function wantedSecrets(
 export class Certificates {
   readonly #defaultKey: string | undefined;
   readonly #names = new Map<string, Name>();
+  /** Hosts that belong to a namespace. */
+  readonly #owned = new Set<string>();
+  /** By wildcard, the names of `#names` and `#owned` under it. */
+  readonly #under = new Map<string, Set<string>>();
   readonly #secrets = new Map<string, NamedSecret>();
   readonly #certificates = new Map<string, Certificate>();
   readonly #serverNames = new Map<string, string>();
@@ -113,13 +130,17 @@ export class Certificates {
   }
 
   /** Decides anew what these changes are about, and new secrets. */
-  change({ joined, left }: IngressChanges, known: KnownSecrets): CertificateChanges {
-    const touched = new Set<string>();
+  change(
+    { joined, left }: IngressChanges,
+    known: KnownSecrets,
+    owners: HostOwners = noOwners,
+  ): CertificateChanges {
+    const touched = new Set<string>(owners.changes.hosts);
     for (const ingress of joined) this.#enter(ingress, touched);
     for (const ingress of left) this.#leave(ingress, touched);
     const isFresh = this.#unchecked.size > 0;
     this.#check(known, touched);
-    const changes = this.#decide(touched);
+    const changes = this.#decide(touched, owners);
     const isForgotten = left.map((ingress) => this.#forgetSecrets(ingress)).includes(true);
     return { ...changes, secrets: isFresh || isForgotten };
   }
@@ -204,26 +225,43 @@ export class Certificates {
     this.#unchecked.clear();
   }
 
-  #decide(touched: ReadonlySet<string>): Omit<CertificateChanges, "secrets"> {
+  #decide(touched: Set<string>, owners: HostOwners): Omit<CertificateChanges, "secrets"> {
     const certificates = new Set<string>();
     const serverNames = new Set<string>();
     this.#problems = undefined;
-    for (const name of touched) {
+    const decide = (name: string) => {
       const before = this.#serverNames.get(name);
-      const after = this.#decideName(name);
+      const after = this.#decideName(name, owners);
       if (before !== after) serverNames.add(name);
       for (const key of [before, after]) if (key !== undefined) certificates.add(key);
+    };
+    // A name without a certificate of its own depends on the wildcard over it, and both on any name.
+    const isAnyTouched = touched.delete(anyHost);
+    if (isAnyTouched) decide(anyHost);
+    if (serverNames.has(anyHost)) for (const name of this.#allNames()) touched.add(name);
+    for (const name of touched) {
+      if (!isWildcard(name)) continue;
+      decide(name);
+      // Its hosts may belong to another namespace now, and be shown another certificate.
+      for (const host of this.#under.get(name) ?? []) touched.add(host);
     }
+    for (const name of touched) if (!isWildcard(name)) decide(name);
     for (const key of certificates) if (!this.#showCertificate(key)) certificates.delete(key);
     return { certificates, serverNames };
   }
 
+  #allNames(): readonly string[] {
+    return [...this.#names.keys(), ...this.#owned].filter((name) => name !== anyHost);
+  }
+
   /** The key of what is shown. */
-  #decideName(name: string): string | undefined {
+  #decideName(name: string, owners: HostOwners): string | undefined {
     const { holders = none, claims = none } = this.#names.get(name) ?? {};
-    if (holders.size + claims.size === 0) this.#names.delete(name);
-    const { key, problems } = nameCertificate({
+    const owner = owners.ownerOf(name);
+    this.#keepName(name, { isNamed: holders.size + claims.size > 0, isOwned: owner !== undefined });
+    const { key: own, problems } = nameCertificate({
       name,
+      owner,
       holders,
       claims,
       secret: (one) => this.#secrets.get(one)?.checked ?? {},
@@ -231,11 +269,37 @@ export class Certificates {
     });
     if (problems.length === 0) this.#nameProblems.delete(name);
     else this.#nameProblems.set(name, problems);
+    const key = own ?? (owner && this.#insteadOfForeign(name, owner));
     this.#secrets.get(this.#serverNames.get(name) ?? "")?.shownFor.delete(name);
     if (key === undefined) this.#serverNames.delete(name);
     else this.#serverNames.set(name, key);
     this.#secrets.get(key ?? "")?.shownFor.add(name);
     return key;
+  }
+
+  #keepName(
+    name: string,
+    { isNamed, isOwned }: { readonly isNamed: boolean; readonly isOwned: boolean },
+  ): void {
+    if (!isNamed) this.#names.delete(name);
+    if (isOwned) this.#owned.add(name);
+    else this.#owned.delete(name);
+    const above = wildcardOver(name);
+    if (above === undefined) return;
+    const siblings = this.#under.get(above) ?? new Set();
+    if (isNamed || isOwned) this.#under.set(above, siblings.add(name));
+    else if (siblings.delete(name) && siblings.size === 0) this.#under.delete(above);
+  }
+
+  /** Where the proxy would fall back to another namespace's certificate: the one that may be shown. */
+  #insteadOfForeign(name: string, { namespace }: RouteOrigin): string | undefined {
+    const keys = [wildcardOver(name) ?? "", anyHost].flatMap(
+      (one) => this.#serverNames.get(one) ?? [],
+    );
+    const isOurs = (key: string) =>
+      key === this.#defaultKey || this.#secrets.get(key)?.reference.namespace === namespace;
+    const allowed = keys.find(isOurs) ?? noCertificate;
+    return keys.length === 0 || keys[0] === allowed ? undefined : allowed;
   }
 
   /** Whether the certificate is another than before, or shown no longer. */
@@ -251,3 +315,9 @@ export class Certificates {
 }
 
 const none: ReadonlySet<never> = new Set();
+
+const noOwners: HostOwners = { ownerOf: () => undefined, changes: { hosts: none } };
+
+function isWildcard(name: string): boolean {
+  return name.startsWith("*.");
+}

@@ -25,8 +25,14 @@ export function wwwCounterpart(host: string): string | undefined {
   return hostOf(host.startsWith(www) ? host.slice(www.length) : `${www}${host}`);
 }
 
+/** The wildcard that the host is under; undefined where there is none. */
+export function wildcardOver(host: string): string | undefined {
+  const dot = host.indexOf(".");
+  return dot < 0 || host.startsWith("*.") ? undefined : `*${host.slice(dot)}`;
+}
+
 /** Whether a name that TLS or a rule uses stands for the host: the same, or a wildcard over it. */
 export function coversHost(name: string, host: string): boolean {
   if (name === host) return true;
-  return name.startsWith("*.") && host.slice(host.indexOf(".")) === name.slice(1);
+  return wildcardOver(host) === name;
 }

@@ -4,6 +4,95 @@ import type { Ingress } from "../../kube/kinds/ingress.ts";
 import { annotated, type IngressFields, ingress, path, routed } from "./asked.contract.ts";
 import { Routing } from "./routing.ts";
 
+describe("a host under a wildcard of another namespace", () => {
+  const of = (namespace: string, host: string, bornMs: number, fields: IngressFields = {}) =>
+    ingress(namespace, [{ host, paths: [path("/", "web")] }], { namespace, bornMs, ...fields });
+  const wild = of("a", "*.wild.example", 2);
+  const wildLine = "*.wild.example Prefix / → a/web:80";
+  const loginLine = "login.wild.example Prefix / → b/web:80";
+  const refusal = (what: string) =>
+    `b: ${what} is under *.wild.example, which belongs to namespace a, ` +
+    "for Ingress a/a came first, so the rules for it are ignored";
+
+  test("is refused where the wildcard is older", () => {
+    const expected = { lines: [wildLine], problems: [refusal("host login.wild.example")] };
+    const login = of("b", "login.wild.example", 3);
+    expect([routed([wild, login]), routed([login, wild])]).toEqual([expected, expected]);
+  });
+
+  test("stays with its namespace where it is older, is of the same, or where hosts are shared", () => {
+    const own = of("a", "login.wild.example", 3);
+    const younger = of("b", "login.wild.example", 3);
+    expect(routed([wild, of("b", "login.wild.example", 1)])).toEqual({
+      lines: [wildLine, loginLine],
+      problems: [],
+    });
+    expect(routed([wild, own]).problems).toEqual([]);
+    // The host goes to the namespace of the wildcard, however young its Ingress is.
+    expect(
+      routed([
+        wild,
+        { ...own, metadata: { ...own.metadata, creationTimestamp: 9 as WallMs } },
+        younger,
+      ]).lines,
+    ).toEqual([wildLine, "login.wild.example Prefix / → a/web:80"]);
+    expect(routed([wild, younger], [], { shareHosts: true })).toEqual({
+      lines: [wildLine, loginLine],
+      problems: [],
+    });
+  });
+
+  test("is not one two labels below, nor is another wildcard", () => {
+    const others = [of("b", "a.b.wild.example", 3), of("c", "*.b.wild.example", 4)];
+    expect(routed([wild, ...others]).problems).toEqual([]);
+  });
+
+  test.each([
+    [
+      "server-alias",
+      { "server-alias": "login.wild.example" },
+      "other.example",
+      "login.wild.example",
+    ],
+    [
+      "from-to-www-redirect",
+      { "from-to-www-redirect": "true" },
+      "wild.example",
+      "www.wild.example",
+    ],
+  ])("is refused as another name by %s, however old its Ingress is", (asked, texts, host, name) => {
+    const { lines, problems } = routed([wild, of("b", host, 1, annotated(texts))]);
+    expect(lines.filter((line) => line.startsWith(name))).toEqual([]);
+    expect(problems).toEqual([refusal(`${asked} ${name}`)]);
+  });
+
+  test("as another name does not take a wildcard's hosts from others", () => {
+    const alias = of("a", "other.example", 1, annotated({ "server-alias": "*.wild.example" }));
+    const { lines, problems } = routed([alias, of("b", "login.wild.example", 3)]);
+    expect([lines.includes(loginLine), problems]).toEqual([true, []]);
+  });
+
+  test("is decided the same whatever came and went before", () => {
+    const routing = new Routing({ className: "lockstep" });
+    const all = [
+      wild,
+      of("b", "login.wild.example", 3),
+      of("c", "*.wild.example", 1),
+      of("d", "shop.wild.example", 4),
+      ingress("a2", [{ host: "*.wild.example", paths: [path("/x", "x")] }], { namespace: "a" }),
+    ];
+    for (let set = 0; set < 2 ** all.length; set += 1) {
+      const number = (set * 19) % 2 ** all.length;
+      const ingresses = all.filter((_, index) => (number >> index) % 2 === 1);
+      const asked = { ingresses, classes: [] };
+      const { hosts, problems } = routing.decide(asked);
+      const anew = new Routing({ className: "lockstep" }).decide(asked);
+      expect(new Map(hosts)).toEqual(anew.hosts);
+      expect(new Set(problems)).toEqual(new Set(anew.problems));
+    }
+  });
+});
+
 describe("between namespaces", () => {
   const own = (text: string, bornMs: number, fields = {}) =>
     ingress("own", [{ host: "a.example", paths: [path(text, "own")] }], { bornMs, ...fields });
@@ -61,12 +150,7 @@ describe("between namespaces", () => {
     ]);
   });
 
-  test("a wildcard takes no exact host, and any host is nobody's", () => {
-    const wild = ingress("own", [{ host: "*.example", paths: [path("/", "own")] }], { bornMs: 1 });
-    expect(routed([wild, strange(2, "/")])).toEqual({
-      lines: ["*.example Prefix / → shop/own:80", "a.example Prefix / → other/strange:80"],
-      problems: [],
-    });
+  test("any host is nobody's", () => {
     const any = ingress("own", [{ host: "", paths: [path("/", "own")] }], { bornMs: 1 });
     const more = ingress("more", [{ host: "", paths: [path("/b", "more")] }], {
       namespace: "other",

@@ -1,5 +1,5 @@
-// The routes of one host put together. The oldest object that names a host has it for its namespace,
-// unless hosts are shared. Of two routes that claim the same path the older object has it, but a rule
+// The routes of one host put together. The oldest object that names a host, or a wildcard over it, has
+// it for its namespace, unless hosts are shared. Of two routes that claim the same path the older object has it, but a rule
 // goes before a default. One that is being deleted yields to all others. Whoever yields is told to
 // whom.
 import type { PathRule } from "../decision.ts";
@@ -28,11 +28,15 @@ export interface HostRules {
   readonly claims: ReadonlyMap<string, Route>;
   /** By the claim they stand beside. */
   readonly canaries: ReadonlyMap<string, Route>;
+  /** The route that the host belongs to a namespace by; undefined where no route is left. */
+  readonly holder: Route | undefined;
 }
 
 export interface HostRulesOptions {
   /** Several namespaces may have routes of one host. */
   readonly shareHosts: boolean;
+  /** The holder of the wildcard over the host, if there is one. */
+  readonly above?: Route | undefined;
 }
 
 /** The proxy tries them one after the other. */
@@ -45,7 +49,9 @@ export function hostRules(routes: readonly Route[], options: HostRulesOptions): 
   const ordered = [...routes].sort((a, b) => compareAge(a.origin, b.origin));
   const problems: RoutingProblem[] = [];
   const mains = ordered.filter(({ canary }) => canary === undefined);
-  const named = withoutYieldingAliases(mains, problems);
+  const { above } = options;
+  const free = options.shareHosts || !above ? mains : withoutCovered(mains, above, problems);
+  const named = withoutYieldingAliases(free, problems);
   const own = options.shareHosts ? named : ofOneNamespace(named, problems);
   const claims = claimsOf(own, problems);
   const canaries = canariesOf(
@@ -61,7 +67,41 @@ export function hostRules(routes: readonly Route[], options: HostRulesOptions): 
     }
     return ruleOf(route, found);
   });
-  return { rules: rules.sort(compareSpecificity), backends, problems, claims, canaries };
+  return {
+    rules: rules.sort(compareSpecificity),
+    backends,
+    problems,
+    claims,
+    canaries,
+    holder: own[0],
+  };
+}
+
+/** The certificate and the cookies of a wildcard are good for every host under it. */
+function withoutCovered(
+  ordered: readonly Route[],
+  above: Route,
+  problems: RoutingProblem[],
+): readonly Route[] {
+  const what = (route: Route): string =>
+    `${askedName(route)} is under ${above.host}, which belongs to namespace ` +
+    `${above.origin.namespace}, for ${describeOrigin(above.origin)} came first, ` +
+    "so the rules for it are ignored";
+  return withoutOthers(ordered, (route) => !isCovered(route, above), what, problems);
+}
+
+/** As between routes of one host: those who stay go first, then hosts, then the older object. */
+function isCovered({ origin, standing }: Route, above: Route): boolean {
+  if (origin.namespace === above.origin.namespace) return false;
+  if (origin.isLeaving !== above.origin.isLeaving) return origin.isLeaving === true;
+  const isAlias = standing === "alias";
+  if (isAlias !== (above.standing === "alias")) return isAlias;
+  return compareAge(above.origin, origin) < 0;
+}
+
+function askedName({ host, standing, policy }: Route): string {
+  if (standing !== "alias") return `host ${host}`;
+  return `${policy?.hostRedirect ? "from-to-www-redirect" : "server-alias"} ${host}`;
 }
 
 /** A name that somebody has as a host is no alias of another. */
@@ -74,10 +114,8 @@ function withoutYieldingAliases(
   // Those who stay come first: then every Ingress that has it as a host is being deleted.
   if (named.origin.isLeaving === true && ordered[0]?.origin.isLeaving !== true) return ordered;
   const holder = describeOrigin(named.origin);
-  const what = ({ policy }: Route): string => {
-    const asked = policy?.hostRedirect === undefined ? "server-alias" : "from-to-www-redirect";
-    return `${asked} ${named.host}: it is a host of ${holder}, so it is ignored`;
-  };
+  const what = (route: Route): string =>
+    `${askedName(route)}: it is a host of ${holder}, so it is ignored`;
   return withoutOthers(ordered, ({ standing }) => standing !== "alias", what, problems);
 }
 
@@ -201,7 +239,7 @@ function canaryProblem(route: Route, holder: Route | undefined): string {
   return `${where}: ${what}, so it is ignored`;
 }
 
-function ruleOf({ match, backend, policy }: Route, found: Route | undefined): PathRule {
+function ruleOf({ match, backend, policy, origin }: Route, found: Route | undefined): PathRule {
   const canaries: readonly Canary[] =
     found?.canary === undefined ? [] : [{ service: backendKey(found.backend), ...found.canary }];
   const whole = canaries.length === 0 ? policy : { ...policy, canaries };
@@ -209,6 +247,7 @@ function ruleOf({ match, backend, policy }: Route, found: Route | undefined): Pa
     ...match,
     service: backendKey(backend),
     ...(whole === undefined ? {} : { policy: whole }),
+    ...(origin.kind === "setting" ? { isForAll: true as const } : {}),
   };
 }
 

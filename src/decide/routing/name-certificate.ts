@@ -1,6 +1,7 @@
-// Which certificate is shown for one name. The name belongs to the namespace of the oldest Ingress that
-// has it in a rule or a tls entry; nobody else can have a certificate shown for it. Of those who may,
-// the oldest whose secret can be used has it. Pure.
+// Which certificate is shown for one name. The name belongs to the namespace whose routes it leads to;
+// where it leads nowhere, to that of the oldest Ingress that has it in a rule or a tls entry. No other
+// can have a certificate shown for it. Of the claims that may, the oldest whose secret can be used
+// counts. Pure.
 import { coversName } from "../../sources/checked-certificate.ts";
 import type { CertificateClaim } from "./certificate-claims.ts";
 import type { CheckedSecret } from "./checked-secret.ts";
@@ -10,6 +11,8 @@ import { describeOrigin, type RouteOrigin, type RoutingProblem } from "./route.t
 
 export interface NameClaims {
   readonly name: string;
+  /** The Ingress whose namespace has the name as a host. */
+  readonly owner: RouteOrigin | undefined;
   /** Every Ingress that has the name, in a rule or for TLS. */
   readonly holders: Iterable<RouteOrigin>;
   readonly claims: Iterable<CertificateClaim>;
@@ -26,7 +29,7 @@ export interface NameCertificate {
 }
 
 export function nameCertificate(asked: NameClaims): NameCertificate {
-  const owner = oldestOf(asked.holders);
+  const owner = asked.owner ?? oldestOf(asked.holders);
   const problems: RoutingProblem[] = [];
   let shown = asked.taken;
   for (const claim of [...asked.claims].sort(compareClaims)) {

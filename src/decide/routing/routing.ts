@@ -9,9 +9,15 @@ import type { Ingress } from "../../kube/kinds/ingress.ts";
 import type { PathRule } from "../decision.ts";
 import { type BackendChanges, CountedBackends } from "./counted-backends.ts";
 import { HostAliases } from "./host-aliases.ts";
-import { anyHost } from "./host-name.ts";
+import { anyHost, wildcardOver } from "./host-name.ts";
 import { type HostRules, hostRules } from "./host-rules.ts";
-import { type IngressRoutes, ingressOrigin, ingressRoutes } from "./ingress/ingress-routes.ts";
+import {
+  type AuthHost,
+  type IngressRoutes,
+  ingressOrigin,
+  ingressRoutes,
+  isAuthNamespace,
+} from "./ingress/ingress-routes.ts";
 import { type ClassChoice, classProblems } from "./ingress-class-filter.ts";
 import { type Asked, type IngressChanges, OurIngresses } from "./our-ingresses.ts";
 import {
@@ -39,6 +45,8 @@ export interface RoutingOptions extends ClassChoice {
   readonly defaultBackend?: Backend | undefined;
   /** Several namespaces may have routes of one host; see docs/annotations.md for who is trusted. */
   readonly shareHosts?: boolean;
+  /** Namespaces that `auth-url` of every namespace may lead to; `*` for all. */
+  readonly authNamespaces?: readonly string[];
   /** Where an Ingress has TLS, requests without it are sent to https; true unless given. */
   readonly sslRedirect?: boolean;
 }
@@ -60,6 +68,8 @@ export class Routing {
   readonly #ours: OurIngresses;
   readonly #translated = new Map<Ingress, IngressRoutes>();
   readonly #byHost = new Map<string, Map<Ingress, Route[]>>();
+  /** By wildcard, the hosts of `#byHost` under it. */
+  readonly #under = new Map<string, Set<string>>();
   readonly #aliases = new HostAliases();
   readonly #rules = new Map<string, HostRules>();
   readonly #hosts = new Map<string, readonly PathRule[]>();
@@ -67,7 +77,7 @@ export class Routing {
   /** Only those that have problems. */
   readonly #badIngresses = new Set<Ingress>();
   readonly #badHosts = new Set<string>();
-  /** What is told to those that have somebody asked at a host, while no route leads from it. */
+  /** The hosts that `auth-url` names; a route must lead from each, of a namespace that may be asked. */
   readonly #authHosts = new Map<Ingress, AuthHost>();
   #changes = noChanges;
 
@@ -80,17 +90,23 @@ export class Routing {
 
   /** The table of what is asked now; the rules of hosts that did not change are the same list. */
   decide(asked: Asked): RouteTable {
-    const { sslRedirect = true } = this.#options;
+    const { sslRedirect = true, authNamespaces } = this.#options;
     const ingresses = this.#ours.replace(asked);
     const isWithoutFallback = this.#fallback.length > 0 && !this.#rules.has(anyHost);
     const touched = new Set(isWithoutFallback ? [anyHost] : []);
     for (const ingress of ingresses.joined) {
-      this.#enter(ingress, ingressRoutes(ingress, { sslRedirect }), touched);
+      this.#enter(ingress, ingressRoutes(ingress, { sslRedirect, authNamespaces }), touched);
     }
     for (const ingress of ingresses.left) this.#leave(ingress, touched);
     const otherNames = [...touched].flatMap((host) => this.#aliases.of(host));
     for (const alias of otherNames) touched.add(alias);
-    const hosts = new Set([...touched].filter((host) => this.#putTogether(host)));
+    // A host depends on the holder of the wildcard over it, and a wildcard on no other host.
+    const isWildcard = (host: string) => host.startsWith("*.");
+    const wildcards = [...touched].filter(isWildcard);
+    const hosts = new Set(wildcards.filter((host) => this.#putWildcard(host, touched)));
+    for (const host of touched) {
+      if (!isWildcard(host) && this.#putTogether(host)) hosts.add(host);
+    }
     this.#changes = { ingresses, hosts, backends: this.#backends.takeChanges() };
     const problems = this.#problems(classProblems(asked.classes));
     return { hosts: this.#hosts, backends: this.#backends.all, problems };
@@ -99,6 +115,16 @@ export class Routing {
   /** What the last decision changed. */
   get changes(): RouteChanges {
     return this.#changes;
+  }
+
+  /**
+   * The Ingress by which a host, or the wildcard over it, belongs to a namespace; undefined for a name
+   * that leads nowhere, for any host, and where hosts are shared.
+   */
+  ownerOf(host: string): RouteOrigin | undefined {
+    if (host === anyHost || this.#options.shareHosts === true) return undefined;
+    const holderOf = (name: string) => this.#rules.get(name)?.holder;
+    return (holderOf(host) ?? holderOf(wildcardOver(host) ?? ""))?.origin;
   }
 
   /** Whose a rule of the table is. */
@@ -122,7 +148,7 @@ export class Routing {
     this.#translated.set(ingress, translated);
     if (translated.problems.length > 0) this.#badIngresses.add(ingress);
     if (translated.authHost !== undefined) {
-      this.#authHosts.set(ingress, authHostOf(ingress, translated.authHost));
+      this.#authHosts.set(ingress, translated.authHost);
     }
     for (const route of translated.routes) {
       const ofHost = this.#byHost.get(route.host) ?? new Map<Ingress, Route[]>();
@@ -130,6 +156,8 @@ export class Routing {
       own.push(route);
       ofHost.set(ingress, own);
       this.#byHost.set(route.host, ofHost);
+      const above = wildcardOver(route.host);
+      if (above) this.#under.set(above, (this.#under.get(above) ?? new Set()).add(route.host));
       touched.add(route.host);
     }
     this.#aliases.enter(ingress, translated.aliases);
@@ -143,12 +171,30 @@ export class Routing {
     for (const { host } of routes) {
       const ofHost = this.#byHost.get(host);
       ofHost?.delete(ingress);
-      if (ofHost?.size === 0) this.#byHost.delete(host);
+      if (ofHost?.size === 0) this.#forgetHost(host);
       touched.add(host);
     }
     this.#translated.delete(ingress);
     this.#badIngresses.delete(ingress);
     this.#authHosts.delete(ingress);
+  }
+
+  #forgetHost(host: string): void {
+    this.#byHost.delete(host);
+    const above = wildcardOver(host) ?? "";
+    const siblings = this.#under.get(above);
+    siblings?.delete(host);
+    if (siblings?.size === 0) this.#under.delete(above);
+  }
+
+  /** As `#putTogether`; where another route holds the wildcard now, its hosts are touched. */
+  #putWildcard(wildcard: string, touched: Set<string>): boolean {
+    const before = this.#rules.get(wildcard)?.holder;
+    const isNew = this.#putTogether(wildcard);
+    if (!isSameHolder(before, this.#rules.get(wildcard)?.holder)) {
+      for (const host of this.#under.get(wildcard) ?? []) touched.add(host);
+    }
+    return isNew;
   }
 
   /** Whether the rules of the host are others than before. */
@@ -160,7 +206,8 @@ export class Routing {
       shareHosts,
     });
     const routes = [...own, ...shared.routes, ...(host === anyHost ? this.#fallback : [])];
-    const put = hostRules(routes, { shareHosts });
+    const above = this.#rules.get(wildcardOver(host) ?? "")?.holder;
+    const put = hostRules(routes, { shareHosts, above });
     const now = { ...put, problems: [...put.problems, ...shared.problems] };
     const known = this.#rules.get(host);
     const isSame = isDeepStrictEqual(known?.rules ?? [], now.rules);
@@ -184,28 +231,29 @@ export class Routing {
     for (const host of this.#badHosts) {
       for (const one of this.#rules.get(host)?.problems ?? []) problems.push(one);
     }
-    for (const { names, problem } of this.#authHosts.values()) {
-      if (!names.some((name) => this.#hosts.has(name))) problems.push(problem);
+    for (const [ingress, asked] of this.#authHosts) {
+      const why = this.#authHostProblem(asked);
+      const message = `annotation auth-url: ${why}`;
+      const origin = ingressOrigin(ingress);
+      if (why !== undefined) problems.push({ origin, reason: "RouteClosed", message });
     }
     return problems;
   }
-}
 
-interface AuthHost {
-  /** Under which routes of the host may be. */
-  readonly names: readonly string[];
-  readonly problem: RoutingProblem;
-}
-
-function authHostOf(ingress: Ingress, host: string): AuthHost {
-  const what =
-    `no route here leads from the host ${host}, so every request is answered with 503; ` +
-    "name a service, as in http://auth.tools.svc/check, or a host that an Ingress has";
-  const message = `annotation auth-url: ${what}`;
-  return {
-    names: [host, `*${host.slice(host.indexOf("."))}`, anyHost],
-    problem: { origin: ingressOrigin(ingress), reason: "RouteClosed", message },
-  };
+  #authHostProblem({ host, namespaces }: AuthHost): string | undefined {
+    const names = [host, wildcardOver(host) ?? anyHost, anyHost];
+    const closing = "so every request is answered with 503";
+    if (!names.some((name) => this.#hosts.has(name))) {
+      return (
+        `no route here leads from the host ${host}, ${closing}; ` +
+        "name a service, as in http://auth.tools.svc/check, or a host that an Ingress has"
+      );
+    }
+    const owner = this.ownerOf(host)?.namespace;
+    if (owner === undefined || isAuthNamespace(owner, namespaces)) return undefined;
+    const whose = `the host ${host} belongs to the namespace ${owner}`;
+    return `${whose}, and --auth-namespace does not name it, ${closing}`;
+  }
 }
 
 const noChanges: RouteChanges = {
@@ -215,6 +263,10 @@ const noChanges: RouteChanges = {
 };
 
 const noRules: Pick<HostRules, "claims" | "canaries"> = { claims: new Map(), canaries: new Map() };
+
+function isSameHolder(one: Route | undefined, other: Route | undefined): boolean {
+  return one?.standing === other?.standing && isDeepStrictEqual(one?.origin, other?.origin);
+}
 
 /** A redirect has a backend because every rule needs one; no request comes to it. */
 function isAnsweredBy({ backend, guard, policy }: Route, key: string): boolean {

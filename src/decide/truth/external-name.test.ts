@@ -33,6 +33,7 @@ function external(
 const found = (...addresses: readonly string[]) => ({ addresses, failure: undefined });
 
 test("the endpoints of an external name are what it resolves to", () => {
+  expect(external(found("64:ff9b::192.0.2.1")).problems).toEqual([]);
   expect(external(found("192.0.2.1", "192.0.2.2"))).toEqual({
     endpoints: [
       "192.0.2.1:8080 active: db.example resolves to it",
@@ -104,9 +105,19 @@ test.each([
   "fe80::1",
   "ff02::1",
   "fd00:ec2::254",
+  "100.100.100.200",
+  "168.63.129.16",
+  "::127.0.0.1",
+  "64:ff9b::7f00:1",
+  "64:ff9b::169.254.169.254",
+  "2002:7f00:1::1",
+  "10.7.7.7",
+  "::ffff:10.7.7.7",
+  "2001:db8:0::7",
   "not an address",
 ])("a name that leads to %s is refused", (address) => {
-  const { endpoints, problems } = external(found(address));
+  const own = { ownAddresses: ["10.7.7.7", "2001:db8::7"] };
+  const { endpoints, problems } = external(found(address), 80, own);
   expect(endpoints).toEqual([
     `${address}:8080 out: db.example resolves to it, but external names may not lead to local ` +
       "addresses",
@@ -117,7 +128,7 @@ test.each([
 });
 
 test("local addresses can be allowed, and what is no address never is", () => {
-  const allowed = { allowLocalNames: true };
+  const allowed = { allowLocalNames: true, ownAddresses: ["127.0.0.1"] };
   expect(external(found("127.0.0.1", "nonsense"), 80, allowed).endpoints).toEqual([
     "127.0.0.1:8080 active: db.example resolves to it",
     "nonsense:8080 out: db.example resolves to it, but external names may not lead to local " +

@@ -1,7 +1,8 @@
 // Services that are another name: their endpoints are what the name resolves to. No pod and no slice
 // tells anything of them; the proxy's own retries pass over one that does not answer. A name that
-// leads back to this machine or its link is refused, for it would open to everybody what trusts the
-// machine: the control of the proxy, a node's agents, a cloud's metadata.
+// leads back to this machine, its link or Lockstep itself is refused, for it would open to everybody
+// what trusts the machine: the status listener, a node's agents, a cloud's metadata. Addresses are
+// judged whenever a name was looked up, so a name that moves there later is refused then.
 import type { ServiceInCluster } from "../../model/service-snapshot.ts";
 import { type IpNetwork, isInNetwork, parseIp, parseNetwork } from "../ip-address.ts";
 import { servicePort } from "./candidates.ts";
@@ -10,18 +11,23 @@ import type { TruthPolicy } from "./truth-policy.ts";
 
 export const externalNameRule = "external name";
 
-/** This machine, its link, everybody at once, and the metadata of a cloud over IPv6. */
+/** This machine, its link, everybody at once, and the metadata of clouds at other addresses. */
 const refusedNetworks: readonly IpNetwork[] = [
   "0.0.0.0/8",
   "127.0.0.0/8",
   "169.254.0.0/16",
   "224.0.0.0/4",
   "255.255.255.255/32",
-  "::/128",
-  "::1/128",
+  "100.100.100.200/32",
+  "168.63.129.16/32",
+  // With `::` and `::1`, IPv4 addresses in a form that nothing uses any more.
+  "::/96",
   "fe80::/10",
   "ff00::/8",
   "fd00:ec2::254/128",
+  // A gateway would make IPv4 addresses of these, local ones too.
+  "64:ff9b:1::/48",
+  "2002::/16",
 ].flatMap((text) => parseNetwork(text) ?? []);
 
 export function isExternalName({ service }: ServiceInCluster): boolean {
@@ -102,8 +108,11 @@ function externalPort({ service }: ServiceInCluster, port: number | string): num
 }
 
 /** What is no address at all is refused as well. */
-function isRefusedAddress(text: string, { allowLocalNames = false }: TruthPolicy): boolean {
+function isRefusedAddress(text: string, policy: TruthPolicy): boolean {
+  const { allowLocalNames = false, ownAddresses = [] } = policy;
   const address = parseIp(text);
   if (address === undefined) return true;
-  return !allowLocalNames && refusedNetworks.some((network) => isInNetwork(address, network));
+  const own = ownAddresses.flatMap((one) => parseNetwork(one) ?? []);
+  const refused = [...refusedNetworks, ...own];
+  return !allowLocalNames && refused.some((network) => isInNetwork(address, network));
 }

@@ -10,8 +10,10 @@ export interface TruthPolicy {
   readonly unreachable?: UnreachablePolicy;
   /** How long a cluster may be silent before that counts; `defaultUnreachableAfterMs` if absent. */
   readonly unreachableAfterMs?: number;
-  /** External names may lead to loopback and link-local addresses; false when absent. */
+  /** External names may lead to loopback, link-local and own addresses; false when absent. */
   readonly allowLocalNames?: boolean;
+  /** Addresses at which Lockstep itself can be reached; none when absent. */
+  readonly ownAddresses?: readonly string[];
 }
 
 /** How requests go to a service that several clusters have. */

@@ -6,6 +6,7 @@ import type { RecordWithTtl } from "node:dns";
 import { Resolver } from "node:dns/promises";
 import { readFile } from "node:fs/promises";
 import { isIP } from "node:net";
+import { networkInterfaces } from "node:os";
 import type { Names, ResolvedName } from "../names.ts";
 import { NetworkError } from "../network.ts";
 import { errorCode } from "./error-code.ts";
@@ -41,6 +42,10 @@ export const nodeNames: Names = {
       signal.removeEventListener("abort", cancel);
     }
   },
+  ownAddresses: () =>
+    Object.values(networkInterfaces())
+      .flatMap((of) => of ?? [])
+      .flatMap(({ address, internal }) => (internal ? [] : [address])),
 };
 
 /** IPv4 first; the other family where there is none of it. */

@@ -19,7 +19,7 @@ function serverOf({ hosts }: RouteTable): (host: string, path: string) => unknow
   const compiled = new Map<string, CompiledHost>(
     [...hosts].map(([host, rules]) => [host, compileHost(rules)]),
   );
-  return (host, text) => findRule((name) => compiled.get(name), host, text);
+  return (host, text) => findRule((name) => compiled.get(name), host, text)?.rule;
 }
 
 const victim = ingress(

@@ -23,7 +23,7 @@ function served(
     const found = hosts.get(name);
     return found && compileHost(found);
   };
-  return findRule(find, host, `/${rest.join("/")}`)?.service.replace(/^shop\/(.*):80$/, "$1");
+  return findRule(find, host, `/${rest.join("/")}`)?.rule.service.replace(/^shop\/(.*):80$/, "$1");
 }
 
 /** `Prefix /a` leads to a service `s0`, the next one to `s1`, and so on. */

@@ -131,3 +131,15 @@ describe("what cannot be meant is refused, and nothing of it becomes configurati
     }
   });
 });
+
+test("HSTS is sent where it is asked for, and only with a time that can be meant", () => {
+  const listen = [{ address: "10.0.0.1", port: 443, tls: true }];
+  const conf = serversConf({ listen, hstsMaxAgeSeconds: 31_536_000 });
+  expect(conf).toContain(`
+map $lockstep_forwarded_proto $lockstep_hsts_value { default ""; https "max-age=31536000"; }
+map $upstream_http_strict_transport_security $lockstep_hsts { default ""; "" $lockstep_hsts_value; }
+`);
+  expect(conf).toContain("\n    add_header Strict-Transport-Security $lockstep_hsts always;\n");
+  expect(serversConf({ listen })).not.toContain("Strict-Transport-Security");
+  expect(() => serversConf({ listen, hstsMaxAgeSeconds: -1 })).toThrow(NginxOptionsError);
+});

@@ -33,6 +33,8 @@ export interface NginxServerOptions {
   readonly upstreamCa?: string;
   /** The port of https addresses that requests without TLS are sent to; 443 unless given. */
   readonly publicHttpsPort?: number;
+  /** Answers over https tell browsers to use nothing else for so long; nothing when absent. */
+  readonly hstsMaxAgeSeconds?: number;
   /** `logs/access.log` under the prefix, which is the default, or nothing at all. */
   readonly accessLog?: "file" | "off";
 }
@@ -61,6 +63,7 @@ export function serversConf(options: NginxServerOptions): string {
   return [
     `map "" $lockstep_https_port { default "${port}"; }\n`,
     senders(options),
+    hstsMaps(options),
     plain.length === 0 ? "" : serverBlock(options, plain, forwardedLines(options)),
     proxied.length === 0 ? "" : serverBlock(options, proxied, proxyProtocolLines(options)),
   ].join("");
@@ -82,12 +85,24 @@ function senders({ trustedProxies = [] }: NginxServerOptions): string {
   return `geo $realip_remote_addr $lockstep_is_sender { ${lines.join(" ")} }\n`;
 }
 
+/** What an endpoint says itself stands. Not for subdomains, which may belong to another namespace. */
+function hstsMaps({ hstsMaxAgeSeconds: seconds }: NginxServerOptions): string {
+  if (seconds === undefined) return "";
+  if (!Number.isSafeInteger(seconds) || seconds < 0)
+    throw new NginxOptionsError(`${seconds} is no number of seconds for HSTS`);
+  const header = "$upstream_http_strict_transport_security";
+  return [
+    `map $lockstep_forwarded_proto $lockstep_hsts_value { default ""; https "max-age=${seconds}"; }\n`,
+    `map ${header} $lockstep_hsts { default ""; "" $lockstep_hsts_value; }\n`,
+  ].join("");
+}
+
 function serverBlock(
   options: NginxServerOptions,
   listen: readonly ListenAddress[],
   realIp: readonly string[],
 ): string {
-  const { trustedProxies = [], upstreamCa, accessLog } = options;
+  const { trustedProxies = [], upstreamCa, accessLog, hstsMaxAgeSeconds } = options;
   const isDirect = trustedProxies.length === 0 && !listen.some(isProxied);
   const log =
     accessLog === "off"
@@ -99,6 +114,9 @@ function serverBlock(
     ...realIp,
     log,
     `include headers-${headers}.conf`,
+    ...(hstsMaxAgeSeconds === undefined
+      ? []
+      : ["add_header Strict-Transport-Security $lockstep_hsts always"]),
     ...(hasTls({ listen }) ? ["include tls.conf"] : []),
     "include server.conf",
     `include special-${headers}.conf`,

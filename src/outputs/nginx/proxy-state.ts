@@ -175,7 +175,13 @@ export class ProxyState {
     const { hosts, certificates, serverNames, users } = decision;
     for (const host of changed.hosts) {
       const text = this.#textOf(hosts.get(host), (rules) =>
-        rules.map(({ path, type, service, policy }) => ({ path, type, service, policy })),
+        rules.map(({ path, type, service, policy, isForAll }) => ({
+          path,
+          type,
+          service,
+          policy,
+          isForAll,
+        })),
       );
       this.#set("host", host, text);
     }
@@ -185,7 +191,12 @@ export class ProxyState {
     }
     for (const name of changed.serverNames) {
       const certificate = serverNames?.get(name);
-      this.#set("serverName", name, certificate && JSON.stringify(certificate));
+      // An empty one stands for no certificate, where another name's would be shown.
+      this.#set(
+        "serverName",
+        name,
+        certificate === undefined ? undefined : JSON.stringify(certificate),
+      );
     }
     for (const name of changed.users) {
       this.#set(

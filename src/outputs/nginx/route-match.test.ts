@@ -12,7 +12,7 @@ describe("the route", () => {
     const found = requests.map(([host, path]) => [
       host,
       path,
-      findRule((name) => compiled.get(name), host, path)?.service ?? null,
+      findRule((name) => compiled.get(name), host, path)?.rule.service ?? null,
     ]);
     expect(found).toEqual(requests);
   });

@@ -11,6 +11,14 @@ export interface CompiledHost {
   readonly prefix: ReadonlyMap<string, PathRule>;
   /** The longest text first. */
   readonly regexes: readonly CompiledRegex[];
+  /** The namespaces of its services. */
+  readonly namespaces: ReadonlySet<string>;
+}
+
+/** The rule that a request leads to, and the host as its Ingress writes it. */
+export interface FoundRule {
+  readonly host: string;
+  readonly rule: PathRule;
 }
 
 interface CompiledRegex {
@@ -32,26 +40,42 @@ export function compileHost(rules: readonly PathRule[]): CompiledHost {
     (one, other) =>
       textLength(other.path) - textLength(one.path) || compareText(one.path, other.path),
   );
-  return { exact, prefix, regexes: longestFirst.map(compileRegex) };
+  const namespaces = new Set(rules.map(namespaceOf));
+  return { exact, prefix, regexes: longestFirst.map(compileRegex), namespaces };
 }
 
 /**
  * The host as it is, then with its first label as a wildcard, then `*`: the first that has a rule
- * for the path decides. `path` is decoded and has no query, as nginx's `$uri`.
+ * for the path decides. The rule must be of the namespace that has the first of these hosts, for pages
+ * of one host trust each other. `path` is decoded and has no query, as nginx's `$uri`.
  */
 export function findRule(
   findHost: (name: string) => CompiledHost | undefined,
   name: string,
   path: string,
-): PathRule | undefined {
-  const dot = name.indexOf(".");
-  const wildcard = dot < 0 ? [] : [`*${name.slice(dot)}`];
-  for (const candidate of [name, ...wildcard, "*"]) {
+): FoundRule | undefined {
+  let owners: ReadonlySet<string> | undefined;
+  for (const candidate of hostsFor(name)) {
     const host = findHost(candidate);
     const rule = host === undefined ? undefined : matchPath(host, path);
-    if (rule !== undefined) return rule;
+    const mayServe = owners === undefined || rule?.isForAll === true;
+    if (rule !== undefined && (mayServe || owners?.has(namespaceOf(rule)) === true)) {
+      return { host: candidate, rule };
+    }
+    owners ??= host?.namespaces;
   }
   return undefined;
+}
+
+/** The host as it is, then with its first label as a wildcard, then any. */
+export function hostsFor(name: string): readonly string[] {
+  const dot = name.indexOf(".");
+  return [name, ...(dot < 0 ? [] : [`*${name.slice(dot)}`]), "*"];
+}
+
+/** Ingresses lead to services of their own namespace. */
+function namespaceOf({ service }: PathRule): string {
+  return service.slice(0, Math.max(0, service.indexOf("/")));
 }
 
 /**

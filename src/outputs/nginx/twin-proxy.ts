@@ -108,7 +108,7 @@ export class TwinProxy {
     const { headers, target } = exchange.request;
     const host = (headers["host"] ?? "").replace(/:\d+$/, "").toLowerCase();
     const [path = "/"] = target.split("?");
-    const rule = findRule((one) => visible.hosts.get(one), host, path);
+    const rule = findRule((one) => visible.hosts.get(one), host, path)?.rule;
     if (rule === undefined) return answer(exchange, 404);
     const canAnswer = (one: string): boolean =>
       (visible.services.get(one)?.entry.addresses.length ?? 0) > 0;

@@ -1,7 +1,7 @@
 // From an Ingress to routes. What cannot be meant is left out and reported; the rest of the object
 // goes on working.
 import type { Ingress, IngressPath } from "../../../kube/kinds/ingress.ts";
-import type { RoutePolicy } from "../../route-policy.ts";
+import type { AuthMethod, ExternalAuth, RoutePolicy } from "../../route-policy.ts";
 import type { HostAlias } from "../host-aliases.ts";
 import { anyHost, coversHost, hostOf, wwwCounterpart } from "../host-name.ts";
 import {
@@ -25,12 +25,20 @@ export interface IngressRoutes {
   readonly aliases: readonly HostAlias[];
   readonly problems: readonly RoutingProblem[];
   /** A host that must be one of the routes', for whoever answers there is asked who may pass. */
-  readonly authHost: string | undefined;
+  readonly authHost: AuthHost | undefined;
+}
+
+export interface AuthHost {
+  readonly host: string;
+  /** Those whose routes may be asked; `*` for any. */
+  readonly namespaces: readonly string[];
 }
 
 export interface IngressRoutesOptions {
   /** Where an Ingress has TLS for a host and does not say otherwise, requests are sent to https. */
   readonly sslRedirect: boolean;
+  /** Namespaces that `auth-url` of every namespace may lead to; `*` for all. */
+  readonly authNamespaces?: readonly string[] | undefined;
 }
 
 /** Of one object; to look at one takes up to some milliseconds. */
@@ -41,6 +49,13 @@ const maxProblems = 100;
 
 /** Aliases multiply the rules of an object; more than this is no list that somebody wrote. */
 const maxAliasRoutes = 5_000;
+
+/** Of these a service changes nothing. */
+const safeMethods: ReadonlySet<AuthMethod> = new Set(["GET", "HEAD", "OPTIONS"]);
+
+export function isAuthNamespace(namespace: string, allowed: readonly string[]): boolean {
+  return allowed.includes(namespace) || allowed.includes("*");
+}
 
 export function ingressOrigin({ metadata }: Ingress): RouteOrigin {
   const { namespace, name, creationTimestamp, deletionTimestamp } = metadata;
@@ -75,7 +90,8 @@ class Translation {
     this.#settings = readAnnotations(ingress.annotations, (reason, message) =>
       this.#report(reason, message),
     );
-    this.#policy = { ...this.#settings.policy, ...this.#protection() };
+    const { externalAuth, ...policy } = this.#settings.policy;
+    this.#policy = { ...policy, ...this.#externalAuth(externalAuth), ...this.#protection() };
   }
 
   run(): IngressRoutes {
@@ -92,10 +108,10 @@ class Translation {
     };
   }
 
-  #authHost(): string | undefined {
-    const { host, service } = this.#policy.externalAuth ?? {};
-    if (host === undefined || service !== undefined || host.startsWith("$")) return undefined;
-    return host.replace(/:\d+$/, "").toLowerCase();
+  #authHost(): AuthHost | undefined {
+    const { host, namespaces } = this.#policy.externalAuth ?? {};
+    if (host === undefined || namespaces === undefined || host.startsWith("$")) return undefined;
+    return { host: host.replace(/:\d+$/, "").toLowerCase(), namespaces };
   }
 
   #addRules(): void {
@@ -201,7 +217,8 @@ class Translation {
     const { canary } = this.#settings;
     const policy = canary === undefined ? this.#policyFor(host, match) : undefined;
     const route = { host, match, backend, standing, policy, canary, origin: this.#origin };
-    const guard = canary === undefined ? this.#settings.guard : undefined;
+    const isGuarded = canary === undefined && this.#policy.externalAuth !== undefined;
+    const guard = isGuarded ? this.#settings.guard : undefined;
     this.#routes.push(guard === undefined ? route : { ...route, guard });
   }
 
@@ -216,15 +233,37 @@ class Translation {
     return shared && policyOfMatch(shared, match);
   }
 
+  /** Services and routes of another namespace are not its author's to use, unless the operator says so. */
+  #externalAuth(asked: ExternalAuth | undefined): RoutePolicy {
+    if (asked === undefined) return {};
+    const { guard } = this.#settings;
+    const { namespace } = this.#origin;
+    const namespaces = [...new Set([namespace, ...(this.#options.authNamespaces ?? [])])];
+    if (guard !== undefined && !isAuthNamespace(guard.namespace, namespaces)) {
+      const whose = `the service is of the namespace ${guard.namespace}`;
+      return this.#close("auth-url", `${whose}, and --auth-namespace does not name it`);
+    }
+    const { method = "GET" } = asked;
+    if (!safeMethods.has(method) && guard?.namespace !== namespace) {
+      const what = `${method} is for a service of the Ingress's own namespace only`;
+      return this.#close("auth-method", what);
+    }
+    return { externalAuth: guard === undefined ? { ...asked, namespaces } : asked };
+  }
+
+  #close(annotation: string, why: string): RoutePolicy {
+    const message = `annotation ${annotation}: ${why}, so every request is answered with 503`;
+    this.#report("RouteClosed", message);
+    return { closed: true };
+  }
+
   /** A secret of another namespace is not its author's to name. */
   #protection(): RoutePolicy {
     const { basicAuth } = this.#settings;
     if (basicAuth === undefined) return {};
     const users = userListKey(this.#origin.namespace, basicAuth);
     if (users !== undefined) return { basicAuth: { users, realm: basicAuth.realm } };
-    const what = "the secret is of another namespace, so every request is answered with 503";
-    this.#report("RouteClosed", `annotation auth-secret: ${what}`);
-    return { closed: true };
+    return this.#close("auth-secret", "the secret is of another namespace");
   }
 
   #isRedirectedToTls(host: string): boolean {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { Ingress } from "../../../../kube/kinds/ingress.ts";
 import type { ExternalAuth } from "../../../route-policy.ts";
 import { annotated, ingress, path, routed } from "../../asked.contract.ts";
 import { Routing } from "../../routing.ts";
@@ -80,9 +81,92 @@ test("what only says where to go is left out when it is wrong, and nothing of it
   });
 });
 
+describe("between namespaces", () => {
+  const rules = [{ host: "a.example", paths: [path("/", "web")] }];
+  /** The policy of the one route and the problems, where the operator lets these be asked. */
+  const decided = (
+    annotations: Annotations,
+    authNamespaces: readonly string[] = [],
+    others: readonly Ingress[] = [],
+  ) => {
+    const asked = [ingress("guarded", rules, annotated(annotations)), ...others];
+    const routing = new Routing({ className: "lockstep", authNamespaces });
+    const { hosts, problems } = routing.decide({ ingresses: asked, classes: [] });
+    const { closed, externalAuth } = hosts.get("a.example")?.[0]?.policy ?? {};
+    return {
+      ...(closed && { closed }),
+      ...(externalAuth && { asks: externalAuth.service ?? externalAuth.namespaces }),
+      problems: problems.map(({ reason, message }) => `${reason}: ${message}`),
+    };
+  };
+
+  test("a service of the own namespace is asked, others where the operator says so", () => {
+    const asks = "tools/auth:80";
+    const refused = {
+      closed: true,
+      problems: [
+        "RouteClosed: annotation auth-url: the service is of the namespace tools, and " +
+          "--auth-namespace does not name it, so every request is answered with 503",
+      ],
+    };
+    expect([
+      decided({ "auth-url": "http://auth.shop.svc/" }),
+      decided({ "auth-url": url }),
+      decided({ "auth-url": url }, ["elsewhere"]),
+      decided({ "auth-url": url }, ["tools"]),
+      decided({ "auth-url": url }, ["*"]),
+    ]).toEqual([
+      { asks: "shop/auth:80", problems: [] },
+      refused,
+      refused,
+      { asks, problems: [] },
+      { asks, problems: [] },
+    ]);
+  });
+
+  test("a host is asked where its routes are of one of these namespaces", () => {
+    const byHost = { "auth-url": "https://sso.example/auth" };
+    const sso = ingress("sso", [{ host: "sso.example", paths: [path("/", "sso")] }], {
+      namespace: "tools",
+    });
+    expect([decided(byHost, [], [sso]), decided(byHost, ["tools"], [sso])]).toEqual([
+      {
+        asks: ["shop"],
+        problems: [
+          "RouteClosed: annotation auth-url: the host sso.example belongs to the namespace tools, " +
+            "and --auth-namespace does not name it, so every request is answered with 503",
+        ],
+      },
+      { asks: ["shop", "tools"], problems: [] },
+    ]);
+  });
+
+  test("only a service of the own namespace is asked by a method that changes something", () => {
+    const refused = (method: string) => [
+      `RouteClosed: annotation auth-method: ${method} is for a service of the Ingress's own ` +
+        "namespace only, so every request is answered with 503",
+    ];
+    const own = { "auth-url": "http://auth.shop.svc/" };
+    expect([
+      decided({ ...own, "auth-method": "DELETE" }).problems,
+      decided({ "auth-url": url, "auth-method": "DELETE" }, ["tools"]).problems,
+      decided({ "auth-url": "https://$host/auth", "auth-method": "POST" }).problems,
+      decided({ "auth-url": url, "auth-method": "HEAD" }, ["tools"]).problems,
+    ]).toEqual([[], refused("DELETE"), refused("POST"), []]);
+  });
+});
+
+test("hop-by-hop headers of an answer are not for endpoints", () => {
+  const names = ["Connection", "Proxy-Authenticate", "proxy-authorization", "Proxy-Connection"];
+  for (const name of names) {
+    const { policy } = read({ "auth-url": url, "auth-response-headers": `X-User,${name}` });
+    expect(policy).toEqual({ closed: true });
+  }
+});
+
 test("whoever is asked is a backend like others, and its absence is told", () => {
   const rules = [{ host: "a.example", paths: [path("/", "web")] }];
-  const routing = new Routing({ className: "lockstep" });
+  const routing = new Routing({ className: "lockstep", authNamespaces: ["tools"] });
   const asked = [ingress("guarded", rules, annotated({ "auth-url": url }))];
   const { backends } = routing.decide({ ingresses: asked, classes: [] });
   expect([...backends.keys()]).toEqual(["shop/web:80", "tools/auth:80"]);
