@@ -33,6 +33,10 @@ export class ReflectorCounts {
     this.#metrics.lists.inc(this.#labels);
   }
 
+  doubtedList(): void {
+    this.#one(this.#metrics.doubtedLists);
+  }
+
   page(bytes: number): void {
     this.#metrics.pages.inc(this.#labels);
     this.#metrics.bytes.inc(this.#labels, bytes);

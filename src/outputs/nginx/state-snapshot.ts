@@ -9,6 +9,7 @@ import type { ProxyEntry } from "./proxy-state.ts";
 import {
   type EndpointDetails,
   entryLines,
+  knownLine,
   noDetails,
   SnapshotContent,
   snapshotBytesMax,
@@ -19,6 +20,8 @@ export interface SavedSource {
   entries(): readonly ProxyEntry[];
   /** Of the endpoints of a service. */
   detailsOf(service: string): EndpointDetails;
+  /** How many objects each watch shows, by its name. */
+  known(): ReadonlyMap<string, number>;
 }
 
 export interface StateSnapshotOptions
@@ -109,6 +112,7 @@ export class StateSnapshot {
     const details = entries.map(({ kind, name }) =>
       kind === "service" ? source.detailsOf(name) : noDetails,
     );
+    content.add(knownLine(source.known()));
     for (let from = 0; from < entries.length; from += portionEntries) {
       const portion = entries.slice(from, from + portionEntries);
       const lines = portion.map((entry, index) =>
