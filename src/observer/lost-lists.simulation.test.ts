@@ -21,7 +21,15 @@ test("lists that come back empty for a while are not pods that left", () =>
     faults.setRules([{ match, errors: { rate: 1, code: 500 } }]);
     faults.cache.lostFromLists = () => 1;
     faults.cache.resetWatches();
-    await simulation.sleep(35_000);
+    const arePodsDoubted = () =>
+      observer
+        .clusters()
+        .flatMap(({ watches }) => watches)
+        .some(({ resource, doubt }) => resource === "pods" && doubt !== undefined);
+    for (let second = 0; second < 60 && !arePodsDoubted(); second += 1) {
+      await simulation.sleep(1_000);
+    }
+    expect(arePodsDoubted()).toBe(true);
     faults.setRules([]);
     faults.cache.lostFromLists = () => 0;
     await simulation.sleep(60_000);
