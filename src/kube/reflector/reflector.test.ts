@@ -450,6 +450,7 @@ test("everything is counted, and ages are shown while it runs", () =>
       .filter((line) => !/^(received_bytes|last_event|current_age)/.test(line));
     expect(values.sort()).toEqual([
       "decode_seconds_total{} 0",
+      "doubted_lists_total{} 0",
       "doubted_objects{} 0",
       'events_total{,type="DELETED"} 1',
       'events_total{,type="MODIFIED"} 1',
