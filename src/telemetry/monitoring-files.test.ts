@@ -45,7 +45,11 @@ test("every metric that rules and dashboard ask for is one that is measured", ()
   const registry = new Registry();
   reflectorMetrics(registry);
   const ofWatches = registry.getMetricsAsArray().map(({ name }) => name);
-  const known = new Set([...metricNames(), ...ofWatches, ...rules().map((rule) => String(rule["record"]))]);
+  const known = new Set([
+    ...metricNames(),
+    ...ofWatches,
+    ...rules().map((rule) => String(rule["record"])),
+  ]);
   const base = (name: string) => name.replace(/_(bucket|count|sum)$/, "");
   expect(asked.filter((name) => !known.has(base(name)))).toEqual([]);
   expect(new Set(asked.map(base)).size).toBeGreaterThan(8);

@@ -3,7 +3,7 @@
 // to write, the rarer. The file holds private keys: only its owner may read it.
 import { elapsedMs } from "../../environment/clock.ts";
 import type { Environment } from "../../environment/environment.ts";
-import { FilesError } from "../../environment/files.ts";
+import { FilesError, ownerOnly } from "../../environment/files.ts";
 import type { CancelTimer } from "../../environment/timers.ts";
 import type { ProxyEntry } from "./proxy-state.ts";
 import {
@@ -42,8 +42,6 @@ const restFactor = 50;
 
 /** Lines are made in portions, between which other work may run: decisions must not wait. */
 const portionEntries = 500;
-
-const ownerOnly = 0o600;
 
 export function snapshotPathOf(prefix: string): string {
   return `${prefix}/state/snapshot.jsonl`;
