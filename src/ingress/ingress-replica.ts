@@ -35,7 +35,7 @@ import { type RoutedEntry, RoutedJournal } from "./routed-journal.ts";
 import { portReport, type ServiceReport, serviceReport, type UseOf } from "./service-report.ts";
 import { ShadowReport } from "./shadow-report.ts";
 import { stateReport } from "./state-report.ts";
-import { startStatusServer } from "./status-server.ts";
+import { type StatusServerOptions, startStatusServer } from "./status-server.ts";
 import { untilRouted } from "./until-routed.ts";
 
 export interface IngressReplicaOptions extends NginxSettings {
@@ -54,7 +54,7 @@ export interface IngressReplicaOptions extends NginxSettings {
   readonly freshness?: FreshnessPolicy;
   /** What an earlier process with the same prefix knew; nothing when absent. */
   readonly remembered?: RememberedState;
-  readonly status: { readonly host: string; readonly port: number };
+  readonly status: Pick<StatusServerOptions, "host" | "port" | "hostNames">;
   /** Writes no status and watches no lock when absent. */
   readonly leadership?: LeadershipSettings;
   /** Serves nothing and reports what would have been otherwise; see `shadow-report.ts`. */
