@@ -1,5 +1,8 @@
 // `lockstep ingress` as a person runs it: its config file and what changes while it runs, the questions
 // it answers, the shadow that serves nothing, what is left when everything is killed, and its end.
+import { execFile } from "node:child_process";
+import { chmod, mkdir, stat, writeFile } from "node:fs/promises";
+import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { readSnapshot } from "../src/outputs/nginx/snapshot-format.ts";
 import { snapshotPathOf } from "../src/outputs/nginx/state-snapshot.ts";
@@ -7,6 +10,7 @@ import { IngressProcess } from "./ingress-process.ts";
 import { textOf, withoutNginx } from "./proxy-world.ts";
 import { ShopsWorld } from "./shops-world.ts";
 
+const execFileAsync = promisify(execFile);
 const runTimeoutMs = 60_000;
 const service = "default/shop-1:80";
 
@@ -21,6 +25,7 @@ describe.skipIf(withoutNginx !== false)("lockstep ingress", () => {
     world = await ShopsWorld.start({ shops: 1, replicas: 2, flags: lateSlices });
     configFile = `${world.folder}/lockstep.yaml`;
     await world.environment.files.write(configFile, "class: lockstep\nfollowSlices: false\n");
+    await leaveOpenFiles(`${world.folder}/edge`);
     replica = await IngressProcess.start(world, "edge", ["--config", configFile]);
     await world.until("the slices list the pods", async () => {
       const { endpoints } = JSON.parse(await replica.ask("/state")).services[service];
@@ -76,6 +81,19 @@ describe.skipIf(withoutNginx !== false)("lockstep ingress", () => {
         "\n" +
         "  there is  shop-1.example\n",
     });
+  });
+
+  it("keeps its files from other users, those of an older version too", async () => {
+    const { stdout } = await execFileAsync("find", [replica.prefix, "-printf", "%y %m %P\\n"]);
+    const open = stdout.split("\n").filter((line) => {
+      const [kind = "", mode = "", name = ""] = line.split(" ");
+      // The socket is in a folder that only its owner may enter; others may pass through two.
+      if (kind === "s" || ["", "logs", "temp"].includes(name)) return false;
+      return (Number.parseInt(mode, 8) & 0o077) !== 0;
+    });
+    expect(open).toEqual([]);
+    const before = await stat(replica.prefix);
+    expect(before.mode & 0o066).toBe(0);
   });
 
   it("prints the truth about a service, for people and for machines", async () => {
@@ -243,4 +261,13 @@ function steady(
     .replace(/\s+/g, " ")
     .replace(/[\d.]+ m?s ago/g, "a moment ago")
     .replace(/\d+ requests,/g, "some requests,");
+}
+
+/** As a version did that left the modes to the umask. */
+async function leaveOpenFiles(prefix: string): Promise<void> {
+  for (const folder of ["logs", "state", "control", "run"]) {
+    await mkdir(`${prefix}/${folder}`, { recursive: true });
+    await chmod(`${prefix}/${folder}`, 0o755);
+  }
+  await writeFile(`${prefix}/logs/access.log.1`, "", { mode: 0o644 });
 }

@@ -11,6 +11,10 @@ import { stopOnRequest } from "./environment/node/node-stop.ts";
 import { nodeTerminal } from "./environment/node/node-terminal.ts";
 import type { CancelTimer } from "./environment/timers.ts";
 
+// Histories, recordings, logs and saved states are for their owner: every file made from here on, by
+// SQLite and by nginx too.
+process.umask(0o077);
+
 const stop = new AbortController();
 stopOnRequest({ process, clock: nodeClock, stop });
 

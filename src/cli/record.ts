@@ -5,7 +5,7 @@ import { Command, InvalidArgumentError, Option } from "commander";
 import { type ClusterToRecord, Recorder } from "../blame/recorder.ts";
 import { mayRecordTo } from "../blame/recording-file.ts";
 import { visible } from "../decide/routing/shown-text.ts";
-import { type Files, FilesError } from "../environment/files.ts";
+import { type Files, FilesError, ownerOnly } from "../environment/files.ts";
 import { pacedClient } from "../observer/paced-client.ts";
 import type { PublishedForm } from "../sources/published-form.ts";
 import { asUsage } from "./as-usage.ts";
@@ -189,6 +189,7 @@ async function refuseUnwritable(files: Files, path: string): Promise<void> {
     const isAbsent = (await files.kind(path)) === undefined;
     await files.append(path, "");
     if (isAbsent) await files.remove(path);
+    for (const kept of [path, `${path}.1`]) await files.setMode(kept, ownerOnly);
   });
 }
 

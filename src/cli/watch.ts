@@ -125,6 +125,12 @@ export function watchCommand(context: CommandContext, done: (code: ExitCode) => 
     )
     .option("--metrics-port <port>", "answer Prometheus there; 0 for any", wholeNumber(0, 65_535))
     .option("--metrics-address <ip>", "where that port listens", "127.0.0.1")
+    .option(
+      "--metrics-host <name>",
+      "answer there for this name too, beside IP addresses and localhost; repeatable",
+      repeatable,
+      [],
+    )
     .addOption(
       new Option("--service-labels <n>", "metrics of so many services by name")
         .argParser(wholeNumber(0, serviceLabelsMost))

@@ -22,9 +22,15 @@ export interface Files {
   list(path: string): Promise<readonly string[]>;
   /** With its parents; no error when it exists. */
   makeDirectory(path: string): Promise<void>;
+  /** Sets who may use it; without effect where it is absent or belongs to another user. */
+  setMode(path: string, mode: number): Promise<void>;
   /** A new empty folder for this process alone. */
   temporaryDirectory(prefix: string): Promise<string>;
 }
+
+/** For its owner alone: what Lockstep writes holds keys, addresses of clients and names of objects. */
+export const ownerOnly = 0o600;
+export const ownerOnlyFolder = 0o700;
 
 /** `other` are devices, pipes and sockets. */
 export type FileKind = "file" | "folder" | "other";

@@ -1,3 +1,4 @@
+import { chmod, stat } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { History } from "./history.ts";
 import type { HistoryErrorCode } from "./history-error.ts";
@@ -65,4 +66,14 @@ test("that nothing can be removed either does not hide why a history cannot be m
     const startThread = failing(path, "CANNOT_OPEN");
     const opening = History.open({ ...environment, files: stubborn, path, startThread });
     await expect(opening).rejects.toThrow(`no room for ${path}`);
+  }));
+
+test("a history that others could read is its owner's from then on", () =>
+  withFolder(async (folder) => {
+    const path = `${folder}/h.db`;
+    const open = () => History.open({ ...environment, path, startThread: inThisThread });
+    await (await open()).close();
+    await chmod(path, 0o644);
+    await (await open()).close();
+    expect((await stat(path)).mode & 0o777).toBe(0o600);
   }));

@@ -1,7 +1,7 @@
 // Where a history is kept, looked at before SQLite sees it: SQLite takes a device, a pipe or a file of
 // one byte for an empty database, and writes to it or beside it. A history that could not be made in
 // the end leaves no file behind.
-import { type Files, FilesError } from "../environment/files.ts";
+import { type Files, FilesError, ownerOnly } from "../environment/files.ts";
 import { HistoryError } from "./history-error.ts";
 
 export interface HistoryPlace {
@@ -24,6 +24,7 @@ export async function prepareHistory(place: HistoryPlace): Promise<() => Promise
   await naming(kept, () => files.makeDirectory(folderOf(kept)));
   await isHistoryFile(place);
   const before = await naming(kept, () => filesOf(place));
+  for (const path of before) await naming(kept, () => files.setMode(path, ownerOnly));
   return async () => {
     for (const path of await filesOf(place)) {
       if (!before.includes(path)) await files.remove(path);

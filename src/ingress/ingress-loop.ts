@@ -9,6 +9,7 @@ import type { Environment } from "../environment/environment.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import { type PasswordSecret, passwordSecretKind } from "../kube/kinds/password-secret.ts";
 import { secretKind, tlsSecretType } from "../kube/kinds/secret.ts";
+import type { KnownBefore } from "../kube/reflector/reflector-removals.ts";
 import { Workqueue } from "../kube/workqueue/workqueue.ts";
 import { runWorkers } from "../kube/workqueue/workqueue-workers.ts";
 import type { RememberedEndpoints } from "../model/remembered-endpoint.ts";
@@ -44,6 +45,8 @@ export interface IngressLoopOptions
   readonly ownAddresses?: readonly string[];
   /** What is known of clusters that have not been heard yet; nothing when absent. */
   readonly remembered?: RememberedEndpoints;
+  /** How many objects the watches of an earlier process showed; nothing when absent. */
+  readonly knownBefore?: KnownBefore;
   readonly output: DecisionOutput;
   /** Who says which endpoints requests could not reach; nobody does when absent. */
   readonly proxy?: ProxyReporter;

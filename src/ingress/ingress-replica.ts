@@ -9,7 +9,7 @@ import type { Listener } from "../environment/network.ts";
 import { DirectKubeClient } from "../kube/client/direct-client.ts";
 import type { ClusterAccess } from "../kube/credentials/credentials.ts";
 import type { Ingress } from "../kube/kinds/ingress.ts";
-import type { RememberedEndpoints } from "../model/remembered-endpoint.ts";
+import { KnownObjects } from "../kube/reflector/known-objects.ts";
 import { EventWriter } from "../outputs/events/event-writer.ts";
 import { stopDrainMs } from "../outputs/nginx/nginx-supervisor.ts";
 import { clusterWatches } from "../sources/cluster-source.ts";
@@ -22,7 +22,7 @@ import { type Explanation, explain, type Question } from "./explanation.ts";
 import { type IngressCluster, IngressLoop } from "./ingress-loop.ts";
 import { ingressMetrics } from "./ingress-metrics.ts";
 import { Leadership, type LeadershipSettings } from "./leadership.ts";
-import { type NginxSettings, NginxSide } from "./nginx-side.ts";
+import { type NginxSettings, NginxSide, type RememberedState } from "./nginx-side.ts";
 import { type AskedInCluster, inOtherClasses } from "./other-classes.ts";
 import {
   type AgedWatch,
@@ -35,7 +35,7 @@ import { type RoutedEntry, RoutedJournal } from "./routed-journal.ts";
 import { portReport, type ServiceReport, serviceReport, type UseOf } from "./service-report.ts";
 import { ShadowReport } from "./shadow-report.ts";
 import { stateReport } from "./state-report.ts";
-import { startStatusServer } from "./status-server.ts";
+import { type StatusServerOptions, startStatusServer } from "./status-server.ts";
 import { untilRouted } from "./until-routed.ts";
 
 export interface IngressReplicaOptions extends NginxSettings {
@@ -52,9 +52,9 @@ export interface IngressReplicaOptions extends NginxSettings {
   readonly policy: TruthPolicy;
   /** At first; `setFreshness` changes it. */
   readonly freshness?: FreshnessPolicy;
-  /** What is known of clusters that have not been heard yet; nothing when absent. */
-  readonly remembered?: RememberedEndpoints;
-  readonly status: { readonly host: string; readonly port: number };
+  /** What an earlier process with the same prefix knew; nothing when absent. */
+  readonly remembered?: RememberedState;
+  readonly status: Pick<StatusServerOptions, "host" | "port" | "hostNames">;
   /** Writes no status and watches no lock when absent. */
   readonly leadership?: LeadershipSettings;
   /** Serves nothing and reports what would have been otherwise; see `shadow-report.ts`. */
@@ -81,6 +81,7 @@ export class IngressReplica {
   readonly #stopping = new AbortController();
   readonly #superseded = new AbortController();
   readonly #clients = new Map<ClusterAccess, IngressCluster>();
+  readonly #known: KnownObjects;
   #freshness: FreshnessPolicy;
   #status: Listener | undefined;
   #running: Promise<void> | undefined;
@@ -88,7 +89,8 @@ export class IngressReplica {
 
   constructor(options: IngressReplicaOptions) {
     this.#options = options;
-    const { environment, shadow } = options;
+    const { environment, shadow, remembered, ...rest } = options;
+    this.#known = new KnownObjects(remembered?.known);
     this.metrics = options.metrics ?? new Registry();
     const { metrics } = this;
     this.#freshness = options.freshness ?? defaultFreshnessPolicy;
@@ -109,7 +111,9 @@ export class IngressReplica {
     if (shadow === undefined) this.#nginx = this.#nginxSide();
     this.loop = new IngressLoop({
       ...environment,
-      ...options,
+      ...rest,
+      ...(remembered !== undefined && { remembered: remembered.services }),
+      knownBefore: this.#known,
       clusters: options.clusters.map((access) => this.#clusterOf(access)),
       access: this.#clusterOf(options.access),
       ownAddresses: [
@@ -214,6 +218,7 @@ export class IngressReplica {
   /** Stops deciding; nginx finishes its requests and ends, or goes on by itself. Idempotent. */
   async stop(options: { readonly keepNginx: boolean; readonly drainMs?: number }): Promise<void> {
     this.drain();
+    this.#known.freeze();
     this.#stopping.abort(new Error("the ingress is stopping"));
     await this.#running;
     await this.shadow?.stop();
@@ -277,6 +282,7 @@ export class IngressReplica {
     return new NginxSide({
       ...this.#options,
       metrics: this.metrics,
+      known: () => this.#known.counts(),
       onRouted: (service, version, at) => this.journal.routed(service, version, at),
       onSuperseded: () => this.#superseded.abort(new Error("another Lockstep is in charge")),
     });

@@ -33,7 +33,8 @@ export interface IngressWorld {
   readonly nextTold: () => Promise<Told>;
 }
 
-export interface WorldOptions extends Partial<Pick<IngressLoopOptions, "policy" | "remembered">> {
+export interface WorldOptions
+  extends Partial<Pick<IngressLoopOptions, "policy" | "remembered" | "knownBefore">> {
   readonly seed?: number;
   /** A resource, plural, that Lockstep has no permission to read, or which paths. */
   readonly forbidden?: string | ((path: string) => boolean);
@@ -175,6 +176,7 @@ export function inIngressWorld(
       className: "lockstep",
       policy: options.policy ?? { followSlices: false },
       ...(options.remembered === undefined ? {} : { remembered: options.remembered }),
+      ...(options.knownBefore === undefined ? {} : { knownBefore: options.knownBefore }),
       output,
       proxy: proxy.pusher,
       onTruth: overrides.note,

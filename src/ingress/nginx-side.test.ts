@@ -25,7 +25,7 @@ function remembered(
     const { files, clock } = simulation.host("edge");
     await files.makeDirectory(`${prefix}/state`);
     if (content !== undefined) await files.write(snapshotPathOf(prefix), content(clock.wallMs()));
-    return await readRemembered({ files, clock }, prefix);
+    return (await readRemembered({ files, clock }, prefix)).services;
   });
 }
 

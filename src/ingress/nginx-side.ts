@@ -4,13 +4,16 @@ import type { Registry } from "prom-client";
 import type { DecisionChanges, DecisionOutput, RoutingDecision } from "../decide/decision.ts";
 import type { MonotonicMs } from "../environment/clock.ts";
 import type { Environment } from "../environment/environment.ts";
-import type { RememberedEndpoints } from "../model/remembered-endpoint.ts";
 import type { ControlState } from "../outputs/nginx/control-client.ts";
 import { findProxyDirectory } from "../outputs/nginx/nginx-prefix.ts";
 import { NginxPusher } from "../outputs/nginx/nginx-pusher.ts";
 import type { NginxServerOptions } from "../outputs/nginx/nginx-servers.ts";
 import { NginxSupervisor } from "../outputs/nginx/nginx-supervisor.ts";
-import { readSnapshot, snapshotAgeMaxMs } from "../outputs/nginx/snapshot-format.ts";
+import {
+  readSnapshot,
+  type SavedState,
+  snapshotAgeMaxMs,
+} from "../outputs/nginx/snapshot-format.ts";
 import { StateSnapshot, snapshotPathOf } from "../outputs/nginx/state-snapshot.ts";
 import { EndpointCounters, type EndpointUse } from "../sources/endpoint-counters.ts";
 import type { ProxyReport, ProxyReporter } from "../sources/proxy-feedback.ts";
@@ -28,6 +31,8 @@ export interface NginxSideOptions extends NginxSettings {
   readonly metrics: Registry;
   readonly onRouted: (service: string, version: number, at: MonotonicMs) => void;
   readonly onSuperseded: () => void;
+  /** How many objects each watch shows, by its name; saved with what nginx was told. */
+  readonly known: () => ReadonlyMap<string, number>;
 }
 
 export class NginxSide implements DecisionOutput, ProxyReporter {
@@ -124,12 +129,13 @@ export class NginxSide implements DecisionOutput, ProxyReporter {
   }
 
   #snapshotOf({ state }: NginxPusher): StateSnapshot {
-    const { environment, prefix } = this.#options;
+    const { environment, prefix, known } = this.#options;
     return new StateSnapshot({
       ...environment,
       prefix,
       source: {
         entries: () => state.present(),
+        known,
         detailsOf: (service) => ({
           uids: state.peersOf(service).map((peer) => peer.split(" ")[2] ?? ""),
           states: state.statesOf(service),
@@ -139,13 +145,15 @@ export class NginxSide implements DecisionOutput, ProxyReporter {
   }
 }
 
+export type RememberedState = Omit<SavedState, "savedAtMs">;
+
 /** What a Lockstep with this prefix knew last; nothing when that is damaged or too old. */
 export async function readRemembered(
   { files, clock }: Pick<Environment, "files" | "clock">,
   prefix: string,
-): Promise<RememberedEndpoints> {
+): Promise<RememberedState> {
   const content = await files.read(snapshotPathOf(prefix));
   const saved = content === undefined ? undefined : readSnapshot(content);
   const isUsable = saved !== undefined && clock.wallMs() - saved.savedAtMs <= snapshotAgeMaxMs;
-  return isUsable ? saved.services : new Map();
+  return isUsable ? saved : { services: new Map(), known: new Map() };
 }

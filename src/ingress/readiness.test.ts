@@ -30,6 +30,14 @@ const serving: ReadinessFacts = {
   policy: { readyRequiresFresh: false, staleAfterMs: 300_000 },
 };
 
+const lost = "list of ingresses returned 0 of 1,234 known objects";
+const doubt = `east: ${lost}`;
+const doubted: AgedWatch = {
+  ...fresh,
+  kind: "ingresses",
+  status: { state: "stale", detail: lost, currentAtMs: undefined, doubt: lost },
+};
+
 const strict = { readyRequiresFresh: true, staleAfterMs: 300_000 };
 const silence = "pods of west were last known to be current 600 s ago (connection refused)";
 
@@ -55,6 +63,13 @@ test.each<[string, Partial<ReadinessFacts>, string | undefined, readonly string[
     { watches: [{ ...silent, provedCurrentMsAgo: 299_999 }], policy: strict },
     undefined,
     [],
+  ],
+  ["has a list that is not believed", { watches: [doubted] }, undefined, [doubt]],
+  [
+    "has a list that is not believed, and must be fresh",
+    { watches: [doubted], policy: strict },
+    `what is known is stale: ${doubt}`,
+    [doubt],
   ],
   ["may not watch pods", { watches: [refused], policy: strict }, undefined, []],
   [

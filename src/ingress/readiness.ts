@@ -3,7 +3,8 @@
 //
 // Staleness alone makes nobody unready unless that is asked for: when an API server is down every
 // replica is stale at once, all serve well by the last truth, and a load balancer that believed them
-// unready would have nobody left. It is said in words, and it is a metric.
+// unready would have nobody left. It is said in words, and it is a metric. The same holds for a list
+// that is not applied because it lacks most of what is known.
 import type { WatchStatus } from "../sources/watch-status.ts";
 
 export interface FreshnessPolicy {
@@ -66,7 +67,8 @@ export function readiness(facts: ReadinessFacts): Readiness {
 
 /** A watch that is refused is not stale: nothing that could be known is missing. */
 function isStale({ status, provedCurrentMsAgo }: AgedWatch, { staleAfterMs }: FreshnessPolicy) {
-  return status.state === "stale" && (provedCurrentMsAgo ?? Infinity) >= staleAfterMs;
+  const isOld = (provedCurrentMsAgo ?? Infinity) >= staleAfterMs;
+  return status.doubt !== undefined || (status.state === "stale" && isOld);
 }
 
 /** What was listed before the permission was taken away still counts. */
@@ -75,6 +77,7 @@ function isRefused({ status, provedCurrentMsAgo }: AgedWatch): boolean {
 }
 
 function described({ kind, cluster, status, provedCurrentMsAgo }: AgedWatch): string {
+  if (status.doubt !== undefined) return `${cluster}: ${status.doubt}`;
   const age =
     provedCurrentMsAgo === undefined
       ? "were never listed"

@@ -116,6 +116,11 @@ export class SimulatedFiles implements Files {
     });
   }
 
+  /** There is one user, who may do everything. */
+  setMode(): Promise<void> {
+    return this.#perform(() => undefined);
+  }
+
   makeDirectory(path: string): Promise<void> {
     return this.#perform(() => this.#makeFolder(normal(path)));
   }

@@ -11,6 +11,7 @@ import { objectKey, type Projected } from "../kube/kinds/kind.ts";
 import { type Pod, podKind } from "../kube/kinds/pod.ts";
 import { type Service, serviceKind } from "../kube/kinds/service.ts";
 import { Reflector } from "../kube/reflector/reflector.ts";
+import type { KnownBefore } from "../kube/reflector/reflector-removals.ts";
 import type { Change } from "../kube/store/store-change.ts";
 import { apiServersIn } from "./api-servers.ts";
 import { ClusterReach, type ClusterReachOptions } from "./cluster-reach.ts";
@@ -29,6 +30,8 @@ export interface ClusterSourceOptions
   readonly onService: (key: string) => void;
   /** A watch became or stopped being fresh, so every service of the cluster may be judged anew. */
   readonly onFreshness: () => void;
+  /** How many objects the watches of an earlier process showed; nothing when absent. */
+  readonly knownBefore?: KnownBefore;
   readonly metrics?: Registry;
 }
 
@@ -84,6 +87,8 @@ export class ClusterSource {
       ...options,
       kind: podKind,
       indexes: {},
+      // Rule 10 of truth probes the endpoints of pods that a list has lost, which is sooner known.
+      removals: "at once",
       handlers: [(change) => this.#podChanged(change)],
     });
     this.#published = new PublishedWatch({

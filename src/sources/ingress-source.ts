@@ -12,6 +12,7 @@ import { type IngressClass, ingressClassKind } from "../kube/kinds/ingress-class
 import { objectKey } from "../kube/kinds/kind.ts";
 import { type Namespace, namespaceKind } from "../kube/kinds/namespace.ts";
 import { Reflector } from "../kube/reflector/reflector.ts";
+import type { KnownBefore } from "../kube/reflector/reflector-removals.ts";
 import type { Change } from "../kube/store/store-change.ts";
 import { type WatchStatus, watchStatus } from "./watch-status.ts";
 
@@ -21,6 +22,8 @@ export interface IngressSourceOptions
   readonly cluster: string;
   /** Called synchronously: what is asked for may have changed. */
   readonly onRoutes: () => void;
+  /** How many objects the watches of an earlier process showed; nothing when absent. */
+  readonly knownBefore?: KnownBefore;
   readonly metrics?: Registry;
 }
 

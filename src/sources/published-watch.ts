@@ -11,6 +11,7 @@ import {
 import { type Endpoints, endpointsKind } from "../kube/kinds/endpoints.ts";
 import { objectKey, type Projected } from "../kube/kinds/kind.ts";
 import { Reflector } from "../kube/reflector/reflector.ts";
+import type { KnownBefore } from "../kube/reflector/reflector-removals.ts";
 import type { Change } from "../kube/store/store-change.ts";
 import { type PublishedForm, publishedForm } from "./published-form.ts";
 import { notStarted, type WatchStatus, watchStatus } from "./watch-status.ts";
@@ -21,6 +22,8 @@ export interface PublishedWatchOptions
   readonly cluster: string;
   /** Called synchronously with each change and the `namespace/name` of the services it is about. */
   readonly onChange: (change: Change<Projected>, services: readonly string[]) => void;
+  /** How many objects the watches of an earlier process showed; nothing when absent. */
+  readonly knownBefore?: KnownBefore;
   readonly metrics?: Registry;
 }
 

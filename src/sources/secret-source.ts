@@ -13,6 +13,7 @@ import type { KubeClient } from "../kube/client/client.ts";
 import { type Kind, type Projected, splitObjectKey } from "../kube/kinds/kind.ts";
 import type { Secret } from "../kube/kinds/secret.ts";
 import { Reflector } from "../kube/reflector/reflector.ts";
+import type { KnownBefore } from "../kube/reflector/reflector-removals.ts";
 import { watchStatus } from "./watch-status.ts";
 
 export interface SecretReference {
@@ -47,6 +48,8 @@ export interface SecretSourceOptions<S extends Projected>
   readonly onRead?: (secret: S) => void;
   /** Called synchronously: a secret that is wanted may have changed. */
   readonly onSecrets: () => void;
+  /** How many objects the watches of an earlier process showed; nothing when absent. */
+  readonly knownBefore?: KnownBefore;
   readonly metrics?: Registry;
 }
 

@@ -14,6 +14,7 @@ function statusOf(
     freshness: () => ({
       fresh: reason === undefined,
       reason,
+      doubt: undefined,
       connectedSinceMs: undefined,
       aliveAtMs: undefined,
       currentAtMs,

@@ -14,6 +14,8 @@ export interface WatchStatus {
   readonly detail: string;
   /** Everything that was true at this instant has been seen. */
   readonly currentAtMs: MonotonicMs | undefined;
+  /** Why its last list was not applied, in words; absent when it was. */
+  readonly doubt?: string;
 }
 
 /** Of a watch that does not exist yet, because what the server offers is still being asked. */
@@ -26,8 +28,9 @@ export const notStarted: WatchStatus = {
 export function watchStatus<T extends Projected, I extends string>(
   reflector: Pick<Reflector<T, I>, "freshness" | "condition">,
 ): WatchStatus {
-  const { fresh, reason, currentAtMs } = reflector.freshness();
+  const { fresh, reason, currentAtMs, doubt } = reflector.freshness();
   if (fresh) return { state: "fresh", detail: "", currentAtMs };
+  if (doubt !== undefined) return { state: "stale", detail: doubt, currentAtMs, doubt };
   const { type, message } = reflector.condition();
   if (type === "refused") return { state: "refused", detail: message, currentAtMs };
   if (type !== "retrying") return { state: "stale", detail: reason ?? message, currentAtMs };

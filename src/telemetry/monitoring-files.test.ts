@@ -6,6 +6,7 @@ import { expect, test } from "vitest";
 import { parse } from "yaml";
 import type { MonotonicMs, WallMs } from "../environment/clock.ts";
 import { isRecord, listAt, type RawRecord, recordAt } from "../kube/kinds/fields.ts";
+import { reflectorMetrics } from "../kube/reflector/reflector-metrics.ts";
 import { historyMetrics } from "./history-metrics.ts";
 import { JourneyMetrics } from "./journey-metrics.ts";
 import { otlpMetrics } from "./otlp-metrics.ts";
@@ -41,7 +42,14 @@ function queries(): readonly string[] {
 
 test("every metric that rules and dashboard ask for is one that is measured", () => {
   const asked = queries().flatMap((query) => query.match(/\b[a-z_:]*lockstep_\w+(:\w+)?/g) ?? []);
-  const known = new Set([...metricNames(), ...rules().map((rule) => String(rule["record"]))]);
+  const registry = new Registry();
+  reflectorMetrics(registry);
+  const ofWatches = registry.getMetricsAsArray().map(({ name }) => name);
+  const known = new Set([
+    ...metricNames(),
+    ...ofWatches,
+    ...rules().map((rule) => String(rule["record"])),
+  ]);
   const base = (name: string) => name.replace(/_(bucket|count|sum)$/, "");
   expect(asked.filter((name) => !known.has(base(name)))).toEqual([]);
   expect(new Set(asked.map(base)).size).toBeGreaterThan(8);

@@ -96,3 +96,37 @@ test("added pages get their query; what does not exist says what does", async ()
     ]
   `);
 });
+
+test.each([
+  [undefined, 200],
+  ["observer:9464", 200],
+  ["127.0.0.1:9464", 200],
+  ["10.1.2.3", 200],
+  ["[::1]:9464", 200],
+  ["localhost:9464", 200],
+  ["LOCALHOST.", 200],
+  ["lockstep.example:9464", 200],
+  ["evil.example:9464", 421],
+  ["127.0.0.1.evil.example", 421],
+  ["localhost.evil.example", 421],
+  ["evil.example@127.0.0.1", 421],
+  ["", 421],
+])("a request for the host %s is answered with %i", async (host, status) => {
+  const got = await simulate({ seed: 1 }, async (simulation) => {
+    const listener = await startStatusListener({
+      ...simulation.host("observer"),
+      host: "observer",
+      port: 9464,
+      hostNames: ["lockstep.example"],
+      metrics: new Registry(),
+      readiness: () => ({ problem: undefined, notes: [] }),
+    });
+    const { network } = simulation.host("prometheus");
+    const headers = host === undefined ? {} : { host };
+    const url = "http://observer:9464/metrics";
+    const response = await network.request({ method: "GET", url, headers });
+    await listener.close();
+    return response.status;
+  });
+  expect(got).toBe(status);
+});

@@ -1,5 +1,6 @@
 // A small listener beside a long-running command, on loopback unless told otherwise: whether it lives,
 // whether it is ready and what it has counted. Commands that have more to say add pages.
+import { isIPv4, isIPv6 } from "node:net";
 import type { Registry } from "prom-client";
 import type { ExchangeHandler, Listener, Network } from "../environment/network.ts";
 import { spelledOut } from "./spelled-out.ts";
@@ -9,6 +10,8 @@ export interface StatusListenerOptions {
   readonly host: string;
   /** 0 lets the system choose. */
   readonly port: number;
+  /** Names that requests may be for, beside IP addresses, localhost and `host`. */
+  readonly hostNames?: readonly string[];
   readonly metrics: Registry;
   readonly readiness: () => ShownReadiness;
   /** Beside /healthz, /readyz and /metrics. */
@@ -39,13 +42,40 @@ export async function startStatusListener(options: StatusListenerOptions): Promi
   const pages = [...standingPages(options), ...(options.pages ?? [])];
   const handle: ExchangeHandler = async (exchange) => {
     const { request } = exchange;
-    const { status, contentType, body } =
-      request.method === "GET"
+    const { status, contentType, body } = isOurName(request.headers["host"], options)
+      ? request.method === "GET"
         ? await answer(pages, request.target)
-        : textAnswer(405, "only GET is answered here");
+        : textAnswer(405, "only GET is answered here")
+      : textAnswer(421, otherName);
     exchange.respond(status, { "content-type": contentType }).end(Buffer.from(body, "utf8"));
   };
   return await options.network.listen(options, handle);
+}
+
+const otherName =
+  "requests are answered for an IP address, for localhost, and for the names that were given: " +
+  "--status-host of lockstep ingress, --metrics-host of lockstep watch";
+
+/**
+ * A page in somebody's browser can let its own name lead here and read what is answered; it cannot
+ * do so with an address, nor with localhost. What names no host is no browser.
+ */
+function isOurName(
+  header: string | readonly string[] | undefined,
+  { host, hostNames = [] }: Pick<StatusListenerOptions, "host" | "hostNames">,
+): boolean {
+  if (header === undefined) return true;
+  const [, bracketed, plain = ""] =
+    /^(?:\[([^\]]*)\]|([^:]*))(?::\d+)?$/.exec(String(header)) ?? [];
+  if (bracketed !== undefined) return isIPv6(bracketed);
+  const name = withoutDot(plain.toLowerCase());
+  if (isIPv4(name) || name === "localhost") return true;
+  return name !== "" && [host, ...hostNames].some((own) => withoutDot(own.toLowerCase()) === name);
+}
+
+/** A name may end with the dot of the root. */
+function withoutDot(name: string): string {
+  return name.endsWith(".") ? name.slice(0, -1) : name;
 }
 
 export function textAnswer(status: number, body: string): StatusAnswer {

@@ -171,6 +171,10 @@ const settings = {
     argument: "<port>",
     help: "port of health, metrics and state; 0 for any",
   }),
+  statusHosts: list({ field: "statusHosts", flag: "--status-host" }, addressOrName, {
+    argument: "<name>",
+    help: "answer there for this name too, beside IP addresses and localhost; repeatable",
+  }),
   readyRequiresFresh: onOff("readyRequiresFresh", false, {
     help: "be unready while a watch is older than --stale-after",
     isLive: true,
@@ -193,7 +197,7 @@ const settings = {
     help: "with --shadow, ask the endpoints that slices and truth disagree about",
   }),
   // Status and leader
-  publishAddresses: list({ field: "publishAddresses", flag: "--publish-address" }, publishAddress, {
+  publishAddresses: list({ field: "publishAddresses", flag: "--publish-address" }, addressOrName, {
     argument: "<address>",
     help: "write this IP or host name into the Ingresses' status; repeatable",
   }),
@@ -252,6 +256,7 @@ export function ingressConfig(read: ReadSetting) {
     drainTimeoutMs: read(settings.drainTimeout),
     statusAddress: read(settings.statusAddress),
     statusPort: read(settings.statusPort),
+    statusHosts: read(settings.statusHosts),
     freshness: {
       readyRequiresFresh: read(settings.readyRequiresFresh),
       staleAfterMs: read(settings.staleAfter),
@@ -295,7 +300,7 @@ function authNamespace(text: string): string {
   throw new SettingError("It must be the name of a namespace, or * for all.");
 }
 
-function publishAddress(text: string): string {
+function addressOrName(text: string): string {
   if (isLoadBalancerAddress(text)) return text;
   throw new SettingError("It must be an IP address or a host name in lower case.");
 }

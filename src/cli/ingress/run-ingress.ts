@@ -96,7 +96,7 @@ async function replicaOf(
     snapshot,
     ...(!shadow && snapshot && { remembered: await readRemembered(environment, prefix) }),
     ...(shadow && { shadow: { probe: config.shadowProbe } }),
-    status: { host: config.statusAddress, port: config.statusPort },
+    status: { host: config.statusAddress, port: config.statusPort, hostNames: config.statusHosts },
   });
 }
 

@@ -19,6 +19,7 @@ test("what is in flight at the end is in the history as pending, beside what is 
       otlp: undefined,
       metricsPort: undefined,
       metricsAddress: "127.0.0.1",
+      metricsHosts: [],
       serviceLabels: 0,
       startThread: inThisThread,
     });

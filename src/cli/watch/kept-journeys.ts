@@ -27,6 +27,7 @@ export interface KeepOptions {
   /** Undefined for no listener. */
   readonly metricsPort: number | undefined;
   readonly metricsAddress: string;
+  readonly metricsHosts: readonly string[];
   readonly serviceLabels: number;
   /** The history's own unless given. */
   readonly startThread?: StartHistoryThread;
@@ -75,7 +76,7 @@ export class KeptJourneys {
 
   /** The observer is made with our `onEvent`, and is known here from then on. */
   async follow(observer: Observer, run: ObserverRun): Promise<void> {
-    const { environment, metricsPort, metricsAddress } = this.#options;
+    const { environment, metricsPort, metricsAddress, metricsHosts } = this.#options;
     this.#run = run;
     this.#metrics.measure(observer);
     const target = this.#target();
@@ -87,6 +88,7 @@ export class KeptJourneys {
     this.#listener = await startStatusListener({
       network: environment.network,
       host: metricsAddress,
+      hostNames: metricsHosts,
       port: metricsPort,
       metrics: this.registry,
       readiness: () => readinessOf(observer),

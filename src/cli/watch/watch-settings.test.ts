@@ -15,6 +15,7 @@ const flags: WatchFlags = {
   proxy: [],
   json: false,
   metricsAddress: "127.0.0.1",
+  metricsHost: [],
   serviceLabels: 0,
   utc: false,
 };

@@ -24,6 +24,7 @@ export interface WatchFlags {
   readonly historyMaxSize?: number;
   readonly metricsPort?: number;
   readonly metricsAddress: string;
+  readonly metricsHost: readonly string[];
   readonly serviceLabels: number;
   readonly otlp?: string;
   readonly utc: boolean;
@@ -45,6 +46,7 @@ export interface WatchSettings {
   readonly retention: Partial<Retention>;
   readonly metricsPort: number | undefined;
   readonly metricsAddress: string;
+  readonly metricsHosts: readonly string[];
   readonly serviceLabels: number;
   readonly otlp: string | undefined;
   readonly utc: boolean;
@@ -86,6 +88,7 @@ export function watchSettings(
     retention: retentionOf(flags),
     metricsPort: flags.metricsPort,
     metricsAddress: flags.metricsAddress,
+    metricsHosts: flags.metricsHost,
     serviceLabels: flags.serviceLabels,
     otlp: flags.otlp,
     utc: flags.utc,

@@ -2,6 +2,7 @@
 import { stat } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { filesContract } from "../files.contract.ts";
+import { ownerOnly } from "../files.ts";
 import { nodeFiles } from "./node-files.ts";
 
 describe("real files", () => {
@@ -22,6 +23,15 @@ describe("real files", () => {
       process.umask(previous);
       await nodeFiles.remove(directory);
     }
+  });
+
+  it("get another mode, unless they are absent", async () => {
+    const directory = await nodeFiles.temporaryDirectory("node-files-");
+    await nodeFiles.write(`${directory}/log`, "content", { mode: 0o644 });
+    await nodeFiles.setMode(`${directory}/log`, ownerOnly);
+    await nodeFiles.setMode(`${directory}/absent`, ownerOnly);
+    expect((await stat(`${directory}/log`)).mode & 0o777).toBe(0o600);
+    await nodeFiles.remove(directory);
   });
 
   it("fail with a sentence that says what was tried where", async () => {

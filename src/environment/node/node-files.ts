@@ -2,6 +2,7 @@
 // over it, so a reader sees the old content or the new, and a failed write leaves nothing behind.
 import {
   appendFile,
+  chmod,
   mkdir,
   mkdtemp,
   open,
@@ -35,6 +36,7 @@ export const nodeFiles: Files = {
   remove: (path) => naming(path, "remove", () => rm(path, { recursive: true, force: true })),
   list: (path) => unlessAbsent(path, "list", async () => (await readdir(path)).sort(), []),
   makeDirectory: (path) => naming(path, "make the folder", () => makeWithParents(path)),
+  setMode: (path, mode) => naming(path, "set the mode of", () => setModeOf(path, mode)),
   temporaryDirectory: (prefix) => {
     const path = join(tmpdir(), prefix);
     return naming(path, "make a temporary folder", () => mkdtemp(path));
@@ -92,6 +94,14 @@ async function makeWithParents(path: string): Promise<void> {
     if (code !== "ENOENT" || dirname(path) === path) throw error;
     await makeWithParents(dirname(path));
     await unlessExists(mkdir(path));
+  }
+}
+
+async function setModeOf(path: string, mode: number): Promise<void> {
+  try {
+    await chmod(path, mode);
+  } catch (error) {
+    if (!["ENOENT", "EPERM", "EROFS"].includes(errorCode(error) ?? "")) throw error;
   }
 }
 

@@ -2,6 +2,7 @@
 // `http-client.ts` is the implementation over the environment's network; `rate-limited-client.ts`
 // wraps any client with a token bucket.
 import type { Headers, IncomingResponse } from "../../environment/network.ts";
+import type { Doubt } from "./server-list.ts";
 
 export type Verb = "get" | "list" | "watch" | "create" | "update" | "patch" | "delete";
 
@@ -28,6 +29,8 @@ export interface KubeResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly body: Buffer;
+  /** The server that answered, `host:port`; a client may not know it. */
+  readonly peer?: string;
 }
 
 export interface KubeClient {
@@ -37,8 +40,8 @@ export interface KubeClient {
   stream(request: KubeRequest): Promise<IncomingResponse>;
   /** These servers are listed now, `host:port` each; a client that can will use them. */
   learnServers?(addresses: readonly string[]): void;
-  /** A watch of this server, `host:port`, is silent or behind; a client that can will use another. */
-  doubtServer?(address: string, why: "silent" | "behind"): void;
+  /** A watch or list of this server, `host:port`, is doubted; a client that can will use another. */
+  doubtServer?(address: string, why: Doubt): void;
 }
 
 export function parseJson(response: KubeResponse): unknown {

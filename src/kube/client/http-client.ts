@@ -53,7 +53,8 @@ export class HttpKubeClient implements KubeClient {
       const what = describe(request);
       const body = await readBounded(meteredBody(response.body, call), longestBodyBytes, what);
       call.answered(String(response.status));
-      return { status: response.status, headers: response.headers, body };
+      const { status, headers, peer } = response;
+      return { status, headers, body, peer };
     } catch (error) {
       throw call.failed(error);
     } finally {

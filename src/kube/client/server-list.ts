@@ -17,10 +17,10 @@ export const doubtedMs = 600_000;
 export const serversMax = 16;
 
 /**
- * Why a watch was given up. One that is behind is proved to be; one that was silent may only have
- * had nothing to say, so that it is the better of the two.
+ * Why a watch or a list was given up. A watch that is behind is proved to be; one that was silent may
+ * only have had nothing to say, and objects that a list lacks may be gone.
  */
-export type Doubt = "silent" | "behind";
+export type Doubt = "silent" | "incomplete" | "behind";
 
 interface KnownServer {
   /** `10.0.0.1:6443`. */
@@ -147,4 +147,4 @@ function hasRested({ failedAt, failures }: KnownServer, now: MonotonicMs): boole
   return elapsedMs(failedAt, now) >= Math.min(restMs * 2 ** (failures - 1), restMaxMs);
 }
 
-const doubtWeights: Readonly<Record<Doubt, number>> = { silent: 1, behind: 2 };
+const doubtWeights: Readonly<Record<Doubt, number>> = { silent: 1, incomplete: 1, behind: 2 };

@@ -36,7 +36,7 @@ const metricsOf = oncePerRegistry((registry: Registry) => ({
   }),
   moves: new Counter({
     name: "lockstep_kube_server_moves_total",
-    help: "Changes to another API server: one answered, failed, was unlisted, silent or behind",
+    help: "Changes to another API server: one answered, failed, was unlisted, silent, incomplete or behind",
     labelNames: ["cluster", "why"] as const,
     registers: [registry],
   }),

@@ -13,6 +13,7 @@ import {
   monotonicAfter,
 } from "../../environment/clock.ts";
 import { deadPeerMs } from "../../environment/network.ts";
+import type { DoubtedList } from "./reflector-removals.ts";
 import { compareResourceVersions, hasReached, isOlder } from "./resource-version.ts";
 
 /** The network reports a dead peer within this time, so asking for less would prove nothing. */
@@ -26,6 +27,8 @@ export interface Freshness {
   readonly fresh: boolean;
   /** Why not, in words; undefined when fresh. */
   readonly reason: string | undefined;
+  /** Why the last list was not applied, in words; undefined when it was. */
+  readonly doubt: string | undefined;
   /** Undefined while no watch is open. */
   readonly connectedSinceMs: MonotonicMs | undefined;
   /** When the server last proved to be there; now, while a watch is open. */
@@ -68,6 +71,7 @@ export class FreshnessTracker {
   #unreached: QuorumRead[] = [];
   #provedBy: "quorum" | "events" = "quorum";
   #quorumProofs = 0;
+  #doubt: DoubtedList | undefined;
 
   constructor(options: FreshnessOptions) {
     this.#clock = options.clock;
@@ -108,6 +112,11 @@ export class FreshnessTracker {
     return this.#quorumProofs;
   }
 
+  /** The list that was not applied; undefined when the last one was. */
+  get doubt(): DoubtedList | undefined {
+    return this.#doubt;
+  }
+
   connected(server: string): void {
     const now = this.#clock.monotonicMs();
     this.#connectedSince = now;
@@ -138,12 +147,18 @@ export class FreshnessTracker {
     this.#aliveAt = this.#clock.monotonicMs();
   }
 
+  /** A list was answered, and is not applied because it lacks too much of what is known. */
+  doubted(doubt: DoubtedList): void {
+    this.#doubt = doubt;
+  }
+
   /**
    * A list replaced everything. A consistent one shows all that was true when it was sent, unless
    * a read made before it, perhaps at another server, has already shown something newer.
    */
   listed(list: { sentAt: MonotonicMs; resourceVersion: string; consistent: boolean }): void {
     this.#resourceVersion = list.resourceVersion;
+    this.#doubt = undefined;
     const contradicted = this.#unreached.some(
       (read) => read.sentAt <= list.sentAt && isOlder(list.resourceVersion, read.resourceVersion),
     );
@@ -202,6 +217,7 @@ export class FreshnessTracker {
     return {
       fresh: reason === undefined,
       reason,
+      doubt: this.#doubt?.message,
       connectedSinceMs: this.#connectedSince,
       aliveAtMs,
       currentAtMs: this.#currentAt,
@@ -212,6 +228,9 @@ export class FreshnessTracker {
   }
 
   #reasonAgainst(now: MonotonicMs, aliveAt: MonotonicMs | undefined): string | undefined {
+    if (this.#doubt !== undefined) {
+      return this.#doubt.message;
+    }
     if (this.#resourceVersion === undefined || aliveAt === undefined) {
       return "nothing has been listed yet";
     }

@@ -26,11 +26,17 @@ export class ReflectorCounts {
   show(source: Pick<MeasuredSource, "clock" | "freshness">): () => void {
     const measured: MeasuredSource = { ...source, labels: this.#labels };
     this.#metrics.sources.add(measured);
+    // Shown from the start: an alert on its increase would not see the first one.
+    this.#metrics.doubtedLists.inc(this.#labels, 0);
     return () => void this.#metrics.sources.delete(measured);
   }
 
   listed(): void {
     this.#metrics.lists.inc(this.#labels);
+  }
+
+  doubtedList(): void {
+    this.#one(this.#metrics.doubtedLists);
   }
 
   page(bytes: number): void {

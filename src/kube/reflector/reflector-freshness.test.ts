@@ -206,13 +206,13 @@ describe("quorum reads", () => {
 
   test("that show an older version than the watch had make a consistent list", () =>
     reflectorWorld(async ({ simulation, server, reflector, heard }) => {
-      server.put("web-0");
-      server.put("web-1");
+      for (const name of ["web-0", "web-1", "web-2"]) server.put(name);
       reflector.start();
       await simulation.sleep(1_000);
       const restored = {
-        metadata: { resourceVersion: "2" },
-        items: [rawPod("web-0", "uid-web-0", 2)],
+        kind: "PodList",
+        metadata: { resourceVersion: "3" },
+        items: [rawPod("web-0", "uid-web-0", 2), rawPod("web-1", "uid-web-1", 3)],
       };
       const answer: ScriptedAnswer = (exchange) =>
         exchange.respond(200).end(Buffer.from(JSON.stringify(restored)));
@@ -220,8 +220,8 @@ describe("quorum reads", () => {
       server.script("list", answer);
       server.script("watch", (exchange) => void exchange.respond(200));
       await simulation.sleep(quorumReadEveryMs * 1.2);
-      expect(heard.slice(2)).toEqual(["deleted web-1@3 by list (final state unknown)"]);
-      expect(server.seen("watch").at(-1)?.query["resourceVersion"]).toBe("2");
+      expect(heard.slice(3)).toEqual(["deleted web-2@4 by list (final state unknown)"]);
+      expect(server.seen("watch").at(-1)?.query["resourceVersion"]).toBe("3");
     }));
 
   test("are made at the witness when there is one, and show what the watched server hides", () =>

@@ -4,7 +4,7 @@
 import { elapsedMs } from "../../environment/clock.ts";
 import { type KubeRequest, StatusError } from "../client/client.ts";
 import { isRecord, MalformedObjectError } from "../kinds/fields.ts";
-import type { Projected } from "../kinds/kind.ts";
+import type { Kind, Projected } from "../kinds/kind.ts";
 import { resourceVersionOf } from "../kinds/metadata.ts";
 import type { Replacement } from "../store/store.ts";
 import { parseWithoutManagedFields } from "./lean-json.ts";
@@ -20,15 +20,26 @@ export const listStallMs = 30_000;
 /** Marks the bookmark that ends the first part of a watch that begins with everything. */
 const initialEventsEnd = "k8s.io/initial-events-end";
 
-/** Follows the first answer to the last page, and returns the version that the whole list shows. */
+export interface ListEnd {
+  /** The version that the whole list shows. */
+  readonly resourceVersion: string;
+  /** How many objects the pages announced and did not have. */
+  readonly unsent: number;
+  /** The server that sent the last page; undefined when the client does not know it. */
+  readonly peer: string | undefined;
+}
+
+/** Follows the first answer to the last page. */
 export async function listPages<T extends Projected, I extends string>(
   parts: ReflectorParts<T, I>,
   first: KubeRequest,
   replacement: Replacement<T, I>,
-): Promise<string> {
-  const { client, collection, intake, counts, clock, signal } = parts;
+): Promise<ListEnd> {
+  const { client, collection, intake, counts, clock, kind, signal } = parts;
   let answer = client.request(first);
   let similar: T | undefined;
+  let items = 0;
+  let announced = 0;
   for (let pages = 0; pages < maxListPages; pages += 1) {
     const response = await answer;
     parts.freshness.answered();
@@ -40,14 +51,17 @@ export async function listPages<T extends Projected, I extends string>(
       // It is awaited in the next round, unless this page turns out to be unreadable.
       answer.catch(() => undefined);
     }
-    const page = readPage(parseWithoutManagedFields(response.body));
+    const page = readPage(parseWithoutManagedFields(response.body), kind);
     for (const item of page.items) {
       similar = intake.addListed(item, replacement, similar);
     }
+    items += page.items.length;
+    if (page.remaining !== undefined) announced = items + page.remaining;
     counts.page(response.body.length);
     counts.decoded(elapsedMs(startedAt, clock.monotonicMs()));
     if (page.continueToken === undefined) {
-      return page.resourceVersion;
+      const { resourceVersion } = page;
+      return { resourceVersion, unsent: Math.max(0, announced - items), peer: response.peer };
     }
     if (early === undefined) {
       answer = client.request(collection.nextPage(page.continueToken, signal));
@@ -123,7 +137,8 @@ function peekContinueToken(body: Buffer): string | undefined {
     return undefined;
   }
   try {
-    return readPage(JSON.parse(`${body.toString("utf8", 0, itemsAt)}}`)).continueToken;
+    const head: unknown = JSON.parse(`${body.toString("utf8", 0, itemsAt)}}`);
+    return continueTokenOf(metadataOf(head));
   } catch {
     // The metadata is not in front after all: the token shows when the whole page is parsed.
     return undefined;
@@ -134,21 +149,39 @@ interface Page {
   readonly items: readonly unknown[];
   readonly resourceVersion: string;
   readonly continueToken: string | undefined;
+  /** How many objects follow on other pages; undefined when the server does not say. */
+  readonly remaining: number | undefined;
 }
 
-function readPage(list: unknown): Page {
+/** Anything but a list of this kind is an error: taken for an empty list it would remove everything. */
+function readPage(list: unknown, { kind }: Pick<Kind<Projected>, "kind">): Page {
   const record = isRecord(list) ? list : {};
-  const metadata = isRecord(record["metadata"]) ? record["metadata"] : {};
-  const items = record["items"] ?? [];
-  const token = metadata["continue"];
+  if (record["kind"] !== `${kind}List`) {
+    const got = typeof record["kind"] === "string" ? record["kind"] : "something without a kind";
+    throw new MalformedObjectError(`the answer should be a ${kind}List, and is ${got}`);
+  }
+  // Go writes an empty list that nobody made as null.
+  const items = record["items"] === null ? [] : record["items"];
   if (!Array.isArray(items)) {
     throw new MalformedObjectError("the answer should be a list, and has no items");
   }
+  const metadata = metadataOf(list);
+  const remaining = metadata["remainingItemCount"];
   return {
     items,
     resourceVersion: versionOf(list),
-    continueToken: typeof token === "string" && token !== "" ? token : undefined,
+    continueToken: continueTokenOf(metadata),
+    remaining: typeof remaining === "number" ? remaining : undefined,
   };
+}
+
+function metadataOf(list: unknown): Readonly<Record<string, unknown>> {
+  const metadata = isRecord(list) ? list["metadata"] : undefined;
+  return isRecord(metadata) ? metadata : {};
+}
+
+function continueTokenOf({ continue: token }: Readonly<Record<string, unknown>>) {
+  return typeof token === "string" && token !== "" ? token : undefined;
 }
 
 function versionOf(object: unknown): string {

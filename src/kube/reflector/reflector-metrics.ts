@@ -60,6 +60,10 @@ function createMetrics(registry: Registry) {
       "lockstep_reflector_malformed_objects_total",
       "Objects that could not be understood and were left out.",
     ),
+    doubtedLists: counter(
+      "lockstep_reflector_doubted_lists_total",
+      "Lists that lacked half or more of the known objects and were not applied.",
+    ),
     quorumReads: counterBy(
       "result",
       "lockstep_reflector_quorum_reads_total",
@@ -101,6 +105,11 @@ function createGauges(registry: Registry, sources: ReadonlySet<MeasuredSource>):
     "lockstep_reflector_current_age_seconds",
     "Time since the instant as of which the source was last proved current.",
     ({ freshness, clock }) => ageSeconds(clock, freshness.freshness().currentAtMs),
+  );
+  gauge(
+    "lockstep_reflector_doubted_objects",
+    "Known objects that the last list lacked and that are kept until further lists agree.",
+    ({ freshness: { doubt } }) => (doubt === undefined ? 0 : doubt.known - doubt.listed),
   );
 }
 

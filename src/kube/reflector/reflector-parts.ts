@@ -15,7 +15,8 @@ import { ReflectorCounts } from "./reflector-counts.ts";
 import { type ChangeHandler, Delivery } from "./reflector-delivery.ts";
 import { StallGuard } from "./reflector-guard.ts";
 import { Intake } from "./reflector-intake.ts";
-import { Collection } from "./reflector-request.ts";
+import { type KnownBefore, RemovalCheck } from "./reflector-removals.ts";
+import { Collection, type CollectionOptions } from "./reflector-request.ts";
 import type { WaitPolicy } from "./reflector-state.ts";
 
 /** Between two tries, stretched by up to as much again, when rules forbid the request. */
@@ -63,6 +64,13 @@ export interface ReflectorOptions<T extends Projected, I extends string> {
   readonly aliveWithinMs?: number;
   readonly currentWithinMs?: number;
   readonly checks?: WatchChecks;
+  /**
+   * What a list does not have any more is removed after further lists agree, where that is much, or
+   * at once, where something else checks it. Without checks always at once, as client-go does.
+   */
+  readonly removals?: "checked" | "at once";
+  /** What an earlier process knew, which the first list is compared with; nothing when absent. */
+  readonly knownBefore?: KnownBefore;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly random: Random;
@@ -71,6 +79,7 @@ export interface ReflectorOptions<T extends Projected, I extends string> {
 }
 
 export interface ReflectorParts<T extends Projected, I extends string> {
+  readonly kind: Kind<T>;
   readonly client: KubeClient;
   /** Where quorum reads are made. */
   readonly witness: KubeClient;
@@ -81,6 +90,10 @@ export interface ReflectorParts<T extends Projected, I extends string> {
   readonly freshness: FreshnessTracker;
   readonly guard: StallGuard;
   readonly checks: WatchChecks;
+  /** Undefined when removals count at once. */
+  readonly removals: RemovalCheck<T, I> | undefined;
+  /** Shows how many objects there are, undefined before the first list, until it is called off. */
+  readonly track: (size: () => number | undefined) => () => void;
   readonly counts: ReflectorCounts;
   readonly policy: WaitPolicy;
   readonly clock: Clock;
@@ -103,7 +116,12 @@ export function assembleReflector<T extends Projected, I extends string>(
   const store = new Store({ indexes: options.indexes });
   const delivery = new Delivery({ handlers: options.handlers, counts, log: limitedLog });
   const freshness = new FreshnessTracker(options);
+  const { checks = "all", removals = checks === "all" ? "checked" : "at once" } = options;
+  const watch = { ...labels, selection: selectionOf(options) };
+  const knownBefore = () => options.knownBefore?.before(watch) ?? 0;
+  const isChecked = removals === "checked";
   return {
+    kind,
     client,
     witness: options.witness ?? client,
     collection: new Collection({ ...options, place: kind }),
@@ -112,7 +130,10 @@ export function assembleReflector<T extends Projected, I extends string>(
     delivery,
     freshness,
     guard: new StallGuard({ freshness }),
-    checks: options.checks ?? "all",
+    checks,
+    removals: isChecked ? new RemovalCheck({ ...labels, knownBefore }) : undefined,
+    track: (size) =>
+      options.knownBefore?.track?.(watch, () => size() ?? knownBefore()) ?? (() => undefined),
     counts,
     policy: waitPolicy(clock, random),
     clock,
@@ -121,6 +142,14 @@ export function assembleReflector<T extends Projected, I extends string>(
     log,
     signal,
   };
+}
+
+function selectionOf({
+  namespace,
+  labelSelector,
+  fieldSelector,
+}: Pick<CollectionOptions, "namespace" | "labelSelector" | "fieldSelector">): string {
+  return [namespace, labelSelector, fieldSelector].filter((part) => part !== undefined).join(" ");
 }
 
 function waitPolicy(clock: Clock, random: Random): WaitPolicy {

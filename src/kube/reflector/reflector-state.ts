@@ -5,6 +5,7 @@
 //             ↑___________|________|
 import { NetworkError } from "../../environment/network.ts";
 import { StatusError } from "../client/client.ts";
+import { DoubtedListError, lookAgainMs } from "./reflector-removals.ts";
 import { StalledListError, type WatchStream } from "./reflector-stream.ts";
 import { WatchDecodeError } from "./watch-decoder.ts";
 
@@ -68,7 +69,13 @@ const notAccepted = ": these credentials are not accepted; have they expired?";
 
 /** What a person should know about the source. `ok` needs no attention. */
 export interface Condition {
-  readonly type: "ok" | "retrying" | "throttled" | "refused";
+  readonly type:
+    | "ok"
+    | "retrying"
+    | "throttled"
+    | "refused"
+    /** A list lacks most of what is known, so it is not believed yet. */
+    | "doubted";
   readonly message: string;
 }
 
@@ -130,6 +137,10 @@ export function afterListFailure(
     case "undecodable":
     case "failed":
       return wait(policy.backoffMs(), error, state.way === "stream" ? surer : state);
+    case "doubted": {
+      const next: Listing = { ...newest, way: "whole" };
+      return { name: "waiting", delayMs: lookAgainMs, because: condition("doubted", error), next };
+    }
     default:
       return waitAsTold(error, policy, state);
   }
@@ -222,6 +233,8 @@ type Failure =
   | "stalled"
   /** The server failed, or does not know what it wants, or breaks off what it has accepted. */
   | "failed"
+  /** A list lacks most of what is known. */
+  | "doubted"
   /** The server was not reached. */
   | "unreachable";
 
@@ -231,6 +244,9 @@ function classify(error: unknown): Failure {
   }
   if (error instanceof StalledListError) {
     return "stalled";
+  }
+  if (error instanceof DoubtedListError) {
+    return "doubted";
   }
   if (error instanceof NetworkError) {
     return error.code === "RESET" ? "failed" : "unreachable";

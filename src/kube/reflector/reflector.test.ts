@@ -246,8 +246,7 @@ describe("when the history is gone", () => {
     "410 as %s lists at the last version, and the store is never empty in between",
     (form) =>
       reflectorWorld(async ({ simulation, server, reflector, heard }) => {
-        server.put("web-0");
-        server.put("web-1");
+        for (const name of ["web-0", "web-1", "web-2"]) server.put(name);
         reflector.start();
         await simulation.sleep(2_000);
         if (form === "status") {
@@ -263,12 +262,12 @@ describe("when the history is gone", () => {
           sizes.add(reflector.store.size);
           await simulation.sleep(1);
         }
-        expect([...sizes]).toEqual([2, 1]);
+        expect([...sizes]).toEqual([3, 2]);
         expect(server.seen("list").map(({ query }) => query)).toEqual([
           { limit: "500" },
-          { limit: "500", resourceVersion: "3", resourceVersionMatch: "NotOlderThan" },
+          { limit: "500", resourceVersion: "4", resourceVersionMatch: "NotOlderThan" },
         ]);
-        expect(heard.slice(2)).toEqual(["deleted web-0@2 by list (final state unknown)"]);
+        expect(heard.slice(3)).toEqual(["deleted web-0@2 by list (final state unknown)"]);
       }),
   );
 
@@ -451,6 +450,8 @@ test("everything is counted, and ages are shown while it runs", () =>
       .filter((line) => !/^(received_bytes|last_event|current_age)/.test(line));
     expect(values.sort()).toEqual([
       "decode_seconds_total{} 0",
+      "doubted_lists_total{} 0",
+      "doubted_objects{} 0",
       'events_total{,type="DELETED"} 1',
       'events_total{,type="MODIFIED"} 1',
       'events_total{,type="other"} 1',

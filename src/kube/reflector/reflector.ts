@@ -19,6 +19,7 @@ import {
   type ReflectorParts,
   type WatchChecks,
 } from "./reflector-parts.ts";
+import { DoubtedListError, type FinishedList } from "./reflector-removals.ts";
 import {
   afterListFailure,
   afterWatchEnd,
@@ -107,6 +108,7 @@ export class Reflector<T extends Projected, I extends string = never> {
 
   async #run(): Promise<void> {
     const forget = this.#parts.counts.show(this.#parts);
+    const untrack = this.#parts.track(() => (this.synced ? this.store.size : undefined));
     while (!this.#abort.signal.aborted) {
       this.#state = await this.#step(this.#state);
       if (this.#state.name === "waiting" && !this.#abort.signal.aborted) {
@@ -118,6 +120,7 @@ export class Reflector<T extends Projected, I extends string = never> {
     }
     this.#state = { name: "stopped" };
     forget();
+    untrack();
     this.#sync.close();
   }
 
@@ -180,9 +183,10 @@ export class Reflector<T extends Projected, I extends string = never> {
       state.way === "whole"
         ? collection.whole(state.notOlderThan, signal)
         : collection.firstPage(state.notOlderThan, signal);
-    const version = await listPages(this.#parts, first, replacement);
-    await this.#replaceAll(state, replacement, version, sentAt);
-    return watchingAfterList(version);
+    const end = await listPages(this.#parts, first, replacement);
+    this.#checkRemovals({ replacement, unsent: end.unsent }, end.peer);
+    await this.#replaceAll(state, replacement, end.resourceVersion, sentAt);
+    return watchingAfterList(end.resourceVersion);
   }
 
   async #listByStream(state: Listing): Promise<ReflectorState> {
@@ -193,12 +197,24 @@ export class Reflector<T extends Projected, I extends string = never> {
     );
     try {
       const version = await readInitialEvents(this.#parts, stream, replacement);
+      this.#checkRemovals({ replacement, unsent: 0 }, stream.peer);
       await this.#replaceAll(state, replacement, version, sentAt);
       return watchingAfterList(version, stream);
     } catch (error) {
       await stream.close();
       throw error;
     }
+  }
+
+  /** Throws when the list lacks too much to be believed; the next one comes from another server. */
+  #checkRemovals(list: FinishedList<T, I>, peer: string | undefined): void {
+    const { removals, freshness, counts, client } = this.#parts;
+    const doubt = removals?.doubt(list);
+    if (doubt === undefined) return;
+    freshness.doubted(doubt);
+    counts.doubtedList();
+    if (peer !== undefined) client.doubtServer?.(peer, "incomplete");
+    throw new DoubtedListError(doubt.message);
   }
 
   /** The store changes at once; the handlers hear of it change by change, with pauses. */
@@ -209,6 +225,7 @@ export class Reflector<T extends Projected, I extends string = never> {
     sentAt: MonotonicMs,
   ): Promise<void> {
     this.#problem = undefined;
+    const wasDoubted = this.#parts.freshness.doubt !== undefined;
     const changes = replacement.commit();
     const consistent = state.notOlderThan === undefined;
     this.#parts.freshness.listed({ sentAt, resourceVersion, consistent });
@@ -216,6 +233,10 @@ export class Reflector<T extends Projected, I extends string = never> {
     if (state.reason !== "initial") {
       this.#parts.counts.relisted(state.reason);
       this.#parts.log.info("listed again", { reason: state.reason, changes: changes.length });
+    }
+    if (wasDoubted) {
+      const removed = changes.filter(({ type }) => type === "deleted").length;
+      this.#parts.log.warn("a list that was doubted is settled", { removed });
     }
     if (state.reason === "lagging" || state.reason === "silent" || state.reason === "rewound") {
       this.#parts.guard.relisted(sentAt);

@@ -20,6 +20,7 @@ function reflector(more: {
   const freshness: Freshness = {
     fresh: true,
     reason: undefined,
+    doubt: undefined,
     connectedSinceMs: at(50_000),
     aliveAtMs: at(nowMs),
     currentAtMs: at(90_000),

@@ -88,6 +88,26 @@ export class Replacement<T extends Projected, I extends string> {
     this.#use = use;
   }
 
+  /** How many objects it has so far. */
+  get size(): number {
+    return this.#next.size;
+  }
+
+  /** How many objects it would replace. */
+  get replaced(): number {
+    return this.#current.size;
+  }
+
+  /** The objects of the store that it does not have so far. */
+  missing(): readonly T[] {
+    const missing: T[] = [];
+    for (const object of this.#current.all()) {
+      const { namespace, name } = object.metadata;
+      if (this.#next.get(namespace, name) === undefined) missing.push(object);
+    }
+    return missing;
+  }
+
   /** The last one added under a name counts. */
   add(object: T): void {
     const { namespace, name, resourceVersion } = object.metadata;
@@ -109,13 +129,12 @@ export class Replacement<T extends Projected, I extends string> {
 
   /** The store now holds exactly what was added or kept. Returns what that changed, deletes first. */
   commit(): readonly Change<T>[] {
-    const changes: Change<T>[] = [];
-    for (const object of this.#current.all()) {
-      const { namespace, name } = object.metadata;
-      if (this.#next.get(namespace, name) === undefined) {
-        changes.push({ type: "deleted", object, finalStateUnknown: true, learntBy: "list" });
-      }
-    }
+    const changes: Change<T>[] = this.missing().map((object) => ({
+      type: "deleted",
+      object,
+      finalStateUnknown: true,
+      learntBy: "list",
+    }));
     const deliver = (change: Change<T>): void => void changes.push(change);
     for (const object of this.#next.all()) {
       const previous = this.#current.get(object.metadata.namespace, object.metadata.name);

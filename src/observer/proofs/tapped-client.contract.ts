@@ -9,10 +9,17 @@ import { type Resource, resources, type ToldEndpoints } from "./told-endpoints.c
 /** What had gathered while no watch was open is told by then. */
 const backlogMs = 2_000;
 
+interface DoubtfulList {
+  readonly objects: ReadonlyMap<string, RawRecord>;
+  readonly at: MonotonicMs;
+}
+
 export class TappedClient implements KubeClient {
   readonly #client: KubeClient;
   readonly #clock: Clock;
   readonly #told: ToldEndpoints;
+  /** Lists that may not be believed: a watch that follows says that the last one was. */
+  readonly #doubtful = new Map<Resource, DoubtfulList>();
 
   constructor(client: KubeClient, clock: Clock, told: ToldEndpoints) {
     this.#client = client;
@@ -27,15 +34,24 @@ export class TappedClient implements KubeClient {
     const list: unknown = JSON.parse(response.body.toString("utf8"));
     const items = isRecord(list) && Array.isArray(list["items"]) ? list["items"] : [];
     const objects = items.filter(isRecord).map((item) => [nameOf(item), item] as const);
-    this.#told.listed(resource, new Map(objects), this.#clock.monotonicMs());
+    const doubtful = { objects: new Map(objects), at: this.#clock.monotonicMs() };
+    this.#doubtful.set(resource, doubtful);
+    if (!this.#told.losesHalf(resource, doubtful.objects)) this.#believe(resource);
     return response;
   }
 
   async stream(request: KubeRequest): Promise<IncomingResponse> {
-    const response = await this.#client.stream(request);
     const resource = resourceOf(request);
+    if (resource !== undefined) this.#believe(resource);
+    const response = await this.#client.stream(request);
     if (resource === undefined) return response;
     return { ...response, body: this.#heard(resource, response.body) };
+  }
+
+  #believe(resource: Resource): void {
+    const list = this.#doubtful.get(resource);
+    this.#doubtful.delete(resource);
+    if (list !== undefined) this.#told.listed(resource, list.objects, list.at);
   }
 
   async *#heard(

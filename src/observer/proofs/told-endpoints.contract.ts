@@ -111,6 +111,13 @@ export class ToldEndpoints {
     this.#look(resource, at, isFirst ? "baseline" : "list");
   }
 
+  /** Whether a list with these objects alone would take away half or more of what there is. */
+  losesHalf(resource: Resource, objects: ReadonlyMap<string, RawRecord>): boolean {
+    const known = [...this.#objects[resource].keys()];
+    const lost = known.filter((name) => !objects.has(name)).length;
+    return lost > 0 && 2 * lost >= known.length;
+  }
+
   /** From when on all changes at the hop are told. */
   beganAt(hop: Hop): number {
     const needed: readonly Resource[] = hop === "pod" ? ["services", "pods"] : [this.#form];

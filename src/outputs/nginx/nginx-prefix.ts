@@ -2,7 +2,7 @@
 // them under a running nginx, and the few lines that differ from run to run. These come from
 // Lockstep's own options and are checked; nothing of a Kubernetes object gets here.
 import { createHash, X509Certificate } from "node:crypto";
-import type { Files } from "../../environment/files.ts";
+import { type Files, ownerOnly, ownerOnlyFolder } from "../../environment/files.ts";
 import { makeFallbackCertificate } from "./fallback-certificate.ts";
 import {
   hasTls,
@@ -32,13 +32,17 @@ const longestSocketPathBytes = 107;
 /** What a path in a configuration file may hold without any quoting. */
 const plainPath = /^\/[\w./-]+$/;
 
-const folders = ["run", "lua/lockstep", "logs", "temp", "control"];
+const folders = ["run", "lua/lockstep", "logs", "temp", "control", "state"];
+
+/**
+ * Where nginx is started by root its workers are another user, who opens logs and temporary files by
+ * their paths. That user may pass through these and list nothing; the files are their owner's.
+ */
+const passable = ["", "/logs", "/temp"];
+const passableMode = 0o711;
 
 /** Two for each connection of a worker (see nginx.conf), the client's and the endpoint's, and more. */
 const openFilesWanted = 65_536;
-
-/** A private key is for its owner alone. */
-const keyMode = 0o600;
 
 export function socketPathOf(prefix: string): string {
   return `${prefix}/control/control.sock`;
@@ -54,7 +58,14 @@ export async function prepareNginxPrefix(options: NginxPrefixOptions): Promise<s
     ["run/trusted.conf", trustedConf(options)],
     ["run/upstream-ca.pem", await authorities(options)],
   ];
-  for (const folder of folders) await files.makeDirectory(`${prefix}/${folder}`);
+  for (const folder of folders) {
+    await files.makeDirectory(`${prefix}/${folder}`);
+    await files.setMode(`${prefix}/${folder}`, ownerOnlyFolder);
+  }
+  for (const folder of passable) await files.setMode(`${prefix}${folder}`, passableMode);
+  for (const name of await files.list(`${prefix}/logs`)) {
+    await files.setMode(`${prefix}/logs/${name}`, ownerOnly);
+  }
   const hash = createHash("sha256");
   for (const name of await constantFiles(options)) {
     const content = await files.read(`${proxyDirectory}/${name}`);
@@ -98,7 +109,7 @@ async function ensureFallbackCertificate({ files, prefix }: NginxPrefixOptions):
     return;
   }
   const { chain, key } = await makeFallbackCertificate();
-  await files.write(keyPath, key, { mode: keyMode });
+  await files.write(keyPath, key, { mode: ownerOnly });
   await files.write(chainPath, chain);
 }
 

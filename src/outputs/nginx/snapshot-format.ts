@@ -2,7 +2,8 @@
 // endpoints they were, for the next Lockstep. The first line says what follows and proves that it is
 // whole; each other line is one entry in the form of a push, which proxy/lua/lockstep/snapshot.lua
 // takes as such, so an entry that nginx would refuse is left out alone. After a service, a line that
-// begins with # has the uids of its pods, and which of its endpoints were not to be relied on.
+// begins with # has the uids of its pods, and which of its endpoints were not to be relied on. Another
+// such line, before all entries, has how many objects each watch showed.
 import { crc32 } from "node:zlib";
 import type { EndpointState } from "../../decide/decision.ts";
 import type { WallMs } from "../../environment/clock.ts";
@@ -26,6 +27,8 @@ export const snapshotBytesMax = 128 * 1024 * 1024;
 export interface SavedState {
   readonly savedAtMs: number;
   readonly services: RememberedEndpoints;
+  /** How many objects each watch showed, by its name. */
+  readonly known: ReadonlyMap<string, number>;
 }
 
 /** Of a service's endpoints, in the order of its value, what nginx need not know. */
@@ -42,6 +45,10 @@ export function entryLines(entry: ProxyEntry, { uids, states }: EndpointDetails)
   const body = partBody([entry]);
   if (states === undefined && uids.every((uid) => uid === "")) return `${body}\n`;
   return `${body}\n${detailsMark}${JSON.stringify({ uids, states })}\n`;
+}
+
+export function knownLine(known: ReadonlyMap<string, number>): string {
+  return `${detailsMark}${JSON.stringify({ known: Object.fromEntries(known) })}\n`;
 }
 
 /** The file, put together portion by portion. */
@@ -85,7 +92,15 @@ export function readSnapshot(content: Uint8Array): SavedState | undefined {
     if (named === undefined) continue;
     services.set(named[0], endpointsOf(named[1], detailsIn(all[index + 1])));
   }
-  return { savedAtMs: Number(header["savedAtMs"]), services };
+  const known = knownIn(detailsIn(all[0]));
+  return { savedAtMs: Number(header["savedAtMs"]), services, known };
+}
+
+function knownIn({ known }: Readonly<Record<string, unknown>>): ReadonlyMap<string, number> {
+  const counts = isRecord(known) ? Object.entries(known) : [];
+  return new Map(
+    counts.flatMap(([watch, count]) => (typeof count === "number" ? [[watch, count]] : [])),
+  );
 }
 
 function detailsIn(line: string | undefined): Readonly<Record<string, unknown>> {

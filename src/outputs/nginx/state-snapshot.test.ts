@@ -26,6 +26,7 @@ const host: ProxyEntry = { kind: "host", name: "h", value: "[]", version: 0 };
 
 const source: SavedSource = {
   entries: () => [web, host],
+  known: () => new Map([["east ingresses", 3]]),
   detailsOf: (name) => ({ uids: name === web.name ? ["uid-1", ""] : [] }),
 };
 
@@ -58,6 +59,7 @@ it("gives back whose endpoints were saved", () => {
         ],
       ],
     ]),
+    known: new Map(),
   });
 });
 
@@ -102,7 +104,8 @@ it("is saved soon after a change, and not again at once", () =>
     snapshot.changed();
     await timers.sleep(saveAfterMs + 10);
     const first = await files.read(path);
-    expect(readSnapshot(first ?? Buffer.of())?.services.size).toBe(1);
+    const read = readSnapshot(first ?? Buffer.of());
+    expect([read?.services.size, read?.known]).toEqual([1, new Map([["east ingresses", 3]])]);
     snapshot.changed();
     await timers.sleep(saveEveryMs - 100);
     expect(await files.read(path)).toEqual(first);

@@ -3,12 +3,13 @@
 // to write, the rarer. The file holds private keys: only its owner may read it.
 import { elapsedMs } from "../../environment/clock.ts";
 import type { Environment } from "../../environment/environment.ts";
-import { FilesError } from "../../environment/files.ts";
+import { FilesError, ownerOnly } from "../../environment/files.ts";
 import type { CancelTimer } from "../../environment/timers.ts";
 import type { ProxyEntry } from "./proxy-state.ts";
 import {
   type EndpointDetails,
   entryLines,
+  knownLine,
   noDetails,
   SnapshotContent,
   snapshotBytesMax,
@@ -19,6 +20,8 @@ export interface SavedSource {
   entries(): readonly ProxyEntry[];
   /** Of the endpoints of a service. */
   detailsOf(service: string): EndpointDetails;
+  /** How many objects each watch shows, by its name. */
+  known(): ReadonlyMap<string, number>;
 }
 
 export interface StateSnapshotOptions
@@ -39,8 +42,6 @@ const restFactor = 50;
 
 /** Lines are made in portions, between which other work may run: decisions must not wait. */
 const portionEntries = 500;
-
-const ownerOnly = 0o600;
 
 export function snapshotPathOf(prefix: string): string {
   return `${prefix}/state/snapshot.jsonl`;
@@ -109,6 +110,7 @@ export class StateSnapshot {
     const details = entries.map(({ kind, name }) =>
       kind === "service" ? source.detailsOf(name) : noDetails,
     );
+    content.add(knownLine(source.known()));
     for (let from = 0; from < entries.length; from += portionEntries) {
       const portion = entries.slice(from, from + portionEntries);
       const lines = portion.map((entry, index) =>

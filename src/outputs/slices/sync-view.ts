@@ -8,6 +8,7 @@ import { isOwnedSlice, sourceClusterOf } from "../../decide/syncing/synced-names
 import { elapsedMs, type MonotonicMs, type WallMs } from "../../environment/clock.ts";
 import type { Environment } from "../../environment/environment.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
+import type { EndpointSlice } from "../../kube/kinds/endpoint-slice.ts";
 import { splitObjectKey } from "../../kube/kinds/kind.ts";
 import type { Lane } from "../../kube/workqueue/workqueue.ts";
 import { ClusterSource } from "../../sources/cluster-source.ts";
@@ -117,8 +118,9 @@ export class SyncView {
    * plan. Rejects when the signal aborts before.
    */
   async start(signal: AbortSignal): Promise<void> {
-    for (const source of this.#sources) source.start();
+    // First, because its copies show what the sources must have had.
     await this.target.start(signal);
+    for (const source of this.#sources) source.start();
   }
 
   /** Idempotent; it cannot be started again. */
@@ -132,6 +134,7 @@ export class SyncView {
       ...this.#options,
       cluster,
       client,
+      knownBefore: { before: () => this.#servicesCopiedFrom(cluster) },
       onService: (key) => {
         this.#keys.add(key);
         // Until it is settled it delivers its first lists, which are no news but a resync.
@@ -141,6 +144,13 @@ export class SyncView {
       onFreshness: () => this.lookAgain(),
     });
     return source;
+  }
+
+  /** The cluster had at least so many services, and as many lists of endpoints, at one time. */
+  #servicesCopiedFrom(cluster: string): number {
+    const isCopy = (slice: EndpointSlice) =>
+      isOwnedSlice(slice) && sourceClusterOf(slice) === cluster;
+    return [...this.#keys].filter((key) => this.target.state(key).slices.some(isCopy)).length;
   }
 
   #lookAgain(isMeant: (key: string) => boolean): void {

@@ -1,5 +1,5 @@
-// What can be wrong with one API server's watches while it otherwise works: its cache falls behind
-// the storage, open watches go silent, or break. One object for all resources of a server; every
+// What can be wrong with one API server's lists and watches while it otherwise works: its cache falls
+// behind the storage, open watches go silent, or break, lists lose objects. One object for all resources of a server; every
 // change takes effect at once, on what is open too.
 
 /** A watch as faults choose it. */
@@ -24,6 +24,9 @@ export class CacheFaults {
    * one ERROR event; others, and proxies before them, answer with status 410.
    */
   expiredWatchAnswer: "event" | "status" = "event";
+
+  /** The share of the objects, 0 to 1, that lists of a resource are answered without. */
+  lostFromLists: (resource: string) => number = () => 0;
 
   #cacheLagMs = 0;
   #stalledWatches: ChooseWatches = none;

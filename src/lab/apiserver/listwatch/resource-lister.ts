@@ -4,6 +4,7 @@ import { type Clock, elapsedMs } from "../../../environment/clock.ts";
 import type { Timers } from "../../../environment/timers.ts";
 import { ApiError } from "../api-error.ts";
 import { CompactedError, type Storage } from "../storage/storage.ts";
+import type { CacheFaults } from "./cache-faults.ts";
 import type { CacheMetrics } from "./cache-metrics.ts";
 import { encodeContinue } from "./continue-token.ts";
 import type { EncodedObject } from "./encoded-object.ts";
@@ -23,6 +24,7 @@ export interface ResourceListerOptions {
   readonly storage: Storage;
   readonly cache: WatchCache;
   readonly decode: RecordDecoder;
+  readonly faults: CacheFaults;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly metrics: CacheMetrics;
@@ -57,6 +59,11 @@ export class ResourceLister {
     const plan = planList(request, prefix);
     const page = await this.#page(plan, request, prefix);
     const { items, revision, lastKey, remaining } = page;
+    const lost = this.#options.faults.lostFromLists(this.#options.names.resource);
+    if (lost > 0) {
+      const left = items.slice(0, Math.floor(items.length * (1 - lost)));
+      return { items: left, resourceVersion: String(revision) };
+    }
     return {
       items,
       resourceVersion: String(revision),
