@@ -192,6 +192,10 @@ describe.skipIf(withoutNginx !== false)("lockstep ingress", () => {
       const pods = await world.pods();
       return pods.every(({ uid }) => saved.some(({ podUid }) => podUid === uid));
     });
+    // What the first lists of the next one are compared with.
+    const { known } =
+      readSnapshot((await files.read(snapshotPathOf(replica.prefix))) ?? Buffer.of()) ?? {};
+    expect([...(known ?? [])].find(([watch]) => watch.endsWith(" ingresses"))?.[1]).toBe(1);
     const before = await replica.nginx();
     await replica.kill();
     const pids = before === undefined ? [] : [before.masterPid, ...before.workerPids];

@@ -72,6 +72,17 @@ describe.skipIf(withoutNginx !== false)("an Ingress with TLS", () => {
         await world.until(async () => (await shownAt(port, "web.example")) === "old.example");
         await world.until(async () => (await shownAt(port, "other.example")) === "default.example");
         expect((await world.ask("web.example")).status).toBe(308);
+        await tenants(create, await authority.issueServer(["*.wild.example"]));
+        await world.until(async () => (await shownAt(port, "a.wild.example")) === "*.wild.example");
+        const asked = { host: "login.wild.example", path: "/", isSecure: true, headers: {} };
+        const refusal =
+          "Ingress b/web: host login.wild.example is under *.wild.example, which belongs to " +
+          "namespace a, for Ingress a/web came first, so the rules for it are ignored";
+        await world.until(async () => (await replica.explain(asked)).problems.includes(refusal));
+        expect((await replica.explain(asked)).origin).toBe("Ingress a/web");
+        // The oldest of the three has its host for itself, and the youngest has none.
+        expect(await shownAt(port, "first.wild.example")).toBe("default.example");
+        expect(await shownAt(port, "login.wild.example")).toBe("*.wild.example");
         await admin.request({
           verb: "patch",
           method: "PATCH",
@@ -88,6 +99,32 @@ describe.skipIf(withoutNginx !== false)("an Ingress with TLS", () => {
       }
     }));
 });
+
+/** In the order of their age, also where they are created within a second. */
+async function tenants(
+  create: (path: string, body: object) => Promise<unknown>,
+  wildcard: KeyPair,
+): Promise<void> {
+  const hosts = { "0b": "first.wild.example", a: "*.wild.example", b: "login.wild.example" };
+  const data = dataOf(wildcard);
+  for (const [namespace, host] of Object.entries(hosts)) {
+    await create("/api/v1/namespaces", { metadata: { name: namespace } });
+    const type = "kubernetes.io/tls";
+    const isOwner = namespace === "a";
+    if (isOwner) {
+      await create("/api/v1/namespaces/a/secrets", { metadata: { name: "wild" }, type, data });
+    }
+    const backend = { service: { name: "web", port: { number: 80 } } };
+    await create(`/apis/networking.k8s.io/v1/namespaces/${namespace}/ingresses`, {
+      metadata: { name: "web" },
+      spec: {
+        ingressClassName: "lockstep",
+        rules: [{ host, http: { paths: [{ path: "/", pathType: "Prefix", backend }] } }],
+        ...(isOwner ? { tls: [{ hosts: [host], secretName: "wild" }] } : {}),
+      },
+    });
+  }
+}
 
 function dataOf({ cert, key }: KeyPair) {
   const base64 = (text: string) => Buffer.from(text).toString("base64");

@@ -79,6 +79,7 @@ test.each([
       }
       expect([...seen].toSorted()).toEqual([...expected].toSorted());
       expect(loop.secrets.get(secret).kind).toBe("present");
+      expect(await answers(world)).toEqual([address, address, address]);
       lose(world, 0);
       failWatches(world, false);
       await simulation.sleep(30_000);

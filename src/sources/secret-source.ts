@@ -115,6 +115,9 @@ export class SecretSource<S extends Projected = Secret> {
     const named = this.#named.get(key);
     const lists = [namespace, allNamespaces].flatMap((one) => this.#lists.get(one) ?? []);
     const reflectors = [...(named ? [named] : []), ...lists.map(({ reflector }) => reflector)];
+    // The usual case first: thousands are looked up whenever one of them changes.
+    const found = reflectors.length === 1 ? reflectors[0]?.store.get(namespace, name) : undefined;
+    if (found !== undefined) return { kind: "present", secret: found };
     // One that was refused since it listed still knows what it had read, but not what is gone.
     const serving = reflectors.find(serves);
     for (const { store } of serving === undefined ? reflectors : [serving]) {

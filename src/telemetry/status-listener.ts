@@ -1,6 +1,5 @@
 // A small listener beside a long-running command, on loopback unless told otherwise: whether it lives,
 // whether it is ready and what it has counted. Commands that have more to say add pages.
-import { isIPv4, isIPv6 } from "node:net";
 import type { Registry } from "prom-client";
 import type { ExchangeHandler, Listener, Network } from "../environment/network.ts";
 import { spelledOut } from "./spelled-out.ts";
@@ -56,6 +55,9 @@ const otherName =
   "requests are answered for an IP address, for localhost, and for the names that were given: " +
   "--status-host of lockstep ingress, --metrics-host of lockstep watch";
 
+/** No name ends with a number or is in brackets, so nothing else looks so. */
+const addressPattern = /^(\d{1,3}(\.\d{1,3}){3}|\[[\da-f:.]+\])(:\d+)?$/;
+
 /**
  * A page in somebody's browser can let its own name lead here and read what is answered; it cannot
  * do so with an address, nor with localhost. What names no host is no browser.
@@ -65,11 +67,10 @@ function isOurName(
   { host, hostNames = [] }: Pick<StatusListenerOptions, "host" | "hostNames">,
 ): boolean {
   if (header === undefined) return true;
-  const [, bracketed, plain = ""] =
-    /^(?:\[([^\]]*)\]|([^:]*))(?::\d+)?$/.exec(String(header)) ?? [];
-  if (bracketed !== undefined) return isIPv6(bracketed);
-  const name = withoutDot(plain.toLowerCase());
-  if (isIPv4(name) || name === "localhost") return true;
+  const given = String(header).toLowerCase();
+  if (addressPattern.test(given)) return true;
+  const name = withoutDot(given.replace(/:\d+$/, ""));
+  if (name === "localhost") return true;
   return name !== "" && [host, ...hostNames].some((own) => withoutDot(own.toLowerCase()) === name);
 }
 

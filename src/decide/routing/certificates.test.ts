@@ -271,10 +271,7 @@ describe("hosts of several namespaces", () => {
       seenFor("b.example", hosts, more),
       seenFor(
         "login.wild.example",
-        [
-          routed("a", ["*.wild.example"], [onlyTls], 2),
-          routed("b", ["login.wild.example"], [], 1),
-        ],
+        [routed("a", ["*.wild.example"], [onlyTls], 2), routed("b", ["login.wild.example"], [], 1)],
         more,
       ),
     ]).toEqual([undefined, "a/web", "a/web", "edge/any", "edge/any"]);
@@ -289,6 +286,7 @@ describe("hosts of several namespaces", () => {
       routed("c", ["login.wild.example", "shop.wild.example"], [], 3),
       routed("d", [""], [entry("web")], 4),
       routed("e", ["*.wild.example"], [], 0),
+      routed("f", ["old.wild.example"], [], -1),
     ];
     let before: readonly Ingress[] = [];
     for (let set = 0; set < 2 ** all.length; set += 1) {
