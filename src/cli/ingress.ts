@@ -31,6 +31,10 @@ alone serves by the state that was saved under its prefix, readable by its owner
 private keys (--no-snapshot saves nothing). SIGTERM or Ctrl-C makes it unready, waits --drain-delay,
 lets nginx finish its requests and ends it, unless --keep-nginx is given.
 
+A prefix has one Lockstep: while it lives, a second start on it is refused. With --take-over the second
+decides its routes, then the first ends and nginx goes on. A start with another class or other contexts
+than the saved state is refused too, unless --replace-state is given.
+
 A config file has a field for every flag, and a flag goes before it: --print-config shows both
 together. Changes of the fields marked "live" there count at once.
 ${leadershipHelp}

@@ -142,6 +142,12 @@ const settings = {
     help: "save the state, private keys included, for an nginx that comes back alone",
     helpWhenOff: "save nothing for an nginx that comes back alone, private keys neither",
   }),
+  takeOver: onOff("takeOver", false, {
+    help: "replace a Lockstep that serves with this prefix; it ends once the routes here are decided",
+  }),
+  replaceState: onOff("replaceState", false, {
+    help: "serve another class or other contexts than the state saved in the prefix",
+  }),
   keepNginx: onOff("keepNginx", false, { help: "leave nginx serving when stopped" }),
   drainDelay: optional("drainDelay", duration(hourMs), {
     argument: "<time>",
@@ -235,6 +241,8 @@ export function ingressConfig(read: ReadSetting) {
     defaultCertificate: read(settings.defaultCertificate),
     prefix: read(settings.prefix),
     snapshot: read(settings.snapshot),
+    takeOver: read(settings.takeOver),
+    replaceState: read(settings.replaceState),
     keepNginx: read(settings.keepNginx),
     drainDelayMs: read(settings.drainDelay),
     drainTimeoutMs: read(settings.drainTimeout),

@@ -7,6 +7,7 @@ import { readRemembered } from "../../ingress/nginx-side.ts";
 import type { Readiness } from "../../ingress/readiness.ts";
 import { isInCluster } from "../../kube/credentials/credentials-in-cluster.ts";
 import type { ListenAddress } from "../../outputs/nginx/nginx-servers.ts";
+import { ownerText } from "../../outputs/nginx/prefix-owner.ts";
 import { aborted, type CommandContext, type ExitCode, UsageError } from "../command.ts";
 import type { ConfigSource } from "./config-source.ts";
 import { greetingLines, stoppingLine } from "./greeting.ts";
@@ -31,7 +32,7 @@ export async function runIngress(context: CommandContext, source: ConfigSource):
   const running = new AbortController();
   let unseen: Readiness | undefined;
   try {
-    await replica.start();
+    await replica.start(stop);
     terminal.writeError(greetingLines(terminal, config, replica));
     const beside = [
       source.follow((now) => adapt(context, replica, now.config), running.signal),
@@ -57,6 +58,12 @@ export async function runIngress(context: CommandContext, source: ConfigSource):
     return unseen ? 1 : 0;
   }
   if (!replica.superseded.aborted) return 0;
+  const { replacedBy } = replica;
+  if (replacedBy !== undefined) {
+    const who = `${ownerText(replacedBy)} (class ${replacedBy.className})`;
+    terminal.writeError(`${who} has taken over; this one has stopped, and nginx goes on.\n`);
+    return 0;
+  }
   terminal.writeError("Another Lockstep has taken charge of this nginx; this one has stopped.\n");
   return 1;
 }
@@ -74,7 +81,7 @@ async function replicaOf(
   config: IngressConfig,
   { clusters, access, isOwnCluster }: IngressClusters,
 ): Promise<IngressReplica> {
-  const { shadow, snapshot } = config;
+  const { shadow, snapshot, takeOver, replaceState } = config;
   const className = config.class;
   const prefix = shadow ? "" : prefixOf(environment, config);
   const leadership = leadershipOf(environment, config.leadership, { className, isOwnCluster });
@@ -94,6 +101,8 @@ async function replicaOf(
     listen: listenAddresses(config),
     prefix,
     snapshot,
+    takeOver,
+    replaceState,
     ...(!shadow && snapshot && { remembered: await readRemembered(environment, prefix) }),
     ...(shadow && { shadow: { probe: config.shadowProbe } }),
     status: { host: config.statusAddress, port: config.statusPort },
