@@ -30,6 +30,8 @@ export class IngressProcess {
   /** Everything the newest run has said. */
   #said = "";
   #written = "";
+  /** Its output is read on once this has resolved. */
+  #mayRead: Promise<void> = Promise.resolve();
 
   /** Resolves when it serves by the cluster's routes. */
   static async start(
@@ -188,7 +190,19 @@ export class IngressProcess {
   }
 
   async #collect({ output }: ChildProcess): Promise<void> {
-    for await (const chunk of output) this.#written += Buffer.from(chunk).toString("utf8");
+    for await (const chunk of output) {
+      await this.#mayRead;
+      this.#written += Buffer.from(chunk).toString("utf8");
+    }
+  }
+
+  /** Stops reading its standard output; gives what reads on. */
+  holdOutput(): () => void {
+    let readOn = (): void => undefined;
+    this.#mayRead = new Promise((resolve) => {
+      readOn = resolve;
+    });
+    return readOn;
   }
 
   get #statusUrl(): string | undefined {

@@ -39,6 +39,9 @@ A config file has a field for every flag, and a flag goes before it: --print-con
 together. Changes of the fields marked "live" there count at once.
 ${leadershipHelp}
 
+With --access-log stdout the access log is on standard output and Lockstep's own log on standard error;
+lockstep blame reads both together. SIGUSR1 makes nginx open its log files anew, for log rotation.
+
 With --shadow nothing is served, written or needed but the right to read: it decides, and reports
 what following truth instead of the slices would have changed for the ingress you have; --class
 names the class that one serves.

@@ -166,6 +166,11 @@ export class IngressReplica {
     });
   }
 
+  /** nginx opens its logs anew, for whoever has renamed them. */
+  reopenLogs(): void {
+    this.#nginx?.reopenLogs();
+  }
+
   /** From now on every service is judged by this. */
   setPolicy(policy: TruthPolicy): void {
     this.loop.setPolicy(policy);

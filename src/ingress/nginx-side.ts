@@ -131,6 +131,10 @@ export class NginxSide implements DecisionOutput, ProxyReporter {
     await this.#owner.release({ hasServed: this.#isLoaded });
   }
 
+  reopenLogs(): void {
+    this.#supervisor?.reopenLogs();
+  }
+
   apply(decision: RoutingDecision, changes: DecisionChanges): void {
     this.#pusher.apply(decision, changes);
   }

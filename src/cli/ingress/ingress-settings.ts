@@ -10,6 +10,7 @@ import {
   unreachablePolicies,
 } from "../../decide/truth/truth-policy.ts";
 import type { LockReference } from "../../kube/leader/lease-record.ts";
+import { accessLogPlaces } from "../../outputs/nginx/nginx-servers.ts";
 import { list, one, onOff, optional, type Setting, SettingError } from "./setting.ts";
 import {
   anyText,
@@ -108,9 +109,9 @@ const settings = {
     argument: "<file>",
     help: "PEM with the authorities that HTTPS endpoints are verified by",
   }),
-  accessLog: one("accessLog", choice(["file", "off"] as const), "file", {
+  accessLog: one("accessLog", choice(accessLogPlaces), "file", {
     argument: "<where>",
-    help: "file (logs/access.log in the prefix) or off",
+    help: "file (logs/access.log in the prefix), stdout or off",
   }),
   // Routes
   defaultBackend: optional("defaultBackend", servicePort, {
