@@ -114,6 +114,7 @@ describe.skipIf(withoutNginx !== false)("a second lockstep ingress on one prefix
       await second.run();
       await world.until("it waits for its routes", () => second.said.includes("hand over"));
       await second.kill();
+      expect(environment.processes.isAlive(first.pid ?? 0)).toBe(true);
     }));
 
   it("replaces the first with --take-over, which ends and says what has replaced it", async () => {

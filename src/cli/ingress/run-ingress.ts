@@ -43,7 +43,7 @@ export async function runIngress(context: CommandContext, source: ConfigSource):
       source.follow((now) => adapt(context, replica, now.config), running.signal),
       sayWhenReady(environment, replica, { className: config.class, signal: running.signal }),
       reportShadow(context, replica, running.signal),
-      accessLog?.run(running.signal),
+      ...(accessLog === undefined ? [] : [accessLog.run(running.signal)]),
       warnOfSameClusters(environment, clusters, running.signal),
     ];
     await aborted(AbortSignal.any([stop, replica.superseded]));

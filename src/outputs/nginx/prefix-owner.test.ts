@@ -9,8 +9,8 @@ const origin = { className: "web", contexts: ["west", "east"], accessContext: "e
 interface World {
   readonly simulation: Simulation;
   readonly environment: Environment;
-  owner(options?: Partial<PrefixOwnerOptions>): PrefixOwner;
-  record(): Promise<Readonly<Record<string, unknown>> | undefined>;
+  readonly owner: (options?: Partial<PrefixOwnerOptions>) => PrefixOwner;
+  readonly record: () => Promise<Readonly<Record<string, unknown>> | undefined>;
 }
 
 function onMachine(run: (world: World) => Promise<void>): Promise<void> {
