@@ -1,6 +1,7 @@
 // `lockstep ingress` as a person runs it: its config file and what changes while it runs, the questions
 // it answers, the shadow that serves nothing, what is left when everything is killed, and its end.
 import { execFile } from "node:child_process";
+import { chmodSync } from "node:fs";
 import { chmod, mkdir, stat, writeFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -8,6 +9,7 @@ import { readSnapshot } from "../src/outputs/nginx/snapshot-format.ts";
 import { snapshotPathOf } from "../src/outputs/nginx/state-snapshot.ts";
 import { IngressProcess } from "./ingress-process.ts";
 import { textOf, withoutNginx } from "./proxy-world.ts";
+import { exchange } from "./raw-clients.ts";
 import { ShopsWorld } from "./shops-world.ts";
 
 const execFileAsync = promisify(execFile);
@@ -222,6 +224,75 @@ describe.skipIf(withoutNginx !== false)("lockstep ingress", () => {
     expect(await requests(10)).toEqual({ 200: 10 });
   });
 
+  it("prints its access log, by which blame explains a request to a dead pod", async () => {
+    const { environment } = world;
+    const [pod] = await world.pods();
+    if (pod === undefined) throw new Error("the shop has no pod");
+    await world.publish("dead", [pod.address]);
+    const before = await saveObjects(world, "before");
+    await world.deletePod(pod);
+    const logged = await IngressProcess.start(world, "logged", ["--access-log", "stdout"]);
+    await world.until("nobody listens at the pod's address", async () => {
+      return (await request(world, `${pod.address}:8080`)) === "0";
+    });
+    expect(await request(world, logged.address, "dead.example")).toBe("502");
+    await world.until("the request is printed", () => logged.written.includes('"status":502'));
+    const objects = [before, await saveObjects(world, "after")];
+    const args = ["--access-log", "-", ...objects.flatMap((file) => ["--objects", file]), "--json"];
+    const blamed = await environment.processes.run(
+      process.execPath,
+      ["bin/lockstep.mjs", "blame", ...args],
+      // As `kubectl logs` has them: both streams together.
+      { input: logged.said + logged.written, timeoutMs: runTimeoutMs },
+    );
+    expect({ code: blamed.code, notes: blamed.errorOutput }).toMatchObject({
+      code: 0,
+      notes: expect.not.stringContaining("not understood"),
+    });
+    const [verdict] = blamed.output.split("\n");
+    expect(JSON.parse(verdict ?? "")).toMatchObject({
+      status: 502,
+      isStale: true,
+      tries: [{ pod: { name: pod.name } }],
+    });
+    await logged.terminate();
+    await world.released("1");
+  });
+
+  it("opens its log anew when asked to, and serves on while nobody reads what it prints", async () => {
+    const { files, processes } = world.environment;
+    // As root nginx's workers are another user, who must reach the log to open it anew.
+    chmodSync(world.folder, 0o711);
+    const logged = await IngressProcess.start(world, "printed", ["--access-log", "stdout"]);
+    const log = `${logged.prefix}/logs/access.log`;
+    await request(world, logged.address, "first.example");
+    await world.until("it is printed", () => logged.written.includes("first.example"));
+    await files.rename(log, `${log}.mine`);
+    processes.kill(logged.pid ?? 0, "SIGUSR1");
+    await world.until("nginx has a new log", async () => (await files.size(log)) !== undefined);
+    await request(world, logged.address, "second.example");
+    await world.until("that is printed too", () => logged.written.includes("second.example"));
+    const readOn = logged.holdOutput();
+    const dropped = /^lockstep_ingress_access_log_dropped_lines_total ([1-9]\d*)$/m;
+    await world.until("lines are dropped", async () => {
+      const [host, port] = logged.address.split(":");
+      const one = `GET /${"x".repeat(400)} HTTP/1.1\r\nHost: none.example\r\n\r\n`;
+      const last = "GET / HTTP/1.1\r\nHost: none.example\r\nConnection: close\r\n\r\n";
+      await exchange({ host: host ?? "", port: Number(port) }, [one.repeat(1_000) + last]);
+      return dropped.test(await logged.ask("/metrics"));
+    });
+    expect(logged.said).toContain("standard output is read too slowly");
+    expect(await request(world, logged.address)).toBe("200");
+    readOn();
+    await world.until("lines are printed again", async () => {
+      await request(world, logged.address, "third.example");
+      return logged.written.includes("third.example");
+    });
+    const lines = logged.written.split("\n").slice(0, -1);
+    expect(lines.every((line) => "status" in JSON.parse(line))).toBe(true);
+    await logged.terminate();
+  });
+
   it("told to stop, is unready at once, serves a while longer and ends in order", async () => {
     const drained = await IngressProcess.start(world, "drained", ["--drain-delay", "4s"]);
     const { pid = 0 } = drained;
@@ -235,13 +306,28 @@ describe.skipIf(withoutNginx !== false)("lockstep ingress", () => {
   });
 });
 
+/** What an operator would have saved of the cluster; gives the file. */
+async function saveObjects(world: ShopsWorld, name: string): Promise<string> {
+  const { files, processes } = world.environment;
+  const kinds = "pods,services,nodes,endpointslices";
+  const args = ["get", kinds, "-A", "-o", "json", "--kubeconfig", await world.kubeconfigFile()];
+  const { output } = await processes.run("kubectl", args, { timeoutMs: runTimeoutMs });
+  const path = `${world.folder}/${name}.json`;
+  await files.write(path, output);
+  return path;
+}
+
 /** The status of one request, as text; 0 when nobody listens. */
-async function request({ environment }: ShopsWorld, address: string): Promise<string> {
+async function request(
+  { environment }: ShopsWorld,
+  address: string,
+  host = "shop-1.example",
+): Promise<string> {
   try {
     const response = await environment.network.request({
       method: "GET",
       url: `http://${address}/`,
-      headers: { host: "shop-1.example" },
+      headers: { host },
     });
     await textOf(response.body);
     return String(response.status);

@@ -21,6 +21,7 @@ export class IngressProcess {
   readonly #world: ShopsWorld;
   readonly #port: number;
   readonly #args: readonly string[];
+  readonly #kubeconfig: string | undefined;
   readonly #nginx: NginxProcess;
   readonly #control: ControlClient;
   #child: ChildProcess | undefined;
@@ -29,6 +30,8 @@ export class IngressProcess {
   /** Everything the newest run has said. */
   #said = "";
   #written = "";
+  /** Its output is read on once this has resolved. */
+  #mayRead: Promise<void> = Promise.resolve();
 
   /** Resolves when it serves by the cluster's routes. */
   static async start(
@@ -42,14 +45,31 @@ export class IngressProcess {
     return replica;
   }
 
-  private constructor(world: ShopsWorld, name: string, port: number, args: readonly string[]) {
+  /** A second one with the same prefix and port, not started yet. */
+  beside(name: string, args: readonly string[], kubeconfig?: string): IngressProcess {
+    const second = new IngressProcess(this.#world, name, this.#port, args, {
+      prefix: this.prefix,
+      kubeconfig,
+    });
+    this.#world.atStop(() => second.#stop());
+    return second;
+  }
+
+  private constructor(
+    world: ShopsWorld,
+    name: string,
+    port: number,
+    args: readonly string[],
+    shared: { readonly prefix?: string; readonly kubeconfig?: string | undefined } = {},
+  ) {
     const { environment, folder } = world;
     this.#world = world;
     this.name = name;
     this.address = `127.0.0.1:${port}`;
     this.#port = port;
     this.#args = args;
-    this.prefix = `${folder}/${name}`;
+    this.prefix = shared.prefix ?? `${folder}/${name}`;
+    this.#kubeconfig = shared.kubeconfig;
     this.#nginx = new NginxProcess({ ...environment, prefix: this.prefix, program: "nginx" });
     const socketPath = socketPathOf(this.prefix);
     this.#control = new ControlClient({ ...environment, socketPath });
@@ -57,9 +77,20 @@ export class IngressProcess {
 
   /** Also again, after it was killed: the prefix and the port stay the same. */
   async start(): Promise<void> {
+    const { pid } = await this.run();
+    await this.#world.until(`${this.name} is ready`, async () => {
+      if (!this.#world.environment.processes.isAlive(pid)) {
+        throw new Error(`${this.name} ended before it was ready:\n${this.#said}`);
+      }
+      return (await this.ask("/readyz")).startsWith("ok");
+    });
+  }
+
+  /** Does not wait until it serves, which it may never do. */
+  async run(): Promise<ChildProcess> {
     const { environment } = this.#world;
     const options = {
-      kubeconfig: await this.#world.kubeconfigFile(),
+      kubeconfig: this.#kubeconfig ?? (await this.#world.kubeconfigFile()),
       "http-address": "127.0.0.1",
       "http-port": this.#port,
       "status-port": 0,
@@ -73,12 +104,7 @@ export class IngressProcess {
     const child = await environment.processes.spawn(process.execPath, program);
     this.#child = child;
     this.#heard = Promise.all([this.#listen(child), this.#collect(child)]);
-    await this.#world.until(`${this.name} is ready`, async () => {
-      if (!environment.processes.isAlive(child.pid)) {
-        throw new Error(`${this.name} ended before it was ready:\n${this.#said}`);
-      }
-      return (await this.ask("/readyz")).startsWith("ok");
-    });
+    return child;
   }
 
   /** What the newest run has said on standard error. */
@@ -164,7 +190,19 @@ export class IngressProcess {
   }
 
   async #collect({ output }: ChildProcess): Promise<void> {
-    for await (const chunk of output) this.#written += Buffer.from(chunk).toString("utf8");
+    for await (const chunk of output) {
+      await this.#mayRead;
+      this.#written += Buffer.from(chunk).toString("utf8");
+    }
+  }
+
+  /** Stops reading its standard output; gives what reads on. */
+  holdOutput(): () => void {
+    let readOn = (): void => undefined;
+    this.#mayRead = new Promise((resolve) => {
+      readOn = resolve;
+    });
+    return readOn;
   }
 
   get #statusUrl(): string | undefined {

@@ -167,6 +167,7 @@ async function startWatch(world: ShopsWorld): Promise<WatchRun> {
   const terminal = {
     write: (text: string) => void lines.push(text),
     writeError: (text: string) => void said.push(text),
+    pendingBytes: 0,
     interactive: false,
     colours: false,
     columns: 80,

@@ -60,6 +60,28 @@ describe.skipIf(withoutNginx !== false)("the access log", () => {
       expect(lines.length + suppressed).toBe(requests + 2);
     }));
 
+  it("counts a long line as several, so that clients cannot fill the disk", () =>
+    ProxyWorld.use(async (world) => {
+      await world.supervisor({ workers: 1 }).start();
+      await world.pusher().push({ hosts: {}, services: { s: [] } });
+      const target = `/${"long".repeat(1_000)}`;
+      const requests = 2_000;
+      const place = { host: "127.0.0.1", port: world.port };
+      const beganAt = world.environment.clock.monotonicMs();
+      const one = `GET ${target} HTTP/1.1\r\nHost: none.example\r\n\r\n`;
+      const last = `GET ${target} HTTP/1.1\r\nHost: none.example\r\nConnection: close\r\n\r\n`;
+      await exchange(place, [one.repeat(requests - 1) + last]);
+      const tookMs = world.environment.clock.monotonicMs() - beganAt;
+      await world.environment.timers.sleep(1100);
+      await world.ask("none.example", "/last");
+      await world.until(async () => (await linesOf(world)).at(-1)?.target === "/last");
+      const lines = await linesOf(world);
+      const seconds = Math.ceil(tookMs / 1_000) + 1;
+      expect(lines.length - 1).toBeLessThanOrEqual((seconds * linesPerSecond) / 8);
+      const suppressed = lines.reduce((sum, line) => sum + line.suppressed, 0);
+      expect(lines.length + suppressed).toBe(requests + 1);
+    }));
+
   it("begins anew when it is too large, and keeps the old one", () =>
     ProxyWorld.use(async (world) => {
       await world.supervisor({ workers: 1, logMaxBytes: 1000 }).start();

@@ -25,6 +25,7 @@ const context: CommandContext = {
   terminal: nodeTerminal(),
   stdin: nodeStdin,
   stop: stop.signal,
+  onReopenLogs: (listener) => void process.on("SIGUSR1", listener),
   setLogLevel: (level) => {
     logLevel = level;
   },

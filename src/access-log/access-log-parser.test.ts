@@ -526,6 +526,29 @@ describe("lines that are no requests", () => {
     });
   });
 
+  it("of Lockstep's own log are known from the access log beside them", () => {
+    const request =
+      '{"time":"2026-11-15T20:31:31+00:00","epochSeconds":1794947491.5,"status":504,' +
+      '"seconds":1.5,"service":"d/web:80","upstream":"10.0.0.1:80","upstreamStatus":"504"}';
+    const own =
+      '{"level":"warn","time":"2026-11-15T20:31:31.000000Z","message":"answered","status":503,' +
+      '"upstream":"10.0.0.9:80"}';
+    const time = "2026-11-15T20:31:31.123456789Z";
+    const greeting = [
+      "● serving http://0.0.0.0:8080 for Ingress class web",
+      "  pods of a; routes of a",
+    ];
+    const lines = [own, request, ...greeting, "  truth table: http://127.0.0.1:10260/state"];
+    const { entries, report } = parse([
+      ...lines,
+      ...lines.map((line) => `${time} ${line}`),
+      ...lines.map((line) => `${time} stderr F ${line}`),
+      ...lines.map((line) => JSON.stringify({ log: `${line}\n`, stream: "stderr", time })),
+    ]);
+    expect(entries.flatMap((entry) => entry?.status ?? [])).toEqual([504, 504, 504, 504]);
+    expect(report).toMatchObject({ lines: 20, otherLines: 16, notUnderstood: 0 });
+  });
+
   it("say what is missing in them", () => {
     expect(parse(['{"status":200}']).report.example?.problem).toMatch(
       /^it has no time that can be read; expected/,

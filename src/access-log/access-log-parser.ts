@@ -64,6 +64,13 @@ const envelopesMax = 3;
 const otherLine =
   /^(?:[IWEF]\d{4} \d{2}:\d{2}:\d{2}\.\d+ |\d{4}\/\d{2}\/\d{2} \d{2}:\d{2}:\d{2} \[\w+\] |-{20,}$)/;
 
+/**
+ * Lockstep's own log and greeting, beside the access log that `lockstep ingress` prints. A field of
+ * such a line may have the name of a request's, so these are known by how they begin.
+ */
+const ownLine =
+  /^(?:\{"level":"(?:debug|info|warn|error)","time":"|● serving | {2}(?:pods of|truth table: )|Stopping: )/;
+
 interface Found {
   readonly format: string;
   readonly values: LogValues;
@@ -110,8 +117,8 @@ export class AccessLogParser {
       return this.#refuse(number, whole, `it is longer than ${lineBytesMax} bytes`);
     }
     const found = this.#values(whole, carriedAt);
-    if (found === undefined) {
-      if (otherLine.test(whole)) {
+    if (found === undefined || found === "own line") {
+      if (found === "own line" || otherLine.test(whole)) {
         this.#otherLines += 1;
         return undefined;
       }
@@ -134,11 +141,12 @@ export class AccessLogParser {
     this.#example ??= { line, excerpt: excerptOf(text), problem };
   }
 
-  #values(line: string, carriedAt: LogTime | undefined): Found | undefined {
+  #values(line: string, carriedAt: LogTime | undefined): Found | "own line" | undefined {
     const { format } = this.#options;
     let text = line;
     let time = carriedAt;
     for (let envelope = 0; envelope < envelopesMax; envelope += 1) {
+      if (ownLine.test(text)) return "own line";
       // A format that the caller gave may look like JSON and have names of its own.
       const given = format?.read(text);
       if (format !== undefined && given !== undefined) {

@@ -11,6 +11,8 @@ export interface CommandContext {
   readonly stdin?: () => AsyncIterable<Uint8Array>;
   /** Aborts on Ctrl-C or SIGTERM: stop, clean up, return. */
   readonly stop: AbortSignal;
+  /** Calls back each time this process is asked to open log files anew (SIGUSR1). */
+  readonly onReopenLogs?: (listener: () => void) => void;
   /** From now on the log shows this level and above; where the log cannot change it is absent. */
   readonly setLogLevel?: (level: LogLevel) => void;
 }

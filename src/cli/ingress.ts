@@ -31,9 +31,16 @@ alone serves by the state that was saved under its prefix, readable by its owner
 private keys (--no-snapshot saves nothing). SIGTERM or Ctrl-C makes it unready, waits --drain-delay,
 lets nginx finish its requests and ends it, unless --keep-nginx is given.
 
+A prefix has one Lockstep: while it lives, a second start on it is refused. With --take-over the second
+decides its routes, then the first ends and nginx goes on. A start with another class or other contexts
+than the saved state is refused too, unless --replace-state is given.
+
 A config file has a field for every flag, and a flag goes before it: --print-config shows both
 together. Changes of the fields marked "live" there count at once.
 ${leadershipHelp}
+
+With --access-log stdout the access log is on standard output and Lockstep's own log on standard error;
+lockstep blame reads both together. SIGUSR1 makes nginx open its log files anew, for log rotation.
 
 With --shadow nothing is served, written or needed but the right to read: it decides, and reports
 what following truth instead of the slices would have changed for the ingress you have; --class

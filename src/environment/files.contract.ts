@@ -23,6 +23,9 @@ export function filesContract(run: RunWithFiles): void {
   describe("folders", () => {
     folderContract(inDirectory);
   });
+  describe("locks", () => {
+    lockContract(inDirectory);
+  });
 }
 
 type InDirectory = (
@@ -186,6 +189,33 @@ function folderContract(inDirectory: InDirectory): void {
       expect(other).not.toBe(directory);
       expect(await files.list(other)).toEqual([]);
       await files.remove(other);
+    }),
+  );
+}
+
+function lockContract(inDirectory: InDirectory): void {
+  it(
+    "gives a lock to one holder at a time, and to the next once it is released",
+    inDirectory(async (files, directory) => {
+      const path = `${directory}/a.lock`;
+      const attempts = await Promise.all([files.lock(path), files.lock(path), files.lock(path)]);
+      const held = attempts.filter((lock) => lock !== undefined);
+      expect(held.length).toBe(1);
+      expect(await files.lock(`${directory}/b.lock`)).toBeDefined();
+      await held[0]?.release();
+      const next = await files.lock(path);
+      expect(next).toBeDefined();
+      await held[0]?.release();
+      expect(await files.lock(path)).toBeUndefined();
+      await next?.release();
+    }),
+  );
+
+  it(
+    "fails where the folder is absent",
+    inDirectory(async (files, directory) => {
+      const failure = await failureOf(files.lock(`${directory}/absent/a.lock`));
+      expect(failure.code).toBe("FAILED");
     }),
   );
 }

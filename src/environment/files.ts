@@ -26,6 +26,17 @@ export interface Files {
   setMode(path: string, mode: number): Promise<void>;
   /** A new empty folder for this process alone. */
   temporaryDirectory(prefix: string): Promise<string>;
+  /**
+   * Undefined while another holder has it. The lock is the system's own, so it ends with the process
+   * however that ends, and it works among containers that share a disk. Makes the file when absent.
+   */
+  lock(path: string): Promise<FileLock | undefined>;
+}
+
+/** Held for as long as it is referred to and not released. */
+export interface FileLock {
+  /** Idempotent. */
+  release(): Promise<void>;
 }
 
 /** For its owner alone: what Lockstep writes holds keys, addresses of clients and names of objects. */

@@ -5,6 +5,7 @@ import type { Terminal } from "./terminal.ts";
 export class RecordedTerminal implements Terminal {
   out = "";
   error = "";
+  pendingBytes = 0;
   readonly interactive: boolean;
   readonly colours = false;
   readonly columns: number;

@@ -3,6 +3,8 @@
 
 export interface Terminal {
   write(text: string): void;
+  /** Bytes of `write` that wait in memory until they are read: the cost of a slow reader. */
+  readonly pendingBytes: number;
   writeError(text: string): void;
   /** A person is looking: progress may redraw in place. */
   readonly interactive: boolean;

@@ -1,6 +1,6 @@
 // What the ingress has decided, as metrics. Endpoints are counted by state and never named: their
 // addresses would make a new series for every pod that ever was.
-import { Gauge, Histogram, type Registry } from "prom-client";
+import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import { overridesSlices } from "../decide/truth/truth.ts";
 import { oncePerRegistry } from "../kube/metrics-of-registry.ts";
 import type { Decisions } from "./decisions.ts";
@@ -67,6 +67,11 @@ export const ingressMetrics = oncePerRegistry((registry: Registry) => {
   return {
     shown,
     replicas,
+    accessLogDropped: new Counter({
+      name: "lockstep_ingress_access_log_dropped_lines_total",
+      help: "Access log lines that were not printed because standard output is read too slowly.",
+      registers,
+    }),
     decisions: new Histogram({
       name: "lockstep_ingress_decision_seconds",
       help: "How long one decision took, by what was decided.",

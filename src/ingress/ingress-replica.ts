@@ -12,6 +12,7 @@ import type { Ingress } from "../kube/kinds/ingress.ts";
 import { KnownObjects } from "../kube/reflector/known-objects.ts";
 import { EventWriter } from "../outputs/events/event-writer.ts";
 import { stopDrainMs } from "../outputs/nginx/nginx-supervisor.ts";
+import { type Owner, OwnerError, ownerText } from "../outputs/nginx/prefix-owner.ts";
 import { clusterWatches } from "../sources/cluster-source.ts";
 import { askedWatches } from "../sources/ingress-source.ts";
 import type { SecretReference } from "../sources/secret-source.ts";
@@ -66,6 +67,10 @@ export interface IngressReplicaOptions extends NginxSettings {
 
 const userAgent = "lockstep-ingress";
 
+/** How long a start that takes over may take to decide its routes; the other one serves meanwhile. */
+const decideWithinMs = 60_000;
+const decidedPollMs = 50;
+
 export class IngressReplica {
   readonly loop: IngressLoop;
   readonly journal: RoutedJournal;
@@ -86,6 +91,7 @@ export class IngressReplica {
   #status: Listener | undefined;
   #running: Promise<void> | undefined;
   #isDraining = false;
+  #replacedBy: Owner | undefined;
 
   constructor(options: IngressReplicaOptions) {
     this.#options = options;
@@ -148,6 +154,11 @@ export class IngressReplica {
     return this.#superseded.signal;
   }
 
+  /** The Lockstep that has asked to take over; undefined also when one took charge without asking. */
+  get replacedBy(): Owner | undefined {
+    return this.#replacedBy;
+  }
+
   /** Undefined when nginx serves by our decision; else what is missing. */
   get notReadyBecause(): string | undefined {
     return this.readiness.problem;
@@ -161,6 +172,11 @@ export class IngressReplica {
       watches: this.watches(),
       policy: this.#freshness,
     });
+  }
+
+  /** nginx opens its logs anew, for whoever has renamed them. */
+  reopenLogs(): void {
+    this.#nginx?.reopenLogs();
   }
 
   /** From now on every service is judged by this. */
@@ -192,22 +208,17 @@ export class IngressReplica {
     return serviceReport(service, this.loop.decisions, (key) => used?.get(key));
   }
 
-  /** Resolves when nginx serves; it is told the routes as soon as they are known. */
-  async start(): Promise<void> {
-    const { environment, status } = this.#options;
+  /**
+   * Resolves when nginx serves; it is told the routes as soon as they are known. Fails with an
+   * `OwnerError` when a living Lockstep has this nginx and is not to be replaced.
+   */
+  async start(signal: AbortSignal = this.#stopping.signal): Promise<void> {
+    const predecessor = await this.#nginx?.claim();
     ingressMetrics(this.metrics).replicas.add(this);
-    this.#status = await startStatusServer({
-      ...status,
-      network: environment.network,
-      metrics: this.metrics,
-      journal: this.journal,
-      state: () => this.#report(),
-      readiness: () => this.readiness,
-      explain: async (question) => (this.loop.isReady ? await this.explain(question) : undefined),
-      endpoints: async (service) => (this.loop.isReady ? await this.endpoints(service) : undefined),
-    });
+    if (predecessor !== undefined) await this.#takeOver(predecessor, signal);
+    this.#status ??= await this.#startStatus();
     await this.#nginx?.start();
-    this.#running = this.#run(this.#stopping.signal);
+    this.#running ??= this.#run(this.#stopping.signal);
   }
 
   /** No longer ready, but serving as before until `stop`. */
@@ -225,7 +236,59 @@ export class IngressReplica {
     const { keepNginx, drainMs = stopDrainMs } = options;
     await this.#nginx?.stop({ keepNginx, drainMs });
     await this.#status?.close();
+    // Last: whoever takes over may want the same status port.
+    await this.#nginx?.release();
     ingressMetrics(this.metrics).replicas.delete(this);
+  }
+
+  /** Decides first: an owner is replaced by one that has routes, never by one that may get some. */
+  async #takeOver(predecessor: Owner, signal: AbortSignal): Promise<void> {
+    const { environment, status } = this.#options;
+    const { log, timers, clock } = environment;
+    const { pid, since } = predecessor;
+    log.info("another Lockstep serves; it is asked to hand over once the routes are decided", {
+      pid,
+      since,
+    });
+    // The port of the other one is free when that one has ended.
+    if (status.port !== predecessor.statusPort) this.#status = await this.#startStatus();
+    this.#running = this.#run(this.#stopping.signal);
+    const beganAt = clock.monotonicMs();
+    while (!this.loop.isReady) {
+      if (elapsedMs(beganAt, clock.monotonicMs()) > decideWithinMs) {
+        throw this.#notTakenOver(predecessor, this.notReadyBecause ?? "no routes are decided");
+      }
+      await timers.sleep(decidedPollMs, signal);
+    }
+    const { routes, truths } = this.loop.decisions;
+    if (routes.hosts.size === 0) {
+      const { className, access } = this.#options;
+      const problem = `no Ingress of the class ${className} in ${access.name} has a route`;
+      throw this.#notTakenOver(predecessor, problem);
+    }
+    if (![...truths.values()].some(({ truth }) => truth.endpoints.length > 0)) {
+      throw this.#notTakenOver(predecessor, "no service of any route has an endpoint");
+    }
+    await this.#nginx?.takeOver(predecessor, signal);
+  }
+
+  #notTakenOver(predecessor: Owner, problem: string): OwnerError {
+    const goesOn = `${ownerText(predecessor)} goes on serving`;
+    return new OwnerError("NOTHING_TO_SERVE", `nothing was taken over: ${problem}; ${goesOn}`);
+  }
+
+  async #startStatus(): Promise<Listener> {
+    const { environment, status } = this.#options;
+    return await startStatusServer({
+      ...status,
+      network: environment.network,
+      metrics: this.metrics,
+      journal: this.journal,
+      state: () => this.#report(),
+      readiness: () => this.readiness,
+      explain: async (question) => (this.loop.isReady ? await this.explain(question) : undefined),
+      endpoints: async (service) => (this.loop.isReady ? await this.endpoints(service) : undefined),
+    });
   }
 
   async #run(signal: AbortSignal): Promise<void> {
@@ -279,12 +342,19 @@ export class IngressReplica {
   }
 
   #nginxSide(): NginxSide {
+    const { className, clusters, access, status } = this.#options;
+    const contexts = clusters.map(({ name }) => name);
     return new NginxSide({
       ...this.#options,
       metrics: this.metrics,
       known: () => this.#known.counts(),
+      origin: { className, contexts, accessContext: access.name },
+      statusPort: status.port,
       onRouted: (service, version, at) => this.journal.routed(service, version, at),
-      onSuperseded: () => this.#superseded.abort(new Error("another Lockstep is in charge")),
+      onSuperseded: (by) => {
+        this.#replacedBy = by;
+        this.#superseded.abort(new Error("another Lockstep is in charge"));
+      },
     });
   }
 

@@ -5,10 +5,16 @@ import type { DecisionChanges, DecisionOutput, RoutingDecision } from "../decide
 import type { MonotonicMs } from "../environment/clock.ts";
 import type { Environment } from "../environment/environment.ts";
 import type { ControlState } from "../outputs/nginx/control-client.ts";
-import { findProxyDirectory } from "../outputs/nginx/nginx-prefix.ts";
+import { findProxyDirectory, socketPathOf } from "../outputs/nginx/nginx-prefix.ts";
 import { NginxPusher } from "../outputs/nginx/nginx-pusher.ts";
 import type { NginxServerOptions } from "../outputs/nginx/nginx-servers.ts";
 import { NginxSupervisor } from "../outputs/nginx/nginx-supervisor.ts";
+import {
+  type Owner,
+  type OwnerSettings,
+  PrefixOwner,
+  type RoutesOrigin,
+} from "../outputs/nginx/prefix-owner.ts";
 import {
   readSnapshot,
   type SavedState,
@@ -18,7 +24,7 @@ import { StateSnapshot, snapshotPathOf } from "../outputs/nginx/state-snapshot.t
 import { EndpointCounters, type EndpointUse } from "../sources/endpoint-counters.ts";
 import type { ProxyReport, ProxyReporter } from "../sources/proxy-feedback.ts";
 
-export interface NginxSettings extends NginxServerOptions {
+export interface NginxSettings extends NginxServerOptions, OwnerSettings {
   /** nginx's own folder; absolute. */
   readonly prefix: string;
   readonly workers: number;
@@ -29,24 +35,45 @@ export interface NginxSettings extends NginxServerOptions {
 export interface NginxSideOptions extends NginxSettings {
   readonly environment: Environment;
   readonly metrics: Registry;
+  readonly origin: RoutesOrigin;
+  readonly statusPort: number;
   readonly onRouted: (service: string, version: number, at: MonotonicMs) => void;
-  readonly onSuperseded: () => void;
   /** How many objects each watch shows, by its name; saved with what nginx was told. */
   readonly known: () => ReadonlyMap<string, number>;
+  /** Another Lockstep has asked to take over, or pushes to this nginx without asking. */
+  readonly onSuperseded: (by: Owner | undefined) => void;
 }
 
 export class NginxSide implements DecisionOutput, ProxyReporter {
   readonly #options: NginxSideOptions;
-  #pusher: NginxPusher | undefined;
+  readonly #owner: PrefixOwner;
+  /** Takes decisions from the beginning, and pushes from the start on. */
+  readonly #pusher: NginxPusher;
+  readonly #stopping = new AbortController();
   #supervisor: NginxSupervisor | undefined;
   #snapshot: StateSnapshot | undefined;
   #counters: EndpointCounters | undefined;
+  #asked: Promise<void> | undefined;
   #isLoaded = false;
   /** Whether nginx serves for us; one that we never got hold of is not ours to end. */
   #hasNginx = false;
 
   constructor(options: NginxSideOptions) {
+    const { environment, metrics, onRouted, onSuperseded, prefix, snapshot } = options;
     this.#options = options;
+    this.#owner = new PrefixOwner({ ...environment, ...options });
+    this.#pusher = new NginxPusher({
+      ...environment,
+      metrics,
+      socketPath: socketPathOf(prefix),
+      onRouted,
+      onSuperseded: () => onSuperseded(undefined),
+      onLoaded: () => {
+        this.#isLoaded = true;
+      },
+      onTold: () => this.#snapshot?.changed(),
+    });
+    if (snapshot !== false) this.#snapshot = this.#snapshotOf(this.#pusher);
   }
 
   /** The nginx in service, as it was when last looked at; undefined while there is none. */
@@ -63,58 +90,72 @@ export class NginxSide implements DecisionOutput, ProxyReporter {
     return this.#isLoaded ? undefined : "nginx has not been told the routes yet";
   }
 
+  /** Comes before everything else; gives the living owner that must hand over before the start. */
+  async claim(): Promise<Owner | undefined> {
+    return await this.#owner.claim();
+  }
+
+  /** Resolves when the owner has handed over: nginx goes on serving by its routes. */
+  async takeOver(predecessor: Owner, signal: AbortSignal): Promise<void> {
+    const { log } = this.#options.environment;
+    await this.#owner.takeOver(predecessor, signal);
+    const { pid, since } = predecessor;
+    log.info("took over from another Lockstep, which has ended", { pid, since });
+  }
+
   /** Resolves when nginx serves; it is told the routes as soon as they are known. */
   async start(): Promise<void> {
-    const { environment, onRouted, onSuperseded, ...settings } = this.#options;
+    const { environment, metrics, onSuperseded, ...settings } = this.#options;
     const proxyDirectory = await findProxyDirectory(environment.files);
-    const supervisor = new NginxSupervisor({ ...environment, ...settings, proxyDirectory });
-    const pusher: NginxPusher = new NginxPusher({
-      ...environment,
-      metrics: settings.metrics,
-      socketPath: supervisor.socketPath,
-      onRouted,
-      onSuperseded,
-      onLoaded: () => {
-        this.#isLoaded = true;
-      },
-      onTold: () => this.#snapshot?.changed(),
-    });
+    const options = { ...environment, ...settings, metrics, proxyDirectory };
+    const supervisor = new NginxSupervisor(options);
     this.#supervisor = supervisor;
-    this.#pusher = pusher;
-    if (settings.snapshot !== false) this.#snapshot = this.#snapshotOf(pusher);
     await supervisor.start();
     this.#hasNginx = true;
-    pusher.start();
-    const { metrics } = settings;
-    this.#counters = new EndpointCounters({ ...environment, metrics, reporter: pusher });
+    this.#pusher.start();
+    this.#counters = new EndpointCounters({ ...environment, metrics, reporter: this.#pusher });
     this.#counters.start();
+    this.#asked = this.#owner.asked(this.#stopping.signal).then((taker) => {
+      if (taker !== undefined) onSuperseded(taker);
+    });
   }
 
   /** nginx finishes its requests within the time and ends, or goes on by itself. Idempotent. */
   async stop(options: { readonly keepNginx: boolean; readonly drainMs: number }): Promise<void> {
+    this.#stopping.abort(new Error("the ingress is stopping"));
+    await this.#asked;
     await this.#counters?.stop();
-    await this.#pusher?.stop();
+    await this.#pusher.stop();
     await this.#snapshot?.stop();
     if (options.keepNginx || !this.#hasNginx) await this.#supervisor?.stop();
     else await this.#supervisor?.stopNginx(options.drainMs);
   }
 
+  /** After the stop: from now on another Lockstep may have this nginx. Idempotent. */
+  async release(): Promise<void> {
+    await this.#owner.release({ hasServed: this.#isLoaded });
+  }
+
+  reopenLogs(): void {
+    this.#supervisor?.reopenLogs();
+  }
+
   apply(decision: RoutingDecision, changes: DecisionChanges): void {
-    this.#pusher?.apply(decision, changes);
+    this.#pusher.apply(decision, changes);
   }
 
   /** How many decisions were applied until now. */
   get applied(): number {
-    return this.#pusher?.applied ?? 0;
+    return this.#pusher.applied;
   }
 
   /** How many of them nginx has been told. */
   get told(): number {
-    return this.#pusher?.told ?? 0;
+    return this.#pusher.told;
   }
 
   async report(since: number | undefined, signal: AbortSignal): Promise<ProxyReport | undefined> {
-    return this.#pusher?.report(since, signal);
+    return this.#pusher.report(since, signal);
   }
 
   /** What requests did at an endpoint, as it was when last read; by `peerKey`. */

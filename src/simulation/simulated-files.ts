@@ -2,7 +2,13 @@
 // the machine; each process reaches it through its own `SimulatedFiles`, which stops having any
 // effect when the process ends. Operations take no virtual time.
 import { posix } from "node:path";
-import { type FileKind, type Files, FilesError, type OpenFile } from "../environment/files.ts";
+import {
+  type FileKind,
+  type FileLock,
+  type Files,
+  FilesError,
+  type OpenFile,
+} from "../environment/files.ts";
 import { never, type SimulatedProcess } from "./simulated-process.ts";
 
 /** Goes with its name when renamed; a file written anew in its place is another. */
@@ -15,6 +21,8 @@ export class FileTree {
   readonly files = new Map<string, TreeFile>();
   /** Invariant: holds every ancestor of every file and folder in it. */
   readonly folders = new Set<string>(["/", "/tmp"]);
+  /** The files that a process has locked. */
+  readonly locked = new Set<string>();
   /** How many temporary folders were ever made here. */
   temporaryCount = 0;
   #lastId = 0;
@@ -131,6 +139,23 @@ export class SimulatedFiles implements Files {
       const path = `/tmp/${prefix}${this.#tree.temporaryCount}`;
       this.#makeFolder(path);
       return path;
+    });
+  }
+
+  lock(path: string): Promise<FileLock | undefined> {
+    return this.#perform(() => {
+      const { files, locked } = this.#tree;
+      const key = this.#filePath(path);
+      if (locked.has(key)) return undefined;
+      if (!files.has(key)) this.#put(path, this.#tree.newFile(new Uint8Array()));
+      locked.add(key);
+      let isHeld = true;
+      const release = (): void => {
+        if (isHeld) locked.delete(key);
+        isHeld = false;
+      };
+      this.#process.onEnd(release);
+      return { release: () => this.#perform(release) };
     });
   }
 

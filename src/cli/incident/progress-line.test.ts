@@ -11,6 +11,7 @@ async function written(interactive: boolean): Promise<readonly string[]> {
       throw new Error("progress is no result");
     },
     writeError: (text) => void writes.push(text),
+    pendingBytes: 0,
     interactive,
     colours: false,
     columns: 40,

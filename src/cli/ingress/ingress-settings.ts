@@ -10,6 +10,7 @@ import {
   unreachablePolicies,
 } from "../../decide/truth/truth-policy.ts";
 import type { LockReference } from "../../kube/leader/lease-record.ts";
+import { accessLogPlaces } from "../../outputs/nginx/nginx-servers.ts";
 import { list, one, onOff, optional, type Setting, SettingError } from "./setting.ts";
 import {
   anyText,
@@ -111,9 +112,9 @@ const settings = {
     argument: "<file>",
     help: "PEM with the authorities that HTTPS endpoints are verified by",
   }),
-  accessLog: one("accessLog", choice(["file", "off"] as const), "file", {
+  accessLog: one("accessLog", choice(accessLogPlaces), "file", {
     argument: "<where>",
-    help: "file (logs/access.log in the prefix) or off",
+    help: "file (logs/access.log in the prefix), stdout or off",
   }),
   // Routes
   defaultBackend: optional("defaultBackend", servicePort, {
@@ -152,6 +153,12 @@ const settings = {
   snapshot: onOff("snapshot", true, {
     help: "save the state, private keys included, for an nginx that comes back alone",
     helpWhenOff: "save nothing for an nginx that comes back alone, private keys neither",
+  }),
+  takeOver: onOff("takeOver", false, {
+    help: "replace a Lockstep that serves with this prefix; it ends once the routes here are decided",
+  }),
+  replaceState: onOff("replaceState", false, {
+    help: "serve another class or other contexts than the state saved in the prefix",
   }),
   keepNginx: onOff("keepNginx", false, { help: "leave nginx serving when stopped" }),
   drainDelay: optional("drainDelay", duration(hourMs), {
@@ -251,6 +258,8 @@ export function ingressConfig(read: ReadSetting) {
     defaultCertificate: read(settings.defaultCertificate),
     prefix: read(settings.prefix),
     snapshot: read(settings.snapshot),
+    takeOver: read(settings.takeOver),
+    replaceState: read(settings.replaceState),
     keepNginx: read(settings.keepNginx),
     drainDelayMs: read(settings.drainDelay),
     drainTimeoutMs: read(settings.drainTimeout),

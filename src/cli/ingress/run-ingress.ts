@@ -2,12 +2,16 @@
 // file, and is drained when it is asked to stop.
 import { resolve as absolute } from "node:path";
 import type { Environment } from "../../environment/environment.ts";
+import { ingressMetrics } from "../../ingress/ingress-metrics.ts";
 import { IngressReplica } from "../../ingress/ingress-replica.ts";
 import { readRemembered } from "../../ingress/nginx-side.ts";
 import type { Readiness } from "../../ingress/readiness.ts";
 import { isInCluster } from "../../kube/credentials/credentials-in-cluster.ts";
+import { accessLogPathOf } from "../../outputs/nginx/nginx-logs.ts";
 import type { ListenAddress } from "../../outputs/nginx/nginx-servers.ts";
+import { ownerText } from "../../outputs/nginx/prefix-owner.ts";
 import { aborted, type CommandContext, type ExitCode, UsageError } from "../command.ts";
+import { AccessLogOutput } from "./access-log-output.ts";
 import type { ConfigSource } from "./config-source.ts";
 import { greetingLines, stoppingLine } from "./greeting.ts";
 import { type IngressClusters, ingressClusters, warnOfSameClusters } from "./ingress-clusters.ts";
@@ -31,12 +35,15 @@ export async function runIngress(context: CommandContext, source: ConfigSource):
   const running = new AbortController();
   let unseen: Readiness | undefined;
   try {
-    await replica.start();
+    const accessLog = await accessLogOutput(context, config, replica);
+    await replica.start(stop);
+    context.onReopenLogs?.(() => replica.reopenLogs());
     terminal.writeError(greetingLines(terminal, config, replica));
     const beside = [
       source.follow((now) => adapt(context, replica, now.config), running.signal),
       sayWhenReady(environment, replica, { className: config.class, signal: running.signal }),
       reportShadow(context, replica, running.signal),
+      ...(accessLog === undefined ? [] : [accessLog.run(running.signal)]),
       warnOfSameClusters(environment, clusters, running.signal),
     ];
     await aborted(AbortSignal.any([stop, replica.superseded]));
@@ -57,8 +64,30 @@ export async function runIngress(context: CommandContext, source: ConfigSource):
     return unseen ? 1 : 0;
   }
   if (!replica.superseded.aborted) return 0;
+  const { replacedBy } = replica;
+  if (replacedBy !== undefined) {
+    const who = `${ownerText(replacedBy)} (class ${replacedBy.className})`;
+    terminal.writeError(`${who} has taken over; this one has stopped, and nginx goes on.\n`);
+    return 0;
+  }
   terminal.writeError("Another Lockstep has taken charge of this nginx; this one has stopped.\n");
   return 1;
+}
+
+/** Undefined unless lines are to be printed. Comes before the start of nginx, to print its first. */
+async function accessLogOutput(
+  { environment, terminal }: CommandContext,
+  config: IngressConfig,
+  { metrics }: IngressReplica,
+): Promise<AccessLogOutput | undefined> {
+  if (config.shadow || config.nginx.accessLog !== "stdout") return undefined;
+  const path = accessLogPathOf(prefixOf(environment, config));
+  return await AccessLogOutput.open({
+    ...environment,
+    terminal,
+    path,
+    dropped: ingressMetrics(metrics).accessLogDropped,
+  });
 }
 
 /** What a shadow was kept from looking at; undefined when there was something to see. */
@@ -74,7 +103,7 @@ async function replicaOf(
   config: IngressConfig,
   { clusters, access, isOwnCluster }: IngressClusters,
 ): Promise<IngressReplica> {
-  const { shadow, snapshot } = config;
+  const { shadow, snapshot, takeOver, replaceState } = config;
   const className = config.class;
   const prefix = shadow ? "" : prefixOf(environment, config);
   const leadership = leadershipOf(environment, config.leadership, { className, isOwnCluster });
@@ -94,6 +123,8 @@ async function replicaOf(
     listen: listenAddresses(config),
     prefix,
     snapshot,
+    takeOver,
+    replaceState,
     ...(!shadow && snapshot && { remembered: await readRemembered(environment, prefix) }),
     ...(shadow && { shadow: { probe: config.shadowProbe } }),
     status: { host: config.statusAddress, port: config.statusPort, hostNames: config.statusHosts },

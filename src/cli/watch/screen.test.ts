@@ -8,6 +8,7 @@ const pieces = new RegExp(`${escapeSign}\\[[?\\d]*[A-Za-z]|[\\r\\n]|[^\\r\\n${es
 
 /** A terminal that keeps what is on it, as far as a screen uses one. */
 class FakeTerminal {
+  readonly pendingBytes = 0;
   readonly interactive = true;
   readonly colours = false;
   readonly rows = 24;

@@ -22,6 +22,7 @@ import {
   type OpenFile,
 } from "../files.ts";
 import { errorCode } from "./error-code.ts";
+import { lockFile } from "./node-file-lock.ts";
 import { openPipe } from "./node-pipe.ts";
 
 export const nodeFiles: Files = {
@@ -41,6 +42,7 @@ export const nodeFiles: Files = {
     const path = join(tmpdir(), prefix);
     return naming(path, "make a temporary folder", () => mkdtemp(path));
   },
+  lock: (path) => naming(path, "lock", () => lockFile(path)),
 };
 
 const codes: Readonly<Record<string, FilesErrorCode>> = {

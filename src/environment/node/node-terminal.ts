@@ -10,6 +10,9 @@ export function nodeTerminal(): Terminal {
   return {
     write: (text) => void process.stdout.write(text),
     writeError: (text) => void process.stderr.write(text),
+    get pendingBytes() {
+      return process.stdout.writableLength;
+    },
     interactive,
     colours: interactive && (process.env["NO_COLOR"] ?? "") === "",
     get columns() {

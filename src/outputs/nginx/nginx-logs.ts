@@ -3,18 +3,28 @@
 import type { Environment } from "../../environment/environment.ts";
 import { FilesError } from "../../environment/files.ts";
 import type { Processes } from "../../environment/processes.ts";
+import type { AccessLogPlace } from "./nginx-servers.ts";
 
 export interface NginxLogsOptions extends Pick<Environment, "files" | "log"> {
   readonly processes: Pick<Processes, "kill">;
   readonly prefix: string;
   /** How large a log may grow; it is looked at every few seconds, so somewhat larger. */
   readonly logMaxBytes?: number;
+  readonly accessLog?: AccessLogPlace;
 }
 
 /** Two logs with two files each: a quarter of a gigabyte at most. */
 const defaultLogMaxBytes = 64 * 1024 * 1024;
 
-const names = ["access.log", "error.log"];
+/** What is printed need not be kept: the folder may be memory. */
+const printedLogMaxBytes = 8 * 1024 * 1024;
+
+const accessLogName = "access.log";
+const names = [accessLogName, "error.log"];
+
+export function accessLogPathOf(prefix: string): string {
+  return `${prefix}/logs/${accessLogName}`;
+}
 
 export class NginxLogs {
   readonly #options: NginxLogsOptions;
@@ -23,12 +33,17 @@ export class NginxLogs {
     this.#options = options;
   }
 
+  /** nginx goes on in files of the usual names, so that others may rename those that are there. */
+  reopen(masterPid: number): void {
+    this.#options.processes.kill(masterPid, "SIGUSR1");
+  }
+
   /** Called now and then while this master serves. A log that cannot be put aside only grows. */
   async limit(masterPid: number): Promise<void> {
-    const { processes, log } = this.#options;
+    const { log } = this.#options;
     try {
       const isOver = await Promise.all(names.map((name) => this.#putAside(name)));
-      if (isOver.includes(true)) processes.kill(masterPid, "SIGUSR1");
+      if (isOver.includes(true)) this.reopen(masterPid);
     } catch (error) {
       if (!(error instanceof FilesError)) throw error;
       log.warn("a log of nginx cannot be put aside and grows on", { reason: error.message });
@@ -36,11 +51,17 @@ export class NginxLogs {
   }
 
   async #putAside(name: string): Promise<boolean> {
-    const { files, prefix, logMaxBytes = defaultLogMaxBytes } = this.#options;
+    const { files, prefix } = this.#options;
     const path = `${prefix}/logs/${name}`;
     const bytes = (await files.size(path)) ?? 0;
-    if (bytes <= logMaxBytes) return false;
+    if (bytes <= this.#maxBytes(name)) return false;
     await files.rename(path, `${path}.1`);
     return true;
+  }
+
+  #maxBytes(name: string): number {
+    const { accessLog, logMaxBytes = defaultLogMaxBytes } = this.#options;
+    const isPrinted = name === accessLogName && accessLog === "stdout";
+    return isPrinted ? Math.min(logMaxBytes, printedLogMaxBytes) : logMaxBytes;
   }
 }

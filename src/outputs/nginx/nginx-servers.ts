@@ -35,9 +35,15 @@ export interface NginxServerOptions {
   readonly publicHttpsPort?: number;
   /** Answers over https tell browsers to use nothing else for so long; nothing when absent. */
   readonly hstsMaxAgeSeconds?: number;
-  /** `logs/access.log` under the prefix, which is the default, or nothing at all. */
-  readonly accessLog?: "file" | "off";
+  /**
+   * `logs/access.log` under the prefix, which is the default, or nothing at all. With `stdout` the
+   * file is short and Lockstep prints its lines: nginx is no child, so its own output leads nowhere.
+   */
+  readonly accessLog?: AccessLogPlace;
 }
+
+export const accessLogPlaces = ["file", "stdout", "off"] as const;
+export type AccessLogPlace = (typeof accessLogPlaces)[number];
 
 /** An option that cannot be meant. The message says which, and what would be right. */
 export class NginxOptionsError extends Error {

@@ -119,6 +119,11 @@ export class NginxSupervisor {
     this.#running = this.#watch();
   }
 
+  /** nginx opens its logs anew; one that does not run does so when it starts. */
+  reopenLogs(): void {
+    if (this.#serving !== undefined) this.#logs.reopen(this.#serving.masterPid);
+  }
+
   /** Stops watching and leaves nginx as it is. Idempotent. */
   async stop(): Promise<void> {
     this.#stopped.abort(new Error("the supervisor was stopped"));
