@@ -2,6 +2,8 @@
 // headless service has to be written again. Its client's limit lets 20 through in a second, so for
 // ten minutes every real change waits behind thousands of PUTs that change nothing. Lockstep hears
 // of the pods from the pods themselves.
+
+import { sameJson } from "../../same-json.ts";
 import type { Incident, IncidentFindings, TimelineEntry } from "../incident.ts";
 import type { OpenStage, Stage } from "../stage.ts";
 import { findingsOf } from "./resync-storm-figures.ts";
@@ -38,9 +40,15 @@ export async function playResyncStorm(
     const storms = await playStorms(stage, { ...options, fix, note });
     return {
       timeline,
-      ...findingsOf(storms, { ...options, fix, isWriteUp: options === writeUpCluster }),
+      ...findingsOf(storms, { ...options, fix, isWriteUp: isWriteUp(options) }),
     };
   });
+}
+
+/** With the raised limits or without them. */
+function isWriteUp(options: ResyncStormOptions): boolean {
+  const { raised: _, ...cluster } = writeUpCluster;
+  return sameJson({ ...options, raised: undefined }, { ...cluster, raised: undefined });
 }
 
 function clusterFor({ mode }: Stage): ResyncStormOptions {
