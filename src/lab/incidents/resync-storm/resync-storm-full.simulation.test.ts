@@ -1,5 +1,6 @@
-// The storm at the write-up's own size. Its cost is that of some 65,000 requests through every layer,
-// about a minute of processor time; the raised limits, which double it, are tried at a smaller size.
+// The storm at the write-up's own size, which costs some 40 s of processor time: 40,000 requests pass
+// every layer. The hours between two storms show nothing more, so the period is shorter here; the
+// raised limits are tried at a smaller size.
 import { expect, test } from "vitest";
 import { isThorough } from "../../../simulation/seeds.ts";
 import { expectExact, withoutDistance } from "../../observed/exact-observer.contract.ts";
@@ -11,10 +12,11 @@ import { writeUpCluster } from "./resync-storm-options.ts";
 test.runIf(isThorough(process.env))(
   "12,954 headless services: every figure is within its bounds, and every goal is reached",
   async () => {
-    const stages = new VirtualStages({ seed: 1, onOpened: withoutDistance });
+    // With this seed the second release comes while most of the storm is ahead.
+    const stages = new VirtualStages({ seed: 2, onOpened: withoutDistance });
     const { figures, measures } = await playResyncStorm(stages.open, {
       fix: false,
-      cluster: () => ({ ...writeUpCluster, raised: undefined }),
+      cluster: () => ({ ...writeUpCluster, minResyncMs: 30 * 60_000, raised: undefined }),
     });
     expectExact(stages.accuracy.result(), { changes: 24, late: "published" });
     expect(figures.filter(isCompared).map(({ id }) => id)).toEqual([
