@@ -27,7 +27,9 @@ const args = process.argv.slice(2);
 const name = args.find((arg) => !arg.startsWith("-")) ?? "";
 const benchmark = benchmarks[name];
 const known = [
-  ...["--json", "--help", "--write-docs"],
+  "--json",
+  "--help",
+  "--write-docs",
   ...(benchmark?.hasQuickRun === true ? ["--quick"] : []),
 ];
 const unknown = args.find((arg) => arg.startsWith("-") && !known.includes(arg));
