@@ -2,17 +2,18 @@
 // as the client's: pages of a list, the whole list in one body, a watch after it.
 import { createServer } from "node:http";
 import { parentPort, workerData } from "node:worker_threads";
-import { listPages, listVersion, podJson, watchBytes } from "./bench-pods.ts";
+import { listPages, listVersion, type PodForm, podJson, watchBytes } from "./bench-pods.ts";
 
 export interface BenchServerData {
+  readonly form: PodForm;
   readonly pods: number;
   readonly pageSize: number;
   readonly events: number;
 }
 
-const { pods, pageSize, events } = workerData as BenchServerData;
-const pages = listPages(pods, pageSize);
-const changes = watchBytes(pods, events);
+const { form, pods, pageSize, events } = workerData as BenchServerData;
+const pages = listPages(form, pods, pageSize);
+const changes = watchBytes(form, pods, events);
 const json = { "content-type": "application/json" };
 
 const server = createServer((request, response) => {
@@ -39,7 +40,9 @@ let whole: Buffer | undefined;
 /** Encoded at the first request and kept: only the client without pages asks for it. */
 function wholeList(): Buffer {
   if (whole === undefined) {
-    const items = Array.from({ length: pods }, (_, index) => podJson(index, 1_000_000 + index));
+    const items = Array.from({ length: pods }, (_, index) =>
+      podJson(form, index, 1_000_000 + index),
+    );
     const metadata = JSON.stringify({ resourceVersion: listVersion(pods) });
     whole = Buffer.from(
       `{"kind":"PodList","apiVersion":"v1","metadata":${metadata},"items":[${items.join(",")}]}\n`,

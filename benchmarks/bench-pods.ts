@@ -1,21 +1,31 @@
-// Pods as a real server sends them, 5 kB each of which two fifths are managedFields, and the same ones for
-// the same numbers: Deployments of twenty on nodes of a hundred.
+// Pods as a real server sends them, 5 kB each of which two fifths are managedFields, or the same without
+// these; and the same ones for the same numbers: Deployments of twenty on nodes of a hundred.
 
 const podsPerDeployment = 20;
 const podsPerNode = 100;
 const firstVersion = 1_000_000;
 
-export function podJson(index: number, resourceVersion: number, ready = true): string {
-  return JSON.stringify(pod(index, resourceVersion, ready));
+/** With managedFields, which the reflector skips, or without. */
+export type PodForm = "whole" | "lean";
+
+export function podJson(
+  form: PodForm,
+  index: number,
+  resourceVersion: number,
+  ready = true,
+): string {
+  const { metadata, ...rest } = pod(index, resourceVersion, ready);
+  const { managedFields: _, ...lean } = metadata;
+  return JSON.stringify({ metadata: form === "whole" ? metadata : lean, ...rest });
 }
 
 /** The bodies of a list in pages; a page ends with the token of the next. */
-export function listPages(count: number, pageSize: number): readonly Buffer[] {
+export function listPages(form: PodForm, count: number, pageSize: number): readonly Buffer[] {
   const pages: Buffer[] = [];
   for (let from = 0; from < count; from += pageSize) {
     const items: string[] = [];
     for (let index = from; index < Math.min(from + pageSize, count); index += 1) {
-      items.push(podJson(index, firstVersion + index));
+      items.push(podJson(form, index, firstVersion + index));
     }
     const next = from + pageSize < count ? { continue: String(from + pageSize) } : {};
     const metadata = JSON.stringify({ resourceVersion: listVersion(count), ...next });
@@ -33,10 +43,10 @@ export function listVersion(count: number): string {
 }
 
 /** The lines of a watch after the list: every pod changes in turn. */
-export function watchBytes(pods: number, events: number): Buffer {
+export function watchBytes(form: PodForm, pods: number, events: number): Buffer {
   const lines: string[] = [];
   for (let event = 0; event < events; event += 1) {
-    const object = podJson(event % pods, firstVersion + pods + 1 + event, event % 2 === 1);
+    const object = podJson(form, event % pods, firstVersion + pods + 1 + event, event % 2 === 1);
     lines.push(`{"type":"MODIFIED","object":${object}}\n`);
   }
   return Buffer.from(lines.join(""));

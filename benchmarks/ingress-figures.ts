@@ -1,6 +1,13 @@
 // The figures of the ingress: percentiles of the lags of each side at each rate, and what the
 // replica's process costs.
-import { atMost, type Figure, type Figures, percentile, plain } from "./benchmark.ts";
+import {
+  atMost,
+  CannotMeasureError,
+  type Figure,
+  type Figures,
+  percentile,
+  plain,
+} from "./benchmark.ts";
 import type { Series } from "./ingress-flips.ts";
 import type { ChangeMeter } from "./ingress-meter.ts";
 import type { ClusterSize } from "./ingress-objects.ts";
@@ -81,17 +88,35 @@ export function publishedFigures(meter: ChangeMeter, list: readonly Series[]): F
   );
 }
 
+/** What the endpoint controller had not written yet at the end of a run, and how fast it wrote. */
+export interface Backlog {
+  readonly missing: number;
+  readonly publishedPerSecond: number;
+}
+
+/** Until it would have caught up, at its pace. */
+function secondsBehind({ missing, publishedPerSecond }: Backlog): number {
+  if (missing <= 0 || publishedPerSecond <= 0) {
+    throw new CannotMeasureError(
+      `The endpoint controller was not behind all the time (${missing} endpoints missing at the ` +
+        `end, ${publishedPerSecond.toFixed(1)} published a second): no figure with it behind.`,
+    );
+  }
+  return missing / publishedPerSecond;
+}
+
 export function scaleFigures(options: {
   readonly size: ClusterSize;
   readonly readyMs: number;
   readonly idle: ReplicaCost;
-  readonly behindSeconds: number;
+  readonly backlog: Backlog;
 }): Figures {
-  const { size, readyMs, idle, behindSeconds } = options;
+  const { size, readyMs, idle, backlog } = options;
   const scale = `${size.services} services and ${size.pods} pods`;
-  const stock = "computed: as many slices to write as services, at the controller's limit";
+  const behind = "at the end of the run: endpoints in no slice ÷ those published a second in it";
   return {
-    publishedBehindSeconds: plain(behindSeconds, "s", `${stock}; stock hears nothing sooner`),
+    publishedBehindSeconds: plain(secondsBehind(backlog), "s", behind),
+    publishedMissing: plain(backlog.missing, "endpoints", "ready and in no slice at that time"),
     controllerReadyMs: plain(readyMs, "ms", `from its start until nginx serves by ${scale}`),
     controllerResidentMb: plain(idle.residentMb, "MB", `RSS with ${scale}, without nginx`),
     controllerIdleShare: plain(idle.processorShare, "cores", `with ${scale}, nothing changes`),

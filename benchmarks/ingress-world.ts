@@ -29,6 +29,8 @@ export interface StartedIngress {
   readonly replica: ReplicaProcess;
   /** From the start of Lockstep's process until nginx serves by all that is in the cluster. */
   readonly readyMs: number;
+  /** How many endpoints the slices show now. */
+  readonly published: () => number;
 }
 
 const host = "127.0.0.1";
@@ -65,7 +67,8 @@ export class IngressWorld {
     const startedAt = performance.now();
     const replica = await this.#startLockstep(cluster);
     const readyMs = performance.now() - startedAt;
-    return { client: this.#client(cluster, "lockstep-bench"), replica, readyMs };
+    const published = () => witnesses.counts.published;
+    return { client: this.#client(cluster, "lockstep-bench"), replica, readyMs, published };
   }
 
   /** Ends everything. Idempotent. */

@@ -1,7 +1,11 @@
-// `npm run bench -- NAME [--json] [--quick]`: measures one area and prints its figures, as a table for
-// people or as one JSON object for machines (values by name; goals and notes beside them).
+// `npm run bench -- NAME [--json] [--quick] [--write-docs]`: measures one area and prints its figures,
+// as a table for people or as one JSON object for machines (values by name; goals and notes beside
+// them), and writes its section of docs/figures.md where that is asked for.
+import { readFileSync, writeFileSync } from "node:fs";
+import { cpus, loadavg } from "node:os";
 import { apiserverBenchmark } from "./apiserver.ts";
 import { type Benchmark, CannotMeasureError, type Figure, type Figures } from "./benchmark.ts";
+import { sectionOf, withSection } from "./figures-document.ts";
 import { historyBenchmark } from "./history.ts";
 import { ingressBenchmark } from "./ingress.ts";
 import { journeysBenchmark } from "./journeys.ts";
@@ -22,14 +26,19 @@ const benchmarks: Readonly<Record<string, Benchmark>> = {
 const args = process.argv.slice(2);
 const name = args.find((arg) => !arg.startsWith("-")) ?? "";
 const benchmark = benchmarks[name];
-const known = ["--json", "--help", ...(benchmark?.hasQuickRun === true ? ["--quick"] : [])];
+const known = [
+  "--json",
+  "--help",
+  "--write-docs",
+  ...(benchmark?.hasQuickRun === true ? ["--quick"] : []),
+];
 const unknown = args.find((arg) => arg.startsWith("-") && !known.includes(arg));
 
 if (benchmark === undefined || unknown !== undefined || args.includes("--help")) {
   const list = Object.entries(benchmarks).map(
     ([key, one]) => `  ${key.padEnd(12)}${one.description}${one.hasQuickRun ? " *" : ""}`,
   );
-  const usage = "Usage: npm run bench -- NAME [--json] [--quick]";
+  const usage = "Usage: npm run bench -- NAME [--json] [--quick] [--write-docs]";
   const quick = "  * takes --quick: a short run, for a look rather than for figures";
   process.stderr.write(`${usage}\n\n${list.join("\n")}\n\n${quick}\n`);
   process.exitCode = args.includes("--help") ? 0 : 2;
@@ -38,11 +47,25 @@ if (benchmark === undefined || unknown !== undefined || args.includes("--help"))
     const progress = (step: string): void => void process.stderr.write(`  ${step}\n`);
     const figures = await benchmark.run(progress, { quick: args.includes("--quick") });
     process.stdout.write(args.includes("--json") ? json(name, figures) : table(name, figures));
+    if (args.includes("--write-docs")) writeDocs(name, figures);
   } catch (error) {
     if (!(error instanceof CannotMeasureError)) throw error;
     process.stderr.write(`${error.message}\n`);
     process.exitCode = 2;
   }
+}
+
+/** Of this checkout, which is where `npm run` starts it. */
+function writeDocs(benchmarkName: string, figures: Figures): void {
+  const path = "docs/figures.md";
+  const processors = cpus();
+  const section = sectionOf(benchmarkName, figures, {
+    date: new Date().toISOString().slice(0, 10),
+    node: process.version,
+    processors: `${processors.length} × ${processors[0]?.model.trim() ?? "unknown"}`,
+    load: loadavg()[0] ?? 0,
+  });
+  writeFileSync(path, withSection(readFileSync(path, "utf8"), benchmarkName, section));
 }
 
 function json(benchmarkName: string, figures: Figures): string {

@@ -1,4 +1,4 @@
-// 48 virtual hours of the cluster of incident `resync-storm` as it was: 13,000 services, nearly all
+// 48 virtual hours of the cluster of incident `resync-storm`, with two nodes: 13,000 services, nearly all
 // headless, a controller manager of 1.17.3, and two resyncs that write each of those once. A run in
 // which they did not is no good figure.
 import { startCluster } from "../src/lab/cluster.ts";

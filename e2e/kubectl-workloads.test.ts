@@ -26,6 +26,27 @@ spec:
   const image = () =>
     kubectl("get", "deployment", "web", "-o", "jsonpath={.spec.template.spec.containers[0].image}");
 
+  it("refuses what would never run", async () => {
+    const daemons = file(
+      "daemons.yaml",
+      `apiVersion: apps/v1
+kind: DaemonSet
+metadata: { name: web }
+spec:
+  selector: { matchLabels: { app: web } }
+  template:
+    metadata: { labels: { app: web } }
+    spec: { containers: [{ name: web, image: "web:1" }] }
+`,
+    );
+    expect(await refused("apply", "-f", daemons)).toContain(
+      'daemonsets.apps "web" is forbidden: the lab does not run DaemonSets; use a Deployment',
+    );
+    expect(await refused("create", "cronjob", "x", "--image=x", "--schedule=@daily")).toContain(
+      "the server could not find the requested resource",
+    );
+  });
+
   it("rolls out, goes back and starts anew", async () => {
     await kubectl("apply", "-f", path());
     await rolledOut();

@@ -36,11 +36,7 @@ function hasKubectl(): boolean {
 interface Told {
   readonly held: boolean;
   readonly checks: readonly { readonly what: string; readonly holds: boolean }[];
-  readonly result: Readonly<Record<"throttled" | "fixed", { readonly publishedMs: number }>>;
 }
-
-/** How much sooner is a matter of the machine as well; that it is sooner is not. */
-const sooner = "the fix has changes published 5 times sooner";
 
 function failed({ checks }: Told): readonly string[] {
   return checks.filter(({ holds }) => !holds).map(({ what }) => what);
@@ -84,16 +80,11 @@ describe("the story", () => {
     async () => {
       const code = await withoutProxies.ended();
       const told = JSON.parse(withoutProxies.output) as Told;
-      const [throttledMs, fixedMs] = [told.result.throttled, told.result.fixed].map(
-        ({ publishedMs }) => publishedMs,
-      );
-      expect(fixedMs).toBeLessThan(throttledMs ?? 0);
-      const held = (fixedMs ?? 0) * 5 < (throttledMs ?? 0);
-      expect([code, told.held]).toEqual([held ? 0 : 1, held]);
       expect(told.checks.map(({ what, holds }) => [what, holds])).toEqual([
         ["the doctor names the cause", true],
-        [sooner, held],
+        ["the fix has changes published 5 times sooner", true],
       ]);
+      expect([code, told.held]).toEqual([0, true]);
       expect(withoutProxies.folder).toBeUndefined();
     },
     storyMs,
@@ -103,10 +94,9 @@ describe("the story", () => {
     "holds as a whole",
     async () => {
       await whole.says("Everything keeps running");
-      const broken = [...whole.output.matchAll(/^! (.*?): /gm)].map(([, what]) => what);
-      expect(broken.filter((what) => what !== sooner)).toEqual([]);
-      const verdict = broken.length === 0 ? "The story held." : "The story did not hold.";
-      expect(whole.output).toContain(`\n${verdict}\n`);
+      const broken = [...whole.output.matchAll(/^! .*$/gm)].map(([line]) => line);
+      expect(broken).toEqual([]);
+      expect(whole.output).toContain("\nThe story held.\n");
     },
     storyMs,
   );
@@ -141,8 +131,7 @@ describe("the story", () => {
     async () => {
       const folder = whole.folder ?? "no folder";
       expect(existsSync(`${folder}/kubeconfig`)).toBe(true);
-      const held = whole.output.includes("\nThe story held.\n");
-      expect(await whole.ended("SIGINT")).toBe(held ? 0 : 1);
+      expect(await whole.ended("SIGINT")).toBe(0);
       expect(whole.folder).toBeUndefined();
       expect(processesOf(folder)).toEqual([]);
     },

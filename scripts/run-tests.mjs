@@ -7,7 +7,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** Of a simulation of ordinary cost; a costly one takes its share of them. */
+/** Of a simulation of ordinary cost; a costly one takes its share of them, and most are costly. */
 const checkSeeds = 15;
 const testSeeds = 250;
 
@@ -16,9 +16,9 @@ const typesSeen = join("node_modules", ".cache", "lockstep", "types.tsbuildinfo"
 
 const usage = `Usage: node scripts/run-tests.mjs check | test | soak [SEEDS] | real [FILE…]
 
-  check   types, lint, tidy and unit tests, ${checkSeeds} simulation seeds: under a minute
-  test    check with ${testSeeds} seeds, and the end-to-end tests: under fifteen minutes
-  soak    simulations alone with SEEDS seeds (5000 unless given)
+  check   types, lint, tidy and unit tests, up to ${checkSeeds} seeds a simulation: under a minute
+  test    check with up to ${testSeeds} seeds, and the end-to-end tests: under fifteen minutes
+  soak    simulations alone with up to SEEDS seeds (5000 unless given)
   real    the tests against a real control plane, whose programs npm run test:real builds
 `;
 
@@ -48,14 +48,14 @@ const checks = (seeds) => [
     tool("lint with types", "oxlint", "--type-aware", "--quiet", "."),
     tool("dead code", "knip", "--no-progress", "--cache"),
   ],
-  [tests(`tidy, unit tests, simulations with ${seeds} seeds`, projects("check"), seeds)],
+  [tests(`tidy, unit tests, simulations with up to ${seeds} seeds`, projects("check"), seeds)],
 ];
 
 const stages = {
   check: () => checks(checkSeeds),
   test: () => [...checks(testSeeds), [tests("end to end", projects("e2e"))]],
   real: () => [[tests("against a real control plane", [...projects("real"), ...rest])]],
-  soak: () => [[tests(`simulations, ${soakSeeds} seeds`, projects("simulation"), soakSeeds)]],
+  soak: () => [[tests(`simulations, up to ${soakSeeds} seeds`, projects("simulation"), soakSeeds)]],
 };
 
 if (mode === "--help" || mode === "-h") {

@@ -11,25 +11,60 @@ export const knownDifferences: readonly KnownDifference[] = [
   {
     what: "A new Node gets no taint node.kubernetes.io/not-ready.",
     why: "The real admission plugin adds it and the node lifecycle controller takes it away; the lab's controllers work with conditions alone.",
-    where: { case: /Node/, place: /spec\.taints|managedFields|resourceVersion$/ },
+    where: {
+      case: /^(objects|forms of answers|apply|validation|random objects): Node\b/,
+      place: /\.spec\.taints(\[\d+\])?$/,
+      real: /^\[?\{"effect":"NoSchedule","key":"node\.kubernetes\.io\/not-ready"\}\]?$/,
+      embedded: /^undefined$/,
+    },
   },
   {
-    what: "A ReplicationController is deleted at once, not orphaned by default.",
-    why: "Nothing in the lab acts on ReplicationControllers, so nobody would take the finalizer away.",
+    what: "A Node that is written again as it was keeps its version.",
+    why: "To the real server the write takes its taint not-ready away, so it is a change.",
     where: {
-      case: /ReplicationController.*(deleted|dry run|Table)/,
-      place: /^(?!.*f:replicas)/,
+      case: /^(objects: Node: what is absent or there already is refused|apply: Node is made by apply and applied again)$/,
+      place: /^body\.metadata\.resourceVersion$/,
+      real: /^"<v[123]>"$/,
+      embedded: /^"<v[012]>"$/,
+    },
+  },
+  {
+    what: "A Node that is applied over what another made has no owner before the first apply.",
+    why: "The real server records its taint not-ready there.",
+    where: {
+      case: /^apply: Node is applied over what another made$/,
+      place:
+        /^body\.metadata\.managedFields\[(0\]\.(fieldsV1\.f:(spec|metadata)|manager|operation)|1\])$/,
     },
   },
   {
     what: "The default number of replicas of a ReplicationController has no owner.",
     why: "Its defaults are set after ownership is decided, in a conversion that only this kind has.",
-    where: { case: /ReplicationController/, place: /managedFields.*f:replicas$/ },
+    where: {
+      case: /^(objects: |forms of answers: |apply: |validation: )ReplicationController\b/,
+      place: /\.metadata\.managedFields\[\d\]\.fieldsV1\.f:spec\.f:replicas$/,
+      real: /^\{\}$/,
+      embedded: /^undefined$/,
+    },
   },
   {
     what: "A DaemonSet's annotation deprecated.daemonset.template.generation is part of the stored object.",
-    why: "The real server adds it when it converts to apps/v1, so answers in other forms lack it and its owner changes otherwise; nothing has read it since 1.9.",
-    where: { case: /DaemonSet/, place: /annotations|managedFields/ },
+    why: "The real server adds it when it converts to apps/v1, so answers in other forms lack it; nothing has read it since 1.9.",
+    where: {
+      case: /^forms of answers: DaemonSet (as a Table|as metadata alone|in a watch as a Table)$/,
+      place: /\.metadata\.annotations(\.deprecated\.daemonset\.template\.generation)?$/,
+      real: /^undefined$/,
+      embedded: /^("1"|\{"deprecated\.daemonset\.template\.generation":"1"\})$/,
+    },
+  },
+  {
+    what: "The first owner of a DaemonSet owns its annotation deprecated.daemonset.template.generation.",
+    why: "To the real server it belongs to the last one, because the annotation is not part of the stored object.",
+    where: {
+      case: /^apply: DaemonSet is applied over what another made$/,
+      place:
+        /^body\.metadata\.managedFields\[[02]\]\.fieldsV1\.f:metadata\.f:annotations(\.\.|\.f:deprecated\.daemonset\.template\.generation)?$/,
+    },
   },
   {
     what: "A value of the wrong JSON type is told against string where Go has a type of its own.",
@@ -87,12 +122,21 @@ export const knownDifferences: readonly KnownDifference[] = [
   {
     what: "Reviews and token requests have no managedFields.",
     why: "They are answered and not stored, and nobody owns what is not stored.",
-    where: { case: /^access: /, place: /metadata\.managedFields$/ },
+    where: {
+      case: /^access: (users ask what they may do|others are asked about|a service account gets a token|a token is reviewed)$/,
+      place: /^body\.metadata\.managedFields$/,
+      embedded: /^undefined$/,
+    },
   },
   {
     what: "The status of a CustomResourceDefinition has no owner.",
     why: "The embedded server writes it as part of its own work, not as a client would.",
-    where: { case: /^custom kinds: /, place: /managedFields\[1\]$/ },
+    where: {
+      case: /^custom kinds: /,
+      place: /^body\.metadata\.managedFields\[1\]$/,
+      real: /^\{"apiVersion":"apiextensions\.k8s\.io\/v1","fieldsType":"FieldsV1","fieldsV1":\{"f:status"/,
+      embedded: /^undefined$/,
+    },
   },
   {
     what: "A list of custom objects has no empty continue.",
@@ -102,7 +146,11 @@ export const knownDifferences: readonly KnownDifference[] = [
   {
     what: "A pod whose keyed lists repeat a key, or lack it, has no managedFields.",
     why: "Such an object cannot be owned field by field; the real server owns what it can.",
-    where: { case: /^validation: Pod: /, place: /metadata\.managedFields$/ },
+    where: {
+      case: /^validation: Pod: spec\.imagePullSecrets\[0\](\.name)? is (empty|absent)$/,
+      place: /^body\.metadata\.managedFields$/,
+      embedded: /^undefined$/,
+    },
   },
   {
     what: "An Event without a name is told so beside what else is wrong with it.",

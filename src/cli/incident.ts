@@ -47,19 +47,20 @@ const widthMax = 120;
 const widthMin = 80;
 
 const epilogue = `
-Each incident is a real write-up, played by the lab's components in virtual time: the figures come
-out of the mechanisms, and stand beside what the write-up and the real binaries showed. Parameters
-that had to be chosen so that they fit are listed as fitted. "stock (model)" is the lab's model of
-the ordinary components; Lockstep's own decisions run beside it, on the same requests.
+Each incident is a real write-up, played by the lab's components in virtual time. The figures come
+out of the mechanisms. Each is compared with the write-up or with a measurement of the real binaries,
+between two bounds. Inputs of the play are listed; a figure that an input decides is not counted.
+"stock (model)" is the lab's model of the ordinary components; Lockstep's own decisions run beside
+it, on the same requests.
 
 With --live everything runs in real time over real sockets on 127.0.0.0/8, each proxy of both sides a
 real nginx, for one to three minutes an incident, with fewer objects and shorter times; figures are
-then shown beside the write-up's, not judged.
+then shown beside the write-up's, not compared.
 
 With --compare only the success measures are shown, stock beside Lockstep, of each incident as it was.
 
-Exit codes: 0 every figure is where it was seen and every goal is reached, 1 not so, 2 it could not
-be played to the end.
+Exit codes: 0 every compared figure is within its bounds and every goal is reached, 1 not so,
+2 error.
 
 Examples:
   lockstep incident                                what there is

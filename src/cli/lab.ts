@@ -47,7 +47,8 @@ server does, so that the suite can run here.
 The control plane is in kube-system: its pods show their flags and where the controller manager's
 metrics are, kubectl logs their logs, in the words of the version you choose. Served are the kinds
 on the path of an endpoint, access and CustomResourceDefinitions (kubectl api-resources lists
-them); StatefulSets, Jobs and volumes are not. Init containers are not run. The kubeconfig has a
+them); StatefulSets, Jobs and volumes are not. DaemonSets and ReplicationControllers can be listed
+and not created. Init containers are not run. The kubeconfig has a
 context per server: lab-1 is the first cluster, lab-1-server-2 its second server. Everything lives
 in this process and is gone when it stops.
 

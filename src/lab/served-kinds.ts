@@ -1,7 +1,9 @@
 // What the API servers of a version serve, and how they store it where that differs: an old server
-// has no EndpointSlices, and up to 1.17.12 it packs and sorts the subsets of Endpoints anew.
+// has no EndpointSlices, and up to 1.17.12 it packs and sorts the subsets of Endpoints anew. A kind
+// that no controller of the lab would run can be listed, which kubectl does by itself, and not made.
+import { ApiError } from "./apiserver/api-error.ts";
 import { allKinds } from "./apiserver/kinds/all-kinds.ts";
-import type { ResourceKind } from "./apiserver/kinds/resource-kind.ts";
+import { qualifiedResource, type ResourceKind } from "./apiserver/kinds/resource-kind.ts";
 import type { KubeObject } from "./apiserver/kube-object.ts";
 import { repack } from "./controllers/endpoints/repack.ts";
 import { placedIn } from "./controllers/endpoints/stored-subsets.ts";
@@ -12,11 +14,30 @@ export function servedKinds(profile: ProfileName): readonly ResourceKind[] {
   const { endpointSlices, endpointsPacking } = profileNamed(profile);
   return allKinds
     .filter(({ kind }) => kind !== "EndpointSlice" || endpointSlices)
-    .map((kind) =>
-      kind.kind === "Endpoints" && endpointsPacking !== undefined
+    .map((kind): ResourceKind => {
+      if (kindsNotRun.includes(kind.kind)) return refusing(kind);
+      return kind.kind === "Endpoints" && endpointsPacking !== undefined
         ? { ...kind, canonicalize: (endpoints) => pack(endpoints, endpointsPacking) }
-        : kind,
-    );
+        : kind;
+    });
+}
+
+/** `kubectl cluster-info dump` lists them in every cluster. */
+const kindsNotRun = ["DaemonSet", "ReplicationController"];
+
+/** Refused as an admission plugin would refuse it. */
+function refusing(kind: ResourceKind): ResourceKind {
+  const { group, resource } = kind;
+  return {
+    ...kind,
+    prepareCreate({ metadata: { name } }) {
+      const message =
+        `${qualifiedResource(kind)} ${JSON.stringify(name)} is forbidden: ` +
+        `the lab does not run ${kind.kind}s; use a Deployment`;
+      const details = { name, ...(group === "" ? {} : { group }), kind: resource };
+      throw new ApiError(403, "Forbidden", message, details);
+    },
+  };
 }
 
 /** pkg/registry/core/endpoint/strategy.go Canonicalize. */

@@ -1,13 +1,13 @@
 // The incidents that a real control plane of today can show, measured on it and predicted by the
-// lab from the same settings. What a busy machine can make late is shown, not asserted; what the
-// mechanism decides is.
+// lab from the same settings. Each figure of the two must agree, within what chance and a busy machine
+// may add.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { nodeEnvironment } from "../../../src/environment/node/node-environment.ts";
 import { type ClusterAccess, fixedAccess } from "../../../src/kube/credentials/credentials.ts";
 import { startRealCluster } from "../harness/real-cluster.ts";
 import { type RealControlPlane, startRealControlPlane } from "../harness/real-control-plane.ts";
 import type { RealProcess } from "../harness/real-process.ts";
-import { ComparedFigures } from "./compared-figures.ts";
+import { byChance, ComparedFigures } from "./compared-figures.ts";
 import { type FightFigures, measureFight } from "./fight.ts";
 import { type FlapFigures, measureFlaps } from "./flap.ts";
 import { type GhostFigures, ghostLease, measureGhost } from "./ghost.ts";
@@ -65,9 +65,14 @@ describe("a controller manager with a limit on its requests", () => {
       incident: "throttled-controller",
       settings: `${services} services, ${qps}/s, burst ${burst}, ${workers} workers`,
     };
-    compared.add(about, "Endpoints a second", predicted.perSecond, measured.perSecond);
-    compared.add(about, "all published, s", predicted.drainSeconds, measured.drainSeconds);
-    compared.add(about, "a change half-way, s", predicted.lagSeconds, measured.lagSeconds);
+    for (const [figure, id] of [
+      ["Endpoints a second", "perSecond"],
+      ["all published, s", "drainSeconds"],
+      ["a change half-way, s", "lagSeconds"],
+    ] as const) {
+      const [lab, real] = [predicted[id], measured[id]];
+      compared.add(about, figure, lab, real, lab * machineShare);
+    }
     // The limit can never be exceeded; below it there is only the machine. A second for delivery.
     for (const { drainSeconds } of [measured, predicted]) {
       expect(services).toBeLessThanOrEqual(burst + qps * (drainSeconds + 1));
@@ -75,12 +80,19 @@ describe("a controller manager with a limit on its requests", () => {
   });
 });
 
+/** Of a time that the limit decides; the recorded runs differ by up to a tenth. */
+const machineShare = 0.2;
+
 const fight = { servers: 3, windowMs: 60_000 };
 const flap = {
   nodes: 40,
   gap: { minMs: 4_000, maxMs: 10_000 },
   flags: { "node-monitor-grace-period": 8_000, "node-monitor-period": 1_000 },
 };
+
+/** A candidate tries each 2 s with jitter: five seeds do not show the whole range. */
+const retrySeconds = 2;
+
 const ghost = { renewals: 12, seeds: [1, 2, 3, 4, 5] };
 
 it("shows the fight, the flapping nodes and the ghost leader as the lab says", async () => {
@@ -100,18 +112,19 @@ it("shows the fight, the flapping nodes and the ghost leader as the lab says", a
     settings: "3 servers, --endpoint-reconciler-type=master-count --apiserver-count=1",
   };
   const { changesPerMinute, mostNamed, everNamed } = predicted.fight;
-  compared.add(ofFight, "changes a minute", changesPerMinute, fought.changesPerMinute);
-  compared.add(ofFight, "servers named at once, at most", mostNamed, fought.mostNamed);
+  // A change at the edge of the window falls in or out.
+  compared.add(ofFight, "changes a minute", changesPerMinute, fought.changesPerMinute, 1);
+  compared.add(ofFight, "servers named at once, at most", mostNamed, fought.mostNamed, 0);
   expect(fought).toMatchObject({ mostNamed, everNamed });
 
   const ofFlap = {
     incident: "heartbeat-flap",
     settings: "40 nodes, a heartbeat each 4–10 s, grace 8 s, monitored each second",
   };
-  const { flapsPerHeartbeat } = predicted.flap;
-  compared.add(ofFlap, "flaps for each heartbeat", flapsPerHeartbeat, flapped.flapsPerHeartbeat);
-  expect(predicted.flap.flaps).toBeGreaterThan(0);
-  expect(flapped.flaps).toBeGreaterThan(0);
+  const [lab, real] = [predicted.flap, flapped];
+  const chance = byChance(lab.flapsPerHeartbeat, lab.heartbeats, real.heartbeats);
+  const shares = [lab.flapsPerHeartbeat, real.flapsPerHeartbeat] as const;
+  compared.add(ofFlap, "flaps for each heartbeat", ...shares, chance);
 
   const ofGhost = {
     incident: "ghost-leader",
@@ -119,7 +132,8 @@ it("shows the fight, the flapping nodes and the ghost leader as the lab says", a
   };
   const after = predicted.ghosts.map(({ takenAfterSeconds }) => takenAfterSeconds);
   const range = [Math.min(...after), Math.max(...after)] as const;
-  compared.add(ofGhost, "lock taken after the last renewal, s", range, haunted.takenAfterSeconds);
+  const taken = "lock taken after the last renewal, s";
+  compared.add(ofGhost, taken, range, haunted.takenAfterSeconds, retrySeconds);
   for (const { ledMeanwhile } of [...predicted.ghosts, haunted]) expect(ledMeanwhile).toBe(false);
 });
 

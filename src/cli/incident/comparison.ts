@@ -1,7 +1,13 @@
-// A measured value beside what was seen elsewhere: as seen there, outside and by how much, or only
-// shown because nobody said between which bounds it should lie. Pure.
-import type { Expectation, Figure } from "../../lab/incidents/incident.ts";
-import { numberText, percentText } from "./value-text.ts";
+// A measured value beside what was seen elsewhere: between the bounds, outside and by how much, or only
+// shown because there are no bounds or an input decides it. Pure.
+import {
+  type Bounded,
+  type Expectation,
+  type Figure,
+  isBounded,
+  type Unit,
+} from "../../lab/incidents/figure.ts";
+import { numberText, percentText, valueText } from "./value-text.ts";
 
 export interface Comparison {
   readonly verdict: "inside" | "outside" | "shown";
@@ -13,15 +19,15 @@ export interface Comparison {
 const finestShare = 0.001;
 
 export function compare(
-  measured: number | undefined,
-  { value, from, to }: Pick<Expectation, "value" | "from" | "to">,
+  { measured, fittedBy }: Pick<Figure, "measured" | "fittedBy">,
+  expectation: Expectation,
 ): Comparison {
-  if (from === undefined && to === undefined) return { verdict: "shown", text: "" };
+  if (fittedBy !== undefined || !isBounded(expectation)) return { verdict: "shown", text: "" };
   if (measured === undefined) return { verdict: "outside", text: "not measured" };
-  const { low, high } = { low: from ?? -Infinity, high: to ?? Infinity };
-  if (measured < low) return { verdict: "outside", text: `outside, ${distance(measured, low)}` };
-  if (measured > high) return { verdict: "outside", text: `outside, ${distance(measured, high)}` };
-  return { verdict: "inside", text: insideText(measured, low, high, value) };
+  const { from, to, value } = expectation;
+  if (measured < from) return { verdict: "outside", text: `outside, ${distance(measured, from)}` };
+  if (measured > to) return { verdict: "outside", text: `outside, ${distance(measured, to)}` };
+  return { verdict: "inside", text: insideText(measured, from, to, value) };
 }
 
 /** In its own words, and whether a person or a program of that version saw it. */
@@ -29,9 +35,10 @@ export function seenText({ source, text }: Expectation): string {
   return source === "write-up" ? text : `${text} (real)`;
 }
 
-/** Whether every bound that was given holds. */
-export function isInside({ measured, expected }: Figure): boolean {
-  return expected.every((one) => compare(measured, one).verdict !== "outside");
+/** `10 min to 12 min`, `exactly 12,954`. */
+export function boundsText({ from, to }: Pick<Bounded, "from" | "to">, unit: Unit): string {
+  if (from === to) return `exactly ${valueText(from, unit)}`;
+  return `${valueText(from, unit)} to ${valueText(to, unit)}`;
 }
 
 /** A distance is told only from a number that somebody saw, never from the middle of a range. */

@@ -50,6 +50,15 @@ export const result: IncidentResult = {
     },
     { id: "rate", text: "highest rate", unit: "per second", measured: 42.61, expected: [] },
     {
+      id: "period",
+      text: "between two resyncs",
+      unit: "factor",
+      measured: 2,
+      // Out of its bounds: an input decides nothing, whatever it is.
+      expected: [{ source: "write-up", text: "≈ 1.37", from: 1.36, to: 1.38 }],
+      fittedBy: "resync factor 2",
+    },
+    {
       id: "never",
       text: "what was not seen",
       unit: "share",

@@ -22,7 +22,7 @@ export function reportDocument(results: readonly IncidentResult[]): object {
         ...figure,
         measured: figure.measured ?? null,
         expected: figure.expected.map((one) => {
-          const { verdict, text: difference } = compare(figure.measured, one);
+          const { verdict, text: difference } = compare(figure, one);
           return { ...one, verdict, difference };
         }),
       })),

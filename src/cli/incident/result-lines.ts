@@ -1,10 +1,9 @@
 // One result for a person at a terminal: what happened, the figures beside those seen elsewhere, what
-// it meant for traffic on both sides, the charts, and what was fitted. Never wider than asked.
+// it meant for traffic on both sides, the charts, and the inputs. Never wider than asked.
 import { wrapText } from "../../doctor/report/wrapped-text.ts";
 import { durationText } from "../../journeys/duration-text.ts";
+import { type Expectation, type Figure, isBounded } from "../../lab/incidents/figure.ts";
 import type {
-  Expectation,
-  Figure,
   Incident,
   IncidentResult,
   Measure,
@@ -12,7 +11,7 @@ import type {
 } from "../../lab/incidents/incident.ts";
 import type { Paint } from "../paint.ts";
 import { chartLines } from "./charts.ts";
-import { compare, seenText } from "./comparison.ts";
+import { boundsText, compare, seenText } from "./comparison.ts";
 import { didHold } from "./summary-lines.ts";
 import { type Cell, type Column, rowLines, tableWidth } from "./table.ts";
 import { markName } from "./time-axis.ts";
@@ -31,7 +30,8 @@ const indent = "  ";
 
 const numbers: Column = { width: 11, align: "right" };
 const sides: Column = { width: 13, align: "right" };
-const verdict: Column = { width: 16, align: "left" };
+/** `● 10 min to 12 min`; longer ones go on below. */
+const verdict: Column = { width: 18, align: "left" };
 
 /** `about 600 (real)`, `● as in quiet times`: what most of these need. */
 const seenLeastWidth = 16;
@@ -48,17 +48,25 @@ export function resultLines(
   const { width, paint } = options;
   const { name, isFixed, timeline, figures, measures, series, fitted } = result;
   const charts = chartLines(series, timeline, options);
+  const results = figures.filter(({ fittedBy }) => fittedBy === undefined);
+  const inputs = figures.filter(({ fittedBy }) => fittedBy !== undefined);
   return [
     paint.strong(isFixed ? `${name}, with the fix` : name),
     ...toldLines(incident, isFixed, width),
     paint.secondary(circumstances(result)),
     ...verdictLines(result, options),
     ...section("What happened", timeline.length, () => timelineLines(result, options), paint),
-    ...section("Figures", figures.length, () => figureTable(figures, options), paint),
+    ...section("Figures", results.length, () => figureTable(results, "bounds", options), paint),
+    ...section(
+      "Figures that an input decides, not counted",
+      inputs.length,
+      () => figureTable(inputs, "input", options),
+      paint,
+    ),
     ...section("What it meant", measures.length, () => measureTable(measures, options), paint),
     ...(charts.length === 0 ? [] : ["", ...charts]),
     ...section(
-      "Fitted, and left out",
+      "Inputs, and what is left out",
       fitted.length,
       () => fitted.flatMap((text) => wrapText(text, { width, first: "  · ", rest: "    " })),
       paint,
@@ -120,14 +128,18 @@ function timeText({ stage, atMs }: TimelineEntry, before: TimelineEntry | undefi
   return durationText(before.atMs) === text ? `+${durationText(atMs - before.atMs)}` : text;
 }
 
-function figureTable(figures: readonly Figure[], options: ResultOptions): readonly string[] {
+function figureTable(
+  figures: readonly Figure[],
+  lastHead: string,
+  options: ResultOptions,
+): readonly string[] {
   const { paint } = options;
   const texts = figures.map(({ text }) => text);
   const said = figures.flatMap(({ expected }) => expected.map(seenText));
   const sharing = { texts, seconds: said, leastWidth: seenLeastWidth };
   const [text, seen] = widths(options, [numbers, verdict], sharing);
   const columns = [{ ...none, width: text }, numbers, { ...none, width: seen }, verdict];
-  const head = ["", "this run", "seen elsewhere", ""].map((text) => ({
+  const head = ["", "this run", "seen elsewhere", lastHead].map((text) => ({
     text,
     paint: paint.secondary,
   }));
@@ -138,7 +150,7 @@ function figureTable(figures: readonly Figure[], options: ResultOptions): readon
   ];
 }
 
-const realNote = `${indent}(real): with the real binaries of that version; else by the write-up`;
+const realNote = `${indent}(real): measured with the real binaries of that version`;
 
 function isReal({ source }: Expectation): boolean {
   return source === "real binaries";
@@ -146,27 +158,23 @@ function isReal({ source }: Expectation): boolean {
 
 /** A row for each place where it was seen, the first beside the figure. */
 function figureRows(figure: Figure, columns: readonly Column[], paint: Paint): readonly string[] {
-  const { text, unit, measured, expected } = figure;
+  const { text, unit, measured, expected, fittedBy = "" } = figure;
   const own = [text, valueText(measured, unit)] as const;
-  if (expected.length === 0) return rowLines(own, columns, indent);
-  return expected.flatMap((one, index) =>
-    rowLines(
-      [...(index === 0 ? own : (["", ""] as const)), ...expectationCells(measured, one, paint)],
-      columns,
-      indent,
-    ),
-  );
+  if (expected.length === 0) return rowLines([...own, "", fittedBy], columns, indent);
+  return expected.flatMap((one, index) => {
+    const [name, value, input] = index === 0 ? [...own, fittedBy] : ["", "", ""];
+    const last = figure.fittedBy === undefined ? boundsCell(figure, one, paint) : input;
+    return rowLines([name, value, seenText(one), last], columns, indent);
+  });
 }
 
-function expectationCells(
-  measured: number | undefined,
-  expectation: Expectation,
-  paint: Paint,
-): readonly Cell[] {
-  const { verdict: found, text: difference } = compare(measured, expectation);
-  const seen = seenText(expectation);
-  if (found === "shown") return [seen];
-  return [seen, verdictCell(found === "inside", difference, paint)];
+/** The bounds and, outside, by how much. */
+function boundsCell(figure: Figure, expectation: Expectation, paint: Paint): Cell {
+  if (!isBounded(expectation)) return "";
+  const { verdict: found, text: difference } = compare(figure, expectation);
+  const bounds = boundsText(expectation, figure.unit);
+  const isInside = found === "inside";
+  return verdictCell(isInside, isInside ? bounds : `${difference}: ${bounds}`, paint);
 }
 
 function measureTable(measures: readonly Measure[], options: ResultOptions): readonly string[] {

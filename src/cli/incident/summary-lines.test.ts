@@ -3,6 +3,7 @@ import { paintFor } from "../paint.ts";
 import { result } from "./incident-result.contract.ts";
 import { reportDocument } from "./report-document.ts";
 import { didHold, summaryFoot, summaryHead, summaryLines } from "./summary-lines.ts";
+import { verdictText } from "./verdict-text.ts";
 
 const options = { width: 80, paint: paintFor({ colours: false }) };
 
@@ -23,8 +24,8 @@ test("the summary has the headlines beside each other, and whatever did not hold
 test("below the results stands how many of them held", () => {
   expect(summaryFoot([result, { ...result, figures: [], measures: [] }], options)).toEqual([
     "",
-    "● all figures are as seen elsewhere, and Lockstep reached its goals; ! not so.",
-    "(real): with the real binaries; else by the write-up.",
+    "! at least one compared figure is out of its bounds, or Lockstep missed a goal.",
+    "(real): measured with the real binaries; else reported in the write-up.",
     "1 of 2 held.",
   ]);
 });
@@ -37,6 +38,25 @@ test("a result holds when every figure is inside and every goal reached", () => 
   expect(didHold({ ...result, figures, measures })).toBe(true);
   expect(didHold({ ...result, measures })).toBe(false);
   expect(didHold({ ...result, figures })).toBe(false);
+});
+
+test("a figure that an input decides is neither counted nor judged", () => {
+  const { figures: all } = result;
+  const figures = all.filter(({ fittedBy }) => fittedBy !== undefined);
+  expect(figures).toHaveLength(1);
+  expect(didHold({ ...result, figures, measures: [] })).toBe(true);
+  expect(verdictText({ ...result, figures, measures: [] })).toBeUndefined();
+  expect(reportDocument([{ ...result, figures, measures: [] }])).toMatchObject({
+    held: true,
+    incidents: [{ figures: [{ fittedBy: "resync factor 2", expected: [{ verdict: "shown" }] }] }],
+  });
+  const headline = figures.map((figure) => ({ ...figure, isHeadline: true as const }));
+  const lines = summaryLines({ ...result, figures: headline, measures: [] }, options);
+  expect(lines.map((line) => line.trim().replaceAll(/ +/g, " "))).toEqual([
+    "● throttled-controller",
+    "between two resyncs (from ≈ 1.37 ×2",
+    "inputs)",
+  ]);
 });
 
 test("the document has everything, with the comparisons made and nothing undefined", () => {
@@ -56,6 +76,7 @@ test("the document has everything, with the comparisons made and nothing undefin
           { id: "drain", expected: [{ verdict: "inside" }, { difference: "the same" }] },
           { id: "puts", expected: [{ verdict: "outside", difference: "outside, −15 %" }] },
           { id: "rate", expected: [] },
+          { id: "period", fittedBy: "resync factor 2", expected: [{ verdict: "shown" }] },
           { id: "never", measured: null, expected: [{ text: "some", verdict: "shown" }] },
         ],
         measures: [{}, { goal: null }, { held: false }, { stock: null }],

@@ -1,9 +1,10 @@
 // Many results as one table that is read at a glance: what tells each incident in a line, seen
 // elsewhere, with stock and with Lockstep, and whatever is not as it should be. Pure.
 import { wrapText } from "../../doctor/report/wrapped-text.ts";
-import type { Figure, IncidentResult, Measure } from "../../lab/incidents/incident.ts";
+import { type Figure, isWithinBounds } from "../../lab/incidents/figure.ts";
+import type { IncidentResult, Measure } from "../../lab/incidents/incident.ts";
 import type { Paint } from "../paint.ts";
-import { isInside, seenText } from "./comparison.ts";
+import { seenText } from "./comparison.ts";
 import { type Cell, type Column, rowLines, tableWidth } from "./table.ts";
 import { valueText } from "./value-text.ts";
 import { figureCount, goalCount } from "./verdict-text.ts";
@@ -49,7 +50,7 @@ export function summaryLines(result: IncidentResult, options: SummaryOptions): r
   return [
     `${paint.strong(title)}  ${paint.secondary(counts)}`.trimEnd(),
     ...figures
-      .filter((figure) => figure.isHeadline === true || !isInside(figure))
+      .filter((figure) => figure.isHeadline === true || !isWithinBounds(figure))
       .flatMap((figure) => rowLines(figureCells(figure, paint), columns, indent)),
     ...measures
       .filter((measure) => measure.isHeadline === true || !measure.held)
@@ -63,8 +64,8 @@ export function summaryFoot(
   { width, paint }: SummaryOptions,
 ): readonly string[] {
   const legend =
-    "● all figures are as seen elsewhere, and Lockstep reached its goals; ! not so. " +
-    "(real): with the real binaries; else by the write-up.";
+    "! at least one compared figure is out of its bounds, or Lockstep missed a goal. " +
+    "(real): measured with the real binaries; else reported in the write-up.";
   return [
     "",
     ...wrapText(legend, { width }).map(paint.secondary),
@@ -72,18 +73,18 @@ export function summaryFoot(
   ];
 }
 
-/** Whether every figure lies where it was seen elsewhere, and Lockstep reached every goal. */
+/** Whether every compared figure is within its bounds, and Lockstep reached every goal. */
 export function didHold({ figures, measures }: IncidentResult): boolean {
-  return figures.every(isInside) && measures.every(({ held }) => held);
+  return figures.every(isWithinBounds) && measures.every(({ held }) => held);
 }
 
 /** The figures come from the stock components alone. */
 function figureCells(figure: Figure, paint: Paint): readonly Cell[] {
-  const { text, unit, measured, expected } = figure;
+  const { text, unit, measured, expected, fittedBy } = figure;
   const seen = expected.find(({ source }) => source === "write-up") ?? expected[0];
   return [
-    signCell(isInside(figure), paint),
-    text,
+    signCell(isWithinBounds(figure), paint),
+    fittedBy === undefined ? text : `${text} (from inputs)`,
     seen === undefined ? "" : seenText(seen),
     valueText(measured, unit),
   ];

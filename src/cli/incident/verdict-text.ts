@@ -1,18 +1,18 @@
-// What came of a run in one sentence: whether the figures are those seen elsewhere and whether
+// What came of a run in one sentence: whether the compared figures are within their bounds and whether
 // Lockstep reached its goals, and by name what is not so. Pure.
+import { isCompared, isWithinBounds } from "../../lab/incidents/figure.ts";
 import type { IncidentResult } from "../../lab/incidents/incident.ts";
-import { isInside } from "./comparison.ts";
 
-/** `10 of 10 figures are as seen elsewhere; Lockstep reached 3 of 3 goals.` */
+/** `10 of 10 compared figures are within their bounds; Lockstep reached 3 of 3 goals.` */
 export function verdictText(result: IncidentResult): string | undefined {
   const parts = [figuresText(result), goalsText(result)].filter((part) => part !== undefined);
   return parts.length === 0 ? undefined : `${parts.join("; ")}.`;
 }
 
-/** `10 of 10`: those that have something to be compared with, and how many are as it says. */
+/** `10 of 10`: those that are compared, and how many are within their bounds. */
 export function figureCount({ figures }: Pick<IncidentResult, "figures">): string | undefined {
   const compared = figures.filter(isCompared);
-  return countText(compared.length, compared.filter(isInside).length);
+  return countText(compared.length, compared.filter(isWithinBounds).length);
 }
 
 export function goalCount({ measures }: Pick<IncidentResult, "measures">): string | undefined {
@@ -22,18 +22,14 @@ export function goalCount({ measures }: Pick<IncidentResult, "measures">): strin
 
 function figuresText(result: IncidentResult): string | undefined {
   const count = figureCount(result);
-  const wrong = result.figures.filter((figure) => !isInside(figure));
-  return count && `${count} figures are as seen elsewhere${namesOf(wrong)}`;
+  const wrong = result.figures.filter((figure) => !isWithinBounds(figure));
+  return count && `${count} compared figures are within their bounds${namesOf(wrong)}`;
 }
 
 function goalsText(result: IncidentResult): string | undefined {
   const count = goalCount(result);
   const missed = result.measures.filter(({ held }) => !held);
   return count && `Lockstep reached ${count} goals${namesOf(missed)}`;
-}
-
-function isCompared({ expected }: IncidentResult["figures"][number]): boolean {
-  return expected.some(({ from, to }) => from !== undefined || to !== undefined);
 }
 
 function countText(all: number, good: number): string | undefined {

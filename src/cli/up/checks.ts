@@ -36,8 +36,8 @@ export function checksOf({ throttled, fixed }: StoryResult): readonly Check[] {
           },
           {
             what: "Lockstep loses no request",
-            seen: `${lockstep.lost + (fixed.lockstep?.lost ?? 0)} lost`,
-            holds: lockstep.lost + (fixed.lockstep?.lost ?? 0) === 0,
+            seen: `${lockstep.lost + (fixed?.lockstep?.lost ?? 0)} lost`,
+            holds: lockstep.lost + (fixed?.lockstep?.lost ?? 0) === 0,
           },
         ];
   return [
@@ -49,10 +49,13 @@ export function checksOf({ throttled, fixed }: StoryResult): readonly Check[] {
     },
     {
       what: `the fix has changes published ${collapse} times sooner`,
-      seen: `${lag(throttled.publishedMs)} → ${lag(fixed.publishedMs)}`,
+      seen:
+        fixed === undefined
+          ? "no fix was applied"
+          : `${lag(throttled.publishedMs)} → ${lag(fixed.publishedMs)}`,
       holds:
         throttled.publishedMs !== undefined &&
-        fixed.publishedMs !== undefined &&
+        fixed?.publishedMs !== undefined &&
         fixed.publishedMs * collapse < throttled.publishedMs,
     },
   ];

@@ -1,7 +1,9 @@
 // What an incident is to whoever shows it: something that can be played on a stage, and what came
-// out of it beside the write-up and beside Lockstep. No figure of a write-up goes into a play; where
-// a parameter had to be chosen so that the play fits, the findings say so.
+// out of it beside the write-up and beside Lockstep. Numbers that a write-up gives about its cluster,
+// and parameters that were chosen so that the play fits, are inputs: the findings list them, and a
+// figure that an input decides is shown apart.
 import type { ObserverAccuracy } from "../observed/observer-accuracy.ts";
+import type { Figure, Unit } from "./figure.ts";
 import type { OpenStage } from "./stage.ts";
 
 export interface Incident {
@@ -30,7 +32,7 @@ export interface IncidentFindings {
   readonly measures: readonly Measure[];
   /** For charts; all on the time of the stage they were measured on. */
   readonly series: readonly Series[];
-  /** Parameters that were chosen to fit the write-up, and what the model leaves out. */
+  /** Inputs taken from the write-up or chosen to fit it, and what the model leaves out. */
   readonly fitted: readonly string[];
 }
 
@@ -53,32 +55,6 @@ export interface TimelineEntry {
   /** Since that stage was opened. */
   readonly atMs: number;
   readonly text: string;
-}
-
-export type Unit = "ms" | "requests" | "per second" | "count" | "share" | "factor";
-
-export interface Figure {
-  /** `puts-per-resync`: the same in every version, for machines. */
-  readonly id: string;
-  readonly text: string;
-  readonly unit: Unit;
-  /** Undefined when the play could not show it. */
-  readonly measured: number | undefined;
-  /** Empty where nobody has said anything to compare with. */
-  readonly expected: readonly Expectation[];
-  /** Tells the incident in a line, for a summary of many. */
-  readonly isHeadline?: true;
-}
-
-/** What was seen elsewhere. Without bounds it is only shown, with them it is compared. */
-export interface Expectation {
-  readonly source: "write-up" | "real binaries";
-  /** In its own words: `10–12 min`. */
-  readonly text: string;
-  /** Where it is one number: what the difference is told from. */
-  readonly value?: number;
-  readonly from?: number;
-  readonly to?: number;
 }
 
 export interface Measure {

@@ -8,7 +8,8 @@ import { loopbackNetworks } from "../kubelet/pod-addresses.ts";
 import { AccuracyMeter } from "../observed/observer-accuracy.ts";
 import type { Recording } from "../saved/recording.ts";
 import { EndingWorld } from "./ending-world.ts";
-import type { Figure, Incident, IncidentResult } from "./incident.ts";
+import type { Figure } from "./figure.ts";
+import type { Incident, IncidentResult } from "./incident.ts";
 import { endNginx } from "./live-proxies.ts";
 import type { Invitation, Stage, StageProgress } from "./stage.ts";
 

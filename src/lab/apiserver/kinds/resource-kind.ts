@@ -54,6 +54,8 @@ export interface ResourceKind {
   readonly returnsDeleted: boolean;
   /** A question that is answered as it is created; nothing of it is stored. Absent: stored. */
   readonly createOnly?: true;
+  /** Deleting one leaves its dependents, unless the client asks otherwise. Absent: they go too. */
+  readonly orphansByDefault?: true;
   /** What field selectors may name, beside metadata.name and metadata.namespace. */
   readonly selectableFields: Readonly<Record<string, (object: KubeObject) => string>>;
 

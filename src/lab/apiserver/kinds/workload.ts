@@ -1,6 +1,6 @@
 // Deployments, ReplicaSets and their kin: pods made from a template. The lab has controllers for
-// Deployments and ReplicaSets; DaemonSets and ReplicationControllers are kept and given out, because
-// tools list them, and nobody acts on them.
+// Deployments and ReplicaSets; DaemonSets and ReplicationControllers are served because kubectl lists
+// them, and a cluster of the lab refuses new ones (served-kinds.ts).
 
 import { sameJson } from "../../same-json.ts";
 import type { KubeObject } from "../kube-object.ts";
@@ -176,7 +176,6 @@ export const replicationControllerKind = defineKind({
   prefix: "/registry/controllers/",
   subresources: ["status", "scale"],
   schema: "core.v1.ReplicationController",
-  returnsDeleted: true,
   nameRule: subdomainInBytes,
   setDefaults(controller) {
     const spec = ensureObject(controller, "spec");
@@ -193,6 +192,7 @@ export const replicationControllerKind = defineKind({
     startGeneration(controller);
   },
   prepareUpdate: (controller, current) => shared.prepareUpdate(controller, current),
+  orphansByDefault: true,
   validate: validateController,
   validateStatus: validateCounts,
   warnings: shared.warnings,

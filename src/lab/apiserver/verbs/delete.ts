@@ -146,7 +146,7 @@ function planDeletion(
     return { object: kind.markDeleted(current, toTime(clock.wallMs())), goesNow: false };
   }
   const grace = kind.gracePeriodSeconds?.(current, options.gracePeriodSeconds);
-  const finalizers = finalizersFor(current, options);
+  const finalizers = finalizersFor(kind, current, options);
   if (grace !== undefined && isDeleting && current.metadata.deletionGracePeriodSeconds !== 0) {
     return planShorterGrace(current, options, clock.wallMs());
   }
@@ -227,15 +227,20 @@ function mark(
 }
 
 /** The propagation policy, recorded as the finalizer that tells the garbage collector. */
-function finalizersFor(current: KubeObject, options: DeleteOptions): readonly string[] {
+function finalizersFor(
+  { orphansByDefault }: ResourceKind,
+  current: KubeObject,
+  options: DeleteOptions,
+): readonly string[] {
   const { finalizers = [], deletionTimestamp } = current.metadata;
-  if (options.propagationPolicy === undefined || deletionTimestamp !== undefined) {
+  const { propagationPolicy = orphansByDefault && "Orphan" } = options;
+  if (propagationPolicy === undefined || deletionTimestamp !== undefined) {
     return finalizers;
   }
   const others = finalizers.filter(
     (name) => name !== orphanFinalizer && name !== foregroundFinalizer,
   );
-  switch (options.propagationPolicy) {
+  switch (propagationPolicy) {
     case "Orphan":
       return [...others, orphanFinalizer];
     case "Foreground":

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { forEachSeed, isThorough } from "../../../simulation/seeds.ts";
 import { expectExact, withoutDistance } from "../../observed/exact-observer.contract.ts";
 import type { ObserverAccuracy } from "../../observed/observer-accuracy.ts";
-import type { IncidentResult } from "../incident.ts";
+import { isCompared, isWithinBounds } from "../figure.ts";
 import { longestLagMs } from "../shop-observer.ts";
 import { playInVirtualTime, VirtualStages } from "../virtual-stage.ts";
 import { apiserverFight, playApiserverFight } from "./apiserver-fight.ts";
@@ -101,29 +101,30 @@ describe.runIf(isThorough(process.env))("at length", () => {
     expectExact(fight.observer, { changes: 8, late: null });
   });
 
-  test("shows every figure of the write-up and of the real binaries, and none of it by chance", async () => {
-    const result = await playInVirtualTime(apiserverFight, {
-      seed: 1,
-      onOpened: withoutDistance,
-    });
-    expectExact(result.observer, { late: "routed" });
-    expect(result.figures.filter((figure) => !isAsExpected(figure))).toEqual([]);
-    expect(result.figures.map(({ id }) => id)).toEqual([
-      "addresses-listed-fewest",
-      "addresses-listed-most",
-      "owner-changes-per-60-s",
-      "owners-in-turn",
-      "reset-lines-per-60-s",
-      "reset-line-spacing",
-      "longest-lag-cut-off",
-      "lag-spread-cut-off",
-      "longest-lag-lagging-cache",
-      "lag-spread-lagging-cache",
-    ]);
-    const lagging = result.figures.find(({ id }) => id === "longest-lag-lagging-cache");
-    expect(lagging?.measured).toBeGreaterThan(60_000);
-    expect(result.measures.filter(({ held }) => !held)).toEqual([]);
-  });
+  // The lags come from draws, so one seed could be luck.
+  forEachSeed(
+    "every compared figure is within its bounds, whatever is drawn",
+    { seeds: 0.6 },
+    async (seed) => {
+      const result = await playInVirtualTime(apiserverFight, { seed, onOpened: withoutDistance });
+      expectExact(result.observer, { late: "routed" });
+      expect(result.figures.filter((figure) => !isWithinBounds(figure))).toEqual([]);
+      expect(result.figures.filter(isCompared).map(({ id }) => id)).toEqual([
+        "addresses-listed-fewest",
+        "addresses-listed-most",
+        "owner-changes-per-60-s",
+        "owners-in-turn",
+        "reset-lines-per-60-s",
+        "reset-line-spacing",
+        "longest-lag-cut-off",
+        "lag-spread-cut-off",
+      ]);
+      const measured = (id: string) => result.figures.find((one) => one.id === id)?.measured;
+      expect(measured("longest-lag-lagging-cache")).toBeGreaterThan(60_000);
+      expect(measured("lag-spread-lagging-cache")).toBeGreaterThan(1_000);
+      expect(result.measures.filter(({ held }) => !held)).toEqual([]);
+    },
+  );
 
   test("shows with the fix that replicas are together, and repeats from its seed", async () => {
     const settings = { pauseMs: 60_000, releases: 1 };
@@ -133,15 +134,8 @@ describe.runIf(isThorough(process.env))("at length", () => {
         playApiserverFight(open, { fix: true, settings }),
     };
     const result = await playInVirtualTime(incident, { seed: 2, fix: true });
-    expect(result.figures.filter((figure) => !isAsExpected(figure))).toEqual([]);
+    expect(result.figures.filter((figure) => !isWithinBounds(figure))).toEqual([]);
     const again = await playInVirtualTime(incident, { seed: 2, fix: true });
     expect(again.traceHash).toBe(result.traceHash);
   });
 });
-
-function isAsExpected({ measured, expected }: IncidentResult["figures"][number]): boolean {
-  return expected.every(
-    ({ from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY }) =>
-      measured !== undefined && measured >= from && measured <= to,
-  );
-}

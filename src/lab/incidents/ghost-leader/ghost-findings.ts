@@ -24,6 +24,7 @@ export function ghostFindings(
     measures: measuresOf(measured, settings),
     series,
     fitted: [
+      `a lease of ${settings.electionTtlMs / 1_000} s, the default of the ingress controller`,
       `${settings.formerTransitions} earlier changes of the lock's holder: a record keeps its past`,
       `${settings.replicas} replicas and ${settings.ingresses} Ingresses a class`,
       "the ghost is of an older revision, so that its labels match no pod: the write-up shows the " +

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { forEachSeed, isThorough } from "../../../simulation/seeds.ts";
 import { expectExact, withoutDistance } from "../../observed/exact-observer.contract.ts";
+import { isWithinBounds } from "../figure.ts";
 import type { IncidentResult } from "../incident.ts";
 import { playInVirtualTime } from "../virtual-stage.ts";
 import { type GhostLeaderOptions, ghostLeader, playGhostLeader } from "./ghost-leader.ts";
@@ -116,10 +117,7 @@ describe.runIf(isThorough(process.env))("with the write-up's parameters", () => 
     expectExact(result.observer, { late: null });
     expectGhost(result, 30_000);
     expectRepair(result, 30_000, 60_000);
-    const outside = result.figures.filter(({ measured = Number.NaN, expected }) =>
-      expected.some(({ from = measured, to = measured }) => !(measured >= from && measured <= to)),
-    );
-    expect(outside).toEqual([]);
+    expect(result.figures.filter((one) => !isWithinBounds(one))).toEqual([]);
     expect(figure(result, "leader-transitions")).toBe(11);
     expect(result.measures.filter(({ held }) => !held)).toEqual([]);
   });

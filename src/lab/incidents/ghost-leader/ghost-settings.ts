@@ -28,7 +28,7 @@ export interface GhostSettings {
 }
 
 /** The write-up's record says 11 after the ghost took the lock: ten changes came before. */
-export const fittedTransitions = 10;
+const fittedTransitions = 10;
 
 export const usual: GhostSettings = {
   nodes: 5,

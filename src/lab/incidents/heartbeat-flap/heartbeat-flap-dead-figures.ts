@@ -1,7 +1,8 @@
 // What a node that really dies shows in `heartbeat-flap`: when it was noticed, and what it cost until
 // nobody was sent there any more. Pure.
 
-import type { Figure, Measure } from "../incident.ts";
+import type { Figure } from "../figure.ts";
+import type { Measure } from "../incident.ts";
 import type { LateNodes } from "./heartbeat-flap-nodes.ts";
 import type { DeadNode } from "./heartbeat-flap-scene.ts";
 

@@ -1,8 +1,10 @@
 // What the incident `resync-storm` comes out as: figures beside those of the write-up and of the real
 // binaries, what it meant for traffic, and what had to be fitted. Pure.
+import { elapsedMs } from "../../../environment/clock.ts";
 import type { Journey } from "../../../journeys/journey.ts";
 import type { Hop } from "../../../journeys/witness.ts";
-import type { Expectation, Figure, IncidentFindings, Measure, Series } from "../incident.ts";
+import type { Expectation, Figure } from "../figure.ts";
+import type { IncidentFindings, Measure, Series } from "../incident.ts";
 import { longestLagMs } from "../shop-observer.ts";
 import { lagMeasure, requestMeasures } from "../usual-measures.ts";
 import { lagSeries, lostSeries } from "../usual-series.ts";
@@ -32,24 +34,35 @@ export function findingsOf(
 
 function figuresOf(storms: Storms, options: FindingsOptions): readonly Figure[] {
   const { first, second, raised } = storms;
+  const { headless, limits } = options;
   return [
-    puts(first, [
-      writeUp("about 12,954", 12_825, 13_083, 12_954),
-      real("12,954, all different", 12_954, 12_954),
-    ]),
     {
-      id: "objects-per-resync",
-      text: "different objects among them",
-      unit: "count",
-      measured: first.keys,
-      expected: [real("12,954", 12_954, 12_954)],
+      ...puts(first, [
+        writeUp("about 12,954", 12_954, 12_954),
+        real("12,954, all different", 12_954, 12_954),
+      ]),
+      fittedBy: `${headless.toLocaleString("en-US")} headless services`,
+    },
+    {
+      id: "puts-per-headless-service",
+      text: "PUTs per headless service",
+      unit: "factor",
+      measured: headless === 0 ? undefined : first.requests / headless,
+      expected: [real("each exactly once", 1, 1)],
+    },
+    {
+      id: "headless-services-written",
+      text: "headless services written",
+      unit: "share",
+      measured: headless === 0 ? undefined : first.keys / headless,
+      expected: [real("all, and no other", 1, 1)],
     },
     {
       id: "events-first-resync",
       text: "watch events of the first resync",
       unit: "count",
       measured: first.events,
-      expected: [real("one per object", 0.99 * first.keys, first.keys, first.keys)],
+      expected: [real("one per object", first.keys, first.keys)],
     },
     {
       id: "events-later-resync",
@@ -61,40 +74,41 @@ function figuresOf(storms: Storms, options: FindingsOptions): readonly Figure[] 
     ...periodFigures(storms, options),
     drain("drain", "drain time", first, [
       writeUp("10–12 min", 10 * minuteMs, 12 * minuteMs),
-      real("647–649 s", 627_000, 666_000, 648_000),
+      realTime("647–649 s", 648_000),
     ]),
     {
       id: "drain-rate",
       text: "PUTs a second",
       unit: "per second",
       measured: first.rate,
-      expected: [real("20.0", 19.5, 20.5, 20)],
+      expected: [real("20.0", 19.8, 20.2, 20)],
+      fittedBy: `--kube-api-qps=${limits.qps}`,
     },
     {
       id: "mean-work",
-      text: "a worker is at a key for",
+      text: "mean time per key",
       unit: "ms",
       measured: first.workMs,
-      expected: [real("0.249 s", 240, 260, 249)],
+      expected: [realTime("0.249 s", 249)],
     },
     {
       id: "throttled-share",
       text: "PUTs with a throttling line",
       unit: "share",
       measured: first.throttledShare,
-      expected: [real("about 98 %", 0.95, 1, 0.98)],
+      expected: [real("about 98 %", 0.96, 1, 0.98)],
     },
-    ...lagFigures(storms),
-    ...(raised === undefined ? [] : raisedFigures(raised)),
+    ...lagFigures(storms, options),
+    ...(raised === undefined ? [] : raisedFigures(raised, options)),
   ];
 }
 
 /** What remains of the storm with the fix. */
 function fixedFigures(storms: Storms, options: FindingsOptions): readonly Figure[] {
   return [
-    puts(storms.first, [writeUp("no storm", 0, 0), real("0", 0, 0)]),
+    { ...puts(storms.first, [writeUp("no storm", 0, 0), real("0", 0, 0)]), isHeadline: true },
     ...periodFigures(storms, options),
-    ...lagFigures(storms),
+    ...lagFigures(storms, options),
   ];
 }
 
@@ -105,11 +119,15 @@ function puts({ requests }: JudgedStorm, expected: readonly Expectation[]): Figu
     unit: "requests",
     measured: requests,
     expected,
-    isHeadline: true,
   };
 }
 
-function periodFigures({ periodMs }: Storms, { minResyncMs }: FindingsOptions): readonly Figure[] {
+/** The process draws its factor; where the play gives it, both figures are that input. */
+function periodFigures(
+  { periodMs }: Storms,
+  { minResyncMs, resyncFactor }: FindingsOptions,
+): readonly Figure[] {
+  const input = resyncFactor === undefined ? {} : { fittedBy: `resync factor ${resyncFactor}` };
   return [
     {
       id: "period",
@@ -117,6 +135,7 @@ function periodFigures({ periodMs }: Storms, { minResyncMs }: FindingsOptions): 
       unit: "ms",
       measured: periodMs,
       expected: [writeUp("16 h 20–30 min", 980 * minuteMs, 990 * minuteMs)],
+      ...input,
     },
     {
       id: "period-factor",
@@ -124,54 +143,97 @@ function periodFigures({ periodMs }: Storms, { minResyncMs }: FindingsOptions): 
       unit: "factor",
       measured: periodMs / minResyncMs,
       expected: [writeUp("≈ 1.37", 1.36, 1.38, 1.37)],
+      ...input,
     },
   ];
 }
 
-function lagFigures({ quiet, during, first }: Storms): readonly Figure[] {
+function lagFigures(storms: Storms, options: FindingsOptions): readonly Figure[] {
+  const { quiet, during } = storms;
+  const { fix } = options;
   return [
     {
       id: "published-lag-quiet",
       text: "a change waits in quiet times",
       unit: "ms",
       measured: longestAt(quiet, "published"),
-      expected: [real("4–6 ms", 0, 100, 5)],
+      expected: [quietWait],
     },
     {
       id: "published-lag-storm",
       text: "a change waits in a resync",
       unit: "ms",
       measured: longestAt(during, "published"),
-      expected:
-        first.requests === 0
-          ? []
-          : [writeUp("2 min by luck, up to the drain", 0, first.drainMs + minuteMs)],
+      // Two minutes were luck: a change waits for as much of the drain as is left.
+      expected: [
+        fix ? quietWait : writeUp("2 min by luck, up to the drain", 2 * minuteMs, 12 * minuteMs),
+      ],
+    },
+    ...(fix ? [] : waitByKeysAhead(storms, options)),
+  ];
+}
+
+/** In virtual time a change takes messages and no processor time, so somewhat less agrees as well. */
+const quietWait = real("4–6 ms", 1, 6, 5);
+
+/** With fewer ahead, what the workers have under way counts for too much of the wait. */
+const leastShareAhead = 0.1;
+
+/**
+ * Of the last release in the storm, whose key was written before and is behind all others. By chance
+ * the storm is nearly over when it comes: then there is nothing to measure.
+ */
+function waitByKeysAhead(
+  { behindAll, depths, instant }: Storms,
+  { limits, services, headless }: FindingsOptions,
+): readonly Figure[] {
+  const [first] = behindAll.toSorted((one, other) => one.origin.at - other.origin.at);
+  if (first === undefined) return [];
+  const startedMs = instant.stageMs - elapsedMs(first.origin.at, instant.observer);
+  const [lookedMs, depth] = depths.findLast(([atMs]) => atMs <= startedMs) ?? [startedMs, 0];
+  // Keys of other services cost no request, and are spread evenly among them.
+  const ahead = (depth * headless) / services - ((startedMs - lookedMs) / 1_000) * limits.qps;
+  const lagMs = longestAt([first], "published");
+  if (lagMs === undefined || ahead < leastShareAhead * headless) return [];
+  return [
+    {
+      id: "wait-by-keys-ahead",
+      text: "wait of the last change ÷ (keys ahead ÷ qps)",
+      unit: "factor",
+      measured: lagMs / 1_000 / (ahead / limits.qps),
+      expected: [real("depth ÷ qps", 0.98, 1.02, 1)],
     },
   ];
 }
 
-function raisedFigures({ restart, unbounded, bounded }: RaisedStorms): readonly Figure[] {
+function raisedFigures(
+  { restart, unbounded, bounded }: RaisedStorms,
+  { headless, raised }: FindingsOptions,
+): readonly Figure[] {
+  const capacity = `${raised?.writesPerSecond} writes a second of the server`;
   return [
     {
       id: "puts-at-restart",
       text: "PUTs when the process starts",
       unit: "requests",
       measured: restart.requests,
-      expected: [real("every key once, and some twice", 12_954, 13_500)],
+      expected: [real("every key once, and some twice", headless, 1.05 * headless)],
     },
-    drain("drain-raised", "drain time, raised limits", unbounded, [
-      real("128 s", 124_000, 132_000, 128_000),
-    ]),
-    drain("drain-raised-bounded", "the same, bounded server", bounded, [
-      writeUp("about 5 min", 4.5 * minuteMs, 5.5 * minuteMs, 5 * minuteMs),
-      real("305 s at 42.6/s", 295_000, 315_000, 305_000),
-    ]),
+    drain("drain-raised", "drain time, raised limits", unbounded, [realTime("128 s", 128_000)]),
+    {
+      ...drain("drain-raised-bounded", "the same, bounded server", bounded, [
+        writeUp("about 5 min", 4.5 * minuteMs, 5.5 * minuteMs, 5 * minuteMs),
+        realTime("305 s at 42.6/s", 305_000),
+      ]),
+      fittedBy: capacity,
+    },
     {
       id: "mean-work-bounded",
-      text: "and a worker is at a key for",
+      text: "and mean time per key",
       unit: "ms",
       measured: bounded.workMs,
-      expected: [real("0.703 s", 680, 730, 703)],
+      expected: [realTime("0.703 s", 703)],
+      fittedBy: capacity,
     },
     {
       id: "throttled-share-bounded",
@@ -189,7 +251,9 @@ function drain(
   { drainMs, constraint }: JudgedStorm,
   expected: readonly Expectation[],
 ): Figure {
-  return { id, text: `${text}, ${constraint} binds`, unit: "ms", measured: drainMs, expected };
+  const isHeadline = id === "drain" && ({ isHeadline: true } as const);
+  const named = `${text}, ${constraint} binds`;
+  return { id, text: named, unit: "ms", measured: drainMs, expected, ...isHeadline };
 }
 
 /** The bounds, and the number that was seen where it is one. */
@@ -199,6 +263,11 @@ function writeUp(text: string, from: number, to: number, value?: number): Expect
 
 function real(text: string, from: number, to: number, value?: number): Expectation {
   return { ...writeUp(text, from, to, value), source: "real binaries" };
+}
+
+/** The real runs differed by less, and their clock was another: within a hundredth is the same. */
+function realTime(text: string, ms: number): Expectation {
+  return real(text, 0.99 * ms, 1.01 * ms, ms);
 }
 
 function measuresOf({ during, tallies }: Storms): readonly Measure[] {
@@ -221,8 +290,12 @@ function seriesOf({ depths, rates, quiet, during, results, instant }: Storms): r
   ];
 }
 
-function fittedIn({ resyncFactor, raised, fix }: FindingsOptions): readonly string[] {
+function fittedIn(options: FindingsOptions): readonly string[] {
+  const { services, headless, limits, resyncFactor, raised, fix } = options;
+  const [all, some] = [services + 1, headless].map((count) => count.toLocaleString("en-US"));
   return [
+    `${all} services, ${some} of them headless; ${limits.workers} workers, ` +
+      `${limits.qps} requests a second, burst ${limits.burst}`,
     ...(resyncFactor === undefined
       ? []
       : [`a resync period ${resyncFactor} times the shortest: the real process draws 1 to 2`]),

@@ -40,6 +40,8 @@ export interface Storms {
   readonly quiet: readonly Journey[];
   /** Of the releases in it. */
   readonly during: readonly Journey[];
+  /** Of these the release whose key had been written and came behind all that were left. */
+  readonly behindAll: readonly Journey[];
   readonly tallies: Readonly<Record<SideName, Tally>>;
   readonly results: readonly TrafficResult[];
   /** On the clocks that journeys and results are on, and on the stage's. */
@@ -120,14 +122,15 @@ class LateStorms {
     queue.record();
     const traffic = this.#scene.startTraffic();
     const quiet = await this.#releaseInQuiet();
-    const { storm, during } = await this.#secondStorm();
+    const { storm, byLuck, behindAll } = await this.#secondStorm();
     const tallies = await traffic.finish();
     return {
       first: this.#judged(this.#early.storm, limits),
       second: this.#judged(storm, limits),
       periodMs: storm.atMs - this.#early.storm.atMs,
       quiet,
-      during,
+      during: [...byLuck, ...behindAll],
+      behindAll,
       tallies,
       results: traffic.results,
       instant: { observer: this.#scene.now(), stageMs: this.#scene.stage.now() },
@@ -146,7 +149,11 @@ class LateStorms {
     return journeys;
   }
 
-  async #secondStorm(): Promise<{ storm: Storm; during: readonly Journey[] }> {
+  async #secondStorm(): Promise<{
+    storm: Storm;
+    byLuck: readonly Journey[];
+    behindAll: readonly Journey[];
+  }> {
     const { stage } = this.#scene;
     const { queue, storm: first } = this.#early;
     const { services, note } = this.#options;
@@ -155,14 +162,12 @@ class LateStorms {
     const drained = queue.untilEmpty(stormLookMs);
     await stage.sleep(first.drainMs * releaseAtShare);
     // The first finds its key still in the queue or not, by luck; the second surely behind all keys.
-    const during = [
-      ...(await this.#releaseInStorm("first")),
-      ...(first.requests === 0 ? [] : await this.#releaseInStorm("second")),
-    ];
+    const byLuck = await this.#releaseInStorm("first");
+    const behindAll = first.requests === 0 ? [] : await this.#releaseInStorm("second");
     const after = await drained;
     const storm = await measureStorm(this.#scene, this.#meter, { before, after });
     note(`the queue is empty after ${storm.requests.toLocaleString("en-US")} PUTs`);
-    return { storm, during };
+    return { storm, byLuck, behindAll };
   }
 
   /** A change waits for a whole storm at the most; then it takes what it takes in quiet times. */

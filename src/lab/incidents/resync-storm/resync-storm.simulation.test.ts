@@ -75,7 +75,8 @@ describe("a small cluster", () => {
     const { findings, observer } = await played(tiny);
     expectExact(observer, { changes: 24, late: "published" });
     expect(figure(findings, "puts-per-resync")).toBe(70);
-    expect(figure(findings, "objects-per-resync")).toBe(70);
+    expect(figure(findings, "puts-per-headless-service")).toBe(1);
+    expect(figure(findings, "headless-services-written")).toBe(1);
     expectAbout(figure(findings, "drain"), 12_000, 2);
     expect(binding(findings, "drain")).toBe("limiter binds");
     expectAbout(figure(findings, "period"), 1.25 * minuteMs, 1);
@@ -124,6 +125,7 @@ describe.runIf(isThorough(process.env))("500 services, 400 of them headless", ()
       endsAt - timeOf(findings, `the ${which} release in the storm`);
     expect(during).toBeGreaterThan(0.9 * leftAt("second"));
     expect(during).toBeLessThan(1.1 * leftAt("first"));
+    expectAbout(figure(findings, "wait-by-keys-ahead"), 1, 10);
     expect(measure(findings, "longest-leave-lag-at-routed").held).toBe(true);
     expect(measure(findings, "longest-join-lag-at-routed").held).toBe(true);
     const lost = measure(findings, "requests-lost");

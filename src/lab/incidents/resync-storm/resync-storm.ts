@@ -2,6 +2,7 @@
 // headless service has to be written again. Its client's limit lets 20 through in a second, so for
 // ten minutes every real change waits behind thousands of PUTs that change nothing. Lockstep hears
 // of the pods from the pods themselves.
+
 import type { Incident, IncidentFindings, TimelineEntry } from "../incident.ts";
 import type { OpenStage, Stage } from "../stage.ts";
 import { findingsOf } from "./resync-storm-figures.ts";
@@ -38,9 +39,15 @@ export async function playResyncStorm(
     const storms = await playStorms(stage, { ...options, fix, note });
     return {
       timeline,
-      ...findingsOf(storms, { ...options, fix, isWriteUp: options === writeUpCluster }),
+      ...findingsOf(storms, { ...options, fix, isWriteUp: isWriteUp(options) }),
     };
   });
+}
+
+/** What the compared figures depend on; the period between two storms is an input and no result. */
+function isWriteUp({ services, headless, limits }: ResyncStormOptions): boolean {
+  const { services: all, headless: some, limits: usual } = writeUpCluster;
+  return services === all && headless === some && limits === usual;
 }
 
 function clusterFor({ mode }: Stage): ResyncStormOptions {

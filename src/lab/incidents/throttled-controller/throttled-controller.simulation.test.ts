@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { forEachSeed, isThorough } from "../../../simulation/seeds.ts";
 import { expectExact, withoutDistance } from "../../observed/exact-observer.contract.ts";
+import { isWithinBounds } from "../figure.ts";
 import type { IncidentResult } from "../incident.ts";
 import { playInVirtualTime, VirtualStages } from "../virtual-stage.ts";
 import {
@@ -157,11 +158,9 @@ describe.runIf(isThorough(process.env))("as the write-up had it", () => {
   });
 });
 
-/** Figures beyond what was seen elsewhere, and goals that were missed. */
+/** Figures out of their bounds, and goals that were missed. */
 function outside({ figures, measures }: IncidentResult): readonly string[] {
-  const beyond = figures.filter(({ measured = Number.NaN, expected }) =>
-    expected.some(({ from = -Infinity, to = Infinity }) => !(measured >= from && measured <= to)),
-  );
+  const beyond = figures.filter((one) => !isWithinBounds(one));
   return [...beyond, ...measures.filter(({ held }) => !held)].map(({ id }) => id);
 }
 

@@ -199,6 +199,8 @@ function fittedIn(
       ? `${services} services, so that it does not take long; in virtual time ${fittedServices}`
       : `${services.toLocaleString("en-US")} services: the write-up gives no number`,
     `${workers} endpoint workers: the wait in the log is workers ÷ qps`,
+    `${releases} releases, at moments that are half a round of the queue apart: one of them waits ` +
+      "for half a round or more",
     "dead pods refuse at once, where the write-up's connections timed out",
     ...(isFixed
       ? ["the write-up's log lines vanished; here a round's requests still wait for some 0.1 s"]

@@ -1,0 +1,29 @@
+import { expect, test } from "vitest";
+import { sectionOf, withSection } from "../benchmarks/figures-document.ts";
+
+const machine = { date: "2026-01-02", node: "v22.1.0", processors: "2 × X", load: 0.25 };
+
+test("a run replaces its own section and no other, and a new one comes last", () => {
+  const first = withSection("# Figures\n", "one", "a\n");
+  const both = withSection(first, "two", "b\n");
+  expect(both).toBe(
+    "# Figures\n\n<!-- bench one -->\na\n<!-- end -->\n\n<!-- bench two -->\nb\n<!-- end -->\n",
+  );
+  expect(withSection(both, "one", "c\n")).toBe(both.replace("a\n<!--", "c\n<!--"));
+});
+
+test("a section has every figure, with its goal and what it was measured beside", () => {
+  const figures = {
+    ratio: { value: 1.4, unit: "×", goal: "≤ 1.3", holds: false, note: "beside JSON.parse" },
+    p99: { value: Number.NaN, unit: "ms", place: { row: "p99, 1/s", column: "stock" } },
+  };
+  expect(sectionOf("kube", figures, machine)).toBe(`## kube
+
+\`npm run bench -- kube --write-docs\`, 2026-01-02, Node v22.1.0, 2 × X, load average 0.3.
+
+| figure | value | unit | goal | note |
+| --- | --- | --- | --- | --- |
+| ratio | 1.4 | × | ≤ 1.3: missed | beside JSON.parse |
+| p99 | not measured | ms |  | stock, p99, 1/s |
+`);
+});
