@@ -87,6 +87,19 @@ it("stops by itself, without a trace, when nobody reads what it says any more", 
   expect(code).toBe(0);
 });
 
+it.each(["--help", "ingress --print-config"])(
+  "lockstep %s ends at once when its output has no reader",
+  async (line) => {
+    const child = spawn(process.execPath, ["bin/lockstep.mjs", ...line.split(" ")], {
+      stdio: ["ignore", "pipe", "pipe"],
+      timeout: 30_000,
+      killSignal: "SIGKILL",
+    });
+    child.stdout.destroy();
+    expect(await finished(child)).toEqual({ code: 0, output: "", errorOutput: "" });
+  },
+);
+
 it("explains a wrong option and an unknown command", async () => {
   const option = await runLockstep("lab", "--clusters", "none");
   expect(option).toEqual({
