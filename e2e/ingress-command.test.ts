@@ -101,7 +101,7 @@ describe.skipIf(withoutNginx !== false)("lockstep ingress", () => {
       code: 2,
       said:
         "lockstep: no ingress answers at 127.0.0.1:1: nobody listens there. " +
-        "Start one with lockstep ingress, or say with --status-port where it answers.\n",
+        "Start one with node bin/lockstep.mjs ingress, or say with --status-port where it answers.\n",
     });
   });
 

@@ -107,7 +107,7 @@ it("explains a wrong option and an unknown command", async () => {
     output: "",
     errorOutput:
       "lockstep: option '--clusters <n>' argument 'none' is invalid. " +
-      "It must be a whole number from 1 to 50.\nnpx lockstep lab --help explains it.\n",
+      "It must be a whole number from 1 to 50.\nnode bin/lockstep.mjs lab --help explains it.\n",
   });
   const command = await runLockstep("lap");
   expect(command).toEqual({
@@ -115,7 +115,7 @@ it("explains a wrong option and an unknown command", async () => {
     output: "",
     errorOutput:
       "lockstep: unknown command 'lap'\n(Did you mean lab?)\n" +
-      "npx lockstep --help lists the commands.\n",
+      "node bin/lockstep.mjs --help lists the commands.\n",
   });
 });
 

@@ -107,7 +107,7 @@ export function labCommand(context: CommandContext, done: (code: ExitCode) => vo
     .addOption(new Option("--host <address>", "address to listen on").default("127.0.0.1"))
     .option("--port <n>", "first port; 0 for any free ones", wholeNumber(0, 65_000), 0)
     .option("--json", "print addresses as one JSON object", false)
-    .addHelpText("after", helpText(context.terminal, epilogue))
+    .addHelpText("after", helpText(context, epilogue))
     .action(async (flags: LabFlags) => done(await runLab(context, withAbsoluteFile(flags))));
 }
 
@@ -193,11 +193,15 @@ async function handOut(context: CommandContext, flags: LabFlags, lab: Lab) {
   return { path, cleanUp: () => files.remove(folder) };
 }
 
-function welcome({ terminal }: CommandContext, flags: LabFlags, path: string | undefined): string {
+function welcome(
+  { environment, terminal }: CommandContext,
+  flags: LabFlags,
+  path: string | undefined,
+): string {
   if (path === undefined) return "";
   const version = labVersionOf(flags.kubeVersion);
   const head = `The lab is running (Kubernetes API ${version}). Ctrl-C stops it.`;
-  return `\n${paintFor(terminal).strong(head)}\n\n${firstSteps({ ...flags, path })}\n`;
+  return `\n${paintFor(terminal).strong(head)}\n\n${firstSteps({ ...environment, ...flags, path })}\n`;
 }
 
 function asJson(

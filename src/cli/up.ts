@@ -66,7 +66,7 @@ export function upCommand(context: CommandContext, done: (code: ExitCode) => voi
     .option("--no-proxies", "the control plane alone, as if nginx were missing")
     .option("--port <n>", "port of the Lockstep entry; 0 for any", wholeNumber(0, 65_535), 0)
     .option("--stock-port <n>", "port of the stock entry; 0 for any", wholeNumber(0, 65_535), 0)
-    .addHelpText("after", helpText(context.terminal, epilogue))
+    .addHelpText("after", helpText(context, epilogue))
     .action(async (flags: UpFlags) => done(await runUp(context, flags)));
 }
 
@@ -91,7 +91,10 @@ function portsOf({ port, stockPort }: UpFlags) {
 }
 
 /** The incident that the later acts show live, without the settings it is compared with. */
-async function showIncident({ terminal, stop }: CommandContext, narrator: Narrator): Promise<void> {
+async function showIncident(
+  { environment, terminal, stop }: CommandContext,
+  narrator: Narrator,
+): Promise<void> {
   narrator.act("1  An incident in virtual time");
   const result = await playInVirtualTime(
     {
@@ -116,7 +119,8 @@ async function showIncident({ terminal, stop }: CommandContext, narrator: Narrat
   for (const line of lines) narrator.text(line);
   const fitted = `fitted: ${result.fitted.join("; ")}`;
   for (const line of wrapText(fitted, { width: widthMin })) narrator.text(line);
-  narrator.text(`All of them, with charts: ${typedCommand("incident --all")}`);
+  const { processes } = environment;
+  narrator.text(`All of them, with charts: ${typedCommand(processes, "incident --all")}`);
 }
 
 async function runWorld(
@@ -189,6 +193,7 @@ async function keepRunning(
   world: World,
   folder: string,
 ): Promise<void> {
+  const { processes } = environment;
   const path = `${folder}/kubeconfig`;
   await environment.files.write(path, kubeconfig(world.contexts), { mode: 0o600 });
   const urls = world.sides.map(
@@ -202,8 +207,8 @@ ${urls.join("\n")}
   kubectl --context alpha scale deployment shop --replicas=6
 
 On a cluster of your own, without writing to it:
-  ${typedCommand("watch --context CONTEXT")}
-  ${typedCommand("sync --from CONTEXT --to CONTEXT --dry-run")}
+  ${typedCommand(processes, "watch --context CONTEXT")}
+  ${typedCommand(processes, "sync --from CONTEXT --to CONTEXT --dry-run")}
 `);
   await aborted(stop);
   narrator.text("\nStopped; nothing is left behind.");
