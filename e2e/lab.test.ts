@@ -37,8 +37,10 @@ it("writes the kubeconfig where it is told and removes it on SIGTERM", async () 
   const lab = await startLabProcess("--kubeconfig", path);
   expect(lab.kubeconfig).toBe(path);
   expect(existsSync(path)).toBe(true);
+  expect(lab.errorOutput()).toContain(`Wrote the kubeconfig ${path}; it is removed when the lab`);
   expect(await lab.stop("SIGTERM")).toBe(0);
   expect(existsSync(path)).toBe(false);
+  expect(lab.errorOutput()).toContain(`The kubeconfig ${path} is removed.\n`);
 });
 
 it("takes over the kubeconfig of a lab that was killed", async () => {
@@ -57,8 +59,8 @@ it("leaves somebody else's kubeconfig alone", async () => {
     code: 2,
     output: "",
     errorOutput:
-      `lockstep: ${path} exists and was not written by lockstep lab, so it is left alone.\n` +
-      "Name another file, or remove that one first.\n",
+      `lockstep: ${path} exists and was not written by lockstep lab, or was changed since, ` +
+      "so it is left alone.\nName another file with --kubeconfig, or remove that one first.\n",
   });
   expect(readFileSync(path, "utf8")).toBe("apiVersion: v1\n");
 });

@@ -11,7 +11,7 @@ import { type Lab, startLab } from "../lab/lab.ts";
 import { aborted, type CommandContext, type ExitCode, UsageError } from "./command.ts";
 import { helpText } from "./help-text.ts";
 import { firstSteps } from "./lab/first-steps.ts";
-import { refuseKubeconfigFile } from "./lab/kubeconfig-file.ts";
+import { refuseKubeconfigFile, writeKubeconfigFile } from "./lab/kubeconfig-file.ts";
 import { labApiserverCommand } from "./lab-apiserver.ts";
 import { type OpenStore, openStore, parseStore, type StoreChoice } from "./lab-store.ts";
 import { paintFor } from "./paint.ts";
@@ -103,7 +103,10 @@ export function labCommand(context: CommandContext, done: (code: ExitCode) => vo
         .argParser((word: string, words: readonly string[]) => [...words, word])
         .default([], "none"),
     )
-    .option("--kubeconfig <file>", "write the kubeconfig there (- for standard output)")
+    .option(
+      "--kubeconfig <file>",
+      "write the kubeconfig to this new file, until stopped (- for standard output)",
+    )
     .addOption(new Option("--host <address>", "address to listen on").default("127.0.0.1"))
     .option("--port <n>", "first port; 0 for any free ones", wholeNumber(0, 65_000), 0)
     .option("--json", "print addresses as one JSON object", false)
@@ -114,9 +117,8 @@ export function labCommand(context: CommandContext, done: (code: ExitCode) => vo
 async function runLab(context: CommandContext, flags: LabFlags): Promise<ExitCode> {
   const { environment, terminal } = context;
   const paint = paintFor(terminal);
-  const { files } = environment;
   if (flags.kubeconfig !== undefined && flags.kubeconfig !== "-") {
-    await refuseKubeconfigFile(files, flags.kubeconfig);
+    await refuseKubeconfigFile(environment, flags.kubeconfig);
   }
   const show = (name: string, url: string, pid: number | undefined): void => {
     const where = pid === undefined ? url : `${url} (pid ${pid})`;
@@ -184,8 +186,16 @@ async function handOut(context: CommandContext, flags: LabFlags, lab: Lab) {
   }
   if (flags.kubeconfig !== undefined) {
     const path = flags.kubeconfig;
-    await files.write(path, text, { mode: 0o600 });
-    return { path, cleanUp: () => files.remove(path) };
+    // It may have come into being while the lab started.
+    await refuseKubeconfigFile(environment, path);
+    const remove = await writeKubeconfigFile(environment, path, text);
+    terminal.writeError(`Wrote the kubeconfig ${path}; it is removed when the lab stops.\n`);
+    const cleanUp = async (): Promise<void> => {
+      const isRemoved = await remove();
+      const end = isRemoved ? "is removed" : "was changed by another program and stays";
+      terminal.writeError(`\nThe kubeconfig ${path} ${end}.`);
+    };
+    return { path, cleanUp };
   }
   const folder = await files.temporaryDirectory("lockstep-lab-");
   const path = `${folder}/kubeconfig`;
