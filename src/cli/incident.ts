@@ -195,8 +195,9 @@ async function playInFolder(
   },
 ): Promise<IncidentResult> {
   const environment = { ...context.environment, log: errorsOnly(context.environment.log) };
-  const { folder } = await makeRunFolder(environment, "incident");
+  const { folder, cleaned } = await makeRunFolder(environment, "incident");
   try {
+    if (cleaned !== undefined) say(`${cleaned}\n`);
     const onInvitation = (invitation: Invitation): void => {
       // The play does not wait for it, and goes on without whoever would have watched.
       void inviteToWatch(environment, folder, invitation).then(say, (error: unknown) =>

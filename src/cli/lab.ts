@@ -15,6 +15,7 @@ import { refuseKubeconfigFile, writeKubeconfigFile } from "./lab/kubeconfig-file
 import { labApiserverCommand } from "./lab-apiserver.ts";
 import { type OpenStore, openStore, parseStore, type StoreChoice } from "./lab-store.ts";
 import { paintFor } from "./paint.ts";
+import { makeRunFolder } from "./up/run-folder.ts";
 import { wholeNumber } from "./whole-number.ts";
 
 interface LabFlags {
@@ -116,16 +117,33 @@ export function labCommand(context: CommandContext, done: (code: ExitCode) => vo
 
 async function runLab(context: CommandContext, flags: LabFlags): Promise<ExitCode> {
   const { environment, terminal } = context;
-  const paint = paintFor(terminal);
   if (flags.kubeconfig !== undefined && flags.kubeconfig !== "-") {
     await refuseKubeconfigFile(environment, flags.kubeconfig);
   }
+  const controllerFlagsGiven = flagsOf(flags);
+  const { folder, cleaned } = await makeRunFolder(environment, "lab");
+  try {
+    if (cleaned !== undefined) terminal.writeError(`${paintFor(terminal).late("!")} ${cleaned}\n`);
+    await runInFolder(context, flags, controllerFlagsGiven, folder);
+  } finally {
+    await environment.files.remove(folder);
+  }
+  return 0;
+}
+
+async function runInFolder(
+  context: CommandContext,
+  flags: LabFlags,
+  controllerFlagsGiven: Partial<ControllerFlags>,
+  folder: string,
+): Promise<void> {
+  const { environment, terminal } = context;
+  const paint = paintFor(terminal);
   const show = (name: string, url: string, pid: number | undefined): void => {
     const where = pid === undefined ? url : `${url} (pid ${pid})`;
     terminal.writeError(`${paint.lockstep("●")} ${name.padEnd(18)} ${paint.secondary(where)}\n`);
   };
-  const controllerFlagsGiven = flagsOf(flags);
-  const store = await openStore(environment, flags.store, (news) =>
+  const store = await openStore(environment, flags.store, folder, (news) =>
     terminal.writeError(`${paint.late("!")} ${news}\n`),
   );
   try {
@@ -142,7 +160,7 @@ async function runLab(context: CommandContext, flags: LabFlags): Promise<ExitCod
       onReady: ({ context: name, url, pid }) => show(name, url, pid),
     });
     try {
-      await handedOut(context, flags, lab, store);
+      await handedOut(context, flags, lab, { store, folder });
     } finally {
       await lab.stop();
       terminal.writeError("\nThe lab has stopped.\n");
@@ -150,7 +168,6 @@ async function runLab(context: CommandContext, flags: LabFlags): Promise<ExitCod
   } finally {
     await store.close();
   }
-  return 0;
 }
 
 /** Until stopped. */
@@ -158,9 +175,9 @@ async function handedOut(
   context: CommandContext,
   flags: LabFlags,
   lab: Lab,
-  store: OpenStore,
+  { store, folder }: { readonly store: OpenStore; readonly folder: string },
 ): Promise<void> {
-  const { path, cleanUp } = await handOut(context, flags, lab);
+  const { path, cleanUp } = await handOut(context, flags, lab, folder);
   try {
     const { terminal } = context;
     terminal.write(flags.json ? asJson(lab, flags, path, store) : welcome(context, flags, path));
@@ -176,9 +193,12 @@ function withAbsoluteFile(flags: LabFlags): LabFlags {
 }
 
 /** Puts the kubeconfig where it was asked for; undefined path when it went to standard output. */
-async function handOut(context: CommandContext, flags: LabFlags, lab: Lab) {
-  const { environment, terminal } = context;
-  const { files } = environment;
+async function handOut(
+  { environment, terminal }: CommandContext,
+  flags: LabFlags,
+  lab: Lab,
+  folder: string,
+) {
   const text = kubeconfig(lab.contexts);
   if (flags.kubeconfig === "-") {
     terminal.write(text);
@@ -197,10 +217,9 @@ async function handOut(context: CommandContext, flags: LabFlags, lab: Lab) {
     };
     return { path, cleanUp };
   }
-  const folder = await files.temporaryDirectory("lockstep-lab-");
   const path = `${folder}/kubeconfig`;
-  await files.write(path, text, { mode: 0o600 });
-  return { path, cleanUp: () => files.remove(folder) };
+  await environment.files.write(path, text, { mode: 0o600 });
+  return { path, cleanUp: async () => undefined };
 }
 
 function welcome(

@@ -75,14 +75,18 @@ async function runUp(context: CommandContext, flags: UpFlags): Promise<ExitCode>
   const narrator = new Narrator({ terminal, quiet: flags.json });
   const missing = flags.proxies ? await whatIsMissing(context) : "No proxies and no traffic.";
   if (missing === undefined) await refuseTakenPorts(environment.network, portsOf(flags));
+  const { folder, cleaned } = await makeRunFolder(environment);
   try {
+    if (cleaned !== undefined) narrator.step(cleaned);
     if (flags.incidents) await showIncident(context, narrator);
     stop.throwIfAborted();
-    return await runWorld(context, flags, { narrator, missing });
+    return await runWorld(context, flags, { narrator, missing, folder });
   } catch (error) {
     if (!stop.aborted) throw error;
     narrator.text("\nStopped; nothing is left behind.");
     return flags.once ? 2 : 0;
+  } finally {
+    await environment.files.remove(folder);
   }
 }
 
@@ -126,13 +130,19 @@ async function showIncident(
 async function runWorld(
   context: CommandContext,
   flags: UpFlags,
-  { narrator, missing }: { readonly narrator: Narrator; readonly missing: string | undefined },
+  {
+    narrator,
+    missing,
+    folder,
+  }: {
+    readonly narrator: Narrator;
+    readonly missing: string | undefined;
+    readonly folder: string;
+  },
 ): Promise<ExitCode> {
   const { terminal, stop } = context;
   const environment = { ...context.environment, log: warningsOnly(context.environment.log) };
-  const { folder, cleaned } = await makeRunFolder(environment);
   narrator.act("2  Three clusters, six ingress replicas, traffic");
-  if (cleaned > 0) narrator.step(`cleaned up after ${cleaned} run(s) that had been killed`);
   if (missing !== undefined) narrator.late(missing);
   /** After the story, every change is shown as it arrives. */
   let watching: ((event: JourneyEvent) => void) | undefined;
@@ -168,7 +178,6 @@ async function runWorld(
   } finally {
     await traffic?.stop();
     await world.stop();
-    await environment.files.remove(folder);
   }
 }
 
