@@ -150,6 +150,24 @@ describe.skipIf(withoutNginx !== false)("lockstep ingress", () => {
     });
   });
 
+  it("names the flag for a port that another process has", async () => {
+    const { port: taken } = new URL(`http://${replica.address}`);
+    const file = await world.kubeconfigFile();
+    const args = ["--kubeconfig", file, "--listen", "127.0.0.1", "--prefix", `${world.folder}/no`];
+    const [http, status] = await Promise.all([
+      lockstep("ingress", ...args, "--http-port", taken, "--status-port", "0"),
+      lockstep("ingress", ...args, "--shadow", "--status-port", String(replica.statusPort)),
+    ]);
+    const said = (port: string | number, flag: string) =>
+      new RegExp(
+        `^lockstep: port ${port} is in use by .* choose another port with ${flag}\\.$`,
+        "m",
+      );
+    expect([http.code, status.code]).toEqual([2, 2]);
+    expect(http.errorOutput).toMatch(said(taken, "--http-port"));
+    expect(status.errorOutput).toMatch(said(replica.statusPort, "--status-port"));
+  });
+
   it("as a shadow serves nothing, and says what would have been otherwise", async () => {
     const shadow = await IngressProcess.start(world, "shadow", ["--shadow", "--shadow-probe"]);
     expect(await request(world, shadow.address)).toBe("0");

@@ -9,6 +9,9 @@ import { afterAll, afterEach, expect, it } from "vitest";
 import { parse } from "yaml";
 import { finished, runLockstep, startLabProcess, stopAllLabs } from "./lab-process.ts";
 
+/** What names the process that has a port. */
+const hasSs = ["/usr/bin/ss", "/bin/ss", "/usr/sbin/ss", "/sbin/ss"].some(existsSync);
+
 const folder = mkdtempSync(join(tmpdir(), "lockstep-e2e-lab-"));
 afterEach(stopAllLabs);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -65,16 +68,17 @@ it("leaves somebody else's kubeconfig alone", async () => {
   expect(readFileSync(path, "utf8")).toBe("apiVersion: v1\n");
 });
 
-it("says which address is taken", async () => {
+it("says which port is taken, by which process, and the flag for another", async () => {
   const lab = await startLabProcess();
   const port = new URL(lab.servers[0]?.url ?? "").port;
   const second = await runLockstep("lab", "--port", port);
+  const owner = hasSs ? `node (pid ${lab.pid})` : "another process";
   expect(second).toEqual({
     code: 2,
     output: "",
     errorOutput:
-      `lockstep: cannot listen on 127.0.0.1:${port}: another process already does. ` +
-      "Stop that process or choose another address (port 0 takes any free port).\n",
+      `lockstep: port ${port} is in use by ${owner}. ` +
+      "Stop that process, or choose another port with --port.\n",
   });
   expect(await lab.stop()).toBe(0);
 });

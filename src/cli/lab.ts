@@ -15,6 +15,7 @@ import { refuseKubeconfigFile, writeKubeconfigFile } from "./lab/kubeconfig-file
 import { labApiserverCommand } from "./lab-apiserver.ts";
 import { type OpenStore, openStore, parseStore, type StoreChoice } from "./lab-store.ts";
 import { paintFor } from "./paint.ts";
+import { namingPortFlags, type PortFlag } from "./taken-port.ts";
 import { makeRunFolder } from "./up/run-folder.ts";
 import { wholeNumber } from "./whole-number.ts";
 
@@ -149,16 +150,18 @@ async function runInFolder(
   try {
     if (store.etcd !== undefined) show("etcd", store.etcd.url, store.etcd.pid);
     const { store: _choice, ...size } = flags;
-    const lab = await startLab({
-      environment,
-      crypto: webcrypto,
-      ...size,
-      profile: flags.kubeVersion,
-      flags: controllerFlagsGiven,
-      firstPort: flags.port,
-      ...(store.options === undefined ? {} : { store: store.options }),
-      onReady: ({ context: name, url, pid }) => show(name, url, pid),
-    });
+    const lab = await namingPortFlags(environment, portFlags(flags), () =>
+      startLab({
+        environment,
+        crypto: webcrypto,
+        ...size,
+        profile: flags.kubeVersion,
+        flags: controllerFlagsGiven,
+        firstPort: flags.port,
+        ...(store.options === undefined ? {} : { store: store.options }),
+        onReady: ({ context: name, url, pid }) => show(name, url, pid),
+      }),
+    );
     try {
       await handedOut(context, flags, lab, { store, folder });
     } finally {
@@ -168,6 +171,12 @@ async function runInFolder(
   } finally {
     await store.close();
   }
+}
+
+/** One for each server. */
+function portFlags({ port, clusters, apiservers }: LabFlags): readonly PortFlag[] {
+  const count = port === 0 ? 0 : clusters * apiservers;
+  return Array.from({ length: count }, (_, index) => ({ flag: "--port", port: port + index }));
 }
 
 /** Until stopped. */

@@ -74,7 +74,7 @@ async function runUp(context: CommandContext, flags: UpFlags): Promise<ExitCode>
   const { environment, terminal, stop } = context;
   const narrator = new Narrator({ terminal, quiet: flags.json });
   const missing = flags.proxies ? await whatIsMissing(context) : "No proxies and no traffic.";
-  if (missing === undefined) await refuseTakenPorts(environment.network, portsOf(flags));
+  if (missing === undefined) await refuseTakenPorts(environment, portsOf(flags));
   const { folder, cleaned } = await makeRunFolder(environment);
   try {
     if (cleaned !== undefined) narrator.step(cleaned);

@@ -8,6 +8,7 @@ import type { Readiness } from "../../ingress/readiness.ts";
 import { isInCluster } from "../../kube/credentials/credentials-in-cluster.ts";
 import type { ListenAddress } from "../../outputs/nginx/nginx-servers.ts";
 import { aborted, type CommandContext, type ExitCode, UsageError } from "../command.ts";
+import { namingPortFlags, type PortFlag } from "../taken-port.ts";
 import type { ConfigSource } from "./config-source.ts";
 import { greetingLines, stoppingLine } from "./greeting.ts";
 import { type IngressClusters, ingressClusters, warnOfSameClusters } from "./ingress-clusters.ts";
@@ -31,7 +32,7 @@ export async function runIngress(context: CommandContext, source: ConfigSource):
   const running = new AbortController();
   let unseen: Readiness | undefined;
   try {
-    await replica.start();
+    await namingPortFlags(environment, portFlags(config), () => replica.start());
     terminal.writeError(greetingLines(terminal, config, replica));
     const beside = [
       source.follow((now) => adapt(context, replica, now.config), running.signal),
@@ -140,6 +141,15 @@ async function reportShadow(
   } catch (error) {
     if (!signal.aborted) throw error;
   }
+}
+
+function portFlags(config: IngressConfig): readonly PortFlag[] {
+  return [
+    { flag: "--status-port", port: config.statusPort },
+    { flag: "--http-port", port: config.httpPort },
+    { flag: "--https-port", port: config.httpsPort },
+    { flag: "--grpc-port", port: config.grpcPort },
+  ];
 }
 
 function listenAddresses(config: IngressConfig): readonly ListenAddress[] {
