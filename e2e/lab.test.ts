@@ -9,6 +9,9 @@ import { afterAll, afterEach, expect, it } from "vitest";
 import { parse } from "yaml";
 import { finished, runLockstep, startLabProcess, stopAllLabs } from "./lab-process.ts";
 
+/** What names the process that has a port. */
+const hasSs = ["/usr/bin/ss", "/bin/ss", "/usr/sbin/ss", "/sbin/ss"].some(existsSync);
+
 const folder = mkdtempSync(join(tmpdir(), "lockstep-e2e-lab-"));
 afterEach(stopAllLabs);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -37,8 +40,10 @@ it("writes the kubeconfig where it is told and removes it on SIGTERM", async () 
   const lab = await startLabProcess("--kubeconfig", path);
   expect(lab.kubeconfig).toBe(path);
   expect(existsSync(path)).toBe(true);
+  expect(lab.errorOutput()).toContain(`Wrote the kubeconfig ${path}; it is removed when the lab`);
   expect(await lab.stop("SIGTERM")).toBe(0);
   expect(existsSync(path)).toBe(false);
+  expect(lab.errorOutput()).toContain(`The kubeconfig ${path} is removed.\n`);
 });
 
 it("takes over the kubeconfig of a lab that was killed", async () => {
@@ -57,22 +62,23 @@ it("leaves somebody else's kubeconfig alone", async () => {
     code: 2,
     output: "",
     errorOutput:
-      `lockstep: ${path} exists and was not written by lockstep lab, so it is left alone.\n` +
-      "Name another file, or remove that one first.\n",
+      `lockstep: ${path} exists and was not written by lockstep lab, or was changed since, ` +
+      "so it is left alone.\nName another file with --kubeconfig, or remove that one first.\n",
   });
   expect(readFileSync(path, "utf8")).toBe("apiVersion: v1\n");
 });
 
-it("says which address is taken", async () => {
+it("says which port is taken, by which process, and the flag for another", async () => {
   const lab = await startLabProcess();
   const port = new URL(lab.servers[0]?.url ?? "").port;
   const second = await runLockstep("lab", "--port", port);
+  const owner = hasSs ? `node (pid ${lab.pid})` : "another process";
   expect(second).toEqual({
     code: 2,
     output: "",
     errorOutput:
-      `lockstep: cannot listen on 127.0.0.1:${port}: another process already does. ` +
-      "Stop that process or choose another address (port 0 takes any free port).\n",
+      `lockstep: port ${port} is in use by ${owner}. ` +
+      "Stop that process, or choose another port with --port.\n",
   });
   expect(await lab.stop()).toBe(0);
 });
@@ -87,6 +93,19 @@ it("stops by itself, without a trace, when nobody reads what it says any more", 
   expect(code).toBe(0);
 });
 
+it.each(["--help", "ingress --print-config"])(
+  "lockstep %s ends at once when its output has no reader",
+  async (line) => {
+    const child = spawn(process.execPath, ["bin/lockstep.mjs", ...line.split(" ")], {
+      stdio: ["ignore", "pipe", "pipe"],
+      timeout: 30_000,
+      killSignal: "SIGKILL",
+    });
+    child.stdout.destroy();
+    expect(await finished(child)).toEqual({ code: 0, output: "", errorOutput: "" });
+  },
+);
+
 it("explains a wrong option and an unknown command", async () => {
   const option = await runLockstep("lab", "--clusters", "none");
   expect(option).toEqual({
@@ -94,7 +113,7 @@ it("explains a wrong option and an unknown command", async () => {
     output: "",
     errorOutput:
       "lockstep: option '--clusters <n>' argument 'none' is invalid. " +
-      "It must be a whole number from 1 to 50.\nnpx lockstep lab --help explains it.\n",
+      "It must be a whole number from 1 to 50.\nnode bin/lockstep.mjs lab --help explains it.\n",
   });
   const command = await runLockstep("lap");
   expect(command).toEqual({
@@ -102,7 +121,7 @@ it("explains a wrong option and an unknown command", async () => {
     output: "",
     errorOutput:
       "lockstep: unknown command 'lap'\n(Did you mean lab?)\n" +
-      "npx lockstep --help lists the commands.\n",
+      "node bin/lockstep.mjs --help lists the commands.\n",
   });
 });
 

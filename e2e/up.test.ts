@@ -196,7 +196,9 @@ it.skipIf(!hasNginx)(
     });
     const up = start("--no-incidents", "--port", String(port));
     expect(await up.ended()).toBe(2);
-    expect(up.errors).toContain(`lockstep: cannot listen on 127.0.0.1:${port}`);
+    expect(up.errors).toMatch(
+      new RegExp(`^lockstep: port ${port} is in use by .* with --port\\.\n$`),
+    );
     expect(up.folder).toBeUndefined();
     server.close();
   },

@@ -67,7 +67,7 @@ test("a dry run prints every write and makes none, a run makes them, and then no
         blocked: "the Service shop/taken exists and was not made by Lockstep",
         writes: [],
       })}\n`,
-      errors: "",
+      errors: "Nothing to write to edge: 1 service in step.\n",
     });
   }));
 
@@ -82,7 +82,7 @@ test("copies of a cluster that is named no longer are told of, and removed when 
       "2 copied slices stay of lab-2, which --from does not name; --forget lab-2 removes them.\n";
     expect(await lockstepSync(world, [...left, "--dry-run"])).toEqual({
       code: 0,
-      out: "Nothing to write to edge.\n",
+      out: "Nothing to write to edge: 1 service in step.\n",
       errors: stays,
     });
     expect((await lockstepSync(world, left, 10_000)).errors).toBe(
@@ -103,7 +103,7 @@ test("copies of a cluster that is named no longer are told of, and removed when 
     await lockstepSync(world, forget, 10_000);
     expect(await lockstepSync(world, [...left, "--dry-run"])).toEqual({
       code: 0,
-      out: "Nothing to write to edge.\n",
+      out: "Nothing to write to edge: 1 service in step.\n",
       errors: "",
     });
   }));
@@ -151,6 +151,59 @@ test("what came from a cluster that does not answer is neither removed nor calle
     expect(await world.copies()).toEqual(before);
   }));
 
+test.each([
+  [
+    "the label, where no namespace is named",
+    [],
+    "no service in lab-1, lab-2 has the label lockstep.dev/sync=true. " +
+      "Add the label or use --namespace.",
+  ],
+  [
+    "a namespace that does not exist",
+    ["--namespace", "shpo", "--namespace", "shop-2"],
+    "no service in lab-1, lab-2 has the label lockstep.dev/sync=true, " +
+      "or a selector in the namespace shpo, shop-2. " +
+      "The namespace shpo does not exist in lab-1. " +
+      "The namespace shop-2 does not exist in lab-1. " +
+      "The namespace shpo does not exist in lab-2.",
+  ],
+])("when no service is selected, a dry run and a run name %s", (_, flags, reason) =>
+  inSyncWorld(async (world) => {
+    await world.publish("lab-1", "web", ["10.1.0.1"]);
+    await world.call("lab-2", "POST", "/api/v1/namespaces", { metadata: { name: "shop-2" } });
+    const said = `Nothing to sync: ${reason}\n`;
+    const args = [...both, ...flags];
+    expect(await lockstepSync(world, [...args, "--dry-run"])).toEqual({
+      code: 0,
+      out: said,
+      errors: "",
+    });
+    expect(await lockstepSync(world, [...args, "--dry-run", "--json"])).toEqual({
+      code: 0,
+      out: "",
+      errors: said,
+    });
+    expect(await lockstepSync(world, args, 10_000)).toEqual({
+      code: 0,
+      out: "",
+      errors: `Syncing lab-1, lab-2 to edge. Ctrl-C stops it.\n${said}`,
+    });
+  }),
+);
+
+test("a namespace that the access cluster lacks is named, with the flag that makes it", () =>
+  inSyncWorld(async (world) => {
+    await world.call("lab-1", "POST", "/api/v1/namespaces", { metadata: { name: "pay" } });
+    await world.call("lab-1", "POST", "/api/v1/namespaces/pay/services", {
+      metadata: { name: "cards" },
+      spec: { selector: { app: "cards" }, ports: [{ port: 80 }] },
+    });
+    expect((await lockstepSync(world, [...both, "--namespace", "pay", "--dry-run"])).out).toBe(
+      "cannot sync pay/cards: the access cluster has no namespace pay; " +
+        "--create-namespaces makes it\nNothing to write to edge.\n",
+    );
+  }));
+
 test("a dry run says which cluster it could not hear", () =>
   inSyncWorld(async (world) => {
     world.simulation.network.partition("lockstep", "lab-2");
@@ -163,10 +216,13 @@ test("a dry run says which cluster it could not hear", () =>
   }));
 
 test.each([
-  [["--from", "lab-1", "--to", "lab-1"], "lab-1 is given twice: each cluster has one part in it."],
+  [
+    ["--from", "lab-1", "--to", "lab-1"],
+    "--from and --to must name different clusters; lab-1 is given twice.",
+  ],
   [
     ["--from", "a=lab-1", "--to", "b=lab-1"],
-    "the context lab-1 is given twice: each cluster has one part in it.",
+    "--from and --to must name different clusters; the context lab-1 is given twice.",
   ],
   [
     ["--from", "nowhere", "--to", "edge"],

@@ -11,6 +11,7 @@ import { SyncView } from "../outputs/slices/sync-view.ts";
 import { type CommandContext, type ExitCode, UsageError } from "./command.ts";
 import { helpText } from "./help-text.ts";
 import { repeatable } from "./repeatable.ts";
+import { type NothingOptions, nothingSelected, nothingToWrite } from "./sync/nothing-to-write.ts";
 import { connectClusters, type SyncClusters } from "./sync/sync-clusters.ts";
 
 interface SyncFlags {
@@ -84,7 +85,7 @@ export function syncCommand(context: CommandContext, done: (code: ExitCode) => v
     .option("--create-namespaces", "make namespaces that the access cluster lacks", false)
     .option("--dry-run", "print what would be written, write nothing, and end", false)
     .option("--json", "print JSON, one object a line", false)
-    .addHelpText("after", helpText(context.terminal, epilogue))
+    .addHelpText("after", helpText(context, epilogue))
     .action(async (flags: SyncFlags) => done(await runSync(context, flags)));
 }
 
@@ -133,12 +134,37 @@ async function keepInStep(
   const cancel = timers.after(hearWithinMs, () => {
     for (const line of syncer.view.waitingFor()) terminal.writeError(`still waiting for ${line}\n`);
   });
+  const options = { sources, target: target.cluster, policy };
+  const over = new AbortController();
+  const tell = async (): Promise<void> => {
+    const signal = AbortSignal.any([stop, over.signal]);
+    const why = await whyNothingIsSelected(timers, syncer.view, options, signal);
+    if (why !== undefined) terminal.writeError(`${why}\n`);
+  };
   try {
-    await syncer.run(stop);
+    await Promise.all([syncer.run(stop), tell()]);
   } finally {
     cancel();
+    over.abort(new Error("the sync has ended"));
   }
   return 0;
+}
+
+/** When every cluster was heard; undefined when a service is selected, or it was stopped before. */
+async function whyNothingIsSelected(
+  timers: CommandContext["environment"]["timers"],
+  view: SyncView,
+  options: Omit<NothingOptions, "plans">,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  try {
+    do await timers.sleep(hearCheckMs, signal);
+    while (view.waitingFor().length > 0);
+    return await nothingSelected({ ...options, plans: plansOf(view) });
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    return undefined;
+  }
 }
 
 async function printPlan(
@@ -164,8 +190,12 @@ async function printPlan(
     while (view.waitingFor().length > 0) await timers.sleep(hearCheckMs, signal);
     const nothing = nothingToForget(flags, view);
     if (nothing !== undefined) throw new UsageError(nothing);
-    const plans = [...view.keys].sort().map((key) => ({ service: key, ...view.plan(key) }));
-    terminal.write(flags.json ? planAsJson(plans) : planAsText(plans, target.cluster));
+    const plans = plansOf(view);
+    const why = plans.every(({ writes }) => writes.length === 0)
+      ? await nothingToWrite({ sources, target: target.cluster, policy, plans })
+      : undefined;
+    terminal.write(flags.json ? planAsJson(plans) : planAsText(plans, target.cluster, why));
+    if (flags.json && why !== undefined) terminal.writeError(`${why}\n`);
     terminal.writeError(unclaimedLines(view.unclaimed()).join(""));
     return 0;
   } catch (error) {
@@ -183,14 +213,22 @@ async function printPlan(
 
 type NamedPlan = ReturnType<SyncView["plan"]> & { readonly service: string };
 
-function planAsText(plans: readonly NamedPlan[], target: string): string {
+function plansOf(view: SyncView): readonly NamedPlan[] {
+  return [...view.keys].sort().map((key) => ({ service: key, ...view.plan(key) }));
+}
+
+/** `nothing` says why there is nothing to write. */
+function planAsText(
+  plans: readonly NamedPlan[],
+  target: string,
+  nothing: string | undefined,
+): string {
   const lines = plans.flatMap(({ service, writes, blocked }) => [
     ...writes.map(describeWrite),
     ...(blocked === undefined ? [] : [`cannot sync ${service}: ${blocked}`]),
   ]);
   const writes = plans.reduce((sum, plan) => sum + plan.writes.length, 0);
-  const end = writes === 0 ? `Nothing to write to ${target}.` : `${writes} writes to ${target}.`;
-  return [...lines, end, ""].join("\n");
+  return [...lines, nothing ?? `${writes} writes to ${target}.`, ""].join("\n");
 }
 
 /**

@@ -11,6 +11,7 @@ import { accessLogPathOf } from "../../outputs/nginx/nginx-logs.ts";
 import type { ListenAddress } from "../../outputs/nginx/nginx-servers.ts";
 import { ownerText } from "../../outputs/nginx/prefix-owner.ts";
 import { aborted, type CommandContext, type ExitCode, UsageError } from "../command.ts";
+import { namingPortFlags, type PortFlag } from "../taken-port.ts";
 import { AccessLogOutput } from "./access-log-output.ts";
 import type { ConfigSource } from "./config-source.ts";
 import { greetingLines, stoppingLine } from "./greeting.ts";
@@ -36,7 +37,7 @@ export async function runIngress(context: CommandContext, source: ConfigSource):
   let unseen: Readiness | undefined;
   try {
     const accessLog = await accessLogOutput(context, config, replica);
-    await replica.start(stop);
+    await namingPortFlags(environment, portFlags(config), () => replica.start(stop));
     context.onReopenLogs?.(() => replica.reopenLogs());
     terminal.writeError(greetingLines(terminal, config, replica));
     const beside = [
@@ -171,6 +172,15 @@ async function reportShadow(
   } catch (error) {
     if (!signal.aborted) throw error;
   }
+}
+
+function portFlags(config: IngressConfig): readonly PortFlag[] {
+  return [
+    { flag: "--status-port", port: config.statusPort },
+    { flag: "--http-port", port: config.httpPort },
+    { flag: "--https-port", port: config.httpsPort },
+    { flag: "--grpc-port", port: config.grpcPort },
+  ];
 }
 
 function listenAddresses(config: IngressConfig): readonly ListenAddress[] {

@@ -60,7 +60,7 @@ function refuseDuplicates(named: readonly NamedContext[]): void {
       .find((other) => other.name === name || other.context === context);
     if (same === undefined) continue;
     const what = same.name === name ? name : `the context ${context}`;
-    throw new UsageError(`${what} is given twice: each cluster has one part in it.`);
+    throw new UsageError(`--from and --to must name different clusters; ${what} is given twice.`);
   }
 }
 

@@ -18,6 +18,7 @@ import { OtlpTargetError, otlpTarget } from "../../telemetry/otlp-target.ts";
 import { type ShownReadiness, startStatusListener } from "../../telemetry/status-listener.ts";
 import { asUsage, throwAsUsage } from "../as-usage.ts";
 import { hostAndPort } from "../ingress/host-and-port.ts";
+import { namingPortFlags } from "../taken-port.ts";
 
 export interface KeepOptions {
   readonly environment: Environment;
@@ -85,14 +86,17 @@ export class KeptJourneys {
       this.#exporter = new OtlpExporter({ ...environment, target, run, metrics });
     }
     if (metricsPort === undefined) return;
-    this.#listener = await startStatusListener({
-      network: environment.network,
-      host: metricsAddress,
-      hostNames: metricsHosts,
-      port: metricsPort,
-      metrics: this.registry,
-      readiness: () => readinessOf(observer),
-    });
+    const flags = [{ flag: "--metrics-port", port: metricsPort }];
+    this.#listener = await namingPortFlags(environment, flags, () =>
+      startStatusListener({
+        network: environment.network,
+        host: metricsAddress,
+        hostNames: metricsHosts,
+        port: metricsPort,
+        metrics: this.registry,
+        readiness: () => readinessOf(observer),
+      }),
+    );
   }
 
   /** Where metrics are answered, for a person. */

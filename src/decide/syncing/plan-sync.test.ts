@@ -111,7 +111,7 @@ describe("a service that the access cluster does not have", () => {
   test("is blocked when its namespace is missing and may not be made", () => {
     expect(new PretendedTarget().plan([offer("lab-1", [endpoint("10.1.0.1")])])).toEqual({
       writes: [],
-      blocked: "there is no namespace shop",
+      blocked: "the access cluster has no namespace shop; --create-namespaces makes it",
     });
   });
 

@@ -87,7 +87,9 @@ function obstacle({ namespace, name, target, policy }: SyncInput): string | unde
     return `the Service ${namespace}/${name} exists and was not made by Lockstep`;
   }
   if (target.namespace === undefined) {
-    return policy.createNamespaces ? undefined : `there is no namespace ${namespace}`;
+    return policy.createNamespaces
+      ? undefined
+      : `the access cluster has no namespace ${namespace}; --create-namespaces makes it`;
   }
   return target.namespace.metadata.deletionTimestamp === undefined
     ? undefined
