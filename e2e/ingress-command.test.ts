@@ -1,11 +1,13 @@
 // `lockstep ingress` as a person runs it: its config file and what changes while it runs, the questions
 // it answers, the shadow that serves nothing, what is left when everything is killed, and its end.
+import { existsSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { readSnapshot } from "../src/outputs/nginx/snapshot-format.ts";
 import { snapshotPathOf } from "../src/outputs/nginx/state-snapshot.ts";
 import { IngressProcess } from "./ingress-process.ts";
 import { textOf, withoutNginx } from "./proxy-world.ts";
 import { ShopsWorld } from "./shops-world.ts";
+import { processesOf } from "./up-process.ts";
 
 const runTimeoutMs = 60_000;
 const service = "default/shop-1:80";
@@ -99,7 +101,7 @@ describe.skipIf(withoutNginx !== false)("lockstep ingress", () => {
       code: 2,
       said:
         "lockstep: no ingress answers at 127.0.0.1:1: nobody listens there. " +
-        "Start one with lockstep ingress, or say with --status-port where it answers.\n",
+        "Start one with node bin/lockstep.mjs ingress, or say with --status-port where it answers.\n",
     });
   });
 
@@ -164,6 +166,33 @@ describe.skipIf(withoutNginx !== false)("lockstep ingress", () => {
     expect(shadow.written).toMatch(/^Shadow of [\d.]+ m?s: .+\n {2}left, and still listed/);
     expect(await world.environment.files.list(shadow.prefix)).toEqual([]);
     await world.released("1");
+  });
+
+  it.skipIf(!existsSync("/usr/bin/script")).each([
+    ["foreground", "exec", ""],
+    ["background", "set -m;", "& disown; sleep 1000"],
+  ])("as a shadow in the %s of a terminal, ends with that", async (way, before, after) => {
+    const file = `${world.folder}/${way}.kubeconfig`;
+    const { files, processes } = world.environment;
+    await files.write(file, (await files.read(await world.kubeconfigFile())) ?? "");
+    const line = `node bin/lockstep.mjs ingress --shadow --status-port 0 --kubeconfig ${file}`;
+    // `script` makes a terminal, which ends with it.
+    const command = `bash -c '${before} ${line} ${after}'`;
+    const terminal = await processes.spawn("script", ["-qec", command, "/dev/null"]);
+    world.atStop(async () => {
+      for (const left of processesOf(file)) processes.kill(Number.parseInt(left, 10), "SIGKILL");
+    });
+    let said = "";
+    for await (const chunk of terminal.output) {
+      said += Buffer.from(chunk).toString("utf8");
+      if (!said.includes("truth table")) continue;
+      expect(processesOf(file)).not.toEqual([]);
+      terminal.kill("SIGKILL");
+      await terminal.exited;
+      await expect.poll(() => processesOf(file), { timeout: 20_000 }).toEqual([]);
+      break;
+    }
+    expect(said).toContain("truth table");
   });
 
   it("killed together with its nginx, leaves a state that nginx alone can serve by", async () => {

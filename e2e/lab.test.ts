@@ -37,8 +37,10 @@ it("writes the kubeconfig where it is told and removes it on SIGTERM", async () 
   const lab = await startLabProcess("--kubeconfig", path);
   expect(lab.kubeconfig).toBe(path);
   expect(existsSync(path)).toBe(true);
+  expect(lab.errorOutput()).toContain(`Wrote the kubeconfig ${path}; it is removed when the lab`);
   expect(await lab.stop("SIGTERM")).toBe(0);
   expect(existsSync(path)).toBe(false);
+  expect(lab.errorOutput()).toContain(`The kubeconfig ${path} is removed.\n`);
 });
 
 it("takes over the kubeconfig of a lab that was killed", async () => {
@@ -57,8 +59,8 @@ it("leaves somebody else's kubeconfig alone", async () => {
     code: 2,
     output: "",
     errorOutput:
-      `lockstep: ${path} exists and was not written by lockstep lab, so it is left alone.\n` +
-      "Name another file, or remove that one first.\n",
+      `lockstep: ${path} exists and was not written by lockstep lab, or was changed since, ` +
+      "so it is left alone.\nName another file with --kubeconfig, or remove that one first.\n",
   });
   expect(readFileSync(path, "utf8")).toBe("apiVersion: v1\n");
 });
@@ -87,6 +89,19 @@ it("stops by itself, without a trace, when nobody reads what it says any more", 
   expect(code).toBe(0);
 });
 
+it.each(["--help", "ingress --print-config"])(
+  "lockstep %s ends at once when its output has no reader",
+  async (line) => {
+    const child = spawn(process.execPath, ["bin/lockstep.mjs", ...line.split(" ")], {
+      stdio: ["ignore", "pipe", "pipe"],
+      timeout: 30_000,
+      killSignal: "SIGKILL",
+    });
+    child.stdout.destroy();
+    expect(await finished(child)).toEqual({ code: 0, output: "", errorOutput: "" });
+  },
+);
+
 it("explains a wrong option and an unknown command", async () => {
   const option = await runLockstep("lab", "--clusters", "none");
   expect(option).toEqual({
@@ -94,7 +109,7 @@ it("explains a wrong option and an unknown command", async () => {
     output: "",
     errorOutput:
       "lockstep: option '--clusters <n>' argument 'none' is invalid. " +
-      "It must be a whole number from 1 to 50.\nnpx lockstep lab --help explains it.\n",
+      "It must be a whole number from 1 to 50.\nnode bin/lockstep.mjs lab --help explains it.\n",
   });
   const command = await runLockstep("lap");
   expect(command).toEqual({
@@ -102,7 +117,7 @@ it("explains a wrong option and an unknown command", async () => {
     output: "",
     errorOutput:
       "lockstep: unknown command 'lap'\n(Did you mean lab?)\n" +
-      "npx lockstep --help lists the commands.\n",
+      "node bin/lockstep.mjs --help lists the commands.\n",
   });
 });
 

@@ -1,7 +1,7 @@
 // The entry: builds the real Environment, turns signals into one stop, runs one command, and makes
 // every failure a sentence. Nothing else in the program touches the process.
 import { readFileSync } from "node:fs";
-import type { CommandContext, ExitCode } from "./cli/command.ts";
+import type { CommandContext } from "./cli/command.ts";
 import { runProgram } from "./cli/program.ts";
 import type { LogLevel } from "./environment/log.ts";
 import { nodeClock } from "./environment/node/node-clock.ts";
@@ -9,10 +9,9 @@ import { nodeEnvironment } from "./environment/node/node-environment.ts";
 import { nodeStdin } from "./environment/node/node-stdin.ts";
 import { stopOnRequest } from "./environment/node/node-stop.ts";
 import { nodeTerminal } from "./environment/node/node-terminal.ts";
-import type { CancelTimer } from "./environment/timers.ts";
 
 const stop = new AbortController();
-stopOnRequest({ process, clock: nodeClock, stop });
+const requests = stopOnRequest({ process, clock: nodeClock, stop });
 
 let logLevel: LogLevel = "info";
 
@@ -26,28 +25,6 @@ const context: CommandContext = {
   },
 };
 
-/** How long a command may take to end what it has started when nobody takes what it says. */
-const endUnheardMs = 60_000;
-
-let outputError: NodeJS.ErrnoException | undefined;
-let endAnyway: CancelTimer | undefined;
-// A command whose output is not taken is stopped as by Ctrl-C, because it may have started others.
-// A closed pipe (`lockstep … | head`) is the reader's way of saying enough.
-process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-  if (outputError !== undefined) return;
-  outputError = error;
-  if (error.code !== "EPIPE") {
-    context.terminal.writeError(`lockstep: the output cannot be written: ${error.message}\n`);
-  }
-  stop.abort(new Error("nobody takes the output", { cause: error }));
-  endAnyway = context.environment.timers.after(endUnheardMs, () =>
-    process.exit(unheardCode(error)),
-  );
-});
-process.stderr.on("error", () => {
-  // There is nobody left to tell; what runs is worth more than what it says of itself.
-});
-
 try {
   process.exitCode = await runProgram(context, version(), process.argv.slice(2));
 } catch (error) {
@@ -57,12 +34,11 @@ try {
   // Whatever kept it from being done, it was not: 1 would be an answer.
   process.exitCode = 2;
 }
-endAnyway?.();
-if (outputError !== undefined) process.exitCode = unheardCode(outputError);
-
-function unheardCode(error: NodeJS.ErrnoException): ExitCode {
-  return error.code === "EPIPE" ? 0 : 2;
-}
+requests.commandReturned();
+// The error of a last line comes later.
+process.on("exit", () => {
+  process.exitCode = requests.exitCode ?? process.exitCode;
+});
 
 function version(): string {
   const file: unknown = JSON.parse(

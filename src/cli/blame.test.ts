@@ -401,7 +401,7 @@ describe("what cannot be is refused in words", () => {
   test.each([
     [
       ["--recording", "/none"],
-      "there is no recording /none; `npx lockstep record --out /none` makes one",
+      "there is no recording /none; `lockstep record --out /none` makes one",
     ],
     [["--recording", "/logs/access.log"], "is no recording of lockstep record"],
     [["--objects", "/pods.jsonl"], "was written by lockstep record: give it with --recording"],

@@ -21,6 +21,7 @@ import { type AskedTime, askedTime, instantOf } from "./journeys/asked-time.ts";
 import { paintFor } from "./paint.ts";
 import { repeatable } from "./repeatable.ts";
 import { timeFlag } from "./time-flag.ts";
+import { typedCommand } from "./typed-command.ts";
 import { wholeNumber } from "./whole-number.ts";
 
 interface BlameFlags {
@@ -119,22 +120,24 @@ export function blameCommand(context: CommandContext, done: (code: ExitCode) => 
       defaultLines,
     )
     .option("--json", "print JSON, one object a line: every request, then the summary", false)
-    .addHelpText("after", helpText(context.terminal, epilogue))
+    .addHelpText("after", helpText(context, epilogue))
     .action(async (flags: BlameFlags) => done(await runBlame(context, flags)));
 }
 
 async function runBlame(context: CommandContext, flags: BlameFlags): Promise<ExitCode> {
   const { environment } = context;
   if (flags.recording.length + flags.objects.length === 0) {
+    const help = typedCommand(environment.processes, "blame --help");
     throw new UsageError(
-      "without --recording or --objects nothing is known of any pod; see lockstep blame --help",
+      `without --recording or --objects nothing is known of any pod; see ${help}`,
     );
   }
   const bounds = boundsOf(flags, environment.clock.wallMs());
   const format = formatOf(flags);
   try {
     const { recording: recordings, objects, cluster: clusters } = flags;
-    const asked = { recordings, objects, clusters };
+    const recordCommand = typedCommand(environment.processes, "record");
+    const asked = { recordings, recordCommand, objects, clusters };
     const loaded = await loadEvidence(environment.files, asked, context.stop);
     return await judge(context, { ...flags, bounds, format }, loaded);
   } catch (error) {

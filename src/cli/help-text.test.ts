@@ -1,6 +1,13 @@
 import { Option } from "commander";
 import { expect, test } from "vitest";
+import type { Processes } from "../environment/processes.ts";
 import { helpText, optionText } from "./help-text.ts";
+
+function terminalOf(columns: number, file = "/bin/lockstep") {
+  const self = ["node", file] as const;
+  const processes = { self, variables: { PATH: "/bin" } } as unknown as Processes;
+  return { environment: { processes }, terminal: { columns } };
+}
 
 const text = `
 One two three
@@ -10,14 +17,20 @@ Examples:
   lockstep a very long example that stays`;
 
 test("breaks paragraphs anew and leaves indented lines alone", () => {
-  expect(helpText({ columns: 10 }, text)).toBe(`
+  expect(helpText(terminalOf(10), text)).toBe(`
 One two
 three four
 five.
 
 Examples:
   lockstep a very long example that stays`);
-  expect(helpText({ columns: 200 }, text)).toBe(text.replace("three\nfour", "three four"));
+  expect(helpText(terminalOf(200), text)).toBe(text.replace("three\nfour", "three four"));
+});
+
+test("an example is typed as the program was called", () => {
+  expect(helpText(terminalOf(80, "/bin/kubectl-lockstep"), "  lockstep up   the story")).toBe(
+    "  kubectl lockstep up   the story",
+  );
 });
 
 const terms = `
@@ -31,7 +44,7 @@ On its port:
   lockstep up --stays --as-it-is | jq .`;
 
 test("an explanation keeps to its column, and goes below its term where that leaves no room", () => {
-  expect(helpText({ columns: 44 }, terms)).toBe(`
+  expect(helpText(terminalOf(44), terms)).toBe(`
 On its port:
   /healthz   alive
   /readyz    every cluster was listed, and
@@ -41,7 +54,7 @@ On its port:
   lockstep up --once
       tell the story and exit
   lockstep up --stays --as-it-is | jq .`);
-  expect(helpText({ columns: 30 }, terms)).toBe(`
+  expect(helpText(terminalOf(30), terms)).toBe(`
 On its port:
   /healthz   alive
   /readyz
@@ -52,7 +65,7 @@ On its port:
   lockstep up --once
       tell the story and exit
   lockstep up --stays --as-it-is | jq .`);
-  expect(helpText({ columns: 80 }, terms)).toBe(
+  expect(helpText(terminalOf(80), terms)).toBe(
     terms.replace("and\n             nginx", "and nginx"),
   );
 });

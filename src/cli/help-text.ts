@@ -1,19 +1,25 @@
 // What a command's help says of its flags, and the text below them, fitted to the terminal:
 // paragraphs are broken anew, and so is what explains a term beside it; other lines that are
-// indented, such as commands to copy, stay as they are.
+// indented, such as commands to copy, stay as they are, but for the name that the program is called by.
 import type { Option } from "commander";
 import { wrapText } from "../doctor/report/wrapped-text.ts";
-import type { Terminal } from "../environment/terminal.ts";
+import type { CommandContext } from "./command.ts";
+import { typedCommand } from "./typed-command.ts";
 
 /** Longer lines are hard to read, however wide the terminal is. */
 export const widestHelp = 100;
+
+interface HelpContext {
+  readonly environment: Pick<CommandContext["environment"], "processes">;
+  readonly terminal: Pick<CommandContext["terminal"], "columns">;
+}
 
 /** An explanation with less room than this beside its term goes below it, indented by so much. */
 const narrowestBeside = 30;
 const indentBelow = 6;
 
-export function helpText({ columns }: Pick<Terminal, "columns">, text: string): string {
-  const width = Math.min(columns, widestHelp);
+export function helpText({ environment, terminal }: HelpContext, text: string): string {
+  const width = Math.min(terminal.columns, widestHelp);
   const lines: string[] = [];
   let open: { readonly words: string[]; readonly entry?: Entry } | undefined;
   const end = (): void => {
@@ -23,7 +29,7 @@ export function helpText({ columns }: Pick<Terminal, "columns">, text: string): 
     else lines.push(...entryLines(open.entry, words, width));
     open = undefined;
   };
-  for (const line of text.split("\n")) {
+  for (const line of withTypedCommands(environment, text).split("\n")) {
     const trimmed = line.trimStart();
     const indent = line.length - trimmed.length;
     const isSentence = line !== "" && indent === 0;
@@ -40,6 +46,13 @@ export function helpText({ columns }: Pick<Terminal, "columns">, text: string): 
   }
   end();
   return lines.join("\n");
+}
+
+/** An example is a command to copy. */
+function withTypedCommands({ processes }: HelpContext["environment"], text: string): string {
+  return text.replace(/^( +)lockstep (.*)$/gm, (_, indent: string, words: string) => {
+    return `${indent}${typedCommand(processes, words)}`;
+  });
 }
 
 /** A term, and the column where its explanation begins. */

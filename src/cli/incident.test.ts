@@ -21,7 +21,7 @@ test("without a name the incidents are listed, with how to play one", async () =
   for (const { name, summary } of allIncidents) {
     expect(out).toContain(`${name}\n  ${summary.slice(0, 40)}`);
   }
-  expect(out).toContain("Play one with:   npx lockstep incident ");
+  expect(out).toContain("Play one with:   lockstep incident ");
   expect(Math.max(...out.split("\n").map(({ length }) => length))).toBeLessThanOrEqual(80);
   const listed: unknown = JSON.parse((await run("--json")).out);
   const incidents = allIncidents.map(({ name }) => expect.objectContaining({ name }));

@@ -84,7 +84,7 @@ export function incidentCommand(context: CommandContext, done: (code: ExitCode) 
     .option("--compare", "only what it meant: stock beside Lockstep", false)
     .option("--save <dir>", "keep logs, metrics, audit and access logs and a dump in this folder")
     .option("--json", "print everything as one JSON document", false)
-    .addHelpText("after", helpText(context.terminal, epilogue))
+    .addHelpText("after", helpText(context, epilogue))
     .action(async (name: string | undefined, flags: IncidentFlags) =>
       done(await runIncidents(context, name, flags)),
     );
@@ -196,11 +196,12 @@ async function playInFolder(
   },
 ): Promise<IncidentResult> {
   const environment = { ...context.environment, log: errorsOnly(context.environment.log) };
-  const { folder } = await makeRunFolder(environment, "incident");
+  const { folder, cleaned } = await makeRunFolder(environment, "incident");
   try {
+    if (cleaned !== undefined) say(`${cleaned}\n`);
     const onInvitation = (invitation: Invitation): void => {
       // The play does not wait for it, and goes on without whoever would have watched.
-      void inviteToWatch(environment.files, folder, invitation).then(say, (error: unknown) =>
+      void inviteToWatch(environment, folder, invitation).then(say, (error: unknown) =>
         environment.log.error("nobody can watch the play from outside", { error }),
       );
     };
@@ -260,7 +261,10 @@ function showSummary(context: CommandContext, results: readonly IncidentResult[]
 /** What somebody who has seen this wants to see next. */
 function nextStep(context: CommandContext, [result]: readonly IncidentResult[]): string {
   const { secondary } = paintFor(context.terminal);
-  const command = typedCommand(`incident ${result?.name ?? "NAME"} --fix`);
+  const command = typedCommand(
+    context.environment.processes,
+    `incident ${result?.name ?? "NAME"} --fix`,
+  );
   return `${secondary("What its fix does:")}  ${command}`;
 }
 
@@ -278,11 +282,12 @@ function listing(context: CommandContext, { json }: IncidentFlags): string {
     ...wrapText(`fix: ${fix}`, { width, first: "  ", rest: "  " }).map(paint.secondary),
   ]);
   const [first] = allIncidents;
+  const { processes } = context.environment;
   return `${named.join("\n")}
 
-Play one with:   ${typedCommand(`incident ${first?.name ?? "NAME"}`)}
+Play one with:   ${typedCommand(processes, `incident ${first?.name ?? "NAME"}`)}
 and with --fix:  what the write-up did about it
-or all of them:  ${typedCommand("incident --all")}
+or all of them:  ${typedCommand(processes, "incident --all")}
 `;
 }
 

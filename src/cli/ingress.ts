@@ -66,7 +66,7 @@ export function ingressCommand(context: CommandContext, done: (code: ExitCode) =
     .option("--config <file>", "YAML with a field for every flag below; changes are noticed")
     .option("--print-config", "print every setting and where it comes from, and end");
   addSettingFlags(command, ingressSettings)
-    .addHelpText("after", helpText(context.terminal, epilogue))
+    .addHelpText("after", helpText(context, epilogue))
     .action(async (flags: OwnFlags) => done(await run(context, command, flags)));
   command.addCommand(explainCommand(context, done));
   command.addCommand(endpointsCommand(context, done));

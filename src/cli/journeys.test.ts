@@ -12,6 +12,7 @@ import {
 import type { HistoryWriter } from "../history/history-writer.ts";
 import type { JourneyRecord } from "../journeys/journey-record.ts";
 import { runProgram } from "./program.ts";
+import { typedCommand } from "./typed-command.ts";
 
 const nowMs = Date.UTC(2026, 2, 2, 0, 0, 40) as WallMs;
 
@@ -170,9 +171,9 @@ describe("lockstep journeys", () => {
 
   it("says what is wrong with what was asked", async () => {
     const missing = `${folder}/none.db`;
+    const watch = typedCommand(real.processes, `watch --history ${missing}`);
     await expect(run("--history", missing)).rejects.toThrow(
-      `there is no history at ${missing}. \`npx lockstep watch --history ${missing}\` keeps changes ` +
-        "there.",
+      `there is no history at ${missing}. \`${watch}\` keeps changes there.`,
     );
     await expect(run("--service", "web")).rejects.toThrow(
       "--service web: it must be NAMESPACE/NAME, such as shop/web.",

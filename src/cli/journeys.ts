@@ -91,7 +91,7 @@ export function journeysCommand(context: CommandContext, done: (code: ExitCode) 
     )
     .option("--json", "print records, one JSON object a line", false)
     .option("--utc", "times of day in UTC", false)
-    .addHelpText("after", helpText(context.terminal, epilogue))
+    .addHelpText("after", helpText(context, epilogue))
     .action(async (flags: JourneysFlags) => done(await runJourneys(context, flags)));
 }
 
@@ -119,14 +119,18 @@ async function runJourneys(context: CommandContext, flags: JourneysFlags): Promi
     }
   } catch (error) {
     if (!(error instanceof HistoryError)) throw error;
-    throw new UsageError(`${error.message}${remedyOf(error, path)}`, { cause: error });
+    throw new UsageError(`${error.message}${remedyOf(error, environment, path)}`, { cause: error });
   }
   return stop.aborted ? 2 : 0;
 }
 
 /** Where a writer would help, how it is called. */
-function remedyOf({ code }: HistoryError, path: string): string {
-  const command = typedCommand(`watch --history ${path}`);
+function remedyOf(
+  { code }: HistoryError,
+  { processes }: CommandContext["environment"],
+  path: string,
+): string {
+  const command = typedCommand(processes, `watch --history ${path}`);
   if (code === "MISSING") return `. \`${command}\` keeps changes there.`;
   return code === "OLDER" ? `. Run \`${command}\` once, which brings it up to date.` : "";
 }

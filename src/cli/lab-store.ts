@@ -6,7 +6,6 @@ import type { LabOptions } from "../lab/lab.ts";
 import { EtcdMissingError, startEtcd } from "../lab/processes/etcd-process.ts";
 import { UsageError } from "./command.ts";
 import { errorsOnly } from "./up/quiet-log.ts";
-import { makeRunFolder } from "./up/run-folder.ts";
 
 export type StoreChoice =
   | { readonly type: "memory" }
@@ -38,29 +37,25 @@ export function parseStore(word: string): StoreChoice {
 export async function openStore(
   given: Environment,
   choice: StoreChoice,
+  /** Of this run alone. */
+  folder: string,
   onNews: (news: string) => void,
 ): Promise<OpenStore> {
   // What a killed server means to each watch is not news beside that it was killed.
   const environment = { ...given, log: errorsOnly(given.log) };
-  const { files } = environment;
   if (choice.type === "memory") {
     return { options: undefined, etcd: undefined, close: async () => undefined };
   }
   if (choice.type === "etcd") await refuseSilent(environment, choice.endpoints);
-  const { folder } = await makeRunFolder(environment, "lab");
   if (choice.type === "etcd") {
     const options = { environment, endpoints: choice.endpoints, folder, onNews };
-    return { options, etcd: undefined, close: () => files.remove(folder) };
+    return { options, etcd: undefined, close: async () => undefined };
   }
   try {
     const etcd = await startEtcd({ environment, folder: `${folder}/etcd`, onNews });
-    const close = async (): Promise<void> => {
-      await etcd.stop();
-      await files.remove(folder);
-    };
-    return { options: { environment, endpoints: [etcd.url], folder, onNews }, etcd, close };
+    const options = { environment, endpoints: [etcd.url], folder, onNews };
+    return { options, etcd, close: () => etcd.stop() };
   } catch (error) {
-    await files.remove(folder);
     throw error instanceof EtcdMissingError ? new UsageError(error.message) : error;
   }
 }

@@ -11,10 +11,11 @@ import { type Lab, startLab } from "../lab/lab.ts";
 import { aborted, type CommandContext, type ExitCode, UsageError } from "./command.ts";
 import { helpText } from "./help-text.ts";
 import { firstSteps } from "./lab/first-steps.ts";
-import { refuseKubeconfigFile } from "./lab/kubeconfig-file.ts";
+import { refuseKubeconfigFile, writeKubeconfigFile } from "./lab/kubeconfig-file.ts";
 import { labApiserverCommand } from "./lab-apiserver.ts";
 import { type OpenStore, openStore, parseStore, type StoreChoice } from "./lab-store.ts";
 import { paintFor } from "./paint.ts";
+import { makeRunFolder } from "./up/run-folder.ts";
 import { wholeNumber } from "./whole-number.ts";
 
 interface LabFlags {
@@ -104,27 +105,46 @@ export function labCommand(context: CommandContext, done: (code: ExitCode) => vo
         .argParser((word: string, words: readonly string[]) => [...words, word])
         .default([], "none"),
     )
-    .option("--kubeconfig <file>", "write the kubeconfig there (- for standard output)")
+    .option(
+      "--kubeconfig <file>",
+      "write the kubeconfig to this new file, until stopped (- for standard output)",
+    )
     .addOption(new Option("--host <address>", "address to listen on").default("127.0.0.1"))
     .option("--port <n>", "first port; 0 for any free ones", wholeNumber(0, 65_000), 0)
     .option("--json", "print addresses as one JSON object", false)
-    .addHelpText("after", helpText(context.terminal, epilogue))
+    .addHelpText("after", helpText(context, epilogue))
     .action(async (flags: LabFlags) => done(await runLab(context, withAbsoluteFile(flags))));
 }
 
 async function runLab(context: CommandContext, flags: LabFlags): Promise<ExitCode> {
   const { environment, terminal } = context;
-  const paint = paintFor(terminal);
-  const { files } = environment;
   if (flags.kubeconfig !== undefined && flags.kubeconfig !== "-") {
-    await refuseKubeconfigFile(files, flags.kubeconfig);
+    await refuseKubeconfigFile(environment, flags.kubeconfig);
   }
+  const controllerFlagsGiven = flagsOf(flags);
+  const { folder, cleaned } = await makeRunFolder(environment, "lab");
+  try {
+    if (cleaned !== undefined) terminal.writeError(`${paintFor(terminal).late("!")} ${cleaned}\n`);
+    await runInFolder(context, flags, controllerFlagsGiven, folder);
+  } finally {
+    await environment.files.remove(folder);
+  }
+  return 0;
+}
+
+async function runInFolder(
+  context: CommandContext,
+  flags: LabFlags,
+  controllerFlagsGiven: Partial<ControllerFlags>,
+  folder: string,
+): Promise<void> {
+  const { environment, terminal } = context;
+  const paint = paintFor(terminal);
   const show = (name: string, url: string, pid: number | undefined): void => {
     const where = pid === undefined ? url : `${url} (pid ${pid})`;
     terminal.writeError(`${paint.lockstep("●")} ${name.padEnd(18)} ${paint.secondary(where)}\n`);
   };
-  const controllerFlagsGiven = flagsOf(flags);
-  const store = await openStore(environment, flags.store, (news) =>
+  const store = await openStore(environment, flags.store, folder, (news) =>
     terminal.writeError(`${paint.late("!")} ${news}\n`),
   );
   try {
@@ -141,7 +161,7 @@ async function runLab(context: CommandContext, flags: LabFlags): Promise<ExitCod
       onReady: ({ context: name, url, pid }) => show(name, url, pid),
     });
     try {
-      await handedOut(context, flags, lab, store);
+      await handedOut(context, flags, lab, { store, folder });
     } finally {
       await lab.stop();
       terminal.writeError("\nThe lab has stopped.\n");
@@ -149,7 +169,6 @@ async function runLab(context: CommandContext, flags: LabFlags): Promise<ExitCod
   } finally {
     await store.close();
   }
-  return 0;
 }
 
 /** Until stopped. */
@@ -157,9 +176,9 @@ async function handedOut(
   context: CommandContext,
   flags: LabFlags,
   lab: Lab,
-  store: OpenStore,
+  { store, folder }: { readonly store: OpenStore; readonly folder: string },
 ): Promise<void> {
-  const { path, cleanUp } = await handOut(context, flags, lab);
+  const { path, cleanUp } = await handOut(context, flags, lab, folder);
   try {
     const { terminal } = context;
     terminal.write(flags.json ? asJson(lab, flags, path, store) : welcome(context, flags, path));
@@ -175,9 +194,12 @@ function withAbsoluteFile(flags: LabFlags): LabFlags {
 }
 
 /** Puts the kubeconfig where it was asked for; undefined path when it went to standard output. */
-async function handOut(context: CommandContext, flags: LabFlags, lab: Lab) {
-  const { environment, terminal } = context;
-  const { files } = environment;
+async function handOut(
+  { environment, terminal }: CommandContext,
+  flags: LabFlags,
+  lab: Lab,
+  folder: string,
+) {
   const text = kubeconfig(lab.contexts);
   if (flags.kubeconfig === "-") {
     terminal.write(text);
@@ -185,20 +207,31 @@ async function handOut(context: CommandContext, flags: LabFlags, lab: Lab) {
   }
   if (flags.kubeconfig !== undefined) {
     const path = flags.kubeconfig;
-    await files.write(path, text, { mode: 0o600 });
-    return { path, cleanUp: () => files.remove(path) };
+    // It may have come into being while the lab started.
+    await refuseKubeconfigFile(environment, path);
+    const remove = await writeKubeconfigFile(environment, path, text);
+    terminal.writeError(`Wrote the kubeconfig ${path}; it is removed when the lab stops.\n`);
+    const cleanUp = async (): Promise<void> => {
+      const isRemoved = await remove();
+      const end = isRemoved ? "is removed" : "was changed by another program and stays";
+      terminal.writeError(`\nThe kubeconfig ${path} ${end}.`);
+    };
+    return { path, cleanUp };
   }
-  const folder = await files.temporaryDirectory("lockstep-lab-");
   const path = `${folder}/kubeconfig`;
-  await files.write(path, text, { mode: 0o600 });
-  return { path, cleanUp: () => files.remove(folder) };
+  await environment.files.write(path, text, { mode: 0o600 });
+  return { path, cleanUp: async () => undefined };
 }
 
-function welcome({ terminal }: CommandContext, flags: LabFlags, path: string | undefined): string {
+function welcome(
+  { environment, terminal }: CommandContext,
+  flags: LabFlags,
+  path: string | undefined,
+): string {
   if (path === undefined) return "";
   const version = labVersionOf(flags.kubeVersion);
   const head = `The lab is running (Kubernetes API ${version}). Ctrl-C stops it.`;
-  return `\n${paintFor(terminal).strong(head)}\n\n${firstSteps({ ...flags, path })}\n`;
+  return `\n${paintFor(terminal).strong(head)}\n\n${firstSteps({ ...environment, ...flags, path })}\n`;
 }
 
 function asJson(

@@ -24,7 +24,7 @@ First steps:
   lockstep blame --help          why each 502 in an access log happened, afterwards
   lockstep ingress --help        route traffic of clusters of your own
 
-Exit codes: 0 done, 1 the answer is no, 2 it could not be done as asked.`;
+Exit codes: 0 success, 1 check failed, 2 error.`;
 
 /** Parses the arguments, runs one command and says how it ended. */
 export async function runProgram(
@@ -33,6 +33,11 @@ export async function runProgram(
   args: readonly string[],
 ): Promise<ExitCode> {
   let exitCode: ExitCode = 0;
+  const { processes } = context.environment;
+  /** Below what was wrong with a command's line: where it says what would be right. */
+  const hint = (name: string): string => {
+    return `${typedCommand(processes, `${name} --help`)} explains it.`;
+  };
   const program = new Command("lockstep")
     .description(
       "A multi-cluster ingress for Kubernetes that stays in step with the pods,\n" +
@@ -41,9 +46,9 @@ export async function runProgram(
     .version(version, "-V, --version", "print the version")
     .helpCommand("help [command]", "explain a command")
     .helpOption("-h, --help", "explain this command")
-    .addHelpText("after", helpText(context.terminal, epilogue))
+    .addHelpText("after", helpText(context, epilogue))
     .showSuggestionAfterError()
-    .showHelpAfterError(`${typedCommand("--help")} lists the commands.`)
+    .showHelpAfterError(`${typedCommand(processes, "--help")} lists the commands.`)
     // What follows a command's name is for that command, though one above it has the same flag.
     .enablePositionalOptions()
     .exitOverride()
@@ -88,11 +93,6 @@ export async function runProgram(
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     throw error;
   }
-}
-
-/** Below what was wrong with a command's line: where it says what would be right. */
-function hint(name: string): string {
-  return `${typedCommand(`${name} --help`)} explains it.`;
 }
 
 /** Where a command has others below it, a word it does not know was meant to be one of those. */

@@ -84,7 +84,7 @@ export function recordCommand(context: CommandContext, done: (code: ExitCode) =>
       "at most so many requests a second to each cluster",
       wholeNumber(1, qpsMost),
     )
-    .addHelpText("after", helpText(context.terminal, epilogue))
+    .addHelpText("after", helpText(context, epilogue))
     .action(async (flags: RecordFlags) => done(await runRecord(inWords(context), flags)));
 }
 

@@ -84,7 +84,7 @@ export function syncCommand(context: CommandContext, done: (code: ExitCode) => v
     .option("--create-namespaces", "make namespaces that the access cluster lacks", false)
     .option("--dry-run", "print what would be written, write nothing, and end", false)
     .option("--json", "print JSON, one object a line", false)
-    .addHelpText("after", helpText(context.terminal, epilogue))
+    .addHelpText("after", helpText(context, epilogue))
     .action(async (flags: SyncFlags) => done(await runSync(context, flags)));
 }
 

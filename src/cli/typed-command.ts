@@ -1,7 +1,53 @@
-// How a command of this program is typed. It runs from a checkout, which puts nothing on the PATH, so
-// a hint that is to be copied names it as `npx` finds it; help texts name the command alone.
+// How a command of this program is typed: as the user has called it this time. So a hint can be copied,
+// whether the program is installed, a plugin of kubectl, or runs from a checkout.
+import { resolve as absolute, basename, delimiter, dirname, relative } from "node:path";
+import type { Processes } from "../environment/processes.ts";
+
+type Caller = Pick<Processes, "self" | "variables">;
 
 /** `npx lockstep watch --history`. */
-export function typedCommand(words: string): string {
-  return `npx lockstep ${words}`;
+export function typedCommand(caller: Caller, words: string): string {
+  if (isNpmStart(caller) && /^up\b/.test(words)) {
+    return words.replace(/^up\b/, "npm start").replace(/^npm start (?=\S)/, "$&-- ");
+  }
+  return `${calledAs(caller)} ${words}`;
+}
+
+function calledAs(caller: Caller): string {
+  const [, file] = caller.self;
+  if (isNpx(caller) || isNpmStart(caller)) return "npx lockstep";
+  if (file === undefined) return "lockstep";
+  const name = basename(file);
+  // kubectl finds its plugins on the PATH by such names.
+  if (name.startsWith("kubectl-")) return name.replace("-", " ");
+  const isScript = /\.[cm]?js$/.test(name);
+  if (!isScript) return isOnPath(caller, dirname(file)) ? name : quoted(file);
+  const below = relative("", file);
+  return `node ${quoted(below.startsWith("..") || isFromElsewhere(caller) ? file : below)}`;
+}
+
+/** Not another program of npx that has started this one. */
+function isNpx({ variables }: Caller): boolean {
+  const script = variables["npm_lifecycle_script"] ?? "";
+  return variables["npm_command"] === "exec" && /^\W*lockstep\b/.test(script);
+}
+
+/** In the folder where it was typed, or above it, npx finds the program too. */
+function isNpmStart(caller: Caller): boolean {
+  return caller.variables["npm_lifecycle_event"] === "start" && !isFromElsewhere(caller);
+}
+
+/** npm goes to the checkout before it starts anything; the user's shell stays where it is. */
+function isFromElsewhere({ variables }: Caller): boolean {
+  const typedIn = variables["INIT_CWD"];
+  return typedIn !== undefined && relative("", typedIn).startsWith("..");
+}
+
+function isOnPath({ variables }: Caller, folder: string): boolean {
+  const folders = (variables["PATH"] ?? "").split(delimiter).filter((one) => one !== "");
+  return folders.some((one) => absolute(one) === folder);
+}
+
+function quoted(path: string): string {
+  return /^[\w./@%+:,=-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;
 }

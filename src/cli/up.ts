@@ -66,7 +66,7 @@ export function upCommand(context: CommandContext, done: (code: ExitCode) => voi
     .option("--no-proxies", "the control plane alone, as if nginx were missing")
     .option("--port <n>", "port of the Lockstep entry; 0 for any", wholeNumber(0, 65_535), 0)
     .option("--stock-port <n>", "port of the stock entry; 0 for any", wholeNumber(0, 65_535), 0)
-    .addHelpText("after", helpText(context.terminal, epilogue))
+    .addHelpText("after", helpText(context, epilogue))
     .action(async (flags: UpFlags) => done(await runUp(context, flags)));
 }
 
@@ -75,14 +75,18 @@ async function runUp(context: CommandContext, flags: UpFlags): Promise<ExitCode>
   const narrator = new Narrator({ terminal, quiet: flags.json });
   const missing = flags.proxies ? await whatIsMissing(context) : "No proxies and no traffic.";
   if (missing === undefined) await refuseTakenPorts(environment.network, portsOf(flags));
+  const { folder, cleaned } = await makeRunFolder(environment);
   try {
+    if (cleaned !== undefined) narrator.step(cleaned);
     if (flags.incidents) await showIncident(context, narrator);
     stop.throwIfAborted();
-    return await runWorld(context, flags, { narrator, missing });
+    return await runWorld(context, flags, { narrator, missing, folder });
   } catch (error) {
     if (!stop.aborted) throw error;
     narrator.text("\nStopped; nothing is left behind.");
     return flags.once ? 2 : 0;
+  } finally {
+    await environment.files.remove(folder);
   }
 }
 
@@ -91,7 +95,10 @@ function portsOf({ port, stockPort }: UpFlags) {
 }
 
 /** The incident that the later acts show live, without the settings it is compared with. */
-async function showIncident({ terminal, stop }: CommandContext, narrator: Narrator): Promise<void> {
+async function showIncident(
+  { environment, terminal, stop }: CommandContext,
+  narrator: Narrator,
+): Promise<void> {
   narrator.act("1  An incident in virtual time");
   const result = await playInVirtualTime(
     {
@@ -116,19 +123,26 @@ async function showIncident({ terminal, stop }: CommandContext, narrator: Narrat
   for (const line of lines) narrator.text(line);
   const fitted = `fitted: ${result.fitted.join("; ")}`;
   for (const line of wrapText(fitted, { width: widthMin })) narrator.text(line);
-  narrator.text(`All of them, with charts: ${typedCommand("incident --all")}`);
+  const { processes } = environment;
+  narrator.text(`All of them, with charts: ${typedCommand(processes, "incident --all")}`);
 }
 
 async function runWorld(
   context: CommandContext,
   flags: UpFlags,
-  { narrator, missing }: { readonly narrator: Narrator; readonly missing: string | undefined },
+  {
+    narrator,
+    missing,
+    folder,
+  }: {
+    readonly narrator: Narrator;
+    readonly missing: string | undefined;
+    readonly folder: string;
+  },
 ): Promise<ExitCode> {
   const { terminal, stop } = context;
   const environment = { ...context.environment, log: warningsOnly(context.environment.log) };
-  const { folder, cleaned } = await makeRunFolder(environment);
   narrator.act("2  Three clusters, six ingress replicas, traffic");
-  if (cleaned > 0) narrator.step(`cleaned up after ${cleaned} run(s) that had been killed`);
   if (missing !== undefined) narrator.late(missing);
   /** After the story, every change is shown as it arrives. */
   let watching: ((event: JourneyEvent) => void) | undefined;
@@ -164,7 +178,6 @@ async function runWorld(
   } finally {
     await traffic?.stop();
     await world.stop();
-    await environment.files.remove(folder);
   }
 }
 
@@ -189,6 +202,7 @@ async function keepRunning(
   world: World,
   folder: string,
 ): Promise<void> {
+  const { processes } = environment;
   const path = `${folder}/kubeconfig`;
   await environment.files.write(path, kubeconfig(world.contexts), { mode: 0o600 });
   const urls = world.sides.map(
@@ -202,8 +216,8 @@ ${urls.join("\n")}
   kubectl --context alpha scale deployment shop --replicas=6
 
 On a cluster of your own, without writing to it:
-  ${typedCommand("watch --context CONTEXT")}
-  ${typedCommand("sync --from CONTEXT --to CONTEXT --dry-run")}
+  ${typedCommand(processes, "watch --context CONTEXT")}
+  ${typedCommand(processes, "sync --from CONTEXT --to CONTEXT --dry-run")}
 `);
   await aborted(stop);
   narrator.text("\nStopped; nothing is left behind.");

@@ -133,7 +133,7 @@ export function watchCommand(context: CommandContext, done: (code: ExitCode) => 
     .option("--otlp <url>", "send each change as a trace there (OTLP over HTTP)")
     .option("--utc", "times of day in UTC", false)
     .option("--for <time>", "end by itself after so long", timeFlag(longestMs))
-    .addHelpText("after", helpText(context.terminal, epilogue))
+    .addHelpText("after", helpText(context, epilogue))
     .action(async (flags: WatchFlags) => {
       done(await runWatch(context, watchSettings(context.environment, flags)));
     });

@@ -122,7 +122,7 @@ export function whatifCommand(context: CommandContext, done: (code: ExitCode) =>
     .option("--kubeconfig <file>", "instead of $KUBECONFIG or ~/.kube/config")
     .option("--seed <n>", "for chance", wholeNumber(0, 2 ** 31 - 1), 1)
     .option("--json", "print everything as one JSON document", false)
-    .addHelpText("after", helpText(context.terminal, epilogue))
+    .addHelpText("after", helpText(context, epilogue))
     .action(async (flags: WhatifFlags) => done(await runWhatif(context, flags)));
 }
 

@@ -7,8 +7,7 @@ it("has a cluster, a user and a context per API server, the first being current"
     { name: "lab-1", server: "https://127.0.0.1:1", ca: "pem", token: "secret" },
     { name: "lab-2", server: "https://127.0.0.1:2", ca: "pem", token: "other" },
   ]);
-  expect(text).toBe(`# Written by lockstep lab; it is removed when the lab stops.
-apiVersion: v1
+  expect(text).toBe(`apiVersion: v1
 kind: Config
 clusters:
   - name: lab-1

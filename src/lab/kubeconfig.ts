@@ -11,9 +11,6 @@ export interface KubeconfigContext {
   readonly token: string;
 }
 
-/** The first line of what we write: a file without it is somebody else's and is left alone. */
-export const kubeconfigMark = "# Written by lockstep lab; it is removed when the lab stops.\n";
-
 /** A server without TLS has no authority. */
 type WrittenContext = Omit<KubeconfigContext, "ca"> & Partial<Pick<KubeconfigContext, "ca">>;
 
@@ -35,5 +32,5 @@ export function kubeconfig(contexts: readonly WrittenContext[]): string {
     contexts: contexts.map(({ name }) => ({ name, context: { cluster: name, user: name } })),
     "current-context": contexts[0]?.name ?? "",
   };
-  return kubeconfigMark + stringify(document, { lineWidth: 0 });
+  return stringify(document, { lineWidth: 0 });
 }

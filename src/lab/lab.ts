@@ -12,8 +12,8 @@ import type { ControllerFlags } from "./controllers/flags.ts";
 import type { ProfileName } from "./controllers/profiles.ts";
 import type { KubeconfigContext } from "./kubeconfig.ts";
 import { Ledger } from "./kubelet/ledger.ts";
-import { loopbackNetworks } from "./kubelet/pod-addresses.ts";
 import type { LabEnvironment } from "./lab-environment.ts";
+import { takeLoopbackNetworks } from "./loopback-networks.ts";
 import { type StoredClusterOptions, startStoredCluster } from "./processes/stored-cluster.ts";
 
 export interface LabOptions {
@@ -71,17 +71,19 @@ export const serverNames = [
 
 export async function startLab(options: LabOptions): Promise<Lab> {
   const { environment, crypto, host, apiservers, firstPort, onReady } = options;
-  const { clock, random } = environment;
+  const { clock } = environment;
   const authority = await makeAuthority({ clock, crypto, name: "lockstep-lab" });
   const { ca } = authority;
   const tls = { ca, ...(await authority.issueServer([...new Set([host, ...serverNames])])) };
   const ledger = new Ledger({ clock });
   const clusters: Cluster<ReachableServer>[] = [];
+  const pods = await takeLoopbackNetworks(environment, options.clusters);
   const stop = async (): Promise<void> => {
     await Promise.all(clusters.map((cluster) => cluster.stop()));
+    await pods.release();
   };
   try {
-    for (const [index, podNetwork] of loopbackNetworks(random, options.clusters).entries()) {
+    for (const [index, podNetwork] of pods.networks.entries()) {
       const cluster: ClusterOptions = {
         name: `lab-${index + 1}`,
         environmentOf: () => environment,

@@ -7,11 +7,12 @@ import { RecordingReader, RecordingVersionError } from "../../blame/recording-re
 import type { Files } from "../../environment/files.ts";
 import { UsageError } from "../command.ts";
 import { counted } from "../counted.ts";
-import { typedCommand } from "../typed-command.ts";
 import { loadObjects, sizeOf } from "./load-objects.ts";
 
 export interface AskedEvidence {
   readonly recordings: readonly string[];
+  /** How one is made: `lockstep record`, as it is typed here. */
+  readonly recordCommand: string;
   /** Each a file or a folder, or `cluster=path`. */
   readonly objects: readonly string[];
   /** Only these count; all when there are none. */
@@ -34,7 +35,7 @@ export async function loadEvidence(
   const evidence = new Evidence(clusters.length === 0 ? {} : { clusters: new Set(clusters) });
   const notes: string[] = [];
   for (const path of await inTime(files, asked.recordings, signal)) {
-    notes.push(...(await loadRecording(files, path, evidence, signal)));
+    notes.push(...(await loadRecording(files, path, asked.recordCommand, evidence, signal)));
   }
   notes.push(...(await loadObjects(files, asked.objects, evidence, signal)));
   addGoneBeforeRecording(evidence);
@@ -73,6 +74,7 @@ async function inTime(
 async function loadRecording(
   files: Files,
   path: string,
+  recordCommand: string,
   evidence: Evidence,
   signal: AbortSignal,
 ): Promise<readonly string[]> {
@@ -80,7 +82,7 @@ async function loadRecording(
   const broken: string[] = [];
   const file = absolute(path);
   if ((await recordingParts(files, file)).length === 0) {
-    const command = typedCommand(`record --out ${path}`);
+    const command = `${recordCommand} --out ${path}`;
     throw new UsageError(`there is no recording ${path}; \`${command}\` makes one`);
   }
   try {

@@ -1,12 +1,12 @@
 // The command with which somebody else can watch a live play as it happens, from another terminal.
-import type { Files } from "../../environment/files.ts";
+import type { Environment } from "../../environment/environment.ts";
 import type { Invitation } from "../../lab/incidents/stage.ts";
 import { kubeconfig } from "../../lab/kubeconfig.ts";
 import { typedCommand } from "../typed-command.ts";
 
 /** Keeps a kubeconfig in the folder of the run, and says what to type. */
 export async function inviteToWatch(
-  files: Files,
+  { files, processes }: Pick<Environment, "files" | "processes">,
   folder: string,
   { access, proxies, accessLogs }: Invitation,
 ): Promise<string> {
@@ -20,6 +20,6 @@ export async function inviteToWatch(
     ...proxies.map((address) => `--proxy ingress-nginx=http://${address}`),
     ...accessLogs.map((log) => `--access-log ${log}`),
   ];
-  const command = typedCommand(`watch ${words.join(" \\\n    ")}`);
+  const command = typedCommand(processes, `watch ${words.join(" \\\n    ")}`);
   return `Watch it from another terminal:\n  ${command}\n`;
 }

@@ -38,7 +38,7 @@ export function endpointsCommand(context: CommandContext, done: (code: ExitCode)
     .option("-n, --namespace <name>", "of a service named without one", "default")
     .option("--status-port <port>", "of the ingress", wholeNumber(1, 65_535), defaultStatusPort)
     .option("--json", "print JSON", false)
-    .addHelpText("after", helpText(context.terminal, epilogue))
+    .addHelpText("after", helpText(context, epilogue))
     .action(async (service: string, flags: EndpointsFlags) => {
       done(await endpoints(context, service, flags));
     });

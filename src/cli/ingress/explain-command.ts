@@ -41,7 +41,7 @@ export function explainCommand(context: CommandContext, done: (code: ExitCode) =
     .option("--header <name: value>", "of the request, for canaries; repeatable", header)
     .option("--status-port <port>", "of the ingress", wholeNumber(1, 65_535), defaultStatusPort)
     .option("--json", "print JSON", false)
-    .addHelpText("after", helpText(context.terminal, epilogue))
+    .addHelpText("after", helpText(context, epilogue))
     .action(async (asked: string, flags: ExplainFlags) => {
       done(await explain(context, askedAddress(asked), flags));
     });

@@ -7,6 +7,7 @@ import { undecided } from "../../ingress/status-server.ts";
 import { Deadline } from "../../kube/client/deadline.ts";
 import { readBounded } from "../../kube/client/http-client-body.ts";
 import { UsageError } from "../command.ts";
+import { typedCommand } from "../typed-command.ts";
 
 /** It answers from memory. */
 const answerWithinMs = 10_000;
@@ -17,7 +18,7 @@ const longestAnswerBytes = 64 * 1024 * 1024;
 export const defaultStatusPort = 10_260;
 
 export async function askIngress(
-  { network, timers }: Pick<Environment, "network" | "timers">,
+  { network, timers, processes }: Pick<Environment, "network" | "timers" | "processes">,
   port: number,
   path: string,
 ): Promise<unknown> {
@@ -40,7 +41,8 @@ export async function askIngress(
     if (!(error instanceof NetworkError)) throw error;
     throw new UsageError(
       `no ingress answers at 127.0.0.1:${port}: ${why(error)}. ` +
-        "Start one with lockstep ingress, or say with --status-port where it answers.",
+        `Start one with ${typedCommand(processes, "ingress")}, ` +
+        "or say with --status-port where it answers.",
       { cause: error },
     );
   } finally {

@@ -1,8 +1,10 @@
 import { expect, test } from "vitest";
 import { firstSteps } from "./first-steps.ts";
 
+const processes = { self: ["node", "/bin/kubectl-lockstep"], variables: {} } as const;
+
 test("one cluster is the current context, so none is named", () => {
-  expect(firstSteps({ clusters: 1, path: "/tmp/lab.yaml" })).toMatchInlineSnapshot(`
+  expect(firstSteps({ processes, clusters: 1, path: "/tmp/lab.yaml" })).toMatchInlineSnapshot(`
     "In another terminal:
       export KUBECONFIG=/tmp/lab.yaml
       kubectl get nodes
@@ -13,10 +15,10 @@ test("one cluster is the current context, so none is named", () => {
       kubectl rollout restart deployment web
 
     How long each change takes at every hop, seen from a third one:
-      npx lockstep watch --kubeconfig /tmp/lab.yaml
+      kubectl lockstep watch --kubeconfig /tmp/lab.yaml
 
     An ingress that routes to them, in a fourth:
-      npx lockstep ingress --kubeconfig /tmp/lab.yaml --listen 127.0.0.1
+      kubectl lockstep ingress --kubeconfig /tmp/lab.yaml --listen 127.0.0.1
     and from the second:
       kubectl create ingress web --class=lockstep --rule='web.example/*=web:80'
       curl -H 'Host: web.example' http://127.0.0.1:8080/
@@ -25,11 +27,11 @@ test("one cluster is the current context, so none is named", () => {
 });
 
 test("of several clusters each is named, by its first server", () => {
-  const lines = firstSteps({ clusters: 3, path: "/tmp/lab.yaml" }).split("\n");
+  const lines = firstSteps({ processes, clusters: 3, path: "/tmp/lab.yaml" }).split("\n");
   const contexts = "--context lab-1 --context lab-2 --context lab-3";
   expect(lines).toContain("  kubectl --context lab-2 get nodes");
-  expect(lines.filter((line) => line.includes("npx lockstep"))).toEqual([
-    `  npx lockstep watch --kubeconfig /tmp/lab.yaml ${contexts}`,
-    `  npx lockstep ingress --kubeconfig /tmp/lab.yaml ${contexts} --listen 127.0.0.1`,
+  expect(lines.filter((line) => line.includes("kubectl lockstep"))).toEqual([
+    `  kubectl lockstep watch --kubeconfig /tmp/lab.yaml ${contexts}`,
+    `  kubectl lockstep ingress --kubeconfig /tmp/lab.yaml ${contexts} --listen 127.0.0.1`,
   ]);
 });

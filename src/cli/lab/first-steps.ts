@@ -1,13 +1,15 @@
 // What to type into other terminals while a lab runs: kubectl, the observer, an ingress.
+import type { Processes } from "../../environment/processes.ts";
 import { typedCommand } from "../typed-command.ts";
 
 export interface FirstStepsOptions {
+  readonly processes: Pick<Processes, "self" | "variables">;
   readonly clusters: number;
   /** Of the kubeconfig. */
   readonly path: string;
 }
 
-export function firstSteps({ clusters, path }: FirstStepsOptions): string {
+export function firstSteps({ processes, clusters, path }: FirstStepsOptions): string {
   const second = clusters > 1 ? "  kubectl --context lab-2 get nodes\n" : "";
   const where = `--kubeconfig ${path}${contextFlags(clusters)}`;
   return `In another terminal:
@@ -20,10 +22,10 @@ ${second}  kubectl create deployment web --image=web --port=8080 --replicas=3
   kubectl rollout restart deployment web
 
 How long each change takes at every hop, seen from a third one:
-  ${typedCommand(`watch ${where}`)}
+  ${typedCommand(processes, `watch ${where}`)}
 
 An ingress that routes to them, in a fourth:
-  ${typedCommand(`ingress ${where} --listen 127.0.0.1`)}
+  ${typedCommand(processes, `ingress ${where} --listen 127.0.0.1`)}
 and from the second:
   kubectl create ingress web --class=lockstep --rule='web.example/*=web:80'
   curl -H 'Host: web.example' http://127.0.0.1:8080/

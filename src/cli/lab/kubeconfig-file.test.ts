@@ -1,29 +1,68 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { nodeFiles as files } from "../../environment/node/node-files.ts";
-import { kubeconfig } from "../../lab/kubeconfig.ts";
-import { refuseKubeconfigFile } from "./kubeconfig-file.ts";
+import { refuseKubeconfigFile, writeKubeconfigFile } from "./kubeconfig-file.ts";
 
 describe("the file for a lab's kubeconfig", () => {
+  /** The processes that run. */
+  const running = new Set([7]);
+  const processes = { pid: 7, isAlive: (pid: number) => running.has(pid) };
+  const environment = { files, processes };
   let folder: string;
   beforeAll(async () => {
     folder = await files.temporaryDirectory("kubeconfig-file-");
   });
   afterAll(() => files.remove(folder));
 
-  it("may be new, or one that a lab has left, and nothing is written to it yet", async () => {
-    const left = kubeconfig([]);
-    await files.write(`${folder}/left.yaml`, left);
-    await refuseKubeconfigFile(files, `${folder}/left.yaml`);
-    await refuseKubeconfigFile(files, `${folder}/new.yaml`);
-    expect(await files.list(folder)).toEqual(["left.yaml"]);
-    expect(Buffer.from((await files.read(`${folder}/left.yaml`)) ?? []).toString()).toBe(left);
+  const read = async (path: string) => Buffer.from((await files.read(path)) ?? []).toString();
+
+  it("is written and removed again, and may be a new one only", async () => {
+    const path = `${folder}/new.yaml`;
+    await refuseKubeconfigFile(environment, path);
+    expect(await files.list(folder)).toEqual([]);
+    const remove = await writeKubeconfigFile(environment, path, "kind: Config\n");
+    expect(await read(path)).toMatch(
+      /^# Written by lockstep lab, process 7, .*\n#.*\nkind: Config\n$/,
+    );
+    expect([await remove(), await remove(), await files.list(folder)]).toEqual([true, true, []]);
   });
 
-  it("is somebody else's when no lab has written it", async () => {
-    await files.write(`${folder}/mine.yaml`, "apiVersion: v1\n");
-    await expect(refuseKubeconfigFile(files, `${folder}/mine.yaml`)).rejects.toMatchObject({
+  it("may be one that a killed lab has left", async () => {
+    const path = `${folder}/left.yaml`;
+    await writeKubeconfigFile(environment, path, "kind: Config\n");
+    running.clear();
+    await refuseKubeconfigFile(environment, path);
+    running.add(7);
+    await files.remove(path);
+  });
+
+  it("stays when it was changed", async () => {
+    const path = `${folder}/changed.yaml`;
+    const remove = await writeKubeconfigFile(environment, path, "kind: Config\n");
+    await files.append(path, "# mine\n");
+    expect(await remove()).toBe(false);
+    running.clear();
+    await expect(refuseKubeconfigFile(environment, path)).rejects.toThrow("is left alone");
+    running.add(7);
+    await files.remove(path);
+  });
+
+  it("is not taken from a lab that runs", async () => {
+    const path = `${folder}/running.yaml`;
+    await writeKubeconfigFile(environment, path, "kind: Config\n");
+    await expect(refuseKubeconfigFile(environment, path)).rejects.toMatchObject({
       code: "USAGE",
-      message: expect.stringContaining("was not written by lockstep lab, so it is left alone"),
+      message: `${path} belongs to a lab that runs, process 7. Name another file with --kubeconfig.`,
+    });
+    await files.remove(path);
+  });
+
+  it.each(["apiVersion: v1\n", ""])("is left alone when no lab has written it", async (content) => {
+    await files.write(`${folder}/mine.yaml`, content);
+    await expect(refuseKubeconfigFile(environment, `${folder}/mine.yaml`)).rejects.toMatchObject({
+      code: "USAGE",
+      message:
+        `${folder}/mine.yaml exists and was not written by lockstep lab, or was changed since, ` +
+        "so it is left alone.\nName another file with --kubeconfig, or remove that one first.",
     });
   });
 
@@ -35,7 +74,7 @@ describe("the file for a lab's kubeconfig", () => {
   ])("is refused in words where it cannot be written: %s", async (_, name, reason) => {
     await files.write(`${folder}/file`, "");
     const path = name === "" ? folder : `${folder}/${name}`;
-    await expect(refuseKubeconfigFile(files, path)).rejects.toMatchObject({
+    await expect(refuseKubeconfigFile(environment, path)).rejects.toMatchObject({
       code: "USAGE",
       message: `the kubeconfig cannot be written to ${path}: ${reason(folder)}`,
     });

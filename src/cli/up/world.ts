@@ -13,8 +13,8 @@ import { makeAuthority } from "../../lab/apiserver/certificate-authority.ts";
 import { type Cluster, startCluster } from "../../lab/cluster.ts";
 import type { KubeconfigContext } from "../../lab/kubeconfig.ts";
 import { Ledger } from "../../lab/kubelet/ledger.ts";
-import { loopbackNetworks } from "../../lab/kubelet/pod-addresses.ts";
 import { serverNames } from "../../lab/lab.ts";
+import { type LoopbackNetworks, takeLoopbackNetworks } from "../../lab/loopback-networks.ts";
 import { createCrowd, createShop, createShopIngress, shopReplicas } from "../../lab/shop.ts";
 import { Observer } from "../../observer/observer.ts";
 import { RecentJourneys } from "../../observer/recent-journeys.ts";
@@ -83,6 +83,7 @@ export class World {
   readonly #observer: { current: Observer | undefined } = { current: undefined };
   readonly #recent = new RecentJourneys();
   #syncing: Promise<void> | undefined;
+  #pods: LoopbackNetworks | undefined;
 
   constructor(options: WorldOptions) {
     this.#options = options;
@@ -137,15 +138,17 @@ export class World {
     await this.#observer.current?.stop();
     await this.#syncing;
     await Promise.all([...this.#clusters.values()].map((cluster) => cluster.stop()));
+    await this.#pods?.release();
   }
 
   async #startClusters(): Promise<void> {
     const { environment, crypto, onStep, signal } = this.#options;
-    const { clock, random } = environment;
+    const { clock } = environment;
     const authority = await makeAuthority({ clock, crypto, name: "lockstep-up" });
     const keys = await authority.issueServer(serverNames);
     const { ca } = authority;
-    const networks = loopbackNetworks(random, clusterNames.length);
+    this.#pods = await takeLoopbackNetworks(environment, clusterNames.length);
+    const { networks } = this.#pods;
     for (const [index, name] of clusterNames.entries()) {
       signal.throwIfAborted();
       const isBusy = name === busyCluster;

@@ -6,25 +6,51 @@ import { stopOnRequest } from "./node-stop.ts";
 class FakeProcess extends EventEmitter {
   ppid = 7;
   readonly env: Readonly<Record<string, string>>;
-  readonly exits: number[] = [];
+  readonly stdout = new EventEmitter();
+  readonly stderr = Object.assign(new EventEmitter(), {
+    text: "",
+    write(text: string) {
+      this.text += text;
+    },
+  });
+  /** Undefined for an exit with the code that the command has set. */
+  readonly exits: (number | undefined)[] = [];
 
   constructor(env: Readonly<Record<string, string>> = {}) {
     super();
     this.env = env;
   }
 
-  exit(code: number): void {
+  exit(code?: number): void {
     this.exits.push(code);
   }
 }
 
-function stoppable(env?: Readonly<Record<string, string>>) {
+function stoppable({
+  env,
+  terminals = [],
+}: {
+  readonly env?: Readonly<Record<string, string>>;
+  /** The descriptors that are a terminal. */
+  readonly terminals?: readonly number[];
+} = {}) {
   const time = { ms: 1000 };
   const clock = { monotonicMs: () => time.ms as MonotonicMs, wallMs: () => time.ms as WallMs };
   const process = new FakeProcess(env);
   const stop = new AbortController();
-  stopOnRequest({ process, clock, stop });
-  return { time, process, stop };
+  const open = new Set(terminals);
+  const isTerminal = (descriptor: number) => open.has(descriptor);
+  const requests = stopOnRequest({ process, clock, stop, isTerminal });
+  return { time, process, stop, requests, open };
+}
+
+function closedPipe(code = "EPIPE"): Error {
+  return Object.assign(new Error(`write ${code}`), { code });
+}
+
+async function abortOf({ signal }: AbortController): Promise<unknown> {
+  await new Promise((resolve) => signal.addEventListener("abort", resolve));
+  return signal.reason;
 }
 
 describe("signals", () => {
@@ -58,13 +84,68 @@ describe("signals", () => {
     process.emit("SIGINT");
     expect(process.exits).toEqual([]);
   });
+
+  test("the first one after the command has returned ends the process, with its exit code", () => {
+    const { process, requests } = stoppable();
+    requests.commandReturned();
+    process.emit("SIGTERM");
+    expect(process.exits).toEqual([undefined]);
+  });
+});
+
+describe("a terminal that is closed", () => {
+  test.each([0, 1, 2])("stops by SIGHUP what has it as descriptor %i", (descriptor) => {
+    const { process, stop } = stoppable({ terminals: [descriptor] });
+    process.emit("SIGHUP");
+    expect(stop.signal.reason).toEqual(new Error("stopped by SIGHUP"));
+  });
+
+  test("does not stop what nohup has taken from it", () => {
+    const { process, stop } = stoppable();
+    process.emit("SIGHUP");
+    expect([stop.signal.aborted, process.exits]).toEqual([false, []]);
+  });
+
+  test.each([1, 2])("stops, without a signal too, what writes to it by %i", async (descriptor) => {
+    const { stop, open } = stoppable({ terminals: [descriptor] });
+    open.delete(descriptor);
+    expect(await abortOf(stop)).toEqual(new Error("stopped by the end of its terminal"));
+  });
+});
+
+describe("standard output", () => {
+  test("a closed pipe stops the command, quietly, and the exit code is 0", () => {
+    const { process, stop, requests } = stoppable();
+    const error = closedPipe();
+    process.stdout.emit("error", error);
+    process.stdout.emit("error", closedPipe());
+    expect(stop.signal.reason).toEqual(new Error("nobody takes the output", { cause: error }));
+    expect([process.stderr.text, requests.exitCode]).toEqual(["", 0]);
+  });
+
+  test("a full disk is named, and the exit code is 2", () => {
+    const { process, stop, requests } = stoppable();
+    process.stdout.emit("error", closedPipe("ENOSPC"));
+    expect(stop.signal.aborted).toBe(true);
+    expect(process.stderr.text).toBe("lockstep: the output cannot be written: write ENOSPC\n");
+    expect(requests.exitCode).toBe(2);
+  });
+
+  test("without an error the exit code is the command's", () => {
+    expect(stoppable().requests.exitCode).toBeUndefined();
+  });
+
+  test("a log without a reader stops nothing", () => {
+    const { process, stop } = stoppable();
+    process.stderr.emit("error", closedPipe());
+    expect(stop.signal.aborted).toBe(false);
+  });
 });
 
 describe("the end of npx", () => {
   test("stops what it started", async () => {
-    const { process, stop } = stoppable({ npm_command: "exec" });
+    const { process, stop } = stoppable({ env: { npm_command: "exec" } });
     process.ppid = 1;
-    await new Promise((resolve) => stop.signal.addEventListener("abort", resolve));
-    expect(stop.signal.reason).toEqual(new Error("stopped by the end of npx"));
+    expect(await abortOf(stop)).toEqual(new Error("stopped by the end of npx"));
   });
 });

@@ -1,13 +1,21 @@
-// What asks this process to stop: a signal, or the end of the npx that started it. The first request
-// stops it properly; a second one, from somebody who has no more patience, ends it as it stands.
+// What asks this process to stop: a signal, the end of its terminal or of the npx that started it, and
+// output that has no reader. The first request stops it properly; a second signal, from somebody who
+// has no more patience, ends it as it stands. So does the first one once the command has returned.
+import { isatty } from "node:tty";
 import { type Clock, elapsedMs, type MonotonicMs } from "../clock.ts";
 
 /** What is needed of `process`. */
 export interface StoppableProcess {
   readonly ppid: number;
   readonly env: Readonly<Record<string, string | undefined>>;
+  readonly stdout: OutputStream;
+  readonly stderr: OutputStream & { write(text: string): unknown };
   on(signal: NodeJS.Signals, listener: () => void): unknown;
-  exit(code: number): unknown;
+  exit(code?: number): unknown;
+}
+
+interface OutputStream {
+  on(event: "error", listener: (error: NodeJS.ErrnoException) => void): unknown;
 }
 
 export interface StopOptions {
@@ -15,6 +23,15 @@ export interface StopOptions {
   readonly clock: Clock;
   /** Aborted by the first request. */
   readonly stop: AbortController;
+  /** Whether a descriptor is a terminal now; the system's answer unless given. */
+  readonly isTerminal?: (descriptor: number) => boolean;
+}
+
+export interface StopRequests {
+  /** Where standard output cannot be written, this goes before the command's own code. */
+  readonly exitCode: 0 | 2 | undefined;
+  /** From now on nothing is left to stop: a signal ends the process. */
+  commandReturned(): void;
 }
 
 /**
@@ -24,35 +41,98 @@ export interface StopOptions {
 const oneRequestMs = 500;
 
 /** Often enough that nobody wonders, seldom enough to cost nothing. */
-const parentEveryMs = 500;
+const lookEveryMs = 500;
+
+/** How long a command may take to end what it has started when its output has no reader. */
+const endUnreadMs = 60_000;
 
 /** As a shell says of whoever was ended by Ctrl-C. */
 const impatientCode = 130;
 
-/** Taken at import: a simulation in the same process replaces the ambient one. */
-const realSetInterval = setInterval;
+/** Standard output and error: a terminal that only gives input may end, as behind `disown`. */
+const outputs = [1, 2];
 
-export function stopOnRequest({ process, clock, stop }: StopOptions): void {
+/** The reader of a pipe has ended (`lockstep … | head`), or the terminal has. */
+const closedCodes: ReadonlySet<string | undefined> = new Set(["EPIPE", "EIO"]);
+
+/** Taken at import: a simulation in the same process replaces the ambient ones. */
+const realSetInterval = setInterval;
+const realSetTimeout = setTimeout;
+
+export function stopOnRequest(options: StopOptions): StopRequests {
+  const { process, stop, isTerminal = isatty } = options;
+  let hasReturned = false;
+  stopOnSignals(options, isTerminal, () => hasReturned);
+  if (process.env["npm_command"] === "exec") {
+    const parent = process.ppid;
+    // Between npx and this process is a shell, which dies of a signal without handing it on.
+    stopWhen(() => process.ppid !== parent, "stopped by the end of npx", stop);
+  }
+  // A background job gets no signal when its terminal ends.
+  const shown = outputs.filter(isTerminal);
+  if (shown.length > 0) {
+    stopWhen(() => !shown.some(isTerminal), "stopped by the end of its terminal", stop);
+  }
+  const exitCode = stopWhenUnread(process, stop);
+  return {
+    get exitCode() {
+      return exitCode();
+    },
+    commandReturned: () => {
+      hasReturned = true;
+    },
+  };
+}
+
+function stopOnSignals(
+  { process, clock, stop }: StopOptions,
+  isTerminal: (descriptor: number) => boolean,
+  hasReturned: () => boolean,
+): void {
   let askedAt: MonotonicMs | undefined;
+  // Node forgets that nohup has SIGHUP ignored; but nohup also takes the terminal away.
+  const isAttached = [0, ...outputs].some(isTerminal);
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     process.on(signal, () => {
+      if (signal === "SIGHUP" && !isAttached) return;
+      if (hasReturned()) process.exit();
       const now = clock.monotonicMs();
       askedAt ??= now;
       if (elapsedMs(askedAt, now) > oneRequestMs) process.exit(impatientCode);
       stop.abort(new Error(`stopped by ${signal}`));
     });
   }
-  if (process.env["npm_command"] === "exec") stopWithParent(process, stop);
 }
 
-/** Between npx and this process is a shell, which dies of a signal without handing it on. */
-function stopWithParent(process: StoppableProcess, stop: AbortController): void {
-  const parent = process.ppid;
+function stopWhen(isOver: () => boolean, reason: string, stop: AbortController): void {
   const looking = realSetInterval(() => {
-    if (process.ppid === parent) return;
+    if (!isOver()) return;
     clearInterval(looking);
-    stop.abort(new Error("stopped by the end of npx"));
-  }, parentEveryMs);
+    stop.abort(new Error(reason));
+  }, lookEveryMs);
   // It is no reason to stay when everything else is done.
   looking.unref();
+}
+
+/**
+ * Results without a reader are of no use to anybody, so the command is stopped as by Ctrl-C: it may
+ * have started others. A log without a reader is no reason to stop what it is about.
+ */
+function stopWhenUnread(
+  process: StoppableProcess,
+  stop: AbortController,
+): () => StopRequests["exitCode"] {
+  let exitCode: StopRequests["exitCode"];
+  process.stdout.on("error", (error) => {
+    if (exitCode !== undefined) return;
+    exitCode = closedCodes.has(error.code) ? 0 : 2;
+    if (exitCode !== 0) {
+      process.stderr.write(`lockstep: the output cannot be written: ${error.message}\n`);
+    }
+    stop.abort(new Error("nobody takes the output", { cause: error }));
+    // The error may come after the command has returned: then the process ends by itself at once.
+    realSetTimeout(() => process.exit(exitCode), endUnreadMs).unref();
+  });
+  process.stderr.on("error", () => undefined);
+  return () => exitCode;
 }

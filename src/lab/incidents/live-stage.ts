@@ -4,7 +4,7 @@
 import { elapsedMs } from "../../environment/clock.ts";
 import type { Environment } from "../../environment/environment.ts";
 import { SeededRandom } from "../../simulation/seeded-random.ts";
-import { loopbackNetworks } from "../kubelet/pod-addresses.ts";
+import { takeLoopbackNetworks } from "../loopback-networks.ts";
 import { AccuracyMeter } from "../observed/observer-accuracy.ts";
 import type { Recording } from "../saved/recording.ts";
 import { EndingWorld } from "./ending-world.ts";
@@ -69,7 +69,9 @@ export class LiveStages {
     const world = new EndingWorld(environment);
     const said = { step: "" };
     const folders = new Set<string>();
-    const stage = this.#stage(world.environment, { said, folders });
+    // The listeners that hold them end with the world.
+    const { networks } = await takeLoopbackNetworks(world.environment, 2);
+    const stage = this.#stage(world.environment, { said, folders, networks });
     const ending = new AbortController();
     const report = () => {
       if (said.step !== "") onProgress?.({ ...said, stageMs: stage.now() });
@@ -116,11 +118,14 @@ export class LiveStages {
 
   #stage(
     environment: Environment,
-    { said, folders }: { said: { step: string }; folders: Set<string> },
+    {
+      said,
+      folders,
+      networks: [machines = "", podNetwork = ""],
+    }: { said: { step: string }; folders: Set<string>; networks: readonly string[] },
   ): Stage {
     const { seed, folder, recording, onInvitation } = this.#options;
     const { clock, timers } = environment;
-    const [machines = "", podNetwork = ""] = loopbackNetworks(environment.random, 2);
     const numbers = new Map<string, number>();
     const openedAt = clock.monotonicMs();
     return {

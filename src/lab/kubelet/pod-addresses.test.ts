@@ -1,7 +1,6 @@
 import { expect, it } from "vitest";
 import type { MonotonicMs, WallMs } from "../../environment/clock.ts";
-import { SeededRandom } from "../../simulation/seeded-random.ts";
-import { loopbackNetworks, NoAddressError, PodAddresses } from "./pod-addresses.ts";
+import { NoAddressError, PodAddresses } from "./pod-addresses.ts";
 
 function makeAddresses(reuseAfterMs: number) {
   const time = { now: 0 };
@@ -47,16 +46,4 @@ it("says so when every address is in use", () => {
   const taken = Array.from({ length: 256 * 254 }, () => addresses.take());
   expect(new Set(taken).size).toBe(256 * 254);
   expect(() => addresses.take()).toThrow(NoAddressError);
-});
-
-it("gives every cluster a loopback network of its own, elsewhere in each run", () => {
-  const networksOf = (seed: number) =>
-    loopbackNetworks(new SeededRandom({ seed, name: "test", onDraw: () => undefined }), 239);
-  expect(new Set(networksOf(1)).size).toBe(239);
-  expect(
-    networksOf(1).every((network) =>
-      /^127\.(1[6-9]|[2-9]\d|1\d\d|2[0-4]\d|25[0-4])$/.test(network),
-    ),
-  ).toBe(true);
-  expect(networksOf(1)[0]).not.toBe(networksOf(2)[0]);
 });

@@ -3,7 +3,6 @@
 // was given back rests before it is used again, as long as the lab says: with no rest at all the
 // next pod gets the address of the last, as happens to those who run out of addresses.
 import { type Clock, elapsedMs, type MonotonicMs } from "../../environment/clock.ts";
-import { type Random, randomInt } from "../../environment/random.ts";
 
 export interface PodAddressesOptions {
   readonly clock: Clock;
@@ -63,18 +62,4 @@ export class PodAddresses {
   #hasRested(since: MonotonicMs): boolean {
     return elapsedMs(since, this.#options.clock.monotonicMs()) >= this.#reuseAfterMs;
   }
-}
-
-/** Below are the loopback networks that distributions give to resolvers and host names. */
-const firstLoopbackOctet = 16;
-
-/** Loopback networks for so many clusters, all different, elsewhere in every run of the lab. */
-export function loopbackNetworks(random: Random, count: number): readonly string[] {
-  const choices = 255 - firstLoopbackOctet;
-  if (count > choices) throw new RangeError(`${count} loopback networks; there are ${choices}`);
-  const start = randomInt(random, choices);
-  return Array.from(
-    { length: count },
-    (_, index) => `127.${firstLoopbackOctet + ((start + index) % choices)}`,
-  );
 }
