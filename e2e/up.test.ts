@@ -35,11 +35,11 @@ function hasKubectl(): boolean {
 
 interface Told {
   readonly held: boolean;
-  readonly checks: readonly { readonly what: string; readonly holds: boolean }[];
+  readonly checks: readonly { readonly name: string; readonly holds: boolean }[];
 }
 
 function failed({ checks }: Told): readonly string[] {
-  return checks.filter(({ holds }) => !holds).map(({ what }) => what);
+  return checks.filter(({ holds }) => !holds).map(({ name }) => name);
 }
 
 // All of it at the same time: a story waits more than it works.
@@ -68,7 +68,7 @@ describe("the story", () => {
     async () => {
       expect(await withoutTruth.ended()).toBe(1);
       expect(failed(JSON.parse(withoutTruth.output) as Told)).toContain(
-        "Lockstep sends none to a pod that has been gone for a second",
+        "lockstep-sends-to-no-dead-pod",
       );
       expect(withoutTruth.folder).toBeUndefined();
     },
@@ -80,9 +80,9 @@ describe("the story", () => {
     async () => {
       const code = await withoutProxies.ended();
       const told = JSON.parse(withoutProxies.output) as Told;
-      expect(told.checks.map(({ what, holds }) => [what, holds])).toEqual([
-        ["the doctor names the cause", true],
-        ["the fix has changes published 5 times sooner", true],
+      expect(told.checks.map(({ name, holds }) => [name, holds])).toEqual([
+        ["cause-named", true],
+        ["fix-works", true],
       ]);
       expect([code, told.held]).toEqual([0, true]);
       expect(withoutProxies.folder).toBeUndefined();
@@ -94,9 +94,9 @@ describe("the story", () => {
     "holds as a whole",
     async () => {
       await whole.says("Everything keeps running");
-      const broken = [...whole.output.matchAll(/^! .*$/gm)].map(([line]) => line);
+      const broken = [...whole.output.matchAll(/^✗ .*$/gm)].map(([line]) => line);
       expect(broken).toEqual([]);
-      expect(whole.output).toContain("\nThe story held.\n");
+      expect(whole.output).toContain("\nAll checks passed.\n");
     },
     storyMs,
   );
@@ -111,7 +111,7 @@ describe("the story", () => {
       const rolledOut = ["rollout", "status", "deployment", "shop", "--timeout=300s"];
       const told = whole.output.length;
       kubectl("--context", "beta", "scale", "deployment", "shop", "--replicas=5");
-      await whole.says("joined the Lockstep replicas after", told);
+      await whole.says(/\+127\.\S+ +Lockstep replicas 1 2 3 added it after /, told);
       kubectl("--context", "beta", ...rolledOut);
       const [pod = ""] = kubectl("--context", "beta", "get", "pods", "-o", "name").split("\n");
       const shown = "jsonpath={.status.podIP}";
@@ -121,7 +121,7 @@ describe("the story", () => {
       const patch = '{"spec":{"template":{"metadata":{"annotations":{"release":"third"}}}}}';
       kubectl("--context", "beta", "patch", "deployment", "shop", "--type=merge", "-p", patch);
       expect(kubectl("--context", "beta", ...rolledOut)).toMatch(/successfully rolled out\n$/);
-      await whole.says(/\+127\.\S+ +published .* · synced .* · stock /, told);
+      await whole.says(/lost of \d+: stock \d+, Lockstep \d+ +· +all changes have arrived/, told);
     },
     storyMs,
   );

@@ -10,14 +10,14 @@ import {
 } from "../lab/incidents/throttled-controller/throttled-controller.ts";
 import { playInVirtualTime } from "../lab/incidents/virtual-stage.ts";
 import { kubeconfig } from "../lab/kubeconfig.ts";
-import { shopHost, shopService } from "../lab/shop.ts";
+import { shopHost } from "../lab/shop.ts";
 import { aborted, type CommandContext, type ExitCode } from "./command.ts";
 import { helpText } from "./help-text.ts";
 import { summaryHead, summaryLines } from "./incident/summary-lines.ts";
 import { paintFor } from "./paint.ts";
 import { typedCommand } from "./typed-command.ts";
 import { type Check, checksOf } from "./up/checks.ts";
-import { earlyLine, lateLine } from "./up/journey-lines.ts";
+import { LaterChanges } from "./up/later-changes.ts";
 import { Narrator } from "./up/narrator.ts";
 import { warningsOnly } from "./up/quiet-log.ts";
 import { refuseTakenPorts } from "./up/refuse-taken-ports.ts";
@@ -77,6 +77,7 @@ async function runUp(context: CommandContext, flags: UpFlags): Promise<ExitCode>
   if (missing === undefined) await refuseTakenPorts(environment, portsOf(flags));
   const { folder, cleaned } = await makeRunFolder(environment);
   try {
+    for (const line of introduction(flags, missing)) narrator.text(line);
     if (cleaned !== undefined) narrator.step(cleaned);
     if (flags.incidents) await showIncident(context, narrator);
     stop.throwIfAborted();
@@ -88,6 +89,27 @@ async function runUp(context: CommandContext, flags: UpFlags): Promise<ExitCode>
   } finally {
     await environment.files.remove(folder);
   }
+}
+
+/** What will be seen, and about how long each part takes on a machine that is not busy. */
+function introduction(flags: UpFlags, missing: string | undefined): readonly string[] {
+  const acts = [
+    ...(flags.incidents ? ["1  an incident from a write-up, in virtual time: 15 s"] : []),
+    missing === undefined
+      ? "2  three clusters, six ingress replicas with real nginx, traffic: 10 s"
+      : "2  three clusters: 10 s",
+    "3  a release under a throttled controller manager, and its cause: 45 s",
+    "4  the fix, and the release again: 15 s",
+  ];
+  const end = flags.once ? "" : " Then everything keeps running until Ctrl-C.";
+  return [
+    "What you will see, all of it on this machine:",
+    ...acts.map((act) => `  ${act}`),
+    `Every figure is measured in this run.${end}`,
+    ...(missing === undefined
+      ? ['"stock" is our model of ingress-nginx with its default settings, for comparison.']
+      : []),
+  ];
 }
 
 function portsOf({ port, stockPort }: UpFlags) {
@@ -111,6 +133,7 @@ async function showIncident(
       onProgress: ({ step, stageMs }) => {
         narrator.counters({
           seconds: stageMs / 1000,
+          isVirtual: true,
           stock: undefined,
           lockstep: undefined,
           waiting: `${throttledController.name}: ${step}`,
@@ -121,8 +144,8 @@ async function showIncident(
   const options = { width: widthMin, paint: paintFor(terminal) };
   const lines = [...summaryHead(options), ...summaryLines(result, options)];
   for (const line of lines) narrator.text(line);
-  const fitted = `fitted: ${result.fitted.join("; ")}`;
-  for (const line of wrapText(fitted, { width: widthMin })) narrator.text(line);
+  const inputs = `Inputs, and what is left out: ${result.fitted.join("; ")}.`;
+  for (const line of wrapText(inputs, { width: widthMin })) narrator.text(line);
   const { processes } = environment;
   narrator.text(`All of them, with charts: ${typedCommand(processes, "incident --all")}`);
 }
@@ -171,7 +194,8 @@ async function runWorld(
     const held = checks.every(({ holds }) => holds);
     report(context, flags, narrator, { result, checks, held });
     if (!flags.once) {
-      watching = (event) => showArrival(narrator, event);
+      const later = new LaterChanges({ ...environment, narrator, traffic });
+      watching = (event) => later.note(event);
       await keepRunning(context, narrator, world, folder);
     }
     return held ? 0 : 1;
@@ -189,10 +213,12 @@ function report(
 ): void {
   const { checks, held } = outcome;
   narrator.text("");
-  for (const { what, seen, holds } of checks) {
-    narrator.text(`${holds ? "●" : "!"} ${what}: ${seen}`);
+  for (const { text, goal, holds } of checks) {
+    const [first = "", ...rest] = wrapText(`${text} (goal: ${goal})`, { width: widthMin - 2 });
+    narrator.judge(holds, [first, ...rest.map((line) => `  ${line}`)].join("\n"));
   }
-  narrator.text(held ? "The story held." : "The story did not hold.");
+  const failed = checks.filter(({ holds }) => !holds).length;
+  narrator.text(held ? "All checks passed." : `${failed} of ${checks.length} checks failed.`);
   if (flags.json) terminal.write(`${JSON.stringify(outcome)}\n`);
 }
 
@@ -221,18 +247,6 @@ On a cluster of your own, without writing to it:
 `);
   await aborted(stop);
   narrator.text("\nStopped; nothing is left behind.");
-}
-
-function showArrival(narrator: Narrator, event: JourneyEvent): void {
-  if (event.journey.endpoint.service !== shopService) return;
-  const { journey } = event;
-  if (event.type === "over") {
-    narrator.text(lateLine(journey));
-  } else if (event.hop.witness.startsWith("lockstep")) {
-    // The last of the replicas makes it complete.
-    const line = earlyLine(journey);
-    if (line !== undefined) narrator.text(line);
-  }
 }
 
 /** Undefined when nginx with Lua is there; else a sentence that says what to install. */

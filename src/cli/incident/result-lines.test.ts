@@ -15,7 +15,7 @@ test("a result is its timeline, its figures, what it meant, its charts and what 
              its queue for long.
       fix    --kube-api-qps=300 --kube-api-burst=325
     2 min 53 s of virtual time, seed 7
-    ! 1 of 2 compared figures are within their bounds, not: PUT requests per resync;
+    ✗ 1 of 2 compared figures are within their bounds, not: PUT requests per resync;
       Lockstep reached 2 of 3 goals, not: requests lost.
 
     What happened
@@ -28,10 +28,10 @@ test("a result is its timeline, its figures, what it meant, its charts and what 
 
     Figures
                                   this run  seen elsewhere    bounds
-      drain time               10 min 48 s  10–12 min         ● 10 min to 12 min
-                                            647–649 s (real)  ● 10 min 47 s to
+      drain time               10 min 48 s  10–12 min         ✓ 10 min to 12 min
+                                            647–649 s (real)  ✓ 10 min 47 s to
                                                               10 min 49 s
-      PUT requests per resync       11,000  12,954            ! outside, −15 %:
+      PUT requests per resync       11,000  12,954            ✗ outside, −15 %:
                                                               exactly 12,954
       highest rate                  42.6/s
       what was not seen                  –  some
@@ -43,10 +43,10 @@ test("a result is its timeline, its figures, what it meant, its charts and what 
 
     What it meant
                                    stock (model)       Lockstep  goal for Lockstep
-      longest leave lag at routed     1 min 14 s       0.583 ms  ● as in quiet times
+      longest leave lag at routed     1 min 14 s       0.583 ms  ✓ as in quiet times
       requests sent                        1,338          1,338
-      requests lost                          853              2  ! none
-      until the ghost is named                 –            2 s  ● at once
+      requests lost                          853              2  ✗ none
+      until the ghost is named                 –            2 s  ✓ at once
 
     keys in the queue · highest 1,200
           1,200 ┤█▇▇▆▆▆▅▅▄▄▃▃▂▂▁▁

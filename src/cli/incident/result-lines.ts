@@ -30,10 +30,10 @@ const indent = "  ";
 
 const numbers: Column = { width: 11, align: "right" };
 const sides: Column = { width: 13, align: "right" };
-/** `● 10 min to 12 min`; longer ones go on below. */
+/** `✓ 10 min to 12 min`; longer ones go on below. */
 const verdict: Column = { width: 18, align: "left" };
 
-/** `about 600 (real)`, `● as in quiet times`: what most of these need. */
+/** `about 600 (real)`, `✓ as in quiet times`: what most of these need. */
 const seenLeastWidth = 16;
 const goalLeastWidth = 19;
 
@@ -95,7 +95,7 @@ function circumstances({ stage, durationMs, seed }: IncidentResult): string {
 function verdictLines(result: IncidentResult, { width, paint }: ResultOptions): readonly string[] {
   const text = verdictText(result);
   if (text === undefined) return [];
-  const lines = wrapText(text, { width, first: didHold(result) ? "● " : "! ", rest: "  " });
+  const lines = wrapText(text, { width, first: didHold(result) ? "✓ " : "✗ ", rest: "  " });
   return didHold(result) ? lines : lines.map(paint.failed);
 }
 
@@ -180,7 +180,7 @@ function boundsCell(figure: Figure, expectation: Expectation, paint: Paint): Cel
 function measureTable(measures: readonly Measure[], options: ResultOptions): readonly string[] {
   const { paint } = options;
   const texts = measures.map(({ text }) => text);
-  const goals = measures.map(({ goal }) => `● ${goal ?? ""}`);
+  const goals = measures.map(({ goal }) => `✓ ${goal ?? ""}`);
   const sharing = { texts, seconds: goals, leastWidth: goalLeastWidth };
   const [first, last] = widths(options, [sides, sides], sharing);
   const columns = [{ ...none, width: first }, sides, sides, { ...none, width: last }];
@@ -202,7 +202,7 @@ function measureTable(measures: readonly Measure[], options: ResultOptions): rea
 
 /** Said in a sign and in words; the colour only helps. */
 function verdictCell(isGood: boolean, text: string, paint: Paint): Cell {
-  return isGood ? `● ${text}` : { text: `! ${text}`, paint: paint.failed };
+  return isGood ? `✓ ${text}` : { text: `✗ ${text}`, paint: paint.failed };
 }
 
 /**

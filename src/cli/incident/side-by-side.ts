@@ -42,7 +42,7 @@ export function sideBySideFoot(results: readonly IncidentResult[]): string {
 }
 
 function cellsOf({ text, unit, stock, lockstep, goal, held }: Measure, paint: Paint) {
-  const sign = goal === undefined ? "" : held ? "● " : "! ";
+  const sign = goal === undefined ? "" : held ? "✓ " : "✗ ";
   const aim: Cell = held
     ? `${sign}${goal ?? ""}`
     : { text: `${sign}${goal ?? ""}`, paint: paint.failed };

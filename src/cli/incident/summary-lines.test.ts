@@ -12,11 +12,11 @@ test("the summary has the headlines beside each other, and whatever did not hold
   expect(`\n${lines.join("\n")}\n`).toMatchInlineSnapshot(`
     "
                                           seen elsewhere  stock (model)     Lockstep
-    ! throttled-controller  1 of 2 figures, 2 of 3 goals
+    ✗ throttled-controller  1 of 2 figures, 2 of 3 goals
          drain time                            10–12 min    10 min 48 s
-      !  PUT requests per resync                  12,954         11,000
+      ✗  PUT requests per resync                  12,954         11,000
          longest leave lag at routed                         1 min 14 s     0.583 ms
-      !  requests lost of 1,338                                     853            2
+      ✗  requests lost of 1,338                                     853            2
     "
   `);
 });
@@ -24,7 +24,7 @@ test("the summary has the headlines beside each other, and whatever did not hold
 test("below the results stands how many of them held", () => {
   expect(summaryFoot([result, { ...result, figures: [], measures: [] }], options)).toEqual([
     "",
-    "! at least one compared figure is out of its bounds, or Lockstep missed a goal.",
+    "✗ at least one compared figure is out of its bounds, or Lockstep missed a goal.",
     "(real): measured with the real binaries; else reported in the write-up.",
     "1 of 2 held.",
   ]);
@@ -53,7 +53,7 @@ test("a figure that an input decides is neither counted nor judged", () => {
   const headline = figures.map((figure) => ({ ...figure, isHeadline: true as const }));
   const lines = summaryLines({ ...result, figures: headline, measures: [] }, options);
   expect(lines.map((line) => line.trim().replaceAll(/ +/g, " "))).toEqual([
-    "● throttled-controller",
+    "✓ throttled-controller",
     "between two resyncs (from ≈ 1.37 ×2",
     "inputs)",
   ]);

@@ -46,7 +46,7 @@ export function summaryLines(result: IncidentResult, options: SummaryOptions): r
     ...partOf("figures", figureCount(result)),
     ...partOf("goals", goalCount(result)),
   ].join(", ");
-  const title = `${didHold(result) ? "●" : "!"} ${isFixed ? `${name}, with the fix` : name}`;
+  const title = `${didHold(result) ? "✓" : "✗"} ${isFixed ? `${name}, with the fix` : name}`;
   return [
     `${paint.strong(title)}  ${paint.secondary(counts)}`.trimEnd(),
     ...figures
@@ -64,7 +64,7 @@ export function summaryFoot(
   { width, paint }: SummaryOptions,
 ): readonly string[] {
   const legend =
-    "! at least one compared figure is out of its bounds, or Lockstep missed a goal. " +
+    "✗ at least one compared figure is out of its bounds, or Lockstep missed a goal. " +
     "(real): measured with the real binaries; else reported in the write-up.";
   return [
     "",
@@ -105,7 +105,7 @@ function denominator({ id }: Measure, { measures }: IncidentResult): string {
 
 /** Good is the rule in such a table, so only the exception is marked. */
 function signCell(isGood: boolean, paint: Paint): Cell {
-  return isGood ? "" : { text: "!", paint: paint.failed };
+  return isGood ? "" : { text: "✗", paint: paint.failed };
 }
 
 function partOf(what: string, count: string | undefined): readonly string[] {

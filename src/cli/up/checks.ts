@@ -1,66 +1,89 @@
 // Whether the story held: what stock suffers, what Lockstep does not, that the cause was named and
-// that the fix worked. Each check can fail, and says what was seen.
+// that the fix worked. Each check can fail, and says what was measured and what the goal was.
 import { durationText } from "../../journeys/duration-text.ts";
-import type { StoryResult } from "./story.ts";
+import type { Release, StoryResult } from "./story.ts";
 
 export interface Check {
-  readonly what: string;
-  readonly seen: string;
+  readonly name:
+    | "stock-sends-to-dead-pods"
+    | "lockstep-sends-to-no-dead-pod"
+    | "lockstep-loses-nothing"
+    | "cause-named"
+    | "fix-works";
+  /** What was measured, as a sentence. */
+  readonly text: string;
+  readonly goal: string;
   readonly holds: boolean;
 }
 
 /** A request that is on its way when a pod dies may still meet it; one sent a second later may not. */
 const deadLongestMs = 1_000;
 
-/** How much sooner changes have to be published with the fix. */
-const collapse = 5;
+/** How many times faster changes have to be published with the fix. */
+const fasterLeast = 5;
 
 export function checksOf({ throttled, fixed }: StoryResult): readonly Check[] {
-  const { stock, lockstep, finding } = throttled;
-  const traffic: readonly Check[] =
-    stock === undefined || lockstep === undefined
-      ? []
-      : [
-          {
-            what: "stock sends requests to pods that are gone",
-            seen: `${stock.sentToDead} of ${stock.requests}`,
-            holds: stock.sentToDead > 0,
-          },
-          {
-            what: "Lockstep sends none to a pod that has been gone for a second",
-            seen:
-              lockstep.sentToDead === 0
-                ? "none to a dead pod at all"
-                : `the longest gone had been so for ${durationText(lockstep.longestDeadMs)}`,
-            holds: lockstep.longestDeadMs < deadLongestMs,
-          },
-          {
-            what: "Lockstep loses no request",
-            seen: `${lockstep.lost + (fixed?.lockstep?.lost ?? 0)} lost`,
-            holds: lockstep.lost + (fixed?.lockstep?.lost ?? 0) === 0,
-          },
-        ];
+  return [...trafficChecks(throttled, fixed), causeCheck(throttled), fixCheck(throttled, fixed)];
+}
+
+function trafficChecks(throttled: Release, fixed: Release | undefined): readonly Check[] {
+  const { stock, lockstep } = throttled;
+  if (stock === undefined || lockstep === undefined) return [];
+  const lost = lockstep.lost + (fixed?.lockstep?.lost ?? 0);
+  const requests = lockstep.requests + (fixed?.lockstep?.requests ?? 0);
+  const last =
+    lockstep.sentToDead === 0
+      ? ""
+      : `, the last ${durationText(lockstep.longestDeadMs)} after its end`;
   return [
-    ...traffic,
     {
-      what: "the doctor names the cause",
-      seen: finding === undefined ? "no finding" : `${finding.rule} (${finding.confidence})`,
-      holds: finding?.rule === "client-throttling",
+      name: "stock-sends-to-dead-pods",
+      text: `stock (model) sent ${stock.sentToDead} of ${stock.requests} requests to dead pods`,
+      goal: "> 0",
+      holds: stock.sentToDead > 0,
     },
     {
-      what: `the fix has changes published ${collapse} times sooner`,
-      seen:
-        fixed === undefined
-          ? "no fix was applied"
-          : `${lag(throttled.publishedMs)} → ${lag(fixed.publishedMs)}`,
-      holds:
-        throttled.publishedMs !== undefined &&
-        fixed?.publishedMs !== undefined &&
-        fixed.publishedMs * collapse < throttled.publishedMs,
+      name: "lockstep-sends-to-no-dead-pod",
+      text: `Lockstep sent ${lockstep.sentToDead} of ${lockstep.requests} requests to dead pods${last}`,
+      goal: `0 to a pod dead for ${durationText(deadLongestMs)}`,
+      holds: lockstep.longestDeadMs < deadLongestMs,
+    },
+    {
+      name: "lockstep-loses-nothing",
+      text: `Lockstep lost ${lost} of ${requests} requests`,
+      goal: "0",
+      holds: lost === 0,
     },
   ];
 }
 
-function lag(ms: number | undefined): string {
-  return ms === undefined ? "unknown" : durationText(ms);
+function causeCheck({ finding }: Release): Check {
+  return {
+    name: "cause-named",
+    text:
+      finding === undefined
+        ? "no cause was found"
+        : `the cause was named: ${finding.rule} (${finding.confidence})`,
+    goal: "client-throttling",
+    holds: finding?.rule === "client-throttling",
+  };
+}
+
+function fixCheck(throttled: Release, fixed: Release | undefined): Check {
+  const before = throttled.publishedMs;
+  const after = fixed?.publishedMs;
+  const factor = before === undefined || after === undefined ? undefined : before / after;
+  const check = { name: "fix-works", goal: `${fasterLeast} times` } as const;
+  if (fixed === undefined) return { ...check, text: "no fix was applied", holds: false };
+  if (factor === undefined) {
+    return { ...check, text: "with the fix, no removal was published", holds: false };
+  }
+  const times = factor >= 10 ? factor.toFixed(0) : factor.toFixed(1);
+  return {
+    ...check,
+    text:
+      `with the fix, removed pods leave the Endpoints ${times} times faster: ` +
+      `${durationText(before ?? 0)} → ${durationText(after ?? 0)}`,
+    holds: factor > fasterLeast,
+  };
 }

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import type { MonotonicMs } from "../../environment/clock.ts";
 import type { HopTime, Journey } from "../../journeys/journey.ts";
 import type { Hop } from "../../journeys/witness.ts";
-import { earlyLine, lateLine } from "./journey-lines.ts";
+import { earlyLine, journeyRow, rowsHead } from "./journey-lines.ts";
 
 function shown(hop: Hop, witness: string, lagMs: number): HopTime {
   return { hop, witness, state: { type: "shown", lagMs } };
@@ -47,16 +47,31 @@ it("shows a change early at Lockstep and late elsewhere", () => {
     ...stock,
   ]);
   expect(earlyLine(journey)).toBe(
-    "  −127.31.0.5      left the Lockstep replicas after 11.6 11.8 12 ms",
+    "  −127.31.0.5      Lockstep replicas 1 2 3 removed it after 11.6 11.8 12 ms",
   );
-  expect(lateLine(journey)).toBe(
-    "  −127.31.0.5      published 29.4 s · synced 29.4 s · stock 29.6 29.7 33 s",
+  expect(`\n${[...rowsHead, journeyRow(journey)].join("\n")}\n`).toMatchInlineSnapshot(`
+    "
+      Time until the change was visible in
+                                    copy in    stock (model)       Lockstep
+      pod              Endpoints    access     replicas 1 2 3      replicas 1 2 3
+      −127.31.0.5      29.4 s       29.4 s     29.6 29.7 33 s      11.6 11.8 12 ms
+    "
+  `);
+});
+
+it("marks a hop that nobody reported, and a journey that did not end well", () => {
+  const journey = {
+    ...leave([shown("pod", "alpha", 0), ...lockstep]),
+    outcome: "superseded" as const,
+  };
+  expect(journeyRow(journey)).toMatchInlineSnapshot(
+    `"  −127.31.0.5      –            –          –                   11.6 11.8 12 ms (superseded)"`,
   );
 });
 
 it("names the unit of each lag where they differ", () => {
   const mixed = leave([12, 1_200, 13].map((ms, at) => shown("routed", `lockstep-${at}`, ms)));
   expect(earlyLine(mixed)).toBe(
-    "  −127.31.0.5      left the Lockstep replicas after 12 ms, 1.2 s, 13 ms",
+    "  −127.31.0.5      Lockstep replicas 1 2 3 removed it after 12 ms, 1.2 s, 13 ms",
   );
 });

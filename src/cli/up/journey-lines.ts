@@ -1,33 +1,47 @@
-// A change as the story shows it: one line when every Lockstep replica routes by it, and one when it
-// has arrived everywhere, with the lag at each hop and at each replica. Pure.
+// A change as the story shows it: one line when every Lockstep replica routes by it, and one row of a
+// table when it has arrived everywhere, with Lockstep's replicas beside those of stock. Pure.
 import { durationText } from "../../journeys/duration-text.ts";
 import type { Journey } from "../../journeys/journey.ts";
 import type { Hop } from "../../journeys/witness.ts";
 import { replicas } from "./ingress-side.ts";
 
-/** Undefined until every replica of the side routes by the change. */
+const widths = [17, 13, 11, 20] as const;
+const numbers = Array.from({ length: replicas }, (_, index) => index + 1).join(" ");
+
+/** Above the rows; an address has a sign: `+` for a pod that was added, `−` for one removed. */
+export const rowsHead: readonly string[] = [
+  cells(["Time until the change was visible in"]),
+  cells(["", "", "copy in", "stock (model)", "Lockstep"]),
+  cells(["pod", "Endpoints", "access", `replicas ${numbers}`, `replicas ${numbers}`]),
+];
+
+/** Undefined until every replica of Lockstep routes by the change. */
 export function earlyLine(journey: Journey): string | undefined {
   const lags = lagsOf(journey, "routed", "lockstep");
   if (lags.length < replicas) return undefined;
-  const word = journey.direction === "leave" ? "left" : "joined";
-  return `  ${subject(journey)}  ${word} the Lockstep replicas after ${texts(lags)}`;
+  const verb = journey.direction === "leave" ? "removed" : "added";
+  const what = `Lockstep replicas ${numbers} ${verb} it after ${texts(lags)}`;
+  return `  ${subject(journey).padEnd(widths[0])}${what}`;
 }
 
-/** What came later, once the journey is over. */
-export function lateLine(journey: Journey): string {
-  const hops: readonly (readonly [string, readonly number[]])[] = [
-    ["published", lagsOf(journey, "published")],
-    ["synced", lagsOf(journey, "synced")],
-    ["stock", lagsOf(journey, "routed", "stock")],
-  ];
-  const shown = hops.filter(([, lags]) => lags.length > 0);
-  const text = shown.map(([name, lags]) => `${name} ${texts(lags)}`).join(" · ");
+/** The whole of it, once the journey is over. */
+export function journeyRow(journey: Journey): string {
+  const columns = [
+    lagsOf(journey, "published"),
+    lagsOf(journey, "synced"),
+    lagsOf(journey, "routed", "stock"),
+    lagsOf(journey, "routed", "lockstep"),
+  ].map((lags) => (lags.length === 0 ? "–" : texts(lags)));
   const end = journey.outcome === "complete" ? "" : ` (${journey.outcome})`;
-  return `  ${subject(journey)}  ${text}${end}`;
+  return `${cells([subject(journey), ...columns])}${end}`;
+}
+
+function cells(texts: readonly string[]): string {
+  return `  ${texts.map((text, at) => text.padEnd(widths[at] ?? 0)).join("")}`.trimEnd();
 }
 
 function subject({ direction, endpoint }: Journey): string {
-  return `${direction === "join" ? "+" : "−"}${endpoint.address}`.padEnd(15);
+  return `${direction === "join" ? "+" : "−"}${endpoint.address}`;
 }
 
 function lagsOf(journey: Journey, hop: Hop, side = ""): readonly number[] {

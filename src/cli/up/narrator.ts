@@ -5,6 +5,8 @@ import { paintFor } from "../paint.ts";
 
 export interface Counters {
   readonly seconds: number;
+  /** The seconds are those of a simulation, and pass faster than real ones. */
+  readonly isVirtual?: true;
   readonly stock: { readonly requests: number; readonly lost: number } | undefined;
   readonly lockstep: { readonly requests: number; readonly lost: number } | undefined;
   /** What is being waited for. */
@@ -33,7 +35,11 @@ export class Narrator {
   }
 
   step(text: string): void {
-    this.#line(`${this.#paint.lockstep("●")} ${text}`);
+    this.#line(`${this.#paint.secondary("›")} ${text}`);
+  }
+
+  judge(holds: boolean, text: string): void {
+    this.#line(holds ? `${this.#paint.lockstep("✓")} ${text}` : this.#paint.failed(`✗ ${text}`));
   }
 
   text(text: string): void {
@@ -63,11 +69,11 @@ export class Narrator {
 }
 
 /** Both sides have the same denominator: the same requests go through both. */
-export function countersText({ seconds, stock, lockstep, waiting }: Counters): string {
-  const time = `${String(Math.floor(seconds)).padStart(3)} s`;
+export function countersText({ seconds, isVirtual, stock, lockstep, waiting }: Counters): string {
+  const time = `${isVirtual ? "virtual time " : ""}${String(Math.floor(seconds)).padStart(3)} s`;
   if (stock === undefined || lockstep === undefined) return `${time}  ${waiting}`;
   return (
-    `${time}  lost of ${stock.requests} requests: stock (model) ${stock.lost}, ` +
+    `${time}  requests lost of ${stock.requests}: stock ${stock.lost}, ` +
     `Lockstep ${lockstep.lost}  ·  ${waiting}`
   );
 }

@@ -30,8 +30,8 @@ test("without a finding there is no fix, and the story does not hold", async () 
   expect(result.fixed).toBeUndefined();
   expect(terminal.out).toContain("No cause was found, so there is no fix to apply.\n");
   expect(terminal.out).not.toContain("--kube-api");
-  expect(checksOf(result).map(({ seen, holds }) => [seen, holds])).toEqual([
-    ["no finding", false],
+  expect(checksOf(result).map(({ text, holds }) => [text, holds])).toEqual([
+    ["no cause was found", false],
     ["no fix was applied", false],
   ]);
 });

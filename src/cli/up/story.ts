@@ -12,9 +12,10 @@ import { objectKey } from "../../kube/kinds/kind.ts";
 import { componentPodName } from "../../lab/controllers/component-pod.ts";
 import { controllerManager, controlPlaneNode } from "../../lab/controllers/kube-controllers.ts";
 import { releaseShop, shopReplicas, shopService } from "../../lab/shop.ts";
+import { ingressNginx } from "../../lab/stock/ingress-nginx.ts";
 import type { Tally } from "../../lab/traffic/tally.ts";
 import { Examination } from "./examination.ts";
-import { earlyLine, lateLine } from "./journey-lines.ts";
+import { earlyLine, journeyRow, rowsHead } from "./journey-lines.ts";
 import type { Narrator } from "./narrator.ts";
 import type { TrafficCount } from "./traffic-count.ts";
 import { busyCluster, type World } from "./world.ts";
@@ -71,6 +72,7 @@ export async function tellStory(options: StoryOptions): Promise<StoryResult> {
   narrator.act(`4  The fix: ${change}`);
   await world.cluster(busyCluster).controlPlane.restart({ ...flagsOf(change), v: 4 });
   const fixed = await release(options, "second", { examine: false });
+  for (const line of stockStillLate(fixed)) narrator.text(line);
   return { throttled, fixed };
 }
 
@@ -89,7 +91,7 @@ async function release(
   const startedAt = clock.monotonicMs();
   narrator.step("every pod of the shop in alpha is replaced");
   await releaseShop(world.client(busyCluster), name);
-  const shown = new Set<string>();
+  const shown = new Set<number>();
   for (;;) {
     await timers.sleep(pollMs, signal);
     const sinceMs = elapsedMs(startedAt, clock.monotonicMs());
@@ -103,7 +105,7 @@ async function release(
       seconds: sinceMs / 1000,
       stock: traffic?.lost("stock"),
       lockstep: traffic?.lost("lockstep"),
-      waiting: `${published.length} of ${left.length} leaves published`,
+      waiting: `removals in Endpoints: ${published.length} of ${left.length}`,
     });
   }
   if (examine) finding = (await examination.look()) ?? finding;
@@ -127,17 +129,13 @@ function isThrough(leaves: readonly Journey[]): boolean {
   return leaves.length >= shopReplicas && leaves.every(({ outcome }) => outcome !== "pending");
 }
 
-/** Each leave is shown when every Lockstep replica routes by it, and when it is over. */
-function showNew({ narrator }: StoryOptions, leaves: readonly Journey[], shown: Set<string>): void {
+/** Each removal is shown as soon as every Lockstep replica routes by it. */
+function showNew({ narrator }: StoryOptions, leaves: readonly Journey[], shown: Set<number>): void {
   for (const journey of leaves) {
-    const early = shown.has(`${journey.id} early`) ? undefined : earlyLine(journey);
-    if (early !== undefined) {
-      shown.add(`${journey.id} early`);
-      narrator.text(early);
-    }
-    if (journey.outcome === "pending" || shown.has(`${journey.id} late`)) continue;
-    shown.add(`${journey.id} late`);
-    narrator.text(lateLine(journey));
+    const line = shown.has(journey.id) ? undefined : earlyLine(journey);
+    if (line === undefined) continue;
+    shown.add(journey.id);
+    narrator.text(line);
   }
 }
 
@@ -164,11 +162,12 @@ async function summed(
     lockstep: await traffic?.tally("lockstep"),
     finding,
   };
+  for (const line of [...rowsHead, ...leaves.map(journeyRow)]) narrator.text(line);
   for (const line of releaseLines(result)) narrator.text(line);
   return result;
 }
 
-/** The release in three lines, both sides over the same requests. */
+/** The release in four lines, both sides over the same requests. */
 export function releaseLines(release: Release): readonly string[] {
   const { publishedMs, stock, lockstep } = release;
   const lag = (ms: number | undefined) => (ms === undefined ? "?" : durationText(ms));
@@ -176,11 +175,25 @@ export function releaseLines(release: Release): readonly string[] {
     `  ${name.padEnd(15)}${lag(routedMs).padEnd(12)}` +
     (tally === undefined
       ? "no proxy"
-      : `${tally.sentToDead} of ${tally.requests} requests to dead pods, ${tally.lost} lost`);
+      : `${tally.sentToDead} of ${tally.requests} requests sent to dead pods, ${tally.lost} lost`);
   return [
-    `  A pod that left was published after ${lag(publishedMs)}; it left the proxies after`,
+    `  Median time until a removed pod left the Endpoints: ${lag(publishedMs)}.`,
+    "  Until the proxies stopped using it:",
     side("stock (model)", release.stockMs, stock),
     side("Lockstep", release.lockstepMs, lockstep),
+  ];
+}
+
+/** The fix is one of the control plane: what stock adds to it stays. */
+export function stockStillLate({ publishedMs, stockMs }: Release): readonly string[] {
+  if (publishedMs === undefined || stockMs === undefined) return [];
+  const ownMs = stockMs - publishedMs;
+  const syncMs = 1000 / ingressNginx.syncsPerSecond;
+  if (ownMs < ingressNginx.backendPollMs / 2) return [];
+  return [
+    `  Of stock's time ${durationText(ownMs)} are its own, and the fix does not change them: as`,
+    `  ingress-nginx does by default, it reads changes at most every ${durationText(syncMs)}, and its`,
+    `  nginx workers look for them every ${durationText(ingressNginx.backendPollMs)}.`,
   ];
 }
 

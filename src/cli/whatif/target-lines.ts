@@ -43,7 +43,7 @@ export function tryLines(tried: Try, { paint }: LineOptions): readonly string[] 
     drainMs === undefined ? "never" : durationText(drainMs),
     durationText(worstWaitMs),
     constraint.name,
-    { text: isMet ? "● met" : "! no", paint: isMet ? paint.lockstep : paint.late },
+    { text: isMet ? "✓ met" : "✗ no", paint: isMet ? paint.lockstep : paint.late },
   ];
   return rowLines(cells, columns, "  ");
 }

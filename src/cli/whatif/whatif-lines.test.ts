@@ -191,10 +191,10 @@ describe("a search", () => {
         in quiet times, during a restart, or as the last one of a resync
 
         version      qps   burst  workers    drained in  longest wait  binds
-        1.17.3        20      30        5   10 min 50 s   10 min 17 s  limiter   ! no
-        1.17.3     5,000   7,500      100        1.11 s        1.05 s  limiter   ● met
-        1.17.3     1,600   2,400      100        6.77 s        6.43 s  limiter   ! no
-        1.17.3     2,000   3,000       10        4.91 s        4.66 s  limiter   ● met
+        1.17.3        20      30        5   10 min 50 s   10 min 17 s  limiter   ✗ no
+        1.17.3     5,000   7,500      100        1.11 s        1.05 s  limiter   ✓ met
+        1.17.3     1,600   2,400      100        6.77 s        6.43 s  limiter   ✗ no
+        1.17.3     2,000   3,000       10        4.91 s        4.66 s  limiter   ✓ met
 
       The cheapest that meets 5 s:
           --kube-api-qps=2000
@@ -223,9 +223,9 @@ describe("a search", () => {
         in quiet times, during a restart, or as the last one of a resync
 
         version      qps   burst  workers    drained in  longest wait  binds
-        1.17.3        20      30        5   10 min 50 s   10 min 17 s  limiter   ! no
-        1.17.3     1,600   2,400      100        6.77 s        6.43 s  limiter   ! no
-        1.17.13       20      30        5          3 ms       2.85 ms  limiter   ● met
+        1.17.3        20      30        5   10 min 50 s   10 min 17 s  limiter   ✗ no
+        1.17.3     1,600   2,400      100        6.77 s        6.43 s  limiter   ✗ no
+        1.17.13       20      30        5          3 ms       2.85 ms  limiter   ✓ met
 
       No flags meet 5 s (limiter binds). What does:
           Kubernetes 1.17.13, and the flags as they are:
@@ -251,7 +251,7 @@ describe("a search", () => {
         in quiet times, during a restart, or as the last one of a resync
 
         version      qps   burst  workers    drained in  longest wait  binds
-        1.17.3     1,600   2,400      100        6.77 s        6.43 s  limiter   ! no
+        1.17.3     1,600   2,400      100        6.77 s        6.43 s  limiter   ✗ no
 
       Nothing that can be set meets 5 s.
         Workers spent 98.3 % of their time waiting for a token: 20.1 requests a second
@@ -269,7 +269,7 @@ describe("a search", () => {
         in quiet times, during a restart, or as the last one of a resync
 
         version      qps   burst  workers    drained in  longest wait  binds
-        1.17.3        20      30        5        100 ms         95 ms  limiter   ● met
+        1.17.3        20      30        5        100 ms         95 ms  limiter   ✓ met
 
       What is set already meets 5 s.
         Simulated: a resync is over in 100 ms, and the longest of 169 changes waited
