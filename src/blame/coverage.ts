@@ -19,21 +19,49 @@ export interface NamespacePlace extends CoveredPlace {
   readonly namespace: string;
 }
 
+/** Each request is compared with those of its place, and each new run with all. */
+const timesMax = 4_000;
+
+/** A recording has one place for each cluster, or one for each namespace that may be read. */
+export const placesMax = 1_000;
+
+/** Bounded: the oldest times are forgotten for new ones, and places beyond the limit are left out. */
 export class CoveredTimes {
   readonly #all: Coverage[] = [];
   readonly #byPlace = new Map<string, Coverage[]>();
+  #dropped = 0;
 
   /** In the order in which they were read. */
   get all(): readonly Coverage[] {
     return this.#all;
   }
 
+  /** Times and places that were left out. */
+  get dropped(): number {
+    return this.#dropped;
+  }
+
   add(coverage: Coverage): void {
-    this.#all.push(coverage);
     const key = placeKey(coverage);
     const there = this.#byPlace.get(key);
+    if (there === undefined && this.#byPlace.size >= placesMax) {
+      this.#dropped += 1;
+      return;
+    }
+    this.#all.push(coverage);
     if (there === undefined) this.#byPlace.set(key, [coverage]);
     else there.push(coverage);
+    if (this.#all.length > timesMax) this.#forgetOldest();
+  }
+
+  #forgetOldest(): void {
+    const oldest = this.#all.shift();
+    if (oldest === undefined) return;
+    this.#dropped += 1;
+    const key = placeKey(oldest);
+    const others = (this.#byPlace.get(key) ?? []).filter((one) => one !== oldest);
+    if (others.length === 0) this.#byPlace.delete(key);
+    else this.#byPlace.set(key, others);
   }
 
   /** Those of the namespace and those of the whole cluster. */
