@@ -20,7 +20,10 @@ export interface NamespacePlace extends CoveredPlace {
 }
 
 /** Each request is compared with those of its place, and each new run with all. */
-const timesMax = 4_000;
+const timesMax = 2_000;
+
+/** So many give way at once, so that each new one costs little. */
+const timesForgotten = 200;
 
 /** A recording has one place for each cluster, or one for each namespace that may be read. */
 export const placesMax = 1_000;
@@ -55,13 +58,13 @@ export class CoveredTimes {
   }
 
   #forgetOldest(): void {
-    const oldest = this.#all.shift();
-    if (oldest === undefined) return;
-    this.#dropped += 1;
-    const key = placeKey(oldest);
-    const others = (this.#byPlace.get(key) ?? []).filter((one) => one !== oldest);
-    if (others.length === 0) this.#byPlace.delete(key);
-    else this.#byPlace.set(key, others);
+    const forgotten = new Set(this.#all.splice(0, timesForgotten));
+    this.#dropped += forgotten.size;
+    for (const key of new Set([...forgotten].map(placeKey))) {
+      const others = (this.#byPlace.get(key) ?? []).filter((one) => !forgotten.has(one));
+      if (others.length === 0) this.#byPlace.delete(key);
+      else this.#byPlace.set(key, others);
+    }
   }
 
   /** Those of the namespace and those of the whole cluster. */
@@ -88,16 +91,11 @@ export function knownBeforeMs(
   { cluster, namespace }: CoveredPlace,
   atMs: number,
 ): number | undefined {
-  const latest = new Map<string | undefined, number>();
-  for (const one of earlier) {
-    if (one.cluster !== cluster || one.toMs > atMs) continue;
-    latest.set(one.namespace, Math.max(one.toMs, latest.get(one.namespace) ?? -Infinity));
-  }
-  const ofCluster = latest.get(undefined);
-  if (namespace === undefined) {
-    return ofCluster ?? (latest.size === 0 ? undefined : Math.min(...latest.values()));
-  }
-  const ofNamespace = latest.get(namespace);
-  if (ofCluster === undefined || ofNamespace === undefined) return ofCluster ?? ofNamespace;
-  return Math.max(ofCluster, ofNamespace);
+  const known = earlier.filter((one) => one.cluster === cluster && one.toMs <= atMs);
+  const untilMs = (of: string | undefined): number =>
+    known.reduce((ms, one) => (one.namespace === of ? Math.max(ms, one.toMs) : ms), -Infinity);
+  const latestMs = Math.max(untilMs(undefined), untilMs(namespace));
+  if (latestMs > -Infinity) return latestMs;
+  if (namespace !== undefined || known.length === 0) return undefined;
+  return Math.min(...[...new Set(known.map((one) => one.namespace))].map(untilMs));
 }

@@ -41,8 +41,8 @@ export class RecordingReader {
    * on, and undefined while a watch is behind.
    */
   readonly #covered = new Map<string, Map<CoveredPlace["namespace"], Coverage | undefined>>();
-  /** Of the runs before it. */
-  #earlier: readonly Coverage[] = [];
+  /** What the run that is being read covers; all other coverage is of runs before it. */
+  #own = new WeakSet<Coverage>();
   /** Until when they knew a place, by `placeKey`. */
   readonly #knownBeforeMs = new Map<string, number | undefined>();
   /** What this run has listed as a whole, by `listKey`. */
@@ -99,9 +99,15 @@ export class RecordingReader {
     const there = this.#covered.get(cluster) ?? new Map();
     this.#covered.set(cluster, there);
     if (there.has(namespace)) return;
-    const coverage = this.#evidence.cover(place, atMs);
+    const coverage = this.#cover(place, atMs);
     // Each sign of life goes through all of them; those beyond the limit are no coverage anyway.
     if (there.size < placesMax) there.set(namespace, coverage);
+  }
+
+  #cover(place: CoveredPlace, atMs: number): Coverage {
+    const coverage = this.#evidence.cover(place, atMs);
+    this.#own.add(coverage);
+    return coverage;
   }
 
   /** After a time of which not everything was seen another one begins. */
@@ -111,7 +117,7 @@ export class RecordingReader {
       for (const [namespace, known] of there) {
         const coverage = isBehind
           ? undefined
-          : (known ?? this.#evidence.cover({ cluster, namespace }, atMs));
+          : (known ?? this.#cover({ cluster, namespace }, atMs));
         there.set(namespace, coverage);
       }
     }
@@ -131,7 +137,7 @@ export class RecordingReader {
       );
     }
     this.#counts.runs += 1;
-    this.#earlier = [...this.#evidence.coverage];
+    this.#own = new WeakSet();
     this.#covered.clear();
     this.#listed.clear();
     this.#knownBeforeMs.clear();
@@ -153,7 +159,8 @@ export class RecordingReader {
     const key = placeKey(place);
     if (this.#knownBeforeMs.size >= knownPlacesMax) this.#knownBeforeMs.clear();
     if (!this.#knownBeforeMs.has(key)) {
-      this.#knownBeforeMs.set(key, knownBeforeMs(this.#earlier, place, atMs));
+      const earlier = this.#evidence.coverage.filter((one) => !this.#own.has(one));
+      this.#knownBeforeMs.set(key, knownBeforeMs(earlier, place, atMs));
     }
     return { atMs, isWatched: false, afterMs: this.#knownBeforeMs.get(key) };
   }
