@@ -20,13 +20,13 @@ export interface NamespacePlace extends CoveredPlace {
 }
 
 /** Each request is compared with those of its place, and each new run with all. */
-const timesMax = 2_000;
+const timesMax = 1_000;
 
 /** So many give way at once, so that each new one costs little. */
-const timesForgotten = 200;
+const timesForgotten = 100;
 
 /** A recording has one place for each cluster, or one for each namespace that may be read. */
-export const placesMax = 1_000;
+export const placesMax = 500;
 
 /** Bounded: the oldest times are forgotten for new ones, and places beyond the limit are left out. */
 export class CoveredTimes {
@@ -91,11 +91,28 @@ export function knownBeforeMs(
   { cluster, namespace }: CoveredPlace,
   atMs: number,
 ): number | undefined {
-  const known = earlier.filter((one) => one.cluster === cluster && one.toMs <= atMs);
-  const untilMs = (of: string | undefined): number =>
-    known.reduce((ms, one) => (one.namespace === of ? Math.max(ms, one.toMs) : ms), -Infinity);
-  const latestMs = Math.max(untilMs(undefined), untilMs(namespace));
+  const latest = { ofClusterMs: -Infinity, ofNamespaceMs: -Infinity };
+  for (const one of earlier) {
+    if (one.cluster !== cluster || one.toMs > atMs) continue;
+    if (one.namespace === undefined) latest.ofClusterMs = Math.max(latest.ofClusterMs, one.toMs);
+    else if (one.namespace === namespace) {
+      latest.ofNamespaceMs = Math.max(latest.ofNamespaceMs, one.toMs);
+    }
+  }
+  const latestMs = Math.max(latest.ofClusterMs, latest.ofNamespaceMs);
   if (latestMs > -Infinity) return latestMs;
-  if (namespace !== undefined || known.length === 0) return undefined;
-  return Math.min(...[...new Set(known.map((one) => one.namespace))].map(untilMs));
+  return namespace === undefined ? earliestMs(earlier, cluster, atMs) : undefined;
+}
+
+function earliestMs(
+  earlier: readonly Coverage[],
+  cluster: string,
+  atMs: number,
+): number | undefined {
+  const latest = new Map<string | undefined, number>();
+  for (const one of earlier) {
+    if (one.cluster !== cluster || one.toMs > atMs) continue;
+    latest.set(one.namespace, Math.max(one.toMs, latest.get(one.namespace) ?? -Infinity));
+  }
+  return latest.size === 0 ? undefined : Math.min(...latest.values());
 }
