@@ -197,7 +197,8 @@ function requestOf(values: LogValues): { method: string | undefined; target: str
 }
 
 function hostOf(values: LogValues): string | undefined {
-  const host = textOf(values, "host") ?? textOf(values, "http_host") ?? textOf(values, "server_name");
+  const host =
+    textOf(values, "host") ?? textOf(values, "http_host") ?? textOf(values, "server_name");
   return host && atMost(host.replace(/:\d+$/, ""), nameMost);
 }
 

@@ -3,6 +3,7 @@
 import { describe, expect, test } from "vitest";
 import { AccessLogParser } from "../access-log/access-log-parser.ts";
 import { LineSplitter } from "../access-log/line-splitter.ts";
+import { recordAt } from "../kube/kinds/fields.ts";
 import { at, pod, service, slice } from "./blame-world.contract.ts";
 import { Evidence } from "./evidence.ts";
 import { judgeRequest } from "./judge-request.ts";
@@ -146,8 +147,8 @@ describe("of evidence", () => {
   test("pods count for what they take: one with thousands of labels drives out many", () => {
     const evidence = new Evidence({ livesMax: 100 });
     const add = (name: string, labels: Readonly<Record<string, string>>): void => {
-      const { metadata, ...rest } = pod({ name, readySince: 1 });
-      const object = { ...rest, metadata: { ...metadata, labels } };
+      const made = pod({ name, readySince: 1 });
+      const object = { ...made, metadata: { ...recordAt(made, "metadata"), labels } };
       evidence.add({ cluster: "prod", kind: "Pod", isDeleted: false, object, seen: seen(1) });
     };
     for (let number = 0; number < 100; number += 1) add(`web-${number}`, { app: "web" });

@@ -161,7 +161,11 @@ export class Evidence {
   get dropped(): number {
     const { lives, publications, services, nodes } = this;
     return (
-      lives.dropped + publications.dropped + services.dropped + nodes.dropped + this.#covered.dropped
+      lives.dropped +
+      publications.dropped +
+      services.dropped +
+      nodes.dropped +
+      this.#covered.dropped
     );
   }
 

@@ -2,7 +2,13 @@
 // one, are read one after the other; what a run did not see between its end and the next one's lists
 // becomes one change at an unknown moment in between.
 import type { RawRecord } from "../kube/kinds/fields.ts";
-import { type Coverage, type CoveredPlace, knownBeforeMs, placeKey, placesMax } from "./coverage.ts";
+import {
+  type Coverage,
+  type CoveredPlace,
+  knownBeforeMs,
+  placeKey,
+  placesMax,
+} from "./coverage.ts";
 import type { Evidence } from "./evidence.ts";
 import { metadataText } from "./metadata-text.ts";
 import type { Seen } from "./pod-life.ts";

@@ -128,7 +128,8 @@ function lostText(sent: Span, { at, shownMs, why }: Moment): string {
 function hopText({ hop, where, took, isPending, shownAfter }: HopDelay): string {
   const late = lengthText(took);
   const at = where === undefined ? "" : ` in ${where}`;
-  const until = shownAfter === undefined ? "" : `, until ${lengthText(shownAfter)} after the change`;
+  const until =
+    shownAfter === undefined ? "" : `, until ${lengthText(shownAfter)} after the change`;
   const shown = shownAfter === undefined ? "" : `; it did ${lengthText(shownAfter)} later`;
   switch (hop) {
     case "pod":

@@ -2,7 +2,12 @@
 // the clusters. It needs no cluster.
 import { resolve as absolute } from "node:path";
 import { Command, InvalidArgumentError, Option } from "commander";
-import { AccessLogFileError, fileChunks, plainChunks, type ReadProblem } from "../access-log/file-chunks.ts";
+import {
+  AccessLogFileError,
+  fileChunks,
+  plainChunks,
+  type ReadProblem,
+} from "../access-log/file-chunks.ts";
 import { LogFormat, LogFormatError } from "../access-log/log-format.ts";
 import { type BlamedLog, blameLog } from "../blame/blame-log.ts";
 import { BlameTally } from "../blame/blame-summary.ts";

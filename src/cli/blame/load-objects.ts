@@ -42,7 +42,9 @@ export async function loadObjects(
     const cluster = named ?? unnamed;
     const saved = byCluster.get(cluster) ?? new SavedObjects(cluster);
     byCluster.set(cluster, saved);
-    notes.push(...(await readSet(files, absolute(path), saved, { cluster: named, room, ...options })));
+    notes.push(
+      ...(await readSet(files, absolute(path), saved, { cluster: named, room, ...options })),
+    );
   }
   for (const saved of byCluster.values()) saved.addTo(evidence);
   return notes;
