@@ -1,5 +1,6 @@
 // The figures of the ingress: percentiles of the lags of each side at each rate, and what the
 // replica's process costs.
+import { hasP99 } from "../src/journeys/percentile.ts";
 import {
   atMost,
   CannotMeasureError,
@@ -55,8 +56,12 @@ export function columnFigures(
       figures[`${side}${figure}${after}At${name}`] = { ...plain(value, unit, note), place };
     };
     add("P50Ms", "p50", percentile(lagsMs, 0.5), "ms", fromTo);
-    add("P99Ms", "p99", percentile(lagsMs, 0.99), "ms", fromTo);
-    add("LeaveP99Ms", "p99 of leaves", percentile(of("leave").lagsMs, 0.99), "ms", fromTo);
+    add("Changes", "changes", lagsMs.length, "", "that the percentiles are of");
+    const leavesMs = of("leave").lagsMs;
+    if (hasP99(lagsMs.length)) add("P99Ms", "p99", percentile(lagsMs, 0.99), "ms", fromTo);
+    if (hasP99(leavesMs.length)) {
+      add("LeaveP99Ms", "p99 of leaves", percentile(leavesMs, 0.99), "ms", fromTo);
+    }
     add("Unseen", "taken back unseen", unseen, "changes", "gone before it showed");
     const cost = costs?.get(name);
     if (cost === undefined) continue;
@@ -79,11 +84,12 @@ export function goalFigures(meter: ChangeMeter, after: string): Figures {
 export function publishedFigures(meter: ChangeMeter, list: readonly Series[]): Figures {
   const note = "the lab's endpointslice controller with limits that are never reached";
   return Object.fromEntries(
-    list.map(({ name }) => {
+    list.flatMap(({ name }) => {
       const { lagsMs } = meter.lags(name, "published", "leave");
+      if (!hasP99(lagsMs.length)) return [];
       const place = { row: `p99 of leaves, ${name}/s`, column: "published" };
       const figure = { ...plain(percentile(lagsMs, 0.99), "ms", note), place };
-      return [`publishedLeaveP99MsAt${name}`, figure];
+      return [[`publishedLeaveP99MsAt${name}`, figure]];
     }),
   );
 }

@@ -191,16 +191,16 @@ describe.skipIf(withoutNginx !== false)("lockstep ingress", () => {
     const shadow = await IngressProcess.start(world, "shadow", ["--shadow", "--shadow-probe"]);
     expect(await request(world, shadow.address)).toBe("0");
     const state = JSON.parse(await shadow.ask("/state"));
-    expect({ proxy: state.proxy, left: state.shadow.left.over }).toEqual({ proxy: null, left: 0 });
+    expect({ proxy: state.proxy, left: state.shadow.left.pods }).toEqual({ proxy: null, left: 0 });
     const [pod] = await world.pods();
     if (pod === undefined) throw new Error("the shop has no pod");
     await world.deletePod(pod);
     await world.until("the slices are seen to be late", async () => {
       const { left } = JSON.parse(await shadow.ask("/state")).shadow;
-      return left.over > 0;
+      return left.pods > left.standing;
     });
     expect(await shadow.terminate()).toBe(0);
-    expect(shadow.written).toMatch(/^Shadow of [\d.]+ m?s: .+\n {2}left, and still listed/);
+    expect(shadow.written).toMatch(/^Shadow of [\d.]+ m?s: .+\n {2}removed pods still in slices/);
     expect(await world.environment.files.list(shadow.prefix)).toEqual([]);
     await world.released("1");
   });

@@ -25,8 +25,17 @@ export interface AccessLogEntry {
   readonly backend?: string | undefined;
   /** In order; empty when no endpoint was tried, or when `untold` says why that is not known. */
   readonly tries: readonly LoggedTry[];
+  /** Of more tries than are kept: those before the last one of `tries`. */
+  readonly triesLeftOut?: TriesLeftOut | undefined;
   /** Why the log does not tell whether anybody was tried; a part of a sentence. */
   readonly untold?: string | undefined;
+}
+
+/** Tries that were counted and not kept. */
+export interface TriesLeftOut {
+  readonly count: number;
+  /** All of them together, as far as the log says. */
+  readonly durationMs: number;
 }
 
 /** One endpoint that was tried. */

@@ -54,6 +54,9 @@ const haproxyProblem =
   'JSON, {"start_time":"%trl","duration_ms":%Ta,"status":%ST,"upstream_addr":"%si:%sp"}, with ' +
   "what else is wanted";
 
+/** Seconds since 1970, a space and a status: no line that tells of a request is shorter. */
+const requestLengthMin = 14;
+
 /** Enough to recognise a line by. */
 const excerptMax = 120;
 
@@ -108,13 +111,16 @@ export class AccessLogParser {
   /** The request that the line tells of; undefined when it tells of none. Never throws. */
   read({ number, text, isCut }: LogLine): AccessLogEntry | undefined {
     this.#lines += 1;
+    if (text.length < requestLengthMin && this.#partial === "") {
+      return text.trim() === "" ? undefined : this.#refuse(number, text, () => expected);
+    }
     const { text: own, carriedAt, isPartial } = withoutPrefix(text);
     // One character more than a line may have, to know of one that is too long.
     const whole = `${this.#partial}${own}`.slice(0, lineBytesMax + 1);
     this.#partial = isPartial ? whole : "";
     if (isPartial || whole.trim() === "") return undefined;
     if (isCut || whole.length > lineBytesMax) {
-      return this.#refuse(number, whole, `it is longer than ${lineBytesMax} bytes`);
+      return this.#refuse(number, whole, () => `it is longer than ${lineBytesMax} bytes`);
     }
     const found = this.#values(whole, carriedAt);
     if (found === undefined || found === "own line") {
@@ -122,7 +128,7 @@ export class AccessLogParser {
         this.#otherLines += 1;
         return undefined;
       }
-      return this.#refuse(number, whole, haproxyLine.test(whole) ? haproxyProblem : expected);
+      return this.#refuse(number, whole, () => expectedOf(whole));
     }
     const { isService } = this.#options;
     return this.#entry(found, { line: number, carriedAt: found.carriedAt, isService }, whole);
@@ -130,15 +136,18 @@ export class AccessLogParser {
 
   #entry({ format, values }: Found, context: EntryContext, text: string) {
     const read = entryOf(values, context);
-    if ("problem" in read) return this.#refuse(context.line, text, `${read.problem}; ${expected}`);
+    if ("problem" in read) {
+      return this.#refuse(context.line, text, () => `${read.problem}; ${expected}`);
+    }
     this.#entries.set(format, (this.#entries.get(format) ?? 0) + 1);
     if (!values.has("upstream_addr")) this.#withoutEndpoints += 1;
     return read.entry;
   }
 
-  #refuse(line: number, text: string, problem: string): undefined {
+  /** Only the first is explained: looking closer at every line would take its time. */
+  #refuse(line: number, text: string, problem: () => string): undefined {
     this.#notUnderstood += 1;
-    this.#example ??= { line, excerpt: excerptOf(text), problem };
+    this.#example ??= { line, excerpt: excerptOf(text), problem: problem() };
   }
 
   #values(line: string, carriedAt: LogTime | undefined): Found | "own line" | undefined {
@@ -202,6 +211,10 @@ const shortLabels: ReadonlyMap<string, string> = new Map([
   ["uht", "upstream_header_time"],
   ["ul", "upstream_response_length"],
 ]);
+
+function expectedOf(line: string): string {
+  return haproxyLine.test(line) ? haproxyProblem : expected;
+}
 
 function excerptOf(text: string): string {
   const piece = text.length > excerptMax ? `${text.slice(0, excerptMax)}…` : text;

@@ -33,7 +33,7 @@ describe("a whole file", () => {
 
   async function readWhole(path: string) {
     const problems: string[] = [];
-    const text = await textOf(fileChunks(files, path, (problem) => void problems.push(problem)));
+    const text = await textOf(fileChunks(files, path, ({ text }) => void problems.push(text)));
     return { text, problems };
   }
 

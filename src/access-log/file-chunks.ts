@@ -3,7 +3,9 @@
 // before the new one of its name, a file that was emptied from its start.
 import type { Environment } from "../environment/environment.ts";
 import type { OpenFile } from "../environment/files.ts";
-import { unzipped } from "./unzipped.ts";
+import { type ReadProblem, unzipped } from "./unzipped.ts";
+
+export type { ReadProblem };
 
 /** Large enough that the work is in the lines, small enough to hold dozens of. */
 const chunkBytes = 262_144;
@@ -25,7 +27,7 @@ export class AccessLogFileError extends Error {
 export async function* fileChunks(
   files: Environment["files"],
   path: string,
-  onBrokenOff: (problem: string) => void,
+  onBrokenOff: (problem: ReadProblem) => void,
 ): AsyncGenerator<Uint8Array> {
   const file = await existing(files, path);
   try {
@@ -39,11 +41,10 @@ export async function* fileChunks(
 export async function* plainChunks(
   chunks: AsyncIterable<Uint8Array>,
   name: string,
-  onBrokenOff: (problem: string) => void,
+  onBrokenOff: (problem: ReadProblem) => void,
 ): AsyncGenerator<Uint8Array> {
   const problem = yield* unzipped(chunks);
-  if (problem === undefined) return;
-  onBrokenOff(`${name} can be decompressed only so far (${problem}): copy it again for the rest`);
+  if (problem !== undefined) onBrokenOff({ ...problem, text: `${name} ${problem.text}` });
 }
 
 export interface FollowFileOptions extends Pick<Environment, "files" | "timers"> {

@@ -141,10 +141,10 @@ function knownName(path: readonly string[], field: string): string | undefined {
 function textOf(value: unknown, variable: string): string | undefined {
   if (variable === "upstream_addr" && (value === null || Array.isArray(value))) {
     // Envoy's word for nobody, and lists of all who were tried.
-    return Array.isArray(value) ? value.slice(0, triesMax).map(placeText).join(", ") : "-";
+    return Array.isArray(value) ? value.map(placeText).join(", ") : "-";
   }
   if (Array.isArray(value)) {
-    return value.every(isPlain) ? value.slice(0, triesMax).join(", ") : undefined;
+    return value.every(isPlain) ? value.join(", ") : undefined;
   }
   if (!isPlain(value)) return undefined;
   const text = String(value);
@@ -152,9 +152,6 @@ function textOf(value: unknown, variable: string): string | undefined {
   if (variable === "time_iso8601") return logTime(text) === undefined ? undefined : text;
   return text;
 }
-
-/** More than any proxy tries. */
-const triesMax = 100;
 
 /** Kong writes an address and a port, others both in one. */
 function placeText(tried: unknown): string {

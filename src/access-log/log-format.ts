@@ -1,6 +1,7 @@
 // A text log format, in nginx's own notation (`log_format`), made into a reader of its lines. Values
 // are found by what stands between them; those with a known shape by their shape, because lists of
-// upstreams have spaces in them. Reading one line takes a bounded number of steps, whatever is in it.
+// upstreams have spaces in them. Reading one line takes a bounded number of steps, and each character
+// is looked at a few times at most, whatever is in it.
 import { timeIsoPattern, timeLocalPattern } from "./log-time.ts";
 
 /** By nginx's names of variables, without the dollar sign. */
@@ -22,6 +23,16 @@ type Part = { readonly literal: string } | { readonly variable: string };
 
 /** Unescaped quotes inside a value make several readings possible; after so many it is given up. */
 const stepsMax = 500;
+
+/** So often each character may be looked at while readings are tried. */
+const looksMax = 20;
+
+/** What reading one line has cost so far, and how many characters may be looked at. */
+interface Effort {
+  steps: number;
+  looks: number;
+  readonly looksMax: number;
+}
 
 /** An address of IPv6 is in brackets; a list may end in a colon after which nobody was tried. */
 const listPattern =
@@ -68,7 +79,8 @@ export class LogFormat {
   /** Undefined when the line is not of this format. */
   read(line: string): LogValues | undefined {
     const values = new Map<string, string>();
-    if (!this.#match(line, { part: 0, at: 0 }, values, { steps: 0 })) return undefined;
+    const effort = { steps: 0, looks: 0, looksMax: looksMax * line.length };
+    if (!this.#match(line, { part: 0, at: 0 }, values, effort)) return undefined;
     const plain = this.#isJsonEscaped ? unescapedJson : unescapedNginx;
     return new Map([...values].map(([name, value]) => [name, plain(value)]));
   }
@@ -78,25 +90,29 @@ export class LogFormat {
     line: string,
     { part, at }: { readonly part: number; readonly at: number },
     values: Map<string, string>,
-    spent: { steps: number },
+    effort: Effort,
   ): boolean {
-    spent.steps += 1;
-    if (spent.steps > stepsMax) return false;
+    effort.steps += 1;
+    if (effort.steps > stepsMax || effort.looks > effort.looksMax) return false;
     const current = this.#parts[part];
     if (current === undefined) return at === line.length;
     if ("literal" in current) {
       if (!line.startsWith(current.literal, at)) return false;
-      return this.#match(line, { part: part + 1, at: at + current.literal.length }, values, spent);
+      return this.#match(line, { part: part + 1, at: at + current.literal.length }, values, effort);
     }
-    for (const end of this.#ends(line, part, at)) {
+    for (const end of this.#ends(line, { part, at }, effort)) {
       values.set(current.variable, line.slice(at, end));
-      if (this.#match(line, { part: part + 1, at: end }, values, spent)) return true;
+      if (this.#match(line, { part: part + 1, at: end }, values, effort)) return true;
     }
     return false;
   }
 
   /** Where the value that begins here may end, the most likely place first. */
-  *#ends(line: string, part: number, at: number): Generator<number> {
+  *#ends(
+    line: string,
+    { part, at }: { readonly part: number; readonly at: number },
+    effort: Effort,
+  ): Generator<number> {
     const current = this.#parts[part];
     const next = this.#parts[part + 1];
     const shape = current !== undefined && "variable" in current && shapeOf(current.variable);
@@ -105,6 +121,7 @@ export class LogFormat {
       const found = shape.exec(line);
       if (found === null) return;
       const longest = at + found[0].length;
+      effort.looks += found[0].length;
       yield longest;
       // A separator such as | may be in a word as well.
       if (next === undefined || !("literal" in next) || partsList.test(next.literal)) return;
@@ -116,9 +133,12 @@ export class LogFormat {
       yield line.length;
       return;
     }
-    for (let end = line.indexOf(next.literal, at); end >= 0; ) {
+    for (let from = at; effort.looks <= effort.looksMax; ) {
+      const end = line.indexOf(next.literal, from);
+      effort.looks += (end < 0 ? line.length : end) - from;
+      if (end < 0) return;
       yield end;
-      end = line.indexOf(next.literal, end + 1);
+      from = end + 1;
     }
   }
 }

@@ -1,11 +1,11 @@
 // One request out of nginx's variables, wherever they were read from. What a log does not say stays
 // undefined; only a request without a time or a status is of no use to anyone.
 import type { WallMs } from "../environment/clock.ts";
-import type { AccessLogEntry, LoggedTry } from "./access-log-entry.ts";
+import type { AccessLogEntry } from "./access-log-entry.ts";
 import { type IsService, serviceNamed } from "./backend-name.ts";
 import type { LogValues } from "./log-format.ts";
 import { type LogTime, logTime, msecTime } from "./log-time.ts";
-import { namesNobody, secondsToMs, statusOf, triesOf } from "./upstream-lists.ts";
+import { type LoggedTries, namesNobody, secondsToMs, statusOf, triesOf } from "./upstream-lists.ts";
 
 export interface EntryContext {
   /** Counts from 1. */
@@ -29,7 +29,7 @@ export function entryOf(values: LogValues, context: EntryContext): ReadEntry {
   if (ended === undefined) return { problem: "it has no time that can be read" };
   const { method, target } = requestOf(values);
   const backend = backendOf(values);
-  const tries = triesIn(values, status);
+  const { tries, leftOut } = triesIn(values, status);
   const untold = tries.length > 0 ? undefined : untoldBy(values);
   return {
     entry: {
@@ -39,15 +39,25 @@ export function entryOf(values: LogValues, context: EntryContext): ReadEntry {
       ...(ended.isZoneGuessed === true && { isZoneGuessed: true }),
       durationMs,
       status,
-      method,
+      method: method && atMost(method, methodMax),
       host: hostOf(values),
-      target,
+      target: target && atMost(target, targetMax),
       service: plausible(serviceOf(values, backend, context.isService)),
-      ...(backend !== undefined && { backend }),
+      ...(backend !== undefined && { backend: atMost(backend, nameMost) }),
       tries,
+      ...(leftOut !== undefined && { triesLeftOut: leftOut }),
       ...(untold !== undefined && { untold }),
     },
   };
+}
+
+/** What is kept of each text of a request. A URL of this length identifies it; names have 253. */
+const targetMax = 1_024;
+const nameMost = 255;
+const methodMax = 32;
+
+function atMost(text: string, length: number): string {
+  return text.length <= length ? text : `${text.slice(0, length - 1)}…`;
 }
 
 /** Enough of a name to know it by. */
@@ -61,8 +71,8 @@ function untoldBy(values: LogValues): string | undefined {
   return `the log names ${addresses.slice(0, nameMax)}, which is no endpoint's address`;
 }
 
-function triesIn(values: LogValues, status: number): readonly LoggedTry[] {
-  const tries = triesOf({
+function triesIn(values: LogValues, status: number): LoggedTries {
+  const { tries, leftOut } = triesOf({
     addresses: values.get("upstream_addr") ?? "",
     statuses: values.get("upstream_status") ?? "",
     responseTimes: values.get("upstream_response_time") ?? "",
@@ -70,11 +80,12 @@ function triesIn(values: LogValues, status: number): readonly LoggedTry[] {
     responseLengths: values.get("upstream_response_length") ?? "",
   });
   const last = tries.at(-1);
-  if (last === undefined || values.has("upstream_status")) return tries;
+  if (last === undefined || values.has("upstream_status")) return { tries, leftOut };
   // Where only the request has a status, it is that of what was tried last.
   const flags = values.get("response_flags");
   const answered = flags === undefined ? undefined : flags === "-" || flags === "";
-  return [...tries.slice(0, -1), { ...last, status, ...(answered !== undefined && { answered }) }];
+  const decided = { ...last, status, ...(answered !== undefined && { answered }) };
+  return { tries: [...tries.slice(0, -1), decided], leftOut };
 }
 
 /** Absent, empty and nginx's dash are one. */
@@ -186,11 +197,9 @@ function requestOf(values: LogValues): { method: string | undefined; target: str
 }
 
 function hostOf(values: LogValues): string | undefined {
-  return (
-    textOf(values, "host") ??
-    textOf(values, "http_host") ??
-    textOf(values, "server_name")
-  )?.replace(/:\d+$/, "");
+  const host =
+    textOf(values, "host") ?? textOf(values, "http_host") ?? textOf(values, "server_name");
+  return host && atMost(host.replace(/:\d+$/, ""), nameMost);
 }
 
 /** A canary's name stands beside that of the service it stands in for. */

@@ -7,13 +7,26 @@ import { createGunzip } from "node:zlib";
 const gzipMagic = Buffer.from([0x1f, 0x8b]);
 const utf16Mark = Buffer.from([0xff, 0xfe]);
 
-/** What compresses a thousandfold must not fill the memory when it is unfolded. */
+/** What compresses a thousandfold must not fill the memory when it is decompressed. */
 const pieceBytes = 16_384;
 
-/** Returns what is wrong with the rest; undefined when all of it was read. */
+/** Logs and objects shrink to a twentieth, seldom to a hundredth; gzip can do a thousandth. */
+const ratioMax = 200;
+
+/** So much may come of any file: small files repeat themselves more. */
+const freeBytes = 16_777_216;
+
+/** Why the rest was not read. */
+export interface ReadProblem {
+  readonly text: string;
+  /** Nothing is wrong with it; there is too much of it. */
+  readonly isLimit: boolean;
+}
+
+/** Returns what is to be said of the rest after the file's name; undefined when all was read. */
 export async function* unzipped(
   chunks: AsyncIterable<Uint8Array>,
-): AsyncGenerator<Uint8Array, string | undefined> {
+): AsyncGenerator<Uint8Array, ReadProblem | undefined> {
   const source = chunks[Symbol.asyncIterator]();
   const rest = { [Symbol.asyncIterator]: () => source };
   try {
@@ -50,10 +63,15 @@ function* piecesOf(chunk: Uint8Array): Generator<Uint8Array> {
 /** What one chunk unfolds to, a thousand times its size at most, is held at once. */
 async function* unfolded(
   chunks: AsyncIterable<Uint8Array>,
-): AsyncGenerator<Uint8Array, string | undefined> {
+): AsyncGenerator<Uint8Array, ReadProblem | undefined> {
   const gunzip = createGunzip();
   let pending: Uint8Array[] = [];
-  gunzip.on("data", (chunk: Uint8Array) => pending.push(chunk));
+  let bytesIn = 0;
+  let bytesOut = 0;
+  gunzip.on("data", (chunk: Uint8Array) => {
+    pending.push(chunk);
+    bytesOut += chunk.length;
+  });
   // It is asked below what it failed with; without a listener that would be thrown.
   gunzip.on("error", () => undefined);
   // Closing ends a step as well: what fails in the middle of a write does not call back.
@@ -66,15 +84,30 @@ async function* unfolded(
     });
   try {
     for await (const chunk of chunks) {
+      bytesIn += chunk.length;
       await step(() => gunzip.write(chunk, done));
       yield* pending;
       pending = [];
-      if (gunzip.errored !== null) return gunzip.errored.message;
+      if (gunzip.errored !== null) return brokenOff(gunzip.errored);
+      if (bytesOut > freeBytes + ratioMax * bytesIn) return tooDense(bytesOut);
     }
     await step(() => gunzip.end());
     yield* pending;
-    return gunzip.errored?.message;
+    return gunzip.errored === null ? undefined : brokenOff(gunzip.errored);
   } finally {
     gunzip.destroy();
   }
+}
+
+function brokenOff({ message }: Error): ReadProblem {
+  const text = `can be decompressed only so far (${message}): copy it again for the rest`;
+  return { text, isLimit: false };
+}
+
+function tooDense(bytesOut: number): ReadProblem {
+  const readMb = Math.round(bytesOut / 1_000_000);
+  const text =
+    `was read only up to ${readMb} MB: it decompresses to more than ${ratioMax} times its size; ` +
+    "decompress it first to have all of it read";
+  return { text, isLimit: true };
 }

@@ -1,7 +1,7 @@
 // nginx's lists of what was tried for one request (ngx_http_upstream_module): a comma stands between
 // two servers of a group, a colon between two groups after an internal redirect. All lists of one
 // request have the same length, with a dash where there is nothing to say.
-import type { LoggedTry } from "./access-log-entry.ts";
+import type { LoggedTry, TriesLeftOut } from "./access-log-entry.ts";
 
 export interface UpstreamLists {
   readonly addresses: string;
@@ -12,8 +12,13 @@ export interface UpstreamLists {
   readonly responseLengths: string;
 }
 
-/** More than any proxy tries; a line that has more is not what it seems. */
-const triesMax = 100;
+/** Kept of a request, the last one among them, which decided; few proxies try more than three. */
+const triesMax = 16;
+
+export interface LoggedTries {
+  readonly tries: readonly LoggedTry[];
+  readonly leftOut: TriesLeftOut | undefined;
+}
 
 /** What ingress-nginx's configuration has in place of endpoints, where it found none to send to. */
 const placeholder = "0.0.0.1";
@@ -21,7 +26,7 @@ const placeholder = "0.0.0.1";
 /** What nginx writes down for an endpoint that refuses, breaks off or keeps silent. */
 const proxyMadeStatuses = new Set([502, 504]);
 
-export function triesOf(lists: UpstreamLists): readonly LoggedTry[] {
+export function triesOf(lists: UpstreamLists): LoggedTries {
   const addresses = elements(lists.addresses);
   const firstGroup = elements(lists.addresses.split(" : ", 1)[0] ?? "").length;
   const aligned = (text: string): readonly string[] => {
@@ -32,8 +37,12 @@ export function triesOf(lists: UpstreamLists): readonly LoggedTry[] {
   const times = aligned(lists.responseTimes);
   const headers = aligned(lists.headerTimes);
   const lengths = aligned(lists.responseLengths);
-  return addresses.flatMap((text, index): LoggedTry[] => {
-    const place = endpointAddress(text);
+  const lastKept = Math.min(triesMax, addresses.length) - 1;
+  const kept = [...addresses.keys()].filter(
+    (index) => index < lastKept || index === addresses.length - 1,
+  );
+  const tries = kept.flatMap((index): LoggedTry[] => {
+    const place = endpointAddress(addresses[index] ?? "");
     if (place === undefined || place.address === placeholder) return [];
     const status = statusOf(statuses[index]);
     const answered = isAnswered(status, headers[index], lengths[index]);
@@ -47,6 +56,10 @@ export function triesOf(lists: UpstreamLists): readonly LoggedTry[] {
       },
     ];
   });
+  const count = addresses.length - kept.length;
+  const leftOutMs = times.slice(lastKept, lastKept + count).map((time) => secondsToMs(time) ?? 0);
+  const durationMs = leftOutMs.reduce((sum, ms) => sum + ms, 0);
+  return { tries, leftOut: count === 0 ? undefined : { count, durationMs } };
 }
 
 /** Whether the list says that nobody was tried, and not something that is no endpoint's address. */
@@ -89,7 +102,7 @@ function elements(text: string): readonly string[] {
   const trimmed = text.trim();
   if (trimmed === "" || trimmed === "-") return [];
   // A redirect after which nobody was tried leaves a colon at the end.
-  return trimmed.replace(/ :$/, "").split(/, | : |,/, triesMax);
+  return trimmed.replace(/ :$/, "").split(/, | : |,/);
 }
 
 /** An endpoint's own 502 came with a header, and almost always with a body. */

@@ -18,11 +18,16 @@ export interface PodLife {
   readonly moved: ReadonlyMap<string, Moment>;
   /** The API has it no more, as far as is known. */
   readonly isGone: boolean;
+  /** Of so many moments those until then are not kept; what it was by then is not known. */
+  readonly forgottenUntilMs: number;
 }
 
 interface KnownLife extends PodLife {
   facts: PodFacts;
-  readonly moments: Moment[];
+  moments: Moment[];
+  forgottenUntilMs: number;
+  /** Its share of `livesMax`. */
+  weight: number;
   moved: ReadonlyMap<string, Moment>;
   /** The last list that named it, by number; what a whole list did not name is gone. */
   lastList: number;
@@ -35,6 +40,20 @@ interface KnownLife extends PodLife {
 /** At some 1 kB each half a GB: a month of a cluster with ten thousand new pods a day. */
 const defaultLivesMax = 500_000;
 
+/** What counts as one of them; a pod with thousands of labels counts as many. */
+const lifeBytes = 1_000;
+
+/** Some of each, as they are in memory. */
+const labelBytes = 100;
+const containerBytes = 150;
+const momentBytes = 120;
+
+/** A pod that flaps every ten seconds is remembered for an hour and more. Each request folds them. */
+const momentsMax = 1_000;
+
+/** All of these are compared for a request; a node's pods share its address, ten a day for months. */
+const livesPerAddressMax = 1_000;
+
 export class AddressLives {
   readonly #livesMax: number;
   /** By uid, in the order in which they were first heard of. */
@@ -42,9 +61,13 @@ export class AddressLives {
   /** Those that are to be forgotten next, once that has begun; it passes over what is gone. */
   #oldest: Iterator<readonly [uid: string, life: KnownLife]> | undefined;
   readonly #byAddress = new Map<string, KnownLife[]>();
+  /** Those that the API has, by cluster and namespace: a whole list is compared with them. */
+  readonly #present = new Map<string, Map<string, Set<KnownLife>>>();
   /** By `placeKey`. */
   readonly #byPlace = new Map<string, Set<KnownLife>>();
   readonly #byLabel = new LivesByLabel();
+  /** Of all lives together. */
+  #weight = 0;
   #dropped = 0;
 
   constructor(options: { readonly livesMax?: number } = {}) {
@@ -66,15 +89,16 @@ export class AddressLives {
     life.lastList = list;
     // Of two who recorded at the same time the second tells again what is known.
     if (life.factsList !== list && seen.atMs < life.lastSeenMs) return;
-    if (life.isGone && seen.atMs > life.lastSeenMs) unbury(life);
+    if (life.isGone && seen.atMs > life.lastSeenMs) this.#unbury(life);
     const isFirst = life.moments.length === 0 && life.facts === facts;
-    life.moments.push(...momentsBetween(isFirst ? undefined : life.facts, facts, seen));
+    note(life, momentsBetween(isFirst ? undefined : life.facts, facts, seen));
     for (const address of facts.addresses) this.#index(address, life);
     if (!isFirst) noteMove(life, facts, seen);
     life.facts = facts;
     this.#byLabel.clear();
     life.factsList = list;
     life.lastSeenMs = Math.max(life.lastSeenMs, seen.atMs);
+    this.#weigh(life);
   }
 
   isGone(uid: string): boolean {
@@ -83,20 +107,20 @@ export class AddressLives {
 
   gone(uid: string, seen: Seen): void {
     const life = this.#lives.get(uid);
-    if (life !== undefined) bury(life, seen);
+    if (life !== undefined) this.#bury(life, seen);
   }
 
   /** A list was whole: pods that neither it nor anything later named are gone by then. */
   listed(cluster: string, namespace: string | undefined, list: number, seen: Seen): void {
-    const there =
-      namespace === undefined
-        ? this.#lives.values()
-        : (this.#byPlace.get(placeKey({ cluster, namespace })) ?? []);
-    for (const life of there) {
-      if (life.cluster !== cluster || life.lastList >= list) continue;
-      // Another recording, of a later time, may have been read before.
-      if (life.lastSeenMs > seen.atMs) continue;
-      bury(life, { ...seen, afterMs: seen.afterMs ?? life.lastSeenMs });
+    const present = this.#present.get(cluster);
+    const places = namespace === undefined ? present?.values() : [present?.get(namespace) ?? []];
+    for (const place of places ?? []) {
+      for (const life of place) {
+        if (life.lastList >= list) continue;
+        // Another recording, of a later time, may have been read before.
+        if (life.lastSeenMs > seen.atMs) continue;
+        this.#bury(life, { ...seen, afterMs: seen.afterMs ?? life.lastSeenMs });
+      }
     }
   }
 
@@ -132,6 +156,8 @@ export class AddressLives {
       cluster,
       facts,
       moments: [],
+      forgottenUntilMs: -Infinity,
+      weight: 0,
       moved: nowhere,
       lastList: 0,
       factsList: 0,
@@ -142,26 +168,74 @@ export class AddressLives {
     const key = placeKey(placeOf(life));
     const there = this.#byPlace.get(key) ?? new Set();
     this.#byPlace.set(key, there.add(life));
-    if (this.#lives.size > this.#livesMax) this.#forgetOldest();
+    this.#presentAt(life).add(life);
     return life;
+  }
+
+  #presentAt({ cluster, facts }: KnownLife): Set<KnownLife> {
+    const places = this.#present.get(cluster) ?? new Map<string, Set<KnownLife>>();
+    this.#present.set(cluster, places);
+    const lives = places.get(facts.namespace) ?? new Set<KnownLife>();
+    places.set(facts.namespace, lives);
+    return lives;
+  }
+
+  #bury(life: KnownLife, seen: Seen): void {
+    bury(life, seen);
+    this.#leave(life);
+  }
+
+  #leave(life: KnownLife): void {
+    const places = this.#present.get(life.cluster);
+    const there = places?.get(life.facts.namespace);
+    there?.delete(life);
+    if (there?.size === 0) places?.delete(life.facts.namespace);
+    if (places?.size === 0) this.#present.delete(life.cluster);
+  }
+
+  /** A list that was taken for whole lacked it, such as one of a few names: no pod comes back. */
+  #unbury(life: KnownLife): void {
+    life.isGone = false;
+    life.moments = life.moments.filter(isNotDeletion);
+    this.#presentAt(life).add(life);
+  }
+
+  #weigh(life: KnownLife): void {
+    const weight = weightOf(life);
+    this.#weight += weight - life.weight;
+    life.weight = weight;
+    while (this.#weight > this.#livesMax && this.#lives.size > 1) this.#forgetOldest();
   }
 
   #index(address: string, life: KnownLife): void {
     const lives = this.#byAddress.get(address);
     if (lives === undefined) this.#byAddress.set(address, [life]);
-    else if (!lives.includes(life)) lives.push(life);
+    else if (!lives.includes(life)) {
+      lives.push(life);
+      const [oldest] = lives;
+      if (lives.length > livesPerAddressMax && oldest !== undefined) this.#forget(oldest);
+    }
   }
 
   #forgetOldest(): void {
     this.#oldest ??= this.#lives.entries();
     const { value, done } = this.#oldest.next();
     if (done === true) return;
-    const [uid, life] = value;
+    const [, life] = value;
+    this.#forget(life);
+  }
+
+  #forget(life: KnownLife): void {
     this.#dropped += 1;
-    this.#lives.delete(uid);
-    this.#byPlace.get(placeKey(placeOf(life)))?.delete(life);
+    this.#weight -= life.weight;
+    this.#lives.delete(life.facts.uid);
+    this.#leave(life);
+    const place = placeKey(placeOf(life));
+    const there = this.#byPlace.get(place);
+    there?.delete(life);
+    if (there?.size === 0) this.#byPlace.delete(place);
     this.#byLabel.clear();
-    for (const address of life.facts.addresses) {
+    for (const address of [...life.facts.addresses, ...life.moved.keys()]) {
       const others = (this.#byAddress.get(address) ?? []).filter((one) => one !== life);
       if (others.length === 0) this.#byAddress.delete(address);
       else this.#byAddress.set(address, others);
@@ -183,7 +257,33 @@ function bury(life: KnownLife, seen: Seen): void {
   // Nobody deletes a pod before its deletion is asked for.
   const fromMs = Math.min(Math.max(went.fromMs, asked?.at.fromMs ?? went.fromMs), went.toMs);
   const at = { fromMs, toMs: went.toMs };
-  life.moments.push({ what: "deleted", at, shownMs: shownMs(at, seen) });
+  note(life, [{ what: "deleted", at, shownMs: shownMs(at, seen) }]);
+}
+
+/** The older half of too many gives way to the last of each kind in it: what it was stays known. */
+function note(life: KnownLife, moments: readonly Moment[]): void {
+  life.moments.push(...moments);
+  if (life.moments.length <= momentsMax) return;
+  const older = life.moments.slice(0, -momentsMax / 2);
+  const lastOfKind = new Set(new Map(older.map((one) => [one.what, one])).values());
+  const forgotten = older.filter((one) => !lastOfKind.has(one));
+  life.moments = [
+    ...older.filter((one) => lastOfKind.has(one)),
+    ...life.moments.slice(-momentsMax / 2),
+  ];
+  const untilMs = forgotten.reduce((ms, { at }) => Math.max(ms, at.toMs), -Infinity);
+  life.forgottenUntilMs = Math.max(life.forgottenUntilMs, untilMs);
+}
+
+function weightOf({ facts, moments }: KnownLife): number {
+  const labels = Object.entries(facts.labels);
+  const labelsBytes = labels.reduce(
+    (sum, [name, value]) => sum + labelBytes + name.length + value.length,
+    0,
+  );
+  const bytes =
+    labelsBytes + facts.containers.length * containerBytes + moments.length * momentBytes;
+  return Math.max(1, Math.floor(bytes / lifeBytes));
 }
 
 /** Shared by all that never moved, which are nearly all. */
@@ -197,12 +297,6 @@ function noteMove(life: KnownLife, { addresses }: PodFacts, seen: Seen): void {
   const moment: Moment = { what: "moved", at, shownMs: shownMs(at, seen) };
   const moved = [...life.moved, ...lost.map((address) => [address, moment] as const)];
   life.moved = new Map(moved.filter(([address]) => !addresses.includes(address)));
-}
-
-/** A list that was taken for whole lacked it, such as one of a few names: no pod comes back. */
-function unbury(life: KnownLife): void {
-  life.isGone = false;
-  life.moments.splice(0, life.moments.length, ...life.moments.filter(isNotDeletion));
 }
 
 function isNotDeletion({ what }: Moment): boolean {

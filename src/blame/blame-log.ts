@@ -1,11 +1,12 @@
 // Judges every request of an access log that ended as asked for, as it is read: the log may be of
 // any length. Requests wait for their verdict until so much has been read that a clock that is off
-// shows; how many wait is bounded.
+// shows; how many wait is bounded, and so is the size of each.
 import { accessLogEntries } from "../access-log/access-log-entries.ts";
 import type { AccessLogEntry } from "../access-log/access-log-entry.ts";
 import { AccessLogParser, type AccessLogReport } from "../access-log/access-log-parser.ts";
 import type { LogFormat } from "../access-log/log-format.ts";
 import { allUnlessAborted } from "../access-log/until-aborted.ts";
+import type { Timers } from "../environment/timers.ts";
 import type { Evidence } from "./evidence.ts";
 import { isSentUnknown, judgeRequest } from "./judge-request.ts";
 import { type ProxyClock, ProxyClockWitness } from "./proxy-clock.ts";
@@ -22,7 +23,9 @@ export interface BlameLogOptions {
   readonly sinceMs: number | undefined;
   readonly untilMs: number | undefined;
   readonly skewMs: number;
-  readonly onVerdict: (verdict: RequestVerdict) => void;
+  readonly timers: Pick<Timers, "breathe">;
+  /** The next verdict is made when this has been taken. */
+  readonly onVerdict: (verdict: RequestVerdict) => Promise<void>;
   /** Called now and then with how many requests were read. */
   readonly onProgress?: (requests: number) => void;
   /** Ends it early. */
@@ -35,14 +38,19 @@ export interface BlamedLog {
   readonly requests: number;
   /** Answered well after an endpoint that was tried before had failed. */
   readonly rescued: number;
+  /** Judged requests of which not every try was. */
+  readonly withTriesLeftOut: number;
   /** Whether the log's times are the clusters', at the end. */
   readonly clock: ProxyClock;
   /** Judged requests of which the log does not say when they were sent, or by which zone. */
   readonly inDoubt: { readonly withoutDuration: number; readonly withoutZone: number };
 }
 
-/** Some 20 MB; in an ordinary log all that failed. */
-const waitingMax = 20_000;
+/** In an ordinary log all that failed: some 10 MB; 50 MB of the largest requests that are kept. */
+const waitingMax = 10_000;
+
+/** Some tens of milliseconds' work: Ctrl-C waits no longer. */
+const breatheEvery = 200;
 
 /** Some hundredths of a second's work. */
 const progressEvery = 10_000;
@@ -54,13 +62,18 @@ export async function blameLog(options: BlameLogOptions): Promise<BlamedLog> {
   const parser = new AccessLogParser({ format, ...(evidence.services.size > 0 && { isService }) });
   const witness = new ProxyClockWitness(evidence);
   const waiting: AccessLogEntry[] = [];
-  const judgeWaiting = (): void => {
+  const judgeWaiting = async (): Promise<void> => {
     const clock = witness.clock(skewMs);
-    for (const entry of waiting) onVerdict(judgeRequest(entry, { evidence, skewMs, clock, file }));
+    for (const [index, entry] of waiting.entries()) {
+      if (index % breatheEvery === 0) await options.timers.breathe();
+      signal.throwIfAborted();
+      await onVerdict(judgeRequest(entry, { evidence, skewMs, clock, file }));
+    }
     waiting.length = 0;
   };
   let requests = 0;
   let rescued = 0;
+  let withTriesLeftOut = 0;
   const inDoubt = { withoutDuration: 0, withoutZone: 0 };
   const chunks = allUnlessAborted(options.chunks, signal);
   for await (const entry of accessLogEntries(chunks, parser)) {
@@ -73,11 +86,31 @@ export async function blameLog(options: BlameLogOptions): Promise<BlamedLog> {
     if (!statuses.has(entry.status)) continue;
     if (isSentUnknown(entry)) inDoubt.withoutDuration += 1;
     if (entry.isZoneGuessed === true) inDoubt.withoutZone += 1;
-    waiting.push(entry);
-    if (waiting.length >= waitingMax) judgeWaiting();
+    if (entry.triesLeftOut !== undefined) withTriesLeftOut += 1;
+    waiting.push(withOwnTexts(entry));
+    if (waiting.length >= waitingMax) await judgeWaiting();
   }
-  judgeWaiting();
-  return { report: parser.report, requests, rescued, clock: witness.clock(skewMs), inDoubt };
+  await judgeWaiting();
+  const clock = witness.clock(skewMs);
+  return { report: parser.report, requests, rescued, withTriesLeftOut, clock, inDoubt };
+}
+
+/** Pieces of a line keep all of it in memory; these are copies. */
+function withOwnTexts(entry: AccessLogEntry): AccessLogEntry {
+  return {
+    ...entry,
+    method: copied(entry.method),
+    host: copied(entry.host),
+    target: copied(entry.target),
+    service: copied(entry.service),
+    ...(entry.backend !== undefined && { backend: copied(entry.backend) }),
+    ...(entry.untold !== undefined && { untold: copied(entry.untold) }),
+    tries: entry.tries.map((one) => ({ ...one, address: copied(one.address) })),
+  };
+}
+
+function copied<Text extends string | undefined>(text: Text): Text {
+  return (text === undefined ? text : Buffer.from(text).toString()) as Text;
 }
 
 function isInTime({ endedMs }: AccessLogEntry, { sinceMs, untilMs }: BlameLogOptions): boolean {

@@ -19,21 +19,52 @@ export interface NamespacePlace extends CoveredPlace {
   readonly namespace: string;
 }
 
+/** Each request is compared with those of its place, and each new run with all. */
+const timesMax = 1_000;
+
+/** So many give way at once, so that each new one costs little. */
+const timesForgotten = 100;
+
+/** A recording has one place for each cluster, or one for each namespace that may be read. */
+export const placesMax = 500;
+
+/** Bounded: the oldest times are forgotten for new ones, and places beyond the limit are left out. */
 export class CoveredTimes {
   readonly #all: Coverage[] = [];
   readonly #byPlace = new Map<string, Coverage[]>();
+  #dropped = 0;
 
   /** In the order in which they were read. */
   get all(): readonly Coverage[] {
     return this.#all;
   }
 
+  /** Times and places that were left out. */
+  get dropped(): number {
+    return this.#dropped;
+  }
+
   add(coverage: Coverage): void {
-    this.#all.push(coverage);
     const key = placeKey(coverage);
     const there = this.#byPlace.get(key);
+    if (there === undefined && this.#byPlace.size >= placesMax) {
+      this.#dropped += 1;
+      return;
+    }
+    this.#all.push(coverage);
     if (there === undefined) this.#byPlace.set(key, [coverage]);
     else there.push(coverage);
+    if (this.#all.length > timesMax) this.#forgetOldest();
+  }
+
+  #forgetOldest(): void {
+    const forgotten = new Set(this.#all.splice(0, timesForgotten));
+    this.#dropped += forgotten.size;
+    for (const key of new Set([...forgotten].map(placeKey))) {
+      const others = (this.#byPlace.get(key) ?? []).filter((one) => !forgotten.has(one));
+      if (others.length === 0) this.#byPlace.delete(key);
+      else this.#byPlace.set(key, others);
+    }
   }
 
   /** Those of the namespace and those of the whole cluster. */
@@ -60,16 +91,28 @@ export function knownBeforeMs(
   { cluster, namespace }: CoveredPlace,
   atMs: number,
 ): number | undefined {
+  const latest = { ofClusterMs: -Infinity, ofNamespaceMs: -Infinity };
+  for (const one of earlier) {
+    if (one.cluster !== cluster || one.toMs > atMs) continue;
+    if (one.namespace === undefined) latest.ofClusterMs = Math.max(latest.ofClusterMs, one.toMs);
+    else if (one.namespace === namespace) {
+      latest.ofNamespaceMs = Math.max(latest.ofNamespaceMs, one.toMs);
+    }
+  }
+  const latestMs = Math.max(latest.ofClusterMs, latest.ofNamespaceMs);
+  if (latestMs > -Infinity) return latestMs;
+  return namespace === undefined ? earliestMs(earlier, cluster, atMs) : undefined;
+}
+
+function earliestMs(
+  earlier: readonly Coverage[],
+  cluster: string,
+  atMs: number,
+): number | undefined {
   const latest = new Map<string | undefined, number>();
   for (const one of earlier) {
     if (one.cluster !== cluster || one.toMs > atMs) continue;
     latest.set(one.namespace, Math.max(one.toMs, latest.get(one.namespace) ?? -Infinity));
   }
-  const ofCluster = latest.get(undefined);
-  if (namespace === undefined) {
-    return ofCluster ?? (latest.size === 0 ? undefined : Math.min(...latest.values()));
-  }
-  const ofNamespace = latest.get(namespace);
-  if (ofCluster === undefined || ofNamespace === undefined) return ofCluster ?? ofNamespace;
-  return Math.max(ofCluster, ofNamespace);
+  return latest.size === 0 ? undefined : Math.min(...latest.values());
 }

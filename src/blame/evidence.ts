@@ -42,6 +42,15 @@ export interface EvidenceOptions {
   readonly listingsMax?: number;
 }
 
+/** Looked at for a request to a service: those of some hundred rollouts of a large one. */
+export const podsOfServiceMax = 10_000;
+
+/** Namespaces of which lists are known; ten times what large clusters have. */
+const publishedMax = 100_000;
+
+/** Remembered of all services together, in some 20 MB. */
+const keptPodsMax = 1_000_000;
+
 export class Evidence {
   readonly lives: AddressLives;
   readonly publications: Publications;
@@ -50,6 +59,7 @@ export class Evidence {
   readonly #covered = new CoveredTimes();
   /** Asked again for every try and every request without one; empty while the evidence grows. */
   readonly #podsOf = new Map<string, ReadonlySet<PodLife>>();
+  #keptPods = 0;
   readonly #podClusters = new Set<string>();
   /** Of which clusters, or namespaces of them, lists of endpoints are known, by `placeKey`. */
   readonly #published = new Set<string>();
@@ -147,9 +157,21 @@ export class Evidence {
     return coverage;
   }
 
+  /** Pods, lists, services and times that had to be left out. */
+  get dropped(): number {
+    const { lives, publications, services, nodes } = this;
+    return (
+      lives.dropped +
+      publications.dropped +
+      services.dropped +
+      nodes.dropped +
+      this.#covered.dropped
+    );
+  }
+
   add(news: ObjectNews): void {
     if (this.#clusters?.has(news.cluster) === false) return;
-    this.#podsOf.clear();
+    this.#forgetPodsOf();
     try {
       this.#add(news);
     } catch (error) {
@@ -170,9 +192,21 @@ export class Evidence {
     const listed = this.publications
       .ofService(service)
       .flatMap(({ podUid }) => (podUid === undefined ? [] : (this.lives.byUid(podUid) ?? [])));
-    const pods = new Set([...selected, ...listed]);
-    this.#podsOf.set(service, pods);
+    const pods = new Set([...selected, ...listed].slice(0, podsOfServiceMax));
+    // A log may name services without end; those without pods are found out again as fast.
+    if (pods.size > 0) this.#keepPodsOf(service, pods);
     return pods;
+  }
+
+  #keepPodsOf(service: string, pods: ReadonlySet<PodLife>): void {
+    this.#keptPods += pods.size;
+    if (this.#keptPods > keptPodsMax) this.#forgetPodsOf();
+    this.#podsOf.set(service, pods);
+  }
+
+  #forgetPodsOf(): void {
+    this.#podsOf.clear();
+    this.#keptPods = 0;
   }
 
   #add({ cluster, kind, isDeleted, object, seen }: ObjectNews): void {
@@ -190,7 +224,9 @@ export class Evidence {
       case "EndpointSlice":
       case "Endpoints": {
         const namespace = metadataText(object, "namespace");
-        this.#published.add(placeKey({ cluster, namespace }));
+        if (this.#published.size < publishedMax) {
+          this.#published.add(placeKey({ cluster, namespace }));
+        }
         const facts = kind === "Endpoints" ? readEndpoints(object) : readSlice(object);
         if (isDeleted) this.publications.gone(cluster, uid, seen);
         else if (facts !== undefined) {

@@ -51,7 +51,7 @@ describe("nothing is certain that rests on", () => {
     expect(judged(told, unnamed)).toMatchInlineSnapshot(`
       [
         "likely: routed late",
-        "10.0.0.1:8080 was pod shop/web-1 in prod on node-1; was asked to end 19.9 s before, at 12:01:40.200, and its container ended at 12:01:41.500; published in prod after 100 ms to 300 ms; routed late by 19.7 s: no longer listed; perhaps published late instead: shop/web and shop/api list it, the log names neither.",
+        "10.0.0.1:8080 was pod shop/web-1 in prod on node-1. Pod deletion requested at 12:01:40.200 (19.9 s before the request). Container ended at 12:01:41.500. The service's endpoints in prod were updated 100 ms to 300 ms later. The proxy still used it 19.7 s after that. The cause may also be published late: shop/web and shop/api list it, and the log names neither.",
       ]
     `);
     expect(verdictOn(told, request(120, [{}]))).toBe("certain: published late");
@@ -115,7 +115,7 @@ test("a request that a pod of another service got was meant for one that is not 
   expect(judged(told, answered)).toMatchInlineSnapshot(`
     [
       "likely: stale",
-      "10.0.0.1:8080 was pod shop/pay-1 in prod on node-1; that is no pod of shop/web, so one that had the address before was meant.",
+      "10.0.0.1:8080 was pod shop/pay-1 in prod on node-1. That is no pod of shop/web, so one that had the address before was meant.",
     ]
   `);
   expect(verdictOn(told, { ...answered, service: "shop/pay" })).toBe("certain: application");
@@ -130,7 +130,7 @@ test("a pod that has another address since its node was restarted has left the o
   expect(judged(told, request(120, [{}]))).toMatchInlineSnapshot(`
     [
       "certain: published late",
-      "10.0.0.1:8080 was pod shop/web-1 in prod on node-1; got another address 20 s before, at 12:01:40.000; published in prod late by 20 s: still listed (until 30 s after).",
+      "10.0.0.1:8080 was pod shop/web-1 in prod on node-1. Pod got another address at 12:01:40.000 (20 s before the request). The service's endpoints in prod still listed it 20 s later, until 30 s after the change.",
     ]
   `);
   expect(verdictOn(told, request(140, [{ address: "10.0.0.8" }]))).toBe("likely: application");
@@ -142,7 +142,7 @@ test("an address of a service itself is said to be one", () => {
   expect(judged(told, request(120, [{ address: "10.96.0.7" }]))).toMatchInlineSnapshot(`
     [
       "cannot tell: unknown",
-      "10.96.0.7:8080 cannot be told: it is the address of the service shop/web itself: its node chose the pod.",
+      "10.96.0.7:8080: unknown. It is the cluster IP of the service shop/web: kube-proxy chose the pod.",
     ]
   `);
 });

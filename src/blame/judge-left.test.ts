@@ -50,7 +50,7 @@ describe("a pod that left at a moment that nobody recorded", () => {
   test("cannot be told from one that is slow while somebody waits", () => {
     expect(judged(vanished(), request(500, [silent]))).toEqual([
       "cannot tell: unknown",
-      "10.0.0.1:8080 was pod shop/web-1 in prod on node-1; it left at some moment of 15 min 5 s around the request, and nobody recorded when.",
+      "10.0.0.1:8080 was pod shop/web-1 in prod on node-1. The pod left within 15 min 5 s around the request; the evidence does not say when.",
     ]);
   });
 
@@ -129,7 +129,7 @@ describe("a pod that is given up with its node", () => {
     expect(judged(told(), request(350, [silent]))).toMatchInlineSnapshot(`
       [
         "likely: shown late",
-        "10.0.0.1:8080 was pod shop/web-1 in prod on node-1; its node was given up at 12:05:40.100, as the pod shows, and had been silent for up to 2 min; published in prod late by 4.9 s: still listed; perhaps published late instead: the times are too coarse to tell.",
+        "10.0.0.1:8080 was pod shop/web-1 in prod on node-1. Node marked lost at 12:05:40.100, as the pod shows, after at most 2 min without a heartbeat. The service's endpoints in prod still listed it 4.9 s later. The cause may also be published late: the times are too coarse to decide.",
       ]
     `);
     expect(verdictOn(told(), 200, [silent])).toBe("likely: timeout");

@@ -81,7 +81,7 @@ function unknownWhen(left: Moment, base: TryBase): TryVerdict | undefined {
   if (!isVague(left)) return undefined;
   const widthMs = left.at.toMs - left.at.fromMs;
   const span = lengthText({ leastMs: widthMs, mostMs: widthMs });
-  const because = `it left at some moment of ${span} around the request, and nobody recorded when`;
+  const because = `the pod left within ${span} around the request; the evidence does not say when`;
   return { ...base, cause: "unknown", confidence: "cannot tell", because };
 }
 
@@ -96,14 +96,14 @@ const deaths: ReadonlySet<Happening> = new Set<Happening>([
 /** Where the log does not say for which of its services the proxy had it. */
 function severalLists(listings: readonly Listing[]): string {
   const services = [...new Set(listings.map(({ service }) => service))];
-  return services.length < 2 ? "" : `${services.join(" and ")} list it, the log names neither`;
+  return services.length < 2 ? "" : `${services.join(" and ")} list it, and the log names neither`;
 }
 
 function noHop(evidence: Evidence, life: PodLife): string {
   const { cluster, namespace } = placeOf(life);
   return evidence.hasPublished({ cluster, namespace })
-    ? "no known list names it, so the late hop cannot be told"
-    : `no Endpoints or EndpointSlices of ${namespace} in ${cluster} are known, so the late hop cannot be told`;
+    ? "no known endpoint list names it, so the late hop is unknown"
+    : `no Endpoints or EndpointSlices of ${namespace} in ${cluster} are known, so the late hop is unknown`;
 }
 
 /**

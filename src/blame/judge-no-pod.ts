@@ -20,7 +20,7 @@ export function judgeNoPod(
   }
   const owner = evidence.services.at(options.tried.address);
   if (owner !== undefined) {
-    const because = `it is the address of the service ${owner} itself: its node chose the pod`;
+    const because = `it is the cluster IP of the service ${owner}: kube-proxy chose the pod`;
     return { ...base, cause: "unknown", confidence: "cannot tell", because };
   }
   const listed = lastListed(listings, times.sent);
@@ -50,7 +50,7 @@ function judgeListed({ times }: JudgeTryOptions, listed: Listing, base: TryBase)
       confidence: orderOf(until, sent) === "before" ? "certain" : "likely",
       late: took,
       hops: [{ ...shared, took, isPending: true }],
-      because: `was ${podName === undefined ? "an address" : `pod ${podName}`} to ${service}`,
+      because: `${service} no longer listed it${podName === undefined ? "" : ` as pod ${podName}`}`,
     };
   }
   if (podName === undefined) {
@@ -59,7 +59,7 @@ function judgeListed({ times }: JudgeTryOptions, listed: Listing, base: TryBase)
   }
   const still =
     until === undefined ? "" : ` until ${durationText(lengthOf(sent, until).mostMs)} later`;
-  const because = `${service} listed it as pod ${podName}${still}; of the pod itself nothing is known`;
+  const because = `${service} listed it as pod ${podName}${still}; the evidence has no such pod`;
   return { ...base, cause: "unknown", confidence: "cannot tell", because };
 }
 
@@ -79,10 +79,11 @@ function neverListed({ evidence, tried, times }: JudgeTryOptions): string {
   }
   if (later !== undefined) {
     const { namespace, name } = later.facts;
-    return `the first pod known to have had it, ${namespace}/${name}, came later`;
+    return `the first pod that had this address, ${namespace}/${name}, was created later`;
   }
   const clusters = podClusters.join(", ");
   return coverage.length > 0
-    ? `no pod recorded in ${clusters} ever had it: another cluster's, or no pod's`
-    : `no pod saved from ${clusters} has it: it was gone when they were saved`;
+    ? `no pod recorded in ${clusters} had this address; it may belong to another cluster`
+    : `no pod saved from ${clusters} has this address; it was probably deleted before you saved ` +
+        "the objects. Use lockstep record next time";
 }

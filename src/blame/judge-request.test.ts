@@ -20,7 +20,7 @@ describe("a request to a pod that had left", () => {
     expect(judged(released(), request(120, [{}]))).toMatchInlineSnapshot(`
       [
         "certain: published late",
-        "10.0.0.1:8080 was pod shop/web-1 in prod on node-1; was asked to end 19.9 s before, at 12:01:40.200, and its container ended at 12:01:41.500; published in prod late by 19.9 s: still listed (until 29.9 s after).",
+        "10.0.0.1:8080 was pod shop/web-1 in prod on node-1. Pod deletion requested at 12:01:40.200 (19.9 s before the request). Container ended at 12:01:41.500. The service's endpoints in prod still listed it 19.9 s later, until 29.9 s after the change.",
       ]
     `);
   });
@@ -30,7 +30,7 @@ describe("a request to a pod that had left", () => {
     expect(judged(released(), request(190, [{}]))).toMatchInlineSnapshot(`
       [
         "certain: routed late",
-        "10.0.0.1:8080 was pod shop/web-1 in prod on node-1; was asked to end 1 min 30 s before, at 12:01:40.200, and its container ended at 12:01:41.500; published in prod after 29.9 s; routed late by 1 min: no longer listed.",
+        "10.0.0.1:8080 was pod shop/web-1 in prod on node-1. Pod deletion requested at 12:01:40.200 (1 min 30 s before the request). Container ended at 12:01:41.500. The service's endpoints in prod were updated 29.9 s later. The proxy still used it 1 min after that.",
       ]
     `);
   });
@@ -40,7 +40,7 @@ describe("a request to a pod that had left", () => {
     expect(judged(released(), entry)).toMatchInlineSnapshot(`
       [
         "likely: published late",
-        "10.0.0.1:8080 was pod shop/web-1 in prod on node-1; was asked to end up to 998 ms before, at 12:01:40.200; published in prod late by up to 998 ms: still listed (until 29.9 s after).",
+        "10.0.0.1:8080 was pod shop/web-1 in prod on node-1. Pod deletion requested at 12:01:40.200 (at most 998 ms before the request). The service's endpoints in prod still listed it at most 998 ms later, until 29.9 s after the change.",
       ]
     `);
   });
@@ -52,7 +52,7 @@ describe("a request to a pod that had left", () => {
     expect(judged(told, request(100, [{}], { resolutionMs: 1_000 }))).toMatchInlineSnapshot(`
       [
         "likely: published late",
-        "10.0.0.1:8080 was pod shop/web-1 in prod on node-1; was asked to end up to 998 ms before, at 12:01:40.000; published in prod after 300 ms; routed late by up to 698 ms: no longer listed; perhaps routed late instead: the times are too coarse to tell.",
+        "10.0.0.1:8080 was pod shop/web-1 in prod on node-1. Pod deletion requested at 12:01:40.000 (at most 998 ms before the request). The service's endpoints in prod were updated 300 ms later. The proxy still used it at most 698 ms after that. The cause may also be routed late: the times are too coarse to decide.",
       ]
     `);
     expect(verdictOn(told, request(100.8, [{}]))).toBe("certain: routed late");
@@ -69,7 +69,7 @@ describe("a request to a pod that had left", () => {
     expect(judged(told, request(120, [{}]))).toMatchInlineSnapshot(`
       [
         "certain: stale",
-        "10.0.0.1:8080 was pod shop/web-1 in prod on node-1; was asked to end 20 s before, at 12:01:40.000; no Endpoints or EndpointSlices of shop in prod are known, so the late hop cannot be told.",
+        "10.0.0.1:8080 was pod shop/web-1 in prod on node-1. Pod deletion requested at 12:01:40.000 (20 s before the request). No Endpoints or EndpointSlices of shop in prod are known, so the late hop is unknown.",
       ]
     `);
   });
@@ -81,7 +81,7 @@ describe("a request to a pod that had left", () => {
     expect(judged(told, request(199, [{}]))).toMatchInlineSnapshot(`
       [
         "certain: synced late",
-        "10.0.0.1:8080 was pod shop/web-1 in prod on node-1; was asked to end 1 min 39 s before, at 12:01:40.200, and its container ended at 12:01:41.500; published in prod after 29.9 s; synced in edge late by 1 min 9 s: still listed (until 1 min 40 s after).",
+        "10.0.0.1:8080 was pod shop/web-1 in prod on node-1. Pod deletion requested at 12:01:40.200 (1 min 39 s before the request). Container ended at 12:01:41.500. The service's endpoints in prod were updated 29.9 s later. The copy in edge still listed it 1 min 9 s later, until 1 min 40 s after the change.",
       ]
     `);
     expect(verdictOn(told, request(400, [{}]))).toBe("certain: routed late");
@@ -93,7 +93,7 @@ describe("a request to a pod that had left", () => {
     expect(judged(told, request(125, [{}]))).toMatchInlineSnapshot(`
       [
         "certain: published late",
-        "10.0.0.1:8080 was pod shop/web-1 in prod on node-1; was asked to end 24.9 s before, at 12:01:40.200, and its container ended at 12:01:41.500; published in prod late by 24.9 s: still listed (until 29.9 s after); the address belongs to shop/pay-1 by now.",
+        "10.0.0.1:8080 was pod shop/web-1 in prod on node-1. Pod deletion requested at 12:01:40.200 (24.9 s before the request). Container ended at 12:01:41.500. The service's endpoints in prod still listed it 24.9 s later, until 29.9 s after the change. The address now belongs to shop/pay-1.",
       ]
     `);
   });
@@ -103,7 +103,7 @@ describe("a request to a pod that had left", () => {
     expect(judged(told, request(120, [{}]))).toMatchInlineSnapshot(`
       [
         "certain: shown late",
-        "10.0.0.1:8080 was pod shop/web-1 in prod on node-1; its container ended 19 s to 20 s before, at 12:01:40; the API did not show it yet (until 29.5 s after).",
+        "10.0.0.1:8080 was pod shop/web-1 in prod on node-1. Container ended at 12:01:40 (19 s to 20 s before the request). The API did not show it yet; it did 29.5 s later.",
       ]
     `);
   });
@@ -115,7 +115,7 @@ describe("a request to a pod that had left", () => {
     expect(judged(told, request(101.1, [{}]))).toMatchInlineSnapshot(`
       [
         "certain: shown late",
-        "10.0.0.1:8080 was pod shop/web-1 in prod on node-1; its container ended (OOMKilled) 99 ms to 1.1 s before, at 12:01:40; the API did not show it yet (until 200 ms to 1.2 s after).",
+        "10.0.0.1:8080 was pod shop/web-1 in prod on node-1. Container ended (OOMKilled) at 12:01:40 (99 ms to 1.1 s before the request). The API did not show it yet; it did 200 ms to 1.2 s later.",
       ]
     `);
     expect(verdictOn(told, request(109, [{}]))).toBe("certain: published late");
@@ -131,7 +131,7 @@ describe("a request to a pod that had left", () => {
     expect(judged(told, request(120, [{}]))).toMatchInlineSnapshot(`
       [
         "likely: shown late",
-        "10.0.0.1:8080 was pod shop/web-1 in prod on node-1; its node was last heard 20 s before, at 12:01:40.000, and given up at 12:02:20.000.",
+        "10.0.0.1:8080 was pod shop/web-1 in prod on node-1. Node last seen at 12:01:40.000 (20 s before the request), marked lost at 12:02:20.000.",
       ]
     `);
     expect(verdictOn(told, request(90, [{}]))).toBe("likely: application");
@@ -146,7 +146,7 @@ describe("a request that was sent to no stale endpoint", () => {
     expect(judged(released(), entry)).toMatchInlineSnapshot(`
       [
         "certain: left meanwhile",
-        "10.0.0.1:8080 was pod shop/web-1 in prod on node-1; was asked to end at 12:01:40.200, while it had the request.",
+        "10.0.0.1:8080 was pod shop/web-1 in prod on node-1. Pod deletion requested at 12:01:40.200, while it had the request.",
       ]
     `);
   });
@@ -157,14 +157,14 @@ describe("a request that was sent to no stale endpoint", () => {
     ).toMatchInlineSnapshot(`
       [
         "certain: application",
-        "10.0.0.1:8080 was pod shop/web-1 in prod on node-1; it was ready, and answered 503 after 1 ms by itself.",
+        "10.0.0.1:8080 was pod shop/web-1 in prod on node-1. It was ready, and answered 503 after 1 ms itself.",
       ]
     `);
     const slow = request(90, [{ status: 504, durationMs: 30_000 }], { status: 504 });
     expect(judged(released(), slow)).toMatchInlineSnapshot(`
       [
         "likely: timeout",
-        "10.0.0.1:8080 was pod shop/web-1 in prod on node-1; it was ready, and gave no answer after 30 s.",
+        "10.0.0.1:8080 was pod shop/web-1 in prod on node-1. It was ready, and did not answer within 30 s.",
       ]
     `);
   });
@@ -174,13 +174,13 @@ describe("a request that was sent to no stale endpoint", () => {
     expect(judged(bare, request(12, [{}]))).toMatchInlineSnapshot(`
       [
         "likely: not yet listening",
-        "10.0.0.1:8080 was pod shop/web-1 in prod on node-1; it has no readiness probe, so it counts as ready before it listens.",
+        "10.0.0.1:8080 was pod shop/web-1 in prod on node-1. It has no readiness probe, so it counts as ready before it listens.",
       ]
     `);
     expect(judged(released(), request(5, [{}]))).toMatchInlineSnapshot(`
       [
         "certain: not yet listening",
-        "10.0.0.1:8080 was pod shop/web-1 in prod on node-1; it had not been ready yet.",
+        "10.0.0.1:8080 was pod shop/web-1 in prod on node-1. It had not been ready yet.",
       ]
     `);
   });
@@ -211,13 +211,13 @@ describe("an address of which no pod is known", () => {
     expect(judged(told, request(120, [{}]))).toMatchInlineSnapshot(`
       [
         "certain: routed late",
-        "10.0.0.1:8080 was pod web-1 to shop/web; routed late by 20 s: no longer listed.",
+        "10.0.0.1:8080: shop/web no longer listed it as pod web-1. The proxy still used it 20 s after that.",
       ]
     `);
     expect(judged(told, request(90, [{}]))).toMatchInlineSnapshot(`
       [
         "cannot tell: unknown",
-        "10.0.0.1:8080 cannot be told: shop/web listed it as pod web-1 until 10 s later; of the pod itself nothing is known.",
+        "10.0.0.1:8080: unknown. shop/web listed it as pod web-1 until 10 s later; the evidence has no such pod.",
       ]
     `);
   });
@@ -250,13 +250,13 @@ describe("an address of which no pod is known", () => {
     expect(judged(told, request(120, [{}]))).toMatchInlineSnapshot(`
       [
         "cannot tell: unknown",
-        "10.0.0.1:8080 cannot be told: it was that of shop/web-1 in prod (published late) and of shop/west-1 in west (application); name the cluster that this proxy sends to with --cluster.",
+        "10.0.0.1:8080: unknown. It was that of shop/web-1 in prod (published late) and of shop/west-1 in west (application); name the cluster that this proxy sends to with --cluster.",
       ]
     `);
     expect(judged(told, request(90, [{ answered: true, status: 503 }]))).toMatchInlineSnapshot(`
       [
         "likely: application",
-        "10.0.0.1:8080 was pod shop/web-1 in prod on node-1 or shop/west-1 in west; it was ready, and answered 503 after 1 ms by itself.",
+        "10.0.0.1:8080 was pod shop/web-1 in prod on node-1 or shop/west-1 in west. It was ready, and answered 503 after 1 ms itself.",
       ]
     `);
   });
@@ -270,7 +270,7 @@ describe("a request without a try", () => {
     expect(judged(told, none(135))).toMatchInlineSnapshot(`
       [
         "certain: no endpoints",
-        "no endpoint was tried; shop/web: of its pods 1 not ready.",
+        "No endpoint was tried. shop/web: of its pods 1 not ready.",
       ]
     `);
   });
@@ -280,7 +280,7 @@ describe("a request without a try", () => {
     expect(judged(told, none(135))).toMatchInlineSnapshot(`
       [
         "certain: no endpoints",
-        "no endpoint was tried; shop/web: it had no pod.",
+        "No endpoint was tried. shop/web: it had no pod.",
       ]
     `);
   });
@@ -292,13 +292,13 @@ describe("a request without a try", () => {
     expect(judged(told, none(145))).toMatchInlineSnapshot(`
       [
         "certain: joined late",
-        "no endpoint was tried; shop/web: 1 pod was ready and not listed yet, 5 s late.",
+        "No endpoint was tried. shop/web: 1 pod was ready and not listed yet, late by 5 s.",
       ]
     `);
     expect(judged(told, none(155))).toMatchInlineSnapshot(`
       [
         "likely: joined late",
-        "no endpoint was tried; shop/web: 1 endpoint was listed, and the proxy had none, 5 s late.",
+        "No endpoint was tried. shop/web: 1 endpoint was listed, and the proxy had none, late by 5 s.",
       ]
     `);
     expect(verdictOn(told, none(1_000))).toBe("cannot tell: unknown");
@@ -314,7 +314,7 @@ describe("a request without a try", () => {
     expect(judged(told, none(2_020))).toMatchInlineSnapshot(`
       [
         "cannot tell: unknown",
-        "no endpoint was tried; shop/web: 1 endpoint was listed, so the proxy had another reason to answer by itself.",
+        "No endpoint was tried. shop/web: 1 endpoint was listed, so the proxy had another reason to answer by itself.",
       ]
     `);
   });
@@ -331,19 +331,19 @@ describe("a request without a try", () => {
     expect(judged(released(), none(9_000))).toMatchInlineSnapshot(`
       [
         "cannot tell: unknown",
-        "no endpoint was tried; shop/web: nobody recorded it at that time.",
+        "No endpoint was tried. shop/web: it was not recorded at that time.",
       ]
     `);
     expect(judged(released(), { ...none(120), service: undefined })).toMatchInlineSnapshot(`
       [
         "cannot tell: unknown",
-        "no endpoint was tried; the log names neither an endpoint nor a service for it.",
+        "No endpoint was tried. The log names neither an endpoint nor a service for it.",
       ]
     `);
     expect(judged(released(), { ...none(120), service: "shop/other" })).toMatchInlineSnapshot(`
       [
         "cannot tell: unknown",
-        "no endpoint was tried; shop/other: nothing is known of it: it was not recorded, or does not exist.",
+        "No endpoint was tried. shop/other: nothing is known of it: it was not recorded, or does not exist.",
       ]
     `);
   });
@@ -354,29 +354,29 @@ describe("what cannot be told says why", () => {
 
   test("of an address that no pod had", () => {
     expect(why(released(), request(120, [{ address: "10.9.9.9" }]))).toMatchInlineSnapshot(
-      `"cannot tell: unknown; 10.9.9.9:8080 cannot be told: no pod recorded in prod ever had it: another cluster's, or no pod's."`,
+      `"cannot tell: unknown; 10.9.9.9:8080: unknown. No pod recorded in prod had this address; it may belong to another cluster."`,
     );
   });
 
   test("before and after the recording", () => {
     expect(why(released(), request(-60, [{ address: "10.9.9.9" }]))).toMatchInlineSnapshot(
-      `"cannot tell: unknown; 10.9.9.9:8080 cannot be told: the recording begins 1 min after the request."`,
+      `"cannot tell: unknown; 10.9.9.9:8080: unknown. The recording begins 1 min after the request."`,
     );
     expect(why(released(), request(-30, [{}]))).toMatchInlineSnapshot(
-      `"cannot tell: unknown; 10.0.0.1:8080 cannot be told: the recording begins 30 s after the request."`,
+      `"cannot tell: unknown; 10.0.0.1:8080: unknown. The recording begins 30 s after the request."`,
     );
     expect(why(released(), request(7_200, [{}]))).toMatchInlineSnapshot(
-      `"cannot tell: unknown; 10.0.0.1:8080 was pod shop/web-1 in prod on node-1; what is known of prod ends 1 h before the request."`,
+      `"cannot tell: unknown; 10.0.0.1:8080 was pod shop/web-1 in prod on node-1. What is known of prod ends 1 h before the request."`,
     );
   });
 
   test("without any pods, or with a list that names a pod nobody knows", () => {
     expect(why(new Told(), request(120, [{}]))).toMatchInlineSnapshot(
-      `"cannot tell: unknown; 10.0.0.1:8080 cannot be told: the recordings and objects given contain no pods."`,
+      `"cannot tell: unknown; 10.0.0.1:8080: unknown. The recordings and objects given contain no pods."`,
     );
     const told = new Told().saw(10, "EndpointSlice", slice([web1]));
     expect(why(told, request(120, [{}]))).toMatchInlineSnapshot(
-      `"cannot tell: unknown; 10.0.0.1:8080 cannot be told: shop/web listed it as pod web-1; of the pod itself nothing is known."`,
+      `"cannot tell: unknown; 10.0.0.1:8080: unknown. shop/web listed it as pod web-1; the evidence has no such pod."`,
     );
   });
 });

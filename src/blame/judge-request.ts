@@ -43,7 +43,9 @@ function judged(
 ): RequestVerdict {
   const { line, endedMs, status, method, host, target, service } = entry;
   const areTriesTold = entry.untold === undefined;
-  const request = { file, line, endedMs, status, method, host, target, areTriesTold };
+  const triesLeftOut = entry.triesLeftOut?.count ?? 0;
+  const asked = { file, line, endedMs, status, method, host, target };
+  const request = { ...asked, triesLeftOut, areTriesTold };
   if (entry.tries.length === 0) {
     return { ...request, tries: [], ...judgeUntried(entry, evidence, { skewMs, offset }) };
   }
@@ -59,9 +61,9 @@ function judged(
   const main = mainTry(tries);
   const isStale = main !== undefined && staleCauses.has(main.cause);
   const { cause = "unknown", because = "", late } = main ?? {};
-  const isAgreed = tries.every((one) =>
-    isStale ? staleCauses.has(one.cause) : one.cause === cause,
-  );
+  const isAgreed =
+    triesLeftOut === 0 &&
+    tries.every((one) => (isStale ? staleCauses.has(one.cause) : one.cause === cause));
   const confidence = main?.confidence ?? "cannot tell";
   return {
     ...request,

@@ -34,11 +34,18 @@ export function judgeTry(logged: JudgeTryOptions): TryVerdict {
   const listings = listingsOf(options);
   const base = baseOf(options, listings);
   const meant = meantPods({ evidence, address, port, sent, service, listings });
+  if (meant.length > meantMax) {
+    const because = `${meant.length} pods had the address at that time`;
+    return { ...base, cause: "unknown", confidence: "cannot tell", because };
+  }
   const verdicts = meant.map((one) => judgePod(options, one, listings, base));
   const [verdict, ...others] = verdicts;
   if (verdict === undefined) return judgeNoPod(options, listings, base);
   return others.length === 0 ? verdict : oneOf(verdicts, verdict, base);
 }
+
+/** Of more pods nobody reads the verdicts, and each try would cost as many. */
+const meantMax = 10;
 
 function judgePod(
   options: JudgeTryOptions,
@@ -60,6 +67,10 @@ function judgePod(
   const isStillGone = isForGood && successor === undefined && (beyond ?? 0) <= goneForMs;
   if (beyond !== undefined && !isStillGone) {
     const because = beyondKnown(life.cluster, beyond);
+    return { ...base, cause: "unknown", confidence: "cannot tell", because };
+  }
+  if (times.sent.fromMs <= life.forgottenUntilMs) {
+    const because = `${pod.namespace}/${pod.name} changed so often that its older changes were not kept`;
     return { ...base, cause: "unknown", confidence: "cannot tell", because };
   }
   if (isForeign) {

@@ -3,7 +3,7 @@
 import type { AccessLogEntry } from "../access-log/access-log-entry.ts";
 import type { PodLife } from "./address-lives.ts";
 import type { NamespacePlace } from "./coverage.ts";
-import type { Evidence } from "./evidence.ts";
+import { type Evidence, podsOfServiceMax } from "./evidence.ts";
 import { type Happening, standingAt } from "./pod-life.ts";
 import { type Listing, lastMs } from "./publications.ts";
 import { type Length, lengthOf, type Span } from "./span.ts";
@@ -40,8 +40,12 @@ export function judgeUntried(
     const because = "nothing is known of it: it was not recorded, or does not exist";
     return { service, cause: "unknown", confidence: "cannot tell", late: undefined, because };
   }
+  if (pods.length >= podsOfServiceMax) {
+    const because = `it had more than ${podsOfServiceMax - 1} pods in all, too many to look at`;
+    return { service, cause: "unknown", confidence: "cannot tell", late: undefined, because };
+  }
   if (!isFollowed(evidence, service, sent)) {
-    const because = "nobody recorded it at that time";
+    const because = "it was not recorded at that time";
     return { service, cause: "unknown", confidence: "cannot tell", late: undefined, because };
   }
   return (

@@ -3,14 +3,13 @@
 import {
   isRecord,
   optionalBoolean,
-  optionalString,
   type RawRecord,
   recordAt,
-  requiredString,
   stringMapAt,
   stringsAt,
 } from "../kube/kinds/fields.ts";
 import type { StringMap } from "../kube/kinds/intern.ts";
+import { optionalName, requiredName } from "./metadata-text.ts";
 
 /** What is known of a service in one cluster. */
 interface ServiceFacts {
@@ -28,12 +27,23 @@ const nothingKnown: ServiceFacts = {
   publishesUnready: false,
 };
 
-/** Services are named `namespace/name`. */
+/** One of each family, with room. */
+const addressesMax = 8;
+
+/** Ten times what the largest clusters have. */
+const servicesMax = 100_000;
+
+/** Services are named `namespace/name`. Those beyond the limit are left out and counted. */
 export class KnownServices {
   /** By name and cluster. */
   readonly #services = new Map<string, Map<string, ServiceFacts>>();
   /** By the addresses that stand for them, which are no pod's. */
   readonly #byAddress = new Map<string, string>();
+  #dropped = 0;
+
+  get dropped(): number {
+    return this.#dropped;
+  }
 
   get size(): number {
     return this.#services.size;
@@ -43,15 +53,17 @@ export class KnownServices {
   see(cluster: string, object: RawRecord): void {
     const metadata = recordAt(object, "metadata");
     const spec = recordAt(object, "spec");
-    const service = `${optionalString(metadata, "namespace") ?? ""}/${requiredString(metadata, "name")}`;
+    const service = `${optionalName(metadata, "namespace") ?? ""}/${requiredName(metadata, "name")}`;
     this.#note(cluster, service, {
       selector: isRecord(spec["selector"]) ? stringMapAt(spec, "selector") : undefined,
-      externalName: optionalString(spec, "externalName"),
+      externalName: optionalName(spec, "externalName"),
       publishesUnready: optionalBoolean(spec, "publishNotReadyAddresses") ?? false,
     });
-    const own = [optionalString(spec, "clusterIP") ?? "", ...stringsAt(spec, "clusterIPs")];
+    const listed = stringsAt(spec, "clusterIPs").slice(0, addressesMax);
+    const own = [optionalName(spec, "clusterIP") ?? "", ...listed];
     for (const address of own) {
-      if (address !== "" && address !== "None") this.#byAddress.set(address, service);
+      const isAddress = address !== "" && address !== "None";
+      if (isAddress && this.#services.has(service)) this.#byAddress.set(address, service);
     }
   }
 
@@ -95,6 +107,10 @@ export class KnownServices {
   }
 
   #note(cluster: string, service: string, facts: ServiceFacts): void {
+    if (!this.#services.has(service) && this.#services.size >= servicesMax) {
+      this.#dropped += 1;
+      return;
+    }
     const known = this.#services.get(service) ?? new Map<string, ServiceFacts>();
     known.set(cluster, facts);
     this.#services.set(service, known);

@@ -49,7 +49,7 @@ test("a pod that is listed, and is not among the pods, had gone before they were
   expect(judged(begun("all"), request(120, [{}]))).toMatchInlineSnapshot(`
     [
       "certain: published late",
-      "10.0.0.1:8080 was pod shop/web-1 in prod; was deleted 15 s to 1 min before, at 12:01:00–12:01:45; published in prod late by 15 s to 1 min: still listed (until 35 s to 1 min 20 s after).",
+      "10.0.0.1:8080 was pod shop/web-1 in prod. Pod deleted at 12:01:00–12:01:45 (15 s to 1 min before the request). The service's endpoints in prod still listed it 15 s to 1 min later, until 35 s to 1 min 20 s after the change.",
     ]
   `);
   expect(judged(begun("shop"), request(150, [{}]))[0]).toBe("certain: published late");

@@ -46,7 +46,7 @@ test("nothing is certain of a service whose pods might not be read", () => {
   const lines = [run(9), found(10, "Service", service()), ...other, alive(600)];
   expect(verdictOn(lines)).toEqual([
     "cannot tell: unknown",
-    "no endpoint was tried; shop/web: nobody recorded it at that time.",
+    "No endpoint was tried. shop/web: it was not recorded at that time.",
   ]);
   expect(verdictOn([...lines.slice(0, -1), listed(11, "Pod", undefined), alive(600)])[0]).toBe(
     "likely: no endpoints",

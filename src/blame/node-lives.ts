@@ -1,14 +1,8 @@
 // Which nodes were lost when. A node that is cut off or dead takes its pods with it at once, and the
 // API shows them as ready until the controller has waited long enough: only afterwards is it known
 // that they had been out of reach since the node was last heard.
-import {
-  isRecord,
-  listAt,
-  optionalTime,
-  type RawRecord,
-  recordAt,
-  requiredString,
-} from "../kube/kinds/fields.ts";
+import { isRecord, listAt, optionalTime, type RawRecord, recordAt } from "../kube/kinds/fields.ts";
+import { requiredName } from "./metadata-text.ts";
 import { type Seen, silentMostMs } from "./pod-life.ts";
 import { between, type Span } from "./span.ts";
 
@@ -35,19 +29,29 @@ export function readNode(object: RawRecord): NodeFacts {
     .filter(isRecord)
     .find((condition) => condition["type"] === "Ready");
   return {
-    name: requiredString(recordAt(object, "metadata"), "name"),
+    name: requiredName(recordAt(object, "metadata"), "name"),
     isHeard: ready?.["status"] !== "Unknown",
     changedMs: ready && optionalTime(ready, "lastTransitionTime"),
     heardMs: ready && optionalTime(ready, "lastHeartbeatTime"),
   };
 }
 
+/** A cluster of 5,000 nodes that replaces all of them every day, for a month. */
+const nodesMax = 150_000;
+
 export class NodeLives {
-  /** By cluster and name; bounded by the number of nodes and of their losses. */
+  /** By cluster and name; nodes beyond the limit are left out and counted. */
   readonly #losses = new Map<string, NodeLoss[]>();
+  #dropped = 0;
 
   see(cluster: string, node: NodeFacts, seen: Seen): void {
-    const losses = this.#losses.get(`${cluster} ${node.name}`) ?? [];
+    const key = `${cluster} ${node.name}`;
+    const known = this.#losses.get(key);
+    if (known === undefined && this.#losses.size >= nodesMax) {
+      this.#dropped += 1;
+      return;
+    }
+    const losses = known ?? [];
     const last = losses.at(-1);
     if (!node.isHeard && (last === undefined || last.backMs !== undefined)) {
       const shownMs = seen.isWatched ? seen.atMs : Math.min(node.changedMs ?? seen.atMs, seen.atMs);
@@ -58,7 +62,11 @@ export class NodeLives {
     } else if (node.isHeard && last !== undefined && last.backMs === undefined) {
       losses[losses.length - 1] = { ...last, backMs: seen.atMs };
     }
-    this.#losses.set(`${cluster} ${node.name}`, losses);
+    this.#losses.set(key, losses);
+  }
+
+  get dropped(): number {
+    return this.#dropped;
   }
 
   /** The machine is gone for good, whatever its pods show. */
@@ -76,5 +84,5 @@ export class NodeLives {
   }
 }
 
-/** A node that flaps every minute is remembered for a week. */
-const lossesPerNodeMax = 10_000;
+/** A node that flaps every minute is remembered for most of a day. */
+const lossesPerNodeMax = 1_000;

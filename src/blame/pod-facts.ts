@@ -9,10 +9,15 @@ import {
   optionalTime,
   type RawRecord,
   recordAt,
-  requiredString,
   stringMapAt,
 } from "../kube/kinds/fields.ts";
 import { internString, type StringMap } from "../kube/kinds/intern.ts";
+import { optionalName, requiredName } from "./metadata-text.ts";
+
+/** More than any pod has of each; what is beyond them is not looked at. */
+const containersMax = 200;
+const portsMax = 200;
+const addressesMax = 8;
 
 export interface PodFacts {
   readonly uid: string;
@@ -62,14 +67,18 @@ export function readPod(object: RawRecord): PodFacts {
   const phase = optionalString(status, "phase");
   const isReady = ready?.["status"] === "True";
   return {
-    uid: requiredString(metadata, "uid"),
-    namespace: internString(requiredString(metadata, "namespace")),
-    name: requiredString(metadata, "name"),
+    uid: requiredName(metadata, "uid"),
+    namespace: internString(requiredName(metadata, "namespace")),
+    name: requiredName(metadata, "name"),
     labels: stringMapAt(metadata, "labels"),
-    node: internString(optionalString(spec, "nodeName") ?? ""),
+    node: internString(optionalName(spec, "nodeName") ?? ""),
     hostNetwork: optionalBoolean(spec, "hostNetwork") ?? false,
     addresses: addressesOf(status),
-    ports: listAt(spec, "containers").filter(isRecord).flatMap(portsOf),
+    ports: listAt(spec, "containers")
+      .slice(0, containersMax)
+      .filter(isRecord)
+      .flatMap(portsOf)
+      .slice(0, portsMax),
     hasReadinessProbe: listAt(spec, "containers").some(
       (one) => isRecord(one) && isRecord(one["readinessProbe"]),
     ),
@@ -79,17 +88,21 @@ export function readPod(object: RawRecord): PodFacts {
     isGivenUp: !isReady && ready !== undefined && isGivenUp(ready, status),
     deletionAskedMs: deletionAskedMs(metadata),
     isOver: phase === "Succeeded" || phase === "Failed",
-    containers: listAt(status, "containerStatuses").filter(isRecord).map(containerOf),
+    containers: listAt(status, "containerStatuses")
+      .slice(0, containersMax)
+      .filter(isRecord)
+      .map(containerOf),
   };
 }
 
 /** Servers older than 1.16 have no list of them. */
 function addressesOf(status: RawRecord): readonly string[] {
   const listed = listAt(status, "podIPs")
+    .slice(0, addressesMax)
     .filter(isRecord)
-    .map((entry) => requiredString(entry, "ip"));
+    .map((entry) => requiredName(entry, "ip"));
   if (listed.length > 0) return listed;
-  const only = optionalString(status, "podIP") ?? "";
+  const only = optionalName(status, "podIP") ?? "";
   return only === "" ? [] : [only];
 }
 
@@ -125,7 +138,7 @@ function containerOf(status: RawRecord): ContainerFacts {
   const lastEnd = recordAt(recordAt(status, "lastState"), "terminated");
   const { running, terminated } = { running: state["running"], terminated: state["terminated"] };
   const shared = {
-    name: optionalString(status, "name") ?? "",
+    name: optionalName(status, "name") ?? "",
     lastEndedMs: optionalTime(lastEnd, "finishedAt"),
     endedBy: endedBy(isRecord(terminated) ? terminated : lastEnd),
   };
@@ -141,7 +154,7 @@ function containerOf(status: RawRecord): ContainerFacts {
 
 /** A reason that only says that it ended says less than the code it ended with. */
 function endedBy(terminated: RawRecord): string | undefined {
-  const reason = optionalString(terminated, "reason");
+  const reason = optionalName(terminated, "reason");
   if (reason !== undefined && reason !== "Error" && reason !== "Completed") return reason;
   const code = optionalNumber(terminated, "exitCode") ?? 0;
   return code === 0 ? undefined : `exit code ${code}`;

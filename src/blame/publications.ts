@@ -37,10 +37,18 @@ interface PublishedObject {
 /** At some 300 bytes each as much as the pods may take. */
 const defaultListingsMax = 2_000_000;
 
+/** Endpoints objects and slices at one time: twenty times what the largest clusters have. */
+const objectsMax = 1_000_000;
+
+/** All of these are compared for a request; an endpoint that flaps every minute, for most of a day. */
+const listingsPerAddressMax = 1_000;
+
 export class Publications {
   readonly #listingsMax: number;
   /** By cluster and uid of the object. */
   readonly #objects = new Map<string, PublishedObject>();
+  /** The same by form and cluster, and then by namespace: a whole list is compared with them. */
+  readonly #byPlace = new Map<string, Map<string, Map<string, PublishedObject>>>();
   readonly #open = new Map<string, OpenListing>();
   /** In the order in which the addresses were first listed. */
   readonly #byAddress = new Map<string, OpenListing[]>();
@@ -70,20 +78,19 @@ export class Publications {
     const known = this.#objects.get(id);
     if (known !== undefined && known.list !== list && seen.atMs < known.seenMs) {
       // Of two who recorded at the same time the second tells again what is known.
-      this.#objects.set(id, { ...known, namedIn: list });
+      this.#keep(cluster, { ...known, namedIn: list });
+      return;
+    }
+    if (known === undefined && this.#objects.size >= objectsMax) {
+      this.#dropped += 1;
       return;
     }
     const before = known?.keys ?? none;
     const after = new Map(
       facts.endpoints.map((endpoint) => [listingKey(cluster, facts.service, endpoint), endpoint]),
     );
-    this.#objects.set(id, {
-      facts,
-      keys: new Set(after.keys()),
-      list,
-      namedIn: list,
-      seenMs: seen.atMs,
-    });
+    const keys = new Set(after.keys());
+    this.#keep(cluster, { facts, keys, list, namedIn: list, seenMs: seen.atMs });
     for (const key of before) if (!after.has(key)) this.#leave(key, wentAt(seen));
     for (const [key, endpoint] of after) {
       const { service, changedMs } = facts;
@@ -93,8 +100,25 @@ export class Publications {
 
   gone(cluster: string, uid: string, seen: Seen): void {
     const id = `${cluster} ${uid}`;
-    for (const key of this.#objects.get(id)?.keys ?? none) this.#leave(key, wentAt(seen));
+    const object = this.#objects.get(id);
+    if (object === undefined) return;
+    for (const key of object.keys) this.#leave(key, wentAt(seen));
     this.#objects.delete(id);
+    const { place, namespace } = placeOf(cluster, object.facts);
+    const places = this.#byPlace.get(place);
+    const there = places?.get(namespace);
+    there?.delete(id);
+    if (there?.size === 0) places?.delete(namespace);
+  }
+
+  #keep(cluster: string, object: PublishedObject): void {
+    const id = `${cluster} ${object.facts.uid}`;
+    this.#objects.set(id, object);
+    const { place, namespace } = placeOf(cluster, object.facts);
+    const places = this.#byPlace.get(place) ?? new Map<string, Map<string, PublishedObject>>();
+    this.#byPlace.set(place, places);
+    const there = places.get(namespace) ?? new Map<string, PublishedObject>();
+    places.set(namespace, there.set(id, object));
   }
 
   /** A list was whole: objects of the form that it did not name are gone. */
@@ -105,12 +129,14 @@ export class Publications {
     list: number,
     seen: Seen,
   ): void {
-    for (const [id, object] of this.#objects) {
-      const { facts } = object;
-      if (!id.startsWith(`${cluster} `) || facts.form !== form || object.namedIn >= list) continue;
-      if (object.seenMs > seen.atMs) continue;
-      if (namespace !== undefined && !facts.service.startsWith(`${namespace}/`)) continue;
-      this.gone(cluster, facts.uid, { ...seen, afterMs: seen.afterMs ?? object.seenMs });
+    const places = this.#byPlace.get(`${form} ${cluster}`);
+    const there = namespace === undefined ? places?.values() : [places?.get(namespace)];
+    for (const objects of there ?? []) {
+      for (const object of objects?.values() ?? []) {
+        if (object.namedIn >= list || object.seenMs > seen.atMs) continue;
+        const { uid } = object.facts;
+        this.gone(cluster, uid, { ...seen, afterMs: seen.afterMs ?? object.seenMs });
+      }
     }
   }
 
@@ -129,7 +155,8 @@ export class Publications {
     const known = this.#latestFirst.get(service);
     if (known !== undefined) return known;
     const sorted = this.ofService(service).toSorted(byLastDescending);
-    this.#latestFirst.set(service, sorted);
+    // A log may name services without end.
+    if (sorted.length > 0) this.#latestFirst.set(service, sorted);
     return sorted;
   }
 
@@ -155,12 +182,26 @@ export class Publications {
     const { address, service } = listing;
     const atAddress = this.#byAddress.get(address);
     if (atAddress === undefined) this.#byAddress.set(address, [listing]);
-    else atAddress.push(listing);
+    else this.#addTo(atAddress, listing);
     const ofService = this.#byService.get(service) ?? new Set();
     this.#byService.set(service, ofService.add(listing));
     this.#latestFirst.delete(service);
     this.#size += 1;
     if (this.#size > this.#listingsMax) this.#forgetOldest();
+  }
+
+  #addTo(atAddress: OpenListing[], listing: OpenListing): void {
+    atAddress.push(listing);
+    if (atAddress.length <= listingsPerAddressMax) return;
+    const oldest = atAddress.shift();
+    if (oldest !== undefined) this.#forget(oldest);
+  }
+
+  #forget(listing: OpenListing): void {
+    this.#size -= 1;
+    this.#dropped += 1;
+    this.#byService.get(listing.service)?.delete(listing);
+    this.#latestFirst.delete(listing.service);
   }
 
   #leave(key: string, at: Span): void {
@@ -179,12 +220,7 @@ export class Publications {
     if (done === true) return;
     const listings = this.#byAddress.get(address) ?? [];
     this.#byAddress.delete(address);
-    this.#size -= listings.length;
-    this.#dropped += listings.length;
-    for (const listing of listings) {
-      this.#byService.get(listing.service)?.delete(listing);
-      this.#latestFirst.delete(listing.service);
-    }
+    for (const listing of listings) this.#forget(listing);
   }
 }
 
@@ -193,6 +229,10 @@ const none: ReadonlySet<string> = new Set();
 /** What a first list shows may have been so for as long as there were lists. */
 function joinedAt({ atMs, isWatched, afterMs }: Seen): Span {
   return isWatched ? exactly(atMs) : between(Math.min(afterMs ?? 0, atMs), atMs);
+}
+
+function placeOf(cluster: string, { form, service }: PublishedFacts) {
+  return { place: `${form} ${cluster}`, namespace: service.slice(0, service.indexOf("/")) };
 }
 
 function listingKey(cluster: string, service: string, endpoint: ListedEndpoint): string {

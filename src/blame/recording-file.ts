@@ -1,7 +1,8 @@
 // Reads a recording from its file, in bounded memory whatever its length: the file before it first,
 // where it was rotated. Lines are longer than those of a log, because an object with a thousand
 // addresses is one line.
-import { fileChunks } from "../access-log/file-chunks.ts";
+import { fileChunks, type ReadProblem } from "../access-log/file-chunks.ts";
+import { LineSplitter } from "../access-log/line-splitter.ts";
 import { allUnlessAborted } from "../access-log/until-aborted.ts";
 import type { Files } from "../environment/files.ts";
 import { parseRecordingLine } from "./recording-line.ts";
@@ -13,11 +14,9 @@ const lineBytesMax = 4 * 1024 * 1024;
 /** A header has some 130 bytes. */
 const headerBytesMax = 4_096;
 
-const newline = 0x0a;
-
 export interface ReadRecordingOptions {
   /** Told of a compressed recording that ends early. */
-  readonly onBrokenOff?: (problem: string) => void;
+  readonly onBrokenOff?: (problem: ReadProblem) => void;
   /** Rejects with its reason when it aborts. */
   readonly signal?: AbortSignal;
 }
@@ -87,27 +86,10 @@ async function readLines(
   chunks: AsyncIterable<Uint8Array>,
   reader: RecordingReader,
 ): Promise<void> {
-  let parts: Uint8Array[] = [];
-  let bytes = 0;
-  const take = (): void => {
-    // A longer line than any of ours has been cut: it cannot be read, and is counted as such.
-    reader.read(Buffer.concat(parts).toString("utf8"));
-    parts = [];
-    bytes = 0;
-  };
-  const keep = (piece: Uint8Array): void => {
-    const kept = piece.subarray(0, Math.max(0, lineBytesMax - bytes));
-    if (kept.length > 0) parts.push(Buffer.from(kept));
-    bytes += kept.length;
-  };
+  // A longer line than any of ours is cut: it cannot be read, and is counted as such.
+  const splitter = new LineSplitter({ bytesMax: lineBytesMax });
   for await (const chunk of chunks) {
-    let start = 0;
-    for (let end = chunk.indexOf(newline); end >= 0; end = chunk.indexOf(newline, start)) {
-      keep(chunk.subarray(start, end));
-      take();
-      start = end + 1;
-    }
-    keep(chunk.subarray(start));
+    for (const { text } of splitter.push(chunk)) reader.read(text);
   }
-  take();
+  for (const { text } of splitter.end()) reader.read(text);
 }

@@ -4,6 +4,7 @@
 // cannot be read, such as the last one of a run that was killed, harms no other.
 import { isRecord, optionalString, type RawRecord, requiredString } from "../kube/kinds/fields.ts";
 import type { LearntBy } from "../kube/store/store-change.ts";
+import { optionalName, requiredName } from "./metadata-text.ts";
 import { type RecordedKindName, recordedKinds } from "./recorded-kinds.ts";
 
 /** Readers refuse a later one: its lines may mean something else. */
@@ -95,10 +96,10 @@ function lineOf(line: RawRecord): RecordingLine | undefined {
     const behind = Array.isArray(line["behind"]) ? line["behind"].map(String) : [];
     return { type: "alive", atMs, behind };
   }
-  const cluster = requiredString(line, "cluster");
+  const cluster = requiredName(line, "cluster");
   const listed = kindName(line["listed"]);
   if (listed !== undefined) {
-    const namespace = optionalString(line, "namespace");
+    const namespace = optionalName(line, "namespace");
     return { type: "listed", atMs, cluster, kind: listed, namespace };
   }
   return changeOf(line, atMs, cluster);

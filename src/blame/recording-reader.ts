@@ -2,7 +2,13 @@
 // one, are read one after the other; what a run did not see between its end and the next one's lists
 // becomes one change at an unknown moment in between.
 import type { RawRecord } from "../kube/kinds/fields.ts";
-import { type Coverage, type CoveredPlace, knownBeforeMs, placeKey } from "./coverage.ts";
+import {
+  type Coverage,
+  type CoveredPlace,
+  knownBeforeMs,
+  placeKey,
+  placesMax,
+} from "./coverage.ts";
 import type { Evidence } from "./evidence.ts";
 import { metadataText } from "./metadata-text.ts";
 import type { Seen } from "./pod-life.ts";
@@ -27,6 +33,12 @@ export class RecordingVersionError extends Error {
   readonly code = "RECORDING_VERSION";
 }
 
+/** One of each kind in each place. */
+const listsMax = 5 * placesMax;
+
+/** Namespaces of one run; when there are more, what is known of them is looked up again. */
+const knownPlacesMax = 100_000;
+
 export class RecordingReader {
   readonly #evidence: Evidence;
   readonly #counts = { lines: 0, runs: 0, unreadable: 0 };
@@ -35,8 +47,8 @@ export class RecordingReader {
    * on, and undefined while a watch is behind.
    */
   readonly #covered = new Map<string, Map<CoveredPlace["namespace"], Coverage | undefined>>();
-  /** Of the runs before it. */
-  #earlier: readonly Coverage[] = [];
+  /** What the run that is being read covers; all other coverage is of runs before it. */
+  #own = new WeakSet<Coverage>();
   /** Until when they knew a place, by `placeKey`. */
   readonly #knownBeforeMs = new Map<string, number | undefined>();
   /** What this run has listed as a whole, by `listKey`. */
@@ -69,8 +81,11 @@ export class RecordingReader {
         break;
       case "listed": {
         const { cluster, kind, namespace } = line;
+        // The first list of a run is whole once; a line that says so again means nothing.
+        const key = listKey(cluster, kind, namespace ?? "");
+        if (this.#listed.has(key) || this.#listed.size >= listsMax) break;
         const seen = this.#seenInList({ cluster, namespace }, atMs);
-        this.#listed.add(listKey(cluster, kind, namespace ?? ""));
+        this.#listed.add(key);
         const place = { cluster, kind, ...(namespace !== undefined && { namespace }) };
         this.#evidence.endList(place, this.#list, seen);
         if (kind === "Pod") this.#beginCovering({ cluster, namespace }, atMs);
@@ -89,7 +104,16 @@ export class RecordingReader {
     const { cluster, namespace } = place;
     const there = this.#covered.get(cluster) ?? new Map();
     this.#covered.set(cluster, there);
-    if (!there.has(namespace)) there.set(namespace, this.#evidence.cover(place, atMs));
+    if (there.has(namespace)) return;
+    const coverage = this.#cover(place, atMs);
+    // Each sign of life goes through all of them; those beyond the limit are no coverage anyway.
+    if (there.size < placesMax) there.set(namespace, coverage);
+  }
+
+  #cover(place: CoveredPlace, atMs: number): Coverage {
+    const coverage = this.#evidence.cover(place, atMs);
+    this.#own.add(coverage);
+    return coverage;
   }
 
   /** After a time of which not everything was seen another one begins. */
@@ -99,7 +123,7 @@ export class RecordingReader {
       for (const [namespace, known] of there) {
         const coverage = isBehind
           ? undefined
-          : (known ?? this.#evidence.cover({ cluster, namespace }, atMs));
+          : (known ?? this.#cover({ cluster, namespace }, atMs));
         there.set(namespace, coverage);
       }
     }
@@ -119,7 +143,7 @@ export class RecordingReader {
       );
     }
     this.#counts.runs += 1;
-    this.#earlier = [...this.#evidence.coverage];
+    this.#own = new WeakSet();
     this.#covered.clear();
     this.#listed.clear();
     this.#knownBeforeMs.clear();
@@ -139,8 +163,10 @@ export class RecordingReader {
   /** What the first list of a run shows happened after the runs before were last sure of anything. */
   #seenInList(place: CoveredPlace, atMs: number): Seen {
     const key = placeKey(place);
+    if (this.#knownBeforeMs.size >= knownPlacesMax) this.#knownBeforeMs.clear();
     if (!this.#knownBeforeMs.has(key)) {
-      this.#knownBeforeMs.set(key, knownBeforeMs(this.#earlier, place, atMs));
+      const earlier = this.#evidence.coverage.filter((one) => !this.#own.has(one));
+      this.#knownBeforeMs.set(key, knownBeforeMs(earlier, place, atMs));
     }
     return { atMs, isWatched: false, afterMs: this.#knownBeforeMs.get(key) };
   }

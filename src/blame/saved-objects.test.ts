@@ -48,13 +48,13 @@ describe("objects that were saved once", () => {
     expect(judged(evidence, 150)).toMatchInlineSnapshot(`
       [
         "certain: published late",
-        "10.0.0.1:8080 was pod shop/web-1 in prod on node-1; was asked to end 49.5 s before, at 12:01:40, and its container ended at 12:01:41; published in prod late by 49.5 s: still listed.",
+        "10.0.0.1:8080 was pod shop/web-1 in prod on node-1. Pod deletion requested at 12:01:40 (49.5 s before the request). Container ended at 12:01:41. The service's endpoints in prod still listed it 49.5 s later.",
       ]
     `);
     expect(judged(evidence, 50)).toMatchInlineSnapshot(`
       [
         "likely: application",
-        "10.0.0.1:8080 was pod shop/web-1 in prod on node-1; it was ready, and refused or broke off after 1 ms.",
+        "10.0.0.1:8080 was pod shop/web-1 in prod on node-1. It was ready, and refused or closed the connection after 1 ms.",
       ]
     `);
   });
@@ -70,7 +70,7 @@ describe("objects that were saved once", () => {
     expect(judged(evidenceOf(objects), 150)).toMatchInlineSnapshot(`
       [
         "certain: published late",
-        "10.0.0.1:8080 was pod shop/web-1 in prod; was asked to end 49.5 s before, at 12:01:40, and was deleted at 12:01:40–12:03:20; published in prod late by 49.5 s: still listed.",
+        "10.0.0.1:8080 was pod shop/web-1 in prod. Pod deletion requested at 12:01:40 (49.5 s before the request). Pod deleted at 12:01:40–12:03:20. The service's endpoints in prod still listed it 49.5 s later.",
       ]
     `);
   });
@@ -81,13 +81,13 @@ describe("objects that were saved once", () => {
     expect(judged(evidence, 150)).toMatchInlineSnapshot(`
       [
         "cannot tell: unknown",
-        "10.0.0.1:8080 cannot be told: no pod saved from prod has it: it was gone when they were saved.",
+        "10.0.0.1:8080: unknown. No pod saved from prod has this address; it was probably deleted before you saved the objects. Use lockstep record next time.",
       ]
     `);
     expect(judged(evidenceOf(...saved), 900)).toMatchInlineSnapshot(`
       [
         "cannot tell: unknown",
-        "10.0.0.1:8080 was pod shop/web-1 in prod on node-1; what is known of prod ends 11 min 40 s before the request.",
+        "10.0.0.1:8080 was pod shop/web-1 in prod on node-1. What is known of prod ends 11 min 40 s before the request.",
       ]
     `);
   });
@@ -143,7 +143,7 @@ describe("objects that were saved more than once", () => {
     expect(first).toMatchInlineSnapshot(`
       [
         "likely: published late",
-        "10.0.0.1:8080 was pod shop/web-1 in prod on node-1; was asked to end 49.5 s before, at 12:01:40, and was deleted at 12:01:40–12:03:20; published in prod late by 49.5 s: still listed (until up to 1 min 40 s after); perhaps routed late instead: the times are too coarse to tell.",
+        "10.0.0.1:8080 was pod shop/web-1 in prod on node-1. Pod deletion requested at 12:01:40 (49.5 s before the request). Pod deleted at 12:01:40–12:03:20. The service's endpoints in prod still listed it 49.5 s later, until at most 1 min 40 s after the change. The cause may also be routed late: the times are too coarse to decide.",
       ]
     `);
     expect(judged(evidenceOf(after, before), 150)).toEqual(first);
@@ -192,7 +192,7 @@ describe("objects that were saved more than once", () => {
     expect(judged(evidence, 150)).toMatchInlineSnapshot(`
       [
         "likely: published late",
-        "10.0.0.1:8080 was pod shop/web-1 in prod on node-1; was asked to end 49.5 s before, at 12:01:40, and its container ended at 12:01:41; published in prod late by 49.5 s: still listed (until up to 3 min 20 s after); perhaps routed late instead: the times are too coarse to tell.",
+        "10.0.0.1:8080 was pod shop/web-1 in prod on node-1. Pod deletion requested at 12:01:40 (49.5 s before the request). Container ended at 12:01:41. The service's endpoints in prod still listed it 49.5 s later, until at most 3 min 20 s after the change. The cause may also be routed late: the times are too coarse to decide.",
       ]
     `);
     expect(judged(evidence, 90)[0]).toBe("likely: application");
@@ -238,7 +238,7 @@ describe("objects that were saved more than once", () => {
     expect(judged(evidence, 120)).toMatchInlineSnapshot(`
       [
         "certain: published late",
-        "10.0.0.1:8080 was pod shop/web-1 in prod on node-1; was asked to end 19.9 s before, at 12:01:40.200, and its container ended at 12:01:41.400; published in prod late by 19.9 s: still listed (until 29.9 s after).",
+        "10.0.0.1:8080 was pod shop/web-1 in prod on node-1. Pod deletion requested at 12:01:40.200 (19.9 s before the request). Container ended at 12:01:41.400. The service's endpoints in prod still listed it 19.9 s later, until 29.9 s after the change.",
       ]
     `);
   });
@@ -301,7 +301,7 @@ describe("the files", () => {
     );
     expect(judged(evidenceOf(objects), 150)).toEqual([
       "cannot tell: unknown",
-      "10.0.0.1:8080 was pod shop/web-1 in prod; no object of prod says when it was so.",
+      "10.0.0.1:8080 was pod shop/web-1 in prod. No object of prod says when it was so.",
     ]);
   });
 

@@ -2,6 +2,7 @@
 // `kubectl get --watch -o json` and audit logs have them, or YAML. A last one that breaks off is left
 // out.
 import { type Document, parseAllDocuments } from "yaml";
+import { isRecord } from "../kube/kinds/fields.ts";
 
 export interface SavedDocuments {
   readonly documents: readonly unknown[];
@@ -63,36 +64,71 @@ function jsonSequence(text: string): readonly unknown[] {
   return documents;
 }
 
+const [openBrace, closeBrace, quote, backslash] = [0x7b, 0x7d, 0x22, 0x5c];
+
 /** Where each outermost pair of braces begins and ends; braces in strings are text. */
 function* objectsIn(text: string): Generator<readonly [start: number, end: number]> {
-  const marks = /[{}]|"(?:[^"\\]|\\.)*"/gs;
   let depth = 0;
   let start = 0;
-  for (let mark = marks.exec(text); mark !== null; mark = marks.exec(text)) {
-    if (mark[0] === "{") {
-      if (depth === 0) start = mark.index;
+  let isInString = false;
+  for (let index = 0; index < text.length; index += 1) {
+    const code = text.charCodeAt(index);
+    if (isInString) {
+      if (code === backslash) index += 1;
+      else if (code === quote) isInString = false;
+    } else if (code === quote) isInString = true;
+    else if (code === openBrace) {
+      if (depth === 0) start = index;
       depth += 1;
-    } else if (mark[0] === "}" && depth > 0) {
+    } else if (code === closeBrace && depth > 0) {
       depth -= 1;
-      if (depth === 0) yield [start, mark.index + 1];
+      if (depth === 0) yield [start, index + 1];
     }
   }
 }
 
+/** Parsed YAML takes a hundred times its size: an object has 1.5 MB at most. */
+const yamlLengthMax = 4_000_000;
+
+const documentMark = /^---(?:[ \t].*)?\r?$/m;
+
+/** Objects of a list are parsed one by one, because of what parsing them together would take. */
 function yamlDocuments(text: string): SavedDocuments | undefined {
-  const documents = parseAllDocuments(text);
-  if (!Array.isArray(documents)) return { documents: [], isSequence: false };
-  if (documents.some(({ errors }) => errors.length > 0)) return undefined;
-  const values = plainValues(documents);
-  return values && { documents: values, isSequence: false };
+  const documents: unknown[] = [];
+  for (const document of text.split(documentMark)) {
+    const { head, items } = listIn(document);
+    if ([head, ...items].some(({ length }) => length > yamlLengthMax)) return undefined;
+    const value = yamlValue(head);
+    const values = items.map(yamlValue);
+    if (value === undefined || values.includes(undefined)) return undefined;
+    const list = values.flatMap((one) => one?.values ?? []).flat();
+    for (const one of value.values) {
+      documents.push(isRecord(one) && items.length > 0 ? { ...one, items: list } : one);
+    }
+  }
+  return { documents, isSequence: false };
 }
 
-/** Undefined when they refer to each other without end. */
-function plainValues(documents: readonly Document[]): readonly unknown[] | undefined {
+/** As kubectl writes a list: each item begins with a dash at the left edge. */
+function listIn(document: string): { readonly head: string; readonly items: readonly string[] } {
+  const list = /^items:[ \t]*\r?\n(?=- )/m.exec(document);
+  if (list === null) return { head: document, items: [] };
+  const begin = list.index + list[0].length;
+  const length = document.slice(begin).search(/^[^\s-]/m);
+  const end = length < 0 ? document.length : begin + length;
+  const items = document.slice(begin, end).split(/^(?=- )/m);
+  return { head: `${document.slice(0, list.index)}${document.slice(end)}`, items };
+}
+
+/** Undefined when it is no YAML, or refers to itself without end. */
+function yamlValue(text: string): { readonly values: readonly unknown[] } | undefined {
+  const parsed = parseAllDocuments(text);
+  if (!Array.isArray(parsed)) return { values: [] };
+  if (parsed.some(({ errors }) => errors.length > 0)) return undefined;
   try {
-    return documents.map((document): unknown => document.toJS());
+    return { values: parsed.map((one: Document): unknown => one.toJS()) };
   } catch {
-    // The file is said to be neither.
+    // The file is said to be none.
     return undefined;
   }
 }

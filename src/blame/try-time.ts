@@ -39,7 +39,8 @@ export function requestSent(entry: AccessLogEntry, clock: LogClock): Span {
 export function triesTimes(entry: AccessLogEntry, clock: LogClock): readonly LoggedTimes[] {
   const over = requestOver(entry, clock);
   const tried = entry.tries.map(({ durationMs }) => durationMs ?? 0);
-  const triedMs = tried.reduce((sum, ms) => sum + ms, 0);
+  const leftOutMs = entry.triesLeftOut?.durationMs ?? 0;
+  const triedMs = tried.reduce((sum, ms) => sum + ms, leftOutMs);
   // Before the first try the proxy reads the request, after the last one it sends the answer.
   const restMs = Math.max(0, (entry.durationMs ?? triedMs) - triedMs);
   let sent = laterBy(over, -(entry.durationMs ?? triedMs));
@@ -48,7 +49,8 @@ export function triesTimes(entry: AccessLogEntry, clock: LogClock): readonly Log
   if (only !== undefined && others.length === 0 && only.durationMs === undefined) {
     return [{ sent: { fromMs: sent.fromMs, toMs: over.toMs }, over, likely: { sent, over } }];
   }
-  return tried.map((ms) => {
+  return tried.map((ms, index) => {
+    if (index > 0 && index === tried.length - 1) sent = laterBy(sent, leftOutMs);
     const times = {
       sent: { fromMs: sent.fromMs, toMs: sent.toMs + restMs },
       over: { fromMs: sent.fromMs + ms, toMs: sent.toMs + restMs + ms },

@@ -119,5 +119,7 @@ export interface RequestVerdict {
   readonly because: string;
   /** Empty when no endpoint was tried, or the log does not tell. */
   readonly tries: readonly TryVerdict[];
+  /** Tries between the last two of `tries` that were not judged, because there were so many. */
+  readonly triesLeftOut: number;
   readonly areTriesTold: boolean;
 }

@@ -121,41 +121,41 @@ test("says why in numbers first, and then of each request", async () => {
     "4 of 5 requests ended with 502, 503 or 504.
     ● 2 of them (50 %) went to a stale endpoint.
     ○ 1 of them (25 %) did not.
-    ? 1 of them (25 %) cannot be told.
+    ? 1 of them (25 %) unknown.
 
-    cause              requests   share   worst late  services
-    published late            2    50 %       21.1 s  shop/web
+    cause              requests   share      longest delay  services
+    published late            2    50 %   19.7 s to 21.1 s  shop/web
       stale endpoint: the pod had left, its service still listed it; 2 certain;
       2026-01-01 12:01:50 to 2026-01-01 12:02:00
-    no endpoints              1    25 %               shop/web
+    no endpoints              1    25 %                     shop/web
       not a stale endpoint: the service had none; 1 certain; 2026-01-01 12:02:15
-    unknown                   1    25 %               shop/web
-      not known; 1 cannot tell; 2026-01-01 12:03:20
+    unknown                   1    25 %                     shop/web
+      unknown; 1 cannot tell; 2026-01-01 12:03:20
 
     The worst of each cause (times are UTC)
       /logs/access.log:3 2026-01-01 12:02:00 502 GET /a\\u{1b}[2Jb
         certain: published late
-        10.0.0.1:8080 was pod shop/web-1 in prod on node-1; was asked to end 19.7 s
-          to 21.1 s before, at 12:01:40.200, and its container ended at 12:01:40;
-          published in prod late by 19.7 s to 21.1 s: still listed (until 29.9 s
-          after).
+        10.0.0.1:8080 was pod shop/web-1 in prod on node-1. Pod deletion requested
+          at 12:01:40.200 (19.7 s to 21.1 s before the request). Container ended at
+          12:01:40. The service's endpoints in prod still listed it 19.7 s to 21.1 s
+          later, until 29.9 s after the change.
       /logs/access.log:4 2026-01-01 12:02:15 503 GET /a\\u{1b}[2Jb
         certain: no endpoints
-        no endpoint was tried; shop/web: it had no pod.
+        No endpoint was tried. shop/web: it had no pod.
       /logs/access.log:5 2026-01-01 12:03:20 502 GET /a\\u{1b}[2Jb
         cannot tell
-        10.9.9.9:8080 cannot be told: no pod recorded in prod ever had it: another
-          cluster's, or no pod's.
+        10.9.9.9:8080: unknown. No pod recorded in prod had this address; it may
+          belong to another cluster.
 
     Others
       /logs/access.log:2 2026-01-01 12:01:50 502 GET /a\\u{1b}[2Jb
         certain: published late
-        10.0.0.1:8080 was pod shop/web-1 in prod on node-1; was asked to end 9.7 s
-          to 11.1 s before, at 12:01:40.200, and its container ended at 12:01:40;
-          published in prod late by 9.7 s to 11.1 s: still listed (until 29.9 s
-          after).
+        10.0.0.1:8080 was pod shop/web-1 in prod on node-1. Pod deletion requested
+          at 12:01:40.200 (9.7 s to 11.1 s before the request). Container ended at
+          12:01:40. The service's endpoints in prod still listed it 9.7 s to 11.1 s
+          later, until 29.9 s after the change.
 
-    What it rests on
+    Input files
       pods.jsonl: 1 run, 10 lines; 1 unreadable, such as half of a last line.
       /logs/access.log: 5 requests, ingress-nginx.
       /logs/access.log: 1 of 6 lines not understood; the first is line 6: expected
@@ -199,7 +199,7 @@ test("gives machines every verdict and a summary, one object a line", async () =
       "status": 502,
       "target": "/a[2Jb",
       "text": [
-        "10.0.0.1:8080 was pod shop/web-1 in prod on node-1; was asked to end 9.7 s to 11.1 s before, at 12:01:40.200, and its container ended at 12:01:40; published in prod late by 9.7 s to 11.1 s: still listed (until 29.9 s after).",
+        "10.0.0.1:8080 was pod shop/web-1 in prod on node-1. Pod deletion requested at 12:01:40.200 (9.7 s to 11.1 s before the request). Container ended at 12:01:40. The service's endpoints in prod still listed it 9.7 s to 11.1 s later, until 29.9 s after the change.",
       ],
       "tries": [
         {
@@ -257,6 +257,7 @@ test("gives machines every verdict and a summary, one object a line", async () =
           "status": 502,
         },
       ],
+      "triesLeftOut": 0,
       "type": "verdict",
       "version": 1,
     }
@@ -386,14 +387,14 @@ describe("objects whose cluster is not named", () => {
       "--objects",
       "/dump",
     );
-    expect(out).toContain("no pod saved from /dump has it");
+    expect(out).toContain("No pod saved from /dump has this");
     expect(out).toContain("  dump: 1 object.\n");
   });
 
   test("are put together, whichever path they are in", async () => {
     const both = ["--objects", "/a.json", "--objects", "/b.json"];
     const { out } = await run({ ...saved, "/a.json": other, "/b.json": other }, ...asked, ...both);
-    expect(out).toContain("no pod saved from /a.json and 1 more has it");
+    expect(out).toContain("No pod saved from /a.json and 1 more has this");
   });
 });
 

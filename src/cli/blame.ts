@@ -2,7 +2,12 @@
 // the clusters. It needs no cluster.
 import { resolve as absolute } from "node:path";
 import { Command, InvalidArgumentError, Option } from "commander";
-import { AccessLogFileError, fileChunks, plainChunks } from "../access-log/file-chunks.ts";
+import {
+  AccessLogFileError,
+  fileChunks,
+  plainChunks,
+  type ReadProblem,
+} from "../access-log/file-chunks.ts";
 import { LogFormat, LogFormatError } from "../access-log/log-format.ts";
 import { type BlamedLog, blameLog } from "../blame/blame-log.ts";
 import { BlameTally } from "../blame/blame-summary.ts";
@@ -13,7 +18,7 @@ import { FilesError } from "../environment/files.ts";
 import { summaryLine, verdictLine } from "./blame/blame-document.ts";
 import { blameLines } from "./blame/blame-lines.ts";
 import { type LoadedEvidence, loadEvidence } from "./blame/load-evidence.ts";
-import { isNothingUnderstood, logNotes } from "./blame/log-notes.ts";
+import { isNothingUnderstood, logLimits, logNotes } from "./blame/log-notes.ts";
 import { type CommandContext, type ExitCode, UsageError } from "./command.ts";
 import { helpText } from "./help-text.ts";
 import { ProgressLine } from "./incident/progress-line.ts";
@@ -57,7 +62,9 @@ Every request that ended with 502, 503 or 504 gets a verdict of its own: which p
 when the request was sent there, since when that pod was leaving or dead, which hop was late and by
 how much; or that it was no stale endpoint, and what it was instead. How sure that is stands with it:
 "certain" when no order of events that the clocks allow says otherwise, "likely" when one does,
-"cannot tell" with the reason.
+"cannot tell" with the reason. A delay that is known only within bounds is printed as a range or as
+"at most". Input of any size is read in bounded memory; what was left out is printed as "Limits
+reached", and is in the JSON summary as "limits".
 
 The evidence, one or both of:
   --recording FILE   what lockstep record wrote meanwhile: the best there is
@@ -176,32 +183,38 @@ async function judge(
     format,
     ...flags
   }: BlameFlags & { readonly bounds: Bounds; readonly format: LogFormat | undefined },
-  { evidence, notes }: LoadedEvidence,
+  { evidence, notes, limits: evidenceLimits }: LoadedEvidence,
 ): Promise<ExitCode> {
   const { terminal, stop } = context;
   const progress = new ProgressLine({ terminal, clock: context.environment.clock });
   const tally = new BlameTally();
   const shown: RequestVerdict[] = [];
-  const onVerdict = (verdict: RequestVerdict): void => {
+  const onVerdict = async (verdict: RequestVerdict): Promise<void> => {
     tally.add(verdict);
     if (flags.json) {
       progress.clear();
       terminal.write(`${verdictLine(verdict)}\n`);
+      await terminal.drained?.(stop);
     } else if (shown.length < flags.lines) shown.push(verdict);
   };
   const blamed: BlamedLog[] = [];
   const logs: string[] = [];
+  const limits = [...evidenceLimits];
   for (const file of flags.accessLog) {
     const broken: string[] = [];
-    const chunks = chunksOf(context, file, (problem) => void broken.push(`${problem}.`));
+    const chunks = chunksOf(context, file, ({ text, isLimit }) => {
+      (isLimit ? limits : broken).push(`${text}.`);
+    });
     const statuses = new Set(flags.status);
     const options = { evidence, file, chunks, format, statuses, skewMs: flags.skew, ...bounds };
     const onProgress = (count: number): void => {
       progress.show(`reading ${visible(file)}`, `${count.toLocaleString("en-US")} requests`);
     };
-    const log = await blameLog({ ...options, onVerdict, onProgress, signal: stop });
+    const { timers } = context.environment;
+    const log = await blameLog({ ...options, timers, onVerdict, onProgress, signal: stop });
     blamed.push(log);
     logs.push(...logNotes(file, log), ...broken);
+    limits.push(...logLimits(file, log));
   }
   progress.clear();
   const summary = tally.summary();
@@ -209,8 +222,8 @@ async function judge(
   const isUnderstood = !isNothingUnderstood(blamed);
   const code = isUnderstood ? 0 : 2;
   if (flags.json) {
-    terminal.write(`${summaryLine({ ...summary, all: requests })}\n`);
-    for (const note of [...notes, ...logs]) terminal.writeError(`${visible(note)}\n`);
+    terminal.write(`${summaryLine({ ...summary, all: requests, limits })}\n`);
+    for (const note of [...limits, ...notes, ...logs]) terminal.writeError(`${visible(note)}\n`);
     return code;
   }
   const width = Math.max(widthMin, Math.min(terminal.columns, widthMax));
@@ -222,6 +235,7 @@ async function judge(
     rescued: blamed.reduce((sum, log) => sum + log.rescued, 0),
     verdicts: shown,
     notes: [...notes, ...logs],
+    limits,
   };
   terminal.write(`${blameLines(report, { width, paint: paintFor(terminal) }).join("\n")}\n`);
   return code;
@@ -230,7 +244,7 @@ async function judge(
 function chunksOf(
   context: CommandContext,
   file: string,
-  onBrokenOff: (problem: string) => void,
+  onBrokenOff: (problem: ReadProblem) => void,
 ): AsyncIterable<Uint8Array> {
   if (file !== "-") return fileChunks(context.environment.files, absolute(file), onBrokenOff);
   if (context.stdin !== undefined) return plainChunks(context.stdin(), file, onBrokenOff);

@@ -83,9 +83,9 @@ describe("lockstep journeys", () => {
       1 still on the way, 1 unknown: the observer ended.
 
       hop          leave     p50     p99     max     join     p50     p99     max
-      pod              4       0       0       0        1       0       0       0
-      published        2   20 ms ▲10m46s ▲10m46s        1   20 ms   20 ms   20 ms
-      routed           4   35 ms   35 ms   35 ms        1   35 ms   35 ms   35 ms
+      pod              4       0       –       0        1       0       –       0
+      published        2   20 ms       – ▲10m46s        1   20 ms       –   20 ms
+      routed           4   35 ms       –   35 ms        1   35 ms       –   35 ms
       "
     `);
   });
@@ -102,9 +102,9 @@ describe("lockstep journeys", () => {
       The slowest 2 are shown; --limit shows more.
 
       hop          leave     p50     p99     max     join     p50     p99     max
-      pod              4       0       0       0        2       0       0       0
-      published        2   20 ms ▲10m46s ▲10m46s        2   20 ms   20 ms   20 ms
-      routed           4   35 ms   35 ms   35 ms        2   35 ms   35 ms   35 ms
+      pod              4       0       –       0        2       0       –       0
+      published        2   20 ms       – ▲10m46s        2   20 ms       –   20 ms
+      routed           4   35 ms       –   35 ms        2   35 ms       –   35 ms
       "
     `);
   });

@@ -43,8 +43,8 @@ test("without a terminal every change that is over or stuck is a line", () =>
 
                    leave                             join
       hop           p50     p99     max    oldest     p50     p99     max    oldest
-      pod             0       0       0         –       0       0       0         –
-      published       –       –       –    ✗40 s…    ▲3 s    ▲3 s    ▲3 s         –
+      pod             0     n=1       0         –       0     n=1       0         –
+      published       –       –       –    ✗40 s…    ▲3 s     n=1    ▲3 s         –
       synced      ? no copies of endpoints seen in lab-1
       routed      ? no proxy tells: give --proxy URL
       traffic     ? no log tells: give --access-log FILE
@@ -75,8 +75,8 @@ test("on a terminal the changes in flight are drawn in place and scroll away whe
       ── lockstep watch · 47 s · 2 changes · 1 in flight · ✗ 1 stuck · ▲ 1 was slow ──
                    leave                             join
       hop           p50     p99     max    oldest     p50     p99     max    oldest
-      pod             0       0       0         –       0       0       0         –
-      published       –       –       –    ✗38 s…    ▲3 s    ▲3 s    ▲3 s         –
+      pod             0     n=1       0         –       0     n=1       0         –
+      published       –       –       –    ✗38 s…    ▲3 s     n=1    ▲3 s         –
       synced      ? no copies of endpoints seen in lab-1
       routed      ? no proxy tells: give --proxy URL
       traffic     ? no log tells: give --access-log FILE

@@ -54,11 +54,26 @@ test("counts what slices listed too long or not yet, and names the longest", asy
   });
   expect(summary).toEqual({
     forMs: 0,
-    left: { over: 2, standing: 1, late: 1, longestMs: 90_000, totalMs: 90_500 },
-    joined: { over: 1, standing: 0, late: 1, longestMs: 2_000, totalMs: 2_000 },
+    left: { pods: 3, standing: 1, late: 1, longestMs: 90_000, totalMs: 90_500 },
+    joined: { pods: 1, standing: 0, late: 1, longestMs: 2_000, totalMs: 2_000 },
     probes: undefined,
     longest: [override("draining", 2, 90_000), override("active", 4, 2_000)],
   });
+});
+
+test("counts a pod once, though it drains and then dies, on two ports", async () => {
+  const of = (state: TruthEndpoint["state"], port: number, lastedMs?: number): Override => {
+    const one = override(state, port, lastedMs);
+    return { ...one, endpoint: { ...one.endpoint, podUid: "uid-1" } };
+  };
+  const { left } = await shadowed(false, async (shadow, sleep) => {
+    for (const port of [1, 2]) shadow.begins(of("draining", port));
+    await sleep(400);
+    for (const port of [1, 2]) shadow.ends(of("draining", port, 400));
+    for (const port of [1, 2]) shadow.begins(of("out", port));
+    await sleep(11_600);
+  });
+  expect(left).toEqual({ pods: 1, standing: 1, late: 1, longestMs: 12_000, totalMs: 12_000 });
 });
 
 test("what still stands counts for as long as it has, and may be the worst", async () => {
@@ -72,8 +87,8 @@ test("what still stands counts for as long as it has, and may be the worst", asy
   });
   expect(summary).toEqual({
     forMs: 0,
-    left: { over: 1, standing: 2, late: 2, longestMs: 17_300, totalMs: 19_600 },
-    joined: { over: 0, standing: 0, late: 0, longestMs: 0, totalMs: 0 },
+    left: { pods: 3, standing: 2, late: 2, longestMs: 17_300, totalMs: 19_600 },
+    joined: { pods: 0, standing: 0, late: 0, longestMs: 0, totalMs: 0 },
     probes: undefined,
     longest: [override("out", 2, 17_300), override("out", 1, 2_000)],
   });

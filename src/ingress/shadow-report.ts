@@ -24,13 +24,16 @@ export interface ShadowSummary {
   readonly longest: readonly Override[];
 }
 
+/** Counts pods: a pod that drains and then dies is one, and so is one with several ports. */
 export interface ShadowCount {
-  readonly over: number;
+  /** The slices were behind about so many, or still are. */
+  readonly pods: number;
+  /** They still are. */
   readonly standing: number;
   /** For longer than `worthMentionMs`; like all below with those that still stand, until now. */
   readonly late: number;
   readonly longestMs: number;
-  /** Together, of all endpoints: how long requests would have gone astray, or not been served. */
+  /** Of all pods together: how long requests would have gone astray, or not been served. */
   readonly totalMs: number;
 }
 
@@ -76,12 +79,11 @@ const shadowMetrics = oncePerRegistry((registry) => ({
   }),
 }));
 
-interface Count {
-  over: number;
-  late: number;
-  longestMs: number;
-  totalMs: number;
-}
+/** By pod, how long the slices were behind about each of its endpoints. */
+type PodTimes = ReadonlyMap<string, ReadonlyMap<string, number>>;
+
+/** Those of the largest rollouts; pods beyond them are in the metrics only. */
+const podsMax = 100_000;
 
 interface Standing {
   readonly override: Override;
@@ -92,7 +94,11 @@ export class ShadowReport {
   readonly #options: ShadowReportOptions;
   readonly #clock: Clock;
   readonly #startedAt: MonotonicMs;
-  readonly #counts: Readonly<Record<ShadowKind, Count>> = { left: noCount(), joined: noCount() };
+  /** Of what is over; `podsMax` of each kind at the most. */
+  readonly #over: Readonly<Record<ShadowKind, Map<string, Map<string, number>>>> = {
+    left: new Map(),
+    joined: new Map(),
+  };
   /** Those that are over; at most `longestKept`. */
   #longest: readonly Override[] = [];
   /** By endpoint, those that are not over. */
@@ -132,10 +138,8 @@ export class ShadowReport {
     this.#toAsk.get(key)?.();
     this.#toAsk.delete(key);
     this.#standing.delete(key);
-    const count = this.#counts[kindOf(override)];
     const lastedMs = override.lastedMs ?? 0;
-    count.over += 1;
-    add(count, lastedMs);
+    this.#add(override, lastedMs);
     if (lastedMs >= worthMentionMs) this.#longest = longestOf([...this.#longest, override]);
     const { behind } = shadowMetrics(this.#options.metrics);
     behind.observe({ kind: kindOf(override) }, lastedMs / 1_000);
@@ -150,8 +154,8 @@ export class ShadowReport {
     const late = standing.filter(({ lastedMs }) => lastedMs >= worthMentionMs);
     return {
       forMs: elapsedMs(this.#startedAt, now),
-      left: withStanding(this.#counts.left, standing, "left"),
-      joined: withStanding(this.#counts.joined, standing, "joined"),
+      left: countOf(this.#over.left, standing, "left"),
+      joined: countOf(this.#over.joined, standing, "joined"),
       probes: this.#options.probe ? { ...this.#probes } : undefined,
       longest: longestOf([...this.#longest, ...late]),
     };
@@ -163,6 +167,15 @@ export class ShadowReport {
     for (const cancel of this.#toAsk.values()) cancel();
     this.#toAsk.clear();
     await Promise.all(this.#asking);
+  }
+
+  #add(override: Override, lastedMs: number): void {
+    const pods = this.#over[kindOf(override)];
+    const pod = podKey(override);
+    if (!pods.has(pod) && pods.size >= podsMax) return;
+    const times = pods.get(pod) ?? new Map<string, number>();
+    const endpoint = endpointKey(override);
+    pods.set(pod, times.set(endpoint, (times.get(endpoint) ?? 0) + lastedMs));
   }
 
   #ask(override: Override): void {
@@ -210,20 +223,33 @@ function longestOf(overrides: readonly Override[]): readonly Override[] {
   return [...overrides].sort(longestFirst).slice(0, longestKept);
 }
 
-function noCount(): Count {
-  return { over: 0, late: 0, longestMs: 0, totalMs: 0 };
-}
-
-function add(count: Count, lastedMs: number): void {
-  count.totalMs += lastedMs;
-  count.longestMs = Math.max(count.longestMs, lastedMs);
-  if (lastedMs >= worthMentionMs) count.late += 1;
-}
-
 /** What stands has lasted until now, and may be the worst of all. */
-function withStanding(over: Count, all: readonly Override[], kind: ShadowKind): ShadowCount {
+function countOf(over: PodTimes, all: readonly Override[], kind: ShadowKind): ShadowCount {
   const standing = all.filter((one) => kindOf(one) === kind);
-  const count = { ...over };
-  for (const { lastedMs = 0 } of standing) add(count, lastedMs);
-  return { ...count, standing: standing.length };
+  const pods = new Map([...over].map(([pod, times]) => [pod, new Map(times)]));
+  for (const override of standing) {
+    const times = pods.get(podKey(override)) ?? new Map<string, number>();
+    const endpoint = endpointKey(override);
+    times.set(endpoint, (times.get(endpoint) ?? 0) + (override.lastedMs ?? 0));
+    pods.set(podKey(override), times);
+  }
+  // Of a pod's ports, which are behind at the same time, the longest counts.
+  const lasted = [...pods.values()].map((times) => Math.max(...times.values()));
+  return {
+    pods: pods.size,
+    standing: new Set(standing.map(podKey)).size,
+    late: lasted.filter((ms) => ms >= worthMentionMs).length,
+    longestMs: lasted.reduce((longest, ms) => Math.max(longest, ms), 0),
+    totalMs: lasted.reduce((sum, ms) => sum + ms, 0),
+  };
+}
+
+/** An endpoint without a pod counts as one. */
+function podKey({ endpoint }: Override): string {
+  const { cluster, address, port, podUid } = endpoint;
+  return podUid === undefined ? `${cluster} ${address} ${port}` : `${cluster} ${podUid}`;
+}
+
+function endpointKey({ service, endpoint }: Override): string {
+  return `${service} ${endpoint.port}`;
 }

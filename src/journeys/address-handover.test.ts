@@ -71,7 +71,7 @@ test("a proxy that knows only addresses may be first; the pod's name comes later
   seen.say(3_000, replica("stock"), "leave", anonymous);
   expect(seen.over).toMatchInlineSnapshot(`
     [
-      "1020: complete: +10.0.0.1 shop/web  pod 20 ms · published ? · routed 0",
+      "1020: complete: +10.0.0.1 shop/web  pod 20 ms · published ? · routed before pod",
       "3000: complete: −10.0.0.1 shop/web  pod 0 · published ? · routed 1 s",
     ]
   `);
@@ -131,7 +131,7 @@ test("an address first shown by one who cannot tell whose it is goes to the pod 
     [
       "1300: withdrawn: +10.0.0.1 shop/web  pod never shown · published never shown · routed 0 (withdrawn)",
       "1400: complete: −10.0.0.1 shop/web  pod 0 · published 400 ms · routed 100 ms",
-      "1400: complete: +10.0.0.1 shop/web  pod 100 ms · published 200 ms · routed 0",
+      "1400: complete: +10.0.0.1 shop/web  pod 100 ms · published 200 ms · routed before pod",
     ]
   `);
 });
@@ -226,7 +226,7 @@ test("who has shown an address before it was mistaken for a return has not shown
     [
       "12000: complete: −10.0.0.1 shop/web  pod 0 · published ? · routed 100 ms passed",
       "20000: withdrawn: +10.0.0.1 shop/web  pod never shown · published ? · routed 0 unchanged (withdrawn)",
-      "20000: complete: +10.0.0.1 shop/web  pod 18 s · published ? · routed 0 unchanged",
+      "20000: complete: +10.0.0.1 shop/web  pod 18 s · published ? · routed before pod unchanged",
     ]
   `);
 });

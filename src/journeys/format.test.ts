@@ -35,6 +35,22 @@ const stock = journey([
   ["routed", shown(13)],
 ]);
 
+test("a hop that reported before the pod's own event is not 0 late", () => {
+  const early = journey([
+    ["pod", shown(45)],
+    ["published", shown(50)],
+    ["routed", shown(0)],
+    ["routed", shown(12)],
+  ]);
+  expect(journeyLine(early, { now, width: 120 })).toBe(
+    "−127.31.2.5 shop/web  pod 45 ms · published 50 ms · routed before pod 12 ms",
+  );
+  const three = { ...early, hops: [...early.hops, ...early.hops.slice(3)] };
+  expect(journeyLine(three, { now, width: 78 })).toBe(
+    "−127.31.2.5 shop/web  pod 45 ms · published 50 ms · routed before pod to 12 ms",
+  );
+});
+
 test("lines for every kind of hop", () => {
   const lines = [
     stock,

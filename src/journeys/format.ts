@@ -3,7 +3,7 @@
 // the namespace, and at last letters of the service's name.
 import type { MonotonicMs } from "../environment/clock.ts";
 import { durationText } from "./duration-text.ts";
-import { isFirstHeard } from "./first-heard.ts";
+import { isBeforePod, isFirstHeard } from "./first-heard.ts";
 import { ageMs, type HopState, type Journey } from "./journey.ts";
 import { type LagBound, lagBound, type ShownState } from "./lag-bound.ts";
 import { type Hop, hops } from "./witness.ts";
@@ -42,7 +42,12 @@ export function journeyLine(journey: Journey, options: LineOptions): string {
 }
 
 /** The age is that of a pending journey; once it is over, what is missing will not come. */
-type WitnessesText = (states: readonly HopState[], age: number | undefined) => string;
+type WitnessesText = (states: readonly ShownHop[], age: number | undefined) => string;
+
+/** It reported the change before the pod's own event came, so its lag is not 0 but negative. */
+const beforePod = { type: "before pod" } as const;
+
+type ShownHop = HopState | typeof beforePod;
 
 /** Nothing is known of how late it was. */
 const anyLag = { minMs: 0, maxMs: undefined };
@@ -57,7 +62,8 @@ function hopsText(
   const parts = named.flatMap((hop) => {
     const states = journey.hops
       .filter((one) => one.hop === hop)
-      .map((one) => (isFirstHeard(journey, one) ? { ...one.state, range: anyLag } : one.state));
+      .map((one) => (isFirstHeard(journey, one) ? { ...one.state, range: anyLag } : one.state))
+      .map((state) => (isBeforePod(journey, hop, state) ? beforePod : state));
     const isTraffic = hop === "traffic";
     const failed = isTraffic ? failedText(journey) : "";
     // A request that does not come is not late.
@@ -81,7 +87,7 @@ function failedText({ traffic }: Journey): string {
 }
 
 /** Each witness by itself: `12 14 13 ms`. */
-function listed(states: readonly HopState[], age: number | undefined): string {
+function listed(states: readonly ShownHop[], age: number | undefined): string {
   return withSharedUnit(
     states.map((state) => stateText(state, age)),
     " ",
@@ -89,16 +95,19 @@ function listed(states: readonly HopState[], age: number | undefined): string {
 }
 
 /** The fastest and the slowest, and how many are missing: `12–14 ms`, `12–14 ms, 1 of 3 …`. */
-function ranged(states: readonly HopState[], age: number | undefined): string {
+function ranged(states: readonly ShownHop[], age: number | undefined): string {
   const [first] = states;
   if (states.length === 1 && first !== undefined) return stateText(first, age);
   const shown = states.flatMap((state) => (state.type === "shown" ? [state] : []));
   const lags = shown.map(({ lagMs }) => lagMs);
   const late = states.filter(({ type }) => type === "pending" || type === "stuck").length;
   const missing = `${late} of ${states.length} ${age === undefined ? "never shown" : "…"}`;
+  const isEarly = states.some(({ type }) => type === "before pod");
+  if (lags.length === 0 && isEarly) return late === 0 ? "before pod" : `before pod, ${missing}`;
   if (lags.length === 0) return late === 0 ? "unchanged" : missing;
   const ends = new Set([durationText(Math.min(...lags)), durationText(Math.max(...lags))]);
-  const range = sharedBound(shown) + withSharedUnit([...ends], "–");
+  const before = isEarly ? "before pod to " : "";
+  const range = before + sharedBound(shown) + withSharedUnit([...ends], "–");
   return late === 0 ? range : `${range}, ${missing}`;
 }
 
@@ -117,8 +126,10 @@ function withSharedUnit(texts: readonly string[], separator: string): string {
   return `${parts.map(([number]) => number).join(separator)} ${unit}`;
 }
 
-function stateText(state: HopState, age: number | undefined): string {
+function stateText(state: ShownHop, age: number | undefined): string {
   switch (state.type) {
+    case "before pod":
+      return "before pod";
     case "shown":
       return lagBound(state) + durationText(state.lagMs);
     case "pending":

@@ -78,7 +78,7 @@ test("any witness may be the first, and the origin is the earliest of all", () =
   seen.say(1_040, published, "leave");
   expect(seen.over).toMatchInlineSnapshot(`
     [
-      "1040: complete: −10.0.0.1 shop/web  pod 30 ms · published 40 ms · routed 0",
+      "1040: complete: −10.0.0.1 shop/web  pod 30 ms · published 40 ms · routed before pod",
     ]
   `);
 });
@@ -232,7 +232,7 @@ test("once it is known whose endpoint it is, nobody of another cluster is waited
   seen.journeys.report({ witness: replica("stock"), direction: "join", at: ms(1_000), endpoint });
   seen.say(1_020, pod, "join");
   expect(seen.over).toEqual([
-    "1020: complete: +10.0.0.1 shop/web  pod 20 ms · published ? · routed 0",
+    "1020: complete: +10.0.0.1 shop/web  pod 20 ms · published ? · routed before pod",
   ]);
 });
 
@@ -418,8 +418,8 @@ test("a controller that is ahead of the pod watch through a whole flap gives two
   seen.say(3_001, pod, "join");
   expect(seen.over).toMatchInlineSnapshot(`
     [
-      "3000: superseded: −10.0.0.1 shop/web  pod 2 s · published 0 · routed ? (superseded)",
-      "3001: complete: +10.0.0.1 shop/web  pod 1 s · published 0 · routed ?",
+      "3000: superseded: −10.0.0.1 shop/web  pod 2 s · published before pod · routed ? (superseded)",
+      "3001: complete: +10.0.0.1 shop/web  pod 1 s · published before pod · routed ?",
     ]
   `);
 });

@@ -25,14 +25,22 @@ export function verdictLine(verdict: RequestVerdict): string {
   });
 }
 
-export function summaryLine(summary: BlameSummary & { readonly all: number }): string {
-  const { requests, stale, all, causes } = summary;
+export interface WholeSummary extends BlameSummary {
+  /** Requests in the logs, whatever became of them. */
+  readonly all: number;
+  /** What was left out because there was too much of it, each in a sentence. */
+  readonly limits: readonly string[];
+}
+
+export function summaryLine(summary: WholeSummary): string {
+  const { requests, stale, all, causes, limits } = summary;
   return jsonLine({
     type: "summary",
     version: documentVersion,
     requestsInLogs: all,
     requests,
     stale,
+    limits,
     causes: causes.map(({ firstMs, lastMs, worst, ...cause }) => ({
       ...cause,
       isStale: staleCauses.has(cause.cause),

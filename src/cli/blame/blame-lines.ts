@@ -2,10 +2,9 @@
 // what it rests on, then single requests. Pure.
 import type { BlameSummary, CauseSummary } from "../../blame/blame-summary.ts";
 import { type Confidence, type RequestVerdict, staleCauses } from "../../blame/verdict.ts";
-import { causeMeanings, verdictSentences } from "../../blame/verdict-text.ts";
+import { causeMeanings, lengthText, verdictSentences } from "../../blame/verdict-text.ts";
 import { visible } from "../../decide/routing/shown-text.ts";
 import { wrapText } from "../../doctor/report/wrapped-text.ts";
-import { durationText } from "../../journeys/duration-text.ts";
 import { counted } from "../counted.ts";
 import { type Column, rowLines } from "../incident/table.ts";
 import type { Paint } from "../paint.ts";
@@ -23,6 +22,8 @@ export interface BlameReport {
   readonly verdicts: readonly RequestVerdict[];
   /** What the evidence was, and what could not be read. */
   readonly notes: readonly string[];
+  /** What was left out because there was too much of it. */
+  readonly limits: readonly string[];
 }
 
 export interface BlameLineOptions {
@@ -79,7 +80,7 @@ function saidLines({ stale, requests, causes }: BlameSummary, paint: Paint): rea
   return [
     ...(stale > 0 ? [paint.failed(`● ${of(stale)} went to a stale endpoint.`)] : []),
     ...(rest > 0 ? [`○ ${of(rest)} did not.`] : []),
-    ...(unknown > 0 ? [paint.late(`? ${of(unknown)} cannot be told.`)] : []),
+    ...(unknown > 0 ? [paint.late(`? ${of(unknown)} unknown.`)] : []),
   ];
 }
 
@@ -91,12 +92,12 @@ function causeTable(
     { width: 17, align: "left" },
     { width: 8, align: "right" },
     { width: 6, align: "right" },
-    { width: 11, align: "right" },
-    { width: Math.max(20, width - 50), align: "left" },
+    { width: 17, align: "right" },
+    { width: Math.max(20, width - 56), align: "left" },
   ];
-  const head = ["cause", "requests", "share", "worst late", "services"];
+  const head = ["cause", "requests", "share", "longest delay", "services"];
   const rows = causes.flatMap((one) => {
-    const late = one.worstLate === undefined ? "" : durationText(one.worstLate.mostMs);
+    const late = one.worstLate === undefined ? "" : lengthText(one.worstLate);
     const cells = [one.cause, number(one.requests), share(one.share), late, services(one)];
     const told = `${causeMeanings[one.cause]}; ${confidences(one.byConfidence)}; ${period(one)}`;
     return [
@@ -126,13 +127,22 @@ function requestLines(
   ];
 }
 
-function noteLines({ notes }: BlameReport, { width, paint }: BlameLineOptions): readonly string[] {
-  if (notes.length === 0) return [];
-  const told = notes.flatMap((note) =>
-    wrapText(visible(note), { width, first: indent, rest: "    " }),
-  );
-  return ["", ...["What it rests on", ...told].map(paint.secondary)];
+function noteLines(
+  { notes, limits }: BlameReport,
+  { width, paint }: BlameLineOptions,
+): readonly string[] {
+  const section = (heading: string, texts: readonly string[]): readonly string[] =>
+    texts.length === 0
+      ? []
+      : [heading, ...texts.flatMap((text) => wrapText(visible(text), { width, ...noteIndent }))];
+  const [met, files] = [section("Limits reached", limits), section("Input files", notes)];
+  return [
+    ...(met.length === 0 ? [] : ["", ...met.map(paint.late)]),
+    ...(files.length === 0 ? [] : ["", ...files.map(paint.secondary)]),
+  ];
 }
+
+const noteIndent = { first: indent, rest: "    " };
 
 function services({ services: named }: CauseSummary): string {
   const [first, ...others] = named;

@@ -1,12 +1,19 @@
 // Reads all that a verdict may rest on from the files that were named: recordings and saved objects.
 import { resolve as absolute, basename } from "node:path";
+import type { ReadProblem } from "../../access-log/file-chunks.ts";
 import { Evidence } from "../../blame/evidence.ts";
 import { addGoneBeforeRecording } from "../../blame/listed-gone.ts";
-import { readRecording, recordingParts, recordingStartMs } from "../../blame/recording-file.ts";
+import {
+  type ReadRecordingOptions,
+  readRecording,
+  recordingParts,
+  recordingStartMs,
+} from "../../blame/recording-file.ts";
 import { RecordingReader, RecordingVersionError } from "../../blame/recording-reader.ts";
 import type { Files } from "../../environment/files.ts";
 import { UsageError } from "../command.ts";
 import { counted } from "../counted.ts";
+import { numberText } from "../incident/value-text.ts";
 import { loadObjects, sizeOf } from "./load-objects.ts";
 
 export interface AskedEvidence {
@@ -23,6 +30,8 @@ export interface LoadedEvidence {
   readonly evidence: Evidence;
   /** What was read, and what could not be, each in one sentence. */
   readonly notes: readonly string[];
+  /** What was left out because there was too much of it, likewise. */
+  readonly limits: readonly string[];
 }
 
 /** Rejects with the signal's reason when it aborts. */
@@ -34,22 +43,31 @@ export async function loadEvidence(
   const { clusters } = asked;
   const evidence = new Evidence(clusters.length === 0 ? {} : { clusters: new Set(clusters) });
   const notes: string[] = [];
+  const limits: string[] = [];
+  const onBrokenOff = ({ text, isLimit }: ReadProblem): void => {
+    (isLimit ? limits : notes).push(`${text}.`);
+  };
   for (const path of await inTime(files, asked.recordings, signal)) {
-    notes.push(...(await loadRecording(files, path, asked.recordCommand, evidence, signal)));
+    const options = { recordCommand: asked.recordCommand, onBrokenOff, signal };
+    notes.push(await loadRecording(files, path, evidence, options));
   }
-  notes.push(...(await loadObjects(files, asked.objects, evidence, signal)));
+  notes.push(...(await loadObjects(files, asked.objects, evidence, { onBrokenOff, signal })));
   addGoneBeforeRecording(evidence);
   const { lives, publications, malformed } = evidence;
   if (clusters.length > 0 && lives.size + publications.size === 0) {
     const named = clusters.join(", ");
     throw new UsageError(`of ${named}, which --cluster names, the files given hold nothing`);
   }
-  if (malformed > 0) notes.push(`${counted(malformed, "object")} not understood and left out.`);
-  const dropped = lives.dropped + publications.dropped;
-  if (dropped > 0) {
-    notes.push(`${dropped} of the oldest pods and lists had to be left out to save memory.`);
+  if (malformed > 0) {
+    notes.push(`${counted(malformed, "object")} not understood or too large, and left out.`);
   }
-  return { evidence, notes };
+  if (evidence.dropped > 0) {
+    limits.push(
+      `${numberText(evidence.dropped)} of the oldest pods, endpoints, services and periods were ` +
+        "left out to save memory; requests to them are unknown.",
+    );
+  }
+  return { evidence, notes, limits };
 }
 
 /** What a later recording lacks has gone since the one before. */
@@ -74,20 +92,17 @@ async function inTime(
 async function loadRecording(
   files: Files,
   path: string,
-  recordCommand: string,
   evidence: Evidence,
-  signal: AbortSignal,
-): Promise<readonly string[]> {
+  { recordCommand, ...options }: ReadRecordingOptions & { readonly recordCommand: string },
+): Promise<string> {
   const reader = new RecordingReader(evidence);
-  const broken: string[] = [];
   const file = absolute(path);
   if ((await recordingParts(files, file)).length === 0) {
     const command = `${recordCommand} --out ${path}`;
     throw new UsageError(`there is no recording ${path}; \`${command}\` makes one`);
   }
   try {
-    const onBrokenOff = (problem: string): void => void broken.push(`${problem}.`);
-    await readRecording(files, file, reader, { onBrokenOff, signal });
+    await readRecording(files, file, reader, options);
   } catch (error) {
     if (!(error instanceof RecordingVersionError)) throw error;
     throw new UsageError(`${path} cannot be read: ${error.message}`, { cause: error });
@@ -100,8 +115,5 @@ async function loadRecording(
     );
   }
   const torn = unreadable === 0 ? "" : `; ${unreadable} unreadable, such as half of a last line`;
-  return [
-    `${basename(path)}: ${counted(runs, "run")}, ${counted(lines, "line")}${torn}.`,
-    ...broken,
-  ];
+  return `${basename(path)}: ${counted(runs, "run")}, ${counted(lines, "line")}${torn}.`;
 }

@@ -2,7 +2,7 @@
 // `kubectl cluster-info dump` makes. All of one cluster are put together, whichever file they are in:
 // what one has and a later one lacks has gone meanwhile.
 import { resolve as absolute, basename } from "node:path";
-import { fileChunks } from "../../access-log/file-chunks.ts";
+import { fileChunks, type ReadProblem } from "../../access-log/file-chunks.ts";
 import { allUnlessAborted } from "../../access-log/until-aborted.ts";
 import type { Evidence } from "../../blame/evidence.ts";
 import { SavedObjects } from "../../blame/saved-objects.ts";
@@ -13,17 +13,23 @@ import { counted } from "../counted.ts";
 /** A dump holds a file for each namespace and kind, and the logs of every pod. */
 const filesMax = 100_000;
 
-/** A text of JavaScript holds no more than 512 MiB. */
-const fileBytesMax = 500_000_000;
+/** Of all files together; as objects they take some five times as much memory. */
+const savedBytesMax = 200_000_000;
 
 const objectFile = /\.(?:jsonl?|ya?ml)(?:\.gz)?$/;
+
+export interface ReadOptions {
+  readonly onBrokenOff: (problem: ReadProblem) => void;
+  /** Rejects with its reason when it aborts. */
+  readonly signal: AbortSignal;
+}
 
 /** Returns what was read, and what could not be, each in a sentence. */
 export async function loadObjects(
   files: Files,
   asked: readonly string[],
   evidence: Evidence,
-  signal: AbortSignal,
+  options: ReadOptions,
 ): Promise<readonly string[]> {
   const byCluster = new Map<string, SavedObjects>();
   const notes: string[] = [];
@@ -31,11 +37,14 @@ export async function loadObjects(
   const paths = asked.map(askedPath);
   const only = others.length === 0 ? recorded : undefined;
   const unnamed = unnamedCluster(paths);
+  const room: Room = { bytes: savedBytesMax };
   for (const { path, cluster: named = only } of paths) {
     const cluster = named ?? unnamed;
     const saved = byCluster.get(cluster) ?? new SavedObjects(cluster);
     byCluster.set(cluster, saved);
-    notes.push(...(await readSet(files, absolute(path), saved, { cluster: named, signal })));
+    notes.push(
+      ...(await readSet(files, absolute(path), saved, { cluster: named, room, ...options })),
+    );
   }
   for (const saved of byCluster.values()) saved.addTo(evidence);
   return notes;
@@ -59,21 +68,29 @@ function unnamedCluster(asked: readonly AskedPath[]): string {
   return `${first?.path ?? ""}${more}`;
 }
 
+/** What may still be read. */
+interface Room {
+  bytes: number;
+}
+
 /** What one path holds was saved together. */
 async function readSet(
   files: Files,
   path: string,
   saved: SavedObjects,
-  { cluster, signal }: { readonly cluster: string | undefined; readonly signal: AbortSignal },
+  options: ReadOptions & { readonly cluster: string | undefined; readonly room: Room },
 ): Promise<readonly string[]> {
   const notes: string[] = [];
+  const { cluster, signal } = options;
   const before = saved.counts;
   const found = await objectFiles(files, path, signal);
   saved.beginSet();
   for (const file of found) {
-    const onBrokenOff = (problem: string): void => void notes.push(`${problem}.`);
-    const text = await textOf(allUnlessAborted(fileChunks(files, file, onBrokenOff), signal), file);
-    if (saved.read(text) === undefined) notes.push(`${file} is neither JSON nor YAML.`);
+    const chunks = fileChunks(files, file, options.onBrokenOff);
+    const text = await textOf(allUnlessAborted(chunks, signal), options.room);
+    if (saved.read(text) === undefined) {
+      notes.push(`${file} is neither JSON nor YAML, or has an object of more than 4 MB of YAML.`);
+    }
   }
   const objects = saved.counts.objects - before.objects;
   const withoutObject = saved.counts.withoutObject - before.withoutObject;
@@ -111,13 +128,15 @@ function noObjects(path: string, isRecording: boolean, withoutObject: number): s
   );
 }
 
-async function textOf(source: AsyncIterable<Uint8Array>, path: string): Promise<string> {
+async function textOf(source: AsyncIterable<Uint8Array>, room: Room): Promise<string> {
   const chunks: Uint8Array[] = [];
-  let bytes = 0;
   for await (const chunk of source) {
-    bytes += chunk.byteLength;
-    if (bytes > fileBytesMax) {
-      throw new UsageError(`${path} has more than 500 MB: save some namespaces in other files`);
+    room.bytes -= chunk.byteLength;
+    if (room.bytes < 0) {
+      throw new UsageError(
+        "the saved objects have more than 200 MB in all: save only the namespaces in question, or " +
+          "use a recording",
+      );
     }
     chunks.push(chunk.slice());
   }

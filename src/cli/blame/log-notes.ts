@@ -13,6 +13,15 @@ export function isNothingUnderstood(logs: readonly BlamedLog[]): boolean {
   );
 }
 
+/** What was left out because there was too much of it, each in a sentence. */
+export function logLimits(file: string, { withTriesLeftOut }: BlamedLog): readonly string[] {
+  if (withTriesLeftOut === 0) return [];
+  return [
+    `${file}: of ${counted(withTriesLeftOut, "request")} only the first 15 tries and the last one ` +
+      "were judged, so no verdict on them is certain.",
+  ];
+}
+
 export function logNotes(file: string, blamed: BlamedLog): readonly string[] {
   const { report, requests, clock, inDoubt } = blamed;
   const { lines, entries, notUnderstood, example, withoutEndpoints } = report;

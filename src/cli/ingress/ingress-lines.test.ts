@@ -90,7 +90,7 @@ test("what is no address is refused with an example", () => {
   expect(() => askedAddress("http://")).toThrow("give a host and a path, as in shop.example/cart");
 });
 
-const none = { over: 0, standing: 0, late: 0, longestMs: 0, totalMs: 0 };
+const none = { pods: 0, standing: 0, late: 0, longestMs: 0, totalMs: 0 };
 
 test("a shadow that saw nothing says so", () => {
   const summary: ShadowSummary = {
@@ -101,14 +101,14 @@ test("a shadow that saw nothing says so", () => {
     longest: [],
   };
   expect(shadowLines(plain, summary)).toEqual([
-    "Shadow of 1 min 1 s: truth and the slices were never apart for long\n",
-    "  left, and still listed by the slices    none\n",
-    "  joined, and not listed by the slices    none\n",
+    "Shadow of 1 min 1 s: the slices were never behind the pods for more than 1 s\n",
+    "  removed pods still in slices    0\n",
+    "  ready pods not yet in slices    0\n",
   ]);
 });
 
 test("a shadow that saw endpoints listed late says so, though none stayed listed", () => {
-  const joined = { over: 2, standing: 1, late: 1, longestMs: 30_000, totalMs: 30_500 };
+  const joined = { pods: 3, standing: 1, late: 1, longestMs: 30_000, totalMs: 30_500 };
   const summary: ShadowSummary = {
     forMs: 61_000,
     left: none,
@@ -117,7 +117,7 @@ test("a shadow that saw endpoints listed late says so, though none stayed listed
     longest: [],
   };
   expect(shadowLines(plain, summary)[0]).toBe(
-    "Shadow of 1 min 1 s: 1 endpoint could have served sooner, by up to 30 s\n",
+    "Shadow of 1 min 1 s: 1 ready pod could have served up to 30 s sooner\n",
   );
 });
 
@@ -125,16 +125,15 @@ test("a shadow that had nothing to look at says why, not that there was no lag",
   const notes = ["services of east were never listed (forbidden)"];
   const readiness = { problem: "the clusters have not been listed yet", notes };
   expect(nothingSeenLines({ columns: 60 }, readiness).join("")).toBe(`\
-Nothing was seen, so nothing can be said: the clusters have
-not been listed yet.
+No result: the clusters have not been listed yet.
   · services of east were never listed (forbidden)
 `);
 });
 
 const farBehind: ShadowSummary = {
   forMs: 3_600_000,
-  left: { over: 9, standing: 1, late: 4, longestMs: 645_000, totalMs: 700_000 },
-  joined: { over: 2, standing: 0, late: 0, longestMs: 300, totalMs: 500 },
+  left: { pods: 10, standing: 1, late: 4, longestMs: 645_000, totalMs: 700_000 },
+  joined: { pods: 2, standing: 0, late: 0, longestMs: 300, totalMs: 500 },
   probes: { leftSilent: 4, leftAnswered: 1, joinedAnswered: 2, joinedSilent: 0, notAsked: 3 },
   longest: [
     { service: "d/web:80", endpoint: strange, sinceWallMs: 0 as WallMs, lastedMs: 645_000 },
@@ -142,41 +141,54 @@ const farBehind: ShadowSummary = {
 };
 
 test("a shadow that saw slices far behind gives verdict, counts and the worst", () => {
-  expect(shadowLines(plain, farBehind)).toEqual([
-    "Shadow of 1 h: 4 endpoints stayed listed after leaving, for up to 10 min 45 s\n",
-    "  left, and still listed by the slices    10, 4 for more than 1 s, longest 10 min 45 s, together 11\n",
-    "                                          min 40 s, 1 still\n",
-    "  joined, and not listed by the slices    2, 0 for more than 1 s, longest 300 ms, " +
-      "together 500 ms\n",
-    "  asked, of those that left               4 silent, 1 still answering\n",
-    "  asked, of those that joined             2 answering, 0 silent\n",
-    "  not asked, too many at once             3\n",
-    "  The slices were longest behind about:\n",
-    "     10 min 45 s  still listed: [fd00::1]:80 of d/web:80, its pod is terminating\n",
-  ]);
+  expect(shadowLines(plain, farBehind).join("")).toMatchInlineSnapshot(`
+    "Shadow of 1 h: 4 removed pods stayed in the slices for up to 10 min 45 s
+      removed pods still in slices    10
+        longer than 1 s               4
+        longest                       10 min 45 s
+        total                         11 min 40 s
+        still listed now              1
+      ready pods not yet in slices    2
+        longer than 1 s               0
+        longest                       300 ms
+        total                         500 ms
+        still missing now             0
+      probed removed endpoints        4 did not answer, 1 answered
+      probed ready endpoints          2 answered, 0 did not answer
+      not probed, too many at once    3
+      longest cases:
+         10 min 45 s  still listed: [fd00::1]:80 of d/web:80, its pod is terminating
+    "
+  `);
 });
 
 test("on a narrow terminal a shadow's counts stand below their labels", () => {
-  expect(shadowLines({ colours: false, columns: 40 }, farBehind).join("")).toBe(`\
-Shadow of 1 h: 4 endpoints stayed listed
-after leaving, for up to 10 min 45 s
-  left, and still listed by the slices
-      10, 4 for more than 1 s, longest
-      10 min 45 s, together 11 min 40 s,
-      1 still
-  joined, and not listed by the slices
-      2, 0 for more than 1 s, longest
-      300 ms, together 500 ms
-  asked, of those that left
-      4 silent, 1 still answering
-  asked, of those that joined
-      2 answering, 0 silent
-  not asked, too many at once
-      3
-  The slices were longest behind about:
-     10 min 45 s  still listed:
-                  [fd00::1]:80 of
-                  d/web:80, its pod is
-                  terminating
-`);
+  const narrow = shadowLines({ colours: false, columns: 40 }, farBehind);
+  expect(narrow.join("")).toMatchInlineSnapshot(`
+    "Shadow of 1 h: 4 removed pods stayed in
+    the slices for up to 10 min 45 s
+      removed pods still in slices    10
+        longer than 1 s               4
+        longest
+          10 min 45 s
+        total
+          11 min 40 s
+        still listed now              1
+      ready pods not yet in slices    2
+        longer than 1 s               0
+        longest                       300 ms
+        total                         500 ms
+        still missing now             0
+      probed removed endpoints
+          4 did not answer, 1 answered
+      probed ready endpoints
+          2 answered, 0 did not answer
+      not probed, too many at once    3
+      longest cases:
+         10 min 45 s  still listed:
+                      [fd00::1]:80 of
+                      d/web:80, its pod is
+                      terminating
+    "
+  `);
 });

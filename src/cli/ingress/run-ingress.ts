@@ -163,7 +163,7 @@ async function reportShadow(
     while (shadow !== undefined && !signal.aborted) {
       await timers.sleep(shadowSummaryEveryMs, signal);
       const { left, joined, probes } = shadow.summary();
-      log.info("what following truth instead of the slices would have changed so far", {
+      log.info("slices behind the pods so far", {
         left,
         joined,
         ...(probes !== undefined && { probes }),

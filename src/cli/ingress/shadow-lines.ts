@@ -17,7 +17,7 @@ import { paintFor } from "../paint.ts";
 import { hostAndPort } from "./host-and-port.ts";
 
 /** Where the counts stand; with less room than this beside them they stand below their labels. */
-const countColumn = 42;
+const countColumn = 34;
 const narrowestBeside = 20;
 const indentBelow = 6;
 
@@ -35,10 +35,10 @@ export function shadowLines(
     ...wrapText(`Shadow of ${durationText(forMs)}: ${verdict(summary)}`, { width }).map(
       paint.strong,
     ),
-    ...labelled("left, and still listed by the slices", countText(left), width),
-    ...labelled("joined, and not listed by the slices", countText(joined), width),
+    ...countLines("removed pods still in slices", "still listed now", left, width),
+    ...countLines("ready pods not yet in slices", "still missing now", joined, width),
     ...(probes === undefined ? [] : probeLines(probes, width)),
-    ...(longest.length === 0 ? [] : [`  The slices were longest behind about:`]),
+    ...(longest.length === 0 ? [] : ["  longest cases:"]),
     ...longest.flatMap((override) => {
       const { service, endpoint, lastedMs = 0 } = override;
       const what = kindOf(override) === "left" ? "still listed" : "not listed";
@@ -70,13 +70,13 @@ function labelled(label: string, text: string, width: number): readonly string[]
 function verdict({ left, joined }: ShadowSummary): string {
   if (left.late > 0) {
     const longest = durationText(left.longestMs);
-    return `${counted(left.late, "endpoint")} stayed listed after leaving, for up to ${longest}`;
+    return `${counted(left.late, "removed pod")} stayed in the slices for up to ${longest}`;
   }
   if (joined.late > 0) {
     const longest = durationText(joined.longestMs);
-    return `${counted(joined.late, "endpoint")} could have served sooner, by up to ${longest}`;
+    return `${counted(joined.late, "ready pod")} could have served up to ${longest} sooner`;
   }
-  return "truth and the slices were never apart for long";
+  return `the slices were never behind the pods for more than ${durationText(worthMentionMs)}`;
 }
 
 /** A shadow that had nothing to look at knows nothing, which is not the same as no lag. */
@@ -85,31 +85,36 @@ export function nothingSeenLines(
   { problem = "", notes }: Readiness,
 ): readonly string[] {
   const lines = [
-    ...wrapText(`Nothing was seen, so nothing can be said: ${problem}.`, { width }),
+    ...wrapText(`No result: ${problem}.`, { width }),
     ...notes.flatMap((note) => wrapText(visible(note), { width, first: "  · ", rest: "    " })),
   ];
   return lines.map((line) => `${line}\n`);
 }
 
-function countText({ over, standing, late, longestMs, totalMs }: ShadowCount): string {
-  if (over + standing === 0) return "none";
-  const parts = [
-    `${over + standing}`,
-    `${late} for more than ${durationText(worthMentionMs)}`,
-    `longest ${durationText(longestMs)}`,
-    `together ${durationText(totalMs)}`,
-    ...(standing === 0 ? [] : [`${standing} still`]),
+function countLines(
+  label: string,
+  standingLabel: string,
+  { pods, standing, late, longestMs, totalMs }: ShadowCount,
+  width: number,
+): readonly string[] {
+  if (pods === 0) return labelled(label, "0", width);
+  const rows: readonly (readonly [label: string, text: string])[] = [
+    [label, `${pods}`],
+    [`  longer than ${durationText(worthMentionMs)}`, `${late}`],
+    ["  longest", durationText(longestMs)],
+    ["  total", durationText(totalMs)],
+    [`  ${standingLabel}`, `${standing}`],
   ];
-  return parts.join(", ");
+  return rows.flatMap(([name, text]) => labelled(name, text, width));
 }
 
 function probeLines(probes: ShadowProbes, width: number): readonly string[] {
   const { leftSilent, leftAnswered, joinedAnswered, joinedSilent, notAsked } = probes;
-  const left = `${leftSilent} silent, ${leftAnswered} still answering`;
-  const joined = `${joinedAnswered} answering, ${joinedSilent} silent`;
+  const left = `${leftSilent} did not answer, ${leftAnswered} answered`;
+  const joined = `${joinedAnswered} answered, ${joinedSilent} did not answer`;
   return [
-    ...labelled("asked, of those that left", left, width),
-    ...labelled("asked, of those that joined", joined, width),
-    ...(notAsked === 0 ? [] : labelled("not asked, too many at once", `${notAsked}`, width)),
+    ...labelled("probed removed endpoints", left, width),
+    ...labelled("probed ready endpoints", joined, width),
+    ...(notAsked === 0 ? [] : labelled("not probed, too many at once", `${notAsked}`, width)),
   ];
 }

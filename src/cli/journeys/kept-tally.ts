@@ -1,7 +1,9 @@
 // What a set of kept journeys amounts to: how many, how they ended, and the lags at each hop. It
 // keeps figures, not journeys, so a history of any size is summed up in little memory.
+
 import { isFirstHeard } from "../../journeys/first-heard.ts";
 import type { Journey, Outcome } from "../../journeys/journey.ts";
+import { p99Of } from "../../journeys/percentile.ts";
 import { type Direction, type Hop, hops } from "../../journeys/witness.ts";
 import { counted } from "../counted.ts";
 import { numberText } from "../incident/value-text.ts";
@@ -113,7 +115,7 @@ export class KeptTally {
     // The first request to an address that joined comes when somebody asks.
     const isAsked = hop === "traffic" && direction === "join";
     const slowFrom = { slowMs: isAsked ? Number.POSITIVE_INFINITY : slowMs };
-    const cells = [lags?.quantileMs(0.5), lags?.quantileMs(0.99), lags?.maxMs].map((value) => {
+    const cells = [lags?.quantileMs(0.5), lags && p99Of(lags), lags?.maxMs].map((value) => {
       if (value === undefined) return paint.secondary(rightText("–", figureColumns));
       const { text, tone } = lagCell(value, slowFrom);
       return paintTone(paint, tone)(rightText(text, figureColumns));

@@ -4,6 +4,7 @@
 import { visible } from "../../decide/routing/shown-text.ts";
 import { elapsedMs } from "../../environment/clock.ts";
 import { durationText } from "../../journeys/duration-text.ts";
+import { p99Of } from "../../journeys/percentile.ts";
 import type { ClusterStatus } from "../../observer/cluster-status.ts";
 import { counted } from "../counted.ts";
 import type { Paint } from "../paint.ts";
@@ -101,7 +102,7 @@ function figuresText(cluster: string, condition: string, { tally, oldest }: Pict
   const own = tally.cluster(cluster);
   const ages = oldest.filter((one) => one.cluster === cluster).map(({ ageMs }) => ageMs);
   const p99 = (direction: "join" | "leave"): string => {
-    const lag = own?.lags[direction].quantileMs(0.99);
+    const lag = own && p99Of(own.lags[direction]);
     return lag === undefined ? "" : ` · ${direction} p99 ${shortDuration(lag)}`;
   };
   const changes = counted(own?.changes ?? 0, "change");

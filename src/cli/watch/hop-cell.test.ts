@@ -33,6 +33,13 @@ test.each([
   expect(cell(fields, traffic)).toBe(`${text} (${tone})`);
 });
 
+test("a proxy that reports a change before the pod's own event is first, and not 0 late", () => {
+  const routed = (hops: NonNullable<ChangeFields["hops"]>): string =>
+    hopCell(change({ hops }), "routed", judging).text;
+  expect(routed({ pod: 45, routed: 0 })).toBe("first");
+  expect(routed({ pod: 0, routed: 0 })).toBe("0");
+});
+
 test.each([
   [{ minMs: 300, maxMs: undefined }, "≥300 ms"],
   [{ minMs: 300, maxMs: 1_300 }, "≥300 ms"],

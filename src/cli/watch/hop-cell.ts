@@ -2,7 +2,7 @@
 // for, or that nobody tells. Late and stuck have a sign and a colour, never the colour alone. Pure.
 
 import type { MonotonicMs } from "../../environment/clock.ts";
-import { isFirstHeard } from "../../journeys/first-heard.ts";
+import { isBeforePod, isFirstHeard } from "../../journeys/first-heard.ts";
 import { ageMs, type HopState, type Journey } from "../../journeys/journey.ts";
 import { type LagBound, lagBound, type ShownState } from "../../journeys/lag-bound.ts";
 import type { Hop } from "../../journeys/witness.ts";
@@ -38,7 +38,11 @@ export function hopCell(journey: Journey, hop: Hop, judging: Judging): HopCell {
   if (isAwaited && journey.outcome !== "pending") return { text: "never", tone: "late" };
   if (isAwaited) return awaitedCell(states, Math.max(0, ageMs(journey, judging.now)), judging);
   const isUnknown = states.every((state) => isFirstHeard(journey, { hop, state }));
-  return isUnknown ? lagCell(0, judging, { bound: "≥" }) : shownCell(states, judging);
+  if (isUnknown) return lagCell(0, judging, { bound: "≥" });
+  // It was the first to report the change, before the pod's own event came.
+  const shown = states.filter(({ type }) => type === "shown");
+  const isFirst = shown.length > 0 && shown.every((state) => isBeforePod(journey, hop, state));
+  return isFirst ? { text: "first", tone: "plain" } : shownCell(states, judging);
 }
 
 /** The observer ended before the hop showed it: nobody knows whether it ever did. */

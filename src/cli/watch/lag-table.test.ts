@@ -29,10 +29,10 @@ test("a view that is left open for days shows the last quarter of an hour below 
     [
       "             leave                             join",
       "hop           p50     p99     max    oldest     p50     p99     max    oldest",
-      "pod             0       0       0         –       0       0       0         –",
-      " last 15m       0       0       0                 –       –       –",
-      "published   40 ms ▲10m46s ▲10m46s    1.5 s…   90 ms   90 ms   90 ms         –",
-      " last 15m   40 ms   40 ms   40 ms                 –       –       –",
+      "pod             0     n=2       0         –       0     n=1       0         –",
+      " last 15m       0     n=1       0                 –       –       –",
+      "published   40 ms     n=2 ▲10m46s    1.5 s…   90 ms     n=1   90 ms         –",
+      " last 15m   40 ms     n=1   40 ms                 –       –       –",
       "synced      ? no",
       "routed      ? no",
       "traffic     ? no",
@@ -45,8 +45,8 @@ test("with fewer rows only the last quarter of an hour is shown, and that it is"
     [
       "last 15m     leave                             join",
       "hop           p50     p99     max    oldest     p50     p99     max    oldest",
-      "pod             0       0       0         –       –       –       –         –",
-      "published   40 ms   40 ms   40 ms    1.5 s…       –       –       –         –",
+      "pod             0     n=1       0         –       –       –       –         –",
+      "published   40 ms     n=1   40 ms    1.5 s…       –       –       –         –",
       "synced      ? no",
       "routed      ? no",
       "traffic     ? no",
@@ -55,9 +55,9 @@ test("with fewer rows only the last quarter of an hour is shown, and that it is"
   expect(table(72 * hour, { width: 60, rows: 24 })).toMatchInlineSnapshot(`
     [
       "hop    last 15m     p50     p99     max    oldest",
-      "pod       leave       0       0       0         –",
+      "pod       leave       0     n=1       0         –",
       "pod       join        –       –       –         –",
-      "published leave   40 ms   40 ms   40 ms    1.5 s…",
+      "published leave   40 ms     n=1   40 ms    1.5 s…",
       "published join        –       –       –         –",
       "synced      ? no",
       "routed      ? no",
@@ -70,10 +70,10 @@ test("in the first quarter of an hour there is nothing else than since the start
   expect(table(14 * 60_000, { width: 60 })).toMatchInlineSnapshot(`
     [
       "hop                 p50     p99     max    oldest",
-      "pod       leave       0       0       0         –",
-      "pod       join        0       0       0         –",
-      "published leave   40 ms ▲10m46s ▲10m46s    1.5 s…",
-      "published join    90 ms   90 ms   90 ms         –",
+      "pod       leave       0     n=2       0         –",
+      "pod       join        0     n=1       0         –",
+      "published leave   40 ms     n=2 ▲10m46s    1.5 s…",
+      "published join    90 ms     n=1   90 ms         –",
       "synced      ? no",
       "routed      ? no",
       "traffic     ? no",

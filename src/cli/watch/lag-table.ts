@@ -1,9 +1,10 @@
-// The lags since the start, a row for each hop, leaves beside joins: the median, the worst of a
-// hundred, the longest, and the age of the oldest change that the hop has yet to show, for a figure
+// The lags since the start, a row for each hop, leaves beside joins: the median, the 99th percentile or
+// the number of changes where there are too few for one, the longest, and the age of the oldest change that the hop has yet to show, for a figure
 // of what arrived hides what did not. Once it has gone on for long, those of the last quarter of an
 // hour stand below them, or instead of them where there is no room. A hop that nobody reports says
 // so. Pure.
 import { elapsedMs } from "../../environment/clock.ts";
+import { p99Of, samplesText } from "../../journeys/percentile.ts";
 import { type Direction, type Hop, hops } from "../../journeys/witness.ts";
 import type { Paint } from "../paint.ts";
 import { awaitedCell, type HopCell, lagCell, paintTone, unknownSign } from "./hop-cell.ts";
@@ -141,14 +142,24 @@ function figures(
   const lags =
     span === "whole" ? tally.lags(hop, direction) : tally.recentLags(hop, direction, now);
   const isNone = lags === undefined || lags.count === 0;
-  const values = isNone
-    ? [undefined, undefined, undefined]
-    : [lags.quantileMs(0.5), lags.quantileMs(0.99), lags.maxMs];
   const slowFrom = { slowMs: slowFromMs(hop, direction, slowMs) };
-  return values
-    .map((value) => (value === undefined ? nothing : lagCell(value, slowFrom)))
-    .map((cell) => paintedCell(cell, figureColumns, paint))
-    .join("");
+  const cell = (value: number | undefined, otherwise = nothing): HopCell =>
+    value === undefined ? otherwise : hopLagCell(hop, value, slowFrom);
+  const cells = isNone
+    ? [nothing, nothing, nothing]
+    : [
+        cell(lags.quantileMs(0.5)),
+        cell(p99Of(lags), { text: samplesText(lags.count), tone: "quiet" }),
+        cell(lags.maxMs),
+      ];
+  return cells.map((one) => paintedCell(one, figureColumns, paint)).join("");
+}
+
+/** Where a hop reported the change with or before the pod's own event, its lag is not known to be 0. */
+function hopLagCell(hop: Hop, lagMs: number, slowFrom: { readonly slowMs: number }): HopCell {
+  return hop !== "pod" && lagMs === 0
+    ? lagCell(0, slowFrom, { bound: "≤" })
+    : lagCell(lagMs, slowFrom);
 }
 
 function oldestOf(

@@ -1,7 +1,9 @@
 // A prediction for people: what was asked, how long changes wait, what a resync costs, what becomes
 // of nodes, what the API server is asked, and what holds it all up. Pure; fits 80 columns.
+
 import { wrapText } from "../../doctor/report/wrapped-text.ts";
 import { durationText } from "../../journeys/duration-text.ts";
+import { hasP99 } from "../../journeys/percentile.ts";
 import { shortDuration } from "../../lab/whatif/inputs.ts";
 import type { Prediction, PublishingPrediction } from "../../lab/whatif/prediction.ts";
 import { type ByVerb, verbs } from "../../lab/whatif/sent-requests.ts";
@@ -79,7 +81,8 @@ function shareText(share: number): string {
 function waitCells(waits: Waits | ChangeWaits | undefined): readonly string[] {
   if (waits === undefined) return ["–", "–", "–", "0"];
   const { p50Ms, p99Ms, maxMs, changes } = waits;
-  return [p50Ms, p99Ms, maxMs].map(durationText).concat(numberText(changes));
+  const p99 = hasP99(changes) ? durationText(p99Ms) : "–";
+  return [durationText(p50Ms), p99, durationText(maxMs), numberText(changes)];
 }
 
 function resyncLines({ resync }: PublishingPrediction, { paint }: LineOptions): readonly string[] {

@@ -1,8 +1,11 @@
 // One value in several sizes as a table with a chart beside it: the longest wait, or the flaps of a
 // living node and the time a dead one goes unnoticed, because one is the price of the other. Pure.
+
 import { durationText } from "../../journeys/duration-text.ts";
+import { hasP99, samplesText } from "../../journeys/percentile.ts";
 import { type Input, inputText } from "../../lab/whatif/inputs.ts";
 import type { SweepRow } from "../../lab/whatif/sweep.ts";
+import type { Waits } from "../../lab/whatif/waits.ts";
 import { type Column, rowLines, tableWidth } from "../incident/table.ts";
 import { numberText } from "../incident/value-text.ts";
 import type { LineOptions } from "./prediction-lines.ts";
@@ -27,12 +30,17 @@ const publishingShape: Shape = {
   head: ["drained in", "p99, resync", "longest wait", "binds"],
   cells: ({ publishing }) => [
     durationOr(publishing?.resync.drainMs, "never"),
-    durationOr(publishing?.waits.resync?.p99Ms, "–"),
+    p99Text(publishing?.waits.resync),
     durationOr(publishing?.worstWaitMs, "–"),
     publishing?.constraint.name ?? "",
   ],
   bars: [{ title: "longest wait", of: ({ publishing }) => publishing?.worstWaitMs ?? 0 }],
 };
+
+function p99Text(waits: Waits | undefined): string {
+  if (waits === undefined) return "–";
+  return hasP99(waits.changes) ? durationText(waits.p99Ms) : samplesText(waits.changes);
+}
 
 const nodesShape: Shape = {
   columns: [{ width: 7, align: "right" }, duration, duration],

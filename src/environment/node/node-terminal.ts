@@ -1,4 +1,5 @@
 // The terminal this process was started in.
+import { once } from "node:events";
 import type { Terminal } from "../terminal.ts";
 
 /** What 1978 agreed on; our output is made to fit it. */
@@ -12,6 +13,10 @@ export function nodeTerminal(): Terminal {
     writeError: (text) => void process.stderr.write(text),
     get pendingBytes() {
       return process.stdout.writableLength;
+    },
+    // A write that fails ends the command by its signal.
+    drained: async (signal) => {
+      if (process.stdout.writableNeedDrain) await once(process.stdout, "drain", { signal });
     },
     interactive,
     colours: interactive && (process.env["NO_COLOR"] ?? "") === "",
