@@ -4,10 +4,14 @@ import { cp, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { DecidedEndpoint, RoutingDecision } from "../src/decide/decision.ts";
+import { ingress, path } from "../src/decide/routing/asked.contract.ts";
+import { Routing } from "../src/decide/routing/routing.ts";
 import { nodeEnvironment } from "../src/environment/node/node-environment.ts";
 import { findProxyDirectory } from "../src/outputs/nginx/nginx-prefix.ts";
 import { NginxPusher } from "../src/outputs/nginx/nginx-pusher.ts";
 import type { NginxSupervisorOptions } from "../src/outputs/nginx/nginx-supervisor.ts";
+import { noDetails } from "../src/outputs/nginx/snapshot-format.ts";
+import { StateSnapshot } from "../src/outputs/nginx/state-snapshot.ts";
 import { ProxyWorld, withoutNginx } from "./proxy-world.ts";
 
 const { files } = nodeEnvironment();
@@ -138,5 +142,88 @@ it.skipIf(withoutNginx !== false)(
       tell(decisionOf(new Map([["web", [...endpoints(backend.peer), ...crowd]]])), 1);
       await world.until(() => routed.get("web") === 1);
       expect(await world.ask("web")).toEqual({ status: 200, body: "web" });
+    }),
+);
+
+/** 34 kB of YAML: 180 paths under an allowlist of 1,000 networks, and 25 more names of the host. */
+function largeIngress() {
+  const networks = Array.from({ length: 1_000 }, (_, n) => `10.${n >> 8}.${n & 255}.0/24`);
+  const aliases = Array.from({ length: 25 }, (_, n) => `alias-${n}.large.example`);
+  const paths = Array.from({ length: 180 }, (_, n) => path(`/part-${n}`, "large"));
+  return ingress("large", [{ host: "large.example", paths }], {
+    namespace: "tenant-a",
+    bornMs: 1,
+    annotations: {
+      "lockstep.dev/allowlist-source-range": [...networks, "127.0.0.0/8"].slice(1).join(","),
+      "lockstep.dev/server-alias": aliases.join(","),
+    },
+  });
+}
+
+function smallIngress(name: string) {
+  const options = { namespace: "tenant-b", bornMs: 2 };
+  return ingress(name, [{ host: `${name}.example`, paths: [path("/", name)] }], options);
+}
+
+it.skipIf(withoutNginx !== false)(
+  "the largest Ingress of one tenant keeps no host and no endpoint of another from being served",
+  () =>
+    ProxyWorld.use(async (world) => {
+      const supervisor = world.supervisor();
+      await supervisor.start();
+      const [old, next] = [await world.backend("old"), await world.backend("next")];
+      const services = new Map([["tenant-a/large:80", endpoints(old.peer)]]);
+      const tenants = [largeIngress(), smallIngress("first")];
+      let version = 0;
+      const served = () => ({
+        ...new Routing({ className: "lockstep" }).decide({ ingresses: tenants, classes: [] }),
+        services,
+      });
+      const withPusher = async (run: (tell: () => Promise<void>) => Promise<void>) => {
+        const routed = new Map<string, number>();
+        const pusher = new NginxPusher({
+          ...world.environment,
+          socketPath: world.socketPath,
+          onRouted: (name, at) => void routed.set(name, at),
+        });
+        const snapshot = new StateSnapshot({
+          ...world.environment,
+          prefix: world.prefix,
+          source: { entries: () => pusher.state.present(), detailsOf: () => noDetails },
+        });
+        pusher.start();
+        try {
+          await run(async () => {
+            version += 1;
+            const versions = new Map([...services.keys()].map((key) => [key, version]));
+            pusher.apply(served(), { routes: true, services: versions });
+            await world.until(() => routed.get("tenant-b/first:80") === version);
+            snapshot.changed();
+          });
+        } finally {
+          await pusher.stop();
+          await snapshot.stop();
+        }
+      };
+      services.set("tenant-b/first:80", endpoints(old.peer));
+      await withPusher(async (tell) => {
+        await tell();
+        expect(await world.ask("first.example")).toEqual({ status: 200, body: "old" });
+        expect((await world.ask("alias-24.large.example", "/part-179")).status).toBe(200);
+        tenants.push(smallIngress("second"));
+        services.set("tenant-b/second:80", endpoints(old.peer));
+        await tell();
+        expect(await world.ask("second.example")).toEqual({ status: 200, body: "old" });
+      });
+      // A controller that begins anew loads everything while nginx still has all of it.
+      services.set("tenant-b/first:80", endpoints(next.peer));
+      await withPusher(async (tell) => {
+        await tell();
+        expect(await world.ask("first.example")).toEqual({ status: 200, body: "next" });
+      });
+      await supervisor.stopNginx(0);
+      await world.supervisor().start();
+      expect(await world.ask("first.example")).toEqual({ status: 200, body: "next" });
+      expect((await world.ask("alias-3.large.example", "/part-7")).status).toBe(200);
     }),
 );

@@ -306,6 +306,8 @@ export class Decisions {
     const { certificates, serverNames } = this.certificates.table;
     const decision: RoutingDecision = {
       hosts: this.#routes.hosts,
+      owners: this.#routes.owners,
+      sameAs: this.#routes.sameAs,
       services: this.#services,
       certificates,
       serverNames,

@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { ingress, path } from "../../decide/routing/asked.contract.ts";
+import { Routing } from "../../decide/routing/routing.ts";
 import { decisionOf, everythingChanged, servicesChanged } from "./decision.contract.ts";
 import { type ProxyEntry, ProxyState } from "./proxy-state.ts";
 
@@ -162,6 +164,48 @@ describe("a proxy state", () => {
     const failed = state.takeUnpushed();
     state.giveBack(failed);
     expect(state.takeUnpushed()).toEqual(failed);
+  });
+});
+
+describe("hosts that share", () => {
+  const networks = Array.from({ length: 1_000 }, (_, n) => `10.${n >> 8}.${n & 255}.0/24`);
+  const names = Array.from({ length: 25 }, (_, n) => `alias-${n}.example`);
+  const paths = Array.from({ length: 180 }, (_, n) => path(`/part-${n}`, "web"));
+  const large = ingress("large", [{ host: "large.example", paths }], {
+    annotations: {
+      "lockstep.dev/allowlist-source-range": networks.join(","),
+      "lockstep.dev/server-alias": names.join(","),
+    },
+  });
+
+  it("have one text of their policy and one of their rules", () => {
+    const routing = new Routing({ className: "lockstep" });
+    const state = new ProxyState();
+    const tell = (ingresses: readonly (typeof large)[]) =>
+      state.apply(
+        { ...routing.decide({ ingresses, classes: [] }), services: new Map() },
+        { routes: true, services: new Map() },
+      );
+    tell([large]);
+    const entries = state.takeUnpushed();
+    expect(entries.filter(({ kind }) => kind === "policy")).toHaveLength(1);
+    expect(entries.find(({ name }) => name === "alias-7.example")?.value).toBe('"large.example"');
+    const bytes = entries.reduce((sum, { value = "" }) => sum + value.length, 0);
+    expect(bytes).toBeLessThan(50_000);
+    tell([]);
+    expect(state.takeUnpushed().every(({ value }) => value === undefined)).toBe(true);
+    expect(state.present()).toEqual([]);
+  });
+
+  it("have their own rules as soon as they differ", () => {
+    const taker = ingress("taker", [{ host: "alias-0.example", paths: [path("/", "own")] }]);
+    const named = ingress("named", [{ host: "large.example", paths: [path("/", "more")] }]);
+    const { sameAs } = new Routing({ className: "lockstep" }).decide({
+      ingresses: [large, taker, named],
+      classes: [],
+    });
+    expect(sameAs.get("alias-0.example")).toBeUndefined();
+    expect(sameAs.get("alias-1.example")).toBe("large.example");
   });
 });
 

@@ -1,7 +1,8 @@
-// What nginx should know: hosts with their rules, services with their endpoints, certificates and the
-// names they are for, lists of users, and which of them it has not been told yet. Values are kept as the text that is
-// pushed, so a change that makes no difference there is none.
-// Invariant: a name is among the unpushed exactly when its value changed since it was last taken.
+// What nginx should know: hosts with their rules, policies, services with their endpoints, certificates
+// and the names they are for, lists of users, and which of them were not pushed yet. Values are kept as
+// the text that is pushed, so a change that makes no difference there is none.
+// Invariant: a name is among the unpushed exactly when its value changed since it was last taken; and
+// there are exactly the policies that some host refers to.
 
 import {
   type ChangedRoutes,
@@ -12,11 +13,12 @@ import {
   type RoutingDecision,
 } from "../../decide/decision.ts";
 import { peerKey } from "../../sources/proxy-feedback.ts";
+import { type PushedHost, policyText, pushedHost } from "./host-entry.ts";
 import { serviceEntry, tieredEndpoints } from "./service-entry.ts";
 import { SlotTable } from "./slot-table.ts";
 
 export interface ProxyEntry {
-  readonly kind: "host" | "service" | "certificate" | "serverName" | "users";
+  readonly kind: "host" | "policy" | "service" | "certificate" | "serverName" | "users";
   readonly name: string;
   /** JSON; undefined when it is to be removed. */
   readonly value: string | undefined;
@@ -51,7 +53,12 @@ export class ProxyState {
     host: { values: new Map(), unpushed: new Set() },
     serverName: { values: new Map(), unpushed: new Set() },
     users: { values: new Map(), unpushed: new Set() },
+    policy: { values: new Map(), unpushed: new Set() },
   };
+  /** By key of a policy, the hosts that refer to it. */
+  readonly #policyHosts = new Map<string, Set<string>>();
+  /** By host, the keys of the policies it refers to. */
+  readonly #policiesOf = new Map<string, ReadonlySet<string>>();
   /** Endpoints of each service that hold a slot, by `peerKey`, in the order of its value. */
   readonly #slotUsers = new Map<string, readonly string[]>();
   /** The states of a service's endpoints, in the same order, where some are not routed to. */
@@ -172,13 +179,8 @@ export class ProxyState {
   }
 
   #applyRoutes(decision: RoutingDecision, changed: ChangedRoutes): void {
-    const { hosts, certificates, serverNames, users } = decision;
-    for (const host of changed.hosts) {
-      const text = this.#textOf(hosts.get(host), (rules) =>
-        rules.map(({ path, type, service, policy }) => ({ path, type, service, policy })),
-      );
-      this.#set("host", host, text);
-    }
+    const { certificates, serverNames, users } = decision;
+    for (const host of changed.hosts) this.#applyHost(host, decision);
     for (const name of changed.certificates) {
       const text = this.#textOf(certificates?.get(name), ({ chain, key }) => ({ chain, key }));
       this.#set("certificate", name, text);
@@ -194,6 +196,38 @@ export class ProxyState {
         this.#textOf(users?.get(name), (list) => list),
       );
     }
+  }
+
+  #applyHost(host: string, { hosts, sameAs, owners }: RoutingDecision): void {
+    const rules = hosts.get(host);
+    const same = rules === undefined ? undefined : sameAs?.get(host);
+    if (rules === undefined || same !== undefined) {
+      this.#refer(host, noPolicies);
+      this.#set("host", host, same && JSON.stringify(same));
+      return;
+    }
+    const pushed = pushedHost(rules, owners?.get(host)?.namespace ?? "");
+    this.#refer(host, pushed.policies);
+    this.#set("host", host, JSON.stringify(pushed.rules));
+  }
+
+  /** The host refers to these policies from now on, and to no others. */
+  #refer(host: string, policies: PushedHost["policies"]): void {
+    const before = this.#policiesOf.get(host) ?? new Set();
+    for (const [key, policy] of policies) {
+      const hosts = this.#policyHosts.get(key);
+      if (hosts === undefined) this.#set("policy", key, policyText(policy));
+      this.#policyHosts.set(key, (hosts ?? new Set()).add(host));
+    }
+    for (const key of before) {
+      const hosts = policies.has(key) ? undefined : this.#policyHosts.get(key);
+      hosts?.delete(host);
+      if (hosts?.size !== 0) continue;
+      this.#policyHosts.delete(key);
+      this.#set("policy", key, undefined);
+    }
+    if (policies.size === 0) this.#policiesOf.delete(host);
+    else this.#policiesOf.set(host, new Set(policies.keys()));
   }
 
   /** In the form in which it is pushed; undefined for what is not there. */
@@ -249,4 +283,13 @@ export class ProxyState {
   }
 }
 
-const entryKinds: readonly EntryKind[] = ["service", "certificate", "users", "host", "serverName"];
+const noPolicies: PushedHost["policies"] = new Map();
+
+const entryKinds: readonly EntryKind[] = [
+  "service",
+  "certificate",
+  "users",
+  "policy",
+  "host",
+  "serverName",
+];

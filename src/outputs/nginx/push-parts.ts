@@ -6,8 +6,8 @@ import type { ProxyEntry } from "./proxy-state.ts";
 export const partBytes = 32 * 1024;
 
 /**
- * In this order nothing ever refers to what nginx does not know: new services, certificates and users, then
- * the hosts and server names that lead to them; what is removed goes the other way round.
+ * In this order nothing ever refers to what nginx does not know: new services, certificates, users and
+ * policies, then the hosts and server names that lead to them; what is removed goes the other way round.
  */
 export function partsOf(
   entries: Iterable<ProxyEntry>,
@@ -44,6 +44,7 @@ const fieldOfKind: readonly (readonly [ProxyEntry["kind"], string])[] = [
   ["service", "services"],
   ["certificate", "certificates"],
   ["users", "users"],
+  ["policy", "policies"],
   ["host", "hosts"],
   ["serverName", "serverNames"],
 ];
