@@ -43,6 +43,8 @@ export interface IngressLoopOptions
   /** What is known of clusters that have not been heard yet; nothing when absent. */
   readonly remembered?: RememberedEndpoints;
   readonly output: DecisionOutput;
+  /** What the output has no room for; nothing when absent. */
+  readonly memory?: DecisionsOptions["memory"];
   /** Who says which endpoints requests could not reach; nobody does when absent. */
   readonly proxy?: ProxyReporter;
   readonly onTruth: (change: TruthChange) => void;

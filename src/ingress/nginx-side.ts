@@ -10,10 +10,13 @@ import { findProxyDirectory } from "../outputs/nginx/nginx-prefix.ts";
 import { NginxPusher } from "../outputs/nginx/nginx-pusher.ts";
 import type { NginxServerOptions } from "../outputs/nginx/nginx-servers.ts";
 import { NginxSupervisor } from "../outputs/nginx/nginx-supervisor.ts";
+import type { LeftOutEntry, MemoryUse } from "../outputs/nginx/proxy-state.ts";
 import { readSnapshot, snapshotAgeMaxMs } from "../outputs/nginx/snapshot-format.ts";
 import { StateSnapshot, snapshotPathOf } from "../outputs/nginx/state-snapshot.ts";
 import { EndpointCounters, type EndpointUse } from "../sources/endpoint-counters.ts";
 import type { ProxyReport, ProxyReporter } from "../sources/proxy-feedback.ts";
+
+import type { LeftOutSource } from "./left-out.ts";
 
 export interface NginxSettings extends NginxServerOptions {
   /** nginx's own folder; absolute. */
@@ -30,7 +33,7 @@ export interface NginxSideOptions extends NginxSettings {
   readonly onSuperseded: () => void;
 }
 
-export class NginxSide implements DecisionOutput, ProxyReporter {
+export class NginxSide implements DecisionOutput, ProxyReporter, LeftOutSource {
   readonly #options: NginxSideOptions;
   #pusher: NginxPusher | undefined;
   #supervisor: NginxSupervisor | undefined;
@@ -96,6 +99,19 @@ export class NginxSide implements DecisionOutput, ProxyReporter {
 
   apply(decision: RoutingDecision, changes: DecisionChanges): void {
     this.#pusher?.apply(decision, changes);
+  }
+
+  /** What nginx has no room for beside what others have. */
+  leftOut(): readonly LeftOutEntry[] {
+    return this.#pusher?.state.leftOut() ?? [];
+  }
+
+  memoryUse(): readonly MemoryUse[] {
+    return this.#pusher?.state.memoryUse() ?? [];
+  }
+
+  get leftOutRevision(): number {
+    return this.#pusher?.state.leftOutRevision ?? 0;
   }
 
   /** How many decisions were applied until now. */

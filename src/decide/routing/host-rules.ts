@@ -3,6 +3,7 @@
 // goes before a default. One that is being deleted yields to all others. Whoever yields is told to
 // whom.
 import type { PathRule } from "../decision.ts";
+import { fairLevel } from "../fair-share.ts";
 import type { Canary } from "../route-policy.ts";
 import { anyHost } from "./host-name.ts";
 import { compareAge, compareSpecificity } from "./precedence.ts";
@@ -16,6 +17,7 @@ import {
   type Route,
   type RouteOrigin,
   type RoutingProblem,
+  ruleBytes,
 } from "./route.ts";
 
 export interface HostRules {
@@ -35,11 +37,14 @@ export interface HostRulesOptions {
   readonly shareHosts: boolean;
 }
 
-/** The proxy tries them one after the other. */
+/** The proxy tries them one after the other. Where several namespaces have rules, each has its share. */
 export const maxRegexesPerHost = 128;
 
 /** As the proxy has it (proxy/lua/lockstep/host_entry.lua): one host is pushed as a whole. */
 const maxRulesPerHost = 10_000;
+
+/** Of the paths and services of its rules: one host is pushed in one request of at most 4 MB. */
+const maxBytesPerHost = 2 * 1024 * 1024;
 
 export function hostRules(routes: readonly Route[], options: HostRulesOptions): HostRules {
   const ordered = [...routes].sort((a, b) => compareAge(a.origin, b.origin));
@@ -115,7 +120,7 @@ function claimsOf(
   problems: RoutingProblem[],
 ): ReadonlyMap<string, Route> {
   const claims = new Map<string, Route>();
-  let regexes = 0;
+  const room = new HostRoom(ordered);
   for (const route of ordered) {
     const claim = claimOf(route.match);
     const holder = claims.get(claim);
@@ -124,25 +129,72 @@ function claimsOf(
       if (isTold) report(problems, route, "PathTaken", conflict(route, holder));
       continue;
     }
-    const isRegex = route.match.type === "Regex";
-    const excess = excessOf(claims.size, isRegex ? regexes : 0);
-    if (excess !== undefined && holder === undefined) {
+    const excess = holder === undefined ? room.take(route) : undefined;
+    if (excess !== undefined) {
       const where = `${describeMatch(route.match)} of host ${route.host}`;
       report(problems, route, "RuleIgnored", `${where}: ${excess}`);
       continue;
     }
-    if (isRegex) regexes += 1;
     claims.set(claim, route);
   }
   return claims;
 }
 
-function excessOf(rules: number, regexes: number): string | undefined {
-  if (regexes >= maxRegexesPerHost) {
-    return `the host has more than ${maxRegexesPerHost} expressions, so it is ignored`;
+interface HostUse {
+  readonly rules: number;
+  readonly regexes: number;
+  readonly bytes: number;
+}
+
+const noUse: HostUse = { rules: 0, regexes: 0, bytes: 0 };
+
+/** What one host has room for: each namespace has its fair share of it, for its oldest rules. */
+class HostRoom {
+  readonly #most: HostUse;
+  readonly #used = new Map<string, HostUse>();
+
+  constructor(routes: readonly Route[]) {
+    const asked = new Map<string, HostUse>();
+    for (const route of routes) {
+      const { namespace } = route.origin;
+      asked.set(namespace, sumOf(asked.get(namespace) ?? noUse, useOf(route)));
+    }
+    const level = (one: keyof HostUse, most: number) =>
+      fairLevel(
+        [...asked.values()].map((use) => use[one]),
+        most,
+      );
+    this.#most = {
+      rules: level("rules", maxRulesPerHost),
+      regexes: level("regexes", maxRegexesPerHost),
+      bytes: level("bytes", maxBytesPerHost),
+    };
   }
-  if (rules < maxRulesPerHost) return undefined;
-  return `the host has more than ${maxRulesPerHost} rules, so it is ignored`;
+
+  /** Undefined when the route has room; else why not. */
+  take(route: Route): string | undefined {
+    const { namespace } = route.origin;
+    const use = sumOf(this.#used.get(namespace) ?? noUse, useOf(route));
+    const excess = this.#excess(use);
+    if (excess !== undefined) return `the host has more than ${excess}, so it is ignored`;
+    this.#used.set(namespace, use);
+    return undefined;
+  }
+
+  #excess({ rules, regexes, bytes }: HostUse): string | undefined {
+    if (regexes > this.#most.regexes) return `${maxRegexesPerHost} expressions`;
+    if (rules > this.#most.rules) return `${maxRulesPerHost} rules`;
+    return bytes > this.#most.bytes ? `${maxBytesPerHost} bytes of rules` : undefined;
+  }
+}
+
+function useOf({ match, backend }: Route): HostUse {
+  const bytes = ruleBytes + Buffer.byteLength(match.path) + backendKey(backend).length;
+  return { rules: 1, regexes: match.type === "Regex" ? 1 : 0, bytes };
+}
+
+function sumOf(a: HostUse, b: HostUse): HostUse {
+  return { rules: a.rules + b.rules, regexes: a.regexes + b.regexes, bytes: a.bytes + b.bytes };
 }
 
 function goesBefore(route: Route, holder: Route): boolean {

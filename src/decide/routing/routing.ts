@@ -126,6 +126,12 @@ export class Routing {
     return this.#rules.get(host)?.claims.get(claimOf(rule))?.origin;
   }
 
+  /** Whose the rules of a host are. */
+  originsOfHost(host: string): ReadonlySet<RouteOrigin> {
+    const { claims } = this.#rules.get(host) ?? noRules;
+    return new Set([...claims.values()].map(({ origin }) => origin));
+  }
+
   /** Whose requests a backend, by its key, was to answer or judge: of every rule that leads there. */
   originsOf(backend: string): ReadonlySet<RouteOrigin> {
     const origins = new Set<RouteOrigin>();
