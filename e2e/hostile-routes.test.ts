@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { hostileIngress } from "../src/decide/routing/hostile-ingress.contract.ts";
 import { Routing } from "../src/decide/routing/routing.ts";
+import { hostsBody } from "./policy-world.ts";
 import { withoutNginx } from "./proxy-world.ts";
 import { runLua } from "./run-lua.ts";
 
@@ -14,7 +15,7 @@ const program = `
   local batch = require("lockstep.batch")
   local state = require("lockstep.route")
   for _, case in ipairs(cases) do
-    local parsed, problem = batch.parse('{"hosts":{' .. case.text .. '}}')
+    local parsed, problem = batch.parse(case.text)
     case.problem = problem
     if parsed then
       for _, rules in pairs(parsed.hosts) do state.compile(rules) end
@@ -28,9 +29,7 @@ describe.skipIf(withoutNginx !== false)("hostile Ingresses", () => {
     const cases = fc.sample(ingresses, { numRuns: worlds, seed }).flatMap((own) => {
       const routing = new Routing({ className: "lockstep", shareHosts: true });
       const { hosts } = routing.decide({ ingresses: own, classes: [] });
-      return [...hosts].map(([host, rules]) => ({
-        text: `${JSON.stringify(host)}:${JSON.stringify(rules)}`,
-      }));
+      return [...hosts].map(([host, rules]) => ({ text: hostsBody({ [host]: rules }) }));
     });
     expect(cases.length).toBeGreaterThan(worlds);
     expect(cases.filter(({ text }) => text.includes('"policy"')).length).toBeGreaterThan(500);

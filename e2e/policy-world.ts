@@ -6,6 +6,7 @@ import { createConnection, createServer, type Server } from "node:net";
 import { afterAll, beforeAll } from "vitest";
 import type { PathRule } from "../src/decide/decision.ts";
 import type { Pusher } from "../src/outputs/nginx/control-client.ts";
+import { pushedHost } from "../src/outputs/nginx/host-entry.ts";
 import type { NginxSupervisorOptions } from "../src/outputs/nginx/nginx-supervisor.ts";
 import { ProxyWorld } from "./proxy-world.ts";
 
@@ -92,7 +93,7 @@ export class PolicyWorld {
 
   /** Hosts as they are in the decision; null removes one. */
   async hosts(hosts: PushedHosts): Promise<void> {
-    await this.change(JSON.stringify({ hosts }));
+    await this.change(hostsBody(hosts));
   }
 
   async change(body: string): Promise<void> {
@@ -186,6 +187,18 @@ export class PolicyWorld {
       request.end(body);
     });
   }
+}
+
+/** Hosts of a decision and their policies as the body of a push. */
+export function hostsBody(hosts: PushedHosts): string {
+  const pushed = Object.entries(hosts).map(([name, rules]) => {
+    const { rules: own, policies } = pushedHost(rules ?? [], "");
+    return { name, rules: rules === null ? null : own, policies };
+  });
+  return JSON.stringify({
+    policies: Object.fromEntries(pushed.flatMap(({ policies }) => [...policies])),
+    hosts: Object.fromEntries(pushed.map(({ name, rules }) => [name, rules])),
+  });
 }
 
 /** The request line that an echoing endpoint got. */

@@ -321,7 +321,7 @@ describe.skipIf(withoutNginx !== false)("the choice of an endpoint", () => {
       slots: [7, service.slotOf(silent)],
       names: ["c1/d/silent", "c1/d/another"],
     };
-    const hosts = { takeover: [rule("/", "takeover", {})] };
+    const hosts = { takeover: [rule("/", "takeover")] };
     const part = { services: { takeover: entry }, hosts };
     await control.loadPart(next, generation, JSON.stringify(part));
     await control.commitLoad(next, generation);

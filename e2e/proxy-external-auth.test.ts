@@ -347,10 +347,8 @@ describe.skipIf(withoutNginx !== false)("a route for which somebody else decides
       { host: "a", path: "/", responseHeaders: ["X\r\nY"] },
     ];
     for (const externalAuth of policies) {
-      const hosts = {
-        "x.example": [{ path: "/", type: "Prefix", service: "web", policy: { externalAuth } }],
-      };
-      await expect(world().change(JSON.stringify({ hosts }))).rejects.toMatchObject({
+      const pushed = { "x.example/key": { externalAuth } };
+      await expect(world().change(JSON.stringify({ policies: pushed }))).rejects.toMatchObject({
         code: "MALFORMED",
       });
     }

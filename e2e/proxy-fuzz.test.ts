@@ -4,15 +4,83 @@
 import { readFileSync } from "node:fs";
 import { request as httpRequest } from "node:http";
 import { describe, expect, it } from "vitest";
+import type { PathRule } from "../src/decide/decision.ts";
 import { SeededRandom } from "../src/simulation/seeded-random.ts";
 import { isThorough } from "../src/simulation/seeds.ts";
-import { PolicyWorld, rule } from "./policy-world.ts";
+import { hostsBody, PolicyWorld, rule } from "./policy-world.ts";
 import { withoutNginx } from "./proxy-world.ts";
 
 const rounds = isThorough(process.env) ? 1_500 : 400;
 
+const fuzzed: readonly PathRule[] = [
+  { path: "/exact", type: "Exact", service: "s" },
+  {
+    path: "/",
+    type: "Prefix",
+    service: "echo",
+    policy: { rewrite: "/x$1", appRoot: "/start" },
+  },
+  {
+    path: "/r/(?<rest>.*)",
+    type: "Regex",
+    service: "echo",
+    policy: {
+      httpsRedirect: 308,
+      redirect: { location: "https://x.example$request_uri", status: 301 },
+      upstreamHost: "up.example:80",
+      upstreamTlsName: "up.example",
+      protocol: "http",
+      verifyUpstream: false,
+      maxBodyBytes: 1000,
+      timeouts: { connectMs: 1000, sendMs: 1000, readMs: 1000 },
+      tries: 2,
+    },
+  },
+  {
+    path: "/policies",
+    type: "Prefix",
+    service: "echo",
+    policy: {
+      balance: {
+        method: "hash",
+        hashBy: [{ text: "a" }, { variable: "request_uri" }],
+        affinity: { cookie: "c", mode: "balanced", path: "/", maxAgeSeconds: 1, secure: true },
+      },
+      canaries: [
+        {
+          service: "s",
+          header: { name: "x-canary", pattern: "a+" },
+          cookie: "canary",
+          weight: 1,
+          weightTotal: 2,
+        },
+      ],
+      allowFrom: ["127.0.0.0/8", "::1"],
+      rateLimit: { requestsPerSecond: 1000, burst: 5000 },
+      basicAuth: { users: "d/users file", realm: "x" },
+      externalAuth: {
+        service: "s",
+        host: "$host",
+        path: "/auth?x=$escaped_request_uri",
+        method: "GET",
+        responseHeaders: ["X-User"],
+        signIn: "https://$host/start",
+      },
+      cors: {
+        allowOrigins: ["https://*.example"],
+        allowMethods: ["GET"],
+        allowHeaders: ["X-A"],
+        exposeHeaders: [],
+        allowCredentials: true,
+        maxAgeSeconds: 1,
+      },
+    },
+  },
+];
+
 /** Something of every field there is. */
 const whole = {
+  ...(JSON.parse(hostsBody({ fuzzed })) as object),
   services: {
     s: {
       tiers: [1, 1],
@@ -22,73 +90,6 @@ const whole = {
       names: ["c/d/p", "c/::1"],
       weights: [1, 2],
     },
-  },
-  hosts: {
-    fuzzed: [
-      { path: "/exact", type: "Exact", service: "s" },
-      {
-        path: "/",
-        type: "Prefix",
-        service: "echo",
-        policy: { rewrite: "/x$1", appRoot: "/start" },
-      },
-      {
-        path: "/r/(?<rest>.*)",
-        type: "Regex",
-        service: "echo",
-        policy: {
-          httpsRedirect: 308,
-          redirect: { location: "https://x.example$request_uri", status: 301 },
-          upstreamHost: "up.example:80",
-          upstreamTlsName: "up.example",
-          protocol: "http",
-          verifyUpstream: false,
-          maxBodyBytes: 1000,
-          timeouts: { connectMs: 1000, sendMs: 1000, readMs: 1000 },
-          tries: 2,
-        },
-      },
-      {
-        path: "/policies",
-        type: "Prefix",
-        service: "echo",
-        policy: {
-          balance: {
-            method: "hash",
-            hashBy: [{ text: "a" }, { variable: "request_uri" }],
-            affinity: { cookie: "c", mode: "balanced", path: "/", maxAgeSeconds: 1, secure: true },
-          },
-          canaries: [
-            {
-              service: "s",
-              header: { name: "x-canary", pattern: "a+" },
-              cookie: "canary",
-              weight: 1,
-              weightTotal: 2,
-            },
-          ],
-          allowFrom: ["127.0.0.0/8", "::1"],
-          rateLimit: { requestsPerSecond: 1000, burst: 5000 },
-          basicAuth: { users: "d/users file", realm: "x" },
-          externalAuth: {
-            service: "s",
-            host: "$host",
-            path: "/auth?x=$escaped_request_uri",
-            method: "GET",
-            responseHeaders: ["X-User"],
-            signIn: "https://$host/start",
-          },
-          cors: {
-            allowOrigins: ["https://*.example"],
-            allowMethods: ["GET"],
-            allowHeaders: ["X-A"],
-            exposeHeaders: [],
-            allowCredentials: true,
-            maxAgeSeconds: 1,
-          },
-        },
-      },
-    ],
   },
   serverNames: { "a.example": "d/tls" },
   users: { "d/users file": [["ann", "{PLAIN}x"]] },
@@ -198,14 +199,17 @@ describe.skipIf(withoutNginx !== false)("a push that was never meant", () => {
     const { proxy } = world();
     await world().hosts({ fuzzed: [rule("/", "echo")] });
     const { version, bootId } = await proxy.control().state();
-    const bad = { ...whole.hosts.fuzzed[1], path: "no slash" };
+    const bad = { path: "no slash", type: "Prefix", service: "echo" };
     const good = { path: "/", type: "Exact", service: "none" };
     const headers = pusherHeaders(bootId);
     for (const hosts of [
       { fuzzed: [good], other: [bad] },
       { fuzzed: [good, bad] },
-      { fuzzed: [{ ...good, policy: { unheardOf: true } }] },
+      { fuzzed: [{ ...good, policy: { closed: true } }] },
       { fuzzed: [{ ...good, policy: null }] },
+      { fuzzed: [{ ...good, canaries: null }] },
+      { fuzzed: [{ ...good, path: "/a;b", isCookiePath: true }] },
+      { fuzzed: true },
       {
         fuzzed: Array.from({ length: 129 }, (_, at) => ({
           ...good,

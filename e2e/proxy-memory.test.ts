@@ -3,11 +3,16 @@
 import { cp, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { DecidedEndpoint, RoutingDecision } from "../src/decide/decision.ts";
+import type { DecidedEndpoint, PathRule, RoutingDecision } from "../src/decide/decision.ts";
+import { ingress, path } from "../src/decide/routing/asked.contract.ts";
+import { Routing } from "../src/decide/routing/routing.ts";
 import { nodeEnvironment } from "../src/environment/node/node-environment.ts";
+import type { Ingress } from "../src/kube/kinds/ingress.ts";
 import { findProxyDirectory } from "../src/outputs/nginx/nginx-prefix.ts";
 import { NginxPusher } from "../src/outputs/nginx/nginx-pusher.ts";
 import type { NginxSupervisorOptions } from "../src/outputs/nginx/nginx-supervisor.ts";
+import { noDetails } from "../src/outputs/nginx/snapshot-format.ts";
+import { StateSnapshot } from "../src/outputs/nginx/state-snapshot.ts";
 import { ProxyWorld, withoutNginx } from "./proxy-world.ts";
 
 const { files } = nodeEnvironment();
@@ -139,4 +144,140 @@ it.skipIf(withoutNginx !== false)(
       await world.until(() => routed.get("web") === 1);
       expect(await world.ask("web")).toEqual({ status: 200, body: "web" });
     }),
+);
+
+/** 34 kB of YAML: 180 paths under an allowlist of 1,000 networks, and 25 more names of the host. */
+function largeIngress() {
+  const networks = Array.from({ length: 1_000 }, (_, n) => `10.${n >> 8}.${n & 255}.0/24`);
+  const aliases = Array.from({ length: 25 }, (_, n) => `alias-${n}.large.example`);
+  const paths = Array.from({ length: 180 }, (_, n) => path(`/part-${n}`, "large"));
+  return ingress("large", [{ host: "large.example", paths }], {
+    namespace: "tenant-a",
+    bornMs: 1,
+    annotations: {
+      "lockstep.dev/allowlist-source-range": [...networks, "127.0.0.0/8"].slice(1).join(","),
+      "lockstep.dev/server-alias": aliases.join(","),
+    },
+  });
+}
+
+function smallIngress(name: string) {
+  const options = { namespace: "tenant-b", bornMs: 2 };
+  return ingress(name, [{ host: `${name}.example`, paths: [path("/", name)] }], options);
+}
+
+/** Three times as much as nginx has room for, of sizes that its allocator rounds up most. */
+function floodOfHosts(): RoutingDecision["hosts"] {
+  const rule = (path: string): PathRule => ({ path, type: "Prefix", service: "tenant-a/large:80" });
+  const small = Array.from({ length: 6_000 }, (_, n): [string, readonly PathRule[]] => [
+    `small-${n}.flood.example`,
+    [rule(`/${"x".repeat(2_000)}`)],
+  ]);
+  const large = Array.from({ length: 3_000 }, (_, n): [string, readonly PathRule[]] => [
+    `large-${n}.flood.example`,
+    Array.from({ length: 4 }, (_one, p) => rule(`/${p}-${"y".repeat(4_000)}`)),
+  ]);
+  return new Map([...small, ...large]);
+}
+
+/** Drives one nginx by pushers that begin anew, as a controller does that is restarted. */
+class Tenants {
+  readonly services = new Map<string, readonly DecidedEndpoint[]>();
+  readonly tenants: Ingress[] = [];
+  readonly #world: ProxyWorld;
+  readonly #flood: RoutingDecision["hosts"];
+  #version = 0;
+
+  constructor(world: ProxyWorld, flood: RoutingDecision["hosts"] = new Map()) {
+    this.#world = world;
+    this.#flood = flood;
+  }
+
+  async withPusher(
+    run: (tell: () => Promise<void>, pusher: NginxPusher) => Promise<void>,
+  ): Promise<void> {
+    const { environment, socketPath, prefix } = this.#world;
+    const routed = new Map<string, number>();
+    const pusher = new NginxPusher({
+      ...environment,
+      socketPath,
+      onRouted: (name, at) => void routed.set(name, at),
+    });
+    const snapshot = new StateSnapshot({
+      ...environment,
+      prefix,
+      source: {
+        entries: () => pusher.state.present(),
+        detailsOf: () => noDetails,
+        known: () => new Map(),
+      },
+    });
+    pusher.start();
+    try {
+      await run(async () => {
+        this.#version += 1;
+        const versions = new Map([...this.services.keys()].map((key) => [key, this.#version]));
+        pusher.apply(this.#decided(), { routes: true, services: versions });
+        await this.#world.until(() => routed.get("tenant-b/first:80") === this.#version);
+        await this.#world.until(() => pusher.told === pusher.applied);
+        snapshot.changed();
+      }, pusher);
+    } finally {
+      await pusher.stop();
+      await snapshot.stop();
+    }
+  }
+
+  #decided(): RoutingDecision {
+    const routing = new Routing({ className: "lockstep" });
+    const table = routing.decide({ ingresses: this.tenants, classes: [] });
+    const flooding = [...this.#flood.keys()].map(
+      (host, n) => [host, { namespace: "tenant-a", createdAtMs: n }] as const,
+    );
+    return {
+      ...table,
+      hosts: new Map([...this.#flood, ...table.hosts]),
+      owners: new Map([...flooding, ...table.owners]),
+      services: this.services,
+    };
+  }
+}
+
+it.skipIf(withoutNginx !== false).each([
+  ["the largest Ingress of one tenant keeps", (): RoutingDecision["hosts"] => new Map()],
+  ["far more hosts than there is room for keep", floodOfHosts],
+])("%s no host and no endpoint of another tenant from being served", (_, flood) =>
+  ProxyWorld.use(async (world) => {
+    const supervisor = world.supervisor();
+    await supervisor.start();
+    const [old, next] = [await world.backend("old"), await world.backend("next")];
+    const tenants = new Tenants(world, flood());
+    tenants.tenants.push(largeIngress(), smallIngress("first"));
+    tenants.services.set("tenant-a/large:80", endpoints(old.peer));
+    tenants.services.set("tenant-b/first:80", endpoints(old.peer));
+    await tenants.withPusher(async (tell, pusher) => {
+      await tell();
+      expect(await world.ask("first.example")).toEqual({ status: 200, body: "old" });
+      tenants.tenants.push(smallIngress("second"));
+      tenants.services.set("tenant-b/second:80", endpoints(old.peer));
+      await tell();
+      expect(await world.ask("second.example")).toEqual({ status: 200, body: "old" });
+      const isFlooded = pusher.state.leftOut().length > 0;
+      expect(isFlooded).toBe(flood === floodOfHosts);
+      expect((await world.ask("large-2999.flood.example")).status).toBe(isFlooded ? 503 : 404);
+    });
+    // A controller that begins anew loads everything while nginx still has all of it.
+    tenants.services.set("tenant-b/first:80", endpoints(next.peer));
+    await tenants.withPusher(async (tell) => {
+      await tell();
+      expect(await world.ask("first.example")).toEqual({ status: 200, body: "next" });
+    });
+    await supervisor.stopNginx(0);
+    await world.supervisor().start();
+    expect(await world.ask("first.example")).toEqual({ status: 200, body: "next" });
+    expect(await world.ask("second.example")).toEqual({ status: 200, body: "old" });
+    // The largest of the tenant that floods is its own loss.
+    const large = await world.ask("alias-3.large.example", "/part-7");
+    expect(large.status).toBe(flood === floodOfHosts ? 503 : 200);
+  }),
 );

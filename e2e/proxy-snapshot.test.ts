@@ -47,7 +47,7 @@ describe.skipIf(withoutNginx !== false)("a saved state", () => {
     ],
     [
       "is of another version",
-      (now) => Buffer.from(contentOf(lines, now).toString().replace('"format":1', '"format":2')),
+      (now) => Buffer.from(contentOf(lines, now).toString().replace('"format":2', '"format":1')),
       "it is of another version",
     ],
     [

@@ -63,9 +63,21 @@ export interface Certificate {
   readonly key: string;
 }
 
+/** Whose the rules of a host are. */
+export interface HostOwner {
+  /** Empty when they are of several. */
+  readonly namespace: string;
+  /** Of the oldest object that has a rule there; milliseconds since 1970. */
+  readonly createdAtMs: number;
+}
+
 export interface RoutingDecision {
   /** By host: a lower case name, `*.name` for exactly one label more, or `*` for any other host. */
   readonly hosts: ReadonlyMap<string, readonly PathRule[]>;
+  /** By host; for those that are not here nobody is known. */
+  readonly owners?: ReadonlyMap<string, HostOwner>;
+  /** By host, another one of `hosts` that has exactly the same rules: it need not have a copy. */
+  readonly sameAs?: ReadonlyMap<string, string>;
   /**
    * By `namespace/name:port`, the port as the route writes it, a number or a name. A service of the
    * same name in several clusters is one entry. Every service a path rule names is here.

@@ -11,7 +11,7 @@ import type {
 } from "../decide/decision.ts";
 import type { CertificateChanges } from "../decide/routing/certificates.ts";
 import { MissingBackends, missingOf } from "../decide/routing/missing-backends.ts";
-import type { RouteOrigin } from "../decide/routing/route.ts";
+import type { RouteOrigin, RoutingProblem } from "../decide/routing/route.ts";
 import {
   emptyTable,
   type RouteChanges,
@@ -33,6 +33,7 @@ import {
 import type { ExternalNames } from "../sources/external-names.ts";
 import type { Probes } from "../sources/probes.ts";
 import { type ProxyFeedback, peerKey } from "../sources/proxy-feedback.ts";
+import { LeftOutProblems, type LeftOutSource } from "./left-out.ts";
 import { ShownCertificates, type ShownCertificatesOptions } from "./shown-certificates.ts";
 import { ShownUsers, type ShownUsersOptions } from "./shown-users.ts";
 
@@ -48,6 +49,8 @@ export interface DecisionsOptions extends ShownCertificatesOptions, ShownUsersOp
   /** What is known of clusters that have not been heard yet; nothing when absent. */
   readonly remembered?: RememberedEndpoints | undefined;
   readonly output: DecisionOutput;
+  /** What the output has no room for; nothing when absent. */
+  readonly memory?: LeftOutSource | undefined;
   /** Who settles doubts; without it nothing is ever doubted. */
   readonly probes?: Pick<Probes, "want" | "standing">;
   /** What requests found out; without it they are not listened to. */
@@ -90,6 +93,9 @@ export class Decisions {
   /** The same. */
   users: ShownUsers;
   readonly #missing = new MissingBackends();
+  readonly #leftOut = new LeftOutProblems();
+  /** By which revision of the output's memory problems were last told. */
+  #leftOutRevision = 0;
   readonly #decided = new Map<string, Decided>();
   readonly #services = new Map<string, readonly DecidedEndpoint[]>();
   /** By `namespace/name`, the backends that are ports of that service. */
@@ -186,7 +192,8 @@ export class Decisions {
 
   /** Whether services or ports that routes name came or went since problems were last told. */
   get areProblemsNew(): boolean {
-    return this.#missing.isNew;
+    const { leftOutRevision = 0 } = this.#options.memory ?? {};
+    return this.#missing.isNew || leftOutRevision !== this.#leftOutRevision;
   }
 
   /** Says anew what is wrong, with the same routes. */
@@ -251,10 +258,10 @@ export class Decisions {
       services: new Set([...backends.joined, ...backends.left]),
     };
     const isNew = Object.values(changed).some(({ size }) => size > 0);
-    this.#table = this.#withProblems();
     // The first decision is told as a whole, for a proxy may hold what an earlier Lockstep said.
     if (!this.#isTold) this.#apply({ routes: true, services });
     else if (isNew) this.#apply({ routes: true, services, routed: changed });
+    this.#table = this.#withProblems();
     this.#options.onRoutes?.(this.#table);
   }
 
@@ -272,6 +279,7 @@ export class Decisions {
       ...this.certificates.table.problems,
       ...this.users.table.problems,
       ...this.#missing.problems((key) => this.#routing.originsOf(key)),
+      ...this.#leftOutProblems(),
       // Nobody mends what is being deleted, and its namespace may take no Events any more.
     ].filter(({ origin }) => origin.isLeaving !== true);
     const isSame =
@@ -279,6 +287,17 @@ export class Decisions {
       problems.length === before.length &&
       problems.every((one, index) => one === before[index]);
     return isSame ? this.#table : { ...this.#routes, problems };
+  }
+
+  #leftOutProblems(): readonly RoutingProblem[] {
+    const { memory, asked } = this.#options;
+    if (memory === undefined) return [];
+    this.#leftOutRevision = memory.leftOutRevision;
+    return this.#leftOut.problems(memory.leftOut(), {
+      ofHost: (host) => this.#routing.originsOfHost(host),
+      ofService: (key) => this.#routing.originsOf(key),
+      ingresses: () => asked.ingresses(),
+    });
   }
 
   #remember(key: string): void {
@@ -307,6 +326,8 @@ export class Decisions {
     const { certificates, serverNames } = this.certificates.table;
     const decision: RoutingDecision = {
       hosts: this.#routes.hosts,
+      owners: this.#routes.owners,
+      sameAs: this.#routes.sameAs,
       services: this.#services,
       certificates,
       serverNames,

@@ -48,6 +48,8 @@ export interface IngressLoopOptions
   /** How many objects the watches of an earlier process showed; nothing when absent. */
   readonly knownBefore?: KnownBefore;
   readonly output: DecisionOutput;
+  /** What the output has no room for; nothing when absent. */
+  readonly memory?: DecisionsOptions["memory"];
   /** Who says which endpoints requests could not reach; nobody does when absent. */
   readonly proxy?: ProxyReporter;
   readonly onTruth: (change: TruthChange) => void;

@@ -4,6 +4,7 @@ import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import { overridesSlices } from "../decide/truth/truth.ts";
 import { oncePerRegistry } from "../kube/metrics-of-registry.ts";
 import type { Decisions } from "./decisions.ts";
+import { byNamespace, type LeftOutSource } from "./left-out.ts";
 import type { AgedWatch, Readiness } from "./readiness.ts";
 
 /** A service takes microseconds; the routes of a large cluster some hundred milliseconds. */
@@ -13,10 +14,13 @@ const decisionBuckets = [0.000_05, 0.000_1, 0.000_5, 0.001, 0.005, 0.01, 0.05, 0
 const routedBuckets = [0.000_5, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5, 30, 300];
 
 /** What of a replica is shown. */
-export interface ShownReplica {
+export interface ShownReplica extends Pick<LeftOutSource, "leftOut" | "memoryUse"> {
   readonly readiness: Readiness;
   watches(): readonly AgedWatch[];
 }
+
+/** Namespaces with a series of their own; all others share `other`. */
+const maxNamespaces = 100;
 
 export const ingressMetrics = oncePerRegistry((registry: Registry) => {
   /** Decisions that stand; a loop adds its own while it runs. */
@@ -64,6 +68,7 @@ export const ingressMetrics = oncePerRegistry((registry: Registry) => {
       this.set(areReady && replicas.size > 0 ? 1 : 0);
     },
   });
+  showMemory(registers, replicas);
   return {
     shown,
     replicas,
@@ -87,6 +92,41 @@ export const ingressMetrics = oncePerRegistry((registry: Registry) => {
     }),
   };
 });
+
+function showMemory(registers: Registry[], replicas: ReadonlySet<ShownReplica>): void {
+  new Gauge({
+    name: "lockstep_ingress_left_out_entries",
+    help: "Entries that the proxy has no room for because their namespace exceeds its share.",
+    labelNames: ["namespace"] as const,
+    registers,
+    collect() {
+      this.reset();
+      const entries = [...replicas].flatMap((one) => one.leftOut());
+      for (const [index, [name, own]] of [...byNamespace(entries)].entries()) {
+        this.inc({ namespace: index < maxNamespaces ? name : "other" }, own.length);
+      }
+    },
+  });
+  const uses = () => [...replicas].flatMap((one) => one.memoryUse());
+  new Gauge({
+    name: "lockstep_ingress_memory_used_bytes",
+    help: "What all entries take of the proxy's shared memory, those left out included.",
+    labelNames: ["memory"] as const,
+    registers,
+    collect() {
+      for (const { memory, usedBytes } of uses()) this.set({ memory }, usedBytes);
+    },
+  });
+  new Gauge({
+    name: "lockstep_ingress_memory_capacity_bytes",
+    help: "What the proxy's shared memory holds; a full load needs it twice.",
+    labelNames: ["memory"] as const,
+    registers,
+    collect() {
+      for (const { memory, capacityBytes } of uses()) this.set({ memory }, capacityBytes);
+    },
+  });
+}
 
 /** All of them always: an alert on a series that vanishes when it is zero would never fire. */
 const countedStates = ["active", "draining", "held", "suspect", "out", "overriding"];

@@ -13,6 +13,7 @@ import { KnownObjects } from "../kube/reflector/known-objects.ts";
 import { EventWriter } from "../outputs/events/event-writer.ts";
 import { stopDrainMs } from "../outputs/nginx/nginx-supervisor.ts";
 import { type Owner, OwnerError, ownerText } from "../outputs/nginx/prefix-owner.ts";
+import type { LeftOutEntry, MemoryUse } from "../outputs/nginx/proxy-state.ts";
 import { clusterWatches } from "../sources/cluster-source.ts";
 import { askedWatches } from "../sources/ingress-source.ts";
 import type { SecretReference } from "../sources/secret-source.ts";
@@ -127,7 +128,7 @@ export class IngressReplica {
         ...(options.leadership?.publish?.addresses ?? []).map(({ ip }) => ip),
       ],
       output: { apply: (decision, changes) => this.#nginx?.apply(decision, changes) },
-      ...(this.#nginx !== undefined && { proxy: this.#nginx }),
+      ...(this.#nginx !== undefined && { proxy: this.#nginx, memory: this.#nginx }),
       onTruth: (change) => this.#note(change),
       onRoutes: ({ problems }) => this.#events?.note(problems),
       metrics,
@@ -171,12 +172,22 @@ export class IngressReplica {
       proxyProblem: this.#nginx?.problem,
       watches: this.watches(),
       policy: this.#freshness,
+      leftOut: this.leftOut(),
     });
   }
 
   /** nginx opens its logs anew, for whoever has renamed them. */
   reopenLogs(): void {
     this.#nginx?.reopenLogs();
+  }
+
+  /** What the proxy has no room for. */
+  leftOut(): readonly LeftOutEntry[] {
+    return this.#nginx?.leftOut() ?? [];
+  }
+
+  memoryUse(): readonly MemoryUse[] {
+    return this.#nginx?.memoryUse() ?? [];
   }
 
   /** From now on every service is judged by this. */
@@ -320,7 +331,9 @@ export class IngressReplica {
     const leadership = () => this.#leadership.report();
     const shadow = () => this.shadow?.summary();
     const useOf: UseOf = (key) => this.#nginx?.useOf(key);
-    return stateReport({ clock, loop, overrides, readiness, proxy, leadership, useOf, shadow });
+    const memory = { leftOut: () => this.leftOut(), memoryUse: () => this.memoryUse() };
+    const parts = { overrides, readiness, proxy, leadership, useOf, shadow, memory };
+    return stateReport({ clock, loop, ...parts });
   }
 
   /** Every watch, and how old what it says may be. */

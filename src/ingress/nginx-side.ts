@@ -15,6 +15,7 @@ import {
   PrefixOwner,
   type RoutesOrigin,
 } from "../outputs/nginx/prefix-owner.ts";
+import type { LeftOutEntry, MemoryUse } from "../outputs/nginx/proxy-state.ts";
 import {
   readSnapshot,
   type SavedState,
@@ -23,6 +24,7 @@ import {
 import { StateSnapshot, snapshotPathOf } from "../outputs/nginx/state-snapshot.ts";
 import { EndpointCounters, type EndpointUse } from "../sources/endpoint-counters.ts";
 import type { ProxyReport, ProxyReporter } from "../sources/proxy-feedback.ts";
+import type { LeftOutSource } from "./left-out.ts";
 
 export interface NginxSettings extends NginxServerOptions, OwnerSettings {
   /** nginx's own folder; absolute. */
@@ -44,7 +46,7 @@ export interface NginxSideOptions extends NginxSettings {
   readonly onSuperseded: (by: Owner | undefined) => void;
 }
 
-export class NginxSide implements DecisionOutput, ProxyReporter {
+export class NginxSide implements DecisionOutput, ProxyReporter, LeftOutSource {
   readonly #options: NginxSideOptions;
   readonly #owner: PrefixOwner;
   /** Takes decisions from the beginning, and pushes from the start on. */
@@ -142,6 +144,19 @@ export class NginxSide implements DecisionOutput, ProxyReporter {
 
   apply(decision: RoutingDecision, changes: DecisionChanges): void {
     this.#pusher.apply(decision, changes);
+  }
+
+  /** What nginx has no room for beside what others have. */
+  leftOut(): readonly LeftOutEntry[] {
+    return this.#pusher.state.leftOut();
+  }
+
+  memoryUse(): readonly MemoryUse[] {
+    return this.#pusher.state.memoryUse();
+  }
+
+  get leftOutRevision(): number {
+    return this.#pusher.state.leftOutRevision;
   }
 
   /** How many decisions were applied until now. */

@@ -4,8 +4,11 @@
 // Staleness alone makes nobody unready unless that is asked for: when an API server is down every
 // replica is stale at once, all serve well by the last truth, and a load balancer that believed them
 // unready would have nobody left. It is said in words, and it is a metric. The same holds for a list
-// that is not applied because it lacks most of what is known.
+// that is not applied because it lacks most of what is known, and for what the proxy has no room for: a
+// tenant must not be able to take replicas out of service.
+import type { LeftOutEntry } from "../outputs/nginx/proxy-state.ts";
 import type { WatchStatus } from "../sources/watch-status.ts";
+import { leftOutNotes } from "./left-out.ts";
 
 export interface FreshnessPolicy {
   /** Unready while a watch is stale for longer than `staleAfterMs`. */
@@ -21,6 +24,8 @@ export interface ReadinessFacts {
   readonly proxyProblem: string | undefined;
   readonly watches: readonly AgedWatch[];
   readonly policy: FreshnessPolicy;
+  /** What the proxy has no room for beside what others have. */
+  readonly leftOut?: readonly LeftOutEntry[];
 }
 
 /** One watch, and since when it has not been current. */
@@ -58,8 +63,8 @@ export function readiness(facts: ReadinessFacts): Readiness {
     return { problem: "no cluster lets its services be watched", notes: services.map(described) };
   }
   const stale = watches.filter((watch) => isStale(watch, policy));
-  const notes = stale.map(described);
-  const [first] = notes;
+  const [first] = stale.map(described);
+  const notes = [...stale.map(described), ...leftOutNotes(facts.leftOut ?? [])];
   return policy.readyRequiresFresh && first !== undefined
     ? { problem: `what is known is stale: ${first}`, notes }
     : { problem: undefined, notes };

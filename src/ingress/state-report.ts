@@ -8,9 +8,13 @@ import type { WatchStatus } from "../sources/watch-status.ts";
 import type { DecisionLog } from "./decision-log.ts";
 import type { IngressLoop } from "./ingress-loop.ts";
 import type { LeadershipReport } from "./leadership.ts";
+import type { LeftOutSource } from "./left-out.ts";
 import type { Readiness } from "./readiness.ts";
 import { portReport, type UseOf } from "./service-report.ts";
 import type { ShadowSummary } from "./shadow-report.ts";
+
+/** More are only counted, in the metrics. */
+const maxLeftOut = 1_000;
 
 export interface StateReportOptions {
   readonly clock: Clock;
@@ -20,6 +24,8 @@ export interface StateReportOptions {
   readonly readiness: () => Readiness;
   /** What is known of the proxy; undefined when none serves. */
   readonly proxy: () => object | undefined;
+  /** How much of the proxy's memory is used, and what does not fit. */
+  readonly memory: Pick<LeftOutSource, "leftOut" | "memoryUse">;
   /** Who leads and since when, and locks that are held by ghosts. */
   readonly leadership: () => LeadershipReport;
   /** What requests did at an endpoint, by `peerKey`. */
@@ -29,7 +35,7 @@ export interface StateReportOptions {
 }
 
 export function stateReport(options: StateReportOptions): object {
-  const { clock, loop, overrides, readiness, proxy, leadership, useOf, shadow } = options;
+  const { clock, loop, overrides, readiness, proxy, leadership, useOf, shadow, memory } = options;
   const { routes, truths } = loop.decisions;
   const watch = (status: WatchStatus) => watchReport(clock, status);
   return {
@@ -60,6 +66,11 @@ export function stateReport(options: StateReportOptions): object {
       object: describeOrigin(origin),
       message,
     })),
+    memory: memory.memoryUse(),
+    leftOut: memory
+      .leftOut()
+      .slice(0, maxLeftOut)
+      .map(({ namespace, kind, name }) => ({ namespace, kind, name })),
     overrides: overrides.entries(),
   };
 }

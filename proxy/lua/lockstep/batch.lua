@@ -2,6 +2,7 @@
 local cjson = require("cjson")
 local checks = require("lockstep.checks")
 local host_entry = require("lockstep.host_entry")
+local policy_entry = require("lockstep.policy_entry")
 local service_entry = require("lockstep.service_entry")
 
 local check = checks.check
@@ -19,7 +20,14 @@ local json = cjson.new()
 json.decode_invalid_numbers(false)
 json.decode_max_depth(MOST_DEPTH)
 
-local fields = { hosts = true, services = true, certificates = true, serverNames = true, users = true }
+local fields = {
+    hosts = true,
+    services = true,
+    certificates = true,
+    serverNames = true,
+    users = true,
+    policies = true,
+}
 
 local CERTIFICATE_PEM = "^%-%-%-%-%-BEGIN CERTIFICATE%-%-%-%-%-\n"
 local KEY_PEM = "^%-%-%-%-%-BEGIN [A-Z ]*PRIVATE KEY%-%-%-%-%-\n"
@@ -61,7 +69,10 @@ local function parse_all(values, parse_one)
     local parsed = {}
     for name, value in pairs(values or {}) do
         check(type(name) == "string" and #name <= MOST_NAME, "entries have names, of some length")
-        parsed[name] = value == cjson.null and value or parse_one(value)
+        if value ~= cjson.null then
+            value = parse_one(value)
+        end
+        parsed[name] = value
     end
     return parsed
 end
@@ -83,6 +94,7 @@ local function parse(text)
         certificates = parse_all(body.certificates, certificate_of),
         server_names = parse_all(body.serverNames, server_name_of),
         users = parse_all(body.users, users_of),
+        policies = parse_all(body.policies, policy_entry.parse),
         slots = slots,
     }
 end

@@ -1,6 +1,7 @@
--- The rules of one host as they are pushed, checked. A rule that is wrong refuses its host, and the
--- pusher finds out which host that is.
-local cjson = require("cjson")
+-- One host as it is pushed, checked: its rules; or the name of another host, whose rules it has; or
+-- false, when it was left out for want of memory and every request is answered with 503. A rule names
+-- its policy, which is an entry of its own. A rule that is wrong refuses its host, and the pusher finds
+-- out which host that is.
 local checks = require("lockstep.checks")
 local pattern = require("lockstep.pattern")
 local policy_entry = require("lockstep.policy_entry")
@@ -15,6 +16,11 @@ local MOST_RULES = 10000
 local MOST_REGEXES = 128
 local MOST_PATH = 4096
 local MOST_REGEX = 512
+-- Longer than any host or key of a policy.
+local MOST_NAME = 1024
+
+-- What may stand in a cookie as its path.
+local COOKIE_PATH = "^/[\33-\58\60-\126]*$"
 
 local types = { Exact = true, Prefix = true, Regex = true }
 
@@ -30,26 +36,34 @@ local function check_path(rule)
     end
 end
 
+local function is_name(value)
+    return type(value) == "string" and #value <= MOST_NAME
+end
+
 local function rule_of(rule)
     check(type(rule) == "table", "a rule must be an object")
     check_path(rule)
     check(type(rule.service) == "string", "a rule must name its service")
-    local policy = rule.policy
-    if policy ~= nil then
-        check(policy ~= cjson.null, "a policy must be an object or absent")
-        policy = policy_entry.parse(policy)
-    end
+    check(rule.policy == nil or is_name(rule.policy), "a rule must name its policy or have none")
+    local is_cookie_path = rule.isCookiePath
+    check(is_cookie_path == nil or is_cookie_path == true, "isCookiePath is true or absent")
+    check(not is_cookie_path or rule.path:find(COOKIE_PATH), "a path cannot be that of a cookie")
     check(rule.isForAll == nil or rule.isForAll == true, "isForAll is true or absent")
     return {
         path = rule.path,
         type = rule.type,
         service = rule.service,
-        policy = policy,
+        policy = rule.policy,
+        canaries = rule.canaries ~= nil and policy_entry.canaries(rule.canaries) or nil,
+        isCookiePath = is_cookie_path,
         isForAll = rule.isForAll,
     }
 end
 
 function _M.parse(value)
+    if value == false or is_name(value) then
+        return value
+    end
     check(type(value) == "table", "the rules of a host must be a list")
     local count, regexes, rules = 0, 0, {}
     for _ in pairs(value) do

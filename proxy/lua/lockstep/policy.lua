@@ -1,6 +1,7 @@
 -- What a route asks beyond where its requests go. When a rule is decoded, its policy becomes a list
 -- of steps, one for each thing it asks, in the order below; a request goes through them, and the
--- first that answers it ends it. What a policy does not ask costs nothing.
+-- first that answers it ends it. What a policy does not ask costs nothing. A policy is shared by many
+-- rules, and what is made of it too: its size counts once.
 local answer = require("lockstep.answer")
 local basic_auth = require("lockstep.basic_auth")
 local canary = require("lockstep.canary")
@@ -34,8 +35,14 @@ local function https_redirect(policy)
     end
 end
 
+-- Made once, however many rules share the list.
+local function set_of(list)
+    list.set = list.set or networks.set(list)
+    return list.set
+end
+
 local function deny_from(policy)
-    local set = networks.set(policy.denyFrom)
+    local set = set_of(policy.denyFrom)
     return function(var)
         if networks.contains(set, var.binary_remote_addr) then
             return answer.refuse(403, "address not allowed")
@@ -44,7 +51,7 @@ local function deny_from(policy)
 end
 
 local function allow_from(policy)
-    local set = networks.set(policy.allowFrom)
+    local set = set_of(policy.allowFrom)
     return function(var)
         if not networks.contains(set, var.binary_remote_addr) then
             return answer.refuse(403, "address not allowed")
@@ -56,7 +63,7 @@ local function rate_limit(policy, rule, host)
     local name = rule.type .. " " .. host .. " " .. rule.path
     local prepared = limit.prepare(name, policy.rateLimit)
     local except_from = policy.rateLimit.exceptFrom
-    local except = except_from and networks.set(except_from)
+    local except = except_from and set_of(except_from)
     return function(var)
         if except and networks.contains(except, var.binary_remote_addr) then
             return
@@ -153,10 +160,42 @@ local function class_of_http(policy)
     return policy.cors and "http_any" or "http"
 end
 
--- `rule.policy`, as it was pushed, gets `prepared`: what the phases of a request need of it. The
--- class is the location that serves it.
-function _M.prepare(rule, host)
-    local policy = rule.policy
+local function cors_of(policy)
+    local asked = policy.cors
+    if asked ~= nil then
+        asked.prepared = asked.prepared or cors.prepare(asked)
+    end
+    return asked and asked.prepared
+end
+
+local function with(fields, name, value)
+    local copy = {}
+    for field, known in pairs(fields) do
+        copy[field] = known
+    end
+    copy[name] = value
+    return copy
+end
+
+-- Whether something made of the policy depends on the rule, or counts for it alone.
+local function is_own(policy, rule)
+    return rule.canaries ~= nil or rule.isCookiePath or policy.rateLimit ~= nil or policy.rewrite ~= nil
+end
+
+-- The policy with what is the rule's own; lists and all else stay shared.
+local function own_policy(policy, rule)
+    local own = with(policy, "canaries", rule.canaries)
+    own.prepared = nil
+    if rule.isCookiePath and own.balance and own.balance.affinity then
+        local affinity = with(own.balance.affinity, "path", rule.path)
+        affinity.attributes = nil
+        own.balance = with(own.balance, "affinity", affinity)
+    end
+    return own
+end
+
+-- The class is the location that serves it.
+local function prepare(policy, rule, host)
     local class = upstream.class_of(policy)
     if class == "http" then
         class = class_of_http(policy)
@@ -165,7 +204,7 @@ function _M.prepare(rule, host)
         class = class,
         -- A stream has no end to be counted towards.
         streams = policy.protocol == "grpc" or policy.protocol == "grpcs",
-        cors = policy.cors and cors.prepare(policy.cors),
+        cors = cors_of(policy),
         canaries = policy.canaries and canary.prepare(policy.canaries),
         rewrite = policy.rewrite and rewrite.prepare(rule),
         steps = {},
@@ -178,6 +217,26 @@ function _M.prepare(rule, host)
             client_steps[#client_steps + 1] = kind.is_of_clients and steps[#steps] or nil
         end
     end
+end
+
+-- `rule.policy`, as it was pushed, gets `prepared`: what the phases of a request need of it.
+function _M.prepare(rule, host)
+    if is_own(rule.policy, rule) then
+        rule.policy = own_policy(rule.policy, rule)
+    end
+    if rule.policy.prepared == nil then
+        prepare(rule.policy, rule, host)
+    end
+end
+
+-- In place of a policy that is not there.
+_M.CLOSED = { closed = true }
+
+-- A rule that answers every request with 503.
+function _M.closed_rule()
+    local rule = { type = "Prefix", path = "/", service = "", policy = _M.CLOSED }
+    _M.prepare(rule, "")
+    return rule
 end
 
 -- Ends a request that the policy answers itself.

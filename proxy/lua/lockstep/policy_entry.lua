@@ -1,4 +1,4 @@
--- A route's policy as it is pushed, checked field by field: types, bounds, and nothing unknown.
+-- A policy as it is pushed, checked field by field: types, bounds, and nothing unknown.
 -- What is not known here might have been meant to protect something. RoutePolicy in
 -- src/decide/route-policy.ts says what each field is for.
 local cjson = require("cjson")
@@ -212,6 +212,9 @@ local cors = object({
     "maxAgeSeconds",
 })
 
+-- Of one rule: canaries differ where all else of a policy is shared.
+_M.canaries = list(canary, MOST_ITEMS)
+
 -- The policy, or an error that says what is wrong with it.
 _M.parse = object({
     closed = one_of(true),
@@ -235,7 +238,6 @@ _M.parse = object({
     }),
     tries = whole(1, 100),
     balance = balance,
-    canaries = list(canary, MOST_ITEMS),
     allowFrom = list(network, MOST_ITEMS),
     denyFrom = list(network, MOST_ITEMS),
     rateLimit = object({

@@ -11,7 +11,7 @@ local writer = require("lockstep.writer")
 local _M = {}
 
 local KIND = "lockstep state"
-local FORMAT = 1
+local FORMAT = 2
 -- More than the shared memory could hold.
 local MOST_BYTES = 128 * 1024 * 1024
 -- By then its addresses may have passed to the pods of others.

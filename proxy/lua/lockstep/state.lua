@@ -1,7 +1,7 @@
--- The pushed state: one key in shared memory per host, service, certificate, name asked for in TLS and
--- list of users, under the generation of the full load that brought it. Every worker decodes a key
--- when it first needs it; one global version and a ring of changed keys tell it what to forget, so
--- that each request sees the last push.
+-- The pushed state: one key in shared memory per host, policy, service, certificate, name asked for in
+-- TLS and list of users, under the generation of the full load that brought it. Every worker decodes a
+-- key when it first needs it, and once, however many rules or names refer to it; one global version and
+-- a ring of changed keys tell it what to forget, so that each request sees the last push.
 --
 -- Invariant: a value is in place before the version that announces it. Only the holder of the lock
 -- (see writer.lua) writes.
@@ -32,7 +32,11 @@ local LOAD_POLLS = 150
 
 -- What this worker has decoded of the generation it goes by, by name: to build the key of the shared
 -- memory again for each request would cost more than the rest of the search.
-local hosts, services, certificates, users = {}, {}, {}, {}
+local hosts, services, certificates, users, policies = {}, {}, {}, {}, {}
+-- Hosts that have the rules of another host: by their name the other, and by the other their names.
+local same_as, other_names = {}, {}
+-- Policies that decoded rules refer to, and that were not there.
+local missing_policies = {}
 -- The version that this worker goes by; none yet.
 local seen = -1
 -- Where round robin stood in services that have changed. They come and go: beyond so many, all begin
@@ -58,6 +62,10 @@ end
 
 function _M.users_key(generation, name)
     return "u:" .. generation .. ":" .. name
+end
+
+function _M.policy_key(generation, name)
+    return "p:" .. generation .. ":" .. name
 end
 
 -- In the master. The dictionaries survive a reload, so the boot id changes only with a new nginx.
@@ -108,12 +116,43 @@ local function forget_service(name)
     end
 end
 
+local function forget_hosts()
+    hosts, same_as, other_names, missing_policies = {}, {}, {}, {}
+    straight.forget_all()
+end
+
+local function forget_name(name)
+    hosts[name] = nil
+    straight.forget(name)
+    local other = same_as[name]
+    if other ~= nil then
+        other_names[other][name] = nil
+        same_as[name] = nil
+    end
+end
+
+local function forget_host(name)
+    forget_name(name)
+    for other in pairs(other_names[name] or {}) do
+        forget_name(other)
+    end
+end
+
+-- A key stands for the policy's content, so rules that have it never have an old one; but some may have
+-- been decoded without it.
+local function forget_policy(name)
+    policies[name] = nil
+    if missing_policies[name] then
+        forget_hosts()
+    end
+end
+
 local function forget_all()
     for name in pairs(services) do
         forget_service(name)
     end
-    hosts, services, certificates, users = {}, {}, {}, {}
-    straight.forget_all()
+    services, certificates, users, policies = {}, {}, {}, {}
+    forget_hosts()
 end
 
 local function forget(from, to)
@@ -125,14 +164,15 @@ local function forget(from, to)
         end
         local kind, name = string.match(key, "^(%a):%d+:(.*)$")
         if kind == "h" then
-            hosts[name] = nil
-            straight.forget(name)
+            forget_host(name)
         elseif kind == "s" then
             forget_service(name)
         elseif kind == "c" then
             certificates[name] = nil
         elseif kind == "u" then
             users[name] = nil
+        elseif kind == "p" then
+            forget_policy(name)
         end
     end
 end
@@ -189,10 +229,65 @@ function _M.host(name)
     return dict:get(_M.host_key(_M.generation, name)) and undecoded
 end
 
-local function decode_host(name)
+-- A rule whose policy is not there answers nobody: it may have been meant to protect something.
+local function policy_of(name)
+    local known = policies[name]
+    if known == nil then
+        local text = dict:get(_M.policy_key(_M.generation, name))
+        if text == nil then
+            missing_policies[name] = true
+            return policy.CLOSED
+        end
+        known = cjson.decode(text)
+        policies[name] = known
+    end
+    return known
+end
+
+local function entry_of(name)
     local text = dict:get(_M.host_key(_M.generation, name))
-    if text ~= nil then
-        hosts[name] = hosts[name] or route.compile(cjson.decode(text), policy.prepare, name)
+    return text and cjson.decode(text)
+end
+
+-- What a host has that was left out, and one whose rules are those of a host that is not there.
+local left_out = route.of_everything(policy.closed_rule())
+local no_rules = route.compile({})
+
+-- The rules of a host that has its own, decoded; nothing when it has none.
+local function decode_rules(name, entry)
+    if entry == false then
+        return left_out
+    end
+    if type(entry) ~= "table" then
+        return nil
+    end
+    for _, rule in ipairs(entry) do
+        if rule.policy ~= nil then
+            rule.policy = policy_of(rule.policy)
+        elseif rule.canaries ~= nil then
+            rule.policy = {}
+        end
+    end
+    return route.compile(entry, policy.prepare, name)
+end
+
+local function decode_same(name, other)
+    hosts[other] = hosts[other] or decode_rules(other, entry_of(other))
+    hosts[name] = same_as[other] == nil and hosts[other] or no_rules
+    same_as[name] = other
+    other_names[other] = other_names[other] or {}
+    other_names[other][name] = true
+end
+
+local function decode_host(name)
+    if hosts[name] ~= nil then
+        return
+    end
+    local entry = entry_of(name)
+    if type(entry) == "string" then
+        decode_same(name, entry)
+    elseif entry ~= nil then
+        hosts[name] = decode_rules(name, entry)
     end
 end
 

@@ -83,7 +83,9 @@ local function put(key, value)
     if is_full(place, key) then
         return refusal(507, "NO_MEMORY", "the shared memory is full")
     end
-    local set, problem = place:safe_set(key, cjson.encode(value))
+    -- Slashes need no escape, and paths and networks are full of them.
+    local text = cjson.encode(value):gsub("\\/", "/")
+    local set, problem = place:safe_set(key, text)
     if not set then
         return refusal(507, "NO_MEMORY", problem)
     end
@@ -110,11 +112,12 @@ local function apply(generation, batch, after)
         end
         return nil
     end
-    -- A host never refers to a service or to users that are not there yet, or no longer; nor a name
-    -- asked for in TLS to a certificate.
+    -- A host never refers to a service, users or a policy that is not there yet, or no longer; nor a
+    -- name asked for in TLS to a certificate.
     return each(batch.services, state.service_key, false)
         or each(batch.certificates, state.certificate_key, false)
         or each(batch.users, state.users_key, false)
+        or each(batch.policies, state.policy_key, false)
         or each(batch.hosts, state.host_key, false)
         or each(batch.server_names, state.server_name_key, false)
         or each(batch.hosts, state.host_key, true)
@@ -122,6 +125,7 @@ local function apply(generation, batch, after)
         or each(batch.services, state.service_key, true)
         or each(batch.certificates, state.certificate_key, true)
         or each(batch.users, state.users_key, true)
+        or each(batch.policies, state.policy_key, true)
 end
 
 -- The slots that the services of a batch have; some may be those of endpoints that just joined.
@@ -179,7 +183,7 @@ end
 local function nothing() end
 
 local function generation_of(key)
-    return tonumber(key:match("^[hscnu]:(%d+):"))
+    return tonumber(key:match("^[hscnup]:(%d+):"))
 end
 
 local function all_keys()

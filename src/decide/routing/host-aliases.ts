@@ -54,6 +54,17 @@ export class HostAliases {
     }
   }
 
+  /** Whether some Ingress gives this name to a host. */
+  has(alias: string): boolean {
+    return this.#given.has(alias);
+  }
+
+  /** The hosts that an alias is given to. */
+  named(alias: string): readonly string[] {
+    const givers = this.#given.get(alias);
+    return givers === undefined ? none : [...givers.values()].flatMap((hosts) => [...hosts]);
+  }
+
   /** The other names of a host. */
   of(host: string): readonly string[] {
     return this.#names.get(host) ?? none;

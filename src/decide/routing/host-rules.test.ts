@@ -321,3 +321,52 @@ describe("aliases", () => {
     });
   });
 });
+
+describe("a host that several namespaces have rules of", () => {
+  const regexes = annotated({ "use-regex": "true" });
+  const flood = (count: number, fields: IngressFields = {}) =>
+    Array.from({ length: count }, (_, n) => {
+      const paths = Array.from({ length: 60 }, (_one, p) => path(`/flood-${n}-${p}`, "flood"));
+      const own = { namespace: "flood", bornMs: 1, ...fields };
+      return ingress(`flood-${n}`, [{ host: "", paths }], own);
+    });
+  const quiet = (fields: IngressFields = {}) =>
+    ingress("quiet", [{ host: "", paths: [path("/quiet", "quiet")] }], { bornMs: 2, ...fields });
+  const served = (ingresses: readonly Ingress[]) => {
+    const { lines, problems } = routed(ingresses);
+    return [lines.length, lines.some((line) => line.includes("shop/quiet")), problems.length > 0];
+  };
+
+  test("has room for those of each, however many rules one has", () => {
+    expect(served([...flood(200), quiet()])).toEqual([10_000, true, true]);
+  });
+
+  test("and however many expressions, or bytes", () => {
+    const [expressions] = [flood(4, regexes)];
+    expect(served([...expressions, quiet(regexes)])).toEqual([128, true, true]);
+    const paths = Array.from({ length: 400 }, (_, n) => path(`/${"x".repeat(4_000)}${n}`, "flood"));
+    const long = Array.from({ length: 3 }, (_, n) =>
+      ingress(
+        `long-${n}`,
+        [{ host: "", paths: paths.map((one) => ({ ...one, path: `${one.path}-${n}` })) }],
+        {
+          namespace: "flood",
+          bornMs: 1,
+        },
+      ),
+    );
+    const [lines, isServed] = served([...long, quiet()]);
+    expect(lines).toBeLessThan(600);
+    expect(isServed).toBe(true);
+  });
+});
+
+test("one Ingress has no more rules than its share of bytes, and is told which it lacks", () => {
+  const paths = Array.from({ length: 1_000 }, (_, n) => path(`/${"x".repeat(4_000)}${n}`, "web"));
+  const { lines, problems } = routed([ingress("large", [{ host: "a.example", paths }])]);
+  expect(lines.length).toBeGreaterThan(400);
+  expect(lines.length).toBeLessThan(600);
+  expect(problems[0]).toMatch(
+    /the Ingress has more than 2097152 bytes of rules, so it is ignored$/,
+  );
+});

@@ -3,6 +3,7 @@
 // goes before a default. One that is being deleted yields to all others. Whoever yields is told to
 // whom.
 import type { PathRule } from "../decision.ts";
+import { fairLevel } from "../fair-share.ts";
 import type { Canary } from "../route-policy.ts";
 import { anyHost } from "./host-name.ts";
 import { compareAge, compareSpecificity } from "./precedence.ts";
@@ -16,6 +17,7 @@ import {
   type Route,
   type RouteOrigin,
   type RoutingProblem,
+  ruleBytes,
 } from "./route.ts";
 
 export interface HostRules {
@@ -39,11 +41,14 @@ export interface HostRulesOptions {
   readonly above?: Route | undefined;
 }
 
-/** The proxy tries them one after the other. */
+/** The proxy tries them one after the other. Where several namespaces have rules, each has its share. */
 export const maxRegexesPerHost = 128;
 
 /** As the proxy has it (proxy/lua/lockstep/host_entry.lua): one host is pushed as a whole. */
 const maxRulesPerHost = 10_000;
+
+/** Of the paths and services of its rules: one host is pushed in one request of at most 4 MB. */
+const maxBytesPerHost = 2 * 1024 * 1024;
 
 export function hostRules(routes: readonly Route[], options: HostRulesOptions): HostRules {
   const ordered = [...routes].sort((a, b) => compareAge(a.origin, b.origin));
@@ -153,6 +158,7 @@ function claimsOf(
   problems: RoutingProblem[],
 ): ReadonlyMap<string, Route> {
   const claims = new Map<string, Route>();
+  const room = new HostRoom(ordered);
   for (const route of ordered) {
     const claim = claimOf(route.match);
     const holder = claims.get(claim);
@@ -161,40 +167,72 @@ function claimsOf(
       if (isTold) report(problems, route, "PathTaken", conflict(route, holder));
       continue;
     }
+    const excess = holder === undefined ? room.take(route) : undefined;
+    if (excess !== undefined) {
+      const where = `${describeMatch(route.match)} of host ${route.host}`;
+      report(problems, route, "RuleIgnored", `${where}: ${excess}`);
+      continue;
+    }
     claims.set(claim, route);
   }
-  const isRegex = ({ match }: Route): boolean => match.type === "Regex";
-  leaveOut(claims, { most: maxRegexesPerHost, of: "expressions", counts: isRegex }, problems);
-  leaveOut(claims, { most: maxRulesPerHost, of: "rules", counts: () => true }, problems);
   return claims;
 }
 
-interface HostBound {
-  readonly most: number;
-  readonly of: string;
-  readonly counts: (route: Route) => boolean;
+interface HostUse {
+  readonly rules: number;
+  readonly regexes: number;
+  readonly bytes: number;
 }
 
-/** Of too many, the newest of the namespaces that have the most: one that has few keeps its own. */
-function leaveOut(
-  claims: Map<string, Route>,
-  { most, of, counts }: HostBound,
-  problems: RoutingProblem[],
-): void {
-  const counted = [...claims].filter(([, route]) => counts(route));
-  if (counted.length <= most) return;
-  const ranks = new Map<string, number>();
-  const ranked = counted.map(([claim, route]) => {
-    const rank = ranks.get(route.origin.namespace) ?? 0;
-    ranks.set(route.origin.namespace, rank + 1);
-    return { claim, route, rank };
-  });
-  for (const { claim, route } of ranked.sort((a, b) => a.rank - b.rank).slice(most)) {
-    claims.delete(claim);
-    const where = `${describeMatch(route.match)} of host ${route.host}`;
-    const what = `the host has more than ${most} ${of}, so it is ignored`;
-    report(problems, route, "RuleIgnored", `${where}: ${what}`);
+const noUse: HostUse = { rules: 0, regexes: 0, bytes: 0 };
+
+/** What one host has room for: each namespace has its fair share of it, for its oldest rules. */
+class HostRoom {
+  readonly #most: HostUse;
+  readonly #used = new Map<string, HostUse>();
+
+  constructor(routes: readonly Route[]) {
+    const asked = new Map<string, HostUse>();
+    for (const route of routes) {
+      const { namespace } = route.origin;
+      asked.set(namespace, sumOf(asked.get(namespace) ?? noUse, useOf(route)));
+    }
+    const level = (one: keyof HostUse, most: number) =>
+      fairLevel(
+        [...asked.values()].map((use) => use[one]),
+        most,
+      );
+    this.#most = {
+      rules: level("rules", maxRulesPerHost),
+      regexes: level("regexes", maxRegexesPerHost),
+      bytes: level("bytes", maxBytesPerHost),
+    };
   }
+
+  /** Undefined when the route has room; else why not. */
+  take(route: Route): string | undefined {
+    const { namespace } = route.origin;
+    const use = sumOf(this.#used.get(namespace) ?? noUse, useOf(route));
+    const excess = this.#excess(use);
+    if (excess !== undefined) return `the host has more than ${excess}, so it is ignored`;
+    this.#used.set(namespace, use);
+    return undefined;
+  }
+
+  #excess({ rules, regexes, bytes }: HostUse): string | undefined {
+    if (regexes > this.#most.regexes) return `${maxRegexesPerHost} expressions`;
+    if (rules > this.#most.rules) return `${maxRulesPerHost} rules`;
+    return bytes > this.#most.bytes ? `${maxBytesPerHost} bytes of rules` : undefined;
+  }
+}
+
+function useOf({ match, backend }: Route): HostUse {
+  const bytes = ruleBytes + Buffer.byteLength(match.path) + backendKey(backend).length;
+  return { rules: 1, regexes: match.type === "Regex" ? 1 : 0, bytes };
+}
+
+function sumOf(a: HostUse, b: HostUse): HostUse {
+  return { rules: a.rules + b.rules, regexes: a.regexes + b.regexes, bytes: a.bytes + b.bytes };
 }
 
 function goesBefore(route: Route, holder: Route): boolean {

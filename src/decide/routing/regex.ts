@@ -73,6 +73,15 @@ function isReadOtherwise(pattern: string): boolean {
   return false;
 }
 
+/** PCRE's compiled form and its machine code, roughly; a hostile one has some hundred bytes an atom. */
+const bytesOfExpression = 512;
+const bytesOfAtom = 64;
+
+/** What the proxy takes for a compiled expression, in each worker that has it. */
+export function compiledBytes(pattern: string): number {
+  return bytesOfExpression + bytesOfAtom * Math.min(atomsOf(pattern), maxAtoms);
+}
+
 /** How many characters and classes it has when every repetition is written out. */
 function atomsOf(pattern: string): number {
   const outer: number[] = [];

@@ -65,6 +65,7 @@ export type ProblemReason =
   | "PathTaken"
   | "CanaryIgnored"
   | "BackendMissing"
+  | "MemoryShareExceeded"
   | "ParametersIgnored"
   | "CertificateIgnored"
   | "CertificateExpired";
@@ -81,6 +82,9 @@ export interface RoutingProblem {
 export function backendKey({ namespace, name, port }: Backend): string {
   return `${namespace}/${name}:${port}`;
 }
+
+/** Of a rule as it is pushed, without its path and its service: field names and the key of a policy. */
+export const ruleBytes = 128;
 
 /** What two routes of one host cannot both have. */
 export function claimOf({ path, type }: RouteMatch): string {

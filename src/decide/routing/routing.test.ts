@@ -10,6 +10,8 @@ test("one Ingress becomes hosts, rules and backends", () => {
   const asked = { ingresses: [ingress("a", rules)], classes: [] };
   expect(new Routing({ className: "lockstep" }).decide(asked)).toEqual({
     hosts: new Map([["shop.example", [{ path: "/", type: "Prefix", service: "shop/web:http" }]]]),
+    owners: new Map([["shop.example", { namespace: "shop", createdAtMs: 0 }]]),
+    sameAs: new Map(),
     backends: new Map([["shop/web:http", { namespace: "shop", name: "web", port: "http" }]]),
     problems: [],
   });

@@ -6,7 +6,7 @@
 // table is what the rules say.
 import { isDeepStrictEqual } from "node:util";
 import type { Ingress } from "../../kube/kinds/ingress.ts";
-import type { PathRule } from "../decision.ts";
+import type { HostOwner, PathRule } from "../decision.ts";
 import { type BackendChanges, CountedBackends } from "./counted-backends.ts";
 import { HostAliases } from "./host-aliases.ts";
 import { anyHost, wildcardOver } from "./host-name.ts";
@@ -33,6 +33,10 @@ import {
 export interface RouteTable {
   /** By host; of each host the rules in the order in which they are tried. */
   readonly hosts: ReadonlyMap<string, readonly PathRule[]>;
+  /** By host, whose its rules are. */
+  readonly owners: ReadonlyMap<string, HostOwner>;
+  /** By alias, the host whose rules it has, where these are exactly the same. */
+  readonly sameAs: ReadonlyMap<string, string>;
   /** Every backend that a rule names, by its key. */
   readonly backends: ReadonlyMap<string, Backend>;
   readonly problems: readonly RoutingProblem[];
@@ -55,12 +59,18 @@ export interface RoutingOptions extends ClassChoice {
 export interface RouteChanges {
   /** Of our classes. */
   readonly ingresses: IngressChanges;
-  /** Those whose rules are others than before, or gone. */
+  /** Those whose rules are others than before, or gone, or shared with another host. */
   readonly hosts: ReadonlySet<string>;
   readonly backends: BackendChanges;
 }
 
-export const emptyTable: RouteTable = { hosts: new Map(), backends: new Map(), problems: [] };
+export const emptyTable: RouteTable = {
+  hosts: new Map(),
+  owners: new Map(),
+  sameAs: new Map(),
+  backends: new Map(),
+  problems: [],
+};
 
 export class Routing {
   readonly #options: RoutingOptions;
@@ -73,6 +83,8 @@ export class Routing {
   readonly #aliases = new HostAliases();
   readonly #rules = new Map<string, HostRules>();
   readonly #hosts = new Map<string, readonly PathRule[]>();
+  readonly #owners = new Map<string, HostOwner>();
+  readonly #sameAs = new Map<string, string>();
   readonly #backends = new CountedBackends();
   /** Only those that have problems. */
   readonly #badIngresses = new Set<Ingress>();
@@ -107,9 +119,17 @@ export class Routing {
     for (const host of touched) {
       if (!isWildcard(host) && this.#putTogether(host)) hosts.add(host);
     }
+    // After all of them: an alias is compared with what its host has now.
+    for (const host of touched) if (this.#compareWithNamed(host)) hosts.add(host);
     this.#changes = { ingresses, hosts, backends: this.#backends.takeChanges() };
     const problems = this.#problems(classProblems(asked.classes));
-    return { hosts: this.#hosts, backends: this.#backends.all, problems };
+    return {
+      hosts: this.#hosts,
+      owners: this.#owners,
+      sameAs: this.#sameAs,
+      backends: this.#backends.all,
+      problems,
+    };
   }
 
   /** What the last decision changed. */
@@ -130,6 +150,12 @@ export class Routing {
   /** Whose a rule of the table is. */
   originOf(host: string, rule: PathRule): RouteOrigin | undefined {
     return this.#rules.get(host)?.claims.get(claimOf(rule))?.origin;
+  }
+
+  /** Whose the rules of a host are. */
+  originsOfHost(host: string): ReadonlySet<RouteOrigin> {
+    const { claims } = this.#rules.get(host) ?? noRules;
+    return new Set([...claims.values()].map(({ origin }) => origin));
   }
 
   /** Whose requests a backend, by its key, was to answer or judge: of every rule that leads there. */
@@ -218,9 +244,25 @@ export class Routing {
     else this.#rules.set(host, { ...now, rules });
     if (rules.length === 0) this.#hosts.delete(host);
     else this.#hosts.set(host, rules);
+    const owner = ownerOf(now.claims.values());
+    if (owner === undefined) this.#owners.delete(host);
+    else this.#owners.set(host, owner);
     if (now.problems.length === 0) this.#badHosts.delete(host);
     else this.#badHosts.add(host);
     return !isSame;
+  }
+
+  /** Whether the host shares its rules with another than before, or no longer. */
+  #compareWithNamed(host: string): boolean {
+    const rules = this.#hosts.get(host);
+    const hasSame = (named: string) => isDeepStrictEqual(this.#hosts.get(named), rules);
+    // One that is an alias itself may have no rules of its own.
+    const found =
+      rules && this.#aliases.named(host).find((one) => !this.#aliases.has(one) && hasSame(one));
+    const before = this.#sameAs.get(host);
+    if (found === undefined) this.#sameAs.delete(host);
+    else this.#sameAs.set(host, found);
+    return before !== found;
   }
 
   #problems(ofClasses: readonly RoutingProblem[]): readonly RoutingProblem[] {
@@ -274,6 +316,17 @@ function isAnsweredBy({ backend, guard, policy }: Route, key: string): boolean {
   if (guard !== undefined && closed === undefined && backendKey(guard) === key) return true;
   const isAnsweredHere = (closed ?? redirect ?? hostRedirect) !== undefined;
   return !isAnsweredHere && backendKey(backend) === key;
+}
+
+function ownerOf(claims: Iterable<Route>): HostOwner | undefined {
+  let owner: HostOwner | undefined;
+  for (const { origin } of claims) {
+    const { namespace, createdAtMs } = origin;
+    const isOne = owner === undefined || owner.namespace === namespace;
+    const oldest = Math.min(createdAtMs, owner?.createdAtMs ?? createdAtMs);
+    owner = { namespace: isOne ? namespace : "", createdAtMs: oldest };
+  }
+  return owner;
 }
 
 /** Yields to everybody. */

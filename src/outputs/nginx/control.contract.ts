@@ -62,6 +62,34 @@ export function controlContract(run: RunInControlWorld): void {
       expect([await status("a"), await status("b")]).toEqual([404, 503]);
     }));
 
+  it("gives a host the rules of another by its name, whatever becomes of that one", () =>
+    run(async ({ control, status }) => {
+      const pusher = await loaded(control, 1, "a");
+      const tell = (hosts: object) => control.change(pusher, JSON.stringify({ hosts }));
+      await tell({ b: "a", c: "none", d: "b" });
+      expect([await status("b"), await status("c"), await status("d")]).toEqual([503, 404, 404]);
+      await tell({ a: [], none: rulesTo("a") });
+      expect([await status("b"), await status("c")]).toEqual([404, 503]);
+      await tell({ b: rulesTo("a") });
+      expect([await status("a"), await status("b")]).toEqual([404, 503]);
+    }));
+
+  it("closes what was left out, and a rule whose policy is not there", () =>
+    run(async ({ control, status, closed }) => {
+      const pusher = await loaded(control, 1, "a", serviceAt(closed, 1));
+      const tell = (body: object) => control.change(pusher, JSON.stringify(body));
+      await tell({ hosts: { b: false, c: [{ ...rulesTo("a")[0], policy: "n/key" }], d: "c" } });
+      const all = async () => [
+        await status("a"),
+        await status("b"),
+        await status("c"),
+        await status("d"),
+      ];
+      expect(await all()).toEqual([502, 503, 503, 503]);
+      await tell({ policies: { "n/key": { tries: 1 } } });
+      expect(await all()).toEqual([502, 503, 502, 502]);
+    }));
+
   it("refuses what was made for another boot id", () =>
     run(async ({ control, status }) => {
       const pusher = await loaded(control, 1, "a");
@@ -193,7 +221,11 @@ const malformed: readonly (readonly [what: string, body: string])[] = [
   ["a rule of a type that is not known", hostWith({ path: "/", type: "Other", service: "s" })],
   ["a rule without a service", hostWith({ path: "/", type: "Exact" })],
   ["an expression that is none", hostWith({ path: "/(", type: "Regex", service: "s" })],
-  ["a policy that is none", hostWith({ path: "/", type: "Exact", service: "s", policy: 7 })],
+  [
+    "a rule whose policy has no name",
+    hostWith({ path: "/", type: "Exact", service: "s", policy: 7 }),
+  ],
+  ["a policy that is none", '{"policies":{"a/b":7}}'],
   ["a port out of range", serviceWith({ ports: [0] })],
   ["a service without addresses", '{"services":{"s":{"tiers":[]}}}'],
   ["tiers that leave out an endpoint", serviceWith({ tiers: [0] })],
@@ -236,10 +268,13 @@ async function until<T>(read: () => Promise<T>, isSo: (value: T) => boolean): Pr
   return value;
 }
 
+function rulesTo(service: string): readonly object[] {
+  return [{ path: "/", type: "Prefix", service }];
+}
+
 /** A host and a service of the same name, without endpoints unless they are given. */
 function batchOf(name: string, service: object = emptyService): string {
-  const rules = [{ path: "/", type: "Prefix", service: name }];
-  return JSON.stringify({ hosts: { [name]: rules }, services: { [name]: service } });
+  return JSON.stringify({ hosts: { [name]: rulesTo(name) }, services: { [name]: service } });
 }
 
 function serviceAt({ address, port }: ControlWorld["closed"], slot: number): object {

@@ -209,6 +209,33 @@ describe("a pusher", () => {
       await pusher.stop();
     }));
 
+  it("leaves out what its namespace uses most of when nginx has less room than was counted on", () =>
+    nginxWorld(async (world) => {
+      await world.startNginx();
+      const pusher = world.pusher();
+      const peers = Array.from({ length: 300 }, (_, n) => `10.0.${n >> 8}.${n & 255}:80`);
+      const services = {
+        "quiet/web:80": ["p1:80"],
+        "flood/web:80": peers,
+        "flood/s:80": ["p2:80"],
+      };
+      for (let left = 7; left > 0; left -= 1)
+        world.script(/loads\/\d+$/, refusal(507, "NO_MEMORY"));
+      pusher.start();
+      decide(pusher, { hosts: { h: "quiet/web:80" }, services }, 1);
+      await world.simulation.sleep(20_000);
+      expect(world.routed.map((line) => line.split(" ")[0])).toEqual([
+        "quiet/web:80@1",
+        "flood/s:80@1",
+      ]);
+      expect(pusher.state.leftOut()).toEqual([
+        { kind: "service", name: "flood/web:80", namespace: "flood", hosts: [] },
+      ]);
+      pusher.state.countOnAll();
+      expect(pusher.state.leftOut()).toEqual([]);
+      await pusher.stop();
+    }));
+
   it("does not try without end faster what fails with every push", () =>
     nginxWorld(async (world) => {
       await world.startNginx();

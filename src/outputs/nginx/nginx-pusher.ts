@@ -14,6 +14,7 @@ import type { ProxyReport, ProxyReporter } from "../../sources/proxy-feedback.ts
 import { ControlError } from "./control-answer.ts";
 import { ControlClient, type Pusher } from "./control-client.ts";
 import { nginxMetrics } from "./nginx-metrics.ts";
+import type { MemoryName } from "./proxy-memory.ts";
 import { type ProxyEntry, ProxyState } from "./proxy-state.ts";
 import { PushSession, type RoutedEntry } from "./push-session.ts";
 
@@ -44,6 +45,9 @@ const failuresPerWarning = 30;
 /** What found no room is told again this much later: by then nginx has removed what was replaced. */
 export const roomAgainMs = 5_000;
 
+/** After so many loads without room, each after a longer pause, nginx has removed what they replace. */
+const loadsUntilLess = 6;
+
 export class NginxPusher implements DecisionOutput, ProxyReporter, CounterReporter {
   readonly state = new ProxyState();
   readonly #options: NginxPusherOptions;
@@ -54,14 +58,19 @@ export class NginxPusher implements DecisionOutput, ProxyReporter, CounterReport
   #pusher: Pusher | undefined;
   /** Nothing is pushed before the first decision: an empty load would take every route away. */
   #hasDecision = false;
-  /** How many decisions there were, and how many of them nginx has been told. */
-  #applied = 0;
+  /** How many decisions nginx has been told. */
   #told = 0;
   #wake: () => void = () => undefined;
   #running: Promise<void> | undefined;
   /** In a row. */
   #failures = 0;
+  /** How often in a row a load found no room. */
+  #loadsWithoutRoom = 0;
   #withoutRoom: readonly ProxyEntry[] = [];
+  /** What found no room before, and was pushed once more. */
+  #toldAgain: readonly ProxyEntry[] = [];
+  /** The nginx that was last loaded, or tried. */
+  #triedBootId = "";
   #cancelRoomAgain: CancelTimer | undefined;
   /** How many found no room when that was last logged: the same number is no news. */
   #saidWithoutRoom = 0;
@@ -74,7 +83,6 @@ export class NginxPusher implements DecisionOutput, ProxyReporter, CounterReport
 
   apply(decision: RoutingDecision, changes: DecisionChanges): void {
     this.state.apply(decision, changes);
-    this.#applied += 1;
     this.#hasDecision = true;
     this.#wake();
   }
@@ -92,7 +100,7 @@ export class NginxPusher implements DecisionOutput, ProxyReporter, CounterReport
 
   /** How many decisions were applied until now. */
   get applied(): number {
-    return this.#applied;
+    return this.state.applied;
   }
 
   /** How many of them nginx has been told, the first ones first. */
@@ -150,6 +158,7 @@ export class NginxPusher implements DecisionOutput, ProxyReporter, CounterReport
         if (signal.aborted) return;
         if (!(error instanceof ControlError)) throw error;
         this.#count(error);
+        if (error.code === "NO_MEMORY") this.#loadWithoutRoom();
         if (error.code === "EPOCH" && this.#pusher !== undefined) {
           this.#superseded();
           return;
@@ -188,6 +197,8 @@ export class NginxPusher implements DecisionOutput, ProxyReporter, CounterReport
     const pusher: Pusher = { bootId: state.bootId, owner: this.#owner, epoch };
     // Until the load has succeeded we are in charge of nothing, and may try again.
     this.#pusher = undefined;
+    if (state.bootId !== this.#triedBootId) this.state.countOnAll();
+    this.#triedBootId = state.bootId;
     const session = this.#session(pusher);
     const routed = await session.load(this.state, signal);
     this.#pusher = pusher;
@@ -209,12 +220,22 @@ export class NginxPusher implements DecisionOutput, ProxyReporter, CounterReport
     });
   }
 
+  /** What a load replaces is removed within a second; if that does not help, too much was wanted. */
+  #loadWithoutRoom(): void {
+    this.#loadsWithoutRoom += 1;
+    if (this.#loadsWithoutRoom >= loadsUntilLess) this.state.countOnLess("routes");
+  }
+
   #noRoomFor(entries: readonly ProxyEntry[]): void {
     const { log, timers } = this.#options;
+    const isAgain = new Set(this.#toldAgain.map(({ kind, name }) => `${kind} ${name}`));
+    const again = entries.filter(({ kind, name }) => isAgain.has(`${kind} ${name}`));
+    for (const memory of new Set(again.map(memoryOf))) this.state.countOnLess(memory);
     this.#withoutRoom = [...this.#withoutRoom, ...entries];
     this.#cancelRoomAgain ??= timers.after(roomAgainMs, () => {
       this.#cancelRoomAgain = undefined;
       this.state.tellAgain(this.#withoutRoom);
+      this.#toldAgain = this.#withoutRoom;
       this.#withoutRoom = [];
       this.#wake();
     });
@@ -241,13 +262,11 @@ export class NginxPusher implements DecisionOutput, ProxyReporter, CounterReport
     });
     try {
       while (!broken && !signal.aborted) {
-        const applied = this.#applied;
         if (this.state.hasUnpushed) await this.#push(session, signal);
-        this.#told = applied;
+        this.#told = this.state.taken;
         this.#tell(this.state.takeSettled());
         // Nothing ran since the check, so no wake-up is missed.
-        const isDone = !this.state.hasUnpushed && this.#told === this.#applied;
-        if (!broken && isDone) await this.#woken(signal);
+        if (!broken && !this.state.hasUnpushed) await this.#woken(signal);
       }
     } finally {
       signal.removeEventListener("abort", stop);
@@ -270,6 +289,7 @@ export class NginxPusher implements DecisionOutput, ProxyReporter, CounterReport
   #loaded(routed: readonly RoutedEntry[]): void {
     const { clock, log, metrics, onLoaded } = this.#options;
     this.#succeeded();
+    this.#loadsWithoutRoom = 0;
     if (metrics !== undefined) nginxMetrics(metrics).loads.inc();
     log.info("nginx has the whole state", { services: routed.length });
     this.#tell(routed);
@@ -323,4 +343,8 @@ export class NginxPusher implements DecisionOutput, ProxyReporter, CounterReport
       else signal.addEventListener("abort", settle, { once: true });
     });
   }
+}
+
+function memoryOf({ kind }: ProxyEntry): MemoryName {
+  return kind === "certificate" ? "certificates" : "routes";
 }

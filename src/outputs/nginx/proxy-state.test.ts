@@ -1,5 +1,9 @@
 import { describe, expect, it } from "vitest";
+import type { PathRule, RoutingDecision } from "../../decide/decision.ts";
+import { ingress, path } from "../../decide/routing/asked.contract.ts";
+import { Routing } from "../../decide/routing/routing.ts";
 import { decisionOf, everythingChanged, servicesChanged } from "./decision.contract.ts";
+import { storedBytes } from "./proxy-memory.ts";
 import { type ProxyEntry, ProxyState } from "./proxy-state.ts";
 
 const web = decisionOf({
@@ -111,8 +115,8 @@ describe("a proxy state", () => {
     const nothing = decisionOf({ hosts: {}, services: {} });
     state.apply(nothing, { routes: true, services: new Map([["d/web:80", 2]]) });
     const removed = [
-      { kind: "service", name: "d/web:80", value: undefined, version: 2 },
       { kind: "host", name: "a.example", value: undefined, version: 0 },
+      { kind: "service", name: "d/web:80", value: undefined, version: 2 },
     ];
     expect(state.takeUnpushed()).toEqual(removed);
     expect(state.takeAll()).toEqual([]);
@@ -165,6 +169,227 @@ describe("a proxy state", () => {
   });
 });
 
+describe("hosts that share", () => {
+  const networks = Array.from({ length: 1_000 }, (_, n) => `10.${n >> 8}.${n & 255}.0/24`);
+  const names = Array.from({ length: 25 }, (_, n) => `alias-${n}.example`);
+  const paths = Array.from({ length: 180 }, (_, n) => path(`/part-${n}`, "web"));
+  const large = ingress("large", [{ host: "large.example", paths }], {
+    annotations: {
+      "lockstep.dev/allowlist-source-range": networks.join(","),
+      "lockstep.dev/server-alias": names.join(","),
+    },
+  });
+
+  it("have one text of their policy and one of their rules", () => {
+    const routing = new Routing({ className: "lockstep" });
+    const state = new ProxyState();
+    const tell = (ingresses: readonly (typeof large)[]) =>
+      state.apply(
+        { ...routing.decide({ ingresses, classes: [] }), services: new Map() },
+        { routes: true, services: new Map() },
+      );
+    tell([large]);
+    const entries = state.takeUnpushed();
+    expect(entries.filter(({ kind }) => kind === "policy")).toHaveLength(1);
+    expect(entries.find(({ name }) => name === "alias-7.example")?.value).toBe('"large.example"');
+    const bytes = entries.reduce((sum, { value = "" }) => sum + value.length, 0);
+    expect(bytes).toBeLessThan(50_000);
+    tell([]);
+    expect(state.takeUnpushed().every(({ value }) => value === undefined)).toBe(true);
+    expect(state.present()).toEqual([]);
+  });
+
+  it("have their own rules as soon as they differ", () => {
+    const taker = ingress("taker", [{ host: "alias-0.example", paths: [path("/", "own")] }]);
+    const named = ingress("named", [{ host: "large.example", paths: [path("/", "more")] }]);
+    const { sameAs } = new Routing({ className: "lockstep" }).decide({
+      ingresses: [large, taker, named],
+      classes: [],
+    });
+    expect(sameAs.get("alias-0.example")).toBeUndefined();
+    expect(sameAs.get("alias-1.example")).toBe("large.example");
+  });
+});
+
 function valuesOf(entries: readonly ProxyEntry[]): Record<string, unknown> {
   return Object.fromEntries(entries.map(({ name, value }) => [name, JSON.parse(value ?? "null")]));
 }
+
+/** A namespace that asks for far more than there is, beside one that asks for little. */
+describe("memory that one namespace would fill", () => {
+  const quietService = { "quiet/web:80": ["10.0.0.1:80"] };
+  const quietHost = { "quiet.example": "quiet/web:80" };
+  const owners = (hosts: readonly string[]) =>
+    new Map(
+      hosts.map((host, n) => [
+        host,
+        host.startsWith("quiet")
+          ? { namespace: "quiet", createdAtMs: 1e6 }
+          : { namespace: "flood", createdAtMs: n },
+      ]),
+    );
+  const quiet = decisionOf({ hosts: quietHost, services: quietService });
+  const bytesOf = (entries: readonly ProxyEntry[]) =>
+    entries.reduce((sum, { name, value = "" }) => sum + storedBytes(name, value), 0);
+  // Little, so that little fills it.
+  const capacity = { routes: 1_000_000, certificates: 3_000_000 };
+  const isServed = (state: ProxyState) => {
+    const present = new Map(
+      state.present().map(({ kind, name, value }) => [`${kind} ${name}`, value]),
+    );
+    const rules = present.get("host quiet.example");
+    return present.has("service quiet/web:80") && rules !== undefined && rules !== "false";
+  };
+  const numbers = (length: number) => Array.from({ length }, (_, n) => n);
+
+  const longRule = (n: number, type: "Prefix" | "Regex" = "Prefix"): readonly PathRule[] =>
+    numbers(20).map((p) => ({
+      path: `/${p}-${type === "Regex" ? "[a-z]{60}[0-9]{500}" : "x".repeat(1_000)}`,
+      type,
+      service: `flood/s${n}:80`,
+    }));
+  const hostsWith = (rules: (n: number) => readonly PathRule[], count: number) =>
+    new Map([
+      ...numbers(count).map((n) => [`${n}.flood.example`, rules(n)] as const),
+      ...quiet.hosts,
+    ]);
+
+  it.each<[string, () => RoutingDecision]>([
+    ["rules", () => ({ ...quiet, hosts: hostsWith(longRule, 100) })],
+    [
+      "regular expressions",
+      () => ({ ...quiet, hosts: hostsWith((n) => longRule(n, "Regex"), 30) }),
+    ],
+    [
+      "policies",
+      () => {
+        const policy = (n: number) => ({ denyFrom: [`10.0.0.${n % 256}`, "x".repeat(30_000 + n)] });
+        const rule = (n: number): PathRule => ({
+          path: "/",
+          type: "Prefix",
+          service: "flood/s:80",
+          policy: policy(n),
+        });
+        return { ...quiet, hosts: hostsWith((n) => [rule(n)], 80) };
+      },
+    ],
+    [
+      "endpoints",
+      () => {
+        const peers = numbers(500).map((n) => `10.${n >> 8}.${n & 255}.7:80`);
+        const services = Object.fromEntries(numbers(80).map((n) => [`flood/s${n}:80`, peers]));
+        return decisionOf({ hosts: quietHost, services: { ...quietService, ...services } });
+      },
+    ],
+    [
+      "users",
+      () => {
+        const list = numbers(500).map((n) => [`user-${n}`, "x".repeat(150)] as const);
+        return { ...quiet, users: new Map(numbers(60).map((n) => [`flood/u${n} file`, list])) };
+      },
+    ],
+  ])(
+    "is not filled by its %s: the other one's are served, now and after a restart",
+    (_, decide) => {
+      const decision = decide();
+      const whole = { ...decision, owners: owners([...decision.hosts.keys()]) };
+      const state = new ProxyState(capacity);
+      state.apply(whole, everythingChanged(whole));
+      expect(isServed(state)).toBe(true);
+      expect(bytesOf(state.present())).toBeLessThanOrEqual(capacity.routes);
+      const leftOut = state.leftOut();
+      expect(new Set(leftOut.map(({ namespace }) => namespace))).toEqual(new Set(["flood"]));
+      const restarted = new ProxyState(capacity);
+      restarted.apply(whole, everythingChanged(whole));
+      expect(restarted.leftOut()).toEqual(leftOut);
+      const less = { ...quiet, owners: owners(["quiet.example"]) };
+      state.apply(less, everythingChanged(less));
+      expect(state.leftOut()).toEqual([]);
+      expect(isServed(state)).toBe(true);
+    },
+  );
+
+  it("has room for the other one's certificates, and for all of its own that are small", () => {
+    const pem = (bytes: number) => ({ chain: "x".repeat(bytes), key: "key" });
+    const certificates = new Map([
+      ["quiet/tls", pem(5_000)],
+      ["flood/small", pem(100)],
+      ...numbers(20).map((n) => [`flood/c${n}`, pem(400_000)] as const),
+    ]);
+    const state = new ProxyState(capacity);
+    const decision = { ...quiet, certificates };
+    state.apply(decision, everythingChanged(decision));
+    const names = new Set(state.present().map(({ name }) => name));
+    expect([names.has("quiet/tls"), names.has("flood/small")]).toEqual([true, true]);
+    expect(bytesOf(state.present())).toBeLessThan(capacity.certificates + capacity.routes);
+    expect(state.leftOut().every(({ namespace }) => namespace === "flood")).toBe(true);
+  });
+
+  it("closes a host that is left out, and serves it again when there is room", () => {
+    const state = new ProxyState(capacity);
+    const decision = { ...quiet, hosts: hostsWith(longRule, 100) };
+    const whole = { ...decision, owners: owners([...decision.hosts.keys()]) };
+    state.apply(whole, everythingChanged(whole));
+    const pushedAs = (host: string) => state.present().find(({ name }) => name === host)?.value;
+    // The newest.
+    expect(pushedAs("99.flood.example")).toBe("false");
+    expect(pushedAs("0.flood.example")).not.toBe("false");
+    while (state.hasUnpushed) state.takeUnpushed();
+    const fewer = { ...whole, hosts: new Map([...whole.hosts].slice(80)) };
+    state.apply(fewer, everythingChanged(fewer));
+    expect(pushedAs("99.flood.example")).not.toBe("false");
+    const pushed: string[] = [];
+    while (state.hasUnpushed) pushed.push(...state.takeUnpushed().map(({ name }) => name));
+    expect(pushed).toContain("99.flood.example");
+  });
+});
+
+describe("a flood of changes", () => {
+  const flood = (version: number) =>
+    Object.fromEntries(
+      Array.from({ length: 100 }, (_, n) => {
+        const peers = Array.from(
+          { length: 100 },
+          (_one, p) => `10.${n >> 8}.${n & 255}.${p}:${version}`,
+        );
+        return [`flood/s${n}:80`, peers] as const;
+      }),
+    );
+  const world = (version: number, quietPeer: string) =>
+    decisionOf({
+      hosts: { "quiet.example": "quiet/web:80" },
+      services: { ...flood(version), "quiet/web:80": [quietPeer] },
+    });
+  const isQuiet = ({ name }: ProxyEntry) => name === "quiet/web:80";
+
+  it("of one namespace lets a change of another go with the next push", () => {
+    const state = new ProxyState();
+    const first = world(1, "10.9.9.9:80");
+    state.apply(first, everythingChanged(first, 1));
+    while (state.hasUnpushed) state.takeUnpushed();
+    for (let version = 2; version < 8; version += 1) {
+      const next = world(version, `10.9.9.9:${version}`);
+      state.apply(next, everythingChanged(next, version));
+      const pushed = state.takeUnpushed();
+      expect(pushed.filter(isQuiet)).toHaveLength(1);
+      expect(state.hasUnpushed).toBe(true);
+    }
+  });
+
+  it("says that a decision was taken once all of it was, and nothing waits for ever", () => {
+    const state = new ProxyState();
+    let version = 0;
+    const taken: number[] = [];
+    for (let turn = 0; turn < 20; turn += 1) {
+      version += 1;
+      const next = world(version, `10.9.9.9:${version}`);
+      state.apply(next, everythingChanged(next, version));
+      state.takeUnpushed();
+      taken.push(state.taken);
+    }
+    expect(taken[0]).toBe(0);
+    expect(taken.at(-1)).toBeGreaterThan(10);
+    while (state.hasUnpushed) state.takeUnpushed();
+    expect(state.taken).toBe(20);
+  });
+});

@@ -6,8 +6,8 @@ import type { ProxyEntry } from "./proxy-state.ts";
 export const partBytes = 32 * 1024;
 
 /**
- * In this order nothing ever refers to what nginx does not know: new services, certificates and users, then
- * the hosts and server names that lead to them; what is removed goes the other way round.
+ * In this order nothing ever refers to what nginx does not know: new services, certificates, users and
+ * policies, then the hosts and server names that lead to them; what is removed goes the other way round.
  */
 export function partsOf(
   entries: Iterable<ProxyEntry>,
@@ -16,15 +16,15 @@ export function partsOf(
   const parts: ProxyEntry[][] = [];
   let part: ProxyEntry[] = [];
   let bytes = 0;
-  for (const entry of [...entries].sort((one, other) => rank(one) - rank(other))) {
-    const entryBytes = Buffer.byteLength(entry.name) + Buffer.byteLength(entry.value ?? "null");
-    if (part.length > 0 && bytes + entryBytes > longestBytes) {
+  for (const entry of [...entries].sort((one, other) => pushRank(one) - pushRank(other))) {
+    const ownBytes = entryBytes(entry);
+    if (part.length > 0 && bytes + ownBytes > longestBytes) {
       parts.push(part);
       part = [];
       bytes = 0;
     }
     part.push(entry);
-    bytes += entryBytes;
+    bytes += ownBytes;
   }
   if (part.length > 0) parts.push(part);
   return parts;
@@ -44,6 +44,7 @@ const fieldOfKind: readonly (readonly [ProxyEntry["kind"], string])[] = [
   ["service", "services"],
   ["certificate", "certificates"],
   ["users", "users"],
+  ["policy", "policies"],
   ["host", "hosts"],
   ["serverName", "serverNames"],
 ];
@@ -55,7 +56,12 @@ function objectOf(entries: readonly ProxyEntry[]): string {
   return `{${fields.join(",")}}`;
 }
 
-function rank({ kind, value }: ProxyEntry): number {
+export function entryBytes({ name, value }: ProxyEntry): number {
+  return Buffer.byteLength(name) + Buffer.byteLength(value ?? "null");
+}
+
+/** Which goes first: the lower. */
+export function pushRank({ kind, value }: ProxyEntry): number {
   const rankWhenNew = kinds.indexOf(kind);
   return value === undefined ? 2 * kinds.length - rankWhenNew : rankWhenNew;
 }

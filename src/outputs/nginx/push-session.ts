@@ -1,6 +1,7 @@
 // Pushes in the name of one pusher to one nginx: the load of everything and the changes after it.
 // An entry that nginx refuses, or has no room for, is found by halving and left out, so that it harms
-// only itself. Routes alone are never left out of a load: that would take away those that are served.
+// only itself. Routes are not left out of a load: which of them are is decided by who uses most
+// (ProxyState), not by who comes last.
 import { ControlError } from "./control-answer.ts";
 import type { ControlClient, Pusher } from "./control-client.ts";
 import type { ProxyEntry, ProxyState } from "./proxy-state.ts";
@@ -128,5 +129,5 @@ function isFullFor(entry: ProxyEntry, { leftOut }: Push): boolean {
 }
 
 function routed(entries: readonly ProxyEntry[]): readonly RoutedEntry[] {
-  return entries.filter(({ kind }) => kind === "service");
+  return entries.filter(({ kind, isLeftOut }) => kind === "service" && isLeftOut !== true);
 }

@@ -2,16 +2,21 @@
 // for each of so many; a row that was given back is used again only when no fresh one is left, the
 // oldest first, and then under a number that is higher by the number of rows. So nginx can tell one
 // endpoint of a row from the next.
+//
+// A namespace may hold as many as are left: one alone gets half of them, two a third each, and there is
+// always one for an endpoint of another namespace.
 // Invariant: a number never means two endpoints, and a row at most one at a time.
 
 /** As many as nginx has rows for (proxy/lua/lockstep/rows.lua). */
 export const slotCount = 131_072;
 
-/** Shared by the endpoints beyond that number: served, but neither counted nor suspected. */
+/** Shared by the endpoints beyond these: served, but neither counted nor suspected. */
 export const uncountedSlot = 0;
 
 interface Held {
   readonly slot: number;
+  /** Whose service had it first. */
+  readonly namespace: string;
   users: number;
 }
 
@@ -25,6 +30,8 @@ export class SlotTable {
   readonly #slots: number;
   readonly #held = new Map<string, Held>();
   readonly #holders = new Map<number, SlotHolder>();
+  /** How many a namespace holds. */
+  readonly #heldBy = new Map<string, number>();
   /** In the order in which they were given back; a set keeps it. */
   readonly #free = new Set<number>();
   #nextFresh = uncountedSlot + 1;
@@ -33,16 +40,19 @@ export class SlotTable {
     this.#slots = options.slots ?? slotCount;
   }
 
-  /** The endpoint's slot; each call needs one `release`. */
-  acquire(endpoint: string, cluster = ""): number {
+  /** The slot of an endpoint of the namespace's service; each call needs one `release`. */
+  acquire(endpoint: string, { cluster = "", namespace = "" } = {}): number {
     const held = this.#held.get(endpoint);
     if (held !== undefined) {
       held.users += 1;
       return held.slot;
     }
+    const heldBy = this.#heldBy.get(namespace) ?? 0;
+    if (heldBy >= this.#left) return uncountedSlot;
     const slot = this.#take();
     if (slot === uncountedSlot) return slot;
-    this.#held.set(endpoint, { slot, users: 1 });
+    this.#heldBy.set(namespace, heldBy + 1);
+    this.#held.set(endpoint, { slot, namespace, users: 1 });
     this.#holders.set(slot, { endpoint, cluster });
     return slot;
   }
@@ -53,6 +63,9 @@ export class SlotTable {
     held.users -= 1;
     if (held.users > 0) return;
     this.#held.delete(endpoint);
+    const heldBy = (this.#heldBy.get(held.namespace) ?? 0) - 1;
+    if (heldBy > 0) this.#heldBy.set(held.namespace, heldBy);
+    else this.#heldBy.delete(held.namespace);
     this.#holders.delete(held.slot);
     this.#free.add(held.slot);
   }
@@ -68,6 +81,10 @@ export class SlotTable {
 
   has(endpoint: string): boolean {
     return this.#held.has(endpoint);
+  }
+
+  get #left(): number {
+    return this.#slots - this.#nextFresh + this.#free.size;
   }
 
   #take(): number {

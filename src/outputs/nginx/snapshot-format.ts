@@ -14,7 +14,7 @@ import { partBody } from "./push-parts.ts";
 
 /** As in snapshot.lua. */
 const kind = "lockstep state";
-const format = 1;
+const format = 2;
 
 const detailsMark = "#";
 

@@ -1,11 +1,12 @@
 // The control socket's behaviour without nginx: the twin of proxy/lua/lockstep/control.lua and
 // writer.lua, for simulations. The same contract (control.contract.ts) holds for both.
-import type { PathRule } from "../../decide/decision.ts";
+import type { RoutePolicy } from "../../decide/route-policy.ts";
 import { regexProblem } from "../../decide/routing/regex.ts";
 import type { ServerExchange } from "../../environment/network.ts";
 import { readBounded } from "../../kube/client/http-client-body.ts";
 import { isRecord } from "../../kube/kinds/fields.ts";
 import { type BalancedService, balancedService } from "./balance.ts";
+import { type HostEntry, type PushedRule, policyOf } from "./host-entry.ts";
 import { type CompiledHost, compileHost } from "./route-match.ts";
 import { isServiceEntry, type ServiceEntry } from "./service-entry.ts";
 import type { TwinCounters } from "./twin-counters.ts";
@@ -18,10 +19,62 @@ export interface TwinIdentity {
   readonly workerPid: number;
 }
 
-/** What one full load brought, and the changes since. */
-interface Generation {
-  readonly hosts: Map<string, CompiledHost>;
-  readonly services: Map<string, BalancedService>;
+/** What one full load brought, and the changes since. Hosts are compiled when they are first asked for. */
+class Generation {
+  readonly services = new Map<string, BalancedService>();
+  readonly #hosts = new Map<string, HostEntry>();
+  readonly #policies = new Map<string, RoutePolicy>();
+  readonly #compiled = new Map<string, CompiledHost>();
+
+  apply({ hosts, policies, services }: Batch): void {
+    replace(this.#hosts, hosts);
+    replace(this.#policies, policies);
+    for (const [name, service] of services) {
+      if (service === undefined) this.services.delete(name);
+      else this.services.set(name, balancedService(service));
+    }
+    if (hosts.size + policies.size > 0) this.#compiled.clear();
+  }
+
+  /** The rules of a host, or of the one whose rules it has. */
+  host(name: string): CompiledHost | undefined {
+    const entry = this.#hosts.get(name);
+    if (typeof entry === "string") return this.#ownRules(entry);
+    return entry === undefined ? undefined : this.#ownRules(name);
+  }
+
+  #ownRules(name: string): CompiledHost | undefined {
+    const entry = this.#hosts.get(name);
+    if (entry === undefined || typeof entry === "string") return undefined;
+    const known = this.#compiled.get(name) ?? this.#compile(entry);
+    this.#compiled.set(name, known);
+    return known;
+  }
+
+  #compile(entry: Exclude<HostEntry, string>): CompiledHost {
+    if (entry === false) return leftOutHost;
+    return compileHost(
+      entry.map((rule) => {
+        const { policy: _, canaries: __, isCookiePath: ___, ...own } = rule;
+        const policy = policyOf(rule, (key) => this.#policies.get(key));
+        return { ...own, ...(policy && { policy }) };
+      }),
+    );
+  }
+}
+
+const leftOutHost = compileHost([
+  { path: "/", type: "Prefix", service: "", policy: { closed: true } },
+]);
+
+function replace<Value>(
+  known: Map<string, Value>,
+  changed: ReadonlyMap<string, Value | undefined>,
+) {
+  for (const [name, value] of changed) {
+    if (value === undefined) known.delete(name);
+    else known.set(name, value);
+  }
 }
 
 interface Answer {
@@ -129,7 +182,7 @@ export class TwinControl {
     }
     this.#epoch = epoch;
     this.#owner = headers["x-lockstep-owner"] ?? "";
-    this.#loading = { hosts: new Map(), services: new Map() };
+    this.#loading = new Generation();
     this.#lastGeneration += 1;
     return { status: 200, body: { generation: this.#lastGeneration } };
   }
@@ -157,20 +210,14 @@ export class TwinControl {
   #apply(generation: Generation, text: string): Answer {
     const batch = parseBatch(text);
     if (typeof batch === "string") return refusal(400, "MALFORMED", batch);
-    for (const [name, rules] of batch.hosts) {
-      if (rules === undefined) generation.hosts.delete(name);
-      else generation.hosts.set(name, compileHost(rules));
-    }
-    for (const [name, service] of batch.services) {
-      if (service === undefined) generation.services.delete(name);
-      else generation.services.set(name, balancedService(service));
-    }
+    generation.apply(batch);
     return { status: 200, body: { version: this.#version } };
   }
 }
 
 interface Batch {
-  readonly hosts: ReadonlyMap<string, readonly PathRule[] | undefined>;
+  readonly hosts: ReadonlyMap<string, HostEntry | undefined>;
+  readonly policies: ReadonlyMap<string, RoutePolicy | undefined>;
   readonly services: ReadonlyMap<string, ServiceEntry | undefined>;
 }
 
@@ -183,17 +230,22 @@ function parseBatch(text: string): Batch | string {
     return "the body is not JSON";
   }
   if (!isRecord(body)) return "the body must be an object";
-  const hosts = new Map<string, readonly PathRule[] | undefined>();
+  const hosts = new Map<string, HostEntry | undefined>();
+  const policies = new Map<string, RoutePolicy | undefined>();
   const services = new Map<string, ServiceEntry | undefined>();
   for (const [name, value] of entriesOf(body["hosts"])) {
-    if (value !== null && !isRules(value)) return "the rules of a host are malformed";
+    if (value !== null && !isHostEntry(value)) return "the rules of a host are malformed";
     hosts.set(name, value ?? undefined);
+  }
+  for (const [name, value] of entriesOf(body["policies"])) {
+    if (value !== null && !isRecord(value)) return "a policy is malformed";
+    policies.set(name, value ?? undefined);
   }
   for (const [name, value] of entriesOf(body["services"])) {
     if (value !== null && !isServiceEntry(value)) return "a service is malformed";
     services.set(name, value ?? undefined);
   }
-  return { hosts, services };
+  return { hosts, policies, services };
 }
 
 function noLoad(): Answer {
@@ -208,16 +260,17 @@ function entriesOf(value: unknown): readonly [string, unknown][] {
   return isRecord(value) ? Object.entries(value) : [];
 }
 
-function isRules(value: unknown): value is readonly PathRule[] {
+function isHostEntry(value: unknown): value is HostEntry {
+  if (typeof value === "string" || value === false) return true;
   return Array.isArray(value) && value.every(isRule);
 }
 
-function isRule(value: unknown): value is PathRule {
+function isRule(value: unknown): value is PushedRule {
   if (!isRecord(value)) return false;
   const { path, type, service, policy } = value;
   if (typeof path !== "string" || !path.startsWith("/") || typeof service !== "string")
     return false;
-  if (policy !== undefined && !isRecord(policy)) return false;
+  if (policy !== undefined && typeof policy !== "string") return false;
   if (type === "Regex") return regexProblem(path) === undefined;
   return type === "Exact" || type === "Prefix";
 }

@@ -108,8 +108,9 @@ export class TwinProxy {
     const { headers, target } = exchange.request;
     const host = (headers["host"] ?? "").replace(/:\d+$/, "").toLowerCase();
     const [path = "/"] = target.split("?");
-    const rule = findRule((one) => visible.hosts.get(one), host, path)?.rule;
+    const rule = findRule((one) => visible.host(one), host, path)?.rule;
     if (rule === undefined) return answer(exchange, 404);
+    if (rule.policy?.closed === true) return answer(exchange, 503);
     const canAnswer = (one: string): boolean =>
       (visible.services.get(one)?.entry.addresses.length ?? 0) > 0;
     const name = this.#canaryOf(rule, headers, canAnswer) ?? rule.service;

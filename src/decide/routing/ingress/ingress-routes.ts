@@ -6,13 +6,16 @@ import type { HostAlias } from "../host-aliases.ts";
 import { anyHost, coversHost, hostOf, wwwCounterpart } from "../host-name.ts";
 import {
   type Backend,
+  backendKey,
   claimOf,
+  describeMatch,
   type ProblemReason,
   type Route,
   type RouteMatch,
   type RouteOrigin,
   type RouteStanding,
   type RoutingProblem,
+  ruleBytes,
 } from "../route.ts";
 import { readAnnotations } from "./annotations.ts";
 import { backendOf, isRegex, matchOf } from "./ingress-paths.ts";
@@ -46,6 +49,12 @@ const maxRegexes = 64;
 
 /** Of one object; an author who has mended these is told the next. */
 const maxProblems = 100;
+
+/**
+ * Of one object's rules as they are pushed; those of its other names count too. More than any Ingress
+ * that the API server takes has, unless it multiplies its rules.
+ */
+export const maxIngressBytes = 2 * 1024 * 1024;
 
 /** Aliases multiply the rules of an object; more than this is no list that somebody wrote. */
 const maxAliasRoutes = 5_000;
@@ -81,6 +90,7 @@ class Translation {
   /** By whether requests without TLS are sent away: what all routes of the object share. */
   readonly #policies = new Map<boolean, RoutePolicy | undefined>();
   #regexes = 0;
+  #bytes = 0;
   #untold = 0;
 
   constructor(ingress: Ingress, options: IngressRoutesOptions) {
@@ -215,6 +225,13 @@ class Translation {
 
   #add(host: string, match: RouteMatch, backend: Backend, standing: RouteStanding): void {
     const { canary } = this.#settings;
+    this.#bytes += ruleBytes + Buffer.byteLength(match.path) + backendKey(backend).length;
+    if (this.#bytes > maxIngressBytes) {
+      const what = `${describeMatch(match)} of host ${host}`;
+      const why = `the Ingress has more than ${maxIngressBytes} bytes of rules`;
+      this.#report("RuleIgnored", `${what}: ${why}, so it is ignored`);
+      return;
+    }
     const policy = canary === undefined ? this.#policyFor(host, match) : undefined;
     const route = { host, match, backend, standing, policy, canary, origin: this.#origin };
     const isGuarded = canary === undefined && this.#policy.externalAuth !== undefined;

@@ -1,0 +1,125 @@
+// What the proxy has no room for, as problems of the Ingresses that ask for it and in words for the
+// operator. Who is left out is decided by how much each namespace uses (decide/fair-share.ts).
+import { claimsOf } from "../decide/routing/certificate-claims.ts";
+import type { RouteOrigin, RoutingProblem } from "../decide/routing/route.ts";
+import type { Ingress } from "../kube/kinds/ingress.ts";
+import type { LeftOutEntry, MemoryUse } from "../outputs/nginx/proxy-state.ts";
+
+/** What the output says of its memory. */
+export interface LeftOutSource {
+  leftOut(): readonly LeftOutEntry[];
+  memoryUse(): readonly MemoryUse[];
+  /** Rises whenever something else is left out than before. */
+  readonly leftOutRevision: number;
+}
+
+/** Who asks for an entry. */
+export interface AskedBy {
+  /** Of the rules of a host. */
+  readonly ofHost: (host: string) => Iterable<RouteOrigin>;
+  /** Of what leads to a service, by its key. */
+  readonly ofService: (key: string) => Iterable<RouteOrigin>;
+  readonly ingresses: () => readonly Ingress[];
+}
+
+/** Of one namespace; an author who has mended these sees the next. */
+const maxToldPerNamespace = 100;
+
+/** In one line of /readyz. */
+const maxNamed = 3;
+
+/** Lines of /readyz. */
+const maxNotes = 20;
+
+export class LeftOutProblems {
+  /** By message and object; a problem stays the same object while it stands. */
+  #known = new Map<string, RoutingProblem>();
+
+  problems(entries: readonly LeftOutEntry[], askedBy: AskedBy): readonly RoutingProblem[] {
+    const now = new Map<string, RoutingProblem>();
+    for (const entry of firstOfEach(entries)) {
+      const message = messageOf(entry);
+      for (const origin of originsOf(entry, askedBy)) {
+        const key = `${origin.namespace}/${origin.name} ${message}`;
+        const known = this.#known.get(key);
+        const isSame = known?.origin === origin;
+        now.set(key, isSame ? known : { origin, reason: "MemoryShareExceeded", message });
+      }
+    }
+    this.#known = now;
+    return [...now.values()];
+  }
+}
+
+/** One line for each namespace that has something left out. */
+export function leftOutNotes(entries: readonly LeftOutEntry[]): readonly string[] {
+  const notes = [...byNamespace(entries)].map(([namespace, own]) => {
+    const named = own.slice(0, maxNamed).map(({ kind, name }) => `${kindNames[kind]} ${name}`);
+    const more = own.length > maxNamed ? ` and ${own.length - maxNamed} more` : "";
+    return `namespace ${namespace} exceeds its share of the proxy's memory; left out: ${named.join(", ")}${more}`;
+  });
+  const rest = notes.length - maxNotes;
+  return rest > 0 ? [...notes.slice(0, maxNotes), `${rest} more namespaces exceed it`] : notes;
+}
+
+function firstOfEach(entries: readonly LeftOutEntry[]): readonly LeftOutEntry[] {
+  return [...byNamespace(entries).values()].flatMap((own) => own.slice(0, maxToldPerNamespace));
+}
+
+export function byNamespace(
+  entries: readonly LeftOutEntry[],
+): ReadonlyMap<string, readonly LeftOutEntry[]> {
+  const found = new Map<string, LeftOutEntry[]>();
+  for (const entry of entries) {
+    const own = found.get(entry.namespace);
+    if (own === undefined) found.set(entry.namespace, [entry]);
+    else own.push(entry);
+  }
+  return found;
+}
+
+const kindNames: Readonly<Record<LeftOutEntry["kind"], string>> = {
+  host: "host",
+  policy: "the policy",
+  service: "service",
+  certificate: "certificate",
+  serverName: "the certificate for",
+  users: "the users of",
+};
+
+function messageOf({ kind, name, namespace, hosts }: LeftOutEntry): string {
+  const why = `namespace ${namespace} exceeds its share of the proxy's memory`;
+  switch (kind) {
+    case "host":
+      return `host ${name}: ${why}, so its requests are answered with 503`;
+    case "policy":
+      return `annotations of host ${hosts[0] ?? ""}: ${why}, so requests are answered with 503`;
+    case "service":
+      return `backend ${name}: ${why}, so its requests are answered with 503`;
+    case "certificate":
+      return `secret ${name}: ${why}, so its certificate is not used`;
+    case "serverName":
+      return `TLS host ${name}: ${why}, so its certificate is not used`;
+    case "users":
+      return `users of ${name}: ${why}, so requests are answered with 503`;
+  }
+}
+
+function originsOf(
+  { kind, name, hosts }: LeftOutEntry,
+  { ofHost, ofService, ingresses }: AskedBy,
+): ReadonlySet<RouteOrigin> {
+  if (kind === "service") return new Set(ofService(name));
+  if (kind === "host" || kind === "policy")
+    return new Set(hosts.flatMap((one) => [...ofHost(one)]));
+  const asking = ingresses().map(claimsOf);
+  return new Set(
+    asking
+      .filter(({ claims, aliases, passwords }) => {
+        if (kind === "users") return passwords?.key === name;
+        const all = [...claims, ...aliases];
+        return all.some((claim) => (kind === "certificate" ? claim.key : claim.name) === name);
+      })
+      .map(({ origin }) => origin),
+  );
+}
