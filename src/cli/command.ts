@@ -9,7 +9,7 @@ export interface CommandContext {
   readonly terminal: Terminal;
   /** What is piped into this process, to be read once; absent where nothing can be. */
   readonly stdin?: () => AsyncIterable<Uint8Array>;
-  /** Aborts on Ctrl-C or SIGTERM: stop, clean up, return. */
+  /** Aborts on Ctrl-C, SIGTERM or a closed terminal or pipe: stop, clean up, return. */
   readonly stop: AbortSignal;
   /** From now on the log shows this level and above; where the log cannot change it is absent. */
   readonly setLogLevel?: (level: LogLevel) => void;
