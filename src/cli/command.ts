@@ -9,7 +9,7 @@ export interface CommandContext {
   readonly terminal: Terminal;
   /** What is piped into this process, to be read once; absent where nothing can be. */
   readonly stdin?: () => AsyncIterable<Uint8Array>;
-  /** Aborts on Ctrl-C or SIGTERM: stop, clean up, return. */
+  /** Aborts on Ctrl-C, SIGTERM or a closed terminal or pipe: stop, clean up, return. */
   readonly stop: AbortSignal;
   /** Calls back each time this process is asked to open log files anew (SIGUSR1). */
   readonly onReopenLogs?: (listener: () => void) => void;

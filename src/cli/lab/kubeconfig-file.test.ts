@@ -30,7 +30,7 @@ describe("the file for a lab's kubeconfig", () => {
     const path = `${folder}/left.yaml`;
     await writeKubeconfigFile(environment, path, "kind: Config\n");
     running.clear();
-    await refuseKubeconfigFile(environment, path);
+    await expect(refuseKubeconfigFile(environment, path)).resolves.toBeUndefined();
     running.add(7);
     await files.remove(path);
   });

@@ -1,7 +1,6 @@
 // What a killed run has left is ended and removed only where it is provably that run's.
 import { expect, test } from "vitest";
 import type { Environment } from "../../environment/environment.ts";
-import type { Signal } from "../../environment/processes.ts";
 import { simulate } from "../../simulation/simulation.ts";
 import { makeRunFolder } from "./run-folder.ts";
 
@@ -15,7 +14,7 @@ class Machine {
 
   constructor(real: Environment) {
     const isAlive = (pid: number): boolean => this.#alive.has(pid);
-    const kill = (pid: number, _: Signal): void => {
+    const kill = (pid: number): void => {
       this.#alive.delete(pid);
       this.ended.push(pid);
     };

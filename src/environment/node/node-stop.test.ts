@@ -29,10 +29,12 @@ class FakeProcess extends EventEmitter {
 function stoppable({
   env,
   terminals = [],
+  isOneOutput = false,
 }: {
   readonly env?: Readonly<Record<string, string>>;
   /** The descriptors that are a terminal. */
   readonly terminals?: readonly number[];
+  readonly isOneOutput?: boolean;
 } = {}) {
   const time = { ms: 1000 };
   const clock = { monotonicMs: () => time.ms as MonotonicMs, wallMs: () => time.ms as WallMs };
@@ -40,7 +42,13 @@ function stoppable({
   const stop = new AbortController();
   const open = new Set(terminals);
   const isTerminal = (descriptor: number) => open.has(descriptor);
-  const requests = stopOnRequest({ process, clock, stop, isTerminal });
+  const requests = stopOnRequest({
+    process,
+    clock,
+    stop,
+    isTerminal,
+    isOneOutput: () => isOneOutput,
+  });
   return { time, process, stop, requests, open };
 }
 
@@ -133,6 +141,12 @@ describe("standard output", () => {
 
   test("without an error the exit code is the command's", () => {
     expect(stoppable().requests.exitCode).toBeUndefined();
+  });
+
+  test("progress without a reader stops the command where results have the same one", () => {
+    const { process, stop } = stoppable({ isOneOutput: true });
+    process.stderr.emit("error", closedPipe());
+    expect(stop.signal.aborted).toBe(true);
   });
 
   test("a log without a reader stops nothing", () => {

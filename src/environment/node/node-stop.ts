@@ -1,6 +1,7 @@
 // What asks this process to stop: a signal, the end of its terminal or of the npx that started it, and
 // output that has no reader. The first request stops it properly; a second signal, from somebody who
 // has no more patience, ends it as it stands. So does the first one once the command has returned.
+import { fstatSync } from "node:fs";
 import { isatty } from "node:tty";
 import { type Clock, elapsedMs, type MonotonicMs } from "../clock.ts";
 
@@ -25,6 +26,8 @@ export interface StopOptions {
   readonly stop: AbortController;
   /** Whether a descriptor is a terminal now; the system's answer unless given. */
   readonly isTerminal?: (descriptor: number) => boolean;
+  /** Whether standard output and error are one pipe or file (`2>&1`); the system's answer unless given. */
+  readonly isOneOutput?: () => boolean;
 }
 
 export interface StopRequests {
@@ -73,7 +76,7 @@ export function stopOnRequest(options: StopOptions): StopRequests {
   if (shown.length > 0) {
     stopWhen(() => !shown.some(isTerminal), "stopped by the end of its terminal", stop);
   }
-  const exitCode = stopWhenUnread(process, stop);
+  const exitCode = stopWhenUnread(options);
   return {
     get exitCode() {
       return exitCode();
@@ -118,12 +121,13 @@ function stopWhen(isOver: () => boolean, reason: string, stop: AbortController):
  * Results without a reader are of no use to anybody, so the command is stopped as by Ctrl-C: it may
  * have started others. A log without a reader is no reason to stop what it is about.
  */
-function stopWhenUnread(
-  process: StoppableProcess,
-  stop: AbortController,
-): () => StopRequests["exitCode"] {
+function stopWhenUnread({
+  process,
+  stop,
+  isOneOutput = haveOneOutput,
+}: StopOptions): () => StopRequests["exitCode"] {
   let exitCode: StopRequests["exitCode"];
-  process.stdout.on("error", (error) => {
+  const onError = (error: NodeJS.ErrnoException): void => {
     if (exitCode !== undefined) return;
     exitCode = closedCodes.has(error.code) ? 0 : 2;
     if (exitCode !== 0) {
@@ -132,7 +136,15 @@ function stopWhenUnread(
     stop.abort(new Error("nobody takes the output", { cause: error }));
     // The error may come after the command has returned: then the process ends by itself at once.
     realSetTimeout(() => process.exit(exitCode), endUnreadMs).unref();
+  };
+  process.stdout.on("error", onError);
+  process.stderr.on("error", (error) => {
+    if (isOneOutput()) onError(error);
   });
-  process.stderr.on("error", () => undefined);
   return () => exitCode;
+}
+
+function haveOneOutput(): boolean {
+  const [output, errors] = [fstatSync(1), fstatSync(2)];
+  return output.dev === errors.dev && output.ino === errors.ino;
 }
