@@ -105,4 +105,6 @@ test("problems stay the same objects until something about them changes", () => 
   expect([missing.isNew, ask(origin)]).toEqual([true, []]);
   for (let one = 0; one <= maxToldBackends; one += 1) missing.note(`shop/${one}:80`, "missing");
   expect(ask(origin)).toHaveLength(maxToldBackends);
+  missing.note("quiet/web:80", "missing");
+  expect(ask(origin)).toHaveLength(maxToldBackends + 1);
 });

@@ -6,8 +6,8 @@ import { servicePort } from "../truth/candidates.ts";
 import type { RouteOrigin, RoutingProblem } from "./route.ts";
 import { plain } from "./shown-text.ts";
 
-/** More are not told one by one: then something else is wrong than a name in an Ingress. */
-export const maxToldBackends = 1_000;
+/** Of one namespace; with more missing, something else is wrong than a name in an Ingress. */
+export const maxToldBackends = 100;
 
 /** Of a service, in a sentence; the rest of a longer list is of no help to anybody. */
 const maxShownPorts = 10;
@@ -36,10 +36,12 @@ export class MissingBackends {
   problems(originsOf: (key: string) => ReadonlySet<RouteOrigin>): readonly RoutingProblem[] {
     this.#isNew = false;
     const all: RoutingProblem[] = [];
-    let toldCount = 0;
+    const toldCounts = new Map<string, number>();
     for (const [key, missing] of this.#missing) {
-      toldCount += 1;
-      if (toldCount > maxToldBackends) break;
+      const namespace = key.slice(0, key.indexOf("/"));
+      const toldCount = toldCounts.get(namespace) ?? 0;
+      if (toldCount >= maxToldBackends) continue;
+      toldCounts.set(namespace, toldCount + 1);
       const told = this.#told.get(key) ?? [];
       const now = [...originsOf(key)].map(
         (origin) => told.find((one) => one.origin === origin) ?? problemOf(origin, key, missing),
