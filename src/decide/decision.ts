@@ -101,7 +101,7 @@ export interface DecisionChanges {
   readonly routed?: ChangedRoutes;
 }
 
-/** Names of what is another than before, new or gone. */
+/** Names of what is another than before, new or gone, or somebody else's. */
 export interface ChangedRoutes {
   readonly hosts: ReadonlySet<string>;
   readonly certificates: ReadonlySet<string>;

@@ -61,6 +61,10 @@ describe("a fair share", () => {
     share.charge("b", undefined);
     expect(share.settle()).toEqual(["a"]);
     expect(share.isLeftOut("a")).toBe(false);
+    share.charge("b", { namespace: "b", bytes: 200, createdAtMs: 0 });
+    expect(share.settle()).toEqual(["a"]);
+    share.charge("a", { namespace: "a", bytes: 300, createdAtMs: 0 });
+    expect(share.settle()).toEqual(["a"]);
   });
 
   it("leaves out what is too large by itself, and lets nothing else pay for it", () => {

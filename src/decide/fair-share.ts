@@ -71,6 +71,8 @@ export class FairShare {
   readonly #namespaces = new Map<string, Namespace>();
   /** Those with other charges than when `settle` was last called. */
   readonly #changed = new Set<Namespace>();
+  /** Left out by the last `settle`, and charged otherwise since. */
+  readonly #wereOut = new Set<string>();
   #capacityBytes: number;
   #usedBytes = 0;
   #level = Number.POSITIVE_INFINITY;
@@ -97,6 +99,7 @@ export class FairShare {
   /** An entry takes this from now on; undefined when it is gone. */
   charge(key: string, charge: Charge | undefined): void {
     const before = this.#items.get(key);
+    if (this.isLeftOut(key)) this.#wereOut.add(key);
     if (before !== undefined) this.#remove(before);
     if (charge !== undefined) this.#add({ ...charge, key, sizeClass: sizeClassOf(charge.bytes) });
   }
@@ -116,6 +119,8 @@ export class FairShare {
       const isAllKept = one.usedBytes <= level && one.large === 0;
       if (!isAllKept || one.out.size > 0) this.#cut(one, level, changed);
     }
+    for (const key of this.#wereOut) if (!this.isLeftOut(key)) changed.push(key);
+    this.#wereOut.clear();
     this.#changed.clear();
     this.#level = level;
     return changed;

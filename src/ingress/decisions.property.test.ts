@@ -9,6 +9,7 @@ import type { WallMs } from "../environment/clock.ts";
 import type { Ingress } from "../kube/kinds/ingress.ts";
 import type { Secret } from "../kube/kinds/secret.ts";
 import { type KeyPair, makeAuthority } from "../lab/apiserver/certificate-authority.ts";
+import { type MemoryCapacity, usualCapacity } from "../outputs/nginx/proxy-memory.ts";
 import { ProxyState } from "../outputs/nginx/proxy-state.ts";
 import type { KnownSecret } from "../sources/secret-source.ts";
 import { Decisions } from "./decisions.ts";
@@ -45,11 +46,12 @@ function mayFail(world: World): void {
 
 /** Decisions about the world, and what a proxy that hears of them knows. */
 class Told {
-  readonly state = new ProxyState();
+  readonly state: ProxyState;
   readonly decisions: Decisions;
   wanted: ReadonlySet<string> = new Set();
 
-  constructor(world: World) {
+  constructor(world: World, capacity: MemoryCapacity) {
+    this.state = new ProxyState(capacity);
     const foreign = ingressClass(className, "example.com/other");
     this.decisions = new Decisions({
       asked: {
@@ -80,6 +82,7 @@ class Told {
           this.state.takeUnpushed();
         },
       },
+      memory: this.state,
       onTruth: () => undefined,
     });
     this.decisions.certificates.wantSecrets();
@@ -185,7 +188,14 @@ function decide({ decisions }: Told, news: { readonly areSecretsNew: boolean }):
   }
 }
 
-test("what was decided before makes no difference to what is decided and told", () => {
+/** For some of the hosts, services and certificates above, and not for all. */
+const little: MemoryCapacity = { routes: 2_000, certificates: 4_096 };
+
+test.each([
+  ["all", usualCapacity],
+  ["some", little],
+])("what was decided before makes no difference, with room for %s of it", (_, capacity) => {
+  let leftOut = 0;
   fc.assert(
     fc.property(steps, fc.infiniteStream(fc.boolean()), (history, isTogether) => {
       const world: World = {
@@ -194,7 +204,7 @@ test("what was decided before makes no difference to what is decided and told", 
         hasForeignClass: false,
         failsAfter: 0,
       };
-      const told = new Told(world);
+      const told = new Told(world, capacity);
       let hasNewSecret = false;
       for (const step of history) {
         take(world, step);
@@ -204,9 +214,12 @@ test("what was decided before makes no difference to what is decided and told", 
         decide(told, { areSecretsNew: hasNewSecret });
         world.failsAfter = 0;
         hasNewSecret = false;
-        expect(told.view()).toEqual(new Told(world).view());
+        expect(told.view()).toEqual(new Told(world, capacity).view());
+        const { problems } = told.decisions.routes;
+        leftOut += problems.filter(({ reason }) => reason === "MemoryShareExceeded").length;
       }
     }),
     { numRuns: 60 },
   );
+  expect(leftOut > 0).toBe(capacity === little);
 });

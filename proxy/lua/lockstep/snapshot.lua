@@ -13,7 +13,7 @@ local _M = {}
 local KIND = "lockstep state"
 local FORMAT = 2
 -- More than the shared memory could hold.
-local MOST_BYTES = 128 * 1024 * 1024
+local MOST_BYTES = 192 * 1024 * 1024
 -- By then its addresses may have passed to the pods of others.
 local MOST_AGE_MS = 24 * 60 * 60 * 1000
 

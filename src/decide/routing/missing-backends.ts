@@ -8,7 +8,7 @@ import type { RouteOrigin, RoutingProblem } from "./route.ts";
 import { plain } from "./shown-text.ts";
 
 /** Of a namespace; with more something else is wrong than a name in an Ingress. */
-export const maxToldPerNamespace = 200;
+export const maxToldPerNamespace = 100;
 
 /** Of a service, in a sentence; the rest of a longer list is of no help to anybody. */
 const maxShownPorts = 10;

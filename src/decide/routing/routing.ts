@@ -4,7 +4,6 @@
 // Invariant: `#byHost` holds the routes of exactly the Ingresses in `#translated`, `#rules` is what
 // `hostRules` makes of them, with the lists of hosts that did not change the same as before, and the
 // table is what the rules say.
-import { isDeepStrictEqual } from "node:util";
 import type { Ingress } from "../../kube/kinds/ingress.ts";
 import type { HostOwner, PathRule } from "../decision.ts";
 import { type BackendChanges, CountedBackends } from "./counted-backends.ts";
@@ -28,6 +27,7 @@ import {
   type RouteOrigin,
   type RoutingProblem,
 } from "./route.ts";
+import { areSameRules } from "./same-rules.ts";
 
 /** Hosts and backends change under the reader with every decision. */
 export interface RouteTable {
@@ -59,7 +59,7 @@ export interface RoutingOptions extends ClassChoice {
 export interface RouteChanges {
   /** Of our classes. */
   readonly ingresses: IngressChanges;
-  /** Those whose rules are others than before, or gone, or shared with another host. */
+  /** Those whose rules are others than before, or gone, or somebody else's, or shared with another host. */
   readonly hosts: ReadonlySet<string>;
   readonly backends: BackendChanges;
 }
@@ -223,7 +223,7 @@ export class Routing {
     return isNew;
   }
 
-  /** Whether the rules of the host are others than before. */
+  /** Whether the rules of the host are others than before, or somebody else's. */
   #putTogether(host: string): boolean {
     const { shareHosts = false } = this.#options;
     const own = [...(this.#byHost.get(host)?.values() ?? [])].flat();
@@ -236,7 +236,7 @@ export class Routing {
     const put = hostRules(routes, { shareHosts, above });
     const now = { ...put, problems: [...put.problems, ...shared.problems] };
     const known = this.#rules.get(host);
-    const isSame = isDeepStrictEqual(known?.rules ?? [], now.rules);
+    const isSame = areSameRules(known?.rules ?? [], now.rules);
     const rules = isSame && known !== undefined ? known.rules : now.rules;
     if (known !== undefined) this.#backends.remove(known.backends, host);
     this.#backends.add(now.backends, host);
@@ -244,18 +244,25 @@ export class Routing {
     else this.#rules.set(host, { ...now, rules });
     if (rules.length === 0) this.#hosts.delete(host);
     else this.#hosts.set(host, rules);
-    const owner = ownerOf(now.claims.values());
-    if (owner === undefined) this.#owners.delete(host);
-    else this.#owners.set(host, owner);
+    const isSameOwner = this.#setOwner(host, ownerOf(now.claims.values()));
     if (now.problems.length === 0) this.#badHosts.delete(host);
     else this.#badHosts.add(host);
-    return !isSame;
+    return !isSame || !isSameOwner;
+  }
+
+  /** Whether it is the same as before. */
+  #setOwner(host: string, owner: HostOwner | undefined): boolean {
+    const before = this.#owners.get(host);
+    if (owner === undefined) this.#owners.delete(host);
+    else this.#owners.set(host, owner);
+    const { namespace, createdAtMs } = owner ?? {};
+    return before?.namespace === namespace && before?.createdAtMs === createdAtMs;
   }
 
   /** Whether the host shares its rules with another than before, or no longer. */
   #compareWithNamed(host: string): boolean {
     const rules = this.#hosts.get(host);
-    const hasSame = (named: string) => isDeepStrictEqual(this.#hosts.get(named), rules);
+    const hasSame = (named: string) => areSameRules(this.#hosts.get(named) ?? [], rules ?? []);
     // One that is an alias itself may have no rules of its own.
     const found =
       rules && this.#aliases.named(host).find((one) => !this.#aliases.has(one) && hasSame(one));

@@ -439,8 +439,8 @@ export class ProxyState {
   #set(kind: EntryKind, name: string, text: string | undefined, owned?: Owned): void {
     const values = this.#values[kind];
     const isSame = values.get(name)?.text === text;
-    const isSameOwner = owned?.namespace === this.#namespaces.get(idOf({ kind, name }));
-    if (isSame && isSameOwner) return;
+    // The same text may be that of an older object, or of another namespace.
+    if (isSame && owned === undefined) return;
     values.set(name, { text, version: 0 });
     this.#charge({ kind, name }, text, owned);
     if (!isSame) this.#push({ kind, name });

@@ -21,8 +21,8 @@ const detailsMark = "#";
 /** By then its addresses may have passed to the pods of others; as in snapshot.lua. */
 export const snapshotAgeMaxMs = 24 * 60 * 60 * 1_000;
 
-/** More than nginx has shared memory for; as in snapshot.lua. */
-export const snapshotBytesMax = 128 * 1024 * 1024;
+/** More than nginx has shared memory for, with what is saved of endpoints; as in snapshot.lua. */
+export const snapshotBytesMax = 192 * 1024 * 1024;
 
 export interface SavedState {
   readonly savedAtMs: number;
