@@ -34,7 +34,7 @@ test.each([
 });
 
 test("a proxy that reports a change before the pod's own event is first, and not 0 late", () => {
-  const routed = (hops: ChangeFields["hops"]): string =>
+  const routed = (hops: NonNullable<ChangeFields["hops"]>): string =>
     hopCell(change({ hops }), "routed", judging).text;
   expect(routed({ pod: 45, routed: 0 })).toBe("first");
   expect(routed({ pod: 0, routed: 0 })).toBe("0");
