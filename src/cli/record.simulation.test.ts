@@ -58,9 +58,10 @@ test("before it starts it says what it will list, and then it records", () =>
     expect(new Set(recorded)).toEqual(new Set(["EndpointSlice", "Pod", "Service"]));
     expect(told).toMatchInlineSnapshot(`
       "● lab-1: will list 1 service, 1 pod, 1 endpointslice, 0 nodes: about 2.3 kB in 4
-        requests; then keeps 4 watches open and makes 12 requests a minute to prove
-        them current
-        Reads only. On a managed control plane all of it can be read as well.
+        requests; then keeps 4 watches open and sends 12 requests a minute to check
+        that the watches are up to date
+        Lockstep only reads. It needs nothing else on a managed cluster (EKS, GKE,
+        AKS).
 
       Recording lab-1 to /pods.jsonl. Ctrl-C stops it.
       Stopped; everything is written.
@@ -75,16 +76,18 @@ test("what it may not read is said before it starts, with what blame cannot say 
     expect(code).toBe(1);
     expect(told).toMatchInlineSnapshot(`
       "✗ lab-1-reader lets nothing be read
-      ! no list and watch of services in lab-1-reader: without them a 503 without a
-        try cannot be explained
-      ! no list and watch of pods in lab-1-reader: without them no address can be told
-      ! no list and watch of endpointslices in lab-1-reader: without them the late hop
-        cannot be told
-      ! no list and watch of nodes in lab-1-reader: without them pods of a lost node
-        count as well
+      ! Missing permission: list/watch services in lab-1-reader. Effect: blame cannot
+        explain a 503 for which no endpoint was tried
+      ! Missing permission: list/watch pods in lab-1-reader. Effect: blame cannot
+        match an address to a pod
+      ! Missing permission: list/watch endpointslices in lab-1-reader. Effect: blame
+        cannot name the late hop
+      ! Missing permission: list/watch nodes in lab-1-reader. Effect: pods on a lost
+        node are treated as healthy
         The role in deploy/rbac/observer.yaml allows what is missing; with --namespace
         it is needed in those namespaces only.
-        Reads only. On a managed control plane all of it can be read as well.
+        Lockstep only reads. It needs nothing else on a managed cluster (EKS, GKE,
+        AKS).
 
       Recording lab-1-reader to /pods.jsonl. Ctrl-C stops it.
       Stopped; no cluster was ever read: nothing was recorded.
@@ -142,7 +145,8 @@ test("a cluster that never answers is said in words, and ends as a failure", () 
     expect({ code, recorded }).toEqual({ code: 1, recorded: [] });
     expect(told).toMatchInlineSnapshot(`
       "✗ lab-1 cannot be asked now, and is tried again and again: lab-1: no such host
-        Reads only. On a managed control plane all of it can be read as well.
+        Lockstep only reads. It needs nothing else on a managed cluster (EKS, GKE,
+        AKS).
 
       Recording lab-1 to /pods.jsonl. Ctrl-C stops it.
       lab-1 does not answer; it is recorded as soon as it does.

@@ -168,7 +168,7 @@ async function sayWhatComes(
     permissions: (signal) => Promise.all(surveys.map((one) => one.permissions(signal))),
     clusters: surveys.length,
     leftOut,
-    closing: "Reads only. On a managed control plane all of it can be read as well.",
+    closing: "Lockstep only reads. It needs nothing else on a managed cluster (EKS, GKE, AKS).",
   });
   if (!stop.aborted) terminal.writeError(`${lines.join("\n")}\n\n`);
 }

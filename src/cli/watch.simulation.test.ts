@@ -29,11 +29,10 @@ test("without a terminal every change that is over or stuck is a line", () =>
     `);
     expect(errors).toMatchInlineSnapshot(`
       "● lab-1: will list 1 service, 1 pod, 1 endpointslice, 0 nodes: about 2.3 kB in 4
-        requests; then keeps 4 watches open and makes 12 requests a minute to prove
-        them current
-        Reads only. On a managed control plane every hop is visible all the same; what
-        is not: the queues and the rate limit of the endpoint controllers, the flags
-        of the control plane's components, their logs.
+        requests; then keeps 4 watches open and sends 12 requests a minute to check
+        that the watches are up to date
+        Lockstep only reads. On a managed cluster (EKS, GKE, AKS) it cannot see the
+        controllers' queues, rate limits, flags and logs. It sees everything else.
 
       lab-1: connecting
       lab-1: watching
@@ -260,13 +259,12 @@ test("a cluster that cannot be reached is said to be, and does not hold up the o
       "! context lab-1-again is left out: it is the same server as lab-1
       ! context proxied is left out: cluster "proxied" is reached through a proxy (proxy-url), which is not supported
       ● lab-1: will list 1 service, 1 pod, 1 endpointslice, 0 nodes: about 2.3 kB in 4
-        requests; then keeps 4 watches open and makes 12 requests a minute to prove
-        them current
+        requests; then keeps 4 watches open and sends 12 requests a minute to check
+        that the watches are up to date
       ✗ lab-2 (https://lab-2:6443) cannot be asked now, and is tried again and again:
         lab-2: no such host
-        Reads only. On a managed control plane every hop is visible all the same; what
-        is not: the queues and the rate limit of the endpoint controllers, the flags
-        of the control plane's components, their logs.
+        Lockstep only reads. On a managed cluster (EKS, GKE, AKS) it cannot see the
+        controllers' queues, rate limits, flags and logs. It sees everything else.
 
       lab-1: connecting
       lab-2: connecting
@@ -296,9 +294,8 @@ test("when no cluster can be reached it goes on trying, and the answer is no", (
     expect(errors).toMatchInlineSnapshot(`
       "✗ lab-1 (https://lab-1:6443) cannot be asked now, and is tried again and again:
         lab-1: no such host
-        Reads only. On a managed control plane every hop is visible all the same; what
-        is not: the queues and the rate limit of the endpoint controllers, the flags
-        of the control plane's components, their logs.
+        Lockstep only reads. On a managed cluster (EKS, GKE, AKS) it cannot see the
+        controllers' queues, rate limits, flags and logs. It sees everything else.
 
       lab-1: connecting
       lab-1: unreachable for 1 s: lab-1: no such host
@@ -326,7 +323,7 @@ test("a server that hangs is named while it is asked, and when it has not answer
     await network.listen({ host: "lab-1", port: 6443 }, () => undefined);
     const { code, errors } = await lockstepWatch(world, { args: ["--for", "20s"] });
     expect(code).toBe(1);
-    expect(errors.slice(0, errors.indexOf("  Reads only."))).toMatchInlineSnapshot(`
+    expect(errors.slice(0, errors.indexOf("  Lockstep only reads."))).toMatchInlineSnapshot(`
       "lab-1 (https://lab-1:6443): asking what there is to read …
       ✗ lab-1 (https://lab-1:6443) cannot be asked now, and is tried again and again:
         GET /apis/discovery.k8s.io/v1: no answer within 10000 ms

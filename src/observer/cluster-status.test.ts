@@ -101,15 +101,15 @@ test("each refused watch costs what it is for, in a sentence", () => {
   ];
   const { lost } = clusterStatus({ cluster: "east", clock }, begun, watches);
   expect(lost.map(({ hop, sentence }) => `${hop}: ${sentence}`)).toEqual([
-    "pod: no list and watch of services in namespace shop of east: pod stays unknown: which pods " +
-      "belong to a service cannot be told, so a change begins when it is published",
-    "pod: no list and watch of pods in east: pod stays unknown: a change begins when it is " +
-      "published, and what the endpoint controller takes before that is not measured",
-    "published: no list and watch of endpointslices in east: published stays unknown, also how " +
-      "late it was",
-    "synced: no list and watch of endpointslices in east: synced stays unknown: copies there are " +
-      "not seen",
-    "undefined: no list and watch of nodes in east: a change is not blamed on the node that was " +
-      "lost",
+    "pod: Missing permission: list/watch services in namespace shop of east. Effect: pod times " +
+      "are unknown; timing starts at the EndpointSlice",
+    "pod: Missing permission: list/watch pods in east. Effect: pod times are unknown; timing " +
+      "starts at the EndpointSlice, without the endpoint controller",
+    "published: Missing permission: list/watch endpointslices in east. Effect: published times " +
+      "are unknown",
+    "synced: Missing permission: list/watch endpointslices in east. Effect: copies there are not " +
+      "seen, so synced times are unknown",
+    "undefined: Missing permission: list/watch nodes in east. Effect: a lost node is not named as " +
+      "the cause",
   ]);
 });

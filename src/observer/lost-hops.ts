@@ -42,8 +42,8 @@ export function lostHop(
 /** Only copies are looked for then: what is published there are Endpoints. */
 function absentSlices(cluster: string): string {
   return (
-    `${cluster} has no EndpointSlices, and so no copies: synced stays unknown ` +
-    "(Kubernetes has them since 1.21)"
+    `${cluster} has no EndpointSlices (Kubernetes has them since 1.21), so synced times ` +
+    "are unknown"
   );
 }
 
@@ -54,16 +54,14 @@ function sentenceOf(
   purpose: WatchPurpose,
 ): string {
   const place = namespace === undefined ? cluster : `namespace ${namespace} of ${cluster}`;
-  return `no list and watch of ${resource} in ${place}: ${costOf(resource, purpose)}`;
+  return `Missing permission: list/watch ${resource} in ${place}. Effect: ${costOf(resource, purpose)}`;
 }
 
 function costOf(resource: ObservedResource, purpose: WatchPurpose): string {
-  if (purpose === "cause") return "a change is not blamed on the node that was lost";
-  if (purpose === "published") return "published stays unknown, also how late it was";
-  if (purpose === "synced") return "synced stays unknown: copies there are not seen";
+  if (purpose === "cause") return "a lost node is not named as the cause";
+  if (purpose === "published") return "published times are unknown";
+  if (purpose === "synced") return "copies there are not seen, so synced times are unknown";
   return resource === "pods"
-    ? "pod stays unknown: a change begins when it is published, and what the endpoint " +
-        "controller takes before that is not measured"
-    : "pod stays unknown: which pods belong to a service cannot be told, so a change begins " +
-        "when it is published";
+    ? "pod times are unknown; timing starts at the EndpointSlice, without the endpoint controller"
+    : "pod times are unknown; timing starts at the EndpointSlice";
 }

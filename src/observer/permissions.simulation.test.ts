@@ -5,10 +5,10 @@ import { plannedWatches } from "./watch-plan.ts";
 const { signal } = new AbortController();
 
 const noPods =
-  "no list and watch of pods in east: pod stays unknown: a change begins when it is published, and " +
-  "what the endpoint controller takes before that is not measured";
+  "Missing permission: list/watch pods in east. Effect: pod times are unknown; timing starts at " +
+  "the EndpointSlice, without the endpoint controller";
 const noNodes =
-  "no list and watch of nodes in east: a change is not blamed on the node that was lost";
+  "Missing permission: list/watch nodes in east. Effect: a lost node is not named as the cause";
 
 async function readerWith(world: ObserverWorld, resources: readonly string[]): Promise<void> {
   await world.startCluster("east", { hasRules: true });

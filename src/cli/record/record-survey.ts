@@ -19,11 +19,11 @@ export interface RecordSurveyOptions
 
 /** What blame cannot say without them. */
 export const costOfMissing: Readonly<Record<string, string>> = {
-  pods: "without them no address can be told",
-  services: "without them a 503 without a try cannot be explained",
-  nodes: "without them pods of a lost node count as well",
-  endpointslices: "without them the late hop cannot be told",
-  endpoints: "without them the late hop cannot be told",
+  pods: "blame cannot match an address to a pod",
+  services: "blame cannot explain a 503 for which no endpoint was tried",
+  nodes: "pods on a lost node are treated as healthy",
+  endpointslices: "blame cannot name the late hop",
+  endpoints: "blame cannot name the late hop",
 };
 
 /** An observation that only asks tells nobody anything. */
@@ -58,7 +58,7 @@ export class RecordSurvey {
     const asked = await this.#observation.permissions(signal);
     const lost = asked.lost.map((one) => ({
       ...one,
-      sentence: `no list and watch of ${one.resource} in ${placeOf(one)}: ${costOfMissing[one.resource]}`,
+      sentence: `Missing permission: list/watch ${one.resource} in ${placeOf(one)}. Effect: ${costOfMissing[one.resource]}`,
     }));
     return { ...asked, lost };
   }

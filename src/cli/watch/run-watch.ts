@@ -4,7 +4,6 @@
 import { elapsedMs, type MonotonicMs } from "../../environment/clock.ts";
 import type { Environment } from "../../environment/environment.ts";
 import type { JourneyEvent } from "../../journeys/journey-event.ts";
-import { hiddenInManagedControlPlane } from "../../observer/managed-control-plane.ts";
 import { Observer } from "../../observer/observer.ts";
 import { aborted, type CommandContext, type ExitCode } from "../command.ts";
 import { errorsOnly, warningsOnly } from "../up/quiet-log.ts";
@@ -33,8 +32,8 @@ const refreshEveryMs = 1_000;
 
 /** Said before it begins, when somebody wonders whether it is worth while. */
 const managedText =
-  "Reads only. On a managed control plane every hop is visible all the same; what is not: " +
-  `${hiddenInManagedControlPlane.join(", ")}.`;
+  "Lockstep only reads. On a managed cluster (EKS, GKE, AKS) it cannot see the controllers' " +
+  "queues, rate limits, flags and logs. It sees everything else.";
 
 export async function runWatch(
   context: CommandContext,

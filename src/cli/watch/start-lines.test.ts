@@ -41,13 +41,12 @@ test("before it starts it says what it will read, and what a missing permission 
   ).toMatchInlineSnapshot(`
     [
       "● prod-eu: will list 1,204 services, endpointslices (nobody says how many):",
-      "  about 6.1 MB in 4 requests; then keeps 2 watches open and makes 6 requests a",
-      "  minute to prove them current",
+      "  about 6.1 MB in 4 requests; then keeps 2 watches open and sends 6 requests a",
+      "  minute to check that the watches are up to date",
       "✗ prod-\\u{1b}us cannot be asked now, and is tried again and again: connection",
       "  refused",
-      "! no list and watch of pods in prod-eu: pod stays unknown: a change begins when",
-      "  it is published, and what the endpoint controller takes before that is not",
-      "  measured",
+      "! Missing permission: list/watch pods in prod-eu. Effect: pod times are unknown;",
+      "  timing starts at the EndpointSlice, without the endpoint controller",
       "  The role in deploy/rbac/observer.yaml allows what is missing; with --namespace",
       "  it is needed in those namespaces only.",
       "  Reads only.",

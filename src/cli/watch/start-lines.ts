@@ -77,8 +77,8 @@ function previewText(preview: ClusterPreview, servers: StartOptions["servers"]):
   if (resources.length === 0) return `${visible(cluster)} lets nothing be read`;
   return (
     `${visible(cluster)}: will list ${resources.join(", ")}: about ${bytesText(bytes)} in ` +
-    `${counted(listRequests, "request")}; then keeps ${numberText(watches)} watches open and makes ` +
-    `${counted(readsPerMinute, "request")} a minute to prove them current`
+    `${counted(listRequests, "request")}; then keeps ${numberText(watches)} watches open and sends ` +
+    `${counted(readsPerMinute, "request")} a minute to check that the watches are up to date`
   );
 }
 

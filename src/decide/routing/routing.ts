@@ -4,6 +4,7 @@
 // Invariant: `#byHost` holds the routes of exactly the Ingresses in `#translated`, `#rules` is what
 // `hostRules` makes of them, with the lists of hosts that did not change the same as before, and the
 // table is what the rules say.
+import { isDeepStrictEqual } from "node:util";
 import type { Ingress } from "../../kube/kinds/ingress.ts";
 import type { HostOwner, PathRule } from "../decision.ts";
 import { type BackendChanges, CountedBackends } from "./counted-backends.ts";
