@@ -26,7 +26,10 @@ export interface IngressWorldOptions extends BenchClusterOptions {
 export interface StartedIngress {
   /** To write with. */
   readonly client: KubeClient;
+  readonly cluster: BenchClusterAddress;
   readonly replica: ReplicaProcess;
+  /** Of Lockstep's nginx, on 127.0.0.1. */
+  readonly port: number;
   /** From the start of Lockstep's process until nginx serves by all that is in the cluster. */
   readonly readyMs: number;
 }
@@ -63,9 +66,10 @@ export class IngressWorld {
     }
     progress("a Lockstep replica with its nginx");
     const startedAt = performance.now();
-    const replica = await this.#startLockstep(cluster);
+    const port = await freePort(this.#options.environment, host);
+    const replica = await this.#startLockstep(cluster, port);
     const readyMs = performance.now() - startedAt;
-    return { client: this.#client(cluster, "lockstep-bench"), replica, readyMs };
+    return { client: this.#client(cluster, "lockstep-bench"), cluster, replica, port, readyMs };
   }
 
   /** Ends everything. Idempotent. */
@@ -124,11 +128,11 @@ export class IngressWorld {
     }
   }
 
-  async #startLockstep(cluster: BenchClusterAddress): Promise<ReplicaProcess> {
-    const { environment, folder, meter } = this.#options;
+  async #startLockstep(cluster: BenchClusterAddress, port: number): Promise<ReplicaProcess> {
+    const { folder, meter } = this.#options;
     const replica = await ReplicaProcess.start({
       cluster,
-      port: await freePort(environment, host),
+      port,
       // The name by which a later run finds the nginx of one that was killed.
       prefix: `${folder}/lockstep-1`,
       workers,

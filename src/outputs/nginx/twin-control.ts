@@ -7,8 +7,9 @@ import { readBounded } from "../../kube/client/http-client-body.ts";
 import { isRecord } from "../../kube/kinds/fields.ts";
 import { type BalancedService, balancedService } from "./balance.ts";
 import { type CompiledHost, compileHost } from "./route-match.ts";
-import { isServiceEntry, type ServiceEntry } from "./service-entry.ts";
+import { isServiceEntry } from "./service-entry.ts";
 import type { TwinCounters } from "./twin-counters.ts";
+import { TwinMemory } from "./twin-memory.ts";
 import type { TwinSuspects } from "./twin-suspects.ts";
 
 export interface TwinIdentity {
@@ -20,9 +21,17 @@ export interface TwinIdentity {
 
 /** What one full load brought, and the changes since. */
 interface Generation {
+  readonly number: number;
   readonly hosts: Map<string, CompiledHost>;
   readonly services: Map<string, BalancedService>;
+  /** The twin has no TLS and asks for no password: these are kept as they came. */
+  readonly certificates: Map<string, unknown>;
+  readonly serverNames: Map<string, unknown>;
+  readonly users: Map<string, unknown>;
 }
+
+/** What requests are routed by. */
+export type TwinState = Omit<Generation, "number">;
 
 interface Answer {
   readonly status: number;
@@ -32,6 +41,10 @@ interface Answer {
 /** As client_max_body_size of the control server. */
 const longestBodyBytes = 4 * 1024 * 1024;
 
+/** As the dictionaries of proxy/nginx.conf. */
+const stateBytes = 64 * 1024 * 1024;
+const certificateBytes = 192 * 1024 * 1024;
+
 export class TwinControl {
   readonly #identity: TwinIdentity;
   readonly #suspects: TwinSuspects;
@@ -39,6 +52,8 @@ export class TwinControl {
   /** What requests see; undefined until the first load is complete. */
   visible: Generation | undefined;
   #loading: Generation | undefined;
+  readonly #memory = new TwinMemory(stateBytes);
+  readonly #certificateMemory = new TwinMemory(certificateBytes);
   #generation = 0;
   #lastGeneration = 0;
   #version = 0;
@@ -129,8 +144,9 @@ export class TwinControl {
     }
     this.#epoch = epoch;
     this.#owner = headers["x-lockstep-owner"] ?? "";
-    this.#loading = { hosts: new Map(), services: new Map() };
     this.#lastGeneration += 1;
+    this.#loading = emptyGeneration(this.#lastGeneration);
+    this.#makeRoom();
     return { status: 200, body: { generation: this.#lastGeneration } };
   }
 
@@ -144,6 +160,7 @@ export class TwinControl {
     this.visible = this.#loading;
     this.#loading = undefined;
     this.#generation = generation;
+    this.#makeRoom();
     this.#version += 1;
     return { status: 200, body: { generation, version: this.#version } };
   }
@@ -154,28 +171,63 @@ export class TwinControl {
     return this.#apply(this.visible, text);
   }
 
+  /** Entries before one that finds no room stay, as in nginx. */
   #apply(generation: Generation, text: string): Answer {
     const batch = parseBatch(text);
     if (typeof batch === "string") return refusal(400, "MALFORMED", batch);
-    for (const [name, rules] of batch.hosts) {
-      if (rules === undefined) generation.hosts.delete(name);
-      else generation.hosts.set(name, compileHost(rules));
-    }
-    for (const [name, service] of batch.services) {
-      if (service === undefined) generation.services.delete(name);
-      else generation.services.set(name, balancedService(service));
+    for (const entry of batch) {
+      const { field, name, value } = entry;
+      const key = `${generation.number}:${field}:${name}`;
+      const memory = field === "certificates" ? this.#certificateMemory : this.#memory;
+      if (value === null) {
+        memory.delete(key);
+        generation[field].delete(name);
+      } else if (memory.put(key, JSON.stringify(value))) {
+        set(generation, entry);
+      } else {
+        return refusal(507, "NO_MEMORY", "the shared memory is full");
+      }
     }
     return { status: 200, body: { version: this.#version } };
   }
+
+  #makeRoom(): void {
+    const numbers = [this.visible, this.#loading].map((one) => `${one?.number}:`);
+    const isKept = (key: string): boolean => numbers.some((number) => key.startsWith(number));
+    for (const memory of [this.#memory, this.#certificateMemory]) memory.keepOnly(isKept);
+  }
 }
 
-interface Batch {
-  readonly hosts: ReadonlyMap<string, readonly PathRule[] | undefined>;
-  readonly services: ReadonlyMap<string, ServiceEntry | undefined>;
+function emptyGeneration(number: number): Generation {
+  return {
+    number,
+    hosts: new Map(),
+    services: new Map(),
+    certificates: new Map(),
+    serverNames: new Map(),
+    users: new Map(),
+  };
+}
+
+/** In the order of writer.lua: nothing refers to what is not there yet. */
+const fields = ["services", "certificates", "users", "hosts", "serverNames"] as const;
+
+interface BatchEntry {
+  readonly field: (typeof fields)[number];
+  readonly name: string;
+  /** Well formed; null removes. */
+  readonly value: unknown;
+}
+
+function set(generation: Generation, { field, name, value }: BatchEntry): void {
+  if (field === "hosts" && isRules(value)) generation.hosts.set(name, compileHost(value));
+  else if (field === "services" && isServiceEntry(value))
+    generation.services.set(name, balancedService(value));
+  else if (field !== "hosts" && field !== "services") generation[field].set(name, value);
 }
 
 /** All of it, or what is wrong with it. */
-function parseBatch(text: string): Batch | string {
+function parseBatch(text: string): readonly BatchEntry[] | string {
   let body: unknown;
   try {
     body = JSON.parse(text);
@@ -183,17 +235,15 @@ function parseBatch(text: string): Batch | string {
     return "the body is not JSON";
   }
   if (!isRecord(body)) return "the body must be an object";
-  const hosts = new Map<string, readonly PathRule[] | undefined>();
-  const services = new Map<string, ServiceEntry | undefined>();
-  for (const [name, value] of entriesOf(body["hosts"])) {
-    if (value !== null && !isRules(value)) return "the rules of a host are malformed";
-    hosts.set(name, value ?? undefined);
+  const batch = fields.flatMap((field) =>
+    entriesOf(body[field]).map(([name, value]): BatchEntry => ({ field, name, value })),
+  );
+  for (const { field, value } of batch) {
+    if (value === null) continue;
+    if (field === "hosts" && !isRules(value)) return "the rules of a host are malformed";
+    if (field === "services" && !isServiceEntry(value)) return "a service is malformed";
   }
-  for (const [name, value] of entriesOf(body["services"])) {
-    if (value !== null && !isServiceEntry(value)) return "a service is malformed";
-    services.set(name, value ?? undefined);
-  }
-  return { hosts, services };
+  return batch;
 }
 
 function noLoad(): Answer {
