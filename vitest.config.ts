@@ -14,8 +14,8 @@ export default defineConfig({
           // Files of one worker share what they import: three times as fast, and nothing here keeps
           // state in a module that another file would notice.
           isolate: false,
-          include: ["src/**/*.test.ts", "scripts/**/*.test.{ts,mjs}"],
-          exclude: ["src/**/*.simulation.test.ts"],
+          include: ["{src,tests}/**/*.test.ts", "scripts/**/*.test.{ts,mjs}"],
+          exclude: ["{src,tests}/**/*.simulation.test.ts"],
           // No test is about how fast this machine is.
           testTimeout: 120_000,
         },
@@ -25,7 +25,7 @@ export default defineConfig({
           name: "simulation",
           // As above; a run depends on its seed alone, which a test checks across processes.
           isolate: false,
-          include: ["src/**/*.simulation.test.ts"],
+          include: ["{src,tests}/**/*.simulation.test.ts"],
           testTimeout: 600_000,
         },
       },
@@ -34,7 +34,7 @@ export default defineConfig({
           // Both of the above for whoever wants both: what they import is read and compiled once.
           name: "check",
           isolate: false,
-          include: ["src/**/*.test.ts", "scripts/**/*.test.{ts,mjs}"],
+          include: ["{src,tests}/**/*.test.ts", "scripts/**/*.test.{ts,mjs}"],
           testTimeout: 600_000,
         },
       },

@@ -13,6 +13,8 @@ export interface LoadTarget {
   readonly path: string;
   readonly hosts: HostRange;
   readonly connections: number;
+  /** Each connection rests so long between an answer and its next request; not at all when absent. */
+  readonly restMs?: number;
 }
 
 /** `name` with each number below `count` in place of its `#`. */
@@ -50,6 +52,7 @@ class Load {
   readonly #requests: readonly Buffer[];
   readonly #sockets = new Set<Socket>();
   readonly #connections: number;
+  readonly #restMs: number;
   readonly #histogram = new LatencyHistogram();
   #answerBytes = 0;
   #next = 0;
@@ -57,8 +60,9 @@ class Load {
   #startedAt = 0;
   #runs = false;
 
-  constructor({ port, path, hosts, connections }: LoadTarget) {
+  constructor({ port, path, hosts, connections, restMs = 0 }: LoadTarget) {
     this.#port = port;
+    this.#restMs = restMs;
     this.#connections = connections;
     this.#requests = Array.from({ length: hosts.count }, (_, number) => {
       const host = hosts.name.replace("#", String(number));
@@ -111,7 +115,8 @@ Host: ${host}
       received += bytes;
       if (received >= this.#answerBytes) {
         this.#histogram.add(performance.now() - askedAt);
-        if (this.#runs) ask();
+        if (this.#restMs > 0) setTimeout(() => this.#runs && ask(), this.#restMs);
+        else if (this.#runs) ask();
       }
       return true;
     };

@@ -26,7 +26,10 @@ export interface IngressWorldOptions extends BenchClusterOptions {
 export interface StartedIngress {
   /** To write with. */
   readonly client: KubeClient;
+  readonly cluster: BenchClusterAddress;
   readonly replica: ReplicaProcess;
+  /** Of Lockstep's nginx, on 127.0.0.1. */
+  readonly port: number;
   /** From the start of Lockstep's process until nginx serves by all that is in the cluster. */
   readonly readyMs: number;
   /** How many endpoints the slices show now. */
@@ -65,10 +68,12 @@ export class IngressWorld {
     }
     progress("a Lockstep replica with its nginx");
     const startedAt = performance.now();
-    const replica = await this.#startLockstep(cluster);
+    const port = await freePort(this.#options.environment, host);
+    const replica = await this.#startLockstep(cluster, port);
     const readyMs = performance.now() - startedAt;
     const published = () => witnesses.counts.published;
-    return { client: this.#client(cluster, "lockstep-bench"), replica, readyMs, published };
+    const client = this.#client(cluster, "lockstep-bench");
+    return { client, cluster, replica, port, readyMs, published };
   }
 
   /** Ends everything. Idempotent. */
@@ -127,11 +132,11 @@ export class IngressWorld {
     }
   }
 
-  async #startLockstep(cluster: BenchClusterAddress): Promise<ReplicaProcess> {
-    const { environment, folder, meter } = this.#options;
+  async #startLockstep(cluster: BenchClusterAddress, port: number): Promise<ReplicaProcess> {
+    const { folder, meter } = this.#options;
     const replica = await ReplicaProcess.start({
       cluster,
-      port: await freePort(environment, host),
+      port,
       // The name by which a later run finds the nginx of one that was killed.
       prefix: `${folder}/lockstep-1`,
       workers,

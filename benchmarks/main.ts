@@ -12,6 +12,7 @@ import { journeysBenchmark } from "./journeys.ts";
 import { kubeBenchmark } from "./kube.ts";
 import { proxyBenchmark } from "./proxy.ts";
 import { simulationBenchmark } from "./simulation.ts";
+import { tenantsBenchmark } from "./tenants.ts";
 
 const benchmarks: Readonly<Record<string, Benchmark>> = {
   kube: kubeBenchmark,
@@ -21,6 +22,7 @@ const benchmarks: Readonly<Record<string, Benchmark>> = {
   ingress: ingressBenchmark,
   journeys: journeysBenchmark,
   history: historyBenchmark,
+  tenants: tenantsBenchmark,
 };
 
 const args = process.argv.slice(2);

@@ -11,6 +11,7 @@ import { fixedAccess } from "../src/kube/credentials/credentials.ts";
 import { ApiServer } from "../src/lab/apiserver/api-server.ts";
 import { type KeyPair, makeAuthority } from "../src/lab/apiserver/certificate-authority.ts";
 import { MemoryStorage } from "../src/lab/apiserver/storage/memory-storage.ts";
+import { write } from "../tests/tenants/api-write.ts";
 import { ProxyWorld, textOf } from "./proxy-world.ts";
 
 export interface ApiObject {
@@ -27,21 +28,30 @@ export interface IngressSpec {
   ];
 }
 
+/** What must stay as it is. */
+export interface Fingerprint {
+  readonly answers: readonly unknown[];
+  readonly certificate: string;
+  readonly files: Readonly<Record<string, string>>;
+  readonly workers: readonly number[];
+}
+
 export const hostile = "hostile";
 const kept = "kept.example";
 const tlsAddress = "127.0.0.2";
 
 export class HostileWorld {
   readonly proxy: ProxyWorld;
-  readonly replica: IngressReplica;
+  replica: IngressReplica;
   /** A certificate for kept.example, and one for another name. */
   readonly own: KeyPair;
   readonly other: KeyPair;
   /** How many objects the API server refused. */
   refused = 0;
-  readonly #client: HttpKubeClient;
+  readonly client: HttpKubeClient;
   readonly #storage: MemoryStorage;
   readonly #peer: string;
+  readonly #newReplica: () => IngressReplica;
 
   /** With the Ingress that is kept already served. */
   static use(test: (world: HostileWorld) => Promise<void>): Promise<void> {
@@ -92,21 +102,30 @@ export class HostileWorld {
     this.other = other;
     this.#storage = storage;
     this.#peer = peer;
-    this.#client = new HttpKubeClient({ ...environment, cluster, userAgent: "admin" });
-    this.replica = new IngressReplica({
-      environment,
-      clusters: [cluster],
-      access: cluster,
-      className: "lockstep",
-      policy: { followSlices: true, allowLocalNames: true },
-      listen: [
-        { address: "127.0.0.1", port },
-        { address: tlsAddress, port, tls: true },
-      ],
-      prefix,
-      workers: 1,
-      status: { host: "127.0.0.1", port: 0 },
-    });
+    this.client = new HttpKubeClient({ ...environment, cluster, userAgent: "admin" });
+    this.#newReplica = () =>
+      new IngressReplica({
+        environment,
+        clusters: [cluster],
+        access: cluster,
+        className: "lockstep",
+        policy: { followSlices: true, allowLocalNames: true },
+        listen: [
+          { address: "127.0.0.1", port },
+          { address: tlsAddress, port, tls: true },
+        ],
+        prefix,
+        workers: 1,
+        status: { host: "127.0.0.1", port: 0 },
+      });
+    this.replica = this.#newReplica();
+  }
+
+  /** Another Lockstep takes the place of this one; nginx goes on meanwhile. */
+  async restart(): Promise<void> {
+    await this.replica.stop({ keepNginx: true });
+    this.replica = this.#newReplica();
+    await this.replica.start();
   }
 
   async #start(): Promise<void> {
@@ -124,7 +143,7 @@ export class HostileWorld {
   }
 
   async create({ path, body }: ApiObject): Promise<void> {
-    await this.#client.request({ verb: "create", method: "POST", path, body });
+    await write(this.client, { method: "POST", path, body });
   }
 
   /** Past the API server, when it refuses. */
@@ -149,7 +168,7 @@ export class HostileWorld {
   }
 
   /** Everything that must stay as it is, whatever the other namespace has. */
-  async fingerprint(): Promise<object> {
+  async fingerprint(): Promise<Fingerprint> {
     const { environment, port, prefix } = this.proxy;
     const answers: unknown[] = [];
     for (const target of ["/", "/a%2Fb?x=1", "/x/../y"]) {

@@ -10,6 +10,7 @@ export class SimulatedNames {
   readonly #answers = new Map<string, ResolvedName>();
   #isSilent = false;
   #own: readonly string[] = [];
+  #silentSuffix: string | undefined;
 
   /** From now on the name has these addresses; with none there is no such name. */
   set(name: string, addresses: readonly string[], ttlMs?: number): void {
@@ -27,12 +28,22 @@ export class SimulatedNames {
     this.#isSilent = isSilent;
   }
 
+  /** Lookups of names with this ending are never answered: their server is gone. */
+  silence(suffix: string): void {
+    this.#silentSuffix = suffix;
+  }
+
+  #isAnswered(name: string): boolean {
+    const isGone = this.#silentSuffix !== undefined && name.endsWith(this.#silentSuffix);
+    return !this.#isSilent && !isGone;
+  }
+
   /** The resolver as a process with these timers has it. */
   namesOf(timers: Timers): Names {
     return {
       resolve: async (name, signal) => {
         await timers
-          .sleep(this.#isSilent ? Number.MAX_SAFE_INTEGER : lookupMs, signal)
+          .sleep(this.#isAnswered(name) ? lookupMs : Number.MAX_SAFE_INTEGER, signal)
           .catch(() => {
             const options = { cause: signal.reason };
             throw new NetworkError("ABORTED", `the lookup of ${name} was given up`, options);

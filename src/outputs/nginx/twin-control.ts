@@ -8,8 +8,9 @@ import { isRecord } from "../../kube/kinds/fields.ts";
 import { type BalancedService, balancedService } from "./balance.ts";
 import { type HostEntry, type PushedRule, policyOf } from "./host-entry.ts";
 import { type CompiledHost, compileHost } from "./route-match.ts";
-import { isServiceEntry, type ServiceEntry } from "./service-entry.ts";
+import { isServiceEntry } from "./service-entry.ts";
 import type { TwinCounters } from "./twin-counters.ts";
+import { TwinMemory } from "./twin-memory.ts";
 import type { TwinSuspects } from "./twin-suspects.ts";
 
 export interface TwinIdentity {
@@ -21,19 +22,28 @@ export interface TwinIdentity {
 
 /** What one full load brought, and the changes since. Hosts are compiled when they are first asked for. */
 class Generation {
+  readonly number: number;
   readonly services = new Map<string, BalancedService>();
+  /** The twin has no TLS and asks for no password: these are kept as they came. */
+  readonly certificates = new Map<string, unknown>();
+  readonly serverNames = new Map<string, unknown>();
+  readonly users = new Map<string, unknown>();
   readonly #hosts = new Map<string, HostEntry>();
   readonly #policies = new Map<string, RoutePolicy>();
   readonly #compiled = new Map<string, CompiledHost>();
 
-  apply({ hosts, policies, services }: Batch): void {
-    replace(this.#hosts, hosts);
-    replace(this.#policies, policies);
-    for (const [name, service] of services) {
-      if (service === undefined) this.services.delete(name);
-      else this.services.set(name, balancedService(service));
-    }
-    if (hosts.size + policies.size > 0) this.#compiled.clear();
+  constructor(number: number) {
+    this.number = number;
+  }
+
+  set({ field, name, value }: BatchEntry): void {
+    if (field === "hosts") setOrDelete(this.#hosts, name, isHostEntry(value) ? value : undefined);
+    else if (field === "policies")
+      setOrDelete(this.#policies, name, isRecord(value) ? value : undefined);
+    else if (field === "services")
+      setOrDelete(this.services, name, isServiceEntry(value) ? balancedService(value) : undefined);
+    else setOrDelete(this[field], name, value ?? undefined);
+    if (field === "hosts" || field === "policies") this.#compiled.clear();
   }
 
   /** The rules of a host, or of the one whose rules it has. */
@@ -67,15 +77,20 @@ const leftOutHost = compileHost([
   { path: "/", type: "Prefix", service: "", policy: { closed: true } },
 ]);
 
-function replace<Value>(
+function setOrDelete<Value>(
   known: Map<string, Value>,
-  changed: ReadonlyMap<string, Value | undefined>,
-) {
-  for (const [name, value] of changed) {
-    if (value === undefined) known.delete(name);
-    else known.set(name, value);
-  }
+  name: string,
+  value: Value | undefined,
+): void {
+  if (value === undefined) known.delete(name);
+  else known.set(name, value);
 }
+
+/** What requests are routed by. */
+export type TwinState = Pick<
+  Generation,
+  "host" | "services" | "certificates" | "serverNames" | "users"
+>;
 
 interface Answer {
   readonly status: number;
@@ -85,6 +100,10 @@ interface Answer {
 /** As client_max_body_size of the control server. */
 const longestBodyBytes = 4 * 1024 * 1024;
 
+/** As the dictionaries of proxy/nginx.conf. */
+const stateBytes = 64 * 1024 * 1024;
+const certificateBytes = 192 * 1024 * 1024;
+
 export class TwinControl {
   readonly #identity: TwinIdentity;
   readonly #suspects: TwinSuspects;
@@ -92,6 +111,8 @@ export class TwinControl {
   /** What requests see; undefined until the first load is complete. */
   visible: Generation | undefined;
   #loading: Generation | undefined;
+  readonly #memory = new TwinMemory(stateBytes);
+  readonly #certificateMemory = new TwinMemory(certificateBytes);
   #generation = 0;
   #lastGeneration = 0;
   #version = 0;
@@ -182,8 +203,9 @@ export class TwinControl {
     }
     this.#epoch = epoch;
     this.#owner = headers["x-lockstep-owner"] ?? "";
-    this.#loading = new Generation();
     this.#lastGeneration += 1;
+    this.#loading = new Generation(this.#lastGeneration);
+    this.#makeRoom();
     return { status: 200, body: { generation: this.#lastGeneration } };
   }
 
@@ -197,6 +219,7 @@ export class TwinControl {
     this.visible = this.#loading;
     this.#loading = undefined;
     this.#generation = generation;
+    this.#makeRoom();
     this.#version += 1;
     return { status: 200, body: { generation, version: this.#version } };
   }
@@ -207,22 +230,41 @@ export class TwinControl {
     return this.#apply(this.visible, text);
   }
 
+  /** Entries before one that finds no room stay, as in nginx. */
   #apply(generation: Generation, text: string): Answer {
     const batch = parseBatch(text);
     if (typeof batch === "string") return refusal(400, "MALFORMED", batch);
-    generation.apply(batch);
+    for (const entry of batch) {
+      const key = `${generation.number}:${entry.field}:${entry.name}`;
+      const memory = entry.field === "certificates" ? this.#certificateMemory : this.#memory;
+      if (entry.value === null) memory.delete(key);
+      else if (!memory.put(key, JSON.stringify(entry.value))) {
+        return refusal(507, "NO_MEMORY", "the shared memory is full");
+      }
+      generation.set(entry);
+    }
     return { status: 200, body: { version: this.#version } };
+  }
+
+  #makeRoom(): void {
+    const numbers = [this.visible, this.#loading].map((one) => `${one?.number}:`);
+    const isKept = (key: string): boolean => numbers.some((number) => key.startsWith(number));
+    for (const memory of [this.#memory, this.#certificateMemory]) memory.keepOnly(isKept);
   }
 }
 
-interface Batch {
-  readonly hosts: ReadonlyMap<string, HostEntry | undefined>;
-  readonly policies: ReadonlyMap<string, RoutePolicy | undefined>;
-  readonly services: ReadonlyMap<string, ServiceEntry | undefined>;
+/** In the order of writer.lua: nothing refers to what is not there yet. */
+const fields = ["services", "certificates", "users", "policies", "hosts", "serverNames"] as const;
+
+interface BatchEntry {
+  readonly field: (typeof fields)[number];
+  readonly name: string;
+  /** Well formed; null removes. */
+  readonly value: unknown;
 }
 
 /** All of it, or what is wrong with it. */
-function parseBatch(text: string): Batch | string {
+function parseBatch(text: string): readonly BatchEntry[] | string {
   let body: unknown;
   try {
     body = JSON.parse(text);
@@ -230,22 +272,16 @@ function parseBatch(text: string): Batch | string {
     return "the body is not JSON";
   }
   if (!isRecord(body)) return "the body must be an object";
-  const hosts = new Map<string, HostEntry | undefined>();
-  const policies = new Map<string, RoutePolicy | undefined>();
-  const services = new Map<string, ServiceEntry | undefined>();
-  for (const [name, value] of entriesOf(body["hosts"])) {
-    if (value !== null && !isHostEntry(value)) return "the rules of a host are malformed";
-    hosts.set(name, value ?? undefined);
+  const batch = fields.flatMap((field) =>
+    entriesOf(body[field]).map(([name, value]): BatchEntry => ({ field, name, value })),
+  );
+  for (const { field, value } of batch) {
+    if (value === null) continue;
+    if (field === "hosts" && !isHostEntry(value)) return "the rules of a host are malformed";
+    if (field === "policies" && !isRecord(value)) return "a policy is malformed";
+    if (field === "services" && !isServiceEntry(value)) return "a service is malformed";
   }
-  for (const [name, value] of entriesOf(body["policies"])) {
-    if (value !== null && !isRecord(value)) return "a policy is malformed";
-    policies.set(name, value ?? undefined);
-  }
-  for (const [name, value] of entriesOf(body["services"])) {
-    if (value !== null && !isServiceEntry(value)) return "a service is malformed";
-    services.set(name, value ?? undefined);
-  }
-  return { hosts, policies, services };
+  return batch;
 }
 
 function noLoad(): Answer {

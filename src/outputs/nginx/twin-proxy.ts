@@ -18,7 +18,7 @@ import { hashKey } from "./hash-key.ts";
 import { pickByKey } from "./ring.ts";
 import { findRule } from "./route-match.ts";
 import { uncountedSlot } from "./slot-table.ts";
-import { TwinControl } from "./twin-control.ts";
+import { TwinControl, type TwinState } from "./twin-control.ts";
 import { TwinCounters } from "./twin-counters.ts";
 import { TwinSuspects } from "./twin-suspects.ts";
 
@@ -31,7 +31,7 @@ export interface TwinProxyOptions
   /** The process that would replace this one; itself unless given. */
   readonly masterPid?: number;
   /** Called after every word of Lockstep with what requests are routed by from then on. */
-  readonly onTold?: (services: ReadonlyMap<string, BalancedService>) => void;
+  readonly onTold?: (state: TwinState) => void;
 }
 
 /** As in proxy/nginx.conf: how long a request waits at a peer that is gone. */
@@ -99,7 +99,7 @@ export class TwinProxy {
   async #told(exchange: ServerExchange): Promise<void> {
     await this.#control.handle(exchange);
     const { visible } = this.#control;
-    if (visible !== undefined) this.#options.onTold?.(visible.services);
+    if (visible !== undefined) this.#options.onTold?.(visible);
   }
 
   async #serve(exchange: ServerExchange): Promise<void> {

@@ -1,0 +1,45 @@
+// The hostile tenant of tests/tenants on a real nginx: whatever it writes, new hosts of another
+// namespace are served, those that were are not touched, and its certificate is the one that is shown;
+// also after Lockstep was replaced and after nginx was killed.
+import { describe, expect } from "vitest";
+import { randomInt } from "../src/environment/random.ts";
+import { SeededRandom } from "../src/simulation/seeded-random.ts";
+import { forEachSeed } from "../src/simulation/seeds.ts";
+import { tryToWrite } from "../tests/tenants/api-write.ts";
+import { HostileTenant } from "../tests/tenants/hostile-tenant.ts";
+import { HostileWorld, hostile, ingress } from "./hostile-world.ts";
+import { withoutNginx } from "./proxy-world.ts";
+
+const acts = 12;
+
+describe.skipIf(withoutNginx !== false)("a hostile tenant on a real nginx", () => {
+  forEachSeed("changes nothing for the others", { seeds: 1 }, (seed) =>
+    HostileWorld.use(async (world) => {
+      const { proxy } = world;
+      const random = new SeededRandom({ seed, name: "hostile" });
+      const calm: string[] = ["kept.example"];
+      const tenant = new HostileTenant({
+        namespace: hostile,
+        random,
+        victims: () => calm,
+        keyPair: world.other,
+        largestShare: 0.3,
+      });
+      const { answers, certificate } = await world.fingerprint();
+      for (let act = 0; act < acts; act += 1) {
+        for (const one of tenant.next().writes) await tryToWrite(world.client, one);
+        const restart = randomInt(random, 4);
+        if (restart === 0) await world.restart();
+        if (restart === 1) process.kill((await proxy.control().state()).masterPid, "SIGKILL");
+        const host = `calm-${act}.example`;
+        calm.push(host);
+        await world.create(ingress(`calm-${act}`, world.specOf(host), {}, "kept"));
+        await proxy.until(async () => (await proxy.ask(host)).status === 200);
+        for (const one of calm) {
+          expect({ one, status: (await proxy.ask(one)).status }).toEqual({ one, status: 200 });
+        }
+      }
+      expect(await world.fingerprint()).toMatchObject({ answers, certificate });
+    }),
+  );
+});

@@ -1,0 +1,33 @@
+// A hostile tenant writes the largest, most and worst objects it can, while calm ones go on with their
+// work and Lockstep and its proxy are killed now and then. What the proxy holds of the calm tenants is
+// right again as soon as it would be without the hostile one.
+import { webcrypto } from "node:crypto";
+import { beforeAll, expect } from "vitest";
+import type { WallMs } from "../../src/environment/clock.ts";
+import { makeAuthority } from "../../src/lab/apiserver/certificate-authority.ts";
+import { forEachSeed } from "../../src/simulation/seeds.ts";
+import { wallStartMs } from "../../src/simulation/simulated-timers.ts";
+import { differences } from "./tenant-difference.ts";
+import { runTenants, type TenantKeys } from "./tenant-world.ts";
+
+let keys: TenantKeys;
+
+beforeAll(async () => {
+  const clock = { wallMs: () => wallStartMs as WallMs, monotonicMs: () => 0 as never };
+  const authority = await makeAuthority({ clock, crypto: webcrypto, name: "test" });
+  const pairsOf = async (namespace: string) => [
+    await authority.issueServer([`*.${namespace}.example`]),
+    await authority.issueServer([`*.${namespace}.example`]),
+  ];
+  keys = {
+    calm: { "calm-1": await pairsOf("calm-1"), "calm-2": await pairsOf("calm-2") },
+    hostile: await authority.issueServer(["*.calm-1.example", "*.calm-2.example"]),
+  };
+});
+
+forEachSeed("a hostile tenant changes nothing for the others", { seeds: 1 }, async (seed) => {
+  const alone = await runTenants({ seed, keys, isHostile: false });
+  const beside = await runTenants({ seed, keys, isHostile: true });
+  expect(beside.acts.length).toBeGreaterThan(10);
+  expect(differences(alone, beside), beside.acts.join("\n")).toEqual([]);
+});
