@@ -20,13 +20,27 @@ describe("a host under a wildcard of another namespace", () => {
     expect([routed([wild, login]), routed([login, wild])]).toEqual([expected, expected]);
   });
 
-  test("stays with its namespace where it is older, is of the same, or where hosts are shared", () => {
+  test("takes no host from a namespace that was there first, nor those still to come", () => {
+    const refused =
+      "a: host *.wild.example covers login.wild.example, which belongs to namespace b, " +
+      "for Ingress b/b came first, so the rules for it are ignored";
+    const [first, next] = [of("b", "login.wild.example", 1), of("b", "new.wild.example", 3)];
+    const nextLine = "new.wild.example Prefix / → b/web:80";
+    for (const all of [
+      [wild, first, next],
+      [next, first, wild],
+    ]) {
+      const { lines, problems } = routed(all);
+      expect([[...lines].sort(), problems]).toEqual([[loginLine, nextLine], [refused]]);
+    }
+    // A third namespace decides nothing between the two.
+    const third = of("c", "other.wild.example", 9);
+    expect(routed([wild, third]).lines).toEqual([wildLine]);
+  });
+
+  test("stays with its namespace where it is of the same, or where hosts are shared", () => {
     const own = of("a", "login.wild.example", 3);
     const younger = of("b", "login.wild.example", 3);
-    expect(routed([wild, of("b", "login.wild.example", 1)])).toEqual({
-      lines: [wildLine, loginLine],
-      problems: [],
-    });
     expect(routed([wild, own]).problems).toEqual([]);
     // The host goes to the namespace of the wildcard, however young its Ingress is.
     expect(
@@ -43,8 +57,9 @@ describe("a host under a wildcard of another namespace", () => {
   });
 
   test("is not one two labels below, nor is another wildcard", () => {
-    const others = [of("b", "a.b.wild.example", 3), of("c", "*.b.wild.example", 4)];
-    expect(routed([wild, ...others]).problems).toEqual([]);
+    for (const other of ["a.b.wild.example", "*.b.wild.example"]) {
+      expect(routed([wild, of("b", other, 3)]).problems).toEqual([]);
+    }
   });
 
   test.each([
@@ -69,7 +84,13 @@ describe("a host under a wildcard of another namespace", () => {
   test("as another name does not take a wildcard's hosts from others", () => {
     const alias = of("a", "other.example", 1, annotated({ "server-alias": "*.wild.example" }));
     const { lines, problems } = routed([alias, of("b", "login.wild.example", 3)]);
-    expect([lines.includes(loginLine), problems]).toEqual([true, []]);
+    expect([lines.includes(loginLine), problems]).toEqual([
+      true,
+      [
+        "a: server-alias *.wild.example covers login.wild.example, which belongs to namespace b, " +
+          "for Ingress b/b came first, so the rules for it are ignored",
+      ],
+    ]);
   });
 
   test("is decided the same whatever came and went before", () => {

@@ -37,8 +37,8 @@ export interface HostRules {
 export interface HostRulesOptions {
   /** Several namespaces may have routes of one host. */
   readonly shareHosts: boolean;
-  /** The holder of the wildcard over the host, if there is one. */
-  readonly above?: Route | undefined;
+  /** What names beside this one cover it, or are covered by it: the older namespace has both. */
+  readonly rivals?: readonly Route[];
 }
 
 /** The proxy tries them one after the other. Where several namespaces have rules, each has its share. */
@@ -54,8 +54,8 @@ export function hostRules(routes: readonly Route[], options: HostRulesOptions): 
   const ordered = [...routes].sort((a, b) => compareAge(a.origin, b.origin));
   const problems: RoutingProblem[] = [];
   const mains = ordered.filter(({ canary }) => canary === undefined);
-  const { above } = options;
-  const free = options.shareHosts || !above ? mains : withoutCovered(mains, above, problems);
+  const { rivals = [] } = options;
+  const free = options.shareHosts ? mains : withoutRivals(mains, rivals, problems);
   const named = withoutYieldingAliases(free, problems);
   const own = options.shareHosts ? named : ofOneNamespace(named, problems);
   const claims = claimsOf(own, problems);
@@ -83,25 +83,50 @@ export function hostRules(routes: readonly Route[], options: HostRulesOptions): 
 }
 
 /** The certificate and the cookies of a wildcard are good for every host under it. */
-function withoutCovered(
+function withoutRivals(
   ordered: readonly Route[],
-  above: Route,
+  rivals: readonly Route[],
   problems: RoutingProblem[],
 ): readonly Route[] {
-  const what = (route: Route): string =>
-    `${askedName(route)} is under ${above.host}, which belongs to namespace ` +
-    `${above.origin.namespace}, for ${describeOrigin(above.origin)} came first, ` +
-    "so the rules for it are ignored";
-  return withoutOthers(ordered, (route) => !isCovered(route, above), what, problems);
+  const winnerOver = (route: Route) => rivals.find((rival) => yieldsTo(route, rival));
+  const what = (route: Route): string => {
+    const { host, origin } = winnerOver(route) ?? route;
+    const relation = host.startsWith("*.") ? "is under" : "covers";
+    return (
+      `${askedName(route)} ${relation} ${host}, which belongs to namespace ${origin.namespace}, ` +
+      `for ${describeOrigin(origin)} came first, so the rules for it are ignored`
+    );
+  };
+  return withoutOthers(ordered, (route) => winnerOver(route) === undefined, what, problems);
 }
 
 /** As between routes of one host: those who stay go first, then hosts, then the older object. */
-function isCovered({ origin, standing }: Route, above: Route): boolean {
-  if (origin.namespace === above.origin.namespace) return false;
-  if (origin.isLeaving !== above.origin.isLeaving) return origin.isLeaving === true;
+function yieldsTo({ origin, standing }: Route, rival: Route): boolean {
+  if (origin.namespace === rival.origin.namespace) return false;
+  if (origin.isLeaving !== rival.origin.isLeaving) return origin.isLeaving === true;
   const isAlias = standing === "alias";
-  if (isAlias !== (above.standing === "alias")) return isAlias;
-  return compareAge(above.origin, origin) < 0;
+  if (isAlias !== (rival.standing === "alias")) return isAlias;
+  return compareAge(rival.origin, origin) < 0;
+}
+
+/** The oldest of all, and the oldest of another namespace: no other decides what yields. */
+export function strongestRivals(routes: Iterable<Route>): readonly Route[] {
+  let oldest: Route | undefined;
+  let next: Route | undefined;
+  const isOlder = (one: Route, other: Route | undefined): boolean =>
+    other === undefined || compareAge(one.origin, other.origin) < 0;
+  for (const route of routes) {
+    if (route.canary !== undefined) continue;
+    if (route.origin.namespace === oldest?.origin.namespace) {
+      if (isOlder(route, oldest)) oldest = route;
+    } else if (isOlder(route, oldest)) {
+      next = oldest;
+      oldest = route;
+    } else if (isOlder(route, next)) {
+      next = route;
+    }
+  }
+  return [oldest, next].filter((one) => one !== undefined);
 }
 
 function askedName({ host, standing, policy }: Route): string {

@@ -10,7 +10,7 @@ import type { HostOwner, PathRule } from "../decision.ts";
 import { type BackendChanges, CountedBackends } from "./counted-backends.ts";
 import { HostAliases } from "./host-aliases.ts";
 import { anyHost, wildcardOver } from "./host-name.ts";
-import { type HostRules, hostRules } from "./host-rules.ts";
+import { type HostRules, hostRules, strongestRivals } from "./host-rules.ts";
 import {
   type AuthHost,
   type IngressRoutes,
@@ -113,8 +113,12 @@ export class Routing {
     for (const ingress of ingresses.left) this.#leave(ingress, touched);
     const otherNames = [...touched].flatMap((host) => this.#aliases.of(host));
     for (const alias of otherNames) touched.add(alias);
-    // A host depends on the holder of the wildcard over it, and a wildcard on no other host.
+    // A wildcard depends on who asks for the hosts under it, and then they on who holds the wildcard.
     const isWildcard = (host: string) => host.startsWith("*.");
+    for (const host of [...touched]) {
+      const above = wildcardOver(host);
+      if (above !== undefined && this.#byHost.has(above)) touched.add(above);
+    }
     const wildcards = [...touched].filter(isWildcard);
     const hosts = new Set(wildcards.filter((host) => this.#putWildcard(host, touched)));
     for (const host of touched) {
@@ -233,8 +237,7 @@ export class Routing {
       shareHosts,
     });
     const routes = [...own, ...shared.routes, ...(host === anyHost ? this.#fallback : [])];
-    const above = this.#rules.get(wildcardOver(host) ?? "")?.holder;
-    const put = hostRules(routes, { shareHosts, above });
+    const put = hostRules(routes, { shareHosts, rivals: this.#rivalsOf(host) });
     const now = { ...put, problems: [...put.problems, ...shared.problems] };
     const known = this.#rules.get(host);
     const isSame = areSameRules(known?.rules ?? [], now.rules);
@@ -249,6 +252,16 @@ export class Routing {
     if (now.problems.length === 0) this.#badHosts.delete(host);
     else this.#badHosts.add(host);
     return !isSame || !isSameOwner;
+  }
+
+  /** Of a wildcard whoever asks for a host under it; of such a host whoever holds the wildcard. */
+  #rivalsOf(host: string): readonly Route[] {
+    const above = this.#rules.get(wildcardOver(host) ?? "")?.holder;
+    if (above !== undefined) return [above];
+    const under = [...(this.#under.get(host) ?? [])];
+    // Routes of one Ingress are of one age.
+    const ofIngresses = under.flatMap((one) => [...(this.#byHost.get(one)?.values() ?? [])]);
+    return strongestRivals(ofIngresses.flatMap((routes) => routes.slice(0, 1)));
   }
 
   /** Whether it is the same as before. */
