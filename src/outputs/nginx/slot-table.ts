@@ -32,8 +32,9 @@ export class SlotTable {
   readonly #holders = new Map<number, SlotHolder>();
   /** How many a namespace holds. */
   readonly #heldBy = new Map<string, number>();
-  /** In the order in which they were given back; a set keeps it. */
-  readonly #free = new Set<number>();
+  /** In the order in which they were given back; those before `#firstFree` are in use again. */
+  #free: number[] = [];
+  #firstFree = 0;
   #nextFresh = uncountedSlot + 1;
 
   constructor(options: { readonly slots?: number } = {}) {
@@ -67,7 +68,7 @@ export class SlotTable {
     if (heldBy > 0) this.#heldBy.set(held.namespace, heldBy);
     else this.#heldBy.delete(held.namespace);
     this.#holders.delete(held.slot);
-    this.#free.add(held.slot);
+    this.#free.push(held.slot);
   }
 
   /** Whose counters these are. */
@@ -84,7 +85,7 @@ export class SlotTable {
   }
 
   get #left(): number {
-    return this.#slots - this.#nextFresh + this.#free.size;
+    return this.#slots - this.#nextFresh + this.#free.length - this.#firstFree;
   }
 
   #take(): number {
@@ -92,9 +93,13 @@ export class SlotTable {
       this.#nextFresh += 1;
       return this.#nextFresh - 1;
     }
-    const [oldest] = this.#free;
+    const oldest = this.#free[this.#firstFree];
     if (oldest === undefined) return uncountedSlot;
-    this.#free.delete(oldest);
+    this.#firstFree += 1;
+    if (this.#firstFree * 2 > this.#free.length) {
+      this.#free = this.#free.slice(this.#firstFree);
+      this.#firstFree = 0;
+    }
     return oldest + this.#slots;
   }
 }
