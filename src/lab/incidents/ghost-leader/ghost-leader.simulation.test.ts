@@ -108,7 +108,7 @@ describe.runIf(isThorough(process.env))(taken, () => {
 });
 
 describe.runIf(isThorough(process.env))("with the write-up's parameters", () => {
-  forEachSeed("every figure is inside what the write-up says", { seeds: 0.3 }, async (seed) => {
+  forEachSeed("every compared figure is within its bounds", { seeds: 0.3 }, async (seed) => {
     const result = await playInVirtualTime(ghostLeader, {
       seed,
       fix: true,

@@ -125,7 +125,8 @@ describe.runIf(isThorough(process.env))("500 services, 400 of them headless", ()
       endsAt - timeOf(findings, `the ${which} release in the storm`);
     expect(during).toBeGreaterThan(0.9 * leftAt("second"));
     expect(during).toBeLessThan(1.1 * leftAt("first"));
-    expectAbout(figure(findings, "wait-by-keys-ahead"), 1, 10);
+    // Of so few keys, those under way and how the others are spread count for much.
+    expectAbout(figure(findings, "wait-by-keys-ahead"), 1, 20);
     expect(measure(findings, "longest-leave-lag-at-routed").held).toBe(true);
     expect(measure(findings, "longest-join-lag-at-routed").held).toBe(true);
     const lost = measure(findings, "requests-lost");

@@ -135,7 +135,7 @@ describe("the rounds of the controller", () => {
 
 describe.runIf(isThorough(process.env))("as the write-up had it", () => {
   forEachSeed(
-    "every figure is where it was seen, and every goal is reached",
+    "every compared figure is within its bounds, and every goal is reached",
     { seeds: 0.1 },
     async (seed) => {
       const result = await playInVirtualTime(throttledController, {
