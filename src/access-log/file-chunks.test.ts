@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { Environment } from "../environment/environment.ts";
 import { nodeEnvironment } from "../environment/node/node-environment.ts";
 import { simulate } from "../simulation/simulation.ts";
-import { fileChunks, followFile } from "./file-chunks.ts";
+import { fileChunks, followFile, type ReadProblem } from "./file-chunks.ts";
 
 async function textOf(chunks: AsyncIterable<Uint8Array>): Promise<string> {
   const all: Uint8Array[] = [];
@@ -49,6 +49,27 @@ describe("a whole file", () => {
         expect(chunk.byteLength).toBeGreaterThan(0);
         break;
       }
+    } finally {
+      await files.remove(folder);
+    }
+  });
+
+  it("that decompresses to far more than any log is read only so far, and said to", async () => {
+    const folder = await files.temporaryDirectory("file-chunks-");
+    try {
+      const path = `${folder}/newlines.gz`;
+      await files.write(path, gzipSync(Buffer.alloc(100_000_000, "\n")));
+      const problems: ReadProblem[] = [];
+      let bytes = 0;
+      for await (const chunk of fileChunks(files, path, (problem) => void problems.push(problem))) {
+        bytes += chunk.byteLength;
+      }
+      expect(bytes).toBeLessThan(40_000_000);
+      const readMb = Math.round(bytes / 1_000_000);
+      const text =
+        `${path} was read only up to ${readMb} MB: it decompresses to more than 200 times its ` +
+        "size; decompress it first to have all of it read";
+      expect(problems).toEqual([{ isLimit: true, text }]);
     } finally {
       await files.remove(folder);
     }

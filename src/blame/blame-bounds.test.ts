@@ -175,6 +175,15 @@ describe("of evidence", () => {
   });
 });
 
+class CountingEvidence extends Evidence {
+  lists = 0;
+
+  override endList(...args: Parameters<Evidence["endList"]>): void {
+    this.lists += 1;
+    super.endList(...args);
+  }
+}
+
 describe("of a recording", () => {
   const listed = (seconds: number, namespace?: string): string =>
     listedLine({ atMs: at(seconds), cluster: "prod", kind: "Pod", namespace });
@@ -193,13 +202,14 @@ describe("of a recording", () => {
   });
 
   test("a list that is whole is compared once with the pods that are still there", () => {
-    const evidence = new Evidence();
+    const evidence = new CountingEvidence();
     const reader = new RecordingReader(evidence);
     reader.read(runLine({ atMs: at(0), run: "one" }));
     const [atMs, json] = [at(0), JSON.stringify(pod({ readySince: 0 }))];
     const shared = { cluster: "prod", kind: "Pod", afterMs: undefined } as const;
     reader.read(changeLine({ ...shared, atMs, change: "added", by: "list", json }));
     for (let line = 0; line < 1_000; line += 1) reader.read(listed(line));
+    expect(evidence.lists).toBe(1);
     expect(evidence.podsListedMs({ cluster: "prod", namespace: "shop" })).toBe(at(0));
     expect(evidence.lives.isGone("uid-web-1")).toBe(false);
   });

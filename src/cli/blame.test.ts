@@ -266,6 +266,36 @@ test("gives machines every verdict and a summary, one object a line", async () =
   expect(error).toContain("1 of 6 lines not understood");
 });
 
+test("says which limits were reached, to people and to machines", async () => {
+  const tries = Array.from({ length: 50 }, () => "10.0.0.1:8080").join(", ");
+  const aligned = (text: string): string => Array.from({ length: 50 }, () => text).join(", ");
+  const lists = `${tries} ${aligned("0")} ${aligned("0.001")} ${aligned("502")}`;
+  const line = logLine(110, 502, "").replace("- - - - 5f2ba7", `${lists} 5f2ba7`);
+  const given = { "/logs/access.log": line, "/pods.jsonl": recording };
+  const { out } = await run(given, ...asked, "--recording", "/pods.jsonl");
+  expect(out.slice(out.indexOf("Limits"), out.indexOf("Input"))).toMatchInlineSnapshot(`
+    "Limits reached
+      /logs/access.log: of 1 request only the first 15 tries and the last one were
+        judged, so no verdict on them is certain.
+
+    "
+  `);
+  const { out: json } = await run(given, ...asked, "--recording", "/pods.jsonl", "--json");
+  const [verdict, summary] = json
+    .trimEnd()
+    .split("\n")
+    .map((text) => JSON.parse(text));
+  expect([verdict.triesLeftOut, verdict.tries.length, verdict.confidence]).toEqual([
+    34,
+    16,
+    "likely",
+  ]);
+  expect(summary.limits).toEqual([
+    "/logs/access.log: of 1 request only the first 15 tries and the last one were judged, so no " +
+      "verdict on them is certain.",
+  ]);
+});
+
 test("judges the statuses and the time that were asked for", async () => {
   const recorded = ["--recording", "/pods.jsonl", "--json"];
   const count = async (...more: readonly string[]): Promise<unknown> => {
