@@ -115,7 +115,7 @@ export class Routing {
     for (const alias of otherNames) touched.add(alias);
     // A wildcard depends on who asks for the hosts under it, and then they on who holds the wildcard.
     const isWildcard = (host: string) => host.startsWith("*.");
-    for (const host of [...touched]) {
+    for (const host of touched) {
       const above = wildcardOver(host);
       if (above !== undefined && this.#byHost.has(above)) touched.add(above);
     }

@@ -42,7 +42,7 @@ export class TwinMemory {
 
   /** Everything but the keys that are to be kept. */
   keepOnly(isKept: (key: string) => boolean): void {
-    for (const key of [...this.#sizes.keys()]) if (!isKept(key)) this.delete(key);
+    for (const key of this.#sizes.keys()) if (!isKept(key)) this.delete(key);
   }
 }
 
