@@ -69,6 +69,7 @@ export class AddressLives {
   /** Of all lives together. */
   #weight = 0;
   #dropped = 0;
+  #momentsDropped = 0;
 
   constructor(options: { readonly livesMax?: number } = {}) {
     this.#livesMax = options.livesMax ?? defaultLivesMax;
@@ -83,6 +84,11 @@ export class AddressLives {
     return this.#dropped;
   }
 
+  /** Changes of pods that are kept which had to be forgotten. */
+  get momentsDropped(): number {
+    return this.#momentsDropped;
+  }
+
   /** A version of a pod; `list` is the list it came with, or the last one before it. */
   see(cluster: string, facts: PodFacts, seen: Seen, list: number): void {
     const life = this.#lives.get(facts.uid) ?? this.#add(cluster, facts);
@@ -91,7 +97,10 @@ export class AddressLives {
     if (life.factsList !== list && seen.atMs < life.lastSeenMs) return;
     if (life.isGone && seen.atMs > life.lastSeenMs) this.#unbury(life);
     const isFirst = life.moments.length === 0 && life.facts === facts;
-    note(life, momentsBetween(isFirst ? undefined : life.facts, facts, seen));
+    this.#momentsDropped += note(
+      life,
+      momentsBetween(isFirst ? undefined : life.facts, facts, seen),
+    );
     for (const address of facts.addresses) this.#index(address, life);
     if (!isFirst) noteMove(life, facts, seen);
     life.facts = facts;
@@ -260,10 +269,13 @@ function bury(life: KnownLife, seen: Seen): void {
   note(life, [{ what: "deleted", at, shownMs: shownMs(at, seen) }]);
 }
 
-/** The older half of too many gives way to the last of each kind in it: what it was stays known. */
-function note(life: KnownLife, moments: readonly Moment[]): void {
+/**
+ * The older half of too many gives way to the last of each kind in it: what it was stays known. Returns
+ * how many are forgotten.
+ */
+function note(life: KnownLife, moments: readonly Moment[]): number {
   life.moments.push(...moments);
-  if (life.moments.length <= momentsMax) return;
+  if (life.moments.length <= momentsMax) return 0;
   const older = life.moments.slice(0, -momentsMax / 2);
   const lastOfKind = new Set(new Map(older.map((one) => [one.what, one])).values());
   const forgotten = older.filter((one) => !lastOfKind.has(one));
@@ -273,6 +285,7 @@ function note(life: KnownLife, moments: readonly Moment[]): void {
   ];
   const untilMs = forgotten.reduce((ms, { at }) => Math.max(ms, at.toMs), -Infinity);
   life.forgottenUntilMs = Math.max(life.forgottenUntilMs, untilMs);
+  return forgotten.length;
 }
 
 function weightOf({ facts, moments }: KnownLife): number {

@@ -103,7 +103,10 @@ describe("of evidence", () => {
       evidence.add({ cluster: "prod", kind: "Pod", isDeleted: false, object, seen: seen(flap) });
     }
     const [life] = evidence.lives.at("10.0.0.1", { fromMs: at(9_000), toMs: at(9_000) });
-    expect(life?.moments.length).toBeLessThanOrEqual(1_000);
+    const kept = life?.moments.length ?? 0;
+    expect(kept).toBeLessThanOrEqual(1_000);
+    // It appeared once, and then changed with every version.
+    expect(evidence.dropped).toBe(3_001 - kept);
     expect(judged(evidence, 100, ["10.0.0.1:8080"]).because).toContain("changed so often");
     expect(judged(evidence, 3_100, ["10.0.0.1:8080"]).cause).toBe("stale");
   });

@@ -157,11 +157,12 @@ export class Evidence {
     return coverage;
   }
 
-  /** Pods, lists, services and times that had to be left out. */
+  /** Pods and their changes, lists, services, nodes and times that had to be left out. */
   get dropped(): number {
     const { lives, publications, services, nodes } = this;
     return (
       lives.dropped +
+      lives.momentsDropped +
       publications.dropped +
       services.dropped +
       nodes.dropped +

@@ -63,8 +63,8 @@ export async function loadEvidence(
   }
   if (evidence.dropped > 0) {
     limits.push(
-      `${numberText(evidence.dropped)} of the oldest pods, endpoints, services and periods were ` +
-        "left out to save memory; requests to them are unknown.",
+      `${numberText(evidence.dropped)} of the oldest pods, changes of pods, endpoints, services, ` +
+        "nodes and periods were left out to save memory; requests to them are unknown.",
     );
   }
   return { evidence, notes, limits };
