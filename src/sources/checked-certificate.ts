@@ -16,6 +16,8 @@ export interface CheckedCertificate {
 /** Longer than any real chain; one entry must fit into one push. */
 const maxChainBytes = 128 * 1024;
 const maxKeyBytes = 32 * 1024;
+/** Reading one takes up to a millisecond, and nothing else is done meanwhile; real chains have four. */
+const maxChainCertificates = 10;
 
 /** A larger one keeps nginx busy for a tenth of a second or more with every client, and all others. */
 const maxRsaBits = 8_192;
@@ -77,7 +79,11 @@ function namesOf({ subjectAltName, subject }: X509Certificate): ReadonlySet<stri
 
 function readChain(text: string): readonly X509Certificate[] | string {
   const certificates: X509Certificate[] = [];
-  for (const pem of text.match(certificateBlock) ?? []) {
+  const blocks = text.match(certificateBlock) ?? [];
+  if (blocks.length > maxChainCertificates) {
+    return `has a tls.crt of more than ${maxChainCertificates} certificates`;
+  }
+  for (const pem of blocks) {
     try {
       certificates.push(new X509Certificate(pem));
     } catch {

@@ -196,7 +196,7 @@ export class HostileTenant {
   #largeCertificates(): HostileAct {
     const { cert, key } = this.#options.keyPair;
     const count = this.#upTo(200);
-    const copies = Math.min(this.#upTo(100), Math.floor(objectBytes / 2 / cert.length));
+    const copies = this.#upTo(12);
     const chain = base64(list(copies, () => cert).join("\n"));
     const writes = list(count, () => {
       const name = this.#name("chain");

@@ -324,6 +324,11 @@ describe("a secret that cannot be used harms only its own names", () => {
       "the secret shop/bad may not be read: secrets is forbidden",
     ],
     ["has no chain", () => secret("", shop.key), "the secret shop/bad has no tls.crt"],
+    [
+      "has a chain that takes long to read",
+      () => secret(`${shop.cert}\n`.repeat(11), shop.key),
+      "the secret shop/bad has a tls.crt of more than 10 certificates",
+    ],
     ["has no key", () => secret(shop.cert, ""), "the secret shop/bad has no tls.key"],
     [
       "has no certificate in its chain",

@@ -25,6 +25,8 @@ export interface HostRules {
   readonly rules: readonly PathRule[];
   /** Every service that a rule, a canary or a policy names, by its key. */
   readonly backends: ReadonlyMap<string, Backend>;
+  /** By its key, whose requests a backend is to answer or judge. */
+  readonly origins: ReadonlyMap<string, ReadonlySet<RouteOrigin>>;
   readonly problems: readonly RoutingProblem[];
   /** By `claimOf` of a rule, the route that it comes from. */
   readonly claims: ReadonlyMap<string, Route>;
@@ -75,11 +77,31 @@ export function hostRules(routes: readonly Route[], options: HostRulesOptions): 
   return {
     rules: rules.sort(compareSpecificity),
     backends,
+    origins: originsOf([...claims.values(), ...canaries.values()]),
     problems,
     claims,
     canaries,
     holder: own[0],
   };
+}
+
+function originsOf(routes: readonly Route[]): ReadonlyMap<string, ReadonlySet<RouteOrigin>> {
+  const origins = new Map<string, Set<RouteOrigin>>();
+  for (const route of routes) {
+    for (const backend of answering(route)) {
+      const key = backendKey(backend);
+      origins.set(key, (origins.get(key) ?? new Set()).add(route.origin));
+    }
+  }
+  return origins;
+}
+
+/** A redirect has a backend because every rule needs one; no request comes to it. */
+function answering({ backend, guard, policy }: Route): readonly Backend[] {
+  const { closed, redirect, hostRedirect } = policy ?? {};
+  const guards = guard === undefined || closed !== undefined ? [] : [guard];
+  const isAnsweredHere = (closed ?? redirect ?? hostRedirect) !== undefined;
+  return isAnsweredHere ? guards : [...guards, backend];
 }
 
 /** The certificate and the cookies of a wildcard are good for every host under it. */

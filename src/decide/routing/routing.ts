@@ -22,7 +22,6 @@ import { type ClassChoice, classProblems } from "./ingress-class-filter.ts";
 import { type Asked, type IngressChanges, OurIngresses } from "./our-ingresses.ts";
 import {
   type Backend,
-  backendKey,
   claimOf,
   type Route,
   type RouteOrigin,
@@ -165,14 +164,10 @@ export class Routing {
 
   /** Whose requests a backend, by its key, was to answer or judge: of every rule that leads there. */
   originsOf(backend: string): ReadonlySet<RouteOrigin> {
-    const origins = new Set<RouteOrigin>();
-    for (const host of this.#backends.hostsOf(backend)) {
-      const { claims, canaries } = this.#rules.get(host) ?? noRules;
-      for (const route of [...claims.values(), ...canaries.values()]) {
-        if (isAnsweredBy(route, backend)) origins.add(route.origin);
-      }
-    }
-    return origins;
+    const hosts = [...this.#backends.hostsOf(backend)];
+    return new Set(
+      hosts.flatMap((host) => [...(this.#rules.get(host)?.origins.get(backend) ?? [])]),
+    );
   }
 
   #enter(ingress: Ingress, translated: IngressRoutes, touched: Set<string>): void {
@@ -325,18 +320,10 @@ const noChanges: RouteChanges = {
   backends: { joined: [], left: [] },
 };
 
-const noRules: Pick<HostRules, "claims" | "canaries"> = { claims: new Map(), canaries: new Map() };
+const noRules: Pick<HostRules, "claims"> = { claims: new Map() };
 
 function isSameHolder(one: Route | undefined, other: Route | undefined): boolean {
   return one?.standing === other?.standing && isDeepStrictEqual(one?.origin, other?.origin);
-}
-
-/** A redirect has a backend because every rule needs one; no request comes to it. */
-function isAnsweredBy({ backend, guard, policy }: Route, key: string): boolean {
-  const { closed, redirect, hostRedirect } = policy ?? {};
-  if (guard !== undefined && closed === undefined && backendKey(guard) === key) return true;
-  const isAnsweredHere = (closed ?? redirect ?? hostRedirect) !== undefined;
-  return !isAnsweredHere && backendKey(backend) === key;
 }
 
 function ownerOf(claims: Iterable<Route>): HostOwner | undefined {
