@@ -36,10 +36,12 @@ const folders = ["run", "lua/lockstep", "logs", "temp", "control", "state"];
 
 /**
  * Where nginx is started by root its workers are another user, who opens logs and temporary files by
- * their paths. That user may pass through these and list nothing; the files are their owner's.
+ * their paths, and the Lua of the password thread. That user may pass through these and list nothing;
+ * the files are their owner's, except for the Lua, which is no secret.
  */
-const passable = ["", "/logs", "/temp"];
+const passable = ["", "/logs", "/temp", "/lua", "/lua/lockstep"];
 const passableMode = 0o711;
+const luaMode = 0o644;
 
 /** Two for each connection of a worker (see nginx.conf), the client's and the endpoint's, and more. */
 const openFilesWanted = 65_536;
@@ -72,6 +74,7 @@ export async function prepareNginxPrefix(options: NginxPrefixOptions): Promise<s
     if (content === undefined) throw new Error(`${proxyDirectory}/${name} is missing`);
     hash.update(name).update(content);
     await files.write(`${prefix}/${name}`, content);
+    if (name.endsWith(".lua")) await files.setMode(`${prefix}/${name}`, luaMode);
   }
   for (const [name, content] of generated) {
     hash.update(name).update(content);
