@@ -8,7 +8,7 @@ import { forEachSeed } from "../src/simulation/seeds.ts";
 import { tryToWrite } from "../tests/tenants/api-write.ts";
 import { HostileTenant } from "../tests/tenants/hostile-tenant.ts";
 import { HostileWorld, hostile, ingress } from "./hostile-world.ts";
-import { withoutNginx } from "./proxy-world.ts";
+import { type ProxyWorld, withoutNginx } from "./proxy-world.ts";
 
 const acts = 12;
 
@@ -18,10 +18,13 @@ describe.skipIf(withoutNginx !== false)("a hostile tenant on a real nginx", () =
       const { proxy } = world;
       const random = new SeededRandom({ seed, name: "hostile" });
       const calm: string[] = ["kept.example"];
+      // Which of two objects is older is known to the second.
+      const createdAtMs = new Map<string, number>();
+      const isOld = (host: string) => performance.now() - (createdAtMs.get(host) ?? 0) > 2_000;
       const tenant = new HostileTenant({
         namespace: hostile,
         random,
-        victims: () => calm,
+        victims: () => calm.filter(isOld),
         keyPair: world.other,
         largestShare: 0.3,
       });
@@ -30,9 +33,10 @@ describe.skipIf(withoutNginx !== false)("a hostile tenant on a real nginx", () =
         for (const one of tenant.next().writes) await tryToWrite(world.client, one);
         const restart = randomInt(random, 4);
         if (restart === 0) await world.restart();
-        if (restart === 1) process.kill((await proxy.control().state()).masterPid, "SIGKILL");
+        if (restart === 1) await killNginx(proxy);
         const host = `calm-${act}.example`;
         calm.push(host);
+        createdAtMs.set(host, performance.now());
         await world.create(ingress(`calm-${act}`, world.specOf(host), {}, "kept"));
         await proxy.until(async () => (await proxy.ask(host)).status === 200);
         for (const one of calm) {
@@ -43,3 +47,18 @@ describe.skipIf(withoutNginx !== false)("a hostile tenant on a real nginx", () =
     }),
   );
 });
+
+/** Resolves when another one has taken its place. */
+async function killNginx(proxy: ProxyWorld): Promise<void> {
+  const masterPid = async () =>
+    (
+      await proxy
+        .control()
+        .state()
+        .catch(() => undefined)
+    )?.masterPid;
+  const killed = await masterPid();
+  if (killed === undefined) throw new Error("nginx does not run");
+  process.kill(killed, "SIGKILL");
+  await proxy.until(async () => ![undefined, killed].includes(await masterPid()));
+}

@@ -74,7 +74,8 @@ export function chooseSeeds(
 
 /** What to type in a shell to run one seed of one test alone. */
 export function repeatCommand({ seed, file, test: name }: Failing): string {
-  const project = file.endsWith(".simulation.test.ts") ? "simulation" : "unit";
+  const own = file.endsWith(".simulation.test.ts") ? "simulation" : "unit";
+  const project = file.startsWith("e2e/") ? "e2e" : own;
   const pattern = name.replaceAll(/[\\^$.*+?()[\]{}|]/g, "\\$&").replaceAll("'", "'\\''");
   return `LOCKSTEP_SEED=${seed} npx vitest run --project ${project} ${file} -t '${pattern}'`;
 }

@@ -51,17 +51,17 @@ const api = "api";
 const edge = "edge";
 const socketPath = "/run/control.sock";
 
-const steps = 8;
+const steps = 6;
 /** Long enough for an external name to be looked up again, which is the slowest thing of all. */
 const namesLastMs = 5_000;
 const stepMs = { from: 2 * namesLastMs, to: 3 * namesLastMs } as const;
 const settleMs = 5_000;
 /** Between two acts, on average. */
-const meanActMs = 2_000;
+const meanActMs = 3_000;
 /** How often it is looked at what the proxy holds. */
 const lookMs = 100;
 /** Large objects take the time of a run; enough of them to fill whatever has a bound. */
-const largestShare = 0.2;
+const largestShare = 0.1;
 
 export function runTenants(options: TenantRunOptions): Promise<TenantRun> {
   const { seed } = options;

@@ -16,7 +16,7 @@ const maxShownPorts = 10;
 export class MissingBackends {
   /** By key of the backend, what is missing. */
   readonly #missing = new Map<string, string>();
-  readonly #told = new Map<string, readonly RoutingProblem[]>();
+  readonly #told = new Map<string, ReadonlyMap<RouteOrigin, RoutingProblem>>();
   #isNew = false;
 
   /** What is missing of this backend now; undefined when nothing is. */
@@ -43,12 +43,14 @@ export class MissingBackends {
       const toldCount = toldCounts.get(namespace) ?? 0;
       if (toldCount >= maxToldPerNamespace) continue;
       toldCounts.set(namespace, toldCount + 1);
-      const told = this.#told.get(key) ?? [];
-      const now = [...originsOf(key)].map(
-        (origin) => told.find((one) => one.origin === origin) ?? problemOf(origin, key, missing),
-      );
+      const told = this.#told.get(key);
+      const now = new Map<RouteOrigin, RoutingProblem>();
+      for (const origin of originsOf(key)) {
+        const problem = told?.get(origin) ?? problemOf(origin, key, missing);
+        now.set(origin, problem);
+        all.push(problem);
+      }
       this.#told.set(key, now);
-      all.push(...now);
     }
     return all;
   }
