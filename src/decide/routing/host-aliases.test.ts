@@ -88,6 +88,25 @@ test("too many rules of others are left out, and that is told", () => {
   ]);
 });
 
+test("many names of one host do not multiply its rules without end", () => {
+  const givers = Array.from({ length: 30 }, (_, index) => {
+    const names = Array.from({ length: 100 }, (__, at) => `n${index}-${at}.example`);
+    return own(`i${index}`, [`/${index}`], annotated({ "server-alias": names.join() }));
+  });
+  const few = routed(givers.slice(0, 5));
+  expect(at("n0-0.example", few.lines)).toHaveLength(5);
+  const { lines, problems } = routed(givers);
+  // Each name has the rule of the Ingress that gives it.
+  expect(lines).toHaveLength(30 + 3_000);
+  expect(at("n7-3.example", lines)).toEqual(["Prefix /7 → shop/i7:80"]);
+  expect(problems).toContain(
+    "i7: annotation server-alias: the host has more than 500 names, " +
+      "so n7-3.example has no rules of other Ingresses",
+  );
+  const other = own("other", ["/other"], { namespace: "other", bornMs: 1 });
+  expect(routed([...givers, other], [], { shareHosts: true }).lines).toHaveLength(30 + 3_000 + 1);
+});
+
 const anyIngress = fc.record({
   name: fc.constantFrom("one", "two", "three"),
   namespace: fc.constantFrom("shop", "other"),

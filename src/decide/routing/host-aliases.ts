@@ -20,6 +20,12 @@ export interface AliasRoutes {
 /** Names multiply rules; a host with more of others is put together by somebody who can list them. */
 export const maxSharedRules = 500;
 
+/** Of one host and one namespace. With more names, none of them has rules of other Ingresses. */
+const maxSharingNames = 500;
+
+/** Of all names of one host and one namespace: all of these are put together anew when one changes. */
+const maxSharedInAll = 5_000;
+
 export interface AliasRoutesOptions {
   /** By Ingress, the routes of a host. */
   readonly routesOf: (host: string) => Iterable<readonly [Ingress, readonly Route[]]>;
@@ -30,28 +36,43 @@ export interface AliasRoutesOptions {
 export class HostAliases {
   /** By alias, the Ingresses that give it and the hosts that they give it to. */
   readonly #given = new Map<string, Map<Ingress, Set<string>>>();
-  /** By host, its aliases, each as often as it is given. */
-  readonly #names = new Map<string, string[]>();
+  /** By host and namespace, the names that its Ingresses give it, each with how many do. */
+  readonly #names = new Map<string, Map<string, Map<string, number>>>();
 
-  enter(ingress: Ingress, aliases: readonly HostAlias[]): void {
+  /** The Ingress gives these from now on; names that may have other rules by it are touched. */
+  enter(ingress: Ingress, aliases: readonly HostAlias[], touched: Set<string>): void {
     for (const { alias, host } of aliases) {
       const givers = this.#given.get(alias) ?? new Map<Ingress, Set<string>>();
       this.#given.set(alias, givers.set(ingress, (givers.get(ingress) ?? new Set()).add(host)));
-      this.#names.set(host, [...(this.#names.get(host) ?? []), alias]);
+      touched.add(alias);
+      this.#count(ingress, { alias, host }, 1, touched);
     }
   }
 
-  leave(ingress: Ingress, aliases: readonly HostAlias[]): void {
+  /** The Ingress gives these no longer. */
+  leave(ingress: Ingress, aliases: readonly HostAlias[], touched: Set<string>): void {
     for (const { alias, host } of aliases) {
       const givers = this.#given.get(alias);
       givers?.delete(ingress);
       if (givers?.size === 0) this.#given.delete(alias);
-      const names = [...(this.#names.get(host) ?? [])];
-      const at = names.indexOf(alias);
-      if (at !== -1) names.splice(at, 1);
-      if (names.length === 0) this.#names.delete(host);
-      else this.#names.set(host, names);
+      touched.add(alias);
+      this.#count(ingress, { alias, host }, -1, touched);
     }
+  }
+
+  #count(ingress: Ingress, { alias, host }: HostAlias, by: 1 | -1, touched: Set<string>): void {
+    const { namespace } = ingress.metadata;
+    const ofHost = this.#names.get(host) ?? new Map<string, Map<string, number>>();
+    const names = ofHost.get(namespace) ?? new Map<string, number>();
+    this.#names.set(host, ofHost.set(namespace, names));
+    const before = names.size;
+    const count = (names.get(alias) ?? 0) + by;
+    if (count > 0) names.set(alias, count);
+    else names.delete(alias);
+    const isSharing = names.size <= maxSharingNames;
+    if (isSharing !== before <= maxSharingNames) for (const one of names.keys()) touched.add(one);
+    if (names.size === 0) ofHost.delete(namespace);
+    if (ofHost.size === 0) this.#names.delete(host);
   }
 
   /** Whether some Ingress gives this name to a host. */
@@ -65,9 +86,11 @@ export class HostAliases {
     return givers === undefined ? none : [...givers.values()].flatMap((hosts) => [...hosts]);
   }
 
-  /** The other names of a host. */
+  /** The other names of a host that may have rules of other Ingresses. */
   of(host: string): readonly string[] {
-    return this.#names.get(host) ?? none;
+    const groups = [...(this.#names.get(host)?.values() ?? none)];
+    const sharing = groups.filter(({ size }) => size <= maxSharingNames);
+    return sharing.flatMap((names) => [...names.keys()]);
   }
 
   /** What the Ingresses that do not give the name have for its hosts. */
@@ -75,34 +98,59 @@ export class HostAliases {
     const routes: Route[] = [];
     const problems: RoutingProblem[] = [];
     for (const [giver, hosts] of this.#given.get(alias) ?? none) {
-      const found = [...hosts].flatMap((host) => ofOthers(giver, host, options));
-      if (found.length <= maxSharedRules) {
-        routes.push(...found.map((route) => sharedAs(alias, route)));
+      const found = this.#shared(alias, giver, hosts, options);
+      if (typeof found !== "string") {
+        for (const route of found) routes.push(sharedAs(alias, route));
         continue;
       }
-      const what = `other Ingresses have more than ${maxSharedRules} rules for the host`;
       problems.push({
         origin: ingressOrigin(giver),
         reason: "AnnotationIgnored",
-        message: `annotation server-alias: ${what}, so ${alias} has none of them`,
+        message: `annotation server-alias: ${found}`,
       });
     }
     return { routes, problems };
+  }
+
+  /** Routes of others than the giver; in words why there are none where they would be too many. */
+  #shared(
+    alias: string,
+    giver: Ingress,
+    hosts: ReadonlySet<string>,
+    options: AliasRoutesOptions,
+  ): readonly Route[] | string {
+    const routes: Route[] = [];
+    let most = maxSharedRules;
+    for (const host of hosts) {
+      const names = this.#names.get(host)?.get(giver.metadata.namespace)?.size ?? 0;
+      if (names > maxSharingNames) {
+        const what = `the host has more than ${maxSharingNames} names`;
+        return `${what}, so ${alias} has no rules of other Ingresses`;
+      }
+      most = Math.min(most, Math.floor(maxSharedInAll / Math.max(names, 1)));
+      for (const route of ofOthers(giver, host, options)) {
+        routes.push(route);
+        if (routes.length <= most) continue;
+        const what = `other Ingresses have more than ${most} rules for the host`;
+        return `${what}, so ${alias} has none of them`;
+      }
+    }
+    return routes;
   }
 }
 
 const none: readonly never[] = [];
 
-function ofOthers(
+function* ofOthers(
   giver: Ingress,
   host: string,
   { routesOf, shareHosts }: AliasRoutesOptions,
-): readonly Route[] {
+): Iterable<Route> {
   const { namespace } = giver.metadata;
-  return [...routesOf(host)]
-    .filter(([other]) => other !== giver)
-    .filter(([other]) => shareHosts || other.metadata.namespace === namespace)
-    .flatMap(([, routes]) => routes.filter(({ standing }) => standing === "rule"));
+  for (const [other, routes] of routesOf(host)) {
+    if (other === giver || !(shareHosts || other.metadata.namespace === namespace)) continue;
+    for (const route of routes) if (route.standing === "rule") yield route;
+  }
 }
 
 function sharedAs(alias: string, route: Route): Route {

@@ -164,15 +164,15 @@ export class Routing {
   }
 
   /** Whose requests a backend, by its key, was to answer or judge: of every rule that leads there. */
-  originsOf(backend: string): ReadonlySet<RouteOrigin> {
-    const origins = new Set<RouteOrigin>();
+  *originsOf(backend: string): Iterable<RouteOrigin> {
+    const found = new Set<RouteOrigin>();
     for (const host of this.#backends.hostsOf(backend)) {
-      const { claims, canaries } = this.#rules.get(host) ?? noRules;
-      for (const route of [...claims.values(), ...canaries.values()]) {
-        if (isAnsweredBy(route, backend)) origins.add(route.origin);
+      const rules = this.#rules.get(host);
+      for (const origin of (rules && askersOf(rules).get(backend)) ?? []) {
+        if (!found.has(origin)) yield origin;
+        found.add(origin);
       }
     }
-    return origins;
   }
 
   #enter(ingress: Ingress, translated: IngressRoutes, touched: Set<string>): void {
@@ -191,14 +191,12 @@ export class Routing {
       if (above) this.#under.set(above, (this.#under.get(above) ?? new Set()).add(route.host));
       touched.add(route.host);
     }
-    this.#aliases.enter(ingress, translated.aliases);
-    for (const { alias } of translated.aliases) touched.add(alias);
+    this.#aliases.enter(ingress, translated.aliases, touched);
   }
 
   #leave(ingress: Ingress, touched: Set<string>): void {
     const { routes = [], aliases = [] } = this.#translated.get(ingress) ?? {};
-    this.#aliases.leave(ingress, aliases);
-    for (const { alias } of aliases) touched.add(alias);
+    this.#aliases.leave(ingress, aliases, touched);
     for (const { host } of routes) {
       const ofHost = this.#byHost.get(host);
       ofHost?.delete(ingress);
@@ -331,12 +329,29 @@ function isSameHolder(one: Route | undefined, other: Route | undefined): boolean
   return one?.standing === other?.standing && isDeepStrictEqual(one?.origin, other?.origin);
 }
 
+const knownAskers = new WeakMap<HostRules["claims"], ReadonlyMap<string, Set<RouteOrigin>>>();
+
+/** By backend, whose requests come there; found once for each version of a host's rules. */
+function askersOf({ claims, canaries }: HostRules): ReadonlyMap<string, Set<RouteOrigin>> {
+  const known = knownAskers.get(claims);
+  if (known !== undefined) return known;
+  const askers = new Map<string, Set<RouteOrigin>>();
+  for (const route of [...claims.values(), ...canaries.values()]) {
+    for (const backend of answeringBackends(route)) {
+      const key = backendKey(backend);
+      askers.set(key, (askers.get(key) ?? new Set()).add(route.origin));
+    }
+  }
+  knownAskers.set(claims, askers);
+  return askers;
+}
+
 /** A redirect has a backend because every rule needs one; no request comes to it. */
-function isAnsweredBy({ backend, guard, policy }: Route, key: string): boolean {
+function answeringBackends({ backend, guard, policy }: Route): readonly Backend[] {
   const { closed, redirect, hostRedirect } = policy ?? {};
-  if (guard !== undefined && closed === undefined && backendKey(guard) === key) return true;
   const isAnsweredHere = (closed ?? redirect ?? hostRedirect) !== undefined;
-  return !isAnsweredHere && backendKey(backend) === key;
+  const judge = guard !== undefined && closed === undefined ? [guard] : [];
+  return isAnsweredHere ? judge : [...judge, backend];
 }
 
 function ownerOf(claims: Iterable<Route>): HostOwner | undefined {
