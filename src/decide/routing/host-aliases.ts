@@ -4,6 +4,7 @@
 // Invariant: `#given` and `#names` hold the names of exactly the Ingresses that entered and did not leave.
 import type { Ingress } from "../../kube/kinds/ingress.ts";
 import { ingressOrigin } from "./ingress/ingress-routes.ts";
+import { compareAge } from "./precedence.ts";
 import type { Route, RoutingProblem } from "./route.ts";
 
 /** One Ingress calls a host by another name. */
@@ -26,6 +27,9 @@ const maxSharingNames = 500;
 /** Of all names of one host and one namespace: all of these are put together anew when one changes. */
 const maxSharedInAll = 5_000;
 
+/** Of all names that an Ingress gives, those of other Ingresses that give them too. */
+const maxGivenRules = 5_000;
+
 export interface AliasRoutesOptions {
   /** By Ingress, the routes of a host. */
   readonly routesOf: (host: string) => Iterable<readonly [Ingress, readonly Route[]]>;
@@ -39,8 +43,14 @@ export class HostAliases {
   /** By host and namespace, the names that its Ingresses give it, each with how many do. */
   readonly #names = new Map<string, Map<string, Map<string, number>>>();
 
+  /** By Ingress, how many names it gives. */
+  readonly #nameCounts = new Map<Ingress, number>();
+
   /** The Ingress gives these from now on; names that may have other rules by it are touched. */
   enter(ingress: Ingress, aliases: readonly HostAlias[], touched: Set<string>): void {
+    if (aliases.length > 0) {
+      this.#nameCounts.set(ingress, new Set(aliases.map(({ alias }) => alias)).size);
+    }
     for (const { alias, host } of aliases) {
       const givers = this.#given.get(alias) ?? new Map<Ingress, Set<string>>();
       this.#given.set(alias, givers.set(ingress, (givers.get(ingress) ?? new Set()).add(host)));
@@ -51,6 +61,7 @@ export class HostAliases {
 
   /** The Ingress gives these no longer. */
   leave(ingress: Ingress, aliases: readonly HostAlias[], touched: Set<string>): void {
+    this.#nameCounts.delete(ingress);
     for (const { alias, host } of aliases) {
       const givers = this.#given.get(alias);
       givers?.delete(ingress);
@@ -110,6 +121,58 @@ export class HostAliases {
       });
     }
     return { routes, problems };
+  }
+
+  /**
+   * Of routes that Ingresses have for this name, those that count. Where many Ingresses give the same
+   * many names, each name has rules of the oldest only, by namespace: a change of one Ingress puts all
+   * its names together anew.
+   */
+  counting(name: string, ofName: ReadonlyMap<Ingress, readonly Route[]>): AliasRoutes {
+    const groups = new Map<string, Ingress[]>();
+    for (const giver of this.#given.get(name)?.keys() ?? none) {
+      const { namespace } = giver.metadata;
+      const group = groups.get(namespace);
+      if (group === undefined) groups.set(namespace, [giver]);
+      else group.push(giver);
+    }
+    const problems: RoutingProblem[] = [];
+    const left = new Set<Ingress>();
+    for (const givers of groups.values()) {
+      for (const giver of this.#beyond(givers, ofName)) {
+        left.add(giver);
+        const what = `its Ingresses have more than ${maxGivenRules} rules for the same names`;
+        problems.push({
+          origin: ingressOrigin(giver),
+          reason: "AnnotationIgnored",
+          message: `annotation server-alias: ${what}, so ${name} has none of this one`,
+        });
+      }
+    }
+    const routes = [...ofName].flatMap(([ingress, own]) =>
+      left.has(ingress) ? own.filter(({ standing }) => standing !== "alias") : own,
+    );
+    return { routes, problems };
+  }
+
+  /** The newest of these that give a name, as far as there is no room for them. */
+  #beyond(
+    givers: readonly Ingress[],
+    ofName: ReadonlyMap<Ingress, readonly Route[]>,
+  ): readonly Ingress[] {
+    const names = givers.reduce(
+      (most, giver) => Math.max(most, this.#nameCounts.get(giver) ?? 1),
+      1,
+    );
+    const rulesOf = (giver: Ingress) => ofName.get(giver)?.length ?? 0;
+    let room = maxGivenRules / names;
+    if (givers.reduce((sum, giver) => sum + rulesOf(giver), 0) <= room) return none;
+    const origins = new Map(givers.map((giver) => [giver, ingressOrigin(giver)]));
+    const byAge = [...origins].sort(([, a], [, b]) => compareAge(a, b));
+    return byAge.flatMap(([giver], index) => {
+      room -= rulesOf(giver);
+      return room < 0 && index > 0 ? [giver] : [];
+    });
   }
 
   /** Routes of others than the giver; in words why there are none where they would be too many. */

@@ -229,14 +229,14 @@ export class Routing {
   /** Whether the rules of the host are others than before, or somebody else's. */
   #putTogether(host: string): boolean {
     const { shareHosts = false } = this.#options;
-    const own = [...(this.#byHost.get(host)?.values() ?? [])].flat();
+    const own = this.#aliases.counting(host, this.#byHost.get(host) ?? new Map());
     const shared = this.#aliases.routes(host, {
       routesOf: (one) => this.#byHost.get(one) ?? [],
       shareHosts,
     });
-    const routes = [...own, ...shared.routes, ...(host === anyHost ? this.#fallback : [])];
+    const routes = [...own.routes, ...shared.routes, ...(host === anyHost ? this.#fallback : [])];
     const put = hostRules(routes, { shareHosts, rivals: this.#rivalsOf(host) });
-    const now = { ...put, problems: [...put.problems, ...shared.problems] };
+    const now = { ...put, problems: [...put.problems, ...own.problems, ...shared.problems] };
     const known = this.#rules.get(host);
     const isSame = areSameRules(known?.rules ?? [], now.rules);
     const rules = isSame && known !== undefined ? known.rules : now.rules;
