@@ -8,9 +8,21 @@ import { forEachSeed } from "../src/simulation/seeds.ts";
 import { tryToWrite } from "../tests/tenants/api-write.ts";
 import { HostileTenant } from "../tests/tenants/hostile-tenant.ts";
 import { HostileWorld, hostile, ingress } from "./hostile-world.ts";
-import { withoutNginx } from "./proxy-world.ts";
+import { type ProxyWorld, withoutNginx } from "./proxy-world.ts";
 
 const acts = 12;
+
+/** Until another one has its place: the workers of the killed one answer for a moment more. */
+async function killNginx(proxy: ProxyWorld): Promise<void> {
+  const { masterPid } = await proxy.control().state();
+  process.kill(masterPid, "SIGKILL");
+  const now = () =>
+    proxy
+      .control()
+      .state()
+      .catch(() => undefined);
+  await proxy.until(async () => ((await now())?.masterPid ?? masterPid) !== masterPid);
+}
 
 describe.skipIf(withoutNginx !== false)("a hostile tenant on a real nginx", () => {
   forEachSeed("changes nothing for the others", { seeds: 1 }, (seed) =>
@@ -30,7 +42,7 @@ describe.skipIf(withoutNginx !== false)("a hostile tenant on a real nginx", () =
         for (const one of tenant.next().writes) await tryToWrite(world.client, one);
         const restart = randomInt(random, 4);
         if (restart === 0) await world.restart();
-        if (restart === 1) process.kill((await proxy.control().state()).masterPid, "SIGKILL");
+        if (restart === 1) await killNginx(proxy);
         const host = `calm-${act}.example`;
         calm.push(host);
         await world.create(ingress(`calm-${act}`, world.specOf(host), {}, "kept"));
