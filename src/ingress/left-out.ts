@@ -37,9 +37,11 @@ export class LeftOutProblems {
 
   problems(entries: readonly LeftOutEntry[], askedBy: AskedBy): readonly RoutingProblem[] {
     const now = new Map<string, RoutingProblem>();
-    for (const entry of firstOfEach(entries)) {
+    const told = firstOfEach(entries);
+    const claimants = claimantsOf(told, askedBy.ingresses);
+    for (const entry of told) {
       const message = messageOf(entry);
-      for (const origin of originsOf(entry, askedBy)) {
+      for (const origin of claimants.get(entry) ?? routedOrigins(entry, askedBy)) {
         const key = `${origin.namespace}/${origin.name} ${message}`;
         const known = this.#known.get(key);
         const isSame = known?.origin === origin;
@@ -105,21 +107,38 @@ function messageOf({ kind, name, namespace, hosts }: LeftOutEntry): string {
   }
 }
 
-function originsOf(
+function routedOrigins(
   { kind, name, hosts }: LeftOutEntry,
-  { ofHost, ofService, ingresses }: AskedBy,
+  { ofHost, ofService }: AskedBy,
 ): ReadonlySet<RouteOrigin> {
   if (kind === "service") return new Set(ofService(name));
-  if (kind === "host" || kind === "policy")
-    return new Set(hosts.flatMap((one) => [...ofHost(one)]));
-  const asking = ingresses().map(claimsOf);
-  return new Set(
-    asking
-      .filter(({ claims, aliases, passwords }) => {
-        if (kind === "users") return passwords?.key === name;
-        const all = [...claims, ...aliases];
-        return all.some((claim) => (kind === "certificate" ? claim.key : claim.name) === name);
-      })
-      .map(({ origin }) => origin),
-  );
+  return new Set(hosts.flatMap((one) => [...ofHost(one)]));
+}
+
+/** Who asks for what no route names; every Ingress is looked at once for all of them. */
+function claimantsOf(
+  entries: readonly LeftOutEntry[],
+  ingresses: AskedBy["ingresses"],
+): ReadonlyMap<LeftOutEntry, ReadonlySet<RouteOrigin>> {
+  const wanted = { certificate: new Map(), serverName: new Map(), users: new Map() } as Record<
+    "certificate" | "serverName" | "users",
+    Map<string, Set<RouteOrigin>>
+  >;
+  const found = new Map<LeftOutEntry, ReadonlySet<RouteOrigin>>();
+  for (const entry of entries) {
+    const { kind, name } = entry;
+    if (kind === "host" || kind === "policy" || kind === "service") continue;
+    const origins = wanted[kind].get(name) ?? new Set();
+    wanted[kind].set(name, origins);
+    found.set(entry, origins);
+  }
+  if (found.size === 0) return found;
+  for (const { origin, claims, aliases, passwords } of ingresses().map(claimsOf)) {
+    if (passwords !== undefined) wanted.users.get(passwords.key)?.add(origin);
+    for (const { key, name } of [...claims, ...aliases]) {
+      wanted.certificate.get(key)?.add(origin);
+      wanted.serverName.get(name)?.add(origin);
+    }
+  }
+  return found;
 }

@@ -65,6 +65,7 @@ export class HostileTenant {
       () => this.#largeIngress(),
       () => this.#manyIngresses(),
       () => this.#absentCertificates(),
+      () => this.#multipliedNames(),
       () => this.#absentPasswords(),
       () => this.#largeUserList(),
       () => this.#externalNames(),
@@ -122,6 +123,23 @@ export class HostileTenant {
     return {
       name: `an Ingress that names ${count} TLS secrets that do not exist`,
       writes: [this.#create("ingresses", name, spec)],
+    };
+  }
+
+  /** Every entry without hosts is for every host, and every name of a host for all its rules. */
+  #multipliedNames(): HostileAct {
+    const count = this.#upTo(1_000);
+    const name = this.#name("names");
+    const hosts = list(count, (index) => rule(`${name}-${index}.example`));
+    const tls = list(count, (index) => ({ secretName: `absent-${name}-${index}` }));
+    const givers = list(this.#upTo(60), (index) => {
+      const aliases = list(100, (at) => `${name}-${index}-${at}.example`);
+      const rules = [rule(`${name}.example`, [path(`/${index}`)])];
+      return this.#create("ingresses", this.#name("alias"), { rules }, { "server-alias": aliases });
+    });
+    return {
+      name: `${count} hosts in ${count} tls entries, and ${givers.length} Ingresses that name one host`,
+      writes: [this.#create("ingresses", name, { rules: hosts, tls }), ...givers],
     };
   }
 

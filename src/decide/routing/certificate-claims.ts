@@ -47,6 +47,9 @@ export interface PasswordClaim {
   readonly key: string;
 }
 
+/** Of one object: entries multiply the names they do not list; no list that somebody wrote has more. */
+export const maxUnlistedClaims = 20_000;
+
 const known = new WeakMap<Ingress, IngressClaims>();
 
 export function claimsOf(ingress: Ingress): IngressClaims {
@@ -69,6 +72,7 @@ function readClaims(ingress: Ingress): IngressClaims {
     ? ruleNames.flatMap((host) => wwwCounterpart(host) ?? [])
     : [];
   const otherNames = new Set([...settings.aliases, ...wwwNames]);
+  const unlisted = new UnlistedNames(ruleNames, tlsNames, otherNames);
   for (const [index, entry] of ingress.tls.entries()) {
     const { secretName } = entry;
     const where = `spec.tls[${index}]`;
@@ -79,23 +83,64 @@ function readClaims(ingress: Ingress): IngressClaims {
     if (!isSecretName(secretName)) continue;
     const reference = { namespace, name: secretName };
     const claim = { origin, reference, key: objectKey(reference), where };
-    // An entry without hosts is for those of the rules that no other entry names.
-    const wanted =
-      entry.hosts.length > 0
-        ? hostsOf(entry.hosts)
-        : ruleNames.filter((host) => !tlsNames.includes(host));
-    for (const one of wanted) claims.push({ ...claim, name: one, isAlias: false });
-    // Whoever has the wildcard of an entry, the hosts of the rules under it are the Ingress's own.
-    const covered = ruleNames.filter(
-      (host) => !tlsNames.includes(host) && wanted.includes(wildcardOver(host) ?? ""),
-    );
-    for (const one of [...covered, ...otherNames]) {
-      aliases.push({ ...claim, name: one, isAlias: true });
-    }
+    const listed = hostsOf(entry.hosts);
+    const { wanted, others } = unlisted.of(entry.hosts.length > 0 ? listed : undefined);
+    for (const one of [...listed, ...wanted]) claims.push({ ...claim, name: one, isAlias: false });
+    for (const one of others) aliases.push({ ...claim, name: one, isAlias: true });
+  }
+  if (unlisted.isExceeded) {
+    const what = `its entries together are for more than ${maxUnlistedClaims} names that they do not list`;
+    const message = `spec.tls: ${what}, so the last ones are used for listed names only`;
+    problems.push({ origin, reason: "CertificateIgnored", message });
   }
   const names = [...new Set([...ruleNames, ...tlsNames])];
   const passwords = passwordClaim(origin, settings);
   return { origin, names, claims, aliases, passwords, problems };
+}
+
+/** Names that an entry of `tls` is for though it does not list them. Every entry may be for all of them. */
+class UnlistedNames {
+  isExceeded = false;
+  /** Those of the rules that no entry lists. */
+  readonly #hosts: readonly string[];
+  /** The same, by the wildcard over them. */
+  readonly #under = new Map<string, string[]>();
+  readonly #otherNames: ReadonlySet<string>;
+  #count = 0;
+
+  constructor(
+    ruleNames: readonly string[],
+    tlsNames: readonly string[],
+    otherNames: ReadonlySet<string>,
+  ) {
+    const listed = new Set(tlsNames);
+    this.#hosts = ruleNames.filter((host) => !listed.has(host));
+    this.#otherNames = otherNames;
+    for (const host of this.#hosts) {
+      const above = wildcardOver(host) ?? "";
+      const known = this.#under.get(above);
+      if (known === undefined) this.#under.set(above, [host]);
+      else known.push(host);
+    }
+  }
+
+  /** Of an entry that lists these; undefined for one that lists none. */
+  of(listed: readonly string[] | undefined): {
+    readonly wanted: readonly string[];
+    readonly others: readonly string[];
+  } {
+    // An entry without hosts is for those of the rules that no other entry names.
+    const wanted = listed === undefined ? this.#hosts : [];
+    // Whoever has the wildcard of an entry, the hosts of the rules under it are the Ingress's own.
+    const covered = (listed ?? wanted).map((name) => this.#under.get(name) ?? []);
+    const coveredCount = covered.reduce((sum, { length }) => sum + length, 0);
+    this.#count += wanted.length + coveredCount + this.#otherNames.size;
+    if (this.#count > maxUnlistedClaims) {
+      this.isExceeded = true;
+      return { wanted: [], others: [] };
+    }
+    return { wanted, others: [...covered.flat(), ...this.#otherNames] };
+  }
 }
 
 /** Nothing where no password is asked for, or where the secret is another namespace's. */

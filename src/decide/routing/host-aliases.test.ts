@@ -88,6 +88,48 @@ test("too many rules of others are left out, and that is told", () => {
   ]);
 });
 
+test("many names of one host do not multiply its rules without end", () => {
+  const givers = Array.from({ length: 30 }, (_, index) => {
+    const names = Array.from({ length: 100 }, (__, at) => `n${index}-${at}.example`);
+    return own(`i${index}`, [`/${index}`], annotated({ "server-alias": names.join() }));
+  });
+  const few = routed(givers.slice(0, 5));
+  expect(at("n0-0.example", few.lines)).toHaveLength(5);
+  const { lines, problems } = routed(givers);
+  // Each name has the rule of the Ingress that gives it.
+  expect(lines).toHaveLength(30 + 3_000);
+  expect(at("n7-3.example", lines)).toEqual(["Prefix /7 → shop/i7:80"]);
+  expect(problems).toContain(
+    "i7: annotation server-alias: the host has more than 500 names, " +
+      "so n7-3.example has no rules of other Ingresses",
+  );
+  const other = own("other", ["/other"], { namespace: "other", bornMs: 1 });
+  expect(routed([...givers, other], [], { shareHosts: true }).lines).toHaveLength(30 + 3_000 + 1);
+});
+
+test("many Ingresses that give the same names do not multiply their rules without end", () => {
+  const names = Array.from({ length: 100 }, (_, index) => `n${index}.example`);
+  const paths = (of: string) =>
+    Array.from({ length: 20 }, (_, index) => path(`/${of}-${index}`, of));
+  const giver = (name: string, given: readonly string[], fields: IngressFields) =>
+    ingress(name, [{ host: `${name}.example`, paths: paths(name) }], {
+      ...fields,
+      ...annotated({ "server-alias": given.join() }),
+    });
+  const many = Array.from({ length: 10 }, (_, at) => giver(`i${at}`, names, { bornMs: at }));
+  const { lines, problems } = routed(many);
+  expect(lines).toHaveLength(10 * 20 + 100 * 40);
+  expect(at("n3.example", lines).filter((line) => line.includes("/i0-"))).toHaveLength(20);
+  expect(problems).toContain(
+    "i2: annotation server-alias: its Ingresses have more than 5000 rules for the same names, " +
+      "so n3.example has none of this one",
+  );
+  // Few names may have many rules, whoever else gives them later.
+  const few = many.map((_, index) => giver(`f${index}`, ["n3.example"], { bornMs: index }));
+  const beside = giver("beside", names, { namespace: "other", bornMs: 99 });
+  expect(at("n3.example", routed([...few, beside]).lines)).toHaveLength(200);
+});
+
 const anyIngress = fc.record({
   name: fc.constantFrom("one", "two", "three"),
   namespace: fc.constantFrom("shop", "other"),

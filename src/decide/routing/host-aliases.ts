@@ -4,6 +4,7 @@
 // Invariant: `#given` and `#names` hold the names of exactly the Ingresses that entered and did not leave.
 import type { Ingress } from "../../kube/kinds/ingress.ts";
 import { ingressOrigin } from "./ingress/ingress-routes.ts";
+import { compareAge } from "./precedence.ts";
 import type { Route, RoutingProblem } from "./route.ts";
 
 /** One Ingress calls a host by another name. */
@@ -20,6 +21,15 @@ export interface AliasRoutes {
 /** Names multiply rules; a host with more of others is put together by somebody who can list them. */
 export const maxSharedRules = 500;
 
+/** Of one host and one namespace. With more names, none of them has rules of other Ingresses. */
+const maxSharingNames = 500;
+
+/** Of all names of one host and one namespace: all of these are put together anew when one changes. */
+const maxSharedInAll = 5_000;
+
+/** Of all names that an Ingress gives, those of other Ingresses that give them too. */
+const maxGivenRules = 5_000;
+
 export interface AliasRoutesOptions {
   /** By Ingress, the routes of a host. */
   readonly routesOf: (host: string) => Iterable<readonly [Ingress, readonly Route[]]>;
@@ -30,28 +40,50 @@ export interface AliasRoutesOptions {
 export class HostAliases {
   /** By alias, the Ingresses that give it and the hosts that they give it to. */
   readonly #given = new Map<string, Map<Ingress, Set<string>>>();
-  /** By host, its aliases, each as often as it is given. */
-  readonly #names = new Map<string, string[]>();
+  /** By host and namespace, the names that its Ingresses give it, each with how many do. */
+  readonly #names = new Map<string, Map<string, Map<string, number>>>();
 
-  enter(ingress: Ingress, aliases: readonly HostAlias[]): void {
+  /** By Ingress, how many names it gives. */
+  readonly #nameCounts = new Map<Ingress, number>();
+
+  /** The Ingress gives these from now on; names that may have other rules by it are touched. */
+  enter(ingress: Ingress, aliases: readonly HostAlias[], touched: Set<string>): void {
+    if (aliases.length > 0) {
+      this.#nameCounts.set(ingress, new Set(aliases.map(({ alias }) => alias)).size);
+    }
     for (const { alias, host } of aliases) {
       const givers = this.#given.get(alias) ?? new Map<Ingress, Set<string>>();
       this.#given.set(alias, givers.set(ingress, (givers.get(ingress) ?? new Set()).add(host)));
-      this.#names.set(host, [...(this.#names.get(host) ?? []), alias]);
+      touched.add(alias);
+      this.#count(ingress, { alias, host }, 1, touched);
     }
   }
 
-  leave(ingress: Ingress, aliases: readonly HostAlias[]): void {
+  /** The Ingress gives these no longer. */
+  leave(ingress: Ingress, aliases: readonly HostAlias[], touched: Set<string>): void {
+    this.#nameCounts.delete(ingress);
     for (const { alias, host } of aliases) {
       const givers = this.#given.get(alias);
       givers?.delete(ingress);
       if (givers?.size === 0) this.#given.delete(alias);
-      const names = [...(this.#names.get(host) ?? [])];
-      const at = names.indexOf(alias);
-      if (at !== -1) names.splice(at, 1);
-      if (names.length === 0) this.#names.delete(host);
-      else this.#names.set(host, names);
+      touched.add(alias);
+      this.#count(ingress, { alias, host }, -1, touched);
     }
+  }
+
+  #count(ingress: Ingress, { alias, host }: HostAlias, by: 1 | -1, touched: Set<string>): void {
+    const { namespace } = ingress.metadata;
+    const ofHost = this.#names.get(host) ?? new Map<string, Map<string, number>>();
+    const names = ofHost.get(namespace) ?? new Map<string, number>();
+    this.#names.set(host, ofHost.set(namespace, names));
+    const before = names.size;
+    const count = (names.get(alias) ?? 0) + by;
+    if (count > 0) names.set(alias, count);
+    else names.delete(alias);
+    const isSharing = names.size <= maxSharingNames;
+    if (isSharing !== before <= maxSharingNames) for (const one of names.keys()) touched.add(one);
+    if (names.size === 0) ofHost.delete(namespace);
+    if (ofHost.size === 0) this.#names.delete(host);
   }
 
   /** Whether some Ingress gives this name to a host. */
@@ -65,9 +97,11 @@ export class HostAliases {
     return givers === undefined ? none : [...givers.values()].flatMap((hosts) => [...hosts]);
   }
 
-  /** The other names of a host. */
+  /** The other names of a host that may have rules of other Ingresses. */
   of(host: string): readonly string[] {
-    return this.#names.get(host) ?? none;
+    const groups = [...(this.#names.get(host)?.values() ?? none)];
+    const sharing = groups.filter(({ size }) => size <= maxSharingNames);
+    return sharing.flatMap((names) => [...names.keys()]);
   }
 
   /** What the Ingresses that do not give the name have for its hosts. */
@@ -75,34 +109,111 @@ export class HostAliases {
     const routes: Route[] = [];
     const problems: RoutingProblem[] = [];
     for (const [giver, hosts] of this.#given.get(alias) ?? none) {
-      const found = [...hosts].flatMap((host) => ofOthers(giver, host, options));
-      if (found.length <= maxSharedRules) {
-        routes.push(...found.map((route) => sharedAs(alias, route)));
+      const found = this.#shared(alias, giver, hosts, options);
+      if (typeof found !== "string") {
+        for (const route of found) routes.push(sharedAs(alias, route));
         continue;
       }
-      const what = `other Ingresses have more than ${maxSharedRules} rules for the host`;
       problems.push({
         origin: ingressOrigin(giver),
         reason: "AnnotationIgnored",
-        message: `annotation server-alias: ${what}, so ${alias} has none of them`,
+        message: `annotation server-alias: ${found}`,
       });
     }
     return { routes, problems };
+  }
+
+  /**
+   * Of routes that Ingresses have for this name, those that count. Where many Ingresses give the same
+   * many names, each name has rules of the oldest only, by namespace: a change of one Ingress puts all
+   * its names together anew.
+   */
+  counting(name: string, ofName: ReadonlyMap<Ingress, readonly Route[]>): AliasRoutes {
+    const groups = new Map<string, Ingress[]>();
+    for (const giver of this.#given.get(name)?.keys() ?? none) {
+      const { namespace } = giver.metadata;
+      const group = groups.get(namespace);
+      if (group === undefined) groups.set(namespace, [giver]);
+      else group.push(giver);
+    }
+    const problems: RoutingProblem[] = [];
+    const left = new Set<Ingress>();
+    for (const givers of groups.values()) {
+      for (const giver of this.#beyond(givers, ofName)) {
+        left.add(giver);
+        const what = `its Ingresses have more than ${maxGivenRules} rules for the same names`;
+        problems.push({
+          origin: ingressOrigin(giver),
+          reason: "AnnotationIgnored",
+          message: `annotation server-alias: ${what}, so ${name} has none of this one`,
+        });
+      }
+    }
+    const routes = [...ofName].flatMap(([ingress, own]) =>
+      left.has(ingress) ? own.filter(({ standing }) => standing !== "alias") : own,
+    );
+    return { routes, problems };
+  }
+
+  /** The newest of these that give a name, as far as there is no room for them. */
+  #beyond(
+    givers: readonly Ingress[],
+    ofName: ReadonlyMap<Ingress, readonly Route[]>,
+  ): readonly Ingress[] {
+    const names = givers.reduce(
+      (most, giver) => Math.max(most, this.#nameCounts.get(giver) ?? 1),
+      1,
+    );
+    const rulesOf = (giver: Ingress) => ofName.get(giver)?.length ?? 0;
+    let room = maxGivenRules / names;
+    if (givers.reduce((sum, giver) => sum + rulesOf(giver), 0) <= room) return none;
+    const origins = new Map(givers.map((giver) => [giver, ingressOrigin(giver)]));
+    const byAge = [...origins].sort(([, a], [, b]) => compareAge(a, b));
+    return byAge.flatMap(([giver], index) => {
+      room -= rulesOf(giver);
+      return room < 0 && index > 0 ? [giver] : [];
+    });
+  }
+
+  /** Routes of others than the giver; in words why there are none where they would be too many. */
+  #shared(
+    alias: string,
+    giver: Ingress,
+    hosts: ReadonlySet<string>,
+    options: AliasRoutesOptions,
+  ): readonly Route[] | string {
+    const routes: Route[] = [];
+    let most = maxSharedRules;
+    for (const host of hosts) {
+      const names = this.#names.get(host)?.get(giver.metadata.namespace)?.size ?? 0;
+      if (names > maxSharingNames) {
+        const what = `the host has more than ${maxSharingNames} names`;
+        return `${what}, so ${alias} has no rules of other Ingresses`;
+      }
+      most = Math.min(most, Math.floor(maxSharedInAll / Math.max(names, 1)));
+      for (const route of ofOthers(giver, host, options)) {
+        routes.push(route);
+        if (routes.length <= most) continue;
+        const what = `other Ingresses have more than ${most} rules for the host`;
+        return `${what}, so ${alias} has none of them`;
+      }
+    }
+    return routes;
   }
 }
 
 const none: readonly never[] = [];
 
-function ofOthers(
+function* ofOthers(
   giver: Ingress,
   host: string,
   { routesOf, shareHosts }: AliasRoutesOptions,
-): readonly Route[] {
+): Iterable<Route> {
   const { namespace } = giver.metadata;
-  return [...routesOf(host)]
-    .filter(([other]) => other !== giver)
-    .filter(([other]) => shareHosts || other.metadata.namespace === namespace)
-    .flatMap(([, routes]) => routes.filter(({ standing }) => standing === "rule"));
+  for (const [other, routes] of routesOf(host)) {
+    if (other === giver || !(shareHosts || other.metadata.namespace === namespace)) continue;
+    for (const route of routes) if (route.standing === "rule") yield route;
+  }
 }
 
 function sharedAs(alias: string, route: Route): Route {

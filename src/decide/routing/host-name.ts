@@ -30,9 +30,3 @@ export function wildcardOver(host: string): string | undefined {
   const dot = host.indexOf(".");
   return dot < 0 || host.startsWith("*.") ? undefined : `*${host.slice(dot)}`;
 }
-
-/** Whether a name that TLS or a rule uses stands for the host: the same, or a wildcard over it. */
-export function coversHost(name: string, host: string): boolean {
-  if (name === host) return true;
-  return wildcardOver(host) === name;
-}

@@ -125,3 +125,19 @@ test("a namespace with very many missing services leaves room for those of other
   const ofLoud = told.filter((one) => one.origin.namespace === "loud");
   expect([ofLoud.length, told.length]).toEqual([maxToldPerNamespace, maxToldPerNamespace + 1]);
 });
+
+test("a missing service that very many Ingresses name is told to some of them", () => {
+  const missing = new MissingBackends();
+  for (const key of ["loud/a:80", "loud/b:80", "shop/web:80"]) missing.note(key, "missing");
+  let asked = 0;
+  const told = missing.problems(function* (key) {
+    const namespace = key.split("/")[0] ?? "";
+    for (let one = 0; one < 5_000; one += 1) {
+      asked += 1;
+      yield { kind: "Ingress", namespace, name: `i${one}`, createdAtMs: 0 };
+    }
+  });
+  const ofLoud = told.filter((one) => one.origin.namespace === "loud");
+  expect([ofLoud.length, told.length]).toEqual([maxToldPerNamespace, 2 * maxToldPerNamespace]);
+  expect(asked).toBeLessThanOrEqual(2 * maxToldPerNamespace + 2);
+});

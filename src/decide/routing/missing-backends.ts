@@ -7,7 +7,7 @@ import { servicePort } from "../truth/candidates.ts";
 import type { RouteOrigin, RoutingProblem } from "./route.ts";
 import { plain } from "./shown-text.ts";
 
-/** Of a namespace; with more something else is wrong than a name in an Ingress. */
+/** Problems of a namespace; with more something else is wrong than a name in an Ingress. */
 export const maxToldPerNamespace = 100;
 
 /** Of a service, in a sentence; the rest of a longer list is of no help to anybody. */
@@ -16,6 +16,7 @@ const maxShownPorts = 10;
 export class MissingBackends {
   /** By key of the backend, what is missing. */
   readonly #missing = new Map<string, string>();
+  /** By key of the backend, what its Ingresses were last told. */
   readonly #told = new Map<string, ReadonlyMap<RouteOrigin, RoutingProblem>>();
   #isNew = false;
 
@@ -34,23 +35,24 @@ export class MissingBackends {
   }
 
   /** One for each Ingress and each backend that it names; `originsOf` says who does. */
-  problems(originsOf: (key: string) => ReadonlySet<RouteOrigin>): readonly RoutingProblem[] {
+  problems(originsOf: (key: string) => Iterable<RouteOrigin>): readonly RoutingProblem[] {
     this.#isNew = false;
     const all: RoutingProblem[] = [];
     const toldCounts = new Map<string, number>();
     for (const [key, missing] of this.#missing) {
       const { namespace } = splitObjectKey(key);
-      const toldCount = toldCounts.get(namespace) ?? 0;
-      if (toldCount >= maxToldPerNamespace) continue;
-      toldCounts.set(namespace, toldCount + 1);
+      let room = maxToldPerNamespace - (toldCounts.get(namespace) ?? 0);
+      if (room === 0) continue;
       const told = this.#told.get(key);
       const now = new Map<RouteOrigin, RoutingProblem>();
       for (const origin of originsOf(key)) {
-        const problem = told?.get(origin) ?? problemOf(origin, key, missing);
-        now.set(origin, problem);
-        all.push(problem);
+        now.set(origin, told?.get(origin) ?? problemOf(origin, key, missing));
+        room -= 1;
+        if (room === 0) break;
       }
+      toldCounts.set(namespace, maxToldPerNamespace - room);
       this.#told.set(key, now);
+      for (const problem of now.values()) all.push(problem);
     }
     return all;
   }

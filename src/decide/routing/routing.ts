@@ -163,11 +163,14 @@ export class Routing {
   }
 
   /** Whose requests a backend, by its key, was to answer or judge: of every rule that leads there. */
-  originsOf(backend: string): ReadonlySet<RouteOrigin> {
-    const hosts = [...this.#backends.hostsOf(backend)];
-    return new Set(
-      hosts.flatMap((host) => [...(this.#rules.get(host)?.origins.get(backend) ?? [])]),
-    );
+  *originsOf(backend: string): Iterable<RouteOrigin> {
+    const found = new Set<RouteOrigin>();
+    for (const host of this.#backends.hostsOf(backend)) {
+      for (const origin of this.#rules.get(host)?.origins.get(backend) ?? []) {
+        if (!found.has(origin)) yield origin;
+        found.add(origin);
+      }
+    }
   }
 
   #enter(ingress: Ingress, translated: IngressRoutes, touched: Set<string>): void {
@@ -186,14 +189,12 @@ export class Routing {
       if (above) this.#under.set(above, (this.#under.get(above) ?? new Set()).add(route.host));
       touched.add(route.host);
     }
-    this.#aliases.enter(ingress, translated.aliases);
-    for (const { alias } of translated.aliases) touched.add(alias);
+    this.#aliases.enter(ingress, translated.aliases, touched);
   }
 
   #leave(ingress: Ingress, touched: Set<string>): void {
     const { routes = [], aliases = [] } = this.#translated.get(ingress) ?? {};
-    this.#aliases.leave(ingress, aliases);
-    for (const { alias } of aliases) touched.add(alias);
+    this.#aliases.leave(ingress, aliases, touched);
     for (const { host } of routes) {
       const ofHost = this.#byHost.get(host);
       ofHost?.delete(ingress);
@@ -226,14 +227,14 @@ export class Routing {
   /** Whether the rules of the host are others than before, or somebody else's. */
   #putTogether(host: string): boolean {
     const { shareHosts = false } = this.#options;
-    const own = [...(this.#byHost.get(host)?.values() ?? [])].flat();
+    const own = this.#aliases.counting(host, this.#byHost.get(host) ?? new Map());
     const shared = this.#aliases.routes(host, {
       routesOf: (one) => this.#byHost.get(one) ?? [],
       shareHosts,
     });
-    const routes = [...own, ...shared.routes, ...(host === anyHost ? this.#fallback : [])];
+    const routes = [...own.routes, ...shared.routes, ...(host === anyHost ? this.#fallback : [])];
     const put = hostRules(routes, { shareHosts, rivals: this.#rivalsOf(host) });
-    const now = { ...put, problems: [...put.problems, ...shared.problems] };
+    const now = { ...put, problems: [...put.problems, ...own.problems, ...shared.problems] };
     const known = this.#rules.get(host);
     const isSame = areSameRules(known?.rules ?? [], now.rules);
     const rules = isSame && known !== undefined ? known.rules : now.rules;

@@ -8,7 +8,7 @@ import { type CheckedUsers, checkedUsers, type UserList } from "../../sources/ch
 import type { KnownSecret, SecretReference, WantedSecrets } from "../../sources/secret-source.ts";
 import { claimsOf, type PasswordClaim } from "./certificate-claims.ts";
 import type { IngressChanges } from "./our-ingresses.ts";
-import type { RoutingProblem } from "./route.ts";
+import type { RouteOrigin, RoutingProblem } from "./route.ts";
 import { shown } from "./shown-text.ts";
 import { wantedBy } from "./wanted-secrets.ts";
 
@@ -42,11 +42,11 @@ export function wantedPasswords(ingresses: readonly Ingress[]): WantedSecrets {
 export class UserLists {
   readonly #claims = new Map<Ingress, PasswordClaim>();
   readonly #users = new Map<string, UserList>();
-  /** One stays the same object while it says the same. */
-  #problems: readonly RoutingProblem[] = [];
+  /** Of each Ingress that has one; it stays the same object while it says the same. */
+  #problems: ReadonlyMap<RouteOrigin, RoutingProblem> = new Map();
 
   get table(): UserTable {
-    return { users: this.#users, problems: this.#problems };
+    return { users: this.#users, problems: [...this.#problems.values()] };
   }
 
   /** Every secret that is referred to. */
@@ -67,21 +67,19 @@ export class UserLists {
 
   #read(read: ReadPasswords): ReadonlySet<string> {
     const before = new Map(this.#users);
-    const problems: RoutingProblem[] = [];
+    const problems = new Map<RouteOrigin, RoutingProblem>();
     this.#users.clear();
     for (const claim of this.#claims.values()) {
       const checked = checkedList(claim, read(claim.reference));
       if (typeof checked === "object") this.#users.set(claim.key, checked.users);
       const problem = problemOf(claim, checked);
-      if (problem !== undefined) problems.push(this.#sameAs(problem) ?? problem);
+      if (problem === undefined) continue;
+      const told = this.#problems.get(problem.origin);
+      problems.set(problem.origin, told?.message === problem.message ? told : problem);
     }
     this.#problems = problems;
     const keys = new Set([...before.keys(), ...this.#users.keys()]);
     return new Set([...keys].filter((key) => before.get(key) !== this.#users.get(key)));
-  }
-
-  #sameAs({ origin, message }: RoutingProblem): RoutingProblem | undefined {
-    return this.#problems.find((one) => one.origin === origin && one.message === message);
   }
 }
 

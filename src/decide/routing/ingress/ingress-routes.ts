@@ -3,7 +3,7 @@
 import type { Ingress, IngressPath } from "../../../kube/kinds/ingress.ts";
 import type { AuthMethod, ExternalAuth, RoutePolicy } from "../../route-policy.ts";
 import type { HostAlias } from "../host-aliases.ts";
-import { anyHost, coversHost, hostOf, wwwCounterpart } from "../host-name.ts";
+import { anyHost, hostOf, wildcardOver, wwwCounterpart } from "../host-name.ts";
 import {
   type Backend,
   backendKey,
@@ -89,6 +89,10 @@ class Translation {
   readonly #problems: RoutingProblem[] = [];
   /** By whether requests without TLS are sent away: what all routes of the object share. */
   readonly #policies = new Map<boolean, RoutePolicy | undefined>();
+  /** Of its `tls` entries, in lower case. */
+  readonly #tlsNames: ReadonlySet<string>;
+  /** An entry of `tls` lists no hosts, so it is for all. */
+  readonly #hasTlsForAll: boolean;
   #regexes = 0;
   #bytes = 0;
   #untold = 0;
@@ -97,6 +101,9 @@ class Translation {
     this.#ingress = ingress;
     this.#options = options;
     this.#origin = ingressOrigin(ingress);
+    const { tls } = ingress;
+    this.#tlsNames = new Set(tls.flatMap(({ hosts }) => hosts.map((host) => host.toLowerCase())));
+    this.#hasTlsForAll = tls.some(({ hosts }) => hosts.length === 0);
     this.#settings = readAnnotations(ingress.annotations, (reason, message) =>
       this.#report(reason, message),
     );
@@ -286,14 +293,9 @@ class Translation {
   #isRedirectedToTls(host: string): boolean {
     const { sslRedirect = this.#options.sslRedirect, forceSslRedirect } = this.#settings;
     if (forceSslRedirect) return true;
-    return (
-      sslRedirect &&
-      this.#ingress.tls.some(
-        ({ hosts }) =>
-          (hosts.length === 0 && host !== anyHost) ||
-          hosts.some((name) => coversHost(name.toLowerCase(), host)),
-      )
-    );
+    if (!sslRedirect) return false;
+    if (this.#hasTlsForAll && host !== anyHost) return true;
+    return this.#tlsNames.has(host) || this.#tlsNames.has(wildcardOver(host) ?? host);
   }
 
   #report(reason: ProblemReason, message: string): void {
