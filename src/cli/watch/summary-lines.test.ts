@@ -19,8 +19,9 @@ test("why some changes are in no figure is said", () => {
   const tally = new WatchTally({ slowMs: 2_000 });
   tell(tally, change({ notBeforeMs: 0, hops: { pod: 0 } }));
   expect(summaryLines(picture({ tally }), wide).at(-1)).toBe(
-    "· The start of 1 change is not known exactly, and their lags are in no figure. Causes: it was " +
-      "before the start of watch; it came from a list; the watch was less than 2 s old or was behind",
+    "· The start of 1 change is not known exactly; lags that are inexact for this reason are in no " +
+      "figure. Causes: it was before the start of watch; it came from a list; the watch was less " +
+      "than 2 s old or was behind",
   );
 });
 

@@ -110,9 +110,9 @@ function caveats(picture: Picture, options: SummaryOptions): readonly string[] {
     tally.inexact === 0
       ? []
       : [
-          `The start of ${counted(tally.inexact, "change")} is not known exactly, and their lags ` +
-            "are in no figure. Causes: it was before the start of watch; it came from a list; the " +
-            "watch was less than 2 s old or was behind",
+          `The start of ${counted(tally.inexact, "change")} is not known exactly; lags that are ` +
+            "inexact for this reason are in no figure. Causes: it was before the start of watch; it " +
+            "came from a list; the watch was less than 2 s old or was behind",
         ];
   const troubled = clusters.flatMap((one) => {
     const { text, tone } = conditionOf(one, picture);
