@@ -108,6 +108,25 @@ test("copies of a cluster that is named no longer are told of, and removed when 
     });
   }));
 
+test("a dry run that would remove every copy names a namespace that does not exist", () =>
+  inSyncWorld(async (world) => {
+    await world.publish("lab-1", "web", ["10.1.0.1"]);
+    const from = ["--from", "lab-1", "--to", "edge"];
+    await lockstepSync(world, [...from, "--namespace", "shop"], 10_000);
+    expect(await lockstepSync(world, [...from, "--namespace", "shpo", "--dry-run"])).toEqual({
+      code: 0,
+      out: [
+        "delete Service shop/web: no cluster offers it any more",
+        "delete EndpointSlice shop/web-lab-1-0: the service is gone from lab-1, or no longer selected",
+        "2 writes to edge.",
+        "",
+      ].join("\n"),
+      errors:
+        "Nothing to sync: no service in lab-1 has the label lockstep.dev/sync=true, " +
+        "or a selector in the namespace shpo. The namespace shpo does not exist in lab-1.\n",
+    });
+  }));
+
 test("a cluster that there is nothing of to forget is told, with those that there are", () =>
   inSyncWorld(async (world) => {
     const left = ["--from", "lab-1", "--to", "edge", "--namespace", "shop"];

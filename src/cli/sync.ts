@@ -9,6 +9,7 @@ import { TokenBucket } from "../kube/client/token-bucket.ts";
 import { ServiceSyncer, type SyncedReport } from "../outputs/slices/service-syncer.ts";
 import { SyncView } from "../outputs/slices/sync-view.ts";
 import { type CommandContext, type ExitCode, UsageError } from "./command.ts";
+import { counted } from "./counted.ts";
 import { helpText } from "./help-text.ts";
 import { repeatable } from "./repeatable.ts";
 import { type NothingOptions, nothingSelected, nothingToWrite } from "./sync/nothing-to-write.ts";
@@ -191,9 +192,13 @@ async function printPlan(
     const nothing = nothingToForget(flags, view);
     if (nothing !== undefined) throw new UsageError(nothing);
     const plans = plansOf(view);
+    const selection = { sources, target: target.cluster, policy, plans };
     const why = plans.every(({ writes }) => writes.length === 0)
-      ? await nothingToWrite({ sources, target: target.cluster, policy, plans })
+      ? await nothingToWrite(selection)
       : undefined;
+    // Then every write removes a copy: a namespace that is misspelt must not look like a plan.
+    const unselected = why === undefined ? await nothingSelected(selection) : undefined;
+    if (unselected !== undefined) terminal.writeError(`${unselected}\n`);
     terminal.write(flags.json ? planAsJson(plans) : planAsText(plans, target.cluster, why));
     if (flags.json && why !== undefined) terminal.writeError(`${why}\n`);
     terminal.writeError(unclaimedLines(view.unclaimed()).join(""));
@@ -228,7 +233,7 @@ function planAsText(
     ...(blocked === undefined ? [] : [`cannot sync ${service}: ${blocked}`]),
   ]);
   const writes = plans.reduce((sum, plan) => sum + plan.writes.length, 0);
-  return [...lines, nothing ?? `${writes} writes to ${target}.`, ""].join("\n");
+  return [...lines, nothing ?? `${counted(writes, "write")} to ${target}.`, ""].join("\n");
 }
 
 /**

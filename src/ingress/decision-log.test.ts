@@ -45,7 +45,7 @@ test("an override stands until the slices agree, and then shows how long they we
     log.note({ service, version: 2, before: undefined, after: undefined });
     expect(log.entries()).toEqual([over]);
     const lines = simulation.logLines().map(({ message }) => message);
-    expect(lines).toContain("the slices were behind what is true");
+    expect(lines).toContain("EndpointSlice was stale");
   }));
 
 test("slices that are behind about very many endpoints are some lines a minute, and a count", () =>
@@ -68,9 +68,9 @@ test("slices that are behind about very many endpoints are some lines a minute, 
     }
     const lines = simulation.logLines().filter(({ level }) => level === "info");
     expect(lines.map(({ message }) => message)).toEqual([
-      ...early.slice(0, linesPerMinute).map(() => "the slices were behind what is true"),
-      "the slices were behind about more endpoints; /state has them",
-      "the slices were behind what is true",
+      ...early.slice(0, linesPerMinute).map(() => "EndpointSlice was stale"),
+      "more endpoints were stale in EndpointSlices, see /state",
+      "EndpointSlice was stale",
     ]);
     expect(lines[linesPerMinute]?.fields).toMatchObject({ endpoints: 12 });
   }));

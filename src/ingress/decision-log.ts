@@ -112,7 +112,7 @@ export class DecisionLog {
     this.#options.onEnd?.(override);
     if (this.#over.length > maxOverridesKept) this.#over = this.#over.slice(-maxOverridesKept);
     if (lastedMs < worthALineMs || !this.#mayWrite()) return;
-    this.#log.info("the slices were behind what is true", {
+    this.#log.info("EndpointSlice was stale", {
       service,
       cluster: endpoint.cluster,
       endpoint: `${endpoint.address}:${endpoint.port}`,
@@ -127,7 +127,7 @@ export class DecisionLog {
     if (this.#minuteAt === undefined || elapsedMs(this.#minuteAt, now) >= minuteMs) {
       const unwritten = this.#lines - linesPerMinute;
       if (unwritten > 0) {
-        this.#log.info("the slices were behind about more endpoints; /state has them", {
+        this.#log.info("more endpoints were stale in EndpointSlices, see /state", {
           endpoints: unwritten,
         });
       }

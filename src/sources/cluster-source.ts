@@ -243,7 +243,7 @@ export class ClusterSource {
     const states = this.#describe();
     this.#states = states;
     if (before === undefined || before === states) return;
-    this.#options.log.info("how far a cluster's watches can be relied on has changed", {
+    this.#options.log.info("watch freshness changed", {
       cluster: this.cluster,
       states,
     });

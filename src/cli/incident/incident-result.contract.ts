@@ -69,7 +69,7 @@ export const result: IncidentResult = {
   measures: [
     {
       id: "lag",
-      text: "longest leave lag at routed",
+      text: "slowest removal at a proxy",
       unit: "ms",
       stock: 74_000,
       lockstep: 0.583,

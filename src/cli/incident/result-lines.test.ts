@@ -42,11 +42,11 @@ test("a result is its timeline, its figures, what it meant, its charts and what 
       between two resyncs           ×2  ≈ 1.37            resync factor 2
 
     What it meant
-                                   stock (model)       Lockstep  goal for Lockstep
-      longest leave lag at routed     1 min 14 s       0.583 ms  ✓ as in quiet times
-      requests sent                        1,338          1,338
-      requests lost                          853              2  ✗ none
-      until the ghost is named                 –            2 s  ✓ at once
+                                  stock (model)       Lockstep  goal for Lockstep
+      slowest removal at a proxy     1 min 14 s       0.583 ms  ✓ as in quiet times
+      requests sent                       1,338          1,338
+      requests lost                         853              2  ✗ none
+      until the ghost is named                –            2 s  ✓ at once
 
     keys in the queue · highest 1,200
           1,200 ┤█▇▇▆▆▆▅▅▄▄▃▃▂▂▁▁

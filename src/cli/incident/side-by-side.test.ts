@@ -9,7 +9,7 @@ test("every success measure has stock beside Lockstep, and the goal where there 
   expect(sideBySideLines({ ...result, isFixed: true }, options).join("\n")).toMatchInlineSnapshot(`
     "throttled-controller, with the fix
                                    stock (model)     Lockstep  Lockstep must show
-      longest leave lag at routed     1 min 14 s     0.583 ms  ✓ as in quiet times
+      slowest removal at a proxy      1 min 14 s     0.583 ms  ✓ as in quiet times
       requests sent                        1,338        1,338
       requests lost                          853            2  ✗ none
       until the ghost is named                 –          2 s  ✓ at once"

@@ -15,7 +15,7 @@ test("the summary has the headlines beside each other, and whatever did not hold
     ✗ throttled-controller  1 of 2 figures, 2 of 3 goals
          drain time                            10–12 min    10 min 48 s
       ✗  PUT requests per resync                  12,954         11,000
-         longest leave lag at routed                         1 min 14 s     0.583 ms
+         slowest removal at a proxy                          1 min 14 s     0.583 ms
       ✗  requests lost of 1,338                                     853            2
     "
   `);

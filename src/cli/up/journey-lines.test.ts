@@ -65,7 +65,10 @@ it("marks a hop that nobody reported, and a journey that did not end well", () =
     outcome: "superseded" as const,
   };
   expect(journeyRow(journey)).toMatchInlineSnapshot(
-    `"  −127.31.0.5      –            –          –                   11.6 11.8 12 ms (superseded)"`,
+    `
+    "  −127.31.0.5      –            –          –                   11.6 11.8 12 ms
+        (superseded)"
+  `,
   );
 });
 

@@ -32,8 +32,9 @@ export function journeyRow(journey: Journey): string {
     lagsOf(journey, "routed", "stock"),
     lagsOf(journey, "routed", "lockstep"),
   ].map((lags) => (lags.length === 0 ? "–" : texts(lags)));
-  const end = journey.outcome === "complete" ? "" : ` (${journey.outcome})`;
-  return `${cells([subject(journey), ...columns])}${end}`;
+  const row = cells([subject(journey), ...columns]);
+  // On a line of its own: beside the figures it would exceed 80 columns.
+  return journey.outcome === "complete" ? row : `${row}\n    (${journey.outcome})`;
 }
 
 function cells(texts: readonly string[]): string {

@@ -2,6 +2,7 @@
 // have arrived everywhere, how many requests were lost meanwhile.
 import type { Environment } from "../../environment/environment.ts";
 import type { CancelTimer } from "../../environment/timers.ts";
+import type { Journey } from "../../journeys/journey.ts";
 import type { JourneyEvent } from "../../journeys/journey-event.ts";
 import { shopService } from "../../lab/shop.ts";
 import { earlyLine, journeyRow, rowsHead } from "./journey-lines.ts";
@@ -23,6 +24,8 @@ export class LaterChanges {
   /** When the first of them began; undefined while nothing changes. */
   #beganAtMs: number | undefined;
   #cancelRest: CancelTimer | undefined;
+  /** Whether the last line belongs to the table, so that the next row needs no head of its own. */
+  #isBelowHead = false;
 
   constructor(options: LaterChangesOptions) {
     this.#options = options;
@@ -34,23 +37,31 @@ export class LaterChanges {
     this.#begin();
     if (event.type === "over") {
       this.#pending.delete(journey.id);
-      this.#options.narrator.text(journeyRow(journey));
+      this.#row(journey);
       this.#rest();
       return;
     }
     this.#pending.add(journey.id);
     // The last of the replicas makes it complete.
     const line = event.hop.witness.startsWith("lockstep") ? earlyLine(journey) : undefined;
-    if (line !== undefined) this.#options.narrator.text(line);
+    if (line === undefined) return;
+    this.#options.narrator.text(line);
+    this.#isBelowHead = false;
+  }
+
+  #row(journey: Journey): void {
+    const { narrator } = this.#options;
+    if (!this.#isBelowHead) for (const line of rowsHead) narrator.text(line);
+    this.#isBelowHead = true;
+    narrator.text(journeyRow(journey));
   }
 
   #begin(): void {
     this.#cancelRest?.();
     if (this.#beganAtMs !== undefined) return;
-    const { clock, traffic, narrator } = this.#options;
+    const { clock, traffic } = this.#options;
     this.#beganAtMs = clock.monotonicMs();
     traffic?.reset();
-    for (const line of rowsHead) narrator.text(line);
   }
 
   #rest(): void {
@@ -62,6 +73,7 @@ export class LaterChanges {
     const { clock, traffic, narrator } = this.#options;
     const seconds = (clock.monotonicMs() - (this.#beganAtMs ?? 0)) / 1000;
     this.#beganAtMs = undefined;
+    this.#isBelowHead = false;
     narrator.text(
       `  ${countersText({
         seconds,

@@ -74,6 +74,6 @@ export function countersText({ seconds, isVirtual, stock, lockstep, waiting }: C
   if (stock === undefined || lockstep === undefined) return `${time}  ${waiting}`;
   return (
     `${time}  requests lost of ${stock.requests}: stock ${stock.lost}, ` +
-    `Lockstep ${lockstep.lost}  ·  ${waiting}`
+    `Lockstep ${lockstep.lost} · ${waiting}`
   );
 }

@@ -105,7 +105,7 @@ async function release(
       seconds: sinceMs / 1000,
       stock: traffic?.lost("stock"),
       lockstep: traffic?.lost("lockstep"),
-      waiting: `removals in Endpoints: ${published.length} of ${left.length}`,
+      waiting: `left Endpoints: ${published.length} of ${left.length}`,
     });
   }
   if (examine) finding = (await examination.look()) ?? finding;

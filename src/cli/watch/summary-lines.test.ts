@@ -19,9 +19,9 @@ test("why some changes are in no figure is said", () => {
   const tally = new WatchTally({ slowMs: 2_000 });
   tell(tally, change({ notBeforeMs: 0, hops: { pod: 0 } }));
   expect(summaryLines(picture({ tally }), wide).at(-1)).toBe(
-    "· 1 of the changes began before the start, or was told by a list, by a watch in the first " +
-      "2 s after it opened, or by one that was behind; where a lag is not known exactly it is in " +
-      "no figure",
+    "· The start of 1 change is not known exactly; lags that are inexact for this reason are in no " +
+      "figure. Causes: it was before the start of watch; it came from a list; the watch was less " +
+      "than 2 s old or was behind",
   );
 });
 

@@ -110,10 +110,9 @@ function caveats(picture: Picture, options: SummaryOptions): readonly string[] {
     tally.inexact === 0
       ? []
       : [
-          `${numberText(tally.inexact)} of the changes began before the start, or ` +
-            `${tally.inexact === 1 ? "was" : "were"} told by a list, by a watch in the first 2 s ` +
-            "after it opened, or by one that was behind; where a lag is not known exactly it is " +
-            "in no figure",
+          `The start of ${counted(tally.inexact, "change")} is not known exactly; lags that are ` +
+            "inexact for this reason are in no figure. Causes: it was before the start of watch; it " +
+            "came from a list; the watch was less than 2 s old or was behind",
         ];
   const troubled = clusters.flatMap((one) => {
     const { text, tone } = conditionOf(one, picture);

@@ -68,7 +68,7 @@ function update(input: SlicesInput, placed: PlacedSlice, slice: EndpointSlice): 
 function remove(slice: EndpointSlice, { cluster, service }: ServiceOffer): SyncWrite {
   const summary =
     service === undefined
-      ? `${cluster} no longer offers the service`
+      ? `the service is gone from ${cluster}, or no longer selected`
       : `no endpoint of ${cluster} is left for it`;
   return deletion("EndpointSlice", slice.metadata, summary);
 }

@@ -249,11 +249,11 @@ describe("several clusters", () => {
     target.sync(offer("lab-1", [endpoint("10.1.0.1")]), offer("lab-2", [endpoint("10.2.0.1")]));
     const writes = target.sync(silent("lab-1", true), offer("lab-2", [endpoint("10.2.0.1")]));
     expect(writes.map(describeWrite)).toEqual([
-      "delete EndpointSlice shop/web-lab-1-0: lab-1 no longer offers the service",
+      "delete EndpointSlice shop/web-lab-1-0: the service is gone from lab-1, or no longer selected",
     ]);
     expect(target.sync(silent("lab-1", true), silent("lab-2", true)).map(describeWrite)).toEqual([
       "delete Service shop/web: no cluster offers it any more",
-      "delete EndpointSlice shop/web-lab-2-0: lab-2 no longer offers the service",
+      "delete EndpointSlice shop/web-lab-2-0: the service is gone from lab-2, or no longer selected",
     ]);
   });
 
@@ -263,7 +263,7 @@ describe("several clusters", () => {
     target.sync(offer("lab-1", [endpoint("10.1.0.1")]), offer("lab-2", [], metrics));
     expect(target.sync(silent("lab-1", false), offer("lab-2", [], metrics))).toEqual([]);
     expect(target.sync(silent("lab-1", false), silent("lab-2", true)).map(describeWrite)).toEqual([
-      "delete EndpointSlice shop/web-lab-2-0: lab-2 no longer offers the service",
+      "delete EndpointSlice shop/web-lab-2-0: the service is gone from lab-2, or no longer selected",
     ]);
     expect(target.sync(silent("lab-1", false), silent("lab-2", true))).toEqual([]);
   });

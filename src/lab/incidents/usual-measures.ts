@@ -20,7 +20,7 @@ export function lagMeasure(journeys: readonly Journey[], direction: Direction): 
   const lockstep = routed("lockstep");
   return {
     id: `longest-${direction}-lag-at-routed`,
-    text: `longest ${direction} lag at routed`,
+    text: `slowest ${direction === "leave" ? "removal" : "addition"} at a proxy`,
     unit: "ms",
     stock: routed("stock"),
     lockstep,

@@ -271,13 +271,13 @@ describe("a pusher", () => {
       expect(silent?.value).toBeLessThan(320);
       const lines = world.simulation.logLines().filter(({ level }) => level !== "debug");
       const messages = lines.map(({ level, message }) => `${level} ${message}`);
-      expect(messages.at(0)).toBe("info nginx cannot be told now; trying again");
+      expect(messages.at(0)).toBe("info cannot push to nginx, retrying");
       expect(messages.slice(-2)).toEqual([
-        "info nginx can be told again",
+        "info nginx's control socket answers again",
         "info nginx has the whole state",
       ]);
       const warnings = new Set(messages.slice(1, -2));
-      expect(warnings).toEqual(new Set(["warn nginx still cannot be told; trying again"]));
+      expect(warnings).toEqual(new Set(["warn cannot push to nginx for a while now, retrying"]));
       expect(messages.length - 3).toBeLessThan(12);
       await pusher.stop();
     }));

@@ -308,7 +308,8 @@ export class NginxPusher implements DecisionOutput, ProxyReporter, CounterReport
   }
 
   #succeeded(): void {
-    if (this.#failures > failuresOfARestart) this.#options.log.info("nginx can be told again");
+    if (this.#failures > failuresOfARestart)
+      this.#options.log.info("nginx's control socket answers again");
     this.#failures = 0;
   }
 
@@ -317,11 +318,11 @@ export class NginxPusher implements DecisionOutput, ProxyReporter, CounterReport
     const fields = { code: error.code, reason: error.message };
     const beyond = this.#failures - failuresOfARestart;
     if (beyond >= 0 && beyond % failuresPerWarning === 0) {
-      log.warn("nginx still cannot be told; trying again", fields);
+      log.warn("cannot push to nginx for a while now, retrying", fields);
     } else if (this.#failures === 0) {
-      log.info("nginx cannot be told now; trying again", fields);
+      log.info("cannot push to nginx, retrying", fields);
     } else {
-      log.debug("nginx cannot be told yet", fields);
+      log.debug("cannot push to nginx yet", fields);
     }
   }
 
