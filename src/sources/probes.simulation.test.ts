@@ -213,19 +213,19 @@ test("however many are in doubt, few are asked at once, and no cluster waits for
       return { ...target, address, node, port: 1_000 + index, cause: "mass" };
     });
     const startedMs = simulation.now();
-    probes.want("many", many);
+    probes.want("loud/many:80", many);
     await simulation.sleep(100);
     expect(probes.underWay).toBeLessThanOrEqual(maxAtOnce);
     const few: Doubt[] = [{ ...target, cluster: "west" }];
-    probes.want("few", few);
+    probes.want("quiet/few:80", few);
     await simulation.sleep(probeEveryMs);
-    expect(probes.standing("few").get("west")?.get("pod 80")?.answer).toBe("answers");
+    expect(probes.standing("quiet/few:80").get("west")?.get("pod 80")?.answer).toBe("answers");
     while (settled <= count) await simulation.sleep(1_000);
     // Three probes for every two of them, at two hundred a second, and the patience for the last.
     const probesMs = (1.5 * count * 1_000) / 200;
     expect(simulation.now() - startedMs).toBeLessThan(2 * probesMs + 10_000);
     expect(highest).toBeLessThanOrEqual(maxAtOnce);
-    probes.want("many", []);
+    probes.want("loud/many:80", []);
     expect(probes.size).toBe(1);
     await probes.stop();
     await listener.close();

@@ -51,6 +51,14 @@ const api = "api";
 const edge = "edge";
 const socketPath = "/run/control.sock";
 
+/**
+ * Less than nginx has, so that a few objects fill it. A load holds everything twice beside a reserve of
+ * 4 MB (src/outputs/nginx/proxy-memory.ts says how the one follows from the other).
+ */
+const mib = 1024 * 1024;
+const memory = { stateBytes: 16 * mib, certificateBytes: 16 * mib };
+const capacity = { routes: 4 * mib, certificates: 4 * mib };
+
 const steps = 6;
 /** Long enough for an external name to be looked up again, which is the slowest thing of all. */
 const namesLastMs = 5_000;
@@ -216,7 +224,7 @@ class TenantWorld {
       userAgent: "lockstep",
       plainServers: "trusted",
     });
-    const pusher = new NginxPusher({ ...environment, socketPath });
+    const pusher = new NginxPusher({ ...environment, socketPath, capacity });
     const access = { name: "cluster", client };
     const loop = new IngressLoop({
       ...environment,
@@ -238,7 +246,7 @@ class TenantWorld {
     const onTold = (state: TwinState): void => {
       this.#proxy = state;
     };
-    await new TwinProxy({ ...environment, socketPath, listen, onTold }).start();
+    await new TwinProxy({ ...environment, socketPath, listen, onTold, memory }).start();
     return await new Promise<number>(() => undefined);
   }
 }

@@ -14,7 +14,7 @@ import type { ProxyReport, ProxyReporter } from "../../sources/proxy-feedback.ts
 import { ControlError } from "./control-answer.ts";
 import { ControlClient, type Pusher } from "./control-client.ts";
 import { nginxMetrics } from "./nginx-metrics.ts";
-import type { MemoryName } from "./proxy-memory.ts";
+import type { MemoryCapacity, MemoryName } from "./proxy-memory.ts";
 import { type ProxyEntry, ProxyState } from "./proxy-state.ts";
 import { PushSession, type RoutedEntry } from "./push-session.ts";
 
@@ -30,6 +30,8 @@ export interface NginxPusherOptions
   /** Another pusher took charge; this one has stopped. */
   readonly onSuperseded?: () => void;
   readonly metrics?: Registry;
+  /** What nginx has room for; as proxy/nginx.conf has it unless given. */
+  readonly capacity?: MemoryCapacity;
 }
 
 /** nginx is back within tens of milliseconds of a restart, and asking a local socket is cheap. */
@@ -49,7 +51,7 @@ export const roomAgainMs = 5_000;
 const loadsUntilLess = 6;
 
 export class NginxPusher implements DecisionOutput, ProxyReporter, CounterReporter {
-  readonly state = new ProxyState();
+  readonly state: ProxyState;
   readonly #options: NginxPusherOptions;
   readonly #client: ControlClient;
   readonly #owner: string;
@@ -77,6 +79,7 @@ export class NginxPusher implements DecisionOutput, ProxyReporter, CounterReport
 
   constructor(options: NginxPusherOptions) {
     this.#options = options;
+    this.state = new ProxyState(options.capacity);
     this.#client = new ControlClient(options);
     this.#owner = options.random.uuid();
   }

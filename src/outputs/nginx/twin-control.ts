@@ -100,9 +100,17 @@ interface Answer {
 /** As client_max_body_size of the control server. */
 const longestBodyBytes = 4 * 1024 * 1024;
 
-/** As the dictionaries of proxy/nginx.conf. */
-const stateBytes = 64 * 1024 * 1024;
-const certificateBytes = 192 * 1024 * 1024;
+/** How large the dictionaries are. */
+export interface TwinMemorySizes {
+  readonly stateBytes: number;
+  readonly certificateBytes: number;
+}
+
+/** As in proxy/nginx.conf. */
+const usualSizes: TwinMemorySizes = {
+  stateBytes: 64 * 1024 * 1024,
+  certificateBytes: 192 * 1024 * 1024,
+};
 
 export class TwinControl {
   readonly #identity: TwinIdentity;
@@ -111,15 +119,22 @@ export class TwinControl {
   /** What requests see; undefined until the first load is complete. */
   visible: Generation | undefined;
   #loading: Generation | undefined;
-  readonly #memory = new TwinMemory(stateBytes);
-  readonly #certificateMemory = new TwinMemory(certificateBytes);
+  readonly #memory: TwinMemory;
+  readonly #certificateMemory: TwinMemory;
   #generation = 0;
   #lastGeneration = 0;
   #version = 0;
   #epoch = 0;
   #owner = "";
 
-  constructor(identity: TwinIdentity, suspects: TwinSuspects, counters: TwinCounters) {
+  constructor(
+    identity: TwinIdentity,
+    suspects: TwinSuspects,
+    counters: TwinCounters,
+    { stateBytes, certificateBytes }: TwinMemorySizes = usualSizes,
+  ) {
+    this.#memory = new TwinMemory(stateBytes);
+    this.#certificateMemory = new TwinMemory(certificateBytes);
     this.#identity = identity;
     this.#suspects = suspects;
     this.#counters = counters;

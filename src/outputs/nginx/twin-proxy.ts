@@ -18,7 +18,7 @@ import { hashKey } from "./hash-key.ts";
 import { pickByKey } from "./ring.ts";
 import { findRule } from "./route-match.ts";
 import { uncountedSlot } from "./slot-table.ts";
-import { TwinControl, type TwinState } from "./twin-control.ts";
+import { TwinControl, type TwinMemorySizes, type TwinState } from "./twin-control.ts";
 import { TwinCounters } from "./twin-counters.ts";
 import { TwinSuspects } from "./twin-suspects.ts";
 
@@ -32,6 +32,8 @@ export interface TwinProxyOptions
   readonly masterPid?: number;
   /** Called after every word of Lockstep with what requests are routed by from then on. */
   readonly onTold?: (state: TwinState) => void;
+  /** How much it has room for; as proxy/nginx.conf has it unless given. */
+  readonly memory?: TwinMemorySizes;
 }
 
 /** As in proxy/nginx.conf: how long a request waits at a peer that is gone. */
@@ -81,7 +83,7 @@ export class TwinProxy {
     this.#options = options;
     this.#suspects = new TwinSuspects(options);
     this.#counters = new TwinCounters(options.clock);
-    this.#control = new TwinControl(identity, this.#suspects, this.#counters);
+    this.#control = new TwinControl(identity, this.#suspects, this.#counters, options.memory);
   }
 
   async start(): Promise<void> {
