@@ -52,12 +52,13 @@ const edge = "edge";
 const socketPath = "/run/control.sock";
 
 /**
- * Less than nginx has, so that a few objects fill it. A load holds everything twice beside a reserve of
- * 4 MB (src/outputs/nginx/proxy-memory.ts says how the one follows from the other).
+ * A sixteenth of what nginx has, so that a few objects fill it. A load holds everything twice, beside the
+ * reserve, which is a sixteenth too (src/outputs/nginx/proxy-memory.ts).
  */
-const mib = 1024 * 1024;
-const memory = { stateBytes: 16 * mib, certificateBytes: 16 * mib };
-const capacity = { routes: 4 * mib, certificates: 4 * mib };
+const memoryBytes = 4 * 1024 * 1024;
+const memory = { stateBytes: memoryBytes, certificateBytes: memoryBytes };
+const capacityBytes = (memoryBytes - memoryBytes / 8) / 2;
+const capacity = { routes: capacityBytes, certificates: capacityBytes };
 
 const steps = 6;
 /** Long enough for an external name to be looked up again, which is the slowest thing of all. */
@@ -69,7 +70,7 @@ const meanActMs = 3_000;
 /** How often it is looked at what the proxy holds. */
 const lookMs = 100;
 /** Large objects take the time of a run; enough of them to fill whatever has a bound. */
-const largestShare = 0.1;
+const largestShare = 0.15;
 
 export function runTenants(options: TenantRunOptions): Promise<TenantRun> {
   const { seed } = options;

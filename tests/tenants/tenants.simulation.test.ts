@@ -25,10 +25,17 @@ beforeAll(async () => {
   };
 });
 
-forEachSeed("a hostile tenant changes nothing for the others", { seeds: 1 }, async (seed) => {
-  const alone = await runTenants({ seed, keys, isHostile: false });
-  const beside = await runTenants({ seed, keys, isHostile: true });
-  expect(beside.acts.length).toBeGreaterThan(10);
-  const harm = differences(alone, beside);
-  if (harm.length > 0) throw new Error([...harm, "", ...beside.acts].join("\n"));
-});
+/** Without the shares of memory, 9 fails. */
+const regressions = [9];
+
+forEachSeed(
+  "a hostile tenant changes nothing for the others",
+  { seeds: 1, regressions },
+  async (seed) => {
+    const alone = await runTenants({ seed, keys, isHostile: false });
+    const beside = await runTenants({ seed, keys, isHostile: true });
+    expect(beside.acts.length).toBeGreaterThan(10);
+    const harm = differences(alone, beside);
+    if (harm.length > 0) throw new Error([...harm, "", ...beside.acts].join("\n"));
+  },
+);

@@ -2,9 +2,9 @@
 // powers of two up to half a page and in whole pages beyond, and refused as writer.lua refuses them.
 // Invariant: `#usedBytes` is the sum of what every key takes.
 
-/** As in proxy/lua/lockstep/writer.lua. */
-const reserveBytes = 4 * 1024 * 1024;
-const lastBytes = 2 * 1024 * 1024;
+/** As in proxy/lua/lockstep/writer.lua; of a smaller memory the same share that it is of 64 MB. */
+const reserveBytesMax = 4 * 1024 * 1024;
+const reserveShare = 1 / 16;
 
 const pageBytes = 4_096;
 /** The node of a key, beside the key and its value. */
@@ -26,8 +26,9 @@ export class TwinMemory {
   /** False when there is no room: then the key keeps what it had. */
   put(key: string, value: string): boolean {
     const known = this.#sizes.get(key);
+    const reserveBytes = Math.min(reserveBytesMax, this.#capacityBytes * reserveShare);
     const isReserved = this.freeBytes < reserveBytes;
-    if (isReserved && (this.freeBytes < lastBytes || known === undefined)) return false;
+    if (isReserved && (this.freeBytes < reserveBytes / 2 || known === undefined)) return false;
     const size = allocated(headerBytes + Buffer.byteLength(key) + Buffer.byteLength(value));
     if (this.freeBytes + (known ?? 0) < size) return false;
     this.#sizes.set(key, size);
