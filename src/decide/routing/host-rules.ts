@@ -1,7 +1,7 @@
-// The routes of one host put together. The oldest object that names a host, or a wildcard over it, has
-// it for its namespace, unless hosts are shared. Of two routes that claim the same path the older object has it, but a rule
-// goes before a default. One that is being deleted yields to all others. Whoever yields is told to
-// whom.
+// The routes of one host put together. The oldest object that names a host, or a name that covers it or
+// is covered by it, has it for its namespace, unless hosts are shared. Of two routes that claim the same
+// path the older object has it, but a rule goes before a default. An object that is being deleted yields
+// to all others. An object that yields gets a problem that names the holder.
 import type { PathRule } from "../decision.ts";
 import { fairLevel } from "../fair-share.ts";
 import type { Canary } from "../route-policy.ts";

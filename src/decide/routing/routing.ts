@@ -112,7 +112,7 @@ export class Routing {
     for (const ingress of ingresses.left) this.#leave(ingress, touched);
     const otherNames = [...touched].flatMap((host) => this.#aliases.of(host));
     for (const alias of otherNames) touched.add(alias);
-    // A wildcard depends on who asks for the hosts under it, and then they on who holds the wildcard.
+    // A wildcard depends on the Ingresses that name hosts under it; these hosts on its holder.
     const isWildcard = (host: string) => host.startsWith("*.");
     for (const host of touched) {
       const above = wildcardOver(host);
@@ -250,7 +250,7 @@ export class Routing {
     return !isSame || !isSameOwner;
   }
 
-  /** Of a wildcard whoever asks for a host under it; of such a host whoever holds the wildcard. */
+  /** Of a wildcard the oldest routes of hosts under it; of such a host the holder of the wildcard. */
   #rivalsOf(host: string): readonly Route[] {
     const above = this.#rules.get(wildcardOver(host) ?? "")?.holder;
     if (above !== undefined) return [above];
