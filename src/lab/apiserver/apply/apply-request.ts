@@ -2,12 +2,12 @@
 // object and nothing else. It is laid over the object, which is made if there is none, and what the
 // client had applied before and no longer mentions goes.
 import type { IncomingRequest } from "../../../environment/network.ts";
+import { parseYaml, YamlProblem } from "../../../kube/yaml/yaml-document.ts";
 import { ApiError } from "../api-error.ts";
 import { badRequest, readBody } from "../decode/body.ts";
 import { conform } from "../decode/conform.ts";
 import { readFieldValidation } from "../decode/request-object.ts";
 import { goJsonType, SchemaTypeError } from "../decode/schema-type-error.ts";
-import { parseYaml, YamlProblem } from "../decode/yaml-body.ts";
 import type { ResourceRoute } from "../http/route.ts";
 import { FieldErrors } from "../kinds/field-errors.ts";
 import { isJsonObject, type JsonObject, textAt } from "../kinds/fields.ts";

@@ -2,15 +2,15 @@
 // inside; all become one parsed document. Everything wrong with them is an `ApiError` worded as the
 // real server does.
 import type { Headers, IncomingRequest } from "../../../environment/network.ts";
+import { jsonNestingProblem } from "../../../kube/yaml/nesting.ts";
+import { parseYaml, YamlProblem } from "../../../kube/yaml/yaml-document.ts";
 import { ApiError } from "../api-error.ts";
 import { isJsonObject } from "../kinds/fields.ts";
 import { jsonSyntaxProblem } from "./json-scanner.ts";
-import { jsonNestingProblem } from "./nesting.ts";
 import { decodeProtobuf } from "./protobuf.ts";
 import { ProtobufError } from "./protobuf-wire.ts";
 import type { ExpectedKind } from "./request-object.ts";
 import { goJsonType } from "./schema-type-error.ts";
-import { parseYaml, YamlProblem } from "./yaml-body.ts";
 
 /** The real server's limit for one request. */
 export const bodyMaxBytes = 3 * 1024 * 1024;

@@ -1,7 +1,7 @@
 // Reads JSON text in the order it is written, for what `JSON.parse` does not tell: which keys occur
 // twice, and what is wrong in the words of Go's decoder. Slower than `JSON.parse`, so it is used only
 // once that has failed or once something is known to be odd.
-import { jsonNestingProblem } from "./nesting.ts";
+import { jsonNestingProblem } from "../../../kube/yaml/nesting.ts";
 
 export class JsonSyntaxError extends Error {
   override readonly name = "JsonSyntaxError";

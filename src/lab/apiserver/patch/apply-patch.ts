@@ -1,9 +1,10 @@
 // A patch in a request: which kind it is, by its media type, and what applying it gives or refuses.
 // Each kind words its refusals in its own way, as it does in the real server.
+
+import { isTooDeep, jsonNestingProblem } from "../../../kube/yaml/nesting.ts";
 import { ApiError } from "../api-error.ts";
 import { badRequest, unsupportedMediaType } from "../decode/body.ts";
 import { jsonSyntaxProblem } from "../decode/json-scanner.ts";
-import { isTooDeep, jsonNestingProblem } from "../decode/nesting.ts";
 import {
   type DecodedObject,
   decodePatched,

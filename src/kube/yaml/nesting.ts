@@ -2,7 +2,7 @@
 // for each level, and an engine out of stack does not always throw: it may end the process. So the
 // depth is known before anything walks, and the counting itself never calls itself.
 import { Lexer, Parser } from "yaml";
-import { isJsonObject } from "../kinds/fields.ts";
+import { isRecord } from "../kinds/fields.ts";
 
 /**
  * Far more than any schema or object that people write, and a small part of what the stack bears.
@@ -45,7 +45,7 @@ export function isYamlTooDeep(text: string): boolean {
 export function isTooDeep(value: unknown, levels = nestingMax): boolean {
   if (typeof value !== "object" || value === null) return false;
   if (levels === 0) return true;
-  const parts = isJsonObject(value) ? Object.values(value) : Array.isArray(value) ? value : [];
+  const parts = isRecord(value) ? Object.values(value) : Array.isArray(value) ? value : [];
   return parts.some((part) => isTooDeep(part, levels - 1));
 }
 

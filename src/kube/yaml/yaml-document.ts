@@ -1,5 +1,5 @@
-// YAML in a request: one document of plain values, with the lines at which a key is set twice. The
-// last value of such a key counts, and whether that is an error is for the client to say.
+// YAML as Kubernetes reads it, in requests and in kubeconfig files: the first document, as plain
+// values by YAML 1.1, with the lines at which a key is set twice. The last value of such a key counts.
 import {
   type Document,
   isCollection,
@@ -15,6 +15,13 @@ import { isTooDeep, isYamlTooDeep, nestingMax } from "./nesting.ts";
 export class YamlProblem extends Error {
   override readonly name = "YamlProblem";
   readonly code = "YAML";
+  /** The message without quotations of the text, for texts that hold secrets. */
+  readonly unquoted: string;
+
+  constructor(message: string, unquoted = message) {
+    super(message);
+    this.unquoted = unquoted;
+  }
 }
 
 export interface YamlDocument {
@@ -23,18 +30,20 @@ export interface YamlDocument {
   readonly repeatedLines: readonly string[];
 }
 
-/** How many alias expansions one YAML body may have, against billion-laughs documents. */
+/** How many alias expansions one document may have, against billion-laughs documents. */
 const yamlMaxAliases = 100;
 
 /** Throws a YamlProblem when it is none. */
-export function parseYaml(body: Buffer): YamlDocument {
-  const text = body.toString("utf8");
+export function parseYaml(bytes: Buffer): YamlDocument {
+  const text = bytes.toString("utf8");
   if (isYamlTooDeep(text)) throw tooDeep();
   const lines = new LineCounter();
   // Further documents are ignored, as they are by the real server.
   const [parsed] = parseAllDocuments(text, {
     lineCounter: lines,
     uniqueKeys: false,
+    // The library's warnings go to standard error, with a part of the text.
+    logLevel: "error",
     version: "1.1",
     customTags: (tags) => tags.filter((tag) => !isForeign(tag)),
   });
@@ -44,7 +53,7 @@ export function parseYaml(body: Buffer): YamlDocument {
   const [problem] = parsed.errors;
   if (problem !== undefined) {
     const { line } = lines.linePos(problem.pos[0]);
-    throw new YamlProblem(`yaml: line ${line}: ${problem.message.split("\n", 1)[0]}`);
+    throw libraryProblem(`yaml: line ${line}: `, problem);
   }
   const repeatedLines: string[] = [];
   visit(parsed, {
@@ -53,7 +62,8 @@ export function parseYaml(body: Buffer): YamlDocument {
     },
     Alias(_key, { source }, above) {
       if (above.some((node) => isCollection(node) && node.anchor === source)) {
-        throw new YamlProblem(`yaml: anchor '${source}' value contains itself`);
+        const message = `yaml: anchor '${source}' value contains itself`;
+        throw new YamlProblem(message, "yaml: the value of an anchor contains itself");
       }
     },
   });
@@ -65,12 +75,20 @@ function plainValue(parsed: Document): unknown {
   try {
     value = parsed.toJS({ maxAliasCount: yamlMaxAliases });
   } catch (error) {
-    const isAliasing = error instanceof ReferenceError;
-    const message = error instanceof Error ? error.message : String(error);
-    throw new YamlProblem(`yaml: ${isAliasing ? "document contains excessive aliasing" : message}`);
+    if (!(error instanceof Error)) throw error;
+    const isAliasing = error instanceof ReferenceError && error.message.startsWith("Excessive");
+    if (isAliasing) throw new YamlProblem("yaml: document contains excessive aliasing");
+    throw libraryProblem("yaml: ", error);
   }
   if (isTooDeep(value)) throw tooDeep();
   return value;
+}
+
+/** The library quotes the text after the first colon, and shows the place in further lines. */
+function libraryProblem(where: string, { message }: Error): YamlProblem {
+  const [line = ""] = message.split("\n", 1);
+  const [unquoted = ""] = line.replace(/ at line \d+, column \d+:?$/, "").split(": ", 1);
+  return new YamlProblem(`${where}${line}`, `${where}${unquoted}`);
 }
 
 function tooDeep(): YamlProblem {
