@@ -1,5 +1,3 @@
-// The kubeconfig reader loads this at its first use, which virtual time cannot wait for.
-import "@kubernetes/client-node";
 import { expect, test } from "vitest";
 import { RecordedTerminal } from "../environment/recorded-terminal.contract.ts";
 import { clusters, inSyncWorld, type SyncWorld } from "../outputs/slices/sync-world.contract.ts";
@@ -245,7 +243,7 @@ test.each([
   ],
   [
     ["--from", "nowhere", "--to", "edge"],
-    'the kubeconfig has no context "nowhere"; it has: lab-1, lab-2, edge',
+    'the kubeconfig /kubeconfig has no context "nowhere"; it has: lab-1, lab-2, edge',
   ],
   [
     ["--from", "arn:aws:eks:1:cluster/pay", "--to", "edge"],

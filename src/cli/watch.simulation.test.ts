@@ -1,5 +1,3 @@
-// The kubeconfig reader loads this at its first use, which virtual time cannot wait for.
-import "@kubernetes/client-node";
 import { expect, test } from "vitest";
 import { inObserverWorld, type ObserverWorld } from "../observer/observer-world.contract.ts";
 import { UsageError } from "./command.ts";
@@ -257,7 +255,7 @@ test("a cluster that cannot be reached is said to be, and does not hold up the o
     expect(out).toBe("");
     expect(errors).toMatchInlineSnapshot(`
       "! context lab-1-again is left out: it is the same server as lab-1
-      ! context proxied is left out: cluster "proxied" is reached through a proxy (proxy-url), which is not supported
+      ! context proxied is left out: the kubeconfig /kubeconfig: cluster "proxied": proxy-url is not supported
       ● lab-1: will list 1 service, 1 pod, 1 endpointslice, 0 nodes: about 2.3 kB in 4
         requests; then keeps 4 watches open and sends 12 requests a minute to check
         that the watches are up to date
@@ -334,11 +332,11 @@ test("a server that hangs is named while it is asked, and when it has not answer
 test.each([
   [
     ["--context", "nowhere"],
-    'the kubeconfig has no context "nowhere"; it has: lab-1, lab-2, lab-1-again, proxied',
+    'the kubeconfig /kubeconfig has no context "nowhere"; it has: lab-1, lab-2, lab-1-again, proxied',
   ],
   [
     ["--context", "lab-7"],
-    'the kubeconfig has no context "lab-7"; near it: lab-1, lab-2 ' +
+    'the kubeconfig /kubeconfig has no context "lab-7"; near it: lab-1, lab-2 ' +
       "(and 2 more: kubectl config get-contexts)",
   ],
   [["--context", "lab-1", "--context", "lab-1"], "lab-1 is given twice: once is enough."],

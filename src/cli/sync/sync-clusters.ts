@@ -4,8 +4,9 @@ import { resolve as absolute } from "node:path";
 import { isClusterName } from "../../decide/syncing/synced-names.ts";
 import type { Environment } from "../../environment/environment.ts";
 import { HttpKubeClient } from "../../kube/client/http-client.ts";
-import { type ClusterAccess, CredentialsError } from "../../kube/credentials/credentials.ts";
-import { kubeconfigAccess } from "../../kube/credentials/credentials-kubeconfig.ts";
+import { CredentialsError } from "../../kube/credentials/credentials.ts";
+import { contextAccess } from "../../kube/credentials/credentials-kubeconfig.ts";
+import { readKubeconfig } from "../../kube/credentials/credentials-kubeconfig-file.ts";
 import type { ClusterClient } from "../../outputs/slices/sync-view.ts";
 import { UsageError } from "../command.ts";
 
@@ -29,12 +30,18 @@ export async function connectClusters(
   const target = parseCluster(to);
   refuseDuplicates([...sources, target]);
   const path = kubeconfig === undefined ? undefined : absolute(kubeconfig);
-  const connect = async ({ name, context }: NamedContext) => {
-    const cluster = await accessTo(environment, context, path);
-    const client = new HttpKubeClient({ ...environment, cluster, userAgent: "lockstep-sync" });
-    return { cluster: name, client, server: cluster.server };
-  };
-  return { sources: await Promise.all(sources.map(connect)), target: await connect(target) };
+  try {
+    const read = await readKubeconfig({ ...environment, path });
+    const connect = ({ name, context }: NamedContext) => {
+      const cluster = contextAccess(read, context, environment);
+      const client = new HttpKubeClient({ ...environment, cluster, userAgent: "lockstep-sync" });
+      return { cluster: name, client, server: cluster.server };
+    };
+    return { sources: sources.map(connect), target: connect(target) };
+  } catch (error) {
+    if (!(error instanceof CredentialsError)) throw error;
+    throw new UsageError(error.message, { cause: error });
+  }
 }
 
 interface NamedContext {
@@ -62,19 +69,4 @@ function refuseDuplicates(named: readonly NamedContext[]): void {
     const what = same.name === name ? name : `the context ${context}`;
     throw new UsageError(`--from and --to must name different clusters; ${what} is given twice.`);
   }
-}
-
-async function accessTo(
-  environment: Environment,
-  context: string,
-  path: string | undefined,
-): Promise<ClusterAccess> {
-  try {
-    const [access] = await kubeconfigAccess({ ...environment, path, contexts: [context] });
-    if (access !== undefined) return access;
-  } catch (error) {
-    if (!(error instanceof CredentialsError)) throw error;
-    throw new UsageError(error.message, { cause: error });
-  }
-  throw new UsageError(`the kubeconfig gives no access to ${context}`);
 }

@@ -1,5 +1,3 @@
-// The kubeconfig reader loads this at its first use, which virtual time cannot wait for.
-import "@kubernetes/client-node";
 import { expect, test } from "vitest";
 import {
   isRecord,

@@ -1,7 +1,4 @@
 // Which contexts of a kubeconfig are watched. One of its clusters has two servers, and two users.
-
-// The kubeconfig reader loads this at its first use, which virtual time cannot wait for.
-import "@kubernetes/client-node";
 import { expect, test } from "vitest";
 import { simulate } from "../../simulation/simulation.ts";
 import { startServers } from "../cluster-servers.contract.ts";

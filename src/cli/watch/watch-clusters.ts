@@ -8,8 +8,11 @@ import type { Environment } from "../../environment/environment.ts";
 import { HttpKubeClient } from "../../kube/client/http-client.ts";
 import { CredentialsError } from "../../kube/credentials/credentials.ts";
 import { inClusterAccess, isInCluster } from "../../kube/credentials/credentials-in-cluster.ts";
-import { kubeconfigAccess } from "../../kube/credentials/credentials-kubeconfig.ts";
-import { readKubeconfig } from "../../kube/credentials/credentials-kubeconfig-file.ts";
+import { contextAccess, kubeconfigAccess } from "../../kube/credentials/credentials-kubeconfig.ts";
+import {
+  type Kubeconfig,
+  readKubeconfig,
+} from "../../kube/credentials/credentials-kubeconfig-file.ts";
 import type { ObservedCluster } from "../../observer/observer.ts";
 import { UsageError } from "../command.ts";
 import { countedTwiceText, leftOutText, type NamedAccess, sameClusters } from "../same-clusters.ts";
@@ -78,14 +81,16 @@ async function namedContexts(
   }
   const named = names.map(parseName);
   refuseTwice(named.map(({ name }) => name));
-  const wanted = named.map(({ context }) => context);
-  if (wanted.length > 0) await refuseUnknown(environment, wanted, kubeconfig);
-  const accesses = await kubeconfigAccess({
-    ...environment,
-    path: pathOf(kubeconfig),
-    contexts: wanted.length === 0 ? "current" : wanted,
+  const path = pathOf(kubeconfig);
+  if (named.length === 0) {
+    const accesses = await kubeconfigAccess({ ...environment, path, contexts: "current" });
+    return accesses.map((access) => ({ name: access.name, access }));
+  }
+  const read = await readKubeconfig({ ...environment, path });
+  return named.map(({ name, context }) => {
+    refuseUnknown(read, context);
+    return { name, access: contextAccess(read, context, environment) };
   });
-  return accesses.map((access, index) => ({ name: named[index]?.name ?? access.name, access }));
 }
 
 /** Contexts of one server under several users are one cluster, so only the first is watched. */
@@ -94,13 +99,11 @@ async function everyContext(
   { kubeconfig }: AskedContexts,
   leftOut: string[],
 ): Promise<readonly NamedAccess[]> {
-  const path = pathOf(kubeconfig);
-  const { config } = await readKubeconfig({ ...environment, path });
+  const read = await readKubeconfig({ ...environment, path: pathOf(kubeconfig) });
   const byServer = new Map<string, NamedAccess>();
-  for (const { name } of config.contexts) {
+  for (const name of read.contexts.keys()) {
     try {
-      const [access] = await kubeconfigAccess({ ...environment, path, contexts: [name] });
-      if (access === undefined) continue;
+      const access = contextAccess(read, name, environment);
       const same = byServer.get(access.server);
       if (same === undefined) byServer.set(access.server, { name, access });
       else leftOut.push(`context ${name} is left out: it is the same server as ${same.name}`);
@@ -117,20 +120,14 @@ async function everyContext(
 const namesMost = 10;
 
 /** With a guess at what was meant: people have dozens of contexts with names alike. */
-async function refuseUnknown(
-  environment: Environment,
-  wanted: readonly string[],
-  kubeconfig: string | undefined,
-): Promise<void> {
-  const { config } = await readKubeconfig({ ...environment, path: pathOf(kubeconfig) });
-  const names = config.contexts.map(({ name }) => name);
-  const absent = wanted.find((name) => !names.includes(name));
-  if (absent === undefined) return;
-  const near = nearestNames(absent, names);
+function refuseUnknown({ contexts, paths }: Kubeconfig, wanted: string): void {
+  if (contexts.has(wanted)) return;
+  const names = [...contexts.keys()];
+  const near = nearestNames(wanted, names);
   const listed = near.length > 0 ? near : names.slice(0, namesMost);
   const rest = names.length - listed.length;
   throw new UsageError(
-    `the kubeconfig has no context "${visible(absent)}"; ` +
+    `the kubeconfig ${visible(paths.join(":"))} has no context "${visible(wanted)}"; ` +
       `${near.length > 0 ? "near it" : "it has"}: ${listed.map(visible).join(", ") || "none"}` +
       (rest > 0 ? ` (and ${rest} more: kubectl config get-contexts)` : ""),
   );

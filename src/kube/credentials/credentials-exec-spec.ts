@@ -4,6 +4,8 @@ import type { WallMs } from "../../environment/clock.ts";
 import {
   isRecord,
   listAt,
+  MalformedObjectError,
+  optionalBoolean,
   optionalString,
   optionalTime,
   type RawRecord,
@@ -24,26 +26,31 @@ export interface ExecSpec {
   readonly apiVersion: string;
   /** Shown when the program is not installed. */
   readonly installHint: string | undefined;
-  /** Given to the plugin in `KUBERNETES_EXEC_INFO`. */
-  readonly info: object;
+  /** Sent to the plugin when the kubeconfig asks for it. */
+  readonly cluster: ExecClusterInfo | undefined;
 }
 
-/** What the plugin may be told of the cluster, when the kubeconfig asks for it. */
+/** The cluster as a plugin sees it, without its certificate authority. */
 export interface ExecClusterInfo {
   readonly server: string;
   readonly "tls-server-name"?: string;
   readonly "insecure-skip-tls-verify"?: boolean;
-  readonly "certificate-authority-data"?: string;
+  /** From the cluster's extension for exec plugins. */
+  readonly config?: unknown;
 }
+
+const apiVersions = ["client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1"];
+
+const interactiveModes = ["Never", "IfAvailable", "Always"];
 
 export function parseExecSpec(user: string, exec: unknown, cluster: ExecClusterInfo): ExecSpec {
   const fields = requiredRecord(exec, `exec of user "${user}"`);
   const apiVersion = requiredString(fields, "apiVersion");
-  if (optionalString(fields, "interactiveMode") === "Always") {
-    const message = `the credential plugin of user "${user}" asks for a terminal, and has none here`;
-    throw new CredentialsError("UNSUPPORTED", message);
+  if (!apiVersions.includes(apiVersion)) {
+    const message = `the credential plugin of user "${user}" has an apiVersion that is not supported`;
+    throw new CredentialsError("UNSUPPORTED", `${message}; use one of: ${apiVersions.join(", ")}`);
   }
-  const told = fields["provideClusterInfo"] === true ? { cluster } : {};
+  refuseTerminal(user, optionalString(fields, "interactiveMode") || "IfAvailable");
   return {
     user,
     command: requiredString(fields, "command"),
@@ -51,8 +58,28 @@ export function parseExecSpec(user: string, exec: unknown, cluster: ExecClusterI
     environment: variablesOf(fields),
     apiVersion,
     installHint: optionalString(fields, "installHint"),
-    info: { kind: "ExecCredential", apiVersion, spec: { ...told, interactive: false } },
+    cluster: optionalBoolean(fields, "provideClusterInfo") ? cluster : undefined,
   };
+}
+
+function refuseTerminal(user: string, interactiveMode: string): void {
+  if (!interactiveModes.includes(interactiveMode)) {
+    throw new MalformedObjectError(`interactiveMode should be ${interactiveModes.join(", ")}`);
+  }
+  if (interactiveMode !== "Always") return;
+  const message = `the credential plugin of user "${user}" asks for a terminal, and has none here`;
+  throw new CredentialsError("UNSUPPORTED", message);
+}
+
+/** The content of `KUBERNETES_EXEC_INFO`. The authority of the cluster is PEM. */
+export function execInfo({ apiVersion, cluster }: ExecSpec, authority: string | undefined): string {
+  const data = authority === undefined ? undefined : Buffer.from(authority).toString("base64");
+  const told = cluster && { cluster: { ...cluster, "certificate-authority-data": data } };
+  return JSON.stringify({
+    kind: "ExecCredential",
+    apiVersion,
+    spec: { ...told, interactive: false },
+  });
 }
 
 /** What a plugin printed. Its content is secret and appears in no message. */
@@ -99,11 +126,11 @@ function badOutput({ user, command }: ExecSpec, what: string): CredentialsError 
   return new CredentialsError("PLUGIN_FAILED", message);
 }
 
+/** The names are the file's own, `__proto__` among them, which an assignment would lose. */
 function variablesOf(fields: RawRecord): Record<string, string> {
-  const variables: Record<string, string> = {};
-  for (const item of listAt(fields, "env")) {
+  const variables = listAt(fields, "env").map((item) => {
     const variable = requiredRecord(item, "an item of env");
-    variables[requiredString(variable, "name")] = optionalString(variable, "value") ?? "";
-  }
-  return variables;
+    return [requiredString(variable, "name"), optionalString(variable, "value") ?? ""] as const;
+  });
+  return Object.fromEntries(variables);
 }

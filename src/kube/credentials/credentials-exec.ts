@@ -4,13 +4,16 @@
 import { type Clock, elapsedMs, type MonotonicMs, type WallMs } from "../../environment/clock.ts";
 import { ProcessError, type Processes } from "../../environment/processes.ts";
 import { CredentialsError } from "./credentials.ts";
-import { type ExecSpec, parseExecCredential } from "./credentials-exec-spec.ts";
+import { type ExecSpec, execInfo, parseExecCredential } from "./credentials-exec-spec.ts";
 import type { Identity, IdentitySource } from "./credentials-identity.ts";
+import type { TextSource } from "./credentials-text.ts";
 
 export interface ExecIdentityOptions {
   readonly processes: Processes;
   readonly clock: Clock;
   readonly spec: ExecSpec;
+  /** The cluster's certificate authority, for a plugin that asks for the cluster. */
+  readonly authority?: TextSource | undefined;
 }
 
 /** Cloud command lines take one to three seconds; beyond this one it hangs, on a prompt perhaps. */
@@ -33,14 +36,16 @@ export class ExecIdentity implements IdentitySource {
   readonly #processes: Processes;
   readonly #clock: Clock;
   readonly #spec: ExecSpec;
+  readonly #authority: TextSource | undefined;
   #running: Promise<Identity> | undefined;
   #outcome: Outcome | undefined;
   #ranAt: MonotonicMs | undefined;
 
-  constructor({ processes, clock, spec }: ExecIdentityOptions) {
+  constructor({ processes, clock, spec, authority }: ExecIdentityOptions) {
     this.#processes = processes;
     this.#clock = clock;
     this.#spec = spec;
+    this.#authority = spec.cluster === undefined ? undefined : authority;
   }
 
   async current(): Promise<Identity> {
@@ -95,9 +100,10 @@ export class ExecIdentity implements IdentitySource {
   }
 
   async #run(): Promise<{ identity: Identity; expiresAt: WallMs | undefined }> {
-    const { command, args, environment, info } = this.#spec;
+    const { command, args, environment } = this.#spec;
+    const info = execInfo(this.#spec, await this.#authority?.read());
     const result = await this.#processes.run(command, args, {
-      environment: { ...environment, KUBERNETES_EXEC_INFO: JSON.stringify(info) },
+      environment: { ...environment, KUBERNETES_EXEC_INFO: info },
       timeoutMs: pluginTimeoutMs,
     });
     if (result.code === 0) return parseExecCredential(this.#spec, result.output);

@@ -1,5 +1,6 @@
 // Kubeconfig files on a real disk, down to a request over real TLS with what they say.
 import { webcrypto } from "node:crypto";
+import { dirname } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Clock, MonotonicMs, WallMs } from "../../environment/clock.ts";
 import { nodeEnvironment } from "../../environment/node/node-environment.ts";
@@ -8,6 +9,7 @@ import { makeAuthority } from "../../lab/apiserver/certificate-authority.ts";
 import { HttpKubeClient } from "../client/http-client.ts";
 import type { ClusterAccess } from "./credentials.ts";
 import { type KubeconfigOptions, kubeconfigAccess } from "./credentials-kubeconfig.ts";
+import { type KubectlAnswer, kubectlCases } from "./kubectl-answers.contract.ts";
 
 const environment = nodeEnvironment({ log: { write: () => undefined } });
 const { files, log } = environment;
@@ -128,6 +130,55 @@ contexts:
     expect((await (await single({ path })).credentials()).authorization).toBe("Bearer minted");
   });
 
+  it("of a plugin are not asked for where there is a token", async () => {
+    const user = "{token: stored, exec: {apiVersion: x, command: absent}}";
+    const path = await write("config", config({ contexts: ["a"], user }));
+    expect((await (await single({ path })).credentials()).authorization).toBe("Bearer stored");
+  });
+
+  it("come from a plugin that receives the cluster with its authority and its extension", async () => {
+    const apiVersion = "client.authentication.k8s.io/v1";
+    const credential = { kind: "ExecCredential", apiVersion, status: { token: "minted" } };
+    await write("ca.pem", caPem);
+    await write(
+      "plugin",
+      `#!/bin/sh
+printf '%s' "$KUBERNETES_EXEC_INFO" > ${directory}/info
+echo '${JSON.stringify(credential)}'
+`,
+      0o755,
+    );
+    const path = await write(
+      "config",
+      `
+clusters:
+- name: c
+  cluster:
+    server: https://c.example
+    certificate-authority: ca.pem
+    tls-server-name: other
+    extensions: [{name: client.authentication.k8s.io/exec, extension: {audience: shop}}]
+users: [{name: u, user: {exec: {apiVersion: ${apiVersion}, command: ./plugin, provideClusterInfo: true}}}]
+contexts: [{name: a, context: {cluster: c, user: u}}]
+`,
+    );
+    expect((await (await single({ path })).credentials()).authorization).toBe("Bearer minted");
+    const info = Buffer.from((await files.read(`${directory}/info`)) ?? []).toString("utf8");
+    expect(JSON.parse(info)).toEqual({
+      kind: "ExecCredential",
+      apiVersion,
+      spec: {
+        cluster: {
+          server: "https://c.example",
+          "tls-server-name": "other",
+          "certificate-authority-data": Buffer.from(caPem.trim()).toString("base64"),
+          config: { audience: "shop" },
+        },
+        interactive: false,
+      },
+    });
+  });
+
   it("open a real HTTPS connection", async () => {
     const { clock } = nodeEnvironment();
     const authority = await makeAuthority({ clock, crypto: webcrypto, name: "kubeconfig test" });
@@ -158,50 +209,155 @@ contexts: [{name: a, context: {cluster: c, user: u}}]
 
 describe("what is wrong", () => {
   it.each([
-    ["users: [", "MALFORMED", /^the kubeconfig \S+ is malformed: .+ at line 1, column 9/],
-    ["just text", "MALFORMED", /^the kubeconfig \S+ is not a YAML object$/],
     [
-      "clusters: [{name: c, cluster: {}}]",
+      "users: [",
       "MALFORMED",
-      /^the kubeconfig \S+ is malformed: clusters\[0\]\.cluster\.server is missing$/,
+      "FILE is malformed: yaml: line 1: Flow sequence in block collection must be sufficiently indented and end with a ]",
     ],
-    ["", "NOT_FOUND", /^the kubeconfig \S+ has no contexts$/],
+    ["just text", "MALFORMED", "FILE is malformed: it is not a YAML object"],
     [
-      config({ contexts: ["a", "b"] }),
-      "NOT_FOUND",
-      /^the kubeconfig has no context "absent"; it has: a, b$/,
+      "kind: Pod",
+      "MALFORMED",
+      'FILE is malformed: it is "Pod" of apiVersion "v1", not Config of v1',
     ],
+    ["users: [3]", "MALFORMED", "FILE is malformed: users[0] should have a name and a user"],
+    ["users: [{user: {}}]", "MALFORMED", "FILE is malformed: users[0] has no name"],
+    ["clusters: {a: b}", "MALFORMED", "FILE is malformed: clusters should be a list, not object"],
+    [
+      "users: [{name: 12}]",
+      "MALFORMED",
+      "FILE is malformed: users[0]: name should be a string, not a number; put it in quotes",
+    ],
+    [
+      config({ contexts: ["absent"], user: "{username: ann, password: no}" }),
+      "MALFORMED",
+      'FILE is malformed: user "absent": password should be a string, not a boolean; put it in quotes',
+    ],
+    [
+      config({ contexts: ["absent", "absent"] }),
+      "MALFORMED",
+      'FILE is malformed: it has two entries for context "absent"',
+    ],
+    [
+      config({ contexts: ["absent"], user: "{token: *secret}" }),
+      "MALFORMED",
+      "FILE is malformed: yaml: Unresolved alias (the anchor must be set before the alias)",
+    ],
+    ["", "NOT_FOUND", "FILE has no contexts"],
+    [config({ contexts: ["a", "b"] }), "NOT_FOUND", 'FILE has no context "absent"; it has: a, b'],
+    [
+      config({ contexts: Array.from({ length: 12 }, (_, index) => `c${index}`) }),
+      "NOT_FOUND",
+      'FILE has no context "absent"; it has: c0, c1, c2, c3, c4, c5, c6, c7, c8, c9 and 2 more',
+    ],
+    [
+      'contexts: [{name: "\\e[31m"}]',
+      "NOT_FOUND",
+      'FILE has no context "absent"; it has: "\\u001b[31m"',
+    ],
+    ["contexts: [{name: absent}]", "MALFORMED", 'FILE: context "absent": cluster is missing'],
     [
       "contexts: [{name: absent, context: {cluster: c, user: u}}]",
       "NOT_FOUND",
-      /^the kubeconfig has no cluster "c", which context "absent" refers to; it has: none$/,
+      'FILE has no cluster "c", which context "absent" refers to; it has: none',
     ],
     [
       config({ contexts: ["absent"] }).replace("user: absent", "user: nobody"),
       "NOT_FOUND",
-      /^the kubeconfig has no user "nobody", which context "absent" refers to; it has: absent$/,
+      'FILE has no user "nobody", which context "absent" refers to; it has: absent',
     ],
     [
-      config({ contexts: ["absent"], user: "{as: root}" }),
+      config({ contexts: ["absent"] }).replace(/server: [^}]*/, "proxy-url: http://p"),
       "UNSUPPORTED",
-      /^user "absent" impersonates another \(as\), which is not supported$/,
+      'FILE: cluster "absent": proxy-url is not supported',
     ],
     [
-      config({ contexts: ["absent"], user: "{exec: {command: x}}" }),
+      config({ contexts: ["absent"] }).replace(/server: [^}]*/, ""),
       "MALFORMED",
-      /^the exec section of user "absent" is malformed: apiVersion should be a string, not empty$/,
+      'FILE: cluster "absent": server is missing',
     ],
+    ...[
+      "c.example:6443",
+      "ftp://c.example",
+      "https://ann:secret@c.example",
+      "https://c.example?a=b",
+    ].map((server) => [
+      config({ contexts: ["absent"] }).replace("https://absent.example", server),
+      "MALFORMED",
+      'FILE: cluster "absent": server should be a URL such as https://10.0.0.1:6443',
+    ]),
+    ["{as: root}", "UNSUPPORTED", "impersonation (as) is not supported"],
+    ["{as-groups: [system:masters]}", "UNSUPPORTED", "impersonation (as) is not supported"],
     [
-      config({ contexts: ["absent"], user: "{client-key-data: '%%'}" }),
-      "MALFORMED",
-      /^the key of user "absent" is not PEM in base64$/,
+      "{auth-provider: {name: oidc}}",
+      "UNSUPPORTED",
+      "auth-provider is not supported, nor by kubectl since 1.26; use the exec plugin of the provider",
     ],
-  ])("is said in a sentence (%#)", async (text, code, message) => {
-    const path = await write("config", text);
+    ["{exec: {command: x}}", "MALFORMED", "exec: apiVersion should be a string, not empty"],
+    ["{client-key-data: '%%'}", "MALFORMED", "client-key-data is not PEM in base64"],
+    ["{client-certificate: a.pem}", "MALFORMED", "client-certificate needs client-key"],
+    ["{token: t, username: ann}", "MALFORMED", "it has a token and a password; remove one of them"],
+  ])("is said in a sentence (%#)", async (text = "", code = "", message = "") => {
+    const isUser = !message.startsWith("FILE");
+    const path = await write(
+      "config",
+      isUser ? config({ contexts: ["absent"], user: text }) : text,
+    );
+    const whole = isUser ? `FILE: user "absent": ${message}` : message;
     await expect(access({ path, contexts: ["absent"] })).rejects.toMatchObject({
       name: "CredentialsError",
       code,
-      message: expect.stringMatching(message),
+      message: whole.replace("FILE", `the kubeconfig ${path}`),
+    });
+  });
+
+  it("in one entry breaks no other context", async () => {
+    const broken = config({ contexts: ["a", "b"] }).replace("https://b.example", "nowhere");
+    const path = await write("config", broken);
+    expect(await names({ path, contexts: ["a"] })).toEqual(["a"]);
+  });
+
+  it.each([
+    [
+      "apiVersion: client.authentication.k8s.io/v1alpha1, command: x",
+      "UNSUPPORTED",
+      'the credential plugin of user "a" has an apiVersion that is not supported; use one of: client.authentication.k8s.io/v1, client.authentication.k8s.io/v1beta1',
+    ],
+    [
+      "command: x, interactiveMode: Always",
+      "UNSUPPORTED",
+      'the credential plugin of user "a" asks for a terminal, and has none here',
+    ],
+    [
+      "command: x, interactiveMode: Often",
+      "MALFORMED",
+      'user "a": exec: interactiveMode should be Never, IfAvailable, Always',
+    ],
+    [
+      'command: x, provideClusterInfo: "true"',
+      "MALFORMED",
+      'user "a": exec: provideClusterInfo should be true or false, not string',
+    ],
+    [
+      "command: x, args: [1]",
+      "MALFORMED",
+      'user "a": exec: an item of args should be a string, not number',
+    ],
+    [
+      "command: x, env: [{value: b}]",
+      "MALFORMED",
+      'user "a": exec: name should be a string, not empty',
+    ],
+    ["args: [a]", "MALFORMED", 'user "a": exec: command should be a string, not empty'],
+  ])("is said of a plugin: %s", async (fields, code, message) => {
+    const version = fields.includes("apiVersion")
+      ? ""
+      : "apiVersion: client.authentication.k8s.io/v1beta1, ";
+    const user = `{exec: {${version}${fields}}}`;
+    const path = await write("config", config({ contexts: ["a"], user }));
+    await expect(single({ path })).rejects.toMatchObject({
+      code,
+      message: `the kubeconfig ${path}: ${message}`,
     });
   });
 
@@ -212,7 +368,7 @@ describe("what is wrong", () => {
     });
     await expect(access({ path: directory, contexts: "all" })).rejects.toMatchObject({
       code: "UNREADABLE",
-      message: expect.stringMatching(`^the kubeconfig: cannot read ${directory}: EISDIR`),
+      message: `the kubeconfig: ${directory} is a folder`,
     });
     const path = await write("config", config({ contexts: ["a"], user: "{tokenFile: absent}" }));
     await expect((await single({ path })).credentials()).rejects.toMatchObject({
@@ -220,7 +376,70 @@ describe("what is wrong", () => {
       message: `the token of user "a": no such file: ${directory}/absent`,
     });
   });
+
+  it("is said of files without end", async () => {
+    await expect(access({ path: "/dev/zero", contexts: "all" })).rejects.toMatchObject({
+      code: "UNREADABLE",
+      message: "the kubeconfig: /dev/zero has more than 32 MB; is it the right file?",
+    });
+    const path = await write("config", config({ contexts: ["a"], user: "{tokenFile: /dev/zero}" }));
+    await expect((await single({ path })).credentials()).rejects.toMatchObject({
+      code: "UNREADABLE",
+      message: 'the token of user "a": /dev/zero has more than 1 MB; is it the right file?',
+    });
+  });
+
+  it("is said where $KUBECONFIG names no file, although there is one in the home folder", async () => {
+    await files.makeDirectory(`${directory}/.kube`);
+    await write(".kube/config", config({ contexts: ["home"] }));
+    const variables = { HOME: directory, KUBECONFIG: ":" };
+    await expect(access({ variables, contexts: "all" })).rejects.toMatchObject({
+      code: "UNREADABLE",
+      message:
+        "there is no kubeconfig (neither KUBECONFIG nor HOME names a file); " +
+        "name one with --kubeconfig or $KUBECONFIG",
+    });
+  });
 });
+
+it.each(kubectlCases)("agrees with kubectl: $title", async (one) => {
+  for (const [name, text] of Object.entries(one.files)) {
+    await files.makeDirectory(dirname(`${directory}/${name}`));
+    await write(name, text);
+  }
+  const KUBECONFIG = one.kubeconfig.map((name) => `${directory}/${name}`).join(":");
+  const contexts = one.context === undefined ? "current" : [one.context];
+  const answer = access({ variables: { KUBECONFIG }, contexts });
+  if (one.answer === "refused") {
+    await expect(answer).rejects.toMatchObject({ name: "CredentialsError" });
+    return;
+  }
+  const [only] = await answer;
+  expect({ context: only?.name, server: only?.server, ...(await only?.credentials()) }).toEqual(
+    asCredentials(one.answer),
+  );
+});
+
+/** The credentials that kubectl would use by its answer. */
+function asCredentials({ context, cluster, user }: KubectlAnswer) {
+  const decoded = (data: string | undefined) =>
+    data === undefined ? undefined : Buffer.from(data, "base64").toString("utf8").trim();
+  const basic = Buffer.from(`${user["username"]}:${user["password"]}`).toString("base64");
+  const tls = {
+    ca: decoded(cluster["certificate-authority-data"]),
+    cert: decoded(user["client-certificate-data"]),
+    key: decoded(user["client-key-data"]),
+    serverName: cluster["tls-server-name"],
+    insecureSkipVerify: cluster["insecure-skip-tls-verify"],
+  };
+  const bearer = user["token"] === undefined ? undefined : `Bearer ${user["token"]}`;
+  return {
+    context,
+    server: cluster["server"],
+    authorization: user["username"] === undefined ? bearer : `Basic ${basic}`,
+    tls,
+  };
+}
 
 interface Asked {
   readonly path?: string;

@@ -2,7 +2,7 @@
 // another program replaces from time to time (a projected service-account token, a rotated
 // certificate). Files are read again each minute, as client-go does.
 import { type Clock, elapsedMs, type MonotonicMs } from "../../environment/clock.ts";
-import type { Files } from "../../environment/files.ts";
+import type { Files, OpenFile } from "../../environment/files.ts";
 import type { Log } from "../../environment/log.ts";
 import { CredentialsError } from "./credentials.ts";
 
@@ -14,6 +14,43 @@ export interface TextSource {
 
 /** A token is renewed minutes before it expires, so a minute is soon enough. */
 const rereadMs = 60_000;
+
+/** A file is read in parts of this size, because a pipe or a device has no size. */
+const partBytes = 1_000_000;
+
+/** Chains of certificates have some ten thousand bytes. */
+const textBytesMax = 1_000_000;
+
+/**
+ * Undefined when there is no such file. Throws a `CredentialsError` when it has more bytes: a device
+ * would never end.
+ */
+export async function readBounded(
+  files: Files,
+  path: string,
+  bytesMax: number,
+): Promise<Buffer | undefined> {
+  const file = await files.open(path);
+  if (file === undefined) return undefined;
+  try {
+    return await readParts(file, path, bytesMax);
+  } finally {
+    await file.close();
+  }
+}
+
+async function readParts(file: OpenFile, path: string, bytesMax: number): Promise<Buffer> {
+  const parts: Uint8Array[] = [];
+  for (let bytes = 0; bytes <= bytesMax; ) {
+    const part = await file.read(bytes, partBytes);
+    if (part.byteLength === 0) return Buffer.concat(parts);
+    parts.push(part);
+    bytes += part.byteLength;
+  }
+  const megabytes = bytesMax / 1_000_000;
+  const message = `${path} has more than ${megabytes} MB; is it the right file?`;
+  throw new CredentialsError("UNREADABLE", message);
+}
 
 export function fixedText(text: string): TextSource {
   return { read: () => Promise.resolve(text), invalidate: () => undefined };
@@ -60,11 +97,11 @@ export class FileText implements TextSource {
     const { files, clock, log, path, what } = this.#options;
     const readAt = clock.monotonicMs();
     try {
-      const content = await files.read(path);
+      const content = await readBounded(files, path, textBytesMax);
       if (content === undefined) {
-        throw new CredentialsError("UNREADABLE", `${what}: no such file: ${path}`);
+        throw new CredentialsError("UNREADABLE", `no such file: ${path}`);
       }
-      this.#text = Buffer.from(content).toString("utf8").trim();
+      this.#text = content.toString("utf8").trim();
     } catch (error) {
       if (this.#text === undefined) throw unreadable(what, error);
       // What we have may still be good, and the file may only be in the middle of its rotation.
@@ -79,7 +116,6 @@ export class FileText implements TextSource {
 }
 
 function unreadable(what: string, error: unknown): CredentialsError {
-  if (error instanceof CredentialsError) return error;
   const why = error instanceof Error ? error.message : String(error);
   return new CredentialsError("UNREADABLE", `${what}: ${why}`, { cause: error });
 }
