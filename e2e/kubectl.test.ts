@@ -1,11 +1,26 @@
 // The ordinary kubectl against `lockstep lab`: what it reads and writes without any node.
-import { readdirSync, readFileSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { expect, it } from "vitest";
+import { kubectlCases } from "../src/kube/credentials/kubectl-answers.contract.ts";
 import { describeKubectl } from "./kubectl-lab.ts";
 
 describeKubectl("without nodes", ["--apiservers", "2", "--nodes", "0"], (lab) => {
-  const { kubectl, refused, watched, file } = lab;
+  const { kubectl, kubectlWith, refused, watched, file } = lab;
+
+  it.each(kubectlCases)("reads kubeconfig files as recorded: $title", async (one) => {
+    const folder = file(`case-${kubectlCases.indexOf(one)}`, "");
+    rmSync(folder);
+    for (const [name, text] of Object.entries(one.files)) {
+      mkdirSync(dirname(join(folder, name)), { recursive: true });
+      writeFileSync(join(folder, name), text);
+    }
+    const variables = { KUBECONFIG: one.kubeconfig.map((name) => join(folder, name)).join(":") };
+    const context = one.context === undefined ? [] : ["--context", one.context];
+    const view = ["config", "view", "--raw", "--flatten", "--minify", "-o", "json", ...context];
+    const answer = kubectlWith(variables, ...view).then(viewed, () => "refused");
+    expect(await answer).toEqual(one.answer);
+  });
 
   it("lists what every cluster has", async () => {
     expect(await kubectl("get", "namespaces", "-o", "name")).toBe(
@@ -156,3 +171,9 @@ spec: { ports: [{ port: 70000 }] }
     );
   });
 });
+
+/** The two entries of a kubeconfig that `kubectl config view --minify` printed. */
+function viewed(text: string): unknown {
+  const { "current-context": context, clusters, users } = JSON.parse(text);
+  return { context, cluster: clusters[0].cluster, user: users[0].user };
+}
