@@ -22,7 +22,7 @@ export interface DocsRun {
   /** Takes tens of seconds: repeated by `npm test`, not by `npm run check`. */
   readonly isSlow: boolean;
   /** The text for each target, in their order. */
-  make(): Promise<readonly string[]>;
+  readonly make: () => Promise<readonly string[]>;
 }
 
 /** The only picture that is measured. */

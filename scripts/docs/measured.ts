@@ -14,7 +14,7 @@ export interface Measurement {
   readonly name: string;
   readonly targets: readonly Target[];
   /** The text for each target, in their order. */
-  make(): Promise<readonly string[]>;
+  readonly make: () => Promise<readonly string[]>;
 }
 
 const liveTable: Target = { path: "docs/incidents.md", part: "measured: live" };
@@ -36,7 +36,7 @@ async function upRun(): Promise<string> {
   const texts = lines.map((line) => textOf([line]));
   const from = texts.findIndex((text) => text.startsWith("3  "));
   const to = texts.findIndex((text, index) => index > from && /^ {2}Lockstep .* lost$/m.test(text));
-  if (from < 0 || to < 0) throw new Error(`the story broke off:\n${textOf(lines)}`);
+  if (from < 0 || to < 0) throw new Error(`the third act is not in:\n${textOf(lines)}`);
   const label = "Terminal output of npm start";
   return terminalPicture(lines.slice(from, to + 1), { label });
 }
@@ -71,7 +71,8 @@ export function liveRow(name: string, observer: ObserverAccuracy): string {
       : `${Math.ceil(found.p50Ms)} / ${Math.ceil(found.maxMs)} ms`;
   };
   const { observed, ledger } = slowestHop;
-  const late = observed === ledger ? (ledger ?? "none") : `${observed}, by the ledger ${ledger}`;
+  const [seen, real] = [observed ?? "none", ledger ?? "none"];
+  const late = seen === real ? real : `${seen}, by the ledger ${real}`;
   const cells = [name, changes, `${missed}, ${invented}`, lag("published"), lag("routed"), late];
   return `| ${cells.join(" | ")} |`;
 }

@@ -3,7 +3,7 @@ import { relative, resolve } from "node:path";
 import { runProgram } from "../../src/cli/program.ts";
 import type { Files } from "../../src/environment/files.ts";
 import { nodeEnvironment } from "../../src/environment/node/node-environment.ts";
-import { DocsTerminal, type Line } from "./docs-terminal.ts";
+import { DocsTerminal, type Line, textOf } from "./docs-terminal.ts";
 
 export interface RunOptions {
   /** Stands for the current folder where files are read. */
@@ -22,8 +22,13 @@ export async function runCommand(
   const environment = { ...node, processes, files: readFrom(folder, node.files) };
   const terminal = new DocsTerminal({ columns: 80, showsErrors: false });
   const { signal: stop } = new AbortController();
-  await runProgram({ environment, terminal, stop }, "", args);
-  return terminal.lines();
+  const code = await runProgram({ environment, terminal, stop }, "", args);
+  const lines = terminal.lines();
+  if (code !== 0) {
+    const what = `lockstep ${args.join(" ")} ended with exit code ${code}`;
+    throw new Error(`${what}, so nothing is written; its output:\n${textOf(lines)}`);
+  }
+  return lines;
 }
 
 function readFrom(folder: string, files: Files): Files {

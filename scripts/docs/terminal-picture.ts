@@ -1,6 +1,7 @@
 // A picture of a terminal as SVG: text that can be selected and searched, on a ground of its own, so
 // that it reads alike on a light and on a dark page. Each run is held to the width of its columns, so
 // that columns stand below each other in whichever monospaced font there is. Pure.
+import { textColumns } from "../../src/cli/watch/text-columns.ts";
 import type { Line, Run, Style } from "./docs-terminal.ts";
 
 export interface Caption {
@@ -64,7 +65,7 @@ export function readPicture(svg: string): Caption & { readonly lines: readonly L
 function textElement(line: Line, row: number): string {
   let column = 0;
   const runs = line.map(({ text, style }) => {
-    const width = [...text].length;
+    const width = textColumns(text);
     const x = inPixels(column, margin);
     column += width;
     const kind = style === "plain" ? "" : ` class="${style}"`;
@@ -79,7 +80,7 @@ function inPixels(columns: number, from = 0): string {
 }
 
 function widthOf(line: Line): number {
-  return line.reduce((sum, { text }) => sum + [...text].length, 0);
+  return line.reduce((sum, { text }) => sum + textColumns(text), 0);
 }
 
 const signs: readonly (readonly [sign: string, written: string])[] = [
