@@ -1,5 +1,7 @@
 // docs/figures.md: a section for each benchmark, written by `npm run bench -- NAME --write-docs` from
-// what that run measured, so that no figure is typed by hand. Pure.
+// what that run measured, so that no figure is typed by hand.
+import { cpus, loadavg } from "node:os";
+import { newPart, withPart } from "../scripts/docs/marked-part.ts";
 import type { Figure, Figures } from "./benchmark.ts";
 
 /** Where and when the figures were measured. */
@@ -11,24 +13,33 @@ export interface Machine {
   readonly load: number;
 }
 
+/** The one that this runs on, now. */
+export function thisMachine(): Machine {
+  const processors = cpus();
+  return {
+    date: new Date().toISOString().slice(0, 10),
+    node: process.version,
+    processors: `${processors.length} × ${processors[0]?.model.trim() ?? "unknown"}`,
+    load: loadavg()[0] ?? 0,
+  };
+}
+
+export function machineText({ date, node, processors, load }: Machine): string {
+  return `${date}, Node ${node}, ${processors}, load average ${load.toFixed(1)}.`;
+}
+
 /** The document with this benchmark's section replaced, or added at its end. */
 export function withSection(document: string, name: string, section: string): string {
-  const [from, to] = [`<!-- bench ${name} -->\n`, "<!-- end -->\n"];
-  const written = `${from}${section}${to}`;
-  const start = document.indexOf(from);
-  if (start < 0) return `${document.trimEnd()}\n\n${written}`;
-  const end = document.indexOf(to, start) + to.length;
-  return document.slice(0, start) + written + document.slice(end);
+  const part = `bench ${name}`;
+  return withPart(document, part, section) ?? `${document.trimEnd()}\n\n${newPart(part, section)}`;
 }
 
 export function sectionOf(name: string, figures: Figures, machine: Machine): string {
-  const { date, node, processors, load } = machine;
   const rows = Object.entries(figures).map(([id, figure]) => rowOf(id, figure));
   return [
     `## ${name}`,
     "",
-    `\`npm run bench -- ${name} --write-docs\`, ${date}, Node ${node}, ${processors}, load average ` +
-      `${load.toFixed(1)}.`,
+    `\`npm run bench -- ${name} --write-docs\`, ${machineText(machine)}`,
     "",
     "| figure | value | unit | goal | note |",
     "| --- | --- | --- | --- | --- |",

@@ -2,32 +2,13 @@
 // as a table for people or as one JSON object for machines (values by name; goals and notes beside
 // them), and writes its section of docs/figures.md where that is asked for.
 import { readFileSync, writeFileSync } from "node:fs";
-import { cpus, loadavg } from "node:os";
-import { apiserverBenchmark } from "./apiserver.ts";
-import { type Benchmark, CannotMeasureError, type Figure, type Figures } from "./benchmark.ts";
-import { sectionOf, withSection } from "./figures-document.ts";
-import { historyBenchmark } from "./history.ts";
-import { ingressBenchmark } from "./ingress.ts";
-import { journeysBenchmark } from "./journeys.ts";
-import { kubeBenchmark } from "./kube.ts";
-import { proxyBenchmark } from "./proxy.ts";
-import { simulationBenchmark } from "./simulation.ts";
-import { tenantsBenchmark } from "./tenants.ts";
-
-const benchmarks: Readonly<Record<string, Benchmark>> = {
-  kube: kubeBenchmark,
-  apiserver: apiserverBenchmark,
-  simulation: simulationBenchmark,
-  proxy: proxyBenchmark,
-  ingress: ingressBenchmark,
-  journeys: journeysBenchmark,
-  history: historyBenchmark,
-  tenants: tenantsBenchmark,
-};
+import { allBenchmarks } from "./all-benchmarks.ts";
+import { CannotMeasureError, type Figure, type Figures } from "./benchmark.ts";
+import { sectionOf, thisMachine, withSection } from "./figures-document.ts";
 
 const args = process.argv.slice(2);
 const name = args.find((arg) => !arg.startsWith("-")) ?? "";
-const benchmark = benchmarks[name];
+const benchmark = allBenchmarks[name];
 const known = [
   "--json",
   "--help",
@@ -37,7 +18,7 @@ const known = [
 const unknown = args.find((arg) => arg.startsWith("-") && !known.includes(arg));
 
 if (benchmark === undefined || unknown !== undefined || args.includes("--help")) {
-  const list = Object.entries(benchmarks).map(
+  const list = Object.entries(allBenchmarks).map(
     ([key, one]) => `  ${key.padEnd(12)}${one.description}${one.hasQuickRun ? " *" : ""}`,
   );
   const usage = "Usage: npm run bench -- NAME [--json] [--quick] [--write-docs]";
@@ -60,13 +41,7 @@ if (benchmark === undefined || unknown !== undefined || args.includes("--help"))
 /** Of this checkout, which is where `npm run` starts it. */
 function writeDocs(benchmarkName: string, figures: Figures): void {
   const path = "docs/figures.md";
-  const processors = cpus();
-  const section = sectionOf(benchmarkName, figures, {
-    date: new Date().toISOString().slice(0, 10),
-    node: process.version,
-    processors: `${processors.length} × ${processors[0]?.model.trim() ?? "unknown"}`,
-    load: loadavg()[0] ?? 0,
-  });
+  const section = sectionOf(benchmarkName, figures, thisMachine());
   writeFileSync(path, withSection(readFileSync(path, "utf8"), benchmarkName, section));
 }
 

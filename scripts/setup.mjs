@@ -136,7 +136,13 @@ function newestSourceMs() {
     newest = Math.max(newest, found.mtimeMs);
     if (found.isDirectory()) for (const name of readdirSync(path)) visit(join(path, name));
   };
-  for (const name of ["src", "benchmarks", "tsconfig.json", "tsconfig.build.json"]) {
+  for (const name of [
+    "src",
+    "benchmarks",
+    "scripts/docs",
+    "tsconfig.json",
+    "tsconfig.build.json",
+  ]) {
     visit(join(root, name));
   }
   return newest;

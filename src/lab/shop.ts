@@ -24,6 +24,8 @@ const createsAtOnce = 16;
 const requestDeadlineMs = 30_000;
 
 export interface ShopOptions {
+  /** `shopReplicas` unless given. */
+  readonly replicas?: number;
   /** Until a new pod is ready: `2s`; at once unless given. */
   readonly readyAfter?: string;
   /** When a pod's readiness is looked at first, and how often; at once, each second unless given. */
@@ -36,6 +38,7 @@ export interface ShopOptions {
 /** A Deployment and its Service. */
 export async function createShop(client: KubeClient, options: ShopOptions = {}): Promise<void> {
   const { readyAfter, strategy, terminationGracePeriodSeconds, probe } = options;
+  const { replicas = shopReplicas } = options;
   const httpGet = { path: "/", port: containerPort };
   const readinessProbe = { httpGet, periodSeconds: 1, ...probe };
   await create(client, "/apis/apps/v1/namespaces/default/deployments", {
@@ -43,7 +46,7 @@ export async function createShop(client: KubeClient, options: ShopOptions = {}):
     kind: "Deployment",
     metadata: { name: "shop" },
     spec: {
-      replicas: shopReplicas,
+      replicas,
       selector: { matchLabels: { app: "shop" } },
       strategy,
       template: {

@@ -3,6 +3,7 @@ import { shortDuration } from "./short-duration.ts";
 
 test.each([
   [0, "0"],
+  [0.068, "0.07 ms"],
   [0.25, "0.25 ms"],
   [0.9314, "0.93 ms"],
   [12.34, "12.3 ms"],

@@ -10,8 +10,8 @@ const dayMs = 24 * hourMs;
 const longestPlain = /^[−\d.]+( ms| s)?$/;
 
 export function shortDuration(ms: number): string {
-  // Three digits of a fraction of a millisecond would be one column too many.
-  const text = durationText(Math.abs(ms) < 1 ? Number(ms.toPrecision(2)) : ms);
+  // A third decimal of a fraction of a millisecond would be one column too many.
+  const text = durationText(Math.abs(ms) < 1 ? Number(ms.toFixed(2)) : ms);
   if (longestPlain.test(text)) return text;
   if (ms < 0) return `−${shortDuration(-ms)}`;
   if (Math.round(ms / secondMs) < hourMs / secondMs) return two(ms, minuteMs, "m", secondMs, "s");

@@ -16,3 +16,11 @@ test("a terminal with no room beside what stands before the text still gets all 
     expect(lines.map((line) => line.slice(6)).join("")).toBe("abcd");
   }
 });
+
+test("colours take no room", () => {
+  const strong = (text: string): string => `\u001b[1m${text}\u001b[0m`;
+  expect(wrapText(`${strong("one two")} three`, { width: 13 })).toEqual([
+    `${strong("one two")} three`,
+  ]);
+  expect(wrapText(strong("abcd"), { width: 4 })).toEqual([strong("abcd")]);
+});

@@ -10,6 +10,8 @@ export interface Wrapping {
 /** Of the text on a line, however narrow the terminal is beside what stands before it. */
 const leastWidth = 1;
 
+const colour = new RegExp(`${String.fromCharCode(27)}\\[[\\d;]*m`, "g");
+
 /** Breaks at spaces; a word longer than a line is cut rather than lost. */
 export function wrapText(
   text: string,
@@ -20,7 +22,7 @@ export function wrapText(
   let isEmpty = true;
   const longest = Math.max(leastWidth, width - rest.length);
   for (const word of text.split(" ").flatMap((one) => pieces(one, longest))) {
-    if (!isEmpty && line.length + 1 + word.length > width) {
+    if (!isEmpty && lengthOf(line) + 1 + lengthOf(word) > width) {
       lines.push(line);
       line = rest;
       isEmpty = true;
@@ -31,7 +33,14 @@ export function wrapText(
   return [...lines, line];
 }
 
+/** As it is seen. */
+function lengthOf(text: string): number {
+  return text.replace(colour, "").length;
+}
+
+/** None of an empty word: several spaces are one. */
 function pieces(word: string, width: number): readonly string[] {
+  if (word !== "" && lengthOf(word) <= width) return [word];
   const parts: string[] = [];
   for (let at = 0; at < word.length; at += width) parts.push(word.slice(at, at + width));
   return parts;

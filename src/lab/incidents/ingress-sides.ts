@@ -58,6 +58,9 @@ export const replicas = 3;
 /** Every replica has an address of its own, and this port needs no privilege. */
 const httpPort = 8080;
 
+/** That of ingress-nginx. */
+export const statusPort = 10_246;
+
 /** The shop's service port as the decisions and as the stock model name it. */
 const decisionKey = `${shopService}:${shopPort}`;
 export const stockBackend = `${shopService.replace("/", "-")}-${shopPort}`;
@@ -174,8 +177,11 @@ function stockPlane(
   if (stage.mode === "live") return liveStockPlane({ stage, name, port: httpPort }, onRouted);
   const environment = stage.environmentOf(name);
   const network = recorded(options, "ingress-nginx", upstreams.noting(environment.network));
-  const listen = { host: stage.hostOf(name), port: httpPort };
-  return { plane: new VirtualPlane({ ...environment, network, ...listen, onRouted }) };
+  const host = stage.hostOf(name);
+  const asked = stage.invite === undefined ? {} : { statusPort };
+  const listen = { host, port: httpPort, ...asked };
+  const plane = new VirtualPlane({ ...environment, network, ...listen, onRouted });
+  return { plane, ...(stage.invite && { statusAddress: () => `${host}:${statusPort}` }) };
 }
 
 async function startLockstepReplica(options: ReplicaOptions): Promise<Replica> {

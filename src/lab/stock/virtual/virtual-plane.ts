@@ -17,6 +17,8 @@ export interface VirtualPlaneOptions
   extends Pick<Environment, "clock" | "timers" | "random" | "network"> {
   readonly host: string;
   readonly port: number;
+  /** Where it answers what it was handed over last, as ingress-nginx does; nowhere when absent. */
+  readonly statusPort?: number;
   readonly onRouted?: OnRouted;
   /** What `nginx -t` would find wrong; nothing when absent. */
   readonly refuse?: (servers: readonly StockServer[]) => string | undefined;
@@ -35,6 +37,7 @@ const reloadMs = { base: 8, perServer: 0.147 };
 export class VirtualPlane implements StockPlane {
   readonly #options: VirtualPlaneOptions;
   #listener: Listener | undefined;
+  #statusListener: Listener | undefined;
   #stopped = false;
   /** What the workers were started with. */
   #servers: readonly StockServer[] = [];
@@ -56,11 +59,14 @@ export class VirtualPlane implements StockPlane {
   }
 
   async start(): Promise<void> {
-    const { network, host, port } = this.#options;
-    const listener = await network.listen({ host, port }, (exchange) => this.#handle(exchange));
-    this.#listener = listener;
+    const { network, host, port, statusPort } = this.#options;
+    this.#listener = await network.listen({ host, port }, (exchange) => this.#handle(exchange));
+    if (statusPort !== undefined) {
+      const status = { host, port: statusPort };
+      this.#statusListener = await network.listen(status, (exchange) => this.#answer(exchange));
+    }
     this.#startWorkers();
-    if (this.#stopped) await listener.close();
+    if (this.#stopped) await this.#close();
   }
 
   async reload(servers: readonly StockServer[], signal: AbortSignal): Promise<void> {
@@ -85,7 +91,11 @@ export class VirtualPlane implements StockPlane {
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#cancelPoll?.();
-    await this.#listener?.close();
+    await this.#close();
+  }
+
+  async #close(): Promise<void> {
+    await Promise.all([this.#listener?.close(), this.#statusListener?.close()]);
   }
 
   /** The polls that would find nothing new are not made. */
@@ -105,6 +115,10 @@ export class VirtualPlane implements StockPlane {
     this.#cancelPoll();
     this.#cancelPoll = undefined;
     this.#options.onRouted?.(this.#shared, this.#workersSince);
+  }
+
+  #answer(exchange: ServerExchange): void {
+    exchange.respond(200, {}).end(Buffer.from(JSON.stringify(this.#shared)));
   }
 
   async #handle(exchange: ServerExchange): Promise<void> {

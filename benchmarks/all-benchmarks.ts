@@ -1,0 +1,21 @@
+// Every benchmark by the name it is called by.
+import { apiserverBenchmark } from "./apiserver.ts";
+import type { Benchmark } from "./benchmark.ts";
+import { historyBenchmark } from "./history.ts";
+import { ingressBenchmark } from "./ingress.ts";
+import { journeysBenchmark } from "./journeys.ts";
+import { kubeBenchmark } from "./kube.ts";
+import { proxyBenchmark } from "./proxy.ts";
+import { simulationBenchmark } from "./simulation.ts";
+import { tenantsBenchmark } from "./tenants.ts";
+
+export const allBenchmarks: Readonly<Record<string, Benchmark>> = {
+  kube: kubeBenchmark,
+  apiserver: apiserverBenchmark,
+  simulation: simulationBenchmark,
+  proxy: proxyBenchmark,
+  ingress: ingressBenchmark,
+  journeys: journeysBenchmark,
+  history: historyBenchmark,
+  tenants: tenantsBenchmark,
+};
