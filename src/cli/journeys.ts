@@ -1,9 +1,9 @@
 // `lockstep journeys`: what a history has kept, for people as lines and figures, for machines as the
 // records themselves. It reads while an observer writes.
 import { Command, InvalidArgumentError, Option } from "commander";
-import { parseGoDuration } from "../doctor/evidence/go-duration.ts";
 import { wrapText } from "../doctor/report/wrapped-text.ts";
 import type { WallMs } from "../environment/clock.ts";
+import { parseGoDuration } from "../environment/go-duration.ts";
 import { defaultHistoryPath, defaultHistoryPathText } from "../history/default-history-path.ts";
 import { HistoryError } from "../history/history-error.ts";
 import type { HistoryQuery } from "../history/history-query.ts";

@@ -1,7 +1,8 @@
 // From what was typed to a question: presets and defaults where nothing was said, and a refusal that
 // names the allowed range where it cannot be.
-import { parseGoDuration } from "../../doctor/evidence/go-duration.ts";
+
 import { wrapText } from "../../doctor/report/wrapped-text.ts";
+import { parseGoDuration } from "../../environment/go-duration.ts";
 import { controllerFlags } from "../../lab/controllers/flags.ts";
 import { type ProfileName, profileNamed, profileNames } from "../../lab/controllers/profiles.ts";
 import { contradictionsOf } from "../../lab/whatif/contradictions.ts";
