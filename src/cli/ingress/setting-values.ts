@@ -1,8 +1,8 @@
 // How the texts of settings are read. Each parser says what would be right when it refuses.
 
 import { resolve as absolute } from "node:path";
-import { parseIp, parseNetwork } from "../../decide/ip-address.ts";
 import { parseGoDuration } from "../../environment/go-duration.ts";
+import { isIp, parseNetwork } from "../../environment/ip-address.ts";
 import { SettingError } from "./setting.ts";
 
 export function anyText(text: string): string {
@@ -29,7 +29,7 @@ export const portNumber = whole(1, 65_535);
 export const portOrAny = whole(0, 65_535);
 
 export function ipAddress(text: string): string {
-  if (parseIp(text) !== undefined) return text;
+  if (isIp(text)) return text;
   throw new SettingError("It must be an IP address.");
 }
 

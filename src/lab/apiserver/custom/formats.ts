@@ -2,7 +2,7 @@
 // is not among them says nothing, as in Kubernetes; so does one on another type than text.
 
 import { parseGoNanos } from "../../../environment/go-duration.ts";
-import { isIpv4, isIpv6 } from "../kinds/ip-address.ts";
+import { isIpv4, isIpv6 } from "../../../environment/ip-address.ts";
 import { dnsLabel, dnsSubdomain } from "../kinds/names.ts";
 import type { JsonSchema } from "./json-schema.ts";
 import { matchesPattern } from "./patterns.ts";
