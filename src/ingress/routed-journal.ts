@@ -5,6 +5,7 @@ import type { DecidedEndpoint } from "../decide/decision.ts";
 import { isRouted } from "../decide/decision.ts";
 import type { ServiceTruth } from "../decide/truth/truth.ts";
 import { type Clock, elapsedMs, type MonotonicMs, type WallMs } from "../environment/clock.ts";
+import { clusterEndpointId } from "../sources/endpoint-id.ts";
 import type { TruthChange } from "./decisions.ts";
 
 export interface RoutedJournalOptions {
@@ -161,13 +162,9 @@ function areRoutedAlike(a: readonly DecidedEndpoint[], b: readonly DecidedEndpoi
 
 function activeOf(truth: ServiceTruth | undefined): ReadonlyMap<string, EndpointName> {
   const active = (truth?.endpoints ?? []).filter(isRouted);
-  return new Map(active.map((endpoint) => [nameKey(endpoint), nameOf(endpoint)]));
+  return new Map(active.map((endpoint) => [clusterEndpointId(endpoint), nameOf(endpoint)]));
 }
 
 function nameOf({ cluster, address, port, podUid }: DecidedEndpoint): EndpointName {
   return { cluster, address, port, podUid };
-}
-
-function nameKey({ cluster, address, port, podUid }: DecidedEndpoint): string {
-  return `${cluster} ${address} ${port} ${podUid ?? ""}`;
 }
