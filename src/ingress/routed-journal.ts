@@ -3,6 +3,7 @@
 
 import type { DecidedEndpoint } from "../decide/decision.ts";
 import { isRouted } from "../decide/decision.ts";
+import { areRoutedAlike } from "../decide/truth/routed-alike.ts";
 import type { ServiceTruth } from "../decide/truth/truth.ts";
 import { type Clock, elapsedMs, type MonotonicMs, type WallMs } from "../environment/clock.ts";
 import { clusterEndpointId } from "../sources/endpoint-id.ts";
@@ -80,7 +81,8 @@ export class RoutedJournal {
   readonly decided = ({ service, version, before, after }: TruthChange): void => {
     // Who waits for this replica has to know where it routes to, also where nobody serves yet.
     const isOfRoutes = (before === undefined) !== (after === undefined);
-    if (!isOfRoutes && areRoutedAlike(before?.endpoints ?? [], after?.endpoints ?? [])) return;
+    // The ordinary case, seen without making a name: most decisions only confirm the one before.
+    if (before !== undefined && after !== undefined && areRoutedAlike(before, after)) return;
     const [was, is] = [activeOf(before), activeOf(after)];
     const joined = [...is].filter(([key]) => !was.has(key)).map(([, endpoint]) => endpoint);
     const left = [...was].filter(([key]) => !is.has(key)).map(([, endpoint]) => endpoint);
@@ -142,22 +144,6 @@ export class RoutedJournal {
       this.#entries = this.#entries.slice(-maxEntriesKept);
     }
   }
-}
-
-/** The ordinary case, seen without making a name: most decisions only confirm the one before. */
-function areRoutedAlike(a: readonly DecidedEndpoint[], b: readonly DecidedEndpoint[]): boolean {
-  if (a.length !== b.length) return false;
-  return a.every((one, index) => {
-    const other = b[index];
-    return (
-      other !== undefined &&
-      isRouted(one) === isRouted(other) &&
-      one.address === other.address &&
-      one.port === other.port &&
-      one.cluster === other.cluster &&
-      one.podUid === other.podUid
-    );
-  });
 }
 
 function activeOf(truth: ServiceTruth | undefined): ReadonlyMap<string, EndpointName> {
