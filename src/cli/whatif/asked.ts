@@ -1,7 +1,6 @@
 // From what was typed to a question: presets and defaults where nothing was said, and a refusal that
 // names the allowed range where it cannot be.
 
-import { wrapText } from "../../doctor/report/wrapped-text.ts";
 import { parseGoDuration } from "../../environment/go-duration.ts";
 import { controllerFlags } from "../../lab/controllers/flags.ts";
 import { type ProfileName, profileNamed, profileNames } from "../../lab/controllers/profiles.ts";
@@ -14,6 +13,7 @@ import { contradictionsOf } from "../../lab/whatif/contradictions.ts";
 import { type InputKey, inputs } from "../../lab/whatif/inputs.ts";
 import type { Counts, Heartbeat, Question } from "../../lab/whatif/question.ts";
 import { UsageError } from "../command.ts";
+import { wrapText } from "../terminal/wrapped-text.ts";
 
 /** Numbers that were given, by the name they were given under. */
 export type Given = Readonly<Partial<Record<InputKey, number>>>;

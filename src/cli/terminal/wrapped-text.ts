@@ -1,4 +1,5 @@
 // Text broken into lines of a width, at spaces. Pure; used by whoever writes sentences to a terminal.
+import { splitAtColumn, textColumns } from "./text-columns.ts";
 
 export interface Wrapping {
   readonly width: number;
@@ -18,9 +19,9 @@ export function wrapText(
   const lines: string[] = [];
   let line = first;
   let isEmpty = true;
-  const longest = Math.max(leastWidth, width - rest.length);
+  const longest = Math.max(leastWidth, width - textColumns(rest));
   for (const word of text.split(" ").flatMap((one) => pieces(one, longest))) {
-    if (!isEmpty && line.length + 1 + word.length > width) {
+    if (!isEmpty && textColumns(line) + 1 + textColumns(word) > width) {
       lines.push(line);
       line = rest;
       isEmpty = true;
@@ -33,6 +34,12 @@ export function wrapText(
 
 function pieces(word: string, width: number): readonly string[] {
   const parts: string[] = [];
-  for (let at = 0; at < word.length; at += width) parts.push(word.slice(at, at + width));
+  for (let left = word; left !== ""; ) {
+    const [fitting, others] = splitAtColumn(left, width);
+    // A wide character does not fit into one column, and is not lost for that.
+    const part = fitting === "" ? left : fitting;
+    parts.push(part);
+    left = part === left ? "" : others;
+  }
   return parts;
 }

@@ -16,3 +16,9 @@ test("a terminal with no room beside what stands before the text still gets all 
     expect(lines.map((line) => line.slice(6)).join("")).toBe("abcd");
   }
 });
+
+test("counts columns, not letters", () => {
+  expect(wrapText("東京 大阪 名古屋", { width: 9 })).toEqual(["東京 大阪", "名古屋"]);
+  expect(wrapText("名古屋", { width: 5 })).toEqual(["名古", "屋"]);
+  expect(wrapText("屋", { width: 1 })).toEqual(["屋"]);
+});
