@@ -8,7 +8,7 @@ const seenAtMs = 7 as MonotonicMs;
 const metadata = { namespace: "shop", name: "web", uid: "u", resourceVersion: "1" };
 const targetRef = { kind: "Pod", namespace: "shop", name: "web-1", uid: "u1" };
 const port = { name: "http", port: 8080, protocol: "TCP", appProtocol: undefined };
-const pod = { name: "web-1", uid: "u1" };
+const pod = targetRef;
 
 test("a slice's endpoint keeps its conditions, and absent ones are read as the API asks", () => {
   const slice = endpointSliceKind.project({

@@ -108,11 +108,10 @@ function published(
   object: string,
   seenAtMs: MonotonicMs,
 ): PublishedEndpoint {
-  const pod = podOf(targetRef);
+  const pod = isPod(targetRef) ? targetRef : undefined;
   return { object, seenAtMs, address, ports, ready, serving, terminating, pod };
 }
 
-function podOf(target: TargetRef | undefined): PublishedPod | undefined {
-  if (target?.kind !== "Pod" || target.uid === undefined) return undefined;
-  return { name: target.name, uid: target.uid };
+function isPod(target: TargetRef | undefined): target is TargetRef & PublishedPod {
+  return target?.kind === "Pod" && target.uid !== undefined;
 }

@@ -1,11 +1,12 @@
 // Every address and port that any source names for a port of a service, each once, with what the
 // pod watch and the published objects say of it side by side.
-import type { Pod } from "../../kube/kinds/pod.ts";
+import { isTerminating } from "../../kube/kinds/pod.ts";
 import type { Service, ServicePort } from "../../kube/kinds/service.ts";
+import { podAddress, podPort } from "../../model/pod-endpoint.ts";
 import type { PublishedEndpoint } from "../../model/published-endpoint.ts";
 import type { PodFact, ServiceInCluster } from "../../model/service-snapshot.ts";
 import { type EndpointId, type EndpointIdentity, endpointId } from "../../sources/endpoint-id.ts";
-import { isOfFamily, isReadier, ListedEndpoints } from "./listed-endpoints.ts";
+import { isReadier, ListedEndpoints } from "./listed-endpoints.ts";
 import type { Candidate } from "./verdict.ts";
 
 /** The port of a service that a route names, by its number or its name there. */
@@ -58,8 +59,9 @@ function fromPod(
   listed: ListedEndpoints,
 ): Candidate | undefined {
   const { pod } = fact;
-  const address = addressOf(facts.service, pod);
-  const number = targetPortOf(port, pod);
+  // As the service's first slices have it.
+  const address = podAddress(pod, facts.service.ipFamilies[0]);
+  const number = podPort(pod, port);
   if (address === undefined || number === undefined) return undefined;
   const { uid, name } = pod.metadata;
   const { probed, doubted, unreached } = evidenceOf(facts, { address, port: number, podUid: uid });
@@ -132,7 +134,7 @@ const notDoubted = { probed: "unknown", doubted: undefined, unreached: false } a
 function likelierOwner(known: Candidate | undefined, candidate: Candidate): Candidate {
   if (known === undefined) return candidate;
   const isReady = ({ pod }: Candidate): boolean =>
-    pod?.pod.ready === "True" && pod.pod.metadata.deletionTimestamp === undefined;
+    pod?.pod.ready === "True" && !isTerminating(pod.pod);
   if (isReady(known) !== isReady(candidate)) return isReady(known) ? known : candidate;
   return endpointId(known) < endpointId(candidate) ? known : candidate;
 }
@@ -147,18 +149,4 @@ function merged(known: Candidate | undefined, candidate: Candidate): Candidate {
   if (known === undefined) return candidate;
   const { published } = candidate;
   return isReadier(published, known.published) ? { ...known, published } : known;
-}
-
-/** The address of the service's first family, as its first slices have it. */
-function addressOf(service: Service, pod: Pod): string | undefined {
-  const { podIP, secondPodIP } = pod;
-  if (podIP !== "" && isOfFamily(service, podIP)) return podIP;
-  return secondPodIP !== undefined && isOfFamily(service, secondPodIP) ? secondPodIP : undefined;
-}
-
-/** A named target port can be another number in each pod; a pod without it is no endpoint. */
-function targetPortOf({ targetPort, protocol }: ServicePort, pod: Pod): number | undefined {
-  if (typeof targetPort === "number") return targetPort;
-  const named = pod.ports.find((one) => one.name === targetPort && one.protocol === protocol);
-  return named?.containerPort;
 }
