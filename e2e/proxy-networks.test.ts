@@ -1,7 +1,7 @@
 // networks.lua, run by nginx as it is in the proxy, and ip-address.ts, which reads the annotations,
 // mean the same networks.
 import { describe, expect, it } from "vitest";
-import { isInNetwork, parseIp, parseNetwork } from "../src/decide/ip-address.ts";
+import { isInNetwork, parseIp, parseNetwork } from "../src/environment/ip-address.ts";
 import { SeededRandom } from "../src/simulation/seeded-random.ts";
 import { withoutNginx } from "./proxy-world.ts";
 import { runLua } from "./run-lua.ts";

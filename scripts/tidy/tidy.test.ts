@@ -65,6 +65,13 @@ it.each([
   expect(problems(path, `import { y } from "${from}";\nexport const z = y;`)).toEqual(expected);
 });
 
+it("allows what is pure of a module that is not", () => {
+  const importing = (names: string) =>
+    problems("src/kube/x.ts", `import { ${names} } from "node:net";\nexport const z = y;`);
+  expect(importing("isIP as y")).toEqual([]);
+  expect(importing("isIP, createServer as y")).toEqual(["2: imports node:net"]);
+});
+
 it("sees re-exports and dynamic imports", () => {
   expect(problems("src/kube/x.ts", 'export { y } from "../lab/y.ts";')).toEqual([
     "2: src/kube imports src/lab",

@@ -52,6 +52,9 @@ const bannedModules: Readonly<Record<string, "*" | readonly string[]>> = {
   "node:crypto": ["randomUUID", "randomBytes", "randomInt", "randomFillSync", "getRandomValues"],
 };
 
+/** What a module has besides that is a plain function of its arguments. */
+const pureNames: Readonly<Record<string, readonly string[]>> = { "node:net": ["isIP"] };
+
 const vagueNames = /(^|[-/])(utils?|helpers?|common|manager|misc)([-./]|$)/;
 
 /** Checks one source file; `path` is relative to the repository, with forward slashes. */
@@ -147,10 +150,12 @@ function checkModule(
 ): void {
   if (ambientAllowed.some((allowed) => path.startsWith(allowed))) return;
   const banned = bannedModules[from] ?? bannedModules[`node:${from}`] ?? [];
-  if (banned === "*") {
+  const pure = pureNames[from] ?? [];
+  if (banned === "*" && !(names.length > 0 && names.every((name) => pure.includes(name)))) {
     report(offset, `imports ${from}`, ambientReason);
     return;
   }
+  if (banned === "*") return;
   for (const name of names) {
     if (banned.length > 0 && (name === "*" || banned.includes(name))) {
       report(offset, `imports ${name} from ${from}`, ambientReason);

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { AccessLogEntry } from "./access-log-entry.ts";
-import { AccessLogParser, type AccessLogParserOptions } from "./access-log-parser.ts";
-import { lineBytesMax } from "./line-splitter.ts";
+import { AccessLogParser, type AccessLogParserOptions, lineBytesMax } from "./access-log-parser.ts";
 import { LogFormat } from "./log-format.ts";
 
 /** 2026-11-15T20:31:31Z. */

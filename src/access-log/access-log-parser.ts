@@ -1,16 +1,21 @@
 // Reads a proxy's access log line by line, each by the format it has: a pod's log mixes what its
 // proxy, its controller and its runtime write, and formats change while a proxy runs. No line can
 // make it fail; what was not understood is counted, with an example and what was expected.
+import type { Line } from "../environment/line-splitter.ts";
 import type { AccessLogEntry } from "./access-log-entry.ts";
 import { albFormat, albValues } from "./alb-line.ts";
 import type { IsService } from "./backend-name.ts";
 import { readJsonLine, variableNamed } from "./json-line.ts";
 import { exactFormats, knownFormats, labelledFormat, labelsVariable } from "./known-formats.ts";
 import { withoutPrefix } from "./line-prefix.ts";
-import { type LogLine, lineBytesMax } from "./line-splitter.ts";
 import type { LogFormat, LogValues } from "./log-format.ts";
 import { type LogTime, logTime } from "./log-time.ts";
 import { type EntryContext, entryOf } from "./log-values.ts";
+
+/** Twice the longest request line and headers that nginx takes by default (4 × 8 kB). */
+export const lineBytesMax = 65_536;
+
+export type LogLine = Pick<Line, "number" | "text" | "isCut">;
 
 export interface AccessLogParserOptions {
   /** Looked for before all others: the format that the proxy was configured with. */

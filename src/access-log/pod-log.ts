@@ -2,9 +2,10 @@
 // over, the container restarted) is asked for again from the last line's time on; the API cuts that
 // to whole seconds, so lines that were there before are left out by the stamp that each one carries.
 import type { Environment } from "../environment/environment.ts";
+import { LineSplitter } from "../environment/line-splitter.ts";
 import { type KubeClient, StatusError } from "../kube/client/client.ts";
 import { Backoff } from "../kube/reflector/backoff.ts";
-import { LineSplitter, type LogLine } from "./line-splitter.ts";
+import { type LogLine, lineBytesMax } from "./access-log-parser.ts";
 
 export interface PodLogOptions extends Pick<Environment, "clock" | "timers" | "random" | "log"> {
   readonly client: KubeClient;
@@ -92,11 +93,11 @@ async function* oneStream(options: PodLogOptions, place: Place): AsyncGenerator<
   // By the server's clock: what comes later is looked for from here if no line says better.
   place.since ??= secondsOf(response.headers["date"]);
   const seen = { stamp: place.stamp, count: place.count };
-  const splitter = new LineSplitter();
+  const splitter = new LineSplitter({ bytesMax: lineBytesMax });
   try {
     for await (const chunk of response.body) {
-      for (const line of splitter.push(chunk)) {
-        if (isNew(line.text, seen, place)) yield line;
+      for (const { number, text, isCut } of splitter.push(chunk)) {
+        if (isNew(text, seen, place)) yield { number, text, isCut };
       }
     }
   } catch (error) {

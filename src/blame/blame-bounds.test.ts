@@ -2,7 +2,6 @@
 // counted. Counted here, not timed.
 import { describe, expect, test } from "vitest";
 import { AccessLogParser } from "../access-log/access-log-parser.ts";
-import { LineSplitter } from "../access-log/line-splitter.ts";
 import { recordAt } from "../kube/kinds/fields.ts";
 import { at, pod, service, slice } from "./blame-world.contract.ts";
 import { Evidence } from "./evidence.ts";
@@ -71,26 +70,6 @@ describe("of a request", () => {
     });
     const entry = new AccessLogParser().read({ number: 1, text, isCut: false });
     expect(JSON.stringify(entry).length).toBeLessThan(2_500);
-  });
-});
-
-describe("of lines", () => {
-  test("blank ones are counted and never given out", () => {
-    const splitter = new LineSplitter();
-    const blank = Buffer.alloc(1_000_000, "\n");
-    expect([...splitter.push(blank), ...splitter.push(Buffer.from("\r\n\r\na\n"))]).toEqual([
-      { number: 1_000_003, text: "a", isCut: false },
-    ]);
-  });
-
-  test("only so much is kept, in chunks of any size", () => {
-    const splitter = new LineSplitter({ bytesMax: 10 });
-    const bytes = Buffer.from(`${"é".repeat(50)}\nshort\n`);
-    const lines = [...bytes].flatMap((byte) => [...splitter.push(Buffer.from([byte]))]);
-    expect(lines).toEqual([
-      { number: 1, text: "é".repeat(5), isCut: true },
-      { number: 2, text: "short", isCut: false },
-    ]);
   });
 });
 

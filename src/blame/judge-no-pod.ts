@@ -1,7 +1,7 @@
 // The verdict on a try at an address of which no pod is known: a service may stand for something
 // outside the cluster, a list may show that it was dropped before, and else the most useful reason why
 // it cannot be told is the one that says what to save the next time.
-import { durationText } from "../journeys/duration-text.ts";
+import { durationText } from "../environment/duration-text.ts";
 import type { JudgeTryOptions } from "./judge-try.ts";
 import { type Listing, lastMs } from "./publications.ts";
 import { lengthOf, middleOf, orderOf, type Span } from "./span.ts";

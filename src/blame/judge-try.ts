@@ -2,7 +2,7 @@
 // had left by then, and if so which hop was late; else what it was instead, as far as the evidence
 // says. Pure: the evidence and the try are all it knows.
 import type { LoggedTry } from "../access-log/access-log-entry.ts";
-import { durationText } from "../journeys/duration-text.ts";
+import { durationText } from "../environment/duration-text.ts";
 import { type PodLife, placeOf } from "./address-lives.ts";
 import type { Evidence } from "./evidence.ts";
 import { judgeLeft } from "./judge-left.ts";

@@ -31,7 +31,8 @@ export function optionalName(record: RawRecord, field: string): string | undefin
   return name === undefined ? undefined : notTooLong(name, field);
 }
 
-function notTooLong(name: string, field: string): string {
+/** Throws `MalformedObjectError` for one that no Kubernetes would take. */
+export function notTooLong(name: string, field: string): string {
   if (name.length <= nameLengthMax) return name;
   throw new MalformedObjectError(`${field} has more than ${nameLengthMax} characters`);
 }

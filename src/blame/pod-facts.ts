@@ -1,5 +1,6 @@
 // What one version of a pod says that matters to a verdict, read from a recording or from an object
 // saved with kubectl.
+
 import {
   isRecord,
   listAt,
@@ -12,6 +13,7 @@ import {
   stringMapAt,
 } from "../kube/kinds/fields.ts";
 import { internString, type StringMap } from "../kube/kinds/intern.ts";
+import { hasEnded } from "../kube/kinds/pod.ts";
 import { optionalName, requiredName } from "./metadata-text.ts";
 
 /** More than any pod has of each; what is beyond them is not looked at. */
@@ -87,7 +89,7 @@ export function readPod(object: RawRecord): PodFacts {
     readyChangedMs: ready && optionalTime(ready, "lastTransitionTime"),
     isGivenUp: !isReady && ready !== undefined && isGivenUp(ready, status),
     deletionAskedMs: deletionAskedMs(metadata),
-    isOver: phase === "Succeeded" || phase === "Failed",
+    isOver: hasEnded({ phase: phase ?? "" }),
     containers: listAt(status, "containerStatuses")
       .slice(0, containersMax)
       .filter(isRecord)

@@ -2,6 +2,7 @@
 // an access cluster the copies. An endpoint is listed as long as any object lists it as ready,
 // however a service's endpoints are split over them. Bounded: beyond the limit what was listed first
 // is forgotten, and counted.
+import { endpointId } from "../sources/endpoint-id.ts";
 import { type Seen, wentAt } from "./pod-life.ts";
 import type { ListedEndpoint, PublishedFacts } from "./published-facts.ts";
 import { between, exactly, type Span } from "./span.ts";
@@ -236,8 +237,7 @@ function placeOf(cluster: string, { form, service }: PublishedFacts) {
 }
 
 function listingKey(cluster: string, service: string, endpoint: ListedEndpoint): string {
-  const { address, port, podUid } = endpoint;
-  return `${cluster} ${service} ${address} ${port} ${podUid ?? ""}`;
+  return `${cluster} ${service} ${endpointId(endpoint)}`;
 }
 
 /** When it ended for certain; never, as far as is known, while it lasts. */

@@ -1,17 +1,21 @@
 // What one Endpoints object or EndpointSlice lists as ready, read from a recording or from an object
 // saved with kubectl.
+import { sliceContent } from "../kube/kinds/endpoint-slice.ts";
+import { subsetsOf } from "../kube/kinds/endpoints.ts";
 import {
-  isRecord,
-  listAt,
   MalformedObjectError,
-  optionalNumber,
-  optionalString,
   type RawRecord,
   recordAt,
   stringMapAt,
-  stringsAt,
 } from "../kube/kinds/fields.ts";
-import { nameLengthMax, optionalName, requiredName } from "./metadata-text.ts";
+import type { TargetRef } from "../kube/kinds/target-ref.ts";
+import {
+  type ListedEndpoint as Listed,
+  listedInEndpoints,
+  listedInSlice,
+  portNumbers,
+} from "../model/published-endpoint.ts";
+import { nameLengthMax, notTooLong, requiredName } from "./metadata-text.ts";
 import { newestTimeMs } from "./saved-time.ts";
 
 export interface ListedEndpoint {
@@ -40,56 +44,41 @@ export function readSlice(object: RawRecord): PublishedFacts | undefined {
   const metadata = recordAt(object, "metadata");
   const name = stringMapAt(metadata, "labels")["kubernetes.io/service-name"];
   if (name === undefined) return undefined;
-  const ports = portsOf(object);
-  const listed = listAt(object, "endpoints");
-  refuseTooMany(listed.length * ports.length);
-  const endpoints = listed
-    .filter(isRecord)
-    .filter((endpoint) => recordAt(endpoint, "conditions")["ready"] !== false)
-    .flatMap((endpoint) =>
-      stringsAt(endpoint, "addresses")
-        // The addresses of one endpoint are interchangeable, and consumers take the first.
-        .slice(0, 1)
-        .filter((address) => address.length <= nameLengthMax)
-        .flatMap((address) => ports.map((port) => ({ address, port, ...podOf(endpoint) }))),
-    );
   const service = `${requiredName(metadata, "namespace")}/${name.slice(0, nameLengthMax)}`;
-  const uid = requiredName(metadata, "uid");
-  return { form: "EndpointSlice", uid, service, endpoints, changedMs: newestTimeMs(metadata) };
+  const endpoints = readyAmong(listedInSlice(sliceContent(object)));
+  return { form: "EndpointSlice", service, endpoints, ...factsOf(metadata) };
 }
 
 /** Throws `MalformedObjectError`. */
 export function readEndpoints(object: RawRecord): PublishedFacts {
   const metadata = recordAt(object, "metadata");
-  const subsets = listAt(object, "subsets")
-    .filter(isRecord)
-    .map((subset) => ({ ports: portsOf(subset), listed: listAt(subset, "addresses") }));
-  refuseTooMany(subsets.reduce((sum, { ports, listed }) => sum + ports.length * listed.length, 0));
-  const endpoints = subsets.flatMap(({ ports, listed }) =>
-    listed.filter(isRecord).flatMap((entry) => {
-      const address = requiredName(entry, "ip");
-      return ports.map((port) => ({ address, port, ...podOf(entry) }));
-    }),
-  );
   const service = `${requiredName(metadata, "namespace")}/${requiredName(metadata, "name")}`;
-  const uid = requiredName(metadata, "uid");
-  return { form: "Endpoints", uid, service, endpoints, changedMs: newestTimeMs(metadata) };
+  const endpoints = readyAmong(listedInEndpoints({ subsets: subsetsOf(object) }));
+  return { form: "Endpoints", service, endpoints, ...factsOf(metadata) };
 }
 
-function refuseTooMany(count: number): void {
-  if (count <= listedMax) return;
-  throw new MalformedObjectError(`it lists more than ${listedMax} addresses and ports`);
+function factsOf(metadata: RawRecord): Pick<PublishedFacts, "uid" | "changedMs"> {
+  return { uid: requiredName(metadata, "uid"), changedMs: newestTimeMs(metadata) };
 }
 
-function portsOf(object: RawRecord): readonly number[] {
-  const ports = listAt(object, "ports")
-    .filter(isRecord)
-    .map((port) => optionalNumber(port, "port") ?? 0);
-  return ports.length === 0 ? [0] : ports;
+function readyAmong(listed: readonly Listed[]): readonly ListedEndpoint[] {
+  const count = listed.reduce((sum, { ports }) => sum + Math.max(1, ports.length), 0);
+  if (count > listedMax) {
+    throw new MalformedObjectError(`it lists more than ${listedMax} addresses and ports`);
+  }
+  return listed
+    .filter(({ ready }) => ready)
+    .flatMap(({ address, ports, targetRef }) => {
+      const place = { address: notTooLong(address, "an address"), ...podOf(targetRef) };
+      return portNumbers(ports).map((port) => ({ ...place, port }));
+    });
 }
 
-function podOf(entry: RawRecord): Pick<ListedEndpoint, "podUid" | "podName"> {
-  const target = recordAt(entry, "targetRef");
-  if (optionalString(target, "kind") !== "Pod") return { podUid: undefined, podName: undefined };
-  return { podUid: optionalName(target, "uid"), podName: optionalName(target, "name") };
+function podOf(target: TargetRef | undefined): Pick<ListedEndpoint, "podUid" | "podName"> {
+  if (target?.kind !== "Pod") return { podUid: undefined, podName: undefined };
+  const { uid, name } = target;
+  return {
+    podUid: uid === undefined ? undefined : notTooLong(uid, "uid"),
+    podName: name === "" ? undefined : notTooLong(name, "name"),
+  };
 }

@@ -2,9 +2,9 @@
 // where it was rotated. Lines are longer than those of a log, because an object with a thousand
 // addresses is one line.
 import { fileChunks, type ReadProblem } from "../access-log/file-chunks.ts";
-import { LineSplitter } from "../access-log/line-splitter.ts";
 import { allUnlessAborted } from "../access-log/until-aborted.ts";
 import type { Files } from "../environment/files.ts";
+import { LineSplitter } from "../environment/line-splitter.ts";
 import { parseRecordingLine } from "./recording-line.ts";
 import type { RecordingReader } from "./recording-reader.ts";
 

@@ -1,6 +1,6 @@
 // Verdicts in sentences: which pod it was, when it left, which hop was late and by how much. A length
 // that is known only within bounds is printed as a range or as "at most".
-import { durationText } from "../journeys/duration-text.ts";
+import { durationText } from "../environment/duration-text.ts";
 import type { Happening, Moment } from "./pod-life.ts";
 import { type Length, lengthOf, type Span } from "./span.ts";
 import type { Cause, HopDelay, RequestVerdict, TryVerdict } from "./verdict.ts";

@@ -2,8 +2,8 @@
 // paragraphs are broken anew, and so is what explains a term beside it; other lines that are
 // indented, such as commands to copy, stay as they are, but for the name that the program is called by.
 import type { Option } from "commander";
-import { wrapText } from "../doctor/report/wrapped-text.ts";
 import type { CommandContext } from "./command.ts";
+import { wrapText } from "./terminal/wrapped-text.ts";
 import { typedCommand } from "./typed-command.ts";
 
 /** Longer lines are hard to read, however wide the terminal is. */

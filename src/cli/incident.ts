@@ -2,9 +2,8 @@
 // came out beside what was seen elsewhere.
 import { resolve as absolute } from "node:path";
 import { Command } from "commander";
-import { wrapText } from "../doctor/report/wrapped-text.ts";
+import { durationText } from "../environment/duration-text.ts";
 import { FilesError } from "../environment/files.ts";
-import { durationText } from "../journeys/duration-text.ts";
 import { allIncidents } from "../lab/incidents/all-incidents.ts";
 import type { Incident, IncidentResult } from "../lab/incidents/incident.ts";
 import { type LivePlayOptions, playLive } from "../lab/incidents/live-stage.ts";
@@ -15,12 +14,13 @@ import { type CommandContext, type ExitCode, UsageError } from "./command.ts";
 import { helpText } from "./help-text.ts";
 import { inviteToWatch } from "./incident/invite-to-watch.ts";
 import { needNginx } from "./incident/need-nginx.ts";
-import { ProgressLine } from "./incident/progress-line.ts";
 import { reportDocument, toldOf } from "./incident/report-document.ts";
 import { resultLines } from "./incident/result-lines.ts";
 import { sideBySideFoot, sideBySideLines } from "./incident/side-by-side.ts";
 import { didHold, summaryFoot, summaryHead, summaryLines } from "./incident/summary-lines.ts";
-import { paintFor } from "./paint.ts";
+import { paintFor } from "./terminal/paint.ts";
+import { ProgressLine } from "./terminal/progress-line.ts";
+import { wrapText } from "./terminal/wrapped-text.ts";
 import { typedCommand } from "./typed-command.ts";
 import { errorsOnly } from "./up/quiet-log.ts";
 import { makeRunFolder } from "./up/run-folder.ts";

@@ -1,9 +1,8 @@
 // `lockstep journeys`: what a history has kept, for people as lines and figures, for machines as the
 // records themselves. It reads while an observer writes.
 import { Command, InvalidArgumentError, Option } from "commander";
-import { parseGoDuration } from "../doctor/evidence/go-duration.ts";
-import { wrapText } from "../doctor/report/wrapped-text.ts";
 import type { WallMs } from "../environment/clock.ts";
+import { parseGoDuration } from "../environment/go-duration.ts";
 import { defaultHistoryPath, defaultHistoryPathText } from "../history/default-history-path.ts";
 import { HistoryError } from "../history/history-error.ts";
 import type { HistoryQuery } from "../history/history-query.ts";
@@ -12,14 +11,15 @@ import type { JourneyRecord } from "../journeys/journey-record.ts";
 import type { Direction } from "../journeys/witness.ts";
 import { type CommandContext, type ExitCode, UsageError } from "./command.ts";
 import { helpText } from "./help-text.ts";
-import { numberText } from "./incident/value-text.ts";
 import { type AskedTime, askedTime, instantOf, sinceText } from "./journeys/asked-time.ts";
 import { journeyList } from "./journeys/journey-list.ts";
 import { keptJourney } from "./journeys/kept-journey.ts";
 import { KeptTally } from "./journeys/kept-tally.ts";
 import { nothingText } from "./journeys/nothing-text.ts";
 import { jsonLine } from "./json-line.ts";
-import { paintFor } from "./paint.ts";
+import { paintFor } from "./terminal/paint.ts";
+import { numberText } from "./terminal/value-text.ts";
+import { wrapText } from "./terminal/wrapped-text.ts";
 import { typedCommand } from "./typed-command.ts";
 import { wholeNumber } from "./whole-number.ts";
 

@@ -14,8 +14,8 @@ import { firstSteps } from "./lab/first-steps.ts";
 import { refuseKubeconfigFile, writeKubeconfigFile } from "./lab/kubeconfig-file.ts";
 import { labApiserverCommand } from "./lab-apiserver.ts";
 import { type OpenStore, openStore, parseStore, type StoreChoice } from "./lab-store.ts";
-import { paintFor } from "./paint.ts";
 import { namingPortFlags, type PortFlag } from "./taken-port.ts";
+import { paintFor } from "./terminal/paint.ts";
 import { makeRunFolder } from "./up/run-folder.ts";
 import { wholeNumber } from "./whole-number.ts";
 

@@ -1,5 +1,5 @@
 // A time that may be days, on the command line: `90s`, `1h30m`, `7d`, `1d12h`.
-import { parseGoDuration } from "../doctor/evidence/go-duration.ts";
+import { parseGoDuration } from "../environment/go-duration.ts";
 
 const dayMs = 24 * 3_600_000;
 

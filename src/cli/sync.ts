@@ -9,11 +9,11 @@ import { TokenBucket } from "../kube/client/token-bucket.ts";
 import { ServiceSyncer, type SyncedReport } from "../outputs/slices/service-syncer.ts";
 import { SyncView } from "../outputs/slices/sync-view.ts";
 import { type CommandContext, type ExitCode, UsageError } from "./command.ts";
-import { counted } from "./counted.ts";
 import { helpText } from "./help-text.ts";
 import { repeatable } from "./repeatable.ts";
 import { type NothingOptions, nothingSelected, nothingToWrite } from "./sync/nothing-to-write.ts";
 import { connectClusters, type SyncClusters } from "./sync/sync-clusters.ts";
+import { counted } from "./terminal/counted.ts";
 
 interface SyncFlags {
   readonly from: readonly string[];

@@ -2,7 +2,6 @@
 // not losing them, and then a system to play with.
 import { webcrypto } from "node:crypto";
 import { Command } from "commander";
-import { wrapText } from "../doctor/report/wrapped-text.ts";
 import type { JourneyEvent } from "../journeys/journey-event.ts";
 import {
   playThrottledController,
@@ -14,7 +13,8 @@ import { shopHost } from "../lab/shop.ts";
 import { aborted, type CommandContext, type ExitCode } from "./command.ts";
 import { helpText } from "./help-text.ts";
 import { summaryHead, summaryLines } from "./incident/summary-lines.ts";
-import { paintFor } from "./paint.ts";
+import { paintFor } from "./terminal/paint.ts";
+import { wrapText } from "./terminal/wrapped-text.ts";
 import { typedCommand } from "./typed-command.ts";
 import { type Check, checksOf } from "./up/checks.ts";
 import { LaterChanges } from "./up/later-changes.ts";

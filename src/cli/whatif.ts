@@ -1,12 +1,12 @@
 // `lockstep whatif`: predicts what becomes of a change in a cluster of a given size with given
 // settings, by running the same controllers in virtual time; finds settings that meet a target.
 import { Command, InvalidArgumentError, Option } from "commander";
-import { parseGoDuration } from "../doctor/evidence/go-duration.ts";
-import { wrapText } from "../doctor/report/wrapped-text.ts";
+import { parseGoDuration } from "../environment/go-duration.ts";
 import { type ProfileName, profileNames } from "../lab/controllers/profiles.ts";
 import { type Input, type InputKey, inputs, rangeText, readInput } from "../lab/whatif/inputs.ts";
 import { type CommandContext, type ExitCode, UsageError } from "./command.ts";
 import { helpText } from "./help-text.ts";
+import { wrapText } from "./terminal/wrapped-text.ts";
 import { answer, type Sweep } from "./whatif/answers.ts";
 import {
   examplePreset,

@@ -5,6 +5,7 @@ import type { TruthEndpoint } from "../decide/truth/judged.ts";
 import { overridesSlices } from "../decide/truth/truth.ts";
 import { type Clock, elapsedMs, type MonotonicMs, type WallMs } from "../environment/clock.ts";
 import type { Log } from "../environment/log.ts";
+import { clusterEndpointId } from "../sources/endpoint-id.ts";
 import type { TruthChange } from "./decisions.ts";
 
 export interface Override {
@@ -139,6 +140,6 @@ export class DecisionLog {
   }
 }
 
-function keyOf({ cluster, address, port, podUid, state }: TruthEndpoint): string {
-  return `${cluster} ${address} ${port} ${podUid ?? ""} ${state}`;
+function keyOf(endpoint: TruthEndpoint): string {
+  return `${clusterEndpointId(endpoint)} ${endpoint.state}`;
 }

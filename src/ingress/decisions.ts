@@ -30,9 +30,10 @@ import {
   type SnapshotSource,
   snapshotService,
 } from "../model/service-snapshot.ts";
+import { endpointId as peerKey } from "../sources/endpoint-id.ts";
 import type { ExternalNames } from "../sources/external-names.ts";
 import type { Probes } from "../sources/probes.ts";
-import { type ProxyFeedback, peerKey } from "../sources/proxy-feedback.ts";
+import type { ProxyFeedback } from "../sources/proxy-feedback.ts";
 import { LeftOutProblems, type LeftOutSource } from "./left-out.ts";
 import { ShownCertificates, type ShownCertificatesOptions } from "./shown-certificates.ts";
 import { ShownUsers, type ShownUsersOptions } from "./shown-users.ts";

@@ -173,12 +173,12 @@ export class NginxSide implements DecisionOutput, ProxyReporter, LeftOutSource {
     return this.#pusher.report(since, signal);
   }
 
-  /** What requests did at an endpoint, as it was when last read; by `peerKey`. */
+  /** What requests did at an endpoint, as it was when last read; by `endpointId`. */
   useOf(key: string): EndpointUse | undefined {
     return this.#counters?.of(key);
   }
 
-  /** What requests did at each endpoint until now, by `peerKey`. */
+  /** What requests did at each endpoint until now, by `endpointId`. */
   async use(): Promise<ReadonlyMap<string, EndpointUse>> {
     await this.#counters?.refresh();
     return this.#counters?.all() ?? new Map();

@@ -3,8 +3,10 @@
 
 import type { DecidedEndpoint } from "../decide/decision.ts";
 import { isRouted } from "../decide/decision.ts";
+import { areRoutedAlike } from "../decide/truth/routed-alike.ts";
 import type { ServiceTruth } from "../decide/truth/truth.ts";
 import { type Clock, elapsedMs, type MonotonicMs, type WallMs } from "../environment/clock.ts";
+import { clusterEndpointId } from "../sources/endpoint-id.ts";
 import type { TruthChange } from "./decisions.ts";
 
 export interface RoutedJournalOptions {
@@ -79,7 +81,8 @@ export class RoutedJournal {
   readonly decided = ({ service, version, before, after }: TruthChange): void => {
     // Who waits for this replica has to know where it routes to, also where nobody serves yet.
     const isOfRoutes = (before === undefined) !== (after === undefined);
-    if (!isOfRoutes && areRoutedAlike(before?.endpoints ?? [], after?.endpoints ?? [])) return;
+    // The ordinary case, seen without making a name: most decisions only confirm the one before.
+    if (before !== undefined && after !== undefined && areRoutedAlike(before, after)) return;
     const [was, is] = [activeOf(before), activeOf(after)];
     const joined = [...is].filter(([key]) => !was.has(key)).map(([, endpoint]) => endpoint);
     const left = [...was].filter(([key]) => !is.has(key)).map(([, endpoint]) => endpoint);
@@ -143,31 +146,11 @@ export class RoutedJournal {
   }
 }
 
-/** The ordinary case, seen without making a name: most decisions only confirm the one before. */
-function areRoutedAlike(a: readonly DecidedEndpoint[], b: readonly DecidedEndpoint[]): boolean {
-  if (a.length !== b.length) return false;
-  return a.every((one, index) => {
-    const other = b[index];
-    return (
-      other !== undefined &&
-      isRouted(one) === isRouted(other) &&
-      one.address === other.address &&
-      one.port === other.port &&
-      one.cluster === other.cluster &&
-      one.podUid === other.podUid
-    );
-  });
-}
-
 function activeOf(truth: ServiceTruth | undefined): ReadonlyMap<string, EndpointName> {
   const active = (truth?.endpoints ?? []).filter(isRouted);
-  return new Map(active.map((endpoint) => [nameKey(endpoint), nameOf(endpoint)]));
+  return new Map(active.map((endpoint) => [clusterEndpointId(endpoint), nameOf(endpoint)]));
 }
 
 function nameOf({ cluster, address, port, podUid }: DecidedEndpoint): EndpointName {
   return { cluster, address, port, podUid };
-}
-
-function nameKey({ cluster, address, port, podUid }: DecidedEndpoint): string {
-  return `${cluster} ${address} ${port} ${podUid ?? ""}`;
 }

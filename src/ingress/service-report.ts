@@ -4,7 +4,7 @@
 import { nearestNames } from "../decide/nearest-names.ts";
 import type { TruthEndpoint } from "../decide/truth/judged.ts";
 import type { EndpointUse } from "../sources/endpoint-counters.ts";
-import { peerKey } from "../sources/proxy-feedback.ts";
+import { endpointId } from "../sources/endpoint-id.ts";
 import type { Decisions } from "./decisions.ts";
 
 export type ServiceReport =
@@ -48,7 +48,7 @@ export function portReport(
 ): PortReport {
   const truth = truths.get(service)?.truth;
   const endpoints = (truth?.endpoints ?? []).map((endpoint): ReportedEndpoint => {
-    const use = useOf(peerKey(endpoint));
+    const use = useOf(endpointId(endpoint));
     return use === undefined ? endpoint : { ...endpoint, use };
   });
   return { service, problems: truth?.problems ?? [], endpoints };

@@ -1,12 +1,14 @@
 // What following truth instead of the published slices would have changed, counted as it happens:
 // endpoints that had left while the slices still listed them, and endpoints that could have served
 // before the slices listed them. With probes the endpoints themselves say who was right.
+
 import { Histogram, type Registry } from "prom-client";
 import { isRouted } from "../decide/decision.ts";
 import { type Clock, elapsedMs, type MonotonicMs } from "../environment/clock.ts";
 import type { Environment } from "../environment/environment.ts";
 import type { CancelTimer } from "../environment/timers.ts";
 import { oncePerRegistry } from "../kube/metrics-of-registry.ts";
+import { clusterEndpointId } from "../sources/endpoint-id.ts";
 import { probeOnce } from "../sources/probe-once.ts";
 import type { Override } from "./decision-log.ts";
 
@@ -214,8 +216,7 @@ export function kindOf({ endpoint }: Pick<Override, "endpoint">): ShadowKind {
 }
 
 function keyOf({ service, endpoint }: Override): string {
-  const { cluster, address, port, podUid, state } = endpoint;
-  return [service, cluster, address, port, podUid, state].join(" ");
+  return `${service} ${clusterEndpointId(endpoint)} ${endpoint.state}`;
 }
 
 function longestOf(overrides: readonly Override[]): readonly Override[] {
@@ -246,8 +247,8 @@ function countOf(over: PodTimes, all: readonly Override[], kind: ShadowKind): Sh
 
 /** An endpoint without a pod counts as one. */
 function podKey({ endpoint }: Override): string {
-  const { cluster, address, port, podUid } = endpoint;
-  return podUid === undefined ? `${cluster} ${address} ${port}` : `${cluster} ${podUid}`;
+  const { cluster, podUid } = endpoint;
+  return podUid === undefined ? clusterEndpointId(endpoint) : `${cluster} ${podUid}`;
 }
 
 function endpointKey({ service, endpoint }: Override): string {

@@ -28,7 +28,7 @@ export interface StateReportOptions {
   readonly memory: Pick<LeftOutSource, "leftOut" | "memoryUse">;
   /** Who leads and since when, and locks that are held by ghosts. */
   readonly leadership: () => LeadershipReport;
-  /** What requests did at an endpoint, by `peerKey`. */
+  /** What requests did at an endpoint, by `endpointId`. */
   readonly useOf: UseOf;
   /** What a shadow has counted; undefined when this is none. */
   readonly shadow: () => ShadowSummary | undefined;

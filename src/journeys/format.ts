@@ -2,7 +2,7 @@
 // width by giving up detail in a fixed order: single replicas, the pod hop where it is the origin,
 // the namespace, and at last letters of the service's name.
 import type { MonotonicMs } from "../environment/clock.ts";
-import { durationText } from "./duration-text.ts";
+import { durationText } from "../environment/duration-text.ts";
 import { isBeforePod, isFirstHeard } from "./first-heard.ts";
 import { ageMs, type HopState, type Journey } from "./journey.ts";
 import { type LagBound, lagBound, type ShownState } from "./lag-bound.ts";

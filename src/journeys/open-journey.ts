@@ -1,7 +1,7 @@
 // A journey while its hops are being filled in. Invariant: the origin is the earliest of all times
 // that witnesses have shown it at, so that no lag is ever negative; requests do not count for it.
 import { elapsedMs, type MonotonicMs } from "../environment/clock.ts";
-import type { Due } from "./due-queue.ts";
+import type { Due } from "../environment/due-queue.ts";
 import type { EndpointTrack } from "./endpoint-track.ts";
 import { inOrderOfHops } from "./followers.ts";
 import type { ClusterTime, HopState, HopTime, Journey, Origin, Outcome } from "./journey.ts";

@@ -1,7 +1,7 @@
 // The journeys that are not over: in the order of opening, by the hops that they wait at, and by
 // when each has to be looked at again. Invariant: the queues hold no journey that is not in here.
 import type { MonotonicMs } from "../environment/clock.ts";
-import { DueQueue } from "./due-queue.ts";
+import { DueQueue } from "../environment/due-queue.ts";
 import type { OpenJourney } from "./open-journey.ts";
 import { type OldestPending, WaitingHops } from "./waiting-hops.ts";
 import type { Hop } from "./witness.ts";

@@ -1,7 +1,7 @@
 // Which changes each hop has yet to show, so that the oldest is found without looking at all that
 // is pending. Requests are not waited for in this sense: a quiet service is not a late one.
 import type { MonotonicMs } from "../environment/clock.ts";
-import { type Due, DueQueue } from "./due-queue.ts";
+import { type Due, DueQueue } from "../environment/due-queue.ts";
 import type { OpenJourney } from "./open-journey.ts";
 import type { Direction, Hop } from "./witness.ts";
 

@@ -1,5 +1,7 @@
 // One API server of a cluster with what belongs to it: its log, its records of requests, and its
 // part in keeping the service `kubernetes`. The same in the lab's own process and in one of its own.
+
+import { isIp } from "../environment/ip-address.ts";
 import type { ListenOptions } from "../environment/network.ts";
 import type { Random } from "../environment/random.ts";
 import { ApiServer } from "./apiserver/api-server.ts";
@@ -8,7 +10,6 @@ import type { PeerAddresses } from "./apiserver/audit/peer-addresses.ts";
 import type { User } from "./apiserver/http/authentication.ts";
 import type { RequestObserver } from "./apiserver/http/served-request.ts";
 import { RequestJournal } from "./apiserver/journal/request-journal.ts";
-import { isIp } from "./apiserver/kinds/ip-address.ts";
 import {
   type KubernetesServiceFlags,
   keepKubernetesService,

@@ -1,29 +1,88 @@
-// A published endpoint in one form, whether a slice or an Endpoints object holds it.
+// The endpoints that a slice or an Endpoints object lists, read in one form; and as a snapshot holds
+// them, with the object that lists them.
 import type { MonotonicMs } from "../environment/clock.ts";
-import type { EndpointSlice } from "../kube/kinds/endpoint-slice.ts";
+import type { EndpointSlice, SliceContent, SlicePort } from "../kube/kinds/endpoint-slice.ts";
 import type { EndpointAddress, Endpoints } from "../kube/kinds/endpoints.ts";
 import type { TargetRef } from "../kube/kinds/target-ref.ts";
 
-export interface PublishedPort {
-  /** The name of the service's port; empty when that has none. */
-  readonly name: string;
-  /** Undefined means every port. */
-  readonly port: number | undefined;
-  readonly protocol: string;
-}
-
-export interface PublishedEndpoint {
-  /** The object that lists it: `endpointslices/web-x7k2p`. */
-  readonly object: string;
-  /** When the version of that object was first seen. */
-  readonly seenAtMs: MonotonicMs;
+/** The name of its node is left out: it is the cluster's own, and nothing is decided by it. */
+export interface ListedEndpoint {
+  /** `IPv4`, `IPv6` or `FQDN`. */
+  readonly addressType: string;
   readonly address: string;
-  readonly ports: readonly PublishedPort[];
+  /** One list for all endpoints of a slice or a subset. */
+  readonly ports: readonly SlicePort[];
   /** Absent counts as ready, as the API asks. */
   readonly ready: boolean;
   /** Ready but for its termination. */
   readonly serving: boolean;
   readonly terminating: boolean;
+  readonly hostname: string | undefined;
+  readonly zone: string | undefined;
+  readonly targetRef: TargetRef | undefined;
+}
+
+/** In the order of the slice; an endpoint without an address is passed over. */
+export function listedInSlice(slice: SliceContent): ListedEndpoint[] {
+  const { addressType, ports } = slice;
+  const listed: ListedEndpoint[] = [];
+  // No copies of parts: this runs for every endpoint of a service at every change.
+  for (const endpoint of slice.endpoints) {
+    // The addresses of one endpoint lead to the same pod; the API asks to use the first.
+    const address = endpoint.addresses[0];
+    if (address === undefined) continue;
+    const { ready = true, hostname, zone, targetRef } = endpoint;
+    const { serving = ready, terminating = false } = endpoint;
+    listed.push({
+      addressType,
+      address,
+      ports,
+      ready,
+      serving,
+      terminating,
+      hostname,
+      zone,
+      targetRef,
+    });
+  }
+  return listed;
+}
+
+/** Of each subset the ready ones first. */
+export function listedInEndpoints({ subsets }: Pick<Endpoints, "subsets">): ListedEndpoint[] {
+  return subsets.flatMap(({ addresses, notReadyAddresses, ports }) => {
+    const listed = ({ ip, hostname, targetRef }: EndpointAddress, ready: boolean) => ({
+      addressType: ip.includes(":") ? "IPv6" : "IPv4",
+      address: ip,
+      ports,
+      ready,
+      serving: ready,
+      terminating: false,
+      hostname,
+      zone: undefined,
+      targetRef,
+    });
+    return [
+      ...addresses.map((entry) => listed(entry, true)),
+      ...notReadyAddresses.map((entry) => listed(entry, false)),
+    ];
+  });
+}
+
+/** 0 stands for every port, and for the one of a service without ports. */
+export function portNumbers(ports: readonly Pick<SlicePort, "port">[]): readonly number[] {
+  return ports.length === 0 ? [0] : ports.map(({ port }) => port ?? 0);
+}
+
+export type PublishedPort = Pick<SlicePort, "name" | "port" | "protocol">;
+
+export interface PublishedEndpoint
+  extends Pick<ListedEndpoint, "address" | "ready" | "serving" | "terminating"> {
+  /** The object that lists it: `endpointslices/web-x7k2p`. */
+  readonly object: string;
+  /** When the version of that object was first seen. */
+  readonly seenAtMs: MonotonicMs;
+  readonly ports: readonly PublishedPort[];
   readonly pod: PublishedPod | undefined;
 }
 
@@ -36,48 +95,23 @@ export function fromSlice(slice: EndpointSlice, seenAtMs: MonotonicMs): Publishe
   // Names to be resolved are for DNS, not for a proxy that was told to trust addresses.
   if (slice.addressType === "FQDN") return [];
   const object = `endpointslices/${slice.metadata.name}`;
-  const { ports } = slice;
-  const published: PublishedEndpoint[] = [];
-  for (const endpoint of slice.endpoints) {
-    // The addresses of one endpoint are the same pod; the API asks to use the first.
-    const [address] = endpoint.addresses;
-    if (address === undefined) continue;
-    const ready = endpoint.ready ?? true;
-    published.push({
-      object,
-      seenAtMs,
-      address,
-      ports,
-      ready,
-      serving: endpoint.serving ?? ready,
-      terminating: endpoint.terminating ?? false,
-      pod: podOf(endpoint.targetRef),
-    });
-  }
-  return published;
+  return listedInSlice(slice).map((one) => published(one, object, seenAtMs));
 }
 
 export function fromEndpoints(endpoints: Endpoints, seenAtMs: MonotonicMs): PublishedEndpoint[] {
   const object = `endpoints/${endpoints.metadata.name}`;
-  return endpoints.subsets.flatMap(({ addresses, notReadyAddresses, ports }) => {
-    const publish = (entry: EndpointAddress, ready: boolean): PublishedEndpoint => ({
-      object,
-      seenAtMs,
-      address: entry.ip,
-      ports,
-      ready,
-      serving: ready,
-      terminating: false,
-      pod: podOf(entry.targetRef),
-    });
-    return [
-      ...addresses.map((entry) => publish(entry, true)),
-      ...notReadyAddresses.map((entry) => publish(entry, false)),
-    ];
-  });
+  return listedInEndpoints(endpoints).map((one) => published(one, object, seenAtMs));
 }
 
-function podOf(target: TargetRef | undefined): PublishedPod | undefined {
-  if (target?.kind !== "Pod" || target.uid === undefined) return undefined;
-  return { name: target.name, uid: target.uid };
+function published(
+  { address, ports, ready, serving, terminating, targetRef }: ListedEndpoint,
+  object: string,
+  seenAtMs: MonotonicMs,
+): PublishedEndpoint {
+  const pod = isPod(targetRef) ? targetRef : undefined;
+  return { object, seenAtMs, address, ports, ready, serving, terminating, pod };
+}
+
+function isPod(target: TargetRef | undefined): target is TargetRef & PublishedPod {
+  return target?.kind === "Pod" && target.uid !== undefined;
 }

@@ -5,6 +5,7 @@ import type { Pod } from "../kube/kinds/pod.ts";
 import type { Service } from "../kube/kinds/service.ts";
 import type { ClusterSource } from "../sources/cluster-source.ts";
 import type { Departure } from "../sources/departed-pods.ts";
+import type { EndpointId } from "../sources/endpoint-id.ts";
 import type { ExternalAnswer, ExternalNames } from "../sources/external-names.ts";
 import type { StandingDoubt } from "../sources/probes.ts";
 import type { PublishedForm } from "../sources/published-form.ts";
@@ -32,8 +33,8 @@ export interface UnheardCluster {
   readonly isUnreachable: boolean;
   /** Those of the one port that this is about. */
   readonly remembered: readonly RememberedEndpoint[];
-  readonly doubts: ReadonlyMap<string, StandingDoubt> | undefined;
-  readonly unreached: ReadonlySet<string>;
+  readonly doubts: ReadonlyMap<EndpointId, StandingDoubt> | undefined;
+  readonly unreached: ReadonlySet<EndpointId>;
 }
 
 export interface ServiceInCluster {
@@ -45,10 +46,10 @@ export interface ServiceInCluster {
   readonly services: WatchStatus;
   readonly pods: PodFacts;
   readonly published: PublishedFacts;
-  /** Those of its endpoints that are in doubt, by `peerKey`; undefined where nobody probes. */
-  readonly doubts: ReadonlyMap<string, StandingDoubt> | undefined;
-  /** Peers that requests did not reach a moment ago, by `peerKey`; of other services as well. */
-  readonly unreached: ReadonlySet<string>;
+  /** Those of its endpoints that are in doubt; undefined where nobody probes. */
+  readonly doubts: ReadonlyMap<EndpointId, StandingDoubt> | undefined;
+  /** Peers that requests did not reach a moment ago; of other services as well. */
+  readonly unreached: ReadonlySet<EndpointId>;
   /** Of an external name, what it resolves to; undefined before the first answer. */
   readonly external?: ExternalAnswer | undefined;
 }
@@ -104,10 +105,10 @@ export interface SnapshotContext {
 
 /** What endpoints and requests say themselves, beside what clusters say of them. */
 export interface Evidence {
-  /** By cluster and `peerKey`, the endpoints of the service that are in doubt. */
-  readonly doubts: ReadonlyMap<string, ReadonlyMap<string, StandingDoubt>>;
-  /** Peers that requests did not reach, by `peerKey`; undefined where no proxy says so. */
-  readonly unreached: ReadonlySet<string> | undefined;
+  /** By cluster, the endpoints of the service that are in doubt. */
+  readonly doubts: ReadonlyMap<string, ReadonlyMap<EndpointId, StandingDoubt>>;
+  /** Peers that requests did not reach; undefined where no proxy says so. */
+  readonly unreached: ReadonlySet<EndpointId> | undefined;
 }
 
 export function snapshotService(
@@ -143,8 +144,8 @@ export function snapshotService(
   };
 }
 
-const noDoubts: ReadonlyMap<string, StandingDoubt> = new Map();
-const noneUnreached: ReadonlySet<string> = new Set();
+const noDoubts: ReadonlyMap<EndpointId, StandingDoubt> = new Map();
+const noneUnreached: ReadonlySet<EndpointId> = new Set();
 
 function serviceInCluster(
   source: SnapshotSource,

@@ -80,7 +80,8 @@ export class VirtualTime {
 
   at(atMs: number, owner: object | undefined, callback: () => void): ScheduledEvent {
     const timeMs = Math.max(atMs, this.#nowMs);
-    if (this.#finished) return { atMs: timeMs, sequence: 0, owner, callback: undefined };
+    if (this.#finished)
+      return { dueAt: timeMs, place: -1, sequence: 0, owner, callback: undefined };
     return this.#queue.schedule(timeMs, owner, callback);
   }
 
@@ -175,8 +176,8 @@ export class VirtualTime {
       return;
     }
     event.callback = undefined;
-    if (!this.#advanceTo(event.atMs)) return;
-    this.#options.trace.add("event", event.atMs, event.sequence, 0);
+    if (!this.#advanceTo(event.dueAt)) return;
+    this.#options.trace.add("event", event.dueAt, event.sequence, 0);
     try {
       callback();
     } catch (error) {

@@ -17,7 +17,7 @@ export interface EndpointUse {
 }
 
 export interface CountedEndpoint extends EndpointUse {
-  /** Its `peerKey`. */
+  /** Its `endpointId`. */
   readonly key: string;
   readonly cluster: string;
 }
@@ -34,7 +34,7 @@ export interface CounterReporter {
    * when there is no proxy that can be asked.
    */
   counters(since: number | undefined, signal: AbortSignal): Promise<CounterReading | undefined>;
-  /** Whether the proxy still has the endpoint, by its `peerKey`. */
+  /** Whether the proxy still has the endpoint, by its `endpointId`. */
   hasEndpoint(key: string): boolean;
 }
 
@@ -56,7 +56,7 @@ interface Known {
 export class EndpointCounters {
   readonly #options: EndpointCountersOptions;
   readonly #stopping = new AbortController();
-  /** By `peerKey`; never more than the proxy has endpoints. */
+  /** By `endpointId`; never more than the proxy has endpoints. */
   readonly #known = new Map<string, Known>();
   #revision: number | undefined;
   #running: Promise<void> | undefined;
@@ -75,7 +75,7 @@ export class EndpointCounters {
     await this.#running;
   }
 
-  /** By `peerKey`; undefined when it was never used, as far as is known. */
+  /** By `endpointId`; undefined when it was never used, as far as is known. */
   of(key: string): EndpointUse | undefined {
     const known = this.#known.get(key);
     if (known === undefined) return undefined;
@@ -89,7 +89,7 @@ export class EndpointCounters {
     };
   }
 
-  /** Of every endpoint that was ever used, by `peerKey`. */
+  /** Of every endpoint that was ever used, by `endpointId`. */
   all(): ReadonlyMap<string, EndpointUse> {
     const uses = [...this.#known.keys()].flatMap((key): [string, EndpointUse][] => {
       const use = this.of(key);

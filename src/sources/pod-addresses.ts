@@ -1,7 +1,7 @@
 // Which pods have each address of a cluster now. An address passes from a pod to its successor at
 // once in some networks, while slices and even the old pod's own status still claim it; who has it
 // now can only be said by looking at all pods, whatever service they belong to.
-import { type Pod, podIPs } from "../kube/kinds/pod.ts";
+import { hasEnded, type Pod, podIPs } from "../kube/kinds/pod.ts";
 import type { Change } from "../kube/store/store-change.ts";
 
 /** Invariant: every pod that has an address and has not ended is in the list of each of its own. */
@@ -81,7 +81,7 @@ function isSame(a: Pod, b: Pod): boolean {
 
 /** A pod that has ended owns nothing any more, though its status still names its address. */
 function addressesOf(pod: Pod | undefined): readonly string[] {
-  if (pod === undefined || pod.phase === "Succeeded" || pod.phase === "Failed") return noAddresses;
+  if (pod === undefined || hasEnded(pod)) return noAddresses;
   return podIPs(pod);
 }
 

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import type { ServerExchange } from "../environment/network.ts";
 import { isThorough } from "../simulation/seeds.ts";
 import { type Simulation, simulate } from "../simulation/simulation.ts";
+import { endpointId } from "./endpoint-id.ts";
 import { type ProbeOutcome, probeOnce, probeTimeoutMs } from "./probe-once.ts";
 import { maxAtOnce } from "./probe-turns.ts";
 import { type Doubt, maxDoubted, oldDoubtMs, Probes, probeEveryMs } from "./probes.ts";
@@ -61,13 +62,15 @@ test.each([
   }),
 );
 
+const podAt80 = endpointId({ address: "pod", port: 80 });
+
 /** Probes with what they reported, in order. */
 function probesIn(simulation: Simulation) {
   const heard: string[] = [];
   const probes: Probes = new Probes({
     ...simulation.host("proxy"),
     onAnswer: (doubter) => {
-      const answer = probes.standing(doubter).get("east")?.get("pod 80")?.answer;
+      const answer = probes.standing(doubter).get("east")?.get(podAt80)?.answer;
       heard.push(`${doubter} ${answer} at ${Math.round(simulation.now() / 100) / 10} s`);
     },
   });
@@ -180,7 +183,7 @@ test("a doubt that lasts becomes old, which is told once", () =>
   simulate({ seed: 1 }, async (simulation) => {
     const listener = await listen(simulation, answering(200));
     const { probes, heard } = probesIn(simulation);
-    const isOld = () => probes.standing("web").get("east")?.get("pod 80")?.isOld;
+    const isOld = () => probes.standing("web").get("east")?.get(podAt80)?.isOld;
     probes.want("web", [target]);
     await simulation.sleep(oldDoubtMs - probeEveryMs);
     expect([heard.length, isOld()]).toEqual([1, false]);
@@ -219,7 +222,7 @@ test("however many are in doubt, few are asked at once, and no cluster waits for
     const few: Doubt[] = [{ ...target, cluster: "west" }];
     probes.want("quiet/few:80", few);
     await simulation.sleep(probeEveryMs);
-    expect(probes.standing("quiet/few:80").get("west")?.get("pod 80")?.answer).toBe("answers");
+    expect(probes.standing("quiet/few:80").get("west")?.get(podAt80)?.answer).toBe("answers");
     while (settled <= count) await simulation.sleep(1_000);
     // Three probes for every two of them, at two hundred a second, and the patience for the last.
     const probesMs = (1.5 * count * 1_000) / 200;

@@ -6,9 +6,9 @@ import type { Environment } from "../environment/environment.ts";
 import type { CancelTimer } from "../environment/timers.ts";
 import { TokenBucket } from "../kube/client/token-bucket.ts";
 import { splitObjectKey } from "../kube/kinds/kind.ts";
+import { clusterEndpointId, type EndpointId, endpointId } from "./endpoint-id.ts";
 import { type ProbeOutcome, type ProbeTarget, probeOnce } from "./probe-once.ts";
 import { ProbeTurns } from "./probe-turns.ts";
-import { peerKey } from "./proxy-feedback.ts";
 
 export type ProbeAnswer = "answers" | "silent";
 
@@ -116,14 +116,14 @@ export class Probes {
     this.#goOn();
   }
 
-  /** By cluster and `peerKey`, what this one doubts and what is known of it. */
-  standing(doubter: string): ReadonlyMap<string, ReadonlyMap<string, StandingDoubt>> {
-    const standing = new Map<string, Map<string, StandingDoubt>>();
+  /** By cluster, what this one doubts and what is known of it. */
+  standing(doubter: string): ReadonlyMap<string, ReadonlyMap<EndpointId, StandingDoubt>> {
+    const standing = new Map<string, Map<EndpointId, StandingDoubt>>();
     for (const [key, cause] of this.#wanted.get(doubter) ?? []) {
       const { target, answer = "unknown", isOld = false } = this.#doubted.get(key) ?? {};
       if (target === undefined) continue;
-      const inCluster = standing.get(target.cluster) ?? new Map<string, StandingDoubt>();
-      standing.set(target.cluster, inCluster.set(peerKey(target), { cause, answer, isOld }));
+      const inCluster = standing.get(target.cluster) ?? new Map<EndpointId, StandingDoubt>();
+      standing.set(target.cluster, inCluster.set(endpointId(target), { cause, answer, isOld }));
     }
     return standing;
   }
@@ -236,5 +236,5 @@ export class Probes {
 }
 
 function keyOf(namespace: string, target: ProbeTarget): string {
-  return `${namespace} ${target.cluster} ${peerKey(target)}`;
+  return `${namespace} ${clusterEndpointId(target)}`;
 }

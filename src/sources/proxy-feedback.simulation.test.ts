@@ -1,10 +1,11 @@
 import { expect, test } from "vitest";
 import { type Simulation, simulate } from "../simulation/simulation.ts";
+import type { EndpointId } from "./endpoint-id.ts";
 import { ProxyFeedback, type ProxyReport, reportEveryMs } from "./proxy-feedback.ts";
 
 const report = (revision: number, ...keys: string[]): ProxyReport => ({
   revision,
-  unreached: keys.map((key) => ({ key, ageMs: 0 })),
+  unreached: keys.map((key) => ({ key: key as EndpointId, ageMs: 0 })),
 });
 
 /** A feedback whose proxy says these one after the other, and then nothing more. */

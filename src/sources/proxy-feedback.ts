@@ -2,6 +2,7 @@
 // forgets them soon, so this is a sign to look closer and never a verdict. Nothing is asked while
 // nothing happens: the proxy answers when it has news.
 import type { Environment } from "../environment/environment.ts";
+import type { EndpointId } from "./endpoint-id.ts";
 
 export interface ProxyReport {
   /** Names what the proxy had seen when it said this. */
@@ -11,8 +12,7 @@ export interface ProxyReport {
 
 /** A peer that refused a connection or did not take it in time. */
 export interface UnreachedPeer {
-  /** Its `peerKey`. */
-  readonly key: string;
+  readonly key: EndpointId;
   readonly ageMs: number;
 }
 
@@ -27,7 +27,7 @@ export interface ProxyReporter {
 export interface ProxyFeedbackOptions extends Pick<Environment, "timers" | "log"> {
   readonly reporter: ProxyReporter;
   /** Called with the peers that are no longer, or not until now, among the unreached. */
-  readonly onChange: (peers: ReadonlySet<string>) => void;
+  readonly onChange: (peers: ReadonlySet<EndpointId>) => void;
 }
 
 /** Between two reports, however much there is to tell: a dead node is many peers. */
@@ -36,15 +36,14 @@ export const reportEveryMs = 1_000;
 export class ProxyFeedback {
   readonly #options: ProxyFeedbackOptions;
   readonly #stopping = new AbortController();
-  #unreached: ReadonlySet<string> = new Set();
+  #unreached: ReadonlySet<EndpointId> = new Set();
   #running: Promise<void> | undefined;
 
   constructor(options: ProxyFeedbackOptions) {
     this.#options = options;
   }
 
-  /** By `peerKey`. */
-  get unreached(): ReadonlySet<string> {
+  get unreached(): ReadonlySet<EndpointId> {
     return this.#unreached;
   }
 
@@ -85,14 +84,4 @@ export class ProxyFeedback {
     const changed = new Set([...came.map(({ key }) => key), ...went]);
     if (changed.size > 0) onChange(changed);
   }
-}
-
-/** Names an endpoint as long as the same pod is behind its address. */
-export function peerKey(peer: {
-  readonly address: string;
-  readonly port: number;
-  readonly podUid?: string | undefined;
-}): string {
-  const { address, port, podUid } = peer;
-  return podUid === undefined ? `${address} ${port}` : `${address} ${port} ${podUid}`;
 }

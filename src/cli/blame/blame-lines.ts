@@ -4,10 +4,10 @@ import type { BlameSummary, CauseSummary } from "../../blame/blame-summary.ts";
 import { type Confidence, type RequestVerdict, staleCauses } from "../../blame/verdict.ts";
 import { causeMeanings, lengthText, verdictSentences } from "../../blame/verdict-text.ts";
 import { visible } from "../../decide/routing/shown-text.ts";
-import { wrapText } from "../../doctor/report/wrapped-text.ts";
-import { counted } from "../counted.ts";
-import { type Column, rowLines } from "../incident/table.ts";
-import type { Paint } from "../paint.ts";
+import { counted } from "../terminal/counted.ts";
+import type { Paint } from "../terminal/paint.ts";
+import { type Column, rowLines } from "../terminal/table.ts";
+import { wrapText } from "../terminal/wrapped-text.ts";
 
 export interface BlameReport {
   readonly summary: BlameSummary;

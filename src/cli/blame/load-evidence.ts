@@ -12,8 +12,8 @@ import {
 import { RecordingReader, RecordingVersionError } from "../../blame/recording-reader.ts";
 import type { Files } from "../../environment/files.ts";
 import { UsageError } from "../command.ts";
-import { counted } from "../counted.ts";
-import { numberText } from "../incident/value-text.ts";
+import { counted } from "../terminal/counted.ts";
+import { numberText } from "../terminal/value-text.ts";
 import { loadObjects, sizeOf } from "./load-objects.ts";
 
 export interface AskedEvidence {

@@ -8,7 +8,7 @@ import type { Evidence } from "../../blame/evidence.ts";
 import { SavedObjects } from "../../blame/saved-objects.ts";
 import { type Files, FilesError } from "../../environment/files.ts";
 import { UsageError } from "../command.ts";
-import { counted } from "../counted.ts";
+import { counted } from "../terminal/counted.ts";
 
 /** A dump holds a file for each namespace and kind, and the logs of every pod. */
 const filesMax = 100_000;

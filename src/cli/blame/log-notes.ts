@@ -3,7 +3,7 @@
 import type { BlamedLog } from "../../blame/blame-log.ts";
 import type { ProxyClock } from "../../blame/proxy-clock.ts";
 import { lengthText } from "../../blame/verdict-text.ts";
-import { counted } from "../counted.ts";
+import { counted } from "../terminal/counted.ts";
 
 /** Nothing can be said then; that an empty log has no failed request can be. */
 export function isNothingUnderstood(logs: readonly BlamedLog[]): boolean {

@@ -1,12 +1,13 @@
 // The charts of a result, one above the other on one time axis, so that cause and effect line up:
 // quantities first, then the lag of each change, then the axis with the marks of the timeline.
-import { wrapText } from "../../doctor/report/wrapped-text.ts";
+
 import type { Series, TimelineEntry } from "../../lab/incidents/incident.ts";
-import type { Paint } from "../paint.ts";
+import type { Paint } from "../terminal/paint.ts";
+import { valueText } from "../terminal/value-text.ts";
+import { wrapText } from "../terminal/wrapped-text.ts";
 import { type LagCell, lagRows, together } from "./lag-chart.ts";
 import { levelRows, topOf } from "./level-chart.ts";
 import { TimeAxis } from "./time-axis.ts";
-import { valueText } from "./value-text.ts";
 
 export interface ChartOptions {
   /** Columns in all. */

@@ -7,7 +7,7 @@ import {
   isBounded,
   type Unit,
 } from "../../lab/incidents/figure.ts";
-import { numberText, percentText, valueText } from "./value-text.ts";
+import { numberText, percentText, valueText } from "../terminal/value-text.ts";
 
 export interface Comparison {
   readonly verdict: "inside" | "outside" | "shown";

@@ -1,6 +1,6 @@
 // Lags over time, one sign for each change at each hop, on a logarithmic scale: they span six orders
 // of magnitude, and a linear scale would hide all but the largest. Pure.
-import { durationText } from "../../journeys/duration-text.ts";
+import { durationText } from "../../environment/duration-text.ts";
 import type { Series } from "../../lab/incidents/incident.ts";
 import type { TimeAxis } from "./time-axis.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { paintFor } from "../paint.ts";
+import { paintFor } from "../terminal/paint.ts";
 import { result, throttled } from "./incident-result.contract.ts";
 import { resultLines } from "./result-lines.ts";
 

@@ -1,7 +1,7 @@
 // One result for a person at a terminal: what happened, the figures beside those seen elsewhere, what
 // it meant for traffic on both sides, the charts, and the inputs. Never wider than asked.
-import { wrapText } from "../../doctor/report/wrapped-text.ts";
-import { durationText } from "../../journeys/duration-text.ts";
+
+import { durationText } from "../../environment/duration-text.ts";
 import { type Expectation, type Figure, isBounded } from "../../lab/incidents/figure.ts";
 import type {
   Incident,
@@ -9,13 +9,14 @@ import type {
   Measure,
   TimelineEntry,
 } from "../../lab/incidents/incident.ts";
-import type { Paint } from "../paint.ts";
+import type { Paint } from "../terminal/paint.ts";
+import { type Cell, type Column, rowLines, tableWidth } from "../terminal/table.ts";
+import { valueText } from "../terminal/value-text.ts";
+import { wrapText } from "../terminal/wrapped-text.ts";
 import { chartLines } from "./charts.ts";
 import { boundsText, compare, seenText } from "./comparison.ts";
 import { didHold } from "./summary-lines.ts";
-import { type Cell, type Column, rowLines, tableWidth } from "./table.ts";
 import { markName } from "./time-axis.ts";
-import { valueText } from "./value-text.ts";
 import { verdictText } from "./verdict-text.ts";
 
 export interface ResultOptions {

@@ -1,8 +1,8 @@
 // What each incident meant with stock and with Lockstep, all success measures and nothing else. Pure.
 import type { IncidentResult, Measure } from "../../lab/incidents/incident.ts";
-import type { Paint } from "../paint.ts";
-import { type Cell, type Column, rowLines, tableWidth } from "./table.ts";
-import { valueText } from "./value-text.ts";
+import type { Paint } from "../terminal/paint.ts";
+import { type Cell, type Column, rowLines, tableWidth } from "../terminal/table.ts";
+import { valueText } from "../terminal/value-text.ts";
 
 export interface SideBySideOptions {
   /** Columns. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { paintFor } from "../paint.ts";
+import { paintFor } from "../terminal/paint.ts";
 import { result } from "./incident-result.contract.ts";
 import { reportDocument } from "./report-document.ts";
 import { didHold, summaryFoot, summaryHead, summaryLines } from "./summary-lines.ts";

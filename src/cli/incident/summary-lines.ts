@@ -1,12 +1,13 @@
 // Many results as one table that is read at a glance: what tells each incident in a line, seen
 // elsewhere, with stock and with Lockstep, and whatever is not as it should be. Pure.
-import { wrapText } from "../../doctor/report/wrapped-text.ts";
+
 import { type Figure, isWithinBounds } from "../../lab/incidents/figure.ts";
 import type { IncidentResult, Measure } from "../../lab/incidents/incident.ts";
-import type { Paint } from "../paint.ts";
+import type { Paint } from "../terminal/paint.ts";
+import { type Cell, type Column, rowLines, tableWidth } from "../terminal/table.ts";
+import { valueText } from "../terminal/value-text.ts";
+import { wrapText } from "../terminal/wrapped-text.ts";
 import { seenText } from "./comparison.ts";
-import { type Cell, type Column, rowLines, tableWidth } from "./table.ts";
-import { valueText } from "./value-text.ts";
 import { figureCount, goalCount } from "./verdict-text.ts";
 
 export interface SummaryOptions {

@@ -1,6 +1,6 @@
 // The time axis that all charts of a result share: which column an instant has, where the marks of
 // the timeline stand, and labels at round times. Pure.
-import { durationText } from "../../journeys/duration-text.ts";
+import { durationText } from "../../environment/duration-text.ts";
 
 const secondMs = 1_000;
 const minuteMs = 60 * secondMs;

@@ -2,8 +2,8 @@
 // standard output is read, no request waits for it. Lines that a slow reader leaves no room for are
 // dropped, counted and reported.
 import type { Counter } from "prom-client";
+import { lineBytesMax } from "../../access-log/access-log-parser.ts";
 import { AccessLogFileError, followFile } from "../../access-log/file-chunks.ts";
-import { lineBytesMax } from "../../access-log/line-splitter.ts";
 import { elapsedMs, type MonotonicMs } from "../../environment/clock.ts";
 import type { Environment } from "../../environment/environment.ts";
 import { FilesError } from "../../environment/files.ts";

@@ -1,12 +1,13 @@
 // The truth table in the terminal: a row for each endpoint with what every witness says, and under
 // it the reason in a sentence. Rows about which the witnesses disagree are lit.
 import { overridesSlices } from "../../decide/truth/truth.ts";
-import { wrapText } from "../../doctor/report/wrapped-text.ts";
+import { durationText } from "../../environment/duration-text.ts";
 import type { Terminal } from "../../environment/terminal.ts";
 import type { PortReport, ReportedEndpoint } from "../../ingress/service-report.ts";
-import { durationText } from "../../journeys/duration-text.ts";
-import { counted } from "../counted.ts";
-import { type Paint, paintFor } from "../paint.ts";
+import { counted } from "../terminal/counted.ts";
+import { type Paint, paintFor } from "../terminal/paint.ts";
+import { leftText, textColumns } from "../terminal/text-columns.ts";
+import { wrapText } from "../terminal/wrapped-text.ts";
 import { hostAndPort } from "./host-and-port.ts";
 
 const glyphs: Readonly<Record<ReportedEndpoint["state"], string>> = {
@@ -51,7 +52,7 @@ export function endpointLines(
   const widths = widthsOf(shown, endpoints);
   const line = (cells: readonly string[]) =>
     cells
-      .map((cell, index) => gap + cell.padEnd((widths[index] ?? 0) - gap.length))
+      .map((cell, index) => gap + leftText(cell, (widths[index] ?? 0) - gap.length))
       .join("")
       .trimEnd();
   return [
@@ -74,7 +75,7 @@ export function endpointLines(
 /** Each with the gap before it. */
 function widthsOf(shown: readonly Column[], endpoints: readonly ReportedEndpoint[]) {
   return shown.map(({ title, cell }) => {
-    const cells = endpoints.map((endpoint) => cell(endpoint).length);
+    const cells = endpoints.map((endpoint) => textColumns(cell(endpoint)));
     return gap.length + Math.max(title.length, ...cells);
   });
 }

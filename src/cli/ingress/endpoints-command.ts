@@ -4,7 +4,7 @@ import type { PortReport, ServiceReport } from "../../ingress/service-report.ts"
 import { tieredEndpoints } from "../../outputs/nginx/service-entry.ts";
 import type { CommandContext, ExitCode } from "../command.ts";
 import { helpText } from "../help-text.ts";
-import { paintFor } from "../paint.ts";
+import { paintFor } from "../terminal/paint.ts";
 import { wholeNumber } from "../whole-number.ts";
 import { endpointLines } from "./endpoint-lines.ts";
 import { printable } from "./printable.ts";

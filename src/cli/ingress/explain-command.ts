@@ -1,11 +1,11 @@
 // `lockstep ingress explain`: asks a running ingress who would serve a request, and why.
 import { Command } from "commander";
-import { wrapText } from "../../doctor/report/wrapped-text.ts";
 import type { Terminal } from "../../environment/terminal.ts";
 import type { Explanation } from "../../ingress/explanation.ts";
 import { type CommandContext, type ExitCode, UsageError } from "../command.ts";
 import { helpText } from "../help-text.ts";
-import { paintFor } from "../paint.ts";
+import { paintFor } from "../terminal/paint.ts";
+import { wrapText } from "../terminal/wrapped-text.ts";
 import { wholeNumber } from "../whole-number.ts";
 import { endpointLines } from "./endpoint-lines.ts";
 import { printable } from "./printable.ts";

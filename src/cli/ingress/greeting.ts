@@ -1,8 +1,9 @@
 // What `lockstep ingress` says to the person who started it: what it serves, and that it stops.
+
+import { durationText } from "../../environment/duration-text.ts";
 import type { Terminal } from "../../environment/terminal.ts";
 import type { IngressReplica } from "../../ingress/ingress-replica.ts";
-import { durationText } from "../../journeys/duration-text.ts";
-import { paintFor } from "../paint.ts";
+import { paintFor } from "../terminal/paint.ts";
 import { hostAndPort } from "./host-and-port.ts";
 import type { IngressConfig } from "./ingress-settings.ts";
 

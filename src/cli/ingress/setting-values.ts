@@ -1,7 +1,8 @@
 // How the texts of settings are read. Each parser says what would be right when it refuses.
 
 import { resolve as absolute } from "node:path";
-import { parseIp, parseNetwork } from "../../decide/ip-address.ts";
+import { parseGoDuration } from "../../environment/go-duration.ts";
+import { isIp, parseNetwork } from "../../environment/ip-address.ts";
 import { SettingError } from "./setting.ts";
 
 export function anyText(text: string): string {
@@ -28,7 +29,7 @@ export const portNumber = whole(1, 65_535);
 export const portOrAny = whole(0, 65_535);
 
 export function ipAddress(text: string): string {
-  if (parseIp(text) !== undefined) return text;
+  if (isIp(text)) return text;
   throw new SettingError("It must be an IP address.");
 }
 
@@ -44,18 +45,11 @@ export function objectName(text: string): { readonly namespace: string; readonly
   throw new SettingError("It must be namespace/name.");
 }
 
-const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
-
 /** In milliseconds: `500ms`, `5s`, `1m30s`; 0 needs no unit. */
 export function duration(mostMs: number): (text: string) => number {
   return (text) => {
-    const parts = [...text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g)];
-    const isWhole = parts.length > 0 && parts.map(([part]) => part).join("") === text;
-    const ms = parts.reduce((sum, [, digits, unit = ""]) => {
-      return sum + Number(digits) * (unitMs[unit] ?? 0);
-    }, 0);
-    if (text === "0") return 0;
-    if (isWhole && ms <= mostMs) return ms;
+    const ms = parseGoDuration(text) ?? -1;
+    if (ms >= 0 && ms <= mostMs) return ms;
     throw new SettingError(
       `It must be a time such as 500ms, 5s or 1m30s, up to ${longest(mostMs)}.`,
     );

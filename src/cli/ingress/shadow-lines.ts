@@ -1,7 +1,7 @@
 // What a shadow has found out, for the person who ran it: one verdict, then the counts behind it,
 // then the worst cases.
 import { visible } from "../../decide/routing/shown-text.ts";
-import { wrapText } from "../../doctor/report/wrapped-text.ts";
+import { durationText } from "../../environment/duration-text.ts";
 import type { Terminal } from "../../environment/terminal.ts";
 import type { Readiness } from "../../ingress/readiness.ts";
 import {
@@ -11,9 +11,9 @@ import {
   type ShadowSummary,
   worthMentionMs,
 } from "../../ingress/shadow-report.ts";
-import { durationText } from "../../journeys/duration-text.ts";
-import { counted } from "../counted.ts";
-import { paintFor } from "../paint.ts";
+import { counted } from "../terminal/counted.ts";
+import { paintFor } from "../terminal/paint.ts";
+import { wrapText } from "../terminal/wrapped-text.ts";
 import { hostAndPort } from "./host-and-port.ts";
 
 /** Where the counts stand; with less room than this beside them they stand below their labels. */

@@ -3,7 +3,7 @@ import { visible } from "../../decide/routing/shown-text.ts";
 import type { WallMs } from "../../environment/clock.ts";
 import type { JourneyRecord } from "../../journeys/journey-record.ts";
 import { monotonicAt } from "../../journeys/journey-record.ts";
-import type { Paint } from "../paint.ts";
+import type { Paint } from "../terminal/paint.ts";
 import { changeColumns, headLine } from "../watch/change-columns.ts";
 import { changeLine } from "../watch/change-line.ts";
 import { isPodLate } from "../watch/hop-cell.ts";

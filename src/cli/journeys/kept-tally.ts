@@ -5,12 +5,12 @@ import { isFirstHeard } from "../../journeys/first-heard.ts";
 import type { Journey, Outcome } from "../../journeys/journey.ts";
 import { p99Of } from "../../journeys/percentile.ts";
 import { type Direction, type Hop, hops } from "../../journeys/witness.ts";
-import { counted } from "../counted.ts";
-import { numberText } from "../incident/value-text.ts";
-import type { Paint } from "../paint.ts";
+import { counted } from "../terminal/counted.ts";
+import type { Paint } from "../terminal/paint.ts";
+import { rightText } from "../terminal/text-columns.ts";
+import { numberText } from "../terminal/value-text.ts";
 import { lagCell, paintTone, unknownSign } from "../watch/hop-cell.ts";
 import { LagFigures } from "../watch/lag-figures.ts";
-import { rightText } from "../watch/text-columns.ts";
 import { measuredLagMs } from "../watch/watch-tally.ts";
 
 const directions: readonly Direction[] = ["leave", "join"];

@@ -3,9 +3,9 @@
 import { nearestNames } from "../../decide/nearest-names.ts";
 import { visible } from "../../decide/routing/shown-text.ts";
 import type { WallMs } from "../../environment/clock.ts";
+import { durationText } from "../../environment/duration-text.ts";
 import type { HistoryQuery } from "../../history/history-query.ts";
 import type { HistoryReader } from "../../history/history-reader.ts";
-import { durationText } from "../../journeys/duration-text.ts";
 import type { JourneyRecord } from "../../journeys/journey-record.ts";
 
 export interface NothingAsked {

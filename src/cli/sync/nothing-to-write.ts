@@ -4,7 +4,7 @@ import type { SyncPolicy } from "../../decide/syncing/sync-policy.ts";
 import { syncLabel } from "../../decide/syncing/synced-names.ts";
 import { StatusError } from "../../kube/client/client.ts";
 import type { ClusterClient, ServicePlan } from "../../outputs/slices/sync-view.ts";
-import { counted } from "../counted.ts";
+import { counted } from "../terminal/counted.ts";
 
 export interface NothingOptions {
   readonly sources: readonly ClusterClient[];

@@ -1,6 +1,6 @@
 // Whether the story held: what stock suffers, what Lockstep does not, that the cause was named and
 // that the fix worked. Each check can fail, and says what was measured and what the goal was.
-import { durationText } from "../../journeys/duration-text.ts";
+import { durationText } from "../../environment/duration-text.ts";
 import type { Release, StoryResult } from "./story.ts";
 
 export interface Check {

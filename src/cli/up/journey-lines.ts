@@ -1,6 +1,6 @@
 // A change as the story shows it: one line when every Lockstep replica routes by it, and one row of a
 // table when it has arrived everywhere, with Lockstep's replicas beside those of stock. Pure.
-import { durationText } from "../../journeys/duration-text.ts";
+import { durationText } from "../../environment/duration-text.ts";
 import type { Journey } from "../../journeys/journey.ts";
 import type { Hop } from "../../journeys/witness.ts";
 import { replicas } from "./ingress-side.ts";

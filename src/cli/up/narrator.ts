@@ -1,7 +1,8 @@
 // What the person at the terminal sees of the story: lines that stay, and on a terminal one line of
 // counters that is redrawn. Everything is plain text when nobody looks.
 import type { Terminal } from "../../environment/terminal.ts";
-import { paintFor } from "../paint.ts";
+import { paintFor } from "../terminal/paint.ts";
+import { StatusLine } from "../terminal/status-line.ts";
 
 export interface Counters {
   readonly seconds: number;
@@ -19,7 +20,7 @@ const plainEverySeconds = 10;
 export class Narrator {
   readonly #terminal: Terminal;
   readonly #paint: ReturnType<typeof paintFor>;
-  #hasStatus = false;
+  readonly #status: StatusLine;
   #lastPlain = -plainEverySeconds;
 
   /** With `quiet` nothing is said: the result is for a machine. */
@@ -27,6 +28,7 @@ export class Narrator {
     const { terminal, quiet } = options;
     this.#terminal = quiet ? { ...terminal, interactive: false, write: () => undefined } : terminal;
     this.#paint = paintFor(terminal);
+    this.#status = new StatusLine(terminal, (text) => this.#terminal.write(text));
   }
 
   act(title: string): void {
@@ -53,8 +55,7 @@ export class Narrator {
   counters(counters: Counters): void {
     const text = `  ${countersText(counters)}`;
     if (this.#terminal.interactive) {
-      this.#terminal.write(`\r\u001b[K${text.slice(0, this.#terminal.columns - 1)}`);
-      this.#hasStatus = true;
+      this.#status.draw(text);
     } else if (counters.seconds - this.#lastPlain >= plainEverySeconds) {
       this.#lastPlain = counters.seconds;
       this.#line(text);
@@ -62,8 +63,7 @@ export class Narrator {
   }
 
   #line(text: string): void {
-    if (this.#hasStatus) this.#terminal.write("\r\u001b[K");
-    this.#hasStatus = false;
+    this.#status.clear();
     this.#terminal.write(`${text}\n`);
   }
 }

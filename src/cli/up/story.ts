@@ -3,10 +3,9 @@
 // at the end it is said whether the story held.
 
 import type { Finding } from "../../doctor/finding.ts";
-import { findingText } from "../../doctor/report/text.ts";
 import { elapsedMs } from "../../environment/clock.ts";
+import { durationText } from "../../environment/duration-text.ts";
 import type { Environment } from "../../environment/environment.ts";
-import { durationText } from "../../journeys/duration-text.ts";
 import { type Journey, lagsAt } from "../../journeys/journey.ts";
 import { objectKey } from "../../kube/kinds/kind.ts";
 import { componentPodName } from "../../lab/controllers/component-pod.ts";
@@ -14,6 +13,7 @@ import { controllerManager, controlPlaneNode } from "../../lab/controllers/kube-
 import { releaseShop, shopReplicas, shopService } from "../../lab/shop.ts";
 import { ingressNginx } from "../../lab/stock/ingress-nginx.ts";
 import type { Tally } from "../../lab/traffic/tally.ts";
+import { findingText } from "../terminal/finding-text.ts";
 import { Examination } from "./examination.ts";
 import { earlyLine, journeyRow, rowsHead } from "./journey-lines.ts";
 import type { Narrator } from "./narrator.ts";

@@ -3,10 +3,10 @@
 // says what each column is. What does not fit gives way in a fixed order: the path, the cause, the
 // cluster, and at last letters of the service's name. Pure.
 import type { Hop } from "../../journeys/witness.ts";
-import type { Paint } from "../paint.ts";
+import type { Paint } from "../terminal/paint.ts";
+import { cutText, leftText, rightText, textColumns } from "../terminal/text-columns.ts";
 import { type HopCell, paintTone } from "./hop-cell.ts";
 import { pathColumns, pathScale } from "./lag-path.ts";
-import { cutText, leftText, rightText, textColumns } from "./text-columns.ts";
 
 export interface ChangeColumns {
   readonly hops: readonly Hop[];

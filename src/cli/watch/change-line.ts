@@ -5,7 +5,7 @@ import type { MonotonicMs, WallMs } from "../../environment/clock.ts";
 import type { Journey } from "../../journeys/journey.ts";
 import { type ObserverRun, wallAt } from "../../journeys/journey-record.ts";
 import type { Direction, Hop } from "../../journeys/witness.ts";
-import type { Paint } from "../paint.ts";
+import type { Paint } from "../terminal/paint.ts";
 import { type ChangeColumns, rowLine } from "./change-columns.ts";
 import { type HopCell, hopCell, type Judging, lagCell, unknownSign } from "./hop-cell.ts";
 import { lagPath } from "./lag-path.ts";

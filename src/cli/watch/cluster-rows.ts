@@ -3,15 +3,14 @@
 
 import { visible } from "../../decide/routing/shown-text.ts";
 import { elapsedMs } from "../../environment/clock.ts";
-import { durationText } from "../../journeys/duration-text.ts";
+import { durationText, shortDuration } from "../../environment/duration-text.ts";
 import { p99Of } from "../../journeys/percentile.ts";
 import type { ClusterStatus } from "../../observer/cluster-status.ts";
-import { counted } from "../counted.ts";
-import type { Paint } from "../paint.ts";
+import { counted } from "../terminal/counted.ts";
+import type { Paint } from "../terminal/paint.ts";
+import { cutText, leftText, textColumns } from "../terminal/text-columns.ts";
 import { paintTone, type Tone } from "./hop-cell.ts";
 import type { Picture } from "./picture.ts";
-import { shortDuration } from "./short-duration.ts";
-import { cutText, leftText, textColumns } from "./text-columns.ts";
 
 export interface ClusterRowsOptions {
   readonly width: number;

@@ -2,12 +2,12 @@
 // for, or that nobody tells. Late and stuck have a sign and a colour, never the colour alone. Pure.
 
 import type { MonotonicMs } from "../../environment/clock.ts";
+import { shortDuration } from "../../environment/duration-text.ts";
 import { isBeforePod, isFirstHeard } from "../../journeys/first-heard.ts";
 import { ageMs, type HopState, type Journey } from "../../journeys/journey.ts";
 import { type LagBound, lagBound, type ShownState } from "../../journeys/lag-bound.ts";
 import type { Hop } from "../../journeys/witness.ts";
-import type { Paint } from "../paint.ts";
-import { shortDuration } from "./short-duration.ts";
+import type { Paint } from "../terminal/paint.ts";
 
 export type Tone = "plain" | "quiet" | "late" | "failed";
 

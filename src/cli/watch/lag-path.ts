@@ -4,7 +4,7 @@
 // at nearly the same time stand side by side, so the first of them is where the time went. Pure.
 import { ageMs, type HopTime, type Journey } from "../../journeys/journey.ts";
 import type { Hop } from "../../journeys/witness.ts";
-import type { Paint } from "../paint.ts";
+import type { Paint } from "../terminal/paint.ts";
 import type { Judging } from "./hop-cell.ts";
 
 /** As wide as the scale from one millisecond to past ten minutes needs. */

@@ -6,11 +6,11 @@
 import { elapsedMs } from "../../environment/clock.ts";
 import { p99Of, samplesText } from "../../journeys/percentile.ts";
 import { type Direction, type Hop, hops } from "../../journeys/witness.ts";
-import type { Paint } from "../paint.ts";
+import type { Paint } from "../terminal/paint.ts";
+import { cutText, rightText } from "../terminal/text-columns.ts";
 import { awaitedCell, type HopCell, lagCell, paintTone, unknownSign } from "./hop-cell.ts";
 import type { Picture } from "./picture.ts";
 import { recentMs, recentText } from "./recent-lags.ts";
-import { cutText, rightText } from "./text-columns.ts";
 
 export interface LagTableOptions {
   readonly width: number;

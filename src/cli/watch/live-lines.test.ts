@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import type { Hop } from "../../journeys/witness.ts";
+import { textColumns } from "../terminal/text-columns.ts";
 import { changeColumns } from "./change-columns.ts";
 import { liveLines } from "./live-lines.ts";
 import type { Picture } from "./picture.ts";
-import { textColumns } from "./text-columns.ts";
 import { WatchTally } from "./watch-tally.ts";
 import { at, change, clusterOf, picture, tell, uncoloured } from "./watched-changes.contract.ts";
 

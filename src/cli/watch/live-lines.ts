@@ -4,11 +4,12 @@
 
 import { visible } from "../../decide/routing/shown-text.ts";
 import { elapsedMs } from "../../environment/clock.ts";
-import { durationText } from "../../journeys/duration-text.ts";
+import { durationText } from "../../environment/duration-text.ts";
 import type { Journey } from "../../journeys/journey.ts";
-import { counted } from "../counted.ts";
-import { numberText } from "../incident/value-text.ts";
-import type { Paint } from "../paint.ts";
+import { counted } from "../terminal/counted.ts";
+import type { Paint } from "../terminal/paint.ts";
+import { cutText, textColumns } from "../terminal/text-columns.ts";
+import { numberText } from "../terminal/value-text.ts";
 import { type ChangeColumns, headLine, rowLine } from "./change-columns.ts";
 import { changeLine, countText, type LineContext } from "./change-line.ts";
 import { clusterRows, conditionOf, wholeSeconds } from "./cluster-rows.ts";
@@ -16,7 +17,6 @@ import { type HopCell, unknownSign } from "./hop-cell.ts";
 import type { FlyingGroup } from "./in-flight.ts";
 import { lagTable } from "./lag-table.ts";
 import type { Picture, ViewOptions } from "./picture.ts";
-import { cutText, textColumns } from "./text-columns.ts";
 
 export interface LivePicture extends Picture {
   /** Changes that every hop has shown and that are not printed yet; they get what room is left. */

@@ -8,7 +8,7 @@ import type { Journey } from "../../journeys/journey.ts";
 import type { JourneyEvent } from "../../journeys/journey-event.ts";
 import { wallAt } from "../../journeys/journey-record.ts";
 import type { ClusterStatus } from "../../observer/cluster-status.ts";
-import { paintFor } from "../paint.ts";
+import { paintFor } from "../terminal/paint.ts";
 import { conditionOf } from "./cluster-rows.ts";
 import { isSlow } from "./hop-cell.ts";
 import { latestIn, type Picture } from "./picture.ts";

@@ -2,12 +2,12 @@
 // how much that is, which hop a missing permission costs, and what can be seen where somebody else
 // runs the control plane. Pure.
 import { visible } from "../../decide/routing/shown-text.ts";
-import { wrapText } from "../../doctor/report/wrapped-text.ts";
 import type { ClusterPermissions } from "../../observer/permissions.ts";
 import type { ClusterPreview, KindPreview } from "../../observer/preview.ts";
-import { counted } from "../counted.ts";
-import { numberText } from "../incident/value-text.ts";
-import type { Paint } from "../paint.ts";
+import { counted } from "../terminal/counted.ts";
+import type { Paint } from "../terminal/paint.ts";
+import { numberText } from "../terminal/value-text.ts";
+import { wrapText } from "../terminal/wrapped-text.ts";
 
 export interface StartOptions {
   readonly width: number;

@@ -2,13 +2,13 @@
 // ones that are stuck, and what stayed unknown and why. Pure.
 
 import { visible } from "../../decide/routing/shown-text.ts";
-import { wrapText } from "../../doctor/report/wrapped-text.ts";
 import { elapsedMs } from "../../environment/clock.ts";
-import { durationText } from "../../journeys/duration-text.ts";
+import { durationText } from "../../environment/duration-text.ts";
 import type { Journey, Outcome } from "../../journeys/journey.ts";
-import { counted } from "../counted.ts";
-import { numberText } from "../incident/value-text.ts";
-import type { Paint } from "../paint.ts";
+import { counted } from "../terminal/counted.ts";
+import type { Paint } from "../terminal/paint.ts";
+import { numberText } from "../terminal/value-text.ts";
+import { wrapText } from "../terminal/wrapped-text.ts";
 import { changeColumns, headLine } from "./change-columns.ts";
 import { changeLine } from "./change-line.ts";
 import { conditionOf } from "./cluster-rows.ts";

@@ -5,7 +5,7 @@ import type { ObserverRun } from "../../journeys/journey-record.ts";
 import { noReports } from "../../journeys/report-counts.ts";
 import type { Hop } from "../../journeys/witness.ts";
 import type { ClusterState, ClusterStatus } from "../../observer/cluster-status.ts";
-import { paintFor } from "../paint.ts";
+import { paintFor } from "../terminal/paint.ts";
 import type { Picture } from "./picture.ts";
 import { WatchTally } from "./watch-tally.ts";
 

@@ -6,7 +6,7 @@ import type { Environment } from "../../environment/environment.ts";
 import type { Terminal } from "../../environment/terminal.ts";
 import type { ClusterPermissions } from "../../observer/permissions.ts";
 import type { ClusterPreview } from "../../observer/preview.ts";
-import { paintFor } from "../paint.ts";
+import { paintFor } from "../terminal/paint.ts";
 import { clusterAt, startLines } from "./start-lines.ts";
 
 export interface WhatComesOptions extends Pick<Environment, "timers"> {

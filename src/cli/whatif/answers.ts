@@ -1,6 +1,6 @@
 // Answers a question in the way it was asked: a prediction, the search for a target, or a sweep. The
 // progress goes where errors go, so that a pipe gets the answer only; Ctrl-C ends the simulation.
-import { durationText } from "../../journeys/duration-text.ts";
+import { durationText } from "../../environment/duration-text.ts";
 import { type Input, inputText } from "../../lab/whatif/inputs.ts";
 import { Laboratory } from "../../lab/whatif/laboratory.ts";
 import type { RunProgress } from "../../lab/whatif/publishing-run.ts";
@@ -8,8 +8,8 @@ import type { Question } from "../../lab/whatif/question.ts";
 import { sweep, sweepValues } from "../../lab/whatif/sweep.ts";
 import { findSettings } from "../../lab/whatif/target.ts";
 import type { CommandContext, ExitCode } from "../command.ts";
-import { ProgressLine } from "../incident/progress-line.ts";
-import { paintFor } from "../paint.ts";
+import { paintFor } from "../terminal/paint.ts";
+import { ProgressLine } from "../terminal/progress-line.ts";
 import { type LineOptions, predictionLines } from "./prediction-lines.ts";
 import { questionLines } from "./question-lines.ts";
 import { sweepLines } from "./sweep-lines.ts";

@@ -1,13 +1,19 @@
 // From what was typed to a question: presets and defaults where nothing was said, and a refusal that
 // names the allowed range where it cannot be.
-import { parseGoDuration } from "../../doctor/evidence/go-duration.ts";
-import { wrapText } from "../../doctor/report/wrapped-text.ts";
+
+import { parseGoDuration } from "../../environment/go-duration.ts";
 import { controllerFlags } from "../../lab/controllers/flags.ts";
 import { type ProfileName, profileNamed, profileNames } from "../../lab/controllers/profiles.ts";
+import {
+  heartbeatFlapGap,
+  resyncStormCluster,
+  throttledControllerCluster,
+} from "../../lab/incidents/write-up-clusters.ts";
 import { contradictionsOf } from "../../lab/whatif/contradictions.ts";
 import { type InputKey, inputs } from "../../lab/whatif/inputs.ts";
 import type { Counts, Heartbeat, Question } from "../../lab/whatif/question.ts";
 import { UsageError } from "../command.ts";
+import { wrapText } from "../terminal/wrapped-text.ts";
 
 /** Numbers that were given, by the name they were given under. */
 export type Given = Readonly<Partial<Record<InputKey, number>>>;
@@ -39,24 +45,31 @@ interface Preset {
   readonly fitted: string;
 }
 
+const { fittedServices, fittedWorkers } = throttledControllerCluster;
+
 /** The clusters of the write-ups; what they do not say is fitted, as in the incidents. */
 const presets: Readonly<Record<PresetName, Preset>> = {
   "resync-storm": {
     version: "1.17.3",
-    given: { services: 12_988, "headless-share": 12_954 / 12_988 },
+    given: {
+      services: resyncStormCluster.services,
+      "headless-share": resyncStormCluster.headless / resyncStormCluster.services,
+    },
     fitted:
       "no bound on the API server's writes; the write-up's did about 43 a second: " +
       "--write-capacity 43",
   },
   "throttled-controller": {
     version: "1.7",
-    given: { services: 1_200 },
-    fitted: "1,200 services: the write-up gives no number",
+    given: { services: fittedServices, workers: fittedWorkers },
+    fitted:
+      `${fittedServices.toLocaleString("en-US")} services: the write-up gives no number; ` +
+      `${fittedWorkers} endpoint workers: the wait in its log is workers ÷ qps`,
   },
   "heartbeat-flap": {
     version: "1.7",
     given: { services: 100 },
-    heartbeat: { by: "status", minMs: 20_000, maxMs: 50_000 },
+    heartbeat: { by: "status", ...heartbeatFlapGap },
     fitted: "gaps that are uniform, and 100 services: the write-up says 20 to 50 s",
   },
 };

@@ -1,10 +1,11 @@
 // What binds, in one word, with the measurements that say so and what would help. Pure.
-import { wrapText } from "../../doctor/report/wrapped-text.ts";
-import { durationText } from "../../journeys/duration-text.ts";
+
+import { durationText } from "../../environment/duration-text.ts";
 import type { ConstraintEvidence, ConstraintName } from "../../lab/whatif/constraint.ts";
 import type { PublishingPrediction } from "../../lab/whatif/prediction.ts";
 import type { Settings } from "../../lab/whatif/question.ts";
-import { numberText, percentText } from "../incident/value-text.ts";
+import { numberText, percentText } from "../terminal/value-text.ts";
+import { wrapText } from "../terminal/wrapped-text.ts";
 import type { LineOptions } from "./prediction-lines.ts";
 
 export function constraintLines(

@@ -3,7 +3,7 @@ import { resolve as absolute } from "node:path";
 import { HttpKubeClient } from "../../kube/client/http-client.ts";
 import { kubeconfigAccess } from "../../kube/credentials/credentials-kubeconfig.ts";
 import { type CommandContext, UsageError } from "../command.ts";
-import { numberText } from "../incident/value-text.ts";
+import { numberText } from "../terminal/value-text.ts";
 import { type ClusterCounts, readCounts, readingStatement } from "./cluster-counts.ts";
 
 export async function readFromContext(

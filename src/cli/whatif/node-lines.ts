@@ -1,9 +1,9 @@
 // What becomes of nodes, always both sides of the grace period: how often a living one is given up,
 // and how long a dead one is believed. Pure.
-import { durationText } from "../../journeys/duration-text.ts";
+import { durationText } from "../../environment/duration-text.ts";
 import type { NodePrediction, Spread } from "../../lab/whatif/node-run.ts";
 import type { Settings } from "../../lab/whatif/question.ts";
-import { numberText } from "../incident/value-text.ts";
+import { numberText } from "../terminal/value-text.ts";
 import type { LineOptions } from "./prediction-lines.ts";
 
 export function nodeLines(

@@ -1,16 +1,16 @@
 // A prediction for people: what was asked, how long changes wait, what a resync costs, what becomes
 // of nodes, what the API server is asked, and what holds it all up. Pure; fits 80 columns.
 
-import { wrapText } from "../../doctor/report/wrapped-text.ts";
-import { durationText } from "../../journeys/duration-text.ts";
+import { durationText } from "../../environment/duration-text.ts";
 import { hasP99 } from "../../journeys/percentile.ts";
 import { shortDuration } from "../../lab/whatif/inputs.ts";
 import type { Prediction, PublishingPrediction } from "../../lab/whatif/prediction.ts";
 import { type ByVerb, verbs } from "../../lab/whatif/sent-requests.ts";
 import type { ChangeWaits, Waits } from "../../lab/whatif/waits.ts";
-import { type Column, rowLines } from "../incident/table.ts";
-import { numberText, percentText } from "../incident/value-text.ts";
-import type { Paint } from "../paint.ts";
+import type { Paint } from "../terminal/paint.ts";
+import { type Column, rowLines } from "../terminal/table.ts";
+import { numberText, percentText } from "../terminal/value-text.ts";
+import { wrapText } from "../terminal/wrapped-text.ts";
 import { constraintLines } from "./constraint-lines.ts";
 import { nodeLines } from "./node-lines.ts";
 import { questionLines } from "./question-lines.ts";

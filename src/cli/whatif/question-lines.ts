@@ -1,11 +1,12 @@
 // What was asked: the cluster in words and the settings as the flags of kube-controller-manager,
 // with the values that were taken because nothing else was said. Pure.
-import { wrapText } from "../../doctor/report/wrapped-text.ts";
-import { durationText } from "../../journeys/duration-text.ts";
+
+import { durationText } from "../../environment/duration-text.ts";
 import { shortDuration } from "../../lab/whatif/inputs.ts";
 import type { Counts, Heartbeat, Question, Settings } from "../../lab/whatif/question.ts";
 import { settingFlags } from "../../lab/whatif/run-flags.ts";
-import { numberText } from "../incident/value-text.ts";
+import { numberText } from "../terminal/value-text.ts";
+import { wrapText } from "../terminal/wrapped-text.ts";
 import type { LineOptions } from "./prediction-lines.ts";
 
 const indent = "  ";

@@ -1,13 +1,13 @@
 // One value in several sizes as a table with a chart beside it: the longest wait, or the flaps of a
 // living node and the time a dead one goes unnoticed, because one is the price of the other. Pure.
 
-import { durationText } from "../../journeys/duration-text.ts";
+import { durationText } from "../../environment/duration-text.ts";
 import { hasP99, samplesText } from "../../journeys/percentile.ts";
 import { type Input, inputText } from "../../lab/whatif/inputs.ts";
 import type { SweepRow } from "../../lab/whatif/sweep.ts";
 import type { Waits } from "../../lab/whatif/waits.ts";
-import { type Column, rowLines, tableWidth } from "../incident/table.ts";
-import { numberText } from "../incident/value-text.ts";
+import { type Column, rowLines, tableWidth } from "../terminal/table.ts";
+import { numberText } from "../terminal/value-text.ts";
 import type { LineOptions } from "./prediction-lines.ts";
 
 interface Shape {

@@ -1,11 +1,12 @@
 // The search for settings that meet a target: every try with its result, the cheapest that meets it
 // as flags to copy, and the next cheaper ones that do not. Pure.
-import { wrapText } from "../../doctor/report/wrapped-text.ts";
-import { durationText } from "../../journeys/duration-text.ts";
+
+import { durationText } from "../../environment/duration-text.ts";
 import type { Question, Settings } from "../../lab/whatif/question.ts";
 import type { TargetAnswer, Try } from "../../lab/whatif/target.ts";
-import { type Column, rowLines } from "../incident/table.ts";
-import { numberText } from "../incident/value-text.ts";
+import { type Column, rowLines } from "../terminal/table.ts";
+import { numberText } from "../terminal/value-text.ts";
+import { wrapText } from "../terminal/wrapped-text.ts";
 import { constraintSentence } from "./constraint-lines.ts";
 import type { LineOptions } from "./prediction-lines.ts";
 import { argumentsOf } from "./question-lines.ts";

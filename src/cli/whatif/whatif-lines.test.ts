@@ -9,7 +9,7 @@ import {
 import type { Settings } from "../../lab/whatif/question.ts";
 import { noRequests } from "../../lab/whatif/sent-requests.ts";
 import type { Try } from "../../lab/whatif/target.ts";
-import { paintFor } from "../paint.ts";
+import { paintFor } from "../terminal/paint.ts";
 import { questionOf } from "./asked.ts";
 import { constraintSentence } from "./constraint-lines.ts";
 import { type LineOptions, predictionLines } from "./prediction-lines.ts";

@@ -60,9 +60,16 @@ test.each([
   expect(loadBalancerAddress(text)).toEqual({ ip: "", hostname: "", [field]: text });
 });
 
-test.each(["", "192.0.2", "192.0.2.256", "Edge.example", "a b", "http://edge", "-a.example"])(
-  "%j is no address",
-  (text) => {
-    expect(isLoadBalancerAddress(text)).toBe(false);
-  },
-);
+test.each([
+  "",
+  "192.0.2",
+  "192.0.2.256",
+  "192.0.02.1",
+  "1:2",
+  "Edge.example",
+  "a b",
+  "http://edge",
+  "-a.example",
+])("%j is no address", (text) => {
+  expect(isLoadBalancerAddress(text)).toBe(false);
+});

@@ -3,7 +3,8 @@
 // new one is made: so a change costs as few writes as it can. The order of the endpoints does not
 // matter; that of the slices does, so they come sorted.
 import type { EndpointSlice, SlicePort } from "../../kube/kinds/endpoint-slice.ts";
-import { fromSlice, type SyncedEndpoint } from "./synced-endpoint.ts";
+import { listedInSlice } from "../../model/published-endpoint.ts";
+import type { SyncedEndpoint } from "./synced-endpoint.ts";
 
 export interface PlacedSlice {
   /** The slice that is to hold it; undefined when a new one has to be made. */
@@ -40,7 +41,7 @@ export function placeEndpoints(
 /** Whether the slice holds exactly this already. */
 export function isPlaced({ slice, ports, endpoints }: PlacedSlice): boolean {
   if (slice === undefined) return false;
-  const current = fromSlice(slice);
+  const current = listedInSlice(slice);
   return (
     portsKey(slice.ports) === portsKey(ports) &&
     current.length === endpoints.length &&
@@ -87,7 +88,7 @@ function keepInPlace(group: Group, slices: readonly EndpointSlice[]): readonly P
   const key = groupKey(addressType, ports);
   return slices.flatMap((slice) => {
     if (groupKey(slice.addressType, slice.ports) !== key) return [];
-    const endpoints = fromSlice(slice).flatMap(({ address }) => {
+    const endpoints = listedInSlice(slice).flatMap(({ address }) => {
       const endpoint = homeless.get(address);
       homeless.delete(address);
       return endpoint === undefined ? [] : [endpoint];

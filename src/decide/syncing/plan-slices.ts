@@ -4,10 +4,11 @@ import { toMicroTime } from "../../environment/clock.ts";
 import type { EndpointSlice, SlicePort } from "../../kube/kinds/endpoint-slice.ts";
 import type { RawRecord } from "../../kube/kinds/fields.ts";
 import type { Service } from "../../kube/kinds/service.ts";
+import { listedInSlice } from "../../model/published-endpoint.ts";
 import { isPlaced, isSameEndpoint, type PlacedSlice, placeEndpoints } from "./place-endpoints.ts";
 import type { ServiceOffer } from "./service-offer.ts";
 import { deletion, type SyncWrite } from "./sync-write.ts";
-import { fromSlice, type SyncedEndpoint } from "./synced-endpoint.ts";
+import type { SyncedEndpoint } from "./synced-endpoint.ts";
 import { originTimeAnnotation, ownedSliceLabels, sliceName } from "./synced-names.ts";
 
 export interface SlicesInput {
@@ -60,7 +61,7 @@ function create(input: SlicesInput, placed: PlacedSlice, name: string): SyncWrit
 function update(input: SlicesInput, placed: PlacedSlice, slice: EndpointSlice): SyncWrite {
   const { namespace, name, resourceVersion } = slice.metadata;
   const patch = { metadata: { resourceVersion, ...marks(input) }, ...contents(placed) };
-  const summary = `${difference(fromSlice(slice), placed.endpoints)} of ${input.offer.cluster}`;
+  const summary = `${difference(listedInSlice(slice), placed.endpoints)} of ${input.offer.cluster}`;
   const place = { kind: "EndpointSlice", namespace, name } as const;
   return { type: "update", ...place, patch, resourceVersion, summary };
 }

@@ -1,11 +1,12 @@
 // Every address and port that any source names for a port of a service, each once, with what the
 // pod watch and the published objects say of it side by side.
-import type { Pod } from "../../kube/kinds/pod.ts";
+import { isTerminating } from "../../kube/kinds/pod.ts";
 import type { Service, ServicePort } from "../../kube/kinds/service.ts";
+import { podAddress, podPort } from "../../model/pod-endpoint.ts";
 import type { PublishedEndpoint } from "../../model/published-endpoint.ts";
 import type { PodFact, ServiceInCluster } from "../../model/service-snapshot.ts";
-import { peerKey } from "../../sources/proxy-feedback.ts";
-import { isOfFamily, isReadier, ListedEndpoints } from "./listed-endpoints.ts";
+import { type EndpointId, type EndpointIdentity, endpointId } from "../../sources/endpoint-id.ts";
+import { isReadier, ListedEndpoints } from "./listed-endpoints.ts";
 import type { Candidate } from "./verdict.ts";
 
 /** The port of a service that a route names, by its number or its name there. */
@@ -35,16 +36,17 @@ function withPublished(
   fromPods: readonly Candidate[],
   published: readonly Candidate[],
 ): readonly Candidate[] {
-  const candidates = new Map<string, Candidate>();
+  const candidates = new Map<EndpointId, Candidate>();
   /** By address and port, the pod that an endpoint published without one belongs to. */
-  const owners = new Map<string, Candidate>();
+  const owners = new Map<EndpointId, Candidate>();
   for (const candidate of fromPods) {
-    candidates.set(keyOf(candidate), candidate);
-    owners.set(placeKey(candidate), likelierOwner(owners.get(placeKey(candidate)), candidate));
+    candidates.set(endpointId(candidate), candidate);
+    const place = placeOf(candidate);
+    owners.set(place, likelierOwner(owners.get(place), candidate));
   }
   for (const candidate of published) {
-    const owner = candidate.podUid === undefined ? owners.get(placeKey(candidate)) : undefined;
-    const key = keyOf(owner ?? candidate);
+    const owner = candidate.podUid === undefined ? owners.get(placeOf(candidate)) : undefined;
+    const key = endpointId(owner ?? candidate);
     candidates.set(key, merged(candidates.get(key), candidate));
   }
   return [...candidates.values()];
@@ -57,8 +59,9 @@ function fromPod(
   listed: ListedEndpoints,
 ): Candidate | undefined {
   const { pod } = fact;
-  const address = addressOf(facts.service, pod);
-  const number = targetPortOf(port, pod);
+  // As the service's first slices have it.
+  const address = podAddress(pod, facts.service.ipFamilies[0]);
+  const number = podPort(pod, port);
   if (address === undefined || number === undefined) return undefined;
   const { uid, name } = pod.metadata;
   const { probed, doubted, unreached } = evidenceOf(facts, { address, port: number, podUid: uid });
@@ -110,16 +113,14 @@ function fromPublished(
   };
 }
 
-type Peer = Pick<Candidate, "address" | "port" | "podUid">;
-
 /** What requests and probes say of a peer. */
 export function evidenceOf(
   { doubts, unreached }: Pick<ServiceInCluster, "doubts" | "unreached">,
-  peer: Peer,
+  peer: EndpointIdentity,
 ): Pick<Candidate, "probed" | "doubted" | "unreached"> {
   if (doubts === undefined) return notProbed;
   if (doubts.size + unreached.size === 0) return notDoubted;
-  const key = peerKey(peer);
+  const key = endpointId(peer);
   const doubted = doubts.get(key);
   const probed = doubted?.answer ?? "unknown";
   const isUnsettled = doubted?.cause === "traffic" && probed !== "answers";
@@ -133,9 +134,14 @@ const notDoubted = { probed: "unknown", doubted: undefined, unreached: false } a
 function likelierOwner(known: Candidate | undefined, candidate: Candidate): Candidate {
   if (known === undefined) return candidate;
   const isReady = ({ pod }: Candidate): boolean =>
-    pod?.pod.ready === "True" && pod.pod.metadata.deletionTimestamp === undefined;
+    pod?.pod.ready === "True" && !isTerminating(pod.pod);
   if (isReady(known) !== isReady(candidate)) return isReady(known) ? known : candidate;
-  return keyOf(known) < keyOf(candidate) ? known : candidate;
+  return endpointId(known) < endpointId(candidate) ? known : candidate;
+}
+
+/** An address and port, whichever pod is behind it. */
+function placeOf({ address, port }: Candidate): EndpointId {
+  return endpointId({ address, port });
 }
 
 /** What two slices say of one endpoint, or a slice of a pod's. */
@@ -143,27 +149,4 @@ function merged(known: Candidate | undefined, candidate: Candidate): Candidate {
   if (known === undefined) return candidate;
   const { published } = candidate;
   return isReadier(published, known.published) ? { ...known, published } : known;
-}
-
-/** An address and port, whoever is behind it. */
-function placeKey({ address, port }: Candidate): string {
-  return `${address} ${port}`;
-}
-
-function keyOf({ podUid, address, port }: Candidate): string {
-  return `${podUid ?? ""} ${address} ${port}`;
-}
-
-/** The address of the service's first family, as its first slices have it. */
-function addressOf(service: Service, pod: Pod): string | undefined {
-  const { podIP, secondPodIP } = pod;
-  if (podIP !== "" && isOfFamily(service, podIP)) return podIP;
-  return secondPodIP !== undefined && isOfFamily(service, secondPodIP) ? secondPodIP : undefined;
-}
-
-/** A named target port can be another number in each pod; a pod without it is no endpoint. */
-function targetPortOf({ targetPort, protocol }: ServicePort, pod: Pod): number | undefined {
-  if (typeof targetPort === "number") return targetPort;
-  const named = pod.ports.find((one) => one.name === targetPort && one.protocol === protocol);
-  return named?.containerPort;
 }

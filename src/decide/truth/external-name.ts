@@ -3,8 +3,14 @@
 // leads back to this machine, its link or Lockstep itself is refused, for it would open to everybody
 // what trusts the machine: the status listener, a node's agents, a cloud's metadata. Addresses are
 // judged whenever a name was looked up, so a name that moves there later is refused then.
+
+import {
+  type IpNetwork,
+  isInNetwork,
+  parseIp,
+  parseNetwork,
+} from "../../environment/ip-address.ts";
 import type { ServiceInCluster } from "../../model/service-snapshot.ts";
-import { type IpNetwork, isInNetwork, parseIp, parseNetwork } from "../ip-address.ts";
 import { servicePort } from "./candidates.ts";
 import type { Judged } from "./judged.ts";
 import type { TruthPolicy } from "./truth-policy.ts";

@@ -1,9 +1,11 @@
 // For tests only: what sources may say of a service, in any combination, for properties that must
 // hold whatever they say.
+
 import fc from "fast-check";
 import type { MonotonicMs, WallMs } from "../../environment/clock.ts";
 import type { Pod } from "../../kube/kinds/pod.ts";
 import type { PublishedEndpoint } from "../../model/published-endpoint.ts";
+import type { EndpointId } from "../../sources/endpoint-id.ts";
 import type { StandingDoubt } from "../../sources/probes.ts";
 import type { WatchStatus } from "../../sources/watch-status.ts";
 import {
@@ -91,7 +93,7 @@ export const ownFacts = fc.record({
 
 export type OwnFacts = Required<
   Pick<FactsInWords, "pods" | "published" | "podWatch" | "publishedWatch" | "unreached">
-> & { readonly doubts: ReadonlyMap<string, StandingDoubt> };
+> & { readonly doubts: ReadonlyMap<EndpointId, StandingDoubt> };
 
 export type AnyFacts = OwnFacts & Required<Pick<FactsInWords, "gone" | "lost" | "strangers">>;
 

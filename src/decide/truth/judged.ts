@@ -1,6 +1,8 @@
 // An endpoint while it is being judged: what has been decided so far, beside what the rules that
 // look at a whole set of them still need to know.
+
 import type { MonotonicMs } from "../../environment/clock.ts";
+import { podState } from "../../model/pod-endpoint.ts";
 import type { Doubt, DoubtCause } from "../../sources/probes.ts";
 import type { DecidedEndpoint } from "../decision.ts";
 import { probeTargetOf } from "./probe-target.ts";
@@ -60,8 +62,5 @@ function endpointOf(
 function podSays({ pod, gone }: Candidate): TruthEndpoint["pod"] {
   if (gone !== undefined) return "gone";
   if (pod === undefined) return "unknown";
-  const { phase, metadata, ready } = pod.pod;
-  if (phase === "Failed" || phase === "Succeeded") return "ended";
-  if (metadata.deletionTimestamp !== undefined) return "terminating";
-  return ready === "True" ? "ready" : "not ready";
+  return podState(pod.pod);
 }

@@ -1,7 +1,8 @@
 // The published endpoints of one port of a service, found by the pod they name. Each is taken by its
 // pod or left over; a service of a thousand pods is judged with every change of one of them, so
 // this makes no text and no list for the ordinary endpoint.
-import type { Service, ServicePort } from "../../kube/kinds/service.ts";
+import type { ServicePort } from "../../kube/kinds/service.ts";
+import { isOfFamily } from "../../model/pod-endpoint.ts";
 import type { PublishedEndpoint } from "../../model/published-endpoint.ts";
 import type { ServiceInCluster } from "../../model/service-snapshot.ts";
 
@@ -25,12 +26,13 @@ export class ListedEndpoints {
     // The endpoints of one slice share one list of ports.
     let ports: PublishedEndpoint["ports"] | undefined;
     let port: number | undefined;
+    const [family] = service.ipFamilies;
     for (const endpoint of published.endpoints) {
       if (endpoint.ports !== ports) {
         ({ ports } = endpoint);
         port = ports.find((one) => one.name === name && one.protocol === protocol)?.port;
       }
-      if (port === undefined || !isOfFamily(service, endpoint.address)) continue;
+      if (port === undefined || !isOfFamily(endpoint.address, family)) continue;
       this.#add(endpoint, port);
     }
   }
@@ -77,11 +79,6 @@ export function isReadier(
   b: PublishedEndpoint | undefined,
 ): boolean {
   return rank(a) > rank(b);
-}
-
-export function isOfFamily({ ipFamilies }: Service, address: string): boolean {
-  const [family] = ipFamilies;
-  return family === undefined || (family === "IPv6") === address.includes(":");
 }
 
 /** No two that differ in what they say of the endpoint are alike. */

@@ -1,4 +1,5 @@
 // For tests only: snapshots of a service, written in a few words.
+
 import type { MonotonicMs, WallMs } from "../../environment/clock.ts";
 import type { ObjectMeta } from "../../kube/kinds/kind.ts";
 import type { Pod } from "../../kube/kinds/pod.ts";
@@ -6,6 +7,7 @@ import type { Service } from "../../kube/kinds/service.ts";
 import type { PublishedEndpoint } from "../../model/published-endpoint.ts";
 import type { PodFact, ServiceInCluster, ServiceSnapshot } from "../../model/service-snapshot.ts";
 import type { Departure } from "../../sources/departed-pods.ts";
+import { type EndpointId, endpointId } from "../../sources/endpoint-id.ts";
 import { selects } from "../../sources/service-pods.ts";
 import type { WatchStatus } from "../../sources/watch-status.ts";
 import { truth } from "./truth.ts";
@@ -119,7 +121,7 @@ export interface FactsInWords {
   /** Pods of other services, which may have the same addresses. */
   readonly strangers?: readonly Pod[];
   readonly published?: readonly PublishedEndpoint[];
-  /** By `peerKey`; nobody probes when absent. */
+  /** Nobody probes when absent. */
   readonly doubts?: ServiceInCluster["doubts"];
   /** Numbers of pods that requests did not reach. */
   readonly unreached?: readonly number[];
@@ -170,9 +172,9 @@ function sharersAmong(pods: readonly Pod[]): ReadonlyMap<string, readonly Pod[]>
   return at;
 }
 
-/** The `peerKey` of the pod of this number at the service's first port. */
-export function podPeer(number: number): string {
-  return `10.0.0.${number} 8080 uid-web-${number}`;
+/** The pod of this number at the service's first port. */
+export function podPeer(number: number): EndpointId {
+  return endpointId({ address: `10.0.0.${number}`, port: 8080, podUid: `uid-web-${number}` });
 }
 
 export function snapshot(...clusters: readonly ServiceInCluster[]): ServiceSnapshot {

@@ -1,5 +1,4 @@
 import { expect, test } from "vitest";
-import { parseGoDuration } from "./go-duration.ts";
 import { parseKlogLine } from "./klog.ts";
 import { isEndpointsRequest, parseThrottlingLine } from "./throttling-lines.ts";
 
@@ -108,20 +107,4 @@ test.each([
   ["/apis/apps/v1?timeout=32s", false],
 ])("%s is about endpoints: %s", (path, expected) => {
   expect(isEndpointsRequest({ waitMs: 1, verb: "GET", url: `https://x${path}` })).toBe(expected);
-});
-
-test.each([
-  ["0", 0],
-  ["0s", 0],
-  ["250ms", 250],
-  ["2.489742918s", 2489.742918],
-  ["1m0.5s", 60_500],
-  ["1h2m3s", 3_723_000],
-  ["15µs", 0.015],
-  ["-1.5s", -1500],
-  ["", undefined],
-  ["12", undefined],
-  ["1.2s!", undefined],
-])("Go writes %s for %s ms", (text, ms) => {
-  expect(parseGoDuration(text)).toBe(ms);
 });

@@ -1,7 +1,7 @@
 // The line client-go writes when a request had to wait for the client's own rate limit, in the words
 // of every version. It shows the wait of one request for its token: about workers ÷ qps. How long
 // the change had waited in the controller's queue before that, no line shows.
-import { parseGoDuration } from "./go-duration.ts";
+import { parseGoDuration } from "../../environment/go-duration.ts";
 import type { KlogLine } from "./klog.ts";
 
 export interface ThrottledRequest {

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
+import { findingText } from "../../cli/terminal/finding-text.ts";
 import type { MonotonicMs } from "../../environment/clock.ts";
 import type { HopState, Journey } from "../../journeys/journey.ts";
 import type { Direction } from "../../journeys/witness.ts";
 import type { Evidence, LogEvidence, MetricsEvidence } from "../evidence/evidence.ts";
 import { parsePrometheusText } from "../evidence/prometheus-text.ts";
 import { jsonReport } from "../report/json.ts";
-import { findingText } from "../report/text.ts";
 import { clientThrottling } from "./client-throttling.ts";
 
 const nothing: Evidence = { logs: [], metrics: [], journeys: undefined };

@@ -2,7 +2,7 @@
 // metrics can show the cause; its queues and the journeys show only the effect, which other causes
 // have too. So there is no finding without a sign of the cause, and each further source that agrees
 // makes it surer.
-import { durationText } from "../../journeys/duration-text.ts";
+import { durationText } from "../../environment/duration-text.ts";
 import type { Evidence, JourneyEvidence, MetricsEvidence } from "../evidence/evidence.ts";
 import { type LimiterWindow, limiterWindow } from "../evidence/limiter-window.ts";
 import { MetricsWindow } from "../evidence/metrics-window.ts";

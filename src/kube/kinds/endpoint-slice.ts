@@ -5,6 +5,7 @@ import {
   optionalBoolean,
   optionalInteger,
   optionalString,
+  type RawRecord,
   recordAt,
   requiredRecord,
   stringMapAt,
@@ -68,6 +69,15 @@ function projectEndpointSlice(raw: unknown, similar?: EndpointSlice): EndpointSl
   return {
     metadata: projectMetadata(object, endpointSliceKind, similar?.metadata),
     annotations: stringMapAt(recordAt(object, "metadata"), "annotations", similar?.annotations),
+    ...sliceContent(object, similar),
+  };
+}
+
+export type SliceContent = Pick<EndpointSlice, "addressType" | "endpoints" | "ports">;
+
+/** What it lists, of an object that may have been recorded without some of its metadata. */
+export function sliceContent(object: RawRecord, similar?: SliceContent): SliceContent {
+  return {
     addressType: internString(optionalString(object, "addressType") ?? "IPv4"),
     endpoints: shareItems(
       listAt(object, "endpoints").map(endpoint),

@@ -55,10 +55,16 @@ function projectEndpoints(raw: unknown, similar?: Endpoints): Endpoints {
   return {
     metadata: projectMetadata(object, endpointsKind, similar?.metadata),
     annotations: stringMapAt(recordAt(object, "metadata"), "annotations", similar?.annotations),
-    subsets: listAt(object, "subsets").map((entry, index) =>
-      subset(entry, similar?.subsets[index]),
-    ),
+    subsets: subsetsOf(object, similar?.subsets),
   };
+}
+
+/** What it lists, of an object that may have been recorded without some of its metadata. */
+export function subsetsOf(
+  object: RawRecord,
+  similar?: readonly EndpointsSubset[],
+): readonly EndpointsSubset[] {
+  return listAt(object, "subsets").map((entry, index) => subset(entry, similar?.[index]));
 }
 
 function subset(entry: unknown, similar: EndpointsSubset | undefined): EndpointsSubset {

@@ -81,6 +81,16 @@ export function podIPs(pod: Pod): readonly string[] {
   return [pod.podIP, pod.secondPodIP ?? ""].filter((ip) => ip !== "");
 }
 
+/** It will not run again. */
+export function hasEnded({ phase }: Pick<Pod, "phase">): boolean {
+  return phase === "Succeeded" || phase === "Failed";
+}
+
+/** Its deletion was asked for; it may serve for as long as its grace period lasts. */
+export function isTerminating({ metadata }: Pick<Pod, "metadata">): boolean {
+  return metadata.deletionTimestamp !== undefined;
+}
+
 function projectPod(raw: unknown, similar?: Pod): Pod {
   const object = objectRecord(raw);
   const spec = recordAt(object, "spec");

@@ -1,6 +1,7 @@
 // A watch body is JSON values separated by newlines, cut into chunks anywhere. Bytes go in, events
-// come out, one at a time, so that the reader can pause between any two. Splitting works on bytes:
-// 0x0A never occurs inside a UTF-8 sequence, and the JSON encoder escapes newlines in strings.
+// come out, one at a time, so that the reader can pause between any two. The JSON encoder escapes
+// newlines in strings.
+import { type Line, LineSplitter } from "../../environment/line-splitter.ts";
 import { isRecord, type RawRecord } from "../kinds/fields.ts";
 import { parseWithoutManagedFields } from "./lean-json.ts";
 
@@ -16,79 +17,35 @@ export interface WatchEvent {
  */
 export const maxWatchLineBytes = 16 * 1024 * 1024;
 
-const newline = 0x0a;
-
 /** The bytes are not a watch stream. What was decoded before them was sound. */
 export class WatchDecodeError extends Error {
   override readonly name = "WatchDecodeError";
   readonly code = "WATCH_DECODE";
 }
 
-/**
- * Invariant: `#head` holds the pieces of the one unfinished line that earlier chunks began, and no
- * newline; `#chunk` from `#position` on has not been looked at.
- */
 export class WatchDecoder {
   readonly #maxLineBytes: number;
-  #head: Buffer[] = [];
-  #headBytes = 0;
-  #chunk: Buffer = Buffer.alloc(0);
-  #position = 0;
+  readonly #splitter: LineSplitter;
+  /** The lines of the last chunk that have not been given yet. */
+  #lines: Iterator<Line, void> | undefined;
 
   constructor(options: { readonly maxLineBytes?: number } = {}) {
     this.#maxLineBytes = options.maxLineBytes ?? maxWatchLineBytes;
+    this.#splitter = new LineSplitter({ bytesMax: this.#maxLineBytes });
   }
 
   /** Takes the next chunk; `next` must have returned undefined since the last one. */
   push(chunk: Uint8Array): void {
-    this.#chunk = Buffer.isBuffer(chunk)
-      ? chunk
-      : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
-    this.#position = 0;
+    this.#lines = this.#splitter.push(chunk);
   }
 
   /** The next whole event, or undefined when another chunk is needed. */
   next(): WatchEvent | undefined {
-    for (;;) {
-      const end = this.#chunk.indexOf(newline, this.#position);
-      if (end === -1) {
-        this.#keepRest();
-        return undefined;
-      }
-      const start = this.#position;
-      this.#position = end + 1;
-      this.#checkLength(this.#headBytes + end - start);
-      if (this.#headBytes > 0) {
-        return parseEvent(this.#takeHead(start, end));
-      }
-      if (end > start) {
-        return parseEvent(this.#chunk.subarray(start, end));
-      }
-    }
-  }
-
-  /** The unfinished line with its end in the current chunk, in one piece. */
-  #takeHead(start: number, end: number): Buffer {
-    const line = Buffer.concat([...this.#head, this.#chunk.subarray(start, end)]);
-    this.#head = [];
-    this.#headBytes = 0;
-    return line;
-  }
-
-  #keepRest(): void {
-    if (this.#position < this.#chunk.length) {
-      const rest = this.#chunk.subarray(this.#position);
-      this.#checkLength(this.#headBytes + rest.length);
-      this.#head.push(rest);
-      this.#headBytes += rest.length;
-      this.#position = this.#chunk.length;
-    }
-  }
-
-  #checkLength(bytes: number): void {
-    if (bytes > this.#maxLineBytes) {
+    const line = this.#lines?.next().value ?? undefined;
+    if (line === undefined ? this.#splitter.isCut : line.isCut) {
       throw new WatchDecodeError(`a watch event is longer than ${this.#maxLineBytes} bytes`);
     }
+    return line && parseEvent(line.bytes);
   }
 }
 

@@ -1,8 +1,8 @@
-// Keys that become ready later, each once, at the earliest time anyone asked for. A binary heap by
-// ready time with one timer for its head; keys with equal times leave in the order they came, so
-// that a run repeats.
-import type { Clock, MonotonicMs } from "../../environment/clock.ts";
-import { elapsedMs, monotonicAfter } from "../../environment/clock.ts";
+// Keys that become ready later, each once, at the earliest time anyone asked for. One timer is
+// set, for the earliest; keys with equal times leave in the order they came.
+import type { Clock } from "../../environment/clock.ts";
+import { monotonicAfter } from "../../environment/clock.ts";
+import { type Due, DueQueue } from "../../environment/due-queue.ts";
 import type { CancelTimer, Timers } from "../../environment/timers.ts";
 
 export interface WorkqueueDelaysOptions<Data> {
@@ -13,23 +13,19 @@ export interface WorkqueueDelaysOptions<Data> {
   merge(known: Data, added: Data): Data;
 }
 
-interface Entry<Data> {
+interface Entry<Data> extends Due {
   readonly key: string;
-  readyAt: MonotonicMs;
   data: Data;
-  readonly sequence: number;
-  index: number;
 }
 
 export class WorkqueueDelays<Data> {
   readonly #options: WorkqueueDelaysOptions<Data>;
-  /** Each entry is no later than its two children, and `heap[entry.index] === entry`. */
-  readonly #heap: Entry<Data>[] = [];
-  /** Exactly the entries of the heap, by key. */
+  /** By the monotonic time at which each is ready. */
+  readonly #queue = new DueQueue<Entry<Data>>();
+  /** Exactly the entries of the queue, by key. */
   readonly #entries = new Map<string, Entry<Data>>();
-  #sequence = 0;
-  /** Set while the heap is not empty, for its earliest time or before. */
-  #timer: { readonly at: MonotonicMs; readonly cancel: CancelTimer } | undefined;
+  /** Set while the queue is not empty, for its earliest time or before. */
+  #timer: { readonly at: number; readonly cancel: CancelTimer } | undefined;
 
   constructor(options: WorkqueueDelaysOptions<Data>) {
     this.#options = options;
@@ -40,30 +36,29 @@ export class WorkqueueDelays<Data> {
     const readyAt = monotonicAfter(this.#options.clock.monotonicMs(), delayMs);
     const known = this.#entries.get(key);
     if (known === undefined) {
-      this.#insert({ key, readyAt, data, sequence: this.#sequence++, index: this.#heap.length });
+      const entry = { key, data, dueAt: readyAt, place: -1 };
+      this.#entries.set(key, entry);
+      this.#queue.set(entry, readyAt);
     } else {
       known.data = this.#options.merge(known.data, data);
-      if (readyAt < known.readyAt) {
-        known.readyAt = readyAt;
-        this.#rise(known);
-      }
+      if (readyAt < known.dueAt) this.#queue.set(known, readyAt);
     }
     this.#armTimer();
   }
 
   /** Forgets every key. */
   clear(): void {
-    this.#heap.length = 0;
+    this.#queue.clear();
     this.#entries.clear();
     this.#timer?.cancel();
     this.#timer = undefined;
   }
 
   #armTimer(): void {
-    const at = this.#heap[0]?.readyAt;
+    const at = this.#queue.first?.dueAt;
     if (at === undefined || (this.#timer !== undefined && this.#timer.at <= at)) return;
     this.#timer?.cancel();
-    const delayMs = elapsedMs(this.#options.clock.monotonicMs(), at);
+    const delayMs = at - this.#options.clock.monotonicMs();
     const cancel = this.#options.timers.after(delayMs, () => {
       this.#timer = undefined;
       this.#releaseReady();
@@ -75,58 +70,12 @@ export class WorkqueueDelays<Data> {
   #releaseReady(): void {
     const now = this.#options.clock.monotonicMs();
     for (;;) {
-      const entry = this.#heap[0];
       // A real timer may fire a little early; the rest waits for the next one.
-      if (entry === undefined || entry.readyAt > now) return;
-      this.#removeFirst(entry);
+      const entry = this.#queue.firstDue(now);
+      if (entry === undefined) return;
+      this.#queue.delete(entry);
+      this.#entries.delete(entry.key);
       this.#options.onReady(entry.key, entry.data);
     }
   }
-
-  #insert(entry: Entry<Data>): void {
-    this.#heap.push(entry);
-    this.#entries.set(entry.key, entry);
-    this.#rise(entry);
-  }
-
-  #removeFirst(first: Entry<Data>): void {
-    const last = this.#heap.pop();
-    if (last !== undefined && last !== first) {
-      this.#place(last, 0);
-      this.#sink(last);
-    }
-    this.#entries.delete(first.key);
-  }
-
-  #rise(entry: Entry<Data>): void {
-    while (entry.index > 0) {
-      const parent = this.#heap[(entry.index - 1) >> 1];
-      if (parent === undefined || !isBefore(entry, parent)) return;
-      const index = parent.index;
-      this.#place(parent, entry.index);
-      this.#place(entry, index);
-    }
-  }
-
-  #sink(entry: Entry<Data>): void {
-    for (;;) {
-      const left = this.#heap[2 * entry.index + 1];
-      const right = this.#heap[2 * entry.index + 2];
-      if (left === undefined) return;
-      const child = right !== undefined && isBefore(right, left) ? right : left;
-      if (!isBefore(child, entry)) return;
-      const index = child.index;
-      this.#place(child, entry.index);
-      this.#place(entry, index);
-    }
-  }
-
-  #place(entry: Entry<Data>, index: number): void {
-    this.#heap[index] = entry;
-    entry.index = index;
-  }
-}
-
-function isBefore(a: Entry<unknown>, b: Entry<unknown>): boolean {
-  return a.readyAt < b.readyAt || (a.readyAt === b.readyAt && a.sequence < b.sequence);
 }

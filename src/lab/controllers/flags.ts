@@ -1,8 +1,7 @@
 // The flags of kube-controller-manager that the lab's controllers obey, with their real names and
 // the defaults of the chosen version. They are read once at the start of a run: changing one means a
 // new run, as for the real process.
-import { parseGoDuration } from "../../doctor/evidence/go-duration.ts";
-import { goDuration } from "./klog/go-duration.ts";
+import { goDuration, parseGoDuration } from "../../environment/go-duration.ts";
 import type { Profile } from "./profiles/profile.ts";
 
 export interface ControllerFlags {

@@ -1,5 +1,6 @@
 // What the program in a pod does, as the pod's annotations ask. A value that cannot be understood
 // counts as not given, and is reported in words that say what would be right.
+import { parseGoDuration } from "../../environment/go-duration.ts";
 import type { StringMap } from "../../kube/kinds/intern.ts";
 
 /** `exit`: ends at once. `drain`: refuses new connections, finishes requests. `ignore`: goes on. */
@@ -31,8 +32,6 @@ const defaultBehaviour: PodBehaviour = {
 
 /** A week: longer than any run, and well inside what a timer can hold. */
 const longestDurationMs = 7 * 24 * 3_600_000;
-
-const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
 
 const asDuration = "a duration such as 250ms, 2s or 1m30s, at most 168h";
 
@@ -92,15 +91,9 @@ function reportUnknown(annotations: StringMap, problems: string[]): void {
   }
 }
 
-/** Go's notation without signs: `1m30s`, `0.5s`, or a bare 0. */
 function parseDurationMs(text: string): number | undefined {
-  if (text === "0") return 0;
-  if (!/^(?:\d+(?:\.\d+)?(?:ms|s|m|h))+$/.test(text)) return undefined;
-  let totalMs = 0;
-  for (const [, amount = "", unit = ""] of text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g)) {
-    totalMs += Number(amount) * (unitMs[unit] ?? 0);
-  }
-  return totalMs <= longestDurationMs ? totalMs : undefined;
+  const ms = parseGoDuration(text) ?? -1;
+  return ms >= 0 && ms <= longestDurationMs ? ms : undefined;
 }
 
 function parseOnTerm(text: string): OnTerm | undefined {

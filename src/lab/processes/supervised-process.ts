@@ -1,9 +1,9 @@
 // A program the lab keeps running: started, watched, and started again when it dies, sooner the
 // longer it had been well. It never outlives the lab, not even one that is killed.
 import { type Clock, elapsedMs } from "../../environment/clock.ts";
+import { wholeLines } from "../../environment/line-splitter.ts";
 import { type ChildProcess, ProcessError, type Processes } from "../../environment/processes.ts";
 import type { Timers } from "../../environment/timers.ts";
-import { linesOf } from "../lines.ts";
 
 export interface SupervisedProcessOptions {
   readonly processes: Processes;
@@ -162,8 +162,8 @@ export class SupervisedProcess {
   async #readOutput(child: ChildProcess): Promise<void> {
     const { onLine } = this.#options;
     try {
-      for await (const line of linesOf(child.output, longestLineBytes)) {
-        onLine?.(Buffer.from(line).toString("utf8"));
+      for await (const { text } of wholeLines(child.output, longestLineBytes)) {
+        onLine?.(text);
       }
     } catch (error) {
       this.#lastWords += String(error);

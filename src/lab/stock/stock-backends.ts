@@ -1,9 +1,11 @@
 // The endpoints of a backend as ingress-nginx reads them (getEndpointsFromSlices in
 // controller/endpointslices.go; getEndpoints before v1.4): what is published and not unready.
 // Whether an endpoint is serving or terminating is not looked at. Pure.
+
 import { type EndpointSlice, serviceNameOf } from "../../kube/kinds/endpoint-slice.ts";
 import type { Endpoints } from "../../kube/kinds/endpoints.ts";
 import type { Service, ServicePort } from "../../kube/kinds/service.ts";
+import { endpointId } from "../../sources/endpoint-id.ts";
 import type { StockEndpoint } from "./stock-configuration.ts";
 
 /** What is published for one service, in the form that is watched. */
@@ -26,7 +28,7 @@ export function endpointsOf(
   for (const { addresses, ports } of found) {
     for (const number of targetPorts(servicePort, ports)) {
       for (const address of addresses) {
-        endpoints.set(`${address} ${number}`, { address, port: number });
+        endpoints.set(endpointId({ address, port: number }), { address, port: number });
       }
     }
   }

@@ -1,7 +1,6 @@
 // Everything a question can be asked with that is a number, each with its bounds and what it is
 // about: one table for the command line, for sweeps and for refusals.
-import { parseGoDuration } from "../../doctor/evidence/go-duration.ts";
-import { goDuration } from "../controllers/klog/go-duration.ts";
+import { goDuration, parseGoDuration } from "../../environment/go-duration.ts";
 import type { Counts, Question, Settings } from "./question.ts";
 
 export interface Input {

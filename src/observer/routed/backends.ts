@@ -1,7 +1,7 @@
 // ingress-nginx's backends as its nginx answers them at /configuration/backends: the JSON that its
 // controller handed over last (handle_backends in rootfs/etc/nginx/lua/configuration.lua; Backend in
 // pkg/apis/ingress/types.go). Pure. Names are of ports and may mean several services.
-import { parseIp } from "../../decide/ip-address.ts";
+import { isIp } from "../../environment/ip-address.ts";
 import type { RoutedEndpoint } from "../../journeys/routed-witness.ts";
 import { isRecord, type RawRecord } from "../../kube/kinds/fields.ts";
 
@@ -47,7 +47,7 @@ function endpointsOf({ endpoints }: RawRecord & { readonly endpoints?: unknown }
     if (!isRecord(one) || typeof one["address"] !== "string") return [];
     const port = Number(one["port"]);
     const isPort = Number.isInteger(port) && port > 0 && port <= 65_535;
-    const isPlace = isPort && parseIp(one["address"]) !== undefined;
+    const isPlace = isPort && isIp(one["address"]);
     return isPlace ? [{ address: one["address"], port }] : [];
   });
 }

@@ -3,6 +3,7 @@
 //
 // Whoever loads last is in charge. A pusher that was replaced stops for good and says so: two that
 // take the proxy from each other would be worse than one that is gone.
+
 import type { Registry } from "prom-client";
 import type { DecisionChanges, DecisionOutput, RoutingDecision } from "../../decide/decision.ts";
 import type { MonotonicMs } from "../../environment/clock.ts";
@@ -10,6 +11,7 @@ import type { Environment } from "../../environment/environment.ts";
 import { jitter } from "../../environment/random.ts";
 import type { CancelTimer } from "../../environment/timers.ts";
 import type { CounterReading, CounterReporter } from "../../sources/endpoint-counters.ts";
+import type { EndpointId } from "../../sources/endpoint-id.ts";
 import type { ProxyReport, ProxyReporter } from "../../sources/proxy-feedback.ts";
 import { ControlError } from "./control-answer.ts";
 import { ControlClient, type Pusher } from "./control-client.ts";
@@ -117,7 +119,7 @@ export class NginxPusher implements DecisionOutput, ProxyReporter, CounterReport
       const { owner, changes, suspects } = await this.#client.suspects(since, signal);
       const unreached = suspects.flatMap(({ slot, ageMs }) => {
         const key = owner === this.#owner ? this.state.slots.endpointAt(slot) : undefined;
-        return key === undefined ? [] : [{ key, ageMs }];
+        return key === undefined ? [] : [{ key: key as EndpointId, ageMs }];
       });
       return { revision: changes, unreached };
     } catch (error) {

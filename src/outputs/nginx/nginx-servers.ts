@@ -1,7 +1,7 @@
 // Where nginx listens and whom it believes, as the lines of run/servers.conf and run/trusted.conf.
 // Everything comes from Lockstep's own options and is checked; nothing of a Kubernetes object gets
 // here. Pure: the files are written by `nginx-prefix.ts`.
-import { parseIp, parseNetwork } from "../../decide/ip-address.ts";
+import { isIp, parseNetwork } from "../../environment/ip-address.ts";
 
 export interface ListenAddress {
   /** An IP address. */
@@ -184,7 +184,7 @@ function checkListen(listen: readonly ListenAddress[]): void {
   const taken = new Set<string>();
   for (const { address, port } of listen) {
     const place = hostAndPort(address, port);
-    if (!isPort(port) || parseIp(address) === undefined) {
+    if (!isPort(port) || !isIp(address)) {
       throw new NginxOptionsError(
         `nginx cannot listen on ${place}: an IP address and a port, please`,
       );

@@ -15,7 +15,7 @@ import {
   type RoutingDecision,
 } from "../../decide/decision.ts";
 import type { FairShare } from "../../decide/fair-share.ts";
-import { peerKey } from "../../sources/proxy-feedback.ts";
+import { endpointId as peerKey } from "../../sources/endpoint-id.ts";
 import { type PushedHost, policyText, pushedHost } from "./host-entry.ts";
 import {
   decodedBytes,

@@ -1,7 +1,9 @@
 // One service as it is pushed to nginx: flat arrays of its endpoints in tiers, the best first. Who is
 // in which tier is decided here; the twin of proxy/lua/lockstep/service_entry.lua checks it.
+
 import { type DecidedEndpoint, isRouted } from "../../decide/decision.ts";
 import { isRecord } from "../../kube/kinds/fields.ts";
+import { endpointId } from "../../sources/endpoint-id.ts";
 
 export interface ServiceEntry {
   /** How many of the endpoints, in their order, are of the first choice, the second, and so on. */
@@ -36,7 +38,7 @@ export function tieredEndpoints(endpoints: readonly DecidedEndpoint[]): TieredEn
   for (const isInGroup of groups) {
     for (const tier of byPriority(endpoints.filter(isInGroup))) {
       const fresh = tier.filter(({ address, port }) => {
-        const peer = `${address} ${port}`;
+        const peer = endpointId({ address, port });
         return !known.has(peer) && known.add(peer);
       });
       if (fresh.length > 0) tiers.push(fresh.length);

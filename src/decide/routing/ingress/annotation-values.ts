@@ -1,7 +1,7 @@
 // How the text of an annotation is read. Each parser gives the value, or says in a few words what is
 // wrong; nothing here throws, whatever the text. What passes is safe to hand on as data: bounded,
 // without control characters, and of the one form it claims to have.
-import { parseNetwork } from "../../ip-address.ts";
+import { parseNetwork } from "../../../environment/ip-address.ts";
 import { hostOf } from "../host-name.ts";
 import { regexProblem } from "../regex.ts";
 import { shown } from "../shown-text.ts";

@@ -2,6 +2,7 @@
 // where both stand in a pod somebody else wrote the first: the node controller, which has not heard
 // from the node in time. That says nothing of the pod. As long as it answers a probe it is held;
 // until the first answer it is given the benefit of the doubt, for it served a moment ago.
+import { isTerminating } from "../../../kube/kinds/pod.ts";
 import type { Candidate, TruthRule } from "../verdict.ts";
 
 export const holdThroughFlap: TruthRule = {
@@ -29,7 +30,7 @@ function isFlipped({ pod: fact, isPodAddress, service }: Candidate): boolean {
   const { pod } = fact;
   return (
     pod.phase === "Running" &&
-    pod.metadata.deletionTimestamp === undefined &&
+    !isTerminating(pod) &&
     pod.ready !== "True" &&
     pod.containersReady === "True" &&
     !pod.hasReadinessGates

@@ -1,7 +1,7 @@
 // Rule 4, know the address's owner: an address that now belongs to another pod leads to another
 // program, so the old endpoint is out at once, even if it answers. In the host's network pods share
 // their node's address; there it is the port that changes hands.
-import type { Pod } from "../../../kube/kinds/pod.ts";
+import { isTerminating, type Pod } from "../../../kube/kinds/pod.ts";
 import { compareText } from "../../compare-text.ts";
 import { type Candidate, isPublishedReady, type TruthRule } from "../verdict.ts";
 
@@ -65,8 +65,4 @@ function gotItAt(pod: Pod): number {
 function isLikelierOrFirst(a: Pod, b: Pod): boolean {
   if (isLikelier(a, b)) return true;
   return !isLikelier(b, a) && compareText(a.metadata.uid, b.metadata.uid) < 0;
-}
-
-function isTerminating({ metadata }: Pod): boolean {
-  return metadata.deletionTimestamp !== undefined;
 }

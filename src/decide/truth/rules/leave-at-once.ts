@@ -2,7 +2,7 @@
 // requests, though the slice still lists it. Some of these facts cannot be undone, so they hold even
 // when the pod watch has gone stale since; readiness, labels and addresses can change back, and
 // count only while the watch is fresh.
-import type { Pod } from "../../../kube/kinds/pod.ts";
+import { hasEnded, isTerminating, type Pod } from "../../../kube/kinds/pod.ts";
 import type { Departure } from "../../../sources/departed-pods.ts";
 import { isLastTruth } from "../last-truth.ts";
 import { type Candidate, isPublishedReady, type TruthRule, type Verdict } from "../verdict.ts";
@@ -20,10 +20,8 @@ export const leaveAtOnce: TruthRule = {
 };
 
 function forGood(candidate: Candidate, pod: Pod): Verdict | undefined {
-  if (pod.phase === "Failed" || pod.phase === "Succeeded") {
-    return out(candidate, `its pod has ended (${pod.phase})`);
-  }
-  if (pod.metadata.deletionTimestamp === undefined) return undefined;
+  if (hasEnded(pod)) return out(candidate, `its pod has ended (${pod.phase})`);
+  if (!isTerminating(pod)) return undefined;
   if (pod.ready !== "True") return out(candidate, "its pod is terminating and not ready");
   return isServingStill(candidate)
     ? { state: "draining", reason: despiteSlice(candidate, "its pod is terminating") }

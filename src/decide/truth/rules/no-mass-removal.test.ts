@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { MonotonicMs } from "../../../environment/clock.ts";
+import type { EndpointId } from "../../../sources/endpoint-id.ts";
 import type { StandingDoubt } from "../../../sources/probes.ts";
 import {
   type FactsInWords,
@@ -18,7 +19,7 @@ import { togetherMs } from "./no-mass-removal.ts";
 const policy = { followSlices: false };
 const unready = { ready: "False", containersReady: "False" } as const;
 
-type Doubts = ReadonlyMap<string, StandingDoubt>;
+type Doubts = ReadonlyMap<EndpointId, StandingDoubt>;
 
 function answered(answers: Readonly<Record<number, Partial<StandingDoubt>>>): Doubts {
   return new Map(

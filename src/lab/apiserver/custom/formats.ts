@@ -1,8 +1,9 @@
 // The formats of texts a schema may name, as k8s.io/kube-openapi's strfmt has them. A format that
 // is not among them says nothing, as in Kubernetes; so does one on another type than text.
-import { isIpv4, isIpv6 } from "../kinds/ip-address.ts";
+
+import { parseGoNanos } from "../../../environment/go-duration.ts";
+import { isIpv4, isIpv6 } from "../../../environment/ip-address.ts";
 import { dnsLabel, dnsSubdomain } from "../kinds/names.ts";
-import { parseDuration } from "./go-duration.ts";
 import type { JsonSchema } from "./json-schema.ts";
 import { matchesPattern } from "./patterns.ts";
 import { hasControlCharacter, runes } from "./runes.ts";
@@ -175,7 +176,7 @@ const wordyUnit =
   /^(nano.*|ns|us|µs|micro.*|ms|milli.*|s|sec.*|m|min.*|h|hr|hour.*|d|day.*|w|wk|week.*)$/i;
 
 function isDuration(text: string): boolean {
-  if (parseDuration(text) !== undefined) return true;
+  if (parseGoNanos(text) !== undefined) return true;
   const parts = [...text.matchAll(/\d+\s*([A-Za-zµ]+)/g)];
   return parts.some(([, unit = ""]) => wordyUnit.test(unit));
 }

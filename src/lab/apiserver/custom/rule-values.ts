@@ -1,4 +1,6 @@
 // JSON as the rules of its schema see it.
+
+import { parseGoNanos } from "../../../environment/go-duration.ts";
 import { isJsonObject, type JsonObject } from "../kinds/fields.ts";
 import { parseTimestamp } from "./cel/functions/timestamps.ts";
 import {
@@ -11,7 +13,6 @@ import {
   Timestamp,
   type Value,
 } from "./cel/values.ts";
-import { parseDuration } from "./go-duration.ts";
 import type { JsonSchema } from "./json-schema.ts";
 import { escapedName, withTypeAndMeta } from "./rule-types.ts";
 
@@ -68,7 +69,7 @@ function textValue(text: string, { format }: JsonSchema): Value {
     case "byte":
       return Buffer.from(text, "base64");
     case "duration": {
-      const nanos = parseDuration(text);
+      const nanos = parseGoNanos(text);
       if (nanos === undefined) throw new CelError(`invalid duration ${text}`);
       return new Duration(nanos);
     }

@@ -1,8 +1,8 @@
 // What an API server writes into its own log about requests: a trace of each that took long, and at
 // higher verbosity a line for each (k8s.io/apiserver/pkg/server/httplog).
 import { type Clock, elapsedMs, type MonotonicMs } from "../../../environment/clock.ts";
+import { goDuration } from "../../../environment/go-duration.ts";
 import { type Random, randomInt } from "../../../environment/random.ts";
-import { goDuration } from "../../controllers/klog/go-duration.ts";
 import { type Klog, structured } from "../../controllers/klog/klog.ts";
 import type { PeerAddresses } from "../audit/peer-addresses.ts";
 import { isLongRunning } from "../http/request-record.ts";

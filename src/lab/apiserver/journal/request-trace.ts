@@ -3,7 +3,7 @@
 // in use (k8s.io/apiserver/pkg/util/trace, since 1.14 k8s.io/utils/trace); continuation lines have
 // no header of their own.
 import type { WallMs } from "../../../environment/clock.ts";
-import { goDuration } from "../../controllers/klog/go-duration.ts";
+import { goDuration } from "../../../environment/go-duration.ts";
 import type { ResourceRoute } from "../http/route.ts";
 
 export interface TraceForm {

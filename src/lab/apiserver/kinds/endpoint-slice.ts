@@ -1,10 +1,12 @@
 // EndpointSlices: a bounded part of a service's endpoints, of one address family. Loopback
 // addresses, which the real server refuses, are allowed: the lab's pods live there.
+
+import { isIp, isIpv4, isIpv6 } from "../../../environment/ip-address.ts";
 import { sameJson } from "../../same-json.ts";
 import type { KubeObject } from "../kube-object.ts";
 import type { FieldErrors } from "./field-errors.ts";
 import { type JsonObject, listAt, objectsAt, textAt, textsAt } from "./fields.ts";
-import { invalidIpMessage, isIp, isIpv4, isIpv6 } from "./ip-address.ts";
+import { invalidIpMessage } from "./ip-messages.ts";
 import { dnsLabel, dnsSubdomain, domainName, labelValue, qualifiedName } from "./names.ts";
 import { validateImmutable } from "./object-meta.ts";
 import {

@@ -1,9 +1,11 @@
 // Endpoints: the old, one-object form of a service's addresses. Loopback addresses, which the real
 // server refuses, are allowed: the lab's pods live there.
+
+import { isIp } from "../../../environment/ip-address.ts";
 import type { KubeObject } from "../kube-object.ts";
 import type { FieldErrors } from "./field-errors.ts";
 import { type JsonObject, numberAt, objectsAt, setDefaults, textAt } from "./fields.ts";
-import { invalidIpMessage, isIp } from "./ip-address.ts";
+import { invalidIpMessage } from "./ip-messages.ts";
 import { dnsLabel, dnsSubdomain, qualifiedName } from "./names.ts";
 import { defineKind } from "./resource-kind.ts";
 import { validateEndpointIp } from "./special-addresses.ts";

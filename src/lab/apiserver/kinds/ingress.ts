@@ -1,4 +1,6 @@
 // Ingresses.
+
+import { isIp } from "../../../environment/ip-address.ts";
 import type { KubeObject } from "../kube-object.ts";
 import type { FieldErrors } from "./field-errors.ts";
 import {
@@ -11,7 +13,7 @@ import {
   textsAt,
   valueAt,
 } from "./fields.ts";
-import { invalidIpMessage, isIp } from "./ip-address.ts";
+import { invalidIpMessage } from "./ip-messages.ts";
 import { dnsLabel, dnsSubdomain, portName, wildcardSubdomain } from "./names.ts";
 import {
   bumpGenerationIfChanged,

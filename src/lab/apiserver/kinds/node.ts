@@ -11,7 +11,7 @@ import {
   textsAt,
   valueAt,
 } from "./fields.ts";
-import { invalidCidrMessage, isCidr } from "./ip-address.ts";
+import { invalidCidrMessage, isCidr } from "./ip-messages.ts";
 import { labelValue, qualifiedName } from "./names.ts";
 import { defineKind } from "./resource-kind.ts";
 import { taintEffects } from "./scheduling-rules.ts";

@@ -1,6 +1,8 @@
 // The rules of a pod's spec, shared by Pods and by the templates of what makes them, in the order
 // in which a real server lists what breaks them. Fields that no part of the lab acts on are only
 // checked against the schema.
+
+import { isIp } from "../../../environment/ip-address.ts";
 import {
   type ContainerContext,
   validateContainer,
@@ -9,7 +11,7 @@ import {
 } from "./container-rules.ts";
 import type { FieldErrors } from "./field-errors.ts";
 import { listAt, numberAt, objectAt, objectsAt, textAt, textMapAt, textsAt } from "./fields.ts";
-import { invalidIpMessage, isIp } from "./ip-address.ts";
+import { invalidIpMessage } from "./ip-messages.ts";
 import { dnsLabel, dnsSubdomain, qualifiedName } from "./names.ts";
 import { validateLabels } from "./object-meta.ts";
 import { validateAffinity, validateSpread, validateTolerations } from "./scheduling-rules.ts";

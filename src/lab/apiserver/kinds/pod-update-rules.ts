@@ -1,9 +1,11 @@
 // What may change of a pod once it exists: little of its spec, and of its status what is plausible.
+
+import { isIp } from "../../../environment/ip-address.ts";
 import { sameJson } from "../../same-json.ts";
 import type { KubeObject } from "../kube-object.ts";
 import type { FieldErrors } from "./field-errors.ts";
 import { type JsonObject, numberAt, objectAt, objectsAt, textAt } from "./fields.ts";
-import { invalidIpMessage, isIp } from "./ip-address.ts";
+import { invalidIpMessage } from "./ip-messages.ts";
 import { validateImmutable } from "./object-meta.ts";
 
 const changeable =

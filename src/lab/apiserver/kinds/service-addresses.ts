@@ -1,10 +1,12 @@
 // The addresses of a service and their families: fields that say one fact in several places and may
 // be given in part. The cluster has one family, IPv4; asking for another is refused as a real
 // cluster with one family does.
+
+import { isIp, isIpv6 } from "../../../environment/ip-address.ts";
 import type { KubeObject } from "../kube-object.ts";
 import { FieldErrors } from "./field-errors.ts";
 import { ensureObject, type JsonObject, objectAt, objectsAt, textAt, textsAt } from "./fields.ts";
-import { invalidIpMessage, isIp, isIpv6 } from "./ip-address.ts";
+import { invalidIpMessage } from "./ip-messages.ts";
 import { needsHealthCheck, nodePortNumbers, usesNodePorts } from "./service-types.ts";
 
 export const headlessIp = "None";

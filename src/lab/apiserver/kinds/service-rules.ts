@@ -1,5 +1,7 @@
 // The rules of a service, in the order in which a real server lists what breaks them. They see the
 // service with what the server has allocated for it.
+
+import { isIp } from "../../../environment/ip-address.ts";
 import type { KubeObject } from "../kube-object.ts";
 import type { FieldErrors } from "./field-errors.ts";
 import {
@@ -12,7 +14,7 @@ import {
   textsAt,
   valueAt,
 } from "./fields.ts";
-import { invalidCidrMessage, invalidIpMessage, isCidr, isIp } from "./ip-address.ts";
+import { invalidCidrMessage, invalidIpMessage, isCidr } from "./ip-messages.ts";
 import { dnsLabel, dnsSubdomain, portName, qualifiedName } from "./names.ts";
 import { validateLabels } from "./object-meta.ts";
 import { headlessIp, validateAddressChange, validateAddresses } from "./service-addresses.ts";

@@ -1,6 +1,7 @@
 // Addresses that name no one machine of the network, and so cannot be an endpoint's.
+
+import { isIpv6 } from "../../../environment/ip-address.ts";
 import type { FieldErrors } from "./field-errors.ts";
-import { isIpv6 } from "./ip-address.ts";
 
 export interface EndpointIpOptions {
   /** The lab's pods live on loopback addresses, which a real server refuses. */

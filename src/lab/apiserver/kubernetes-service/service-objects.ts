@@ -1,5 +1,7 @@
 // The objects of `default/kubernetes` as an API server reads and writes them, over HTTP like anybody:
 // the Service, its Endpoints, and the server's own copy of them as an EndpointSlice.
+
+import { isIpv6 } from "../../../environment/ip-address.ts";
 import {
   type KubeClient,
   type KubeRequest,
@@ -10,7 +12,6 @@ import {
 import { type RawRecord, recordAt } from "../../../kube/kinds/fields.ts";
 import { objectRecord } from "../../../kube/kinds/metadata.ts";
 import { sameJson } from "../../same-json.ts";
-import { isIpv6 } from "../kinds/ip-address.ts";
 import type { ServiceSubset } from "./service-endpoints.ts";
 
 export const serviceName = "kubernetes";

@@ -4,7 +4,6 @@ import { type Simulation, simulate } from "../../../simulation/simulation.ts";
 import type { PodLogRequest } from "../../pod-logs.ts";
 import { profileNamed } from "../profiles.ts";
 import { ComponentLogs } from "./component-logs.ts";
-import { goDuration } from "./go-duration.ts";
 import { Klog, keptLinesMax, structured } from "./klog.ts";
 import { ThrottlingLog } from "./throttling-lines.ts";
 
@@ -19,18 +18,6 @@ const request: PodLogRequest = {
   tailLines: undefined,
   sinceSeconds: undefined,
 };
-
-test.each([
-  [0, "0s"],
-  [0.25, "250µs"],
-  [249.123_456, "249.123456ms"],
-  [2490, "2.49s"],
-  [2_491_534 / 1000, "2.491534s"],
-  [60_500, "1m0.5s"],
-  [3_600_000, "1h0m0s"],
-])("%d ms are %s in Go", (ms, expected) => {
-  expect(goDuration(ms)).toBe(expected);
-});
 
 test("a structured message quotes texts and leaves numbers", () => {
   expect(structured("Sync", { service: "a/b", n: 3, ok: true, err: 'a "b"' })).toBe(

@@ -2,9 +2,9 @@
 // version writes, and how rarely at low verbosity, is what a reader of logs has to work with: the
 // line shows the wait of one request for its token and nothing of the queue before it.
 import { type Clock, elapsedMs, type MonotonicMs } from "../../../environment/clock.ts";
+import { goDuration } from "../../../environment/go-duration.ts";
 import type { ThrottledRequest } from "../../../kube/client/rate-limited-client.ts";
 import type { ThrottlingLines } from "../profiles/profile.ts";
-import { goDuration } from "./go-duration.ts";
 import { type Klog, structured } from "./klog.ts";
 
 export interface ThrottlingLogOptions {

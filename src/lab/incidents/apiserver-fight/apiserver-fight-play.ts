@@ -1,8 +1,9 @@
 // One run of `apiserver-fight`: several API servers that keep the service `kubernetes` by one
 // reconciler, replicas of both sides that reach them through it, and releases under traffic. What
 // makes a watch late is the mechanism; the write-up does not say which it was.
+
+import { durationText } from "../../../environment/duration-text.ts";
 import { randomBetween } from "../../../environment/random.ts";
-import { durationText } from "../../../journeys/duration-text.ts";
 import type { Journey } from "../../../journeys/journey.ts";
 import type { KubernetesServiceFlags } from "../../apiserver/kubernetes-service/kept-service.ts";
 import { reconcileEveryMs } from "../../apiserver/kubernetes-service/kubernetes-service.ts";

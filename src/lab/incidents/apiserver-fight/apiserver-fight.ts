@@ -2,7 +2,7 @@
 // puts itself alone on the list of the service `kubernetes`, every ten seconds, for ever. Whoever
 // reaches them through the service hears of releases minutes late, each replica by another amount.
 // The write-up does not prove what froze the watches, so both ways that fit are played.
-import { durationText } from "../../../journeys/duration-text.ts";
+import { durationText } from "../../../environment/duration-text.ts";
 import {
   keepAlivePatienceMs,
   retransmissionPatienceMs,

@@ -4,6 +4,7 @@
 
 import type { Incident, IncidentFindings } from "../incident.ts";
 import type { OpenStage, Stage } from "../stage.ts";
+import { heartbeatFlapGap } from "../write-up-clusters.ts";
 import { findingsOf } from "./heartbeat-flap-figures.ts";
 import { type LateNodes, type LateNodesFindings, watchLateNodes } from "./heartbeat-flap-nodes.ts";
 import { type DeadNode, playDeadNode, playFlappingShop } from "./heartbeat-flap-scene.ts";
@@ -21,8 +22,6 @@ export interface HeartbeatFlapOptions {
   readonly withLeases: boolean;
 }
 
-/** The write-up: 20 to 50 s, against the defaults of its version. */
-const writeUpGap = { minMs: 20_000, maxMs: 50_000 };
 const writeUpGraceMs = 40_000;
 const fixedGraceMs = 60_000;
 const monitorMs = 5_000;
@@ -66,7 +65,9 @@ async function playHeartbeatFlap(
   const scaled = (ms: number): number => ms / speed;
   const late: LateNodes = {
     profile: "1.7",
-    gaps: { status: { minMs: scaled(writeUpGap.minMs), maxMs: scaled(writeUpGap.maxMs) } },
+    gaps: {
+      status: { minMs: scaled(heartbeatFlapGap.minMs), maxMs: scaled(heartbeatFlapGap.maxMs) },
+    },
     nodes: mode === "live" ? liveNodes : lateNodes,
     forMs: mode === "live" ? liveMs : lateHours * hourMs,
     graceMs: scaled(fix ? fixedGraceMs : writeUpGraceMs),

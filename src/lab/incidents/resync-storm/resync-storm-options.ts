@@ -1,6 +1,8 @@
 // What can be chosen in the incident `resync-storm`, and the two clusters it is played on: the one of
 // the write-up, and a small one for whoever watches it in real time.
+
 import type { ControllerFlags } from "../../controllers/flags.ts";
+import { resyncStormCluster } from "../write-up-clusters.ts";
 
 export interface StormLimits {
   readonly workers: number;
@@ -31,8 +33,9 @@ export interface RaisedLimits extends StormLimits {
 
 /** The cluster of the write-up, as far as it describes it; see `fitted` for the rest. */
 export const writeUpCluster: ResyncStormOptions = {
-  services: 12_987,
-  headless: 12_954,
+  // The shop is one more.
+  services: resyncStormCluster.services - 1,
+  headless: resyncStormCluster.headless,
   limits: { workers: 5, qps: 20, burst: 30 },
   minResyncMs: 12 * 3_600_000,
   resyncFactor: 1.37,

@@ -1,6 +1,7 @@
 // The incident `throttled-controller`: a controller manager of 1.7 looks at every service each 30 s
 // and asks the API server about each, so its client's limit is used up for ever and a release waits
 // in the queue behind all other services. Lockstep hears of the same pods from the pods themselves.
+
 import { elapsedMs } from "../../../environment/clock.ts";
 import { createCrowdPod, crowdServices } from "../../shop.ts";
 import { ControllerWatch } from "../controller-watch.ts";
@@ -8,6 +9,7 @@ import type { Incident, IncidentFindings, TimelineEntry } from "../incident.ts";
 import { Scene, settleMs } from "../scene.ts";
 import type { OpenStage, Stage } from "../stage.ts";
 import { lagSeries, lostSeries } from "../usual-series.ts";
+import { throttledControllerCluster } from "../write-up-clusters.ts";
 import { longestLoggedWaitMs } from "./logged-wait.ts";
 import {
   type ClientLimits,
@@ -30,14 +32,11 @@ export interface ThrottledControllerOptions {
   readonly releaseOnly?: boolean;
 }
 
-/** The write-up does not say how many; its two minutes allow for twice as many at the most. */
-const fittedServices = 1_600;
+const { fittedServices, fittedWorkers } = throttledControllerCluster;
 
 /** A release then waits for up to 35 s: enough to see, and to see the end of. */
 const liveServices = 700;
 
-/** The write-up's log line shows a wait of workers ÷ qps, and fits these and not the default. */
-const fittedWorkers = 50;
 const defaultWorkers = 5;
 
 /** cmd/kube-controller-manager/app/options/options.go of 1.7. */

@@ -1,7 +1,7 @@
 // Literals that can only fail: a duration, a point in time or a pattern that is none. They are found
 // before the expression ever runs.
 
-import { parseDuration } from "../go-duration.ts";
+import { parseGoNanos } from "../../../../environment/go-duration.ts";
 import { patternProblem } from "../patterns.ts";
 import { childrenOf } from "./children.ts";
 import { parseTimestamp } from "./functions/timestamps.ts";
@@ -25,7 +25,7 @@ function issueOf(expression: Expression): Issue | undefined {
 }
 
 const checks: ReadonlyMap<string, (text: string) => boolean> = new Map([
-  ["duration/1", (text) => parseDuration(text) !== undefined],
+  ["duration/1", (text) => parseGoNanos(text) !== undefined],
   ["timestamp/1", isTimestamp],
   ["matches/2", (text) => patternProblem(text) === undefined],
 ]);

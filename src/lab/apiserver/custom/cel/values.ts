@@ -33,11 +33,21 @@ export class Timestamp {
   }
 }
 
+const nanosPerSecond = 1_000_000_000n;
+
 /** Nanoseconds. */
 export class Duration {
   readonly nanos: bigint;
   constructor(nanos: bigint) {
     this.nanos = nanos;
+  }
+
+  /** As protobuf writes it in JSON: `5400s`, `0.5s`. */
+  toString(): string {
+    const size = this.nanos < 0n ? -this.nanos : this.nanos;
+    const fraction = String(size % nanosPerSecond).padStart(9, "0");
+    const digits = `${size / nanosPerSecond}.${fraction}`.replace(/\.?0+$/, "");
+    return `${this.nanos < 0n ? "-" : ""}${digits}s`;
   }
 }
 

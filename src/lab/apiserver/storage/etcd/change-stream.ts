@@ -3,6 +3,7 @@
 // heard all up to one knows that nothing under its prefix is missing. (The progress etcd itself
 // announces cannot be relied on: 3.4.23 announces revisions whose events are still to come,
 // https://github.com/etcd-io/etcd/issues/15220.) A broken connection is resumed where it broke.
+import { wholeLines } from "../../../../environment/line-splitter.ts";
 import type { Log } from "../../../../environment/log.ts";
 import { jitter, type Random } from "../../../../environment/random.ts";
 import type { Timers } from "../../../../environment/timers.ts";
@@ -14,7 +15,6 @@ import {
   type RawRecord,
   recordAt,
 } from "../../../../kube/kinds/fields.ts";
-import { linesOf } from "../../../lines.ts";
 import { RevisionLog } from "../revision-log.ts";
 import { CompactedError, type Storage, type StorageEvent } from "../storage.ts";
 import type { EtcdGateway } from "./etcd-gateway.ts";
@@ -143,9 +143,9 @@ export class ChangeStream {
     const request = { ...everyKey, start_revision: String(this.#revision + 1), prev_kv: true };
     const { signal } = this.#ended;
     const { body } = await gateway.stream("watch", { create_request: request }, signal);
-    for await (const line of linesOf(body, longestLineBytes)) {
+    for await (const { bytes } of wholeLines(body, longestLineBytes)) {
       if (signal.aborted) return;
-      const message = parseRecord(line);
+      const message = parseRecord(bytes);
       const refusal = message["error"] === undefined ? undefined : refusalIn(message);
       if (refusal !== undefined) throw refusal;
       this.#receive(recordAt(message, "result"));

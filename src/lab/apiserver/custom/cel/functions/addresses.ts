@@ -1,5 +1,6 @@
 // IP addresses and CIDR blocks, Kubernetes' `ip()` and `cidr()`.
-import { isIpv4, isIpv6 } from "../../../kinds/ip-address.ts";
+import { bitWidth, parseIp as parseAddress } from "../../../../../environment/ip-address.ts";
+import { isCidr } from "../../../kinds/ip-messages.ts";
 import { define, defineMethod, type Overload } from "../overloads.ts";
 import { CelError, OpaqueValue } from "../values.ts";
 
@@ -26,7 +27,7 @@ class Ip extends OpaqueValue {
   startsAs(text: string, length: number): boolean {
     const other = parseIp(text);
     if (other === undefined || other.family !== this.family) return false;
-    const shift = BigInt(widthOf(this.family) - length);
+    const shift = BigInt(bitWidth(this) - length);
     return this.bits >> shift === other.bits >> shift;
   }
 }
@@ -43,7 +44,7 @@ class Cidr extends OpaqueValue {
   }
 
   get masked(): Cidr {
-    const shift = BigInt(widthOf(this.ip.family) - this.length);
+    const shift = BigInt(bitWidth(this.ip) - this.length);
     return new Cidr(new Ip(this.ip.family, (this.ip.bits >> shift) << shift), this.length);
   }
 
@@ -126,46 +127,17 @@ function isGlobalUnicast(ip: Ip): boolean {
   );
 }
 
-function widthOf(family: 4 | 6): number {
-  return family === 4 ? 32 : 128;
-}
-
 /** Not an IPv4 address in the clothes of IPv6. */
 function parseIp(text: string): Ip | undefined {
-  if (isIpv4(text)) return new Ip(4, bitsOfIpv4(text));
-  if (!isIpv6(text)) return undefined;
-  const bits = bitsOfIpv6(text);
-  return bits >> 32n === 0xffffn ? undefined : new Ip(6, bits);
+  const { family, bits } = parseAddress(text) ?? {};
+  if (family === undefined || bits === undefined) return undefined;
+  return family === 6 && bits >> 32n === 0xffffn ? undefined : new Ip(family, bits);
 }
 
 function parseCidr(text: string): Cidr | undefined {
-  const [address = "", length = "", ...more] = text.split("/");
-  const ip = parseIp(address);
-  if (ip === undefined || more.length > 0 || !/^(0|[1-9]\d{0,2})$/.test(length)) return undefined;
-  return Number(length) <= widthOf(ip.family) ? new Cidr(ip, Number(length)) : undefined;
-}
-
-function bitsOfIpv4(text: string): bigint {
-  return text.split(".").reduce((bits, part) => (bits << 8n) | BigInt(part), 0n);
-}
-
-function bitsOfIpv6(text: string): bigint {
-  const [left = "", right] = text.split("::");
-  const groups = (half: string) =>
-    half
-      .split(":")
-      .filter((part) => part !== "")
-      .flatMap(groupsOf);
-  const head = groups(left);
-  const tail = right === undefined ? [] : groups(right);
-  const gap = Array.from({ length: 8 - head.length - tail.length }, () => 0n);
-  return [...head, ...gap, ...tail].reduce((bits, group) => (bits << 16n) | group, 0n);
-}
-
-function groupsOf(part: string): readonly bigint[] {
-  if (!part.includes(".")) return [BigInt(`0x${part}`)];
-  const bits = bitsOfIpv4(part);
-  return [bits >> 16n, bits & 0xffffn];
+  const [address = "", length] = text.split("/");
+  const ip = isCidr(text) ? parseIp(address) : undefined;
+  return ip && new Cidr(ip, Number(length));
 }
 
 function formatIpv4(bits: bigint): string {

@@ -1,5 +1,5 @@
 // Conversions between types, and sizes.
-import { parseDuration, secondsText } from "../../go-duration.ts";
+import { parseGoNanos } from "../../../../../environment/go-duration.ts";
 import { runes } from "../../runes.ts";
 import { define, defineMethod, type Overload } from "../overloads.ts";
 import {
@@ -44,7 +44,7 @@ export const conversions: readonly Overload[] = [
   define("string(bool) string", (value: boolean) => String(value)),
   define("string(bytes) string", bytesToText),
   define("string(timestamp) string", (time: Timestamp) => formatTimestamp(time.nanos)),
-  define("string(duration) string", (value: Duration) => secondsText(value.nanos)),
+  define("string(duration) string", String),
   define("bool(bool) bool", (value: boolean) => value),
   define("bool(string) bool", textToBool),
   define("bytes(bytes) bytes", (bytes: Uint8Array) => bytes),
@@ -120,7 +120,7 @@ function bytesToText(bytes: Uint8Array): string {
 }
 
 function textToDuration(text: string): Duration {
-  const nanos = parseDuration(text);
+  const nanos = parseGoNanos(text);
   if (nanos !== undefined) return new Duration(nanos);
   throw unconvertible("google.protobuf.Duration");
 }

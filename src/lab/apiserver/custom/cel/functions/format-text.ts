@@ -1,6 +1,5 @@
 // `"%s is %d".format([…])` of CEL's strings extension, in the version Kubernetes has: numbers with
 // grouped digits, and powers of ten written as powers.
-import { secondsText } from "../../go-duration.ts";
 import { runes } from "../../runes.ts";
 import {
   CelError,
@@ -95,7 +94,7 @@ function shown(value: Value): string {
   if (value instanceof Uint) return String(value.value);
   if (value instanceof Uint8Array) return Buffer.from(value).toString("utf8");
   if (value instanceof Timestamp) return formatTimestamp(value.nanos);
-  if (value instanceof Duration) return secondsText(value.nanos);
+  if (value instanceof Duration) return String(value);
   if (value instanceof TypeValue) return value.name;
   if (value instanceof ListValue) return `[${value.items.map(shown).join(", ")}]`;
   if (value instanceof MapValue) {

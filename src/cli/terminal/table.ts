@@ -1,6 +1,7 @@
 // Rows of cells in columns of fixed width: a cell that is too long goes on below itself, so nothing
 // is lost and nothing is wider than the table. Colours are put on after measuring. Pure.
-import { wrapText } from "../../doctor/report/wrapped-text.ts";
+import { textColumns } from "./text-columns.ts";
+import { wrapText } from "./wrapped-text.ts";
 
 export interface Column {
   readonly width: number;
@@ -29,7 +30,7 @@ export function rowLines(
   return Array.from({ length: height }, (_, line) => {
     const parts = columns.map(({ width, align }, index) => {
       const text = wrapped[index]?.[line] ?? "";
-      const space = " ".repeat(Math.max(0, width - text.length));
+      const space = " ".repeat(Math.max(0, width - textColumns(text)));
       const painted = text === "" ? "" : paintOf(cells[index] ?? "")(text);
       return align === "left" ? painted + space : space + painted;
     });

@@ -1,4 +1,5 @@
 // Text broken into lines of a width, at spaces. Pure; used by whoever writes sentences to a terminal.
+import { splitAtColumn, textColumns } from "./text-columns.ts";
 
 export interface Wrapping {
   readonly width: number;
@@ -10,8 +11,6 @@ export interface Wrapping {
 /** Of the text on a line, however narrow the terminal is beside what stands before it. */
 const leastWidth = 1;
 
-const colour = new RegExp(`${String.fromCharCode(27)}\\[[\\d;]*m`, "g");
-
 /** Breaks at spaces; a word longer than a line is cut rather than lost. */
 export function wrapText(
   text: string,
@@ -20,9 +19,9 @@ export function wrapText(
   const lines: string[] = [];
   let line = first;
   let isEmpty = true;
-  const longest = Math.max(leastWidth, width - rest.length);
+  const longest = Math.max(leastWidth, width - textColumns(rest));
   for (const word of text.split(" ").flatMap((one) => pieces(one, longest))) {
-    if (!isEmpty && lengthOf(line) + 1 + lengthOf(word) > width) {
+    if (!isEmpty && textColumns(line) + 1 + textColumns(word) > width) {
       lines.push(line);
       line = rest;
       isEmpty = true;
@@ -33,15 +32,16 @@ export function wrapText(
   return [...lines, line];
 }
 
-/** As it is seen. */
-function lengthOf(text: string): number {
-  return text.replace(colour, "").length;
-}
-
 /** None of an empty word: several spaces are one. */
 function pieces(word: string, width: number): readonly string[] {
-  if (word !== "" && lengthOf(word) <= width) return [word];
+  if (word !== "" && textColumns(word) <= width) return [word];
   const parts: string[] = [];
-  for (let at = 0; at < word.length; at += width) parts.push(word.slice(at, at + width));
+  for (let left = word; left !== ""; ) {
+    const [fitting, others] = splitAtColumn(left, width);
+    // A wide character does not fit into one column, and is not lost for that.
+    const part = fitting === "" ? left : fitting;
+    parts.push(part);
+    left = part === left ? "" : others;
+  }
   return parts;
 }

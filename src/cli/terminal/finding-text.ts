@@ -1,6 +1,6 @@
 // A finding for people at a terminal: verdict first, then what was seen and where, then the fix on
 // lines of its own so that it can be copied. At most 80 columns unless there are more.
-import type { Finding } from "../finding.ts";
+import type { Finding } from "../../doctor/finding.ts";
 import { wrapText } from "./wrapped-text.ts";
 
 export interface TextOptions {

@@ -1,6 +1,6 @@
 // Measured values as people read them: three significant digits where a value is not a count, and
 // always with what it counts. Pure.
-import { durationText } from "../../journeys/duration-text.ts";
+import { durationText } from "../../environment/duration-text.ts";
 import type { Unit } from "../../lab/incidents/figure.ts";
 
 /** What stands where a value does not apply. */

@@ -2,6 +2,7 @@
 // line when something new is done. It goes where errors go, so that a pipe gets results only.
 import { type Clock, elapsedMs, type MonotonicMs } from "../../environment/clock.ts";
 import type { Terminal } from "../../environment/terminal.ts";
+import { StatusLine } from "./status-line.ts";
 
 export interface ProgressLineOptions {
   readonly terminal: Terminal;
@@ -20,33 +21,29 @@ export class ProgressLine {
   readonly #clock: Clock;
   #shownAt: MonotonicMs | undefined;
   #step = "";
-  #isDrawn = false;
+  readonly #line: StatusLine;
 
   constructor({ terminal, clock }: ProgressLineOptions) {
     this.#terminal = terminal;
     this.#clock = clock;
+    this.#line = new StatusLine(terminal, (text) => terminal.writeError(text));
   }
 
   /** `detail` changes all the time and is only redrawn; a new step is worth a line. */
   show(step: string, detail: string): void {
-    const { interactive, columns } = this.#terminal;
+    const { interactive } = this.#terminal;
     const isNew = step !== this.#step;
     if (!interactive && !isNew) return;
     if (!this.#isTime(interactive ? redrawEveryMs : plainEveryMs)) return;
     this.#step = step;
     const text = `  ${step} · ${detail}`;
-    if (!interactive) {
-      this.#terminal.writeError(`${text}\n`);
-      return;
-    }
-    this.#terminal.writeError(`\r\u001b[K${text.slice(0, columns - 1)}`);
-    this.#isDrawn = true;
+    if (interactive) this.#line.draw(text);
+    else this.#terminal.writeError(`${text}\n`);
   }
 
   /** Before anything else is written. */
   clear(): void {
-    if (this.#isDrawn) this.#terminal.writeError("\r\u001b[K");
-    this.#isDrawn = false;
+    this.#line.clear();
   }
 
   #isTime(everyMs: number): boolean {

@@ -24,3 +24,9 @@ test("colours take no room", () => {
   ]);
   expect(wrapText(strong("abcd"), { width: 4 })).toEqual([strong("abcd")]);
 });
+
+test("counts columns, not letters", () => {
+  expect(wrapText("東京 大阪 名古屋", { width: 9 })).toEqual(["東京 大阪", "名古屋"]);
+  expect(wrapText("名古屋", { width: 5 })).toEqual(["名古", "屋"]);
+  expect(wrapText("屋", { width: 1 })).toEqual(["屋"]);
+});

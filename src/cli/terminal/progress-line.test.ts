@@ -34,8 +34,8 @@ test("on a terminal one line is redrawn ten times a second, cut to fit, and clea
   const writes = await written(true);
   expect(writes).toHaveLength(121);
   expect(writes.slice(0, 2)).toEqual([
-    "\r\u001b[K  creating · 0 ticks of virtual time pa",
-    "\r\u001b[K  creating · 2 ticks of virtual time pa",
+    "\r\u001b[K  creating · 0 ticks of virtual time p…",
+    "\r\u001b[K  creating · 2 ticks of virtual time p…",
   ]);
   expect(writes.at(-1)).toBe("\r\u001b[K");
 });

@@ -13,9 +13,6 @@ const showCursor = "\u001b[?25h";
 const wrapOff = "\u001b[?7l";
 const wrapOn = "\u001b[?7h";
 
-const escapeSign = String.fromCharCode(27);
-const colour = new RegExp(`${escapeSign}\\[[\\d;]*m`, "g");
-
 export class Screen {
   readonly #terminal: Terminal;
   #live: readonly string[] = [];
@@ -50,15 +47,11 @@ export class Screen {
   #toTop(): string {
     const columns = Math.max(1, this.#terminal.columns);
     const height = this.#live.reduce(
-      (sum, line) => sum + Math.max(1, Math.ceil(lengthOf(line) / columns)),
+      (sum, line) => sum + Math.max(1, Math.ceil(textColumns(line) / columns)),
       0,
     );
     return height > 1 ? `\r\u001b[${height - 1}A` : "\r";
   }
-}
-
-function lengthOf(line: string): number {
-  return textColumns(line.replace(colour, ""));
 }
 
 function sameLines(one: readonly string[], other: readonly string[]): boolean {

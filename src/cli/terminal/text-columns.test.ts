@@ -8,6 +8,11 @@ test.each([
   ["東京", 4],
   ["e\u0301te\u0301", 3],
   ["🚢 fleet", 8],
+  ["⚡✅", 4],
+  ["👩‍💻 dev", 6],
+  ["🇩🇪 de", 5],
+  ["❤️", 2],
+  ["\u001b[31mlost\u001b[0m", 4],
 ])("%j takes %i columns", (text, columns) => {
   expect(textColumns(text)).toBe(columns);
 });

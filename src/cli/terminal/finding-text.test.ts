@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { confidenceOf, type Finding } from "../finding.ts";
-import { findingText } from "./text.ts";
+import { confidenceOf, type Finding } from "../../doctor/finding.ts";
+import { findingText } from "./finding-text.ts";
 
 const finding: Finding = {
   rule: "some-rule",

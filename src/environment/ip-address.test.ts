@@ -12,7 +12,8 @@ test.each<[string, readonly number[]]>([
   ["::ffff:192.0.2.1", [...zeros(10), 255, 255, 192, 0, 2, 1]],
   ["1:2:3:4:5:6:7::", [0, 1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 0, 7, 0, 0]],
 ])("%s is read", (text, bytes) => {
-  expect(parseIp(text)).toEqual({ family: bytes.length === 4 ? 4 : 6, bytes });
+  const bits = bytes.reduce((all, byte) => (all << 8n) | BigInt(byte), 0n);
+  expect(parseIp(text)).toEqual({ family: bytes.length === 4 ? 4 : 6, bits });
 });
 
 test.each([
@@ -44,6 +45,7 @@ test.each<[string, string, boolean]>([
   ["::1", "0.0.0.0/0", false],
   ["::ffff:127.0.0.1", "127.0.0.0/8", true],
   ["::ffff:127.0.0.1", "::/0", true],
+  ["64:ff9b::127.0.0.1", "127.0.0.0/8", true],
   ["fe80::1", "fe80::/10", true],
   ["fec0::1", "fe80::/10", false],
 ])("%s in %s: %s", (address, network, expected) => {

@@ -1,6 +1,6 @@
 // The few colours of the terminal, each with one meaning: blue for Lockstep, grey for what is
 // secondary, amber for late, red for lost or failed. Without colours the text stays the same.
-import type { Terminal } from "../environment/terminal.ts";
+import type { Terminal } from "../../environment/terminal.ts";
 
 export interface Paint {
   readonly strong: (text: string) => string;
