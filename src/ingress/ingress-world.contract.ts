@@ -1,8 +1,9 @@
 // For tests only: clusters of the lab in virtual time, an ingress loop that watches them, and an
 // output that writes down what it is told. Nobody publishes endpoints but the test itself, so
 // slices are as late as the test wants them.
-import type { DecisionOutput, RoutingDecision } from "../decide/decision.ts";
+import type { DecisionChanges, DecisionOutput, RoutingDecision } from "../decide/decision.ts";
 import type { Clock } from "../environment/clock.ts";
+import { atOnce, type Steps } from "../environment/steps.ts";
 import { type KubeClient, type KubeRequest, StatusError } from "../kube/client/client.ts";
 import { HttpKubeClient } from "../kube/client/http-client.ts";
 import { fixedAccess } from "../kube/credentials/credentials.ts";
@@ -207,14 +208,18 @@ class RecordingOutput implements DecisionOutput {
     this.#next = next;
   }
 
-  apply: DecisionOutput["apply"] = (decision, changes) => {
+  apply(decision: RoutingDecision, changes: DecisionChanges): void {
+    atOnce(this.applying(decision, changes));
+  }
+
+  *applying(decision: RoutingDecision, changes: DecisionChanges): Steps<void> {
     const { routes, services } = changes;
-    this.#next.apply(decision, changes);
+    yield* this.#next.applying(decision, changes);
     this.#decision = decision;
     const told = { atMs: this.#simulation.now(), routes, services: [...services.keys()] };
     this.#told.push(told);
     for (const waiter of this.#waiters.splice(0)) waiter(told);
-  };
+  }
 
   active(service: string): readonly string[] {
     const endpoints = this.#decision.services.get(service) ?? [];

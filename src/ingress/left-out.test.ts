@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { ingress, path } from "../decide/routing/asked.contract.ts";
 import { ingressOrigin } from "../decide/routing/ingress/ingress-routes.ts";
-import type { LeftOutEntry } from "../outputs/nginx/proxy-state.ts";
+import type { LeftOutEntry } from "../outputs/nginx/entry-memory.ts";
 import { LeftOutProblems, leftOutNotes } from "./left-out.ts";
 
 const large = ingress("large", [{ host: "a.example", paths: [path("/", "web")] }], {

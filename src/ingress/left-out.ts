@@ -3,7 +3,7 @@
 import { claimsOf } from "../decide/routing/certificate-claims.ts";
 import type { RouteOrigin, RoutingProblem } from "../decide/routing/route.ts";
 import type { Ingress } from "../kube/kinds/ingress.ts";
-import type { LeftOutEntry, MemoryUse } from "../outputs/nginx/proxy-state.ts";
+import type { LeftOutEntry, MemoryUse } from "../outputs/nginx/entry-memory.ts";
 
 /** What the output says of its memory. */
 export interface LeftOutSource {

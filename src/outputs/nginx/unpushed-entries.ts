@@ -1,14 +1,17 @@
-// The entries that nginx does not have yet in their newest form. Namespaces take turns: however much one
-// of them changes, what others change goes with the next push. Within a namespace entries go in the
-// order in which they refer to each other, in rounds: what changes again while a round is under way
-// waits for the next one, so that nothing waits for ever.
+// The entries that nginx does not have yet in their newest form. A push is small, so that what changes
+// while it is under way waits for little. Services go first: one that changed may have lost a pod. Then
+// namespaces take turns: however much one of them changes, what others change goes with the next pushes.
+// Within a namespace entries go in the order in which they refer to each other, in rounds: what changes
+// again while a round is under way waits for the next one, so that nothing waits for ever.
 import type { ProxyEntry } from "./proxy-state.ts";
-import { entryBytes, partBytes, pushRank } from "./push-parts.ts";
+import { entryBytes, partBytes, pushRank, pushRanks } from "./push-parts.ts";
 
 export type EntryRef = Pick<ProxyEntry, "kind" | "name">;
 
-/** Some tens of milliseconds of nginx: so long waits what changes while a push is under way. */
-export const pushBytesMax = 512 * 1024;
+type ReadEntry = (ref: EntryRef) => ProxyEntry | undefined;
+
+/** Of services, and of all others: some milliseconds of nginx. An entry that is larger goes alone. */
+export const pushBytesMax = 2 * partBytes;
 
 interface Waiting {
   readonly ref: EntryRef;
@@ -16,18 +19,26 @@ interface Waiting {
   readonly since: number;
 }
 
-interface Planned {
-  readonly id: string;
-  readonly isRemoval: boolean;
-}
+/** By rank, the ids of entries that had it when they were added. */
+type Round = readonly Set<string>[];
 
-/** Invariant: `waiting` is not empty; `round` is what is left of the round, the last one first. */
+/** Invariant: `waiting` is not empty, and each of its ids is once in `round` or in `next`. */
 interface Queue {
   readonly waiting: Map<string, Waiting>;
-  round: Planned[];
+  round: Round;
+  next: Round;
 }
 
+interface Taken {
+  readonly entries: (readonly [ProxyEntry, number])[];
+  bytes: number;
+}
+
+/** New services have the first rank: nothing has to be there before them. */
+const serviceRank = 0;
+
 export class UnpushedEntries {
+  /** By namespace; those that were last served are the last. */
   readonly #queues = new Map<string, Queue>();
 
   get isEmpty(): boolean {
@@ -43,11 +54,18 @@ export class UnpushedEntries {
     return oldest;
   }
 
-  add(ref: EntryRef, namespace: string, since: number): void {
-    const queue = this.#queues.get(namespace) ?? { waiting: new Map(), round: [] };
+  /** `rank` is that of the entry as it is now. */
+  add(ref: EntryRef, namespace: string, since: number, rank: number): void {
+    const queue = this.#queues.get(namespace) ?? {
+      waiting: new Map<string, Waiting>(),
+      round: newRound(),
+      next: newRound(),
+    };
     this.#queues.set(namespace, queue);
-    const known = queue.waiting.get(idOf(ref));
-    queue.waiting.set(idOf(ref), { ref, since: Math.min(since, known?.since ?? since) });
+    const id = idOf(ref);
+    const known = queue.waiting.get(id);
+    queue.waiting.set(id, { ref, since: Math.min(since, known?.since ?? since) });
+    if (known === undefined) queue.next[rank]?.add(id);
   }
 
   has(ref: EntryRef, namespace: string): boolean {
@@ -58,48 +76,67 @@ export class UnpushedEntries {
     this.#queues.clear();
   }
 
-  /** Some of each namespace; `read` gives an entry as it is now, or undefined if there is none. */
-  take(
-    read: (ref: EntryRef) => ProxyEntry | undefined,
-  ): readonly (readonly [ProxyEntry, number])[] {
-    const quota = Math.max(partBytes, pushBytesMax / this.#queues.size);
-    const taken: (readonly [ProxyEntry, number])[] = [];
-    for (const [namespace, queue] of this.#queues) {
-      if (queue.round.length === 0) queue.round = plan(queue.waiting, read);
-      let bytes = 0;
-      while (bytes < quota) {
-        const planned = queue.round.pop();
-        if (planned === undefined) break;
-        const waiting = queue.waiting.get(planned.id);
-        const entry = waiting && read(waiting.ref);
-        // To be removed where it was to be set, or the reverse: its place is another then.
-        if (entry !== undefined && isRemoval(entry) !== planned.isRemoval) continue;
-        queue.waiting.delete(planned.id);
-        if (waiting === undefined || entry === undefined) continue;
-        taken.push([entry, waiting.since]);
-        bytes += entryBytes(entry);
+  /** Some of what waits; `read` gives an entry as it is now, or undefined if there is none. */
+  take(read: ReadEntry): readonly (readonly [ProxyEntry, number])[] {
+    const services = this.#inTurns((queue, taken, most) => {
+      for (const round of [queue.round, queue.next]) {
+        takeOfRank(queue, round, serviceRank, { read, taken, most });
       }
-      if (queue.waiting.size === 0) this.#queues.delete(namespace);
-    }
+    });
+    const others = this.#inTurns((queue, taken, most) => {
+      if (queue.round.every(({ size }) => size === 0)) {
+        queue.round = queue.next;
+        queue.next = newRound();
+      }
+      for (const rank of queue.round.keys()) {
+        if (taken.bytes < most) takeOfRank(queue, queue.round, rank, { read, taken, most });
+      }
+    });
+    const taken = [...services, ...others];
     return taken.sort(([one], [other]) => pushRank(one) - pushRank(other));
+  }
+
+  /** Those that are served come last the next time. */
+  #inTurns(take: (queue: Queue, taken: Taken, mostBytes: number) => void): Taken["entries"] {
+    const share = pushBytesMax / this.#queues.size;
+    const taken: Taken = { entries: [], bytes: 0 };
+    for (const [namespace, queue] of [...this.#queues]) {
+      if (taken.bytes >= pushBytesMax) break;
+      const before = taken.bytes;
+      take(queue, taken, before + share);
+      if (taken.bytes > before || queue.waiting.size === 0) this.#queues.delete(namespace);
+      if (taken.bytes > before && queue.waiting.size > 0) this.#queues.set(namespace, queue);
+    }
+    return taken.entries;
   }
 }
 
-function plan(
-  waiting: Queue["waiting"],
-  read: (ref: EntryRef) => ProxyEntry | undefined,
-): Planned[] {
-  const entries = [...waiting].flatMap(([id, { ref }]) => {
-    const entry = read(ref);
-    if (entry !== undefined) return [{ id, isRemoval: isRemoval(entry), rank: pushRank(entry) }];
-    waiting.delete(id);
-    return [];
-  });
-  return entries.sort((a, b) => a.rank - b.rank).reverse();
+/** Until so much is taken. An entry whose rank is another now goes where it belongs. */
+function takeOfRank(
+  { waiting, next }: Queue,
+  round: Round,
+  rank: number,
+  { read, taken, most }: { readonly read: ReadEntry; readonly taken: Taken; readonly most: number },
+): void {
+  for (const id of round[rank] ?? []) {
+    if (taken.bytes >= most) return;
+    round[rank]?.delete(id);
+    const known = waiting.get(id);
+    const entry = known && read(known.ref);
+    if (known === undefined || entry === undefined) {
+      waiting.delete(id);
+    } else if (pushRank(entry) === rank) {
+      waiting.delete(id);
+      taken.entries.push([entry, known.since]);
+      taken.bytes += entryBytes(entry);
+    } else {
+      next[pushRank(entry)]?.add(id);
+    }
+  }
 }
 
-function isRemoval({ value }: ProxyEntry): boolean {
-  return value === undefined;
+function newRound(): Round {
+  return Array.from({ length: pushRanks }, () => new Set<string>());
 }
 
 function idOf({ kind, name }: EntryRef): string {
