@@ -8,7 +8,7 @@ import type { Timers } from "./timers.ts";
 export type Steps<Result> = Generator<undefined, Result, undefined>;
 
 /** A pod that leaves is routed around within a few milliseconds, so it may wait for this much. */
-const sliceMs = 4;
+const sliceMs = 2;
 
 /**
  * However fast the steps are. Simulated time stands still while something is computed, so without this

@@ -95,7 +95,7 @@ class Told {
     const { decisions, state } = this;
     const sorted = (texts: Iterable<string>) => [...texts].sort();
     return {
-      told: sorted(state.present().map(({ kind, name, value }) => `${kind} ${name} ${value}`)),
+      told: sorted([...state.present()].map(({ kind, name, value }) => `${kind} ${name} ${value}`)),
       problems: sorted(decisions.routes.problems.map((one) => JSON.stringify(one))),
       services: sorted(decisions.serviceKeys),
       truths: sorted(decisions.truths.keys()),

@@ -197,10 +197,7 @@ export class NginxSide implements DecisionOutput, ProxyReporter, LeftOutSource {
       source: {
         entries: () => state.present(),
         known,
-        detailsOf: (service) => ({
-          uids: state.peersOf(service).map((peer) => peer.split(" ")[2] ?? ""),
-          states: state.statesOf(service),
-        }),
+        details: () => state.details(),
       },
     });
   }

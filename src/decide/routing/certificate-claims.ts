@@ -79,6 +79,7 @@ function* readClaims(ingress: Ingress): Steps<IngressClaims> {
   const otherNames = new Set([...settings.aliases, ...wwwNames]);
   const unlisted = new UnlistedNames(ruleNames, tlsNames, otherNames);
   for (const [index, entry] of ingress.tls.entries()) {
+    yield;
     const { secretName } = entry;
     const where = `spec.tls[${index}]`;
     if (secretName !== "" && !isSecretName(secretName)) {
@@ -109,6 +110,13 @@ function* readClaims(ingress: Ingress): Steps<IngressClaims> {
   return { origin, names, claims, aliases, passwords, problems };
 }
 
+interface EntryNames {
+  readonly wanted: readonly string[];
+  readonly others: readonly string[];
+}
+
+const noNames: EntryNames = { wanted: [], others: [] };
+
 /** Names that an entry of `tls` is for though it does not list them. Every entry may be for all of them. */
 class UnlistedNames {
   isExceeded = false;
@@ -136,10 +144,8 @@ class UnlistedNames {
   }
 
   /** Of an entry that lists these; undefined for one that lists none. */
-  of(listed: readonly string[] | undefined): {
-    readonly wanted: readonly string[];
-    readonly others: readonly string[];
-  } {
+  of(listed: readonly string[] | undefined): EntryNames {
+    if (this.isExceeded) return noNames;
     // An entry without hosts is for those of the rules that no other entry names.
     const wanted = listed === undefined ? this.#hosts : [];
     // Whoever has the wildcard of an entry, the hosts of the rules under it are the Ingress's own.
@@ -148,7 +154,7 @@ class UnlistedNames {
     this.#count += wanted.length + coveredCount + this.#otherNames.size;
     if (this.#count > maxUnlistedClaims) {
       this.isExceeded = true;
-      return { wanted: [], others: [] };
+      return noNames;
     }
     return { wanted, others: [...covered.flat(), ...this.#otherNames] };
   }

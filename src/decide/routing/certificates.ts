@@ -98,8 +98,8 @@ export class Certificates {
   /** What is wrong with Ingresses whatever the secrets are, and with names; only where it is. */
   readonly #ingressProblems = new Map<Ingress, readonly RoutingProblem[]>();
   readonly #nameProblems = new Map<string, readonly RoutingProblem[]>();
-  /** Of both; undefined when it is to be put together anew. */
-  #problems: readonly RoutingProblem[] | undefined;
+  /** Of both. */
+  #problems: readonly RoutingProblem[] = [];
   /** Secrets that nobody has looked at yet. */
   readonly #unchecked = new Set<string>();
   /** When the first certificate that is in use and has not expired will have. */
@@ -114,7 +114,6 @@ export class Certificates {
 
   get table(): CertificateTable {
     const ofDefault = this.#default()?.checked;
-    this.#problems ??= [...this.#ingressProblems.values(), ...this.#nameProblems.values()].flat();
     return {
       certificates: this.#certificates,
       serverNames: this.#serverNames,
@@ -159,6 +158,7 @@ export class Certificates {
     const isFresh = this.#unchecked.size > 0;
     yield* this.#check(known, touched);
     const changes = yield* this.#decide(touched, owners);
+    this.#problems = yield* this.#gathered();
     const before = this.#secrets.size;
     for (const ingress of left) yield* this.#forgetSecrets(ingress);
     return { ...changes, secrets: isFresh || this.#secrets.size < before };
@@ -251,7 +251,6 @@ export class Certificates {
   *#decide(touched: Set<string>, owners: HostOwners): Steps<Omit<CertificateChanges, "secrets">> {
     const changes = { certificates: new Set<string>(), serverNames: new Set<string>() };
     const { certificates, serverNames } = changes;
-    this.#problems = undefined;
     // A name without a certificate of its own depends on the wildcard over it, and both on any name.
     const isAnyTouched = touched.delete(anyHost);
     if (isAnyTouched) yield* this.#decideName(anyHost, owners, changes);
@@ -270,6 +269,17 @@ export class Certificates {
       yield;
     }
     return changes;
+  }
+
+  *#gathered(): Steps<readonly RoutingProblem[]> {
+    const gathered: RoutingProblem[] = [];
+    for (const each of [this.#ingressProblems, this.#nameProblems]) {
+      for (const problems of each.values()) {
+        for (const one of problems) gathered.push(one);
+        yield;
+      }
+    }
+    return gathered;
   }
 
   #allNames(): readonly string[] {

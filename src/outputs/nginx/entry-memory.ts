@@ -35,6 +35,9 @@ export interface Owned {
   readonly decodedBytes: number;
 }
 
+/** Whether there is no room for an entry, or of a host only for its name. */
+export type Standing = "kept" | "closed" | "out";
+
 export const ownedByNobody: Owned = { namespace: "", createdAtMs: 0, decodedBytes: 0 };
 
 /** In place of the rules of a host that is left out. */
@@ -113,12 +116,16 @@ export class EntryMemory {
     });
   }
 
-  /** Whether there is no room for the entry, or only for one that says that it is closed. */
-  standing(ref: EntryRef): "kept" | "closed" | "out" {
+  standing(ref: EntryRef): Standing {
     const memory = this.#memoryOf(ref);
-    if (memory.isLeftOut(idOf(ref))) return "out";
-    const isClosed = ref.kind === "host" && memory.isLeftOut(rulesIdOf(ref.name));
-    return isClosed ? "closed" : "kept";
+    return standingOf(ref, (id) => memory.isLeftOut(id));
+  }
+
+  /** As `standing` is now, whatever changes later. */
+  standingNow(): (ref: EntryRef) => Standing {
+    const all = memoryNames.flatMap((memory) => this.#memory[memory].leftOut());
+    const out = new Set(all.flatMap(({ keys }) => keys));
+    return out.size === 0 ? () => "kept" : (ref) => standingOf(ref, (id) => out.has(id));
   }
 
   leftOut(hostsOf: (ref: EntryRef) => readonly string[]): readonly LeftOutEntry[] {
@@ -151,6 +158,11 @@ export class EntryMemory {
   #memoryOf({ kind }: EntryRef): FairShare {
     return this.#memory[kind === "certificate" ? "certificates" : "routes"];
   }
+}
+
+function standingOf(ref: EntryRef, isLeftOut: (id: string) => boolean): Standing {
+  if (isLeftOut(idOf(ref))) return "out";
+  return ref.kind === "host" && isLeftOut(rulesIdOf(ref.name)) ? "closed" : "kept";
 }
 
 function idOf({ kind, name }: EntryRef): string {

@@ -23,12 +23,14 @@ import {
   type MemoryUse,
   type Owned,
   ownedByNobody,
+  type Standing,
 } from "./entry-memory.ts";
-import { type PushedHost, policyText, pushedHost } from "./host-entry.ts";
+import { type PushedHost, policyText, pushedInSteps, rulesText } from "./host-entry.ts";
 import { decodedBytes, type MemoryCapacity, type MemoryName } from "./proxy-memory.ts";
 import { pushRank } from "./push-parts.ts";
 import { serviceEntry, tieredEndpoints } from "./service-entry.ts";
 import { SlotTable } from "./slot-table.ts";
+import type { EndpointDetails } from "./snapshot-format.ts";
 import { type EntryRef, UnpushedEntries } from "./unpushed-entries.ts";
 
 export interface ProxyEntry {
@@ -191,19 +193,20 @@ export class ProxyState {
     return entries;
   }
 
-  /** Everything nginx should know, pushed or not. */
-  present(): readonly ProxyEntry[] {
-    return this.#listAll().filter(({ value }) => value !== undefined);
+  /** Everything nginx should know, pushed or not, as it is now, however late it is read. */
+  present(): Iterable<ProxyEntry> {
+    const values = entryKinds.map((kind) => [kind, [...this.#values[kind]]] as const);
+    return presentOf(values, this.#memory.standingNow());
   }
 
-  /** The `peerKey` of each endpoint of a service, in the order of its value. */
-  peersOf(service: string): readonly string[] {
-    return this.#slotUsers.get(service) ?? [];
-  }
-
-  /** Their states, in the same order; undefined when all of them are routed to. */
-  statesOf(service: string): readonly EndpointState[] | undefined {
-    return this.#states.get(service);
+  /** Of the endpoints of a service, in the order of its value, as they are now. */
+  details(): (service: string) => EndpointDetails {
+    const peers = new Map(this.#slotUsers);
+    const states = new Map(this.#states);
+    return (service) => ({
+      uids: (peers.get(service) ?? []).map((peer) => peer.split(" ")[2] ?? ""),
+      states: states.get(service),
+    });
   }
 
   /** The push of these failed: they are to be pushed again, in their newest version. */
@@ -233,15 +236,7 @@ export class ProxyState {
   /** As it is pushed now. */
   #entryOf({ kind, name }: EntryRef): ProxyEntry | undefined {
     const known = this.#values[kind].get(name);
-    if (known === undefined) return undefined;
-    const { text, version } = known;
-    if (text === undefined) return { kind, name, value: undefined, version };
-    const standing = this.#memory.standing({ kind, name });
-    if (standing !== "kept") {
-      const value = standing === "closed" ? closedHost : undefined;
-      return { kind, name, value, version, isLeftOut: true };
-    }
-    return { kind, name, value: text, version };
+    return known && entryAs({ kind, name }, known, (ref) => this.#memory.standing(ref));
   }
 
   /** Removed names are remembered only until they are pushed. */
@@ -321,7 +316,7 @@ export class ProxyState {
     this.#set("serverName", name, text, owned);
   }
 
-  #applyHost(host: string, { hosts, sameAs, owners }: RoutingDecision): void {
+  *#applyHost(host: string, { hosts, sameAs, owners }: RoutingDecision): Steps<void> {
     const rules = hosts.get(host);
     const owner = { ...ownedByNobody, ...owners?.get(host) };
     const same = sameAs?.get(host);
@@ -330,10 +325,12 @@ export class ProxyState {
       this.#set("host", host, rules && JSON.stringify(same), rules && owner);
       return;
     }
-    const pushed = pushedHost(rules, owner.namespace);
-    this.#refer(host, pushed.policies);
+    const pushed = yield* pushedInSteps(rules, owner.namespace);
+    const text = yield* rulesText(pushed.rules);
     const owned = { ...owner, decodedBytes: decodedBytes(pushed.rules) };
-    this.#set("host", host, JSON.stringify(pushed.rules), owned);
+    // Both in one step: a policy is gone only when no host refers to it.
+    this.#refer(host, pushed.policies);
+    this.#set("host", host, text, owned);
   }
 
   /** The host refers to these policies from now on, and to no others. */
@@ -417,15 +414,41 @@ export class ProxyState {
 
 const noPolicies: PushedHost["policies"] = new Map();
 
+/** As it is pushed. */
+function entryAs(
+  { kind, name }: EntryRef,
+  { text, version }: Value,
+  standingOf: (ref: EntryRef) => Standing,
+): ProxyEntry {
+  if (text === undefined) return { kind, name, value: undefined, version };
+  const standing = standingOf({ kind, name });
+  if (standing === "kept") return { kind, name, value: text, version };
+  const value = standing === "closed" ? closedHost : undefined;
+  return { kind, name, value, version, isLeftOut: true };
+}
+
+function* presentOf(
+  values: readonly (readonly [EntryKind, readonly (readonly [string, Value])[]])[],
+  standingOf: (ref: EntryRef) => Standing,
+): Iterable<ProxyEntry> {
+  for (const [kind, ofKind] of values) {
+    for (const [name, value] of ofKind) {
+      const entry = entryAs({ kind, name }, value, standingOf);
+      if (entry.value !== undefined) yield entry;
+    }
+  }
+}
+
 /** Applies those that are meant, each in a step. */
 function* each(
   names: ReadonlySet<string>,
   isMeant: (name: string) => boolean,
-  apply: (name: string) => void,
+  apply: (name: string) => Steps<void> | void,
 ): Steps<void> {
   for (const name of names) {
     if (!isMeant(name)) continue;
-    apply(name);
+    const steps = apply(name);
+    if (steps !== undefined) yield* steps;
     yield;
   }
 }
