@@ -4,6 +4,7 @@
 import type { DecisionChanges, DecisionOutput, RoutingDecision } from "../decide/decision.ts";
 import type { Clock } from "../environment/clock.ts";
 import { atOnce, type Steps } from "../environment/steps.ts";
+import type { Timers } from "../environment/timers.ts";
 import { type KubeClient, type KubeRequest, StatusError } from "../kube/client/client.ts";
 import { HttpKubeClient } from "../kube/client/http-client.ts";
 import { fixedAccess } from "../kube/credentials/credentials.ts";
@@ -41,6 +42,8 @@ export interface WorldOptions
   readonly forbidden?: string | ((path: string) => boolean);
   /** The loop's own clock, made from that of its machine. */
   readonly clock?: (clock: Clock) => Clock;
+  /** How long the loop lets others run in the middle of a computation; computing takes no time here. */
+  readonly breathMs?: number;
   /** What the clusters hold before the loop starts. */
   readonly before?: (
     clusters: IngressWorld["clusters"],
@@ -172,6 +175,7 @@ export function inIngressWorld(
     const loop = new IngressLoop({
       ...host,
       clock: options.clock?.(host.clock) ?? host.clock,
+      timers: slowly(host.timers, options.breathMs ?? 0),
       clusters: ["east", "west"].map((name) => ({ name, client: client(name) })),
       access: { name: "east", client: client("east") },
       className: "lockstep",
@@ -193,6 +197,14 @@ export function inIngressWorld(
     await proxy.stop();
     for (const { server } of Object.values(clusters)) await server.stop();
   });
+}
+
+function slowly(timers: Timers, breathMs: number): Timers {
+  return {
+    after: (delayMs, callback) => timers.after(delayMs, callback),
+    sleep: (delayMs, signal) => timers.sleep(delayMs, signal),
+    breathe: () => timers.sleep(breathMs),
+  };
 }
 
 class RecordingOutput implements DecisionOutput {
