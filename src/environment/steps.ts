@@ -23,9 +23,14 @@ export function atOnce<Result>(steps: Steps<Result>): Result {
   }
 }
 
+export interface SliceOptions {
+  readonly clock: Pick<Clock, "monotonicMs">;
+  readonly timers: Pick<Timers, "breathe">;
+}
+
 export async function inSlices<Result>(
   steps: Steps<Result>,
-  { clock, timers }: { readonly clock: Clock; readonly timers: Pick<Timers, "breathe"> },
+  { clock, timers }: SliceOptions,
 ): Promise<Result> {
   for (;;) {
     const beganAt = clock.monotonicMs();

@@ -25,6 +25,8 @@ type Round = readonly Set<string>[];
 /** Invariant: `waiting` is not empty, and each of its ids is once in `round` or in `next`. */
 interface Queue {
   readonly waiting: Map<string, Waiting>;
+  /** When it was last served, counted in turns; 0 before the first time. */
+  turn: number;
   round: Round;
   next: Round;
 }
@@ -34,12 +36,22 @@ interface Taken {
   bytes: number;
 }
 
+interface TakeOptions {
+  readonly read: ReadEntry;
+  readonly taken: Taken;
+  /** Of `taken`, in bytes. */
+  readonly most: number;
+}
+
 /** New services have the first rank: nothing has to be there before them. */
 const serviceRank = 0;
 
 export class UnpushedEntries {
-  /** By namespace; those that were last served are the last. */
+  /** By namespace. */
   readonly #queues = new Map<string, Queue>();
+  #turns = 0;
+  /** By number of a decision, how many entries wait since then. */
+  readonly #waitingSince = new Map<number, number>();
 
   get isEmpty(): boolean {
     return this.#queues.size === 0;
@@ -47,25 +59,25 @@ export class UnpushedEntries {
 
   /** The first decision of which nginx does not have everything; undefined when it has all. */
   get oldest(): number | undefined {
-    let oldest: number | undefined;
-    for (const { waiting } of this.#queues.values()) {
-      for (const { since } of waiting.values()) oldest = Math.min(oldest ?? since, since);
-    }
-    return oldest;
+    return this.#waitingSince.size === 0 ? undefined : Math.min(...this.#waitingSince.keys());
   }
 
   /** `rank` is that of the entry as it is now. */
   add(ref: EntryRef, namespace: string, since: number, rank: number): void {
     const queue = this.#queues.get(namespace) ?? {
       waiting: new Map<string, Waiting>(),
+      turn: 0,
       round: newRound(),
       next: newRound(),
     };
     this.#queues.set(namespace, queue);
     const id = idOf(ref);
     const known = queue.waiting.get(id);
-    queue.waiting.set(id, { ref, since: Math.min(since, known?.since ?? since) });
+    const first = Math.min(since, known?.since ?? since);
+    queue.waiting.set(id, { ref, since: first });
     if (known === undefined) queue.next[rank]?.add(id);
+    else this.#count(known.since, -1);
+    this.#count(first, 1);
   }
 
   has(ref: EntryRef, namespace: string): boolean {
@@ -74,13 +86,14 @@ export class UnpushedEntries {
 
   clear(): void {
     this.#queues.clear();
+    this.#waitingSince.clear();
   }
 
   /** Some of what waits; `read` gives an entry as it is now, or undefined if there is none. */
   take(read: ReadEntry): readonly (readonly [ProxyEntry, number])[] {
     const services = this.#inTurns((queue, taken, most) => {
       for (const round of [queue.round, queue.next]) {
-        takeOfRank(queue, round, serviceRank, { read, taken, most });
+        this.#takeOfRank(queue, round, serviceRank, { read, taken, most });
       }
     });
     const others = this.#inTurns((queue, taken, most) => {
@@ -89,49 +102,53 @@ export class UnpushedEntries {
         queue.next = newRound();
       }
       for (const rank of queue.round.keys()) {
-        if (taken.bytes < most) takeOfRank(queue, queue.round, rank, { read, taken, most });
+        if (taken.bytes < most) this.#takeOfRank(queue, queue.round, rank, { read, taken, most });
       }
     });
     const taken = [...services, ...others];
     return taken.sort(([one], [other]) => pushRank(one) - pushRank(other));
   }
 
-  /** Those that are served come last the next time. */
+  /** Those that have waited longest for their turn are served first. */
   #inTurns(take: (queue: Queue, taken: Taken, mostBytes: number) => void): Taken["entries"] {
     const share = pushBytesMax / this.#queues.size;
     const taken: Taken = { entries: [], bytes: 0 };
-    for (const [namespace, queue] of [...this.#queues]) {
+    for (const [namespace, queue] of [...this.#queues].sort(([, a], [, b]) => a.turn - b.turn)) {
       if (taken.bytes >= pushBytesMax) break;
       const before = taken.bytes;
       take(queue, taken, before + share);
-      if (taken.bytes > before || queue.waiting.size === 0) this.#queues.delete(namespace);
-      if (taken.bytes > before && queue.waiting.size > 0) this.#queues.set(namespace, queue);
+      this.#turns += 1;
+      if (taken.bytes > before) queue.turn = this.#turns;
+      if (queue.waiting.size === 0) this.#queues.delete(namespace);
     }
     return taken.entries;
   }
-}
 
-/** Until so much is taken. An entry whose rank is another now goes where it belongs. */
-function takeOfRank(
-  { waiting, next }: Queue,
-  round: Round,
-  rank: number,
-  { read, taken, most }: { readonly read: ReadEntry; readonly taken: Taken; readonly most: number },
-): void {
-  for (const id of round[rank] ?? []) {
-    if (taken.bytes >= most) return;
-    round[rank]?.delete(id);
-    const known = waiting.get(id);
-    const entry = known && read(known.ref);
-    if (known === undefined || entry === undefined) {
+  /** Until so much is taken. An entry whose rank is another now goes where it belongs. */
+  #takeOfRank({ waiting, next }: Queue, round: Round, rank: number, options: TakeOptions): void {
+    const { read, taken, most } = options;
+    for (const id of round[rank] ?? []) {
+      if (taken.bytes >= most) return;
+      round[rank]?.delete(id);
+      const known = waiting.get(id);
+      const entry = known && read(known.ref);
+      if (entry !== undefined && pushRank(entry) !== rank) {
+        next[pushRank(entry)]?.add(id);
+        continue;
+      }
       waiting.delete(id);
-    } else if (pushRank(entry) === rank) {
-      waiting.delete(id);
+      if (known === undefined) continue;
+      this.#count(known.since, -1);
+      if (entry === undefined) continue;
       taken.entries.push([entry, known.since]);
       taken.bytes += entryBytes(entry);
-    } else {
-      next[pushRank(entry)]?.add(id);
     }
+  }
+
+  #count(since: number, by: 1 | -1): void {
+    const count = (this.#waitingSince.get(since) ?? 0) + by;
+    if (count > 0) this.#waitingSince.set(since, count);
+    else this.#waitingSince.delete(since);
   }
 }
 
