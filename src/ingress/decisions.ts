@@ -293,7 +293,7 @@ export class Decisions {
       this.certificates.table.problems,
       this.users.table.problems,
       this.#missing.problems((key) => this.#routing.originsOf(key)),
-      this.#leftOutProblems(),
+      yield* this.#leftOutProblems(),
     ]) {
       for (const one of some) {
         yield;
@@ -307,11 +307,11 @@ export class Decisions {
     return isSame ? this.#table : { ...this.#routes, problems };
   }
 
-  #leftOutProblems(): readonly RoutingProblem[] {
+  *#leftOutProblems(): Steps<readonly RoutingProblem[]> {
     const { memory, asked } = this.#options;
     if (memory === undefined) return [];
     this.#leftOutRevision = memory.leftOutRevision;
-    return this.#leftOut.problems(memory.leftOut(), {
+    return yield* this.#leftOut.problems(memory.leftOut(), {
       ofHost: (host) => this.#routing.originsOfHost(host),
       ofService: (key) => this.#routing.originsOf(key),
       ingresses: () => asked.ingresses(),

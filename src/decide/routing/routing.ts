@@ -117,7 +117,9 @@ export class Routing {
       yield* this.#enter(ingress, translated, touched);
     }
     for (const ingress of ingresses.left) yield* this.#leave(ingress, touched);
-    for (const host of [...touched]) {
+    // The other names of hosts, not the names of those names.
+    const named = new Set(touched);
+    for (const host of named) {
       for (const alias of this.#aliases.of(host)) touched.add(alias);
       yield;
     }
