@@ -208,7 +208,7 @@ class Tenants {
       prefix,
       source: {
         entries: () => pusher.state.present(),
-        detailsOf: () => noDetails,
+        details: () => () => noDetails,
         known: () => new Map(),
       },
     });

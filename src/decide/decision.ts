@@ -1,6 +1,7 @@
 // What should be, as data: which host and path lead to which service, and which endpoints serve it.
 // Everything in it was decided by pure functions from the model; the outputs only make it so.
 
+import type { Steps } from "../environment/steps.ts";
 import type { UserList } from "../sources/checked-users.ts";
 import type { RoutePolicy } from "./route-policy.ts";
 
@@ -117,4 +118,6 @@ export interface DecisionOutput {
    * under the reader; takes note and returns at once.
    */
   apply(decision: RoutingDecision, changes: DecisionChanges): void;
+  /** The same in steps, between which changes of services alone may be applied. */
+  applying(decision: RoutingDecision, changes: DecisionChanges): Steps<void>;
 }

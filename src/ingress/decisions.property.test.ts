@@ -51,7 +51,8 @@ class Told {
   wanted: ReadonlySet<string> = new Set();
 
   constructor(world: World, capacity: MemoryCapacity) {
-    this.state = new ProxyState(capacity);
+    const state = new ProxyState(capacity);
+    this.state = state;
     const foreign = ingressClass(className, "example.com/other");
     this.decisions = new Decisions({
       asked: {
@@ -77,12 +78,13 @@ class Told {
         return { followSlices: false };
       },
       output: {
-        apply: (decision, changes) => {
-          this.state.apply(decision, changes);
-          this.state.takeUnpushed();
+        apply: (decision, changes) => state.apply(decision, changes),
+        *applying(decision, changes) {
+          yield* state.applying(decision, changes);
+          while (state.hasUnpushed) state.takeUnpushed();
         },
       },
-      memory: this.state,
+      memory: state,
       onTruth: () => undefined,
     });
     this.decisions.certificates.wantSecrets();
@@ -93,7 +95,7 @@ class Told {
     const { decisions, state } = this;
     const sorted = (texts: Iterable<string>) => [...texts].sort();
     return {
-      told: sorted(state.present().map(({ kind, name, value }) => `${kind} ${name} ${value}`)),
+      told: sorted([...state.present()].map(({ kind, name, value }) => `${kind} ${name} ${value}`)),
       problems: sorted(decisions.routes.problems.map((one) => JSON.stringify(one))),
       services: sorted(decisions.serviceKeys),
       truths: sorted(decisions.truths.keys()),

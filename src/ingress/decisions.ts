@@ -11,7 +11,7 @@ import type {
 } from "../decide/decision.ts";
 import type { CertificateChanges } from "../decide/routing/certificates.ts";
 import { MissingBackends, missingOf } from "../decide/routing/missing-backends.ts";
-import type { RouteOrigin, RoutingProblem } from "../decide/routing/route.ts";
+import type { Backend, RouteOrigin, RoutingProblem } from "../decide/routing/route.ts";
 import {
   emptyTable,
   type RouteChanges,
@@ -23,6 +23,7 @@ import type { UserChanges } from "../decide/routing/user-lists.ts";
 import { areRoutedAlike } from "../decide/truth/routed-alike.ts";
 import { type ServiceTruth, truth } from "../decide/truth/truth.ts";
 import type { TruthPolicy } from "../decide/truth/truth-policy.ts";
+import { atOnce, type Steps } from "../environment/steps.ts";
 import type { RememberedEndpoints } from "../model/remembered-endpoint.ts";
 import {
   type Evidence,
@@ -30,7 +31,7 @@ import {
   type SnapshotSource,
   snapshotService,
 } from "../model/service-snapshot.ts";
-import { endpointId as peerKey } from "../sources/endpoint-id.ts";
+import { endpointId } from "../sources/endpoint-id.ts";
 import type { ExternalNames } from "../sources/external-names.ts";
 import type { Probes } from "../sources/probes.ts";
 import type { ProxyFeedback } from "../sources/proxy-feedback.ts";
@@ -49,7 +50,8 @@ export interface DecisionsOptions extends ShownCertificatesOptions, ShownUsersOp
   readonly accessCluster?: string;
   /** What is known of clusters that have not been heard yet; nothing when absent. */
   readonly remembered?: RememberedEndpoints | undefined;
-  readonly output: DecisionOutput;
+  /** Absent in a shadow. */
+  readonly output?: DecisionOutput | undefined;
   /** What the output has no room for; nothing when absent. */
   readonly memory?: LeftOutSource | undefined;
   /** Who settles doubts; without it nothing is ever doubted. */
@@ -80,8 +82,9 @@ interface Decided {
 }
 
 /**
- * Invariant: `#decided`, `#services`, the backends of `#routes` and those in `#backendsOf` have the
- * same keys.
+ * Invariant: `#decided`, `#services`, `#backends` and those in `#backendsOf` have the same keys, and so
+ * have the backends of `#routes` while no decision about routes is under way. During one, services are
+ * decided by the routes that the output has.
  */
 export class Decisions {
   readonly #options: DecisionsOptions;
@@ -99,6 +102,8 @@ export class Decisions {
   #leftOutRevision = 0;
   readonly #decided = new Map<string, Decided>();
   readonly #services = new Map<string, readonly DecidedEndpoint[]>();
+  /** By key, every service port that the output has routes to. */
+  readonly #backends = new Map<string, Backend>();
   /** By `namespace/name`, the backends that are ports of that service. */
   readonly #backendsOf = new Map<string, Set<string>>();
   #version = 0;
@@ -135,16 +140,16 @@ export class Decisions {
 
   /** `namespace/name` of the service behind a key of the decision. */
   serviceOf(key: string): string | undefined {
-    const backend = this.#routes.backends.get(key);
+    const backend = this.#backends.get(key);
     return backend && `${backend.namespace}/${backend.name}`;
   }
 
-  /** `namespace/name` of every service that one of these peers, by `peerKey`, serves. */
+  /** `namespace/name` of every service that one of these peers, by `endpointId`, serves. */
   servicesOf(peers: ReadonlySet<string>): ReadonlySet<string> {
     const services = new Set<string>();
     // It goes over every endpoint there is, so their keys are made only where the address fits.
     const addresses = new Set([...peers].map((key) => key.slice(0, key.indexOf(" "))));
-    const isPeer = (one: DecidedEndpoint) => addresses.has(one.address) && peers.has(peerKey(one));
+    const isPeer = (one: DecidedEndpoint) => addresses.has(one.address) && peers.has(endpointId(one));
     for (const [key, { truth: decided }] of this.#decided) {
       const service = this.serviceOf(key);
       if (service === undefined || services.has(service)) continue;
@@ -157,28 +162,33 @@ export class Decisions {
    * Decides anew which host and path lead where, as far as what is asked for has changed, and which
    * certificates are shown, as far as secrets have.
    */
-  decideRoutes({ areSecretsNew = true } = {}): void {
+  decideRoutes(options: { readonly areSecretsNew?: boolean } = {}): void {
+    atOnce(this.decidingRoutes(options));
+  }
+
+  /** The same in steps: services may be decided in between, but no other routes. */
+  *decidingRoutes({ areSecretsNew = true } = {}): Steps<void> {
     const { asked } = this.#options;
     const isAnew = this.#isHalf;
     if (isAnew) this.#beginAnew();
     this.#isHalf = true;
-    this.#routes = this.#routing.decide({
-      ingresses: asked.ingresses(),
-      classes: asked.classes(),
-    });
+    const wanted = { ingresses: asked.ingresses(), classes: asked.classes() };
+    this.#routes = yield* this.#routing.deciding(wanted);
     const { changes } = this.#routing;
-    for (const key of isAnew ? this.#unrouted() : changes.backends.left) this.#forget(key);
     const services = new Map<string, number>();
     for (const key of changes.backends.joined) {
       this.#remember(key);
       const version = this.#decide(key);
       if (version !== undefined) services.set(key, version);
+      yield;
     }
     const owners = this.#routing;
-    const shown = this.certificates.change(changes.ingresses, { areSecretsNew, owners });
+    const shown = yield* this.certificates.changing(changes.ingresses, { areSecretsNew, owners });
     const { users } = this.users.change(changes.ingresses);
-    this.#show(changes, { ...shown, users }, services);
+    yield* this.#show(changes, { ...shown, users }, services);
+    yield* this.#leave(isAnew ? this.#unrouted() : changes.backends.left);
     this.#isHalf = false;
+    yield* this.tellingProblems();
   }
 
   /** Decides anew which endpoints serve `namespace/name`, if a route leads to it. */
@@ -198,8 +208,8 @@ export class Decisions {
   }
 
   /** Says anew what is wrong, with the same routes. */
-  tellProblems(): void {
-    this.#table = this.#withProblems();
+  *tellingProblems(): Steps<void> {
+    this.#table = yield* this.#withProblems();
     this.#options.onRoutes?.(this.#table);
   }
 
@@ -214,13 +224,12 @@ export class Decisions {
 
   /** Backends of an earlier decision that no route leads to. */
   #unrouted(): readonly string[] {
-    const known = [...this.#backendsOf.values()].flatMap((group) => [...group]);
-    return known.filter((key) => !this.#routes.backends.has(key));
+    return [...this.#backends.keys()].filter((key) => !this.#routes.backends.has(key));
   }
 
   /** The version, when it is one that the output has to know. */
   #decide(key: string): number | undefined {
-    const backend = this.#routes.backends.get(key);
+    const backend = this.#backends.get(key);
     if (backend === undefined) return undefined;
     const { sources, policy, probes, onTruth, remembered, accessCluster } = this.#options;
     const { externalNames } = this.#options;
@@ -246,24 +255,27 @@ export class Decisions {
   }
 
   /** Tells the output, if there is anything new. */
-  #show(
+  *#show(
     { hosts, backends }: RouteChanges,
     { certificates, serverNames, users }: CertificateChanges & Pick<UserChanges, "users">,
     services: ReadonlyMap<string, number>,
-  ): void {
-    const changed: ChangedRoutes = {
-      hosts,
-      certificates,
-      serverNames,
-      users,
-      services: new Set([...backends.joined, ...backends.left]),
-    };
-    const isNew = Object.values(changed).some(({ size }) => size > 0);
+  ): Steps<void> {
+    const joined = new Set(backends.joined);
+    const routed: ChangedRoutes = { hosts, certificates, serverNames, users, services: joined };
+    const isNew = Object.values(routed).some(({ size }) => size > 0);
     // The first decision is told as a whole, for a proxy may hold what an earlier Lockstep said.
-    if (!this.#isTold) this.#apply({ routes: true, services });
-    else if (isNew) this.#apply({ routes: true, services, routed: changed });
-    this.#table = this.#withProblems();
-    this.#options.onRoutes?.(this.#table);
+    if (!this.#isTold) yield* this.#applying({ routes: true, services });
+    else if (isNew) yield* this.#applying({ routes: true, services, routed });
+  }
+
+  /** After the routes to them: until then a pod that leaves such a service is routed around. */
+  *#leave(backends: readonly string[]): Steps<void> {
+    for (const key of backends) {
+      this.#forget(key);
+      yield;
+    }
+    const routed: ChangedRoutes = { ...noRoutes, services: new Set(backends) };
+    if (backends.length > 0) yield* this.#applying({ routes: true, services: new Map(), routed });
   }
 
   #evidenceFor(key: string): Evidence | undefined {
@@ -273,28 +285,34 @@ export class Decisions {
   }
 
   /** Where nothing is new it stays the same table, which its readers notice. */
-  #withProblems(): RouteTable {
+  *#withProblems(): Steps<RouteTable> {
     const { problems: before } = this.#table;
-    const problems = [
-      ...this.#routes.problems,
-      ...this.certificates.table.problems,
-      ...this.users.table.problems,
-      ...this.#missing.problems((key) => this.#routing.originsOf(key)),
-      ...this.#leftOutProblems(),
-      // Nobody mends what is being deleted, and its namespace may take no Events any more.
-    ].filter(({ origin }) => origin.isLeaving !== true);
-    const isSame =
-      this.#table.hosts === this.#routes.hosts &&
-      problems.length === before.length &&
-      problems.every((one, index) => one === before[index]);
+    const problems: RoutingProblem[] = [];
+    let isSame = this.#table.hosts === this.#routes.hosts;
+    for (const some of [
+      this.#routes.problems,
+      this.certificates.table.problems,
+      this.users.table.problems,
+      this.#missing.problems((key) => this.#routing.originsOf(key)),
+      yield* this.#leftOutProblems(),
+    ]) {
+      for (const one of some) {
+        yield;
+        // Nobody mends what is being deleted, and its namespace may take no Events any more.
+        if (one.origin.isLeaving === true) continue;
+        isSame &&= one === before[problems.length];
+        problems.push(one);
+      }
+    }
+    isSame &&= problems.length === before.length;
     return isSame ? this.#table : { ...this.#routes, problems };
   }
 
-  #leftOutProblems(): readonly RoutingProblem[] {
+  *#leftOutProblems(): Steps<readonly RoutingProblem[]> {
     const { memory, asked } = this.#options;
     if (memory === undefined) return [];
     this.#leftOutRevision = memory.leftOutRevision;
-    return this.#leftOut.problems(memory.leftOut(), {
+    return yield* this.#leftOut.problems(memory.leftOut(), {
       ofHost: (host) => this.#routing.originsOfHost(host),
       ofService: (key) => this.#routing.originsOf(key),
       ingresses: () => asked.ingresses(),
@@ -302,6 +320,9 @@ export class Decisions {
   }
 
   #remember(key: string): void {
+    const backend = this.#routes.backends.get(key);
+    if (backend === undefined) return;
+    this.#backends.set(key, backend);
     const service = serviceOfKey(key);
     const group = this.#backendsOf.get(service) ?? new Set();
     this.#backendsOf.set(service, group.add(key));
@@ -312,6 +333,7 @@ export class Decisions {
     const group = this.#backendsOf.get(service);
     group?.delete(key);
     if (group?.size === 0) this.#backendsOf.delete(service);
+    this.#backends.delete(key);
     const known = this.#decided.get(key);
     this.#decided.delete(key);
     this.#services.delete(key);
@@ -324,8 +346,18 @@ export class Decisions {
   }
 
   #apply(changes: DecisionChanges): void {
+    this.#options.output?.apply(this.#decision(), changes);
+  }
+
+  *#applying(changes: DecisionChanges): Steps<void> {
+    const { output } = this.#options;
+    if (output !== undefined) yield* output.applying(this.#decision(), changes);
+    this.#isTold = true;
+  }
+
+  #decision(): RoutingDecision {
     const { certificates, serverNames } = this.certificates.table;
-    const decision: RoutingDecision = {
+    return {
       hosts: this.#routes.hosts,
       owners: this.#routes.owners,
       sameAs: this.#routes.sameAs,
@@ -334,10 +366,16 @@ export class Decisions {
       serverNames,
       users: this.users.table.users,
     };
-    this.#isTold = true;
-    this.#options.output.apply(decision, changes);
   }
 }
+
+const noRoutes: ChangedRoutes = {
+  hosts: new Set(),
+  certificates: new Set(),
+  serverNames: new Set(),
+  users: new Set(),
+  services: new Set(),
+};
 
 const noNames: readonly string[] = [];
 

@@ -1,11 +1,14 @@
-// From clusters to an output: sources enqueue what may have changed, one worker decides it anew, and
-// the output is told. A leave is decided in the same turn of the event loop in which the pod's event
-// was read; nothing waits for anything else but its turn in the queue.
+// From clusters to an output: sources enqueue what may have changed, a worker decides it anew, and the
+// output is told. Services and routes have a queue and a worker each. A leave is decided in the same turn
+// of the event loop in which the pod's event was read; routes are decided in slices, between which
+// services go on by the routes that stand. A decision about routes that was begun is finished, whatever
+// is asked for meanwhile: that is what the next one is about.
 import type { Registry } from "prom-client";
 import type { DecisionOutput } from "../decide/decision.ts";
 import { defaultUnreachableAfterMs, type TruthPolicy } from "../decide/truth/truth-policy.ts";
 import { elapsedMs, type MonotonicMs } from "../environment/clock.ts";
 import type { Environment } from "../environment/environment.ts";
+import { inSlices } from "../environment/steps.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import { type PasswordSecret, passwordSecretKind } from "../kube/kinds/password-secret.ts";
 import { secretKind, tlsSecretType } from "../kube/kinds/secret.ts";
@@ -47,7 +50,8 @@ export interface IngressLoopOptions
   readonly remembered?: RememberedEndpoints;
   /** How many objects the watches of an earlier process showed; nothing when absent. */
   readonly knownBefore?: KnownBefore;
-  readonly output: DecisionOutput;
+  /** Absent in a shadow. */
+  readonly output?: DecisionOutput | undefined;
   /** What the output has no room for; nothing when absent. */
   readonly memory?: DecisionsOptions["memory"];
   /** Who says which endpoints requests could not reach; nobody does when absent. */
@@ -57,7 +61,7 @@ export interface IngressLoopOptions
   readonly metrics?: Registry;
 }
 
-/** The key of the routes in the queue; keys of services have a slash in them. */
+/** The key of the routes in their queue. */
 const routesKey = "routes";
 
 /** The key of what is to be told to the authors of Ingresses. */
@@ -69,7 +73,7 @@ const problemsHoldOffMs = 1_000;
 /** Every Ingress is looked at to find the changed ones, so changes that come together go together. */
 const routesHoldOffMs = 5;
 
-/** One by one: a decision takes microseconds, and the proxy wants its pushes in order. */
+/** Of each queue. One by one: the proxy wants its pushes in order. */
 const workers = 1;
 const maxRetries = 15;
 
@@ -92,12 +96,15 @@ export class IngressLoop {
   readonly externalNames: ExternalNames;
   readonly feedback: ProxyFeedback | undefined;
   readonly #options: IngressLoopOptions;
-  readonly #queue: Workqueue;
+  /** Keys of services. */
+  readonly #services: Workqueue;
+  /** `routesKey` and `problemsKey`. */
+  readonly #routes: Workqueue;
   #policy: TruthPolicy;
   #isReady = false;
   /** How often what is asked for changed, and how much of that is decided. */
   #asked = 0;
-  #decided = 0;
+  #decidedRevision = 0;
   /** Secrets may be others than by the last decision. */
   #areSecretsNew = false;
   /** What was last said of the default certificate. */
@@ -110,19 +117,21 @@ export class IngressLoop {
     this.#policy = this.#withOwnAddresses(options.policy);
     const { clusters, access, metrics, ...rest } = options;
     const shared = { ...rest, ...(metrics === undefined ? {} : { metrics }) };
-    this.#queue = new Workqueue({
+    const registry = metrics === undefined ? {} : { registry: metrics };
+    this.#services = new Workqueue({
       ...rest,
       name: "ingress",
       fairness: "namespaces",
-      ...(metrics === undefined ? {} : { registry: metrics }),
+      ...registry,
     });
+    this.#routes = new Workqueue({ ...rest, name: "ingress-routes", ...registry });
     this.sources = clusters.map(
       ({ name, client }) =>
         new ClusterSource({
           ...shared,
           client,
           cluster: name,
-          onService: (key) => this.#queue.add(key),
+          onService: (key) => this.#services.add(key),
           onFreshness: () => this.#everyService(),
           unreachableAfterMs: () => this.#policy.unreachableAfterMs ?? defaultUnreachableAfterMs,
         }),
@@ -188,7 +197,7 @@ export class IngressLoop {
 
   /** The revision by which routes were last decided. */
   get decidedRevision(): number {
-    return this.#decided;
+    return this.#decidedRevision;
   }
 
   /** From now on every service is judged by this; those there are, anew. */
@@ -204,26 +213,26 @@ export class IngressLoop {
 
   /** Runs until the signal aborts; then everything has stopped. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, log, metrics } = this.#options;
+    const { log, metrics } = this.#options;
     if (metrics !== undefined) ingressMetrics(metrics).shown.add(this.decisions);
     try {
       this.asked.start();
       for (const source of this.sources) source.start();
       this.feedback?.start();
       await this.#waitForSources(signal);
-      this.#decideRoutes();
+      await this.#decideRoutes();
       this.#isReady = true;
-      const sync = async (key: string): Promise<void> => {
-        const startedAt = clock.monotonicMs();
-        this.#decide(key);
-        await this.#breathe(startedAt);
-      };
-      await runWorkers({ queue: this.#queue, workers, sync, maxRetries, log, signal });
+      const shared = { workers, maxRetries, log, signal };
+      await Promise.all([
+        runWorkers({ ...shared, queue: this.#services, sync: (key) => this.#decideService(key) }),
+        runWorkers({ ...shared, queue: this.#routes, sync: (key) => this.#decide(key) }),
+      ]);
     } catch (error) {
       if (!signal.aborted) throw error;
     } finally {
       if (metrics !== undefined) ingressMetrics(metrics).shown.delete(this.decisions);
-      this.#queue.shutDown();
+      this.#services.shutDown();
+      this.#routes.shutDown();
       const feedback = this.feedback === undefined ? [] : [this.feedback];
       const parts = [
         this.asked,
@@ -238,21 +247,11 @@ export class IngressLoop {
     }
   }
 
-  #decide(key: string): void {
-    if (key === problemsKey) this.decisions.tellProblems();
-    else this.#decideMeasured(key);
-  }
-
-  #decideMeasured(key: string): void {
-    const { clock, metrics } = this.#options;
-    const startedAt = clock.monotonicMs();
-    if (key === routesKey) this.#decideRoutes();
-    else this.decisions.decideService(key);
-    if (this.decisions.areProblemsNew) this.#queue.addAfter(problemsKey, problemsHoldOffMs);
-    if (metrics === undefined) return;
-    const kind = key === routesKey ? "routes" : "service";
-    const seconds = elapsedMs(startedAt, clock.monotonicMs()) / 1000;
-    ingressMetrics(metrics).decisions.observe({ kind }, seconds);
+  async #decideService(key: string): Promise<void> {
+    const startedAt = this.#options.clock.monotonicMs();
+    this.decisions.decideService(key);
+    this.#decided("service", startedAt);
+    await this.#breathe(startedAt);
   }
 
   /** Deciding never waits for anything, so without this nothing else would run until all is done. */
@@ -260,20 +259,40 @@ export class IngressLoop {
     const { clock, timers } = this.#options;
     this.#busySince ??= startedAt;
     const isLong = elapsedMs(this.#busySince, clock.monotonicMs()) >= breathEveryMs;
-    if (isLong && this.#queue.length > 0) await timers.breathe();
-    if (isLong || this.#queue.length === 0) this.#busySince = undefined;
+    if (isLong && this.#services.length > 0) await timers.breathe();
+    if (isLong || this.#services.length === 0) this.#busySince = undefined;
+  }
+
+  async #decide(key: string): Promise<void> {
+    if (key === problemsKey) {
+      await inSlices(this.decisions.tellingProblems(), this.#options);
+      return;
+    }
+    const startedAt = this.#options.clock.monotonicMs();
+    await this.#decideRoutes();
+    this.#decided("routes", startedAt);
+  }
+
+  #decided(kind: "routes" | "service", startedAt: MonotonicMs): void {
+    const { clock, metrics } = this.#options;
+    if (this.decisions.areProblemsNew) this.#routes.addAfter(problemsKey, problemsHoldOffMs);
+    if (metrics === undefined) return;
+    const seconds = elapsedMs(startedAt, clock.monotonicMs()) / 1000;
+    ingressMetrics(metrics).decisions.observe({ kind }, seconds);
   }
 
   #askedAnew(): void {
     this.#asked += 1;
-    this.#queue.addAfter(routesKey, routesHoldOffMs);
+    this.#routes.addAfter(routesKey, routesHoldOffMs);
   }
 
-  #decideRoutes(): void {
+  async #decideRoutes(): Promise<void> {
     const revision = this.#asked;
-    this.decisions.decideRoutes({ areSecretsNew: this.#areSecretsNew });
+    const areSecretsNew = this.#areSecretsNew;
+    // Before the decision: what comes while it is under way is for the next one.
     this.#areSecretsNew = false;
-    this.#decided = revision;
+    await inSlices(this.decisions.decidingRoutes({ areSecretsNew }), this.#options);
+    this.#decidedRevision = revision;
     const { defaultProblem } = this.decisions.certificates.table;
     if (defaultProblem !== undefined && defaultProblem !== this.#defaultProblem) {
       this.#options.log.error("the default certificate is not as it should be", {
@@ -285,15 +304,15 @@ export class IngressLoop {
 
   #probed(backend: string): void {
     const service = this.decisions.serviceOf(backend);
-    if (service !== undefined) this.#queue.add(service);
+    if (service !== undefined) this.#services.add(service);
   }
 
   #unreached(peers: ReadonlySet<string>): void {
-    for (const key of this.decisions.servicesOf(peers)) this.#queue.add(key);
+    for (const key of this.decisions.servicesOf(peers)) this.#services.add(key);
   }
 
   #everyService(): void {
-    for (const key of this.decisions.serviceKeys) this.#queue.add(key, "resync");
+    for (const key of this.decisions.serviceKeys) this.#services.add(key, "resync");
   }
 
   /**

@@ -1,6 +1,6 @@
 import { Registry } from "prom-client";
 import { expect, test } from "vitest";
-import type { LeftOutEntry } from "../outputs/nginx/proxy-state.ts";
+import type { LeftOutEntry } from "../outputs/nginx/entry-memory.ts";
 import { ingressMetrics } from "./ingress-metrics.ts";
 
 test("every state of an endpoint is shown, also while no endpoint is in it", async () => {

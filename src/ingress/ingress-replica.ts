@@ -11,9 +11,9 @@ import type { ClusterAccess } from "../kube/credentials/credentials.ts";
 import type { Ingress } from "../kube/kinds/ingress.ts";
 import { KnownObjects } from "../kube/reflector/known-objects.ts";
 import { EventWriter } from "../outputs/events/event-writer.ts";
+import type { LeftOutEntry, MemoryUse } from "../outputs/nginx/entry-memory.ts";
 import { stopDrainMs } from "../outputs/nginx/nginx-supervisor.ts";
 import { type Owner, OwnerError, ownerText } from "../outputs/nginx/prefix-owner.ts";
-import type { LeftOutEntry, MemoryUse } from "../outputs/nginx/proxy-state.ts";
 import { clusterWatches } from "../sources/cluster-source.ts";
 import { askedWatches } from "../sources/ingress-source.ts";
 import type { SecretReference } from "../sources/secret-source.ts";
@@ -127,7 +127,7 @@ export class IngressReplica {
         ...options.listen.map(({ address }) => address),
         ...(options.leadership?.publish?.addresses ?? []).map(({ ip }) => ip),
       ],
-      output: { apply: (decision, changes) => this.#nginx?.apply(decision, changes) },
+      output: this.#nginx,
       ...(this.#nginx !== undefined && { proxy: this.#nginx, memory: this.#nginx }),
       onTruth: (change) => this.#note(change),
       onRoutes: ({ problems }) => this.#events?.note(problems),

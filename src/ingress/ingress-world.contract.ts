@@ -1,8 +1,10 @@
 // For tests only: clusters of the lab in virtual time, an ingress loop that watches them, and an
 // output that writes down what it is told. Nobody publishes endpoints but the test itself, so
 // slices are as late as the test wants them.
-import type { DecisionOutput, RoutingDecision } from "../decide/decision.ts";
+import type { DecisionChanges, DecisionOutput, RoutingDecision } from "../decide/decision.ts";
 import type { Clock } from "../environment/clock.ts";
+import { atOnce, type Steps } from "../environment/steps.ts";
+import type { Timers } from "../environment/timers.ts";
 import { type KubeClient, type KubeRequest, StatusError } from "../kube/client/client.ts";
 import { HttpKubeClient } from "../kube/client/http-client.ts";
 import { fixedAccess } from "../kube/credentials/credentials.ts";
@@ -40,6 +42,8 @@ export interface WorldOptions
   readonly forbidden?: string | ((path: string) => boolean);
   /** The loop's own clock, made from that of its machine. */
   readonly clock?: (clock: Clock) => Clock;
+  /** How long the loop lets others run in the middle of a computation; computing takes no time here. */
+  readonly breathMs?: number;
   /** What the clusters hold before the loop starts. */
   readonly before?: (
     clusters: IngressWorld["clusters"],
@@ -171,6 +175,7 @@ export function inIngressWorld(
     const loop = new IngressLoop({
       ...host,
       clock: options.clock?.(host.clock) ?? host.clock,
+      timers: slowly(host.timers, options.breathMs ?? 0),
       clusters: ["east", "west"].map((name) => ({ name, client: client(name) })),
       access: { name: "east", client: client("east") },
       className: "lockstep",
@@ -194,6 +199,14 @@ export function inIngressWorld(
   });
 }
 
+function slowly(timers: Timers, breathMs: number): Timers {
+  return {
+    after: (delayMs, callback) => timers.after(delayMs, callback),
+    sleep: (delayMs, signal) => timers.sleep(delayMs, signal),
+    breathe: () => timers.sleep(breathMs),
+  };
+}
+
 class RecordingOutput implements DecisionOutput {
   readonly #simulation: Simulation;
   readonly #told: Told[];
@@ -207,14 +220,18 @@ class RecordingOutput implements DecisionOutput {
     this.#next = next;
   }
 
-  apply: DecisionOutput["apply"] = (decision, changes) => {
+  apply(decision: RoutingDecision, changes: DecisionChanges): void {
+    atOnce(this.applying(decision, changes));
+  }
+
+  *applying(decision: RoutingDecision, changes: DecisionChanges): Steps<void> {
     const { routes, services } = changes;
-    this.#next.apply(decision, changes);
+    yield* this.#next.applying(decision, changes);
     this.#decision = decision;
     const told = { atMs: this.#simulation.now(), routes, services: [...services.keys()] };
     this.#told.push(told);
     for (const waiter of this.#waiters.splice(0)) waiter(told);
-  };
+  }
 
   active(service: string): readonly string[] {
     const endpoints = this.#decision.services.get(service) ?? [];

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { ingress, path } from "../decide/routing/asked.contract.ts";
 import { ingressOrigin } from "../decide/routing/ingress/ingress-routes.ts";
-import type { LeftOutEntry } from "../outputs/nginx/proxy-state.ts";
+import { atOnce } from "../environment/steps.ts";
+import type { LeftOutEntry } from "../outputs/nginx/entry-memory.ts";
 import { LeftOutProblems, leftOutNotes } from "./left-out.ts";
 
 const large = ingress("large", [{ host: "a.example", paths: [path("/", "web")] }], {
@@ -32,7 +33,7 @@ const all = [
 ];
 
 test("the Ingress that asks for an entry is told that it is left out, and what that means", () => {
-  const problems = new LeftOutProblems().problems(all, askedBy);
+  const problems = atOnce(new LeftOutProblems().problems(all, askedBy));
   const why = "namespace shop exceeds its share of the proxy's memory";
   expect(problems.map(({ message }) => message)).toEqual([
     `host a.example: ${why}, so its requests are answered with 503`,
@@ -50,9 +51,9 @@ test("a problem that stands stays the same, and those of one namespace hide no o
   const told = new LeftOutProblems();
   const flood = Array.from({ length: 500 }, (_, n) => entry("host", `${n}.example`, ["a.example"]));
   const other: LeftOutEntry = { ...entry("service", "shop/web:80"), namespace: "other" };
-  const first = told.problems([...flood, other], askedBy);
+  const first = atOnce(told.problems([...flood, other], askedBy));
   expect(first).toHaveLength(101);
-  const again = told.problems([...flood, other], askedBy);
+  const again = atOnce(told.problems([...flood, other], askedBy));
   expect(again.every((one, index) => one === first[index])).toBe(true);
 });
 

@@ -1,9 +1,10 @@
 // What the proxy has no room for, as problems of the Ingresses that ask for it and in words for the
 // operator. Who is left out is decided by how much each namespace uses (decide/fair-share.ts).
-import { claimsOf } from "../decide/routing/certificate-claims.ts";
+import { claimsInSteps } from "../decide/routing/certificate-claims.ts";
 import type { RouteOrigin, RoutingProblem } from "../decide/routing/route.ts";
+import type { Steps } from "../environment/steps.ts";
 import type { Ingress } from "../kube/kinds/ingress.ts";
-import type { LeftOutEntry, MemoryUse } from "../outputs/nginx/proxy-state.ts";
+import type { LeftOutEntry, MemoryUse } from "../outputs/nginx/entry-memory.ts";
 
 /** What the output says of its memory. */
 export interface LeftOutSource {
@@ -35,10 +36,10 @@ export class LeftOutProblems {
   /** By message and object; a problem stays the same object while it stands. */
   #known = new Map<string, RoutingProblem>();
 
-  problems(entries: readonly LeftOutEntry[], askedBy: AskedBy): readonly RoutingProblem[] {
+  *problems(entries: readonly LeftOutEntry[], askedBy: AskedBy): Steps<readonly RoutingProblem[]> {
     const now = new Map<string, RoutingProblem>();
     const told = firstOfEach(entries);
-    const claimants = claimantsOf(told, askedBy.ingresses);
+    const claimants = yield* claimantsOf(told, askedBy.ingresses);
     for (const entry of told) {
       const message = messageOf(entry);
       for (const origin of claimants.get(entry) ?? routedOrigins(entry, askedBy)) {
@@ -116,10 +117,10 @@ function routedOrigins(
 }
 
 /** Who asks for what no route names; every Ingress is looked at once for all of them. */
-function claimantsOf(
+function* claimantsOf(
   entries: readonly LeftOutEntry[],
   ingresses: AskedBy["ingresses"],
-): ReadonlyMap<LeftOutEntry, ReadonlySet<RouteOrigin>> {
+): Steps<ReadonlyMap<LeftOutEntry, ReadonlySet<RouteOrigin>>> {
   const wanted = { certificate: new Map(), serverName: new Map(), users: new Map() } as Record<
     "certificate" | "serverName" | "users",
     Map<string, Set<RouteOrigin>>
@@ -133,11 +134,13 @@ function claimantsOf(
     found.set(entry, origins);
   }
   if (found.size === 0) return found;
-  for (const { origin, claims, aliases, passwords } of ingresses().map(claimsOf)) {
+  for (const ingress of ingresses()) {
+    const { origin, claims, aliases, passwords } = yield* claimsInSteps(ingress);
     if (passwords !== undefined) wanted.users.get(passwords.key)?.add(origin);
     for (const { key, name } of [...claims, ...aliases]) {
       wanted.certificate.get(key)?.add(origin);
       wanted.serverName.get(name)?.add(origin);
+      yield;
     }
   }
   return found;

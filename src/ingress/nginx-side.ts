@@ -4,7 +4,9 @@ import type { Registry } from "prom-client";
 import type { DecisionChanges, DecisionOutput, RoutingDecision } from "../decide/decision.ts";
 import type { MonotonicMs } from "../environment/clock.ts";
 import type { Environment } from "../environment/environment.ts";
+import type { Steps } from "../environment/steps.ts";
 import type { ControlState } from "../outputs/nginx/control-client.ts";
+import type { LeftOutEntry, MemoryUse } from "../outputs/nginx/entry-memory.ts";
 import { findProxyDirectory, socketPathOf } from "../outputs/nginx/nginx-prefix.ts";
 import { NginxPusher } from "../outputs/nginx/nginx-pusher.ts";
 import type { NginxServerOptions } from "../outputs/nginx/nginx-servers.ts";
@@ -15,7 +17,6 @@ import {
   PrefixOwner,
   type RoutesOrigin,
 } from "../outputs/nginx/prefix-owner.ts";
-import type { LeftOutEntry, MemoryUse } from "../outputs/nginx/proxy-state.ts";
 import {
   readSnapshot,
   type SavedState,
@@ -146,6 +147,10 @@ export class NginxSide implements DecisionOutput, ProxyReporter, LeftOutSource {
     this.#pusher.apply(decision, changes);
   }
 
+  *applying(decision: RoutingDecision, changes: DecisionChanges): Steps<void> {
+    yield* this.#pusher.applying(decision, changes);
+  }
+
   /** What nginx has no room for beside what others have. */
   leftOut(): readonly LeftOutEntry[] {
     return this.#pusher.state.leftOut();
@@ -192,10 +197,7 @@ export class NginxSide implements DecisionOutput, ProxyReporter, LeftOutSource {
       source: {
         entries: () => state.present(),
         known,
-        detailsOf: (service) => ({
-          uids: state.peersOf(service).map((peer) => peer.split(" ")[2] ?? ""),
-          states: state.statesOf(service),
-        }),
+        details: () => state.details(),
       },
     });
   }

@@ -6,7 +6,7 @@
 // unready would have nobody left. It is said in words, and it is a metric. The same holds for a list
 // that is not applied because it lacks most of what is known, and for what the proxy has no room for: a
 // tenant must not be able to take replicas out of service.
-import type { LeftOutEntry } from "../outputs/nginx/proxy-state.ts";
+import type { LeftOutEntry } from "../outputs/nginx/entry-memory.ts";
 import type { WatchStatus } from "../sources/watch-status.ts";
 import { leftOutNotes } from "./left-out.ts";
 

@@ -10,6 +10,7 @@ import {
 import { ingressFilter } from "../decide/routing/ingress-class-filter.ts";
 import type { IngressChanges } from "../decide/routing/our-ingresses.ts";
 import type { Clock } from "../environment/clock.ts";
+import type { Steps } from "../environment/steps.ts";
 import type { Ingress } from "../kube/kinds/ingress.ts";
 import type { IngressClass } from "../kube/kinds/ingress-class.ts";
 import type { SecretReference, SecretSource } from "../sources/secret-source.ts";
@@ -45,10 +46,10 @@ export class ShownCertificates {
   }
 
   /** Decides anew what these changes are about, and secrets if some may have changed. */
-  change(
+  *changing(
     changes: IngressChanges,
     { areSecretsNew, owners }: { readonly areSecretsNew: boolean; readonly owners: HostOwners },
-  ): CertificateChanges {
+  ): Steps<CertificateChanges> {
     const { secrets, clock } = this.#options;
     if (secrets === undefined) return nothingShown;
     const known = {
@@ -56,8 +57,8 @@ export class ShownCertificates {
       now: clock.wallMs(),
       areNew: areSecretsNew,
     };
-    const changed = this.#certificates.change(changes, known, owners);
-    if (changed.secrets) secrets.want(this.#certificates.wanted);
+    const changed = yield* this.#certificates.changing(changes, known, owners);
+    if (changed.secrets) secrets.want(yield* this.#certificates.wanted());
     return changed;
   }
 }

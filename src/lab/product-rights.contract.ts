@@ -1,6 +1,7 @@
 // Only for tests: Lockstep with exactly the rights of deploy/rbac, or with one less, in virtual time:
 // an ingress with its leader, a syncer and an observer between a business and an access cluster.
 import { Registry } from "prom-client";
+import type { DecisionOutput } from "../decide/decision.ts";
 import { IngressLoop } from "../ingress/ingress-loop.ts";
 import { Leadership } from "../ingress/leadership.ts";
 import { Journeys } from "../journeys/journeys.ts";
@@ -92,6 +93,13 @@ class RightsWorld {
         metrics: new Registry(),
       }),
     });
+    const apply: DecisionOutput["apply"] = ({ services }) => {
+      this.#active = [...services.values()].flatMap((endpoints) =>
+        endpoints
+          .filter(({ state }) => state === "active")
+          .map(({ address, port }) => `${address}:${port}`),
+      );
+    };
     this.#loop = new IngressLoop({
       ...host,
       clusters: [direct("lab", "lockstep-reader")],
@@ -99,12 +107,10 @@ class RightsWorld {
       className: "lockstep",
       policy: { followSlices: false },
       output: {
-        apply: ({ services }) => {
-          this.#active = [...services.values()].flatMap((endpoints) =>
-            endpoints
-              .filter(({ state }) => state === "active")
-              .map(({ address, port }) => `${address}:${port}`),
-          );
+        apply,
+        *applying(decision, changes) {
+          yield;
+          apply(decision, changes);
         },
       },
       onTruth: () => undefined,

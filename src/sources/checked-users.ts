@@ -57,11 +57,15 @@ function check({ texts }: PasswordSecret, form: UserListForm): CheckedUsers | st
 
 /** `name:digest`, and after another colon what is of no interest. */
 function entriesOf(file: string): readonly (readonly [string, string])[] {
-  const lines = file.split(/[\r\n]+/).filter((line) => line !== "" && !line.startsWith("#"));
-  return lines.map((line): [string, string] => {
-    const [name = "", digest = ""] = line.split(":");
-    return [name, digest];
-  });
+  const entries: (readonly [string, string])[] = [];
+  for (const [line] of file.matchAll(/[^\r\n]+/g)) {
+    if (line.startsWith("#")) continue;
+    const [name = "", digest = ""] = line.split(":", 2);
+    entries.push([name, digest]);
+    // More than are taken: the rest makes no difference.
+    if (entries.length > maxUsers) break;
+  }
+  return entries;
 }
 
 function isName(name: string): boolean {

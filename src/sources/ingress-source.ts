@@ -155,9 +155,17 @@ export class IngressSource {
   }
 }
 
+/** Of rules, paths and tls entries. To compare more takes longer than to read the event did. */
+const maxCompared = 500;
+
+/** A large one may have: the decision finds out, in slices. */
 function asksAnew(change: Change<Ingress>): boolean {
-  if (change.type !== "updated") return true;
+  if (change.type !== "updated" || sizeOf(change.object) > maxCompared) return true;
   return !isDeepStrictEqual(asked(change.previous), asked(change.object));
+}
+
+function sizeOf({ rules, tls }: Ingress): number {
+  return rules.reduce((sum, { paths }) => sum + paths.length, rules.length + tls.length);
 }
 
 function asked({ metadata, annotations, ingressClassName, defaultBackend, rules, tls }: Ingress) {

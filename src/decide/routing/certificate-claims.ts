@@ -1,6 +1,7 @@
 // Which names an Ingress wants a certificate for, which names it has, and which secret has its users.
 // Pure; found once for each version of an Ingress, because all of them are looked at whenever one
 // changes.
+import { atOnce, type Steps } from "../../environment/steps.ts";
 import type { Ingress } from "../../kube/kinds/ingress.ts";
 import { objectKey } from "../../kube/kinds/kind.ts";
 import type { UserListForm } from "../../sources/checked-users.ts";
@@ -53,12 +54,16 @@ export const maxUnlistedClaims = 20_000;
 const known = new WeakMap<Ingress, IngressClaims>();
 
 export function claimsOf(ingress: Ingress): IngressClaims {
-  const found = known.get(ingress) ?? readClaims(ingress);
+  return known.get(ingress) ?? atOnce(claimsInSteps(ingress));
+}
+
+export function* claimsInSteps(ingress: Ingress): Steps<IngressClaims> {
+  const found = known.get(ingress) ?? (yield* readClaims(ingress));
   known.set(ingress, found);
   return found;
 }
 
-function readClaims(ingress: Ingress): IngressClaims {
+function* readClaims(ingress: Ingress): Steps<IngressClaims> {
   const { namespace } = ingress.metadata;
   const origin = ingressOrigin(ingress);
   const ruleNames = hostsOf(ingress.rules.map(({ host }) => host));
@@ -74,6 +79,7 @@ function readClaims(ingress: Ingress): IngressClaims {
   const otherNames = new Set([...settings.aliases, ...wwwNames]);
   const unlisted = new UnlistedNames(ruleNames, tlsNames, otherNames);
   for (const [index, entry] of ingress.tls.entries()) {
+    yield;
     const { secretName } = entry;
     const where = `spec.tls[${index}]`;
     if (secretName !== "" && !isSecretName(secretName)) {
@@ -85,8 +91,14 @@ function readClaims(ingress: Ingress): IngressClaims {
     const claim = { origin, reference, key: objectKey(reference), where };
     const listed = hostsOf(entry.hosts);
     const { wanted, others } = unlisted.of(entry.hosts.length > 0 ? listed : undefined);
-    for (const one of [...listed, ...wanted]) claims.push({ ...claim, name: one, isAlias: false });
-    for (const one of others) aliases.push({ ...claim, name: one, isAlias: true });
+    for (const name of [...listed, ...wanted]) {
+      claims.push({ ...claim, name, isAlias: false });
+      yield;
+    }
+    for (const name of others) {
+      aliases.push({ ...claim, name, isAlias: true });
+      yield;
+    }
   }
   if (unlisted.isExceeded) {
     const what = `its entries together are for more than ${maxUnlistedClaims} names that they do not list`;
@@ -97,6 +109,13 @@ function readClaims(ingress: Ingress): IngressClaims {
   const passwords = passwordClaim(origin, settings);
   return { origin, names, claims, aliases, passwords, problems };
 }
+
+interface EntryNames {
+  readonly wanted: readonly string[];
+  readonly others: readonly string[];
+}
+
+const noNames: EntryNames = { wanted: [], others: [] };
 
 /** Names that an entry of `tls` is for though it does not list them. Every entry may be for all of them. */
 class UnlistedNames {
@@ -125,10 +144,8 @@ class UnlistedNames {
   }
 
   /** Of an entry that lists these; undefined for one that lists none. */
-  of(listed: readonly string[] | undefined): {
-    readonly wanted: readonly string[];
-    readonly others: readonly string[];
-  } {
+  of(listed: readonly string[] | undefined): EntryNames {
+    if (this.isExceeded) return noNames;
     // An entry without hosts is for those of the rules that no other entry names.
     const wanted = listed === undefined ? this.#hosts : [];
     // Whoever has the wildcard of an entry, the hosts of the rules under it are the Ingress's own.
@@ -137,7 +154,7 @@ class UnlistedNames {
     this.#count += wanted.length + coveredCount + this.#otherNames.size;
     if (this.#count > maxUnlistedClaims) {
       this.isExceeded = true;
-      return { wanted: [], others: [] };
+      return noNames;
     }
     return { wanted, others: [...covered.flat(), ...this.#otherNames] };
   }

@@ -5,15 +5,17 @@
 // Invariant: `#names` and `#secrets` hold the claims of exactly the Ingresses that joined and did not
 // leave, and the table is what `nameCertificate` says of each name.
 import type { WallMs } from "../../environment/clock.ts";
+import { atOnce, type Steps } from "../../environment/steps.ts";
 import type { Ingress } from "../../kube/kinds/ingress.ts";
 import { objectKey } from "../../kube/kinds/kind.ts";
 import type { KnownSecret, SecretReference, WantedSecrets } from "../../sources/secret-source.ts";
 import type { Certificate } from "../decision.ts";
-import { type CertificateClaim, claimsOf } from "./certificate-claims.ts";
+import { type CertificateClaim, claimsInSteps, claimsOf } from "./certificate-claims.ts";
 import { type CheckedSecret, checkedSecret, isSameCheck } from "./checked-secret.ts";
 import { anyHost, wildcardOver } from "./host-name.ts";
 import { nameCertificate } from "./name-certificate.ts";
 import type { IngressChanges } from "./our-ingresses.ts";
+import { compareAge } from "./precedence.ts";
 import type { RouteOrigin, RoutingProblem } from "./route.ts";
 import { claimOfSetting, type SecretClaim, wantedBy } from "./wanted-secrets.ts";
 
@@ -96,8 +98,8 @@ export class Certificates {
   /** What is wrong with Ingresses whatever the secrets are, and with names; only where it is. */
   readonly #ingressProblems = new Map<Ingress, readonly RoutingProblem[]>();
   readonly #nameProblems = new Map<string, readonly RoutingProblem[]>();
-  /** Of both; undefined when it is to be put together anew. */
-  #problems: readonly RoutingProblem[] | undefined;
+  /** Of both. */
+  #problems: readonly RoutingProblem[] = [];
   /** Secrets that nobody has looked at yet. */
   readonly #unchecked = new Set<string>();
   /** When the first certificate that is in use and has not expired will have. */
@@ -112,7 +114,6 @@ export class Certificates {
 
   get table(): CertificateTable {
     const ofDefault = this.#default()?.checked;
-    this.#problems ??= [...this.#ingressProblems.values(), ...this.#nameProblems.values()].flat();
     return {
       certificates: this.#certificates,
       serverNames: this.#serverNames,
@@ -122,11 +123,18 @@ export class Certificates {
   }
 
   /** Every secret that is referred to. */
-  get wanted(): WantedSecrets {
-    const claims: SecretClaim[] = [];
-    if (this.#defaultKey !== undefined) claims.push(claimOfSetting(this.#defaultKey));
-    for (const named of this.#secrets.values()) claims.push(...named.claims);
-    return wantedBy(claims);
+  *wanted(): Steps<WantedSecrets> {
+    const oldest: SecretClaim[] = [];
+    if (this.#defaultKey !== undefined) oldest.push(claimOfSetting(this.#defaultKey));
+    for (const { claims } of this.#secrets.values()) {
+      let first: SecretClaim | undefined;
+      for (const claim of claims) {
+        if (first === undefined || compareAge(claim.origin, first.origin) < 0) first = claim;
+        yield;
+      }
+      if (first !== undefined) oldest.push(first);
+    }
+    return wantedBy(oldest);
   }
 
   /** Decides anew what these changes are about, and new secrets. */
@@ -135,57 +143,71 @@ export class Certificates {
     known: KnownSecrets,
     owners: HostOwners = noOwners,
   ): CertificateChanges {
+    return atOnce(this.changing({ joined, left }, known, owners));
+  }
+
+  /** The same in steps. Before the last one the maps of the table are half of the old and the new. */
+  *changing(
+    { joined, left }: IngressChanges,
+    known: KnownSecrets,
+    owners: HostOwners,
+  ): Steps<CertificateChanges> {
     const touched = new Set<string>(owners.changes.hosts);
-    for (const ingress of joined) this.#enter(ingress, touched);
-    for (const ingress of left) this.#leave(ingress, touched);
+    for (const ingress of joined) yield* this.#enter(ingress, touched);
+    for (const ingress of left) yield* this.#leave(ingress, touched);
     const isFresh = this.#unchecked.size > 0;
-    this.#check(known, touched);
-    const changes = this.#decide(touched, owners);
-    const isForgotten = left.map((ingress) => this.#forgetSecrets(ingress)).includes(true);
-    return { ...changes, secrets: isFresh || isForgotten };
+    yield* this.#check(known, touched);
+    const changes = yield* this.#decide(touched, owners);
+    this.#problems = yield* this.#gathered();
+    const before = this.#secrets.size;
+    for (const ingress of left) yield* this.#forgetSecrets(ingress);
+    return { ...changes, secrets: isFresh || this.#secrets.size < before };
   }
 
   #default(): NamedSecret | undefined {
     return this.#defaultKey === undefined ? undefined : this.#secrets.get(this.#defaultKey);
   }
 
-  #enter(ingress: Ingress, touched: Set<string>): void {
-    const { origin, names, claims, aliases, problems } = claimsOf(ingress);
+  *#enter(ingress: Ingress, touched: Set<string>): Steps<void> {
+    const { origin, names, claims, aliases, problems } = yield* claimsInSteps(ingress);
     if (problems.length > 0) this.#ingressProblems.set(ingress, problems);
     for (const name of names) {
       this.#nameOf(name).holders.add(origin);
       touched.add(name);
+      yield;
     }
     for (const claim of [...claims, ...aliases]) {
       this.#secretOf(claim.key, claim.reference).claims.add(claim);
       this.#nameOf(claim.name).claims.add(claim);
       touched.add(claim.name);
+      yield;
     }
   }
 
-  #leave(ingress: Ingress, touched: Set<string>): void {
+  *#leave(ingress: Ingress, touched: Set<string>): Steps<void> {
     const { origin, names, claims, aliases } = claimsOf(ingress);
     this.#ingressProblems.delete(ingress);
     for (const name of names) {
       this.#names.get(name)?.holders.delete(origin);
       touched.add(name);
+      yield;
     }
     for (const claim of [...claims, ...aliases]) {
       this.#secrets.get(claim.key)?.claims.delete(claim);
       this.#names.get(claim.name)?.claims.delete(claim);
       touched.add(claim.name);
+      yield;
     }
   }
 
-  /** Whether some of its secrets are named by nobody now. */
-  #forgetSecrets(ingress: Ingress): boolean {
+  /** Those of its secrets that nobody names now. */
+  *#forgetSecrets(ingress: Ingress): Steps<void> {
     const { claims, aliases } = claimsOf(ingress);
-    const before = this.#secrets.size;
     for (const { key } of [...claims, ...aliases]) {
       const isNamed = key === this.#defaultKey || (this.#secrets.get(key)?.claims.size ?? 0) > 0;
       if (!isNamed) this.#secrets.delete(key);
+      yield;
     }
-    return this.#secrets.size < before;
   }
 
   #nameOf(name: string): Name {
@@ -205,11 +227,12 @@ export class Certificates {
   }
 
   /** Takes over what is known of secrets; what is new touches the names that want them. */
-  #check({ secret, now, areNew }: KnownSecrets, touched: Set<string>): void {
+  *#check({ secret, now, areNew }: KnownSecrets, touched: Set<string>): Steps<void> {
     const isAll = areNew || now >= this.#nextExpiryMs;
     // The next one is found anew where all are looked at.
     if (isAll) this.#nextExpiryMs = Number.POSITIVE_INFINITY;
     for (const key of isAll ? this.#secrets.keys() : this.#unchecked) {
+      yield;
       const named = this.#secrets.get(key);
       if (named === undefined) continue;
       const checked = checkedSecret(secret(named.reference), key, now);
@@ -225,41 +248,58 @@ export class Certificates {
     this.#unchecked.clear();
   }
 
-  #decide(touched: Set<string>, owners: HostOwners): Omit<CertificateChanges, "secrets"> {
-    const certificates = new Set<string>();
-    const serverNames = new Set<string>();
-    this.#problems = undefined;
-    const decide = (name: string) => {
-      const before = this.#serverNames.get(name);
-      const after = this.#decideName(name, owners);
-      if (before !== after) serverNames.add(name);
-      for (const key of [before, after]) if (key !== undefined) certificates.add(key);
-    };
+  *#decide(touched: Set<string>, owners: HostOwners): Steps<Omit<CertificateChanges, "secrets">> {
+    const changes = { certificates: new Set<string>(), serverNames: new Set<string>() };
+    const { certificates, serverNames } = changes;
     // A name without a certificate of its own depends on the wildcard over it, and both on any name.
     const isAnyTouched = touched.delete(anyHost);
-    if (isAnyTouched) decide(anyHost);
+    if (isAnyTouched) yield* this.#decideName(anyHost, owners, changes);
     if (serverNames.has(anyHost)) for (const name of this.#allNames()) touched.add(name);
     for (const name of touched) {
       if (!isWildcard(name)) continue;
-      decide(name);
+      yield* this.#decideName(name, owners, changes);
       // Its hosts may belong to another namespace now, and be shown another certificate.
       for (const host of this.#under.get(name) ?? []) touched.add(host);
     }
-    for (const name of touched) if (!isWildcard(name)) decide(name);
-    for (const key of certificates) if (!this.#showCertificate(key)) certificates.delete(key);
-    return { certificates, serverNames };
+    for (const name of touched) {
+      if (!isWildcard(name)) yield* this.#decideName(name, owners, changes);
+    }
+    for (const key of certificates) {
+      if (!this.#showCertificate(key)) certificates.delete(key);
+      yield;
+    }
+    return changes;
+  }
+
+  *#gathered(): Steps<readonly RoutingProblem[]> {
+    const gathered: RoutingProblem[] = [];
+    for (const each of [this.#ingressProblems, this.#nameProblems]) {
+      for (const problems of each.values()) {
+        for (const one of problems) gathered.push(one);
+        yield;
+      }
+    }
+    return gathered;
   }
 
   #allNames(): readonly string[] {
     return [...this.#names.keys(), ...this.#owned].filter((name) => name !== anyHost);
   }
 
-  /** The key of what is shown. */
-  #decideName(name: string, owners: HostOwners): string | undefined {
+  /** Notes among the changes the name, if another certificate is shown now, and both certificates. */
+  *#decideName(
+    name: string,
+    owners: HostOwners,
+    {
+      certificates,
+      serverNames,
+    }: { readonly certificates: Set<string>; readonly serverNames: Set<string> },
+  ): Steps<void> {
+    const before = this.#serverNames.get(name);
     const { holders = none, claims = none } = this.#names.get(name) ?? {};
     const owner = owners.ownerOf(name);
     this.#keepName(name, { isNamed: holders.size + claims.size > 0, isOwned: owner !== undefined });
-    const { key: own, problems } = nameCertificate({
+    const { key: own, problems } = yield* nameCertificate({
       name,
       owner,
       holders,
@@ -270,11 +310,13 @@ export class Certificates {
     if (problems.length === 0) this.#nameProblems.delete(name);
     else this.#nameProblems.set(name, problems);
     const key = own ?? (owner && this.#insteadOfForeign(name, owner));
-    this.#secrets.get(this.#serverNames.get(name) ?? "")?.shownFor.delete(name);
+    this.#secrets.get(before ?? "")?.shownFor.delete(name);
     if (key === undefined) this.#serverNames.delete(name);
     else this.#serverNames.set(name, key);
     this.#secrets.get(key ?? "")?.shownFor.add(name);
-    return key;
+    if (before !== key) serverNames.add(name);
+    for (const one of [before, key]) if (one !== undefined) certificates.add(one);
+    yield;
   }
 
   #keepName(

@@ -2,6 +2,7 @@
 // of the same namespace the rules are from: the one that gives the name has its own there already, and
 // here are those of the others. Their authors asked for nothing, so they are told nothing.
 // Invariant: `#given` and `#names` hold the names of exactly the Ingresses that entered and did not leave.
+import type { Steps } from "../../environment/steps.ts";
 import type { Ingress } from "../../kube/kinds/ingress.ts";
 import { ingressOrigin } from "./ingress/ingress-routes.ts";
 import { compareAge } from "./precedence.ts";
@@ -47,7 +48,7 @@ export class HostAliases {
   readonly #nameCounts = new Map<Ingress, number>();
 
   /** The Ingress gives these from now on; names that may have other rules by it are touched. */
-  enter(ingress: Ingress, aliases: readonly HostAlias[], touched: Set<string>): void {
+  *enter(ingress: Ingress, aliases: readonly HostAlias[], touched: Set<string>): Steps<void> {
     if (aliases.length > 0) {
       this.#nameCounts.set(ingress, new Set(aliases.map(({ alias }) => alias)).size);
     }
@@ -56,11 +57,12 @@ export class HostAliases {
       this.#given.set(alias, givers.set(ingress, (givers.get(ingress) ?? new Set()).add(host)));
       touched.add(alias);
       this.#count(ingress, { alias, host }, 1, touched);
+      yield;
     }
   }
 
   /** The Ingress gives these no longer. */
-  leave(ingress: Ingress, aliases: readonly HostAlias[], touched: Set<string>): void {
+  *leave(ingress: Ingress, aliases: readonly HostAlias[], touched: Set<string>): Steps<void> {
     this.#nameCounts.delete(ingress);
     for (const { alias, host } of aliases) {
       const givers = this.#given.get(alias);
@@ -68,6 +70,7 @@ export class HostAliases {
       if (givers?.size === 0) this.#given.delete(alias);
       touched.add(alias);
       this.#count(ingress, { alias, host }, -1, touched);
+      yield;
     }
   }
 

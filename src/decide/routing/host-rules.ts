@@ -2,6 +2,7 @@
 // is covered by it, has it for its namespace, unless hosts are shared. Of two routes that claim the same
 // path the older object has it, but a rule goes before a default. An object that is being deleted yields
 // to all others. An object that yields gets a problem that names the holder.
+import type { Steps } from "../../environment/steps.ts";
 import type { PathRule } from "../decision.ts";
 import { fairLevel } from "../fair-share.ts";
 import type { Canary } from "../route-policy.ts";
@@ -52,32 +53,38 @@ const maxRulesPerHost = 10_000;
 /** Of the paths and services of its rules: one host is pushed in one request of at most 4 MB. */
 const maxBytesPerHost = 2 * 1024 * 1024;
 
-export function hostRules(routes: readonly Route[], options: HostRulesOptions): HostRules {
+export function* hostRules(routes: readonly Route[], options: HostRulesOptions): Steps<HostRules> {
   const ordered = [...routes].sort((a, b) => compareAge(a.origin, b.origin));
   const problems: RoutingProblem[] = [];
   const mains = ordered.filter(({ canary }) => canary === undefined);
   const { rivals = [] } = options;
   const free = options.shareHosts ? mains : withoutRivals(mains, rivals, problems);
+  yield;
   const named = withoutYieldingAliases(free, problems);
   const own = options.shareHosts ? named : ofOneNamespace(named, problems);
-  const claims = claimsOf(own, problems);
+  yield;
+  const claims = yield* claimsOf(own, problems);
   const canaries = canariesOf(
     ordered.filter(({ canary }) => canary !== undefined),
     claims,
     problems,
   );
   const backends = new Map<string, Backend>();
-  const rules = [...claims].map(([claim, route]) => {
+  const rules: PathRule[] = [];
+  for (const [claim, route] of claims) {
     const found = canaries.get(claim);
     for (const backend of [route.backend, found?.backend, route.guard]) {
       if (backend !== undefined) backends.set(backendKey(backend), backend);
     }
-    return ruleOf(route, found);
-  });
+    rules.push(ruleOf(route, found));
+    yield;
+  }
+  const origins = originsOf([...claims.values(), ...canaries.values()]);
+  yield;
   return {
     rules: rules.sort(compareSpecificity),
     backends,
-    origins: originsOf([...claims.values(), ...canaries.values()]),
+    origins,
     problems,
     claims,
     canaries,
@@ -200,13 +207,14 @@ function withoutOthers(
 }
 
 /** By type and path, the route that has it. */
-function claimsOf(
+function* claimsOf(
   ordered: readonly Route[],
   problems: RoutingProblem[],
-): ReadonlyMap<string, Route> {
+): Steps<ReadonlyMap<string, Route>> {
   const claims = new Map<string, Route>();
   const room = new HostRoom(ordered);
   for (const route of ordered) {
+    yield;
     const claim = claimOf(route.match);
     const holder = claims.get(claim);
     if (holder !== undefined && !goesBefore(route, holder)) {

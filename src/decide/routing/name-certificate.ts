@@ -2,6 +2,7 @@
 // where it leads nowhere, to that of the oldest Ingress that has it in a rule or a tls entry. No other
 // can have a certificate shown for it. Of the claims that may, the oldest whose secret can be used
 // counts. Pure.
+import type { Steps } from "../../environment/steps.ts";
 import { coversName } from "../../sources/checked-certificate.ts";
 import type { CertificateClaim } from "./certificate-claims.ts";
 import type { CheckedSecret } from "./checked-secret.ts";
@@ -28,11 +29,12 @@ export interface NameCertificate {
   readonly problems: readonly RoutingProblem[];
 }
 
-export function nameCertificate(asked: NameClaims): NameCertificate {
+export function* nameCertificate(asked: NameClaims): Steps<NameCertificate> {
   const owner = asked.owner ?? oldestOf(asked.holders);
   const problems: RoutingProblem[] = [];
   let shown = asked.taken;
   for (const claim of [...asked.claims].sort(compareClaims)) {
+    yield;
     const { origin, key, where } = claim;
     const checked = asked.secret(key);
     const message = refusalOf(claim, { owner: owner ?? origin, key: shown }, checked);

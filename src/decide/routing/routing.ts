@@ -5,6 +5,7 @@
 // `hostRules` makes of them, with the lists of hosts that did not change the same as before, and the
 // table is what the rules say.
 import { isDeepStrictEqual } from "node:util";
+import { atOnce, type Steps } from "../../environment/steps.ts";
 import type { Ingress } from "../../kube/kinds/ingress.ts";
 import type { HostOwner, PathRule } from "../decision.ts";
 import { type BackendChanges, CountedBackends } from "./counted-backends.ts";
@@ -102,31 +103,47 @@ export class Routing {
 
   /** The table of what is asked now; the rules of hosts that did not change are the same list. */
   decide(asked: Asked): RouteTable {
+    return atOnce(this.deciding(asked));
+  }
+
+  /** The same in steps. Before the last one the maps of the table are half of the old and the new. */
+  *deciding(asked: Asked): Steps<RouteTable> {
     const { sslRedirect = true, authNamespaces } = this.#options;
     const ingresses = this.#ours.replace(asked);
     const isWithoutFallback = this.#fallback.length > 0 && !this.#rules.has(anyHost);
     const touched = new Set(isWithoutFallback ? [anyHost] : []);
     for (const ingress of ingresses.joined) {
-      this.#enter(ingress, ingressRoutes(ingress, { sslRedirect, authNamespaces }), touched);
+      const translated = yield* ingressRoutes(ingress, { sslRedirect, authNamespaces });
+      yield* this.#enter(ingress, translated, touched);
     }
-    for (const ingress of ingresses.left) this.#leave(ingress, touched);
-    const otherNames = [...touched].flatMap((host) => this.#aliases.of(host));
-    for (const alias of otherNames) touched.add(alias);
+    for (const ingress of ingresses.left) yield* this.#leave(ingress, touched);
+    // The other names of hosts, not the names of those names.
+    const named = new Set(touched);
+    for (const host of named) {
+      for (const alias of this.#aliases.of(host)) touched.add(alias);
+      yield;
+    }
     // A wildcard depends on the Ingresses that name hosts under it; these hosts on its holder.
     const isWildcard = (host: string) => host.startsWith("*.");
     for (const host of touched) {
       const above = wildcardOver(host);
       if (above !== undefined && this.#byHost.has(above)) touched.add(above);
+      yield;
     }
-    const wildcards = [...touched].filter(isWildcard);
-    const hosts = new Set(wildcards.filter((host) => this.#putWildcard(host, touched)));
+    const hosts = new Set<string>();
+    for (const host of [...touched].filter(isWildcard)) {
+      if (yield* this.#putWildcard(host, touched)) hosts.add(host);
+    }
     for (const host of touched) {
-      if (!isWildcard(host) && this.#putTogether(host)) hosts.add(host);
+      if (!isWildcard(host) && (yield* this.#putTogether(host))) hosts.add(host);
     }
     // After all of them: an alias is compared with what its host has now.
-    for (const host of touched) if (this.#compareWithNamed(host)) hosts.add(host);
+    for (const host of touched) {
+      if (this.#compareWithNamed(host)) hosts.add(host);
+      yield;
+    }
     this.#changes = { ingresses, hosts, backends: this.#backends.takeChanges() };
-    const problems = this.#problems(classProblems(asked.classes));
+    const problems = yield* this.#problems(classProblems(asked.classes));
     return {
       hosts: this.#hosts,
       owners: this.#owners,
@@ -173,7 +190,7 @@ export class Routing {
     }
   }
 
-  #enter(ingress: Ingress, translated: IngressRoutes, touched: Set<string>): void {
+  *#enter(ingress: Ingress, translated: IngressRoutes, touched: Set<string>): Steps<void> {
     this.#translated.set(ingress, translated);
     if (translated.problems.length > 0) this.#badIngresses.add(ingress);
     if (translated.authHost !== undefined) {
@@ -188,18 +205,20 @@ export class Routing {
       const above = wildcardOver(route.host);
       if (above) this.#under.set(above, (this.#under.get(above) ?? new Set()).add(route.host));
       touched.add(route.host);
+      yield;
     }
-    this.#aliases.enter(ingress, translated.aliases, touched);
+    yield* this.#aliases.enter(ingress, translated.aliases, touched);
   }
 
-  #leave(ingress: Ingress, touched: Set<string>): void {
+  *#leave(ingress: Ingress, touched: Set<string>): Steps<void> {
     const { routes = [], aliases = [] } = this.#translated.get(ingress) ?? {};
-    this.#aliases.leave(ingress, aliases, touched);
+    yield* this.#aliases.leave(ingress, aliases, touched);
     for (const { host } of routes) {
       const ofHost = this.#byHost.get(host);
       ofHost?.delete(ingress);
       if (ofHost?.size === 0) this.#forgetHost(host);
       touched.add(host);
+      yield;
     }
     this.#translated.delete(ingress);
     this.#badIngresses.delete(ingress);
@@ -215,9 +234,9 @@ export class Routing {
   }
 
   /** As `#putTogether`; where another route holds the wildcard now, its hosts are touched. */
-  #putWildcard(wildcard: string, touched: Set<string>): boolean {
+  *#putWildcard(wildcard: string, touched: Set<string>): Steps<boolean> {
     const before = this.#rules.get(wildcard)?.holder;
-    const isNew = this.#putTogether(wildcard);
+    const isNew = yield* this.#putTogether(wildcard);
     if (!isSameHolder(before, this.#rules.get(wildcard)?.holder)) {
       for (const host of this.#under.get(wildcard) ?? []) touched.add(host);
     }
@@ -225,7 +244,7 @@ export class Routing {
   }
 
   /** Whether the rules of the host are others than before, or somebody else's. */
-  #putTogether(host: string): boolean {
+  *#putTogether(host: string): Steps<boolean> {
     const { shareHosts = false } = this.#options;
     const own = this.#aliases.counting(host, this.#byHost.get(host) ?? new Map());
     const shared = this.#aliases.routes(host, {
@@ -233,10 +252,13 @@ export class Routing {
       shareHosts,
     });
     const routes = [...own.routes, ...shared.routes, ...(host === anyHost ? this.#fallback : [])];
-    const put = hostRules(routes, { shareHosts, rivals: this.#rivalsOf(host) });
+    yield;
+    const put = yield* hostRules(routes, { shareHosts, rivals: this.#rivalsOf(host) });
     const now = { ...put, problems: [...put.problems, ...own.problems, ...shared.problems] };
     const known = this.#rules.get(host);
+    yield;
     const isSame = areSameRules(known?.rules ?? [], now.rules);
+    yield;
     const rules = isSame && known !== undefined ? known.rules : now.rules;
     if (known !== undefined) this.#backends.remove(known.backends, host);
     this.#backends.add(now.backends, host);
@@ -282,19 +304,22 @@ export class Routing {
     return before !== found;
   }
 
-  #problems(ofClasses: readonly RoutingProblem[]): readonly RoutingProblem[] {
+  *#problems(ofClasses: readonly RoutingProblem[]): Steps<readonly RoutingProblem[]> {
     const problems: RoutingProblem[] = [...ofClasses];
     for (const ingress of this.#badIngresses) {
       for (const one of this.#translated.get(ingress)?.problems ?? []) problems.push(one);
+      yield;
     }
     for (const host of this.#badHosts) {
       for (const one of this.#rules.get(host)?.problems ?? []) problems.push(one);
+      yield;
     }
     for (const [ingress, asked] of this.#authHosts) {
       const why = this.#authHostProblem(asked);
       const message = `annotation auth-url: ${why}`;
       const origin = ingressOrigin(ingress);
       if (why !== undefined) problems.push({ origin, reason: "RouteClosed", message });
+      yield;
     }
     return problems;
   }

@@ -3,25 +3,34 @@
 // rule and each name of the host: an author who changes a large Ingress all the time costs others nothing.
 import { isDeepStrictEqual } from "node:util";
 import type { PathRule } from "../decision.ts";
+import type { RoutePolicy } from "../route-policy.ts";
 
 export function areSameRules(some: readonly PathRule[], others: readonly PathRule[]): boolean {
   if (some === others) return true;
-  return (
-    some.length === others.length &&
-    some.every((rule, index) => {
-      const { policy, ...fields } = rule;
-      const { policy: otherPolicy, ...otherFields } = others[index] ?? {};
-      return areSameFields(fields, otherFields) && areSameFields(policy ?? {}, otherPolicy ?? {});
-    })
+  return some.length === others.length && some.every((rule, at) => isSameRule(rule, others[at]));
+}
+
+function isSameRule(one: PathRule, other: PathRule | undefined): boolean {
+  if (other === undefined) return false;
+  return areSameFields(one, other, (name, a, b) =>
+    name === "policy" ? isSamePolicy(one.policy, other.policy) : isSame(a, b),
   );
 }
 
-function areSameFields(some: object, others: object): boolean {
-  if (some === others) return true;
-  const [own, other] = [new Map(Object.entries(some)), new Map(Object.entries(others))];
-  return (
-    own.size === other.size && [...own].every(([name, value]) => isSame(value, other.get(name)))
-  );
+function isSamePolicy(one: RoutePolicy = {}, other: RoutePolicy = {}): boolean {
+  return one === other || areSameFields(one, other, (_, a, b) => isSame(a, b));
+}
+
+function areSameFields(
+  some: object,
+  others: object,
+  isSameField: (name: string, one: unknown, other: unknown) => boolean,
+): boolean {
+  const own: Readonly<Record<string, unknown>> = { ...some };
+  const other: Readonly<Record<string, unknown>> = { ...others };
+  const names = Object.keys(own);
+  if (names.length !== Object.keys(other).length) return false;
+  return names.every((name) => name in other && isSameField(name, own[name], other[name]));
 }
 
 const compared = new WeakMap<object, WeakMap<object, boolean>>();

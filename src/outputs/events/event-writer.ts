@@ -7,6 +7,7 @@ import { Registry } from "prom-client";
 import type { RoutingProblem } from "../../decide/routing/route.ts";
 import { elapsedMs, type MonotonicMs, toTime } from "../../environment/clock.ts";
 import type { Environment } from "../../environment/environment.ts";
+import { inSlices } from "../../environment/steps.ts";
 import { type KubeClient, StatusError } from "../../kube/client/client.ts";
 import { eventMetrics } from "./event-metrics.ts";
 import { eventBody, eventsOf, type ProblemEvent } from "./problem-event.ts";
@@ -66,7 +67,9 @@ export class EventWriter {
   readonly #turns = new Map<string, Turn>();
   /** Namespaces in which a write failed since one last succeeded. */
   readonly #failing = new Set<string>();
-  #noted: readonly RoutingProblem[] | undefined;
+  #noted: readonly RoutingProblem[] = [];
+  /** Those that `#standing` is about. */
+  #taken = this.#noted;
   #wake = new AbortController();
   #isRefusalLogged = false;
 
@@ -79,28 +82,36 @@ export class EventWriter {
   note(problems: readonly RoutingProblem[]): void {
     if (problems === this.#noted) return;
     this.#noted = problems;
-    const before = this.#standing;
-    const notedAt = this.#options.clock.monotonicMs();
-    this.#standing = new Map(
-      eventsOf(problems)
-        .slice(0, maxEvents)
-        .map((event) => {
-          const key = `${event.namespace}/${event.name}`;
-          return [key, before.get(key) ?? { event, notedAt, toldAt: undefined, count: 0 }];
-        }),
-    );
-    this.#forgetTurns();
     this.#wake.abort(new Error("there are other problems"));
   }
 
   /** Runs until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
+      if (this.#taken !== this.#noted) {
+        await this.#take(this.#noted);
+        continue;
+      }
       const next = this.#next();
       if (next === undefined || next.inMs > 0) await this.#sleep(next?.inMs, signal);
       else if (!this.#options.isLeader()) await this.#sleep(lookAgainMs, signal);
       else await this.#tell(next.standing, signal);
     }
+  }
+
+  /** There may be many thousands of problems, of one namespace. */
+  async #take(problems: readonly RoutingProblem[]): Promise<void> {
+    const notedAt = this.#options.clock.monotonicMs();
+    const events = await inSlices(eventsOf(problems), this.#options);
+    const before = this.#standing;
+    this.#standing = new Map(
+      events.slice(0, maxEvents).map((event) => {
+        const key = `${event.namespace}/${event.name}`;
+        return [key, before.get(key) ?? { event, notedAt, toldAt: undefined, count: 0 }];
+      }),
+    );
+    this.#taken = problems;
+    this.#forgetTurns();
   }
 
   /** A namespace that has had no turn for so long has no advantage by it. */

@@ -7,6 +7,7 @@ import {
   type RoutingProblem,
 } from "../../decide/routing/route.ts";
 import { toTime, type WallMs } from "../../environment/clock.ts";
+import type { Steps } from "../../environment/steps.ts";
 
 export interface ProblemEvent {
   readonly origin: RouteOrigin;
@@ -29,22 +30,24 @@ const maxObjectPart = 200;
 const maxPerObject = 10;
 
 /** The Events of all problems, those of one object bounded; one of each namespace in turn. */
-export function eventsOf(problems: readonly RoutingProblem[]): readonly ProblemEvent[] {
-  const byObject = new Map<string, RoutingProblem[]>();
+export function* eventsOf(problems: readonly RoutingProblem[]): Steps<readonly ProblemEvent[]> {
+  const byObject = new Map<string, Map<string, RoutingProblem>>();
   for (const problem of problems) {
     const key = describeOrigin(problem.origin);
-    const known = byObject.get(key);
-    if (known === undefined) byObject.set(key, [problem]);
-    else known.push(problem);
+    const own = byObject.get(key) ?? new Map<string, RoutingProblem>();
+    byObject.set(key, own.set(problem.message, problem));
+    yield;
   }
-  const events = [...byObject.values()].flatMap((own) => {
-    const distinct = [...new Map(own.map((one) => [one.message, one])).values()];
-    const told = distinct.slice(0, maxPerObject).map((one) => eventOf(one));
-    const [first] = distinct;
-    if (first === undefined || distinct.length === told.length) return told;
-    const message = `it has ${distinct.length - told.length} more problems than those told`;
-    return [...told, eventOf({ origin: first.origin, reason: "RuleIgnored", message })];
-  });
+  const events: ProblemEvent[] = [];
+  for (const own of byObject.values()) {
+    const told = [...own.values()].slice(0, maxPerObject);
+    for (const one of told) events.push(eventOf(one));
+    yield;
+    const [first] = told;
+    if (first === undefined || own.size === told.length) continue;
+    const message = `it has ${own.size - told.length} more problems than those told`;
+    events.push(eventOf({ origin: first.origin, reason: "RuleIgnored", message }));
+  }
   return inTurns(events);
 }
 

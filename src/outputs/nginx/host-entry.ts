@@ -5,6 +5,7 @@
 import { createHash } from "node:crypto";
 import type { PathRule } from "../../decide/decision.ts";
 import type { Canary, RoutePolicy } from "../../decide/route-policy.ts";
+import { atOnce, type Steps } from "../../environment/steps.ts";
 
 export interface PushedRule extends Pick<PathRule, "path" | "type" | "service" | "isForAll"> {
   /** The key of its policy. */
@@ -25,22 +26,47 @@ export interface PushedHost {
 
 /** Keys begin with the namespace: policies of two are never one entry, whatever they ask for. */
 export function pushedHost(rules: readonly PathRule[], namespace: string): PushedHost {
+  return atOnce(pushedInSteps(rules, namespace));
+}
+
+export function* pushedInSteps(rules: readonly PathRule[], namespace: string): Steps<PushedHost> {
   const policies = new Map<string, RoutePolicy>();
-  const pushed = rules.map(({ path, type, service, policy, isForAll }): PushedRule => {
-    const rule = { path, type, service, ...(isForAll && { isForAll }) };
-    if (policy === undefined) return rule;
-    const { canaries, isCookiePath, shared } = parted(policy, path);
-    const digest = digestOf(shared);
-    const key = `${namespace}/${digest}`;
-    if (digest !== nothingShared) policies.set(key, shared);
-    return {
-      ...rule,
-      ...(digest !== nothingShared && { policy: key }),
-      ...(canaries !== undefined && { canaries }),
-      ...(isCookiePath && { isCookiePath }),
-    };
-  });
+  const pushed: PushedRule[] = [];
+  for (const rule of rules) {
+    pushed.push(pushedRule(rule, namespace, policies));
+    yield;
+  }
   return { rules: pushed, policies };
+}
+
+/** Its policy is added to the others. */
+function pushedRule(
+  { path, type, service, policy, isForAll }: PathRule,
+  namespace: string,
+  policies: Map<string, RoutePolicy>,
+): PushedRule {
+  const rule = { path, type, service, ...(isForAll && { isForAll }) };
+  if (policy === undefined) return rule;
+  const { canaries, isCookiePath, shared } = parted(policy, path);
+  const digest = digestOf(shared);
+  const key = `${namespace}/${digest}`;
+  if (digest !== nothingShared) policies.set(key, shared);
+  return {
+    ...rule,
+    ...(digest !== nothingShared && { policy: key }),
+    ...(canaries !== undefined && { canaries }),
+    ...(isCookiePath && { isCookiePath }),
+  };
+}
+
+/** The rules as they are pushed. */
+export function* rulesText(rules: readonly PushedRule[]): Steps<string> {
+  const texts: string[] = [];
+  for (const rule of rules) {
+    texts.push(JSON.stringify(rule));
+    yield;
+  }
+  return `[${texts.join(",")}]`;
 }
 
 /** The policy of a pushed rule, whole again; a policy that is not there closes the route. */
@@ -69,7 +95,10 @@ interface Parted {
 function parted(policy: RoutePolicy, path: string): Parted {
   const { canaries, ...shared } = policy;
   const { balance } = shared;
-  if (balance?.affinity?.path !== path) return { canaries, isCookiePath: undefined, shared };
+  if (balance?.affinity?.path !== path) {
+    // The same object for all rules, where it can be: its digest is found once then.
+    return { canaries, isCookiePath: undefined, shared: canaries === undefined ? policy : shared };
+  }
   const { path: _, ...affinity } = balance.affinity;
   return { canaries, isCookiePath: true, shared: { ...shared, balance: { ...balance, affinity } } };
 }
@@ -91,7 +120,15 @@ function fieldOf(value: object): Field {
   return field;
 }
 
+const digests = new WeakMap<RoutePolicy, string>();
+
 function digestOf(policy: RoutePolicy): string {
+  const digest = digests.get(policy) ?? newDigest(policy);
+  digests.set(policy, digest);
+  return digest;
+}
+
+function newDigest(policy: RoutePolicy): string {
   const parts = Object.entries(policy).map(([name, value]: [string, unknown]) => [
     name,
     typeof value === "object" && value !== null ? fieldOf(value).digest : value,

@@ -9,6 +9,7 @@ import type { DecisionChanges, DecisionOutput, RoutingDecision } from "../../dec
 import type { MonotonicMs } from "../../environment/clock.ts";
 import type { Environment } from "../../environment/environment.ts";
 import { jitter } from "../../environment/random.ts";
+import { atOnce, type Steps } from "../../environment/steps.ts";
 import type { CancelTimer } from "../../environment/timers.ts";
 import type { CounterReading, CounterReporter } from "../../sources/endpoint-counters.ts";
 import type { EndpointId } from "../../sources/endpoint-id.ts";
@@ -87,7 +88,11 @@ export class NginxPusher implements DecisionOutput, ProxyReporter, CounterReport
   }
 
   apply(decision: RoutingDecision, changes: DecisionChanges): void {
-    this.state.apply(decision, changes);
+    atOnce(this.applying(decision, changes));
+  }
+
+  *applying(decision: RoutingDecision, changes: DecisionChanges): Steps<void> {
+    yield* this.state.applying(decision, changes);
     this.#hasDecision = true;
     this.#wake();
   }

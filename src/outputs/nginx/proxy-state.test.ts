@@ -196,7 +196,7 @@ describe("hosts that share", () => {
     expect(bytes).toBeLessThan(50_000);
     tell([]);
     expect(state.takeUnpushed().every(({ value }) => value === undefined)).toBe(true);
-    expect(state.present()).toEqual([]);
+    expect([...state.present()]).toEqual([]);
   });
 
   it("have their own rules as soon as they differ", () => {
@@ -235,7 +235,7 @@ describe("memory that one namespace would fill", () => {
   const capacity = { routes: 1_000_000, certificates: 3_000_000 };
   const isServed = (state: ProxyState) => {
     const present = new Map(
-      state.present().map(({ kind, name, value }) => [`${kind} ${name}`, value]),
+      [...state.present()].map(({ kind, name, value }) => [`${kind} ${name}`, value]),
     );
     const rules = present.get("host quiet.example");
     return present.has("service quiet/web:80") && rules !== undefined && rules !== "false";
@@ -296,7 +296,7 @@ describe("memory that one namespace would fill", () => {
       const state = new ProxyState(capacity);
       state.apply(whole, everythingChanged(whole));
       expect(isServed(state)).toBe(true);
-      expect(bytesOf(state.present())).toBeLessThanOrEqual(capacity.routes);
+      expect(bytesOf([...state.present()])).toBeLessThanOrEqual(capacity.routes);
       const leftOut = state.leftOut();
       expect(new Set(leftOut.map(({ namespace }) => namespace))).toEqual(new Set(["flood"]));
       const restarted = new ProxyState(capacity);
@@ -319,9 +319,9 @@ describe("memory that one namespace would fill", () => {
     const state = new ProxyState(capacity);
     const decision = { ...quiet, certificates };
     state.apply(decision, everythingChanged(decision));
-    const names = new Set(state.present().map(({ name }) => name));
+    const names = new Set([...state.present()].map(({ name }) => name));
     expect([names.has("quiet/tls"), names.has("flood/small")]).toEqual([true, true]);
-    expect(bytesOf(state.present())).toBeLessThan(capacity.certificates + capacity.routes);
+    expect(bytesOf([...state.present()])).toBeLessThan(capacity.certificates + capacity.routes);
     expect(state.leftOut().every(({ namespace }) => namespace === "flood")).toBe(true);
   });
 
@@ -330,7 +330,8 @@ describe("memory that one namespace would fill", () => {
     const decision = { ...quiet, hosts: hostsWith(longRule, 100) };
     const whole = { ...decision, owners: owners([...decision.hosts.keys()]) };
     state.apply(whole, everythingChanged(whole));
-    const pushedAs = (host: string) => state.present().find(({ name }) => name === host)?.value;
+    const pushedAs = (host: string) =>
+      [...state.present()].find(({ name }) => name === host)?.value;
     // The newest.
     expect(pushedAs("99.flood.example")).toBe("false");
     expect(pushedAs("0.flood.example")).not.toBe("false");

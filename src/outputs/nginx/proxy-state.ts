@@ -8,25 +8,29 @@
 
 import {
   type ChangedRoutes,
-  type DecidedEndpoint,
   type DecisionChanges,
   type EndpointState,
   isRouted,
   type RoutingDecision,
 } from "../../decide/decision.ts";
-import type { FairShare } from "../../decide/fair-share.ts";
-import { endpointId as peerKey } from "../../sources/endpoint-id.ts";
-import { type PushedHost, policyText, pushedHost } from "./host-entry.ts";
+import { atOnce, type Steps } from "../../environment/steps.ts";
+import { endpointId } from "../../sources/endpoint-id.ts";
 import {
-  decodedBytes,
-  type MemoryCapacity,
-  type MemoryName,
-  newMemory,
-  storedBytes,
-  usualCapacity,
-} from "./proxy-memory.ts";
+  closedHost,
+  EntryMemory,
+  entryKinds,
+  type LeftOutEntry,
+  type MemoryUse,
+  type Owned,
+  ownedByNobody,
+  type Standing,
+} from "./entry-memory.ts";
+import { type PushedHost, policyText, pushedInSteps, rulesText } from "./host-entry.ts";
+import { decodedBytes, type MemoryCapacity, type MemoryName } from "./proxy-memory.ts";
+import { pushRank } from "./push-parts.ts";
 import { serviceEntry, tieredEndpoints } from "./service-entry.ts";
 import { SlotTable } from "./slot-table.ts";
+import type { EndpointDetails } from "./snapshot-format.ts";
 import { type EntryRef, UnpushedEntries } from "./unpushed-entries.ts";
 
 export interface ProxyEntry {
@@ -38,22 +42,6 @@ export interface ProxyEntry {
   readonly version: number;
   /** It is wanted, but there is no room for it beside what others have. */
   readonly isLeftOut?: true;
-}
-
-/** What there is no room for. */
-export interface LeftOutEntry {
-  readonly kind: EntryKind;
-  readonly name: string;
-  readonly namespace: string;
-  /** Of a host itself, of a policy those that refer to it; of others none. */
-  readonly hosts: readonly string[];
-}
-
-/** How much of one memory is used. */
-export interface MemoryUse {
-  readonly memory: MemoryName;
-  readonly usedBytes: number;
-  readonly capacityBytes: number;
 }
 
 /** A service whose decision has a new version that makes no difference to nginx. */
@@ -69,20 +57,6 @@ interface Value {
 
 type EntryKind = ProxyEntry["kind"];
 
-/** Whose an entry is, where its name does not say it. */
-interface Owned {
-  readonly namespace: string;
-  readonly createdAtMs: number;
-  /** In each worker. */
-  readonly decodedBytes: number;
-}
-
-/** In place of the rules of a host that is left out. */
-const closedHost = "false";
-
-/** When nginx has less room than was counted on, so much of what is counted on remains. */
-const roomKept = 0.75;
-
 export class ProxyState {
   readonly slots = new SlotTable();
   readonly #values: Readonly<Record<EntryKind, Map<string, Value>>> = {
@@ -94,13 +68,12 @@ export class ProxyState {
     serverName: new Map(),
   };
   readonly #unpushed = new UnpushedEntries();
-  readonly #capacity: MemoryCapacity;
-  readonly #memory: Readonly<Record<MemoryName, FairShare>>;
+  readonly #memory: EntryMemory;
   /** By key of a policy, the hosts that refer to it. */
   readonly #policyHosts = new Map<string, Set<string>>();
   /** By host, the keys of the policies it refers to. */
   readonly #policiesOf = new Map<string, ReadonlySet<string>>();
-  /** Endpoints of each service that hold a slot, by `peerKey`, in the order of its value. */
+  /** Endpoints of each service that hold a slot, by `endpointId`, in the order of its value. */
   readonly #slotUsers = new Map<string, readonly string[]>();
   /** The states of a service's endpoints, in the same order, where some are not routed to. */
   readonly #states = new Map<string, readonly EndpointState[]>();
@@ -108,39 +81,42 @@ export class ProxyState {
   readonly #texts = new WeakMap<object, string>();
   /** Never a name that is unpushed: its push will tell the newest version. */
   #settled = new Map<string, number>();
-
-  /** By id, whose an entry is, of the kinds whose names do not say it. */
-  readonly #namespaces = new Map<string, string>();
   /** Since which decision an entry that was taken was not pushed. */
   readonly #since = new WeakMap<ProxyEntry, number>();
   #applied = 0;
-  /** Rises whenever something else is left out than before. */
-  leftOutRevision = 0;
+  /** The number of the decision about routes that is applied in part. */
+  #underWay: number | undefined;
 
-  constructor(capacity: MemoryCapacity = usualCapacity) {
-    this.#capacity = capacity;
-    this.#memory = {
-      routes: newMemory(capacity.routes),
-      certificates: newMemory(capacity.certificates),
-    };
+  constructor(capacity?: MemoryCapacity) {
+    this.#memory = new EntryMemory(capacity);
   }
 
   /** Takes over what changed. */
   apply(decision: RoutingDecision, changes: DecisionChanges): void {
+    atOnce(this.applying(decision, changes));
+  }
+
+  /**
+   * The same in steps, between which changes of services alone may be applied. After each step nothing
+   * refers to what is not there, so some of it may be pushed before all of it is applied.
+   */
+  *applying(decision: RoutingDecision, changes: DecisionChanges): Steps<void> {
     this.#applied += 1;
-    const services = new Set(changes.services.keys());
-    const known = this.#values.service;
-    if (changes.routes) {
-      const changed = changes.routed ?? this.#allRoutes(decision);
-      this.#applyRoutes(decision, changed);
-      for (const key of changed.services) {
-        const isKnown = known.get(key)?.text !== undefined;
-        if (decision.services.has(key) !== isKnown) services.add(key);
+    if (changes.routes) this.#underWay = this.#applied;
+    try {
+      const changed = changes.routes ? (changes.routed ?? this.#allRoutes(decision)) : undefined;
+      const services = new Set(changes.services.keys());
+      const isThere = (key: string) => decision.services.has(key);
+      const isKnown = (key: string) => this.#values.service.get(key)?.text !== undefined;
+      for (const key of changed?.services ?? []) {
+        if (isThere(key) !== isKnown(key)) services.add(key);
       }
-    }
-    for (const key of services) {
-      const version = changes.services.get(key) ?? known.get(key)?.version ?? 0;
-      this.#applyService(key, decision.services.get(key), version);
+      const apply = (key: string) => this.#applyService(key, decision, changes.services.get(key));
+      yield* each(services, isThere, apply);
+      if (changed !== undefined) yield* this.#applyRoutes(decision, changed);
+      yield* each(services, (key) => !isThere(key), apply);
+    } finally {
+      if (changes.routes) this.#underWay = undefined;
     }
     this.#settleMemory();
   }
@@ -156,17 +132,18 @@ export class ProxyState {
 
   /** Of how many of them, the first ones first, everything was taken to be pushed. */
   get taken(): number {
-    return (this.#unpushed.oldest ?? this.#applied + 1) - 1;
+    const oldest = this.#unpushed.oldest ?? this.#applied + 1;
+    return Math.min(oldest, this.#underWay ?? oldest) - 1;
   }
 
   /** What there is no room for beside what others have. */
   leftOut(): readonly LeftOutEntry[] {
-    return Object.values(this.#memory).flatMap((memory) =>
-      memory.leftOut().flatMap(({ namespace, keys }) => {
-        const refs = new Map(keys.map(refOf).map((ref) => [idOf(ref), ref]));
-        return [...refs.values()].map((ref) => ({ ...ref, namespace, hosts: this.#hostsOf(ref) }));
-      }),
-    );
+    return this.#memory.leftOut((ref) => this.#hostsOf(ref));
+  }
+
+  /** Rises whenever something else is left out than before. */
+  get leftOutRevision(): number {
+    return this.#memory.leftOutRevision;
   }
 
   #hostsOf({ kind, name }: EntryRef): readonly string[] {
@@ -175,22 +152,18 @@ export class ProxyState {
   }
 
   memoryUse(): readonly MemoryUse[] {
-    return memoryNames.map((memory) => {
-      const { usedBytes, capacityBytes } = this.#memory[memory];
-      return { memory, usedBytes, capacityBytes };
-    });
+    return this.#memory.use();
   }
 
   /** nginx had no room for something that was to fit: from now on less is counted on. */
   countOnLess(memory: MemoryName): void {
-    const share = this.#memory[memory];
-    share.setCapacity(Math.min(share.capacityBytes, share.usedBytes) * roomKept);
+    this.#memory.countOnLess(memory);
     this.#settleMemory();
   }
 
   /** It is another nginx, which has all the room there is. */
   countOnAll(): void {
-    for (const memory of memoryNames) this.#memory[memory].setCapacity(this.#capacity[memory]);
+    this.#memory.countOnAll();
     this.#settleMemory();
   }
 
@@ -220,19 +193,20 @@ export class ProxyState {
     return entries;
   }
 
-  /** Everything nginx should know, pushed or not. */
-  present(): readonly ProxyEntry[] {
-    return this.#listAll().filter(({ value }) => value !== undefined);
+  /** Everything nginx should know, pushed or not, as it is now, however late it is read. */
+  present(): Iterable<ProxyEntry> {
+    const values = entryKinds.map((kind) => [kind, [...this.#values[kind]]] as const);
+    return presentOf(values, this.#memory.standingNow());
   }
 
-  /** The `peerKey` of each endpoint of a service, in the order of its value. */
-  peersOf(service: string): readonly string[] {
-    return this.#slotUsers.get(service) ?? [];
-  }
-
-  /** Their states, in the same order; undefined when all of them are routed to. */
-  statesOf(service: string): readonly EndpointState[] | undefined {
-    return this.#states.get(service);
+  /** Of the endpoints of a service, in the order of its value, as they are now. */
+  details(): (service: string) => EndpointDetails {
+    const peers = new Map(this.#slotUsers);
+    const states = new Map(this.#states);
+    return (service) => ({
+      uids: (peers.get(service) ?? []).map((peer) => peer.split(" ")[2] ?? ""),
+      states: states.get(service),
+    });
   }
 
   /** The push of these failed: they are to be pushed again, in their newest version. */
@@ -262,16 +236,7 @@ export class ProxyState {
   /** As it is pushed now. */
   #entryOf({ kind, name }: EntryRef): ProxyEntry | undefined {
     const known = this.#values[kind].get(name);
-    if (known === undefined) return undefined;
-    const { text, version } = known;
-    const memory = this.#memoryOf(kind);
-    if (text === undefined) return { kind, name, value: undefined, version };
-    if (memory.isLeftOut(idOf({ kind, name }))) {
-      return { kind, name, value: undefined, version, isLeftOut: true };
-    }
-    const isClosed = kind === "host" && memory.isLeftOut(rulesIdOf(name));
-    if (isClosed) return { kind, name, value: closedHost, version, isLeftOut: true };
-    return { kind, name, value: text, version };
+    return known && entryAs({ kind, name }, known, (ref) => this.#memory.standing(ref));
   }
 
   /** Removed names are remembered only until they are pushed. */
@@ -279,52 +244,19 @@ export class ProxyState {
     for (const { kind, name } of entries) {
       if (this.#values[kind].get(name)?.text !== undefined) continue;
       this.#values[kind].delete(name);
-      this.#namespaces.delete(idOf({ kind, name }));
+      this.#memory.forget({ kind, name });
     }
   }
 
-  #push({ kind, name }: EntryRef, since = this.#applied): void {
-    this.#unpushed.add({ kind, name }, this.#namespaceOf({ kind, name }), since);
-  }
-
-  #namespaceOf(ref: EntryRef): string {
-    const { name } = ref;
-    return this.#namespaces.get(idOf(ref)) ?? name.slice(0, Math.max(0, name.indexOf("/")));
-  }
-
-  #memoryOf(kind: EntryKind): FairShare {
-    return this.#memory[kind === "certificate" ? "certificates" : "routes"];
+  #push({ kind, name }: EntryRef, since = this.#underWay ?? this.#applied): void {
+    const entry = this.#entryOf({ kind, name });
+    if (entry === undefined) return;
+    const namespace = this.#memory.namespaceOf({ kind, name });
+    this.#unpushed.add({ kind, name }, namespace, since, pushRank(entry));
   }
 
   #settleMemory(): void {
-    for (const memory of Object.values(this.#memory)) {
-      const changed = memory.settle();
-      if (changed.length > 0) this.leftOutRevision += 1;
-      for (const key of changed) this.#push(refOf(key));
-    }
-  }
-
-  #charge(ref: EntryRef, text: string | undefined, owned: Owned | undefined): void {
-    const memory = this.#memoryOf(ref.kind);
-    const id = idOf(ref);
-    if (owned !== undefined) this.#namespaces.set(id, owned.namespace);
-    const namespace = this.#namespaceOf(ref);
-    const { createdAtMs = 0 } = owned ?? {};
-    const bytes = text === undefined ? 0 : storedBytes(ref.name, text);
-    if (ref.kind !== "host") {
-      memory.charge(id, text === undefined ? undefined : { namespace, bytes, createdAtMs });
-      return;
-    }
-    // A host that is left out is closed, so its name and its rules count by themselves.
-    const ownBytes = storedBytes(ref.name, closedHost);
-    const rulesBytes = bytes - ownBytes + (owned?.decodedBytes ?? 0);
-    const isThere = text !== undefined;
-    memory.charge(id, isThere ? { namespace, bytes: ownBytes, createdAtMs } : undefined);
-    const hasRules = isThere && rulesBytes > 0;
-    memory.charge(
-      rulesIdOf(ref.name),
-      hasRules ? { namespace, bytes: rulesBytes, createdAtMs } : undefined,
-    );
+    for (const ref of this.#memory.settle()) this.#push(ref);
   }
 
   /** What a decision has and what is known of an earlier one. */
@@ -341,31 +273,50 @@ export class ProxyState {
     };
   }
 
-  #applyRoutes(decision: RoutingDecision, changed: ChangedRoutes): void {
-    const { certificates, serverNames, users } = decision;
-    for (const host of changed.hosts) this.#applyHost(host, decision);
-    for (const name of changed.certificates) {
-      const text = this.#textOf(certificates?.get(name), ({ chain, key }) => ({ chain, key }));
-      this.#set("certificate", name, text);
-    }
-    for (const name of changed.serverNames) {
-      const certificate = serverNames?.get(name);
-      // An empty one stands for no certificate, where another name's would be shown.
-      const namespace = certificate?.slice(0, Math.max(0, certificate.indexOf("/")));
-      const owned = namespace === undefined ? undefined : { ...ownedByNobody, namespace };
-      const text = certificate === undefined ? undefined : JSON.stringify(certificate);
-      this.#set("serverName", name, text, owned);
-    }
-    for (const name of changed.users) {
-      this.#set(
-        "users",
-        name,
-        this.#textOf(users?.get(name), (list) => list),
-      );
-    }
+  /** What is there before what refers to it, and what is gone the other way round. */
+  *#applyRoutes(decision: RoutingDecision, changed: ChangedRoutes): Steps<void> {
+    const { hosts, certificates, serverNames, users, sameAs } = decision;
+    const has = (map: ReadonlyMap<string, unknown> | undefined) => (name: string) =>
+      map?.has(name) === true;
+    const hasNot = (map: ReadonlyMap<string, unknown> | undefined) => (name: string) =>
+      map?.has(name) !== true;
+    const isAlias = (host: string) => hosts.has(host) && has(sameAs)(host);
+    const isOwn = (host: string) => hosts.has(host) && !has(sameAs)(host);
+    const applyCertificate = (name: string) => this.#applyCertificate(name, decision);
+    const applyUsers = (name: string) => this.#applyUsers(name, decision);
+    const applyHost = (host: string) => this.#applyHost(host, decision);
+    const applyServerName = (name: string) => this.#applyServerName(name, decision);
+    yield* each(changed.certificates, has(certificates), applyCertificate);
+    yield* each(changed.users, has(users), applyUsers);
+    yield* each(changed.hosts, isOwn, applyHost);
+    yield* each(changed.hosts, isAlias, applyHost);
+    yield* each(changed.serverNames, has(serverNames), applyServerName);
+    yield* each(changed.serverNames, hasNot(serverNames), applyServerName);
+    yield* each(changed.hosts, hasNot(hosts), applyHost);
+    yield* each(changed.users, hasNot(users), applyUsers);
+    yield* each(changed.certificates, hasNot(certificates), applyCertificate);
   }
 
-  #applyHost(host: string, { hosts, sameAs, owners }: RoutingDecision): void {
+  #applyCertificate(name: string, { certificates }: RoutingDecision): void {
+    const text = this.#textOf(certificates?.get(name), ({ chain, key }) => ({ chain, key }));
+    this.#set("certificate", name, text);
+  }
+
+  #applyUsers(name: string, { users }: RoutingDecision): void {
+    const text = this.#textOf(users?.get(name), (list) => list);
+    this.#set("users", name, text);
+  }
+
+  #applyServerName(name: string, { serverNames }: RoutingDecision): void {
+    const certificate = serverNames?.get(name);
+    // An empty one stands for no certificate, where another name's would be shown.
+    const namespace = certificate?.slice(0, Math.max(0, certificate.indexOf("/")));
+    const owned = namespace === undefined ? undefined : { ...ownedByNobody, namespace };
+    const text = certificate === undefined ? undefined : JSON.stringify(certificate);
+    this.#set("serverName", name, text, owned);
+  }
+
+  *#applyHost(host: string, { hosts, sameAs, owners }: RoutingDecision): Steps<void> {
     const rules = hosts.get(host);
     const owner = { ...ownedByNobody, ...owners?.get(host) };
     const same = sameAs?.get(host);
@@ -374,10 +325,12 @@ export class ProxyState {
       this.#set("host", host, rules && JSON.stringify(same), rules && owner);
       return;
     }
-    const pushed = pushedHost(rules, owner.namespace);
-    this.#refer(host, pushed.policies);
+    const pushed = yield* pushedInSteps(rules, owner.namespace);
+    const text = yield* rulesText(pushed.rules);
     const owned = { ...owner, decodedBytes: decodedBytes(pushed.rules) };
-    this.#set("host", host, JSON.stringify(pushed.rules), owned);
+    // Both in one step: a policy is gone only when no host refers to it.
+    this.#refer(host, pushed.policies);
+    this.#set("host", host, text, owned);
   }
 
   /** The host refers to these policies from now on, and to no others. */
@@ -410,18 +363,17 @@ export class ProxyState {
     return text;
   }
 
-  #applyService(
-    key: string,
-    endpoints: readonly DecidedEndpoint[] | undefined,
-    version: number,
-  ): void {
+  /** `decidedVersion` may be behind: while routes are applied, a service is decided anew. */
+  #applyService(key: string, { services }: RoutingDecision, decidedVersion = 0): void {
+    const version = Math.max(decidedVersion, this.#values.service.get(key)?.version ?? 0);
+    const endpoints = services.get(key);
     const routed = endpoints === undefined ? undefined : tieredEndpoints(endpoints);
     const released = this.#slotUsers.get(key) ?? [];
     // An address that another pod has got is another endpoint, with its own counters.
-    const identities = (routed?.endpoints ?? []).map(peerKey);
-    const namespace = this.#namespaceOf({ kind: "service", name: key });
+    const identities = (routed?.endpoints ?? []).map(endpointId);
+    const namespace = this.#memory.namespaceOf({ kind: "service", name: key });
     const slots = (routed?.endpoints ?? []).map((one) =>
-      this.slots.acquire(peerKey(one), { cluster: one.cluster, namespace }),
+      this.slots.acquire(endpointId(one), { cluster: one.cluster, namespace }),
     );
     for (const one of released) this.slots.release(one);
     if (identities.length > 0) this.#slotUsers.set(key, identities);
@@ -442,7 +394,7 @@ export class ProxyState {
     // The same text may be that of an older object, or of another namespace.
     if (isSame && owned === undefined) return;
     values.set(name, { text, version: 0 });
-    this.#charge({ kind, name }, text, owned);
+    this.#memory.charge({ kind, name }, text, owned);
     if (!isSame) this.#push({ kind, name });
   }
 
@@ -452,42 +404,51 @@ export class ProxyState {
     const known = values.get(name);
     if (known !== undefined || text !== undefined) values.set(name, { text, version });
     if (known?.text !== text) {
-      this.#charge(ref, text, undefined);
+      this.#memory.charge(ref, text, undefined);
       this.#push(ref);
     }
-    if (this.#unpushed.has(ref, this.#namespaceOf(ref))) this.#settled.delete(name);
+    if (this.#unpushed.has(ref, this.#memory.namespaceOf(ref))) this.#settled.delete(name);
     else this.#settled.set(name, version);
   }
 }
 
 const noPolicies: PushedHost["policies"] = new Map();
 
-const ownedByNobody: Owned = { namespace: "", createdAtMs: 0, decodedBytes: 0 };
-
-const memoryNames = ["routes", "certificates"] as const;
-
-const entryKinds: readonly EntryKind[] = [
-  "service",
-  "certificate",
-  "users",
-  "policy",
-  "host",
-  "serverName",
-];
-
-function idOf({ kind, name }: EntryRef): string {
-  return `${kind} ${name}`;
+/** As it is pushed. */
+function entryAs(
+  { kind, name }: EntryRef,
+  { text, version }: Value,
+  standingOf: (ref: EntryRef) => Standing,
+): ProxyEntry {
+  if (text === undefined) return { kind, name, value: undefined, version };
+  const standing = standingOf({ kind, name });
+  if (standing === "kept") return { kind, name, value: text, version };
+  const value = standing === "closed" ? closedHost : undefined;
+  return { kind, name, value, version, isLeftOut: true };
 }
 
-/** Of the rules of a host, beside its name. */
-function rulesIdOf(host: string): string {
-  return `rules ${host}`;
+function* presentOf(
+  values: readonly (readonly [EntryKind, readonly (readonly [string, Value])[]])[],
+  standingOf: (ref: EntryRef) => Standing,
+): Iterable<ProxyEntry> {
+  for (const [kind, ofKind] of values) {
+    for (const [name, value] of ofKind) {
+      const entry = entryAs({ kind, name }, value, standingOf);
+      if (entry.value !== undefined) yield entry;
+    }
+  }
 }
 
-/** The entry that an id is of. */
-function refOf(id: string): EntryRef {
-  const space = id.indexOf(" ");
-  const name = id.slice(space + 1);
-  const kind = entryKinds.find((one) => one === id.slice(0, space)) ?? "host";
-  return { kind, name };
+/** Applies those that are meant, each in a step. */
+function* each(
+  names: ReadonlySet<string>,
+  isMeant: (name: string) => boolean,
+  apply: (name: string) => Steps<void> | void,
+): Steps<void> {
+  for (const name of names) {
+    if (!isMeant(name)) continue;
+    const steps = apply(name);
+    if (steps !== undefined) yield* steps;
+    yield;
+  }
 }

@@ -60,6 +60,9 @@ export function entryBytes({ name, value }: ProxyEntry): number {
   return Buffer.byteLength(name) + Buffer.byteLength(value ?? "null");
 }
 
+/** How many ranks there are. */
+export const pushRanks = 2 * kinds.length + 1;
+
 /** Which goes first: the lower. */
 export function pushRank({ kind, value }: ProxyEntry): number {
   const rankWhenNew = kinds.indexOf(kind);

@@ -100,7 +100,9 @@ it("leaves out of a change what there is no room for, until it is told again", (
     expect(pushed.taken).toEqual(["shop/c0", "web.example", "web.example"]);
     expect(pushed.withoutRoom).toEqual(["shop/web:80", "shop/c1"]);
     expect(pushed.state.hasUnpushed).toBe(false);
-    const left = pushed.state.present().filter(({ name }) => pushed.withoutRoom.includes(name));
+    const left = [...pushed.state.present()].filter(({ name }) =>
+      pushed.withoutRoom.includes(name),
+    );
     tell(pushed.state, ["shop/c0"]);
     pushed.state.takeUnpushed();
     pushed.state.tellAgain(left);

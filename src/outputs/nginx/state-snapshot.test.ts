@@ -27,7 +27,7 @@ const host: ProxyEntry = { kind: "host", name: "h", value: "[]", version: 0 };
 const source: SavedSource = {
   entries: () => [web, host],
   known: () => new Map([["east ingresses", 3]]),
-  detailsOf: (name) => ({ uids: name === web.name ? ["uid-1", ""] : [] }),
+  details: () => (name) => ({ uids: name === web.name ? ["uid-1", ""] : [] }),
 };
 
 const path = "/nginx/state/snapshot.jsonl";

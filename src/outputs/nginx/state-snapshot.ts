@@ -17,9 +17,9 @@ import {
 
 /** What is saved, as it stands now. */
 export interface SavedSource {
-  entries(): readonly ProxyEntry[];
+  entries(): Iterable<ProxyEntry>;
   /** Of the endpoints of a service. */
-  detailsOf(service: string): EndpointDetails;
+  details(): (service: string) => EndpointDetails;
   /** How many objects each watch shows, by its name. */
   known(): ReadonlyMap<string, number>;
 }
@@ -105,20 +105,20 @@ export class StateSnapshot {
   async #write(): Promise<void> {
     const { clock, timers, files, prefix, source } = this.#options;
     const content = new SnapshotContent();
-    // Taken at once, so that no host refers to a service that is not among them.
+    // As they are at one instant, so that no host refers to a service that is not among them.
     const entries = source.entries();
-    const details = entries.map(({ kind, name }) =>
-      kind === "service" ? source.detailsOf(name) : noDetails,
-    );
+    const detailsOf = source.details();
     content.add(knownLine(source.known()));
-    for (let from = 0; from < entries.length; from += portionEntries) {
-      const portion = entries.slice(from, from + portionEntries);
-      const lines = portion.map((entry, index) =>
-        entryLines(entry, details[from + index] ?? noDetails),
-      );
-      content.add(lines.join(""));
+    let portion: string[] = [];
+    for (const entry of entries) {
+      const details = entry.kind === "service" ? detailsOf(entry.name) : noDetails;
+      portion.push(entryLines(entry, details));
+      if (portion.length < portionEntries) continue;
+      content.add(portion.join(""));
+      portion = [];
       await timers.breathe();
     }
+    content.add(portion.join(""));
     if (content.bytes > snapshotBytesMax) {
       throw new FilesError("NO_SPACE", this.#path, "the state is too large to be saved");
     }

@@ -1,14 +1,17 @@
-// The entries that nginx does not have yet in their newest form. Namespaces take turns: however much one
-// of them changes, what others change goes with the next push. Within a namespace entries go in the
-// order in which they refer to each other, in rounds: what changes again while a round is under way
-// waits for the next one, so that nothing waits for ever.
+// The entries that nginx does not have yet in their newest form. A push is small, so that what changes
+// while it is under way waits for little. Services go first: one that changed may have lost a pod. Then
+// namespaces take turns: however much one of them changes, what others change goes with the next pushes.
+// Within a namespace entries go in the order in which they refer to each other, in rounds: what changes
+// again while a round is under way waits for the next one, so that nothing waits for ever.
 import type { ProxyEntry } from "./proxy-state.ts";
-import { entryBytes, partBytes, pushRank } from "./push-parts.ts";
+import { entryBytes, partBytes, pushRank, pushRanks } from "./push-parts.ts";
 
 export type EntryRef = Pick<ProxyEntry, "kind" | "name">;
 
-/** Some tens of milliseconds of nginx: so long waits what changes while a push is under way. */
-export const pushBytesMax = 512 * 1024;
+type ReadEntry = (ref: EntryRef) => ProxyEntry | undefined;
+
+/** Of services, and of all others: some milliseconds of nginx. An entry that is larger goes alone. */
+export const pushBytesMax = 2 * partBytes;
 
 interface Waiting {
   readonly ref: EntryRef;
@@ -16,19 +19,39 @@ interface Waiting {
   readonly since: number;
 }
 
-interface Planned {
-  readonly id: string;
-  readonly isRemoval: boolean;
-}
+/** By rank, the ids of entries that had it when they were added. */
+type Round = readonly Set<string>[];
 
-/** Invariant: `waiting` is not empty; `round` is what is left of the round, the last one first. */
+/** Invariant: `waiting` is not empty, and each of its ids is once in `round` or in `next`. */
 interface Queue {
   readonly waiting: Map<string, Waiting>;
-  round: Planned[];
+  /** When it was last served, counted in turns; 0 before the first time. */
+  turn: number;
+  round: Round;
+  next: Round;
 }
 
+interface Taken {
+  readonly entries: (readonly [ProxyEntry, number])[];
+  bytes: number;
+}
+
+interface TakeOptions {
+  readonly read: ReadEntry;
+  readonly taken: Taken;
+  /** Of `taken`, in bytes. */
+  readonly most: number;
+}
+
+/** New services have the first rank: nothing has to be there before them. */
+const serviceRank = 0;
+
 export class UnpushedEntries {
+  /** By namespace. */
   readonly #queues = new Map<string, Queue>();
+  #turns = 0;
+  /** By number of a decision, how many entries wait since then. */
+  readonly #waitingSince = new Map<number, number>();
 
   get isEmpty(): boolean {
     return this.#queues.size === 0;
@@ -36,18 +59,25 @@ export class UnpushedEntries {
 
   /** The first decision of which nginx does not have everything; undefined when it has all. */
   get oldest(): number | undefined {
-    let oldest: number | undefined;
-    for (const { waiting } of this.#queues.values()) {
-      for (const { since } of waiting.values()) oldest = Math.min(oldest ?? since, since);
-    }
-    return oldest;
+    return this.#waitingSince.size === 0 ? undefined : Math.min(...this.#waitingSince.keys());
   }
 
-  add(ref: EntryRef, namespace: string, since: number): void {
-    const queue = this.#queues.get(namespace) ?? { waiting: new Map(), round: [] };
+  /** `rank` is that of the entry as it is now. */
+  add(ref: EntryRef, namespace: string, since: number, rank: number): void {
+    const queue = this.#queues.get(namespace) ?? {
+      waiting: new Map<string, Waiting>(),
+      turn: 0,
+      round: newRound(),
+      next: newRound(),
+    };
     this.#queues.set(namespace, queue);
-    const known = queue.waiting.get(idOf(ref));
-    queue.waiting.set(idOf(ref), { ref, since: Math.min(since, known?.since ?? since) });
+    const id = idOf(ref);
+    const known = queue.waiting.get(id);
+    const first = Math.min(since, known?.since ?? since);
+    queue.waiting.set(id, { ref, since: first });
+    if (known === undefined) queue.next[rank]?.add(id);
+    else this.#count(known.since, -1);
+    this.#count(first, 1);
   }
 
   has(ref: EntryRef, namespace: string): boolean {
@@ -56,50 +86,74 @@ export class UnpushedEntries {
 
   clear(): void {
     this.#queues.clear();
+    this.#waitingSince.clear();
   }
 
-  /** Some of each namespace; `read` gives an entry as it is now, or undefined if there is none. */
-  take(
-    read: (ref: EntryRef) => ProxyEntry | undefined,
-  ): readonly (readonly [ProxyEntry, number])[] {
-    const quota = Math.max(partBytes, pushBytesMax / this.#queues.size);
-    const taken: (readonly [ProxyEntry, number])[] = [];
-    for (const [namespace, queue] of this.#queues) {
-      if (queue.round.length === 0) queue.round = plan(queue.waiting, read);
-      let bytes = 0;
-      while (bytes < quota) {
-        const planned = queue.round.pop();
-        if (planned === undefined) break;
-        const waiting = queue.waiting.get(planned.id);
-        const entry = waiting && read(waiting.ref);
-        // To be removed where it was to be set, or the reverse: its place is another then.
-        if (entry !== undefined && isRemoval(entry) !== planned.isRemoval) continue;
-        queue.waiting.delete(planned.id);
-        if (waiting === undefined || entry === undefined) continue;
-        taken.push([entry, waiting.since]);
-        bytes += entryBytes(entry);
+  /** Some of what waits; `read` gives an entry as it is now, or undefined if there is none. */
+  take(read: ReadEntry): readonly (readonly [ProxyEntry, number])[] {
+    const services = this.#inTurns((queue, taken, most) => {
+      for (const round of [queue.round, queue.next]) {
+        this.#takeOfRank(queue, round, serviceRank, { read, taken, most });
       }
-      if (queue.waiting.size === 0) this.#queues.delete(namespace);
-    }
+    });
+    const others = this.#inTurns((queue, taken, most) => {
+      if (queue.round.every(({ size }) => size === 0)) {
+        queue.round = queue.next;
+        queue.next = newRound();
+      }
+      for (const rank of queue.round.keys()) {
+        if (taken.bytes < most) this.#takeOfRank(queue, queue.round, rank, { read, taken, most });
+      }
+    });
+    const taken = [...services, ...others];
     return taken.sort(([one], [other]) => pushRank(one) - pushRank(other));
   }
+
+  /** Those that have waited longest for their turn are served first. */
+  #inTurns(take: (queue: Queue, taken: Taken, mostBytes: number) => void): Taken["entries"] {
+    const share = pushBytesMax / this.#queues.size;
+    const taken: Taken = { entries: [], bytes: 0 };
+    for (const [namespace, queue] of [...this.#queues].sort(([, a], [, b]) => a.turn - b.turn)) {
+      if (taken.bytes >= pushBytesMax) break;
+      const before = taken.bytes;
+      take(queue, taken, before + share);
+      this.#turns += 1;
+      if (taken.bytes > before) queue.turn = this.#turns;
+      if (queue.waiting.size === 0) this.#queues.delete(namespace);
+    }
+    return taken.entries;
+  }
+
+  /** Until so much is taken. An entry whose rank is another now goes where it belongs. */
+  #takeOfRank({ waiting, next }: Queue, round: Round, rank: number, options: TakeOptions): void {
+    const { read, taken, most } = options;
+    for (const id of round[rank] ?? []) {
+      if (taken.bytes >= most) return;
+      round[rank]?.delete(id);
+      const known = waiting.get(id);
+      const entry = known && read(known.ref);
+      if (entry !== undefined && pushRank(entry) !== rank) {
+        next[pushRank(entry)]?.add(id);
+        continue;
+      }
+      waiting.delete(id);
+      if (known === undefined) continue;
+      this.#count(known.since, -1);
+      if (entry === undefined) continue;
+      taken.entries.push([entry, known.since]);
+      taken.bytes += entryBytes(entry);
+    }
+  }
+
+  #count(since: number, by: 1 | -1): void {
+    const count = (this.#waitingSince.get(since) ?? 0) + by;
+    if (count > 0) this.#waitingSince.set(since, count);
+    else this.#waitingSince.delete(since);
+  }
 }
 
-function plan(
-  waiting: Queue["waiting"],
-  read: (ref: EntryRef) => ProxyEntry | undefined,
-): Planned[] {
-  const entries = [...waiting].flatMap(([id, { ref }]) => {
-    const entry = read(ref);
-    if (entry !== undefined) return [{ id, isRemoval: isRemoval(entry), rank: pushRank(entry) }];
-    waiting.delete(id);
-    return [];
-  });
-  return entries.sort((a, b) => a.rank - b.rank).reverse();
-}
-
-function isRemoval({ value }: ProxyEntry): boolean {
-  return value === undefined;
+function newRound(): Round {
+  return Array.from({ length: pushRanks }, () => new Set<string>());
 }
 
 function idOf({ kind, name }: EntryRef): string {

@@ -1,5 +1,6 @@
 // From an Ingress to routes. What cannot be meant is left out and reported; the rest of the object
 // goes on working.
+import type { Steps } from "../../../environment/steps.ts";
 import type { Ingress, IngressPath } from "../../../kube/kinds/ingress.ts";
 import type { AuthMethod, ExternalAuth, RoutePolicy } from "../../route-policy.ts";
 import type { HostAlias } from "../host-aliases.ts";
@@ -73,8 +74,11 @@ export function ingressOrigin({ metadata }: Ingress): RouteOrigin {
   return deletionTimestamp === undefined ? origin : { ...origin, isLeaving: true };
 }
 
-export function ingressRoutes(ingress: Ingress, options: IngressRoutesOptions): IngressRoutes {
-  return new Translation(ingress, options).run();
+export function* ingressRoutes(
+  ingress: Ingress,
+  options: IngressRoutesOptions,
+): Steps<IngressRoutes> {
+  return yield* new Translation(ingress, options).run();
 }
 
 class Translation {
@@ -111,8 +115,8 @@ class Translation {
     this.#policy = { ...policy, ...this.#externalAuth(externalAuth), ...this.#protection() };
   }
 
-  run(): IngressRoutes {
-    this.#addRules();
+  *run(): Steps<IngressRoutes> {
+    yield* this.#addRules();
     if (this.#untold > 0) {
       const message = `it has ${this.#untold} more problems than are told`;
       this.#problems.push({ origin: this.#origin, reason: "RuleIgnored", message });
@@ -131,7 +135,7 @@ class Translation {
     return { host: host.replace(/:\d+$/, "").toLowerCase(), namespaces };
   }
 
-  #addRules(): void {
+  *#addRules(): Steps<void> {
     const { rules, defaultBackend, metadata } = this.#ingress;
     const hosts = new Set([anyHost]);
     for (const [index, rule] of rules.entries()) {
@@ -145,10 +149,10 @@ class Translation {
         continue;
       }
       hosts.add(host);
-      this.#addPaths(host, rule.paths, `${where}.http`);
+      yield* this.#addPaths(host, rule.paths, `${where}.http`);
     }
     this.#addRoots();
-    this.#addAliases();
+    yield* this.#addAliases();
     this.#addWww();
     if (defaultBackend === undefined) return;
     const backend = backendOf(metadata.namespace, defaultBackend);
@@ -160,8 +164,9 @@ class Translation {
     }
   }
 
-  #addPaths(host: string, paths: readonly IngressPath[], where: string): void {
+  *#addPaths(host: string, paths: readonly IngressPath[], where: string): Steps<void> {
     for (const [index, entry] of paths.entries()) {
+      yield;
       const match = this.#matchOf(entry);
       const backend = backendOf(this.#origin.namespace, entry.backend);
       const problem = [match, backend].find((one) => typeof one === "string");
@@ -193,7 +198,7 @@ class Translation {
     for (const [host, backend] of rootless) this.#add(host, root, backend, "default");
   }
 
-  #addAliases(): void {
+  *#addAliases(): Steps<void> {
     const { aliases } = this.#settings;
     const rules = [...this.#routes];
     if (aliases.length * rules.length > maxAliasRoutes) {
@@ -203,6 +208,7 @@ class Translation {
     }
     const hosts = new Set(rules.map(({ host }) => host).filter((host) => host !== anyHost));
     for (const alias of aliases) {
+      yield;
       for (const host of hosts) if (host !== alias) this.#aliases.push({ alias, host });
       const seen = new Set<string>();
       for (const { host, match, backend } of rules) {
