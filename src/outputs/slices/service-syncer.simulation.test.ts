@@ -226,7 +226,7 @@ test("two that undo each other say so, and one that mends what a person did does
     }
     expect((await world.copies()).slices).toEqual({ "web-lab-1-0": ["10.1.0.1"] });
     expect(warnings()).toEqual([]);
-    world.startSyncer({ policy: { namespaces: new Set(["pay"]), createNamespaces: false } });
+    world.startSyncer({ policy: { namespaces: new Set(), createNamespaces: false } });
     await world.simulation.sleep(settledMs);
     const fields = { service: "shop/web", cluster: "edge" };
     expect(warnings()).toMatchObject([{ fields }, { fields }]);
