@@ -166,12 +166,16 @@ export class IngressReplica {
   }
 
   get readiness(): Readiness {
+    const { secrets, passwords, asked } = this.loop;
     return readiness({
       isDraining: this.#isDraining,
       isDecided: this.loop.isReady,
       proxyProblem: this.#nginx?.problem,
       watches: this.watches(),
       policy: this.#freshness,
+      doubtedSecrets: [...secrets.doubts, ...passwords.doubts].map(
+        (one) => `${asked.cluster}: ${one}`,
+      ),
       leftOut: this.leftOut(),
     });
   }
