@@ -17,7 +17,7 @@ export interface AccessLogOutputOptions
 }
 
 /** Two seconds of lines at the highest rate (proxy/lua/lockstep/access_log.lua). */
-export const pendingMaxBytes = 1024 * 1024;
+export const pendingMaxBytes = 2 * 1024 * 1024;
 
 /** A reader that stays slow is reported this often. */
 const reportEveryMs = 10_000;
