@@ -170,14 +170,19 @@ describe.skipIf(withoutNginx !== false)("lockstep ingress", () => {
     });
   });
 
-  it("names the flag for a port that another process has", async () => {
+  it("names the flag for a port that another process has, and leaves no folder behind", async () => {
     const { port: taken } = new URL(`http://${replica.address}`);
     const file = await world.kubeconfigFile();
-    const args = ["--kubeconfig", file, "--listen", "127.0.0.1", "--prefix", `${world.folder}/no`];
+    const start = (prefix: string, ...ports: readonly string[]) => {
+      const args = ["--kubeconfig", file, "--listen", "127.0.0.1", "--prefix", prefix];
+      return lockstep("ingress", ...args, ...ports);
+    };
+    const never = `${world.folder}/never`;
     const [http, status] = await Promise.all([
-      lockstep("ingress", ...args, "--http-port", taken, "--status-port", "0"),
-      lockstep("ingress", ...args, "--shadow", "--status-port", String(replica.statusPort)),
+      start(`${world.folder}/no`, "--http-port", taken, "--status-port", "0"),
+      start(`${never}/started`, "--status-port", String(replica.statusPort)),
     ]);
+    expect(existsSync(never)).toBe(false);
     const said = (port: string | number, flag: string) =>
       new RegExp(
         `^lockstep: port ${port} is in use by .* choose another port with ${flag}\\.$`,

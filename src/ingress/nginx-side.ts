@@ -92,6 +92,12 @@ export class NginxSide implements DecisionOutput, ProxyReporter, LeftOutSource {
     return this.#isLoaded ? undefined : "nginx has not been told the routes yet";
   }
 
+  /** Nothing has ever been started with this prefix. */
+  async isNew(): Promise<boolean> {
+    const { environment, prefix } = this.#options;
+    return (await environment.files.kind(prefix)) === undefined;
+  }
+
   /** Comes before everything else; gives the living owner that must hand over before the start. */
   async claim(): Promise<Owner | undefined> {
     return await this.#owner.claim();
