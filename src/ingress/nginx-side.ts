@@ -120,6 +120,7 @@ export class NginxSide implements DecisionOutput, ProxyReporter, LeftOutSource {
     this.#supervisor = supervisor;
     await supervisor.start();
     this.#hasNginx = true;
+    await this.#checkEntry();
     this.#pusher.start();
     this.#counters = new EndpointCounters({ ...environment, metrics, reporter: this.#pusher });
     this.#counters.start();
@@ -188,6 +189,19 @@ export class NginxSide implements DecisionOutput, ProxyReporter, LeftOutSource {
   async use(): Promise<ReadonlyMap<string, EndpointUse>> {
     await this.#counters?.refresh();
     return this.#counters?.all() ?? new Map();
+  }
+
+  /** Where root starts nginx, its workers are another user. */
+  async #checkEntry(): Promise<void> {
+    const { environment, prefix } = this.#options;
+    const { files, processes, log } = environment;
+    if (!processes.isRoot || (await files.isOpenToOthers(prefix))) return;
+    log.warn(
+      "nginx's workers cannot enter this folder, for they are another user than root: large bodies " +
+        "and passwords get errors, and logs are not opened anew. Choose another --prefix, or let " +
+        "others enter the folders above it (chmod o+x)",
+      { prefix },
+    );
   }
 
   #snapshotOf({ state }: NginxPusher): StateSnapshot {
