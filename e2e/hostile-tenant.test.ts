@@ -24,6 +24,38 @@ async function killNginx(proxy: ProxyWorld): Promise<void> {
   await proxy.until(async () => ((await now())?.masterPid ?? masterPid) !== masterPid);
 }
 
+interface Events {
+  readonly items: readonly {
+    readonly reason: string;
+    readonly message: string;
+    readonly involvedObject: object;
+  }[];
+}
+
+/** One host whose expressions take more than any entry may: its author can see that in an Event. */
+async function exceedShare(world: HostileWorld): Promise<void> {
+  const spec = world.specOf("large.example");
+  const [{ http }] = spec.rules;
+  const paths = Array.from({ length: 64 }, (_, number) => ({
+    ...http.paths[0],
+    path: `/${number}-[a-z]{900}`,
+  }));
+  const annotations = { "lockstep.dev/use-regex": "true" };
+  const rules = [{ host: "large.example", http: { paths } }];
+  await world.create(ingress("large", { ...spec, rules }, annotations));
+  const path = `/api/v1/namespaces/${hostile}/events`;
+  const told = async () => {
+    const { body } = await world.client.request({ verb: "list", method: "GET", path });
+    const { items }: Events = JSON.parse(body.toString("utf8"));
+    return items.find(({ reason }) => reason === "MemoryShareExceeded");
+  };
+  await world.proxy.until(async () => (await told()) !== undefined);
+  const event = await told();
+  expect(event?.involvedObject).toMatchObject({ kind: "Ingress", name: "large" });
+  expect(event?.message).toMatch(/^host large.example: namespace hostile exceeds its share/);
+  expect((await world.proxy.ask("large.example")).status).toBe(503);
+}
+
 describe.skipIf(withoutNginx !== false)("a hostile tenant on a real nginx", () => {
   forEachSeed("changes nothing for the others", { seeds: 1 }, (seed) =>
     HostileWorld.use(async (world) => {
@@ -41,6 +73,7 @@ describe.skipIf(withoutNginx !== false)("a hostile tenant on a real nginx", () =
         largestShare: 0.3,
       });
       const { answers, certificate } = await world.fingerprint();
+      await exceedShare(world);
       for (let act = 0; act < acts; act += 1) {
         for (const one of tenant.next().writes) await tryToWrite(world.client, one);
         const restart = randomInt(random, 4);

@@ -170,14 +170,19 @@ describe.skipIf(withoutNginx !== false)("lockstep ingress", () => {
     });
   });
 
-  it("names the flag for a port that another process has", async () => {
+  it("names the flag for a port that another process has, and leaves no folder behind", async () => {
     const { port: taken } = new URL(`http://${replica.address}`);
     const file = await world.kubeconfigFile();
-    const args = ["--kubeconfig", file, "--listen", "127.0.0.1", "--prefix", `${world.folder}/no`];
+    const start = (prefix: string, ...ports: readonly string[]) => {
+      const args = ["--kubeconfig", file, "--listen", "127.0.0.1", "--prefix", prefix];
+      return lockstep("ingress", ...args, ...ports);
+    };
+    const never = `${world.folder}/never`;
     const [http, status] = await Promise.all([
-      lockstep("ingress", ...args, "--http-port", taken, "--status-port", "0"),
-      lockstep("ingress", ...args, "--shadow", "--status-port", String(replica.statusPort)),
+      start(`${world.folder}/no`, "--http-port", taken, "--status-port", "0"),
+      start(`${never}/started`, "--status-port", String(replica.statusPort)),
     ]);
+    expect(existsSync(never)).toBe(false);
     const said = (port: string | number, flag: string) =>
       new RegExp(
         `^lockstep: port ${port} is in use by .* choose another port with ${flag}\\.$`,
@@ -309,8 +314,11 @@ describe.skipIf(withoutNginx !== false)("lockstep ingress", () => {
   it("opens its log anew when asked to, and serves on while nobody reads what it prints", async () => {
     const { files, processes } = world.environment;
     // As root nginx's workers are another user, who must reach the log to open it anew.
+    const barred = "nginx's workers cannot enter this folder";
+    expect(replica.said.includes(barred)).toBe(process.getuid?.() === 0);
     chmodSync(world.folder, 0o711);
     const logged = await IngressProcess.start(world, "printed", ["--access-log", "stdout"]);
+    expect(logged.said).not.toContain(barred);
     const log = `${logged.prefix}/logs/access.log`;
     await request(world, logged.address, "first.example");
     await world.until("it is printed", () => logged.written.includes("first.example"));

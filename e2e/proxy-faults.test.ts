@@ -73,6 +73,17 @@ const flood = `
   cases = { isBounded = asked < ${questions}, isQuietMarked = suspects.is_marked(1000) }
 `;
 
+/** Endpoints of the first namespace, in the first slots, refuse connections; one of another does too. */
+const crowd = `
+  local rows = require("lockstep.rows")
+  rows.allocate()
+  local suspects = require("lockstep.suspects")
+  for slot = 1, 5000 do suspects.mark(slot, "loud") end
+  suspects.mark(6000, "quiet")
+  local listed = suspects.list(6000)
+  cases = { isBounded = #listed < 5000, last = listed[#listed].slot }
+`;
+
 describe.skipIf(withoutNginx !== false)("whether an endpoint takes connections", () => {
   it("is asked again after every fault, and fails no request", () => {
     const faults = [
@@ -90,5 +101,9 @@ describe.skipIf(withoutNginx !== false)("whether an endpoint takes connections",
 
   it("is asked for one namespace however many questions of another have no answer", () => {
     expect(runLua("{}", flood)).toEqual({ isBounded: true, isQuietMarked: true });
+  });
+
+  it("is reported of one namespace however many endpoints of another take none", () => {
+    expect(runLua("{}", crowd)).toEqual({ isBounded: true, last: 6000 });
   });
 });

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { ProxyWorld, withoutNginx } from "./proxy-world.ts";
 import { exchange } from "./raw-clients.ts";
 
-/** As in proxy/lua/lockstep/access_log.lua. */
+/** Of one namespace alone: half of what proxy/lua/lockstep/access_log.lua has. */
 const linesPerSecond = 1000;
 
 interface Line {
@@ -58,6 +58,34 @@ describe.skipIf(withoutNginx !== false)("the access log", () => {
       const suppressed = lines.reduce((sum, line) => sum + line.suppressed, 0);
       expect(suppressed).toBeGreaterThan(0);
       expect(lines.length + suppressed).toBe(requests + 2);
+    }));
+
+  it("has the lines of a namespace, however many those of others, or of no route, are", () =>
+    ProxyWorld.use(async (world) => {
+      await world.supervisor({ workers: 1 }).start();
+      const web = await world.backend("web");
+      await world.pusher().push({
+        hosts: { "quiet.example": "quiet/s", "shut.example": "shut/s" },
+        services: { "quiet/s": [web.peer], "shut/s": [] },
+      });
+      const place = { host: "127.0.0.1", port: world.port };
+      const ask = (host: string, end = "") =>
+        `GET /${host} HTTP/1.1\r\nHost: ${host}\r\n${end}\r\n`;
+      const crowd = ask("none.example").repeat(linesPerSecond);
+      const few = ask("quiet.example") + ask("shut.example");
+      const rounds = 9;
+      const end = ask("none.example", "Connection: close\r\n");
+      await exchange(place, [(crowd + few).repeat(rounds) + end]);
+      // In another second lines are written again.
+      await world.environment.timers.sleep(1100);
+      await world.ask("none.example", "/last");
+      const targets = async () => (await linesOf(world)).map(({ target }) => target);
+      const count = async (host: string) =>
+        (await targets()).filter((target) => target === `/${host}`).length;
+      await world.until(async () => (await targets()).at(-1) === "/last");
+      expect(await count("quiet.example")).toBe(rounds);
+      expect(await count("shut.example")).toBe(rounds);
+      expect(await count("none.example")).toBeLessThan(rounds * linesPerSecond);
     }));
 
   it("counts a long line as several, so that clients cannot fill the disk", () =>

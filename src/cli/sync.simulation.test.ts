@@ -106,23 +106,49 @@ test("copies of a cluster that is named no longer are told of, and removed when 
     });
   }));
 
-test("a dry run that would remove every copy names a namespace that does not exist", () =>
+test("a misspelt namespace removes no copy, and a run and a dry run say what to correct", () =>
+  inSyncWorld(async (world) => {
+    await world.publish("lab-1", "web", ["10.1.0.1"]);
+    await world.publish("lab-1", "gone", ["10.1.0.2"]);
+    const from = ["--from", "lab-1", "--to", "edge"];
+    await lockstepSync(world, [...from, "--namespace", "shop"], 10_000);
+    await world.call("lab-1", "DELETE", "/api/v1/namespaces/shop/services/gone");
+    const misspelt = [...from, "--namespace", "shpo"];
+    const nothing =
+      "Nothing to sync: no service in lab-1 has the label lockstep.dev/sync=true, " +
+      "or a selector in the namespace shpo. The namespace shpo does not exist in lab-1.\n";
+    const stays =
+      "1 service stays in edge that --namespace does not select, because no --from cluster has a " +
+      "service in the namespace shpo. Correct --namespace. If the name is right and the copies are " +
+      "to be removed, leave it out until a service is there.";
+    await expect(lockstepSync(world, [...misspelt, "--dry-run"])).rejects.toEqual(
+      new UsageError(stays),
+    );
+    const run = await lockstepSync(world, misspelt, 60_000);
+    expect(run.errors).toBe(`Syncing lab-1 to edge. Ctrl-C stops it.\n${nothing}${stays}\n`);
+    // A service that its cluster does not have any more is removed all the same.
+    expect(await world.copies()).toEqual({
+      slices: { "web-lab-1-0": ["10.1.0.1"] },
+      services: ["web"],
+    });
+  }));
+
+test("a copy that is not selected any more goes once the named namespaces have services", () =>
   inSyncWorld(async (world) => {
     await world.publish("lab-1", "web", ["10.1.0.1"]);
     const from = ["--from", "lab-1", "--to", "edge"];
     await lockstepSync(world, [...from, "--namespace", "shop"], 10_000);
-    expect(await lockstepSync(world, [...from, "--namespace", "shpo", "--dry-run"])).toEqual({
-      code: 0,
-      out: [
-        "delete Service shop/web: no cluster offers it any more",
-        "delete EndpointSlice shop/web-lab-1-0: the service is gone from lab-1, or no longer selected",
-        "2 writes to edge.",
-        "",
-      ].join("\n"),
-      errors:
-        "Nothing to sync: no service in lab-1 has the label lockstep.dev/sync=true, " +
-        "or a selector in the namespace shpo. The namespace shpo does not exist in lab-1.\n",
+    const before = await world.copies();
+    await world.call("lab-1", "POST", "/api/v1/namespaces", { metadata: { name: "pay" } });
+    const moved = lockstepSync(world, [...from, "--namespace", "pay"], 120_000);
+    await world.simulation.sleep(60_000);
+    expect(await world.copies()).toEqual(before);
+    await world.call("lab-1", "POST", "/api/v1/namespaces/pay/services", {
+      metadata: { name: "cards" },
+      spec: { selector: { app: "cards" }, ports: [{ port: 80 }] },
     });
+    await moved;
+    expect(await world.copies()).toEqual({ slices: {}, services: [] });
   }));
 
 test("a cluster that there is nothing of to forget is told, with those that there are", () =>

@@ -45,7 +45,9 @@ also every service there that has a selector (except those labelled lockstep.dev
 
 Lockstep changes and deletes only what it has made, which is labelled so. What came from a cluster
 that cannot be reached stays, and so does what came from one that is not named any more, for another
-Lockstep may keep that in step; --forget removes it. A namespace is never deleted.
+Lockstep may keep that in step; --forget removes it. A namespace is never deleted. While no --from
+cluster has a service in a namespace that --namespace names, the name may be misspelt: copies of
+services that are not selected then stay too.
 
 Two syncs may write to one access cluster if they copy from different clusters, under different
 names. Two that copy from the same cluster each remove what only the other wants: name all
@@ -140,7 +142,8 @@ async function keepInStep(
   const tell = async (): Promise<void> => {
     const signal = AbortSignal.any([stop, over.signal]);
     const why = await whyNothingIsSelected(timers, syncer.view, options, signal);
-    if (why !== undefined) terminal.writeError(`${why}\n`);
+    const stays = staysText(syncer.view);
+    for (const line of [why, stays]) if (line !== undefined) terminal.writeError(`${line}\n`);
   };
   try {
     await Promise.all([syncer.run(stop), tell()]);
@@ -196,12 +199,11 @@ async function printPlan(
     const why = plans.every(({ writes }) => writes.length === 0)
       ? await nothingToWrite(selection)
       : undefined;
-    // Then every write removes a copy: a namespace that is misspelt must not look like a plan.
-    const unselected = why === undefined ? await nothingSelected(selection) : undefined;
-    if (unselected !== undefined) terminal.writeError(`${unselected}\n`);
     terminal.write(flags.json ? planAsJson(plans) : planAsText(plans, target.cluster, why));
     if (flags.json && why !== undefined) terminal.writeError(`${why}\n`);
     terminal.writeError(unclaimedLines(view.unclaimed()).join(""));
+    const stays = staysText(view);
+    if (stays !== undefined) throw new UsageError(stays);
     return 0;
   } catch (error) {
     if (!signal.aborted) throw error;
@@ -248,6 +250,18 @@ function nothingToForget({ forget }: SyncFlags, view: SyncView): string | undefi
   const known =
     there.length === 0 ? "it has no copies at all" : `it has those of ${there.join(", ")}`;
   return `${view.target.cluster} has no copies of ${missing.join(", ")} that --forget could remove; ${known}.`;
+}
+
+/** In words, which copies stay because a namespace may be misspelt; undefined when none does. */
+function staysText(view: SyncView): string | undefined {
+  const { length } = view.doubtfullyUnselected();
+  if (length === 0) return undefined;
+  const stay = length === 1 ? "1 service stays" : `${length} services stay`;
+  return (
+    `${stay} in ${view.target.cluster} that --namespace does not select, because no --from cluster ` +
+    `has a service in the namespace ${[...view.unseenNamespaces].join(", ")}. Correct --namespace. ` +
+    "If the name is right and the copies are to be removed, leave it out until a service is there."
+  );
 }
 
 /** A run that was started with one `--from` less looks just like one of several. */

@@ -24,6 +24,8 @@ export interface Files {
   makeDirectory(path: string): Promise<void>;
   /** Sets who may use it; without effect where it is absent or belongs to another user. */
   setMode(path: string, mode: number): Promise<void>;
+  /** Whether other users than the owners may enter the folder, and all folders above it. */
+  isOpenToOthers(path: string): Promise<boolean>;
   /** A new empty folder for this process alone. */
   temporaryDirectory(prefix: string): Promise<string>;
   /**

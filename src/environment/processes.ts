@@ -42,6 +42,8 @@ export interface RunResult extends ProcessExit {
 
 export interface Processes {
   readonly pid: number;
+  /** Whether it may do everything: programs that it starts may then change to another user. */
+  readonly isRoot: boolean;
   /** How this program is run, without its arguments: to start another one of it. */
   readonly self: readonly [program: string, ...args: string[]];
   /** The environment variables of this process. */

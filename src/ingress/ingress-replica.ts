@@ -166,12 +166,16 @@ export class IngressReplica {
   }
 
   get readiness(): Readiness {
+    const { secrets, passwords, asked } = this.loop;
     return readiness({
       isDraining: this.#isDraining,
       isDecided: this.loop.isReady,
       proxyProblem: this.#nginx?.problem,
       watches: this.watches(),
       policy: this.#freshness,
+      doubtedSecrets: [...secrets.doubts, ...passwords.doubts].map(
+        (one) => `${asked.cluster}: ${one}`,
+      ),
       leftOut: this.leftOut(),
     });
   }
@@ -224,6 +228,9 @@ export class IngressReplica {
    * `OwnerError` when a living Lockstep has this nginx and is not to be replaced.
    */
   async start(signal: AbortSignal = this.#stopping.signal): Promise<void> {
+    // A prefix that is not there has no owner that could have the port. A start that is refused for
+    // the port then leaves nothing behind.
+    if (await this.#nginx?.isNew()) this.#status = await this.#startStatus();
     const predecessor = await this.#nginx?.claim();
     ingressMetrics(this.metrics).replicas.add(this);
     if (predecessor !== undefined) await this.#takeOver(predecessor, signal);
@@ -262,7 +269,7 @@ export class IngressReplica {
       since,
     });
     // The port of the other one is free when that one has ended.
-    if (status.port !== predecessor.statusPort) this.#status = await this.#startStatus();
+    if (status.port !== predecessor.statusPort) this.#status ??= await this.#startStatus();
     this.#running = this.#run(this.#stopping.signal);
     const beganAt = clock.monotonicMs();
     while (!this.loop.isReady) {

@@ -50,19 +50,18 @@ function doubts({ loop }: IngressWorld): readonly (string | undefined)[] {
     loop.asked.watch("ingresses").doubt,
     east?.watch("services").doubt,
     east?.watch("published").doubt,
+    ...loop.secrets.doubts,
   ];
 }
 
 const lost = (what: string, has: number, had: number) =>
   `list of ${what} returned ${has} of ${had} known objects; the old ones are kept until 3 lists agree`;
 
+const lostWholly = ["services", "endpointslices", "secrets"].map((what) => lost(what, 0, 1));
+
 test.each([
-  ["no object", 1, [lost("ingresses", 0, 3), lost("services", 0, 1), lost("endpointslices", 0, 1)]],
-  [
-    "half of them",
-    0.5,
-    [lost("ingresses", 1, 3), lost("services", 0, 1), lost("endpointslices", 0, 1)],
-  ],
+  ["no object", 1, [lost("ingresses", 0, 3), ...lostWholly]],
+  ["half of them", 0.5, [lost("ingresses", 1, 3), ...lostWholly]],
 ])("lists that come back with %s take no route and no certificate away", (_, share, expected) =>
   inIngressWorld(
     async (world) => {

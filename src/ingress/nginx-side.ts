@@ -93,6 +93,12 @@ export class NginxSide implements DecisionOutput, ProxyReporter, LeftOutSource {
     return this.#isLoaded ? undefined : "nginx has not been told the routes yet";
   }
 
+  /** Nothing has ever been started with this prefix. */
+  async isNew(): Promise<boolean> {
+    const { environment, prefix } = this.#options;
+    return (await environment.files.kind(prefix)) === undefined;
+  }
+
   /** Comes before everything else; gives the living owner that must hand over before the start. */
   async claim(): Promise<Owner | undefined> {
     return await this.#owner.claim();
@@ -115,6 +121,7 @@ export class NginxSide implements DecisionOutput, ProxyReporter, LeftOutSource {
     this.#supervisor = supervisor;
     await supervisor.start();
     this.#hasNginx = true;
+    await this.#checkEntry();
     this.#pusher.start();
     this.#counters = new EndpointCounters({ ...environment, metrics, reporter: this.#pusher });
     this.#counters.start();
@@ -187,6 +194,19 @@ export class NginxSide implements DecisionOutput, ProxyReporter, LeftOutSource {
   async use(): Promise<ReadonlyMap<string, EndpointUse>> {
     await this.#counters?.refresh();
     return this.#counters?.all() ?? new Map();
+  }
+
+  /** Where root starts nginx, its workers are another user. */
+  async #checkEntry(): Promise<void> {
+    const { environment, prefix } = this.#options;
+    const { files, processes, log } = environment;
+    if (!processes.isRoot || (await files.isOpenToOthers(prefix))) return;
+    log.warn(
+      "nginx's workers cannot enter this folder, for they are another user than root: large bodies " +
+        "and passwords get errors, and logs are not opened anew. Choose another --prefix, or let " +
+        "others enter the folders above it (chmod o+x)",
+      { prefix },
+    );
   }
 
   #snapshotOf({ state }: NginxPusher): StateSnapshot {

@@ -71,6 +71,12 @@ test.each<[string, Partial<ReadinessFacts>, string | undefined, readonly string[
     `what is known is stale: ${doubt}`,
     [doubt],
   ],
+  [
+    "has lists of secrets that are not believed, and must be fresh",
+    { doubtedSecrets: [doubt, doubt], policy: strict },
+    undefined,
+    [doubt],
+  ],
   ["may not watch pods", { watches: [refused], policy: strict }, undefined, []],
   [
     "may not watch the Ingresses",

@@ -5,7 +5,8 @@
 // replica is stale at once, all serve well by the last truth, and a load balancer that believed them
 // unready would have nobody left. It is said in words, and it is a metric. The same holds for a list
 // that is not applied because it lacks most of what is known, and for what the proxy has no room for: a
-// tenant must not be able to take replicas out of service.
+// tenant must not be able to take replicas out of service. Nor by its Secrets, whatever is asked for: a
+// watch of one Secret is a list of one object.
 import type { LeftOutEntry } from "../outputs/nginx/entry-memory.ts";
 import type { WatchStatus } from "../sources/watch-status.ts";
 import { leftOutNotes } from "./left-out.ts";
@@ -24,6 +25,8 @@ export interface ReadinessFacts {
   readonly proxyProblem: string | undefined;
   readonly watches: readonly AgedWatch[];
   readonly policy: FreshnessPolicy;
+  /** Lists of Secrets that were not applied, in words. */
+  readonly doubtedSecrets?: readonly string[];
   /** What the proxy has no room for beside what others have. */
   readonly leftOut?: readonly LeftOutEntry[];
 }
@@ -50,6 +53,9 @@ export const defaultFreshnessPolicy: FreshnessPolicy = {
   staleAfterMs: 300_000,
 };
 
+/** Lines of /readyz: namespaces that name many secrets have a list each. */
+const maxDoubtedSecrets = 20;
+
 export function readiness(facts: ReadinessFacts): Readiness {
   const { isDraining, isDecided, proxyProblem, watches, policy } = facts;
   if (isDraining) return { problem: "it is stopping", notes: [] };
@@ -64,7 +70,11 @@ export function readiness(facts: ReadinessFacts): Readiness {
   }
   const stale = watches.filter((watch) => isStale(watch, policy));
   const [first] = stale.map(described);
-  const notes = [...stale.map(described), ...leftOutNotes(facts.leftOut ?? [])];
+  const notes = [
+    ...stale.map(described),
+    ...[...new Set(facts.doubtedSecrets)].slice(0, maxDoubtedSecrets),
+    ...leftOutNotes(facts.leftOut ?? []),
+  ];
   return policy.readyRequiresFresh && first !== undefined
     ? { problem: `what is known is stale: ${first}`, notes }
     : { problem: undefined, notes };

@@ -129,6 +129,10 @@ export class SimulatedFiles implements Files {
     return this.#perform(() => undefined);
   }
 
+  isOpenToOthers(): Promise<boolean> {
+    return this.#perform(() => true);
+  }
+
   makeDirectory(path: string): Promise<void> {
     return this.#perform(() => this.#makeFolder(normal(path)));
   }

@@ -59,6 +59,7 @@ const maxCollectedBytes = 16 * 1024 * 1024;
 export class SimulatedProcesses implements Processes {
   readonly #options: SimulatedProcessesOptions;
   readonly pid: number;
+  readonly isRoot = false;
   readonly self: Processes["self"] = ["lockstep"];
   readonly variables: Readonly<Record<string, string | undefined>>;
 

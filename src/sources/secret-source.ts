@@ -135,6 +135,12 @@ export class SecretSource<S extends Projected = Secret> {
     return [...this.#wanted.keys].every((key) => this.get(splitObjectKey(key)).kind !== "unread");
   }
 
+  /** Why lists of it were not applied, in words; empty when all of them were. */
+  get doubts(): readonly string[] {
+    const lists = [...this.#lists.values()].map(({ reflector }) => reflector);
+    return [...this.#named.values(), ...lists].flatMap((one) => watchStatus(one).doubt ?? []);
+  }
+
   /** Resolves when nothing of it goes on any more. Idempotent. */
   async stop(): Promise<void> {
     this.#isStopped = true;

@@ -46,7 +46,7 @@ local function connect(service)
             return socket
         end
         if is_same then
-            suspects.mark(slot)
+            suspects.mark(slot, service.owner)
         end
     end
     return nil

@@ -30,10 +30,10 @@ local function takes_connections(address, port)
     return connected
 end
 
-local function look(slot, number, address, port)
+local function look(owner, slot, number, address, port)
     -- The slot may have passed to another endpoint meanwhile.
     if not takes_connections(address, port) and rows.number_of(slot) == number then
-        suspects.mark(slot)
+        suspects.mark(slot, owner)
     end
 end
 
@@ -53,7 +53,7 @@ end
 local function ask(is_ending, slot, ...)
     local fine, problem = true, nil
     if not is_ending then
-        fine, problem = pcall(look, slot, ...)
+        fine, problem = pcall(look, under_way[slot], slot, ...)
     end
     finish(slot)
     if not fine then

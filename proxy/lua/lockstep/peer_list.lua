@@ -64,6 +64,8 @@ end
 function _M.pack(name, decoded, cursor)
     return {
         name = name,
+        -- Its namespace.
+        owner = string.match(name, "^([^/]*)/") or "",
         peers = peers_of(decoded, cursor),
         -- As one string: hundreds of thousands would slow down the search for every other.
         all_names = table.concat(decoded.names),

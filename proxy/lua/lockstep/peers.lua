@@ -78,13 +78,12 @@ local function mark_unreachable(context, slot, seconds)
         return
     end
     if was_waited_for or not (policy and tls_protocols[policy.protocol]) then
-        suspects.mark(slot)
+        suspects.mark(slot, context.service.owner)
         return
     end
     local peer = context.peers.at[context.index - 1]
-    local owner = string.match(context.service.name, "^[^/]*")
     local address = ffi.string(peer.address, peer.address_length)
-    connection_check.begin(owner, slot, address, peer.port)
+    connection_check.begin(context.service.owner, slot, address, peer.port)
 end
 
 -- A failure after the connection was made says little about the next request: only a peer that

@@ -51,12 +51,14 @@ end
 
 function _M.log()
     local status = ngx.status
-    local is_logged = access_log.limit(status)
     local context = ngx.ctx
+    local service = context.service
     -- Empty when none was chosen.
-    if context.service == nil then
+    if service == nil then
+        access_log.limit(status, state.owner_of(ngx.var.host))
         return
     end
+    local is_logged = access_log.limit(status, service.owner)
     upstream.release(context)
     if context.tries > 0 then
         peers.ended(context, status)

@@ -76,11 +76,17 @@ function _M.namespace_of(rule)
     return string.match(rule.service, "^([^/]*)/") or ""
 end
 
+-- The namespace of a host that is compiled; where several share it, that of its first rule.
+function _M.owner_of(host)
+    local rule = host.only or host.first
+    return rule and _M.namespace_of(rule) or ""
+end
+
 -- Rules as they are pushed → tables to look up in. The first of two equal rules stands. The rules
 -- become their own compiled form; `prepare` is called, with the host's name, for each that has a
 -- policy.
 function _M.compile(rules, prepare, name)
-    local host = { exact = NONE, prefix = {}, regexes = NONE, deepest = 0 }
+    local host = { exact = NONE, prefix = {}, regexes = NONE, deepest = 0, first = rules[1] }
     local seen, count, namespaces = {}, regex_count(rules), {}
     for _, rule in ipairs(rules) do
         local path = rule.path

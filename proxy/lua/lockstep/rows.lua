@@ -16,6 +16,7 @@ typedef struct {
     double round;
     double joined_ms;
     double suspected_ms;
+    double suspected_of;
     double latency_ms;
     double measured_ms;
 } lockstep_endpoint;

@@ -302,6 +302,12 @@ function _M.learn_host(name)
     decode_host("*")
 end
 
+-- The namespace that has the host; empty when none has, or this worker has decoded no rules of it.
+function _M.owner_of(name)
+    local host = hosts[name] or hosts[route.wildcard_of(name)]
+    return host and route.owner_of(host) or ""
+end
+
 -- The service and its endpoints (see peer_list.lua) if this worker has decoded it and nothing has
 -- changed since. The rule, if there is one, holds both from now on: they are found there sooner.
 function _M.known_service(name, rule)

@@ -16,9 +16,10 @@ _M.TTL_MS = 10000
 local TRIAL_MS = 2000
 -- Nobody has tried the endpoint for so long: it has left, or is not asked for anything.
 local FORGOTTEN_MS = 60000
--- More at once than can be probed while they last. Those that are told of get no more requests, so
--- their marks end and the others are told of next.
-local MOST_LISTED = 1000
+-- Some are more than can be probed while they last. Those that are listed get no more requests, so
+-- their marks end and the others are listed next. A namespace may have as many as are left: one alone
+-- gets half of them.
+local MOST_LISTED = 2000
 
 -- Whether there is a mark, though it may have ended.
 function _M.is_marked(slot)
@@ -50,8 +51,10 @@ local function set_mark(slot, suspected_ms)
     rows.marked[0] = 1
 end
 
-function _M.mark(slot)
+-- The owner is the namespace of the service whose request did not reach the endpoint.
+function _M.mark(slot, owner)
     if slot > 0 then
+        rows.endpoints[slot].suspected_of = ngx.crc32_short(owner)
         set_mark(slot, ngx.now() * 1000)
         meta:incr("suspect_changes", 1)
     end
@@ -100,15 +103,15 @@ end
 -- Those that are marked now, by slot: { slot, ageMs }. Lockstep asks for them at least once a minute.
 function _M.list(highest_slot)
     notice_last_left(highest_slot)
-    local listed = {}
+    local listed, counts = {}, {}
     local last = rows.marked[0] ~= 0 and math.min(highest_slot, rows.SLOTS - 1) or 0
     for slot = 1, last do
         local age = age_of(slot)
-        if age ~= nil then
+        local owner = rows.endpoints[slot].suspected_of
+        local count = counts[owner] or 0
+        if age ~= nil and count < MOST_LISTED - #listed then
             listed[#listed + 1] = { slot = rows.number_of(slot), ageMs = math.floor(age) }
-        end
-        if #listed == MOST_LISTED then
-            break
+            counts[owner] = count + 1
         end
     end
     return listed

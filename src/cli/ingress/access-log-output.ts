@@ -16,7 +16,7 @@ export interface AccessLogOutputOptions
   readonly dropped: Counter;
 }
 
-/** Two seconds of lines at the highest rate (proxy/lua/lockstep/access_log.lua). */
+/** A second of lines at the highest rate (proxy/lua/lockstep/access_log.lua). */
 export const pendingMaxBytes = 1024 * 1024;
 
 /** A reader that stays slow is reported this often. */

@@ -147,7 +147,9 @@ const settings = {
   workers: one("workers", whole(1, maxWorkers), "2", { argument: "<n>", help: "nginx workers" }),
   prefix: optional("prefix", filePath, {
     argument: "<folder>",
-    help: "nginx's own folder; ~/.lockstep/ingress-<http-port> if absent",
+    help:
+      "nginx's own folder; ~/.lockstep/ingress-<http-port> if absent, " +
+      "for root /var/lib/lockstep/ingress-<http-port>",
   }),
   // Life
   snapshot: onOff("snapshot", true, {

@@ -1,6 +1,5 @@
 // A run of `lockstep ingress` from its settings to its end: the replica is started, follows the config
 // file, and is drained when it is asked to stop.
-import { resolve as absolute } from "node:path";
 import type { Environment } from "../../environment/environment.ts";
 import { ingressMetrics } from "../../ingress/ingress-metrics.ts";
 import { IngressReplica } from "../../ingress/ingress-replica.ts";
@@ -10,7 +9,7 @@ import { isInCluster } from "../../kube/credentials/credentials-in-cluster.ts";
 import { accessLogPathOf } from "../../outputs/nginx/nginx-logs.ts";
 import type { ListenAddress } from "../../outputs/nginx/nginx-servers.ts";
 import { ownerText } from "../../outputs/nginx/prefix-owner.ts";
-import { aborted, type CommandContext, type ExitCode, UsageError } from "../command.ts";
+import { aborted, type CommandContext, type ExitCode } from "../command.ts";
 import { namingPortFlags, type PortFlag } from "../taken-port.ts";
 import { AccessLogOutput } from "./access-log-output.ts";
 import type { ConfigSource } from "./config-source.ts";
@@ -18,6 +17,7 @@ import { greetingLines, stoppingLine } from "./greeting.ts";
 import { type IngressClusters, ingressClusters, warnOfSameClusters } from "./ingress-clusters.ts";
 import type { IngressConfig } from "./ingress-settings.ts";
 import { leadershipOf } from "./leadership-config.ts";
+import { nginxFolder } from "./nginx-folder.ts";
 import { sayWhenReady } from "./ready-lines.ts";
 import { nothingSeenLines, shadowLines } from "./shadow-lines.ts";
 
@@ -82,7 +82,7 @@ async function accessLogOutput(
   { metrics }: IngressReplica,
 ): Promise<AccessLogOutput | undefined> {
   if (config.shadow || config.nginx.accessLog !== "stdout") return undefined;
-  const path = accessLogPathOf(prefixOf(environment, config));
+  const path = accessLogPathOf(nginxFolder(environment.processes, config));
   return await AccessLogOutput.open({
     ...environment,
     terminal,
@@ -106,7 +106,7 @@ async function replicaOf(
 ): Promise<IngressReplica> {
   const { shadow, snapshot, takeOver, replaceState } = config;
   const className = config.class;
-  const prefix = shadow ? "" : prefixOf(environment, config);
+  const prefix = shadow ? "" : nginxFolder(environment.processes, config);
   const leadership = leadershipOf(environment, config.leadership, { className, isOwnCluster });
   return new IngressReplica({
     environment,
@@ -193,13 +193,4 @@ function listenAddresses(config: IngressConfig): readonly ListenAddress[] {
       ...(grpcPort === undefined ? [] : [{ ...shared, port: grpcPort, http2: true }]),
     ];
   });
-}
-
-function prefixOf({ processes }: Environment, { prefix, httpPort }: IngressConfig): string {
-  if (prefix !== undefined) return absolute(prefix);
-  const home = processes.variables["HOME"] ?? "";
-  if (home === "") {
-    throw new UsageError("HOME is not set: say with --prefix which folder nginx may use");
-  }
-  return `${home}/.lockstep/ingress-${httpPort}`;
 }

@@ -135,6 +135,19 @@ describe("between namespaces", () => {
     expect(routed(elsewhere).problems).toEqual([taken]);
   });
 
+  test("of two of the same second the first by namespace has it, and the other is told", () => {
+    const ingresses = [own("/", 1), strange(1, "/")];
+    const expected = {
+      lines: ["a.example Prefix / → other/strange:80"],
+      problems: [
+        "own: host a.example belongs to namespace other, for Ingress other/strange came first, " +
+          "so the rules for it are ignored",
+      ],
+    };
+    expect(routed(ingresses)).toEqual(expected);
+    expect(routed([...ingresses].reverse())).toEqual(expected);
+  });
+
   test("the next one has it when the first is gone", () => {
     const routing = new Routing({ className: "lockstep" });
     const [first, second] = [own("/", 1), strange(2, "/")];

@@ -6,7 +6,7 @@ import type { Projected } from "../../kube/kinds/kind.ts";
 import type { Service } from "../../kube/kinds/service.ts";
 import type { ClusterSource } from "../../sources/cluster-source.ts";
 import type { PublishedObjects } from "../../sources/published-watch.ts";
-import { isSelected, type SyncPolicy } from "./sync-policy.ts";
+import { isDoubtfullyUnselected, isSelected, type SyncPolicy } from "./sync-policy.ts";
 import { publishedToSync, type SyncedEndpoint } from "./synced-endpoint.ts";
 import { isOwnedSlice } from "./synced-names.ts";
 
@@ -14,7 +14,8 @@ export interface ServiceOffer {
   readonly cluster: string;
   /**
    * False until the cluster has once been listed: then its silence means nothing, and what was
-   * synced from it stays. A cluster lost later is still known by what it said last.
+   * synced from it stays. A cluster lost later is still known by what it said last. False too for a
+   * service that is perhaps unselected by mistake.
    */
   readonly heard: boolean;
   /** Undefined when the cluster does not have the service or does not want it synced. */
@@ -45,8 +46,8 @@ export function serviceOffer(
   wallOf: (instant: MonotonicMs) => WallMs,
 ): ServiceOffer {
   const { cluster } = source;
-  const heard = isHeard(source);
   const service = source.service(place.namespace, place.name);
+  const heard = isHeard(source) && !(service && isDoubtfullyUnselected(service, policy));
   if (!heard || service === undefined || !isSelected(service, policy)) {
     const unknown = { service: undefined, changedAt: undefined, version: undefined };
     return { cluster, heard, endpoints: [], ...unknown };

@@ -6,6 +6,11 @@ import { isOwned, syncLabel } from "./synced-names.ts";
 export interface SyncPolicy {
   /** Where every service with a selector is synced, unless its label says no. */
   readonly namespaces: "all" | ReadonlySet<string>;
+  /**
+   * Those of `namespaces` in which no business cluster has shown a service yet: each may be a name
+   * that is misspelt. None when absent.
+   */
+  readonly unseenNamespaces?: ReadonlySet<string>;
   /** Whether a namespace that the access cluster lacks may be made there. */
   readonly createNamespaces: boolean;
   /**
@@ -22,4 +27,10 @@ export function isSelected(service: Service, policy: SyncPolicy): boolean {
   if (wish === "true") return true;
   if (wish === "false" || service.selector === undefined) return false;
   return policy.namespaces === "all" || policy.namespaces.has(service.metadata.namespace);
+}
+
+/** Not selected, but it would be if one of the unseen namespaces were meant to be its own. */
+export function isDoubtfullyUnselected(service: Service, policy: SyncPolicy): boolean {
+  if ((policy.unseenNamespaces?.size ?? 0) === 0 || isSelected(service, policy)) return false;
+  return isSelected(service, { ...policy, namespaces: "all" });
 }

@@ -34,6 +34,21 @@ describe("real files", () => {
     await nodeFiles.remove(directory);
   });
 
+  it("are open to others only below folders that all are", async () => {
+    const directory = await nodeFiles.temporaryDirectory("node-files-");
+    const path = `${directory}/above/below`;
+    await nodeFiles.makeDirectory(path);
+    const areOpen: boolean[] = [];
+    for (const mode of [0o711, 0o700]) {
+      for (const one of [directory, `${directory}/above`, path])
+        await nodeFiles.setMode(one, 0o711);
+      await nodeFiles.setMode(`${directory}/above`, mode);
+      areOpen.push(await nodeFiles.isOpenToOthers(path));
+    }
+    expect(areOpen).toEqual([true, false]);
+    await nodeFiles.remove(directory);
+  });
+
   it("fail with a sentence that says what was tried where", async () => {
     const directory = await nodeFiles.temporaryDirectory("node-files-");
     const path = `${directory}/absent/file`;

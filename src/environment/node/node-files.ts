@@ -38,6 +38,7 @@ export const nodeFiles: Files = {
   list: (path) => unlessAbsent(path, "list", async () => (await readdir(path)).sort(), []),
   makeDirectory: (path) => naming(path, "make the folder", () => makeWithParents(path)),
   setMode: (path, mode) => naming(path, "set the mode of", () => setModeOf(path, mode)),
+  isOpenToOthers: (path) => naming(path, "look at", () => isOpenToOthers(path)),
   temporaryDirectory: (prefix) => {
     const path = join(tmpdir(), prefix);
     return naming(path, "make a temporary folder", () => mkdtemp(path));
@@ -105,6 +106,14 @@ async function setModeOf(path: string, mode: number): Promise<void> {
   } catch (error) {
     if (!["ENOENT", "EPERM", "EROFS"].includes(errorCode(error) ?? "")) throw error;
   }
+}
+
+const othersMayEnter = 0o001;
+
+async function isOpenToOthers(path: string): Promise<boolean> {
+  if (((await stat(path)).mode & othersMayEnter) === 0) return false;
+  const above = dirname(path);
+  return above === path || (await isOpenToOthers(above));
 }
 
 /** Somebody else may have made it in the meantime. */

@@ -19,6 +19,7 @@ import { runToEnd } from "./node-run.ts";
 
 export const nodeProcesses: Processes = {
   pid: process.pid,
+  isRoot: process.getuid?.() === 0,
   self: [process.execPath, ...process.argv.slice(1, 2)],
   variables: process.env,
   spawn,

@@ -60,6 +60,7 @@ export class EndingWorld {
   #processes(real: Processes): Processes {
     return {
       pid: real.pid,
+      isRoot: real.isRoot,
       self: real.self,
       variables: real.variables,
       spawn: async (program, args, options) => {

@@ -20,9 +20,10 @@ function onMachine(
     const { files } = host;
     const signals: string[] = [];
     await files.makeDirectory(`/proc/${pid}`);
-    const { pid: ownPid, self, variables } = host.processes;
+    const { pid: ownPid, isRoot, self, variables } = host.processes;
     const processes: Processes = {
       pid: ownPid,
+      isRoot,
       self,
       variables,
       spawn: (...args) => host.processes.spawn(...args),

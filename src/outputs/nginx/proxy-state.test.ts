@@ -288,6 +288,29 @@ describe("memory that one namespace would fill", () => {
         return { ...quiet, users: new Map(numbers(60).map((n) => [`flood/u${n} file`, list])) };
       },
     ],
+    [
+      "canaries",
+      () => {
+        const header = { name: "X-Canary", pattern: "[a-z]{60}[0-9]{500}" };
+        const canaries = numbers(20).map(() => ({ service: "flood/c:80", header }));
+        const rule: PathRule = { path: "/", type: "Prefix", service: "flood/s:80" };
+        return { ...quiet, hosts: hostsWith(() => [{ ...rule, policy: { canaries } }], 30) };
+      },
+    ],
+    [
+      "hosts",
+      () => {
+        const rule: PathRule = { path: "/", type: "Prefix", service: "flood/s:80" };
+        return { ...quiet, hosts: hostsWith(() => [rule], 9_000) };
+      },
+    ],
+    [
+      "names for TLS",
+      () => {
+        const names = numbers(9_000).map((n) => [`${n}.flood.example`, "flood/tls"] as const);
+        return { ...quiet, serverNames: new Map([...names, ["quiet.example", "quiet/tls"]]) };
+      },
+    ],
   ])(
     "is not filled by its %s: the other one's are served, now and after a restart",
     (_, decide) => {
@@ -323,6 +346,18 @@ describe("memory that one namespace would fill", () => {
     expect([names.has("quiet/tls"), names.has("flood/small")]).toEqual([true, true]);
     expect(bytesOf([...state.present()])).toBeLessThan(capacity.certificates + capacity.routes);
     expect(state.leftOut().every(({ namespace }) => namespace === "flood")).toBe(true);
+  });
+
+  it("has none for an entry that is larger than a push, however much is free", () => {
+    const pem = (bytes: number) => ({ chain: "x".repeat(bytes), key: "key" });
+    const certificates = new Map([
+      ["quiet/tls", pem(5_000)],
+      ["flood/tls", pem(4_000_000)],
+    ]);
+    const state = new ProxyState();
+    const decision = { ...quiet, certificates };
+    state.apply(decision, everythingChanged(decision));
+    expect(state.leftOut().map(({ name }) => name)).toEqual(["flood/tls"]);
   });
 
   it("closes a host that is left out, and serves it again when there is room", () => {

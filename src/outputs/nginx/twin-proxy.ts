@@ -12,6 +12,7 @@ import {
 } from "../../environment/network.ts";
 import { Deadline } from "../../kube/client/deadline.ts";
 import { readBounded } from "../../kube/client/http-client-body.ts";
+import { splitObjectKey } from "../../kube/kinds/kind.ts";
 import { type BalancedService, type Choice, pickInTurn } from "./balance.ts";
 import { canaryWants } from "./canary-choice.ts";
 import { hashKey } from "./hash-key.ts";
@@ -208,7 +209,8 @@ export class TwinProxy {
       if (!(error instanceof NetworkError)) throw error;
       const slotNow = this.#slotNow(chosen);
       this.#counters.countFailure(slotNow);
-      if (unreachable.has(error.code)) this.#suspects.mark(slotNow);
+      if (unreachable.has(error.code))
+        this.#suspects.mark(slotNow, splitObjectKey(chosen.name).namespace);
       return error.code === "REFUSED" ? "unreached" : "sent";
     } finally {
       deadline.release();

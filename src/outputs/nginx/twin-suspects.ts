@@ -14,17 +14,23 @@ export interface TwinSuspect {
   readonly ageMs: number;
 }
 
+interface Mark {
+  readonly at: MonotonicMs;
+  /** The namespace of the service whose request did not reach the endpoint. */
+  readonly owner: string;
+}
+
 /** As in proxy/lua/lockstep. */
 const suspectMs = 10_000;
 const trialMs = 2_000;
 const forgottenMs = 60_000;
-const mostListed = 1_000;
+const mostListed = 2_000;
 const mostWaitMs = 60_000;
 
 export class TwinSuspects {
   readonly #clock: Clock;
   readonly #timers: Timers;
-  readonly #markedAt = new Map<number, MonotonicMs>();
+  readonly #marks = new Map<number, Mark>();
   readonly #waiting = new Set<() => void>();
   #changes = 0;
 
@@ -42,36 +48,43 @@ export class TwinSuspects {
     return this.#ageMs(slot) !== undefined;
   }
 
-  mark(slot: number): void {
+  mark(slot: number, owner: string): void {
     if (slot === uncountedSlot) return;
-    this.#markedAt.set(slot, this.#clock.monotonicMs());
+    this.#marks.set(slot, { at: this.#clock.monotonicMs(), owner });
     this.#changed();
   }
 
   /** For every endpoint that gets a request: the first whose mark has ended marks it for a while. */
   try(slot: number): void {
-    if (!this.#markedAt.has(slot) || this.isSuspect(slot)) return;
-    this.#markedAt.set(slot, monotonicAfter(this.#clock.monotonicMs(), trialMs - suspectMs));
+    const mark = this.#marks.get(slot);
+    if (mark === undefined || this.isSuspect(slot)) return;
+    const at = monotonicAfter(this.#clock.monotonicMs(), trialMs - suspectMs);
+    this.#marks.set(slot, { ...mark, at });
   }
 
   clear(slot: number): void {
-    if (this.#markedAt.delete(slot)) this.#changed();
+    if (this.#marks.delete(slot)) this.#changed();
   }
 
   /** Slots mean other endpoints to another pusher. */
   clearAll(): void {
-    this.#markedAt.clear();
+    this.#marks.clear();
     this.#changed();
   }
 
-  /** Those that are marked now, by slot. */
+  /** Those that are marked now, by slot; of a namespace as many as are left. */
   list(): readonly TwinSuspect[] {
     this.#takeBackForgotten();
-    const listed = [...this.#markedAt.keys()].flatMap((slot) => {
+    const listed: TwinSuspect[] = [];
+    const counts = new Map<string, number>();
+    for (const [slot, { owner }] of [...this.#marks].sort(([a], [b]) => a - b)) {
       const ageMs = this.#ageMs(slot);
-      return ageMs === undefined ? [] : [{ slot, ageMs: Math.floor(ageMs) }];
-    });
-    return listed.toSorted((one, other) => one.slot - other.slot).slice(0, mostListed);
+      const count = counts.get(owner) ?? 0;
+      if (ageMs === undefined || count >= mostListed - listed.length) continue;
+      listed.push({ slot, ageMs: Math.floor(ageMs) });
+      counts.set(owner, count + 1);
+    }
+    return listed;
   }
 
   /** Resolves when there is a change after the n-th, or nobody waits for it any longer. */
@@ -93,14 +106,14 @@ export class TwinSuspects {
 
   #takeBackForgotten(): void {
     const nowMs = this.#clock.monotonicMs();
-    for (const [slot, markedAt] of this.#markedAt)
-      if (elapsedMs(markedAt, nowMs) > forgottenMs) this.#markedAt.delete(slot);
+    for (const [slot, { at }] of this.#marks)
+      if (elapsedMs(at, nowMs) > forgottenMs) this.#marks.delete(slot);
   }
 
   #ageMs(slot: number): number | undefined {
-    const markedAt = this.#markedAt.get(slot);
-    if (markedAt === undefined) return undefined;
-    const ageMs = elapsedMs(markedAt, this.#clock.monotonicMs());
+    const mark = this.#marks.get(slot);
+    if (mark === undefined) return undefined;
+    const ageMs = elapsedMs(mark.at, this.#clock.monotonicMs());
     return ageMs < suspectMs ? ageMs : undefined;
   }
 

@@ -3,7 +3,7 @@
 import type { Registry } from "prom-client";
 import { planSync, type SyncPlan } from "../../decide/syncing/plan-sync.ts";
 import { isHeard, type ServiceOffer, serviceOffer } from "../../decide/syncing/service-offer.ts";
-import type { SyncPolicy } from "../../decide/syncing/sync-policy.ts";
+import { isDoubtfullyUnselected, type SyncPolicy } from "../../decide/syncing/sync-policy.ts";
 import { isOwnedSlice, sourceClusterOf } from "../../decide/syncing/synced-names.ts";
 import { elapsedMs, type MonotonicMs, type WallMs } from "../../environment/clock.ts";
 import type { Environment } from "../../environment/environment.ts";
@@ -43,9 +43,13 @@ export class SyncView {
    * out to be neither offered nor copied is dropped when it is planned for.
    */
   readonly #keys = new Set<string>();
+  /** Of the policy: those in which no business cluster has shown a service yet. */
+  readonly #unseenNamespaces: Set<string>;
 
   constructor(options: SyncViewOptions) {
     this.#options = options;
+    const { namespaces } = options.policy;
+    this.#unseenNamespaces = new Set(namespaces === "all" ? [] : namespaces);
     this.target = new SyncTarget({
       ...options,
       ...options.target,
@@ -65,7 +69,7 @@ export class SyncView {
 
   plan(key: string): ServicePlan {
     const { namespace, name } = splitObjectKey(key);
-    const { policy } = this.#options;
+    const policy = { ...this.#options.policy, unseenNamespaces: this.#unseenNamespaces };
     const offers = this.#sources.map((source) =>
       serviceOffer(source, { namespace, name }, policy, this.#wallOf),
     );
@@ -108,6 +112,24 @@ export class SyncView {
     return new Map([...this.copied()].filter(([cluster]) => !claimed.has(cluster)));
   }
 
+  /** Namespaces that the policy names and no business cluster has shown a service in. */
+  get unseenNamespaces(): ReadonlySet<string> {
+    return this.#unseenNamespaces;
+  }
+
+  /** Services that are not selected, and stay because a namespace may be misspelt. */
+  doubtfullyUnselected(): readonly string[] {
+    const policy = { ...this.#options.policy, unseenNamespaces: this.#unseenNamespaces };
+    return [...this.#keys].filter((key) => {
+      const { namespace, name } = splitObjectKey(key);
+      const found = this.#sources.map((source) => source.service(namespace, name));
+      const isDoubtful = found.some(
+        (service) => service && isDoubtfullyUnselected(service, policy),
+      );
+      return isDoubtful && this.target.holdsOwn(key);
+    });
+  }
+
   /** Looks at every service again when there is time. */
   lookAgain(): void {
     this.#lookAgain(() => true);
@@ -137,6 +159,7 @@ export class SyncView {
       knownBefore: { before: () => this.#servicesCopiedFrom(cluster) },
       onService: (key) => {
         this.#keys.add(key);
+        this.#see(source, key);
         // Until it is settled it delivers its first lists, which are no news but a resync.
         onService(key, source.settled ? "fresh" : "resync");
       },
@@ -144,6 +167,15 @@ export class SyncView {
       onFreshness: () => this.lookAgain(),
     });
     return source;
+  }
+
+  /** A namespace that has a service is spelt right. */
+  #see(source: ClusterSource, key: string): void {
+    const { namespace, name } = splitObjectKey(key);
+    if (!this.#unseenNamespaces.has(namespace)) return;
+    if (source.service(namespace, name) === undefined) return;
+    this.#unseenNamespaces.delete(namespace);
+    if (this.#unseenNamespaces.size === 0) this.lookAgain();
   }
 
   /** The cluster had at least so many services, and as many lists of endpoints, at one time. */

@@ -5,6 +5,7 @@ import type { Network } from "../../environment/network.ts";
 import { HttpKubeClient } from "../../kube/client/http-client.ts";
 import { fixedAccess } from "../../kube/credentials/credentials.ts";
 import { type Ingress, ingressKind } from "../../kube/kinds/ingress.ts";
+import { objectKey } from "../../kube/kinds/kind.ts";
 import { type ApiWorld, inApiWorld } from "../../lab/apiserver/api-world.contract.ts";
 import {
   type AskedIngresses,
@@ -175,3 +176,35 @@ test("a permission that was missing is used when it has been given", () =>
     term.abort();
     await running;
   }));
+
+test("an Ingress is written before the many of another namespace that wait with it", () =>
+  inApiWorld(async (world) => {
+    const crowd = Array.from({ length: 100 }, (_, index) => ingressOf("loud", `web-${index}`));
+    const all = new Map(
+      [...crowd, ingressOf("quiet", "web")].map((one) => [objectKey(one.metadata), one]),
+    );
+    const turns: string[] = [];
+    const untilRouted = async ({ metadata }: Ingress): Promise<void> => {
+      turns.push(objectKey(metadata));
+    };
+    const asked: AskedIngresses = {
+      ...askedOf([]),
+      ingresses: () => [...all.values()],
+      ingress: (namespace, name) => all.get(objectKey({ namespace, name })),
+      settled: true,
+    };
+    const term = new AbortController();
+    const writer = writerOf(world, asked, undefined, undefined, { untilRouted });
+    const running = writer.run(term.signal);
+    while (turns.length < all.size) await world.simulation.sleep(100);
+    expect(turns.indexOf("quiet/web")).toBe(1);
+    term.abort();
+    await running;
+  }));
+
+function ingressOf(namespace: string, name: string): Ingress {
+  const service = { name: "web", port: { number: 80 } };
+  const spec = { ingressClassName: "lockstep", defaultBackend: { service } };
+  const metadata = { namespace, name, uid: name, resourceVersion: "1" };
+  return ingressKind.project({ metadata, spec });
+}
