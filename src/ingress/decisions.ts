@@ -149,7 +149,8 @@ export class Decisions {
     const services = new Set<string>();
     // It goes over every endpoint there is, so their keys are made only where the address fits.
     const addresses = new Set([...peers].map((key) => key.slice(0, key.indexOf(" "))));
-    const isPeer = (one: DecidedEndpoint) => addresses.has(one.address) && peers.has(endpointId(one));
+    const isPeer = (one: DecidedEndpoint) =>
+      addresses.has(one.address) && peers.has(endpointId(one));
     for (const [key, { truth: decided }] of this.#decided) {
       const service = this.serviceOf(key);
       if (service === undefined || services.has(service)) continue;
