@@ -2,7 +2,7 @@
 // watch as soon as it is answered, and says how it stands at any time. Whatever happens to it, no
 // other cluster waits for it.
 import type { MonotonicMs } from "../environment/clock.ts";
-import type { Hop, WitnessReport, WitnessSink } from "../journeys/witness.ts";
+import type { Hop, WitnessSink } from "../journeys/witness.ts";
 import { StatusError } from "../kube/client/client.ts";
 import { splitObjectKey } from "../kube/kinds/kind.ts";
 import { type Node, nodeKind } from "../kube/kinds/node.ts";
@@ -93,24 +93,16 @@ export class ClusterObservation {
     return clusterStatus({ ...this.#options, hasSlices: this.#hasSlices }, beginning, watches);
   }
 
-  /** All that was so of the service at the hop then has been told; undefined if nobody can say. */
-  provedAt(hop: Hop, service: string): MonotonicMs | undefined {
+  /**
+   * The watermark of the hop: all that was so of the service there then has been reported. Undefined
+   * where no watch reports it.
+   */
+  watermark(hop: Hop, service: string): MonotonicMs | undefined {
     let least: MonotonicMs | undefined;
-    for (const { provedAt } of this.#watchesAt(hop, service)) {
-      if (provedAt !== undefined && (least === undefined || provedAt < least)) least = provedAt;
+    for (const { currentAt } of this.#watchesAt(hop, service)) {
+      if (least === undefined || currentAt < least) least = currentAt;
     }
     return least;
-  }
-
-  /**
-   * Whether some watch that tells at the hop has yet to tell the rest of what this is a part of. One
-   * that lists is up to date; one that only cannot prove to be, perhaps for long, is not waited for.
-   */
-  hasMoreOf({ witness, endpoint, partOf }: WitnessReport): boolean {
-    if (partOf === undefined) return false;
-    return this.#watchesAt(witness.hop, endpoint.service).some(({ isCutOff, behindSince }) =>
-      partOf === "list" ? behindSince !== undefined : isCutOff,
-    );
   }
 
   /** Begins; a second call does nothing. */

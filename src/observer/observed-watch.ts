@@ -46,8 +46,7 @@ export type AnyObservedWatch = Pick<
   | "status"
   | "isHeard"
   | "look"
-  | "provedAt"
-  | "isCutOff"
+  | "currentAt"
   | "behindSince"
   | "start"
   | "stop"
@@ -119,14 +118,9 @@ export class ObservedWatch<T extends Projected, I extends string = never> {
     return this.#told.behindSince;
   }
 
-  /** Whether no watch is open, or what has gathered meanwhile may still be on its way. */
-  get isCutOff(): boolean {
-    return this.#told.isCutOff;
-  }
-
-  /** All that was so then has been told. */
-  get provedAt(): MonotonicMs | undefined {
-    return this.#told.provedAt;
+  /** All that was so then has been reported. */
+  get currentAt(): MonotonicMs {
+    return this.#told.currentAt;
   }
 
   /** Begins to list and watch; a second call does nothing. */

@@ -7,7 +7,7 @@ import type { CancelTimer } from "../environment/timers.ts";
 import type { JourneyEvent } from "../journeys/journey-event.ts";
 import type { JourneyLimits } from "../journeys/journey-limits.ts";
 import type { ObserverRun } from "../journeys/journey-record.ts";
-import { Journeys } from "../journeys/journeys.ts";
+import { Timeline } from "../timeline/timeline.ts";
 import { RoutedWitness } from "../journeys/routed-witness.ts";
 import type { TrafficReport, WitnessSink } from "../journeys/witness.ts";
 import type { KubeClient } from "../kube/client/client.ts";
@@ -15,7 +15,6 @@ import { ClusterObservation, type ObservedForm } from "./cluster-observation.ts"
 import type { ClusterStatus } from "./cluster-status.ts";
 import { CopyMatches } from "./copy-matches.ts";
 import { copyOrigin, type NamedCluster } from "./copy-origin.ts";
-import { HeldReports } from "./held-reports.ts";
 import { pacedClient } from "./paced-client.ts";
 import type { ClusterPermissions } from "./permissions.ts";
 import type { ClusterPreview } from "./preview.ts";
@@ -50,9 +49,8 @@ const lookEveryMs = 1_000;
 
 export class Observer {
   readonly #options: ObserverOptions;
-  readonly #journeys: Journeys;
+  readonly #journeys: Timeline;
   readonly #copyMatches: CopyMatches;
-  readonly #heldReports: HeldReports;
   readonly #sink: ServiceFilter;
   readonly #clusters: readonly ClusterObservation[];
   /** Names this run, and ties its monotonic clock to the wall clock. */
@@ -68,10 +66,9 @@ export class Observer {
       wallMs: clock.wallMs(),
       monotonicMs: clock.monotonicMs(),
     };
-    this.#journeys = new Journeys({
+    this.#journeys = new Timeline({
       onEvent,
-      provedAt: ({ hop, name }, service) => this.#observationOf(name)?.provedAt(hop, service),
-      heldSince: (endpoint) => this.#heldReports.since(endpoint),
+      watermark: ({ hop, name }, service) => this.#observationOf(name)?.watermark(hop, service),
       anchor: this.run,
       ...limits,
     });
@@ -84,21 +81,13 @@ export class Observer {
       isService: (service) => this.#journeys.isService(service),
       hasEndpoints: (service) => this.#journeys.hasEndpoints(service),
     });
-    this.#heldReports = new HeldReports({
-      clock,
-      sink: this.#copyMatches,
-      awaits: (reports) => this.#journeys.awaits(reports),
-      missedSince: (report) => this.#journeys.missedSince(report),
-      onTraffic: (request) => this.#journeys.traffic(request),
-      hasMoreOf: (report) => this.#observationOf(report.witness.name)?.hasMoreOf(report) ?? false,
-    });
-    this.#sink = new ServiceFilter(this.#heldReports, options);
+    this.#sink = new ServiceFilter(this.#copyMatches, options);
     this.#clusters = this.#observations();
   }
 
   /** Counts, ages and pending changes, and how far the clusters' clocks are from ours. */
   get journeys(): Pick<
-    Journeys,
+    Timeline,
     "counts" | "requestCounts" | "oldestPending" | "pending" | "clockSkew"
   > {
     return this.#journeys;
@@ -127,7 +116,7 @@ export class Observer {
   /** A request was sent to an address, as a proxy or its access log tells. */
   traffic(report: TrafficReport): void {
     if (report.service !== undefined && !this.#sink.has(report.service)) return;
-    this.#heldReports.traffic(report);
+    this.#journeys.traffic(report);
   }
 
   /**
@@ -163,7 +152,7 @@ export class Observer {
     this.#isStopped = true;
     this.#cancelLook?.();
     await Promise.all(this.#clusters.map((cluster) => cluster.stop()));
-    this.#heldReports.end();
+    this.#journeys.end(this.#options.clock.monotonicMs());
   }
 
   #observationOf(name: string): ClusterObservation | undefined {
@@ -200,7 +189,6 @@ export class Observer {
     const { timers, clock } = this.#options;
     this.#cancelLook = timers.after(lookEveryMs, () => {
       for (const cluster of this.#clusters) cluster.look();
-      this.#heldReports.look();
       this.#copyMatches.look();
       this.#journeys.advance(clock.monotonicMs());
       this.#lookLater();

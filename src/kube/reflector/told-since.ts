@@ -44,6 +44,16 @@ export class ToldSince {
     return isBehind ? this.#currentAt : undefined;
   }
 
+  /** All that was so then has been told; a watch that keeps up is taken at its word, but for delays. */
+  get currentAt(): MonotonicMs {
+    this.note();
+    const { resourceVersion } = this.#reflector.freshness();
+    const isBehind = resourceVersion === undefined || this.#mayBeLate(resourceVersion);
+    const provedAt = this.#currentAt ?? (-Infinity as MonotonicMs);
+    if (isBehind) return provedAt;
+    return Math.max(provedAt, this.#clock.monotonicMs() - overtakenMs) as MonotonicMs;
+  }
+
   /** Whether no watch is open, or what has gathered meanwhile may still be on its way. */
   get isCutOff(): boolean {
     const { connectedSinceMs, currentAtMs } = this.#reflector.freshness();

@@ -1,9 +1,9 @@
 // Only for tests: of an endpoint whose every change arrived promptly, the journeys must be exactly those
 // that follow from the deliveries: one a change, with each witness's own time.
 import { expect } from "vitest";
-import type { MonotonicMs } from "../../environment/clock.ts";
-import type { HopChange } from "../../lab/observed/hop-ledger.ts";
-import { trueChanges } from "../../lab/observed/true-changes.ts";
+import type { MonotonicMs } from "../../src/environment/clock.ts";
+import type { HopChange } from "../../src/lab/observed/hop-ledger.ts";
+import { trueChanges } from "../../src/lab/observed/true-changes.ts";
 import {
   type Case,
   isBaseline,
@@ -11,9 +11,9 @@ import {
   markOf,
   marksOf,
   placeOf,
-} from "./proof-case.contract.ts";
-import { services } from "./proof-services.contract.ts";
-import { fromKey, placeOfKey, type ToldChange } from "./told-endpoints.contract.ts";
+} from "./proof-case.ts";
+import { services } from "./proof-services.ts";
+import { fromKey, placeOfKey, type ToldChange } from "./told-endpoints.ts";
 
 /** A delivery that took longer was held up by a fault. */
 const promptMs = 500;

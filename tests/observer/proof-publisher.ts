@@ -1,8 +1,8 @@
 // Only for tests: who publishes the endpoints of the clusters, some time after the pods have changed,
 // as slices over which they are spread and moved, or as Endpoints; and who copies what is published
 // into the access cluster.
-import { type Random, randomBetween, randomInt } from "../../environment/random.ts";
-import type { ProofCluster } from "./proof-cluster.contract.ts";
+import { type Random, randomBetween, randomInt } from "../../src/environment/random.ts";
+import type { ProofCluster } from "./proof-cluster.ts";
 import {
   byHand,
   endpointsOf,
@@ -11,13 +11,13 @@ import {
   type ProofService,
   services,
   sliceOf,
-} from "./proof-services.contract.ts";
+} from "./proof-services.ts";
 import {
   importedServiceLabel,
   serviceNameLabel,
   sourceClusterLabel,
-} from "./told-endpoints.contract.ts";
-import type { UnderWay } from "./under-way.contract.ts";
+} from "./told-endpoints.ts";
+import type { UnderWay } from "./under-way.ts";
 
 export interface ProofPublisherOptions {
   readonly random: Random;

@@ -1,5 +1,5 @@
 // Only for tests: what has been begun in a simulated world and is not done yet.
-import type { Simulation } from "../../simulation/simulation.ts";
+import type { Simulation } from "../../src/simulation/simulation.ts";
 
 export class UnderWay {
   readonly #simulation: Simulation;

@@ -1,14 +1,14 @@
 // Only for tests: requests to the addresses of pods that are there or were a short time ago, and an
 // access log that tells of each a little later, of two not always in the order in which they were sent.
-import type { MonotonicMs } from "../../environment/clock.ts";
-import { type Random, randomBetween, randomInt } from "../../environment/random.ts";
-import type { Witness } from "../../journeys/witness.ts";
-import type { Simulation } from "../../simulation/simulation.ts";
-import type { ProofCluster } from "./proof-cluster.contract.ts";
-import { observerHost, type ProofRun } from "./proof-run.contract.ts";
-import { services } from "./proof-services.contract.ts";
-import { fromKey } from "./told-endpoints.contract.ts";
-import type { UnderWay } from "./under-way.contract.ts";
+import type { MonotonicMs } from "../../src/environment/clock.ts";
+import { type Random, randomBetween, randomInt } from "../../src/environment/random.ts";
+import type { Witness } from "../../src/timeline/witness.ts";
+import type { Simulation } from "../../src/simulation/simulation.ts";
+import type { ProofCluster } from "./proof-cluster.ts";
+import { observerHost, type ProofRun } from "./proof-run.ts";
+import { services } from "./proof-services.ts";
+import { fromKey } from "./told-endpoints.ts";
+import type { UnderWay } from "./under-way.ts";
 
 export interface ProofTrafficOptions {
   readonly simulation: Simulation;

@@ -5,13 +5,13 @@
 // API servers that are started again or whose caches freeze, bad lines, and observers that are started
 // again. The judge knows what was delivered and what happened.
 import { expect } from "vitest";
-import { randomBetween } from "../../environment/random.ts";
-import { applyFaultPlan, type FaultKind, randomFaultPlan } from "../../simulation/faults.ts";
-import { forEachSeed } from "../../simulation/seeds.ts";
-import { type Simulation, simulate } from "../../simulation/simulation.ts";
-import { judgeRun } from "./proof-judge.contract.ts";
-import { observerHost } from "./proof-run.contract.ts";
-import { ProofWorld } from "./proof-world.contract.ts";
+import { randomBetween } from "../../src/environment/random.ts";
+import { applyFaultPlan, type FaultKind, randomFaultPlan } from "../../src/simulation/faults.ts";
+import { forEachSeed } from "../../src/simulation/seeds.ts";
+import { type Simulation, simulate } from "../../src/simulation/simulation.ts";
+import { judgeRun } from "./proof-judge.ts";
+import { observerHost } from "./proof-run.ts";
+import { ProofWorld } from "./proof-world.ts";
 
 const kinds: readonly FaultKind[] = ["latency", "reset", "partition", "one-way", "stall"];
 const troubleMs = 240_000;

@@ -1,7 +1,7 @@
 // Only for tests: the services that every cluster of the proof has, and how their endpoints are
 // written down in the published forms.
-import type { RawRecord } from "../../kube/kinds/fields.ts";
-import type { EndpointName } from "./told-endpoints.contract.ts";
+import type { RawRecord } from "../../src/kube/kinds/fields.ts";
+import type { EndpointName } from "./told-endpoints.ts";
 
 export interface ProofService {
   readonly path: string;

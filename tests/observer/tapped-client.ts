@@ -1,10 +1,10 @@
 // Only for tests: a client that notes what passes through it to an observer, list by list and event
 // by event, at the instant at which it does.
-import { type Clock, elapsedMs, type MonotonicMs } from "../../environment/clock.ts";
-import type { IncomingResponse } from "../../environment/network.ts";
-import type { KubeClient, KubeRequest, KubeResponse } from "../../kube/client/client.ts";
-import { isRecord, type RawRecord } from "../../kube/kinds/fields.ts";
-import { type Resource, resources, type ToldEndpoints } from "./told-endpoints.contract.ts";
+import { type Clock, elapsedMs, type MonotonicMs } from "../../src/environment/clock.ts";
+import type { IncomingResponse } from "../../src/environment/network.ts";
+import type { KubeClient, KubeRequest, KubeResponse } from "../../src/kube/client/client.ts";
+import { isRecord, type RawRecord } from "../../src/kube/kinds/fields.ts";
+import { type Resource, resources, type ToldEndpoints } from "./told-endpoints.ts";
 
 /** What had gathered while no watch was open is told by then. */
 const backlogMs = 2_000;

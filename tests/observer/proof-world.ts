@@ -1,15 +1,15 @@
 // Only for tests: one to three clusters and an access cluster, somebody who publishes and copies, proxy
 // replicas and clients, and observers of all that, one after the other, whose every delivery is noted.
 // Everything is drawn from a seed.
-import { type Random, randomBetween, randomInt } from "../../environment/random.ts";
-import type { Simulation } from "../../simulation/simulation.ts";
-import { ProofCluster } from "./proof-cluster.contract.ts";
-import { ProofPods } from "./proof-pods.contract.ts";
-import { ProofPublisher } from "./proof-publisher.contract.ts";
-import { ProofReplicas } from "./proof-replicas.contract.ts";
-import { observerHost, type ProofRun, startRun } from "./proof-run.contract.ts";
-import { ProofTraffic } from "./proof-traffic.contract.ts";
-import { UnderWay } from "./under-way.contract.ts";
+import { type Random, randomBetween, randomInt } from "../../src/environment/random.ts";
+import type { Simulation } from "../../src/simulation/simulation.ts";
+import { ProofCluster } from "./proof-cluster.ts";
+import { ProofPods } from "./proof-pods.ts";
+import { ProofPublisher } from "./proof-publisher.ts";
+import { ProofReplicas } from "./proof-replicas.ts";
+import { observerHost, type ProofRun, startRun } from "./proof-run.ts";
+import { ProofTraffic } from "./proof-traffic.ts";
+import { UnderWay } from "./under-way.ts";
 
 export class ProofWorld {
   readonly clusters: readonly ProofCluster[];

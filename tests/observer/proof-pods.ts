@@ -1,11 +1,11 @@
 // Only for tests: the pods and services of the clusters. Pods come, flap, are labelled anew, end, go
 // and hand on their addresses; services are deleted and made again, select other pods for a while, or
 // go with all that is in their namespace. What, to whom and when is drawn from a seed.
-import { type Random, randomBetween, randomInt } from "../../environment/random.ts";
-import type { Simulation } from "../../simulation/simulation.ts";
-import type { ProofCluster } from "./proof-cluster.contract.ts";
-import { type ProofService, serviceSpec, services, web } from "./proof-services.contract.ts";
-import type { UnderWay } from "./under-way.contract.ts";
+import { type Random, randomBetween, randomInt } from "../../src/environment/random.ts";
+import type { Simulation } from "../../src/simulation/simulation.ts";
+import type { ProofCluster } from "./proof-cluster.ts";
+import { type ProofService, serviceSpec, services, web } from "./proof-services.ts";
+import type { UnderWay } from "./under-way.ts";
 
 export interface ProofPodsOptions {
   readonly simulation: Simulation;

@@ -2,10 +2,10 @@
 // joined the first, to one that left the last; where others have the address too, or a request names
 // no service, it may count or not.
 import { expect } from "vitest";
-import type { Journey } from "../../journeys/journey.ts";
-import { byKey, type Case, placeOf } from "./proof-case.contract.ts";
-import type { SentRequest } from "./proof-run.contract.ts";
-import { fromKey, placeOfKey, type ToldChange } from "./told-endpoints.contract.ts";
+import type { Journey } from "../../src/timeline/journey.ts";
+import { byKey, type Case, placeOf } from "./proof-case.ts";
+import type { SentRequest } from "./proof-run.ts";
+import { fromKey, placeOfKey, type ToldChange } from "./told-endpoints.ts";
 
 /** A journey waits longer than this for a request that shows it. */
 const surelyMs = 60_000;

@@ -4,14 +4,14 @@
 // each witness's own time. Where deliveries were late or left something out, what a journey says must
 // still be something that was delivered, told once, and no more than happened.
 import { expect } from "vitest";
-import type { Journey } from "../../journeys/journey.ts";
+import type { Journey } from "../../src/timeline/journey.ts";
 import {
   agreesAtStart,
   doubtOf,
   isToldInTime,
   judgeExact,
   togetherMs,
-} from "./exact-judge.contract.ts";
+} from "./exact-judge.ts";
 import {
   type Case,
   casesOf,
@@ -21,11 +21,11 @@ import {
   marksOf,
   placeOf,
   storyOf,
-} from "./proof-case.contract.ts";
-import type { ProofRun } from "./proof-run.contract.ts";
-import type { ProofWorld } from "./proof-world.contract.ts";
-import { fromKey, placeOfKey, type ToldChange } from "./told-endpoints.contract.ts";
-import { judgeRequests } from "./traffic-judge.contract.ts";
+} from "./proof-case.ts";
+import type { ProofRun } from "./proof-run.ts";
+import type { ProofWorld } from "./proof-world.ts";
+import { fromKey, placeOfKey, type ToldChange } from "./told-endpoints.ts";
+import { judgeRequests } from "./traffic-judge.ts";
 
 /** A connection that stood still and is slow tells by then what has gathered. */
 const stalledMs = 3_000;

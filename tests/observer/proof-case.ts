@@ -1,11 +1,11 @@
 // Only for tests: what there is to say of one endpoint in one run of an observer: what happened, what
 // was delivered, and which journeys the observer made of it.
-import type { Journey } from "../../journeys/journey.ts";
-import type { Hop } from "../../journeys/witness.ts";
-import type { ProofRun, SentRequest } from "./proof-run.contract.ts";
-import { byHand } from "./proof-services.contract.ts";
-import type { ProofWorld } from "./proof-world.contract.ts";
-import { fromKey, keyOf, placeOfKey, type ToldChange } from "./told-endpoints.contract.ts";
+import type { Journey } from "../../src/timeline/journey.ts";
+import type { Hop } from "../../src/timeline/witness.ts";
+import type { ProofRun, SentRequest } from "./proof-run.ts";
+import { byHand } from "./proof-services.ts";
+import type { ProofWorld } from "./proof-world.ts";
+import { fromKey, keyOf, placeOfKey, type ToldChange } from "./told-endpoints.ts";
 
 export interface Case {
   readonly key: string;

@@ -1,16 +1,16 @@
 // Only for tests: proxy replicas that route by what the clusters have published, some time later.
 // They come and go, some route to one port only, and some are asked now and then and know nothing but
 // addresses; at times they do not answer. Whom each routes to is known here, whatever it tells.
-import type { MonotonicMs } from "../../environment/clock.ts";
-import { type Random, randomBetween, randomInt } from "../../environment/random.ts";
-import type { RoutedEndpoint, RoutedWitness } from "../../journeys/routed-witness.ts";
-import type { Direction } from "../../journeys/witness.ts";
-import type { Simulation } from "../../simulation/simulation.ts";
-import type { ProofCluster } from "./proof-cluster.contract.ts";
-import { observerHost, type ProofRun } from "./proof-run.contract.ts";
-import { services } from "./proof-services.contract.ts";
-import { fromKey, placeOfKey } from "./told-endpoints.contract.ts";
-import type { UnderWay } from "./under-way.contract.ts";
+import type { MonotonicMs } from "../../src/environment/clock.ts";
+import { type Random, randomBetween, randomInt } from "../../src/environment/random.ts";
+import type { RoutedEndpoint, RoutedWitness } from "../../src/journeys/routed-witness.ts";
+import type { Direction } from "../../src/timeline/witness.ts";
+import type { Simulation } from "../../src/simulation/simulation.ts";
+import type { ProofCluster } from "./proof-cluster.ts";
+import { observerHost, type ProofRun } from "./proof-run.ts";
+import { services } from "./proof-services.ts";
+import { fromKey, placeOfKey } from "./told-endpoints.ts";
+import type { UnderWay } from "./under-way.ts";
 
 export interface ProofReplicasOptions {
   readonly simulation: Simulation;

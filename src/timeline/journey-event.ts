@@ -1,0 +1,12 @@
+// What the observer's core tells of a journey while it happens, to whoever shows, counts or keeps it.
+import type { HopTime, Journey } from "./journey.ts";
+
+export type JourneyEvent =
+  /**
+   * A witness shows the change; also the first one, which makes the origin. Of the requests to an
+   * address that left, the last one, once it is known to be the last.
+   */
+  | { readonly type: "shown"; readonly journey: Journey; readonly hop: HopTime }
+  | { readonly type: "stuck"; readonly journey: Journey; readonly hop: HopTime }
+  /** Once for every journey: nothing more will be learnt of it. */
+  | { readonly type: "over"; readonly journey: Journey };

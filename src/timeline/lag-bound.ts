@@ -1,0 +1,14 @@
+// How a lag that is shown relates to the true one, as a sign before it. What was learnt from a list
+// happened before it was learnt, by how much is known only within bounds. Pure.
+import type { HopState } from "./journey.ts";
+
+export type ShownState = Extract<HopState, { readonly type: "shown" }>;
+
+/** None when the lag is exact. */
+export type LagBound = "" | "≥" | "≤" | "~";
+
+export function lagBound({ lagMs, range }: ShownState): LagBound {
+  if (range === undefined) return "";
+  if (range.maxMs === undefined || lagMs <= range.minMs) return "≥";
+  return lagMs >= range.maxMs ? "≤" : "~";
+}

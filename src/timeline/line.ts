@@ -1,0 +1,176 @@
+// How far each witness has followed the changes of one endpoint. The changes are a list in which joins
+// and leaves alternate; a witness goes through them in order, at its own pace, may leave some out, and
+// never goes back. From that follows which change each of its steps shows. Pure, but for the marks that
+// it puts on changes.
+import { elapsedMs, type MonotonicMs } from "../environment/clock.ts";
+import type { Change, Sighting } from "./change.ts";
+import { settleMs } from "./journey-limits.ts";
+import { type Direction, isSameWitness, type Witness, type WitnessedEndpoint } from "./witness.ts";
+
+/** A witness showed the endpoint, or ceased to. */
+export interface Step extends Sighting {
+  readonly direction: Direction;
+}
+
+/** What one witness has shown of the endpoint. */
+export interface Cursor {
+  readonly witness: Witness;
+  /** Whether the endpoint is there, as the witness shows it. */
+  direction: Direction;
+  /** Since when it is shown so. */
+  at: MonotonicMs;
+  /** `first`: it was so when the witness was first heard; `assumed`: it has not been heard at all. */
+  origin: "step" | "first" | "assumed";
+  /** The id of the last change that the witness has shown or passed. */
+  through: number;
+  /** Steps of which it is not clear yet which changes they show, oldest first. */
+  steps: readonly Step[];
+}
+
+/** What became of a change at a witness. */
+export interface Settled {
+  readonly change: Change;
+  readonly witness: Witness;
+}
+
+const noSteps: readonly Step[] = [];
+const nothing: readonly Settled[] = [];
+
+/** Beyond it the steps of a witness count as what they most likely are. */
+const unclearMax = 16;
+
+export class Line {
+  /** Without a pod: whoever has the address. */
+  endpoint: WitnessedEndpoint;
+  /** Opened by the reference of this endpoint. Invariant: ids rise. */
+  readonly own: Change[] = [];
+  readonly cursors: Cursor[] = [];
+
+  constructor(endpoint: WitnessedEndpoint) {
+    this.endpoint = endpoint;
+  }
+
+  cursorOf(witness: Witness): Cursor | undefined {
+    return this.cursors.find((cursor) => isSameWitness(cursor.witness, witness));
+  }
+
+  /** For a witness that begins to be heard of, or is expected to be. */
+  begin(
+    witness: Witness,
+    state: Pick<Cursor, "direction" | "at" | "origin">,
+    changes: readonly Change[],
+  ): Cursor {
+    const newest = changes.at(-1);
+    const cursor = { witness, ...state, through: 0, steps: noSteps };
+    this.cursors.push(cursor);
+    standBefore(cursor, newest);
+    return cursor;
+  }
+
+  forget(witness: Witness): void {
+    const index = this.cursors.findIndex((cursor) => isSameWitness(cursor.witness, witness));
+    if (index !== -1) this.cursors.splice(index, 1);
+  }
+}
+
+/** It stands after the newest change where it shows the same, and before it otherwise. */
+export function standBefore(cursor: Cursor, newest: Change | undefined): void {
+  cursor.steps = noSteps;
+  if (newest === undefined) return;
+  const isAfter = newest.direction === cursor.direction;
+  cursor.through = isAfter ? newest.id : newest.id - 1;
+  if (isAfter && newest.outcome === "pending") newest.agree(cursor.witness);
+}
+
+/** The changes that the witness has neither shown nor passed. */
+export function aheadOf(cursor: Cursor, changes: readonly Change[]): readonly Change[] {
+  const last = changes.at(-1);
+  if (last === undefined || last.id <= cursor.through) return [];
+  return changes.filter(({ id }) => id > cursor.through);
+}
+
+/**
+ * Moves the cursor as far as its steps say for certain: where they show every change, one after the
+ * other. Where some are left out, later steps may show that they were not, so it waits for quiet.
+ */
+export function follow(
+  cursor: Cursor,
+  changes: readonly Change[],
+  now: MonotonicMs,
+): readonly Settled[] {
+  const ahead = aheadOf(cursor, changes);
+  const newest = ahead.at(-1);
+  if (newest === undefined) return nothing;
+  const { steps, witness } = cursor;
+  const fit = fitSteps(steps, ahead);
+  const isPlain = fit.every((change, index) => change === ahead[index]);
+  if (isPlain && steps.length > 0) return settle(cursor, fit, fit.at(-1)?.id ?? cursor.through);
+  const quietSince = Math.max(cursor.at, newest.begunAt) as MonotonicMs;
+  const isQuiet = elapsedMs(quietSince, now) >= settleMs || steps.length > unclearMax;
+  const agrees = cursor.direction === newest.direction;
+  // Nothing that it could still show: it had it so before the only change that it has not shown.
+  const isUnchanged = agrees && ahead.length === 1 && fit.at(-1) === undefined;
+  if (!isQuiet && !isUnchanged) return nothing;
+  const last = fit.findLast((change) => change !== undefined);
+  if (!agrees && last === undefined) return nothing;
+  const settled = settle(cursor, fit, agrees ? newest.id : (last?.id ?? cursor.through));
+  if (!agrees || newest.isMarkedBy(witness)) return settled;
+  newest.agree(witness);
+  return settled;
+}
+
+/** When `follow` has to be asked again if nothing happens; undefined when that changes nothing. */
+export function settlesAt(cursor: Cursor, changes: readonly Change[]): number | undefined {
+  const ahead = aheadOf(cursor, changes);
+  const newest = ahead.at(-1);
+  if (newest === undefined) return undefined;
+  if (cursor.steps.length === 0 && cursor.direction !== newest.direction) return undefined;
+  return Math.max(cursor.at, newest.begunAt) + settleMs;
+}
+
+function settle(
+  cursor: Cursor,
+  fit: readonly (Change | undefined)[],
+  through: number,
+): readonly Settled[] {
+  const { witness, steps } = cursor;
+  cursor.through = through;
+  cursor.steps = noSteps;
+  return fit.flatMap((change, index) => {
+    const step = steps[index];
+    if (change === undefined || step === undefined) return [];
+    change.show(step);
+    return [{ change, witness }];
+  });
+}
+
+/**
+ * Which change each step shows: from the newest step back, the newest change of its direction that
+ * had begun, because controllers and proxies act on how things are. The reference may be heard later
+ * than a witness that it has set in motion: then a step from before shows the change, unless it was
+ * taken back by then.
+ */
+function fitSteps(
+  steps: readonly Step[],
+  changes: readonly Change[],
+): readonly (Change | undefined)[] {
+  const fit: (Change | undefined)[] = [];
+  let end = changes.length;
+  for (let index = steps.length - 1; index >= 0; index -= 1) {
+    const step = steps[index];
+    if (step === undefined) continue;
+    // One that showed nothing took this one back.
+    const takenBackAt = fit[index + 1] === undefined ? steps[index + 1]?.at : undefined;
+    const canShow = (change: Change): boolean => mayShow(step, change, takenBackAt ?? Infinity);
+    const found = changes.slice(0, end).findLastIndex(canShow);
+    fit[index] = changes[found];
+    if (found !== -1) end = found;
+  }
+  return fit;
+}
+
+function mayShow(step: Step, change: Change, takenBackAt: number): boolean {
+  if (change.direction !== step.direction) return false;
+  if (change.begunAt <= step.at) return true;
+  return step.at > change.aheadFrom && change.begunAt < takenBackAt;
+}

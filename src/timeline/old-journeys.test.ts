@@ -1,0 +1,524 @@
+import { describe, expect, test } from "vitest";
+import type { WallMs } from "../environment/clock.ts";
+import type { Journey } from "./journey.ts";
+import { abandonAfterMs, settleMs } from "./journey-limits.ts";
+import { Timeline as Journeys } from "./timeline.ts";
+import { ms, Observed, pod, published, replica, synced, web } from "./observed.contract.ts";
+import type { Hop, Witness } from "./witness.ts";
+
+test("a leave is followed from the pod to every replica", () => {
+  const seen = new Observed([pod, published, synced, replica("r1"), replica("r2")]);
+  seen.baseline(pod, published, synced, replica("r1"), replica("r2"));
+  seen.say(1_000, pod, "leave", { cause: "terminating" });
+  seen.say(1_012, replica("r1"), "leave");
+  seen.say(1_014, replica("r2"), "leave");
+  seen.say(32_200, published, "leave");
+  seen.say(32_300, synced, "leave");
+  expect(seen.events).toMatchInlineSnapshot(`
+    [
+      "1000: shown pod: −10.0.0.1 shop/web  pod 0 · published … · synced … · routed … …",
+      "1012: shown routed: −10.0.0.1 shop/web  pod 0 · published 12 ms… · synced 12 ms… · routed 12 ms 12 ms…",
+      "1014: shown routed: −10.0.0.1 shop/web  pod 0 · published 14 ms… · synced 14 ms… · routed 12 14 ms",
+      "32200: shown published: −10.0.0.1 shop/web  pod 0 · published 31.2 s · synced 31.2 s… · routed 12 14 ms",
+      "32300: shown synced: −10.0.0.1 shop/web  pod 0 · published 31.2 s · synced 31.3 s · routed 12 14 ms",
+      "32300: complete: −10.0.0.1 shop/web  pod 0 · published 31.2 s · synced 31.3 s · routed 12 14 ms",
+    ]
+  `);
+  expect(seen.journeys.pending()).toEqual([]);
+});
+
+test("a journey keeps its cause, its pod and an origin that is an interval after a relist", () => {
+  const over: unknown[] = [];
+  const journeys = new Journeys({
+    onEvent: (event) => event.type === "over" && over.push(event.journey),
+  });
+  journeys.follow(pod, web);
+  journeys.follow(published, web);
+  const endpoint = { ...web, address: "10.0.0.1", port: 8080, podUid: "a" };
+  const join = { endpoint, direction: "join" } as const;
+  journeys.report({ ...join, witness: published, at: ms(2_000) });
+  journeys.report({
+    ...join,
+    witness: pod,
+    at: ms(1_500),
+    notBefore: ms(500),
+    cause: "ready",
+    podName: "web-0",
+  });
+  expect(over).toEqual([
+    {
+      id: 1,
+      endpoint,
+      podName: "web-0",
+      direction: "join",
+      cause: "ready",
+      origin: { at: 1_500, notBefore: 500 },
+      hops: [
+        {
+          hop: "pod",
+          witness: "east",
+          state: { type: "shown", lagMs: 0, range: { minMs: 0, maxMs: 1_000 } },
+        },
+        {
+          hop: "published",
+          witness: "east",
+          state: { type: "shown", lagMs: 500, range: { minMs: 500, maxMs: 1_500 } },
+        },
+      ],
+      outcome: "complete",
+    },
+  ]);
+});
+
+test("any witness may be the first, and the origin is the earliest of all", () => {
+  const seen = new Observed([pod, published, replica("r1")]);
+  seen.baseline(pod, published, replica("r1"));
+  seen.say(1_000, replica("r1"), "leave");
+  seen.say(1_030, pod, "leave");
+  seen.say(1_040, published, "leave");
+  expect(seen.over).toMatchInlineSnapshot(`
+    [
+      "1040: complete: −10.0.0.1 shop/web  pod 30 ms · published 40 ms · routed before pod",
+    ]
+  `);
+});
+
+test("a flap that the controller follows late gives each change its own time", () => {
+  const seen = new Observed([pod, published]);
+  seen.baseline(pod, published);
+  seen.say(1_000, pod, "leave");
+  seen.say(6_000, pod, "join");
+  seen.say(15_000, published, "leave");
+  seen.say(15_100, published, "join");
+  expect(seen.over).toMatchInlineSnapshot(`
+    [
+      "15000: superseded: −10.0.0.1 shop/web  pod 0 · published 14 s · routed ? (superseded)",
+      "15100: complete: +10.0.0.1 shop/web  pod 0 · published 9.1 s · routed ?",
+    ]
+  `);
+});
+
+test("a flap that the controller never shows is superseded and leaves nothing pending", () => {
+  const seen = new Observed([pod, published]);
+  seen.baseline(pod, published);
+  seen.say(1_000, pod, "leave");
+  seen.say(1_200, pod, "join");
+  seen.advance(1_200 + settleMs - 1);
+  expect(seen.over).toEqual([]);
+  seen.advance(1_200 + settleMs);
+  expect(seen.over).toMatchInlineSnapshot(`
+    [
+      "11200: superseded: −10.0.0.1 shop/web  pod 0 · published passed · routed ? (superseded)",
+      "11200: complete: +10.0.0.1 shop/web  pod 0 · published unchanged · routed ?",
+    ]
+  `);
+});
+
+test("a flap that is shown after all, long after, is no new change", () => {
+  const seen = new Observed([pod, published]);
+  seen.baseline(pod, published);
+  seen.say(1_000, pod, "leave");
+  seen.say(2_000, pod, "join");
+  seen.advance(2_000 + settleMs);
+  seen.say(31_000, published, "leave");
+  seen.say(32_000, published, "join");
+  seen.advance(60_000);
+  expect(seen.over).toHaveLength(2);
+  expect(seen.journeys.pending()).toEqual([]);
+  seen.say(70_000, pod, "leave");
+  seen.say(70_300, published, "leave");
+  expect(seen.over.slice(2)).toEqual([
+    "70300: complete: −10.0.0.1 shop/web  pod 0 · published 300 ms · routed ?",
+  ]);
+});
+
+test("one that shows half of a flap long after, and stays so, has yet to show the rest", () => {
+  const seen = new Observed([pod, published]);
+  seen.baseline(pod, published);
+  seen.say(1_000, pod, "leave");
+  seen.say(2_000, pod, "join");
+  seen.advance(2_000 + settleMs);
+  seen.say(31_000, published, "leave");
+  seen.advance(31_000 + settleMs);
+  expect(seen.journeys.oldestPending(ms(50_000))).toEqual([
+    { cluster: "east", hop: "published", direction: "join", ageMs: 19_000 },
+  ]);
+});
+
+test("of three quick changes collapsed into one, the last gets the time it was shown at", () => {
+  const seen = new Observed([pod, published]);
+  seen.baseline(pod, published);
+  seen.say(1_000, pod, "leave");
+  seen.say(1_100, pod, "join");
+  seen.say(1_200, pod, "leave");
+  seen.say(3_000, published, "leave");
+  seen.advance(3_000 + settleMs);
+  expect(seen.over).toMatchInlineSnapshot(`
+    [
+      "13000: superseded: −10.0.0.1 shop/web  pod 0 · published passed · routed ? (superseded)",
+      "13000: superseded: +10.0.0.1 shop/web  pod 0 · published passed · routed ? (superseded)",
+      "13000: complete: −10.0.0.1 shop/web  pod 0 · published 1.8 s · routed ?",
+    ]
+  `);
+});
+
+test("a witness that is late but leaves nothing out is not taken to be done too early", () => {
+  const seen = new Observed([pod, published]);
+  seen.baseline(pod, published);
+  seen.say(1_000, pod, "leave");
+  seen.say(2_000, pod, "join");
+  seen.say(3_000, pod, "leave");
+  for (const [at, direction] of [
+    [31_000, "leave"],
+    [32_000, "join"],
+    [33_000, "leave"],
+  ] as const) {
+    seen.say(at, published, direction);
+    seen.advance(at + 500);
+  }
+  expect(seen.over).toMatchInlineSnapshot(`
+    [
+      "33000: superseded: −10.0.0.1 shop/web  pod 0 · published 30 s · routed ? (superseded)",
+      "33000: superseded: +10.0.0.1 shop/web  pod 0 · published 30 s · routed ? (superseded)",
+      "33000: complete: −10.0.0.1 shop/web  pod 0 · published 30 s · routed ?",
+    ]
+  `);
+});
+
+test("what was under way before the observation began makes no journey", () => {
+  const seen = new Observed([pod, published]);
+  seen.baseline(pod);
+  seen.say(1_000, published, "join");
+  expect(seen.events).toEqual([]);
+  expect(seen.journeys.counts).toMatchObject({ baseline: 1, earlier: 1, opened: 0 });
+});
+
+test("a leave of something never seen is counted", () => {
+  const seen = new Observed([pod, published]);
+  seen.say(1_000, published, "leave");
+  expect(seen.journeys.counts).toMatchObject({ unknown: 1, opened: 0 });
+});
+
+test("a replica that changes its mind alone withdraws the journey", () => {
+  const seen = new Observed([pod, published, replica("r1")]);
+  seen.baseline(pod, published, replica("r1"));
+  seen.say(1_000, replica("r1"), "leave");
+  seen.say(3_000, replica("r1"), "join");
+  expect(seen.over).toMatchInlineSnapshot(`
+    [
+      "3000: withdrawn: −10.0.0.1 shop/web  pod never shown · published never shown · routed 0 (withdrawn)",
+    ]
+  `);
+  seen.say(9_000, pod, "leave");
+  seen.say(9_001, replica("r1"), "leave");
+  seen.say(9_002, published, "leave");
+  expect(seen.over.slice(1)).toMatchInlineSnapshot(`
+    [
+      "9002: complete: −10.0.0.1 shop/web  pod 0 · published 2 ms · routed 1 ms",
+    ]
+  `);
+});
+
+test("once it is known whose endpoint it is, nobody of another cluster is waited for", () => {
+  const seen = new Observed([pod]);
+  seen.journeys.follow({ hop: "pod", name: "west" }, { ...web, cluster: "west" });
+  const endpoint = {
+    ...web,
+    cluster: undefined,
+    address: "10.0.0.1",
+    port: 8080,
+    podUid: undefined,
+  };
+  seen.journeys.report({ witness: replica("stock"), direction: "join", at: ms(1_000), endpoint });
+  seen.say(1_020, pod, "join");
+  expect(seen.over).toEqual([
+    "1020: complete: +10.0.0.1 shop/web  pod 20 ms · published ? · routed before pod",
+  ]);
+});
+
+test("a hop beyond its budget is stuck, once, and may still come", () => {
+  const seen = new Observed([pod, published]);
+  seen.baseline(pod, published);
+  seen.say(0, pod, "leave");
+  seen.advance(29_999);
+  seen.advance(30_000);
+  seen.advance(60_000);
+  expect(seen.journeys.oldestPending(ms(60_000))).toEqual([
+    { cluster: "east", hop: "published", direction: "leave", ageMs: 60_000 },
+  ]);
+  seen.say(646_000, published, "leave");
+  expect(seen.events).toMatchInlineSnapshot(`
+    [
+      "0: shown pod: −10.0.0.1 shop/web  pod 0 · published … · routed ?",
+      "30000: stuck published: −10.0.0.1 shop/web  pod 0 · published stuck 30 s… · routed ?",
+      "646000: shown published: −10.0.0.1 shop/web  pod 0 · published 10 min 46 s · routed ?",
+      "646000: complete: −10.0.0.1 shop/web  pod 0 · published 10 min 46 s · routed ?",
+    ]
+  `);
+  expect(seen.journeys.oldestPending(ms(700_000))).toEqual([]);
+});
+
+test("a change that has been undone is not the oldest that is waited for", () => {
+  const seen = new Observed([pod, published]);
+  seen.baseline(pod, published);
+  seen.say(1_000, pod, "leave");
+  seen.say(2_000, pod, "join");
+  seen.advance(3_000);
+  expect(seen.journeys.oldestPending(ms(3_000))).toEqual([
+    { cluster: "east", hop: "published", direction: "join", ageMs: 1_000 },
+  ]);
+});
+
+test("what is never shown is abandoned in the end", () => {
+  const seen = new Observed([pod, published]);
+  seen.say(0, pod, "join");
+  seen.advance(abandonAfterMs);
+  expect(seen.over).toMatchInlineSnapshot(`
+    [
+      "21600000: abandoned: +10.0.0.1 shop/web  pod 0 · published never shown · routed ? (abandoned)",
+    ]
+  `);
+});
+
+test("a replica that is gone is no longer waited for", () => {
+  const seen = new Observed([pod, replica("r1")]);
+  seen.baseline(pod, replica("r1"));
+  seen.say(1_000, pod, "leave");
+  seen.journeys.unfollow(replica("r1"), web);
+  expect(seen.over).toMatchInlineSnapshot(`
+    [
+      "1000: complete: −10.0.0.1 shop/web  pod 0 · published ? · routed ?",
+    ]
+  `);
+});
+
+test("beyond the bound of pending journeys the oldest goes, and its end says so", () => {
+  const seen = new Observed([pod, published], { pendingMax: 2 });
+  for (const uid of ["a", "b", "c"]) seen.say(1, pod, "join", { uid, address: `10.0.0.${uid}` });
+  expect(seen.over).toMatchInlineSnapshot(`
+    [
+      "1: dropped: +10.0.0.a shop/web  pod 0 · published never shown · routed ? (dropped)",
+    ]
+  `);
+  expect(seen.journeys.pending().map(({ endpoint }) => endpoint.podUid)).toEqual(["b", "c"]);
+});
+
+test("beyond the bound of endpoints new ones are counted and not followed", () => {
+  const journeys = new Journeys({ onEvent: () => undefined, endpointsMax: 1 });
+  journeys.follow(published, web);
+  for (const podUid of ["a", "b"]) {
+    journeys.report({
+      witness: pod,
+      direction: "join",
+      at: ms(1),
+      endpoint: { ...web, address: "10.0.0.1", port: 8080, podUid },
+    });
+  }
+  expect(journeys.counts).toMatchObject({ opened: 1, dropped: 1 });
+});
+
+test("an endpoint that has left everywhere is forgotten and makes room", () => {
+  const journeys = new Journeys({ onEvent: () => undefined, endpointsMax: 1 });
+  journeys.follow(pod, web);
+  for (const podUid of ["a", "b"]) {
+    for (const direction of ["join", "leave"] as const) {
+      const endpoint = { ...web, address: "10.0.0.1", port: 8080, podUid };
+      journeys.report({ witness: pod, direction, at: ms(1), endpoint });
+    }
+  }
+  expect(journeys.counts).toMatchObject({ opened: 4, dropped: 0 });
+});
+
+test.each<[Hop, Witness]>([
+  ["pod", pod],
+  ["published", published],
+])("a repeated %s report is counted and changes nothing", (_hop, witness) => {
+  const seen = new Observed([pod, published]);
+  seen.say(1, pod, "join");
+  seen.say(2, published, "join");
+  seen.say(3, witness, "join");
+  expect(seen.journeys.counts).toMatchObject({ opened: 1, matched: 1, repeated: 1 });
+  expect(seen.over).toHaveLength(1);
+});
+
+describe("what the witnesses disagree about when the observation begins", () => {
+  test("a pod that is gone and still published is a change of before, stuck where it is missing", () => {
+    const seen = new Observed([pod, published, replica("r1")]);
+    seen.baseline(published, replica("r1"));
+    seen.advance(settleMs - 1);
+    expect(seen.journeys.pending()).toEqual([]);
+    seen.advance(settleMs);
+    expect(seen.journeys.pending().map(({ origin }) => origin)).toEqual([
+      { at: 0, notBefore: undefined, beforeStart: true },
+    ]);
+    seen.advance(30_000);
+    seen.say(45_000, published, "leave");
+    seen.say(46_000, replica("r1"), "leave");
+    expect(seen.events).toMatchInlineSnapshot(`
+      [
+        "30000: stuck published: −10.0.0.1 shop/web  pod unchanged · published stuck 30 s… · routed 30 s…",
+        "30000: stuck routed: −10.0.0.1 shop/web  pod unchanged · published stuck 30 s… · routed stuck 30 s…",
+        "45000: shown published: −10.0.0.1 shop/web  pod unchanged · published ≥45 s · routed stuck 45 s…",
+        "46000: shown routed: −10.0.0.1 shop/web  pod unchanged · published ≥45 s · routed ≥46 s",
+        "46000: complete: −10.0.0.1 shop/web  pod unchanged · published ≥45 s · routed ≥46 s",
+      ]
+    `);
+    expect(seen.lastOver?.hops.map(({ state }) => state)).toEqual([
+      { type: "unchanged" },
+      { type: "shown", lagMs: 45_000, range: { minMs: 45_000, maxMs: undefined } },
+      { type: "shown", lagMs: 46_000, range: { minMs: 46_000, maxMs: undefined } },
+    ]);
+  });
+
+  test("a pod that is ready and not published is one too, judged once its watch has listed", () => {
+    const seen = new Observed([published]);
+    seen.say(0, pod, "join", { baseline: true });
+    seen.say(0, replica("r1"), "join", { baseline: true, address: "10.0.0.2", uid: "b" });
+    seen.advance(60_000);
+    expect(seen.journeys.pending()).toEqual([]);
+    seen.journeys.follow(pod, web);
+    seen.advance(60_000 + settleMs);
+    expect(
+      seen.journeys.pending().map(({ endpoint, direction }) => [endpoint.podUid, direction]),
+    ).toEqual([["a", "join"]]);
+  });
+
+  test("a replica that is new and behind is told from a change", () => {
+    const seen = new Observed([pod, published]);
+    seen.baseline(pod, published);
+    seen.say(1_000, pod, "leave");
+    seen.journeys.follow(replica("r2"), web);
+    seen.say(1_500, replica("r2"), "join");
+    seen.say(1_600, published, "leave");
+    seen.say(4_000, replica("r2"), "leave");
+    expect(seen.over).toMatchInlineSnapshot(`
+      [
+        "4000: complete: −10.0.0.1 shop/web  pod 0 · published 600 ms · routed 3 s",
+      ]
+    `);
+  });
+
+  test("a replica that is new and first to show a change long after the last one is not behind", () => {
+    const seen = new Observed([published, synced]);
+    seen.baseline(published, synced);
+    seen.say(1_000, published, "leave");
+    seen.journeys.follow(replica("r2"), web);
+    seen.say(1_000 + settleMs, replica("r2"), "join");
+    seen.say(1_001 + settleMs, published, "join");
+    expect(seen.journeys.pending().at(-1)?.origin.at).toBe(1_000 + settleMs);
+  });
+});
+
+test("a controller that is ahead of the pod watch through a whole flap gives two journeys, not four", () => {
+  const seen = new Observed([pod, published]);
+  seen.baseline(pod, published);
+  seen.say(1_000, published, "leave");
+  seen.say(2_000, published, "join");
+  seen.say(3_000, pod, "leave");
+  seen.say(3_001, pod, "join");
+  expect(seen.over).toMatchInlineSnapshot(`
+    [
+      "3000: superseded: −10.0.0.1 shop/web  pod 2 s · published before pod · routed ? (superseded)",
+      "3001: complete: +10.0.0.1 shop/web  pod 1 s · published before pod · routed ?",
+    ]
+  `);
+});
+
+test("an endpoint that flaps for days keeps only what is current", () => {
+  const seen = new Observed([pod, published]);
+  for (let round = 0; round < 50; round += 1) {
+    for (const [offset, direction] of [
+      [0, "join"],
+      [100, "leave"],
+    ] as const) {
+      seen.say(round * 1_000 + offset, pod, direction);
+      seen.say(round * 1_000 + offset + 1, published, direction);
+    }
+  }
+  expect(seen.over).toHaveLength(100);
+  expect(new Set(seen.over.map((line) => line.replace(/^\d+: /, "").replace(/[+−]/, "")))).toEqual(
+    new Set(["complete: 10.0.0.1 shop/web  pod 0 · published 1 ms · routed ?"]),
+  );
+});
+
+test("one that begins to be observed after many changes shows the current one", () => {
+  const seen = new Observed([pod, published]);
+  seen.say(1_000, pod, "join");
+  seen.say(1_001, published, "join");
+  seen.say(2_000, pod, "leave");
+  seen.say(3_000, pod, "join");
+  seen.journeys.follow(replica("r1"), web);
+  seen.say(3_500, replica("r1"), "join");
+  seen.advance(3_000 + settleMs);
+  expect(seen.over.at(-1)).toBe(
+    "13000: complete: +10.0.0.1 shop/web  pod 0 · published unchanged · routed 500 ms",
+  );
+});
+
+test("of two that show it at the same instant the one who saw it happen makes the origin", () => {
+  const seen = new Observed([pod, published]);
+  seen.say(5_000, pod, "join", { notBefore: ms(1_000) });
+  seen.say(5_000, published, "join");
+  expect(seen.lastOver?.origin).toEqual({ at: 5_000, notBefore: undefined });
+});
+
+test("a replica that says which ports it shows is not waited for at others", () => {
+  const seen = new Observed([pod]);
+  seen.journeys.follow(replica("r1"), { ...web, ports: [8080] });
+  seen.say(1_000, pod, "join", { port: 9090 });
+  expect(seen.over).toEqual(["1000: complete: +10.0.0.1 shop/web  pod 0 · published ? · routed ?"]);
+});
+
+test("a replica is not waited for at ports that it turns out not to route to", () => {
+  const seen = new Observed([pod, replica("r1")]);
+  seen.say(1_000, pod, "join");
+  seen.say(1_000, pod, "join", { port: 9090 });
+  seen.advance(1_010);
+  seen.journeys.follow(replica("r1"), { ...web, ports: [8080] });
+  seen.say(1_010, replica("r1"), "join");
+  expect(seen.over).toMatchInlineSnapshot(`
+    [
+      "1010: complete: +10.0.0.1 shop/web  pod 0 · published ? · routed ?",
+      "1010: complete: +10.0.0.1 shop/web  pod 0 · published ? · routed 10 ms",
+    ]
+  `);
+  seen.say(5_000, pod, "leave", { port: 9090 });
+  seen.say(5_000, pod, "leave");
+  expect(seen.journeys.pending().map(({ endpoint }) => endpoint.port)).toEqual([8080]);
+});
+
+test("a hop that is learnt from a list has a lag that is an upper bound", () => {
+  const seen = new Observed([pod, published]);
+  seen.baseline(pod, published);
+  seen.say(10_000, pod, "leave");
+  seen.say(70_000, published, "leave", { notBefore: ms(12_000) });
+  expect(seen.lastOver?.hops.map(({ state }) => state)).toEqual([
+    { type: "shown", lagMs: 0 },
+    { type: "shown", lagMs: 60_000, range: { minMs: 2_000, maxMs: 60_000 } },
+  ]);
+});
+
+test("the cluster's own time stands beside the origin, with the difference of the clocks taken out", () => {
+  const over: Journey[] = [];
+  const anchor = { wallMs: 1_000_000 as WallMs, monotonicMs: ms(0) };
+  const journeys = new Journeys({
+    anchor,
+    onEvent: (event) => event.type === "over" && over.push(event.journey),
+  });
+  journeys.follow(pod, web);
+  // The cluster's clock is a minute ahead of ours; the last change is heard four seconds late.
+  for (const [index, lateMs] of [0, 0, 0, 4_000].entries()) {
+    const endpoint = { ...web, address: `10.0.0.${index}`, port: 8080, podUid: `${index}` };
+    const at = ms(index * 10_000 + lateMs);
+    const clusterStamp = { at: (1_060_000 + index * 10_000) as WallMs, by: "n1" };
+    journeys.report({ witness: pod, direction: "join", endpoint, at, clusterStamp });
+  }
+  expect(journeys.clockSkew("east")).toEqual({ lowMs: -61_000, highMs: -60_000 });
+  expect(over.map(({ clusterTime }) => clusterTime)).toEqual([
+    { at: 1_060_000 },
+    { at: 1_070_000 },
+    { at: 1_080_000, beforeOriginMs: { minMs: 0, maxMs: 1_000 } },
+    { at: 1_090_000, beforeOriginMs: { minMs: 3_000, maxMs: 5_000 } },
+  ]);
+  expect(journeys.clockSkew("west")).toBeUndefined();
+});

@@ -1,0 +1,709 @@
+// The timeline: folds what witnesses observe into changes with their time at every hop. It does no IO
+// and reads no clock: observations carry their time, and `advance` says how late it is. What an
+// observation costs depends on how many witnesses follow its service, and not on how much there is
+// besides.
+//
+// The reference of an endpoint is the witness nearest to its pod: its steps are the changes. The steps of
+// all other witnesses are matched to them (`line.ts`). Where a witness disagrees with the reference and
+// no change explains it, there is a change in flight whose beginning is unknown.
+import type { MonotonicMs } from "../environment/clock.ts";
+import { type Beginning, Change } from "./change.ts";
+import type { ClockAnchor, SkewInterval } from "./clock-skew.ts";
+import { ClockSkews } from "./clock-skews.ts";
+import { Expectations } from "./expectations.ts";
+import type { Journey, Outcome } from "./journey.ts";
+import type { JourneyEvent } from "./journey-event.ts";
+import {
+  abandonAfterMs,
+  defaultBudgetMs,
+  defaultEndpointsMax,
+  defaultPendingMax,
+  goneMax,
+  type HopBudgets,
+  type JourneyLimits,
+  keptMax,
+  settledAtOnceMax,
+  settleMs,
+  strangersShare,
+  trafficQuietMs,
+} from "./journey-limits.ts";
+import { LateObservations } from "./late-observations.ts";
+import {
+  aheadOf,
+  type Cursor,
+  follow,
+  type Line,
+  type Settled,
+  settlesAt,
+  standBefore,
+} from "./line.ts";
+import type { Observation, ObservationSink } from "./observation.ts";
+import { type OldestPending, PendingChanges } from "./pending-changes.ts";
+import type { Place } from "./place.ts";
+import { Places } from "./places.ts";
+import { type RequestCounts, requestOwners } from "./request-owners.ts";
+import {
+  type Direction,
+  type FollowedService,
+  type Hop,
+  isOfCluster,
+  isSameWitness,
+  type ServiceRef,
+  type TrafficReport,
+  type UnfollowedService,
+  type Witness,
+  type WitnessedEndpoint,
+} from "./witness.ts";
+
+export interface TimelineOptions extends JourneyLimits {
+  /** Called synchronously. */
+  readonly onEvent: (event: JourneyEvent) => void;
+  /**
+   * The watermark: all that was so then at the witness, of the service (`namespace/name`), has been
+   * reported. Undefined for a witness that reports no such thing.
+   */
+  readonly watermark?: (witness: Witness, service: string) => MonotonicMs | undefined;
+  /** With it the clusters' own times are compared with the observer's. */
+  readonly anchor?: ClockAnchor;
+}
+
+/** What became of the observations; beside them, `dismissed` endpoints that had to give up room. */
+export type ObservationCount =
+  | "baseline"
+  | "opened"
+  | "shown"
+  | "repeated"
+  | "cancelled"
+  | "unknown"
+  | "dropped"
+  | "dismissed";
+
+export type ObservationCounts = Readonly<Record<ObservationCount, number>>;
+
+export class Timeline implements ObservationSink {
+  readonly #onEvent: (event: JourneyEvent) => void;
+  readonly #watermark: (witness: Witness, service: string) => MonotonicMs | undefined;
+  readonly #budgetMs: HopBudgets;
+  readonly #endpointsMax: number;
+  readonly #pendingMax: number;
+  readonly #places = new Places();
+  readonly #expectations = new Expectations();
+  readonly #late = new LateObservations();
+  readonly #pending = new PendingChanges();
+  readonly #skews: ClockSkews;
+  /** Lines of which some witness may disagree with the reference, oldest first, and since when. */
+  readonly #unsettled = new Map<Line, MonotonicMs>();
+  /** Lines that nothing is expected of any more, the first one first. */
+  readonly #gone = new Set<Line>();
+  /** Lines that no cluster's own watches have shown, the first one first. */
+  readonly #strangers = new Set<Line>();
+  readonly #counts: Record<ObservationCount, number> = {
+    baseline: 0,
+    opened: 0,
+    shown: 0,
+    repeated: 0,
+    cancelled: 0,
+    unknown: 0,
+    dropped: 0,
+    dismissed: 0,
+  };
+  readonly #requestCounts = { joined: 0, left: 0, ordinary: 0, unknown: 0 };
+  #lastId = 0;
+  /** The latest instant that was named. */
+  #now: MonotonicMs = -Infinity as MonotonicMs;
+
+  constructor(options: TimelineOptions) {
+    this.#onEvent = options.onEvent;
+    this.#watermark = options.watermark ?? (() => undefined);
+    this.#budgetMs = options.budgetMs ?? defaultBudgetMs;
+    this.#endpointsMax = options.endpointsMax ?? defaultEndpointsMax;
+    this.#pendingMax = options.pendingMax ?? defaultPendingMax;
+    this.#skews = new ClockSkews(options.anchor);
+  }
+
+  get counts(): ObservationCounts {
+    return { ...this.#counts };
+  }
+
+  /** What became of the requests in access logs. */
+  get requestCounts(): RequestCounts {
+    return { ...this.#requestCounts };
+  }
+
+  /** Whether some cluster has a service of this name, `namespace/name`, as far as is known now. */
+  isService(service: string): boolean {
+    return this.#expectations.isInCluster(service);
+  }
+
+  /**
+   * The endpoint as the clusters' own watches know it, by its address or else by its pod, whose copy
+   * may have another address; undefined when they do not.
+   */
+  locate(endpoint: WitnessedEndpoint): WitnessedEndpoint | undefined {
+    return this.#places.locate(endpoint, (line) => !this.#strangers.has(line));
+  }
+
+  /** Whether the clusters' own watches know endpoints of it; of any cluster where none is named. */
+  hasEndpoints(service: ServiceRef): boolean {
+    const isThere = (line: Line): boolean =>
+      !this.#strangers.has(line) && line.cursors.some(({ direction }) => direction === "join");
+    return this.#places.has(service, isThere);
+  }
+
+  /** Changes that are not over, oldest first, at most so many. */
+  pending(most = Number.POSITIVE_INFINITY): readonly Journey[] {
+    return this.#pending.first(most).map((change) => this.#snapshot(change));
+  }
+
+  /** Per cluster, hop and direction; a superseded change is no longer waited for. */
+  oldestPending(now: MonotonicMs): readonly OldestPending[] {
+    return this.#pending.oldestWaiting(now);
+  }
+
+  /** How far the observer's clock is from the cluster's; undefined until that is known. */
+  clockSkew(cluster: string): SkewInterval | undefined {
+    return this.#skews.of(cluster)?.interval;
+  }
+
+  follow(witness: Witness, service: FollowedService): void {
+    this.#late.keepFollowing(witness, service);
+    if (!this.#expectations.follow(witness, service)) return;
+    for (const place of this.#places.ofService(service.service)) {
+      for (const line of place.lines) this.#unsettled.set(line, this.#now);
+      this.#review(place);
+    }
+  }
+
+  unfollow(witness: Witness, service: UnfollowedService): void {
+    if (this.#late.hasOf(witness, service.service)) {
+      this.#late.unfollowLater(witness, service);
+      return;
+    }
+    const { forGood = false, ports } = service;
+    if (!this.#expectations.unfollow(witness, service) && !forGood) return;
+    for (const place of [...this.#places.ofService(service.service)]) {
+      for (const line of place.lines) {
+        if (forGood && ports?.includes(line.endpoint.port) !== false) line.forget(witness);
+      }
+      this.#review(place);
+    }
+  }
+
+  report(observation: Observation): void {
+    this.#passTo(observation.at);
+    if (this.#mustWait(observation)) this.#late.add(observation);
+    else this.#take(observation);
+  }
+
+  /** A request in an access log, in any order and however late. */
+  traffic(report: TrafficReport): void {
+    const lines = this.#places.atAddress(report).flatMap((place) => place.lines);
+    const isFollowed = (line: Line): boolean =>
+      this.#expectedAt(line).some((one) => isSameWitness(one, report.witness));
+    const followed = lines.filter(isFollowed);
+    const asked = followed.length > 0 ? followed : lines;
+    const { type, changes } = requestOwners(asked, report.at, (line) => this.#stateOf(line));
+    this.#requestCounts[type] += 1;
+    for (const change of changes) {
+      if (change.request(report)) this.#emit("shown", change, report.witness);
+      this.#reviewChange(change);
+    }
+  }
+
+  /** Time has passed. To be called every second or so. */
+  advance(now: MonotonicMs): void {
+    this.#passTo(now);
+    this.#releaseLate();
+    this.#findDisagreements();
+    for (;;) {
+      const change = this.#pending.firstDue(now);
+      if (change === undefined) return;
+      this.#look(change);
+    }
+  }
+
+  /** Nothing more will be reported: what waits is taken as it is. */
+  end(now: MonotonicMs): void {
+    this.#passTo(now);
+    for (const released of this.#late.release(() => Infinity as MonotonicMs)) {
+      for (const observation of released.observations) this.#take(observation);
+    }
+  }
+
+  // ── observations ──────────────────────────────────────────────────────────────────────────────
+
+  #mustWait(observation: Observation): boolean {
+    const { witness, endpoint, notBefore, baseline } = observation;
+    if (baseline === true) return false;
+    if (this.#late.has(observation)) return true;
+    return notBefore !== undefined && this.#watermark(witness, endpoint.service) !== undefined;
+  }
+
+  #releaseLate(): void {
+    if (this.#late.size === 0) return;
+    const watermark = (witness: Witness, service: string): MonotonicMs =>
+      this.#watermark(witness, service) ?? this.#now;
+    for (const { witness, observations, cancelled, unfollowed } of this.#late.release(watermark)) {
+      this.#counts.cancelled += cancelled;
+      for (const observation of observations) this.#take(observation);
+      for (const service of unfollowed) this.unfollow(witness, service);
+    }
+  }
+
+  #take(observation: Observation): void {
+    const line = this.#lineOf(observation);
+    if (line === undefined) return;
+    this.#skews.heard(observation);
+    const place = this.#placeOf(line);
+    const changes = this.#changesOf(place, line);
+    const known = this.#adopt(place, line, observation.witness);
+    if (observation.baseline === true) this.#takeBaseline(line, known, observation, changes);
+    else if (known?.direction === observation.direction) this.#counts.repeated += 1;
+    else this.#takeStep(place, line, known, observation);
+    this.#review(place);
+    this.#makeRoom();
+  }
+
+  /** Undefined when it is not followed: the end of something never seen, or there is no room. */
+  #lineOf({ witness, endpoint, direction }: Observation): Line | undefined {
+    const known = this.#places.at(endpoint)?.find(endpoint);
+    if (known === undefined && direction === "leave") {
+      this.#counts.unknown += 1;
+      return undefined;
+    }
+    if (known === undefined && !this.#hasRoomFor(witness)) {
+      this.#counts.dropped += 1;
+      return undefined;
+    }
+    const line = known ?? this.#places.add(endpoint);
+    if (line.endpoint.cluster === undefined && endpoint.cluster !== undefined) {
+      line.endpoint = { ...line.endpoint, cluster: endpoint.cluster };
+    }
+    if (isOfCluster(witness)) this.#strangers.delete(line);
+    else if (known === undefined) this.#strangers.add(line);
+    return line;
+  }
+
+  /** The cursor of the witness on the line, which it was perhaps assumed to have on another one. */
+  #adopt(place: Place, line: Line, witness: Witness): Cursor | undefined {
+    for (const other of place.lines) {
+      if (other !== line && other.cursorOf(witness)?.origin === "assumed") other.forget(witness);
+    }
+    return line.cursorOf(witness);
+  }
+
+  #takeBaseline(
+    line: Line,
+    known: Cursor | undefined,
+    { witness, direction, at }: Observation,
+    changes: readonly Change[],
+  ): void {
+    this.#counts.baseline += 1;
+    this.#unsettled.set(line, this.#now);
+    if (known === undefined) {
+      line.begin(witness, { direction, at, origin: "first" }, changes);
+      return;
+    }
+    Object.assign(known, { direction, at, origin: "first" });
+    standBefore(known, changes.at(-1));
+  }
+
+  #takeStep(place: Place, line: Line, known: Cursor | undefined, step: Observation): void {
+    const { witness, direction, at } = step;
+    const since = this.#unsettled.get(line) ?? at;
+    const before = { direction: opposite(direction), at: since, origin: "assumed" } as const;
+    const cursor = known ?? line.begin(witness, before, this.#changesOf(place, line));
+    this.#endDisagreement(place, line, cursor);
+    cursor.direction = direction;
+    cursor.at = at;
+    cursor.origin = "step";
+    cursor.steps = [...cursor.steps, step];
+    if (this.#opens(place, line, step)) {
+      const { notBefore, endpoint } = step;
+      const current = this.#watermark(witness, endpoint.service) ?? (-Infinity as MonotonicMs);
+      const aheadFrom = notBefore ?? earlier(current, at);
+      this.#counts.opened += 1;
+      this.#open(place, line, { direction, at, notBefore, aheadFrom }, cursor);
+      return;
+    }
+    const changes = this.#changesOf(place, line);
+    const settled = follow(cursor, changes, this.#now);
+    this.#counts.shown += settled.length;
+    this.#emitShown(settled);
+    if (aheadOf(cursor, changes).length === 0) this.#unsettled.set(line, this.#now);
+  }
+
+  /** Whether a step is a change: of the reference, unless it is behind others that stand for it. */
+  #opens(place: Place, line: Line, { witness, direction }: Observation): boolean {
+    const reference = this.#referenceOf(line);
+    if (reference !== undefined && reference.hop !== witness.hop) return false;
+    return this.#changesOf(place, line).at(-1)?.direction !== direction;
+  }
+
+  /** A witness that had it otherwise from the first comes to agree: that ends a change of before. */
+  #endDisagreement(place: Place, line: Line, cursor: Cursor): void {
+    if (cursor.origin === "step" || cursor.direction === this.#stateOf(line)) return;
+    const reference = this.#referenceOf(line);
+    if (reference === undefined || reference.hop === cursor.witness.hop) return;
+    if (!isOfCluster(reference)) return;
+    if (aheadOf(cursor, this.#changesOf(place, line)).length > 0) return;
+    this.#openDisagreement(place, line, cursor.at);
+  }
+
+  // ── changes ───────────────────────────────────────────────────────────────────────────────────
+
+  #open(place: Place, line: Line, beginning: Beginning, opener?: Cursor): void {
+    this.#expectAll(place, line, beginning.at);
+    this.#lastId += 1;
+    const change = new Change(this.#lastId, line, beginning);
+    line.own.push(change);
+    this.#pending.add(change);
+    if (opener !== undefined) this.#followOn(place, line, opener);
+    for (const one of [line, ...place.coveringOf(line)]) {
+      for (const cursor of one.cursors) {
+        if (beginning.isDisagreement) cursor.steps = [];
+        this.#followOn(place, one, cursor);
+      }
+    }
+    if (line.own.length > keptMax) this.#dropOldest(line);
+  }
+
+  #openDisagreement(place: Place, line: Line, since: MonotonicMs): void {
+    const direction = this.#stateOf(line);
+    const at = since;
+    this.#open(place, line, { direction, at, aheadFrom: at, isDisagreement: true });
+  }
+
+  #followOn(place: Place, line: Line, cursor: Cursor): void {
+    this.#emitShown(follow(cursor, this.#changesOf(place, line), this.#now));
+  }
+
+  /** Where witnesses disagree with a reference that is proved current, a change is in flight. */
+  #findDisagreements(): void {
+    let looks = 0;
+    for (const [line, since] of this.#unsettled) {
+      looks += 1;
+      if (looks > settledAtOnceMax) return;
+      const currentAt = this.#referenceCurrentAt(line);
+      const isProved = currentAt === undefined ? this.#now - since >= settleMs : currentAt > since;
+      if (!isProved) continue;
+      this.#unsettled.delete(line);
+      this.#findDisagreement(line, since);
+    }
+  }
+
+  #findDisagreement(line: Line, since: MonotonicMs): void {
+    const place = this.#places.at(line.endpoint);
+    if (place === undefined || !place.lines.includes(line)) return;
+    if (this.#strangers.has(line) && this.#pending.size >= this.#pendingMax * strangersShare) {
+      this.#dismiss(line);
+      return;
+    }
+    this.#expectAll(place, line, since);
+    const state = this.#stateOf(line);
+    const changes = this.#changesOf(place, line);
+    const expected = this.#expectedAt(line);
+    const done = line.cursors.filter((cursor) => aheadOf(cursor, changes).length === 0);
+    // What showed no change by now shows none: the witness changed its mind alone.
+    for (const cursor of done) cursor.steps = [];
+    const disagreeing = done.filter(
+      ({ direction, witness }) =>
+        direction !== state && expected.some((one) => isSameWitness(one, witness)),
+    );
+    if (disagreeing.length > 0) {
+      const from = Math.min(...disagreeing.map(({ at }) => at)) as MonotonicMs;
+      this.#openDisagreement(place, line, from);
+    }
+    this.#review(place);
+    this.#makeRoom();
+  }
+
+  /** Every witness that is expected to show the line's changes stands somewhere. */
+  #expectAll(place: Place, line: Line, since: MonotonicMs): void {
+    const covering = place.coveringOf(line);
+    for (const witness of this.#expectedAt(line)) {
+      if (witness.hop === "traffic" || line.cursorOf(witness) !== undefined) continue;
+      const isElsewhere = covering.some((one) => one.cursorOf(witness) !== undefined);
+      const isOfPods = place.coveredBy(line).some((one) => one.cursorOf(witness) !== undefined);
+      if (isElsewhere || isOfPods) continue;
+      const state = { direction: "leave", at: since, origin: "assumed" } as const;
+      line.begin(witness, state, this.#changesOf(place, line));
+    }
+  }
+
+  #look(change: Change): void {
+    const place = this.#placeOf(change.line);
+    for (const line of [change.line, ...place.coveringOf(change.line)]) {
+      for (const cursor of line.cursors) this.#followOn(place, line, cursor);
+    }
+    this.#findStuck(change);
+    this.#review(place);
+    if (change.outcome !== "pending") return;
+    if (this.#now - change.originAt >= abandonAfterMs) this.#end(change, "abandoned");
+    // Sums and differences of fractions may disagree about what is due: look only once.
+    else if (change.dueAt <= this.#now) this.#pending.lookAgain(change, this.#now + 1);
+  }
+
+  #findStuck(change: Change): void {
+    for (const witness of this.#expectedOf(change)) {
+      if (witness.hop === "traffic" || this.#isDone(change, witness)) continue;
+      if (!change.becomesStuck(witness, this.#now, this.#budgetMs[witness.hop])) continue;
+      this.#emit("stuck", change, witness);
+    }
+  }
+
+  #review(place: Place): void {
+    for (const line of [...place.lines]) {
+      for (const change of [...line.own]) {
+        if (change.outcome === "pending") this.#reviewChange(change);
+      }
+    }
+    for (const line of [...place.lines]) this.#forgetIfGone(place, line);
+  }
+
+  /** Which witnesses are still waited for, and when the change has to be looked at again. */
+  #reviewChange(change: Change): void {
+    const place = this.#placeOf(change.line);
+    const waitingAt: Hop[] = [];
+    let dueAt = change.originAt + abandonAfterMs;
+    let waitsForRequests = false;
+    for (const witness of this.#expectedOf(change)) {
+      const { hop } = witness;
+      if (hop === "traffic") {
+        waitsForRequests ||= !change.isMarkedBy(witness);
+        continue;
+      }
+      if (this.#isDone(change, witness)) continue;
+      if (!waitingAt.includes(hop)) waitingAt.push(hop);
+      const standing = this.#standingOf(place, change, witness);
+      if (standing !== undefined) {
+        const changes = this.#changesOf(place, standing.line);
+        dueAt = Math.min(dueAt, settlesAt(standing.cursor, changes) ?? dueAt);
+      }
+      if (!change.isStuckAt(witness)) dueAt = Math.min(dueAt, change.originAt + this.#budgetMs[hop]);
+    }
+    const isCurrent = change.line.own.at(-1) === change;
+    this.#pending.waitAt(change, isCurrent ? waitingAt : []);
+    if (waitingAt.length > 0) {
+      change.shownEverywhereAt = undefined;
+      this.#pending.lookAgain(change, dueAt);
+      return;
+    }
+    change.shownEverywhereAt ??= this.#now;
+    const quietAt = Math.max(change.shownEverywhereAt, change.lastRequestAt) + trafficQuietMs;
+    if (waitsForRequests && this.#now < quietAt) this.#pending.lookAgain(change, quietAt);
+    else this.#end(change, isCurrent ? "complete" : "superseded");
+  }
+
+  #end(change: Change, outcome: Outcome): void {
+    for (const witness of this.#expectedOf(change)) {
+      if (witness.hop !== "traffic" || !change.endRequests(witness)) continue;
+      this.#emit("shown", change, witness);
+    }
+    change.outcome = outcome;
+    this.#pending.delete(change);
+    this.#onEvent({ type: "over", journey: this.#snapshot(change) });
+    change.forget();
+    this.#trim(change.line);
+  }
+
+  /** Changes that are over are kept for witnesses that are behind, and the last one for requests. */
+  #trim({ own, cursors, endpoint }: Line): void {
+    const covering = this.#places.at(endpoint)?.addresses ?? [];
+    const isPassed = (change: Change): boolean =>
+      change.outcome !== "pending" &&
+      [...cursors, ...covering.flatMap((line) => line.cursors)].every(
+        ({ through }) => through >= change.id,
+      );
+    while (own.length > 1 && own[0] !== undefined && isPassed(own[0])) own.shift();
+  }
+
+  #dropOldest(line: Line): void {
+    const [oldest] = line.own;
+    if (oldest?.outcome === "pending") this.#end(oldest, "dropped");
+    if (line.own[0] === oldest) line.own.shift();
+  }
+
+  #makeRoom(): void {
+    const { oldest } = this.#pending;
+    if (this.#pending.size <= this.#pendingMax || oldest === undefined) return;
+    const isDone = oldest.shownEverywhereAt !== undefined;
+    const isCurrent = oldest.line.own.at(-1) === oldest;
+    this.#end(oldest, isDone ? (isCurrent ? "complete" : "superseded") : "dropped");
+  }
+
+  // ── who stands where ──────────────────────────────────────────────────────────────────────────
+
+  #placeOf(line: Line): Place {
+    const place = this.#places.at(line.endpoint);
+    if (place === undefined) throw new Error("a line without a place");
+    return place;
+  }
+
+  #changesOf(place: Place, line: Line): readonly Change[] {
+    return place.changesOf(line, (one) => this.#stateOf(one));
+  }
+
+  #expectedAt(line: Line): readonly Witness[] {
+    return this.#expectations.of(line.endpoint);
+  }
+
+  /** Those that are expected to show it, and can: whose address it is some do not know. */
+  #expectedOf(change: Change): readonly Witness[] {
+    return this.#expectedAt(change.line);
+  }
+
+  /** The witness whose steps are the line's changes: the nearest to the pod. */
+  #referenceOf(line: Line): Witness | undefined {
+    const [nearest] = this.#expectedAt(line);
+    return nearest?.hop === "traffic" ? undefined : nearest;
+  }
+
+  /** Whether the endpoint is there, by its reference; of an address, whether anybody has it. */
+  #stateOf(line: Line): Direction {
+    const reference = this.#referenceOf(line);
+    const own =
+      reference === undefined
+        ? line.own.at(-1)?.direction
+        : line.cursorOf(reference)?.direction;
+    if (own === "join") return "join";
+    const place = this.#places.at(line.endpoint);
+    const covered = place?.coveredBy(line) ?? [];
+    return covered.some((one) => this.#stateOf(one) === "join") ? "join" : "leave";
+  }
+
+  /** What was so until then, by the references of the line and of all that it covers. */
+  #referenceCurrentAt(line: Line): MonotonicMs | undefined {
+    const { service } = line.endpoint;
+    const isOfPod = line.endpoint.podUid !== undefined;
+    const expected = this.#expectedAt(line);
+    const references = isOfPod ? expected.slice(0, 1) : expected.filter(isOfCluster);
+    let least: MonotonicMs | undefined;
+    for (const witness of references) {
+      const at = this.#late.hasOf(witness, service)
+        ? (-Infinity as MonotonicMs)
+        : this.#watermark(witness, service);
+      if (at !== undefined && (least === undefined || at < least)) least = at;
+    }
+    return least;
+  }
+
+  /** Where the witness stands with regard to the change. */
+  #standingOf(
+    place: Place,
+    { line }: Change,
+    witness: Witness,
+  ): { readonly line: Line; readonly cursor: Cursor } | undefined {
+    const own = line.cursorOf(witness);
+    if (own !== undefined && own.origin !== "assumed") return { line, cursor: own };
+    for (const address of place.coveringOf(line)) {
+      const cursor = address.cursorOf(witness);
+      if (cursor !== undefined) return { line: address, cursor };
+    }
+    return own && { line, cursor: own };
+  }
+
+  /** It has shown the change or passed it, or cannot show it: others have the address as well. */
+  #isDone(change: Change, witness: Witness): boolean {
+    const place = this.#placeOf(change.line);
+    const standing = this.#standingOf(place, change, witness);
+    if (standing === undefined) return this.#cannotShow(place, change, witness);
+    if (standing.cursor.through >= change.id) return true;
+    return standing.line !== change.line && !this.#changesOf(place, standing.line).includes(change);
+  }
+
+  /** A witness that reports pods by name stands on their lines, and not on that of the address. */
+  #cannotShow(place: Place, { line }: Change, witness: Witness): boolean {
+    if (place.coveredBy(line).some((one) => one.cursorOf(witness) !== undefined)) return true;
+    const state = { direction: "leave", at: this.#now, origin: "assumed" } as const;
+    const cursor = line.begin(witness, state, this.#changesOf(place, line));
+    return cursor.through >= (line.own.at(-1)?.id ?? 0);
+  }
+
+  // ── bounds ────────────────────────────────────────────────────────────────────────────────────
+
+  /** For an endpoint that the witness is the first to name. */
+  #hasRoomFor(witness: Witness): boolean {
+    if (!isOfCluster(witness)) {
+      const isRoomy = this.#strangers.size < this.#endpointsMax * strangersShare;
+      const canPend = this.#pending.size < this.#pendingMax * strangersShare;
+      return isRoomy && canPend && this.#places.size < this.#endpointsMax;
+    }
+    if (this.#places.size >= this.#endpointsMax) {
+      const [gone] = this.#gone;
+      const [stranger] = this.#strangers;
+      if (gone !== undefined) this.#forget(gone);
+      else if (stranger !== undefined) this.#dismiss(stranger);
+    }
+    return this.#places.size < this.#endpointsMax;
+  }
+
+  /** No cluster knows it, and its room is needed. */
+  #dismiss(line: Line): void {
+    for (const change of [...line.own]) {
+      if (change.outcome === "pending") this.#end(change, "dropped");
+    }
+    this.#counts.dismissed += 1;
+    this.#forget(line);
+  }
+
+  /** Nothing is there and nothing is waited for; one that is cut off may still think otherwise. */
+  #forgetIfGone(place: Place, line: Line): void {
+    const isPending = line.own.some(({ outcome }) => outcome === "pending");
+    if (isPending || this.#unsettled.has(line) || this.#stateOf(line) === "join") {
+      this.#gone.delete(line);
+      return;
+    }
+    const there = line.cursors.filter(({ direction }) => direction === "join");
+    const isNeeded = place.coveredBy(line).length > 0 && line.cursors.length > 0;
+    if (there.length === 0 && !isNeeded) {
+      this.#forget(line);
+      return;
+    }
+    this.#gone.add(line);
+    const [oldest] = this.#gone;
+    if (this.#gone.size > goneMax && oldest !== undefined) this.#forget(oldest);
+  }
+
+  #forget(line: Line): void {
+    this.#places.remove(line);
+    this.#gone.delete(line);
+    this.#strangers.delete(line);
+    this.#unsettled.delete(line);
+  }
+
+  // ── events ────────────────────────────────────────────────────────────────────────────────────
+
+  #emitShown(settled: readonly Settled[]): void {
+    for (const { change, witness } of settled) {
+      if (change.outcome === "pending") this.#emit("shown", change, witness);
+    }
+  }
+
+  #emit(type: "shown" | "stuck", change: Change, witness: Witness): void {
+    const journey = this.#snapshot(change);
+    const hop = change.hopTime(witness, { isPassedBy: (one) => this.#isDone(change, one) });
+    this.#onEvent({ type, journey, hop });
+  }
+
+  #snapshot(change: Change): Journey {
+    return change.snapshot({
+      expected: this.#expectedOf(change),
+      isPassedBy: (witness) => witness.hop !== "traffic" && this.#isDone(change, witness),
+      clusterTime: (stamp) =>
+        this.#skews.timeOf(stamp, { endpoint: change.line.endpoint, originAt: change.originAt }),
+    });
+  }
+
+  #passTo(now: MonotonicMs): void {
+    if (now > this.#now) this.#now = now;
+  }
+}
+
+function opposite(direction: Direction): Direction {
+  return direction === "join" ? "leave" : "join";
+}
+
+function earlier(a: MonotonicMs, b: MonotonicMs): MonotonicMs {
+  return a < b ? a : b;
+}
