@@ -1,13 +1,13 @@
 // The whole ingress from many seeds: clusters, kubelets and controllers of the lab, Lockstep's loop
 // and pusher, the twin of the proxy, and a plan of what goes wrong. What must hold is in
-// `soak-judge.contract.ts`: no request goes to an endpoint that a fresh source, or the slices while
+// `soak-judge.ts`: no request goes to an endpoint that a fresh source, or the slices while
 // pods are stale, knew to be dead, or that just failed while others had not; none is lost that
 // somebody could have served; no service loses most of its live endpoints on one witness; and in the
 // end all is right.
 import { expect } from "vitest";
-import { forEachSeed, isThorough } from "../../simulation/seeds.ts";
-import type { SoakTheme } from "./soak-plan.contract.ts";
-import { soak } from "./soak-world.contract.ts";
+import { forEachSeed, isThorough } from "../../src/simulation/seeds.ts";
+import type { SoakTheme } from "./soak-plan.ts";
+import { soak } from "./soak-world.ts";
 
 /** With the seeds that failed once. */
 const themes: ReadonlyMap<SoakTheme, readonly number[]> = new Map([

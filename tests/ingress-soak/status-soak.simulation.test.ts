@@ -4,31 +4,31 @@
 // replica publishes an address of its own, so that a status tells who wrote it.
 import { Registry } from "prom-client";
 import { expect } from "vitest";
-import { loadBalancerAddress } from "../../decide/status/load-balancer-address.ts";
-import { randomBetween, randomInt } from "../../environment/random.ts";
-import { HttpKubeClient } from "../../kube/client/http-client.ts";
-import { fixedAccess } from "../../kube/credentials/credentials.ts";
-import { ingressKind } from "../../kube/kinds/ingress.ts";
-import { leaseKind } from "../../kube/kinds/lease.ts";
-import { podIdentity } from "../../kube/leader/leader-identity.ts";
-import { defaultElectionTimes } from "../../kube/leader/leader-rules.ts";
-import { down } from "../../kube/reflector/reflector-server-faults.contract.ts";
-import { TestServer } from "../../kube/reflector/reflector-servers.contract.ts";
-import { decodeRecord } from "../../lab/apiserver/listwatch/encoded-object.ts";
-import { MemoryStorage } from "../../lab/apiserver/storage/memory-storage.ts";
-import type { StoredRecord } from "../../lab/apiserver/storage/storage.ts";
-import { rewriteAfterMs } from "../../outputs/status/status-writer.ts";
+import { loadBalancerAddress } from "../../src/decide/status/load-balancer-address.ts";
+import { randomBetween, randomInt } from "../../src/environment/random.ts";
+import { Leadership } from "../../src/ingress/leadership.ts";
+import { HttpKubeClient } from "../../src/kube/client/http-client.ts";
+import { fixedAccess } from "../../src/kube/credentials/credentials.ts";
+import { ingressKind } from "../../src/kube/kinds/ingress.ts";
+import { leaseKind } from "../../src/kube/kinds/lease.ts";
+import { podIdentity } from "../../src/kube/leader/leader-identity.ts";
+import { defaultElectionTimes } from "../../src/kube/leader/leader-rules.ts";
+import { down } from "../../src/kube/reflector/reflector-server-faults.contract.ts";
+import { TestServer } from "../../src/kube/reflector/reflector-servers.contract.ts";
+import { decodeRecord } from "../../src/lab/apiserver/listwatch/encoded-object.ts";
+import { MemoryStorage } from "../../src/lab/apiserver/storage/memory-storage.ts";
+import type { StoredRecord } from "../../src/lab/apiserver/storage/storage.ts";
+import { rewriteAfterMs } from "../../src/outputs/status/status-writer.ts";
 import {
   applyFaultPlan,
   type Fault,
   printFaultPlan,
   randomFaultPlan,
   withFaults,
-} from "../../simulation/faults.ts";
-import { forEachSeed } from "../../simulation/seeds.ts";
-import { type Simulation, simulate } from "../../simulation/simulation.ts";
-import { IngressSource } from "../../sources/ingress-source.ts";
-import { Leadership } from "../leadership.ts";
+} from "../../src/simulation/faults.ts";
+import { forEachSeed } from "../../src/simulation/seeds.ts";
+import { type Simulation, simulate } from "../../src/simulation/simulation.ts";
+import { IngressSource } from "../../src/sources/ingress-source.ts";
 
 const names: readonly string[] = ["one", "two", "three"];
 const api = "api";

@@ -1,16 +1,16 @@
 // For tests only: what goes wrong in one run, drawn from its seed. Beside faults there is the
 // ordinary life of pods: releases, crashes and deletions never stop. Every fault has ended when the
 // plan is quiet, but for machines that died.
-import { type Random, randomBetween } from "../../environment/random.ts";
-import { pick } from "../../kube/reflector/reflector-pick.contract.ts";
+import { type Random, randomBetween } from "../../src/environment/random.ts";
+import { pick } from "../../src/kube/reflector/reflector-pick.contract.ts";
 import {
   down,
   laggingCache,
   stalledWatches,
-} from "../../kube/reflector/reflector-server-faults.contract.ts";
-import type { Fault, FaultPlan } from "../../simulation/faults.ts";
-import type { Effect } from "./soak-disturbances.contract.ts";
-import type { SoakWorld } from "./soak-world.contract.ts";
+} from "../../src/kube/reflector/reflector-server-faults.contract.ts";
+import type { Fault, FaultPlan } from "../../src/simulation/faults.ts";
+import type { Effect } from "./soak-disturbances.ts";
+import type { SoakWorld } from "./soak-world.ts";
 
 type Draw = (random: Random, world: SoakWorld) => Effect;
 

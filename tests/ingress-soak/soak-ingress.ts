@@ -1,16 +1,16 @@
 // For tests only: Lockstep and its proxy as two processes of one machine, which can be killed and
 // started again one by one. Lockstep is the real loop, pusher and client; the proxy is the twin.
-import type { Environment } from "../../environment/environment.ts";
-import type { Network } from "../../environment/network.ts";
-import type { ChildProcess } from "../../environment/processes.ts";
-import { DirectKubeClient } from "../../kube/client/direct-client.ts";
-import { fixedAccess } from "../../kube/credentials/credentials.ts";
-import { NginxPusher } from "../../outputs/nginx/nginx-pusher.ts";
-import { TwinProxy } from "../../outputs/nginx/twin-proxy.ts";
-import type { Simulation } from "../../simulation/simulation.ts";
-import type { TruthChange } from "../decisions.ts";
-import { IngressLoop } from "../ingress-loop.ts";
-import type { SoakCluster } from "./soak-cluster.contract.ts";
+import type { Environment } from "../../src/environment/environment.ts";
+import type { Network } from "../../src/environment/network.ts";
+import type { ChildProcess } from "../../src/environment/processes.ts";
+import type { TruthChange } from "../../src/ingress/decisions.ts";
+import { IngressLoop } from "../../src/ingress/ingress-loop.ts";
+import { DirectKubeClient } from "../../src/kube/client/direct-client.ts";
+import { fixedAccess } from "../../src/kube/credentials/credentials.ts";
+import { NginxPusher } from "../../src/outputs/nginx/nginx-pusher.ts";
+import { TwinProxy } from "../../src/outputs/nginx/twin-proxy.ts";
+import type { Simulation } from "../../src/simulation/simulation.ts";
+import type { SoakCluster } from "./soak-cluster.ts";
 
 export interface SoakIngressOptions {
   readonly simulation: Simulation;

@@ -1,9 +1,9 @@
 // For tests only: judges every try of the proxy, every answer and every decision by what was really
 // true (the ledger), what the API had said (the records) and what Lockstep itself had heard.
-import { freshnessCheckMs } from "../../sources/cluster-source.ts";
-import { probeTimeoutMs } from "../../sources/probe-once.ts";
-import { probeEveryMs } from "../../sources/probes.ts";
-import type { PodRecord } from "./pod-records.contract.ts";
+import { freshnessCheckMs } from "../../src/sources/cluster-source.ts";
+import { probeTimeoutMs } from "../../src/sources/probe-once.ts";
+import { probeEveryMs } from "../../src/sources/probes.ts";
+import type { PodRecord } from "./pod-records.ts";
 import {
   heardMs,
   isRoutedRow,
@@ -12,10 +12,10 @@ import {
   type Row,
   rowsOf,
   type SoakFacts,
-} from "./soak-facts.contract.ts";
-import { SoakHearing } from "./soak-hearing.contract.ts";
-import { SoakMassRemoval } from "./soak-mass-removal.contract.ts";
-import { SoakSuspects } from "./soak-suspects.contract.ts";
+} from "./soak-facts.ts";
+import { SoakHearing } from "./soak-hearing.ts";
+import { SoakMassRemoval } from "./soak-mass-removal.ts";
+import { SoakSuspects } from "./soak-suspects.ts";
 
 export interface SoakRequest {
   readonly service: string;

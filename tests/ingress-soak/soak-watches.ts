@@ -1,14 +1,15 @@
 // For tests only: how far Lockstep's own watches of a cluster can be relied on, by their own word, and
 // since when. They are looked at as often as Lockstep itself looks, so a bound that counts from here
 // leaves two looks for it.
-import type { Simulation } from "../../simulation/simulation.ts";
+
+import type { IngressLoop } from "../../src/ingress/ingress-loop.ts";
+import type { Simulation } from "../../src/simulation/simulation.ts";
 import {
   type ClusterWatch,
   clusterWatches,
   freshnessCheckMs,
-} from "../../sources/cluster-source.ts";
-import type { WatchStatus } from "../../sources/watch-status.ts";
-import type { IngressLoop } from "../ingress-loop.ts";
+} from "../../src/sources/cluster-source.ts";
+import type { WatchStatus } from "../../src/sources/watch-status.ts";
 
 export interface SoakWatchesOptions {
   readonly simulation: Simulation;

@@ -1,23 +1,23 @@
 // For tests only: two clusters, Lockstep and its proxy in front of them, and a client that never
 // stops asking, in virtual time from one seed. Whatever happens is done by a fault plan and judged
 // as it happens; what happened is kept, so that a seed that fails can be read.
-import { type DecidedEndpoint, isRouted } from "../../decide/decision.ts";
-import { NetworkError } from "../../environment/network.ts";
-import { randomBetween } from "../../environment/random.ts";
-import { DeadlineExceededError, StatusError } from "../../kube/client/client.ts";
-import { Ledger } from "../../lab/kubelet/ledger.ts";
-import { applyFaultPlan, printFaultPlan } from "../../simulation/faults.ts";
-import { type Simulation, simulate } from "../../simulation/simulation.ts";
-import type { TruthChange } from "../decisions.ts";
-import type { PodRecord } from "./pod-records.contract.ts";
-import { type OnTerm, SoakCluster } from "./soak-cluster.contract.ts";
-import { Disturbances, type Effect } from "./soak-disturbances.contract.ts";
-import { keyOf, recoveredMs } from "./soak-facts.contract.ts";
-import { SoakIngress, type SoakProgram } from "./soak-ingress.contract.ts";
-import { SoakJudge } from "./soak-judge.contract.ts";
-import { drawPlan, quietAfterMs, type SoakTheme } from "./soak-plan.contract.ts";
-import { patienceMs, SoakTraffic } from "./soak-traffic.contract.ts";
-import { SoakWatches } from "./soak-watches.contract.ts";
+import { type DecidedEndpoint, isRouted } from "../../src/decide/decision.ts";
+import { NetworkError } from "../../src/environment/network.ts";
+import { randomBetween } from "../../src/environment/random.ts";
+import type { TruthChange } from "../../src/ingress/decisions.ts";
+import { DeadlineExceededError, StatusError } from "../../src/kube/client/client.ts";
+import { Ledger } from "../../src/lab/kubelet/ledger.ts";
+import { applyFaultPlan, printFaultPlan } from "../../src/simulation/faults.ts";
+import { type Simulation, simulate } from "../../src/simulation/simulation.ts";
+import type { PodRecord } from "./pod-records.ts";
+import { type OnTerm, SoakCluster } from "./soak-cluster.ts";
+import { Disturbances, type Effect } from "./soak-disturbances.ts";
+import { keyOf, recoveredMs } from "./soak-facts.ts";
+import { SoakIngress, type SoakProgram } from "./soak-ingress.ts";
+import { SoakJudge } from "./soak-judge.ts";
+import { drawPlan, quietAfterMs, type SoakTheme } from "./soak-plan.ts";
+import { patienceMs, SoakTraffic } from "./soak-traffic.ts";
+import { SoakWatches } from "./soak-watches.ts";
 
 export interface Shop {
   readonly cluster: SoakCluster;

@@ -1,7 +1,7 @@
 // For tests only: which endpoints the proxy must hold for suspects, because a connection to them failed
 // a moment ago. It forgets them as the proxy does: when one succeeds, when the time is over, when the
 // endpoint begins anew, and when the proxy is told everything anew.
-import type { Row } from "./soak-facts.contract.ts";
+import type { Row } from "./soak-facts.ts";
 
 /** A failed connection is believed for as long (proxy/lua/lockstep/suspects.lua). */
 const suspectMs = 10_000;

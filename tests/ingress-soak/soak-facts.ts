@@ -1,12 +1,12 @@
 // For tests only: what the judge may look at, and the bounds it judges by. They are in virtual time
 // and come from the constants of the parts they add up.
-import type { MonotonicMs } from "../../environment/clock.ts";
-import { backoffMaxMs } from "../../kube/reflector/backoff.ts";
-import { defaultAliveWithinMs } from "../../kube/reflector/freshness.ts";
-import type { Ledger } from "../../lab/kubelet/ledger.ts";
-import { freshnessCheckMs } from "../../sources/cluster-source.ts";
-import type { IngressLoop } from "../ingress-loop.ts";
-import type { PodRecord } from "./pod-records.contract.ts";
+import type { MonotonicMs } from "../../src/environment/clock.ts";
+import type { IngressLoop } from "../../src/ingress/ingress-loop.ts";
+import { backoffMaxMs } from "../../src/kube/reflector/backoff.ts";
+import { defaultAliveWithinMs } from "../../src/kube/reflector/freshness.ts";
+import type { Ledger } from "../../src/lab/kubelet/ledger.ts";
+import { freshnessCheckMs } from "../../src/sources/cluster-source.ts";
+import type { PodRecord } from "./pod-records.ts";
 
 export interface SoakFacts {
   readonly now: () => number;

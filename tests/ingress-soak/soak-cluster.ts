@@ -1,18 +1,18 @@
 // For tests only: one small cluster in virtual time: an API server that crashes and comes back on
 // its storage, nodes with real kubelets whose pods are real listeners, the controllers that publish
 // endpoints and give up nodes, and somebody who operates it.
-import { HttpKubeClient } from "../../kube/client/http-client.ts";
-import { fixedAccess } from "../../kube/credentials/credentials.ts";
-import { TestServer } from "../../kube/reflector/reflector-servers.contract.ts";
-import { MemoryStorage } from "../../lab/apiserver/storage/memory-storage.ts";
-import { Klog } from "../../lab/controllers/klog/klog.ts";
-import { runControllerManager } from "../../lab/controllers/kube-controllers.ts";
-import { Kubelet } from "../../lab/kubelet/kubelet.ts";
-import type { Ledger } from "../../lab/kubelet/ledger.ts";
-import { PodAddresses } from "../../lab/kubelet/pod-addresses.ts";
-import { PodLogBook } from "../../lab/kubelet/pod-log-book.ts";
-import type { Simulation } from "../../simulation/simulation.ts";
-import { type PodRecord, PodRecords } from "./pod-records.contract.ts";
+import { HttpKubeClient } from "../../src/kube/client/http-client.ts";
+import { fixedAccess } from "../../src/kube/credentials/credentials.ts";
+import { TestServer } from "../../src/kube/reflector/reflector-servers.contract.ts";
+import { MemoryStorage } from "../../src/lab/apiserver/storage/memory-storage.ts";
+import { Klog } from "../../src/lab/controllers/klog/klog.ts";
+import { runControllerManager } from "../../src/lab/controllers/kube-controllers.ts";
+import { Kubelet } from "../../src/lab/kubelet/kubelet.ts";
+import type { Ledger } from "../../src/lab/kubelet/ledger.ts";
+import { PodAddresses } from "../../src/lab/kubelet/pod-addresses.ts";
+import { PodLogBook } from "../../src/lab/kubelet/pod-log-book.ts";
+import type { Simulation } from "../../src/simulation/simulation.ts";
+import { type PodRecord, PodRecords } from "./pod-records.ts";
 
 export interface SoakClusterOptions {
   readonly simulation: Simulation;

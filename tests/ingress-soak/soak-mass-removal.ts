@@ -1,6 +1,6 @@
 // For tests only: judges whether a service lost most of its endpoints in one cluster at once, though
 // they live and are published, because its pod watch alone said so.
-import { isRoutedRow, lives, type Row, rowsOf, type SoakFacts } from "./soak-facts.contract.ts";
+import { isRoutedRow, lives, type Row, rowsOf, type SoakFacts } from "./soak-facts.ts";
 
 /** What leaves within so long leaves at once. */
 const togetherMs = 5_000;

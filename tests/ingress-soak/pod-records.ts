@@ -1,10 +1,10 @@
 // For tests only: what a cluster's API has said of each pod, and since when, as the storage itself
 // tells it. No fault of a network or of a watch touches this: it is what a source in perfect order
 // would know.
-import { podKind } from "../../kube/kinds/pod.ts";
-import { podKind as storedPods } from "../../lab/apiserver/kinds/pod.ts";
-import { decodeRecord } from "../../lab/apiserver/listwatch/encoded-object.ts";
-import type { Storage, StoredRecord } from "../../lab/apiserver/storage/storage.ts";
+import { podKind } from "../../src/kube/kinds/pod.ts";
+import { podKind as storedPods } from "../../src/lab/apiserver/kinds/pod.ts";
+import { decodeRecord } from "../../src/lab/apiserver/listwatch/encoded-object.ts";
+import type { Storage, StoredRecord } from "../../src/lab/apiserver/storage/storage.ts";
 
 /** `doubtful`: somebody else than its kubelet marked it unready while its containers are ready. */
 export type PodStanding = "coming" | "ready" | "doubtful" | "leaving";
