@@ -1,9 +1,9 @@
 // For tests only: the twin of the proxy and its pusher on Lockstep's machine in virtual time, and
 // programs at the pods' addresses, each on a machine of its own that can be cut off.
-import type { Listener } from "../environment/network.ts";
-import { NginxPusher } from "../outputs/nginx/nginx-pusher.ts";
-import { TwinProxy } from "../outputs/nginx/twin-proxy.ts";
-import type { Simulation } from "../simulation/simulation.ts";
+import type { Listener } from "../../src/environment/network.ts";
+import { NginxPusher } from "../../src/outputs/nginx/nginx-pusher.ts";
+import { TwinProxy } from "../../src/outputs/nginx/twin-proxy.ts";
+import type { Simulation } from "../../src/simulation/simulation.ts";
 
 const machine = "lockstep";
 const httpPort = 80;

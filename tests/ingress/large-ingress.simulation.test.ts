@@ -1,7 +1,7 @@
 // One object may ask for so much that a decision about it takes long: nobody else waits for that.
 import { expect, test } from "vitest";
-import { forEachSeed } from "../simulation/seeds.ts";
-import { type IngressWorld, inIngressWorld } from "./ingress-world.contract.ts";
+import { forEachSeed } from "../../src/simulation/seeds.ts";
+import { type IngressWorld, inIngressWorld } from "./ingress-world.ts";
 
 const web = "default/web:80";
 const ingresses = "/apis/networking.k8s.io/v1/namespaces/default/ingresses";

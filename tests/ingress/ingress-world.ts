@@ -1,19 +1,23 @@
 // For tests only: clusters of the lab in virtual time, an ingress loop that watches them, and an
 // output that writes down what it is told. Nobody publishes endpoints but the test itself, so
 // slices are as late as the test wants them.
-import type { DecisionChanges, DecisionOutput, RoutingDecision } from "../decide/decision.ts";
-import type { Clock } from "../environment/clock.ts";
-import { atOnce, type Steps } from "../environment/steps.ts";
-import type { Timers } from "../environment/timers.ts";
-import { type KubeClient, type KubeRequest, StatusError } from "../kube/client/client.ts";
-import { HttpKubeClient } from "../kube/client/http-client.ts";
-import { fixedAccess } from "../kube/credentials/credentials.ts";
-import { ApiServer } from "../lab/apiserver/api-server.ts";
-import { MemoryStorage } from "../lab/apiserver/storage/memory-storage.ts";
-import { type Simulation, simulate } from "../simulation/simulation.ts";
-import { DecisionLog } from "./decision-log.ts";
-import { IngressLoop, type IngressLoopOptions } from "./ingress-loop.ts";
-import { WorldProxy } from "./world-proxy.contract.ts";
+import type {
+  DecisionChanges,
+  DecisionOutput,
+  RoutingDecision,
+} from "../../src/decide/decision.ts";
+import type { Clock } from "../../src/environment/clock.ts";
+import { atOnce, type Steps } from "../../src/environment/steps.ts";
+import type { Timers } from "../../src/environment/timers.ts";
+import { DecisionLog } from "../../src/ingress/decision-log.ts";
+import { IngressLoop, type IngressLoopOptions } from "../../src/ingress/ingress-loop.ts";
+import { type KubeClient, type KubeRequest, StatusError } from "../../src/kube/client/client.ts";
+import { HttpKubeClient } from "../../src/kube/client/http-client.ts";
+import { fixedAccess } from "../../src/kube/credentials/credentials.ts";
+import { ApiServer } from "../../src/lab/apiserver/api-server.ts";
+import { MemoryStorage } from "../../src/lab/apiserver/storage/memory-storage.ts";
+import { type Simulation, simulate } from "../../src/simulation/simulation.ts";
+import { WorldProxy } from "./world-proxy.ts";
 
 export interface Told {
   readonly atMs: number;

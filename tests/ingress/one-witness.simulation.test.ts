@@ -1,8 +1,8 @@
 // What one source alone says of many endpoints, or of an address that another pod has: from the
 // watch to the proxy, in virtual time. Programs answer at the pods' addresses whatever the API says.
 import { describe, expect, test } from "vitest";
-import { probeEveryMs } from "../sources/probes.ts";
-import { type IngressWorld, inIngressWorld, type WorldOptions } from "./ingress-world.contract.ts";
+import { probeEveryMs } from "../../src/sources/probes.ts";
+import { type IngressWorld, inIngressWorld, type WorldOptions } from "./ingress-world.ts";
 
 const web = "default/web:80";
 const aMomentMs = 100;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type IngressWorld, inIngressWorld } from "./ingress-world.contract.ts";
+import { type IngressWorld, inIngressWorld } from "./ingress-world.ts";
 
 const ingresses = "/apis/networking.k8s.io/v1/namespaces/default/ingresses";
 const services = "/api/v1/namespaces/default/services";

@@ -1,10 +1,10 @@
 // Clusters that stop answering, or do not answer at the start: what becomes of their endpoints, with
 // the real loop, its watches and the twin of the proxy in virtual time.
 import { describe, expect, test } from "vitest";
-import type { UnreachablePolicy } from "../decide/truth/truth-policy.ts";
-import type { RememberedEndpoint } from "../model/remembered-endpoint.ts";
-import { rememberedWithinMs } from "./ingress-loop.ts";
-import { type IngressWorld, inIngressWorld, type WorldOptions } from "./ingress-world.contract.ts";
+import type { UnreachablePolicy } from "../../src/decide/truth/truth-policy.ts";
+import { rememberedWithinMs } from "../../src/ingress/ingress-loop.ts";
+import type { RememberedEndpoint } from "../../src/model/remembered-endpoint.ts";
+import { type IngressWorld, inIngressWorld, type WorldOptions } from "./ingress-world.ts";
 
 const web = "default/web:80";
 const aMomentMs = 100;

@@ -1,12 +1,12 @@
 // From a request that reaches nobody to a suspect and back, with the real loop, pusher and prober and
 // the twin of the proxy. No slice and no pod changes while it happens.
 import { expect, test } from "vitest";
-import { connectTimeoutMs } from "../outputs/nginx/twin-proxy.ts";
-import { forEachSeed } from "../simulation/seeds.ts";
-import { probeTimeoutMs } from "../sources/probe-once.ts";
-import { probeEveryMs } from "../sources/probes.ts";
-import { reportEveryMs } from "../sources/proxy-feedback.ts";
-import { type IngressWorld, inIngressWorld, type WorldOptions } from "./ingress-world.contract.ts";
+import { connectTimeoutMs } from "../../src/outputs/nginx/twin-proxy.ts";
+import { forEachSeed } from "../../src/simulation/seeds.ts";
+import { probeTimeoutMs } from "../../src/sources/probe-once.ts";
+import { probeEveryMs } from "../../src/sources/probes.ts";
+import { reportEveryMs } from "../../src/sources/proxy-feedback.ts";
+import { type IngressWorld, inIngressWorld, type WorldOptions } from "./ingress-world.ts";
 
 const web = "default/web:80";
 const addresses = ["10.0.0.1", "10.0.0.2"] as const;

@@ -1,7 +1,7 @@
 // A service that is another name, from its lookup to the proxy.
 import { expect, test } from "vitest";
-import { lookAgainMs } from "../sources/external-names.ts";
-import { inIngressWorld } from "./ingress-world.contract.ts";
+import { lookAgainMs } from "../../src/sources/external-names.ts";
+import { inIngressWorld } from "./ingress-world.ts";
 
 const web = "default/web:80";
 

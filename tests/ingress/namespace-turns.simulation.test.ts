@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { inIngressWorld, type WorldCluster } from "./ingress-world.contract.ts";
+import { inIngressWorld, type WorldCluster } from "./ingress-world.ts";
 
 const crowd = 40;
 

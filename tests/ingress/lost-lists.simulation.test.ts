@@ -1,8 +1,8 @@
 // An API server that answers lists with 200 and without the objects: from the watch to the proxy, in
 // virtual time.
 import { expect, test } from "vitest";
-import { KnownObjects } from "../kube/reflector/known-objects.ts";
-import { type IngressWorld, inIngressWorld, type WorldOptions } from "./ingress-world.contract.ts";
+import { KnownObjects } from "../../src/kube/reflector/known-objects.ts";
+import { type IngressWorld, inIngressWorld, type WorldOptions } from "./ingress-world.ts";
 
 const address = "10.0.0.1";
 const hosts = ["a.example", "b.example", "c.example"];

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type IngressWorld, inIngressWorld, type WorldCluster } from "./ingress-world.contract.ts";
+import { type IngressWorld, inIngressWorld, type WorldCluster } from "./ingress-world.ts";
 
 /** Some messages of the network, and the time that changes are gathered for. */
 const aMomentMs = 1_500;
