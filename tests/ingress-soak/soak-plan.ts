@@ -2,13 +2,9 @@
 // ordinary life of pods: releases, crashes and deletions never stop. Every fault has ended when the
 // plan is quiet, but for machines that died.
 import { type Random, randomBetween } from "../../src/environment/random.ts";
-import { pick } from "../../src/kube/reflector/reflector-pick.contract.ts";
-import {
-  down,
-  laggingCache,
-  stalledWatches,
-} from "../../src/kube/reflector/reflector-server-faults.contract.ts";
 import type { Fault, FaultPlan } from "../../src/simulation/faults.ts";
+import { pick } from "../reflector/reflector-pick.ts";
+import { down, laggingCache, stalledWatches } from "../reflector/reflector-server-faults.ts";
 import type { Effect } from "./soak-disturbances.ts";
 import type { SoakWorld } from "./soak-world.ts";
 

@@ -13,7 +13,6 @@ import { ingressKind } from "../../src/kube/kinds/ingress.ts";
 import { leaseKind } from "../../src/kube/kinds/lease.ts";
 import { podIdentity } from "../../src/kube/leader/leader-identity.ts";
 import { defaultElectionTimes } from "../../src/kube/leader/leader-rules.ts";
-import { down } from "../../src/kube/reflector/reflector-server-faults.contract.ts";
 import { TestServer } from "../../src/kube/reflector/reflector-servers.contract.ts";
 import { decodeRecord } from "../../src/lab/apiserver/listwatch/encoded-object.ts";
 import { MemoryStorage } from "../../src/lab/apiserver/storage/memory-storage.ts";
@@ -29,6 +28,7 @@ import {
 import { forEachSeed } from "../../src/simulation/seeds.ts";
 import { type Simulation, simulate } from "../../src/simulation/simulation.ts";
 import { IngressSource } from "../../src/sources/ingress-source.ts";
+import { down } from "../reflector/reflector-server-faults.ts";
 
 const names: readonly string[] = ["one", "two", "three"];
 const api = "api";

@@ -2,14 +2,14 @@
 // Unless the script says otherwise the server is honest: it lists by page, answers quorum reads and
 // sends every change after a watch's version.
 import { Registry } from "prom-client";
-import type { BodyWriter, ServerExchange } from "../../environment/network.ts";
-import { type Simulation, simulate } from "../../simulation/simulation.ts";
-import { HttpKubeClient } from "../client/http-client.ts";
-import { fixedAccess } from "../credentials/credentials.ts";
-import { type Pod, podKind } from "../kinds/pod.ts";
-import type { Change } from "../store/store-change.ts";
-import { Reflector } from "./reflector.ts";
-import type { ReflectorOptions } from "./reflector-parts.ts";
+import type { BodyWriter, ServerExchange } from "../../src/environment/network.ts";
+import { HttpKubeClient } from "../../src/kube/client/http-client.ts";
+import { fixedAccess } from "../../src/kube/credentials/credentials.ts";
+import { type Pod, podKind } from "../../src/kube/kinds/pod.ts";
+import { Reflector } from "../../src/kube/reflector/reflector.ts";
+import type { ReflectorOptions } from "../../src/kube/reflector/reflector-parts.ts";
+import type { Change } from "../../src/kube/store/store-change.ts";
+import { type Simulation, simulate } from "../../src/simulation/simulation.ts";
 
 export type RequestKind = "list" | "page" | "quorum" | "watch";
 

@@ -1,26 +1,29 @@
 // One thing goes wrong, for a minute or for ever, while the server can still be asked: for each kind
 // of fault, how long a reflector may be blind. The bounds come from the reflector's own constants.
-import { randomBetween } from "../../environment/random.ts";
-import type { FaultRule } from "../../lab/apiserver/faults.ts";
-import { freshnessWaitMs } from "../../lab/apiserver/listwatch/resource-lister.ts";
-import type { Fault } from "../../simulation/faults.ts";
-import { forEachSeed } from "../../simulation/seeds.ts";
-import { backoffBaseMs, backoffMaxMs } from "./backoff.ts";
-import { type Cluster, inCluster } from "./reflector-cluster.contract.ts";
-import { behindAfterMs, lastChanceMs } from "./reflector-guard.ts";
-import { type Observed, observedPods } from "./reflector-observed.contract.ts";
-import { pick } from "./reflector-pick.contract.ts";
-import { blindForMs } from "./reflector-properties.contract.ts";
-import { quorumReadEveryMs } from "./reflector-prover.ts";
+import { randomBetween } from "../../src/environment/random.ts";
+import { backoffBaseMs, backoffMaxMs } from "../../src/kube/reflector/backoff.ts";
+import { behindAfterMs, lastChanceMs } from "../../src/kube/reflector/reflector-guard.ts";
+import { quorumReadEveryMs } from "../../src/kube/reflector/reflector-prover.ts";
+import type { TestServer } from "../../src/kube/reflector/reflector-servers.contract.ts";
+import {
+  failuresBeforeRelist,
+  versionTooLargeRetryMs,
+} from "../../src/kube/reflector/reflector-state.ts";
+import { watchHeadersDeadlineMs } from "../../src/kube/reflector/reflector-stream.ts";
+import type { FaultRule } from "../../src/lab/apiserver/faults.ts";
+import { freshnessWaitMs } from "../../src/lab/apiserver/listwatch/resource-lister.ts";
+import type { Fault } from "../../src/simulation/faults.ts";
+import { forEachSeed } from "../../src/simulation/seeds.ts";
+import { type Cluster, inCluster } from "./reflector-cluster.ts";
+import { type Observed, observedPods } from "./reflector-observed.ts";
+import { pick } from "./reflector-pick.ts";
+import { blindForMs } from "./reflector-properties.ts";
 import {
   down,
   laggingCache,
   longestRetryAfterSeconds,
   stalledWatches,
-} from "./reflector-server-faults.contract.ts";
-import type { TestServer } from "./reflector-servers.contract.ts";
-import { failuresBeforeRelist, versionTooLargeRetryMs } from "./reflector-state.ts";
-import { watchHeadersDeadlineMs } from "./reflector-stream.ts";
+} from "./reflector-server-faults.ts";
 
 /** Some requests and the half-dozen pages of a list, one after the other between continents. */
 const healthyLagMs = 8_000;

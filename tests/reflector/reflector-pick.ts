@@ -1,5 +1,5 @@
 // For tests only: one of several, by chance.
-import { type Random, randomBetween, randomInt } from "../../environment/random.ts";
+import { type Random, randomBetween, randomInt } from "../../src/environment/random.ts";
 
 export function pick<Item>(random: Random, items: readonly Item[]): Item {
   for (const item of items.slice(randomInt(random, items.length))) {

@@ -1,18 +1,18 @@
 // Reflectors against the lab's API servers while everything goes wrong that can: whatever happens,
 // what they hold and what they say of it is true; and when it stops happening, they catch up.
 import { expect } from "vitest";
-import { type Random, randomBetween, randomInt } from "../../environment/random.ts";
-import { randomFaultPlan, withFaults } from "../../simulation/faults.ts";
-import { forEachSeed } from "../../simulation/seeds.ts";
-import { backoffMaxMs } from "./backoff.ts";
-import { defaultCurrentWithinMs } from "./freshness.ts";
-import { type Cluster, inCluster } from "./reflector-cluster.contract.ts";
-import { observedKinds } from "./reflector-observed.contract.ts";
-import { logBetween, pick } from "./reflector-pick.contract.ts";
-import { blindForMs, contentProblem } from "./reflector-properties.contract.ts";
-import { listDeadlineMs } from "./reflector-request.ts";
-import { randomServerFaults } from "./reflector-server-faults.contract.ts";
-import { appLabels, writtenNamespaces } from "./reflector-writers.contract.ts";
+import { type Random, randomBetween, randomInt } from "../../src/environment/random.ts";
+import { backoffMaxMs } from "../../src/kube/reflector/backoff.ts";
+import { defaultCurrentWithinMs } from "../../src/kube/reflector/freshness.ts";
+import { listDeadlineMs } from "../../src/kube/reflector/reflector-request.ts";
+import { randomFaultPlan, withFaults } from "../../src/simulation/faults.ts";
+import { forEachSeed } from "../../src/simulation/seeds.ts";
+import { type Cluster, inCluster } from "./reflector-cluster.ts";
+import { observedKinds } from "./reflector-observed.ts";
+import { logBetween, pick } from "./reflector-pick.ts";
+import { blindForMs, contentProblem } from "./reflector-properties.ts";
+import { randomServerFaults } from "./reflector-server-faults.ts";
+import { appLabels, writtenNamespaces } from "./reflector-writers.ts";
 
 /** A change takes a message to arrive. */
 const healthyLagMs = 1_000;

@@ -1,15 +1,15 @@
 // For tests only: a cluster of some API servers on one storage, with writers, and the reflectors that
 // watch it from other machines, in virtual time. `check` asks at any instant whether every property
 // holds, and fails the run with the plan of faults when one does not.
-import { deadPeerMs } from "../../environment/network.ts";
-import { MemoryStorage } from "../../lab/apiserver/storage/memory-storage.ts";
-import { type FaultPlan, printFaultPlan } from "../../simulation/faults.ts";
-import { uniformLatency } from "../../simulation/network/link.ts";
-import { type Simulation, simulate } from "../../simulation/simulation.ts";
-import { Observed, type ObservedOptions } from "./reflector-observed.contract.ts";
-import { violation } from "./reflector-properties.contract.ts";
-import { TestServer } from "./reflector-servers.contract.ts";
-import { Writers } from "./reflector-writers.contract.ts";
+import { deadPeerMs } from "../../src/environment/network.ts";
+import { TestServer } from "../../src/kube/reflector/reflector-servers.contract.ts";
+import { MemoryStorage } from "../../src/lab/apiserver/storage/memory-storage.ts";
+import { type FaultPlan, printFaultPlan } from "../../src/simulation/faults.ts";
+import { uniformLatency } from "../../src/simulation/network/link.ts";
+import { type Simulation, simulate } from "../../src/simulation/simulation.ts";
+import { Observed, type ObservedOptions } from "./reflector-observed.ts";
+import { violation } from "./reflector-properties.ts";
+import { Writers } from "./reflector-writers.ts";
 
 export interface ClusterOptions {
   readonly serverNames: readonly string[];

@@ -1,11 +1,14 @@
 // For tests only: what must hold of a reflector at any instant, whatever goes wrong. Each property is
 // one function that says what is violated, in words, or nothing.
 import { isDeepStrictEqual } from "node:util";
-import { decodeRecord } from "../../lab/apiserver/listwatch/encoded-object.ts";
-import type { StoredRecord } from "../../lab/apiserver/storage/storage.ts";
-import { objectKey } from "../kinds/kind.ts";
-import { defaultAliveWithinMs, defaultCurrentWithinMs } from "./freshness.ts";
-import type { Observed } from "./reflector-observed.contract.ts";
+import { objectKey } from "../../src/kube/kinds/kind.ts";
+import {
+  defaultAliveWithinMs,
+  defaultCurrentWithinMs,
+} from "../../src/kube/reflector/freshness.ts";
+import { decodeRecord } from "../../src/lab/apiserver/listwatch/encoded-object.ts";
+import type { StoredRecord } from "../../src/lab/apiserver/storage/storage.ts";
+import type { Observed } from "./reflector-observed.ts";
 
 export interface Situation {
   readonly nowMs: number;

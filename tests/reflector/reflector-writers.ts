@@ -1,17 +1,20 @@
 // For tests only: everybody else in a cluster. They create, change, relabel, delete and recreate
 // objects under few names, now and then many at once, and write straight to the storage, as other
 // API servers would. Objects called `stays-…` are there from the beginning and never leave.
-import { toTime } from "../../environment/clock.ts";
-import type { Environment } from "../../environment/environment.ts";
-import { randomBetween, randomInt } from "../../environment/random.ts";
-import { endpointSliceKind } from "../../lab/apiserver/kinds/endpoint-slice.ts";
-import { nodeKind } from "../../lab/apiserver/kinds/node.ts";
-import { podKind } from "../../lab/apiserver/kinds/pod.ts";
-import type { KubeObject } from "../../lab/apiserver/kube-object.ts";
-import { decodeRecord, encodeForStorage } from "../../lab/apiserver/listwatch/encoded-object.ts";
-import { storageKeyOf } from "../../lab/apiserver/listwatch/resource-names.ts";
-import type { Storage } from "../../lab/apiserver/storage/storage.ts";
-import { pick } from "./reflector-pick.contract.ts";
+import { toTime } from "../../src/environment/clock.ts";
+import type { Environment } from "../../src/environment/environment.ts";
+import { randomBetween, randomInt } from "../../src/environment/random.ts";
+import { endpointSliceKind } from "../../src/lab/apiserver/kinds/endpoint-slice.ts";
+import { nodeKind } from "../../src/lab/apiserver/kinds/node.ts";
+import { podKind } from "../../src/lab/apiserver/kinds/pod.ts";
+import type { KubeObject } from "../../src/lab/apiserver/kube-object.ts";
+import {
+  decodeRecord,
+  encodeForStorage,
+} from "../../src/lab/apiserver/listwatch/encoded-object.ts";
+import { storageKeyOf } from "../../src/lab/apiserver/listwatch/resource-names.ts";
+import type { Storage } from "../../src/lab/apiserver/storage/storage.ts";
+import { pick } from "./reflector-pick.ts";
 
 export const writtenNamespaces: readonly string[] = ["shop", "pay"];
 export const stayingPrefix = "stays-";

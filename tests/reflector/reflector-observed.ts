@@ -1,23 +1,23 @@
 // For tests only: one reflector under observation, with the truth about its collection and with
 // everything it told its handlers.
-import type { Environment } from "../../environment/environment.ts";
-import { endpointSliceKind as storedSlices } from "../../lab/apiserver/kinds/endpoint-slice.ts";
-import { nodeKind as storedNodes } from "../../lab/apiserver/kinds/node.ts";
-import { podKind as storedPods } from "../../lab/apiserver/kinds/pod.ts";
-import { scopePrefix } from "../../lab/apiserver/listwatch/resource-names.ts";
-import type { Storage } from "../../lab/apiserver/storage/storage.ts";
-import type { KubeClient, KubeRequest } from "../client/client.ts";
-import { endpointSliceKind } from "../kinds/endpoint-slice.ts";
-import { type Kind, objectKey, type Projected } from "../kinds/kind.ts";
-import { nodeKind } from "../kinds/node.ts";
-import { podKind } from "../kinds/pod.ts";
-import type { Change } from "../store/store-change.ts";
-import { Reflector } from "./reflector.ts";
-import { listPageSize } from "./reflector-request.ts";
-import type { TestServer } from "./reflector-servers.contract.ts";
-import { Truth } from "./reflector-truth.contract.ts";
-import { stayingPrefix } from "./reflector-writers.contract.ts";
-import { compareResourceVersions } from "./resource-version.ts";
+import type { Environment } from "../../src/environment/environment.ts";
+import type { KubeClient, KubeRequest } from "../../src/kube/client/client.ts";
+import { endpointSliceKind } from "../../src/kube/kinds/endpoint-slice.ts";
+import { type Kind, objectKey, type Projected } from "../../src/kube/kinds/kind.ts";
+import { nodeKind } from "../../src/kube/kinds/node.ts";
+import { podKind } from "../../src/kube/kinds/pod.ts";
+import { Reflector } from "../../src/kube/reflector/reflector.ts";
+import { listPageSize } from "../../src/kube/reflector/reflector-request.ts";
+import type { TestServer } from "../../src/kube/reflector/reflector-servers.contract.ts";
+import { compareResourceVersions } from "../../src/kube/reflector/resource-version.ts";
+import type { Change } from "../../src/kube/store/store-change.ts";
+import { endpointSliceKind as storedSlices } from "../../src/lab/apiserver/kinds/endpoint-slice.ts";
+import { nodeKind as storedNodes } from "../../src/lab/apiserver/kinds/node.ts";
+import { podKind as storedPods } from "../../src/lab/apiserver/kinds/pod.ts";
+import { scopePrefix } from "../../src/lab/apiserver/listwatch/resource-names.ts";
+import type { Storage } from "../../src/lab/apiserver/storage/storage.ts";
+import { Truth } from "./reflector-truth.ts";
+import { stayingPrefix } from "./reflector-writers.ts";
 
 export interface ObservedKind {
   readonly watched: Kind<Projected>;

@@ -1,10 +1,10 @@
 // For tests only: what can go wrong with API servers, as entries of a fault plan. The network's own
 // faults are in `simulation/faults.ts`.
-import { type Random, randomBetween } from "../../environment/random.ts";
-import type { Fault } from "../../simulation/faults.ts";
-import type { Simulation } from "../../simulation/simulation.ts";
-import { logBetween, pick } from "./reflector-pick.contract.ts";
-import type { Departure, TestServer } from "./reflector-servers.contract.ts";
+import { type Random, randomBetween } from "../../src/environment/random.ts";
+import type { Departure, TestServer } from "../../src/kube/reflector/reflector-servers.contract.ts";
+import type { Fault } from "../../src/simulation/faults.ts";
+import type { Simulation } from "../../src/simulation/simulation.ts";
+import { logBetween, pick } from "./reflector-pick.ts";
 
 export interface ServerFaultsOptions {
   readonly servers: readonly TestServer[];
