@@ -2,17 +2,20 @@
 // matter (compare and swap by resourceVersion, quorum reads of pods), and replicas that compete,
 // lead and write, on simulated machines. What a replica is seen to do is recorded below its client,
 // where requests leave the machine.
-import type { Environment } from "../../environment/environment.ts";
-import type { IncomingRequest, Network, OutgoingRequest } from "../../environment/network.ts";
-import type { Simulation } from "../../simulation/simulation.ts";
-import type { KubeClient } from "../client/client.ts";
-import { HttpKubeClient } from "../client/http-client.ts";
-import { RateLimitedClient } from "../client/rate-limited-client.ts";
-import { TokenBucket } from "../client/token-bucket.ts";
-import { fixedAccess } from "../credentials/credentials.ts";
-import { LeaderElection, type LeaderElectionOptions } from "./leader-election.ts";
-import { podIdentity } from "./leader-identity.ts";
-import { defaultElectionTimes } from "./leader-rules.ts";
+import type { Environment } from "../../src/environment/environment.ts";
+import type { IncomingRequest, Network, OutgoingRequest } from "../../src/environment/network.ts";
+import type { KubeClient } from "../../src/kube/client/client.ts";
+import { HttpKubeClient } from "../../src/kube/client/http-client.ts";
+import { RateLimitedClient } from "../../src/kube/client/rate-limited-client.ts";
+import { TokenBucket } from "../../src/kube/client/token-bucket.ts";
+import { fixedAccess } from "../../src/kube/credentials/credentials.ts";
+import {
+  LeaderElection,
+  type LeaderElectionOptions,
+} from "../../src/kube/leader/leader-election.ts";
+import { podIdentity } from "../../src/kube/leader/leader-identity.ts";
+import { defaultElectionTimes } from "../../src/kube/leader/leader-rules.ts";
+import type { Simulation } from "../../src/simulation/simulation.ts";
 
 export const testLock = { kind: "Lease", namespace: "lockstep", name: "leader" } as const;
 const leasePath = "/apis/coordination.k8s.io/v1/namespaces/lockstep/leases";
