@@ -1,8 +1,9 @@
 // Only for tests: Ingresses and classes in a few words, and the table they make as plain lines.
+
+import { metadata } from "../../../tests/truth/service-facts.ts";
 import type { WallMs } from "../../environment/clock.ts";
 import type { Ingress, IngressPath, IngressRule } from "../../kube/kinds/ingress.ts";
 import type { IngressClass } from "../../kube/kinds/ingress-class.ts";
-import { metadata } from "../truth/service-facts.contract.ts";
 import { Routing, type RoutingOptions } from "./routing.ts";
 
 export interface IngressFields extends Partial<Ingress> {

@@ -1,6 +1,7 @@
 // Only for tests: Ingresses with anything in every string, from plain nonsense to what could end a
 // line, a header, a configuration or a table in the proxy.
 import fc from "fast-check";
+import { metadata } from "../../../tests/truth/service-facts.ts";
 import type { WallMs } from "../../environment/clock.ts";
 import type {
   Ingress,
@@ -8,7 +9,6 @@ import type {
   IngressPath,
   IngressRule,
 } from "../../kube/kinds/ingress.ts";
-import { metadata } from "../truth/service-facts.contract.ts";
 import { annotationGroups } from "./ingress/annotations.ts";
 
 const injections = [

@@ -1,18 +1,18 @@
 // What must hold over all rules together, whatever the sources say.
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { WallMs } from "../../environment/clock.ts";
-import type { PublishedPort } from "../../model/published-endpoint.ts";
-import { isThorough } from "../../simulation/seeds.ts";
-import { type EndpointState, isRouted } from "../decision.ts";
+import { type EndpointState, isRouted } from "../../src/decide/decision.ts";
+import type { TruthEndpoint } from "../../src/decide/truth/judged.ts";
+import { truth } from "../../src/decide/truth/truth.ts";
 import {
-  type AnyFacts,
-  anyFacts,
-  heirOf,
-  ownFacts,
-  someNumbers,
-} from "./facts-in-words.contract.ts";
-import type { TruthEndpoint } from "./judged.ts";
+  spreads,
+  type TruthPolicy,
+  unreachablePolicies,
+} from "../../src/decide/truth/truth-policy.ts";
+import type { WallMs } from "../../src/environment/clock.ts";
+import type { PublishedPort } from "../../src/model/published-endpoint.ts";
+import { isThorough } from "../../src/simulation/seeds.ts";
+import { type AnyFacts, anyFacts, heirOf, ownFacts, someNumbers } from "./any-facts.ts";
 import {
   type FactsInWords,
   freshWatch,
@@ -22,9 +22,7 @@ import {
   podPeer,
   service,
   snapshot,
-} from "./service-facts.contract.ts";
-import { truth } from "./truth.ts";
-import { spreads, type TruthPolicy, unreachablePolicies } from "./truth-policy.ts";
+} from "./service-facts.ts";
 
 const policies: fc.Arbitrary<TruthPolicy> = fc.record({
   followSlices: fc.constant(false),

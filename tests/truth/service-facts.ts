@@ -1,16 +1,20 @@
 // For tests only: snapshots of a service, written in a few words.
 
-import type { MonotonicMs, WallMs } from "../../environment/clock.ts";
-import type { ObjectMeta } from "../../kube/kinds/kind.ts";
-import type { Pod } from "../../kube/kinds/pod.ts";
-import type { Service } from "../../kube/kinds/service.ts";
-import type { PublishedEndpoint } from "../../model/published-endpoint.ts";
-import type { PodFact, ServiceInCluster, ServiceSnapshot } from "../../model/service-snapshot.ts";
-import type { Departure } from "../../sources/departed-pods.ts";
-import { type EndpointId, endpointId } from "../../sources/endpoint-id.ts";
-import { selects } from "../../sources/service-pods.ts";
-import type { WatchStatus } from "../../sources/watch-status.ts";
-import { truth } from "./truth.ts";
+import { truth } from "../../src/decide/truth/truth.ts";
+import type { MonotonicMs, WallMs } from "../../src/environment/clock.ts";
+import type { ObjectMeta } from "../../src/kube/kinds/kind.ts";
+import type { Pod } from "../../src/kube/kinds/pod.ts";
+import type { Service } from "../../src/kube/kinds/service.ts";
+import type { PublishedEndpoint } from "../../src/model/published-endpoint.ts";
+import type {
+  PodFact,
+  ServiceInCluster,
+  ServiceSnapshot,
+} from "../../src/model/service-snapshot.ts";
+import type { Departure } from "../../src/sources/departed-pods.ts";
+import { type EndpointId, endpointId } from "../../src/sources/endpoint-id.ts";
+import { selects } from "../../src/sources/service-pods.ts";
+import type { WatchStatus } from "../../src/sources/watch-status.ts";
 
 export const seenAtMs = 1_000 as MonotonicMs;
 

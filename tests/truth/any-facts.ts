@@ -2,12 +2,12 @@
 // hold whatever they say.
 
 import fc from "fast-check";
-import type { MonotonicMs, WallMs } from "../../environment/clock.ts";
-import type { Pod } from "../../kube/kinds/pod.ts";
-import type { PublishedEndpoint } from "../../model/published-endpoint.ts";
-import type { EndpointId } from "../../sources/endpoint-id.ts";
-import type { StandingDoubt } from "../../sources/probes.ts";
-import type { WatchStatus } from "../../sources/watch-status.ts";
+import type { MonotonicMs, WallMs } from "../../src/environment/clock.ts";
+import type { Pod } from "../../src/kube/kinds/pod.ts";
+import type { PublishedEndpoint } from "../../src/model/published-endpoint.ts";
+import type { EndpointId } from "../../src/sources/endpoint-id.ts";
+import type { StandingDoubt } from "../../src/sources/probes.ts";
+import type { WatchStatus } from "../../src/sources/watch-status.ts";
 import {
   type FactsInWords,
   freshWatch,
@@ -18,7 +18,7 @@ import {
   refusedWatch,
   seenAtMs,
   staleWatch,
-} from "./service-facts.contract.ts";
+} from "./service-facts.ts";
 
 /** Numbers of some pods. */
 export const someNumbers = fc.uniqueArray(fc.integer({ min: 1, max: 8 }), { maxLength: 8 });
