@@ -1,10 +1,10 @@
 // Only for tests: Ingresses and classes in a few words, and the table they make as plain lines.
 
-import { metadata } from "../../../tests/truth/service-facts.ts";
-import type { WallMs } from "../../environment/clock.ts";
-import type { Ingress, IngressPath, IngressRule } from "../../kube/kinds/ingress.ts";
-import type { IngressClass } from "../../kube/kinds/ingress-class.ts";
-import { Routing, type RoutingOptions } from "./routing.ts";
+import { Routing, type RoutingOptions } from "../../src/decide/routing/routing.ts";
+import type { WallMs } from "../../src/environment/clock.ts";
+import type { Ingress, IngressPath, IngressRule } from "../../src/kube/kinds/ingress.ts";
+import type { IngressClass } from "../../src/kube/kinds/ingress-class.ts";
+import { metadata } from "../truth/service-facts.ts";
 
 export interface IngressFields extends Partial<Ingress> {
   readonly bornMs?: number;

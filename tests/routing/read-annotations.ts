@@ -1,7 +1,10 @@
 // Only for tests: annotations by their names alone, and what comes of them.
-import type { RoutePolicy } from "../../route-policy.ts";
-import { readAnnotations } from "./annotations.ts";
-import { type IngressSettings, plainSettings } from "./ingress-settings.ts";
+import type { RoutePolicy } from "../../src/decide/route-policy.ts";
+import { readAnnotations } from "../../src/decide/routing/ingress/annotations.ts";
+import {
+  type IngressSettings,
+  plainSettings,
+} from "../../src/decide/routing/ingress/ingress-settings.ts";
 
 const nginx = "nginx.ingress.kubernetes.io/";
 

@@ -1,15 +1,15 @@
 // Only for tests: Ingresses with anything in every string, from plain nonsense to what could end a
 // line, a header, a configuration or a table in the proxy.
 import fc from "fast-check";
-import { metadata } from "../../../tests/truth/service-facts.ts";
-import type { WallMs } from "../../environment/clock.ts";
+import { annotationGroups } from "../../src/decide/routing/ingress/annotations.ts";
+import type { WallMs } from "../../src/environment/clock.ts";
 import type {
   Ingress,
   IngressBackend,
   IngressPath,
   IngressRule,
-} from "../../kube/kinds/ingress.ts";
-import { annotationGroups } from "./ingress/annotations.ts";
+} from "../../src/kube/kinds/ingress.ts";
+import { metadata } from "../truth/service-facts.ts";
 
 const injections = [
   "a;\n}\nserver { listen 1; }",

@@ -2,12 +2,12 @@
 // That the proxy takes what comes of it is tried with the proxy itself, in e2e.
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { ingress, path } from "../../decide/routing/asked.contract.ts";
-import { hostileIngress } from "../../decide/routing/hostile-ingress.contract.ts";
-import { type RouteTable, Routing } from "../../decide/routing/routing.ts";
-import type { Ingress } from "../../kube/kinds/ingress.ts";
-import { isThorough } from "../../simulation/seeds.ts";
-import { type CompiledHost, compileHost, findRule } from "./route-match.ts";
+import { type RouteTable, Routing } from "../../src/decide/routing/routing.ts";
+import type { Ingress } from "../../src/kube/kinds/ingress.ts";
+import { type CompiledHost, compileHost, findRule } from "../../src/outputs/nginx/route-match.ts";
+import { isThorough } from "../../src/simulation/seeds.ts";
+import { hostileIngress } from "./hostile-ingress.ts";
+import { ingress, path } from "./short-ingress.ts";
 
 const runs = { numRuns: isThorough(process.env) ? 3_000 : 40 };
 
