@@ -1,15 +1,16 @@
 // Only for tests: offers and targets in few words, and an access cluster that carries out a plan's
 // writes as an API server would.
-import type { MonotonicMs, WallMs } from "../../environment/clock.ts";
-import { type EndpointSlice, endpointSliceKind } from "../../kube/kinds/endpoint-slice.ts";
-import { isRecord, type RawRecord, recordAt } from "../../kube/kinds/fields.ts";
-import { type Namespace, namespaceKind } from "../../kube/kinds/namespace.ts";
-import { type Service, serviceKind } from "../../kube/kinds/service.ts";
-import type { SyncInput, TargetState } from "./plan-sync.ts";
-import { planSync } from "./plan-sync.ts";
-import type { ServiceOffer } from "./service-offer.ts";
-import type { SyncWrite } from "./sync-write.ts";
-import type { SyncedEndpoint } from "./synced-endpoint.ts";
+
+import type { SyncInput, TargetState } from "../../src/decide/syncing/plan-sync.ts";
+import { planSync } from "../../src/decide/syncing/plan-sync.ts";
+import type { ServiceOffer } from "../../src/decide/syncing/service-offer.ts";
+import type { SyncWrite } from "../../src/decide/syncing/sync-write.ts";
+import type { SyncedEndpoint } from "../../src/decide/syncing/synced-endpoint.ts";
+import type { MonotonicMs, WallMs } from "../../src/environment/clock.ts";
+import { type EndpointSlice, endpointSliceKind } from "../../src/kube/kinds/endpoint-slice.ts";
+import { isRecord, type RawRecord, recordAt } from "../../src/kube/kinds/fields.ts";
+import { type Namespace, namespaceKind } from "../../src/kube/kinds/namespace.ts";
+import { type Service, serviceKind } from "../../src/kube/kinds/service.ts";
 
 export const httpPort = { name: "http", port: 8080, protocol: "TCP", appProtocol: undefined };
 

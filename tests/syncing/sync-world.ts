@@ -6,15 +6,19 @@ import {
   type KubeRequest,
   parseJson,
   StatusError,
-} from "../../kube/client/client.ts";
-import { HttpKubeClient } from "../../kube/client/http-client.ts";
-import { fixedAccess } from "../../kube/credentials/credentials.ts";
-import { type EndpointSlice, endpointSliceKind } from "../../kube/kinds/endpoint-slice.ts";
-import { isRecord, listAt, type RawRecord } from "../../kube/kinds/fields.ts";
-import { ApiServer } from "../../lab/apiserver/api-server.ts";
-import { MemoryStorage } from "../../lab/apiserver/storage/memory-storage.ts";
-import { type Simulation, simulate } from "../../simulation/simulation.ts";
-import { ServiceSyncer, type ServiceSyncerOptions, type SyncedReport } from "./service-syncer.ts";
+} from "../../src/kube/client/client.ts";
+import { HttpKubeClient } from "../../src/kube/client/http-client.ts";
+import { fixedAccess } from "../../src/kube/credentials/credentials.ts";
+import { type EndpointSlice, endpointSliceKind } from "../../src/kube/kinds/endpoint-slice.ts";
+import { isRecord, listAt, type RawRecord } from "../../src/kube/kinds/fields.ts";
+import { ApiServer } from "../../src/lab/apiserver/api-server.ts";
+import { MemoryStorage } from "../../src/lab/apiserver/storage/memory-storage.ts";
+import {
+  ServiceSyncer,
+  type ServiceSyncerOptions,
+  type SyncedReport,
+} from "../../src/outputs/slices/service-syncer.ts";
+import { type Simulation, simulate } from "../../src/simulation/simulation.ts";
 
 export const slicesPath = "/apis/discovery.k8s.io/v1/namespaces/shop/endpointslices";
 export const servicesPath = "/api/v1/namespaces/shop/services";

@@ -1,6 +1,6 @@
 // A business cluster that answers lists with 200 and without the objects: its copies stay.
 import { expect, test } from "vitest";
-import { inSyncWorld, type RunningSyncer, type SyncWorld } from "./sync-world.contract.ts";
+import { inSyncWorld, type RunningSyncer, type SyncWorld } from "./sync-world.ts";
 
 /** Long enough for every list, watch and write of a quiet start. */
 const settledMs = 5_000;
