@@ -1,7 +1,7 @@
 // For tests only: the table of cases that the balancer in nginx and its twin both pass.
 import { readFileSync } from "node:fs";
-import type { PathRule } from "../../decide/decision.ts";
-import type { Canary } from "../../decide/route-policy.ts";
+import type { PathRule } from "../../src/decide/decision.ts";
+import type { Canary } from "../../src/decide/route-policy.ts";
 
 export interface RouteCase {
   readonly name: string;
@@ -71,5 +71,5 @@ export function canaryCases(): readonly CanaryCase[] {
 }
 
 export function casesText(name: "route" | "balance" | "canary"): string {
-  return readFileSync(new URL(`../../../proxy/cases/${name}.json`, import.meta.url), "utf8");
+  return readFileSync(new URL(`../../proxy/cases/${name}.json`, import.meta.url), "utf8");
 }

@@ -4,7 +4,7 @@ import type {
   DecisionChanges,
   EndpointState,
   RoutingDecision,
-} from "../../decide/decision.ts";
+} from "../../src/decide/decision.ts";
 
 export interface ShortDecision {
   /** By host, a service for every path. */

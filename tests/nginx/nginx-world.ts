@@ -1,14 +1,17 @@
 // For tests only: a gateway machine in virtual time whose `nginx` is the twin, as a program that
 // goes into the background with a master and a worker, and whose control socket keeps a script.
 import { Registry } from "prom-client";
-import type { ExchangeHandler, ServerExchange } from "../../environment/network.ts";
-import type { Signal } from "../../environment/processes.ts";
-import type { ProgramContext } from "../../simulation/simulated-processes.ts";
-import { type Simulation, simulate } from "../../simulation/simulation.ts";
-import { decisionOf, type ShortDecision } from "./decision.contract.ts";
-import { NginxPusher, type NginxPusherOptions } from "./nginx-pusher.ts";
-import { NginxSupervisor, type NginxSupervisorOptions } from "./nginx-supervisor.ts";
-import { TwinProxy } from "./twin-proxy.ts";
+import type { ExchangeHandler, ServerExchange } from "../../src/environment/network.ts";
+import type { Signal } from "../../src/environment/processes.ts";
+import { NginxPusher, type NginxPusherOptions } from "../../src/outputs/nginx/nginx-pusher.ts";
+import {
+  NginxSupervisor,
+  type NginxSupervisorOptions,
+} from "../../src/outputs/nginx/nginx-supervisor.ts";
+import { TwinProxy } from "../../src/outputs/nginx/twin-proxy.ts";
+import type { ProgramContext } from "../../src/simulation/simulated-processes.ts";
+import { type Simulation, simulate } from "../../src/simulation/simulation.ts";
+import { decisionOf, type ShortDecision } from "./short-decision.ts";
 
 export const prefix = "/var/lib/lockstep/nginx";
 const proxyDirectory = "/usr/lib/lockstep/proxy";
