@@ -1,13 +1,13 @@
 // What the parts of the network contract share: the world a test runs in, and the few steps that
 // nearly every test takes. Nothing here waits by real time, so it works in virtual time as well.
-import type { Environment } from "./environment.ts";
+import type { Environment } from "../../src/environment/environment.ts";
 import {
   type ExchangeHandler,
   type Listener,
   type Network,
   NetworkError,
   type ServerExchange,
-} from "./network.ts";
+} from "../../src/environment/network.ts";
 
 export interface NetworkWorld {
   readonly client: Environment;
