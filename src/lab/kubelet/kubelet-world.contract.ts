@@ -1,11 +1,12 @@
 // Only for tests: an API server and nodes in a simulated world, an observer that writes down every
 // status a pod ever had, and a client that asks the pods themselves.
+
+import { type ApiWorld, inApiWorld } from "../../../tests/apiserver/api-world.ts";
 import { NetworkError } from "../../environment/network.ts";
 import { HttpKubeClient } from "../../kube/client/http-client.ts";
 import { fixedAccess } from "../../kube/credentials/credentials.ts";
 import { isRecord, listAt, type RawRecord } from "../../kube/kinds/fields.ts";
 import { Reflector } from "../../kube/reflector/reflector.ts";
-import { type ApiWorld, inApiWorld } from "../apiserver/api-world.contract.ts";
 import { Kubelet } from "./kubelet.ts";
 import { type KubeletPod, kubeletPodKind } from "./kubelet-pod.ts";
 import { type KubeletRules, todaysKubelet } from "./kubelet-rules.ts";

@@ -1,9 +1,10 @@
 // Only for tests: a cluster with one API server, a stock controller on the modelled nginx, and pods
 // that are simulated servers, all in virtual time.
+
+import { type ApiWorld, inApiWorld } from "../../../tests/apiserver/api-world.ts";
 import type { Environment } from "../../environment/environment.ts";
 import { HttpKubeClient } from "../../kube/client/http-client.ts";
 import { fixedAccess } from "../../kube/credentials/credentials.ts";
-import { type ApiWorld, inApiWorld } from "../apiserver/api-world.contract.ts";
 import type { Published } from "./stock-backends.ts";
 import type { StockServer } from "./stock-configuration.ts";
 import { StockController } from "./stock-controller.ts";

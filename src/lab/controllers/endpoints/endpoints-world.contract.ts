@@ -1,12 +1,12 @@
 // Only for tests: one Endpoints controller of some version before an API server in virtual time, and
 // a count of what it asked for. Nobody else writes, so whatever changes is its doing.
 import { Registry } from "prom-client";
+import { type ApiWorld, inApiWorld } from "../../../../tests/apiserver/api-world.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import { HttpKubeClient } from "../../../kube/client/http-client.ts";
 import { RateLimitedClient } from "../../../kube/client/rate-limited-client.ts";
 import { TokenBucket } from "../../../kube/client/token-bucket.ts";
 import { fixedAccess } from "../../../kube/credentials/credentials.ts";
-import { type ApiWorld, inApiWorld } from "../../apiserver/api-world.contract.ts";
 import { listAt, textAt } from "../../apiserver/kinds/fields.ts";
 import { servedKinds } from "../../served-kinds.ts";
 import { type ControllerFlags, controllerFlags } from "../flags.ts";

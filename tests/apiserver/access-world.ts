@@ -1,8 +1,8 @@
 // Only for tests: an API server that asks who may do what, and short ways to give rights.
 
-import { tokenKey } from "../../service-account-tokens.ts";
-import type { ApiServerOptions } from "../api-server.ts";
-import { type ApiWorld, inApiWorld, type Reply } from "../api-world.contract.ts";
+import type { ApiServerOptions } from "../../src/lab/apiserver/api-server.ts";
+import { tokenKey } from "../../src/lab/service-account-tokens.ts";
+import { type ApiWorld, inApiWorld, type Reply } from "./api-world.ts";
 
 export interface AccessWorld extends ApiWorld {
   /** As the user `other`, who has no rights of his own. */

@@ -1,12 +1,12 @@
 // For tests: the pod stores of several API servers over one storage, in a world of several machines,
 // which the test chooses.
 import { Registry } from "prom-client";
-import type { Environment } from "../../../environment/environment.ts";
-import type { KubeObject } from "../kube-object.ts";
-import { MemoryStorage } from "../storage/memory-storage.ts";
-import type { Storage } from "../storage/storage.ts";
-import { CacheFaults } from "./cache-faults.ts";
-import { ResourceStore } from "./resource-store.ts";
+import type { Environment } from "../../src/environment/environment.ts";
+import type { KubeObject } from "../../src/lab/apiserver/kube-object.ts";
+import { CacheFaults } from "../../src/lab/apiserver/listwatch/cache-faults.ts";
+import { ResourceStore } from "../../src/lab/apiserver/listwatch/resource-store.ts";
+import { MemoryStorage } from "../../src/lab/apiserver/storage/memory-storage.ts";
+import type { Storage } from "../../src/lab/apiserver/storage/storage.ts";
 
 export interface SimulatedServer {
   readonly pods: ResourceStore;

@@ -1,7 +1,7 @@
 // Only for tests: an etcd as its JSON gateway shows it, on a simulated machine, with the failures
 // that a real one cannot be made to have at a chosen moment.
-import type { Environment } from "../../../../environment/environment.ts";
-import type { BodyWriter, Listener, ServerExchange } from "../../../../environment/network.ts";
+import type { Environment } from "../../src/environment/environment.ts";
+import type { BodyWriter, Listener, ServerExchange } from "../../src/environment/network.ts";
 
 interface Pair {
   readonly key: string;

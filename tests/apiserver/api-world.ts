@@ -1,11 +1,11 @@
 // Only for tests: one API server and a client in a simulated world, where time is virtual and every
 // run is the same.
 import { Registry } from "prom-client";
-import type { Environment } from "../../environment/environment.ts";
-import type { IncomingResponse } from "../../environment/network.ts";
-import { type Simulation, simulate } from "../../simulation/simulation.ts";
-import { ApiServer, type ApiServerOptions } from "./api-server.ts";
-import { MemoryStorage } from "./storage/memory-storage.ts";
+import type { Environment } from "../../src/environment/environment.ts";
+import type { IncomingResponse } from "../../src/environment/network.ts";
+import { ApiServer, type ApiServerOptions } from "../../src/lab/apiserver/api-server.ts";
+import { MemoryStorage } from "../../src/lab/apiserver/storage/memory-storage.ts";
+import { type Simulation, simulate } from "../../src/simulation/simulation.ts";
 
 export interface Reply {
   readonly status: number;

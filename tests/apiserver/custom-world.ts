@@ -1,5 +1,5 @@
 // Only for tests: definitions of our own writing, and how to make them in a simulated world.
-import type { ApiWorld } from "../api-world.contract.ts";
+import type { ApiWorld } from "./api-world.ts";
 
 type Json = Record<string, unknown>;
 
