@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { isThorough } from "../../../simulation/seeds.ts";
-import { objectsAt } from "../../apiserver/kinds/fields.ts";
-import type { ProfileName } from "../profiles.ts";
-import { fill, inEndpointsWorld, namespacePath, patch } from "./endpoints-world.contract.ts";
+import { objectsAt } from "../../src/lab/apiserver/kinds/fields.ts";
+import type { ProfileName } from "../../src/lab/controllers/profiles.ts";
+import { isThorough } from "../../src/simulation/seeds.ts";
+import { fill, inEndpointsWorld, namespacePath, patch } from "./endpoints-world.ts";
 
 const err = "Internal error occurred: injected fault";
 

@@ -1,12 +1,16 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { WallMs } from "../../../environment/clock.ts";
-import { isHeadless } from "../../../kube/kinds/service.ts";
-import { type PodFields, podOf, serviceOf, wholeOf } from "../controller-objects.contract.ts";
-import { type ProfileName, profileNamed, profileNames } from "../profiles.ts";
-import { wholeEndpoints } from "../whole-object.ts";
-import { isUpToDate, publishedEndpoints } from "./published.ts";
-import { subsetsOf } from "./subsets.ts";
+import type { WallMs } from "../../src/environment/clock.ts";
+import { isHeadless } from "../../src/kube/kinds/service.ts";
+import { isUpToDate, publishedEndpoints } from "../../src/lab/controllers/endpoints/published.ts";
+import { subsetsOf } from "../../src/lab/controllers/endpoints/subsets.ts";
+import {
+  type ProfileName,
+  profileNamed,
+  profileNames,
+} from "../../src/lab/controllers/profiles.ts";
+import { wholeEndpoints } from "../../src/lab/controllers/whole-object.ts";
+import { type PodFields, podOf, serviceOf, wholeOf } from "./controller-objects.ts";
 
 const containerPorts = [
   { name: "one", containerPort: 1, protocol: "TCP" },

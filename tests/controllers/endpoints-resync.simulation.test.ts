@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { isThorough } from "../../../simulation/seeds.ts";
-import { textAt, textMapAt } from "../../apiserver/kinds/fields.ts";
-import type { ProfileName } from "../profiles.ts";
+import { textAt, textMapAt } from "../../src/lab/apiserver/kinds/fields.ts";
+import type { ProfileName } from "../../src/lab/controllers/profiles.ts";
+import { isThorough } from "../../src/simulation/seeds.ts";
 import {
   addPod,
   type EndpointsWorld,
@@ -9,7 +9,7 @@ import {
   inEndpointsWorld,
   namespacePath,
   patch,
-} from "./endpoints-world.contract.ts";
+} from "./endpoints-world.ts";
 
 const trigger = "endpoints.kubernetes.io/last-change-trigger-time";
 

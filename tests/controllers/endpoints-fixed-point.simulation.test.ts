@@ -1,17 +1,17 @@
 import { expect } from "vitest";
-import { type Random, randomInt } from "../../../environment/random.ts";
-import { isHeadless, serviceKind } from "../../../kube/kinds/service.ts";
-import { forEachSeed, isThorough } from "../../../simulation/seeds.ts";
-import { listAt, objectAt, textAt, valueAt } from "../../apiserver/kinds/fields.ts";
-import { sameJson } from "../../same-json.ts";
-import { ownedPodKind } from "../owned-pod.ts";
-import { type ProfileName, profileNamed, profileNames } from "../profiles.ts";
+import { type Random, randomInt } from "../../src/environment/random.ts";
+import { isHeadless, serviceKind } from "../../src/kube/kinds/service.ts";
+import { listAt, objectAt, textAt, valueAt } from "../../src/lab/apiserver/kinds/fields.ts";
+import { subsetsOf } from "../../src/lab/controllers/endpoints/subsets.ts";
+import { ownedPodKind } from "../../src/lab/controllers/owned-pod.ts";
 import {
-  type EndpointsWorld,
-  inEndpointsWorld,
-  namespacePath,
-} from "./endpoints-world.contract.ts";
-import { subsetsOf } from "./subsets.ts";
+  type ProfileName,
+  profileNamed,
+  profileNames,
+} from "../../src/lab/controllers/profiles.ts";
+import { sameJson } from "../../src/lab/same-json.ts";
+import { forEachSeed, isThorough } from "../../src/simulation/seeds.ts";
+import { type EndpointsWorld, inEndpointsWorld, namespacePath } from "./endpoints-world.ts";
 
 const steps = 40;
 const stepMaxMs = 400;

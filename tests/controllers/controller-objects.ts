@@ -1,8 +1,8 @@
 // Only for tests: pods, services, nodes and whole objects with just what a table wants to say.
-import { type Node, nodeKind } from "../../kube/kinds/node.ts";
-import { type Service, serviceKind } from "../../kube/kinds/service.ts";
-import { type OwnedPod, ownedPodKind } from "./owned-pod.ts";
-import type { WholeKind, WholeObject } from "./whole-object.ts";
+import { type Node, nodeKind } from "../../src/kube/kinds/node.ts";
+import { type Service, serviceKind } from "../../src/kube/kinds/service.ts";
+import { type OwnedPod, ownedPodKind } from "../../src/lab/controllers/owned-pod.ts";
+import type { WholeKind, WholeObject } from "../../src/lab/controllers/whole-object.ts";
 
 export interface PodFields {
   readonly ready?: boolean | undefined;
