@@ -1,18 +1,18 @@
 // Only for tests: an API server and nodes in a simulated world, an observer that writes down every
 // status a pod ever had, and a client that asks the pods themselves.
 
-import { type ApiWorld, inApiWorld } from "../../../tests/apiserver/api-world.ts";
-import { NetworkError } from "../../environment/network.ts";
-import { HttpKubeClient } from "../../kube/client/http-client.ts";
-import { fixedAccess } from "../../kube/credentials/credentials.ts";
-import { isRecord, listAt, type RawRecord } from "../../kube/kinds/fields.ts";
-import { Reflector } from "../../kube/reflector/reflector.ts";
-import { Kubelet } from "./kubelet.ts";
-import { type KubeletPod, kubeletPodKind } from "./kubelet-pod.ts";
-import { type KubeletRules, todaysKubelet } from "./kubelet-rules.ts";
-import { Ledger } from "./ledger.ts";
-import { PodAddresses } from "./pod-addresses.ts";
-import { PodLogBook } from "./pod-log-book.ts";
+import { NetworkError } from "../../src/environment/network.ts";
+import { HttpKubeClient } from "../../src/kube/client/http-client.ts";
+import { fixedAccess } from "../../src/kube/credentials/credentials.ts";
+import { isRecord, listAt, type RawRecord } from "../../src/kube/kinds/fields.ts";
+import { Reflector } from "../../src/kube/reflector/reflector.ts";
+import { Kubelet } from "../../src/lab/kubelet/kubelet.ts";
+import { type KubeletPod, kubeletPodKind } from "../../src/lab/kubelet/kubelet-pod.ts";
+import { type KubeletRules, todaysKubelet } from "../../src/lab/kubelet/kubelet-rules.ts";
+import { Ledger } from "../../src/lab/kubelet/ledger.ts";
+import { PodAddresses } from "../../src/lab/kubelet/pod-addresses.ts";
+import { PodLogBook } from "../../src/lab/kubelet/pod-log-book.ts";
+import { type ApiWorld, inApiWorld } from "../apiserver/api-world.ts";
 
 export interface SeenPod {
   /** Virtual time, rounded: messages take a millisecond. */
