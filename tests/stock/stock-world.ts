@@ -1,15 +1,15 @@
 // Only for tests: a cluster with one API server, a stock controller on the modelled nginx, and pods
 // that are simulated servers, all in virtual time.
 
-import { type ApiWorld, inApiWorld } from "../../../tests/apiserver/api-world.ts";
-import type { Environment } from "../../environment/environment.ts";
-import { HttpKubeClient } from "../../kube/client/http-client.ts";
-import { fixedAccess } from "../../kube/credentials/credentials.ts";
-import type { Published } from "./stock-backends.ts";
-import type { StockServer } from "./stock-configuration.ts";
-import { StockController } from "./stock-controller.ts";
-import type { StockPlane } from "./stock-plane.ts";
-import { VirtualPlane } from "./virtual/virtual-plane.ts";
+import type { Environment } from "../../src/environment/environment.ts";
+import { HttpKubeClient } from "../../src/kube/client/http-client.ts";
+import { fixedAccess } from "../../src/kube/credentials/credentials.ts";
+import type { Published } from "../../src/lab/stock/stock-backends.ts";
+import type { StockServer } from "../../src/lab/stock/stock-configuration.ts";
+import { StockController } from "../../src/lab/stock/stock-controller.ts";
+import type { StockPlane } from "../../src/lab/stock/stock-plane.ts";
+import { VirtualPlane } from "../../src/lab/stock/virtual/virtual-plane.ts";
+import { type ApiWorld, inApiWorld } from "../apiserver/api-world.ts";
 
 export interface StockWorld extends ApiWorld {
   readonly controller: StockController;
