@@ -1,35 +1,35 @@
 // Only for tests: Lockstep with exactly the rights of deploy/rbac, or with one less, in virtual time:
 // an ingress with its leader, a syncer and an observer between a business and an access cluster.
 import { Registry } from "prom-client";
-import type { DecisionOutput } from "../decide/decision.ts";
-import { IngressLoop } from "../ingress/ingress-loop.ts";
-import { Leadership } from "../ingress/leadership.ts";
-import { Journeys } from "../journeys/journeys.ts";
-import { type KubeRequest, parseJson } from "../kube/client/client.ts";
-import { DirectKubeClient } from "../kube/client/direct-client.ts";
-import { HttpKubeClient } from "../kube/client/http-client.ts";
-import { type ClusterAccess, fixedAccess } from "../kube/credentials/credentials.ts";
-import { podIdentity } from "../kube/leader/leader-identity.ts";
-import { ClusterWitness } from "../observer/cluster-witness.ts";
-import { EventWriter } from "../outputs/events/event-writer.ts";
-import { ServiceSyncer } from "../outputs/slices/service-syncer.ts";
-import { type Simulation, simulate } from "../simulation/simulation.ts";
+import type { DecisionOutput } from "../../src/decide/decision.ts";
+import { IngressLoop } from "../../src/ingress/ingress-loop.ts";
+import { Leadership } from "../../src/ingress/leadership.ts";
+import { Journeys } from "../../src/journeys/journeys.ts";
+import { type KubeRequest, parseJson } from "../../src/kube/client/client.ts";
+import { DirectKubeClient } from "../../src/kube/client/direct-client.ts";
+import { HttpKubeClient } from "../../src/kube/client/http-client.ts";
+import { type ClusterAccess, fixedAccess } from "../../src/kube/credentials/credentials.ts";
+import { podIdentity } from "../../src/kube/leader/leader-identity.ts";
 import {
   serviceAccountGroups,
   serviceAccountName,
-} from "./apiserver/access/service-account-names.ts";
-import { ApiServer } from "./apiserver/api-server.ts";
-import type { User } from "./apiserver/http/authentication.ts";
-import type { RequestObserver } from "./apiserver/http/served-request.ts";
-import { objectsAt, textAt } from "./apiserver/kinds/fields.ts";
-import { MemoryStorage } from "./apiserver/storage/memory-storage.ts";
+} from "../../src/lab/apiserver/access/service-account-names.ts";
+import { ApiServer } from "../../src/lab/apiserver/api-server.ts";
+import type { User } from "../../src/lab/apiserver/http/authentication.ts";
+import type { RequestObserver } from "../../src/lab/apiserver/http/served-request.ts";
+import { objectsAt, textAt } from "../../src/lab/apiserver/kinds/fields.ts";
+import { MemoryStorage } from "../../src/lab/apiserver/storage/memory-storage.ts";
 import {
   accessFiles,
   businessFiles,
   lessened,
   objectsIn,
   type Right,
-} from "./deployed-rights.contract.ts";
+} from "../../src/lab/deployed-rights.contract.ts";
+import { ClusterWitness } from "../../src/observer/cluster-witness.ts";
+import { EventWriter } from "../../src/outputs/events/event-writer.ts";
+import { ServiceSyncer } from "../../src/outputs/slices/service-syncer.ts";
+import { type Simulation, simulate } from "../../src/simulation/simulation.ts";
 
 export interface ProductRun {
   /** What the servers refused, each message once, in the order of the first time. */

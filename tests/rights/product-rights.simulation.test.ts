@@ -1,7 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { isThorough } from "../simulation/seeds.ts";
-import { accessFiles, businessFiles, type Right, rightsIn } from "./deployed-rights.contract.ts";
-import { runProduct } from "./product-rights.contract.ts";
+import {
+  accessFiles,
+  businessFiles,
+  type Right,
+  rightsIn,
+} from "../../src/lab/deployed-rights.contract.ts";
+import { isThorough } from "../../src/simulation/seeds.ts";
+import { runProduct } from "./product-rights.ts";
 
 const whole = {
   hosts: ["web.example"],
