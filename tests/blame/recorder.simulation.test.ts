@@ -1,18 +1,18 @@
 // `lockstep record` beside a cluster that releases, killed in the middle and started again, with another
 // cluster that never answers: what it wrote is compared with the ledger.
 import { describe, expect } from "vitest";
-import { Evidence } from "../../blame/evidence.ts";
-import { standingAt } from "../../blame/pod-life.ts";
-import { Recorder } from "../../blame/recorder.ts";
-import { readRecording } from "../../blame/recording-file.ts";
-import { RecordingReader } from "../../blame/recording-reader.ts";
-import { HttpKubeClient } from "../../kube/client/http-client.ts";
-import { fixedAccess } from "../../kube/credentials/credentials.ts";
-import { forEachSeed, isThorough } from "../../simulation/seeds.ts";
-import { type Simulation, simulate } from "../../simulation/simulation.ts";
-import { type Cluster, startCluster } from "../cluster.ts";
-import { Ledger, type Spell } from "../kubelet/ledger.ts";
-import { createShop, releaseShop } from "../shop.ts";
+import { Evidence } from "../../src/blame/evidence.ts";
+import { standingAt } from "../../src/blame/pod-life.ts";
+import { Recorder } from "../../src/blame/recorder.ts";
+import { readRecording } from "../../src/blame/recording-file.ts";
+import { RecordingReader } from "../../src/blame/recording-reader.ts";
+import { HttpKubeClient } from "../../src/kube/client/http-client.ts";
+import { fixedAccess } from "../../src/kube/credentials/credentials.ts";
+import { type Cluster, startCluster } from "../../src/lab/cluster.ts";
+import { Ledger, type Spell } from "../../src/lab/kubelet/ledger.ts";
+import { createShop, releaseShop } from "../../src/lab/shop.ts";
+import { forEachSeed, isThorough } from "../../src/simulation/seeds.ts";
+import { type Simulation, simulate } from "../../src/simulation/simulation.ts";
 
 const path = "/pods.jsonl";
 

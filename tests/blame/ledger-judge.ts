@@ -2,13 +2,13 @@
 // saved, through the command as somebody would type it; what to expect of each lost request comes
 // from the ledger and from nothing else.
 import { expect } from "vitest";
-import { lengthOf, type Span } from "../../blame/span.ts";
-import { staleCauses } from "../../blame/verdict.ts";
-import { runProgram } from "../../cli/program.ts";
-import type { Environment } from "../../environment/environment.ts";
-import { RecordedTerminal } from "../../environment/recorded-terminal.contract.ts";
-import { isRecord, listAt, optionalString, requiredString } from "../../kube/kinds/fields.ts";
-import type { LostRequest, LostTry } from "../traffic/lost-request.ts";
+import { lengthOf, type Span } from "../../src/blame/span.ts";
+import { staleCauses } from "../../src/blame/verdict.ts";
+import { runProgram } from "../../src/cli/program.ts";
+import type { Environment } from "../../src/environment/environment.ts";
+import { RecordedTerminal } from "../../src/environment/recorded-terminal.contract.ts";
+import { isRecord, listAt, optionalString, requiredString } from "../../src/kube/kinds/fields.ts";
+import type { LostRequest, LostTry } from "../../src/lab/traffic/lost-request.ts";
 
 /** With how many requests each cause was blamed. */
 export type Blamed = Readonly<Record<string, number>>;
