@@ -1,5 +1,5 @@
 // A result with everything a result can have, for the tests of those who show results.
-import type { IncidentResult } from "../../lab/incidents/incident.ts";
+import type { IncidentResult } from "../../src/lab/incidents/incident.ts";
 
 export const throttled = {
   summary: "after a release, requests go to pods that are gone",
