@@ -1,4 +1,4 @@
-// Only for tests: an API server that asks who may do what, and short ways to give rights.
+// An API server that asks who may do what, and short ways to give rights.
 
 import type { ApiServerOptions } from "../../src/lab/apiserver/api-server.ts";
 import { tokenKey } from "../../src/lab/service-account-tokens.ts";

@@ -1,5 +1,5 @@
-// Only for tests: one API server and a client in a simulated world, where time is virtual and every
-// run is the same.
+// One API server and a client in a simulated world, where time is virtual and every run is the
+// same.
 import { Registry } from "prom-client";
 import type { Environment } from "../../src/environment/environment.ts";
 import type { IncomingResponse } from "../../src/environment/network.ts";

@@ -1,4 +1,4 @@
-// Only for tests: definitions of our own writing, and how to make them in a simulated world.
+// Definitions of our own writing, and how to make them in a simulated world.
 import type { ApiWorld } from "./api-world.ts";
 
 type Json = Record<string, unknown>;

@@ -1,5 +1,5 @@
-// Only for tests: an etcd as its JSON gateway shows it, on a simulated machine, with the failures
-// that a real one cannot be made to have at a chosen moment.
+// An etcd as its JSON gateway shows it, on a simulated machine, with the failures that a real one
+// cannot be made to have at a chosen moment.
 import type { Environment } from "../../src/environment/environment.ts";
 import type { BodyWriter, Listener, ServerExchange } from "../../src/environment/network.ts";
 

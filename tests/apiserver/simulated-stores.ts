@@ -1,5 +1,5 @@
-// For tests: the pod stores of several API servers over one storage, in a world of several machines,
-// which the test chooses.
+// The pod stores of several API servers over one storage, in a world of several machines, which the
+// test chooses.
 import { Registry } from "prom-client";
 import type { Environment } from "../../src/environment/environment.ts";
 import type { KubeObject } from "../../src/lab/apiserver/kube-object.ts";

@@ -1,5 +1,5 @@
-// For tests: a client of a watch that reads as fast or as slowly as told, and keeps what it got.
-// It stands where the environment's network would.
+// A client of a watch that reads as fast or as slowly as told, and keeps what it got. It stands
+// where the environment's network would.
 import type { BodyWriter } from "../../src/environment/network.ts";
 import { ApiError } from "../../src/lab/apiserver/api-error.ts";
 import type { ResourceStore } from "../../src/lab/apiserver/listwatch/resource-store.ts";

@@ -1,4 +1,4 @@
-// Only for tests: pods, services, nodes and whole objects with just what a table wants to say.
+// Pods, services, nodes and whole objects with just what a table wants to say.
 import { type Node, nodeKind } from "../../src/kube/kinds/node.ts";
 import { type Service, serviceKind } from "../../src/kube/kinds/service.ts";
 import { type OwnedPod, ownedPodKind } from "../../src/lab/controllers/owned-pod.ts";

@@ -1,5 +1,5 @@
-// Only for tests: one Endpoints controller of some version before an API server in virtual time, and
-// a count of what it asked for. Nobody else writes, so whatever changes is its doing.
+// One Endpoints controller of some version before an API server in virtual time, and a count of
+// what it asked for. Nobody else writes, so whatever changes is its doing.
 import { Registry } from "prom-client";
 import type { KubeClient } from "../../src/kube/client/client.ts";
 import { HttpKubeClient } from "../../src/kube/client/http-client.ts";

@@ -1,6 +1,5 @@
-// For tests only: what a cluster's API has said of each pod, and since when, as the storage itself
-// tells it. No fault of a network or of a watch touches this: it is what a source in perfect order
-// would know.
+// What a cluster's API has said of each pod, and since when, as the storage itself tells it. No
+// fault of a network or of a watch touches this: it is what a source in perfect order would know.
 import { podKind } from "../../src/kube/kinds/pod.ts";
 import { podKind as storedPods } from "../../src/lab/apiserver/kinds/pod.ts";
 import { decodeRecord } from "../../src/lab/apiserver/listwatch/encoded-object.ts";

@@ -1,6 +1,6 @@
-// For tests only: one small cluster in virtual time: an API server that crashes and comes back on
-// its storage, nodes with real kubelets whose pods are real listeners, the controllers that publish
-// endpoints and give up nodes, and somebody who operates it.
+// One small cluster in virtual time: an API server that crashes and comes back on its storage,
+// nodes with real kubelets whose pods are real listeners, the controllers that publish endpoints
+// and give up nodes, and somebody who operates it.
 import { HttpKubeClient } from "../../src/kube/client/http-client.ts";
 import { fixedAccess } from "../../src/kube/credentials/credentials.ts";
 import { TestServer } from "../../src/kube/reflector/reflector-servers.contract.ts";

@@ -1,6 +1,6 @@
-// For tests only: which clusters Lockstep may not hear of right now, because a fault is in the way,
-// and since when nothing is. What Lockstep must know is counted from there. Some faults are in the way
-// of pods alone: then it must know what the published endpoints say.
+// Which clusters Lockstep may not hear of right now, because a fault is in the way, and since when
+// nothing is. What Lockstep must know is counted from there. Some faults are in the way of pods
+// alone: then it must know what the published endpoints say.
 import type { Fault } from "../../src/simulation/faults.ts";
 
 export type Effect = Pick<Fault, "describe" | "begin" | "end">;

@@ -1,5 +1,5 @@
-// For tests only: what the judge may look at, and the bounds it judges by. They are in virtual time
-// and come from the constants of the parts they add up.
+// What the judge may look at, and the bounds it judges by. They are in virtual time and come from
+// the constants of the parts they add up.
 import type { MonotonicMs } from "../../src/environment/clock.ts";
 import type { IngressLoop } from "../../src/ingress/ingress-loop.ts";
 import { backoffMaxMs } from "../../src/kube/reflector/backoff.ts";

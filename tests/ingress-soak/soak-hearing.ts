@@ -1,6 +1,6 @@
-// For tests only: what Lockstep has heard of a pod, and since when it must know that the pod leaves:
-// because nothing was in the way of the API's word, because its own fresh watch said so, or because
-// the slices did while nothing was heard of pods.
+// What Lockstep has heard of a pod, and since when it must know that the pod leaves: because
+// nothing was in the way of the API's word, because its own fresh watch said so, or because the
+// slices did while nothing was heard of pods.
 import type { EndpointSlice } from "../../src/kube/kinds/endpoint-slice.ts";
 import type { Pod } from "../../src/kube/kinds/pod.ts";
 import { freshnessCheckMs } from "../../src/sources/cluster-source.ts";

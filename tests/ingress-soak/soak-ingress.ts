@@ -1,5 +1,5 @@
-// For tests only: Lockstep and its proxy as two processes of one machine, which can be killed and
-// started again one by one. Lockstep is the real loop, pusher and client; the proxy is the twin.
+// Lockstep and its proxy as two processes of one machine, which can be killed and started again one
+// by one. Lockstep is the real loop, pusher and client; the proxy is the twin.
 import type { Environment } from "../../src/environment/environment.ts";
 import type { Network } from "../../src/environment/network.ts";
 import type { ChildProcess } from "../../src/environment/processes.ts";

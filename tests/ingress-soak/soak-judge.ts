@@ -1,5 +1,5 @@
-// For tests only: judges every try of the proxy, every answer and every decision by what was really
-// true (the ledger), what the API had said (the records) and what Lockstep itself had heard.
+// Judges every try of the proxy, every answer and every decision by what was really true (the
+// ledger), what the API had said (the records) and what Lockstep itself had heard.
 import { freshnessCheckMs } from "../../src/sources/cluster-source.ts";
 import { probeTimeoutMs } from "../../src/sources/probe-once.ts";
 import { probeEveryMs } from "../../src/sources/probes.ts";

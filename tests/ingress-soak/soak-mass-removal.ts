@@ -1,5 +1,5 @@
-// For tests only: judges whether a service lost most of its endpoints in one cluster at once, though
-// they live and are published, because its pod watch alone said so.
+// Judges whether a service lost most of its endpoints in one cluster at once, though they live and
+// are published, because its pod watch alone said so.
 import { isRoutedRow, lives, type Row, rowsOf, type SoakFacts } from "./soak-facts.ts";
 
 /** What leaves within so long leaves at once. */

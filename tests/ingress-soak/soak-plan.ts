@@ -1,6 +1,6 @@
-// For tests only: what goes wrong in one run, drawn from its seed. Beside faults there is the
-// ordinary life of pods: releases, crashes and deletions never stop. Every fault has ended when the
-// plan is quiet, but for machines that died.
+// What goes wrong in one run, drawn from its seed. Beside faults there is the ordinary life of
+// pods: releases, crashes and deletions never stop. Every fault has ended when the plan is quiet,
+// but for machines that died.
 import { type Random, randomBetween } from "../../src/environment/random.ts";
 import type { Fault, FaultPlan } from "../../src/simulation/faults.ts";
 import { pick } from "../reflector/reflector-pick.ts";

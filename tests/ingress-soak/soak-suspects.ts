@@ -1,5 +1,5 @@
-// For tests only: which endpoints the proxy must hold for suspects, because a connection to them failed
-// a moment ago. It forgets them as the proxy does: when one succeeds, when the time is over, when the
+// Which endpoints the proxy must hold for suspects, because a connection to them failed a moment
+// ago. It forgets them as the proxy does: when one succeeds, when the time is over, when the
 // endpoint begins anew, and when the proxy is told everything anew.
 import type { Row } from "./soak-facts.ts";
 

@@ -1,5 +1,5 @@
-// For tests only: a client of the ingress that gives each request some seconds, and an ear on the
-// proxy's way to the pods. Whatever it hears goes to the judge.
+// A client of the ingress that gives each request some seconds, and an ear on the proxy's way to
+// the pods. Whatever it hears goes to the judge.
 import { type Network, NetworkError } from "../../src/environment/network.ts";
 import type { Simulation } from "../../src/simulation/simulation.ts";
 import { edgeUrl, type SoakIngress } from "./soak-ingress.ts";

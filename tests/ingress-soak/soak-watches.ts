@@ -1,6 +1,6 @@
-// For tests only: how far Lockstep's own watches of a cluster can be relied on, by their own word, and
-// since when. They are looked at as often as Lockstep itself looks, so a bound that counts from here
-// leaves two looks for it.
+// How far Lockstep's own watches of a cluster can be relied on, by their own word, and since when.
+// They are looked at as often as Lockstep itself looks, so a bound that counts from here leaves two
+// looks for it.
 
 import type { IngressLoop } from "../../src/ingress/ingress-loop.ts";
 import type { Simulation } from "../../src/simulation/simulation.ts";

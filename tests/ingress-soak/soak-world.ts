@@ -1,6 +1,6 @@
-// For tests only: two clusters, Lockstep and its proxy in front of them, and a client that never
-// stops asking, in virtual time from one seed. Whatever happens is done by a fault plan and judged
-// as it happens; what happened is kept, so that a seed that fails can be read.
+// Two clusters, Lockstep and its proxy in front of them, and a client that never stops asking, in
+// virtual time from one seed. Whatever happens is done by a fault plan and judged as it happens;
+// what happened is kept, so that a seed that fails can be read.
 import { type DecidedEndpoint, isRouted } from "../../src/decide/decision.ts";
 import { NetworkError } from "../../src/environment/network.ts";
 import { randomBetween } from "../../src/environment/random.ts";

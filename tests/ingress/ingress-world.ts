@@ -1,6 +1,6 @@
-// For tests only: clusters of the lab in virtual time, an ingress loop that watches them, and an
-// output that writes down what it is told. Nobody publishes endpoints but the test itself, so
-// slices are as late as the test wants them.
+// Clusters of the lab in virtual time, an ingress loop that watches them, and an output that writes
+// down what it is told. Nobody publishes endpoints but the test itself, so slices are as late as
+// the test wants them.
 import type {
   DecisionChanges,
   DecisionOutput,

@@ -1,5 +1,5 @@
-// For tests only: the twin of the proxy and its pusher on Lockstep's machine in virtual time, and
-// programs at the pods' addresses, each on a machine of its own that can be cut off.
+// The twin of the proxy and its pusher on Lockstep's machine in virtual time, and programs at the
+// pods' addresses, each on a machine of its own that can be cut off.
 import type { Listener } from "../../src/environment/network.ts";
 import { NginxPusher } from "../../src/outputs/nginx/nginx-pusher.ts";
 import { TwinProxy } from "../../src/outputs/nginx/twin-proxy.ts";

@@ -1,5 +1,5 @@
-// Only for tests: an API server and nodes in a simulated world, an observer that writes down every
-// status a pod ever had, and a client that asks the pods themselves.
+// An API server and nodes in a simulated world, an observer that writes down every status a pod
+// ever had, and a client that asks the pods themselves.
 
 import { NetworkError } from "../../src/environment/network.ts";
 import { HttpKubeClient } from "../../src/kube/client/http-client.ts";

@@ -1,4 +1,4 @@
-// For tests only: the table of cases that the balancer in nginx and its twin both pass.
+// The table of cases that the balancer in nginx and its twin both pass.
 import { readFileSync } from "node:fs";
 import type { PathRule } from "../../src/decide/decision.ts";
 import type { Canary } from "../../src/decide/route-policy.ts";

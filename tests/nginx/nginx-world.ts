@@ -1,5 +1,5 @@
-// For tests only: a gateway machine in virtual time whose `nginx` is the twin, as a program that
-// goes into the background with a master and a worker, and whose control socket keeps a script.
+// A gateway machine in virtual time whose `nginx` is the twin, as a program that goes into the
+// background with a master and a worker, and whose control socket keeps a script.
 import { Registry } from "prom-client";
 import type { ExchangeHandler, ServerExchange } from "../../src/environment/network.ts";
 import type { Signal } from "../../src/environment/processes.ts";

@@ -1,4 +1,4 @@
-// For tests only: decisions in few words.
+// Decisions in few words.
 import type {
   DecidedEndpoint,
   DecisionChanges,

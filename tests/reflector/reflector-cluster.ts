@@ -1,6 +1,6 @@
-// For tests only: a cluster of some API servers on one storage, with writers, and the reflectors that
-// watch it from other machines, in virtual time. `check` asks at any instant whether every property
-// holds, and fails the run with the plan of faults when one does not.
+// A cluster of some API servers on one storage, with writers, and the reflectors that watch it from
+// other machines, in virtual time. `check` asks at any instant whether every property holds, and
+// fails the run with the plan of faults when one does not.
 import { deadPeerMs } from "../../src/environment/network.ts";
 import { TestServer } from "../../src/kube/reflector/reflector-servers.contract.ts";
 import { MemoryStorage } from "../../src/lab/apiserver/storage/memory-storage.ts";

@@ -1,5 +1,5 @@
-// For tests only: one reflector under observation, with the truth about its collection and with
-// everything it told its handlers.
+// One reflector under observation, with the truth about its collection and with everything it told
+// its handlers.
 import type { Environment } from "../../src/environment/environment.ts";
 import type { KubeClient, KubeRequest } from "../../src/kube/client/client.ts";
 import { endpointSliceKind } from "../../src/kube/kinds/endpoint-slice.ts";

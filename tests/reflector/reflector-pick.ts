@@ -1,4 +1,4 @@
-// For tests only: one of several, by chance.
+// One of several, by chance.
 import { type Random, randomBetween, randomInt } from "../../src/environment/random.ts";
 
 export function pick<Item>(random: Random, items: readonly Item[]): Item {

@@ -1,5 +1,5 @@
-// For tests only: what must hold of a reflector at any instant, whatever goes wrong. Each property is
-// one function that says what is violated, in words, or nothing.
+// What must hold of a reflector at any instant, whatever goes wrong. Each property is one function
+// that says what is violated, in words, or nothing.
 import { isDeepStrictEqual } from "node:util";
 import { objectKey } from "../../src/kube/kinds/kind.ts";
 import {

@@ -1,5 +1,5 @@
-// For tests only: what can go wrong with API servers, as entries of a fault plan. The network's own
-// faults are in `simulation/faults.ts`.
+// What can go wrong with API servers, as entries of a fault plan. The network's own faults are in
+// `src/simulation/faults.ts`.
 import { type Random, randomBetween } from "../../src/environment/random.ts";
 import type { Departure, TestServer } from "../../src/kube/reflector/reflector-servers.contract.ts";
 import type { Fault } from "../../src/simulation/faults.ts";

@@ -1,5 +1,5 @@
-// For tests only: what was true of one collection, at every revision and every instant, as the
-// storage itself tells it. It is what a reflector's store and its claims are compared with.
+// What was true of one collection, at every revision and every instant, as the storage itself tells
+// it. It is what a reflector's store and its claims are compared with.
 import type { KubeObject } from "../../src/lab/apiserver/kube-object.ts";
 import { decodeRecord } from "../../src/lab/apiserver/listwatch/encoded-object.ts";
 import type { Storage, StoredRecord } from "../../src/lab/apiserver/storage/storage.ts";

@@ -1,6 +1,6 @@
-// For tests only: a reflector of pods in virtual time, and a small API server that keeps a script.
-// Unless the script says otherwise the server is honest: it lists by page, answers quorum reads and
-// sends every change after a watch's version.
+// A reflector of pods in virtual time, and a small API server that keeps a script. Unless the
+// script says otherwise the server is honest: it lists by page, answers quorum reads and sends
+// every change after a watch's version.
 import { Registry } from "prom-client";
 import type { BodyWriter, ServerExchange } from "../../src/environment/network.ts";
 import { HttpKubeClient } from "../../src/kube/client/http-client.ts";

@@ -1,6 +1,6 @@
-// For tests only: everybody else in a cluster. They create, change, relabel, delete and recreate
-// objects under few names, now and then many at once, and write straight to the storage, as other
-// API servers would. Objects called `stays-…` are there from the beginning and never leave.
+// Everybody else in a cluster. They create, change, relabel, delete and recreate objects under few
+// names, now and then many at once, and write straight to the storage, as other API servers would.
+// Objects called `stays-…` are there from the beginning and never leave.
 import { toTime } from "../../src/environment/clock.ts";
 import type { Environment } from "../../src/environment/environment.ts";
 import { randomBetween, randomInt } from "../../src/environment/random.ts";

@@ -1,5 +1,5 @@
-// Only for tests: Lockstep with exactly the rights of deploy/rbac, or with one less, in virtual time:
-// an ingress with its leader, a syncer and an observer between a business and an access cluster.
+// Lockstep with exactly the rights of deploy/rbac, or with one less, in virtual time: an ingress
+// with its leader, a syncer and an observer between a business and an access cluster.
 import { Registry } from "prom-client";
 import type { DecisionOutput } from "../../src/decide/decision.ts";
 import { IngressLoop } from "../../src/ingress/ingress-loop.ts";

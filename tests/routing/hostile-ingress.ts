@@ -1,5 +1,5 @@
-// Only for tests: Ingresses with anything in every string, from plain nonsense to what could end a
-// line, a header, a configuration or a table in the proxy.
+// Ingresses with anything in every string, from plain nonsense to what could end a line, a header,
+// a configuration or a table in the proxy.
 import fc from "fast-check";
 import { annotationGroups } from "../../src/decide/routing/ingress/annotations.ts";
 import type { WallMs } from "../../src/environment/clock.ts";

@@ -1,4 +1,4 @@
-// Only for tests: annotations by their names alone, and what comes of them.
+// Annotations by their names alone, and what comes of them.
 import type { RoutePolicy } from "../../src/decide/route-policy.ts";
 import { readAnnotations } from "../../src/decide/routing/ingress/annotations.ts";
 import {

@@ -1,4 +1,4 @@
-// Only for tests: Ingresses and classes in a few words, and the table they make as plain lines.
+// Ingresses and classes in a few words, and the table they make as plain lines.
 
 import { Routing, type RoutingOptions } from "../../src/decide/routing/routing.ts";
 import type { WallMs } from "../../src/environment/clock.ts";

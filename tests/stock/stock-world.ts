@@ -1,5 +1,5 @@
-// Only for tests: a cluster with one API server, a stock controller on the modelled nginx, and pods
-// that are simulated servers, all in virtual time.
+// A cluster with one API server, a stock controller on the modelled nginx, and pods that are
+// simulated servers, all in virtual time.
 
 import type { Environment } from "../../src/environment/environment.ts";
 import { HttpKubeClient } from "../../src/kube/client/http-client.ts";

@@ -1,5 +1,5 @@
-// Only for tests: offers and targets in few words, and an access cluster that carries out a plan's
-// writes as an API server would.
+// Offers and targets in few words, and an access cluster that carries out a plan's writes as an API
+// server would.
 
 import type { SyncInput, TargetState } from "../../src/decide/syncing/plan-sync.ts";
 import { planSync } from "../../src/decide/syncing/plan-sync.ts";

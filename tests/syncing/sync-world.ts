@@ -1,5 +1,5 @@
-// Only for tests: two business clusters and an access cluster in virtual time, each one API server
-// without controllers, so that what is published is what the test writes; and a syncer between them.
+// Two business clusters and an access cluster in virtual time, each one API server without
+// controllers, so that what is published is what the test writes; and a syncer between them.
 import { Registry } from "prom-client";
 import {
   type KubeClient,

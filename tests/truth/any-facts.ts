@@ -1,5 +1,5 @@
-// For tests only: what sources may say of a service, in any combination, for properties that must
-// hold whatever they say.
+// What sources may say of a service, in any combination, for properties that must hold whatever
+// they say.
 
 import fc from "fast-check";
 import type { MonotonicMs, WallMs } from "../../src/environment/clock.ts";

@@ -1,4 +1,4 @@
-// For tests only: snapshots of a service, written in a few words.
+// Snapshots of a service, written in a few words.
 
 import { truth } from "../../src/decide/truth/truth.ts";
 import type { MonotonicMs, WallMs } from "../../src/environment/clock.ts";
