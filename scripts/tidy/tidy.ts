@@ -2,7 +2,7 @@
 // It reads the syntax tree, because a text search would trip over strings and comments.
 import { dirname, posix } from "node:path";
 import { parseSync, Visitor, type VisitorObject } from "oxc-parser";
-import { ambientAllowed, folders, ordinaryClients, ownServer } from "./folders.ts";
+import { ambientAllowed, folders, ordinaryClients, ownServer, pureFolders } from "./folders.ts";
 
 export interface Breach {
   readonly file: string;
@@ -208,7 +208,7 @@ function checkSyntax(
   }).visit(program);
   const ambient = isTest || ambientAllowed.some((allowed) => path.startsWith(allowed));
   if (!ambient) checkAmbient(program, report);
-  if (!isTest && /^src\/(decide|doctor\/rules)\//.test(path)) checkPure(program, report);
+  if (!isTest && pureFolders.some((pure) => path.startsWith(pure))) checkPure(program, report);
 }
 
 function checkAmbient(program: Parsed["program"], report: Report): void {
