@@ -217,7 +217,9 @@ export class Change implements Due {
     const isExact = notBefore === undefined && this.#notBefore === undefined;
     if (isExact && !this.isDisagreement) return { type: "shown", lagMs };
     const minMs = Math.max(0, elapsedMs(this.#originAt, notBefore ?? at));
-    const maxMs = this.isDisagreement ? undefined : elapsedMs(this.#notBefore ?? this.#originAt, at);
+    const maxMs = this.isDisagreement
+      ? undefined
+      : elapsedMs(this.#notBefore ?? this.#originAt, at);
     return { type: "shown", lagMs, range: { minMs, maxMs } };
   }
 

@@ -78,7 +78,12 @@ export class LateObservations {
       if (isLast) this.#services.delete(ofService);
       const rest = withoutOpposites(observations);
       const cancelled = observations.length - rest.length;
-      yield { witness, observations: rest, cancelled, unfollowed: isLast ? service.unfollowed : [] };
+      yield {
+        witness,
+        observations: rest,
+        cancelled,
+        unfollowed: isLast ? service.unfollowed : [],
+      };
     }
   }
 }

@@ -89,33 +89,42 @@ export function aheadOf(cursor: Cursor, changes: readonly Change[]): readonly Ch
   return changes.filter(({ id }) => id > cursor.through);
 }
 
+/** Until when what is known can be relied on. */
+export interface Known {
+  readonly now: MonotonicMs;
+  /** The watermark of the reference: all changes that had happened by then are there. */
+  readonly currentAt: MonotonicMs;
+}
+
 /**
  * Moves the cursor as far as its steps say for certain: where they show every change, one after the
- * other. Where some are left out, later steps may show that they were not, so it waits for quiet.
+ * other. Where some are left out, later steps may show that they were not, so it waits for quiet; where
+ * some are left to show, the last step may be of a change of which the reference has yet to be heard.
  */
 export function follow(
   cursor: Cursor,
   changes: readonly Change[],
-  now: MonotonicMs,
+  known: Known,
 ): readonly Settled[] {
   const ahead = aheadOf(cursor, changes);
   const newest = ahead.at(-1);
   if (newest === undefined) return nothing;
   const { steps, witness } = cursor;
   const fit = fitSteps(steps, ahead);
-  const isPlain = fit.every((change, index) => change === ahead[index]);
-  if (isPlain && steps.length > 0) return settle(cursor, fit, fit.at(-1)?.id ?? cursor.through);
-  const quietSince = Math.max(cursor.at, newest.begunAt) as MonotonicMs;
-  const isQuiet = elapsedMs(quietSince, now) >= settleMs || steps.length > unclearMax;
-  const agrees = cursor.direction === newest.direction;
-  // Nothing that it could still show: it had it so before the only change that it has not shown.
-  const isUnchanged = agrees && ahead.length === 1 && fit.at(-1) === undefined;
-  if (!isQuiet && !isUnchanged) return nothing;
   const last = fit.findLast((change) => change !== undefined);
+  const agrees = cursor.direction === newest.direction;
+  const isPlain = steps.length > 0 && fit.every((change, index) => change === ahead[index]);
+  if (isPlain && (agrees || cursor.at < known.currentAt)) {
+    return settle(cursor, fit, last?.id ?? cursor.through);
+  }
+  const quietSince = Math.max(cursor.at, newest.begunAt) as MonotonicMs;
+  const isQuiet = elapsedMs(quietSince, known.now) >= settleMs || steps.length > unclearMax;
+  // Nothing that it could still show: it had it so before the only change that it has not shown.
+  const isUnchanged = agrees && ahead.length === 1 && last === undefined;
+  if (!isQuiet && !isUnchanged) return nothing;
   if (!agrees && last === undefined) return nothing;
   const settled = settle(cursor, fit, agrees ? newest.id : (last?.id ?? cursor.through));
-  if (!agrees || newest.isMarkedBy(witness)) return settled;
-  newest.agree(witness);
+  if (agrees && !newest.isMarkedBy(witness)) newest.agree(witness);
   return settled;
 }
 
@@ -124,7 +133,8 @@ export function settlesAt(cursor: Cursor, changes: readonly Change[]): number | 
   const ahead = aheadOf(cursor, changes);
   const newest = ahead.at(-1);
   if (newest === undefined) return undefined;
-  if (cursor.steps.length === 0 && cursor.direction !== newest.direction) return undefined;
+  const isBehind = cursor.direction !== newest.direction;
+  if (isBehind) return cursor.steps.length === 0 ? undefined : cursor.at;
   return Math.max(cursor.at, newest.begunAt) + settleMs;
 }
 

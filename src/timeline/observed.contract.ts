@@ -3,8 +3,8 @@ import type { MonotonicMs } from "../environment/clock.ts";
 import { journeyLine } from "./format.ts";
 import type { Journey } from "./journey.ts";
 import type { JourneyEvent } from "./journey-event.ts";
-import { Timeline } from "./timeline.ts";
 import type { Observation as WitnessReport } from "./observation.ts";
+import { Timeline } from "./timeline.ts";
 import type { Direction, ServiceRef, Witness } from "./witness.ts";
 
 export const web: ServiceRef = { cluster: "east", service: "shop/web" };

@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest";
 import type { WallMs } from "../environment/clock.ts";
 import type { Journey } from "./journey.ts";
 import { abandonAfterMs, settleMs } from "./journey-limits.ts";
-import { Timeline as Journeys } from "./timeline.ts";
 import { ms, Observed, pod, published, replica, synced, web } from "./observed.contract.ts";
+import { Timeline as Journeys } from "./timeline.ts";
 import type { Hop, Witness } from "./witness.ts";
 
 test("a leave is followed from the pod to every replica", () => {

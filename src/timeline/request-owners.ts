@@ -52,11 +52,7 @@ export function requestOwners(
 }
 
 /** Before its first known change it was as that one found it. */
-function has(
-  line: Line,
-  change: Change | undefined,
-  stateOf: (line: Line) => Direction,
-): boolean {
+function has(line: Line, change: Change | undefined, stateOf: (line: Line) => Direction): boolean {
   if (change !== undefined) return change.direction === "join";
   const [first] = line.own;
   if (first !== undefined) return first.isDisagreement === (first.direction === "join");

@@ -32,6 +32,7 @@ import {
   aheadOf,
   type Cursor,
   follow,
+  type Known,
   type Line,
   type Settled,
   settlesAt,
@@ -183,7 +184,8 @@ export class Timeline implements ObservationSink {
     if (!this.#expectations.unfollow(witness, service) && !forGood) return;
     for (const place of [...this.#places.ofService(service.service)]) {
       for (const line of place.lines) {
-        if (forGood && ports?.includes(line.endpoint.port) !== false) line.forget(witness);
+        const isOne = forGood && ports?.includes(line.endpoint.port) !== false;
+        if (isOne) this.#forgetWitness(place, line, witness);
       }
       this.#review(place);
     }
@@ -197,7 +199,10 @@ export class Timeline implements ObservationSink {
 
   /** A request in an access log, in any order and however late. */
   traffic(report: TrafficReport): void {
-    const lines = this.#places.atAddress(report).flatMap((place) => place.lines);
+    const lines = this.#places
+      .atAddress(report)
+      .flatMap((place) => place.lines)
+      .filter((line) => line.own.length > 0 || this.#hasOwnReference(line));
     const isFollowed = (line: Line): boolean =>
       this.#expectedAt(line).some((one) => isSameWitness(one, report.witness));
     const followed = lines.filter(isFollowed);
@@ -327,7 +332,7 @@ export class Timeline implements ObservationSink {
       return;
     }
     const changes = this.#changesOf(place, line);
-    const settled = follow(cursor, changes, this.#now);
+    const settled = follow(cursor, changes, this.#knownOf(line));
     this.#counts.shown += settled.length;
     this.#emitShown(settled);
     if (aheadOf(cursor, changes).length === 0) this.#unsettled.set(line, this.#now);
@@ -361,7 +366,7 @@ export class Timeline implements ObservationSink {
     if (opener !== undefined) this.#followOn(place, line, opener);
     for (const one of [line, ...place.coveringOf(line)]) {
       for (const cursor of one.cursors) {
-        if (beginning.isDisagreement) cursor.steps = [];
+        if (beginning.isDisagreement) standBefore(cursor, change);
         this.#followOn(place, one, cursor);
       }
     }
@@ -375,7 +380,11 @@ export class Timeline implements ObservationSink {
   }
 
   #followOn(place: Place, line: Line, cursor: Cursor): void {
-    this.#emitShown(follow(cursor, this.#changesOf(place, line), this.#now));
+    this.#emitShown(follow(cursor, this.#changesOf(place, line), this.#knownOf(line)));
+  }
+
+  #knownOf(line: Line): Known {
+    return { now: this.#now, currentAt: this.#referenceCurrentAt(line) ?? this.#now };
   }
 
   /** Where witnesses disagree with a reference that is proved current, a change is in flight. */
@@ -403,7 +412,8 @@ export class Timeline implements ObservationSink {
     const state = this.#stateOf(line);
     const changes = this.#changesOf(place, line);
     const expected = this.#expectedAt(line);
-    const done = line.cursors.filter((cursor) => aheadOf(cursor, changes).length === 0);
+    const isPending = ({ outcome }: Change): boolean => outcome === "pending";
+    const done = line.cursors.filter((cursor) => !aheadOf(cursor, changes).some(isPending));
     // What showed no change by now shows none: the witness changed its mind alone.
     for (const cursor of done) cursor.steps = [];
     const disagreeing = done.filter(
@@ -420,15 +430,24 @@ export class Timeline implements ObservationSink {
 
   /** Every witness that is expected to show the line's changes stands somewhere. */
   #expectAll(place: Place, line: Line, since: MonotonicMs): void {
-    const covering = place.coveringOf(line);
+    if (!this.#hasOwnReference(line)) return;
+    const others = [...place.coveringOf(line), ...place.coveredBy(line)];
     for (const witness of this.#expectedAt(line)) {
       if (witness.hop === "traffic" || line.cursorOf(witness) !== undefined) continue;
-      const isElsewhere = covering.some((one) => one.cursorOf(witness) !== undefined);
-      const isOfPods = place.coveredBy(line).some((one) => one.cursorOf(witness) !== undefined);
-      if (isElsewhere || isOfPods) continue;
+      if (others.some((one) => one.cursorOf(witness) !== undefined)) continue;
       const state = { direction: "leave", at: since, origin: "assumed" } as const;
       line.begin(witness, state, this.#changesOf(place, line));
     }
+  }
+
+  /** It will show nothing more, so what it has shown is clear. */
+  #forgetWitness(place: Place, line: Line, witness: Witness): void {
+    const cursor = line.cursorOf(witness);
+    if (cursor === undefined) return;
+    const end = Infinity as MonotonicMs;
+    const known = { now: end, currentAt: end };
+    this.#emitShown(follow(cursor, this.#changesOf(place, line), known));
+    line.forget(witness);
   }
 
   #look(change: Change): void {
@@ -480,7 +499,8 @@ export class Timeline implements ObservationSink {
         const changes = this.#changesOf(place, standing.line);
         dueAt = Math.min(dueAt, settlesAt(standing.cursor, changes) ?? dueAt);
       }
-      if (!change.isStuckAt(witness)) dueAt = Math.min(dueAt, change.originAt + this.#budgetMs[hop]);
+      if (!change.isStuckAt(witness))
+        dueAt = Math.min(dueAt, change.originAt + this.#budgetMs[hop]);
     }
     const isCurrent = change.line.own.at(-1) === change;
     this.#pending.waitAt(change, isCurrent ? waitingAt : []);
@@ -548,24 +568,39 @@ export class Timeline implements ObservationSink {
     return this.#expectations.of(line.endpoint);
   }
 
-  /** Those that are expected to show it, and can: whose address it is some do not know. */
-  #expectedOf(change: Change): readonly Witness[] {
-    return this.#expectedAt(change.line);
+  /** Those that are expected to show it; of an address that no cluster reports, those that have. */
+  #expectedOf({ line }: Change): readonly Witness[] {
+    const expected = this.#expectedAt(line);
+    if (this.#hasOwnReference(line)) return expected;
+    return expected.filter((one) => one.hop === "traffic" || line.cursorOf(one) !== undefined);
   }
 
-  /** The witness whose steps are the line's changes: the nearest to the pod. */
+  /** Whether the reference reports this line, and not only pods that have the address. */
+  #hasOwnReference(line: Line): boolean {
+    if (line.endpoint.podUid !== undefined) return true;
+    const reference = this.#referenceOf(line);
+    return reference !== undefined && line.cursorOf(reference)?.origin !== undefined;
+  }
+
+  /**
+   * The witness whose steps are the line's changes: the nearest to the pod. A cluster's own watches stay
+   * it when the service is gone, after which nothing of it is expected there.
+   */
   #referenceOf(line: Line): Witness | undefined {
     const [nearest] = this.#expectedAt(line);
-    return nearest?.hop === "traffic" ? undefined : nearest;
+    if (nearest !== undefined && isOfCluster(nearest)) return nearest;
+    const own = line.cursors.filter(
+      ({ witness, origin }) => origin !== "assumed" && isOfCluster(witness),
+    );
+    const last = own.find(({ witness }) => witness.hop === "pod") ?? own[0];
+    return last?.witness ?? (nearest?.hop === "traffic" ? undefined : nearest);
   }
 
   /** Whether the endpoint is there, by its reference; of an address, whether anybody has it. */
   #stateOf(line: Line): Direction {
     const reference = this.#referenceOf(line);
     const own =
-      reference === undefined
-        ? line.own.at(-1)?.direction
-        : line.cursorOf(reference)?.direction;
+      reference === undefined ? line.own.at(-1)?.direction : line.cursorOf(reference)?.direction;
     if (own === "join") return "join";
     const place = this.#places.at(line.endpoint);
     const covered = place?.coveredBy(line) ?? [];
@@ -607,17 +642,16 @@ export class Timeline implements ObservationSink {
   #isDone(change: Change, witness: Witness): boolean {
     const place = this.#placeOf(change.line);
     const standing = this.#standingOf(place, change, witness);
-    if (standing === undefined) return this.#cannotShow(place, change, witness);
+    if (standing === undefined) return !this.#isToShow(place, change, witness);
     if (standing.cursor.through >= change.id) return true;
     return standing.line !== change.line && !this.#changesOf(place, standing.line).includes(change);
   }
 
-  /** A witness that reports pods by name stands on their lines, and not on that of the address. */
-  #cannotShow(place: Place, { line }: Change, witness: Witness): boolean {
-    if (place.coveredBy(line).some((one) => one.cursorOf(witness) !== undefined)) return true;
+  /** Whether it has yet to begin; one that reports pods by name stands on their lines instead. */
+  #isToShow(place: Place, { id, line }: Change, witness: Witness): boolean {
+    if (place.coveredBy(line).some((one) => one.cursorOf(witness) !== undefined)) return false;
     const state = { direction: "leave", at: this.#now, origin: "assumed" } as const;
-    const cursor = line.begin(witness, state, this.#changesOf(place, line));
-    return cursor.through >= (line.own.at(-1)?.id ?? 0);
+    return line.begin(witness, state, this.#changesOf(place, line)).through < id;
   }
 
   // ── bounds ────────────────────────────────────────────────────────────────────────────────────

@@ -4,14 +4,7 @@ import { expect } from "vitest";
 import type { MonotonicMs } from "../../src/environment/clock.ts";
 import type { HopChange } from "../../src/lab/observed/hop-ledger.ts";
 import { trueChanges } from "../../src/lab/observed/true-changes.ts";
-import {
-  type Case,
-  isBaseline,
-  knowsPods,
-  markOf,
-  marksOf,
-  placeOf,
-} from "./proof-case.ts";
+import { type Case, isBaseline, knowsPods, markOf, marksOf, placeOf } from "./proof-case.ts";
 import { services } from "./proof-services.ts";
 import { fromKey, placeOfKey, type ToldChange } from "./told-endpoints.ts";
 

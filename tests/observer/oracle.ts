@@ -123,7 +123,11 @@ function judgeInstants({ made, journeys, key }: Case, atPlace: readonly Case[]):
 /** Guarantee 4: where a journey has no known beginning, witnesses did disagree when it was opened. */
 function judgeDisagreements({ run, journeys, ...one }: Case, atPlace: readonly Case[]): void {
   for (const { origin } of journeys.filter(hasNoBeginning)) {
-    const words = [...one.delivered, ...one.addressed, ...atPlace.flatMap((other) => other.delivered)];
+    const words = [
+      ...one.delivered,
+      ...one.addressed,
+      ...atPlace.flatMap((other) => other.delivered),
+    ];
     const states = new Map<string, Direction>();
     for (const word of words) {
       if (word.at <= origin.at) states.set(`${placeOf(word)} ${word.key}`, word.direction);
@@ -144,7 +148,9 @@ function judgeExact(one: Case, atPlace: readonly Case[]): void {
     const word = nthDelivered(one, change, index);
     if (word !== undefined) times[index]?.add(markOf(word));
   }
-  const elsewhere = one.happened.filter(({ hop, witness }) => hop !== made && knowsPods(run, witness));
+  const elsewhere = one.happened.filter(
+    ({ hop, witness }) => hop !== made && knowsPods(run, witness),
+  );
   for (const steps of byKey(elsewhere, placeOf).values()) {
     assign(steps, changes, one.delivered, times);
   }
@@ -172,7 +178,7 @@ function judgeExact(one: Case, atPlace: readonly Case[]): void {
         .filter((mark) => !isKnownLate(mark))
         .sort(),
     }));
-  expect(found).toEqual(expected);
+  expect(found.map(lineOf).join("\n")).toBe(expected.map(lineOf).join("\n"));
   for (const { origin, hops } of journeys.filter((journey) => !hasNoBeginning(journey))) {
     const lags = hops.flatMap(({ state }) => (state.type === "shown" ? [state.lagMs] : []));
     expect(Math.min(...lags)).toBe(0);
@@ -193,8 +199,7 @@ function assign(
   let done = -1;
   for (const [index, step] of inOrder(steps).entries()) {
     const owner = changes.findLastIndex(
-      ({ direction, at }, place) =>
-        place > done && direction === step.direction && at <= step.at,
+      ({ direction, at }, place) => place > done && direction === step.direction && at <= step.at,
     );
     const word = words[index];
     if (owner === -1 || word === undefined) continue;
@@ -281,4 +286,14 @@ function hasNoBeginning({ origin }: Journey): boolean {
 
 function inOrder(changes: readonly ToldChange[]): readonly ToldChange[] {
   return changes.toSorted((a, b) => a.at - b.at);
+}
+
+function lineOf({
+  direction,
+  marks,
+}: {
+  readonly direction: Direction;
+  readonly marks: readonly string[];
+}) {
+  return `${direction}: ${marks.join(", ")}`;
 }

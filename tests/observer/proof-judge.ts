@@ -5,13 +5,7 @@
 // still be something that was delivered, told once, and no more than happened.
 import { expect } from "vitest";
 import type { Journey } from "../../src/timeline/journey.ts";
-import {
-  agreesAtStart,
-  doubtOf,
-  isToldInTime,
-  judgeExact,
-  togetherMs,
-} from "./exact-judge.ts";
+import { agreesAtStart, doubtOf, isToldInTime, judgeExact, togetherMs } from "./exact-judge.ts";
 import {
   type Case,
   casesOf,

@@ -12,11 +12,7 @@ import {
   services,
   sliceOf,
 } from "./proof-services.ts";
-import {
-  importedServiceLabel,
-  serviceNameLabel,
-  sourceClusterLabel,
-} from "./told-endpoints.ts";
+import { importedServiceLabel, serviceNameLabel, sourceClusterLabel } from "./told-endpoints.ts";
 import type { UnderWay } from "./under-way.ts";
 
 export interface ProofPublisherOptions {

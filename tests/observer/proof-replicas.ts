@@ -4,8 +4,8 @@
 import type { MonotonicMs } from "../../src/environment/clock.ts";
 import { type Random, randomBetween, randomInt } from "../../src/environment/random.ts";
 import type { RoutedEndpoint, RoutedWitness } from "../../src/journeys/routed-witness.ts";
-import type { Direction } from "../../src/timeline/witness.ts";
 import type { Simulation } from "../../src/simulation/simulation.ts";
+import type { Direction } from "../../src/timeline/witness.ts";
 import type { ProofCluster } from "./proof-cluster.ts";
 import { observerHost, type ProofRun } from "./proof-run.ts";
 import { services } from "./proof-services.ts";

@@ -1,11 +1,11 @@
 // Only for tests: one run of an observer of the proof's clusters, from its start to its end, with all
 // that was delivered to it: by the clusters, by the replicas and by the access log.
 import type { MonotonicMs } from "../../src/environment/clock.ts";
-import type { Journey } from "../../src/timeline/journey.ts";
 import { HttpKubeClient } from "../../src/kube/client/http-client.ts";
 import { fixedAccess } from "../../src/kube/credentials/credentials.ts";
-import type { Simulation } from "../../src/simulation/simulation.ts";
 import { Observer } from "../../src/observer/observer.ts";
+import type { Simulation } from "../../src/simulation/simulation.ts";
+import type { Journey } from "../../src/timeline/journey.ts";
 import type { ProofCluster } from "./proof-cluster.ts";
 import { TappedClient } from "./tapped-client.ts";
 import { type ToldChange, ToldEndpoints } from "./told-endpoints.ts";

@@ -2,8 +2,8 @@
 // access log that tells of each a little later, of two not always in the order in which they were sent.
 import type { MonotonicMs } from "../../src/environment/clock.ts";
 import { type Random, randomBetween, randomInt } from "../../src/environment/random.ts";
-import type { Witness } from "../../src/timeline/witness.ts";
 import type { Simulation } from "../../src/simulation/simulation.ts";
+import type { Witness } from "../../src/timeline/witness.ts";
 import type { ProofCluster } from "./proof-cluster.ts";
 import { observerHost, type ProofRun } from "./proof-run.ts";
 import { services } from "./proof-services.ts";

@@ -22,11 +22,15 @@ test("seeds", { timeout: 1e8 }, async () => {
     } catch (error) {
       failed.push(seed);
       let text = "";
-      for (let e: any = error; e; e = e.cause) text += `${e.message}\n----\n`;
+      for (let e: any = error; e; e = e.cause)
+        text += `${e.message}\n----\n${e.expected === undefined ? "" : `EXPECTED\n${e.expected}\nFOUND\n${e.actual}\n`}`;
       appendFileSync(OUT, `\n===== seed ${seed}\n${text}\n`);
     }
   }
-  appendFileSync(OUT, `\nRANGE ${FROM}-${TO} step ${STEP}: failed ${failed.length}: ${failed.join(" ")}\n`);
+  appendFileSync(
+    OUT,
+    `\nRANGE ${FROM}-${TO} step ${STEP}: failed ${failed.length}: ${failed.join(" ")}\n`,
+  );
   console.log("failed", failed);
 });
 
@@ -47,7 +51,10 @@ async function run(seed: number): Promise<void> {
     await world.settled();
     await simulation.sleep(recoveryMs);
     const pend = world.run.observer.journeys.pending();
-    if (pend.length > 0) throw new Error(`PENDING now ${simulation.now()}\n${pend.map((one) => JSON.stringify(one)).join("\n")}`);
+    if (pend.length > 0)
+      throw new Error(
+        `PENDING now ${simulation.now()}\n${pend.map((one) => JSON.stringify(one)).join("\n")}`,
+      );
     await world.endRun();
     for (const one of world.runs) {
       const { endpoints, exact } = judgeRun(world, one);

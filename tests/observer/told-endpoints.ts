@@ -1,15 +1,11 @@
 // Only for tests: which endpoints a cluster's objects make true and list, worked out anew from all of
 // them after every change, by rules written down a second time. Fed with what a storage commits it
 // says what happened, and fed with what reached an observer it says what that could know.
-import type { Direction, Hop } from "../../src/timeline/witness.ts";
+
 import { isRecord, type RawRecord } from "../../src/kube/kinds/fields.ts";
 import type { PublishedForm } from "../../src/sources/published-form.ts";
-import {
-  labelsOf,
-  podEndpoints,
-  sliceEndpoints,
-  subsetEndpoints,
-} from "./object-endpoints.ts";
+import type { Direction, Hop } from "../../src/timeline/witness.ts";
+import { labelsOf, podEndpoints, sliceEndpoints, subsetEndpoints } from "./object-endpoints.ts";
 
 /** An endpoint appeared or vanished at a hop. */
 export interface ToldChange {

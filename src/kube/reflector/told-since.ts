@@ -44,13 +44,14 @@ export class ToldSince {
     return isBehind ? this.#currentAt : undefined;
   }
 
-  /** All that was so then has been told; a watch that keeps up is taken at its word, but for delays. */
+  /**
+   * The watermark: all that was so then has been reported. A watch that is open and fresh is taken at
+   * its word, but for the time that events are under way; else it is the last proof that counts.
+   */
   get currentAt(): MonotonicMs {
     this.note();
-    const { resourceVersion } = this.#reflector.freshness();
-    const isBehind = resourceVersion === undefined || this.#mayBeLate(resourceVersion);
     const provedAt = this.#currentAt ?? (-Infinity as MonotonicMs);
-    if (isBehind) return provedAt;
+    if (!this.#reflector.freshness().fresh || this.isCutOff) return provedAt;
     return Math.max(provedAt, this.#clock.monotonicMs() - overtakenMs) as MonotonicMs;
   }
 
