@@ -8,7 +8,7 @@ import type { WallMs } from "../src/environment/clock.ts";
 import { nodeEnvironment } from "../src/environment/node/node-environment.ts";
 import { History } from "../src/history/history.ts";
 import { HistoryReader } from "../src/history/history-reader.ts";
-import type { JourneyRecord } from "../src/journeys/journey-record.ts";
+import type { JourneyRecord } from "../src/timeline/journey-record.ts";
 import { type Benchmark, type Figures, median, percentile, plain } from "./benchmark.ts";
 
 /** Half a minute of a thousand changes a second. */

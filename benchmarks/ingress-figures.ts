@@ -1,6 +1,6 @@
 // The figures of the ingress: percentiles of the lags of each side at each rate, and what the
 // replica's process costs.
-import { hasP99 } from "../src/journeys/percentile.ts";
+import { hasP99 } from "../src/timeline/percentile.ts";
 import {
   atMost,
   CannotMeasureError,

@@ -2,11 +2,6 @@
 // reflectors would fill them, the witnesses of three hops, and the journeys they report to. A change
 // is a pod that becomes unready or ready, then its slice, then what one replica routes to.
 import type { Clock, MonotonicMs, WallMs } from "../src/environment/clock.ts";
-import type { JourneyEvent } from "../src/journeys/journey-event.ts";
-import { Journeys } from "../src/journeys/journeys.ts";
-import { type Learnt, PodWitness } from "../src/journeys/pod-witness.ts";
-import { PublishedWitness, publishedServiceOf } from "../src/journeys/published-witness.ts";
-import { RoutedWitness } from "../src/journeys/routed-witness.ts";
 import { type EndpointSlice, endpointSliceKind } from "../src/kube/kinds/endpoint-slice.ts";
 import type { Kind, Projected } from "../src/kube/kinds/kind.ts";
 import { identify } from "../src/kube/kinds/metadata.ts";
@@ -15,7 +10,12 @@ import { type Service, serviceKind } from "../src/kube/kinds/service.ts";
 import { parseWithoutManagedFields } from "../src/kube/reflector/lean-json.ts";
 import { Store } from "../src/kube/store/store.ts";
 import type { Change } from "../src/kube/store/store-change.ts";
+import { type Learnt, PodWitness } from "../src/observe/pod-witness.ts";
+import { PublishedWitness, publishedServiceOf } from "../src/observe/published-witness.ts";
+import { RoutedWitness } from "../src/observe/routed-witness.ts";
 import { selectorIndex } from "../src/sources/service-pods.ts";
+import type { JourneyEvent } from "../src/timeline/journey-event.ts";
+import { Timeline } from "../src/timeline/timeline.ts";
 
 /** As in the write-up of the cluster with 13,000 services. */
 export const podsPerService = 100_000 / 13_000;
@@ -24,8 +24,8 @@ const servicesPerNamespace = 50;
 const podsPerNode = 100;
 const cluster = "bench";
 
-const first: Learnt = { by: "list", baseline: true, notBefore: undefined };
-const watched: Learnt = { by: "watch", baseline: false, notBefore: undefined };
+const first: Learnt = { baseline: true, notBefore: undefined };
+const watched: Learnt = { baseline: false, notBefore: undefined };
 
 export interface JourneysWorldOptions {
   readonly pods: number;
@@ -42,7 +42,7 @@ interface ChangeBytes {
 export class JourneysWorld {
   readonly pods: number;
   readonly services: number;
-  readonly journeys: Journeys;
+  readonly journeys: Timeline;
   readonly #services = new Store({ indexes: { selector: selectorIndex } });
   readonly #pods = new Store<Pod>({ indexes: {} });
   readonly #slices = new Store<EndpointSlice>({ indexes: {} });
@@ -60,7 +60,7 @@ export class JourneysWorld {
     this.services = Math.floor(pods / podsPerService);
     this.#isReady = Array.from({ length: pods }, () => true);
     for (let turn = -this.#awayTurns; turn < 0; turn += 1) this.#isReady[this.#podAt(turn)] = false;
-    this.journeys = new Journeys({ onEvent });
+    this.journeys = new Timeline({ onEvent });
     const clock: Clock = { monotonicMs: () => this.now(), wallMs: () => 0 as WallMs };
     const shared = { cluster, clock, sink: this.journeys };
     this.#podWitness = new PodWitness({

@@ -7,14 +7,14 @@ import { AccessLogParser } from "../src/access-log/access-log-parser.ts";
 import { followFile } from "../src/access-log/file-chunks.ts";
 import { IngressReplica } from "../src/ingress/ingress-replica.ts";
 import type { RoutedEntry } from "../src/ingress/routed-journal.ts";
-import { RoutedWitness } from "../src/journeys/routed-witness.ts";
-import type { WitnessReport } from "../src/journeys/witness.ts";
+import { RoutedWitness } from "../src/observe/routed-witness.ts";
+import type { Observation } from "../src/timeline/observation.ts";
 import { HttpKubeClient } from "../src/kube/client/http-client.ts";
 import { fixedAccess } from "../src/kube/credentials/credentials.ts";
 import { ApiServer } from "../src/lab/apiserver/api-server.ts";
 import { MemoryStorage } from "../src/lab/apiserver/storage/memory-storage.ts";
-import { readProxyAddress } from "../src/observer/routed/proxy-address.ts";
-import { proxySource } from "../src/observer/routed/proxy-sources.ts";
+import { readProxyAddress } from "../src/observe/routed/proxy-address.ts";
+import { proxySource } from "../src/observe/routed/proxy-sources.ts";
 import { type Backend, ProxyWorld, withoutNginx } from "./proxy-world.ts";
 
 const core = "/api/v1/namespaces/default";
@@ -43,9 +43,9 @@ describe.skipIf(withoutNginx !== false)("a replica of the ingress", () => {
     ProxyWorld.use((world) =>
       withReplica(world, async ({ replica, admin, backends: [first, second] }) => {
         const { environment, prefix } = world;
-        const told: WitnessReport[] = [];
+        const told: Observation[] = [];
         const sink = {
-          report: (one: WitnessReport) => told.push(one),
+          report: (one: Observation) => told.push(one),
           follow: noop,
           unfollow: noop,
         };
@@ -120,7 +120,7 @@ describe.skipIf(withoutNginx !== false)("a replica of the ingress", () => {
 
 const noop = (): void => undefined;
 
-function inWords({ direction, endpoint, baseline }: WitnessReport): string {
+function inWords({ direction, endpoint, baseline }: Observation): string {
   const { service, address, port } = endpoint;
   return `${direction} ${service} ${address}:${port}${baseline === true ? " all along" : ""}`;
 }

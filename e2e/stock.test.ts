@@ -11,8 +11,8 @@ import { AccessLogParser } from "../src/access-log/access-log-parser.ts";
 import { followFile } from "../src/access-log/file-chunks.ts";
 import type { Listener } from "../src/environment/network.ts";
 import { nodeEnvironment } from "../src/environment/node/node-environment.ts";
-import { RoutedWitness } from "../src/journeys/routed-witness.ts";
-import type { WitnessReport } from "../src/journeys/witness.ts";
+import { RoutedWitness } from "../src/observe/routed-witness.ts";
+import type { Observation } from "../src/timeline/observation.ts";
 import { HttpKubeClient } from "../src/kube/client/http-client.ts";
 import { fixedAccess } from "../src/kube/credentials/credentials.ts";
 import { ApiServer } from "../src/lab/apiserver/api-server.ts";
@@ -21,8 +21,8 @@ import { LivePlane } from "../src/lab/stock/live/live-plane.ts";
 import type { StockBackend } from "../src/lab/stock/stock-configuration.ts";
 import { StockController } from "../src/lab/stock/stock-controller.ts";
 import { Entry } from "../src/lab/traffic/entry.ts";
-import { readProxyAddress } from "../src/observer/routed/proxy-address.ts";
-import { proxySource } from "../src/observer/routed/proxy-sources.ts";
+import { readProxyAddress } from "../src/observe/routed/proxy-address.ts";
+import { proxySource } from "../src/observe/routed/proxy-sources.ts";
 import { isRunning } from "./is-running.ts";
 
 const nginx = "/usr/sbin/nginx";
@@ -245,9 +245,9 @@ async function startEntry(address: string): Promise<Entry> {
 }
 
 /** What a reader of ingress-nginx makes of it, which is not told what it reads. */
-function startReader(address: string): readonly WitnessReport[] {
-  const told: WitnessReport[] = [];
-  const sink = { report: (one: WitnessReport) => told.push(one), follow: noop, unfollow: noop };
+function startReader(address: string): readonly Observation[] {
+  const told: Observation[] = [];
+  const sink = { report: (one: Observation) => told.push(one), follow: noop, unfollow: noop };
   const witness = new RoutedWitness({ replica: "stock-1", sink });
   const source = proxySource({
     ...environment,

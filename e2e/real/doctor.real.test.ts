@@ -6,11 +6,11 @@ import { parsePrometheusText } from "../../src/doctor/evidence/prometheus-text.t
 import type { Finding } from "../../src/doctor/finding.ts";
 import { clientThrottling } from "../../src/doctor/rules/client-throttling.ts";
 import { nodeEnvironment } from "../../src/environment/node/node-environment.ts";
-import type { Journey } from "../../src/journeys/journey.ts";
-import { Journeys } from "../../src/journeys/journeys.ts";
+import type { Journey } from "../../src/timeline/journey.ts";
+import { Timeline } from "../../src/timeline/timeline.ts";
 import { fixedAccess } from "../../src/kube/credentials/credentials.ts";
 import { endpointsKind } from "../../src/kube/kinds/endpoints.ts";
-import { ClusterWitness } from "../../src/observer/cluster-witness.ts";
+import { ClusterWitness } from "../../src/observe/cluster-witness.ts";
 import {
   type RealControlPlane,
   type RealManager,
@@ -49,7 +49,7 @@ async function examine(flags: readonly string[]): Promise<Finding | undefined> {
     fixedAccess({ name: "real", server: url, token, tls: { ca } }),
   );
   const over: Journey[] = [];
-  const journeys = new Journeys({
+  const journeys = new Timeline({
     onEvent: ({ type, journey }) => {
       if (type === "over") over.push(journey);
     },

@@ -6,7 +6,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import type { JourneyRecord } from "../../src/journeys/journey-record.ts";
+import type { JourneyRecord } from "../../src/timeline/journey-record.ts";
 import { type ShopPod, ShopsWorld } from "../shops-world.ts";
 import { realProgram } from "./harness/real-binaries.ts";
 import { type RealCluster, startRealCluster } from "./harness/real-cluster.ts";

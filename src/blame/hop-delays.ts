@@ -2,7 +2,7 @@
 // still sent to it divides into the hops that the news had to pass. The hop that took most of it is
 // to blame. Where instants are known as spans only, every order that they allow is looked at: the
 // cause is what most of them say, and certain when all do. Pure.
-import type { Hop } from "../journeys/witness.ts";
+import type { Hop } from "../timeline/witness.ts";
 import type { Moment } from "./pod-life.ts";
 import type { Listing } from "./publications.ts";
 import { instantsOf, lengthOf, middleOf, type Span } from "./span.ts";

@@ -1,6 +1,6 @@
 // What blame says of a request that went wrong: the cause, how sure that is, and what it rests on.
 // Plain data; `verdict-text.ts` makes sentences of it.
-import type { Hop } from "../journeys/witness.ts";
+import type { Hop } from "../timeline/witness.ts";
 import type { Moment } from "./pod-life.ts";
 import type { Length, Span } from "./span.ts";
 

@@ -10,7 +10,7 @@ import {
   writerOf,
 } from "../history/history-world.contract.ts";
 import type { HistoryWriter } from "../history/history-writer.ts";
-import type { JourneyRecord } from "../journeys/journey-record.ts";
+import type { JourneyRecord } from "../timeline/journey-record.ts";
 import { runProgram } from "./program.ts";
 import { typedCommand } from "./typed-command.ts";
 

@@ -7,8 +7,8 @@ import { defaultHistoryPath, defaultHistoryPathText } from "../history/default-h
 import { HistoryError } from "../history/history-error.ts";
 import type { HistoryQuery } from "../history/history-query.ts";
 import type { HistoryReader } from "../history/history-reader.ts";
-import type { JourneyRecord } from "../journeys/journey-record.ts";
-import type { Direction } from "../journeys/witness.ts";
+import type { JourneyRecord } from "../timeline/journey-record.ts";
+import type { Direction } from "../timeline/witness.ts";
 import { type CommandContext, type ExitCode, UsageError } from "./command.ts";
 import { helpText } from "./help-text.ts";
 import { type AskedTime, askedTime, instantOf, sinceText } from "./journeys/asked-time.ts";

@@ -3,7 +3,7 @@ import { Evidence } from "../blame/evidence.ts";
 import { readRecording } from "../blame/recording-file.ts";
 import { RecordingReader } from "../blame/recording-reader.ts";
 import { RecordedTerminal } from "../environment/recorded-terminal.contract.ts";
-import { inObserverWorld, type ObserverWorld } from "../observer/observer-world.contract.ts";
+import { inObserverWorld, type ObserverWorld } from "../observe/observer-world.contract.ts";
 import { runProgram } from "./program.ts";
 
 const kubeconfig = JSON.stringify({

@@ -6,7 +6,7 @@ import { type ClusterToRecord, Recorder } from "../blame/recorder.ts";
 import { mayRecordTo } from "../blame/recording-file.ts";
 import { visible } from "../decide/routing/shown-text.ts";
 import { type Files, FilesError, ownerOnly } from "../environment/files.ts";
-import { pacedClient } from "../observer/paced-client.ts";
+import { pacedClient } from "../observe/paced-client.ts";
 import type { PublishedForm } from "../sources/published-form.ts";
 import { asUsage } from "./as-usage.ts";
 import { byteSize } from "./byte-size.ts";

@@ -2,7 +2,6 @@
 // not losing them, and then a system to play with.
 import { webcrypto } from "node:crypto";
 import { Command } from "commander";
-import type { JourneyEvent } from "../journeys/journey-event.ts";
 import {
   playThrottledController,
   throttledController,
@@ -10,6 +9,7 @@ import {
 import { playInVirtualTime } from "../lab/incidents/virtual-stage.ts";
 import { kubeconfig } from "../lab/kubeconfig.ts";
 import { shopHost } from "../lab/shop.ts";
+import type { JourneyEvent } from "../timeline/journey-event.ts";
 import { aborted, type CommandContext, type ExitCode } from "./command.ts";
 import { helpText } from "./help-text.ts";
 import { summaryHead, summaryLines } from "./incident/summary-lines.ts";

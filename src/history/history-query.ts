@@ -1,7 +1,7 @@
 // What can be asked of a history, as one parameterised statement. Every form of it walks an index;
 // a test reads the plans.
 import type { WallMs } from "../environment/clock.ts";
-import type { Direction } from "../journeys/witness.ts";
+import type { Direction } from "../timeline/witness.ts";
 import type { SqlValue } from "./history-database.ts";
 
 export interface HistoryQuery {

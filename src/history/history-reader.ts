@@ -1,7 +1,7 @@
 // Reads a history, also while an observer writes it: readers and the writer do not wait for each
 // other. It reads in pages and holds nothing open between them, so a slow reader delays nobody.
 import type { Files } from "../environment/files.ts";
-import type { JourneyRecord } from "../journeys/journey-record.ts";
+import type { JourneyRecord } from "../timeline/journey-record.ts";
 import { HistoryDatabase, type SqlRow, sqliteCode } from "./history-database.ts";
 import { HistoryError } from "./history-error.ts";
 import { isHistoryFile } from "./history-place.ts";

@@ -7,7 +7,7 @@ import { MessageChannel } from "node:worker_threads";
 import type { WallMs } from "../environment/clock.ts";
 import type { LogFields } from "../environment/log.ts";
 import { nodeEnvironment } from "../environment/node/node-environment.ts";
-import type { JourneyRecord } from "../journeys/journey-record.ts";
+import type { JourneyRecord } from "../timeline/journey-record.ts";
 import { HistoryDatabase } from "./history-database.ts";
 import type { HistoryAnswer, HistoryRequest, StartHistoryThread } from "./history-port.ts";
 import { defaultRetention } from "./history-retention.ts";

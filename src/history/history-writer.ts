@@ -1,7 +1,7 @@
 // The one writer of a history file, in whatever thread it runs: writes batches, keeps the bounds.
 // A batch is written when `write` has returned: all of it, in the file's log, which the system was
 // told to bring to the disk (`synchronous = FULL`), so that neither kill -9 nor a power cut takes it.
-import type { JourneyRecord } from "../journeys/journey-record.ts";
+import type { JourneyRecord } from "../timeline/journey-record.ts";
 import { HistoryDatabase, sqliteCode } from "./history-database.ts";
 import { HistoryError } from "./history-error.ts";
 import { HistoryRetention, type Retention, type RetentionStep } from "./history-retention.ts";

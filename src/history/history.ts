@@ -6,7 +6,7 @@ import { type MonotonicMs, monotonicAfter } from "../environment/clock.ts";
 import type { Environment } from "../environment/environment.ts";
 import { FilesError } from "../environment/files.ts";
 import type { CancelTimer } from "../environment/timers.ts";
-import type { JourneyRecord } from "../journeys/journey-record.ts";
+import type { JourneyRecord } from "../timeline/journey-record.ts";
 import { HistoryThreadError } from "./history-connection.ts";
 import { HistoryError, type HistoryErrorCode } from "./history-error.ts";
 import { HistoryFile } from "./history-file.ts";

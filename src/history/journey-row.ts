@@ -1,5 +1,5 @@
 // What a history asks journeys by, taken from the record: its columns beside the record itself.
-import type { HopRecord, JourneyRecord } from "../journeys/journey-record.ts";
+import type { HopRecord, JourneyRecord } from "../timeline/journey-record.ts";
 import type { SqlValue } from "./history-database.ts";
 
 /** Adds the journey, or what has become of it since it was added. */

@@ -1,6 +1,6 @@
 // A journey as it comes back out of a history. The file was written by this program, yet disks and
 // people change bytes: what does not look like a journey any more is none, and harms no other.
-import type { HopRecord, JourneyRecord } from "../journeys/journey-record.ts";
+import type { HopRecord, JourneyRecord } from "../timeline/journey-record.ts";
 
 /** Undefined when it is not as it was written. */
 export function keptRecord(bytes: ArrayBuffer): JourneyRecord | undefined {

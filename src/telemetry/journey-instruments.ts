@@ -1,9 +1,9 @@
 // The metrics of journeys as Prometheus sees them: names, help, labels and buckets. One set a
 // registry, shared by all observers of a process.
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
-import type { ReportCounts } from "../journeys/report-counts.ts";
-import type { OldestPending } from "../journeys/waiting-hops.ts";
-import type { Direction, Hop } from "../journeys/witness.ts";
+import type { OldestPending } from "../timeline/pending-changes.ts";
+import type { ObservationCounts } from "../timeline/timeline.ts";
+import type { Direction, Hop } from "../timeline/witness.ts";
 import { LabelBound } from "./label-bound.ts";
 
 /** From a millisecond to two hours: the worst write-up says ten minutes, and stuck ones last. */
@@ -14,7 +14,7 @@ const lagBucketsSeconds = [
 
 /** What an observer says when it is scraped; the clusters' names are bounded already. */
 export interface Measured {
-  counts(): ReportCounts;
+  counts(): ObservationCounts;
   oldestPending(): readonly OldestPending[];
   watchAges(): readonly WatchAge[];
 }

@@ -1,8 +1,8 @@
 import { Registry } from "prom-client";
 import { expect, test } from "vitest";
 import type { MonotonicMs, WallMs } from "../environment/clock.ts";
-import { Journeys } from "../journeys/journeys.ts";
-import type { Direction, Witness } from "../journeys/witness.ts";
+import { Timeline } from "../timeline/timeline.ts";
+import type { Direction, Witness } from "../timeline/witness.ts";
 import {
   JourneyMetrics,
   type JourneyMetricsOptions,
@@ -12,7 +12,7 @@ import {
 const pod: Witness = { hop: "pod", name: "east" };
 const published: Witness = { hop: "published", name: "east" };
 
-/** Journeys whose reports are made by hand, at instants that are said. */
+/** Timeline whose reports are made by hand, at instants that are said. */
 function world(options: Partial<JourneyMetricsOptions> = {}) {
   const registry = options.registry ?? new Registry();
   let nowMs = 0;
@@ -21,7 +21,7 @@ function world(options: Partial<JourneyMetricsOptions> = {}) {
     wallMs: () => nowMs as WallMs,
   };
   const metrics = new JourneyMetrics({ ...options, registry, clock });
-  const journeys = new Journeys({ onEvent: metrics.onEvent });
+  const journeys = new Timeline({ onEvent: metrics.onEvent });
   const clusters: MeasuredCluster[] = [];
   const stop = metrics.measure({ journeys, clusters: () => clusters });
   const follow = (cluster: string, service: string) => {

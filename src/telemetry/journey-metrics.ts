@@ -4,12 +4,12 @@
 // how old the observer's own knowledge is. docs/metrics.md names all of it.
 import type { Registry } from "prom-client";
 import { type Clock, elapsedMs, type MonotonicMs } from "../environment/clock.ts";
-import { isFirstHeard } from "../journeys/first-heard.ts";
-import { hasExactOrigin, type Journey, type Outcome } from "../journeys/journey.ts";
-import type { JourneyEvent } from "../journeys/journey-event.ts";
-import type { Journeys } from "../journeys/journeys.ts";
-import { type Direction, type Hop, hops } from "../journeys/witness.ts";
 import { oncePerRegistry } from "../kube/metrics-of-registry.ts";
+import { isFirstHeard } from "../timeline/first-heard.ts";
+import { hasExactOrigin, type Journey, type Outcome } from "../timeline/journey.ts";
+import type { JourneyEvent } from "../timeline/journey-event.ts";
+import type { Timeline } from "../timeline/timeline.ts";
+import { type Direction, type Hop, hops } from "../timeline/witness.ts";
 import {
   createInstruments,
   type Instruments,
@@ -27,7 +27,7 @@ export interface JourneyMetricsOptions {
 
 /** What is asked at every scrape; an `Observer` is one. */
 export interface MeasuredObserver {
-  readonly journeys: Pick<Journeys, "counts" | "oldestPending">;
+  readonly journeys: Pick<Timeline, "counts" | "oldestPending">;
   clusters?(): readonly MeasuredCluster[];
 }
 

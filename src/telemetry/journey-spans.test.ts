@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { WallMs } from "../environment/clock.ts";
-import type { HopRecord, JourneyRecord } from "../journeys/journey-record.ts";
-import type { Hop } from "../journeys/witness.ts";
+import type { HopRecord, JourneyRecord } from "../timeline/journey-record.ts";
+import type { Hop } from "../timeline/witness.ts";
 import { journeySpans, stuckSpan } from "./journey-spans.ts";
 import { type OtlpSpan, unixNano } from "./otlp-json.ts";
 

@@ -2,8 +2,8 @@
 // it showed the change to when it did. Ids come from the journey's own, and a span is sent once: what
 // is stuck gets a span of its own while it is, and the journey follows when it is over.
 import { createHash } from "node:crypto";
-import type { HopRecord, JourneyRecord } from "../journeys/journey-record.ts";
-import { hops } from "../journeys/witness.ts";
+import type { HopRecord, JourneyRecord } from "../timeline/journey-record.ts";
+import { hops } from "../timeline/witness.ts";
 import {
   type Attributes,
   errorStatus,

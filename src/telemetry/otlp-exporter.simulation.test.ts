@@ -2,8 +2,8 @@ import { Registry } from "prom-client";
 import { expect, test } from "vitest";
 import type { MonotonicMs } from "../environment/clock.ts";
 import type { ServerExchange } from "../environment/network.ts";
-import type { Journey } from "../journeys/journey.ts";
 import { type Simulation, simulate } from "../simulation/simulation.ts";
+import type { Journey } from "../timeline/journey.ts";
 import { OtlpExporter, type OtlpExporterOptions } from "./otlp-exporter.ts";
 
 interface World {

@@ -4,9 +4,9 @@
 import type { Registry } from "prom-client";
 import { elapsedMs } from "../environment/clock.ts";
 import type { Environment } from "../environment/environment.ts";
-import type { JourneyEvent } from "../journeys/journey-event.ts";
-import { journeyRecord, type ObserverRun, wallAt } from "../journeys/journey-record.ts";
 import { Backoff } from "../kube/reflector/backoff.ts";
+import type { JourneyEvent } from "../timeline/journey-event.ts";
+import { journeyRecord, type ObserverRun, wallAt } from "../timeline/journey-record.ts";
 import { journeySpans, stuckSpan } from "./journey-spans.ts";
 import type { OtlpSpan } from "./otlp-json.ts";
 import { otlpMetrics } from "./otlp-metrics.ts";

@@ -2,9 +2,9 @@
 // 502, 503 and 504, and a connection that failed; any other refusal would come again.
 import type { Environment } from "../environment/environment.ts";
 import { type IncomingResponse, NetworkError } from "../environment/network.ts";
-import type { ObserverRun } from "../journeys/journey-record.ts";
 import { Deadline } from "../kube/client/deadline.ts";
 import { readBounded } from "../kube/client/http-client-body.ts";
+import type { ObserverRun } from "../timeline/journey-record.ts";
 import { type OtlpSpan, type ResourceSpans, traceRequest } from "./otlp-json.ts";
 import type { OtlpTarget } from "./otlp-target.ts";
 

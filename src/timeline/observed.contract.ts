@@ -3,7 +3,7 @@ import type { MonotonicMs } from "../environment/clock.ts";
 import { journeyLine } from "./format.ts";
 import type { Journey } from "./journey.ts";
 import type { JourneyEvent } from "./journey-event.ts";
-import type { Observation as WitnessReport } from "./observation.ts";
+import type { Observation } from "./observation.ts";
 import { Timeline } from "./timeline.ts";
 import type { Direction, ServiceRef, Witness } from "./witness.ts";
 
@@ -15,7 +15,7 @@ export const replica = (name: string): Witness => ({ hop: "routed", name });
 
 export const ms = (value: number) => value as MonotonicMs;
 
-type Said = Partial<Omit<WitnessReport, "endpoint">> & {
+type Said = Partial<Omit<Observation, "endpoint">> & {
   readonly uid?: string | undefined;
   readonly address?: string;
   readonly port?: number;

@@ -3,7 +3,7 @@ import type { WallMs } from "../environment/clock.ts";
 import type { Journey } from "./journey.ts";
 import { abandonAfterMs, settleMs } from "./journey-limits.ts";
 import { ms, Observed, pod, published, replica, synced, web } from "./observed.contract.ts";
-import { Timeline as Journeys } from "./timeline.ts";
+import { Timeline } from "./timeline.ts";
 import type { Hop, Witness } from "./witness.ts";
 
 test("a leave is followed from the pod to every replica", () => {
@@ -29,7 +29,7 @@ test("a leave is followed from the pod to every replica", () => {
 
 test("a journey keeps its cause, its pod and an origin that is an interval after a relist", () => {
   const over: unknown[] = [];
-  const journeys = new Journeys({
+  const journeys = new Timeline({
     onEvent: (event) => event.type === "over" && over.push(event.journey),
   });
   journeys.follow(pod, web);
@@ -304,7 +304,7 @@ test("beyond the bound of pending journeys the oldest goes, and its end says so"
 });
 
 test("beyond the bound of endpoints new ones are counted and not followed", () => {
-  const journeys = new Journeys({ onEvent: () => undefined, endpointsMax: 1 });
+  const journeys = new Timeline({ onEvent: () => undefined, endpointsMax: 1 });
   journeys.follow(published, web);
   for (const podUid of ["a", "b"]) {
     journeys.report({
@@ -318,7 +318,7 @@ test("beyond the bound of endpoints new ones are counted and not followed", () =
 });
 
 test("an endpoint that has left everywhere is forgotten and makes room", () => {
-  const journeys = new Journeys({ onEvent: () => undefined, endpointsMax: 1 });
+  const journeys = new Timeline({ onEvent: () => undefined, endpointsMax: 1 });
   journeys.follow(pod, web);
   for (const podUid of ["a", "b"]) {
     for (const direction of ["join", "leave"] as const) {
@@ -501,7 +501,7 @@ test("a hop that is learnt from a list has a lag that is an upper bound", () => 
 test("the cluster's own time stands beside the origin, with the difference of the clocks taken out", () => {
   const over: Journey[] = [];
   const anchor = { wallMs: 1_000_000 as WallMs, monotonicMs: ms(0) };
-  const journeys = new Journeys({
+  const journeys = new Timeline({
     anchor,
     onEvent: (event) => event.type === "over" && over.push(event.journey),
   });

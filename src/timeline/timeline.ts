@@ -81,6 +81,17 @@ export type ObservationCount =
 
 export type ObservationCounts = Readonly<Record<ObservationCount, number>>;
 
+export const noObservations: ObservationCounts = {
+  baseline: 0,
+  opened: 0,
+  shown: 0,
+  repeated: 0,
+  cancelled: 0,
+  unknown: 0,
+  dropped: 0,
+  dismissed: 0,
+};
+
 export class Timeline implements ObservationSink {
   readonly #onEvent: (event: JourneyEvent) => void;
   readonly #watermark: (witness: Witness, service: string) => MonotonicMs | undefined;
@@ -98,16 +109,7 @@ export class Timeline implements ObservationSink {
   readonly #gone = new Set<Line>();
   /** Lines that no cluster's own watches have shown, the first one first. */
   readonly #strangers = new Set<Line>();
-  readonly #counts: Record<ObservationCount, number> = {
-    baseline: 0,
-    opened: 0,
-    shown: 0,
-    repeated: 0,
-    cancelled: 0,
-    unknown: 0,
-    dropped: 0,
-    dismissed: 0,
-  };
+  readonly #counts: Record<ObservationCount, number> = { ...noObservations };
   readonly #requestCounts = { joined: 0, left: 0, ordinary: 0, unknown: 0 };
   #lastId = 0;
   /** The latest instant that was named. */

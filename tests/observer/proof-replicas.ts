@@ -3,7 +3,7 @@
 // addresses; at times they do not answer. Whom each routes to is known here, whatever it tells.
 import type { MonotonicMs } from "../../src/environment/clock.ts";
 import { type Random, randomBetween, randomInt } from "../../src/environment/random.ts";
-import type { RoutedEndpoint, RoutedWitness } from "../../src/journeys/routed-witness.ts";
+import type { RoutedEndpoint, RoutedWitness } from "../../src/observe/routed-witness.ts";
 import type { Simulation } from "../../src/simulation/simulation.ts";
 import type { Direction } from "../../src/timeline/witness.ts";
 import type { ProofCluster } from "./proof-cluster.ts";

@@ -3,7 +3,7 @@
 import type { MonotonicMs } from "../../src/environment/clock.ts";
 import { HttpKubeClient } from "../../src/kube/client/http-client.ts";
 import { fixedAccess } from "../../src/kube/credentials/credentials.ts";
-import { Observer } from "../../src/observer/observer.ts";
+import { Observer } from "../../src/observe/observer.ts";
 import type { Simulation } from "../../src/simulation/simulation.ts";
 import type { Journey } from "../../src/timeline/journey.ts";
 import type { ProofCluster } from "./proof-cluster.ts";

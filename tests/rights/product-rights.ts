@@ -4,7 +4,6 @@ import { Registry } from "prom-client";
 import type { DecisionOutput } from "../../src/decide/decision.ts";
 import { IngressLoop } from "../../src/ingress/ingress-loop.ts";
 import { Leadership } from "../../src/ingress/leadership.ts";
-import { Journeys } from "../../src/journeys/journeys.ts";
 import { type KubeRequest, parseJson } from "../../src/kube/client/client.ts";
 import { DirectKubeClient } from "../../src/kube/client/direct-client.ts";
 import { HttpKubeClient } from "../../src/kube/client/http-client.ts";
@@ -26,10 +25,11 @@ import {
   objectsIn,
   type Right,
 } from "../../src/lab/deployed-rights.contract.ts";
-import { ClusterWitness } from "../../src/observer/cluster-witness.ts";
+import { ClusterWitness } from "../../src/observe/cluster-witness.ts";
 import { EventWriter } from "../../src/outputs/events/event-writer.ts";
 import { ServiceSyncer } from "../../src/outputs/slices/service-syncer.ts";
 import { type Simulation, simulate } from "../../src/simulation/simulation.ts";
+import { Timeline } from "../../src/timeline/timeline.ts";
 
 export interface ProductRun {
   /** What the servers refused, each message once, in the order of the first time. */
@@ -122,7 +122,7 @@ class RightsWorld {
       client: this.#client("lab", "lockstep-reader"),
       cluster: "lab",
       form: "endpointslices",
-      sink: new Journeys({ onEvent: () => undefined }),
+      sink: new Timeline({ onEvent: () => undefined }),
     });
   }
 

@@ -1,8 +1,8 @@
 // Kept journeys as lines, in the columns of `lockstep watch`, with a line between the days.
 import { visible } from "../../decide/routing/shown-text.ts";
 import type { WallMs } from "../../environment/clock.ts";
-import type { JourneyRecord } from "../../journeys/journey-record.ts";
-import { monotonicAt } from "../../journeys/journey-record.ts";
+import type { JourneyRecord } from "../../timeline/journey-record.ts";
+import { monotonicAt } from "../../timeline/journey-record.ts";
 import type { Paint } from "../terminal/paint.ts";
 import { changeColumns, headLine } from "../watch/change-columns.ts";
 import { changeLine } from "../watch/change-line.ts";

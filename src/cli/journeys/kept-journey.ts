@@ -1,14 +1,14 @@
 // A journey out of a history, as the lines of `lockstep watch` show it. Its times are wall times by
 // the observer's clock; here they stand on one made of them, so that ages and lags come out right.
 import type { MonotonicMs } from "../../environment/clock.ts";
-import type { HopState, HopTime, Journey, LagRange } from "../../journeys/journey.ts";
+import type { HopState, HopTime, Journey, LagRange } from "../../timeline/journey.ts";
 import {
   type HopRecord,
   type JourneyRecord,
   monotonicAt,
   type ObserverRun,
   type RangeRecord,
-} from "../../journeys/journey-record.ts";
+} from "../../timeline/journey-record.ts";
 
 /** Wall time taken for monotonic time: nothing else is known of an observer that is no more. */
 export const keptRun = {

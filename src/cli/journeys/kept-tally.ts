@@ -1,10 +1,10 @@
 // What a set of kept journeys amounts to: how many, how they ended, and the lags at each hop. It
 // keeps figures, not journeys, so a history of any size is summed up in little memory.
 
-import { isFirstHeard } from "../../journeys/first-heard.ts";
-import type { Journey, Outcome } from "../../journeys/journey.ts";
-import { p99Of } from "../../journeys/percentile.ts";
-import { type Direction, type Hop, hops } from "../../journeys/witness.ts";
+import { isFirstHeard } from "../../timeline/first-heard.ts";
+import type { Journey, Outcome } from "../../timeline/journey.ts";
+import { p99Of } from "../../timeline/percentile.ts";
+import { type Direction, type Hop, hops } from "../../timeline/witness.ts";
 import { counted } from "../terminal/counted.ts";
 import type { Paint } from "../terminal/paint.ts";
 import { rightText } from "../terminal/text-columns.ts";

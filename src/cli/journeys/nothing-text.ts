@@ -6,7 +6,7 @@ import type { WallMs } from "../../environment/clock.ts";
 import { durationText } from "../../environment/duration-text.ts";
 import type { HistoryQuery } from "../../history/history-query.ts";
 import type { HistoryReader } from "../../history/history-reader.ts";
-import type { JourneyRecord } from "../../journeys/journey-record.ts";
+import type { JourneyRecord } from "../../timeline/journey-record.ts";
 
 export interface NothingAsked {
   /** What was asked for beside the time. */

@@ -1,12 +1,12 @@
 // What a recording will list and watch in one cluster, how much that is, and what a missing permission
 // costs whoever asks `lockstep blame` later. The same questions as before an observation.
 import type { Environment } from "../../environment/environment.ts";
-import type { WitnessSink } from "../../journeys/witness.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
-import { ClusterObservation, type ObservedForm } from "../../observer/cluster-observation.ts";
-import type { ClusterPermissions } from "../../observer/permissions.ts";
-import type { ClusterPreview } from "../../observer/preview.ts";
+import { ClusterObservation, type ObservedForm } from "../../observe/cluster-observation.ts";
+import type { ClusterPermissions } from "../../observe/permissions.ts";
+import type { ClusterPreview } from "../../observe/preview.ts";
 import type { PublishedForm } from "../../sources/published-form.ts";
+import type { ObservationSink } from "../../timeline/observation.ts";
 
 export interface RecordSurveyOptions
   extends Pick<Environment, "clock" | "timers" | "random" | "log"> {
@@ -27,7 +27,7 @@ export const costOfMissing: Readonly<Record<string, string>> = {
 };
 
 /** An observation that only asks tells nobody anything. */
-const unheard: WitnessSink = {
+const unheard: ObservationSink = {
   report: () => undefined,
   follow: () => undefined,
   unfollow: () => undefined,

@@ -6,8 +6,8 @@ import { parsePrometheusText } from "../../doctor/evidence/prometheus-text.ts";
 import type { Finding } from "../../doctor/finding.ts";
 import { clientThrottling } from "../../doctor/rules/client-throttling.ts";
 import type { Environment } from "../../environment/environment.ts";
-import type { Journey } from "../../journeys/journey.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
+import type { Journey } from "../../timeline/journey.ts";
 
 export interface ExaminationOptions extends Pick<Environment, "clock" | "network"> {
   readonly client: KubeClient;

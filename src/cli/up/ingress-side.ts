@@ -4,7 +4,6 @@
 import { isRouted } from "../../decide/decision.ts";
 import type { Environment } from "../../environment/environment.ts";
 import { IngressReplica } from "../../ingress/ingress-replica.ts";
-import type { RoutedWitness } from "../../journeys/routed-witness.ts";
 import { HttpKubeClient } from "../../kube/client/http-client.ts";
 import type { ClusterAccess } from "../../kube/credentials/credentials.ts";
 import { freePort } from "../../lab/free-port.ts";
@@ -13,6 +12,7 @@ import { LivePlane } from "../../lab/stock/live/live-plane.ts";
 import type { StockBackend } from "../../lab/stock/stock-configuration.ts";
 import { StockController } from "../../lab/stock/stock-controller.ts";
 import { Entry } from "../../lab/traffic/entry.ts";
+import type { RoutedWitness } from "../../observe/routed-witness.ts";
 
 export interface IngressSide {
   readonly name: "stock" | "lockstep";

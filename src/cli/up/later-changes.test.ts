@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
 import type { MonotonicMs } from "../../environment/clock.ts";
 import { RecordedTerminal } from "../../environment/recorded-terminal.contract.ts";
-import type { HopTime, Journey } from "../../journeys/journey.ts";
 import { shopService } from "../../lab/shop.ts";
 import { simulate } from "../../simulation/simulation.ts";
+import type { HopTime, Journey } from "../../timeline/journey.ts";
 import { LaterChanges } from "./later-changes.ts";
 import { countersText, Narrator } from "./narrator.ts";
 

@@ -2,9 +2,9 @@
 // have arrived everywhere, how many requests were lost meanwhile.
 import type { Environment } from "../../environment/environment.ts";
 import type { CancelTimer } from "../../environment/timers.ts";
-import type { Journey } from "../../journeys/journey.ts";
-import type { JourneyEvent } from "../../journeys/journey-event.ts";
 import { shopService } from "../../lab/shop.ts";
+import type { Journey } from "../../timeline/journey.ts";
+import type { JourneyEvent } from "../../timeline/journey-event.ts";
 import { earlyLine, journeyRow, rowsHead } from "./journey-lines.ts";
 import { countersText, type Narrator } from "./narrator.ts";
 import type { TrafficCount } from "./traffic-count.ts";

@@ -4,8 +4,6 @@
 // and more services than those allow for. Everything ends with `stop`.
 import type { webcrypto } from "node:crypto";
 import type { Environment } from "../../environment/environment.ts";
-import type { Journey } from "../../journeys/journey.ts";
-import type { JourneyEvent } from "../../journeys/journey-event.ts";
 import { type KubeClient, parseJson } from "../../kube/client/client.ts";
 import { HttpKubeClient } from "../../kube/client/http-client.ts";
 import { isRecord, listAt } from "../../kube/kinds/fields.ts";
@@ -16,9 +14,11 @@ import { Ledger } from "../../lab/kubelet/ledger.ts";
 import { serverNames } from "../../lab/lab.ts";
 import { type LoopbackNetworks, takeLoopbackNetworks } from "../../lab/loopback-networks.ts";
 import { createCrowd, createShop, createShopIngress, shopReplicas } from "../../lab/shop.ts";
-import { Observer } from "../../observer/observer.ts";
-import { RecentJourneys } from "../../observer/recent-journeys.ts";
+import { Observer } from "../../observe/observer.ts";
+import { RecentJourneys } from "../../observe/recent-journeys.ts";
 import { ServiceSyncer } from "../../outputs/slices/service-syncer.ts";
+import type { Journey } from "../../timeline/journey.ts";
+import type { JourneyEvent } from "../../timeline/journey-event.ts";
 import { type IngressSide, startLockstepSide, startStockSide } from "./ingress-side.ts";
 
 export interface WorldOptions {

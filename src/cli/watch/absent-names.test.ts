@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { ClusterStatus, ObservedWatchStatus } from "../../observer/cluster-status.ts";
+import type { ClusterStatus, ObservedWatchStatus } from "../../observe/cluster-status.ts";
 import { absentNames } from "./absent-names.ts";
 import { clusterOf } from "./watched-changes.contract.ts";
 

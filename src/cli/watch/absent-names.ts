@@ -1,7 +1,7 @@
 // A name that was asked for and that no cluster has was probably misspelt: without a word about it
 // the view would stay empty, and look calm. Only said once everything has been listed. Pure.
-import type { ClusterStatus } from "../../observer/cluster-status.ts";
-import type { ServiceBounds } from "../../observer/service-filter.ts";
+import type { ClusterStatus } from "../../observe/cluster-status.ts";
+import type { ServiceBounds } from "../../observe/service-filter.ts";
 
 export interface AskedNames extends ServiceBounds {
   readonly clusters: readonly ClusterStatus[];

@@ -1,10 +1,10 @@
 // The proxies that `--proxy` names, asked again and again what they route to. One that does not answer
 // is said to be silent, and its hop is then unknown.
 import type { Environment } from "../../environment/environment.ts";
-import type { Observer } from "../../observer/observer.ts";
-import { ProxyAddressError, readProxyAddress } from "../../observer/routed/proxy-address.ts";
-import type { ProxySource } from "../../observer/routed/proxy-source.ts";
-import { proxySource } from "../../observer/routed/proxy-sources.ts";
+import type { Observer } from "../../observe/observer.ts";
+import { ProxyAddressError, readProxyAddress } from "../../observe/routed/proxy-address.ts";
+import type { ProxySource } from "../../observe/routed/proxy-source.ts";
+import { proxySource } from "../../observe/routed/proxy-sources.ts";
 import { throwAsUsage } from "../as-usage.ts";
 import { UsageError } from "../command.ts";
 

@@ -2,7 +2,7 @@
 // anybody reports and the names of the clusters only, so lines stand below each other, and the head
 // says what each column is. What does not fit gives way in a fixed order: the path, the cause, the
 // cluster, and at last letters of the service's name. Pure.
-import type { Hop } from "../../journeys/witness.ts";
+import type { Hop } from "../../timeline/witness.ts";
 import type { Paint } from "../terminal/paint.ts";
 import { cutText, leftText, rightText, textColumns } from "../terminal/text-columns.ts";
 import { type HopCell, paintTone } from "./hop-cell.ts";

@@ -2,9 +2,9 @@
 
 import { visible } from "../../decide/routing/shown-text.ts";
 import type { MonotonicMs, WallMs } from "../../environment/clock.ts";
-import type { Journey } from "../../journeys/journey.ts";
-import { type ObserverRun, wallAt } from "../../journeys/journey-record.ts";
-import type { Direction, Hop } from "../../journeys/witness.ts";
+import type { Journey } from "../../timeline/journey.ts";
+import { type ObserverRun, wallAt } from "../../timeline/journey-record.ts";
+import type { Direction, Hop } from "../../timeline/witness.ts";
 import type { Paint } from "../terminal/paint.ts";
 import { type ChangeColumns, rowLine } from "./change-columns.ts";
 import { type HopCell, hopCell, type Judging, lagCell, unknownSign } from "./hop-cell.ts";

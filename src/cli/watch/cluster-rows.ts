@@ -4,8 +4,8 @@
 import { visible } from "../../decide/routing/shown-text.ts";
 import { elapsedMs } from "../../environment/clock.ts";
 import { durationText, shortDuration } from "../../environment/duration-text.ts";
-import { p99Of } from "../../journeys/percentile.ts";
-import type { ClusterStatus } from "../../observer/cluster-status.ts";
+import type { ClusterStatus } from "../../observe/cluster-status.ts";
+import { p99Of } from "../../timeline/percentile.ts";
 import { counted } from "../terminal/counted.ts";
 import type { Paint } from "../terminal/paint.ts";
 import { cutText, leftText, textColumns } from "../terminal/text-columns.ts";

@@ -2,8 +2,8 @@
 // there are more, those that are alike become one line. Slow ones are shown by themselves, up to a
 // bound that no eye follows. Nothing waits longer than a second.
 import { elapsedMs, type MonotonicMs } from "../../environment/clock.ts";
-import type { Journey } from "../../journeys/journey.ts";
-import type { Hop } from "../../journeys/witness.ts";
+import type { Journey } from "../../timeline/journey.ts";
+import type { Hop } from "../../timeline/witness.ts";
 import type { ChangeGroup } from "./change-line.ts";
 import { judgedLag } from "./hop-cell.ts";
 import { groupKey } from "./in-flight.ts";

@@ -4,16 +4,16 @@ import { AccessLogParser } from "../../access-log/access-log-parser.ts";
 import type { IsService } from "../../access-log/backend-name.ts";
 import { LogFormat, LogFormatError } from "../../access-log/log-format.ts";
 import type { Environment } from "../../environment/environment.ts";
-import type { JourneyEvent } from "../../journeys/journey-event.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
-import type { ObservedCluster } from "../../observer/observer.ts";
+import type { ObservedCluster } from "../../observe/observer.ts";
 import {
   type LogPlace,
   LogPlaceError,
   logChunks,
   readLogPlace,
-} from "../../observer/traffic/log-place.ts";
-import { TrafficSource, type TrafficTarget } from "../../observer/traffic/traffic-source.ts";
+} from "../../observe/traffic/log-place.ts";
+import { TrafficSource, type TrafficTarget } from "../../observe/traffic/traffic-source.ts";
+import type { JourneyEvent } from "../../timeline/journey-event.ts";
 import { throwAsUsage } from "../as-usage.ts";
 import { type CommandContext, UsageError } from "../command.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { HopState, Journey, LeaveTraffic } from "../../journeys/journey.ts";
+import type { HopState, Journey, LeaveTraffic } from "../../timeline/journey.ts";
 import { hopCell, isSlow } from "./hop-cell.ts";
 import { at, type ChangeFields, change } from "./watched-changes.contract.ts";
 

@@ -3,10 +3,10 @@
 
 import type { MonotonicMs } from "../../environment/clock.ts";
 import { shortDuration } from "../../environment/duration-text.ts";
-import { isBeforePod, isFirstHeard } from "../../journeys/first-heard.ts";
-import { ageMs, type HopState, type Journey } from "../../journeys/journey.ts";
-import { type LagBound, lagBound, type ShownState } from "../../journeys/lag-bound.ts";
-import type { Hop } from "../../journeys/witness.ts";
+import { isBeforePod, isFirstHeard } from "../../timeline/first-heard.ts";
+import { ageMs, type HopState, type Journey } from "../../timeline/journey.ts";
+import { type LagBound, lagBound, type ShownState } from "../../timeline/lag-bound.ts";
+import type { Hop } from "../../timeline/witness.ts";
 import type { Paint } from "../terminal/paint.ts";
 
 export type Tone = "plain" | "quiet" | "late" | "failed";

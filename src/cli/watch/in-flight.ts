@@ -2,8 +2,8 @@
 // Groups are kept up to date with every step, so showing them costs the same however many there are.
 // Those that every hop has shown and that are only kept for further requests are not in flight any
 // more to a person: they are counted apart.
-import type { Journey } from "../../journeys/journey.ts";
-import type { Direction, Hop } from "../../journeys/witness.ts";
+import type { Journey } from "../../timeline/journey.ts";
+import type { Direction, Hop } from "../../timeline/witness.ts";
 
 /** Changes in flight of one service in one direction for one cause. */
 export interface FlyingGroup {

@@ -2,10 +2,10 @@
 // and a summary at the end. Fields may be added; what is there keeps its name and meaning.
 import type { WallMs } from "../../environment/clock.ts";
 import type { CancelTimer } from "../../environment/timers.ts";
-import type { JourneyEvent } from "../../journeys/journey-event.ts";
-import { journeyRecord, type ObserverRun, wallAt } from "../../journeys/journey-record.ts";
-import { type Direction, type Hop, hops } from "../../journeys/witness.ts";
-import type { ClusterStatus } from "../../observer/cluster-status.ts";
+import type { ClusterStatus } from "../../observe/cluster-status.ts";
+import type { JourneyEvent } from "../../timeline/journey-event.ts";
+import { journeyRecord, type ObserverRun, wallAt } from "../../timeline/journey-record.ts";
+import { type Direction, type Hop, hops } from "../../timeline/witness.ts";
 import { jsonLine } from "../json-line.ts";
 import type { Picture } from "./picture.ts";
 import { recentMs, type ShownLags } from "./recent-lags.ts";

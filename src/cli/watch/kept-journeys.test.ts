@@ -5,7 +5,7 @@ import {
   keptIn,
   withFolder,
 } from "../../history/history-world.contract.ts";
-import { Observer } from "../../observer/observer.ts";
+import { Observer } from "../../observe/observer.ts";
 import { KeptJourneys } from "./kept-journeys.ts";
 import { change } from "./watched-changes.contract.ts";
 

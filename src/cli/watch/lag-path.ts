@@ -2,8 +2,8 @@
 // showed it, and a line as long as it took. Lags span six orders of magnitude, so a linear scale
 // would hide everything but the longest. Letters never cover each other: those of hops that showed it
 // at nearly the same time stand side by side, so the first of them is where the time went. Pure.
-import { ageMs, type HopTime, type Journey } from "../../journeys/journey.ts";
-import type { Hop } from "../../journeys/witness.ts";
+import { ageMs, type HopTime, type Journey } from "../../timeline/journey.ts";
+import type { Hop } from "../../timeline/witness.ts";
 import type { Paint } from "../terminal/paint.ts";
 import type { Judging } from "./hop-cell.ts";
 

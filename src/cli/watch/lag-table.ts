@@ -4,8 +4,8 @@
 // hour stand below them, or instead of them where there is no room. A hop that nobody reports says
 // so. Pure.
 import { elapsedMs } from "../../environment/clock.ts";
-import { p99Of, samplesText } from "../../journeys/percentile.ts";
-import { type Direction, type Hop, hops } from "../../journeys/witness.ts";
+import { p99Of, samplesText } from "../../timeline/percentile.ts";
+import { type Direction, type Hop, hops } from "../../timeline/witness.ts";
 import type { Paint } from "../terminal/paint.ts";
 import { cutText, rightText } from "../terminal/text-columns.ts";
 import { awaitedCell, type HopCell, lagCell, paintTone, unknownSign } from "./hop-cell.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Hop } from "../../journeys/witness.ts";
+import type { Hop } from "../../timeline/witness.ts";
 import { textColumns } from "../terminal/text-columns.ts";
 import { changeColumns } from "./change-columns.ts";
 import { liveLines } from "./live-lines.ts";

@@ -5,7 +5,7 @@
 import { visible } from "../../decide/routing/shown-text.ts";
 import { elapsedMs } from "../../environment/clock.ts";
 import { durationText } from "../../environment/duration-text.ts";
-import type { Journey } from "../../journeys/journey.ts";
+import type { Journey } from "../../timeline/journey.ts";
 import { counted } from "../terminal/counted.ts";
 import type { Paint } from "../terminal/paint.ts";
 import { cutText, textColumns } from "../terminal/text-columns.ts";

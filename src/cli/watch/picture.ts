@@ -1,11 +1,11 @@
 // Everything that the live view, the status lines and the summary are made from, at one instant.
 import type { MonotonicMs } from "../../environment/clock.ts";
-import type { Journey } from "../../journeys/journey.ts";
-import type { ObserverRun } from "../../journeys/journey-record.ts";
-import type { ReportCounts } from "../../journeys/report-counts.ts";
-import type { OldestPending } from "../../journeys/waiting-hops.ts";
-import type { Hop } from "../../journeys/witness.ts";
-import type { ClusterStatus } from "../../observer/cluster-status.ts";
+import type { ClusterStatus } from "../../observe/cluster-status.ts";
+import type { Journey } from "../../timeline/journey.ts";
+import type { ObserverRun } from "../../timeline/journey-record.ts";
+import type { OldestPending } from "../../timeline/pending-changes.ts";
+import type { ObservationCounts } from "../../timeline/timeline.ts";
+import type { Hop } from "../../timeline/witness.ts";
 import type { WatchTally } from "./watch-tally.ts";
 
 export interface Picture {
@@ -14,7 +14,7 @@ export interface Picture {
   readonly run: ObserverRun;
   readonly tally: WatchTally;
   readonly oldest: readonly OldestPending[];
-  readonly counts: ReportCounts;
+  readonly counts: ObservationCounts;
   readonly clusters: readonly ClusterStatus[];
   /** Why a hop stays unknown, and what would make it known. */
   readonly unknown: ReadonlyMap<Hop, string>;

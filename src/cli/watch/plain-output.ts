@@ -3,11 +3,11 @@
 import { visible } from "../../decide/routing/shown-text.ts";
 import { elapsedMs, type MonotonicMs } from "../../environment/clock.ts";
 import type { CancelTimer } from "../../environment/timers.ts";
-import { journeyLine } from "../../journeys/format.ts";
-import type { Journey } from "../../journeys/journey.ts";
-import type { JourneyEvent } from "../../journeys/journey-event.ts";
-import { wallAt } from "../../journeys/journey-record.ts";
-import type { ClusterStatus } from "../../observer/cluster-status.ts";
+import type { ClusterStatus } from "../../observe/cluster-status.ts";
+import { journeyLine } from "../../timeline/format.ts";
+import type { Journey } from "../../timeline/journey.ts";
+import type { JourneyEvent } from "../../timeline/journey-event.ts";
+import { wallAt } from "../../timeline/journey-record.ts";
 import { paintFor } from "../terminal/paint.ts";
 import { conditionOf } from "./cluster-rows.ts";
 import { isSlow } from "./hop-cell.ts";

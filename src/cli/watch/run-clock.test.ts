@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { MonotonicMs, WallMs } from "../../environment/clock.ts";
-import { wallAt } from "../../journeys/journey-record.ts";
+import { wallAt } from "../../timeline/journey-record.ts";
 import { RunClock } from "./run-clock.ts";
 import { run } from "./watched-changes.contract.ts";
 

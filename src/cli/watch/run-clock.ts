@@ -3,7 +3,7 @@
 // view that is left open would show times of yesterday, and keep journeys under them.
 import { type Clock, elapsedMs, type MonotonicMs, type WallMs } from "../../environment/clock.ts";
 import type { Log } from "../../environment/log.ts";
-import type { ObserverRun } from "../../journeys/journey-record.ts";
+import type { ObserverRun } from "../../timeline/journey-record.ts";
 
 export interface RunClockOptions {
   readonly run: ObserverRun;

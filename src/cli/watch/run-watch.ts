@@ -3,8 +3,8 @@
 // given, or when whoever reads its output has enough; and says then what it has seen.
 import { elapsedMs, type MonotonicMs } from "../../environment/clock.ts";
 import type { Environment } from "../../environment/environment.ts";
-import type { JourneyEvent } from "../../journeys/journey-event.ts";
-import { Observer } from "../../observer/observer.ts";
+import { Observer } from "../../observe/observer.ts";
+import type { JourneyEvent } from "../../timeline/journey-event.ts";
 import { aborted, type CommandContext, type ExitCode } from "../command.ts";
 import { errorsOnly, warningsOnly } from "../up/quiet-log.ts";
 import { absentNames } from "./absent-names.ts";

@@ -4,8 +4,8 @@
 import { visible } from "../../decide/routing/shown-text.ts";
 import { elapsedMs, type MonotonicMs } from "../../environment/clock.ts";
 import type { CancelTimer } from "../../environment/timers.ts";
-import type { Journey } from "../../journeys/journey.ts";
-import type { JourneyEvent } from "../../journeys/journey-event.ts";
+import type { Journey } from "../../timeline/journey.ts";
+import type { JourneyEvent } from "../../timeline/journey-event.ts";
 import { type Paint, paintFor } from "../terminal/paint.ts";
 import { Screen } from "../terminal/screen.ts";
 import { numberText } from "../terminal/value-text.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Journey } from "../../journeys/journey.ts";
+import type { Journey } from "../../timeline/journey.ts";
 import { SettledChanges } from "./settled-changes.ts";
 import { at, type ChangeFields, change } from "./watched-changes.contract.ts";
 

@@ -2,8 +2,8 @@
 // minute or more to hear of requests to its address; nobody should wait that long to read of it, so
 // it is told after some seconds, and once more only if further requests have failed since.
 import { elapsedMs, type MonotonicMs } from "../../environment/clock.ts";
-import type { Journey } from "../../journeys/journey.ts";
-import type { JourneyEvent } from "../../journeys/journey-event.ts";
+import type { Journey } from "../../timeline/journey.ts";
+import type { JourneyEvent } from "../../timeline/journey-event.ts";
 import { isAwaited } from "./in-flight.ts";
 
 /** Proxies write their logs some seconds late. */

@@ -1,7 +1,7 @@
 // The hops that have a column. Every change has `published` and `routed`; copies and access logs are
 // not everybody's, and the pod is where a change begins, so it needs no column beside the time until
 // it was late itself.
-import type { Hop } from "../../journeys/witness.ts";
+import type { Hop } from "../../timeline/witness.ts";
 import type { WatchTally } from "./watch-tally.ts";
 
 /** Those that somebody was asked to report are there from the start. */

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { lostHop } from "../../observer/lost-hops.ts";
-import type { KindPreview } from "../../observer/preview.ts";
+import { lostHop } from "../../observe/lost-hops.ts";
+import type { KindPreview } from "../../observe/preview.ts";
 import { startLines } from "./start-lines.ts";
 import { uncoloured } from "./watched-changes.contract.ts";
 

@@ -2,8 +2,8 @@
 // how much that is, which hop a missing permission costs, and what can be seen where somebody else
 // runs the control plane. Pure.
 import { visible } from "../../decide/routing/shown-text.ts";
-import type { ClusterPermissions } from "../../observer/permissions.ts";
-import type { ClusterPreview, KindPreview } from "../../observer/preview.ts";
+import type { ClusterPermissions } from "../../observe/permissions.ts";
+import type { ClusterPreview, KindPreview } from "../../observe/preview.ts";
 import { counted } from "../terminal/counted.ts";
 import type { Paint } from "../terminal/paint.ts";
 import { numberText } from "../terminal/value-text.ts";

@@ -6,7 +6,7 @@ import {
   type RawRecord,
   recordAt,
 } from "../../kube/kinds/fields.ts";
-import { inObserverWorld, type ObserverWorld } from "../../observer/observer-world.contract.ts";
+import { inObserverWorld, type ObserverWorld } from "../../observe/observer-world.contract.ts";
 import { lockstepWatch, startShop } from "./watch-command.contract.ts";
 
 /** An ingress-nginx that routes to these for ever. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { ClusterState } from "../../observer/cluster-status.ts";
+import type { ClusterState } from "../../observe/cluster-status.ts";
 import { unknownHops } from "./unknown-hops.ts";
 import { at, clusterOf } from "./watched-changes.contract.ts";
 

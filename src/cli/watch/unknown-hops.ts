@@ -1,6 +1,7 @@
 // Why nobody reports a hop, and what would make it known. Shown only as long as nobody does.
-import type { Hop } from "../../journeys/witness.ts";
-import type { ClusterStatus } from "../../observer/cluster-status.ts";
+
+import type { ClusterStatus } from "../../observe/cluster-status.ts";
+import type { Hop } from "../../timeline/witness.ts";
 
 export interface Telling {
   readonly clusters: readonly ClusterStatus[];

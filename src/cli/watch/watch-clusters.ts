@@ -13,7 +13,7 @@ import {
   type Kubeconfig,
   readKubeconfig,
 } from "../../kube/credentials/credentials-kubeconfig-file.ts";
-import type { ObservedCluster } from "../../observer/observer.ts";
+import type { ObservedCluster } from "../../observe/observer.ts";
 import { UsageError } from "../command.ts";
 import { countedTwiceText, leftOutText, type NamedAccess, sameClusters } from "../same-clusters.ts";
 

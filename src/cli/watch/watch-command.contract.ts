@@ -1,7 +1,7 @@
 // Only for tests: `lockstep watch` in virtual time, beside clusters that are nothing but their API
 // servers.
 import { RecordedTerminal } from "../../environment/recorded-terminal.contract.ts";
-import type { ObserverWorld } from "../../observer/observer-world.contract.ts";
+import type { ObserverWorld } from "../../observe/observer-world.contract.ts";
 import { runProgram } from "../program.ts";
 
 const clusters = ["lab-1", "lab-2"];

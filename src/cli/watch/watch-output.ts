@@ -1,8 +1,8 @@
 // Where a watch shows what it sees: a live screen, plain lines or JSON lines.
 import type { Environment } from "../../environment/environment.ts";
 import type { Terminal } from "../../environment/terminal.ts";
-import type { JourneyEvent } from "../../journeys/journey-event.ts";
-import type { ObserverRun } from "../../journeys/journey-record.ts";
+import type { JourneyEvent } from "../../timeline/journey-event.ts";
+import type { ObserverRun } from "../../timeline/journey-record.ts";
 import type { Picture } from "./picture.ts";
 
 export interface WatchOutput {

@@ -3,7 +3,7 @@ import { resolve as absolute } from "node:path";
 import type { Environment } from "../../environment/environment.ts";
 import { defaultHistoryPath, defaultHistoryPathText } from "../../history/default-history-path.ts";
 import type { Retention } from "../../history/history-retention.ts";
-import type { ServiceBounds } from "../../observer/service-filter.ts";
+import type { ServiceBounds } from "../../observe/service-filter.ts";
 import { UsageError } from "../command.ts";
 
 export interface WatchFlags {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { HopTime, Journey } from "../../journeys/journey.ts";
+import type { HopTime, Journey } from "../../timeline/journey.ts";
 import { shownHops } from "./shown-hops.ts";
 import { WatchTally } from "./watch-tally.ts";
 import { change, tell } from "./watched-changes.contract.ts";

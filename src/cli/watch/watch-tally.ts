@@ -2,16 +2,16 @@
 // flight, the lags at each hop, the slowest changes, how changes ended. What it keeps is bounded by
 // what is in flight and by the number of clusters, not by how long it has been running.
 import { type MonotonicMs, monotonicAfter } from "../../environment/clock.ts";
-import { isFirstHeard } from "../../journeys/first-heard.ts";
+import { isFirstHeard } from "../../timeline/first-heard.ts";
 import {
   type HopState,
   type HopTime,
   hasExactOrigin,
   type Journey,
   type Outcome,
-} from "../../journeys/journey.ts";
-import type { JourneyEvent } from "../../journeys/journey-event.ts";
-import type { Direction, Hop } from "../../journeys/witness.ts";
+} from "../../timeline/journey.ts";
+import type { JourneyEvent } from "../../timeline/journey-event.ts";
+import type { Direction, Hop } from "../../timeline/witness.ts";
 import { isLate, isPodLate } from "./hop-cell.ts";
 import { InFlight, isAwaited } from "./in-flight.ts";
 import { LagFigures } from "./lag-figures.ts";

@@ -1,10 +1,10 @@
 // Changes and clusters as the tests of the view need them.
 import type { MonotonicMs, WallMs } from "../../environment/clock.ts";
-import type { HopState, HopTime, Journey } from "../../journeys/journey.ts";
-import type { ObserverRun } from "../../journeys/journey-record.ts";
-import { noReports } from "../../journeys/report-counts.ts";
-import type { Hop } from "../../journeys/witness.ts";
-import type { ClusterState, ClusterStatus } from "../../observer/cluster-status.ts";
+import type { ClusterState, ClusterStatus } from "../../observe/cluster-status.ts";
+import type { HopState, HopTime, Journey } from "../../timeline/journey.ts";
+import type { ObserverRun } from "../../timeline/journey-record.ts";
+import { noObservations } from "../../timeline/timeline.ts";
+import type { Hop } from "../../timeline/witness.ts";
 import { paintFor } from "../terminal/paint.ts";
 import type { Picture } from "./picture.ts";
 import { WatchTally } from "./watch-tally.ts";
@@ -76,7 +76,7 @@ export function picture(fields: Partial<Picture> = {}): Picture {
     run,
     tally: new WatchTally({ slowMs: 2_000 }),
     oldest: [],
-    counts: noReports,
+    counts: noObservations,
     clusters: [clusterOf("alpha")],
     unknown: new Map(),
     asked: [],

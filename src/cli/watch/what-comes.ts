@@ -4,8 +4,8 @@ import { setMaxListeners } from "node:events";
 import { visible } from "../../decide/routing/shown-text.ts";
 import type { Environment } from "../../environment/environment.ts";
 import type { Terminal } from "../../environment/terminal.ts";
-import type { ClusterPermissions } from "../../observer/permissions.ts";
-import type { ClusterPreview } from "../../observer/preview.ts";
+import type { ClusterPermissions } from "../../observe/permissions.ts";
+import type { ClusterPreview } from "../../observe/preview.ts";
 import { paintFor } from "../terminal/paint.ts";
 import { clusterAt, startLines } from "./start-lines.ts";
 

@@ -12,7 +12,7 @@ import {
 } from "../../kube/kinds/fields.ts";
 import type { ProfileName } from "../../lab/controllers/profiles.ts";
 import { type InputKey, inputNamed, readInput } from "../../lab/whatif/inputs.ts";
-import { problemText } from "../../observer/problem-text.ts";
+import { problemText } from "../../observe/problem-text.ts";
 import { UsageError } from "../command.ts";
 import { nearestProfile } from "./nearest-profile.ts";
 

@@ -2,10 +2,10 @@
 // living node and the time a dead one goes unnoticed, because one is the price of the other. Pure.
 
 import { durationText } from "../../environment/duration-text.ts";
-import { hasP99, samplesText } from "../../journeys/percentile.ts";
 import { type Input, inputText } from "../../lab/whatif/inputs.ts";
 import type { SweepRow } from "../../lab/whatif/sweep.ts";
 import type { Waits } from "../../lab/whatif/waits.ts";
+import { hasP99, samplesText } from "../../timeline/percentile.ts";
 import { type Column, rowLines, tableWidth } from "../terminal/table.ts";
 import { numberText } from "../terminal/value-text.ts";
 import type { LineOptions } from "./prediction-lines.ts";

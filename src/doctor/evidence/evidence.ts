@@ -1,5 +1,5 @@
 // What the doctor looks at, each piece with where it came from. Rules read this and nothing else.
-import type { Journey } from "../../journeys/journey.ts";
+import type { Journey } from "../../timeline/journey.ts";
 import type { MetricsPage } from "./metrics-window.ts";
 
 export interface Evidence {

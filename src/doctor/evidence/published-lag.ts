@@ -1,7 +1,7 @@
 // How late changes were published, by the journeys that were observed. A change that is not
 // published yet counts with its age: it is at least that late.
-import { type Journey, lagsAt } from "../../journeys/journey.ts";
-import type { Direction } from "../../journeys/witness.ts";
+import { type Journey, lagsAt } from "../../timeline/journey.ts";
+import type { Direction } from "../../timeline/witness.ts";
 import type { JourneyEvidence } from "./evidence.ts";
 
 export interface PublishedLag {

@@ -1,6 +1,4 @@
 import { expect, test } from "vitest";
-import type { Journey } from "../../journeys/journey.ts";
-import { Journeys } from "../../journeys/journeys.ts";
 import { HttpKubeClient } from "../../kube/client/http-client.ts";
 import { fixedAccess } from "../../kube/credentials/credentials.ts";
 import {
@@ -10,8 +8,10 @@ import {
   services,
 } from "../../lab/controllers/controller-world.contract.ts";
 import type { ControllerFlags } from "../../lab/controllers/flags.ts";
-import { ClusterWitness } from "../../observer/cluster-witness.ts";
+import { ClusterWitness } from "../../observe/cluster-witness.ts";
 import { isThorough } from "../../simulation/seeds.ts";
+import type { Journey } from "../../timeline/journey.ts";
+import { Timeline } from "../../timeline/timeline.ts";
 import type { Evidence } from "../evidence/evidence.ts";
 import type { MetricsPage } from "../evidence/metrics-window.ts";
 import { parsePrometheusText } from "../evidence/prometheus-text.ts";
@@ -74,7 +74,7 @@ async function observe(world: ControllerWorld): Promise<Evidence> {
   const { simulation, call, klog } = world;
   const environment = simulation.host("lockstep");
   const journeys = new Map<number, Journey>();
-  const observer = new Journeys({
+  const observer = new Timeline({
     onEvent: ({ journey }) => void journeys.set(journey.id, journey),
   });
   const cluster = fixedAccess({ name: "a", server: "https://server:6443", token: "admin-token" });

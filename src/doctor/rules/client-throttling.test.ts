@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { findingText } from "../../cli/terminal/finding-text.ts";
 import type { MonotonicMs } from "../../environment/clock.ts";
-import type { HopState, Journey } from "../../journeys/journey.ts";
-import type { Direction } from "../../journeys/witness.ts";
+import type { HopState, Journey } from "../../timeline/journey.ts";
+import type { Direction } from "../../timeline/witness.ts";
 import type { Evidence, LogEvidence, MetricsEvidence } from "../evidence/evidence.ts";
 import { parsePrometheusText } from "../evidence/prometheus-text.ts";
 import { jsonReport } from "../report/json.ts";

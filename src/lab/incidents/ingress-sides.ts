@@ -4,10 +4,10 @@
 import { type DecidedEndpoint, isRouted } from "../../decide/decision.ts";
 import type { Network } from "../../environment/network.ts";
 import { IngressLoop } from "../../ingress/ingress-loop.ts";
-import type { RoutedWitness } from "../../journeys/routed-witness.ts";
 import { DirectKubeClient } from "../../kube/client/direct-client.ts";
 import { HttpKubeClient } from "../../kube/client/http-client.ts";
 import type { ClusterAccess } from "../../kube/credentials/credentials.ts";
+import type { RoutedWitness } from "../../observe/routed-witness.ts";
 import { NginxPusher } from "../../outputs/nginx/nginx-pusher.ts";
 import { TwinProxy } from "../../outputs/nginx/twin-proxy.ts";
 import { tapControl } from "../observed/control-tap.ts";

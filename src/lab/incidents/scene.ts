@@ -2,10 +2,10 @@
 // replicas behind an entry each, an observer of every hop, and traffic judged by what was really
 // true. A play changes what it wants to go wrong and reads what came of it.
 import { elapsedMs, type MonotonicMs } from "../../environment/clock.ts";
-import type { Journey } from "../../journeys/journey.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { HttpKubeClient } from "../../kube/client/http-client.ts";
 import type { ClusterAccess } from "../../kube/credentials/credentials.ts";
+import type { Journey } from "../../timeline/journey.ts";
 import { type Cluster, type ClusterOptions, startCluster } from "../cluster.ts";
 import { Ledger } from "../kubelet/ledger.ts";
 import { HopLedger } from "../observed/hop-ledger.ts";

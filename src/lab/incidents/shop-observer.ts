@@ -2,11 +2,12 @@
 // keeps the journeys of the shop's endpoints. It reads what any observer of a cluster could read.
 import type { MonotonicMs } from "../../environment/clock.ts";
 import type { Environment } from "../../environment/environment.ts";
-import type { Journey } from "../../journeys/journey.ts";
-import { RoutedWitness } from "../../journeys/routed-witness.ts";
-import type { Direction, Hop, WitnessReport } from "../../journeys/witness.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
-import { Observer } from "../../observer/observer.ts";
+import { Observer } from "../../observe/observer.ts";
+import { RoutedWitness } from "../../observe/routed-witness.ts";
+import type { Journey } from "../../timeline/journey.ts";
+import type { Observation } from "../../timeline/observation.ts";
+import type { Direction, Hop } from "../../timeline/witness.ts";
 import { shopService } from "../shop.ts";
 
 export interface ShopObserverOptions
@@ -27,7 +28,7 @@ export class ShopObserver {
   /** Journeys of the shop that are over. */
   readonly #over: Journey[] = [];
   /** What each replica began and ceased to route to, of the shop, in order. */
-  readonly #routed: WitnessReport[] = [];
+  readonly #routed: Observation[] = [];
 
   constructor({ client, cluster, ...environment }: ShopObserverOptions) {
     this.#observer = new Observer({
@@ -53,7 +54,7 @@ export class ShopObserver {
   /** A proxy replica joins the witnesses. */
   replica(name: string): RoutedWitness {
     const { sink } = this.#observer;
-    const report = (said: WitnessReport): void => {
+    const report = (said: Observation): void => {
       if (said.endpoint.service === shopService) this.#routed.push(said);
       sink.report(said);
     };
@@ -63,7 +64,7 @@ export class ShopObserver {
   }
 
   /** Every change of the shop's endpoints at the replicas, in order. */
-  get routed(): readonly WitnessReport[] {
+  get routed(): readonly Observation[] {
     return this.#routed;
   }
 

@@ -1,7 +1,7 @@
 // The success measures that most incidents share: how late endpoints change at the replicas, and
 // what became of the same requests on both sides. Pure.
-import type { Journey } from "../../journeys/journey.ts";
-import type { Direction } from "../../journeys/witness.ts";
+import type { Journey } from "../../timeline/journey.ts";
+import type { Direction } from "../../timeline/witness.ts";
 import type { Tally } from "../traffic/tally.ts";
 import type { Measure } from "./incident.ts";
 import type { SideName } from "./ingress-sides.ts";

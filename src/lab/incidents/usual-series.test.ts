@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { MonotonicMs } from "../../environment/clock.ts";
-import type { Journey } from "../../journeys/journey.ts";
+import type { Journey } from "../../timeline/journey.ts";
 import type { TrafficResult } from "../traffic/traffic-result.ts";
 import { lagSeries, lostSeries } from "./usual-series.ts";
 

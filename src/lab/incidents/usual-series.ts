@@ -1,8 +1,8 @@
 // The charts that most incidents share: how late each change was at each hop, and how many requests
 // were lost until when. All on the time of the stage. Pure.
 import { elapsedMs, type MonotonicMs } from "../../environment/clock.ts";
-import type { Journey } from "../../journeys/journey.ts";
-import type { Hop } from "../../journeys/witness.ts";
+import type { Journey } from "../../timeline/journey.ts";
+import type { Hop } from "../../timeline/witness.ts";
 import { lossOf } from "../traffic/tally.ts";
 import type { TrafficResult } from "../traffic/traffic-result.ts";
 import type { Series } from "./incident.ts";

@@ -3,8 +3,8 @@
 // observer's own messages take no time, so that it hears of a change in the instant of its commit;
 // what all other machines send takes as long as ever.
 import { expect } from "vitest";
-import type { Hop } from "../../journeys/witness.ts";
 import type { Simulation } from "../../simulation/simulation.ts";
+import type { Hop } from "../../timeline/witness.ts";
 import { replicaNames } from "../incidents/ingress-sides.ts";
 import type { ObserverAccuracy } from "./observer-accuracy.ts";
 

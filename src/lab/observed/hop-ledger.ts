@@ -4,8 +4,8 @@
 // Only those who judge an observer may read it. It knows nothing of watches, and no address of the
 // service is ever had by two pods at once. Bounded by the changes of one play.
 import type { Clock, MonotonicMs } from "../../environment/clock.ts";
-import type { Direction, Hop } from "../../journeys/witness.ts";
 import { isRecord, type RawRecord } from "../../kube/kinds/fields.ts";
+import type { Direction, Hop } from "../../timeline/witness.ts";
 import type { StorageEvent } from "../apiserver/storage/storage.ts";
 import { podAddress, publishedAddresses } from "./stored-addresses.ts";
 

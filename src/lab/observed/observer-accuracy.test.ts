@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { MonotonicMs } from "../../environment/clock.ts";
-import type { HopState, Journey } from "../../journeys/journey.ts";
-import type { Direction, Hop } from "../../journeys/witness.ts";
+import type { HopState, Journey } from "../../timeline/journey.ts";
+import type { Direction, Hop } from "../../timeline/witness.ts";
 import type { HopChange } from "./hop-ledger.ts";
 import { AccuracyMeter } from "./observer-accuracy.ts";
 

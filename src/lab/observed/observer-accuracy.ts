@@ -1,8 +1,8 @@
 // How right an observer was, by the ledger: whether it saw every change once and nothing else, how
 // far its lags were off at each hop, and whether it finds the same hop late. Over all stages of a play.
 import type { MonotonicMs } from "../../environment/clock.ts";
-import type { Journey } from "../../journeys/journey.ts";
-import { type Hop, hops } from "../../journeys/witness.ts";
+import type { Journey } from "../../timeline/journey.ts";
+import { type Hop, hops } from "../../timeline/witness.ts";
 import { type HopChange, placeOf } from "./hop-ledger.ts";
 import { slowestHop } from "./slowest-hop.ts";
 import { type ShownChange, type ShownTime, trueChanges } from "./true-changes.ts";

@@ -1,7 +1,7 @@
 // Which hop the time of slow changes was spent at. Each hop is charged with what passed between the
 // hop before it and the last of its witnesses; Lockstep's own replicas do not wait for what is
 // published, so their way is another one and is left out. Pure.
-import type { Hop } from "../../journeys/witness.ts";
+import type { Hop } from "../../timeline/witness.ts";
 import type { ShownChange } from "./true-changes.ts";
 
 /** Stock's own ingress takes up to 4.3 s in quiet times; below this nobody asks where they went. */

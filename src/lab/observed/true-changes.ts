@@ -3,7 +3,7 @@
 // was ahead of the pods, as a replica is that finds out by itself. This is told from times alone and
 // knows nothing of how an observer matches reports. Pure.
 import type { MonotonicMs } from "../../environment/clock.ts";
-import type { Direction, Hop } from "../../journeys/witness.ts";
+import type { Direction, Hop } from "../../timeline/witness.ts";
 import { type HopChange, placeOf } from "./hop-ledger.ts";
 
 /** When each place showed one change. */

@@ -1,6 +1,6 @@
 // The figures of `apiserver-fight`: what the servers did to the list, and how late and how far apart
 // the replicas heard of a release. Pure: every figure is read from what a run recorded.
-import type { Journey } from "../../../journeys/journey.ts";
+import type { Journey } from "../../../timeline/journey.ts";
 import { emptyTally, type Tally } from "../../traffic/tally.ts";
 import type { Expectation, Figure } from "../figure.ts";
 import type { Measure } from "../incident.ts";

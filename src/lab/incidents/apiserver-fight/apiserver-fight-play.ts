@@ -4,7 +4,7 @@
 
 import { durationText } from "../../../environment/duration-text.ts";
 import { randomBetween } from "../../../environment/random.ts";
-import type { Journey } from "../../../journeys/journey.ts";
+import type { Journey } from "../../../timeline/journey.ts";
 import type { KubernetesServiceFlags } from "../../apiserver/kubernetes-service/kept-service.ts";
 import { reconcileEveryMs } from "../../apiserver/kubernetes-service/kubernetes-service.ts";
 import type { Cluster, ClusterServer } from "../../cluster.ts";

@@ -3,7 +3,6 @@
 import { Registry } from "prom-client";
 import { loadBalancerAddress } from "../../../decide/status/load-balancer-address.ts";
 import { Leadership } from "../../../ingress/leadership.ts";
-import type { RoutedWitness } from "../../../journeys/routed-witness.ts";
 import { HttpKubeClient } from "../../../kube/client/http-client.ts";
 import type { ClusterAccess } from "../../../kube/credentials/credentials.ts";
 import type { Pod } from "../../../kube/kinds/pod.ts";
@@ -11,6 +10,7 @@ import type { GhostReport } from "../../../kube/leader/ghost-check.ts";
 import { podIdentity } from "../../../kube/leader/leader-identity.ts";
 import type { ElectionTimes } from "../../../kube/leader/leader-rules.ts";
 import type { LockReference } from "../../../kube/leader/lease-record.ts";
+import type { RoutedWitness } from "../../../observe/routed-witness.ts";
 import { IngressSource } from "../../../sources/ingress-source.ts";
 import type { ComponentLogs } from "../../controllers/klog/component-logs.ts";
 import { Klog } from "../../controllers/klog/klog.ts";

@@ -1,11 +1,11 @@
 // The part of `heartbeat-flap` with traffic: a shop whose node is late while people buy, and a node
 // that really dies. What each replica routed to is judged by the ledger, which knows what lived.
 import { elapsedMs, type MonotonicMs } from "../../../environment/clock.ts";
-import type { WitnessReport } from "../../../journeys/witness.ts";
 import { connectTimeoutMs } from "../../../outputs/nginx/twin-proxy.ts";
 import { probeTimeoutMs } from "../../../sources/probe-once.ts";
 import { probeEveryMs } from "../../../sources/probes.ts";
 import { reportEveryMs } from "../../../sources/proxy-feedback.ts";
+import type { Observation } from "../../../timeline/observation.ts";
 import type { Ledger } from "../../kubelet/ledger.ts";
 import { shopReplicas, shopService } from "../../shop.ts";
 import { lossOf, type Tally } from "../../traffic/tally.ts";
@@ -157,13 +157,13 @@ async function journalOf({ stage, client, cluster }: Scene): Promise<FlapJournal
   return journal;
 }
 
-function routedBy({ observer }: Scene, side: SideName): readonly WitnessReport[] {
+function routedBy({ observer }: Scene, side: SideName): readonly Observation[] {
   return observer.routed.filter(({ witness }) => witness.name.startsWith(`${side}-`));
 }
 
 /** Pure: the reports are in order, and each leave lasts until the same replica's next join. */
 export function liveRemovals(
-  reports: readonly WitnessReport[],
+  reports: readonly Observation[],
   ledger: Pick<Ledger, "aliveAt">,
   end: MonotonicMs,
 ): LiveRemovals {
@@ -214,7 +214,7 @@ function leavesOf(
   const reports = routedBy(scene, side);
   return replicaNames(side).flatMap((replica) =>
     addresses.map((address) => {
-      const ofIt = ({ witness, endpoint, at }: WitnessReport): boolean =>
+      const ofIt = ({ witness, endpoint, at }: Observation): boolean =>
         witness.name === replica && endpoint.address === address && at >= since;
       const last = reports.findLast(ofIt);
       return last?.direction === "leave" ? last.at : undefined;

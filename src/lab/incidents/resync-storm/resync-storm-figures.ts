@@ -1,8 +1,8 @@
 // What the incident `resync-storm` comes out as: figures beside those of the write-up and of the real
 // binaries, what it meant for traffic, and what had to be fitted. Pure.
 import { elapsedMs } from "../../../environment/clock.ts";
-import type { Journey } from "../../../journeys/journey.ts";
-import type { Hop } from "../../../journeys/witness.ts";
+import type { Journey } from "../../../timeline/journey.ts";
+import type { Hop } from "../../../timeline/witness.ts";
 import type { Expectation, Figure } from "../figure.ts";
 import type { IncidentFindings, Measure, Series } from "../incident.ts";
 import { longestLagMs } from "../shop-observer.ts";

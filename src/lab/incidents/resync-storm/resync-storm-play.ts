@@ -2,7 +2,7 @@
 // resync, which shows how long the period is, and again until shortly before the second one. Then
 // there are replicas, traffic, a release in quiet times and one in the storm. At last the limits are
 // raised, as the write-up did, with a server that keeps up and with one that does not.
-import type { Journey } from "../../../journeys/journey.ts";
+import type { Journey } from "../../../timeline/journey.ts";
 import type { Tally } from "../../traffic/tally.ts";
 import type { TrafficResult } from "../../traffic/traffic-result.ts";
 import type { SideName } from "../ingress-sides.ts";

@@ -1,7 +1,7 @@
 // The figures of `throttled-controller`, beside the write-up's and those of the real binaries. Pure.
 // Lags are the longest of all releases and replicas; requests have one denominator on both sides.
-import type { Journey } from "../../../journeys/journey.ts";
-import type { Direction } from "../../../journeys/witness.ts";
+import type { Journey } from "../../../timeline/journey.ts";
+import type { Direction } from "../../../timeline/witness.ts";
 import type { Tally } from "../../traffic/tally.ts";
 import type { Figure } from "../figure.ts";
 import type { IncidentFindings, Measure } from "../incident.ts";

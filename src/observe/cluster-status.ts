@@ -1,0 +1,120 @@
+// How it stands with one observed cluster: whether it is heard at all, and how far each of its
+// watches can be relied on. A hop measured behind a watch that is not fresh is not to be trusted, so
+// it is said here in words.
+import { type Clock, elapsedMs, type MonotonicMs } from "../environment/clock.ts";
+import { defaultAliveWithinMs } from "../kube/reflector/freshness.ts";
+import type { WatchStatus } from "../sources/watch-status.ts";
+import type { Hop } from "../timeline/witness.ts";
+import { type LostHop, lostHop } from "./lost-hops.ts";
+
+/** What an observer may watch in a cluster; nodes only tell causes. */
+export type ObservedResource = "services" | "pods" | "endpointslices" | "endpoints" | "nodes";
+
+/** What a watch is for: a hop, or only the causes of changes. */
+export type WatchPurpose = Exclude<Hop, "routed" | "traffic"> | "cause";
+
+/** One watch of one collection. */
+export interface ObservedWatchStatus extends WatchStatus {
+  readonly resource: ObservedResource;
+  /** All namespaces when undefined. */
+  readonly namespace: string | undefined;
+  /** What it shows; a watch of slices may serve both `published` and `synced`. */
+  readonly purposes: readonly WatchPurpose[];
+  /** Whether everything has been listed once: from then on changes are seen. */
+  readonly listed: boolean;
+  readonly objects: number;
+  /** When the server was last heard on it. */
+  readonly aliveAtMs: MonotonicMs | undefined;
+  /** Why it fails, for another reason than the rules of the server; it is tried again. */
+  readonly failure: string | undefined;
+}
+
+export type ClusterState =
+  /** Nothing has been answered yet, and nothing has failed. */
+  | { readonly type: "connecting" }
+  /** So many of its watches have been listed. */
+  | { readonly type: "listing"; readonly listed: number; readonly of: number }
+  | { readonly type: "watching" }
+  /** No watch is heard; since the start of the observation where none ever was. */
+  | { readonly type: "unreachable"; readonly since: MonotonicMs; readonly detail: string }
+  /** It answers, and lets nothing be read. */
+  | { readonly type: "refused"; readonly detail: string };
+
+export interface ClusterStatus {
+  readonly cluster: string;
+  readonly state: ClusterState;
+  readonly watches: readonly ObservedWatchStatus[];
+  /** What the refused watches cost, each in one sentence. */
+  readonly lost: readonly LostHop[];
+  /** Why what is measured now is not to be trusted, each in one sentence; empty when it is. */
+  readonly doubts: readonly string[];
+}
+
+export interface AskedCluster {
+  readonly cluster: string;
+  readonly clock: Clock;
+  /** Whether its server serves EndpointSlices at all; unless given it does. */
+  readonly hasSlices?: boolean;
+}
+
+/** What is known of a cluster that has not been asked how it publishes yet. */
+export interface Beginning {
+  readonly startedAt: MonotonicMs;
+  /** Why the last try failed. */
+  readonly problem: { readonly refused: boolean; readonly detail: string } | undefined;
+}
+
+/** A watch that is cut off is open again before that, unless the server is gone. */
+const reopenedWithinMs = 3_000;
+
+export function clusterStatus(
+  { cluster, clock, hasSlices = true }: AskedCluster,
+  beginning: Beginning,
+  watches: readonly ObservedWatchStatus[],
+): ClusterStatus {
+  return {
+    cluster,
+    state: stateOf(beginning, watches, clock.monotonicMs()),
+    watches,
+    lost: watches
+      .filter(({ state }) => state === "refused")
+      .flatMap(lostHop(cluster, { hasSlices })),
+    doubts: watches.flatMap((watch) => doubtOf(cluster, watch)),
+  };
+}
+
+function stateOf(
+  { startedAt, problem }: Beginning,
+  watches: readonly ObservedWatchStatus[],
+  now: MonotonicMs,
+): ClusterState {
+  if (watches.length === 0) {
+    if (problem === undefined) return { type: "connecting" };
+    const { detail } = problem;
+    if (problem.refused) return { type: "refused", detail };
+    return { type: "unreachable", since: startedAt, detail };
+  }
+  const allowed = watches.filter(({ state }) => state !== "refused");
+  if (allowed.length === 0) return { type: "refused", detail: watches[0]?.detail ?? "" };
+  const heardAt = allowed.flatMap(({ aliveAtMs }) => aliveAtMs ?? []);
+  const since = heardAt.length === 0 ? undefined : (Math.max(...heardAt) as MonotonicMs);
+  const failures = allowed.flatMap(({ failure }) => failure ?? []);
+  const patienceMs = failures.length === allowed.length ? reopenedWithinMs : defaultAliveWithinMs;
+  if (since === undefined || elapsedMs(since, now) > patienceMs) {
+    if (failures.length === 0 && since === undefined) return { type: "connecting" };
+    const detail = failures[0] ?? allowed[0]?.detail ?? "";
+    return { type: "unreachable", since: since ?? startedAt, detail };
+  }
+  const listed = allowed.filter((watch) => watch.listed).length;
+  return listed < allowed.length
+    ? { type: "listing", listed, of: allowed.length }
+    : { type: "watching" };
+}
+
+function doubtOf(cluster: string, watch: ObservedWatchStatus): readonly string[] {
+  if (watch.state !== "stale" || !watch.listed) return [];
+  const { resource, namespace, purposes, detail } = watch;
+  const place = namespace === undefined ? cluster : `${cluster}, namespace ${namespace}`;
+  const doubted = purposes.includes("cause") ? "causes" : `times at ${purposes.join(" and ")}`;
+  return [`the watch of ${resource} in ${place} is stale, so ${doubted} may be late: ${detail}`];
+}

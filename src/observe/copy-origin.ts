@@ -1,0 +1,54 @@
+// Whose endpoints a slice in an access cluster is a copy of, by its marks: those of `lockstep sync`,
+// those of the multi-cluster services API (KEP-1645), which names the service by a label of its own
+// where the copy is for another one, as Submariner does and Cilium not always, and Karmada's. A copier
+// may call a cluster by another name than the observer does.
+import { sourceClusterOf } from "../decide/syncing/synced-names.ts";
+import { type EndpointSlice, serviceNameOf } from "../kube/kinds/endpoint-slice.ts";
+import type { ServiceRef } from "../timeline/witness.ts";
+
+/** The service that a slice is a copy of; undefined for one that is no copy. */
+export type CopyOrigin = (slice: EndpointSlice) => ServiceRef | undefined;
+
+export interface NamedCluster {
+  readonly cluster: string;
+  /** What others call it, for example its id in a cluster set. */
+  readonly aliases?: readonly string[];
+}
+
+const importedServiceLabel = "multicluster.kubernetes.io/service-name";
+const importedClusterLabel = "multicluster.kubernetes.io/source-cluster";
+
+/** Of Karmada's MultiClusterService, whose copies keep the service's name. */
+const provisionClusterAnnotation = "endpointslice.karmada.io/provision-cluster";
+
+/**
+ * For the copies in one access cluster. A copy of a cluster that none of the observed ones is known
+ * to be is matched by its addresses alone, because it may be one of them under another name; where
+ * no other cluster is observed it keeps the name that the copy gives.
+ */
+export function copyOrigin(accessCluster: string, clusters: readonly NamedCluster[]): CopyOrigin {
+  const names = new Map(
+    clusters.flatMap(({ cluster, aliases = [] }) =>
+      [cluster, ...aliases].map((name) => [name, cluster]),
+    ),
+  );
+  const isAlone = clusters.every(({ cluster }) => cluster === accessCluster);
+  return (slice) => {
+    const copied = copiedService(slice);
+    if (copied === undefined) return undefined;
+    const cluster = names.get(copied.cluster) ?? (isAlone ? copied.cluster : undefined);
+    return { cluster, service: `${slice.metadata.namespace}/${copied.name}` };
+  };
+}
+
+function copiedService(
+  slice: EndpointSlice,
+): { readonly cluster: string; readonly name: string } | undefined {
+  const { labels } = slice.metadata;
+  const owned = sourceClusterOf(slice);
+  const cluster =
+    owned ?? labels[importedClusterLabel] ?? slice.annotations[provisionClusterAnnotation];
+  const imported = owned === undefined ? labels[importedServiceLabel] : undefined;
+  const name = imported ?? serviceNameOf(slice);
+  return cluster === undefined || name === undefined ? undefined : { cluster, name };
+}

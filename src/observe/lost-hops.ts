@@ -1,0 +1,67 @@
+// What each missing permission costs, in words: which hop becomes unknown, and what is still seen
+// without it. The same sentences before the start, from asking, and after it, from being refused.
+// What a server does not have costs as much, and no permission would help.
+import type { Hop } from "../timeline/witness.ts";
+import type { ObservedResource, WatchPurpose } from "./cluster-status.ts";
+
+export interface LostHop {
+  readonly cluster: string;
+  readonly resource: ObservedResource;
+  /** All namespaces when undefined. */
+  readonly namespace: string | undefined;
+  /** The hop that stays unknown; undefined when only causes are lost. */
+  readonly hop: Hop | undefined;
+  /** One sentence for a person. */
+  readonly sentence: string;
+}
+
+/** A watch that is refused. */
+export interface RefusedWatch {
+  readonly resource: ObservedResource;
+  readonly namespace: string | undefined;
+  readonly purposes: readonly WatchPurpose[];
+}
+
+export function lostHop(
+  cluster: string,
+  { hasSlices = true }: { readonly hasSlices?: boolean } = {},
+): (watch: RefusedWatch) => readonly LostHop[] {
+  const isAbsent = (resource: ObservedResource) => !hasSlices && resource === "endpointslices";
+  return ({ resource, namespace, purposes }) =>
+    purposes.map((purpose) => ({
+      cluster,
+      resource,
+      namespace,
+      hop: purpose === "cause" ? undefined : purpose,
+      sentence: isAbsent(resource)
+        ? absentSlices(cluster)
+        : sentenceOf(cluster, resource, namespace, purpose),
+    }));
+}
+
+/** Only copies are looked for then: what is published there are Endpoints. */
+function absentSlices(cluster: string): string {
+  return (
+    `${cluster} has no EndpointSlices (Kubernetes has them since 1.21), so synced times ` +
+    "are unknown"
+  );
+}
+
+function sentenceOf(
+  cluster: string,
+  resource: ObservedResource,
+  namespace: string | undefined,
+  purpose: WatchPurpose,
+): string {
+  const place = namespace === undefined ? cluster : `namespace ${namespace} of ${cluster}`;
+  return `Missing permission: list/watch ${resource} in ${place}. Effect: ${costOf(resource, purpose)}`;
+}
+
+function costOf(resource: ObservedResource, purpose: WatchPurpose): string {
+  if (purpose === "cause") return "a lost node is not named as the cause";
+  if (purpose === "published") return "published times are unknown";
+  if (purpose === "synced") return "copies there are not seen, so synced times are unknown";
+  return resource === "pods"
+    ? "pod times are unknown; timing starts at the EndpointSlice, without the endpoint controller"
+    : "pod times are unknown; timing starts at the EndpointSlice";
+}

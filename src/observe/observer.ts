@@ -1,0 +1,206 @@
+// The observer: witnesses at every hop report to one set of journeys on one clock, and whoever wants
+// to show, count or keep them hears of every step. It reads only, and works beside any ingress. Each
+// cluster stands alone: one that does not answer is shown as such, and joins when it comes.
+import type { Registry } from "prom-client";
+import type { Environment } from "../environment/environment.ts";
+import type { CancelTimer } from "../environment/timers.ts";
+import type { KubeClient } from "../kube/client/client.ts";
+import type { JourneyEvent } from "../timeline/journey-event.ts";
+import type { JourneyLimits } from "../timeline/journey-limits.ts";
+import type { ObserverRun } from "../timeline/journey-record.ts";
+import type { ObservationSink } from "../timeline/observation.ts";
+import { Timeline } from "../timeline/timeline.ts";
+import type { TrafficReport } from "../timeline/witness.ts";
+import { ClusterObservation, type ObservedForm } from "./cluster-observation.ts";
+import type { ClusterStatus } from "./cluster-status.ts";
+import { CopyMatches } from "./copy-matches.ts";
+import { copyOrigin, type NamedCluster } from "./copy-origin.ts";
+import { pacedClient } from "./paced-client.ts";
+import type { ClusterPermissions } from "./permissions.ts";
+import type { ClusterPreview } from "./preview.ts";
+import { RoutedWitness } from "./routed-witness.ts";
+import { type ServiceBounds, ServiceFilter, watchedNamespaces } from "./service-filter.ts";
+
+/** A cluster to read, under the name that journeys give it. */
+export interface ObservedCluster extends NamedCluster {
+  readonly client: KubeClient;
+  /** What counts as published; `auto` unless given. */
+  readonly form?: ObservedForm;
+}
+
+export interface ObserverOptions
+  extends Pick<Environment, "clock" | "timers" | "random" | "log">,
+    ServiceBounds {
+  /** In which pods run and are published. */
+  readonly clusters: readonly ObservedCluster[];
+  /** Where copies of those clusters' endpoints are looked for; a cluster may be in both. */
+  readonly accessClusters: readonly ObservedCluster[];
+  /** Called synchronously with every step of every journey. */
+  readonly onEvent: (event: JourneyEvent) => void;
+  readonly limits?: JourneyLimits;
+  /** Requests a second to each cluster, whatever they are for; an open watch is none. */
+  readonly maxQps?: number;
+  /** Nodes are watched too, for causes; unless given when all namespaces are. */
+  readonly nodes?: boolean;
+  readonly metrics?: Registry;
+}
+
+/** How often stuck changes are looked for, and how old what the watches know is. */
+const lookEveryMs = 1_000;
+
+export class Observer {
+  readonly #options: ObserverOptions;
+  readonly #journeys: Timeline;
+  readonly #copyMatches: CopyMatches;
+  readonly #sink: ServiceFilter;
+  readonly #clusters: readonly ClusterObservation[];
+  /** Names this run, and ties its monotonic clock to the wall clock. */
+  readonly run: ObserverRun;
+  #cancelLook: CancelTimer | undefined;
+  #isStopped = false;
+
+  constructor(options: ObserverOptions) {
+    this.#options = options;
+    const { clock, random, log, onEvent, limits } = options;
+    this.run = {
+      name: random.uuid(),
+      wallMs: clock.wallMs(),
+      monotonicMs: clock.monotonicMs(),
+    };
+    this.#journeys = new Timeline({
+      onEvent,
+      watermark: ({ hop, name }, service) => this.#observationOf(name)?.watermark(hop, service),
+      anchor: this.run,
+      ...limits,
+    });
+    this.#copyMatches = new CopyMatches({
+      clock,
+      log,
+      sink: this.#journeys,
+      clusters: new Set(options.clusters.map(({ cluster }) => cluster)),
+      locate: (endpoint) => this.#journeys.locate(endpoint),
+      isService: (service) => this.#journeys.isService(service),
+      hasEndpoints: (service) => this.#journeys.hasEndpoints(service),
+    });
+    this.#sink = new ServiceFilter(this.#copyMatches, options);
+    this.#clusters = this.#observations();
+  }
+
+  /** Counts, ages and pending changes, and how far the clusters' clocks are from ours. */
+  get journeys(): Pick<
+    Timeline,
+    "counts" | "requestCounts" | "oldestPending" | "pending" | "clockSkew"
+  > {
+    return this.#journeys;
+  }
+
+  /** Where further witnesses report to: proxies and their access logs. */
+  get sink(): ObservationSink {
+    return this.#sink;
+  }
+
+  /** How it stands with each cluster, in the order they were given. */
+  clusters(): readonly ClusterStatus[] {
+    return this.#clusters.map((cluster) => cluster.status());
+  }
+
+  /** Whether some cluster has this service: names in proxies and logs can mean several. */
+  isService(service: string): boolean {
+    return this.#journeys.isService(service);
+  }
+
+  /** A proxy replica joins the witnesses. */
+  replica(name: string): RoutedWitness {
+    return new RoutedWitness({ replica: name, sink: this.#sink });
+  }
+
+  /** A request was sent to an address, as a proxy or its access log tells. */
+  traffic(report: TrafficReport): void {
+    if (report.service !== undefined && !this.#sink.has(report.service)) return;
+    this.#journeys.traffic(report);
+  }
+
+  /**
+   * What may be read in each cluster. It never rejects: a cluster that cannot be asked, or has not
+   * answered when the signal aborts, says so in its answer.
+   */
+  permissions(signal: AbortSignal): Promise<readonly ClusterPermissions[]> {
+    return Promise.all(this.#clusters.map((cluster) => cluster.permissions(signal)));
+  }
+
+  /** What will be listed and watched in each cluster, and how much that is; as `permissions`. */
+  preview(signal: AbortSignal): Promise<readonly ClusterPreview[]> {
+    return Promise.all(this.#clusters.map((cluster) => cluster.preview(signal)));
+  }
+
+  /** Begins to watch every cluster, and waits for none; a second call does nothing. */
+  start(): void {
+    if (this.#cancelLook !== undefined || this.#isStopped) return;
+    for (const cluster of this.#clusters) cluster.start();
+    this.#lookLater();
+  }
+
+  /**
+   * Resolves when every cluster has listed all that may be read: from then on changes are seen.
+   * Rejects when the signal aborts or the observer is stopped before.
+   */
+  async waitForSync(signal?: AbortSignal): Promise<void> {
+    await Promise.all(this.#clusters.map((cluster) => cluster.waitForSync(signal)));
+  }
+
+  /** Idempotent; it cannot be started again. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#cancelLook?.();
+    await Promise.all(this.#clusters.map((cluster) => cluster.stop()));
+    this.#journeys.end(this.#options.clock.monotonicMs());
+  }
+
+  #observationOf(name: string): ClusterObservation | undefined {
+    return this.#clusters.find(({ cluster }) => cluster === name);
+  }
+
+  #observations(): readonly ClusterObservation[] {
+    const { clusters, accessClusters } = this.#options;
+    const business = byName(clusters);
+    const access = byName(accessClusters);
+    const namespaces = watchedNamespaces(this.#options);
+    if (namespaces?.length === 0) {
+      throw new RangeError("none of the services is in one of the namespaces: nothing is left");
+    }
+    const others = accessClusters.filter(({ cluster }) => !business.has(cluster));
+    return [...clusters, ...others].map((one) => {
+      const { cluster, form = "auto" } = one;
+      return new ClusterObservation({
+        ...this.#options,
+        cluster,
+        form,
+        client: pacedClient(one.client, this.#options),
+        isBusiness: business.has(cluster),
+        isAccess: access.has(cluster),
+        namespaces,
+        nodes: this.#options.nodes ?? namespaces === undefined,
+        originOf: copyOrigin(cluster, clusters),
+        sink: this.#sink,
+      });
+    });
+  }
+
+  #lookLater(): void {
+    const { timers, clock } = this.#options;
+    this.#cancelLook = timers.after(lookEveryMs, () => {
+      for (const cluster of this.#clusters) cluster.look();
+      this.#copyMatches.look();
+      this.#journeys.advance(clock.monotonicMs());
+      this.#lookLater();
+    });
+  }
+}
+
+function byName(clusters: readonly ObservedCluster[]): ReadonlyMap<string, ObservedCluster> {
+  const named = new Map(clusters.map((one) => [one.cluster, one]));
+  if (named.size === clusters.length) return named;
+  const names = clusters.map(({ cluster }) => cluster);
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  throw new RangeError(`the cluster ${twice} is given twice: each is observed once`);
+}

@@ -1,0 +1,217 @@
+// The witness at `pod`: which endpoints a cluster's pods make true, by the pods and services
+// themselves, whatever has been published. It keeps the endpoints of each pod and reports how they
+// differ after every change; a service that comes after its pods is then no special case.
+import type { Clock, MonotonicMs } from "../environment/clock.ts";
+import { objectKey, splitObjectKey } from "../kube/kinds/kind.ts";
+import { type Pod, podIPs } from "../kube/kinds/pod.ts";
+import type { Service, ServicePort } from "../kube/kinds/service.ts";
+import type { ReadonlyStore } from "../kube/store/store.ts";
+import type { Change } from "../kube/store/store-change.ts";
+import { ServicePods, type ServiceStore, selects } from "../sources/service-pods.ts";
+import type { ObservationSink } from "../timeline/observation.ts";
+import type { Direction, Witness, WitnessedEndpoint } from "../timeline/witness.ts";
+import { hasEnded, type NodeView, type PodCause, podCause } from "./pod-cause.ts";
+
+export interface PodWitnessOptions {
+  readonly cluster: string;
+  readonly clock: Clock;
+  readonly sink: ObservationSink;
+  readonly services: ServiceStore;
+  readonly pods: ReadonlyStore<Pod>;
+  /** Endpoints hold addresses of one family only. */
+  readonly families: "first" | "all";
+  /** With them it can be told that a pod left because its node did. */
+  readonly nodes?: NodeView;
+}
+
+/** How the change that is being delivered was learnt. */
+export interface Learnt {
+  /** It belongs to the first list: it shows what is, and not what changed. */
+  readonly baseline: boolean;
+  /** It happened after this; undefined when the watch shows it as it happens. */
+  readonly notBefore: MonotonicMs | undefined;
+}
+
+/** A pod has few, so a list is smaller than a map and as fast. */
+type PodEndpoints = readonly WitnessedEndpoint[];
+
+const none: PodEndpoints = [];
+
+/** Why endpoints of a pod joined or left. */
+type CauseOf = (direction: Direction) => PodCause;
+
+export class PodWitness {
+  readonly #options: PodWitnessOptions;
+  readonly #witness: Witness;
+  readonly #servicePods: ServicePods;
+  /** By the pod's uid; pods without endpoints are not in it. */
+  readonly #known = new Map<string, PodEndpoints>();
+
+  #hasBegun = false;
+
+  constructor(options: PodWitnessOptions) {
+    this.#options = options;
+    this.#witness = { hop: "pod", name: options.cluster };
+    this.#servicePods = new ServicePods(options);
+  }
+
+  /**
+   * The pods have been listed, so from now on this witness can be waited for. Where the list is
+   * refused that never happens, and the hop stays unknown.
+   */
+  begin(): void {
+    this.#hasBegun = true;
+    const { cluster, services, sink } = this.#options;
+    for (const service of services) {
+      if (!hasPods(service)) continue;
+      sink.follow(this.#witness, { cluster, service: objectKey(service.metadata) });
+    }
+  }
+
+  podChanged(change: Change<Pod>, learnt: Learnt): void {
+    if (change.type === "updated" && isSameToServices(change.previous, change.object)) return;
+    const pod = change.object;
+    const concerned = [...this.#servicePods.podChanged(change)];
+    const isDeleted = change.type === "deleted";
+    const after = isDeleted ? none : concerned.flatMap((key) => this.#endpointsOf(pod, key));
+    const causeOf = (direction: Direction) => podCause(change, direction, this.#options.nodes);
+    this.#replace(pod, this.#endpointsKnown(pod), after, causeOf, learnt);
+  }
+
+  serviceChanged(change: Change<Service>, learnt: Learnt): void {
+    const service = change.object;
+    const concerned = new Map<string, Pod>();
+    const note = (one: Service): void => {
+      for (const pod of this.#servicePods.podsOf(one)) concerned.set(pod.metadata.uid, pod);
+    };
+    note(change.type === "updated" ? change.previous : service);
+    this.#servicePods.serviceChanged(change);
+    note(service);
+    const key = objectKey(service.metadata);
+    const ref = { cluster: this.#options.cluster, service: key };
+    const isFollowed = change.type !== "deleted" && hasPods(service);
+    if (isFollowed && this.#hasBegun) this.#options.sink.follow(this.#witness, ref);
+    const causeOf = () => ({ cause: serviceCauses[change.type] });
+    for (const pod of concerned.values()) {
+      const before = this.#endpointsKnown(pod).filter((endpoint) => endpoint.service === key);
+      const after = this.#endpointsOf(pod, key);
+      this.#replace(pod, before, after, causeOf, learnt);
+    }
+    if (!isFollowed) this.#options.sink.unfollow(this.#witness, ref);
+  }
+
+  #endpointsKnown(pod: Pod): PodEndpoints {
+    return this.#known.get(pod.metadata.uid) ?? none;
+  }
+
+  /** Takes some of the pod's endpoints out, puts others in, and reports the difference. */
+  #replace(
+    pod: Pod,
+    before: PodEndpoints,
+    after: PodEndpoints,
+    causeOf: CauseOf,
+    learnt: Learnt,
+  ): void {
+    const left = before.filter((endpoint) => !after.some((one) => isSameEndpoint(one, endpoint)));
+    const known = this.#endpointsKnown(pod).filter((endpoint) => !left.includes(endpoint));
+    const joined = after.filter((endpoint) => !known.some((one) => isSameEndpoint(one, endpoint)));
+    if (left.length === 0 && joined.length === 0) return;
+    const endpoints = [...known, ...joined];
+    if (endpoints.length > 0) this.#known.set(pod.metadata.uid, endpoints);
+    else this.#known.delete(pod.metadata.uid);
+    for (const endpoint of left) this.#report(pod, endpoint, "leave", causeOf, learnt);
+    for (const endpoint of joined) this.#report(pod, endpoint, "join", causeOf, learnt);
+  }
+
+  #endpointsOf(pod: Pod, serviceKey: string): PodEndpoints {
+    const { cluster, families, services } = this.#options;
+    const { namespace, name } = splitObjectKey(serviceKey);
+    const service = services.get(namespace, name);
+    if (service === undefined || !isIn(pod, service)) return none;
+    const podUid = pod.metadata.uid;
+    const addresses = addressesOf(pod, service);
+    const ports = portsOf(pod, service);
+    return (families === "first" ? addresses.slice(0, 1) : addresses).flatMap((address) =>
+      ports.map((port) => ({ cluster, service: serviceKey, address, port, podUid })),
+    );
+  }
+
+  #report(
+    pod: Pod,
+    endpoint: WitnessedEndpoint,
+    direction: Direction,
+    causeOf: CauseOf,
+    { baseline, notBefore }: Learnt,
+  ): void {
+    this.#options.sink.report({
+      witness: this.#witness,
+      endpoint,
+      direction,
+      at: this.#options.clock.monotonicMs(),
+      ...causeOf(direction),
+      podName: pod.metadata.name,
+      ...(notBefore !== undefined && { notBefore }),
+      ...(baseline && { baseline }),
+    });
+  }
+}
+
+const serviceCauses: Readonly<Record<Change<Service>["type"], string>> = {
+  added: "service added",
+  updated: "service changed",
+  deleted: "service deleted",
+};
+
+/** Whether pods make its endpoints; otherwise somebody else writes them, or there are none. */
+function hasPods({ selector, type }: Service): boolean {
+  return selector !== undefined && type !== "ExternalName";
+}
+
+/** The rule of the endpoint controllers since 1.25. */
+function isIn(pod: Pod, service: Service): boolean {
+  if (!hasPods(service) || !selects(service.selector, pod.metadata.labels)) return false;
+  if (hasEnded(pod)) return false;
+  if (service.publishNotReadyAddresses) return true;
+  return pod.ready === "True" && pod.metadata.deletionTimestamp === undefined;
+}
+
+/** Most versions of a pod differ in what no service looks at. */
+function isSameToServices(a: Pod, b: Pod): boolean {
+  return (
+    a.metadata.labels === b.metadata.labels &&
+    a.metadata.deletionTimestamp === b.metadata.deletionTimestamp &&
+    a.ready === b.ready &&
+    a.phase === b.phase &&
+    a.podIP === b.podIP &&
+    a.secondPodIP === b.secondPodIP &&
+    a.ports === b.ports
+  );
+}
+
+function isSameEndpoint(a: WitnessedEndpoint, b: WitnessedEndpoint): boolean {
+  return a.port === b.port && a.address === b.address && a.service === b.service;
+}
+
+/** In the service's order of families; one family only where the service names none. */
+function addressesOf(pod: Pod, { ipFamilies }: Service): readonly string[] {
+  const ips = podIPs(pod);
+  if (ipFamilies.length === 0) return ips.slice(0, 1);
+  return ipFamilies.flatMap((family) => ips.filter((ip) => familyOf(ip) === family).slice(0, 1));
+}
+
+function familyOf(ip: string): string {
+  return ip.includes(":") ? "IPv6" : "IPv4";
+}
+
+/** Each number once; a named port that the pod does not have is left out, as in what is published. */
+function portsOf(pod: Pod, service: Service): readonly number[] {
+  if (service.ports.length === 0) return [0];
+  const numbers = service.ports.flatMap((port) => portNumber(pod, port) ?? []);
+  return [...new Set(numbers)];
+}
+
+function portNumber(pod: Pod, { targetPort, protocol }: ServicePort): number | undefined {
+  if (typeof targetPort === "number") return targetPort;
+  return pod.ports.find((port) => port.name === targetPort && port.protocol === protocol)
+    ?.containerPort;
+}

@@ -1,0 +1,134 @@
+// The witness at `routed`: one proxy replica. It says which endpoints of a service the replica
+// routes to, each time the proxy has acknowledged a new version of them; the differences are what
+// is reported.
+import type { MonotonicMs } from "../environment/clock.ts";
+import { shareItems } from "../kube/kinds/intern.ts";
+import type { Observation, ObservationSink } from "../timeline/observation.ts";
+import {
+  type Direction,
+  isSameEndpoint,
+  type Witness,
+  type WitnessedEndpoint,
+} from "../timeline/witness.ts";
+import { listDifference } from "./list-difference.ts";
+
+/** An endpoint as the replica knows it: its own model of a proxy may know only the address. */
+export interface RoutedEndpoint {
+  readonly address: string;
+  readonly port: number;
+  readonly cluster?: string | undefined;
+  readonly podUid?: string | undefined;
+}
+
+export interface RoutedWitnessOptions {
+  readonly replica: string;
+  readonly sink: ObservationSink;
+  /** The only cluster whose endpoints the replica can route to; without it, any. */
+  readonly cluster?: string | undefined;
+}
+
+type RoutedList = readonly WitnessedEndpoint[];
+
+type When = Pick<Observation, "at" | "notBefore" | "baseline">;
+
+const nothing: RoutedList = [];
+
+export class RoutedWitness {
+  readonly #sink: ObservationSink;
+  readonly #witness: Witness;
+  readonly #cluster: string | undefined;
+  /** By service. */
+  readonly #routed = new Map<string, RoutedList>();
+  /** It is not known at present what the replica routes to. */
+  #isLost = false;
+
+  constructor(options: RoutedWitnessOptions) {
+    this.#sink = options.sink;
+    this.#cluster = options.cluster;
+    this.#witness = { hop: "routed", name: options.replica };
+  }
+
+  /** What the replica routes to when the observation begins: a state, not changes. */
+  began(services: ReadonlyMap<string, readonly RoutedEndpoint[]>, at: MonotonicMs): void {
+    for (const [service, endpoints] of services) {
+      this.#replace(service, endpoints, { at, baseline: true });
+    }
+  }
+
+  /**
+   * From `at` on the replica routes the service's requests to exactly these. Of a replica that is
+   * asked now and then it is only known that it began to after `notBefore`.
+   */
+  routed(
+    service: string,
+    endpoints: readonly RoutedEndpoint[],
+    at: MonotonicMs,
+    notBefore?: MonotonicMs,
+  ): void {
+    this.#replace(service, endpoints, { at, ...(notBefore !== undefined && { notBefore }) });
+  }
+
+  /** The replica no longer routes to the service, so it is not waited for either. */
+  dropped(service: string, at: MonotonicMs, notBefore?: MonotonicMs): void {
+    if (!this.#routed.has(service)) return;
+    this.routed(service, [], at, notBefore);
+    this.#routed.delete(service);
+    this.#sink.unfollow(this.#witness, { cluster: this.#cluster, service, forGood: true });
+  }
+
+  /** Where pods listen, of the ports of the service to which it routes no more, though to others. */
+  gaveUp(service: string, ports: readonly number[]): void {
+    if (ports.length === 0 || !this.#routed.has(service)) return;
+    this.#sink.unfollow(this.#witness, { cluster: this.#cluster, service, ports, forGood: true });
+  }
+
+  /** The replica does not say any more what it routes to, so nothing is waited for until it does. */
+  lost(): void {
+    if (this.#isLost) return;
+    this.#isLost = true;
+    for (const service of this.#routed.keys()) {
+      this.#sink.unfollow(this.#witness, { cluster: this.#cluster, service });
+    }
+  }
+
+  /** It does again; what has changed meanwhile is told as changes. */
+  found(): void {
+    if (!this.#isLost) return;
+    this.#isLost = false;
+    for (const [service, endpoints] of this.#routed) this.#follow(service, endpoints);
+  }
+
+  /** The replica is gone and shows nothing any more. */
+  stop(): void {
+    for (const service of this.#routed.keys()) {
+      this.#sink.unfollow(this.#witness, { cluster: this.#cluster, service, forGood: true });
+    }
+    this.#routed.clear();
+  }
+
+  #replace(service: string, endpoints: readonly RoutedEndpoint[], when: When): void {
+    const known = this.#routed.get(service);
+    const before = known ?? nothing;
+    const named = endpoints.map(({ address, port, cluster = this.#cluster, podUid }) => {
+      return { cluster, service, address, port, podUid };
+    });
+    // What is kept for long stays what it was.
+    const after = shareItems(named, before, isSameEndpoint);
+    this.#routed.set(service, after);
+    // Before the words on them, so that who shows one port is not waited for at another by chance.
+    const isOfNewPorts = after.some(({ port }) => before.every((one) => one.port !== port));
+    if ((known === undefined || isOfNewPorts) && !this.#isLost) this.#follow(service, after);
+    const { gone, come } = listDifference(before, after);
+    for (const endpoint of gone) this.#report(endpoint, "leave", when);
+    for (const endpoint of come) this.#report(endpoint, "join", when);
+  }
+
+  #follow(service: string, endpoints: RoutedList): void {
+    const ports = [...new Set(endpoints.map(({ port }) => port))];
+    this.#sink.follow(this.#witness, { cluster: this.#cluster, service, ports });
+  }
+
+  #report(endpoint: WitnessedEndpoint, direction: Direction, when: When): void {
+    this.#sink.report({ witness: this.#witness, endpoint, direction, ...when });
+  }
+}

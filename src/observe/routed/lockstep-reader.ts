@@ -1,0 +1,175 @@
+// Reads a Lockstep replica by its status listener: once what it routes to (/state), then when each
+// change was routed (/routed), by the replica's own journal. Its clock is not ours: the journal says
+// how long ago, and we know when it said so. Where the journal has let entries go, or the replica was
+// started again, the state is read anew, and what differs happened in between.
+import { elapsedMs, type MonotonicMs, monotonicAfter } from "../../environment/clock.ts";
+import type { Environment } from "../../environment/environment.ts";
+import type { RoutedEndpoint, RoutedWitness } from "../routed-witness.ts";
+import {
+  type JournalAnswer,
+  type JournalEntry,
+  type RoutedPorts,
+  readJournal,
+  readState,
+  serviceOfPort,
+} from "./lockstep-answers.ts";
+import { askProxy, jsonOf, type ProxyAnswer } from "./proxy-request.ts";
+import type { ProxyReader } from "./proxy-source.ts";
+import { SeenPorts } from "./seen-ports.ts";
+
+export interface LockstepReaderOptions extends Pick<Environment, "clock" | "timers" | "network"> {
+  /** Of its status listener, without a path. */
+  readonly url: string;
+  readonly witness: RoutedWitness;
+  /** The clusters' names here; where the replica has another name, its endpoints go by the pod. */
+  readonly clusters: ReadonlySet<string>;
+}
+
+/** Answers no entry, only where the journal stands. */
+const afterAll = Number.MAX_SAFE_INTEGER;
+
+/** An answer that took longer leaves open by so much when a change was routed. */
+const exactEnoughMs = 50;
+
+/** What the journal said, and between which instants. */
+type Heard = Pick<ProxyAnswer, "sentAt" | "receivedAt"> & { readonly journal: JournalAnswer };
+
+/** By their names. */
+type Endpoints = Map<string, RoutedEndpoint>;
+
+/** By service, then by port. */
+type RoutedServices = Map<string, Map<string, Endpoints>>;
+
+export class LockstepReader implements ProxyReader {
+  readonly #options: LockstepReaderOptions;
+  /** The journal, how far it has been read, and when it was asked. */
+  #place: Pick<JournalAnswer, "journal" | "last"> | undefined;
+  #askedAt: MonotonicMs | undefined;
+  #routed: RoutedServices = new Map();
+  /** Of the same services and ports. */
+  readonly #seenPorts = new SeenPorts();
+  readonly ambiguous: readonly string[] = [];
+
+  constructor(options: LockstepReaderOptions) {
+    this.#options = options;
+  }
+
+  async read(signal: AbortSignal): Promise<void> {
+    const heard = await this.#askJournal(signal);
+    const { journal } = heard;
+    if (this.#place === undefined || hasGap(this.#place, journal)) await this.#readState(signal);
+    else for (const entry of journal.entries) this.#apply(entry, heard);
+    this.#place = journal;
+    this.#askedAt = heard.sentAt;
+  }
+
+  stop(): void {
+    // What is read is told at once, so nothing is left to tell.
+  }
+
+  async #askJournal(signal: AbortSignal): Promise<Heard> {
+    const url = `${this.#options.url}/routed?after=${this.#place?.last ?? afterAll}`;
+    const answer = await askProxy({ ...this.#options, url, signal });
+    return { ...answer, journal: readJournal(jsonOf(answer, url)) };
+  }
+
+  /**
+   * At first it is a state; later, what differs has changed since the journal was last read. The
+   * replica's decisions count as routed: a push to its proxy takes milliseconds.
+   */
+  async #readState(signal: AbortSignal): Promise<void> {
+    const { witness } = this.#options;
+    const url = `${this.#options.url}/state`;
+    const answer = await askProxy({ ...this.#options, url, signal });
+    const { receivedAt: at } = answer;
+    const before = this.#routed;
+    const ports = readState(jsonOf(answer, url));
+    this.#routed = keyed(ports);
+    for (const [port, all] of ports) this.#seenPorts.note(serviceOfPort(port), port, all);
+    const services = [...this.#routed.keys()];
+    if (this.#askedAt === undefined) {
+      witness.began(new Map(services.map((one) => [one, this.#endpointsOf(one)])), at);
+      return;
+    }
+    for (const one of services) witness.routed(one, this.#endpointsOf(one), at, this.#askedAt);
+    for (const one of before.keys()) {
+      if (!this.#routed.has(one)) witness.dropped(one, at, this.#askedAt);
+    }
+    for (const port of [...before.values()].flatMap((one) => [...one.keys()])) {
+      if (!ports.has(port)) this.#giveUp(port);
+    }
+  }
+
+  #apply(entry: JournalEntry, { sentAt, receivedAt, journal }: Heard): void {
+    const service = serviceOfPort(entry.port);
+    const endpoints = portOf(this.#routed, entry.port);
+    for (const left of entry.left) endpoints.delete(nameOf(left));
+    for (const joined of entry.joined) endpoints.set(nameOf(joined), joined);
+    this.#seenPorts.note(service, entry.port, entry.joined);
+    if (entry.isUnrouted) removePort(this.#routed, entry.port);
+    const agoMs = Math.max(0, journal.nowMs - entry.routedAtMs);
+    const at = monotonicAfter(receivedAt, -agoMs);
+    const isExact = elapsedMs(sentAt, receivedAt) <= exactEnoughMs;
+    const notBefore = isExact ? undefined : monotonicAfter(sentAt, -agoMs);
+    const { witness } = this.#options;
+    if (this.#routed.has(service)) {
+      witness.routed(service, this.#endpointsOf(service), at, notBefore);
+    } else witness.dropped(service, at, notBefore);
+    if (entry.isUnrouted) this.#giveUp(entry.port);
+  }
+
+  /** After the words on its endpoints, which are the last ones there. */
+  #giveUp(port: string): void {
+    const service = serviceOfPort(port);
+    this.#options.witness.gaveUp(service, this.#seenPorts.giveUp(service, port));
+  }
+
+  /** Of all ports of the service. */
+  #endpointsOf(service: string): readonly RoutedEndpoint[] {
+    const { clusters } = this.#options;
+    const all: Endpoints = new Map();
+    for (const endpoints of this.#routed.get(service)?.values() ?? []) {
+      for (const [name, one] of endpoints) {
+        const isKnown = one.cluster !== undefined && clusters.has(one.cluster);
+        all.set(name, isKnown ? one : { ...one, cluster: undefined });
+      }
+    }
+    return [...all.values()];
+  }
+}
+
+function hasGap(place: Pick<JournalAnswer, "journal" | "last">, now: JournalAnswer): boolean {
+  if (place.journal !== now.journal) return true;
+  return now.last > place.last && now.entries[0]?.sequence !== place.last + 1;
+}
+
+function keyed(ports: RoutedPorts): RoutedServices {
+  const services: RoutedServices = new Map();
+  for (const [port, endpoints] of ports) {
+    const all = portOf(services, port);
+    for (const one of endpoints) all.set(nameOf(one), one);
+  }
+  return services;
+}
+
+/** The endpoints of the port, which is added if need be. */
+function portOf(services: RoutedServices, port: string): Endpoints {
+  const service = serviceOfPort(port);
+  const ports = services.get(service) ?? new Map<string, Endpoints>();
+  services.set(service, ports);
+  const endpoints: Endpoints = ports.get(port) ?? new Map<string, RoutedEndpoint>();
+  ports.set(port, endpoints);
+  return endpoints;
+}
+
+/** With its service, if that has no other. */
+function removePort(services: RoutedServices, port: string): void {
+  const service = serviceOfPort(port);
+  const ports = services.get(service);
+  ports?.delete(port);
+  if (ports?.size === 0) services.delete(service);
+}
+
+function nameOf({ cluster = "", address, port, podUid = "" }: RoutedEndpoint): string {
+  return `${cluster} ${address} ${port} ${podUid}`;
+}

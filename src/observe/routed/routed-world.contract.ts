@@ -1,0 +1,69 @@
+// What tests of the readers share: a machine with a proxy's listener, one with an observer, and what
+// the witness said, in words. Times count from the start.
+import type { Environment } from "../../environment/environment.ts";
+import { type Simulation, simulate } from "../../simulation/simulation.ts";
+import type { Observation, ObservationSink } from "../../timeline/observation.ts";
+import { RoutedWitness } from "../routed-witness.ts";
+import { readProxyAddress } from "./proxy-address.ts";
+import type { ProxySource } from "./proxy-source.ts";
+import { type ProxySourceSettings, proxySource } from "./proxy-sources.ts";
+
+export interface RoutedWorld {
+  readonly simulation: Simulation;
+  readonly proxy: Environment;
+  readonly observer: Environment;
+  /** What was said since it was last asked. */
+  readonly said: () => readonly string[];
+  readonly witness: RoutedWitness;
+  readonly begin: (
+    address: string,
+    settings?: Partial<Pick<ProxySourceSettings, "isService" | "clusters" | "witness">>,
+  ) => ProxySource;
+  readonly sleep: (ms: number) => Promise<void>;
+}
+
+export function withProxy(act: (world: RoutedWorld) => Promise<void>): Promise<void> {
+  return simulate({ seed: 1 }, async (simulation) => {
+    const observer = simulation.host("observer");
+    const begunAt = observer.clock.monotonicMs();
+    const lines: string[] = [];
+    const sink: ObservationSink = {
+      report: (report) => lines.push(inWords(report, begunAt)),
+      follow: (_, { service }) => lines.push(`follows ${service}`),
+      unfollow: (_, { service, ports }) => {
+        lines.push(`unknown ${service}${ports === undefined ? "" : ` at ${ports.join(", ")}`}`);
+      },
+    };
+    const witness = new RoutedWitness({ replica: "proxy", sink });
+    const sources: ProxySource[] = [];
+    await act({
+      simulation,
+      proxy: simulation.host("proxy"),
+      observer,
+      witness,
+      said: () => lines.splice(0),
+      begin: (address, settings = {}) => {
+        const source = proxySource({
+          ...observer,
+          address: readProxyAddress(address),
+          witness,
+          clusters: [],
+          ...settings,
+        });
+        sources.push(source);
+        source.start();
+        return source;
+      },
+      sleep: (ms) => observer.timers.sleep(ms),
+    });
+    for (const source of sources) await source.stop();
+  });
+}
+
+function inWords({ endpoint, direction, at, notBefore, baseline }: Observation, begunAt: number) {
+  const { service, address, port, cluster, podUid } = endpoint;
+  const who = [cluster, podUid].filter((one) => one !== undefined).map((one) => `${one} `);
+  const since = notBefore === undefined ? "" : `${Math.round(notBefore - begunAt)}..`;
+  const when = baseline === true ? "all along" : `at ${since}${Math.round(at - begunAt)}`;
+  return `${direction} ${service} ${who.join("")}${address}:${port} ${when}`;
+}

@@ -1,0 +1,83 @@
+// The eyes on the copies in an access cluster: watches the EndpointSlices there and reports at
+// `synced`, for the cluster and service that each copy was made of. Who made the copies and how
+// they are labelled is not decided here.
+
+import { type EndpointSlice, endpointSliceKind } from "../kube/kinds/endpoint-slice.ts";
+import type { ObservationSink } from "../timeline/observation.ts";
+import type { Hop } from "../timeline/witness.ts";
+import type { CopyOrigin } from "./copy-origin.ts";
+import { FollowGate } from "./follow-gate.ts";
+import { type AnyObservedWatch, ObservedWatch, type WatchPlace } from "./observed-watch.ts";
+import { PublishedWitness } from "./published-witness.ts";
+
+export interface SyncedWitnessOptions extends WatchPlace {
+  readonly originOf: CopyOrigin;
+  readonly sink: ObservationSink;
+}
+
+export class SyncedWitness {
+  /** The only one that it watches; undefined when it watches all. */
+  readonly namespace: string | undefined;
+  readonly #gate: FollowGate;
+  readonly #slices: ObservedWatch<EndpointSlice>;
+
+  constructor(options: SyncedWitnessOptions) {
+    this.namespace = options.namespace;
+    this.#gate = new FollowGate(options.sink);
+    const witness = copiesWitness({ ...options, sink: this.#gate });
+    this.#slices = new ObservedWatch({
+      ...options,
+      kind: endpointSliceKind,
+      resource: "endpointslices",
+      purposes: ["synced"],
+      indexes: {},
+      onChange: (change, learnt) => witness.sliceChanged(change, learnt),
+      onListed: () => this.#gate.turn([this.#slices]),
+    });
+  }
+
+  get watches(): readonly AnyObservedWatch[] {
+    return [this.#slices];
+  }
+
+  /** The watches by which it tells at the hop. */
+  watchesAt(hop: Hop): readonly AnyObservedWatch[] {
+    return hop === "synced" ? [this.#slices] : [];
+  }
+
+  /** Resolves when all is listed that may be; rejects when the signal aborts or it is stopped. */
+  waitForSync(signal?: AbortSignal): Promise<void> {
+    return this.#slices.waitUntilSettled(signal);
+  }
+
+  /** Begins to list and watch; a second call does nothing. */
+  start(): void {
+    this.#slices.start();
+  }
+
+  /** Time passes without anybody telling: to be called every second or so. */
+  look(): void {
+    this.#slices.look();
+    this.#gate.turn([this.#slices]);
+  }
+
+  /** Idempotent; it cannot be started again. */
+  stop(): Promise<void> {
+    return this.#slices.stop();
+  }
+}
+
+/** The witness at `synced`, for whoever has a watch of slices. */
+export function copiesWitness({
+  cluster,
+  clock,
+  sink,
+  originOf,
+}: Pick<SyncedWitnessOptions, "cluster" | "clock" | "sink" | "originOf">): PublishedWitness {
+  return new PublishedWitness({
+    witness: { hop: "synced", name: cluster },
+    clock,
+    sink,
+    serviceOf: (object) => ("addressType" in object ? originOf(object) : undefined),
+  });
+}
