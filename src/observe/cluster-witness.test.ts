@@ -77,7 +77,7 @@ test.each(["endpointslices", "endpoints"] as const)(
           `leave terminating: complete: ${hops}`,
         ]);
         expect(journeys.pending()).toEqual([]);
-        expect(journeys.counts).toMatchObject({ opened: 4, unknown: 0, earlier: 0, repeated: 0 });
+        expect(journeys.counts).toMatchObject({ opened: 4, unknown: 0, repeated: 0 });
       });
     }),
 );

@@ -130,7 +130,7 @@ test("a stale copy among others that are the pods' own is still found", () => {
   world.say("synced", "join", "10.0.0.1");
   world.say("synced", "join", "10.0.0.9");
   world.pass(60);
-  expect(world.stuck).toEqual(["join 10.0.0.9 pending: pod stuck, synced 0"]);
+  expect(world.stuck).toEqual(["leave 10.0.0.9 pending: synced stuck"]);
 });
 
 test("copies that come and go unmatched leave no trace, and those nobody can judge are told", () => {

@@ -92,7 +92,6 @@ async function observed(
   timers.after(publishedMs, () => cluster.exchange("published"));
   for (let ms = 0; ms < endMs; ms += 1_000) {
     await timers.sleep(1_000);
-    journeys.look();
     journeys.advance(clock.monotonicMs());
   }
   await source.stop();

@@ -1,11 +1,11 @@
 // Only for tests: journeys of one service whose events are kept as lines.
-import type { MonotonicMs } from "../environment/clock.ts";
-import { journeyLine } from "./format.ts";
-import type { Journey } from "./journey.ts";
-import type { JourneyEvent } from "./journey-event.ts";
-import type { Observation } from "./observation.ts";
-import { Timeline } from "./timeline.ts";
-import type { Direction, ServiceRef, Witness } from "./witness.ts";
+import type { MonotonicMs } from "../../src/environment/clock.ts";
+import { journeyLine } from "../../src/timeline/format.ts";
+import type { Journey } from "../../src/timeline/journey.ts";
+import type { JourneyEvent } from "../../src/timeline/journey-event.ts";
+import type { Observation } from "../../src/timeline/observation.ts";
+import { Timeline } from "../../src/timeline/timeline.ts";
+import type { Direction, ServiceRef, Witness } from "../../src/timeline/witness.ts";
 
 export const web: ServiceRef = { cluster: "east", service: "shop/web" };
 export const pod: Witness = { hop: "pod", name: "east" };
