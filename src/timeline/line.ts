@@ -129,12 +129,17 @@ export function follow(
 }
 
 /** When `follow` has to be asked again if nothing happens; undefined when that changes nothing. */
-export function settlesAt(cursor: Cursor, changes: readonly Change[]): number | undefined {
+export function settlesAt(
+  cursor: Cursor,
+  changes: readonly Change[],
+  now: MonotonicMs,
+): number | undefined {
   const ahead = aheadOf(cursor, changes);
   const newest = ahead.at(-1);
   if (newest === undefined) return undefined;
   const isBehind = cursor.direction !== newest.direction;
-  if (isBehind) return cursor.steps.length === 0 ? undefined : cursor.at;
+  // The watermark moves with every look.
+  if (isBehind) return cursor.steps.length === 0 ? undefined : now + 1;
   return Math.max(cursor.at, newest.begunAt) + settleMs;
 }
 

@@ -499,7 +499,7 @@ export class Timeline implements ObservationSink {
       const standing = this.#standingOf(place, change, witness);
       if (standing !== undefined) {
         const changes = this.#changesOf(place, standing.line);
-        dueAt = Math.min(dueAt, settlesAt(standing.cursor, changes) ?? dueAt);
+        dueAt = Math.min(dueAt, settlesAt(standing.cursor, changes, this.#now) ?? dueAt);
       }
       if (!change.isStuckAt(witness))
         dueAt = Math.min(dueAt, change.originAt + this.#budgetMs[hop]);
