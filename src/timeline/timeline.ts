@@ -298,7 +298,10 @@ export class Timeline implements ObservationSink {
   /** The cursor of the witness on the line, which it was perhaps assumed to have on another one. */
   #adopt(place: Place, line: Line, witness: Witness): Cursor | undefined {
     for (const other of place.lines) {
-      if (other !== line && other.cursorOf(witness)?.origin === "assumed") other.forget(witness);
+      const assumed = other.cursorOf(witness);
+      if (other === line || assumed?.origin !== "assumed") continue;
+      other.forget(witness);
+      if (line.cursorOf(witness) === undefined) line.cursors.push(assumed);
     }
     return line.cursorOf(witness);
   }
@@ -449,7 +452,8 @@ export class Timeline implements ObservationSink {
       if (witness.hop === "traffic" || line.cursorOf(witness) !== undefined) continue;
       if (others.some((one) => one.cursorOf(witness) !== undefined)) continue;
       const state = { direction: "leave", at: since, origin: "assumed" } as const;
-      line.begin(witness, state, this.#changesOf(place, line));
+      const cursor = line.begin(witness, state, this.#changesOf(place, line));
+      if (line.own.length === 0) cursor.through = this.#lastId;
     }
   }
 
