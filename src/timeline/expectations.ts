@@ -119,11 +119,14 @@ export class Expectations {
   /** The witness nearest to the pods of the endpoint; undefined where only requests are expected. */
   referenceOf(endpoint: WitnessedEndpoint): Witness | undefined {
     const { cluster, service } = endpoint;
-    const own = this.#byService.get(service)?.own;
-    const pod = own?.get(ownKey(cluster ?? anyCluster, "pod"));
-    const published = own?.get(ownKey(cluster ?? anyCluster, "published"));
+    const own = this.#byService.get(service)?.own ?? new Map<string, Witness>();
     const [nearest] = this.of(endpoint);
-    return pod ?? published ?? (nearest?.hop === "traffic" ? undefined : nearest);
+    const others = nearest?.hop === "traffic" ? undefined : nearest;
+    if (cluster !== undefined) {
+      return own.get(ownKey(cluster, "pod")) ?? own.get(ownKey(cluster, "published")) ?? others;
+    }
+    const [first] = [...own.values()].sort(inOrderOfHops);
+    return first ?? others;
   }
 
   #lose(witness: Witness, service: string): void {
