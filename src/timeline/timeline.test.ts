@@ -185,6 +185,25 @@ test("a witness that shows every change 30 s late gives each change its own time
   `);
 });
 
+test("two changes that wait for the same watermark are looked at once for each passing of time", () => {
+  const seen = new Observed([pod, published]);
+  seen.watermarks = { pod: 2_500 };
+  seen.baseline(pod, published);
+  seen.say(1_000, pod, "leave");
+  seen.say(2_000, pod, "join");
+  seen.say(3_000, published, "leave");
+  seen.advance(4_000);
+  expect(seen.inFlight).toEqual([
+    "leave a 1000: pod shown, published pending",
+    "join a 2000: pod shown, published pending",
+  ]);
+  seen.watermarks = { pod: 3_001 };
+  seen.advance(5_000);
+  expect(seen.over).toEqual([
+    "5000: superseded: −10.0.0.1 shop/web  pod 0 · published 2 s · routed ? (superseded)",
+  ]);
+});
+
 test("a leave of something never seen is counted", () => {
   const seen = new Observed([pod, published]);
   seen.say(1_000, published, "leave");

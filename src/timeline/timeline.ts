@@ -222,10 +222,14 @@ export class Timeline implements ObservationSink {
     this.#passTo(now);
     this.#releaseLate();
     this.#findDisagreements();
+    // Each once: a look at one change of a place may leave it due, and another there due again.
+    const looked = new Set<Change>();
     for (;;) {
       const change = this.#pending.firstDue(now);
       if (change === undefined) return;
-      this.#look(change);
+      if (looked.has(change)) this.#pending.lookAgain(change, now + 1);
+      else this.#look(change);
+      looked.add(change);
     }
   }
 
@@ -461,8 +465,6 @@ export class Timeline implements ObservationSink {
     this.#review(place);
     if (change.outcome !== "pending") return;
     if (this.#now - change.originAt >= abandonAfterMs) this.#end(change, "abandoned");
-    // Sums and differences of fractions may disagree about what is due: look only once.
-    else if (change.dueAt <= this.#now) this.#pending.lookAgain(change, this.#now + 1);
   }
 
   #findStuck(change: Change): void {
