@@ -1,8 +1,16 @@
 import { describe, expect, test } from "vitest";
+import {
+  ms,
+  Observed,
+  pod,
+  published,
+  replica,
+  synced,
+  web,
+} from "../../tests/observer/observed.ts";
 import type { WallMs } from "../environment/clock.ts";
 import type { Journey } from "./journey.ts";
 import { abandonAfterMs, settleMs } from "./journey-limits.ts";
-import { ms, Observed, pod, published, replica, synced, web } from "../../tests/observer/observed.ts";
 import { Timeline } from "./timeline.ts";
 import type { Hop, Witness } from "./witness.ts";
 
