@@ -487,6 +487,7 @@ export class Timeline implements ObservationSink {
   /** Which witnesses are still waited for, and when the change has to be looked at again. */
   #reviewChange(change: Change): void {
     const place = this.#placeOf(change.line);
+    this.#expectAll(place, change.line, this.#now);
     const waitingAt: Hop[] = [];
     let dueAt = change.originAt + abandonAfterMs;
     let waitsForRequests = false;
@@ -646,16 +647,12 @@ export class Timeline implements ObservationSink {
   #isDone(change: Change, witness: Witness): boolean {
     const place = this.#placeOf(change.line);
     const standing = this.#standingOf(place, change, witness);
-    if (standing === undefined) return !this.#isToShow(place, change, witness);
+    // One that reports pods by name stands on their lines instead.
+    if (standing === undefined) {
+      return place.coveredBy(change.line).some((one) => one.cursorOf(witness) !== undefined);
+    }
     if (standing.cursor.through >= change.id) return true;
     return standing.line !== change.line && !this.#changesOf(place, standing.line).includes(change);
-  }
-
-  /** Whether it has yet to begin; one that reports pods by name stands on their lines instead. */
-  #isToShow(place: Place, { id, line }: Change, witness: Witness): boolean {
-    if (place.coveredBy(line).some((one) => one.cursorOf(witness) !== undefined)) return false;
-    const state = { direction: "leave", at: this.#now, origin: "assumed" } as const;
-    return line.begin(witness, state, this.#changesOf(place, line)).through < id;
   }
 
   // ── bounds ────────────────────────────────────────────────────────────────────────────────────
