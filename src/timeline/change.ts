@@ -128,6 +128,12 @@ export class Change implements Due {
     this.#mark({ witness, type: "unchanged", at: this.#originAt, notBefore: undefined });
   }
 
+  /** The witness has yet to show it, though it was taken to have it so all along. */
+  disagree(witness: Witness): void {
+    if (this.#markOf(witness)?.type !== "unchanged") return;
+    this.#marks = this.#marks.filter((mark) => !isSameWitness(mark.witness, witness));
+  }
+
   /**
    * A request that was sent after the origin. True when it is the first to an address that joined,
    * as far as the log has reported: one that was sent before and took longer can only make it less.

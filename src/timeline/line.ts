@@ -79,7 +79,8 @@ export function standBefore(cursor: Cursor, newest: Change | undefined): void {
   if (newest === undefined) return;
   const isAfter = newest.direction === cursor.direction;
   cursor.through = isAfter ? newest.id : newest.id - 1;
-  if (isAfter && newest.outcome === "pending") newest.agree(cursor.witness);
+  if (!isAfter) newest.disagree(cursor.witness);
+  else if (newest.outcome === "pending") newest.agree(cursor.witness);
 }
 
 /** The changes that the witness has neither shown nor passed. */

@@ -225,7 +225,7 @@ test("a replica that knows addresses only and begins during a hand-over has noth
   seen.advance(2_010 + settleMs);
   expect(seen.over).toMatchInlineSnapshot(`
     [
-      "12010: complete: −10.0.0.1 shop/web  pod 0 · published 1.01 s · routed unchanged",
+      "12010: complete: −10.0.0.1 shop/web  pod 0 · published 1.01 s · routed passed",
       "12010: complete: +10.0.0.1 shop/web  pod 0 · published 10 ms · routed unchanged",
     ]
   `);

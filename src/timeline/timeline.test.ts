@@ -398,12 +398,14 @@ describe("what the witnesses disagree about when the observation begins", () => 
     ).toEqual([["a", "join"]]);
   });
 
-  test("a replica that is new and behind is told from a change", () => {
+  test("a replica whose first list is behind a change in flight has yet to show it", () => {
     const seen = new Observed([pod, published]);
     seen.baseline(pod, published);
     seen.say(1_000, pod, "leave");
     seen.journeys.follow(replica("r2"), web);
+    expect(seen.inFlight).toEqual(["leave a 1000: pod shown, published pending, r2 unchanged"]);
     seen.say(1_500, replica("r2"), "join", { baseline: true });
+    expect(seen.inFlight).toEqual(["leave a 1000: pod shown, published pending, r2 pending"]);
     seen.say(1_600, published, "leave");
     seen.say(4_000, replica("r2"), "leave");
     expect(seen.over).toMatchInlineSnapshot(`
