@@ -128,6 +128,11 @@ export class Timeline implements ObservationSink {
     return { ...this.#counts };
   }
 
+  /** How many endpoints are kept. */
+  get size(): number {
+    return this.#places.size;
+  }
+
   /** What became of the requests in access logs. */
   get requestCounts(): RequestCounts {
     return { ...this.#requestCounts };
@@ -282,7 +287,8 @@ export class Timeline implements ObservationSink {
       this.#counts.unknown += 1;
       return undefined;
     }
-    if (known === undefined && !this.#hasRoomFor(witness)) {
+    const isStranger = this.#isStranger(witness, endpoint);
+    if (known === undefined && !this.#hasRoomFor(witness, isStranger)) {
       this.#counts.dropped += 1;
       return undefined;
     }
@@ -290,8 +296,11 @@ export class Timeline implements ObservationSink {
     if (line.endpoint.cluster === undefined && endpoint.cluster !== undefined) {
       line.endpoint = { ...line.endpoint, cluster: endpoint.cluster };
     }
-    if (isOfCluster(witness)) this.#strangers.delete(line);
-    else if (known === undefined) this.#strangers.add(line);
+    if (isStranger && known === undefined) this.#strangers.add(line);
+    if (isOfCluster(witness)) {
+      for (const one of [line, ...this.#placeOf(line).coveringOf(line)])
+        this.#strangers.delete(one);
+    }
     return line;
   }
 
@@ -657,14 +666,24 @@ export class Timeline implements ObservationSink {
 
   // ── bounds ────────────────────────────────────────────────────────────────────────────────────
 
+  /** Whether no cluster has shown the endpoint, nor a pod that has its address. */
+  #isStranger(witness: Witness, endpoint: WitnessedEndpoint): boolean {
+    if (isOfCluster(witness)) return false;
+    const { cluster, podUid } = endpoint;
+    const pods = podUid === undefined ? (this.#places.at(endpoint)?.pods ?? []) : [];
+    const isOwner = (line: Line): boolean =>
+      !this.#strangers.has(line) && (cluster ?? line.endpoint.cluster) === line.endpoint.cluster;
+    return !pods.some(isOwner);
+  }
+
   /** For an endpoint that the witness is the first to name. */
-  #hasRoomFor(witness: Witness): boolean {
-    if (!isOfCluster(witness)) {
+  #hasRoomFor(witness: Witness, isStranger: boolean): boolean {
+    if (isStranger) {
       const isRoomy = this.#strangers.size < this.#endpointsMax * strangersShare;
       const canPend = this.#pending.size < this.#pendingMax * strangersShare;
       return isRoomy && canPend && this.#places.size < this.#endpointsMax;
     }
-    if (this.#places.size >= this.#endpointsMax) {
+    if (isOfCluster(witness) && this.#places.size >= this.#endpointsMax) {
       const [gone] = this.#gone;
       const [stranger] = this.#strangers;
       if (gone !== undefined) this.#forget(gone);
@@ -701,7 +720,12 @@ export class Timeline implements ObservationSink {
   }
 
   #forget(line: Line): void {
+    const place = this.#places.at(line.endpoint);
     this.#places.remove(line);
+    for (const one of place?.coveringOf(line) ?? []) {
+      const isOwn = one.cursors.some(({ witness }) => isOfCluster(witness));
+      if (!isOwn && place?.coveredBy(one).length === 0) this.#strangers.add(one);
+    }
     this.#gone.delete(line);
     this.#strangers.delete(line);
     this.#unsettled.delete(line);
