@@ -97,7 +97,9 @@ export class PodWitness {
       const after = this.#endpointsOf(pod, key);
       this.#replace(pod, before, after, causeOf, learnt);
     }
-    if (!isFollowed) this.#options.sink.unfollow(this.#witness, ref);
+    if (isFollowed) return;
+    const isGone = change.type === "deleted";
+    this.#options.sink.unfollow(this.#witness, { ...ref, ...(isGone && { isGone }) });
   }
 
   #endpointsKnown(pod: Pod): PodEndpoints {

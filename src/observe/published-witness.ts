@@ -149,7 +149,7 @@ export class PublishedWitness {
   #unfollowIfGone({ ref, objects, exists }: PublishedService): void {
     if (exists || objects.size > 0) return;
     this.#services.delete(serviceKey(ref));
-    this.#options.sink.unfollow(this.#options.witness, ref);
+    this.#options.sink.unfollow(this.#options.witness, { ...ref, isGone: true });
   }
 
   #report(endpoint: WitnessedEndpoint, direction: Direction, how: How): void {

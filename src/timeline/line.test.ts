@@ -39,6 +39,10 @@ class Followed {
     return settled.map(({ change }) => `${change.id} at ${this.#shownAt(change)}`);
   }
 
+  settlesAt(now = 0): number | undefined {
+    return settlesAt(this.cursor, this.changes, ms(now));
+  }
+
   state(id: number): string | undefined {
     const context = { isPassedBy: () => this.cursor.through >= id };
     const change = this.changes[id - 1];
@@ -112,7 +116,7 @@ describe("steps that show every change", () => {
       ["join", 2_000],
     ]).step(["leave", 5_000]);
     expect(seen.at(5_000, 5_000)).toEqual([]);
-    expect(settlesAt(seen.cursor, seen.changes)).toBe(5_000);
+    expect(seen.settlesAt(5_000)).toBe(5_001);
     expect(seen.at(5_100, 5_001)).toEqual(["1 at 5000"]);
     expect(aheadOf(seen.cursor, seen.changes).map(({ id }) => id)).toEqual([2]);
     expect(seen.step(["join", 6_000]).at(6_000)).toEqual(["2 at 6000"]);
@@ -135,7 +139,7 @@ describe("a witness that left changes out", () => {
       ["join", 1_100],
       ["leave", 1_200],
     ]).step(["leave", 3_000]);
-    expect(settlesAt(seen.cursor, seen.changes)).toBe(3_000 + settleMs);
+    expect(seen.settlesAt()).toBe(3_000 + settleMs);
     expect(seen.at(2_999 + settleMs)).toEqual([]);
     expect(seen.at(3_000 + settleMs)).toEqual(["3 at 3000"]);
     expect([1, 2, 3].map((id) => seen.state(id))).toEqual(["passed", "passed", "shown"]);
@@ -146,7 +150,7 @@ describe("a witness that left changes out", () => {
       ["leave", 1_000],
       ["join", 9_000],
     ]);
-    expect(settlesAt(seen.cursor, seen.changes)).toBe(9_000 + settleMs);
+    expect(seen.settlesAt()).toBe(9_000 + settleMs);
     expect(seen.at(8_999 + settleMs)).toEqual([]);
     expect(seen.state(2)).toBe("pending");
     expect(seen.at(9_000 + settleMs)).toEqual([]);
@@ -180,7 +184,7 @@ describe("a witness that left changes out", () => {
     ]).step(["leave", 5_000]);
     expect(seen.at(5_000 + settleMs)).toEqual(["3 at 5000"]);
     expect(aheadOf(seen.cursor, seen.changes).map(({ id }) => id)).toEqual([4]);
-    expect(settlesAt(seen.cursor, seen.changes)).toBeUndefined();
+    expect(seen.settlesAt()).toBeUndefined();
   });
 
   test("and takes too many steps is settled without quiet", () => {
@@ -195,6 +199,17 @@ describe("a witness that left changes out", () => {
 });
 
 describe("a step that was heard before the change", () => {
+  test("shows it rather than one before, if the reference was heard hardly later", () => {
+    const begun: readonly Begun[] = [
+      ["leave", 1_000],
+      ["join", 2_000],
+    ];
+    const near = new Followed([...begun, ["leave", 9_099, 0]]).step(["leave", 9_000]);
+    expect(near.at(9_099 + settleMs)).toEqual(["3 at 9000"]);
+    const far = new Followed([...begun, ["leave", 9_100, 0]]).step(["leave", 9_000]);
+    expect(far.at(9_100)).toEqual(["1 at 9000"]);
+  });
+
   test("shows it if it came after the watermark that the reference had then", () => {
     const seen = new Followed([["leave", 1_000, 700]]).step(["leave", 701]);
     expect(seen.at(1_000)).toEqual(["1 at 701"]);
@@ -223,9 +238,9 @@ describe("a step that was heard before the change", () => {
 test("nothing is due for a witness that has shown all, or has shown nothing and is behind", () => {
   const done = new Followed([["leave", 1_000]]).step(["leave", 1_200]);
   done.at(1_200);
-  expect(settlesAt(done.cursor, done.changes)).toBeUndefined();
+  expect(done.settlesAt()).toBeUndefined();
   const behind = new Followed([["leave", 1_000]]);
-  expect(settlesAt(behind.cursor, behind.changes)).toBeUndefined();
+  expect(behind.settlesAt()).toBeUndefined();
   expect(behind.at(1_000 + 2 * settleMs)).toEqual([]);
   expect(behind.state(1)).toBe("pending");
 });

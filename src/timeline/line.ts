@@ -36,6 +36,9 @@ export interface Settled {
 const noSteps: readonly Step[] = [];
 const nothing: readonly Settled[] = [];
 
+/** Of what happens at once, one watch of a cluster delivers its part later than another by as much. */
+const overtakenMs = 100;
+
 /** Beyond it the steps of a witness count as what they most likely are. */
 const unclearMax = 16;
 
@@ -130,12 +133,17 @@ export function follow(
 }
 
 /** When `follow` has to be asked again if nothing happens; undefined when that changes nothing. */
-export function settlesAt(cursor: Cursor, changes: readonly Change[]): number | undefined {
+export function settlesAt(
+  cursor: Cursor,
+  changes: readonly Change[],
+  now: MonotonicMs,
+): number | undefined {
   const ahead = aheadOf(cursor, changes);
   const newest = ahead.at(-1);
   if (newest === undefined) return undefined;
   const isBehind = cursor.direction !== newest.direction;
-  if (isBehind) return cursor.steps.length === 0 ? undefined : cursor.at;
+  // The watermark moves with every look.
+  if (isBehind) return cursor.steps.length === 0 ? undefined : now + 1;
   return Math.max(cursor.at, newest.begunAt) + settleMs;
 }
 
@@ -172,16 +180,31 @@ function fitSteps(
     if (step === undefined) continue;
     // One that showed nothing took this one back.
     const takenBackAt = fit[index + 1] === undefined ? steps[index + 1]?.at : undefined;
-    const canShow = (change: Change): boolean => mayShow(step, change, takenBackAt ?? Infinity);
-    const found = changes.slice(0, end).findLastIndex(canShow);
+    const before = changes.slice(0, end);
+    const found = before.findLastIndex((change, place) =>
+      change.begunAt <= step.at
+        ? change.direction === step.direction
+        : isAhead(step, change, takenBackAt ?? Infinity) &&
+          isNearer(step, before.slice(0, place + 1)),
+    );
     fit[index] = changes[found];
     if (found !== -1) end = found;
   }
   return fit;
 }
 
-function mayShow(step: Step, change: Change, takenBackAt: number): boolean {
+/** Whether the step may show a change of which the reference was heard only later. */
+function isAhead(step: Step, change: Change, takenBackAt: number): boolean {
   if (change.direction !== step.direction) return false;
-  if (change.begunAt <= step.at) return true;
   return step.at > change.aheadFrom && change.begunAt < takenBackAt;
+}
+
+/**
+ * Whether the step shows the last change rather than an older one of its direction, which the witness
+ * would show late: the reference was heard hardly later than the step.
+ */
+function isNearer(step: Step, changes: readonly Change[]): boolean {
+  const [older, , last] = changes.slice(-3);
+  if (older === undefined || last === undefined) return true;
+  return elapsedMs(step.at, last.begunAt) < overtakenMs;
 }

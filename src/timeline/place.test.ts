@@ -24,9 +24,10 @@ describe("the changes that a witness of addresses can show", () => {
   }
 
   const changesOf = (place: Place, line: Line, ...there: readonly string[]): readonly Change[] =>
-    place.changesOf(line, ({ endpoint: { podUid = "" } }) =>
-      there.includes(podUid) ? "join" : "leave",
-    );
+    place.changesOf(line, {
+      isReported: ({ endpoint }) => endpoint.podUid !== undefined,
+      stateOf: ({ endpoint: { podUid = "" } }) => (there.includes(podUid) ? "join" : "leave"),
+    });
 
   test("are those of the only pod that has the address", () => {
     const place = new Place();
@@ -261,16 +262,16 @@ test("an address that two replicas list while no pod has it is in flight until a
   seen.advance(2_000 + settleMs);
   expect(seen.inFlight).toMatchInlineSnapshot(`
     [
-      "leave 10.0.0.1 before 2000: one pending, two pending",
+      "leave a before 2000: pod unchanged, one pending, two pending",
     ]
   `);
   seen.say(20_000, pod, "join", { uid: "b" });
   seen.advance(20_000 + settleMs);
   expect(seen.over.slice(1)).toMatchInlineSnapshot(`
     [
-      "12000: complete: −10.0.0.1 shop/web  pod 0 · published ? · routed 100 ms passed",
+      "12000: superseded: −10.0.0.1 shop/web  pod 0 · published ? · routed 100 ms passed (superseded)",
+      "30000: complete: −10.0.0.1 shop/web  pod unchanged · published ? · routed passed passed",
       "30000: complete: +10.0.0.1 shop/web  pod 0 · published ? · routed unchanged unchanged",
-      "30000: complete: −10.0.0.1 shop/web  pod ? · published ? · routed passed passed",
     ]
   `);
   expect(seen.inFlight).toEqual([]);

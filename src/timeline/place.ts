@@ -45,15 +45,22 @@ export class Place {
 
   /**
    * The changes that witnesses of the line can show, oldest first: of a pod its own, of an address those
-   * after which another answer holds to whether anybody has it.
+   * after which another answer holds to whether anything has it.
    */
-  changesOf(line: Line, stateOf: (line: Line) => Direction): readonly Change[] {
+  changesOf(line: Line, references: References): readonly Change[] {
     const covered = this.coveredBy(line);
     if (covered.length === 0) return line.own;
     const [only] = covered;
     if (covered.length === 1 && only !== undefined && line.own.length === 0) return only.own;
-    return unionOf([line, ...covered], stateOf);
+    return unionOf([line, ...covered], references);
   }
+}
+
+/** What references say of lines. */
+export interface References {
+  /** Whether a reference reports the line itself, and not only pods that have the address. */
+  readonly isReported: (line: Line) => boolean;
+  readonly stateOf: (line: Line) => Direction;
 }
 
 function covers(address: Line, line: Line): boolean {
@@ -63,21 +70,21 @@ function covers(address: Line, line: Line): boolean {
   return line.endpoint.podUid !== undefined && line.endpoint.cluster === cluster;
 }
 
-function unionOf(lines: readonly Line[], stateOf: (line: Line) => Direction): readonly Change[] {
-  const holders = new Set(lines.filter((line) => hadBefore(line, stateOf)));
+function unionOf(lines: readonly Line[], references: References): readonly Change[] {
+  const reported = lines.filter(references.isReported);
+  const holders = new Set(reported.filter((line) => hadBefore(line, references)));
   const all = lines.flatMap(({ own }) => own).sort((a, b) => a.id - b.id);
   return all.filter(({ line, direction, isDisagreement }) => {
     const before = holders.size > 0;
+    if (isDisagreement) return before === (direction === "join");
     if (direction === "join") holders.add(line);
     else holders.delete(line);
-    const after = holders.size > 0;
-    return isDisagreement ? after === (direction === "join") : before !== after;
+    return before !== holders.size > 0;
   });
 }
 
 /** Whether it had the address before the first change that is known. */
-function hadBefore(line: Line, stateOf: (line: Line) => Direction): boolean {
-  const [first] = line.own;
-  if (first === undefined) return line.endpoint.podUid !== undefined && stateOf(line) === "join";
-  return first.isDisagreement === (first.direction === "join");
+function hadBefore(line: Line, { stateOf }: References): boolean {
+  const first = line.own.find(({ isDisagreement }) => !isDisagreement);
+  return (first === undefined ? stateOf(line) : first.direction) === (first ? "leave" : "join");
 }

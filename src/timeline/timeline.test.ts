@@ -681,7 +681,7 @@ describe("a service that is deleted", () => {
     seen.baseline(...all);
     for (const witness of [pod, published]) {
       seen.say(1_000, witness, "leave");
-      seen.journeys.unfollow(witness, web);
+      seen.journeys.unfollow(witness, { ...web, isGone: true });
     }
     return seen;
   }

@@ -40,7 +40,7 @@ import {
 } from "./line.ts";
 import type { Observation, ObservationSink } from "./observation.ts";
 import { type OldestPending, PendingChanges } from "./pending-changes.ts";
-import type { Place } from "./place.ts";
+import type { Place, References } from "./place.ts";
 import { Places } from "./places.ts";
 import { type RequestCounts, requestOwners } from "./request-owners.ts";
 import {
@@ -99,6 +99,10 @@ export class Timeline implements ObservationSink {
   readonly #endpointsMax: number;
   readonly #pendingMax: number;
   readonly #places = new Places();
+  readonly #references: References = {
+    isReported: (line) => this.#hasOwnReference(line),
+    stateOf: (line) => this.#stateOf(line),
+  };
   readonly #expectations = new Expectations();
   readonly #late = new LateObservations();
   readonly #pending = new PendingChanges();
@@ -307,7 +311,10 @@ export class Timeline implements ObservationSink {
   /** The cursor of the witness on the line, which it was perhaps assumed to have on another one. */
   #adopt(place: Place, line: Line, witness: Witness): Cursor | undefined {
     for (const other of place.lines) {
-      if (other !== line && other.cursorOf(witness)?.origin === "assumed") other.forget(witness);
+      const assumed = other.cursorOf(witness);
+      if (other === line || assumed?.origin !== "assumed") continue;
+      other.forget(witness);
+      if (line.cursorOf(witness) === undefined) line.cursors.push(assumed);
     }
     return line.cursorOf(witness);
   }
@@ -372,7 +379,7 @@ export class Timeline implements ObservationSink {
 
   // ── changes ───────────────────────────────────────────────────────────────────────────────────
 
-  #open(place: Place, line: Line, beginning: Beginning, opener?: Cursor): void {
+  #open(place: Place, line: Line, beginning: Beginning, opener?: Cursor): Change {
     this.#expectAll(place, line, beginning.at);
     this.#lastId += 1;
     const change = new Change(this.#lastId, line, beginning);
@@ -386,12 +393,18 @@ export class Timeline implements ObservationSink {
       }
     }
     if (line.own.length > keptMax) this.#dropOldest(line);
+    return change;
   }
 
-  #openDisagreement(place: Place, line: Line, since: MonotonicMs): void {
+  /** Of an address it is of the pod that has it, or had it last. */
+  #openDisagreement(place: Place, line: Line, at: MonotonicMs): Change {
     const direction = this.#stateOf(line);
-    const at = since;
-    this.#open(place, line, { direction, at, aheadFrom: at, isDisagreement: true });
+    const holders = this.#hasOwnReference(line) ? [] : place.coveredBy(line);
+    const owner = holders.findLast((one) => this.#stateOf(one) === direction) ?? line;
+    const last = owner.own.at(-1);
+    const isThere = last?.isDisagreement && last.outcome === "pending";
+    if (isThere && last.direction === direction) return last;
+    return this.#open(place, owner, { direction, at, aheadFrom: at, isDisagreement: true });
   }
 
   #followOn(place: Place, line: Line, cursor: Cursor): void {
@@ -437,7 +450,8 @@ export class Timeline implements ObservationSink {
     );
     if (disagreeing.length > 0) {
       const from = Math.min(...disagreeing.map(({ at }) => at)) as MonotonicMs;
-      this.#openDisagreement(place, line, from);
+      const change = this.#openDisagreement(place, line, from);
+      for (const cursor of disagreeing) standBefore(cursor, change);
     }
     this.#review(place);
     this.#makeRoom();
@@ -451,7 +465,8 @@ export class Timeline implements ObservationSink {
       if (witness.hop === "traffic" || line.cursorOf(witness) !== undefined) continue;
       if (others.some((one) => one.cursorOf(witness) !== undefined)) continue;
       const state = { direction: "leave", at: since, origin: "assumed" } as const;
-      line.begin(witness, state, this.#changesOf(place, line));
+      const cursor = line.begin(witness, state, this.#changesOf(place, line));
+      if (line.own.length === 0) cursor.through = this.#lastId;
     }
   }
 
@@ -511,7 +526,7 @@ export class Timeline implements ObservationSink {
       const standing = this.#standingOf(place, change, witness);
       if (standing !== undefined) {
         const changes = this.#changesOf(place, standing.line);
-        dueAt = Math.min(dueAt, settlesAt(standing.cursor, changes) ?? dueAt);
+        dueAt = Math.min(dueAt, settlesAt(standing.cursor, changes, this.#now) ?? dueAt);
       }
       if (!change.isStuckAt(witness))
         dueAt = Math.min(dueAt, change.originAt + this.#budgetMs[hop]);
@@ -575,7 +590,7 @@ export class Timeline implements ObservationSink {
   }
 
   #changesOf(place: Place, line: Line): readonly Change[] {
-    return place.changesOf(line, (one) => this.#stateOf(one));
+    return place.changesOf(line, this.#references);
   }
 
   #expectedAt(line: Line): readonly Witness[] {
@@ -596,18 +611,9 @@ export class Timeline implements ObservationSink {
     return reference !== undefined && line.cursorOf(reference)?.origin !== undefined;
   }
 
-  /**
-   * The witness whose steps are the line's changes: the nearest to the pod. A cluster's own watches stay
-   * it when the service is gone, after which nothing of it is expected there.
-   */
+  /** The witness whose steps are the line's changes: the nearest to the pod. */
   #referenceOf(line: Line): Witness | undefined {
-    const [nearest] = this.#expectedAt(line);
-    if (nearest !== undefined && isOfCluster(nearest)) return nearest;
-    const own = line.cursors.filter(
-      ({ witness, origin }) => origin !== "assumed" && isOfCluster(witness),
-    );
-    const last = own.find(({ witness }) => witness.hop === "pod") ?? own[0];
-    return last?.witness ?? (nearest?.hop === "traffic" ? undefined : nearest);
+    return this.#expectations.referenceOf(line.endpoint);
   }
 
   /** Whether the endpoint is there, by its reference; of an address, whether anybody has it. */
