@@ -2,6 +2,7 @@
 // and leaves alternate; a witness goes through them in order, at its own pace, may leave some out, and
 // never goes back. From that follows which change each of its steps shows. Pure, but for the marks that
 // it puts on changes.
+import { assert } from "../environment/assert.ts";
 import { elapsedMs, type MonotonicMs } from "../environment/clock.ts";
 import type { Change, Sighting } from "./change.ts";
 import { settleMs } from "./journey-limits.ts";
@@ -153,6 +154,7 @@ function settle(
   through: number,
 ): readonly Settled[] {
   const { witness, steps } = cursor;
+  assert(cursor.through <= through, "a witness never goes back to an earlier change");
   cursor.through = through;
   cursor.steps = noSteps;
   return fit.flatMap((change, index) => {

@@ -77,6 +77,7 @@ test("the oldest is exact, whichever changes wait where and however their origin
       const all = originsMs.map((originMs, id) =>
         changeOf(id, id % 2 === 0 ? "join" : "leave", originMs),
       );
+      for (const change of all) pending.add(change);
       const waitsAt = new Map<Change, readonly Hop[]>();
       for (const { index, hops: at, earlierMs } of story) {
         const change = all[index];

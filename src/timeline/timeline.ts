@@ -6,6 +6,7 @@
 // The reference of an endpoint is the witness nearest to its pod: its steps are the changes. The steps of
 // all other witnesses are matched to them (`line.ts`). Where a witness disagrees with the reference and
 // no change explains it, there is a change in flight whose beginning is unknown.
+import { assert, assertCostly } from "../environment/assert.ts";
 import type { MonotonicMs } from "../environment/clock.ts";
 import { type Beginning, Change } from "./change.ts";
 import type { ClockAnchor, SkewInterval } from "./clock-skew.ts";
@@ -383,6 +384,7 @@ export class Timeline implements ObservationSink {
     this.#expectAll(place, line, beginning.at);
     this.#lastId += 1;
     const change = new Change(this.#lastId, line, beginning);
+    assert((line.own.at(-1)?.id ?? 0) < change.id, "the ids of a line's changes rise");
     line.own.push(change);
     this.#pending.add(change);
     if (opener !== undefined) this.#followOn(place, line, opener);
@@ -549,6 +551,7 @@ export class Timeline implements ObservationSink {
       if (witness.hop !== "traffic" || !change.endRequests(witness)) continue;
       this.#emit("shown", change, witness);
     }
+    assert(change.outcome === "pending", "a change ends once");
     change.outcome = outcome;
     this.#pending.delete(change);
     this.#onEvent({ type: "over", journey: this.#snapshot(change) });
@@ -565,6 +568,11 @@ export class Timeline implements ObservationSink {
         ({ through }) => through >= change.id,
       );
     while (own.length > 1 && own[0] !== undefined && isPassed(own[0])) own.shift();
+    assertCostly(
+      () => own.length <= 1 || own[0] === undefined || !isPassed(own[0]),
+      "a change that is over and passed by all is not kept",
+      own.length,
+    );
   }
 
   #dropOldest(line: Line): void {
