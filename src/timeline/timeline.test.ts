@@ -170,6 +170,20 @@ test("of three quick changes collapsed into one, the last gets the time it was s
   `);
 });
 
+test("a step counts as shown when it is known what it shows, at once or later", () => {
+  const seen = new Observed([pod, published]);
+  seen.baseline(pod, published);
+  seen.say(1_000, pod, "leave");
+  seen.say(1_100, pod, "join");
+  seen.say(1_200, pod, "leave");
+  seen.say(3_000, published, "leave");
+  expect(seen.journeys.counts).toMatchObject({ opened: 3, shown: 0 });
+  seen.advance(3_000 + settleMs);
+  seen.say(20_000, pod, "join");
+  seen.say(20_100, published, "join");
+  expect(seen.journeys.counts).toMatchObject({ opened: 4, shown: 2 });
+});
+
 test("a witness that shows every change 30 s late gives each change its own time", () => {
   const seen = new Observed([pod, published]);
   seen.baseline(pod, published);

@@ -355,9 +355,7 @@ export class Timeline implements ObservationSink {
       return;
     }
     const changes = this.#changesOf(place, line);
-    const settled = follow(cursor, changes, this.#knownOf(line));
-    this.#counts.shown += settled.length;
-    this.#emitShown(settled);
+    this.#emitShown(follow(cursor, changes, this.#knownOf(line)));
     if (aheadOf(cursor, changes).length === 0) this.#unsettled.set(line, this.#now);
   }
 
@@ -387,7 +385,7 @@ export class Timeline implements ObservationSink {
     assert((line.own.at(-1)?.id ?? 0) < change.id, "the ids of a line's changes rise");
     line.own.push(change);
     this.#pending.add(change);
-    if (opener !== undefined) this.#followOn(place, line, opener);
+    if (opener !== undefined) this.#followOn(place, line, opener, change);
     for (const one of [line, ...place.coveringOf(line)]) {
       for (const cursor of one.cursors) {
         if (beginning.isDisagreement) standBefore(cursor, change);
@@ -409,8 +407,8 @@ export class Timeline implements ObservationSink {
     return this.#open(place, owner, { direction, at, aheadFrom: at, isDisagreement: true });
   }
 
-  #followOn(place: Place, line: Line, cursor: Cursor): void {
-    this.#emitShown(follow(cursor, this.#changesOf(place, line), this.#knownOf(line)));
+  #followOn(place: Place, line: Line, cursor: Cursor, opened?: Change): void {
+    this.#emitShown(follow(cursor, this.#changesOf(place, line), this.#knownOf(line)), opened);
   }
 
   #knownOf(line: Line): Known {
@@ -747,8 +745,10 @@ export class Timeline implements ObservationSink {
 
   // ── events ────────────────────────────────────────────────────────────────────────────────────
 
-  #emitShown(settled: readonly Settled[]): void {
+  /** All but the step that opened a change count as shown. */
+  #emitShown(settled: readonly Settled[], opened?: Change): void {
     for (const { change, witness } of settled) {
+      if (change !== opened) this.#counts.shown += 1;
       if (change.outcome === "pending") this.#emit("shown", change, witness);
     }
   }
