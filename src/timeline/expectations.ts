@@ -1,6 +1,7 @@
 // Which witnesses are expected to show the changes of an endpoint. A hop that nobody follows is
 // unknown: it is neither waited for nor taken to be fast. Asked at every report, so the answer is
 // kept until something changes in the service.
+import { assertCostly } from "../environment/assert.ts";
 import {
   type FollowedService,
   type Hop,
@@ -78,6 +79,11 @@ export class Expectations {
     this.#version += 1;
     if (witnesses.size === 0) followers.clusters.delete(cluster);
     if (followers.clusters.size === 0) this.#byService.delete(service);
+    assertCostly(
+      () => [...followers.clusters.values()].every(({ size }) => size > 0),
+      "no map of witnesses is empty",
+      followers.clusters.size,
+    );
     return true;
   }
 

@@ -2,6 +2,7 @@
 // what happened: a list reports object by object, and a service and its pods are reported by two watches.
 // So they wait until the watermark of their hop has passed their arrival, which says that all has been
 // reported; then two opposite ones of the same gap are nothing, and the rest is taken in order.
+import { assert } from "../environment/assert.ts";
 import type { MonotonicMs } from "../environment/clock.ts";
 import type { Observation } from "./observation.ts";
 import { endpointKey, type UnfollowedService, type Witness, witnessId } from "./witness.ts";
@@ -73,8 +74,10 @@ export class LateObservations {
       this.#waiting.delete(key);
       const ofService = serviceKey(witness, endpoint.service);
       const service = this.#services.get(ofService);
-      if (service !== undefined) service.count -= observations.length;
-      const isLast = service?.count === 0;
+      assert(service !== undefined, "the service of what waits is known");
+      service.count -= observations.length;
+      assert(service.count >= 0, "what waits is counted once for its service");
+      const isLast = service.count === 0;
       if (isLast) this.#services.delete(ofService);
       const rest = withoutOpposites(observations);
       const cancelled = observations.length - rest.length;

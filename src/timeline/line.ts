@@ -2,6 +2,7 @@
 // and leaves alternate; a witness goes through them in order, at its own pace, may leave some out, and
 // never goes back. From that follows which change each of its steps shows. Pure, but for the marks that
 // it puts on changes.
+import { assert } from "../environment/assert.ts";
 import { elapsedMs, type MonotonicMs } from "../environment/clock.ts";
 import type { Change, Sighting } from "./change.ts";
 import { settleMs } from "./journey-limits.ts";
@@ -82,7 +83,8 @@ export function standBefore(cursor: Cursor, newest: Change | undefined): void {
   if (newest === undefined) return;
   const isAfter = newest.direction === cursor.direction;
   cursor.through = isAfter ? newest.id : newest.id - 1;
-  if (isAfter && newest.outcome === "pending") newest.agree(cursor.witness);
+  if (!isAfter) newest.disagree(cursor.witness);
+  else if (newest.outcome === "pending") newest.agree(cursor.witness);
 }
 
 /** The changes that the witness has neither shown nor passed. */
@@ -152,6 +154,7 @@ function settle(
   through: number,
 ): readonly Settled[] {
   const { witness, steps } = cursor;
+  assert(cursor.through <= through, "a witness never goes back to an earlier change");
   cursor.through = through;
   cursor.steps = noSteps;
   return fit.flatMap((change, index) => {

@@ -1,6 +1,7 @@
 // One address and port of a service, and the lines there: one for each pod that has or had the address,
 // and one for witnesses that know addresses only, in one cluster or in any. An address passes from pod
 // to pod; such a witness shows a change only where it begins or ends that anybody has the address.
+import { assert } from "../environment/assert.ts";
 import type { Change } from "./change.ts";
 import { Line } from "./line.ts";
 import type { Direction, WitnessedEndpoint } from "./witness.ts";
@@ -23,6 +24,7 @@ export class Place {
   }
 
   add(endpoint: WitnessedEndpoint): Line {
+    assert(this.find(endpoint) === undefined, "a place has one line of each pod or cluster");
     const line = new Line(endpoint);
     (endpoint.podUid === undefined ? this.addresses : this.pods).push(line);
     return line;

@@ -6,6 +6,7 @@
 // The reference of an endpoint is the witness nearest to its pod: its steps are the changes. The steps of
 // all other witnesses are matched to them (`line.ts`). Where a witness disagrees with the reference and
 // no change explains it, there is a change in flight whose beginning is unknown.
+import { assert, assertCostly } from "../environment/assert.ts";
 import type { MonotonicMs } from "../environment/clock.ts";
 import { type Beginning, Change } from "./change.ts";
 import type { ClockAnchor, SkewInterval } from "./clock-skew.ts";
@@ -132,6 +133,11 @@ export class Timeline implements ObservationSink {
     return { ...this.#counts };
   }
 
+  /** How many endpoints are kept. */
+  get size(): number {
+    return this.#places.size;
+  }
+
   /** What became of the requests in access logs. */
   get requestCounts(): RequestCounts {
     return { ...this.#requestCounts };
@@ -226,10 +232,14 @@ export class Timeline implements ObservationSink {
     this.#passTo(now);
     this.#releaseLate();
     this.#findDisagreements();
+    // Each once: a look at one change of a place may leave it due, and another there due again.
+    const looked = new Set<Change>();
     for (;;) {
       const change = this.#pending.firstDue(now);
       if (change === undefined) return;
-      this.#look(change);
+      if (looked.has(change)) this.#pending.lookAgain(change, now + 1);
+      else this.#look(change);
+      looked.add(change);
     }
   }
 
@@ -282,7 +292,8 @@ export class Timeline implements ObservationSink {
       this.#counts.unknown += 1;
       return undefined;
     }
-    if (known === undefined && !this.#hasRoomFor(witness)) {
+    const isStranger = this.#isStranger(witness, endpoint);
+    if (known === undefined && !this.#hasRoomFor(witness, isStranger)) {
       this.#counts.dropped += 1;
       return undefined;
     }
@@ -290,8 +301,11 @@ export class Timeline implements ObservationSink {
     if (line.endpoint.cluster === undefined && endpoint.cluster !== undefined) {
       line.endpoint = { ...line.endpoint, cluster: endpoint.cluster };
     }
-    if (isOfCluster(witness)) this.#strangers.delete(line);
-    else if (known === undefined) this.#strangers.add(line);
+    if (isStranger && known === undefined) this.#strangers.add(line);
+    if (isOfCluster(witness)) {
+      for (const one of [line, ...this.#placeOf(line).coveringOf(line)])
+        this.#strangers.delete(one);
+    }
     return line;
   }
 
@@ -341,9 +355,7 @@ export class Timeline implements ObservationSink {
       return;
     }
     const changes = this.#changesOf(place, line);
-    const settled = follow(cursor, changes, this.#knownOf(line));
-    this.#counts.shown += settled.length;
-    this.#emitShown(settled);
+    this.#emitShown(follow(cursor, changes, this.#knownOf(line)));
     if (aheadOf(cursor, changes).length === 0) this.#unsettled.set(line, this.#now);
   }
 
@@ -370,9 +382,10 @@ export class Timeline implements ObservationSink {
     this.#expectAll(place, line, beginning.at);
     this.#lastId += 1;
     const change = new Change(this.#lastId, line, beginning);
+    assert((line.own.at(-1)?.id ?? 0) < change.id, "the ids of a line's changes rise");
     line.own.push(change);
     this.#pending.add(change);
-    if (opener !== undefined) this.#followOn(place, line, opener);
+    if (opener !== undefined) this.#followOn(place, line, opener, change);
     for (const one of [line, ...place.coveringOf(line)]) {
       for (const cursor of one.cursors) {
         if (beginning.isDisagreement) standBefore(cursor, change);
@@ -394,8 +407,8 @@ export class Timeline implements ObservationSink {
     return this.#open(place, owner, { direction, at, aheadFrom: at, isDisagreement: true });
   }
 
-  #followOn(place: Place, line: Line, cursor: Cursor): void {
-    this.#emitShown(follow(cursor, this.#changesOf(place, line), this.#knownOf(line)));
+  #followOn(place: Place, line: Line, cursor: Cursor, opened?: Change): void {
+    this.#emitShown(follow(cursor, this.#changesOf(place, line), this.#knownOf(line)), opened);
   }
 
   #knownOf(line: Line): Known {
@@ -476,8 +489,6 @@ export class Timeline implements ObservationSink {
     this.#review(place);
     if (change.outcome !== "pending") return;
     if (this.#now - change.originAt >= abandonAfterMs) this.#end(change, "abandoned");
-    // Sums and differences of fractions may disagree about what is due: look only once.
-    else if (change.dueAt <= this.#now) this.#pending.lookAgain(change, this.#now + 1);
   }
 
   #findStuck(change: Change): void {
@@ -500,6 +511,7 @@ export class Timeline implements ObservationSink {
   /** Which witnesses are still waited for, and when the change has to be looked at again. */
   #reviewChange(change: Change): void {
     const place = this.#placeOf(change.line);
+    this.#expectAll(place, change.line, this.#now);
     const waitingAt: Hop[] = [];
     let dueAt = change.originAt + abandonAfterMs;
     let waitsForRequests = false;
@@ -537,6 +549,7 @@ export class Timeline implements ObservationSink {
       if (witness.hop !== "traffic" || !change.endRequests(witness)) continue;
       this.#emit("shown", change, witness);
     }
+    assert(change.outcome === "pending", "a change ends once");
     change.outcome = outcome;
     this.#pending.delete(change);
     this.#onEvent({ type: "over", journey: this.#snapshot(change) });
@@ -553,6 +566,11 @@ export class Timeline implements ObservationSink {
         ({ through }) => through >= change.id,
       );
     while (own.length > 1 && own[0] !== undefined && isPassed(own[0])) own.shift();
+    assertCostly(
+      () => own.length <= 1 || own[0] === undefined || !isPassed(own[0]),
+      "a change that is over and passed by all is not kept",
+      own.length,
+    );
   }
 
   #dropOldest(line: Line): void {
@@ -650,28 +668,34 @@ export class Timeline implements ObservationSink {
   #isDone(change: Change, witness: Witness): boolean {
     const place = this.#placeOf(change.line);
     const standing = this.#standingOf(place, change, witness);
-    if (standing === undefined) return !this.#isToShow(place, change, witness);
+    // One that reports pods by name stands on their lines instead.
+    if (standing === undefined) {
+      return place.coveredBy(change.line).some((one) => one.cursorOf(witness) !== undefined);
+    }
     if (standing.cursor.through >= change.id) return true;
     return standing.line !== change.line && !this.#changesOf(place, standing.line).includes(change);
   }
 
-  /** Whether it has yet to begin; one that reports pods by name stands on their lines instead. */
-  #isToShow(place: Place, { id, line }: Change, witness: Witness): boolean {
-    if (place.coveredBy(line).some((one) => one.cursorOf(witness) !== undefined)) return false;
-    const state = { direction: "leave", at: this.#now, origin: "assumed" } as const;
-    return line.begin(witness, state, this.#changesOf(place, line)).through < id;
-  }
-
   // ── bounds ────────────────────────────────────────────────────────────────────────────────────
 
+  /** Whether no cluster has shown the endpoint, nor a pod that has its address. */
+  #isStranger(witness: Witness, endpoint: WitnessedEndpoint): boolean {
+    if (isOfCluster(witness)) return false;
+    const { cluster, podUid } = endpoint;
+    const pods = podUid === undefined ? (this.#places.at(endpoint)?.pods ?? []) : [];
+    const isOwner = (line: Line): boolean =>
+      !this.#strangers.has(line) && (cluster ?? line.endpoint.cluster) === line.endpoint.cluster;
+    return !pods.some(isOwner);
+  }
+
   /** For an endpoint that the witness is the first to name. */
-  #hasRoomFor(witness: Witness): boolean {
-    if (!isOfCluster(witness)) {
+  #hasRoomFor(witness: Witness, isStranger: boolean): boolean {
+    if (isStranger) {
       const isRoomy = this.#strangers.size < this.#endpointsMax * strangersShare;
       const canPend = this.#pending.size < this.#pendingMax * strangersShare;
       return isRoomy && canPend && this.#places.size < this.#endpointsMax;
     }
-    if (this.#places.size >= this.#endpointsMax) {
+    if (isOfCluster(witness) && this.#places.size >= this.#endpointsMax) {
       const [gone] = this.#gone;
       const [stranger] = this.#strangers;
       if (gone !== undefined) this.#forget(gone);
@@ -708,7 +732,12 @@ export class Timeline implements ObservationSink {
   }
 
   #forget(line: Line): void {
+    const place = this.#places.at(line.endpoint);
     this.#places.remove(line);
+    for (const one of place?.coveringOf(line) ?? []) {
+      const isOwn = one.cursors.some(({ witness }) => isOfCluster(witness));
+      if (!isOwn && place?.coveredBy(one).length === 0) this.#strangers.add(one);
+    }
     this.#gone.delete(line);
     this.#strangers.delete(line);
     this.#unsettled.delete(line);
@@ -716,8 +745,10 @@ export class Timeline implements ObservationSink {
 
   // ── events ────────────────────────────────────────────────────────────────────────────────────
 
-  #emitShown(settled: readonly Settled[]): void {
+  /** All but the step that opened a change count as shown. */
+  #emitShown(settled: readonly Settled[], opened?: Change): void {
     for (const { change, witness } of settled) {
+      if (change !== opened) this.#counts.shown += 1;
       if (change.outcome === "pending") this.#emit("shown", change, witness);
     }
   }
