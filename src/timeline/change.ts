@@ -114,7 +114,7 @@ export class Change implements Due {
 
   show({ witness, at, notBefore, podName, cause, clusterStamp }: Sighting): void {
     const isFirst = at < this.#originAt || (at === this.#originAt && notBefore === undefined);
-    if (isFirst && !this.isDisagreement) {
+    if (isFirst) {
       this.#originAt = at;
       this.#notBefore = notBefore;
     }

@@ -2,6 +2,7 @@
 // unknown: it is neither waited for nor taken to be fast. Asked at every report, so the answer is
 // kept until something changes in the service.
 import { assertCostly } from "../environment/assert.ts";
+import type { MonotonicMs } from "../environment/clock.ts";
 import {
   type FollowedService,
   type Hop,
@@ -24,6 +25,8 @@ interface ServiceFollowers {
   readonly clusters: Map<string, Map<string, Witness>>;
   /** By cluster and hop, its own watches, while they follow the service and after it is gone. */
   readonly own: Map<string, Witness>;
+  /** By witness, when it began to follow the service in any cluster. */
+  readonly since: Map<string, MonotonicMs>;
   /** By replica, the ports it has been seen to route to; none are known of one that is not in it. */
   readonly routedPorts: Map<string, Set<number>>;
   /** By cluster and port, in the order of the hops. */
@@ -42,11 +45,16 @@ export class Expectations {
   }
 
   /** True when that is news, or some of its ports are. */
-  follow(witness: Witness, followed: FollowedService): boolean {
+  follow(
+    witness: Witness,
+    followed: FollowedService,
+    now: MonotonicMs = -Infinity as MonotonicMs,
+  ): boolean {
     const { cluster = anyCluster, service, ports = [] } = followed;
     const followers = this.#byService.get(service) ?? {
       clusters: new Map(),
       own: new Map(),
+      since: new Map(),
       routedPorts: new Map(),
       answers: new Map(),
     };
@@ -57,6 +65,7 @@ export class Expectations {
     if (isOfCluster(witness)) followers.own.set(ownKey(cluster, witness.hop), witness);
     const isNew = !witnesses.has(witnessId(witness));
     if (isNew) witnesses.set(witnessId(witness), witness);
+    if (!followers.since.has(witnessId(witness))) followers.since.set(witnessId(witness), now);
     const isOfPorts = this.#learnPorts(followers, witness, ports);
     if (!isNew && !isOfPorts) return false;
     followers.answers.clear();
@@ -74,6 +83,7 @@ export class Expectations {
     const witnesses = followers?.clusters.get(cluster);
     if (followers === undefined || !witnesses?.delete(witnessId(witness))) return false;
     followers.routedPorts.delete(witnessId(witness));
+    followers.since.delete(witnessId(witness));
     if (unfollowed.isGone !== true) followers.own.delete(ownKey(cluster, witness.hop));
     followers.answers.clear();
     this.#version += 1;
@@ -120,6 +130,11 @@ export class Expectations {
       .sort(inOrderOfHops);
     followers.answers.set(asked, answer);
     return answer;
+  }
+
+  /** Since when the witness follows the service; undefined when it does not. */
+  sinceOf(witness: Witness, service: string): MonotonicMs | undefined {
+    return this.#byService.get(service)?.since.get(witnessId(witness));
   }
 
   /** The witness nearest to the pods of the endpoint; undefined where only requests are expected. */

@@ -184,7 +184,7 @@ function fitSteps(
     const takenBackAt = fit[index + 1] === undefined ? steps[index + 1]?.at : undefined;
     const before = changes.slice(0, end);
     const found = before.findLastIndex((change, place) =>
-      change.begunAt <= step.at
+      change.isDisagreement || change.begunAt <= step.at
         ? change.direction === step.direction
         : isAhead(step, change, takenBackAt ?? Infinity) &&
           isNearer(step, before.slice(0, place + 1)),

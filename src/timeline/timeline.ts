@@ -180,7 +180,7 @@ export class Timeline implements ObservationSink {
 
   follow(witness: Witness, service: FollowedService): void {
     this.#late.keepFollowing(witness, service);
-    if (!this.#expectations.follow(witness, service)) return;
+    if (!this.#expectations.follow(witness, service, this.#now)) return;
     for (const place of this.#places.ofService(service.service)) {
       for (const line of place.lines) this.#unsettled.set(line, this.#now);
       this.#review(place);
@@ -338,9 +338,7 @@ export class Timeline implements ObservationSink {
 
   #takeStep(place: Place, line: Line, known: Cursor | undefined, step: Observation): void {
     const { witness, direction, at } = step;
-    const since = this.#unsettled.get(line) ?? at;
-    const before = { direction: opposite(direction), at: since, origin: "assumed" } as const;
-    const cursor = known ?? line.begin(witness, before, this.#changesOf(place, line));
+    const cursor = known ?? this.#assume(place, line, witness, opposite(direction));
     this.#endDisagreement(place, line, cursor);
     cursor.direction = direction;
     cursor.at = at;
@@ -379,7 +377,7 @@ export class Timeline implements ObservationSink {
   // ── changes ───────────────────────────────────────────────────────────────────────────────────
 
   #open(place: Place, line: Line, beginning: Beginning, opener?: Cursor): Change {
-    this.#expectAll(place, line, beginning.at);
+    this.#expectAll(place, line);
     this.#lastId += 1;
     const change = new Change(this.#lastId, line, beginning);
     assert((line.own.at(-1)?.id ?? 0) < change.id, "the ids of a line's changes rise");
@@ -417,26 +415,30 @@ export class Timeline implements ObservationSink {
 
   /** Where witnesses disagree with a reference that is proved current, a change is in flight. */
   #findDisagreements(): void {
-    let looks = 0;
+    let left = Math.min(this.#unsettled.size, settledAtOnceMax);
+    const known = new Map<readonly Witness[], MonotonicMs | undefined>();
     for (const [line, since] of this.#unsettled) {
-      looks += 1;
-      if (looks > settledAtOnceMax) return;
-      const currentAt = this.#referenceCurrentAt(line);
-      const isProved = currentAt === undefined ? this.#now - since >= settleMs : currentAt > since;
-      if (!isProved) continue;
+      if (left === 0) return;
+      left -= 1;
+      const expected = this.#expectedAt(line);
+      const currentAt = known.has(expected) ? known.get(expected) : this.#referenceCurrentAt(line);
+      known.set(expected, currentAt);
       this.#unsettled.delete(line);
-      this.#findDisagreement(line, since);
+      const isProved = currentAt === undefined ? this.#now - since >= settleMs : currentAt > since;
+      if (isProved) this.#findDisagreement(line);
+      // Behind all others, so that a cluster that is cut off keeps no other waiting.
+      else this.#unsettled.set(line, since);
     }
   }
 
-  #findDisagreement(line: Line, since: MonotonicMs): void {
+  #findDisagreement(line: Line): void {
     const place = this.#places.at(line.endpoint);
     if (place === undefined || !place.lines.includes(line)) return;
     if (this.#strangers.has(line) && this.#pending.size >= this.#pendingMax * strangersShare) {
       this.#dismiss(line);
       return;
     }
-    this.#expectAll(place, line, since);
+    this.#expectAll(place, line);
     const state = this.#stateOf(line);
     const changes = this.#changesOf(place, line);
     const expected = this.#expectedAt(line);
@@ -458,16 +460,25 @@ export class Timeline implements ObservationSink {
   }
 
   /** Every witness that is expected to show the line's changes stands somewhere. */
-  #expectAll(place: Place, line: Line, since: MonotonicMs): void {
+  #expectAll(place: Place, line: Line): void {
     if (!this.#hasOwnReference(line)) return;
     const others = [...place.coveringOf(line), ...place.coveredBy(line)];
     for (const witness of this.#expectedAt(line)) {
       if (witness.hop === "traffic" || line.cursorOf(witness) !== undefined) continue;
       if (others.some((one) => one.cursorOf(witness) !== undefined)) continue;
-      const state = { direction: "leave", at: since, origin: "assumed" } as const;
-      const cursor = line.begin(witness, state, this.#changesOf(place, line));
+      const cursor = this.#assume(place, line, witness, "leave");
       if (line.own.length === 0) cursor.through = this.#lastId;
     }
+  }
+
+  /** It has had it so since it follows the service, as far as that can differ from the reference. */
+  #assume(place: Place, line: Line, witness: Witness, direction: Direction): Cursor {
+    const reference = this.#referenceOf(line);
+    const begunAt = (reference && line.cursorOf(reference)?.at) ?? -Infinity;
+    const since = this.#expectations.sinceOf(witness, line.endpoint.service) ?? this.#now;
+    const first = Math.max(since, begunAt) as MonotonicMs;
+    const at = Number.isFinite(first) ? first : this.#now;
+    return line.begin(witness, { direction, at, origin: "assumed" }, this.#changesOf(place, line));
   }
 
   /** It will show nothing more, so what it has shown is clear. */
@@ -511,7 +522,7 @@ export class Timeline implements ObservationSink {
   /** Which witnesses are still waited for, and when the change has to be looked at again. */
   #reviewChange(change: Change): void {
     const place = this.#placeOf(change.line);
-    this.#expectAll(place, change.line, this.#now);
+    this.#expectAll(place, change.line);
     const waitingAt: Hop[] = [];
     let dueAt = change.originAt + abandonAfterMs;
     let waitsForRequests = false;
@@ -557,20 +568,28 @@ export class Timeline implements ObservationSink {
     this.#trim(change.line);
   }
 
-  /** Changes that are over are kept for witnesses that are behind, and the last one for requests. */
-  #trim({ own, cursors, endpoint }: Line): void {
+  /** Changes that are over are kept for witnesses that are behind, the last one also for requests and clusters to come. */
+  #trim(line: Line): void {
+    const { own, cursors, endpoint } = line;
     const covering = this.#places.at(endpoint)?.addresses ?? [];
+    const reference = this.#referenceOf(line);
+    const isKept = reference === undefined || !isOfCluster(reference) || this.#hasRequests(line);
+    const kept = isKept ? 1 : 0;
     const isPassed = (change: Change): boolean =>
       change.outcome !== "pending" &&
       [...cursors, ...covering.flatMap((line) => line.cursors)].every(
         ({ through }) => through >= change.id,
       );
-    while (own.length > 1 && own[0] !== undefined && isPassed(own[0])) own.shift();
+    while (own.length > kept && own[0] !== undefined && isPassed(own[0])) own.shift();
     assertCostly(
-      () => own.length <= 1 || own[0] === undefined || !isPassed(own[0]),
+      () => own.length <= kept || own[0] === undefined || !isPassed(own[0]),
       "a change that is over and passed by all is not kept",
       own.length,
     );
+  }
+
+  #hasRequests(line: Line): boolean {
+    return this.#expectedAt(line).at(-1)?.hop === "traffic";
   }
 
   #dropOldest(line: Line): void {

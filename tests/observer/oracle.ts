@@ -120,7 +120,7 @@ function judgeOrder({ key, made, run, delivered, journeys }: Case): void {
   const since = begun.filter(({ origin }) => origin.at >= listedAt);
   ok(since.length <= changes.length, "G2: more journeys than changes");
   const first = steps.some(isBaseline) ? "join" : "leave";
-  const last = begun.at(-1)?.direction ?? first;
+  const last = since.at(-1)?.direction ?? first;
   equal(last, steps.at(-1)?.direction ?? first, "G2: how it ended");
 }
 

@@ -88,7 +88,7 @@ export class ProofWorld {
   /** Something happens to some pod, service, replica or server. */
   async act(): Promise<void> {
     const random = this.#random;
-    if (this.#hasLog) for (const _ of [1, 2, 3]) this.#traffic.send();
+    if (this.#hasLog && this.runs.length > 0) for (const _ of [1, 2, 3]) this.#traffic.send();
     const number = randomInt(random, this.clusters.length);
     const cluster = this.clusters[number];
     if (cluster === undefined) return;
