@@ -99,15 +99,16 @@ export interface Released {
   readonly unfollowed: readonly UnfollowedService[];
 }
 
-/** Opposite late ones of one gap are nothing; of three, one is left that spans them all. */
+/** Opposite late ones of one gap are nothing; of an odd number, the first is left. */
 export function withoutOpposites(all: readonly Observation[]): readonly Observation[] {
-  const left: Observation[] = [];
+  const gaps: Observation[][] = [];
   for (const one of all) {
-    const before = left.at(-1);
-    if (before !== undefined && isSameGap(before, one)) left.pop();
-    else left.push(one);
+    const gap = gaps.at(-1);
+    const before = gap?.at(-1);
+    if (gap !== undefined && before !== undefined && isSameGap(before, one)) gap.push(one);
+    else gaps.push([one]);
   }
-  return left;
+  return gaps.flatMap((gap) => (gap.length % 2 === 0 ? [] : gap.slice(0, 1)));
 }
 
 /** The later one happened at some time since before the earlier was reported. */

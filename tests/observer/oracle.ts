@@ -24,6 +24,9 @@ import type { ProofWorld } from "./proof-world.ts";
 import { fromKey, placeOfKey, type ToldChange } from "./told-endpoints.ts";
 import { judgeRequests } from "./traffic-judge.ts";
 
+/** Deliveries that are closer than this may have changed places. */
+const ambiguousMs = 500;
+
 export interface Judged {
   /** How many endpoints there were. */
   readonly endpoints: number;
@@ -46,7 +49,7 @@ export function judgeRun(world: ProofWorld, run: ProofRun): Judged {
       judgeInstants(one);
       judgeDisagreements(one, atPlace);
       judged.disagreements += one.journeys.filter(hasNoBeginning).length;
-      if (!world.isCalm || !isDeliveredAsItWas(one)) continue;
+      if (!world.isCalm || !isDeliveredAsItWas(one) || isAmbiguous(one, atPlace)) continue;
       judgeExact(one, atPlace);
       judgeRequests(one);
       judged.exact += 1;
@@ -244,6 +247,22 @@ function isDeliveredAsItWas({ delivered, happened, run }: Case): boolean {
   return [...places].every((place) =>
     isAlike(heard.get(place) ?? [], inOrder(steps.get(place) ?? [])),
   );
+}
+
+/**
+ * Given up: a step that came late, when the next change of its direction was about to be heard, looks as
+ * one that shows this next change and was heard a little sooner.
+ */
+function isAmbiguous({ made, delivered, addressed }: Case, atPlace: readonly Case[]): boolean {
+  const all = atPlace.flatMap((one) => one.delivered);
+  const changes = all.filter(({ hop, how }) => hop === made && how !== "baseline");
+  return [...delivered, ...addressed]
+    .filter(({ hop }) => hop !== made)
+    .some(({ direction, at }) => {
+      const before = changes.filter((one) => one.direction === direction && one.at <= at);
+      const next = changes.find((one) => one.direction === direction && one.at > at);
+      return before.length > 0 && next !== undefined && next.at - at < ambiguousMs;
+    });
 }
 
 function isAlike(heard: readonly ToldChange[], steps: readonly ToldChange[]): boolean {
