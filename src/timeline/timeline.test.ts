@@ -506,6 +506,22 @@ describe("a disagreement that was there when the observation began", () => {
     expect(seen.journeys.size).toBe(0);
   });
 
+  test("is none of a replica that is lost, and is one when it is found again, since the change", () => {
+    const seen = new Observed([pod, replica("r1")]);
+    seen.baseline(pod, replica("r1"));
+    seen.journeys.unfollow(replica("r1"), web);
+    seen.say(1_000, pod, "leave");
+    expect(seen.over).toHaveLength(1);
+    seen.journeys.follow(published, web);
+    seen.advance(1_000 + settleMs);
+    expect(seen.inFlight).toEqual([]);
+    seen.journeys.follow(replica("r1"), web);
+    seen.advance(1_000 + 2 * settleMs);
+    expect(seen.inFlight).toEqual([
+      "leave a before 1000: pod unchanged, published unchanged, r1 pending",
+    ]);
+  });
+
   test("ends when the reference comes to agree with the witness", () => {
     const seen = new Observed([pod, published]);
     seen.baseline(published);
