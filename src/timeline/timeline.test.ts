@@ -514,7 +514,7 @@ describe("a disagreement that was there when the observation began", () => {
     expect(seen.over).toHaveLength(1);
     seen.journeys.follow(published, web);
     seen.advance(1_000 + settleMs);
-    expect(seen.inFlight).toEqual([]);
+    expect([seen.over.length, seen.inFlight]).toEqual([1, []]);
     seen.journeys.follow(replica("r1"), web);
     seen.advance(1_000 + 2 * settleMs);
     expect(seen.inFlight).toEqual([
@@ -739,6 +739,26 @@ describe("a service that is deleted", () => {
     const seen = deleted();
     for (const witness of [synced, replica("r1")]) seen.say(2_000, witness, "leave");
     expect(seen.over).toHaveLength(1);
+    expect(seen.journeys.counts).toMatchObject({ opened: 1 });
+  });
+
+  test("has none that a replica makes which knows neither pods nor clusters", () => {
+    const seen = new Observed([pod]);
+    const anonymous = { uid: undefined, cluster: undefined };
+    seen.journeys.follow(replica("stock"), { ...web, cluster: undefined });
+    seen.baseline(pod);
+    seen.say(0, replica("stock"), "join", { ...anonymous, baseline: true });
+    seen.say(1_000, pod, "leave");
+    seen.journeys.unfollow(pod, { ...web, isGone: true });
+    for (const [at, direction] of [
+      [2_000, "leave"],
+      [3_000, "join"],
+      [4_000, "leave"],
+    ] as const) {
+      seen.say(at, replica("stock"), direction, anonymous);
+    }
+    seen.advance(4_000 + settleMs);
+    expect([seen.over.length, seen.inFlight]).toEqual([1, []]);
     expect(seen.journeys.counts).toMatchObject({ opened: 1 });
   });
 });
