@@ -80,6 +80,19 @@ test("a witness has one mark: what it showed replaces that it had it so all alon
   expect(stateAt(change)).toEqual({ type: "shown", lagMs: 300 });
 });
 
+test("a change that is forgotten keeps only what requests and later steps need", () => {
+  const change = begun();
+  change.show({ witness: pod, at: ms(900), podName: "web-0" });
+  change.becomesStuck(published, ms(31_000), 30_000);
+  const { service, address, port } = endpoint;
+  const witness = { hop: "traffic", name: "log" } as const;
+  change.request({ witness, service, address, port, at: ms(1_500), failed: true });
+  change.forget();
+  expect([pod, witness].some((one) => change.isMarkedBy(one))).toBe(false);
+  expect(change.isStuckAt(published)).toBe(false);
+  expect([change.originAt, change.lastRequestAt]).toEqual([900, 900]);
+});
+
 test("a witness becomes stuck once, when its budget is over", () => {
   const change = begun();
   expect(change.becomesStuck(published, ms(30_999), 30_000)).toBe(false);

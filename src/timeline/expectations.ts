@@ -35,14 +35,6 @@ interface ServiceFollowers {
 
 export class Expectations {
   readonly #byService = new Map<string, ServiceFollowers>();
-  /** By service, replicas that do not say at present what they route to. */
-  readonly #lost = new Map<string, Map<string, Witness>>();
-  #version = 0;
-
-  /** Rises whenever any answer may have changed. */
-  get version(): number {
-    return this.#version;
-  }
 
   /** True when that is news, or some of its ports are. */
   follow(
@@ -61,7 +53,6 @@ export class Expectations {
     this.#byService.set(service, followers);
     const witnesses = followers.clusters.get(cluster) ?? new Map<string, Witness>();
     followers.clusters.set(cluster, witnesses);
-    this.#find(witness, service);
     if (isOfCluster(witness)) followers.own.set(ownKey(cluster, witness.hop), witness);
     const isNew = !witnesses.has(witnessId(witness));
     if (isNew) witnesses.set(witnessId(witness), witness);
@@ -69,16 +60,13 @@ export class Expectations {
     const isOfPorts = this.#learnPorts(followers, witness, ports);
     if (!isNew && !isOfPorts) return false;
     followers.answers.clear();
-    this.#version += 1;
     return true;
   }
 
   /** True when it did follow, at one of the ports where some are named. */
   unfollow(witness: Witness, unfollowed: UnfollowedService): boolean {
-    const { cluster = anyCluster, service, forGood = false, ports } = unfollowed;
+    const { cluster = anyCluster, service, ports } = unfollowed;
     if (ports !== undefined) return this.#unlearnPorts(witness, service, ports);
-    if (forGood) this.#find(witness, service);
-    else if (witness.hop === "routed") this.#lose(witness, service);
     const followers = this.#byService.get(service);
     const witnesses = followers?.clusters.get(cluster);
     if (followers === undefined || !witnesses?.delete(witnessId(witness))) return false;
@@ -86,7 +74,6 @@ export class Expectations {
     followers.since.delete(witnessId(witness));
     if (unfollowed.isGone !== true) followers.own.delete(ownKey(cluster, witness.hop));
     followers.answers.clear();
-    this.#version += 1;
     if (witnesses.size === 0) followers.clusters.delete(cluster);
     if (followers.clusters.size === 0) this.#byService.delete(service);
     assertCostly(
@@ -95,12 +82,6 @@ export class Expectations {
       followers.clusters.size,
     );
     return true;
-  }
-
-  /** Replicas that will tell later what they did meanwhile. */
-  lostOf(service: string): readonly Witness[] {
-    const lost = this.#lost.get(service);
-    return lost === undefined ? nobody : [...lost.values()];
   }
 
   /** Whether some cluster's own watches follow a service of this name, `namespace/name`. */
@@ -150,18 +131,6 @@ export class Expectations {
     return first ?? others;
   }
 
-  #lose(witness: Witness, service: string): void {
-    const lost = this.#lost.get(service) ?? new Map<string, Witness>();
-    this.#lost.set(service, lost.set(witnessId(witness), witness));
-  }
-
-  /** It is back, or does not come back. */
-  #find(witness: Witness, service: string): void {
-    const lost = this.#lost.get(service);
-    if (!lost?.delete(witnessId(witness)) || lost.size > 0) return;
-    this.#lost.delete(service);
-  }
-
   /**
    * A replica routes to some ports of a service, those its rules name, and is not waited for at the
    * others. True when one is new.
@@ -189,7 +158,6 @@ export class Expectations {
     for (const port of ports) known.delete(port);
     if (known.size === before) return false;
     followers.answers.clear();
-    this.#version += 1;
     return true;
   }
 }

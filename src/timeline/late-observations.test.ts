@@ -46,7 +46,7 @@ describe("opposite observations", () => {
     expect(rest(late("leave", 60), late("join", 61, 40))).toHaveLength(2);
   });
 
-  test("cancel in pairs, so that of three one is left", () => {
+  test("cancel in pairs, so that of three the first is left", () => {
     const three = [late("leave", 60, 40), late("join", 61, 40), late("leave", 62, 40)];
     expect(rest(...three)).toEqual(["leave at 60"]);
   });

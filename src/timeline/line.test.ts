@@ -216,6 +216,14 @@ describe("a step that was heard before the change", () => {
     expect(seen.changes[0]?.originAt).toBe(701);
   });
 
+  test("shows none of the other direction", () => {
+    const seen = new Followed([
+      ["leave", 1_000, 0],
+      ["join", 1_050, 0],
+    ]).step(["leave", 900]);
+    expect(seen.at(1_100)).toEqual(["1 at 900"]);
+  });
+
   test("shows nothing if all until then had been reported by the reference", () => {
     const seen = new Followed([["leave", 1_000, 700]]).step(["leave", 700]);
     expect(seen.at(1_000)).toEqual([]);

@@ -296,6 +296,17 @@ test("an address that only a proxy listed is of the endpoint that a cluster repo
   `);
 });
 
+test("a replica that shows an address is not expected to show its pod by name as well", () => {
+  const seen = new Observed([pod, replica("stock")]);
+  seen.say(1_000, pod, "join");
+  seen.say(1_100, replica("stock"), "join", { uid: undefined });
+  expect(seen.over).toHaveLength(1);
+  seen.journeys.follow(replica("r2"), web);
+  seen.say(2_000, replica("r2"), "join", { baseline: true });
+  seen.advance(2_000 + settleMs);
+  expect([seen.over.length, seen.inFlight]).toEqual([1, []]);
+});
+
 // Its own join stays in the union of the address as a holder, so that no pod's leave counts there.
 test.fails("a replica that listed an address before any cluster had the service shows its later changes", () => {
   const seen = new Observed([replica("stock")]);

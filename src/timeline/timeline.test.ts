@@ -506,6 +506,22 @@ describe("a disagreement that was there when the observation began", () => {
     expect(seen.journeys.size).toBe(0);
   });
 
+  test("is none of a replica that is lost, and is one when it is found again, since the change", () => {
+    const seen = new Observed([pod, replica("r1")]);
+    seen.baseline(pod, replica("r1"));
+    seen.journeys.unfollow(replica("r1"), web);
+    seen.say(1_000, pod, "leave");
+    expect(seen.over).toHaveLength(1);
+    seen.journeys.follow(published, web);
+    seen.advance(1_000 + settleMs);
+    expect([seen.over.length, seen.inFlight]).toEqual([1, []]);
+    seen.journeys.follow(replica("r1"), web);
+    seen.advance(1_000 + 2 * settleMs);
+    expect(seen.inFlight).toEqual([
+      "leave a before 1000: pod unchanged, published unchanged, r1 pending",
+    ]);
+  });
+
   test("ends when the reference comes to agree with the witness", () => {
     const seen = new Observed([pod, published]);
     seen.baseline(published);
@@ -723,6 +739,26 @@ describe("a service that is deleted", () => {
     const seen = deleted();
     for (const witness of [synced, replica("r1")]) seen.say(2_000, witness, "leave");
     expect(seen.over).toHaveLength(1);
+    expect(seen.journeys.counts).toMatchObject({ opened: 1 });
+  });
+
+  test("has none that a replica makes which knows neither pods nor clusters", () => {
+    const seen = new Observed([pod]);
+    const anonymous = { uid: undefined, cluster: undefined };
+    seen.journeys.follow(replica("stock"), { ...web, cluster: undefined });
+    seen.baseline(pod);
+    seen.say(0, replica("stock"), "join", { ...anonymous, baseline: true });
+    seen.say(1_000, pod, "leave");
+    seen.journeys.unfollow(pod, { ...web, isGone: true });
+    for (const [at, direction] of [
+      [2_000, "leave"],
+      [3_000, "join"],
+      [4_000, "leave"],
+    ] as const) {
+      seen.say(at, replica("stock"), direction, anonymous);
+    }
+    seen.advance(4_000 + settleMs);
+    expect([seen.over.length, seen.inFlight]).toEqual([1, []]);
     expect(seen.journeys.counts).toMatchObject({ opened: 1 });
   });
 });

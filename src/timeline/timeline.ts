@@ -451,7 +451,9 @@ export class Timeline implements ObservationSink {
         direction !== state && expected.some((one) => isSameWitness(one, witness)),
     );
     if (disagreeing.length > 0) {
-      const from = Math.min(...disagreeing.map(({ at }) => at)) as MonotonicMs;
+      // Not before the newest change, after which it is as the reference has it.
+      const begunAt = changes.at(-1)?.begunAt ?? -Infinity;
+      const from = Math.max(begunAt, Math.min(...disagreeing.map(({ at }) => at))) as MonotonicMs;
       const change = this.#openDisagreement(place, line, from);
       for (const cursor of disagreeing) standBefore(cursor, change);
     }
