@@ -117,15 +117,18 @@ export class RoutedWitness {
     this.#routed.set(service, after);
     // Before the words on them, so that who shows one port is not waited for at another by chance.
     const isOfNewPorts = after.some(({ port }) => before.every((one) => one.port !== port));
-    if ((known === undefined || isOfNewPorts) && !this.#isLost) this.#follow(service, after);
+    if ((known === undefined || isOfNewPorts) && !this.#isLost) {
+      this.#follow(service, after, when.at);
+    }
     const { gone, come } = listDifference(before, after);
     for (const endpoint of gone) this.#report(endpoint, "leave", when);
     for (const endpoint of come) this.#report(endpoint, "join", when);
   }
 
-  #follow(service: string, endpoints: RoutedList): void {
+  #follow(service: string, endpoints: RoutedList, since?: MonotonicMs): void {
     const ports = [...new Set(endpoints.map(({ port }) => port))];
-    this.#sink.follow(this.#witness, { cluster: this.#cluster, service, ports });
+    const followed = { cluster: this.#cluster, service, ports, ...(since && { since }) };
+    this.#sink.follow(this.#witness, followed);
   }
 
   #report(endpoint: WitnessedEndpoint, direction: Direction, when: When): void {

@@ -35,6 +35,8 @@ interface ServiceFollowers {
 
 export class Expectations {
   readonly #byService = new Map<string, ServiceFollowers>();
+  /** Whether some cluster's own watches have ever followed a service. */
+  #hasClusters = false;
 
   /** True when that is news, or some of its ports are. */
   follow(
@@ -53,10 +55,14 @@ export class Expectations {
     this.#byService.set(service, followers);
     const witnesses = followers.clusters.get(cluster) ?? new Map<string, Witness>();
     followers.clusters.set(cluster, witnesses);
-    if (isOfCluster(witness)) followers.own.set(ownKey(cluster, witness.hop), witness);
+    if (isOfCluster(witness)) {
+      followers.own.set(ownKey(cluster, witness.hop), witness);
+      this.#hasClusters = true;
+    }
     const isNew = !witnesses.has(witnessId(witness));
     if (isNew) witnesses.set(witnessId(witness), witness);
-    if (!followers.since.has(witnessId(witness))) followers.since.set(witnessId(witness), now);
+    const { since = now } = followed;
+    if (!followers.since.has(witnessId(witness))) followers.since.set(witnessId(witness), since);
     const isOfPorts = this.#learnPorts(followers, witness, ports);
     if (!isNew && !isOfPorts) return false;
     followers.answers.clear();
@@ -113,6 +119,11 @@ export class Expectations {
     return answer;
   }
 
+  /** Proxies alone make changes only where no cluster is observed. */
+  #canRefer({ hop }: Witness): boolean {
+    return hop === "routed" ? !this.#hasClusters : hop !== "traffic";
+  }
+
   /** Since when the witness follows the service; undefined when it does not. */
   sinceOf(witness: Witness, service: string): MonotonicMs | undefined {
     return this.#byService.get(service)?.since.get(witnessId(witness));
@@ -123,7 +134,8 @@ export class Expectations {
     const { cluster, service } = endpoint;
     const own = this.#byService.get(service)?.own ?? new Map<string, Witness>();
     const [nearest] = this.of(endpoint);
-    const others = nearest?.hop === "traffic" ? undefined : nearest;
+    const isReference = nearest !== undefined && this.#canRefer(nearest);
+    const others = isReference ? nearest : undefined;
     if (cluster !== undefined) {
       return own.get(ownKey(cluster, "pod")) ?? own.get(ownKey(cluster, "published")) ?? others;
     }

@@ -118,7 +118,9 @@ export function follow(
   const fit = fitSteps(steps, ahead);
   const last = fit.findLast((change) => change !== undefined);
   const agrees = cursor.direction === newest.direction;
-  const isPlain = steps.length > 0 && fit.every((change, index) => change === ahead[index]);
+  // Steps from before the first of them have nothing to do with it.
+  const from = steps.findIndex(({ at }, index) => fit[index] !== undefined || at >= firstAt(ahead));
+  const isPlain = from !== -1 && fit.slice(from).every((change, index) => change === ahead[index]);
   if (isPlain && (agrees || cursor.at < known.currentAt)) {
     return settle(cursor, fit, last?.id ?? cursor.through);
   }
@@ -131,6 +133,10 @@ export function follow(
   const settled = settle(cursor, fit, agrees ? newest.id : (last?.id ?? cursor.through));
   if (agrees && !newest.isMarkedBy(witness)) newest.agree(witness);
   return settled;
+}
+
+function firstAt([first]: readonly Change[]): number {
+  return first?.begunAt ?? -Infinity;
 }
 
 /** When `follow` has to be asked again if nothing happens; undefined when that changes nothing. */

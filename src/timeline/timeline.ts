@@ -339,7 +339,7 @@ export class Timeline implements ObservationSink {
   #takeStep(place: Place, line: Line, known: Cursor | undefined, step: Observation): void {
     const { witness, direction, at } = step;
     const cursor = known ?? this.#assume(place, line, witness, opposite(direction));
-    this.#endDisagreement(place, line, cursor);
+    if (cursor.at < at) this.#endDisagreement(place, line, cursor);
     cursor.direction = direction;
     cursor.at = at;
     cursor.origin = "step";
@@ -360,7 +360,10 @@ export class Timeline implements ObservationSink {
   /** Whether a step is a change: of the reference, unless it is behind others that stand for it. */
   #opens(place: Place, line: Line, { witness, direction }: Observation): boolean {
     const reference = this.#referenceOf(line);
-    if (reference !== undefined && reference.hop !== witness.hop) return false;
+    // Proxies act on what they alone have seen: without a reference nothing says what it was.
+    const isOpener =
+      reference === undefined ? witness.hop !== "routed" : reference.hop === witness.hop;
+    if (!isOpener) return false;
     return this.#changesOf(place, line).at(-1)?.direction !== direction;
   }
 
@@ -434,6 +437,7 @@ export class Timeline implements ObservationSink {
   #findDisagreement(line: Line): void {
     const place = this.#places.at(line.endpoint);
     if (place === undefined || !place.lines.includes(line)) return;
+    if (this.#referenceOf(line) === undefined) return;
     if (this.#strangers.has(line) && this.#pending.size >= this.#pendingMax * strangersShare) {
       this.#dismiss(line);
       return;

@@ -33,6 +33,8 @@ export interface UnfollowedService extends ServiceRef {
 }
 
 export interface FollowedService extends ServiceRef {
+  /** Since when it does; now, unless given. */
+  readonly since?: MonotonicMs;
   /** Where pods listen, of the ports that the witness shows; all, if it cannot say. */
   readonly ports?: readonly number[];
 }

@@ -37,7 +37,14 @@ it.each([
     const expected = (startMs: number): readonly string[] => {
       const toldMs = startMs + workersLookMs;
       // By then nobody waits any more for a proxy of which nothing is known.
-      if (toldMs > publishedMs) return ["join complete", "leave complete"];
+      if (toldMs > publishedMs) {
+        const isBehind = startMs <= handedOverMs;
+        const later = isBehind ? [", begun before the proxy was asked"] : [];
+        return ["join complete", "leave complete"].flatMap((one) => [
+          one,
+          ...later.map((text) => `${one}${text}`),
+        ]);
+      }
       const state = startMs > handedOverMs ? "unchanged" : "shown in time";
       return [`join complete, routed ${state}`, `leave complete, routed ${state}`];
     };
@@ -128,7 +135,8 @@ async function listen(proxy: Environment, routed: () => string): Promise<void> {
   });
 }
 
-function inWords({ direction, outcome, hops }: Journey): string {
+function inWords({ direction, outcome, origin, hops }: Journey): string {
+  if (origin.beforeStart) return `${direction} ${outcome}, begun before the proxy was asked`;
   const states = hops.flatMap(({ hop, state }) => {
     if (hop !== "routed") return [];
     if (state.type !== "shown") return [`, routed ${state.type}`];
