@@ -32,8 +32,12 @@ const product: Readonly<Record<string, Folder>> = {
   },
   history: { mayImport: ["environment", "journeys"], reason: flow },
   telemetry: { mayImport: ["environment", "kube", "journeys"], reason: flow },
+  recording: {
+    mayImport: ["environment", "kube", "sources", "model", "access-log", "timeline", "observe"],
+    reason: flow,
+  },
   blame: {
-    mayImport: ["environment", "kube", "sources", "model", "access-log", "journeys"],
+    mayImport: ["environment", "kube", "sources", "model", "access-log", "journeys", "recording"],
     reason: flow,
   },
   doctor: { mayImport: ["environment", "kube", "sources", "model", "journeys"], reason: flow },

@@ -2,6 +2,14 @@
 // one, are read one after the other; what a run did not see between its end and the next one's lists
 // becomes one change at an unknown moment in between.
 import type { RawRecord } from "../kube/kinds/fields.ts";
+import { metadataText } from "../recording/metadata-text.ts";
+import type { RecordedKindName } from "../recording/recorded-kinds.ts";
+import {
+  parseRecordingLine,
+  type RecordedChange,
+  type RecordingLine,
+  recordingVersion,
+} from "../recording/recording-line.ts";
 import {
   type Coverage,
   type CoveredPlace,
@@ -10,15 +18,7 @@ import {
   placesMax,
 } from "./coverage.ts";
 import type { Evidence } from "./evidence.ts";
-import { metadataText } from "./metadata-text.ts";
 import type { Seen } from "./pod-life.ts";
-import type { RecordedKindName } from "./recorded-kinds.ts";
-import {
-  parseRecordingLine,
-  type RecordedChange,
-  type RecordingLine,
-  recordingVersion,
-} from "./recording-line.ts";
 
 export interface RecordingCounts {
   readonly lines: number;

@@ -1,20 +1,20 @@
 import { describe, expect, test } from "vitest";
 import { type Files, FilesError } from "../environment/files.ts";
 import { recordAt } from "../kube/kinds/fields.ts";
-import { type Simulation, simulate } from "../simulation/simulation.ts";
-import { at, pod, slice } from "./blame-world.contract.ts";
-import { Evidence } from "./evidence.ts";
-import { recordedKinds } from "./recorded-kinds.ts";
-import { mayRecordTo, readRecording } from "./recording-file.ts";
+import { recordedKinds } from "../recording/recorded-kinds.ts";
+import { mayRecordTo, readRecording } from "../recording/recording-file.ts";
 import {
   aliveLine,
   changeLine,
   listedLine,
   parseRecordingLine,
   runLine,
-} from "./recording-line.ts";
+} from "../recording/recording-line.ts";
+import { RecordingWriter } from "../recording/recording-writer.ts";
+import { type Simulation, simulate } from "../simulation/simulation.ts";
+import { at, pod, slice } from "./blame-world.contract.ts";
+import { Evidence } from "./evidence.ts";
 import { RecordingReader, RecordingVersionError } from "./recording-reader.ts";
-import { RecordingWriter } from "./recording-writer.ts";
 
 const path = "/pods.jsonl";
 

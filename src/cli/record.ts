@@ -2,11 +2,11 @@
 // small, for `lockstep blame` to read afterwards. It reads only; people leave it running.
 import { resolve as absolute } from "node:path";
 import { Command, InvalidArgumentError, Option } from "commander";
-import { type ClusterToRecord, Recorder } from "../blame/recorder.ts";
-import { mayRecordTo } from "../blame/recording-file.ts";
 import { visible } from "../decide/routing/shown-text.ts";
 import { type Files, FilesError, ownerOnly } from "../environment/files.ts";
 import { pacedClient } from "../observe/paced-client.ts";
+import { type ClusterToRecord, Recorder } from "../recording/recorder.ts";
+import { mayRecordTo } from "../recording/recording-file.ts";
 import type { PublishedForm } from "../sources/published-form.ts";
 import { asUsage } from "./as-usage.ts";
 import { byteSize } from "./byte-size.ts";

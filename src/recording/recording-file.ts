@@ -6,13 +6,17 @@ import { allUnlessAborted } from "../access-log/until-aborted.ts";
 import type { Files } from "../environment/files.ts";
 import { LineSplitter } from "../environment/line-splitter.ts";
 import { parseRecordingLine } from "./recording-line.ts";
-import type { RecordingReader } from "./recording-reader.ts";
 
 /** An Endpoints object holds at most 1,000 addresses, some 200 bytes each; and slices 1,000 too. */
 const lineBytesMax = 4 * 1024 * 1024;
 
 /** A header has some 130 bytes. */
 const headerBytesMax = 4_096;
+
+/** Takes the lines of a recording, one after the other. */
+export interface LineReader {
+  read(text: string): void;
+}
 
 export interface ReadRecordingOptions {
   /** Told of a compressed recording that ends early. */
@@ -24,7 +28,7 @@ export interface ReadRecordingOptions {
 export async function readRecording(
   files: Files,
   path: string,
-  reader: RecordingReader,
+  reader: LineReader,
   options: ReadRecordingOptions = {},
 ): Promise<void> {
   for (const part of await recordingParts(files, path)) {
@@ -82,10 +86,7 @@ function chunksOf(
   return signal === undefined ? chunks : allUnlessAborted(chunks, signal);
 }
 
-async function readLines(
-  chunks: AsyncIterable<Uint8Array>,
-  reader: RecordingReader,
-): Promise<void> {
+async function readLines(chunks: AsyncIterable<Uint8Array>, reader: LineReader): Promise<void> {
   // A longer line than any of ours is cut: it cannot be read, and is counted as such.
   const splitter = new LineSplitter({ bytesMax: lineBytesMax });
   for await (const chunk of chunks) {
