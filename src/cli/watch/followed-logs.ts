@@ -12,7 +12,8 @@ import {
   logChunks,
   readLogPlace,
 } from "../../observe/traffic/log-place.ts";
-import { TrafficSource, type TrafficTarget } from "../../observe/traffic/traffic-source.ts";
+import { TrafficSource } from "../../observe/traffic/traffic-source.ts";
+import type { TrafficTarget } from "../../observe/traffic/traffic-witness.ts";
 import type { JourneyEvent } from "../../timeline/journey-event.ts";
 import { throwAsUsage } from "../as-usage.ts";
 import { type CommandContext, UsageError } from "../command.ts";
@@ -63,12 +64,7 @@ export class FollowedLogs {
 
   /** To be told of every step of every change before anything else is made of it. */
   onEvent(event: JourneyEvent): void {
-    // What a log shows may be the last of a change that is ending: it must not be waited for again.
-    if (event.type !== "shown" || event.hop.hop === "traffic") return;
-    const { cluster, service } = event.journey.endpoint;
-    // Of an address that no cluster has told of, it is not known whose requests it gets.
-    if (cluster === undefined) return;
-    for (const source of this.#sources) source.expect(service);
+    for (const source of this.#sources) source.onEvent(event);
   }
 
   /** What somebody should know who misses the hop. */
