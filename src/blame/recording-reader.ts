@@ -8,7 +8,7 @@ import {
   parseRecordingLine,
   type RecordedChange,
   type RecordingLine,
-  recordingVersion,
+  refuseLaterVersion,
 } from "../recording/recording-line.ts";
 import {
   type Coverage,
@@ -25,12 +25,6 @@ export interface RecordingCounts {
   readonly runs: number;
   /** Torn or foreign lines. */
   readonly unreadable: number;
-}
-
-/** The file was written by a later version. */
-export class RecordingVersionError extends Error {
-  override readonly name = "RecordingVersionError";
-  readonly code = "RECORDING_VERSION";
 }
 
 /** One of each kind in each place. */
@@ -74,6 +68,8 @@ export class RecordingReader {
   }
 
   #take(line: RecordingLine): void {
+    // What only `lockstep watch` took in says nothing of pods.
+    if (line.type === "input") return;
     const { atMs } = line;
     switch (line.type) {
       case "run":
@@ -137,11 +133,7 @@ export class RecordingReader {
   }
 
   #begin(version: number): void {
-    if (version > recordingVersion) {
-      throw new RecordingVersionError(
-        `it has version ${version}, and this lockstep reads version ${recordingVersion}`,
-      );
-    }
+    refuseLaterVersion(version);
     this.#counts.runs += 1;
     this.#own = new WeakSet();
     this.#covered.clear();

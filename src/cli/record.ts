@@ -3,18 +3,19 @@
 import { resolve as absolute } from "node:path";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { visible } from "../decide/routing/shown-text.ts";
-import { type Files, FilesError, ownerOnly } from "../environment/files.ts";
+import { FilesError } from "../environment/files.ts";
 import { pacedClient } from "../observe/paced-client.ts";
 import { type ClusterToRecord, Recorder } from "../recording/recorder.ts";
-import { mayRecordTo } from "../recording/recording-file.ts";
+import { defaultRecordingBytes, leastRecordingBytes } from "../recording/recording-writer.ts";
 import type { PublishedForm } from "../sources/published-form.ts";
 import { asUsage } from "./as-usage.ts";
 import { byteSize } from "./byte-size.ts";
-import { aborted, type CommandContext, type ExitCode, UsageError } from "./command.ts";
+import { aborted, type CommandContext, type ExitCode } from "./command.ts";
 import { helpText } from "./help-text.ts";
 import { RecordNews } from "./record/record-news.ts";
 import { endText, isAnythingRead, type RecordState } from "./record/record-notes.ts";
 import { RecordSurvey, type RecordSurveyOptions } from "./record/record-survey.ts";
+import { refuseRecording } from "./record/refused-recording.ts";
 import { repeatable } from "./repeatable.ts";
 import { errorsOnly } from "./up/quiet-log.ts";
 import { watchedClusters } from "./watch/watch-clusters.ts";
@@ -31,12 +32,6 @@ interface RecordFlags {
   readonly maxSize: number;
   readonly maxQps?: number;
 }
-
-const mebibyte = 1024 * 1024;
-
-/** Weeks of a cluster with a few hundred changes an hour, days of a busy one. */
-const defaultMaxSize = 256 * mebibyte;
-const leastSize = mebibyte;
 
 /** What one client may ask of an API server that others need too. */
 const qpsMost = 1_000;
@@ -76,8 +71,8 @@ export function recordCommand(context: CommandContext, done: (code: ExitCode) =>
     .option("--form <form>", "auto, endpointslices or endpoints", form, "auto")
     .addOption(
       new Option("--max-size <bytes>", "of both files together: 500M, 2G")
-        .argParser(byteSize(leastSize))
-        .default(defaultMaxSize, "256M"),
+        .argParser(byteSize(leastRecordingBytes))
+        .default(defaultRecordingBytes, "256M"),
     )
     .option(
       "--max-qps <n>",
@@ -97,8 +92,7 @@ function inWords(context: CommandContext): CommandContext {
 async function runRecord(context: CommandContext, flags: RecordFlags): Promise<ExitCode> {
   const { environment, terminal, stop } = context;
   const path = absolute(flags.out);
-  await refuseForeignFile(environment.files, path);
-  await refuseUnwritable(environment.files, path);
+  await refuseRecording(environment, path);
   const recording = await recordingOf(context, flags);
   await sayWhatComes(context, recording);
   if (stop.aborted) {
@@ -171,26 +165,6 @@ async function sayWhatComes(
     closing: "Lockstep only reads. It needs nothing else on a managed cluster (EKS, GKE, AKS).",
   });
   if (!stop.aborted) terminal.writeError(`${lines.join("\n")}\n\n`);
-}
-
-async function refuseForeignFile(files: Files, path: string): Promise<void> {
-  const kind = await asUsage([FilesError], () => files.kind(path));
-  // A recording that has grown is renamed, which nobody wants of a device or a pipe.
-  if (kind === "folder" || kind === "other") {
-    throw new UsageError(`${path} is no ordinary file: name another one.`);
-  }
-  if (await asUsage([FilesError], () => mayRecordTo(files, path))) return;
-  throw new UsageError(`${path} is no recording: name another file, this one is left as it is.`);
-}
-
-/** By trying it, so that nobody waits for a cluster's answer to hear of it. Leaves nothing behind. */
-async function refuseUnwritable(files: Files, path: string): Promise<void> {
-  await asUsage([FilesError], async () => {
-    const isAbsent = (await files.kind(path)) === undefined;
-    await files.append(path, "");
-    if (isAbsent) await files.remove(path);
-    for (const kept of [path, `${path}.1`]) await files.setMode(kept, ownerOnly);
-  });
 }
 
 function form(text: string): RecordFlags["form"] {

@@ -4,6 +4,7 @@
 import type { Environment } from "../environment/environment.ts";
 import type { CancelTimer } from "../environment/timers.ts";
 import { runLine } from "./recording-line.ts";
+import type { WatchedRun } from "./watched-run.ts";
 
 export interface RecordingWriterOptions
   extends Pick<Environment, "clock" | "timers" | "random" | "log"> {
@@ -14,7 +15,13 @@ export interface RecordingWriterOptions
   readonly maxBytes: number;
   /** All that is known now, as lines: what a new file begins with. */
   readonly baseline: () => readonly string[];
+  /** What the header says of the run; a name by chance unless given. */
+  readonly run?: { readonly name: string; readonly watched: WatchedRun };
 }
+
+/** Weeks of a cluster with a few hundred changes an hour, days of a busy one. */
+export const defaultRecordingBytes = 256 * 1024 * 1024;
+export const leastRecordingBytes = 1024 * 1024;
 
 /** A crash loses what was not written for so long. */
 const flushAfterMs = 200;
@@ -168,7 +175,8 @@ export class RecordingWriter {
   }
 
   #header(): string {
-    const { clock, random } = this.#options;
-    return runLine({ atMs: clock.wallMs(), run: random.uuid() });
+    const { clock, random, run } = this.#options;
+    const name = run?.name ?? random.uuid();
+    return runLine({ atMs: clock.wallMs(), run: name, watched: run?.watched });
   }
 }

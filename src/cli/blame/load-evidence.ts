@@ -3,7 +3,7 @@ import { resolve as absolute, basename } from "node:path";
 import type { ReadProblem } from "../../access-log/file-chunks.ts";
 import { Evidence } from "../../blame/evidence.ts";
 import { addGoneBeforeRecording } from "../../blame/listed-gone.ts";
-import { RecordingReader, RecordingVersionError } from "../../blame/recording-reader.ts";
+import { RecordingReader } from "../../blame/recording-reader.ts";
 import type { Files } from "../../environment/files.ts";
 import {
   type ReadRecordingOptions,
@@ -11,6 +11,7 @@ import {
   recordingParts,
   recordingStartMs,
 } from "../../recording/recording-file.ts";
+import { RecordingVersionError } from "../../recording/recording-line.ts";
 import { UsageError } from "../command.ts";
 import { counted } from "../terminal/counted.ts";
 import { numberText } from "../terminal/value-text.ts";

@@ -13,7 +13,7 @@ import {
   readLogPlace,
 } from "../../observe/traffic/log-place.ts";
 import { TrafficSource } from "../../observe/traffic/traffic-source.ts";
-import type { TrafficTarget } from "../../observe/traffic/traffic-witness.ts";
+import type { TrafficInput, TrafficTarget } from "../../observe/traffic/traffic-witness.ts";
 import type { JourneyEvent } from "../../timeline/journey-event.ts";
 import { throwAsUsage } from "../as-usage.ts";
 import { type CommandContext, UsageError } from "../command.ts";
@@ -30,6 +30,8 @@ export interface FollowedLogsOptions extends LogsAsked {
   readonly stdin: CommandContext["stdin"];
   readonly target: TrafficTarget & { readonly isService: IsService };
   readonly clusters: readonly ObservedCluster[];
+  /** Called with what each log reports, by the log's name. */
+  readonly onInput?: (name: string, input: TrafficInput) => void;
 }
 
 export class FollowedLogs {
@@ -37,7 +39,7 @@ export class FollowedLogs {
 
   /** Throws a `UsageError` for a place or a format that cannot be. */
   constructor(options: FollowedLogsOptions) {
-    const { environment, accessLogs, target } = options;
+    const { environment, accessLogs, target, onInput } = options;
     const clients = new Map(options.clusters.map(({ cluster, client }) => [cluster, client]));
     const format = formatOf(options.logFormat);
     this.#sources = accessLogs.map((text) => {
@@ -51,6 +53,7 @@ export class FollowedLogs {
           isService: (service) => target.isService(service),
         }),
         target,
+        ...(onInput && { onInput: (input) => onInput(text, input) }),
         chunks: (stream) =>
           logChunks(place, { ...environment, ...stream, clients, stdin: () => stdinOf(options) }),
       });
