@@ -12,6 +12,7 @@ import { asUsage } from "./as-usage.ts";
 import { byteSize } from "./byte-size.ts";
 import { aborted, type CommandContext, type ExitCode } from "./command.ts";
 import { helpText } from "./help-text.ts";
+import { anonymizeFile } from "./record/anonymize-file.ts";
 import { RecordNews } from "./record/record-news.ts";
 import { endText, isAnythingRead, type RecordState } from "./record/record-notes.ts";
 import { RecordSurvey, type RecordSurveyOptions } from "./record/record-survey.ts";
@@ -29,6 +30,8 @@ interface RecordFlags {
   readonly namespace: readonly string[];
   readonly form: "auto" | "endpointslices" | "endpoints";
   readonly out: string;
+  readonly anonymize: boolean;
+  readonly anonymizeFile?: string;
   readonly maxSize: number;
   readonly maxQps?: number;
 }
@@ -79,8 +82,17 @@ export function recordCommand(context: CommandContext, done: (code: ExitCode) =>
       "at most so many requests a second to each cluster",
       wholeNumber(1, qpsMost),
     )
+    .option("--anonymize", "replace names and addresses, the same ones by the same", false)
+    .option(
+      "--anonymize-file <file>",
+      "read this recording and write it anonymised; asks no cluster",
+    )
     .addHelpText("after", helpText(context, epilogue))
-    .action(async (flags: RecordFlags) => done(await runRecord(inWords(context), flags)));
+    .action(async (flags: RecordFlags) => {
+      const { anonymizeFile: from } = flags;
+      if (from === undefined) done(await runRecord(inWords(context), flags));
+      else done(await anonymizeFile(context, { from: absolute(from), to: absolute(flags.out) }));
+    });
 }
 
 /** How it stands with the clusters is said in sentences, so the log need not say it too. */
@@ -101,7 +113,13 @@ async function runRecord(context: CommandContext, flags: RecordFlags): Promise<E
   }
   const { form, namespaces, clusters } = recording;
   const what = { form, namespaces, clusters };
-  const recorder = new Recorder({ ...environment, ...what, path, maxBytes: flags.maxSize });
+  const recorder = new Recorder({
+    ...environment,
+    ...what,
+    path,
+    maxBytes: flags.maxSize,
+    anonymize: flags.anonymize,
+  });
   await asUsage([FilesError], () => recorder.start());
   const names = visible(clusters.map(({ cluster }) => cluster).join(", "));
   terminal.writeError(`Recording ${names} to ${path}. Ctrl-C stops it.\n`);

@@ -131,6 +131,7 @@ export function watchCommand(context: CommandContext, done: (code: ExitCode) => 
       "of the recording, both files together: 500M, 2G (default: 256M)",
       byteSize(leastRecordingBytes),
     )
+    .option("--anonymize", "replace names and addresses in the recording", false)
     .option("--replay <file>", "show a recording as if it happened now; needs no cluster")
     .option("--speed <n>", "of the replay: 10 is ten times as fast, max without waiting", speed)
     .option(

@@ -31,6 +31,7 @@ export interface ObserverRecordingOptions
   /** Absolute. */
   readonly path: string;
   readonly maxBytes: number;
+  readonly anonymize?: boolean;
   readonly run: ObserverRun;
   readonly watched: Omit<WatchedRun, "monotonicMs" | "wallMs">;
 }

@@ -2,7 +2,7 @@
 // fed by lines. It does no IO and waits for nothing; whoever reads the lines decides how fast.
 import type { MonotonicMs, WallMs } from "../environment/clock.ts";
 import type { Log } from "../environment/log.ts";
-import { MalformedObjectError } from "../kube/kinds/fields.ts";
+import { isRecord, MalformedObjectError, type RawRecord } from "../kube/kinds/fields.ts";
 import type { Projected } from "../kube/kinds/kind.ts";
 import {
   type ClusterStanding,
@@ -67,6 +67,8 @@ export class ReplayedRun {
   readonly watched: WatchedRun;
   /** Whether it was written by `lockstep watch`, so that it has the looks of an observer. */
   readonly hasTicks: boolean;
+  /** Version 1 kept no ports of services, so endpoints can be told apart by their addresses only. */
+  readonly #hasPorts: boolean;
   #notes: readonly string[] = [];
   #malformed = 0;
   /** When a recording without looks is to be looked at; and when any was last looked at. */
@@ -79,6 +81,7 @@ export class ReplayedRun {
     this.#onEvent = onEvent;
     const { run: name, watched, atMs } = header;
     this.#startMs = atMs;
+    this.#hasPorts = header.version > 1;
     this.hasTicks = watched !== undefined;
     this.watched = watched ?? survey.watchedRun(atMs);
     const { monotonicMs, wallMs, clusters, namespaces, services } = this.watched;
@@ -198,7 +201,8 @@ export class ReplayedRun {
   }
 
   #change(line: RecordedChange): void {
-    const { change, by, object, afterMs, monotonic } = line;
+    const { change, by, afterMs, monotonic } = line;
+    const object = this.#hasPorts ? line.object : withoutPorts(line.object);
     const since = monotonic === undefined ? afterMs && this.#instantAt(afterMs) : monotonic.since;
     const namespace = metadataText(object, "namespace");
     const { namespaced } = recordedKinds[line.kind];
@@ -273,6 +277,16 @@ export class ReplayedRun {
     this.#logs.set(name, known);
     return known;
   }
+}
+
+/** Of a slice or of Endpoints. */
+function withoutPorts(object: RawRecord): RawRecord {
+  const { subsets } = { subsets: object["subsets"] };
+  if (Array.isArray(subsets)) {
+    const bare = subsets.map((subset) => (isRecord(subset) ? { ...subset, ports: [] } : subset));
+    return { ...object, subsets: bare };
+  }
+  return "endpoints" in object ? { ...object, ports: [] } : object;
 }
 
 type ReplayedPart = Omit<ConstructorParameters<typeof ClusterWitnesses>[0], "form" | "openWatch">;

@@ -17,6 +17,9 @@ export interface ReplayPaceOptions {
 const slowest = 1 / 16;
 const fastest = 4_096;
 
+/** A timer is no more exact than that. */
+const leastWaitMs = 1;
+
 /** Lines that are taken in at once before others get a turn: keys, frames, Ctrl-C. */
 const linesAtOnce = 500;
 
@@ -96,7 +99,8 @@ export class ReplayPace {
     this.#anchor ??= { at: now, t: Math.max(this.#t, this.#options.fromMs) };
     // Before the first line there is nothing to wait for.
     if (this.#anchor.t === -Infinity) this.#anchor = { at: now, t };
-    return (t - this.#anchor.t) / this.#speed - elapsedMs(this.#anchor.at, now);
+    const waitMs = (t - this.#anchor.t) / this.#speed - elapsedMs(this.#anchor.at, now);
+    return waitMs < leastWaitMs ? 0 : waitMs;
   }
 
   #changed(): void {

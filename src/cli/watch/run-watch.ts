@@ -240,6 +240,7 @@ function recordingOf(
     ...environment,
     path,
     maxBytes,
+    anonymize: settings.anonymize,
     run,
     watched: { clusters: watched, namespaces, services, asked },
   });

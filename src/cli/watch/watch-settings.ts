@@ -33,6 +33,7 @@ export interface WatchFlags {
   readonly for?: number;
   readonly record?: string;
   readonly maxSize?: number;
+  readonly anonymize: boolean;
   readonly replay?: string;
   readonly speed?: ReplaySettings["speed"];
   readonly from?: NonNullable<ReplaySettings["from"]>;
@@ -61,6 +62,7 @@ export interface WatchSettings {
   /** Absolute; undefined when nothing is recorded. */
   readonly recordPath: string | undefined;
   readonly recordMaxBytes: number;
+  readonly anonymize: boolean;
 }
 
 export function watchSettings(
@@ -72,8 +74,8 @@ export function watchSettings(
   if (logFormat !== undefined && flags.accessLog.length === 0) {
     throw new UsageError("--log-format says how access logs are written: give --access-log too.");
   }
-  if (flags.maxSize !== undefined && flags.record === undefined) {
-    throw new UsageError("--max-size bounds a recording: give --record too.");
+  if ((flags.maxSize !== undefined || flags.anonymize) && flags.record === undefined) {
+    throw new UsageError("--max-size and --anonymize are of a recording: give --record too.");
   }
   return {
     contexts: flags.context,
@@ -101,6 +103,7 @@ export function watchSettings(
     durationMs: flags.for,
     recordPath: flags.record === undefined ? undefined : absolute(flags.record),
     recordMaxBytes: flags.maxSize ?? defaultRecordingBytes,
+    anonymize: flags.anonymize,
   };
 }
 
