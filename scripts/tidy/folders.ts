@@ -24,23 +24,23 @@ const product: Readonly<Record<string, Folder>> = {
     mayImport: ["environment", "kube", "sources", "model", "decide", "outputs", "telemetry"],
     reason: flow,
   },
-  journeys: { mayImport: ["environment", "kube", "sources", "model"], reason: flow },
+  timeline: { mayImport: ["environment"], reason: "the timeline is pure" },
   "access-log": { mayImport: ["environment", "kube"], reason: flow },
-  observer: {
-    mayImport: ["environment", "kube", "sources", "model", "decide", "access-log", "journeys"],
+  observe: {
+    mayImport: ["environment", "kube", "sources", "model", "decide", "access-log", "timeline"],
     reason: flow,
   },
-  history: { mayImport: ["environment", "journeys"], reason: flow },
-  telemetry: { mayImport: ["environment", "kube", "journeys"], reason: flow },
+  history: { mayImport: ["environment", "timeline"], reason: flow },
+  telemetry: { mayImport: ["environment", "kube", "timeline"], reason: flow },
   recording: {
-    mayImport: ["environment", "kube", "sources", "model", "access-log", "timeline", "observe"],
+    mayImport: ["environment", "kube", "sources", "access-log", "timeline", "observe"],
     reason: flow,
   },
   blame: {
-    mayImport: ["environment", "kube", "sources", "model", "access-log", "journeys", "recording"],
+    mayImport: ["environment", "kube", "sources", "model", "access-log", "timeline", "recording"],
     reason: flow,
   },
-  doctor: { mayImport: ["environment", "kube", "sources", "model", "journeys"], reason: flow },
+  doctor: { mayImport: ["environment", "kube", "sources", "model", "timeline"], reason: flow },
 };
 
 const productNames = Object.keys(product);
@@ -89,10 +89,9 @@ export const misnamedFixtures = [
   "src/cli/watch/",
   "src/environment/recorded-terminal.contract.ts",
   "src/history/",
-  "src/journeys/",
   "src/kube/reflector/reflector-servers.contract.ts",
   "src/lab/controllers/controller-world.contract.ts",
   "src/lab/deployed-rights.contract.ts",
   "src/lab/observed/",
-  "src/observer/",
+  "src/observe/",
 ];

@@ -2,7 +2,7 @@
 // stamped it differs: kubelets stamp conditions and the end of containers, the API server deletions.
 import type { WallMs } from "../environment/clock.ts";
 import type { Node } from "../kube/kinds/node.ts";
-import type { Pod } from "../kube/kinds/pod.ts";
+import { hasEnded, type Pod } from "../kube/kinds/pod.ts";
 import type { ReadonlyStore } from "../kube/store/store.ts";
 import type { Change } from "../kube/store/store-change.ts";
 import type { ClusterStamp, Direction } from "../timeline/witness.ts";
@@ -34,11 +34,6 @@ export function podCause(change: Change<Pod>, direction: Direction, nodes?: Node
   if (hasEnded(pod)) return { cause: "ended", ...stamp(pod.finishedAt, pod) };
   if (pod.ready !== "True") return { cause: unreadyCause(pod, nodes), ...readyStamp(pod) };
   return { cause: movedCause(change) };
-}
-
-/** It will not run again. */
-export function hasEnded({ phase }: Pod): boolean {
-  return phase === "Succeeded" || phase === "Failed";
 }
 
 function joinCause(change: Change<Pod>): PodCause {

@@ -3,14 +3,15 @@
 // differ after every change; a service that comes after its pods is then no special case.
 import type { Clock, MonotonicMs } from "../environment/clock.ts";
 import { objectKey, splitObjectKey } from "../kube/kinds/kind.ts";
-import { type Pod, podIPs } from "../kube/kinds/pod.ts";
-import type { Service, ServicePort } from "../kube/kinds/service.ts";
+import type { Pod } from "../kube/kinds/pod.ts";
+import type { Service } from "../kube/kinds/service.ts";
 import type { ReadonlyStore } from "../kube/store/store.ts";
 import type { Change } from "../kube/store/store-change.ts";
+import { podEndpoints, podState } from "../model/pod-endpoint.ts";
 import { ServicePods, type ServiceStore, selects } from "../sources/service-pods.ts";
 import type { ObservationSink } from "../timeline/observation.ts";
 import type { Direction, Witness, WitnessedEndpoint } from "../timeline/witness.ts";
-import { hasEnded, type NodeView, type PodCause, podCause } from "./pod-cause.ts";
+import { type NodeView, type PodCause, podCause } from "./pod-cause.ts";
 
 export interface PodWitnessOptions {
   readonly cluster: string;
@@ -97,7 +98,9 @@ export class PodWitness {
       const after = this.#endpointsOf(pod, key);
       this.#replace(pod, before, after, causeOf, learnt);
     }
-    if (!isFollowed) this.#options.sink.unfollow(this.#witness, ref);
+    if (isFollowed) return;
+    const isGone = change.type === "deleted";
+    this.#options.sink.unfollow(this.#witness, { ...ref, ...(isGone && { isGone }) });
   }
 
   #endpointsKnown(pod: Pod): PodEndpoints {
@@ -129,11 +132,12 @@ export class PodWitness {
     const service = services.get(namespace, name);
     if (service === undefined || !isIn(pod, service)) return none;
     const podUid = pod.metadata.uid;
-    const addresses = addressesOf(pod, service);
-    const ports = portsOf(pod, service);
-    return (families === "first" ? addresses.slice(0, 1) : addresses).flatMap((address) =>
-      ports.map((port) => ({ cluster, service: serviceKey, address, port, podUid })),
-    );
+    const endpoints = podEndpoints(pod, service);
+    const [first] = endpoints;
+    const isOne = (address: string) => families === "all" || address === first?.address;
+    return endpoints
+      .filter(({ address }) => isOne(address))
+      .map(({ address, port }) => ({ cluster, service: serviceKey, address, port, podUid }));
   }
 
   #report(
@@ -170,9 +174,8 @@ function hasPods({ selector, type }: Service): boolean {
 /** The rule of the endpoint controllers since 1.25. */
 function isIn(pod: Pod, service: Service): boolean {
   if (!hasPods(service) || !selects(service.selector, pod.metadata.labels)) return false;
-  if (hasEnded(pod)) return false;
-  if (service.publishNotReadyAddresses) return true;
-  return pod.ready === "True" && pod.metadata.deletionTimestamp === undefined;
+  const state = podState(pod);
+  return state === "ready" || (service.publishNotReadyAddresses && state !== "ended");
 }
 
 /** Most versions of a pod differ in what no service looks at. */
@@ -190,28 +193,4 @@ function isSameToServices(a: Pod, b: Pod): boolean {
 
 function isSameEndpoint(a: WitnessedEndpoint, b: WitnessedEndpoint): boolean {
   return a.port === b.port && a.address === b.address && a.service === b.service;
-}
-
-/** In the service's order of families; one family only where the service names none. */
-function addressesOf(pod: Pod, { ipFamilies }: Service): readonly string[] {
-  const ips = podIPs(pod);
-  if (ipFamilies.length === 0) return ips.slice(0, 1);
-  return ipFamilies.flatMap((family) => ips.filter((ip) => familyOf(ip) === family).slice(0, 1));
-}
-
-function familyOf(ip: string): string {
-  return ip.includes(":") ? "IPv6" : "IPv4";
-}
-
-/** Each number once; a named port that the pod does not have is left out, as in what is published. */
-function portsOf(pod: Pod, service: Service): readonly number[] {
-  if (service.ports.length === 0) return [0];
-  const numbers = service.ports.flatMap((port) => portNumber(pod, port) ?? []);
-  return [...new Set(numbers)];
-}
-
-function portNumber(pod: Pod, { targetPort, protocol }: ServicePort): number | undefined {
-  if (typeof targetPort === "number") return targetPort;
-  return pod.ports.find((port) => port.name === targetPort && port.protocol === protocol)
-    ?.containerPort;
 }

@@ -6,8 +6,8 @@ import { type EndpointSlice, serviceNameOf } from "../kube/kinds/endpoint-slice.
 import type { Endpoints } from "../kube/kinds/endpoints.ts";
 import { objectKey } from "../kube/kinds/kind.ts";
 import type { Service } from "../kube/kinds/service.ts";
-import type { TargetRef } from "../kube/kinds/target-ref.ts";
 import type { Change } from "../kube/store/store-change.ts";
+import { listedInEndpoints, listedInSlice, portNumbers } from "../model/published-endpoint.ts";
 import type { ObservationSink } from "../timeline/observation.ts";
 import type {
   ClusterStamp,
@@ -149,7 +149,7 @@ export class PublishedWitness {
   #unfollowIfGone({ ref, objects, exists }: PublishedService): void {
     if (exists || objects.size > 0) return;
     this.#services.delete(serviceKey(ref));
-    this.#options.sink.unfollow(this.#options.witness, ref);
+    this.#options.sink.unfollow(this.#options.witness, { ...ref, isGone: true });
   }
 
   #report(endpoint: WitnessedEndpoint, direction: Direction, how: How): void {
@@ -195,40 +195,20 @@ function nameOf({ address, port, podUid = "" }: WitnessedEndpoint): string {
 
 function listedEndpoints(
   object: EndpointSlice | Endpoints,
-  service: ServiceRef,
+  { cluster, service }: ServiceRef,
 ): readonly WitnessedEndpoint[] {
-  return "addressType" in object
-    ? sliceEndpoints(object, service)
-    : subsetEndpoints(object, service);
-}
-
-function sliceEndpoints(slice: EndpointSlice, service: ServiceRef): readonly WitnessedEndpoint[] {
-  return slice.endpoints.flatMap(({ addresses, ready, targetRef }) => {
-    // The addresses of one endpoint are interchangeable, and consumers take the first.
-    const [address] = addresses;
-    if (ready === false || address === undefined) return [];
-    const ports = slice.ports.length === 0 ? [0] : slice.ports.map(({ port }) => port ?? 0);
-    return endpointsAt(service, address, ports, targetRef);
-  });
-}
-
-function subsetEndpoints(endpoints: Endpoints, service: ServiceRef): readonly WitnessedEndpoint[] {
-  return endpoints.subsets.flatMap(({ addresses, ports }) =>
-    addresses.flatMap(({ ip, targetRef }) => {
-      const numbers = ports.length === 0 ? [0] : ports.map(({ port }) => port);
-      return endpointsAt(service, ip, numbers, targetRef);
-    }),
+  const listed = "addressType" in object ? listedInSlice(object) : listedInEndpoints(object);
+  return listed.flatMap(({ ready, address, ports, targetRef }) =>
+    ready
+      ? portNumbers(ports).map((port) => ({
+          cluster,
+          service,
+          address,
+          port,
+          podUid: targetRef?.uid,
+        }))
+      : [],
   );
-}
-
-function endpointsAt(
-  of: ServiceRef,
-  address: string,
-  ports: readonly number[],
-  targetRef: TargetRef | undefined,
-): readonly WitnessedEndpoint[] {
-  const { cluster, service } = of;
-  return ports.map((port) => ({ cluster, service, address, port, podUid: targetRef?.uid }));
 }
 
 function serviceKey({ cluster, service }: ServiceRef): string {

@@ -328,27 +328,15 @@ describe("the pod watch", () => {
     expect(world.deletePod(pod("a", {}))).toEqual([`${leave} · node gone`]);
   });
 
-  test("marks what a list showed", () => {
+  test("says since when a change can be that a list showed", () => {
     const world = new PodWorld().begin();
     world.service(service("web"));
     const first: Learnt = { baseline: true, notBefore: undefined };
     expect(world.pod(pod("a", {}), first)).toEqual([`${join} · ready · baseline`]);
     const again: Learnt = { baseline: false, notBefore: 3 as MonotonicMs };
     expect(world.pod(pod("a", { ready: false }), again)).toEqual([
-      `${leave} · unready · not before 3 · part of list`,
+      `${leave} · unready · not before 3`,
     ]);
-  });
-
-  test("says where pods are told late and their service meanwhile", () => {
-    const world = new PodWorld().begin();
-    const late: Learnt = { baseline: false, notBefore: 3 as MonotonicMs };
-    world.service(service("web"), late);
-    expect(world.pod(pod("a", {}), late)).toEqual([
-      `${join} · ready · not before 3 · part of pods`,
-    ]);
-    expect(world.pod(pod("a", { ready: false }))).toEqual([`${leave} · unready`]);
-    const later: Learnt = { ...late, notBefore: 8 as MonotonicMs };
-    expect(world.pod(pod("a", {}), later)).toEqual([`${join} · ready · not before 8`]);
   });
 });
 

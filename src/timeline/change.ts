@@ -1,5 +1,6 @@
 // One change while its hops are being filled in. Invariant: the origin is the earliest of all times at
 // which witnesses have shown it, so that no lag is ever negative; requests do not count for it.
+import { assert, assertCostly } from "../environment/assert.ts";
 import { elapsedMs, type MonotonicMs } from "../environment/clock.ts";
 import type { Due } from "../environment/due-queue.ts";
 import { inOrderOfHops } from "./expectations.ts";
@@ -14,6 +15,7 @@ import {
   isSameWitness,
   type TrafficReport,
   type Witness,
+  witnessId,
 } from "./witness.ts";
 
 /** How a change begins. */
@@ -116,6 +118,7 @@ export class Change implements Due {
       this.#originAt = at;
       this.#notBefore = notBefore;
     }
+    assert(this.#originAt <= at, "no witness shows a change before its origin");
     this.#mark({ witness, type: "shown", at, notBefore });
     this.#podName ??= podName;
     const isPod = witness.hop === "pod";
@@ -126,6 +129,12 @@ export class Change implements Due {
   /** The witness had it so all along. */
   agree(witness: Witness): void {
     this.#mark({ witness, type: "unchanged", at: this.#originAt, notBefore: undefined });
+  }
+
+  /** The witness has yet to show it, though it was taken to have it so all along. */
+  disagree(witness: Witness): void {
+    if (this.#markOf(witness)?.type !== "unchanged") return;
+    this.#marks = this.#marks.filter((mark) => !isSameWitness(mark.witness, witness));
   }
 
   /**
@@ -230,5 +239,10 @@ export class Change implements Due {
   #mark(mark: Mark): void {
     const others = this.#marks.filter(({ witness }) => !isSameWitness(witness, mark.witness));
     this.#marks = [...others, mark];
+    assertCostly(
+      () => new Set(this.#marks.map((one) => witnessId(one.witness))).size === this.#marks.length,
+      "a change has one mark of each witness",
+      this.#marks.length,
+    );
   }
 }

@@ -3,6 +3,7 @@
 // by the observer's clock than the clocks differ, and the youngest ones come near to that. Each
 // kubelet stamps by its own clock, and a single one that goes wrong must not move the estimate: of
 // the least ages that the stampers have shown, the middle one counts.
+import { assert } from "../environment/assert.ts";
 import { elapsedMs, type MonotonicMs, type WallMs } from "../environment/clock.ts";
 import type { ClusterStamp } from "./witness.ts";
 
@@ -59,6 +60,7 @@ export class ClockSkew {
     this.#samples += 1;
     if (known === undefined) this.#least.set(stamp.by, { now: ageMs, before: Infinity });
     else known.now = Math.min(known.now, ageMs);
+    assert(this.#least.size <= stampersMax, "stampers are bounded");
   }
 
   /**

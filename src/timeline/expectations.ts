@@ -1,9 +1,12 @@
 // Which witnesses are expected to show the changes of an endpoint. A hop that nobody follows is
 // unknown: it is neither waited for nor taken to be fast. Asked at every report, so the answer is
 // kept until something changes in the service.
+import { assertCostly } from "../environment/assert.ts";
 import {
   type FollowedService,
+  type Hop,
   hops,
+  isOfCluster,
   type UnfollowedService,
   type Witness,
   type WitnessedEndpoint,
@@ -19,6 +22,8 @@ const nobody: readonly Witness[] = [];
 interface ServiceFollowers {
   /** By cluster, then by witness. */
   readonly clusters: Map<string, Map<string, Witness>>;
+  /** By cluster and hop, its own watches, while they follow the service and after it is gone. */
+  readonly own: Map<string, Witness>;
   /** By replica, the ports it has been seen to route to; none are known of one that is not in it. */
   readonly routedPorts: Map<string, Set<number>>;
   /** By cluster and port, in the order of the hops. */
@@ -41,6 +46,7 @@ export class Expectations {
     const { cluster = anyCluster, service, ports = [] } = followed;
     const followers = this.#byService.get(service) ?? {
       clusters: new Map(),
+      own: new Map(),
       routedPorts: new Map(),
       answers: new Map(),
     };
@@ -48,6 +54,7 @@ export class Expectations {
     const witnesses = followers.clusters.get(cluster) ?? new Map<string, Witness>();
     followers.clusters.set(cluster, witnesses);
     this.#find(witness, service);
+    if (isOfCluster(witness)) followers.own.set(ownKey(cluster, witness.hop), witness);
     const isNew = !witnesses.has(witnessId(witness));
     if (isNew) witnesses.set(witnessId(witness), witness);
     const isOfPorts = this.#learnPorts(followers, witness, ports);
@@ -67,10 +74,16 @@ export class Expectations {
     const witnesses = followers?.clusters.get(cluster);
     if (followers === undefined || !witnesses?.delete(witnessId(witness))) return false;
     followers.routedPorts.delete(witnessId(witness));
+    if (unfollowed.isGone !== true) followers.own.delete(ownKey(cluster, witness.hop));
     followers.answers.clear();
     this.#version += 1;
     if (witnesses.size === 0) followers.clusters.delete(cluster);
     if (followers.clusters.size === 0) this.#byService.delete(service);
+    assertCostly(
+      () => [...followers.clusters.values()].every(({ size }) => size > 0),
+      "no map of witnesses is empty",
+      followers.clusters.size,
+    );
     return true;
   }
 
@@ -107,6 +120,19 @@ export class Expectations {
       .sort(inOrderOfHops);
     followers.answers.set(asked, answer);
     return answer;
+  }
+
+  /** The witness nearest to the pods of the endpoint; undefined where only requests are expected. */
+  referenceOf(endpoint: WitnessedEndpoint): Witness | undefined {
+    const { cluster, service } = endpoint;
+    const own = this.#byService.get(service)?.own ?? new Map<string, Witness>();
+    const [nearest] = this.of(endpoint);
+    const others = nearest?.hop === "traffic" ? undefined : nearest;
+    if (cluster !== undefined) {
+      return own.get(ownKey(cluster, "pod")) ?? own.get(ownKey(cluster, "published")) ?? others;
+    }
+    const [first] = [...own.values()].sort(inOrderOfHops);
+    return first ?? others;
   }
 
   #lose(witness: Witness, service: string): void {
@@ -151,6 +177,10 @@ export class Expectations {
     this.#version += 1;
     return true;
   }
+}
+
+function ownKey(cluster: string, hop: Hop): string {
+  return `${hop} ${cluster}`;
 }
 
 export function inOrderOfHops(a: Witness, b: Witness): number {

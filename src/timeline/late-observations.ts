@@ -2,6 +2,7 @@
 // what happened: a list reports object by object, and a service and its pods are reported by two watches.
 // So they wait until the watermark of their hop has passed their arrival, which says that all has been
 // reported; then two opposite ones of the same gap are nothing, and the rest is taken in order.
+import { assert } from "../environment/assert.ts";
 import type { MonotonicMs } from "../environment/clock.ts";
 import type { Observation } from "./observation.ts";
 import { endpointKey, type UnfollowedService, type Witness, witnessId } from "./witness.ts";
@@ -73,8 +74,10 @@ export class LateObservations {
       this.#waiting.delete(key);
       const ofService = serviceKey(witness, endpoint.service);
       const service = this.#services.get(ofService);
-      if (service !== undefined) service.count -= observations.length;
-      const isLast = service?.count === 0;
+      assert(service !== undefined, "the service of what waits is known");
+      service.count -= observations.length;
+      assert(service.count >= 0, "what waits is counted once for its service");
+      const isLast = service.count === 0;
       if (isLast) this.#services.delete(ofService);
       const rest = withoutOpposites(observations);
       const cancelled = observations.length - rest.length;
@@ -96,15 +99,16 @@ export interface Released {
   readonly unfollowed: readonly UnfollowedService[];
 }
 
-/** Opposite late ones of one gap are nothing; of three, one is left that spans them all. */
+/** Opposite late ones of one gap are nothing; of an odd number, the first is left. */
 export function withoutOpposites(all: readonly Observation[]): readonly Observation[] {
-  const left: Observation[] = [];
+  const gaps: Observation[][] = [];
   for (const one of all) {
-    const before = left.at(-1);
-    if (before !== undefined && isSameGap(before, one)) left.pop();
-    else left.push(one);
+    const gap = gaps.at(-1);
+    const before = gap?.at(-1);
+    if (gap !== undefined && before !== undefined && isSameGap(before, one)) gap.push(one);
+    else gaps.push([one]);
   }
-  return left;
+  return gaps.flatMap((gap) => (gap.length % 2 === 0 ? [] : gap.slice(0, 1)));
 }
 
 /** The later one happened at some time since before the earlier was reported. */

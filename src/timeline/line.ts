@@ -2,6 +2,7 @@
 // and leaves alternate; a witness goes through them in order, at its own pace, may leave some out, and
 // never goes back. From that follows which change each of its steps shows. Pure, but for the marks that
 // it puts on changes.
+import { assert } from "../environment/assert.ts";
 import { elapsedMs, type MonotonicMs } from "../environment/clock.ts";
 import type { Change, Sighting } from "./change.ts";
 import { settleMs } from "./journey-limits.ts";
@@ -35,6 +36,9 @@ export interface Settled {
 
 const noSteps: readonly Step[] = [];
 const nothing: readonly Settled[] = [];
+
+/** Of what happens at once, one watch of a cluster delivers its part later than another by as much. */
+const overtakenMs = 100;
 
 /** Beyond it the steps of a witness count as what they most likely are. */
 const unclearMax = 16;
@@ -79,7 +83,8 @@ export function standBefore(cursor: Cursor, newest: Change | undefined): void {
   if (newest === undefined) return;
   const isAfter = newest.direction === cursor.direction;
   cursor.through = isAfter ? newest.id : newest.id - 1;
-  if (isAfter && newest.outcome === "pending") newest.agree(cursor.witness);
+  if (!isAfter) newest.disagree(cursor.witness);
+  else if (newest.outcome === "pending") newest.agree(cursor.witness);
 }
 
 /** The changes that the witness has neither shown nor passed. */
@@ -129,12 +134,17 @@ export function follow(
 }
 
 /** When `follow` has to be asked again if nothing happens; undefined when that changes nothing. */
-export function settlesAt(cursor: Cursor, changes: readonly Change[]): number | undefined {
+export function settlesAt(
+  cursor: Cursor,
+  changes: readonly Change[],
+  now: MonotonicMs,
+): number | undefined {
   const ahead = aheadOf(cursor, changes);
   const newest = ahead.at(-1);
   if (newest === undefined) return undefined;
   const isBehind = cursor.direction !== newest.direction;
-  if (isBehind) return cursor.steps.length === 0 ? undefined : cursor.at;
+  // The watermark moves with every look.
+  if (isBehind) return cursor.steps.length === 0 ? undefined : now + 1;
   return Math.max(cursor.at, newest.begunAt) + settleMs;
 }
 
@@ -144,6 +154,7 @@ function settle(
   through: number,
 ): readonly Settled[] {
   const { witness, steps } = cursor;
+  assert(cursor.through <= through, "a witness never goes back to an earlier change");
   cursor.through = through;
   cursor.steps = noSteps;
   return fit.flatMap((change, index) => {
@@ -171,16 +182,31 @@ function fitSteps(
     if (step === undefined) continue;
     // One that showed nothing took this one back.
     const takenBackAt = fit[index + 1] === undefined ? steps[index + 1]?.at : undefined;
-    const canShow = (change: Change): boolean => mayShow(step, change, takenBackAt ?? Infinity);
-    const found = changes.slice(0, end).findLastIndex(canShow);
+    const before = changes.slice(0, end);
+    const found = before.findLastIndex((change, place) =>
+      change.begunAt <= step.at
+        ? change.direction === step.direction
+        : isAhead(step, change, takenBackAt ?? Infinity) &&
+          isNearer(step, before.slice(0, place + 1)),
+    );
     fit[index] = changes[found];
     if (found !== -1) end = found;
   }
   return fit;
 }
 
-function mayShow(step: Step, change: Change, takenBackAt: number): boolean {
+/** Whether the step may show a change of which the reference was heard only later. */
+function isAhead(step: Step, change: Change, takenBackAt: number): boolean {
   if (change.direction !== step.direction) return false;
-  if (change.begunAt <= step.at) return true;
   return step.at > change.aheadFrom && change.begunAt < takenBackAt;
+}
+
+/**
+ * Whether the step shows the last change rather than an older one of its direction, which the witness
+ * would show late: the reference was heard hardly later than the step.
+ */
+function isNearer(step: Step, changes: readonly Change[]): boolean {
+  const [older, , last] = changes.slice(-3);
+  if (older === undefined || last === undefined) return true;
+  return elapsedMs(step.at, last.begunAt) < overtakenMs;
 }

@@ -2,6 +2,7 @@
 // that the oldest is found without looking at all, and by when each has to be looked at again. Requests
 // are not waited for in this sense: a quiet service is not a late one. Invariant: the queues hold no
 // change that is not in here.
+import { assert, assertCostly } from "../environment/assert.ts";
 import type { MonotonicMs } from "../environment/clock.ts";
 import { type Due, DueQueue } from "../environment/due-queue.ts";
 import type { Change } from "./change.ts";
@@ -43,6 +44,11 @@ class WaitingHops {
     // A witness that shows it later may report an earlier instant.
     for (const wait of waits) wait.queue.set(wait, change.originAt);
     change.waitingAt = waits;
+    assertCostly(
+      () => waits.every(({ place, dueAt }) => place !== -1 && dueAt === change.originAt),
+      "a change stands by its origin in the queue of every hop that it waits at",
+      waits.length,
+    );
   }
 
   /** Per cluster, hop and direction. */
@@ -98,13 +104,19 @@ export class PendingChanges {
     this.#changes.delete(change);
     this.#due.delete(change);
     this.#waiting.set(change, []);
+    assert(
+      change.place === -1 && change.waitingAt.length === 0,
+      "a change that is over is in no queue",
+    );
   }
 
   waitAt(change: Change, hops: readonly Hop[]): void {
+    assert(this.#changes.has(change), "only a pending change waits at hops");
     this.#waiting.set(change, hops);
   }
 
   lookAgain(change: Change, at: number): void {
+    assert(this.#changes.has(change), "only a pending change is due");
     this.#due.set(change, at);
   }
 

@@ -1,6 +1,7 @@
 // One address and port of a service, and the lines there: one for each pod that has or had the address,
 // and one for witnesses that know addresses only, in one cluster or in any. An address passes from pod
 // to pod; such a witness shows a change only where it begins or ends that anybody has the address.
+import { assert } from "../environment/assert.ts";
 import type { Change } from "./change.ts";
 import { Line } from "./line.ts";
 import type { Direction, WitnessedEndpoint } from "./witness.ts";
@@ -23,6 +24,7 @@ export class Place {
   }
 
   add(endpoint: WitnessedEndpoint): Line {
+    assert(this.find(endpoint) === undefined, "a place has one line of each pod or cluster");
     const line = new Line(endpoint);
     (endpoint.podUid === undefined ? this.addresses : this.pods).push(line);
     return line;
@@ -45,15 +47,22 @@ export class Place {
 
   /**
    * The changes that witnesses of the line can show, oldest first: of a pod its own, of an address those
-   * after which another answer holds to whether anybody has it.
+   * after which another answer holds to whether anything has it.
    */
-  changesOf(line: Line, stateOf: (line: Line) => Direction): readonly Change[] {
+  changesOf(line: Line, references: References): readonly Change[] {
     const covered = this.coveredBy(line);
     if (covered.length === 0) return line.own;
     const [only] = covered;
     if (covered.length === 1 && only !== undefined && line.own.length === 0) return only.own;
-    return unionOf([line, ...covered], stateOf);
+    return unionOf([line, ...covered], references);
   }
+}
+
+/** What references say of lines. */
+export interface References {
+  /** Whether a reference reports the line itself, and not only pods that have the address. */
+  readonly isReported: (line: Line) => boolean;
+  readonly stateOf: (line: Line) => Direction;
 }
 
 function covers(address: Line, line: Line): boolean {
@@ -63,21 +72,21 @@ function covers(address: Line, line: Line): boolean {
   return line.endpoint.podUid !== undefined && line.endpoint.cluster === cluster;
 }
 
-function unionOf(lines: readonly Line[], stateOf: (line: Line) => Direction): readonly Change[] {
-  const holders = new Set(lines.filter((line) => hadBefore(line, stateOf)));
+function unionOf(lines: readonly Line[], references: References): readonly Change[] {
+  const reported = lines.filter(references.isReported);
+  const holders = new Set(reported.filter((line) => hadBefore(line, references)));
   const all = lines.flatMap(({ own }) => own).sort((a, b) => a.id - b.id);
   return all.filter(({ line, direction, isDisagreement }) => {
     const before = holders.size > 0;
+    if (isDisagreement) return before === (direction === "join");
     if (direction === "join") holders.add(line);
     else holders.delete(line);
-    const after = holders.size > 0;
-    return isDisagreement ? after === (direction === "join") : before !== after;
+    return before !== holders.size > 0;
   });
 }
 
 /** Whether it had the address before the first change that is known. */
-function hadBefore(line: Line, stateOf: (line: Line) => Direction): boolean {
-  const [first] = line.own;
-  if (first === undefined) return line.endpoint.podUid !== undefined && stateOf(line) === "join";
-  return first.isDisagreement === (first.direction === "join");
+function hadBefore(line: Line, { stateOf }: References): boolean {
+  const first = line.own.find(({ isDisagreement }) => !isDisagreement);
+  return (first === undefined ? stateOf(line) : first.direction) === (first ? "leave" : "join");
 }

@@ -1,5 +1,6 @@
 // All lines, found by service, address and port, and by address and port alone for requests of which
 // the log does not name the service.
+import { assertCostly } from "../environment/assert.ts";
 import type { Line } from "./line.ts";
 import { Place } from "./place.ts";
 import type { ServiceRef, TrafficReport, WitnessedEndpoint } from "./witness.ts";
@@ -93,6 +94,16 @@ export class Places {
     const others = this.#byAddress?.get(key);
     others?.delete(place);
     if (others?.size === 0) this.#byAddress?.delete(key);
+    assertCostly(() => this.#isWithoutEmpty(), "no place is without lines", this.#size);
+  }
+
+  #isWithoutEmpty(): boolean {
+    const all = [...this.#byService.values()].map((ofService) => [...ofService.values()]);
+    const lines = all.flat().reduce((sum, place) => sum + place.lines.length, 0);
+    const isNoneEmpty = all.every((ofService) => ofService.length > 0);
+    return (
+      isNoneEmpty && all.flat().every((place) => place.lines.length > 0) && lines === this.#size
+    );
   }
 
   #allByAddress(): Map<string, Set<Place>> {

@@ -1,8 +1,16 @@
 import { describe, expect, test } from "vitest";
+import {
+  ms,
+  Observed,
+  pod,
+  published,
+  replica,
+  synced,
+  web,
+} from "../../tests/observer/observed.ts";
 import type { WallMs } from "../environment/clock.ts";
 import type { Journey } from "./journey.ts";
-import { abandonAfterMs, settleMs } from "./journey-limits.ts";
-import { ms, Observed, pod, published, replica, synced, web } from "../../tests/observer/observed.ts";
+import { abandonAfterMs, goneMax, keptMax, settleMs } from "./journey-limits.ts";
 import { Timeline } from "./timeline.ts";
 import type { Hop, Witness } from "./witness.ts";
 
@@ -92,7 +100,7 @@ test("a flap that the controller follows late gives each change its own time", (
   seen.say(15_100, published, "join");
   expect(seen.over).toMatchInlineSnapshot(`
     [
-      "15000: superseded: −10.0.0.1 shop/web  pod 0 · published 14 s · routed ? (superseded)",
+      "15100: superseded: −10.0.0.1 shop/web  pod 0 · published 14 s · routed ? (superseded)",
       "15100: complete: +10.0.0.1 shop/web  pod 0 · published 9.1 s · routed ?",
     ]
   `);
@@ -162,7 +170,21 @@ test("of three quick changes collapsed into one, the last gets the time it was s
   `);
 });
 
-test("a witness that is late but leaves nothing out is not taken to be done too early", () => {
+test("a step counts as shown when it is known what it shows, at once or later", () => {
+  const seen = new Observed([pod, published]);
+  seen.baseline(pod, published);
+  seen.say(1_000, pod, "leave");
+  seen.say(1_100, pod, "join");
+  seen.say(1_200, pod, "leave");
+  seen.say(3_000, published, "leave");
+  expect(seen.journeys.counts).toMatchObject({ opened: 3, shown: 0 });
+  seen.advance(3_000 + settleMs);
+  seen.say(20_000, pod, "join");
+  seen.say(20_100, published, "join");
+  expect(seen.journeys.counts).toMatchObject({ opened: 4, shown: 2 });
+});
+
+test("a witness that shows every change 30 s late gives each change its own time", () => {
   const seen = new Observed([pod, published]);
   seen.baseline(pod, published);
   seen.say(1_000, pod, "leave");
@@ -178,19 +200,30 @@ test("a witness that is late but leaves nothing out is not taken to be done too 
   }
   expect(seen.over).toMatchInlineSnapshot(`
     [
-      "33000: superseded: −10.0.0.1 shop/web  pod 0 · published 30 s · routed ? (superseded)",
-      "33000: superseded: +10.0.0.1 shop/web  pod 0 · published 30 s · routed ? (superseded)",
+      "32500: superseded: −10.0.0.1 shop/web  pod 0 · published 30 s · routed ? (superseded)",
+      "32500: superseded: +10.0.0.1 shop/web  pod 0 · published 30 s · routed ? (superseded)",
       "33000: complete: −10.0.0.1 shop/web  pod 0 · published 30 s · routed ?",
     ]
   `);
 });
 
-test("what was under way before the observation began makes no journey", () => {
+test("two changes that wait for the same watermark are looked at once for each passing of time", () => {
   const seen = new Observed([pod, published]);
-  seen.baseline(pod);
-  seen.say(1_000, published, "join");
-  expect(seen.events).toEqual([]);
-  expect(seen.journeys.counts).toMatchObject({ baseline: 1, earlier: 1, opened: 0 });
+  seen.watermarks = { pod: 2_500 };
+  seen.baseline(pod, published);
+  seen.say(1_000, pod, "leave");
+  seen.say(2_000, pod, "join");
+  seen.say(3_000, published, "leave");
+  seen.advance(4_000);
+  expect(seen.inFlight).toEqual([
+    "leave a 1000: pod shown, published pending",
+    "join a 2000: pod shown, published pending",
+  ]);
+  seen.watermarks = { pod: 3_001 };
+  seen.advance(5_000);
+  expect(seen.over).toEqual([
+    "5000: superseded: −10.0.0.1 shop/web  pod 0 · published 2 s · routed ? (superseded)",
+  ]);
 });
 
 test("a leave of something never seen is counted", () => {
@@ -199,24 +232,20 @@ test("a leave of something never seen is counted", () => {
   expect(seen.journeys.counts).toMatchObject({ unknown: 1, opened: 0 });
 });
 
-test("a replica that changes its mind alone withdraws the journey", () => {
+test("a replica that changes its mind alone and back opens nothing", () => {
   const seen = new Observed([pod, published, replica("r1")]);
   seen.baseline(pod, published, replica("r1"));
   seen.say(1_000, replica("r1"), "leave");
   seen.say(3_000, replica("r1"), "join");
-  expect(seen.over).toMatchInlineSnapshot(`
-    [
-      "3000: withdrawn: −10.0.0.1 shop/web  pod never shown · published never shown · routed 0 (withdrawn)",
-    ]
-  `);
-  seen.say(9_000, pod, "leave");
-  seen.say(9_001, replica("r1"), "leave");
-  seen.say(9_002, published, "leave");
-  expect(seen.over.slice(1)).toMatchInlineSnapshot(`
-    [
-      "9002: complete: −10.0.0.1 shop/web  pod 0 · published 2 ms · routed 1 ms",
-    ]
-  `);
+  seen.advance(60_000);
+  expect(seen.events).toEqual([]);
+  expect(seen.journeys.counts).toMatchObject({ baseline: 3, opened: 0, shown: 0 });
+  seen.say(69_000, pod, "leave");
+  seen.say(69_001, replica("r1"), "leave");
+  seen.say(69_002, published, "leave");
+  expect(seen.over).toEqual([
+    "69002: complete: −10.0.0.1 shop/web  pod 0 · published 2 ms · routed 1 ms",
+  ]);
 });
 
 test("once it is known whose endpoint it is, nobody of another cluster is waited for", () => {
@@ -305,7 +334,7 @@ test("beyond the bound of pending journeys the oldest goes, and its end says so"
 
 test("beyond the bound of endpoints new ones are counted and not followed", () => {
   const journeys = new Timeline({ onEvent: () => undefined, endpointsMax: 1 });
-  journeys.follow(published, web);
+  journeys.follow(pod, web);
   for (const podUid of ["a", "b"]) {
     journeys.report({
       witness: pod,
@@ -337,12 +366,12 @@ test.each<[Hop, Witness]>([
   seen.say(1, pod, "join");
   seen.say(2, published, "join");
   seen.say(3, witness, "join");
-  expect(seen.journeys.counts).toMatchObject({ opened: 1, matched: 1, repeated: 1 });
+  expect(seen.journeys.counts).toMatchObject({ opened: 1, shown: 1, repeated: 1 });
   expect(seen.over).toHaveLength(1);
 });
 
-describe("what the witnesses disagree about when the observation begins", () => {
-  test("a pod that is gone and still published is a change of before, stuck where it is missing", () => {
+describe("a disagreement that was there when the observation began", () => {
+  test("a dead address that is listed is a leave in flight, stuck where it is listed", () => {
     const seen = new Observed([pod, published, replica("r1")]);
     seen.baseline(published, replica("r1"));
     seen.advance(settleMs - 1);
@@ -370,7 +399,7 @@ describe("what the witnesses disagree about when the observation begins", () => 
     ]);
   });
 
-  test("a pod that is ready and not published is one too, judged once its watch has listed", () => {
+  test("a ready pod that is not listed is a join in flight, once the pod watch follows the service", () => {
     const seen = new Observed([published]);
     seen.say(0, pod, "join", { baseline: true });
     seen.say(0, replica("r1"), "join", { baseline: true, address: "10.0.0.2", uid: "b" });
@@ -383,12 +412,14 @@ describe("what the witnesses disagree about when the observation begins", () => 
     ).toEqual([["a", "join"]]);
   });
 
-  test("a replica that is new and behind is told from a change", () => {
+  test("a replica whose first list is behind a change in flight has yet to show it", () => {
     const seen = new Observed([pod, published]);
     seen.baseline(pod, published);
     seen.say(1_000, pod, "leave");
     seen.journeys.follow(replica("r2"), web);
-    seen.say(1_500, replica("r2"), "join");
+    expect(seen.inFlight).toEqual(["leave a 1000: pod shown, published pending, r2 unchanged"]);
+    seen.say(1_500, replica("r2"), "join", { baseline: true });
+    expect(seen.inFlight).toEqual(["leave a 1000: pod shown, published pending, r2 pending"]);
     seen.say(1_600, published, "leave");
     seen.say(4_000, replica("r2"), "leave");
     expect(seen.over).toMatchInlineSnapshot(`
@@ -398,7 +429,7 @@ describe("what the witnesses disagree about when the observation begins", () => 
     `);
   });
 
-  test("a replica that is new and first to show a change long after the last one is not behind", () => {
+  test("a replica that is new may be the first to show a change", () => {
     const seen = new Observed([published, synced]);
     seen.baseline(published, synced);
     seen.say(1_000, published, "leave");
@@ -406,6 +437,486 @@ describe("what the witnesses disagree about when the observation begins", () => 
     seen.say(1_000 + settleMs, replica("r2"), "join");
     seen.say(1_001 + settleMs, published, "join");
     expect(seen.journeys.pending().at(-1)?.origin.at).toBe(1_000 + settleMs);
+  });
+
+  test("that is corrected while it is watched ends exactly, and began before the start", () => {
+    const seen = new Observed([pod, published]);
+    seen.baseline(pod);
+    seen.say(1_000, published, "join");
+    expect(seen.over).toEqual([
+      "1000: complete: +10.0.0.1 shop/web  pod unchanged · published ≥1 s · routed ?",
+    ]);
+    expect(seen.lastOver?.origin).toEqual({ at: 0, notBefore: undefined, beforeStart: true });
+    expect(seen.journeys.counts).toMatchObject({ baseline: 1, opened: 0, shown: 1 });
+  });
+
+  test("is in flight as soon as the watermark of the reference has passed the first lists", () => {
+    const seen = new Observed([pod, published, replica("r1")]);
+    seen.watermarks = { pod: 500 };
+    for (const witness of [published, replica("r1")]) {
+      seen.say(500, witness, "join", { baseline: true });
+    }
+    seen.advance(60_000);
+    expect(seen.inFlight).toEqual([]);
+    seen.watermarks = { pod: 501 };
+    seen.advance(61_000);
+    expect(seen.inFlight).toEqual(["leave a before 500: pod unchanged, published stuck, r1 stuck"]);
+    expect(seen.journeys.oldestPending(ms(61_000))).toEqual([
+      { cluster: "east", hop: "published", direction: "leave", ageMs: 60_500 },
+      { cluster: "east", hop: "routed", direction: "leave", ageMs: 60_500 },
+    ]);
+  });
+
+  test("is none where the first lists agree", () => {
+    const seen = new Observed([pod, published, replica("r1")]);
+    seen.watermarks = { pod: 1 };
+    seen.baseline(pod, published, replica("r1"));
+    seen.advance(60_000);
+    expect([seen.inFlight, seen.events]).toEqual([[], []]);
+  });
+
+  test("is of the witnesses that disagree only, and of no other pod", () => {
+    const seen = new Observed([pod, published, replica("r1"), replica("r2")]);
+    seen.baseline(pod, published, replica("r1"));
+    for (const witness of [pod, published, replica("r1"), replica("r2")]) {
+      seen.say(0, witness, "join", { baseline: true, uid: "b", address: "10.0.0.2" });
+    }
+    seen.advance(settleMs);
+    expect(seen.inFlight).toEqual([
+      "join a before 0: pod unchanged, published unchanged, r1 unchanged, r2 pending",
+    ]);
+  });
+
+  test("of a replica that begins behind a change that is over is in flight again", () => {
+    const seen = new Observed([pod, published]);
+    seen.baseline(pod, published);
+    for (const witness of [pod, published]) seen.say(1_000, witness, "leave");
+    expect(seen.over).toHaveLength(1);
+    seen.journeys.follow(replica("r2"), web);
+    seen.say(30_000, replica("r2"), "join", { baseline: true });
+    seen.advance(30_000 + settleMs);
+    expect(seen.inFlight).toEqual([
+      "leave a before 30000: pod unchanged, published unchanged, r2 pending",
+    ]);
+    seen.say(45_000, replica("r2"), "leave");
+    expect(seen.over.at(-1)).toMatchInlineSnapshot(
+      `"45000: complete: −10.0.0.1 shop/web  pod unchanged · published unchanged · routed ≥15 s"`,
+    );
+    seen.advance(45_000 + settleMs);
+    expect(seen.journeys.size).toBe(0);
+  });
+
+  test("ends when the reference comes to agree with the witness", () => {
+    const seen = new Observed([pod, published]);
+    seen.baseline(published);
+    seen.advance(settleMs);
+    expect(seen.inFlight).toEqual(["leave a before 0: pod unchanged, published pending"]);
+    seen.say(20_000, pod, "join");
+    seen.advance(20_000 + settleMs);
+    expect(seen.inFlight).toEqual([]);
+    expect(seen.over).toMatchInlineSnapshot(`
+      [
+        "30000: superseded: −10.0.0.1 shop/web  pod unchanged · published passed · routed ? (superseded)",
+        "30000: complete: +10.0.0.1 shop/web  pod 0 · published unchanged · routed ?",
+      ]
+    `);
+  });
+});
+
+describe("a replica that deviates alone", () => {
+  function deviated(): Observed {
+    const seen = new Observed([pod, published, replica("r1")]);
+    seen.watermarks = { pod: 4_000 };
+    seen.baseline(pod, published, replica("r1"));
+    seen.advance(4_000);
+    seen.say(5_000, replica("r1"), "leave");
+    return seen;
+  }
+
+  test("for good has a change in flight since its step, once the watermark has passed", () => {
+    const seen = deviated();
+    seen.watermarks = { pod: 5_000 };
+    seen.advance(40_000);
+    expect(seen.inFlight).toEqual([]);
+    seen.watermarks = { pod: 5_001 };
+    seen.advance(41_000);
+    expect(seen.inFlight).toEqual([
+      "join a before 5000: pod unchanged, published unchanged, r1 stuck",
+    ]);
+    seen.say(60_000, replica("r1"), "join");
+    expect(seen.over).toMatchInlineSnapshot(`
+      [
+        "60000: complete: +10.0.0.1 shop/web  pod unchanged · published unchanged · routed ≥55 s",
+      ]
+    `);
+    expect(seen.inFlight).toEqual([]);
+  });
+
+  test("is matched to the pod's change if that is reported before the watermark has passed", () => {
+    const seen = deviated();
+    seen.say(5_300, pod, "leave");
+    seen.say(5_400, published, "leave");
+    expect(seen.over).toEqual([
+      "5400: complete: −10.0.0.1 shop/web  pod 300 ms · published 400 ms · routed before pod",
+    ]);
+  });
+
+  test("is not matched to a change that had not happened by then", () => {
+    const seen = deviated();
+    seen.watermarks = { pod: 5_200 };
+    seen.say(5_300, pod, "leave");
+    seen.say(5_400, published, "leave");
+    expect(seen.over).toEqual([
+      "5400: complete: −10.0.0.1 shop/web  pod 0 · published 100 ms · routed unchanged",
+    ]);
+  });
+
+  test("and joins alone, where it never did before, opens nothing but a leave in flight", () => {
+    const seen = new Observed([pod, replica("r1")]);
+    seen.say(1_000, replica("r1"), "join");
+    expect(seen.inFlight).toEqual([]);
+    seen.advance(1_000 + settleMs);
+    expect(seen.inFlight).toEqual(["leave a before 1000: pod unchanged, r1 pending"]);
+    seen.say(20_000, replica("r1"), "leave");
+    expect(seen.inFlight).toEqual([]);
+    expect(seen.journeys.counts).toMatchObject({ opened: 0, shown: 1 });
+  });
+});
+
+test("a join is superseded where the pod leaves before a replica shows the join", () => {
+  const seen = new Observed([pod, replica("one"), replica("two")]);
+  seen.say(0, pod, "join");
+  seen.say(5, replica("one"), "join");
+  seen.say(900, pod, "leave");
+  seen.say(2_000, replica("two"), "join");
+  seen.advance(2_001);
+  expect(seen.over).toEqual([
+    "2001: superseded: +10.0.0.1 shop/web  pod 0 · published ? · routed 5 ms 2 s (superseded)",
+  ]);
+  expect(seen.inFlight).toEqual(["leave a 900: pod shown, one pending, two pending"]);
+});
+
+test("a join is complete though one replica takes it back alone before another shows it", () => {
+  const seen = new Observed([pod, replica("one"), replica("two")]);
+  seen.say(0, pod, "join");
+  seen.say(5, replica("one"), "join");
+  seen.say(900, replica("one"), "leave");
+  seen.say(2_000, replica("two"), "join");
+  seen.say(6_000, replica("one"), "join");
+  expect(seen.over).toEqual([
+    "2000: complete: +10.0.0.1 shop/web  pod 0 · published ? · routed 5 ms 2 s",
+  ]);
+});
+
+test("a step that shows a flap's first half long after its end leaves the second half in flight", () => {
+  const seen = new Observed([pod, published]);
+  seen.watermarks = { pod: 100_000 };
+  seen.baseline(pod, published);
+  seen.say(75_000, pod, "leave");
+  seen.watermarks = { pod: 79_000 };
+  seen.say(80_000, pod, "join");
+  seen.watermarks = { pod: 84_000 };
+  seen.say(85_000, pod, "leave");
+  seen.say(76_000, published, "leave");
+  seen.advance(95_000);
+  expect(seen.over).toMatchInlineSnapshot(`
+    [
+      "76000: superseded: −10.0.0.1 shop/web  pod 0 · published 1 s · routed ? (superseded)",
+      "95000: superseded: +10.0.0.1 shop/web  pod 0 · published passed · routed ? (superseded)",
+      "95000: complete: −10.0.0.1 shop/web  pod 0 · published unchanged · routed ?",
+    ]
+  `);
+});
+
+describe("a witness that leaves a flap out", () => {
+  test("and is ahead of the pod with the next change has shown that one", () => {
+    const seen = new Observed([pod, published]);
+    seen.say(0, pod, "join");
+    seen.say(1_000, pod, "leave");
+    seen.advance(1_000 + settleMs);
+    seen.say(12_000, published, "join");
+    seen.say(12_100, pod, "join");
+    seen.say(14_000, pod, "leave");
+    seen.say(14_100, published, "leave");
+    expect(seen.over.slice(2)).toEqual([
+      "12100: complete: +10.0.0.1 shop/web  pod 100 ms · published before pod · routed ?",
+      "14100: complete: −10.0.0.1 shop/web  pod 0 · published 100 ms · routed ?",
+    ]);
+  });
+
+  test("and reports it late from a list opens nothing, and shows what it reports next", () => {
+    const seen = new Observed([pod, synced]);
+    seen.baseline(pod, synced);
+    seen.say(10_000, pod, "leave");
+    seen.say(11_000, pod, "join");
+    seen.advance(11_000 + settleMs);
+    expect(seen.over).toHaveLength(2);
+    seen.watermarks = { synced: 5_000 };
+    seen.say(58_000, pod, "leave");
+    for (const direction of ["leave", "join"] as const) {
+      seen.say(60_000, synced, direction, { notBefore: ms(5_000) });
+    }
+    seen.say(62_000, synced, "leave");
+    seen.watermarks = { synced: 61_000 };
+    seen.advance(63_000);
+    expect(seen.over.slice(2)).toEqual([
+      "63000: complete: −10.0.0.1 shop/web  pod 0 · published ? · synced 4 s · routed ?",
+    ]);
+  });
+});
+
+describe("a service that no cluster is known to have", () => {
+  test("has the changes that a proxy shows, and nothing else is waited for", () => {
+    const seen = new Observed([replica("r1")]);
+    seen.say(0, replica("r1"), "join");
+    expect(seen.over).toEqual(["0: complete: +10.0.0.1 shop/web  pod ? · published ? · routed ≥0"]);
+  });
+
+  test("and turns up in a cluster a moment later has one join and not two", () => {
+    const seen = new Observed([replica("r1")]);
+    seen.say(0, replica("r1"), "join");
+    seen.journeys.follow(pod, web);
+    seen.say(50, pod, "join");
+    seen.advance(60_000);
+    expect(seen.journeys.counts).toMatchObject({ opened: 1, shown: 1 });
+    expect(seen.over).toHaveLength(1);
+    seen.say(70_000, pod, "leave");
+    seen.say(70_100, replica("r1"), "leave");
+    expect(seen.over.at(-1)).toBe(
+      "70100: complete: −10.0.0.1 shop/web  pod 0 · published ? · routed 100 ms",
+    );
+  });
+});
+
+describe("a service that is deleted", () => {
+  function deleted(): Observed {
+    const all = [pod, published, synced, replica("r1")];
+    const seen = new Observed(all);
+    seen.baseline(...all);
+    for (const witness of [pod, published]) {
+      seen.say(1_000, witness, "leave");
+      seen.journeys.unfollow(witness, { ...web, isGone: true });
+    }
+    return seen;
+  }
+
+  test("is in flight as long as copies and replicas stay behind", () => {
+    const seen = deleted();
+    expect(seen.journeys.isService(web.service)).toBe(false);
+    seen.say(2_000, replica("r1"), "leave");
+    seen.advance(31_000);
+    expect(seen.inFlight).toMatchInlineSnapshot(`
+      [
+        "leave a 1000: pod shown, published shown, synced stuck, r1 shown",
+      ]
+    `);
+    seen.say(50_000, synced, "leave");
+    expect(seen.over).toMatchInlineSnapshot(`
+      [
+        "50000: complete: −10.0.0.1 shop/web  pod 0 · published 0 · synced 49 s · routed 1 s",
+      ]
+    `);
+    expect(seen.journeys.hasEndpoints(web)).toBe(false);
+  });
+
+  test("has no changes of its own that only copies make", () => {
+    const seen = deleted();
+    for (const witness of [synced, replica("r1")]) seen.say(2_000, witness, "leave");
+    expect(seen.over).toHaveLength(1);
+    expect(seen.journeys.counts).toMatchObject({ opened: 1 });
+  });
+});
+
+describe("a replica that is gone for good", () => {
+  test("has shown what its unclear steps most likely show", () => {
+    const seen = new Observed([pod, replica("r1")]);
+    seen.baseline(pod, replica("r1"));
+    seen.say(1_000, pod, "leave");
+    seen.say(1_100, pod, "join");
+    seen.say(1_200, pod, "leave");
+    seen.say(3_000, replica("r1"), "leave");
+    expect(seen.over).toEqual([]);
+    seen.journeys.unfollow(replica("r1"), { ...web, forGood: true });
+    expect(seen.over).toMatchInlineSnapshot(`
+      [
+        "3000: superseded: −10.0.0.1 shop/web  pod 0 · published ? · routed ? (superseded)",
+        "3000: superseded: +10.0.0.1 shop/web  pod 0 · published ? · routed ? (superseded)",
+        "3000: complete: −10.0.0.1 shop/web  pod 0 · published ? · routed 1.8 s",
+      ]
+    `);
+  });
+
+  test("keeps no endpoint, and what it alone has shown is no change", () => {
+    const seen = new Observed([pod, replica("one"), replica("two")]);
+    seen.say(0, replica("one"), "join");
+    seen.journeys.unfollow(replica("one"), { ...web, forGood: true });
+    seen.advance(60_000);
+    expect([seen.events, seen.inFlight]).toEqual([[], []]);
+    expect(seen.journeys.size).toBe(0);
+  });
+
+  test("is not waited for, but the others are", () => {
+    const seen = new Observed([pod, replica("one"), replica("two")]);
+    seen.say(0, replica("one"), "join");
+    seen.say(5, replica("two"), "join");
+    seen.journeys.unfollow(replica("one"), { ...web, forGood: true });
+    seen.say(30, pod, "join");
+    expect(seen.over).toEqual([
+      "30: complete: +10.0.0.1 shop/web  pod 25 ms · published ? · routed before pod",
+    ]);
+  });
+});
+
+describe("endpoints that only proxies name", () => {
+  const stock = replica("stock");
+  const byAddress = { cluster: undefined, uid: undefined } as const;
+  const known = (index: number) => ({ uid: `uid-${index}`, address: `10.0.0.${index}` });
+  const stranger = (index: number) => ({ ...byAddress, address: `192.0.2.${index}` });
+
+  function bounded(limits: {
+    readonly endpointsMax: number;
+    readonly pendingMax: number;
+  }): Observed {
+    const seen = new Observed([pod], limits);
+    seen.journeys.follow(stock, { ...web, cluster: undefined });
+    return seen;
+  }
+
+  const listed = { baseline: true } as const;
+
+  test("take half the room and give it up to those of a cluster", () => {
+    const seen = bounded({ endpointsMax: 10, pendingMax: 100 });
+    for (let index = 1; index <= 200; index += 1) {
+      seen.say(0, stock, "join", { ...stranger(index), ...listed });
+    }
+    expect(seen.journeys.counts).toMatchObject({ baseline: 5, dropped: 195, dismissed: 0 });
+    for (let index = 1; index <= 10; index += 1) {
+      seen.say(0, pod, "join", { ...known(index), ...listed });
+    }
+    expect(seen.journeys.counts).toMatchObject({ baseline: 15, dropped: 195, dismissed: 5 });
+    seen.say(0, pod, "join", { ...known(11), ...listed });
+    expect(seen.journeys.counts).toMatchObject({ dropped: 196, dismissed: 5 });
+  });
+
+  test("are in flight where they are dead, in half of what may be in flight", () => {
+    const seen = bounded({ endpointsMax: 100, pendingMax: 8 });
+    for (let index = 1; index <= 20; index += 1) {
+      seen.say(0, stock, "join", { ...stranger(index), ...listed });
+    }
+    for (let index = 1; index <= 4; index += 1) {
+      seen.say(0, pod, "join", { ...known(index), ...listed });
+      seen.say(0, stock, "join", { ...known(index), ...byAddress, ...listed });
+    }
+    seen.advance(20_000);
+    const addresses = seen.journeys.pending().map(({ endpoint }) => endpoint.address);
+    expect(addresses).toEqual([1, 2, 3, 4].map((index) => stranger(index).address));
+    expect(seen.journeys.counts).toMatchObject({ dropped: 0, dismissed: 16 });
+    for (let index = 1; index <= 4; index += 1) seen.say(21_000, pod, "leave", known(index));
+    expect(seen.journeys.pending()).toHaveLength(8);
+    expect(seen.over).toEqual([]);
+  });
+
+  test("are no strangers any more when a cluster comes to know them", () => {
+    const seen = bounded({ endpointsMax: 8, pendingMax: 100 });
+    for (const index of [1, 2]) {
+      seen.say(0, stock, "join", { ...known(index), ...byAddress, ...listed });
+      seen.say(0, pod, "join", { ...known(index), ...listed });
+    }
+    for (const index of [3]) {
+      seen.say(0, pod, "join", { ...known(index), ...listed });
+      seen.say(0, stock, "join", { ...known(index), ...byAddress, ...listed });
+    }
+    for (const index of [1, 2, 3]) seen.say(0, stock, "join", { ...stranger(index), ...listed });
+    expect(seen.journeys.counts).toMatchObject({ baseline: 8, dropped: 1, dismissed: 0 });
+  });
+});
+
+describe("what is kept", () => {
+  test("is nothing of pods that came and went", () => {
+    const seen = new Observed([pod, published, replica("r1")]);
+    seen.journeys.follow(replica("stock"), { ...web, cluster: undefined });
+    for (let index = 0; index < 200; index += 1) {
+      const one = { uid: `uid-${index}`, address: `10.0.${index % 7}.${index}` };
+      const byAddress = { address: one.address, uid: undefined, cluster: undefined };
+      for (const [offset, direction] of [
+        [0, "join"],
+        [500, "leave"],
+      ] as const) {
+        const at = index * 1_000 + offset;
+        seen.say(at, pod, direction, one);
+        seen.say(at + 1, published, direction, one);
+        seen.say(at + 2, replica("r1"), direction, one);
+        seen.say(at + 3, replica("stock"), direction, byAddress);
+      }
+      seen.advance(index * 1_000 + 900);
+    }
+    expect(seen.over).toHaveLength(400);
+    seen.advance(300_000);
+    expect(seen.journeys.size).toBe(0);
+    expect(seen.journeys.hasEndpoints(web)).toBe(false);
+  });
+
+  test("are at most so many pods that are gone and that some replica still lists", () => {
+    const seen = new Observed([pod]);
+    seen.journeys.follow(replica("r1"), web);
+    seen.journeys.unfollow(replica("r1"), web);
+    for (let index = 0; index < goneMax + 10; index += 1) {
+      const one = { uid: `uid-${index}`, address: `10.0.0.${index}` };
+      seen.say(index, pod, "join", one);
+      seen.say(index, replica("r1"), "join", one);
+      seen.say(index, pod, "leave", one);
+    }
+    for (const later of [1, 2]) seen.advance(goneMax + 20 + settleMs + later);
+    expect(seen.journeys.size).toBe(goneMax);
+  });
+
+  test("gives way to new pods where it is of pods that are gone", () => {
+    const seen = new Observed([pod], { endpointsMax: 2 });
+    for (const [index, uid] of ["a", "b", "c", "d"].entries()) {
+      const at = index * 2 * settleMs;
+      seen.say(at, pod, "join", { uid });
+      seen.say(at, replica("r1"), "join", { uid });
+      seen.say(at, pod, "leave", { uid });
+      seen.advance(at + settleMs);
+    }
+    expect(seen.journeys.counts).toMatchObject({ opened: 8, dropped: 0, dismissed: 0 });
+    expect(seen.journeys.size).toBe(2);
+  });
+
+  test("are at most so many flaps of one pod, the newest", () => {
+    const seen = new Observed([pod, published]);
+    seen.baseline(pod, published);
+    for (let index = 0; index < keptMax + 4; index += 1) {
+      seen.say(1_000 + index, pod, index % 2 === 0 ? "leave" : "join");
+    }
+    expect(seen.journeys.pending()).toHaveLength(keptMax);
+    expect(seen.over).toHaveLength(4);
+    expect(seen.over[0]).toBe(
+      "1032: dropped: −10.0.0.1 shop/web  pod 0 · published never shown · routed ? (dropped)",
+    );
+    seen.advance(1_000 + keptMax + 4 + settleMs);
+    expect(seen.inFlight).toEqual([]);
+  });
+});
+
+describe("the pod's name and cluster", () => {
+  test("are learnt from the witness that knows them", () => {
+    const seen = new Observed([pod]);
+    seen.say(1_000, replica("r1"), "join", { cluster: undefined });
+    seen.say(1_010, pod, "join");
+    expect(seen.lastOver?.endpoint).toMatchObject({ cluster: "east", podUid: "a" });
+  });
+
+  test("say where a copy's pod is", () => {
+    const seen = new Observed([pod]);
+    seen.baseline(pod);
+    const at = { ...web, address: "10.0.0.1", port: 8080, podUid: "a" };
+    expect(seen.journeys.locate({ ...at, address: "192.0.2.9" })).toEqual(at);
+    seen.say(0, replica("r1"), "join", { uid: "x", address: "10.9.9.9", baseline: true });
+    const other = { ...at, address: "10.9.9.9", podUid: "x" };
+    expect(seen.journeys.locate(other)).toBeUndefined();
+    expect(seen.journeys.hasEndpoints(web)).toBe(true);
+    expect(seen.journeys.hasEndpoints({ ...web, cluster: "west" })).toBe(false);
   });
 });
 
@@ -418,7 +929,7 @@ test("a controller that is ahead of the pod watch through a whole flap gives two
   seen.say(3_001, pod, "join");
   expect(seen.over).toMatchInlineSnapshot(`
     [
-      "3000: superseded: −10.0.0.1 shop/web  pod 2 s · published before pod · routed ? (superseded)",
+      "3001: superseded: −10.0.0.1 shop/web  pod 2 s · published before pod · routed ? (superseded)",
       "3001: complete: +10.0.0.1 shop/web  pod 1 s · published before pod · routed ?",
     ]
   `);

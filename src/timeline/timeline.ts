@@ -6,6 +6,7 @@
 // The reference of an endpoint is the witness nearest to its pod: its steps are the changes. The steps of
 // all other witnesses are matched to them (`line.ts`). Where a witness disagrees with the reference and
 // no change explains it, there is a change in flight whose beginning is unknown.
+import { assert, assertCostly } from "../environment/assert.ts";
 import type { MonotonicMs } from "../environment/clock.ts";
 import { type Beginning, Change } from "./change.ts";
 import type { ClockAnchor, SkewInterval } from "./clock-skew.ts";
@@ -40,7 +41,7 @@ import {
 } from "./line.ts";
 import type { Observation, ObservationSink } from "./observation.ts";
 import { type OldestPending, PendingChanges } from "./pending-changes.ts";
-import type { Place } from "./place.ts";
+import type { Place, References } from "./place.ts";
 import { Places } from "./places.ts";
 import { type RequestCounts, requestOwners } from "./request-owners.ts";
 import {
@@ -99,6 +100,10 @@ export class Timeline implements ObservationSink {
   readonly #endpointsMax: number;
   readonly #pendingMax: number;
   readonly #places = new Places();
+  readonly #references: References = {
+    isReported: (line) => this.#hasOwnReference(line),
+    stateOf: (line) => this.#stateOf(line),
+  };
   readonly #expectations = new Expectations();
   readonly #late = new LateObservations();
   readonly #pending = new PendingChanges();
@@ -126,6 +131,11 @@ export class Timeline implements ObservationSink {
 
   get counts(): ObservationCounts {
     return { ...this.#counts };
+  }
+
+  /** How many endpoints are kept. */
+  get size(): number {
+    return this.#places.size;
   }
 
   /** What became of the requests in access logs. */
@@ -222,10 +232,14 @@ export class Timeline implements ObservationSink {
     this.#passTo(now);
     this.#releaseLate();
     this.#findDisagreements();
+    // Each once: a look at one change of a place may leave it due, and another there due again.
+    const looked = new Set<Change>();
     for (;;) {
       const change = this.#pending.firstDue(now);
       if (change === undefined) return;
-      this.#look(change);
+      if (looked.has(change)) this.#pending.lookAgain(change, now + 1);
+      else this.#look(change);
+      looked.add(change);
     }
   }
 
@@ -278,7 +292,8 @@ export class Timeline implements ObservationSink {
       this.#counts.unknown += 1;
       return undefined;
     }
-    if (known === undefined && !this.#hasRoomFor(witness)) {
+    const isStranger = this.#isStranger(witness, endpoint);
+    if (known === undefined && !this.#hasRoomFor(witness, isStranger)) {
       this.#counts.dropped += 1;
       return undefined;
     }
@@ -286,15 +301,21 @@ export class Timeline implements ObservationSink {
     if (line.endpoint.cluster === undefined && endpoint.cluster !== undefined) {
       line.endpoint = { ...line.endpoint, cluster: endpoint.cluster };
     }
-    if (isOfCluster(witness)) this.#strangers.delete(line);
-    else if (known === undefined) this.#strangers.add(line);
+    if (isStranger && known === undefined) this.#strangers.add(line);
+    if (isOfCluster(witness)) {
+      for (const one of [line, ...this.#placeOf(line).coveringOf(line)])
+        this.#strangers.delete(one);
+    }
     return line;
   }
 
   /** The cursor of the witness on the line, which it was perhaps assumed to have on another one. */
   #adopt(place: Place, line: Line, witness: Witness): Cursor | undefined {
     for (const other of place.lines) {
-      if (other !== line && other.cursorOf(witness)?.origin === "assumed") other.forget(witness);
+      const assumed = other.cursorOf(witness);
+      if (other === line || assumed?.origin !== "assumed") continue;
+      other.forget(witness);
+      if (line.cursorOf(witness) === undefined) line.cursors.push(assumed);
     }
     return line.cursorOf(witness);
   }
@@ -334,9 +355,7 @@ export class Timeline implements ObservationSink {
       return;
     }
     const changes = this.#changesOf(place, line);
-    const settled = follow(cursor, changes, this.#knownOf(line));
-    this.#counts.shown += settled.length;
-    this.#emitShown(settled);
+    this.#emitShown(follow(cursor, changes, this.#knownOf(line)));
     if (aheadOf(cursor, changes).length === 0) this.#unsettled.set(line, this.#now);
   }
 
@@ -359,13 +378,14 @@ export class Timeline implements ObservationSink {
 
   // ── changes ───────────────────────────────────────────────────────────────────────────────────
 
-  #open(place: Place, line: Line, beginning: Beginning, opener?: Cursor): void {
+  #open(place: Place, line: Line, beginning: Beginning, opener?: Cursor): Change {
     this.#expectAll(place, line, beginning.at);
     this.#lastId += 1;
     const change = new Change(this.#lastId, line, beginning);
+    assert((line.own.at(-1)?.id ?? 0) < change.id, "the ids of a line's changes rise");
     line.own.push(change);
     this.#pending.add(change);
-    if (opener !== undefined) this.#followOn(place, line, opener);
+    if (opener !== undefined) this.#followOn(place, line, opener, change);
     for (const one of [line, ...place.coveringOf(line)]) {
       for (const cursor of one.cursors) {
         if (beginning.isDisagreement) standBefore(cursor, change);
@@ -373,16 +393,22 @@ export class Timeline implements ObservationSink {
       }
     }
     if (line.own.length > keptMax) this.#dropOldest(line);
+    return change;
   }
 
-  #openDisagreement(place: Place, line: Line, since: MonotonicMs): void {
+  /** Of an address it is of the pod that has it, or had it last. */
+  #openDisagreement(place: Place, line: Line, at: MonotonicMs): Change {
     const direction = this.#stateOf(line);
-    const at = since;
-    this.#open(place, line, { direction, at, aheadFrom: at, isDisagreement: true });
+    const holders = this.#hasOwnReference(line) ? [] : place.coveredBy(line);
+    const owner = holders.findLast((one) => this.#stateOf(one) === direction) ?? line;
+    const last = owner.own.at(-1);
+    const isThere = last?.isDisagreement && last.outcome === "pending";
+    if (isThere && last.direction === direction) return last;
+    return this.#open(place, owner, { direction, at, aheadFrom: at, isDisagreement: true });
   }
 
-  #followOn(place: Place, line: Line, cursor: Cursor): void {
-    this.#emitShown(follow(cursor, this.#changesOf(place, line), this.#knownOf(line)));
+  #followOn(place: Place, line: Line, cursor: Cursor, opened?: Change): void {
+    this.#emitShown(follow(cursor, this.#changesOf(place, line), this.#knownOf(line)), opened);
   }
 
   #knownOf(line: Line): Known {
@@ -424,7 +450,8 @@ export class Timeline implements ObservationSink {
     );
     if (disagreeing.length > 0) {
       const from = Math.min(...disagreeing.map(({ at }) => at)) as MonotonicMs;
-      this.#openDisagreement(place, line, from);
+      const change = this.#openDisagreement(place, line, from);
+      for (const cursor of disagreeing) standBefore(cursor, change);
     }
     this.#review(place);
     this.#makeRoom();
@@ -438,7 +465,8 @@ export class Timeline implements ObservationSink {
       if (witness.hop === "traffic" || line.cursorOf(witness) !== undefined) continue;
       if (others.some((one) => one.cursorOf(witness) !== undefined)) continue;
       const state = { direction: "leave", at: since, origin: "assumed" } as const;
-      line.begin(witness, state, this.#changesOf(place, line));
+      const cursor = line.begin(witness, state, this.#changesOf(place, line));
+      if (line.own.length === 0) cursor.through = this.#lastId;
     }
   }
 
@@ -461,8 +489,6 @@ export class Timeline implements ObservationSink {
     this.#review(place);
     if (change.outcome !== "pending") return;
     if (this.#now - change.originAt >= abandonAfterMs) this.#end(change, "abandoned");
-    // Sums and differences of fractions may disagree about what is due: look only once.
-    else if (change.dueAt <= this.#now) this.#pending.lookAgain(change, this.#now + 1);
   }
 
   #findStuck(change: Change): void {
@@ -485,6 +511,7 @@ export class Timeline implements ObservationSink {
   /** Which witnesses are still waited for, and when the change has to be looked at again. */
   #reviewChange(change: Change): void {
     const place = this.#placeOf(change.line);
+    this.#expectAll(place, change.line, this.#now);
     const waitingAt: Hop[] = [];
     let dueAt = change.originAt + abandonAfterMs;
     let waitsForRequests = false;
@@ -499,7 +526,7 @@ export class Timeline implements ObservationSink {
       const standing = this.#standingOf(place, change, witness);
       if (standing !== undefined) {
         const changes = this.#changesOf(place, standing.line);
-        dueAt = Math.min(dueAt, settlesAt(standing.cursor, changes) ?? dueAt);
+        dueAt = Math.min(dueAt, settlesAt(standing.cursor, changes, this.#now) ?? dueAt);
       }
       if (!change.isStuckAt(witness))
         dueAt = Math.min(dueAt, change.originAt + this.#budgetMs[hop]);
@@ -522,6 +549,7 @@ export class Timeline implements ObservationSink {
       if (witness.hop !== "traffic" || !change.endRequests(witness)) continue;
       this.#emit("shown", change, witness);
     }
+    assert(change.outcome === "pending", "a change ends once");
     change.outcome = outcome;
     this.#pending.delete(change);
     this.#onEvent({ type: "over", journey: this.#snapshot(change) });
@@ -538,6 +566,11 @@ export class Timeline implements ObservationSink {
         ({ through }) => through >= change.id,
       );
     while (own.length > 1 && own[0] !== undefined && isPassed(own[0])) own.shift();
+    assertCostly(
+      () => own.length <= 1 || own[0] === undefined || !isPassed(own[0]),
+      "a change that is over and passed by all is not kept",
+      own.length,
+    );
   }
 
   #dropOldest(line: Line): void {
@@ -563,7 +596,7 @@ export class Timeline implements ObservationSink {
   }
 
   #changesOf(place: Place, line: Line): readonly Change[] {
-    return place.changesOf(line, (one) => this.#stateOf(one));
+    return place.changesOf(line, this.#references);
   }
 
   #expectedAt(line: Line): readonly Witness[] {
@@ -584,18 +617,9 @@ export class Timeline implements ObservationSink {
     return reference !== undefined && line.cursorOf(reference)?.origin !== undefined;
   }
 
-  /**
-   * The witness whose steps are the line's changes: the nearest to the pod. A cluster's own watches stay
-   * it when the service is gone, after which nothing of it is expected there.
-   */
+  /** The witness whose steps are the line's changes: the nearest to the pod. */
   #referenceOf(line: Line): Witness | undefined {
-    const [nearest] = this.#expectedAt(line);
-    if (nearest !== undefined && isOfCluster(nearest)) return nearest;
-    const own = line.cursors.filter(
-      ({ witness, origin }) => origin !== "assumed" && isOfCluster(witness),
-    );
-    const last = own.find(({ witness }) => witness.hop === "pod") ?? own[0];
-    return last?.witness ?? (nearest?.hop === "traffic" ? undefined : nearest);
+    return this.#expectations.referenceOf(line.endpoint);
   }
 
   /** Whether the endpoint is there, by its reference; of an address, whether anybody has it. */
@@ -644,28 +668,34 @@ export class Timeline implements ObservationSink {
   #isDone(change: Change, witness: Witness): boolean {
     const place = this.#placeOf(change.line);
     const standing = this.#standingOf(place, change, witness);
-    if (standing === undefined) return !this.#isToShow(place, change, witness);
+    // One that reports pods by name stands on their lines instead.
+    if (standing === undefined) {
+      return place.coveredBy(change.line).some((one) => one.cursorOf(witness) !== undefined);
+    }
     if (standing.cursor.through >= change.id) return true;
     return standing.line !== change.line && !this.#changesOf(place, standing.line).includes(change);
   }
 
-  /** Whether it has yet to begin; one that reports pods by name stands on their lines instead. */
-  #isToShow(place: Place, { id, line }: Change, witness: Witness): boolean {
-    if (place.coveredBy(line).some((one) => one.cursorOf(witness) !== undefined)) return false;
-    const state = { direction: "leave", at: this.#now, origin: "assumed" } as const;
-    return line.begin(witness, state, this.#changesOf(place, line)).through < id;
-  }
-
   // ── bounds ────────────────────────────────────────────────────────────────────────────────────
 
+  /** Whether no cluster has shown the endpoint, nor a pod that has its address. */
+  #isStranger(witness: Witness, endpoint: WitnessedEndpoint): boolean {
+    if (isOfCluster(witness)) return false;
+    const { cluster, podUid } = endpoint;
+    const pods = podUid === undefined ? (this.#places.at(endpoint)?.pods ?? []) : [];
+    const isOwner = (line: Line): boolean =>
+      !this.#strangers.has(line) && (cluster ?? line.endpoint.cluster) === line.endpoint.cluster;
+    return !pods.some(isOwner);
+  }
+
   /** For an endpoint that the witness is the first to name. */
-  #hasRoomFor(witness: Witness): boolean {
-    if (!isOfCluster(witness)) {
+  #hasRoomFor(witness: Witness, isStranger: boolean): boolean {
+    if (isStranger) {
       const isRoomy = this.#strangers.size < this.#endpointsMax * strangersShare;
       const canPend = this.#pending.size < this.#pendingMax * strangersShare;
       return isRoomy && canPend && this.#places.size < this.#endpointsMax;
     }
-    if (this.#places.size >= this.#endpointsMax) {
+    if (isOfCluster(witness) && this.#places.size >= this.#endpointsMax) {
       const [gone] = this.#gone;
       const [stranger] = this.#strangers;
       if (gone !== undefined) this.#forget(gone);
@@ -702,7 +732,12 @@ export class Timeline implements ObservationSink {
   }
 
   #forget(line: Line): void {
+    const place = this.#places.at(line.endpoint);
     this.#places.remove(line);
+    for (const one of place?.coveringOf(line) ?? []) {
+      const isOwn = one.cursors.some(({ witness }) => isOfCluster(witness));
+      if (!isOwn && place?.coveredBy(one).length === 0) this.#strangers.add(one);
+    }
     this.#gone.delete(line);
     this.#strangers.delete(line);
     this.#unsettled.delete(line);
@@ -710,8 +745,10 @@ export class Timeline implements ObservationSink {
 
   // ── events ────────────────────────────────────────────────────────────────────────────────────
 
-  #emitShown(settled: readonly Settled[]): void {
+  /** All but the step that opened a change count as shown. */
+  #emitShown(settled: readonly Settled[], opened?: Change): void {
     for (const { change, witness } of settled) {
+      if (change !== opened) this.#counts.shown += 1;
       if (change.outcome === "pending") this.#emit("shown", change, witness);
     }
   }

@@ -26,6 +26,8 @@ export interface ServiceRef {
 export interface UnfollowedService extends ServiceRef {
   /** What it has shown counts no more: it does not come back, or begins anew if it does. */
   readonly forGood?: true;
+  /** The service itself is gone: its cluster's own watches still say that nothing is left of it. */
+  readonly isGone?: true;
   /** Where pods listen, of the ports that it shows no more while it shows others; all unless given. */
   readonly ports?: readonly number[];
 }

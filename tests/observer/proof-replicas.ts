@@ -9,7 +9,7 @@ import type { Direction } from "../../src/timeline/witness.ts";
 import type { ProofCluster } from "./proof-cluster.ts";
 import { observerHost, type ProofRun } from "./proof-run.ts";
 import { services } from "./proof-services.ts";
-import { fromKey, placeOfKey } from "./told-endpoints.ts";
+import { fromKey, placeOfKey, type ToldChange } from "./told-endpoints.ts";
 import type { UnderWay } from "./under-way.ts";
 
 export interface ProofReplicasOptions {
@@ -122,6 +122,7 @@ export class ProofReplicas {
     replica.toldAt = this.#now();
     replica.isSilent = false;
     run.replicas.set(replica.name, { beganAt: replica.toldAt, knowsPods: replica.knowsPods });
+    this.#note("routed", replica, new Set(), "baseline");
     replica.witness.began(toldRoutes(replica), replica.toldAt);
   }
 
@@ -141,14 +142,19 @@ export class ProofReplicas {
     const notBefore = isLate || !knowsPods ? toldAt : undefined;
     replica.told = replica.routes;
     replica.toldAt = at;
-    this.#note("routed", replica, before, isLate);
+    this.#note("routed", replica, before, isLate ? "list" : "event");
     for (const [service, routes] of toldRoutes(replica)) {
       witness?.routed(service, routes, at, notBefore);
     }
   }
 
   /** Who knows only addresses says nothing where one pod has the address after the other. */
-  #note(to: "routed" | "rerouted", replica: Replica, before: ReadonlySet<string>, isLate = false) {
+  #note(
+    to: "routed" | "rerouted",
+    replica: Replica,
+    before: ReadonlySet<string>,
+    how: ToldChange["how"] = "event",
+  ) {
     const { name, knowsPods, routes } = replica;
     const namesOf = (keys: ReadonlySet<string>): ReadonlySet<string> =>
       knowsPods ? keys : new Set([...keys].map(placeOfKey));
@@ -157,7 +163,6 @@ export class ProofReplicas {
       among.has(knowsPods ? key : placeOfKey(key));
     const at = this.#now();
     const note = (direction: Direction, key: string): void => {
-      const how = isLate ? "list" : "event";
       this.#options.run()[to].push({ hop: "routed", witness: name, key, direction, at, how });
     };
     for (const key of before) if (!isIn(key, names.after)) note("leave", key);

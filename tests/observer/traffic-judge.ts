@@ -1,7 +1,7 @@
 // Only for tests: judges what journeys say of requests by what was really sent. To an address that
 // joined the first, to one that left the last; where others have the address too, or a request names
 // no service, it may count or not.
-import { expect } from "vitest";
+import { deepStrictEqual, ok } from "node:assert/strict";
 import type { Journey } from "../../src/timeline/journey.ts";
 import { byKey, type Case, placeOf } from "./proof-case.ts";
 import type { SentRequest } from "./proof-run.ts";
@@ -37,26 +37,26 @@ function judgeJourney(
 ): void {
   const state = hops.find(({ hop }) => hop === "traffic")?.state;
   if (state?.type !== "shown") {
-    expect(sure, "requests that the journey says were never sent").toEqual([]);
+    deepStrictEqual(sure, [], "requests that the journey says were never sent");
     return;
   }
   const at = origin.at + state.lagMs;
-  expect(possible.map(instantOf), "a request that was never sent").toContain(instantOf({ at }));
+  ok(possible.map(instantOf).includes(instantOf({ at })), "a request that was never sent");
   if (direction === "join") {
     // The first to be told is enough to show it; one that is told later can only make it less.
     const firstToldAt = Math.min(...sure.map(({ toldAt }) => toldAt));
     const soonest = possible.filter(({ toldAt }) => toldAt <= firstToldAt);
     const latest = Math.max(...soonest.map((request) => request.at));
-    expect(at, "not the first").toBeLessThanOrEqual(latest + nearlyMs);
+    ok(at <= latest + nearlyMs, "not the first");
     return;
   }
   const last = Math.max(...sure.map((request) => request.at));
-  expect(at, "not the last").toBeGreaterThanOrEqual(last - nearlyMs);
+  ok(at >= last - nearlyMs, "not the last");
   const { requests = 0, failed = 0 } = traffic ?? {};
-  expect(requests).toBeGreaterThanOrEqual(sure.length);
-  expect(requests).toBeLessThanOrEqual(possible.length);
-  expect(failed).toBeGreaterThanOrEqual(sure.filter((request) => request.failed).length);
-  expect(failed).toBeLessThanOrEqual(possible.filter((request) => request.failed).length);
+  const failures = (all: readonly SentRequest[]): number =>
+    all.filter((request) => request.failed).length;
+  ok(requests >= sure.length && requests <= possible.length, "how many requests");
+  ok(failed >= failures(sure) && failed <= failures(possible), "how many failed");
 }
 
 /** Nobody else can have been meant, as far as anybody says, and nobody else was. */
