@@ -48,7 +48,10 @@ API server that is already slow.
 
 The file survives the end of the process at any moment; a later run goes on in the same file. When it
 has grown to half of --max-size it becomes FILE.1, in place of the one before, and a new one begins
-with all that is known then. lockstep blame reads both.
+with all that is known then. lockstep blame and lockstep watch --replay read both.
+
+--anonymize replaces names, labels, uids and addresses: the same one always by the same one. Times and
+ports stay. --anonymize-file does it with a recording that exists, and asks no cluster.
 
 Exit codes: 0 it ended when told to, 1 no cluster was ever read, 2 it could not be done as asked.
 
@@ -56,11 +59,12 @@ Examples:
   lockstep record --out pods.jsonl
   lockstep record --all-contexts --out pods.jsonl --max-size 1G
   lockstep record --context prod --namespace shop --out pods.jsonl
+  lockstep record --anonymize-file pods.jsonl --out shared.jsonl
   lockstep blame --access-log access.log --recording pods.jsonl`;
 
 export function recordCommand(context: CommandContext, done: (code: ExitCode) => void): Command {
   return new Command("record")
-    .description("write down changes of pods and endpoints for lockstep blame, until stopped")
+    .description("write down changes of pods and endpoints, until stopped")
     .requiredOption("--out <file>", "where to; an existing recording is continued")
     .option(
       "--context <name>",

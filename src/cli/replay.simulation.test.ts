@@ -305,3 +305,32 @@ test("on a screen it pauses, steps and changes its speed", () =>
     expect(out).toContain("lockstep watch --replay · 4×");
     expect(out).toContain("Observed for 49 s.");
   }));
+
+test("an anonymised recording has none of the names and addresses, and shows the same", () =>
+  inObserverWorld(async (world) => {
+    const { files } = world.simulation.host("lockstep");
+    await startShop(world, "lab-1");
+    const seen = await lockstepWatch(world, { args: ["--record", path], meanwhile: changePods });
+    const plain = Buffer.from((await files.read(path)) ?? "").toString("utf8");
+    const uids = plain.match(/[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/g) ?? [];
+    const [run] = uids;
+    await files.rename(path, "/plain.jsonl");
+    const environment = world.simulation.host("lockstep");
+    const terminal = new RecordedTerminal();
+    const line = ["record", "--anonymize-file", "/plain.jsonl", "--out", path];
+    const stop = new AbortController().signal;
+    expect(await runProgram({ environment, terminal, stop }, "0.0.0", line)).toBe(0);
+    const text = Buffer.from((await files.read(path)) ?? "").toString("utf8");
+    const names = ["lab-1", "shop", "web", "web-1", "10.0.0.1", "10.0.0.2", "app"];
+    for (const name of [...names, ...uids.filter((uid) => uid !== run)]) {
+      expect(text).not.toMatch(new RegExp(`[^-\\w.]${name.replaceAll(".", "\\.")}[^-\\w.]`));
+    }
+    const again = await replay(world);
+    const shape = (lines: string) =>
+      lines.replaceAll(
+        /(?<= )(?:n[\da-f]{10}|lab-1|shop)(?:\/(?:n[\da-f]{10}|web))?|[\d.]{7,}(?= )/g,
+        "X",
+      );
+    expect(shape(again.out)).toBe(shape(seen.out));
+    expect(again.out).not.toBe(seen.out);
+  }));

@@ -58,6 +58,10 @@ under "journey", as lockstep journeys --json prints it; docs/watch.md names ever
 --history keeps every change for lockstep journeys: for 30 days and in 256 MiB, unless
 --history-max-age and --history-max-size say otherwise; the oldest go first.
 
+--record writes everything that is observed to a file, with the watches there are anyway. --replay
+shows such a file again, without a cluster: space pauses, → or s goes to the next change, + and −
+change the speed. --anonymize replaces names and addresses, so that the file can be shared.
+
 --proxy names a replica that says what it routes to; give it once for each:
   lockstep=http://10.0.0.5:10260         a Lockstep ingress, by its status port
   ingress-nginx=http://127.0.0.1:10246   an ingress-nginx, by a port-forward
@@ -78,6 +82,8 @@ Examples:
   lockstep watch --context shop-1 --context shop-2 --access-context edge
   lockstep watch --service shop/web --slow 500ms --proxy http://127.0.0.1:10260
   lockstep watch --all-contexts --max-qps 5 --history --history-max-age 90d
+  lockstep watch --record incident.jsonl
+  lockstep watch --replay incident.jsonl --speed 10
   lockstep watch --json | jq -c 'select(.type == "stuck") | .journey'`;
 
 export function watchCommand(context: CommandContext, done: (code: ExitCode) => void): Command {
