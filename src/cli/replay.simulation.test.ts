@@ -71,7 +71,8 @@ async function expectSame(
 test.each([[[]], [["--json"]]])("a replay %j shows what the run showed", (args) =>
   inObserverWorld(async (world) => {
     await startShop(world, "lab-1");
-    await expectSame(world, args, [], changePods);
+    const out = await expectSame(world, args, [], changePods);
+    expect(out).toContain("10.0.0.2");
   }),
 );
 
@@ -91,7 +92,7 @@ const troubleMs = 120_000;
 
 forEachSeed(
   "a replay is the run again, with watches that are cut off, replicas and an access log",
-  { seeds: 4 },
+  { seeds: 10 },
   (seed) =>
     inObserverWorld(async (world) => {
       const { simulation } = world;

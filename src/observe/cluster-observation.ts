@@ -86,7 +86,14 @@ export class ClusterObservation {
   }
 
   status(): ClusterStatus {
-    return clusterStatus(this.cluster, this.#standing(), this.#watchStatuses());
+    const standing = this.#standing();
+    const { tap } = this.#options;
+    if (tap !== undefined) {
+      // What is answered is recorded as it is now.
+      for (const watch of this.#witnesses?.watches ?? []) watch.look();
+      tap.standing(this.cluster, standing);
+    }
+    return clusterStatus(this.cluster, standing, this.#watchStatuses());
   }
 
   /**

@@ -5,13 +5,16 @@ import { createHmac } from "node:crypto";
 import { isIP } from "node:net";
 import { isRecord, type RawRecord } from "../kube/kinds/fields.ts";
 
+function wordSet(words: string): ReadonlySet<string> {
+  return new Set(words.split(" "));
+}
+
 /** Fields whose text is a word of Kubernetes or of a recording, or a time. */
-const keptFields: ReadonlySet<string> = new Set([
-  ...["at", "after", "kind", "run", "change", "by", "listed", "type", "form", "resource", "state"],
-  ...["currency", "phase", "status", "protocol", "addressType", "creationTimestamp"],
-  ...["deletionTimestamp", "startedAt", "finishedAt", "lastTransitionTime", "lastHeartbeatTime"],
-  "ipFamilies",
-]);
+const keptFields = wordSet(
+  "at after kind run change by listed type form resource state currency phase status " +
+    "protocol addressType creationTimestamp deletionTimestamp startedAt finishedAt " +
+    "lastTransitionTime lastHeartbeatTime ipFamilies",
+);
 
 /** Sentences and reasons: they may name anything. */
 const emptiedFields: ReadonlySet<string> = new Set(["detail", "doubt", "failure"]);
@@ -20,19 +23,17 @@ const emptiedFields: ReadonlySet<string> = new Set(["detail", "doubt", "failure"
 const mapFields: ReadonlySet<string> = new Set(["labels", "selector", "annotations", "services"]);
 
 /** All other fields of a recording. A field that is in no list is left out. */
-const knownFields: ReadonlySet<string> = new Set([
-  ...["version", "t", "since", "first", "alive", "behind", "input", "watched", "monotonicMs"],
-  ...["wallMs", "clusters", "aliases", "isBusiness", "isAccess", "namespaces", "asked", "copies"],
-  ...["proxies", "logs", "cluster", "namespace", "name", "uid", "object", "metadata", "spec"],
-  ...["deletionGracePeriodSeconds", "nodeName", "hostNetwork", "containers", "ports", "port"],
-  ...["containerPort", "hostPort", "targetPort", "readinessProbe", "podIP", "podIPs", "ip"],
-  ...["conditions", "containerStatuses", "ready", "serving", "terminating", "restartCount"],
-  ...["lastState", "running", "waiting", "terminated", "exitCode", "reason", "endpoints"],
-  ...["addresses", "notReadyAddresses", "subsets", "targetRef", "externalName", "clusterIP"],
-  ...["clusterIPs", "publishNotReadyAddresses", "isHeard", "standing", "hasSlices", "of"],
-  ...["replica", "routed", "log", "traffic", "service", "address", "podUid", "notBefore"],
-  ...["request", "failed", "notes"],
-]);
+const knownFields = wordSet(
+  "version t since first alive behind input watched monotonicMs wallMs clusters aliases " +
+    "isBusiness isAccess namespaces asked copies proxies logs cluster namespace name " +
+    "uid object metadata spec deletionGracePeriodSeconds nodeName hostNetwork " +
+    "containers ports port containerPort hostPort targetPort readinessProbe podIP " +
+    "podIPs ip conditions containerStatuses ready serving terminating restartCount " +
+    "lastState running waiting terminated exitCode reason endpoints addresses " +
+    "notReadyAddresses subsets targetRef externalName clusterIP clusterIPs " +
+    "publishNotReadyAddresses isHeard standing hasSlices of replica routed log traffic " +
+    "service address podUid notBefore request failed notes",
+);
 
 /** Keys that Kubernetes or Lockstep gives a meaning. */
 const knownKeys: ReadonlySet<string> = new Set([
@@ -47,8 +48,8 @@ const knownKeys: ReadonlySet<string> = new Set([
   "service.kubernetes.io/headless",
 ]);
 
-/** Of these keys the value is a word and no name. */
-const keptValues = /managed-by$|trigger-time$|headless$/;
+/** Values of such keys that are words and no names: who manages it, a time, nothing. */
+const keptValue = /^(?:lockstep[\w.-]*|endpointslice[\w-]*\.k8s\.io|\d{4}-\d{2}-\d{2}T[\d:.]+Z|)$/;
 
 /** `OOMKilled`, `ContainersNotReady`: reasons that Kubernetes gives. */
 const reasonWord = /^[A-Z][A-Za-z]{0,40}$/;
@@ -114,8 +115,8 @@ export class Anonymizer {
       Object.entries(map).map(([key, value]) => {
         if (field === "services") return [this.#text(key), this.#value("endpoints", value)];
         const isKnown = knownKeys.has(key);
-        const isKept = isKnown && keptValues.test(key);
         const text = typeof value === "string" ? value : "";
+        const isKept = isKnown && !key.endsWith("cluster") && keptValue.test(text);
         return [isKnown ? key : this.#text(key), isKept ? value : this.#text(text)];
       }),
     );
