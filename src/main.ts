@@ -6,6 +6,7 @@ import { runProgram } from "./cli/program.ts";
 import type { LogLevel } from "./environment/log.ts";
 import { nodeClock } from "./environment/node/node-clock.ts";
 import { nodeEnvironment } from "./environment/node/node-environment.ts";
+import { nodeKeys } from "./environment/node/node-keys.ts";
 import { nodeStdin } from "./environment/node/node-stdin.ts";
 import { stopOnRequest } from "./environment/node/node-stop.ts";
 import { nodeTerminal } from "./environment/node/node-terminal.ts";
@@ -23,6 +24,7 @@ const context: CommandContext = {
   environment: nodeEnvironment({ log: { level: () => logLevel } }),
   terminal: nodeTerminal(),
   stdin: nodeStdin,
+  keys: nodeKeys,
   stop: stop.signal,
   onReopenLogs: (listener) => void process.on("SIGUSR1", listener),
   setLogLevel: (level) => {

@@ -6,11 +6,12 @@ import { parsePrometheusText } from "../../src/doctor/evidence/prometheus-text.t
 import type { Finding } from "../../src/doctor/finding.ts";
 import { clientThrottling } from "../../src/doctor/rules/client-throttling.ts";
 import { nodeEnvironment } from "../../src/environment/node/node-environment.ts";
-import type { Journey } from "../../src/timeline/journey.ts";
-import { Timeline } from "../../src/timeline/timeline.ts";
 import { fixedAccess } from "../../src/kube/credentials/credentials.ts";
 import { endpointsKind } from "../../src/kube/kinds/endpoints.ts";
 import { ClusterWitness } from "../../src/observe/cluster-witness.ts";
+import { openWatches } from "../../src/observe/observed-watch.ts";
+import type { Journey } from "../../src/timeline/journey.ts";
+import { Timeline } from "../../src/timeline/timeline.ts";
 import {
   type RealControlPlane,
   type RealManager,
@@ -55,7 +56,7 @@ async function examine(flags: readonly string[]): Promise<Finding | undefined> {
     },
   });
   const sink = { ...trial, cluster: "real", form: "endpoints", sink: journeys } as const;
-  const witness = new ClusterWitness(sink);
+  const witness = new ClusterWitness({ ...sink, openWatch: openWatches(trial) });
   try {
     await createThrottlingObjects(trial, services);
     witness.start();

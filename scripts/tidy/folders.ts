@@ -32,8 +32,12 @@ const product: Readonly<Record<string, Folder>> = {
   },
   history: { mayImport: ["environment", "timeline"], reason: flow },
   telemetry: { mayImport: ["environment", "kube", "timeline"], reason: flow },
+  recording: {
+    mayImport: ["environment", "kube", "sources", "access-log", "timeline", "observe"],
+    reason: flow,
+  },
   blame: {
-    mayImport: ["environment", "kube", "sources", "model", "access-log", "timeline"],
+    mayImport: ["environment", "kube", "sources", "model", "access-log", "timeline", "recording"],
     reason: flow,
   },
   doctor: { mayImport: ["environment", "kube", "sources", "model", "timeline"], reason: flow },

@@ -7,7 +7,7 @@ import {
   type RawRecord,
   recordAt,
 } from "../kube/kinds/fields.ts";
-import { metadataText } from "./metadata-text.ts";
+import { metadataText } from "../recording/metadata-text.ts";
 
 /** An object as it was written. */
 export interface AuditedWrite {

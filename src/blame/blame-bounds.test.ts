@@ -3,10 +3,10 @@
 import { describe, expect, test } from "vitest";
 import { AccessLogParser } from "../access-log/access-log-parser.ts";
 import { recordAt } from "../kube/kinds/fields.ts";
+import { changeLine, listedLine, runLine } from "../recording/recording-line.ts";
 import { at, pod, service, slice } from "./blame-world.contract.ts";
 import { Evidence } from "./evidence.ts";
 import { judgeRequest } from "./judge-request.ts";
-import { changeLine, listedLine, runLine } from "./recording-line.ts";
 import { RecordingReader } from "./recording-reader.ts";
 import { savedDocuments } from "./saved-text.ts";
 

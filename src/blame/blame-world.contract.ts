@@ -3,9 +3,9 @@
 import type { AccessLogEntry, LoggedTry } from "../access-log/access-log-entry.ts";
 import type { WallMs } from "../environment/clock.ts";
 import type { RawRecord } from "../kube/kinds/fields.ts";
+import type { RecordedKindName } from "../recording/recorded-kinds.ts";
 import { Evidence, type EvidenceOptions } from "./evidence.ts";
 import { judgeRequest } from "./judge-request.ts";
-import type { RecordedKindName } from "./recorded-kinds.ts";
 import { verdictSentences } from "./verdict-text.ts";
 
 export const startMs = Date.parse("2026-01-01T12:00:00Z");

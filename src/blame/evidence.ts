@@ -8,6 +8,8 @@ import {
   recordAt,
   requiredString,
 } from "../kube/kinds/fields.ts";
+import { metadataText } from "../recording/metadata-text.ts";
+import type { RecordedKindName } from "../recording/recorded-kinds.ts";
 import { AddressLives, type PodLife } from "./address-lives.ts";
 import {
   type Coverage,
@@ -17,13 +19,11 @@ import {
   placeKey,
 } from "./coverage.ts";
 import { KnownServices } from "./known-services.ts";
-import { metadataText } from "./metadata-text.ts";
 import { NodeLives, readNode } from "./node-lives.ts";
 import { readPod } from "./pod-facts.ts";
 import type { Seen } from "./pod-life.ts";
 import { Publications } from "./publications.ts";
 import { readEndpoints, readSlice } from "./published-facts.ts";
-import type { RecordedKindName } from "./recorded-kinds.ts";
 import type { Span } from "./span.ts";
 
 /** A version of an object, or its absence. */

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { RawRecord } from "../kube/kinds/fields.ts";
+import type { RecordedKindName } from "../recording/recorded-kinds.ts";
 import {
   at,
   judged,
@@ -11,7 +12,6 @@ import {
   Told,
   web1,
 } from "./blame-world.contract.ts";
-import type { RecordedKindName } from "./recorded-kinds.ts";
 
 const silent = { status: 504, durationMs: 5_000 };
 

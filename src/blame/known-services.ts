@@ -9,7 +9,7 @@ import {
   stringsAt,
 } from "../kube/kinds/fields.ts";
 import type { StringMap } from "../kube/kinds/intern.ts";
-import { optionalName, requiredName } from "./metadata-text.ts";
+import { optionalName, requiredName } from "../recording/metadata-text.ts";
 
 /** What is known of a service in one cluster. */
 interface ServiceFacts {

@@ -2,7 +2,7 @@
 // API shows them as ready until the controller has waited long enough: only afterwards is it known
 // that they had been out of reach since the node was last heard.
 import { isRecord, listAt, optionalTime, type RawRecord, recordAt } from "../kube/kinds/fields.ts";
-import { requiredName } from "./metadata-text.ts";
+import { requiredName } from "../recording/metadata-text.ts";
 import { type Seen, silentMostMs } from "./pod-life.ts";
 import { between, type Span } from "./span.ts";
 

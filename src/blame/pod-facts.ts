@@ -14,7 +14,7 @@ import {
 } from "../kube/kinds/fields.ts";
 import { internString, type StringMap } from "../kube/kinds/intern.ts";
 import { hasEnded } from "../kube/kinds/pod.ts";
-import { optionalName, requiredName } from "./metadata-text.ts";
+import { optionalName, requiredName } from "../recording/metadata-text.ts";
 
 /** More than any pod has of each; what is beyond them is not looked at. */
 const containersMax = 200;

@@ -15,7 +15,7 @@ import {
   listedInSlice,
   portNumbers,
 } from "../model/published-endpoint.ts";
-import { nameLengthMax, notTooLong, requiredName } from "./metadata-text.ts";
+import { nameLengthMax, notTooLong, requiredName } from "../recording/metadata-text.ts";
 import { newestTimeMs } from "./saved-time.ts";
 
 export interface ListedEndpoint {

@@ -2,6 +2,14 @@
 // one, are read one after the other; what a run did not see between its end and the next one's lists
 // becomes one change at an unknown moment in between.
 import type { RawRecord } from "../kube/kinds/fields.ts";
+import { metadataText } from "../recording/metadata-text.ts";
+import type { RecordedKindName } from "../recording/recorded-kinds.ts";
+import {
+  parseRecordingLine,
+  type RecordedChange,
+  type RecordingLine,
+  refuseLaterVersion,
+} from "../recording/recording-line.ts";
 import {
   type Coverage,
   type CoveredPlace,
@@ -10,27 +18,13 @@ import {
   placesMax,
 } from "./coverage.ts";
 import type { Evidence } from "./evidence.ts";
-import { metadataText } from "./metadata-text.ts";
 import type { Seen } from "./pod-life.ts";
-import type { RecordedKindName } from "./recorded-kinds.ts";
-import {
-  parseRecordingLine,
-  type RecordedChange,
-  type RecordingLine,
-  recordingVersion,
-} from "./recording-line.ts";
 
 export interface RecordingCounts {
   readonly lines: number;
   readonly runs: number;
   /** Torn or foreign lines. */
   readonly unreadable: number;
-}
-
-/** The file was written by a later version. */
-export class RecordingVersionError extends Error {
-  override readonly name = "RecordingVersionError";
-  readonly code = "RECORDING_VERSION";
 }
 
 /** One of each kind in each place. */
@@ -74,6 +68,8 @@ export class RecordingReader {
   }
 
   #take(line: RecordingLine): void {
+    // What only `lockstep watch` took in says nothing of pods.
+    if (line.type === "input") return;
     const { atMs } = line;
     switch (line.type) {
       case "run":
@@ -137,11 +133,7 @@ export class RecordingReader {
   }
 
   #begin(version: number): void {
-    if (version > recordingVersion) {
-      throw new RecordingVersionError(
-        `it has version ${version}, and this lockstep reads version ${recordingVersion}`,
-      );
-    }
+    refuseLaterVersion(version);
     this.#counts.runs += 1;
     this.#own = new WeakSet();
     this.#covered.clear();

@@ -1,20 +1,21 @@
 import { describe, expect, test } from "vitest";
 import { type Files, FilesError } from "../environment/files.ts";
 import { recordAt } from "../kube/kinds/fields.ts";
-import { type Simulation, simulate } from "../simulation/simulation.ts";
-import { at, pod, slice } from "./blame-world.contract.ts";
-import { Evidence } from "./evidence.ts";
-import { recordedKinds } from "./recorded-kinds.ts";
-import { mayRecordTo, readRecording } from "./recording-file.ts";
+import { recordedKinds } from "../recording/recorded-kinds.ts";
+import { mayRecordTo, readRecording } from "../recording/recording-file.ts";
 import {
   aliveLine,
   changeLine,
   listedLine,
   parseRecordingLine,
+  RecordingVersionError,
   runLine,
-} from "./recording-line.ts";
-import { RecordingReader, RecordingVersionError } from "./recording-reader.ts";
-import { RecordingWriter } from "./recording-writer.ts";
+} from "../recording/recording-line.ts";
+import { RecordingWriter } from "../recording/recording-writer.ts";
+import { type Simulation, simulate } from "../simulation/simulation.ts";
+import { at, pod, slice } from "./blame-world.contract.ts";
+import { Evidence } from "./evidence.ts";
+import { RecordingReader } from "./recording-reader.ts";
 
 const path = "/pods.jsonl";
 
@@ -59,7 +60,7 @@ describe("a line", () => {
       type: "run",
       atMs: at(1),
       run: "one",
-      version: 1,
+      version: 2,
     });
     const alive = aliveLine({ atMs: at(2), behind: ["prod pods"] });
     expect(parseRecordingLine(alive)).toEqual({
@@ -271,7 +272,7 @@ describe("several runs", () => {
   });
 
   test("of a later form are refused, and torn or malformed lines counted", () => {
-    const later = runLine({ atMs: at(1), run: "z" }).replace('"version":1', '"version":2');
+    const later = runLine({ atMs: at(1), run: "z" }).replace('"version":2', '"version":3');
     expect(() => readLines([later])).toThrow(RecordingVersionError);
     const odd = podLine(30, { metadata: { uid: "u", name: 5 } }, "updated");
     const { counts, evidence } = readLines([...first, odd, "{half", ""]);

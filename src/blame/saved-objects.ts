@@ -3,13 +3,13 @@
 // `kubectl get --watch`, and audit logs. Lists show one moment, yet each object carries the times of
 // its last changes; what an earlier list has and a later one lacks went in between.
 import { isRecord, MalformedObjectError, type RawRecord } from "../kube/kinds/fields.ts";
+import { metadataText } from "../recording/metadata-text.ts";
+import { type RecordedKindName, recordedKinds } from "../recording/recorded-kinds.ts";
 import { auditedWrite, isAuditEvent } from "./audit-event.ts";
 import type { Evidence } from "./evidence.ts";
 import { KillingEvents } from "./killing-events.ts";
 import { addListedGone } from "./listed-gone.ts";
-import { metadataText } from "./metadata-text.ts";
 import type { Seen } from "./pod-life.ts";
-import { type RecordedKindName, recordedKinds } from "./recorded-kinds.ts";
 import { savedDocuments } from "./saved-text.ts";
 import { newestTimeMs } from "./saved-time.ts";
 import { type SavedObject, Snapshots } from "./snapshots.ts";

@@ -2,10 +2,10 @@
 // Files that were given together are of one time unless an object is in two of them. What an earlier
 // one lists and a later one lacks went at an unknown moment in between.
 import type { RawRecord } from "../kube/kinds/fields.ts";
+import { metadataText } from "../recording/metadata-text.ts";
+import type { RecordedKindName } from "../recording/recorded-kinds.ts";
 import type { Evidence } from "./evidence.ts";
 import type { KilledPod, KillingEvents } from "./killing-events.ts";
-import { metadataText } from "./metadata-text.ts";
-import type { RecordedKindName } from "./recorded-kinds.ts";
 
 export interface SavedObject {
   readonly kind: RecordedKindName;

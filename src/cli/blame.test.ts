@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { at, pod, service, slice } from "../blame/blame-world.contract.ts";
-import type { RecordedKindName } from "../blame/recorded-kinds.ts";
-import { aliveLine, changeLine, listedLine, runLine } from "../blame/recording-line.ts";
 import type { Files } from "../environment/files.ts";
 import { RecordedTerminal } from "../environment/recorded-terminal.contract.ts";
+import type { RecordedKindName } from "../recording/recorded-kinds.ts";
+import { aliveLine, changeLine, listedLine, runLine } from "../recording/recording-line.ts";
 import { simulate } from "../simulation/simulation.ts";
 import { runProgram } from "./program.ts";
 

@@ -9,6 +9,8 @@ export interface CommandContext {
   readonly terminal: Terminal;
   /** What is piped into this process, to be read once; absent where nothing can be. */
   readonly stdin?: () => AsyncIterable<Uint8Array>;
+  /** Hands over each key that is pressed, until what it returns is called; absent without a keyboard. */
+  readonly keys?: (listener: (key: string) => void) => () => void;
   /** Aborts on Ctrl-C, SIGTERM or a closed terminal or pipe: stop, clean up, return. */
   readonly stop: AbortSignal;
   /** Calls back each time this process is asked to open log files anew (SIGUSR1). */

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { Evidence } from "../blame/evidence.ts";
-import { readRecording } from "../blame/recording-file.ts";
 import { RecordingReader } from "../blame/recording-reader.ts";
 import { RecordedTerminal } from "../environment/recorded-terminal.contract.ts";
 import { inObserverWorld, type ObserverWorld } from "../observe/observer-world.contract.ts";
+import { readRecording } from "../recording/recording-file.ts";
 import { runProgram } from "./program.ts";
 
 const kubeconfig = JSON.stringify({

@@ -2,19 +2,21 @@
 // small, for `lockstep blame` to read afterwards. It reads only; people leave it running.
 import { resolve as absolute } from "node:path";
 import { Command, InvalidArgumentError, Option } from "commander";
-import { type ClusterToRecord, Recorder } from "../blame/recorder.ts";
-import { mayRecordTo } from "../blame/recording-file.ts";
 import { visible } from "../decide/routing/shown-text.ts";
-import { type Files, FilesError, ownerOnly } from "../environment/files.ts";
+import { FilesError } from "../environment/files.ts";
 import { pacedClient } from "../observe/paced-client.ts";
+import { type ClusterToRecord, Recorder } from "../recording/recorder.ts";
+import { defaultRecordingBytes, leastRecordingBytes } from "../recording/recording-writer.ts";
 import type { PublishedForm } from "../sources/published-form.ts";
 import { asUsage } from "./as-usage.ts";
 import { byteSize } from "./byte-size.ts";
-import { aborted, type CommandContext, type ExitCode, UsageError } from "./command.ts";
+import { aborted, type CommandContext, type ExitCode } from "./command.ts";
 import { helpText } from "./help-text.ts";
+import { anonymizeFile } from "./record/anonymize-file.ts";
 import { RecordNews } from "./record/record-news.ts";
 import { endText, isAnythingRead, type RecordState } from "./record/record-notes.ts";
 import { RecordSurvey, type RecordSurveyOptions } from "./record/record-survey.ts";
+import { refuseRecording } from "./record/refused-recording.ts";
 import { repeatable } from "./repeatable.ts";
 import { errorsOnly } from "./up/quiet-log.ts";
 import { watchedClusters } from "./watch/watch-clusters.ts";
@@ -28,15 +30,11 @@ interface RecordFlags {
   readonly namespace: readonly string[];
   readonly form: "auto" | "endpointslices" | "endpoints";
   readonly out: string;
+  readonly anonymize: boolean;
+  readonly anonymizeFile?: string;
   readonly maxSize: number;
   readonly maxQps?: number;
 }
-
-const mebibyte = 1024 * 1024;
-
-/** Weeks of a cluster with a few hundred changes an hour, days of a busy one. */
-const defaultMaxSize = 256 * mebibyte;
-const leastSize = mebibyte;
 
 /** What one client may ask of an API server that others need too. */
 const qpsMost = 1_000;
@@ -50,7 +48,10 @@ API server that is already slow.
 
 The file survives the end of the process at any moment; a later run goes on in the same file. When it
 has grown to half of --max-size it becomes FILE.1, in place of the one before, and a new one begins
-with all that is known then. lockstep blame reads both.
+with all that is known then. lockstep blame and lockstep watch --replay read both.
+
+--anonymize replaces names, labels, uids and addresses: the same one always by the same one. Times and
+ports stay. --anonymize-file does it with a recording that exists, and asks no cluster.
 
 Exit codes: 0 it ended when told to, 1 no cluster was ever read, 2 it could not be done as asked.
 
@@ -58,11 +59,12 @@ Examples:
   lockstep record --out pods.jsonl
   lockstep record --all-contexts --out pods.jsonl --max-size 1G
   lockstep record --context prod --namespace shop --out pods.jsonl
+  lockstep record --anonymize-file pods.jsonl --out shared.jsonl
   lockstep blame --access-log access.log --recording pods.jsonl`;
 
 export function recordCommand(context: CommandContext, done: (code: ExitCode) => void): Command {
   return new Command("record")
-    .description("write down changes of pods and endpoints for lockstep blame, until stopped")
+    .description("write down changes of pods and endpoints, until stopped")
     .requiredOption("--out <file>", "where to; an existing recording is continued")
     .option(
       "--context <name>",
@@ -76,16 +78,25 @@ export function recordCommand(context: CommandContext, done: (code: ExitCode) =>
     .option("--form <form>", "auto, endpointslices or endpoints", form, "auto")
     .addOption(
       new Option("--max-size <bytes>", "of both files together: 500M, 2G")
-        .argParser(byteSize(leastSize))
-        .default(defaultMaxSize, "256M"),
+        .argParser(byteSize(leastRecordingBytes))
+        .default(defaultRecordingBytes, "256M"),
     )
     .option(
       "--max-qps <n>",
       "at most so many requests a second to each cluster",
       wholeNumber(1, qpsMost),
     )
+    .option("--anonymize", "replace names and addresses, the same ones by the same", false)
+    .option(
+      "--anonymize-file <file>",
+      "read this recording and write it anonymised; asks no cluster",
+    )
     .addHelpText("after", helpText(context, epilogue))
-    .action(async (flags: RecordFlags) => done(await runRecord(inWords(context), flags)));
+    .action(async (flags: RecordFlags) => {
+      const { anonymizeFile: from } = flags;
+      if (from === undefined) done(await runRecord(inWords(context), flags));
+      else done(await anonymizeFile(context, { from: absolute(from), to: absolute(flags.out) }));
+    });
 }
 
 /** How it stands with the clusters is said in sentences, so the log need not say it too. */
@@ -97,8 +108,7 @@ function inWords(context: CommandContext): CommandContext {
 async function runRecord(context: CommandContext, flags: RecordFlags): Promise<ExitCode> {
   const { environment, terminal, stop } = context;
   const path = absolute(flags.out);
-  await refuseForeignFile(environment.files, path);
-  await refuseUnwritable(environment.files, path);
+  await refuseRecording(environment, path);
   const recording = await recordingOf(context, flags);
   await sayWhatComes(context, recording);
   if (stop.aborted) {
@@ -107,7 +117,13 @@ async function runRecord(context: CommandContext, flags: RecordFlags): Promise<E
   }
   const { form, namespaces, clusters } = recording;
   const what = { form, namespaces, clusters };
-  const recorder = new Recorder({ ...environment, ...what, path, maxBytes: flags.maxSize });
+  const recorder = new Recorder({
+    ...environment,
+    ...what,
+    path,
+    maxBytes: flags.maxSize,
+    anonymize: flags.anonymize,
+  });
   await asUsage([FilesError], () => recorder.start());
   const names = visible(clusters.map(({ cluster }) => cluster).join(", "));
   terminal.writeError(`Recording ${names} to ${path}. Ctrl-C stops it.\n`);
@@ -171,26 +187,6 @@ async function sayWhatComes(
     closing: "Lockstep only reads. It needs nothing else on a managed cluster (EKS, GKE, AKS).",
   });
   if (!stop.aborted) terminal.writeError(`${lines.join("\n")}\n\n`);
-}
-
-async function refuseForeignFile(files: Files, path: string): Promise<void> {
-  const kind = await asUsage([FilesError], () => files.kind(path));
-  // A recording that has grown is renamed, which nobody wants of a device or a pipe.
-  if (kind === "folder" || kind === "other") {
-    throw new UsageError(`${path} is no ordinary file: name another one.`);
-  }
-  if (await asUsage([FilesError], () => mayRecordTo(files, path))) return;
-  throw new UsageError(`${path} is no recording: name another file, this one is left as it is.`);
-}
-
-/** By trying it, so that nobody waits for a cluster's answer to hear of it. Leaves nothing behind. */
-async function refuseUnwritable(files: Files, path: string): Promise<void> {
-  await asUsage([FilesError], async () => {
-    const isAbsent = (await files.kind(path)) === undefined;
-    await files.append(path, "");
-    if (isAbsent) await files.remove(path);
-    for (const kept of [path, `${path}.1`]) await files.setMode(kept, ownerOnly);
-  });
 }
 
 function form(text: string): RecordFlags["form"] {

@@ -3,14 +3,16 @@
 import { Command, InvalidArgumentError, Option } from "commander";
 import { defaultHistoryPathText } from "../history/default-history-path.ts";
 import { leastSizeBytes } from "../history/history-retention.ts";
+import { leastRecordingBytes } from "../recording/recording-writer.ts";
 import { byteSize } from "./byte-size.ts";
-import type { CommandContext, ExitCode } from "./command.ts";
+import { type CommandContext, type ExitCode, UsageError } from "./command.ts";
 import { helpText } from "./help-text.ts";
 import { longDuration } from "./long-duration.ts";
 import { repeatable } from "./repeatable.ts";
 import { timeFlag } from "./time-flag.ts";
+import { runReplay } from "./watch/run-replay.ts";
 import { runWatch } from "./watch/run-watch.ts";
-import { type WatchFlags, watchSettings } from "./watch/watch-settings.ts";
+import { replaySettings, type WatchFlags, watchSettings } from "./watch/watch-settings.ts";
 import { wholeNumber } from "./whole-number.ts";
 
 /** Longer than anybody waits for one. */
@@ -56,6 +58,10 @@ under "journey", as lockstep journeys --json prints it; docs/watch.md names ever
 --history keeps every change for lockstep journeys: for 30 days and in 256 MiB, unless
 --history-max-age and --history-max-size say otherwise; the oldest go first.
 
+--record writes everything that is observed to a file, with the watches there are anyway. --replay
+shows such a file again, without a cluster: space pauses, → or s goes to the next change, + and −
+change the speed. --anonymize replaces names and addresses, so that the file can be shared.
+
 --proxy names a replica that says what it routes to; give it once for each:
   lockstep=http://10.0.0.5:10260         a Lockstep ingress, by its status port
   ingress-nginx=http://127.0.0.1:10246   an ingress-nginx, by a port-forward
@@ -76,6 +82,8 @@ Examples:
   lockstep watch --context shop-1 --context shop-2 --access-context edge
   lockstep watch --service shop/web --slow 500ms --proxy http://127.0.0.1:10260
   lockstep watch --all-contexts --max-qps 5 --history --history-max-age 90d
+  lockstep watch --record incident.jsonl
+  lockstep watch --replay incident.jsonl --speed 10
   lockstep watch --json | jq -c 'select(.type == "stuck") | .journey'`;
 
 export function watchCommand(context: CommandContext, done: (code: ExitCode) => void): Command {
@@ -123,6 +131,20 @@ export function watchCommand(context: CommandContext, done: (code: ExitCode) => 
       "the oldest go for new ones: 100M, 1G (default: 256M)",
       byteSize(leastSizeBytes),
     )
+    .option("--record <file>", "write down what is observed, for --replay and lockstep blame")
+    .option(
+      "--max-size <bytes>",
+      "of the recording, both files together: 500M, 2G (default: 256M)",
+      byteSize(leastRecordingBytes),
+    )
+    .option("--anonymize", "replace names and addresses in the recording", false)
+    .option("--replay <file>", "show a recording as if it happened now; needs no cluster")
+    .option("--speed <n>", "of the replay: 10 is ten times as fast, max without waiting", speed)
+    .option(
+      "--from <time>",
+      "skip what was before: 2026-01-31T12:00:00Z, or 10m after it began",
+      from,
+    )
     .option("--metrics-port <port>", "answer Prometheus there; 0 for any", wholeNumber(0, 65_535))
     .option("--metrics-address <ip>", "where that port listens", "127.0.0.1")
     .option(
@@ -140,7 +162,15 @@ export function watchCommand(context: CommandContext, done: (code: ExitCode) => 
     .option("--utc", "times of day in UTC", false)
     .option("--for <time>", "end by itself after so long", timeFlag(longestMs))
     .addHelpText("after", helpText(context, epilogue))
-    .action(async (flags: WatchFlags) => {
+    .action(async (flags: WatchFlags, command: Command) => {
+      if (flags.replay !== undefined) {
+        refuseOtherThanReplay(command);
+        done(await runReplay(context, replaySettings(flags, flags.replay)));
+        return;
+      }
+      if (flags.speed !== undefined || flags.from !== undefined) {
+        throw new UsageError("--speed and --from are of a replay: give --replay too.");
+      }
       done(await runWatch(context, watchSettings(context.environment, flags)));
     });
 }
@@ -149,4 +179,35 @@ function age(text: string): number {
   const ms = longDuration(text);
   if (ms !== undefined && ms >= leastAgeMs && ms <= longestMs) return ms;
   throw new InvalidArgumentError("It must be a time such as 12h or 7d, from 1m to 365d.");
+}
+
+/** With --replay; everything else is of clusters that are observed. */
+const replayFlags = ["replay", "speed", "from", "json", "utc", "slow", "namespace", "service"];
+
+function refuseOtherThanReplay(command: Command): void {
+  const isGiven = (name: string) => command.getOptionValueSource(name) === "cli";
+  const other = command.options.find((option) => {
+    const name = option.attributeName();
+    return isGiven(name) && !replayFlags.includes(name);
+  });
+  if (other === undefined) return;
+  throw new UsageError(`${other.long} is of a cluster, and --replay reads a file: leave it out.`);
+}
+
+const slowestReplay = 1 / 16;
+const fastestReplay = 100_000;
+
+function speed(text: string): number | "max" {
+  if (text === "max") return "max";
+  const times = Number(text.replace(/x$/, ""));
+  if (times >= slowestReplay && times <= fastestReplay) return times;
+  throw new InvalidArgumentError("It must be max or a number such as 0.5, 1 or 10.");
+}
+
+function from(text: string): { readonly atMs: number } | { readonly afterMs: number } {
+  const afterMs = longDuration(text);
+  if (afterMs !== undefined) return { afterMs };
+  const atMs = /^\d{4}-/.test(text) ? Date.parse(text) : Number.NaN;
+  if (!Number.isNaN(atMs)) return { atMs };
+  throw new InvalidArgumentError("It must be a time such as 2026-01-31T12:00:00Z, or 10m.");
 }

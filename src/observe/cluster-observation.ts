@@ -3,27 +3,26 @@
 // other cluster waits for it.
 import type { MonotonicMs } from "../environment/clock.ts";
 import { StatusError } from "../kube/client/client.ts";
-import { splitObjectKey } from "../kube/kinds/kind.ts";
-import { type Node, nodeKind } from "../kube/kinds/node.ts";
 import { Backoff } from "../kube/reflector/backoff.ts";
 import { SyncGate } from "../kube/reflector/reflector-sync.ts";
 import { askPublishedForm, type PublishedForm } from "../sources/published-form.ts";
-import type { ObservationSink } from "../timeline/observation.ts";
 import type { Hop } from "../timeline/witness.ts";
 import {
   type Beginning,
+  type ClusterStanding,
   type ClusterStatus,
+  clusterState,
   clusterStatus,
   type ObservedResource,
+  type ObservedWatchStatus,
 } from "./cluster-status.ts";
-import { ClusterWitness } from "./cluster-witness.ts";
-import type { CopyOrigin } from "./copy-origin.ts";
-import { type AnyObservedWatch, ObservedWatch, type WatchPlace } from "./observed-watch.ts";
+import { ClusterWitnesses, type WitnessedPart } from "./cluster-witnesses.ts";
+import { openWatches, type WatchMeans } from "./observed-watch.ts";
+import type { ObserverTap } from "./observer-tap.ts";
 import { askPermissions, type ClusterPermissions, unasked, type Verdict } from "./permissions.ts";
 import { type ClusterPreview, previewCluster, unpreviewed } from "./preview.ts";
 import { problemText } from "./problem-text.ts";
-import { SyncedWitness } from "./synced-witness.ts";
-import { type ClusterPart, type PlannedWatch, plannedWatches } from "./watch-plan.ts";
+import { type PlannedWatch, plannedWatches } from "./watch-plan.ts";
 
 /** `auto` asks the cluster; the other is for whoever follows what is no longer usual. */
 export type ObservedForm = PublishedForm | "auto";
@@ -34,10 +33,9 @@ const usualForm: PublishedForm = "endpointslices";
 /** What an older server does not serve. */
 const absentKind: ObservedResource = "endpointslices";
 
-export interface ClusterObservationOptions extends Omit<WatchPlace, "namespace">, ClusterPart {
+export interface ClusterObservationOptions extends WatchMeans, WitnessedPart {
   readonly form: ObservedForm;
-  readonly originOf: CopyOrigin;
-  readonly sink: ObservationSink;
+  readonly tap?: ObserverTap;
 }
 
 export class ClusterObservation {
@@ -50,8 +48,7 @@ export class ClusterObservation {
   #hasSlices = true;
   #problem: Beginning["problem"];
   #startedAt: MonotonicMs;
-  #witnesses: readonly (ClusterWitness | SyncedWitness)[] = [];
-  #nodes: ObservedWatch<Node> | undefined;
+  #witnesses: ClusterWitnesses | undefined;
   #running: Promise<void> | undefined;
 
   constructor(options: ClusterObservationOptions) {
@@ -89,9 +86,14 @@ export class ClusterObservation {
   }
 
   status(): ClusterStatus {
-    const watches = this.#watches.map(({ status }) => status);
-    const beginning = { startedAt: this.#startedAt, problem: this.#problem };
-    return clusterStatus({ ...this.#options, hasSlices: this.#hasSlices }, beginning, watches);
+    const standing = this.#standing();
+    const { tap } = this.#options;
+    if (tap !== undefined) {
+      // What is answered is recorded as it is now.
+      for (const watch of this.#witnesses?.watches ?? []) watch.look();
+      tap.standing(this.cluster, standing);
+    }
+    return clusterStatus(this.cluster, standing, this.#watchStatuses());
   }
 
   /**
@@ -99,11 +101,7 @@ export class ClusterObservation {
    * where no watch reports it.
    */
   watermark(hop: Hop, service: string): MonotonicMs | undefined {
-    let least: MonotonicMs | undefined;
-    for (const { currentAt } of this.#watchesAt(hop, service)) {
-      if (least === undefined || currentAt < least) least = currentAt;
-    }
-    return least;
+    return this.#witnesses?.watermark(hop, service);
   }
 
   /** Begins; a second call does nothing. */
@@ -114,14 +112,13 @@ export class ClusterObservation {
   /** Resolves when all is listed that may be; rejects when the signal aborts or it is stopped. */
   async waitForSync(signal?: AbortSignal): Promise<void> {
     await this.#begun.wait(signal);
-    await Promise.all(this.#witnesses.map((witness) => witness.waitForSync(signal)));
-    await this.#nodes?.waitUntilSettled(signal);
+    await this.#witnesses?.waitForSync(signal);
   }
 
   /** Time passes without anybody telling: to be called every second or so. */
   look(): void {
-    for (const witness of this.#witnesses) witness.look();
-    this.#nodes?.look();
+    this.#witnesses?.look();
+    this.#options.tap?.standing(this.cluster, this.#standing());
   }
 
   /** Idempotent; it cannot be started again. */
@@ -129,20 +126,18 @@ export class ClusterObservation {
     this.#abort.abort(new Error("the observation was stopped"));
     this.#begun.close();
     await this.#running;
-    await Promise.all([...this.#witnesses.map((one) => one.stop()), this.#nodes?.stop()]);
+    await this.#witnesses?.stop();
   }
 
-  get #watches(): readonly AnyObservedWatch[] {
-    const nodes = this.#nodes === undefined ? [] : [this.#nodes];
-    return [...this.#witnesses.flatMap(({ watches }) => watches), ...nodes];
+  #standing(): ClusterStanding {
+    const beginning = { startedAt: this.#startedAt, problem: this.#problem };
+    const watches = this.#watchStatuses();
+    const state = clusterState(beginning, watches, this.#options.clock.monotonicMs());
+    return { state, hasSlices: this.#hasSlices };
   }
 
-  /** Those by which the service's namespace is watched: what happens to another one's is its own. */
-  #watchesAt(hop: Hop, service: string): readonly AnyObservedWatch[] {
-    const { namespace } = splitObjectKey(service);
-    const isOf = (watched: string | undefined) => watched === undefined || watched === namespace;
-    const witnesses = this.#witnesses.filter((witness) => isOf(witness.namespace));
-    return witnesses.flatMap((witness) => witness.watchesAt(hop));
+  #watchStatuses(): readonly ObservedWatchStatus[] {
+    return this.#witnesses?.watches.map(({ status }) => status) ?? [];
   }
 
   /** Endpoints too where only they may be read, as with the role `view` of some versions. */
@@ -182,10 +177,11 @@ export class ClusterObservation {
     const form = await this.#askUntilAnswered();
     if (form === undefined) return;
     this.#problem = undefined;
-    if (this.#options.isBusiness && this.#options.nodes) this.#nodes = this.#watchNodes();
-    this.#nodes?.start();
-    this.#witnesses = this.#witnessesFor(form);
-    for (const witness of this.#witnesses) witness.start();
+    const { tap, cluster } = this.#options;
+    tap?.began(cluster, form);
+    const openWatch = tap?.openWatches(this.#options) ?? openWatches(this.#options);
+    this.#witnesses = new ClusterWitnesses({ ...this.#options, form, openWatch });
+    this.#witnesses.start();
     this.#begun.open();
   }
 
@@ -206,30 +202,5 @@ export class ClusterObservation {
       }
     }
     return undefined;
-  }
-
-  #witnessesFor(form: PublishedForm): readonly (ClusterWitness | SyncedWitness)[] {
-    const { isBusiness, isAccess, originOf, namespaces = [undefined] } = this.#options;
-    const isShared = isBusiness && isAccess && form === "endpointslices";
-    return namespaces.flatMap((namespace) => {
-      const place = { ...this.#options, ...(namespace !== undefined && { namespace }) };
-      const copies = isShared ? originOf : undefined;
-      const business = { ...place, form, nodes: this.#nodes, originOf: copies };
-      return [
-        ...(isBusiness ? [new ClusterWitness(business)] : []),
-        ...(isAccess && !isShared ? [new SyncedWitness(place)] : []),
-      ];
-    });
-  }
-
-  #watchNodes(): ObservedWatch<Node> {
-    return new ObservedWatch({
-      ...this.#options,
-      kind: nodeKind,
-      resource: "nodes",
-      purposes: ["cause"],
-      indexes: {},
-      onChange: () => undefined,
-    });
   }
 }

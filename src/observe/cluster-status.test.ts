@@ -1,11 +1,16 @@
 import { expect, test } from "vitest";
-import type { MonotonicMs, WallMs } from "../environment/clock.ts";
-import { type Beginning, clusterStatus, type ObservedWatchStatus } from "./cluster-status.ts";
+import type { MonotonicMs } from "../environment/clock.ts";
+import {
+  type Beginning,
+  clusterState,
+  clusterStatus,
+  type ObservedWatchStatus,
+} from "./cluster-status.ts";
 
 const now = 100_000 as MonotonicMs;
-const clock = { monotonicMs: () => now, wallMs: () => 0 as WallMs };
 const startedAt = 1_000 as MonotonicMs;
 const begun: Beginning = { startedAt, problem: undefined };
+const standing = { state: { type: "watching" }, hasSlices: true } as const;
 
 const fresh: ObservedWatchStatus = {
   resource: "pods",
@@ -74,7 +79,7 @@ test.each<[string, Beginning, readonly ObservedWatchStatus[], object]>([
   ],
   ["has one watch that is silent", begun, [silent, fresh], { type: "watching" }],
 ])("the state of a cluster that %s", (_, beginning, watches, state) => {
-  expect(clusterStatus({ cluster: "east", clock }, beginning, watches).state).toEqual(state);
+  expect(clusterState(beginning, watches, now)).toEqual(state);
 });
 
 test("a stale watch casts doubt on what it measures, and one that was never listed on nothing", () => {
@@ -85,7 +90,7 @@ test("a stale watch casts doubt on what it measures, and one that was never list
   } as const;
   const nodes = { resource: "nodes", purposes: ["cause"] } as const;
   const watches = [fresh, unheard, { ...silent, ...slices }, { ...silent, ...nodes }];
-  expect(clusterStatus({ cluster: "east", clock }, begun, watches).doubts).toEqual([
+  expect(clusterStatus("east", standing, watches).doubts).toEqual([
     "the watch of endpointslices in east, namespace shop is stale, so times at published and " +
       "synced may be late: too quiet",
     "the watch of nodes in east is stale, so causes may be late: too quiet",
@@ -99,7 +104,7 @@ test("each refused watch costs what it is for, in a sentence", () => {
     { ...refused, resource: "endpointslices", purposes: ["published", "synced"] },
     { ...refused, resource: "nodes", purposes: ["cause"] },
   ];
-  const { lost } = clusterStatus({ cluster: "east", clock }, begun, watches);
+  const { lost } = clusterStatus("east", standing, watches);
   expect(lost.map(({ hop, sentence }) => `${hop}: ${sentence}`)).toEqual([
     "pod: Missing permission: list/watch services in namespace shop of east. Effect: pod times " +
       "are unknown; timing starts at the EndpointSlice",

@@ -1,7 +1,7 @@
 // How it stands with one observed cluster: whether it is heard at all, and how far each of its
 // watches can be relied on. A hop measured behind a watch that is not fresh is not to be trusted, so
 // it is said here in words.
-import { type Clock, elapsedMs, type MonotonicMs } from "../environment/clock.ts";
+import { elapsedMs, type MonotonicMs } from "../environment/clock.ts";
 import { defaultAliveWithinMs } from "../kube/reflector/freshness.ts";
 import type { WatchStatus } from "../sources/watch-status.ts";
 import type { Hop } from "../timeline/witness.ts";
@@ -50,11 +50,11 @@ export interface ClusterStatus {
   readonly doubts: readonly string[];
 }
 
-export interface AskedCluster {
-  readonly cluster: string;
-  readonly clock: Clock;
-  /** Whether its server serves EndpointSlices at all; unless given it does. */
-  readonly hasSlices?: boolean;
+/** How it stands with a cluster as a whole. */
+export interface ClusterStanding {
+  readonly state: ClusterState;
+  /** Whether its server serves EndpointSlices at all. */
+  readonly hasSlices: boolean;
 }
 
 /** What is known of a cluster that has not been asked how it publishes yet. */
@@ -68,13 +68,13 @@ export interface Beginning {
 const reopenedWithinMs = 3_000;
 
 export function clusterStatus(
-  { cluster, clock, hasSlices = true }: AskedCluster,
-  beginning: Beginning,
+  cluster: string,
+  { state, hasSlices }: ClusterStanding,
   watches: readonly ObservedWatchStatus[],
 ): ClusterStatus {
   return {
     cluster,
-    state: stateOf(beginning, watches, clock.monotonicMs()),
+    state,
     watches,
     lost: watches
       .filter(({ state }) => state === "refused")
@@ -83,7 +83,7 @@ export function clusterStatus(
   };
 }
 
-function stateOf(
+export function clusterState(
   { startedAt, problem }: Beginning,
   watches: readonly ObservedWatchStatus[],
   now: MonotonicMs,

@@ -12,6 +12,7 @@ import {
 import type { Journey } from "../timeline/journey.ts";
 import { Timeline } from "../timeline/timeline.ts";
 import { ClusterWitness } from "./cluster-witness.ts";
+import { openWatches } from "./observed-watch.ts";
 
 async function observed(
   { simulation }: ControllerWorld,
@@ -28,9 +29,10 @@ async function observed(
     server: "https://server:6443",
     token: "admin-token",
   });
+  const client = new HttpKubeClient({ ...environment, cluster, userAgent: "lockstep" });
   const witness = new ClusterWitness({
     ...environment,
-    client: new HttpKubeClient({ ...environment, cluster, userAgent: "lockstep" }),
+    openWatch: openWatches({ ...environment, client }),
     cluster: "east",
     form,
     sink: journeys,

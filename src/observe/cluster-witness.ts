@@ -1,7 +1,7 @@
 // The eyes in one cluster, or in one namespace of it: watches its services, its pods and what it has
 // published, and reports at `pod` and `published`. The first list of each watch is what was there
 // before, not a change; a later list shows changes whose moment is not known.
-import type { MonotonicMs } from "../environment/clock.ts";
+import type { Clock } from "../environment/clock.ts";
 import { type EndpointSlice, endpointSliceKind } from "../kube/kinds/endpoint-slice.ts";
 import { type Endpoints, endpointsKind } from "../kube/kinds/endpoints.ts";
 import { objectKey } from "../kube/kinds/kind.ts";
@@ -14,13 +14,18 @@ import type { ObservationSink } from "../timeline/observation.ts";
 import type { Hop } from "../timeline/witness.ts";
 import type { CopyOrigin } from "./copy-origin.ts";
 import { FollowGate } from "./follow-gate.ts";
-import { type AnyObservedWatch, ObservedWatch, type WatchPlace } from "./observed-watch.ts";
+import type { AnyWatchFeed, OpenWatch, WatchFeed } from "./observed-watch.ts";
 import type { NodeView } from "./pod-cause.ts";
-import { type Learnt, PodWitness } from "./pod-witness.ts";
+import { PodWitness } from "./pod-witness.ts";
 import { PublishedWitness, publishedServiceOf } from "./published-witness.ts";
 import { copiesWitness } from "./synced-witness.ts";
 
-export interface ClusterWitnessOptions extends WatchPlace {
+export interface ClusterWitnessOptions {
+  readonly cluster: string;
+  /** All namespaces when absent. */
+  readonly namespace?: string;
+  readonly clock: Clock;
+  readonly openWatch: OpenWatch;
   readonly form: PublishedForm;
   readonly sink: ObservationSink;
   /** With them a change can be blamed on the node that was lost. */
@@ -31,9 +36,9 @@ export interface ClusterWitnessOptions extends WatchPlace {
 
 export class ClusterWitness {
   readonly #options: ClusterWitnessOptions;
-  readonly #services: ObservedWatch<Service, "selector">;
-  readonly #pods: ObservedWatch<Pod>;
-  readonly #published: AnyObservedWatch;
+  readonly #services: WatchFeed<Service, "selector">;
+  readonly #pods: WatchFeed<Pod>;
+  readonly #published: AnyWatchFeed;
   readonly #podGate: FollowGate;
   readonly #publishedGate: FollowGate;
   readonly #podWitness: PodWitness;
@@ -43,29 +48,30 @@ export class ClusterWitness {
 
   constructor(options: ClusterWitnessOptions) {
     this.#options = options;
-    const { cluster, clock, form } = options;
+    const { cluster, clock, form, openWatch } = options;
     this.#podGate = new FollowGate(options.sink);
     this.#publishedGate = new FollowGate(options.sink);
     // What the pods make true takes two watches, so it counts as known when both are listed.
     const isBegun = () => this.#services.synced && this.#pods.synced;
-    const shared = { ...options, purposes: ["pod"], isBegun } as const;
-    this.#services = new ObservedWatch({
+    const shared = { ...this.#place, purposes: ["pod"], isBegun } as const;
+    this.#services = openWatch({
       ...shared,
       kind: serviceKind,
       resource: "services",
       indexes: { selector: selectorIndex },
       onChange: (change, learnt) => {
         this.#serviceChanged(change);
-        this.#podWitness.serviceChanged(change, this.#learntByBoth(learnt, this.#pods));
+        this.#podWitness.serviceChanged(change, learnt);
       },
+      alsoBehindSince: () => this.#pods.behindSince,
     });
-    this.#pods = new ObservedWatch({
+    this.#pods = openWatch({
       ...shared,
       kind: podKind,
       resource: "pods",
       indexes: {},
-      onChange: (change, learnt) =>
-        this.#podWitness.podChanged(change, this.#learntByBoth(learnt, this.#services)),
+      onChange: (change, learnt) => this.#podWitness.podChanged(change, learnt),
+      alsoBehindSince: () => this.#services.behindSince,
       onListed: () => {
         this.#podWitness.begin();
         this.#turnGates();
@@ -96,13 +102,13 @@ export class ClusterWitness {
   }
 
   /** Without its services nothing can be told of a pod, so its watch is not there either. */
-  get watches(): readonly AnyObservedWatch[] {
+  get watches(): readonly AnyWatchFeed[] {
     const isWithoutPods = !this.#pods.isStarted && this.#services.isRefused;
     return [this.#services, ...(isWithoutPods ? [] : [this.#pods]), this.#published];
   }
 
   /** The watches by which it tells at the hop. */
-  watchesAt(hop: Hop): readonly AnyObservedWatch[] {
+  watchesAt(hop: Hop): readonly AnyWatchFeed[] {
     if (hop === "pod") return [this.#services, this.#pods];
     const isCopies = hop === "synced" && this.#options.originOf !== undefined;
     return hop === "published" || isCopies ? [this.#published] : [];
@@ -151,14 +157,6 @@ export class ClusterWitness {
     this.#publishedGate.turn([this.#published]);
   }
 
-  /** What one watch tells late was so before, for all that the other has told. */
-  #learntByBoth(learnt: Learnt, other: { readonly behindSince: MonotonicMs | undefined }): Learnt {
-    const { notBefore } = learnt;
-    const { behindSince } = other;
-    if (notBefore === undefined || behindSince === undefined) return learnt;
-    return behindSince < notBefore ? { ...learnt, notBefore: behindSince } : learnt;
-  }
-
   #serviceChanged(change: Change<Service>): void {
     const { metadata, type } = change.object;
     if (type === "ExternalName" && change.type !== "deleted") return;
@@ -170,12 +168,17 @@ export class ClusterWitness {
     return "addressType" in object && this.#options.originOf?.(object) !== undefined;
   }
 
-  #watchSlices(): AnyObservedWatch {
-    const { originOf } = this.#options;
+  get #place() {
+    const { cluster, namespace } = this.#options;
+    return { cluster, ...(namespace !== undefined && { namespace }) };
+  }
+
+  #watchSlices(): AnyWatchFeed {
+    const { originOf, openWatch } = this.#options;
     const sink = this.#publishedGate;
     const copies = originOf && copiesWitness({ ...this.#options, sink, originOf });
-    return new ObservedWatch({
-      ...this.#options,
+    return openWatch({
+      ...this.#place,
       onListed: () => this.#turnGates(),
       kind: endpointSliceKind,
       resource: "endpointslices",
@@ -188,9 +191,9 @@ export class ClusterWitness {
     });
   }
 
-  #watchEndpoints(): AnyObservedWatch {
-    return new ObservedWatch({
-      ...this.#options,
+  #watchEndpoints(): AnyWatchFeed {
+    return this.#options.openWatch({
+      ...this.#place,
       onListed: () => this.#turnGates(),
       kind: endpointsKind,
       resource: "endpoints",

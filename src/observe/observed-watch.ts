@@ -1,6 +1,7 @@
 // One watch of the observer: a reflector that also tells, with every change, since when it can have
 // been so: since the watch was last proved to be current, where it is late itself or another watch of
-// its cluster told something late a moment ago.
+// its cluster told something late a moment ago. Witnesses know watches by `WatchFeed` only, so that
+// a recording can stand in for a cluster.
 import type { Registry } from "prom-client";
 import type { MonotonicMs } from "../environment/clock.ts";
 import type { Environment } from "../environment/environment.ts";
@@ -8,7 +9,7 @@ import type { KubeClient } from "../kube/client/client.ts";
 import type { Kind, Projected } from "../kube/kinds/kind.ts";
 import { Reflector } from "../kube/reflector/reflector.ts";
 import { SyncGate } from "../kube/reflector/reflector-sync.ts";
-import { ToldSince } from "../kube/reflector/told-since.ts";
+import { type Currency, currentAt, ToldSince } from "../kube/reflector/told-since.ts";
 import type { ReadonlyStore } from "../kube/store/store.ts";
 import type { Change } from "../kube/store/store-change.ts";
 import type { IndexFunctions } from "../kube/store/store-view.ts";
@@ -16,16 +17,17 @@ import { watchStatus } from "../sources/watch-status.ts";
 import type { ObservedResource, ObservedWatchStatus, WatchPurpose } from "./cluster-status.ts";
 import type { Learnt } from "./pod-witness.ts";
 
-/** Where an observer watches, and by what means. */
-export interface WatchPlace extends Pick<Environment, "clock" | "timers" | "random" | "log"> {
+/** By what means an observer watches. */
+export interface WatchMeans extends Pick<Environment, "clock" | "timers" | "random" | "log"> {
   readonly client: KubeClient;
-  readonly cluster: string;
-  /** All namespaces when absent. */
-  readonly namespace?: string;
   readonly metrics?: Registry;
 }
 
-export interface ObservedWatchOptions<T extends Projected, I extends string> extends WatchPlace {
+/** What a witness wants to watch. */
+export interface WatchRequest<T extends Projected, I extends string> {
+  readonly cluster: string;
+  /** All namespaces when absent. */
+  readonly namespace?: string;
   readonly kind: Kind<T>;
   readonly resource: ObservedResource;
   readonly purposes: readonly WatchPurpose[];
@@ -35,21 +37,43 @@ export interface ObservedWatchOptions<T extends Projected, I extends string> ext
   readonly onListed?: () => void;
   /** Until then what is shown is what was there before; the first list of this watch unless given. */
   readonly isBegun?: () => boolean;
+  /** Of a watch that is needed to understand this one: what it has yet to report counts here too. */
+  readonly alsoBehindSince?: () => MonotonicMs | undefined;
 }
 
-/** What all watches have in common, whatever they are of. */
-export type AnyObservedWatch = Pick<
-  ObservedWatch<Projected>,
-  | "status"
-  | "isHeard"
-  | "look"
-  | "currentAt"
-  | "behindSince"
-  | "start"
-  | "stop"
-  | "synced"
-  | "waitUntilSettled"
+/** Opens a watch: of an API server, or of a recording. */
+export type OpenWatch = <T extends Projected, I extends string = never>(
+  request: WatchRequest<T, I>,
+) => WatchFeed<T, I>;
+
+/** A watch as witnesses know it. */
+export type WatchFeed<T extends Projected, I extends string = never> = Pick<
+  ObservedWatch<T, I>,
+  keyof ObservedWatch<T, I>
 >;
+
+/** What all watches have in common, whatever they are of. */
+export type AnyWatchFeed = Omit<WatchFeed<Projected>, "store">;
+
+/** How far a watch can be relied on. */
+export interface WatchState {
+  readonly currency: Currency;
+  /** Whether it shows changes, however late. */
+  readonly isHeard: boolean;
+  readonly status: Pick<ObservedWatchStatus, "state" | "detail" | "doubt" | "failure">;
+}
+
+export interface ObservedWatchOptions<T extends Projected, I extends string>
+  extends WatchRequest<T, I>,
+    WatchMeans {
+  /** Called before anything is answered from a state that differs from the one before. */
+  readonly onState?: (state: WatchState) => void;
+}
+
+/** Watches of an API server. */
+export function openWatches(means: WatchMeans): OpenWatch {
+  return (request) => new ObservedWatch({ ...means, ...request });
+}
 
 export class ObservedWatch<T extends Projected, I extends string = never> {
   readonly #options: ObservedWatchOptions<T, I>;
@@ -58,6 +82,11 @@ export class ObservedWatch<T extends Projected, I extends string = never> {
   /** Opens when everything has been listed or the list was refused. */
   readonly #settled = new SyncGate();
   #waiting: Promise<void> | undefined;
+  #isListed = false;
+  /** As it was when it was last looked at, so that a recording of it is exact. */
+  #currency: Currency;
+  /** The last state that was handed over, as text. */
+  #stateText = "";
 
   constructor(options: ObservedWatchOptions<T, I>) {
     this.#options = options;
@@ -84,7 +113,7 @@ export class ObservedWatch<T extends Projected, I extends string = never> {
 
   /** Whether it shows changes, however late. */
   get isHeard(): boolean {
-    return this.synced && !this.isRefused;
+    return this.#isListed && !this.isRefused;
   }
 
   get isStarted(): boolean {
@@ -115,7 +144,7 @@ export class ObservedWatch<T extends Projected, I extends string = never> {
 
   /** All that was so then has been reported. */
   get currentAt(): MonotonicMs {
-    return this.#told.currentAt;
+    return currentAt(this.#currency, this.#options.clock.monotonicMs());
   }
 
   /** Begins to list and watch; a second call does nothing. */
@@ -124,6 +153,8 @@ export class ObservedWatch<T extends Projected, I extends string = never> {
     this.#waiting ??= this.#reflector.waitForSync().then(
       () => {
         this.#told.noteListed();
+        this.#isListed = true;
+        this.#noteState();
         this.#options.onListed?.();
         this.#settled.open();
       },
@@ -144,7 +175,7 @@ export class ObservedWatch<T extends Projected, I extends string = never> {
   /** Time passes without anybody telling: to be called every second or so. */
   look(): void {
     if (this.isRefused) this.#settled.open();
-    this.#told.note();
+    this.#noteState();
   }
 
   /** Idempotent; it cannot be started again. */
@@ -154,8 +185,30 @@ export class ObservedWatch<T extends Projected, I extends string = never> {
     await this.#waiting;
   }
 
+  #noteState(): void {
+    this.#currency = this.#told.currency;
+    const { onState } = this.#options;
+    if (onState === undefined) return;
+    const { state, detail, doubt, failure } = this.status;
+    const status = { state, detail, ...(doubt !== undefined && { doubt }), failure };
+    const noted: WatchState = { currency: this.#currency, isHeard: this.isHeard, status };
+    const text = JSON.stringify(noted);
+    if (text === this.#stateText) return;
+    this.#stateText = text;
+    onState(noted);
+  }
+
   #learnt(change: Change<T>): Learnt {
-    const baseline = !(this.#options.isBegun?.() ?? this.synced);
-    return { baseline, notBefore: this.#told.notBefore(change) };
+    const { isBegun, alsoBehindSince } = this.#options;
+    const baseline = !(isBegun?.() ?? this.synced);
+    const notBefore = this.#told.notBefore(change);
+    this.#noteState();
+    // What one watch tells late was so before, for all that the other has told.
+    const behindSince = notBefore === undefined ? undefined : alsoBehindSince?.();
+    const isEarlier = notBefore !== undefined && behindSince !== undefined;
+    return {
+      baseline,
+      notBefore: isEarlier && behindSince < notBefore ? behindSince : notBefore,
+    };
   }
 }

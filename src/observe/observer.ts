@@ -9,17 +9,17 @@ import type { JourneyEvent } from "../timeline/journey-event.ts";
 import type { JourneyLimits } from "../timeline/journey-limits.ts";
 import type { ObserverRun } from "../timeline/journey-record.ts";
 import type { ObservationSink } from "../timeline/observation.ts";
-import { Timeline } from "../timeline/timeline.ts";
 import type { TrafficReport } from "../timeline/witness.ts";
 import { ClusterObservation, type ObservedForm } from "./cluster-observation.ts";
 import type { ClusterStatus } from "./cluster-status.ts";
-import { CopyMatches } from "./copy-matches.ts";
 import { copyOrigin, type NamedCluster } from "./copy-origin.ts";
+import { ObserverCore } from "./observer-core.ts";
+import type { ObserverTap } from "./observer-tap.ts";
 import { pacedClient } from "./paced-client.ts";
 import type { ClusterPermissions } from "./permissions.ts";
 import type { ClusterPreview } from "./preview.ts";
-import { RoutedWitness } from "./routed-witness.ts";
-import { type ServiceBounds, ServiceFilter, watchedNamespaces } from "./service-filter.ts";
+import type { RoutedWitness } from "./routed-witness.ts";
+import { type ServiceBounds, watchedNamespaces } from "./service-filter.ts";
 
 /** A cluster to read, under the name that journeys give it. */
 export interface ObservedCluster extends NamedCluster {
@@ -43,6 +43,9 @@ export interface ObserverOptions
   /** Nodes are watched too, for causes; unless given when all namespaces are. */
   readonly nodes?: boolean;
   readonly metrics?: Registry;
+  /** Names the run; a new one that begins now unless given. */
+  readonly run?: ObserverRun;
+  readonly tap?: ObserverTap;
 }
 
 /** How often stuck changes are looked for, and how old what the watches know is. */
@@ -50,9 +53,7 @@ const lookEveryMs = 1_000;
 
 export class Observer {
   readonly #options: ObserverOptions;
-  readonly #journeys: Timeline;
-  readonly #copyMatches: CopyMatches;
-  readonly #sink: ServiceFilter;
+  readonly #core: ObserverCore;
   readonly #clusters: readonly ClusterObservation[];
   /** Names this run, and ties its monotonic clock to the wall clock. */
   readonly run: ObserverRun;
@@ -61,42 +62,29 @@ export class Observer {
 
   constructor(options: ObserverOptions) {
     this.#options = options;
-    const { clock, random, log, onEvent, limits } = options;
-    this.run = {
+    const { clock, random } = options;
+    this.run = options.run ?? {
       name: random.uuid(),
       wallMs: clock.wallMs(),
       monotonicMs: clock.monotonicMs(),
     };
-    this.#journeys = new Timeline({
-      onEvent,
-      watermark: ({ hop, name }, service) => this.#observationOf(name)?.watermark(hop, service),
-      anchor: this.run,
-      ...limits,
+    this.#core = new ObserverCore({
+      ...options,
+      run: this.run,
+      clusters: options.clusters.map(({ cluster }) => cluster),
+      watermark: (name, hop, service) => this.#observationOf(name)?.watermark(hop, service),
     });
-    this.#copyMatches = new CopyMatches({
-      clock,
-      log,
-      sink: this.#journeys,
-      clusters: new Set(options.clusters.map(({ cluster }) => cluster)),
-      locate: (endpoint) => this.#journeys.locate(endpoint),
-      isService: (service) => this.#journeys.isService(service),
-      hasEndpoints: (service) => this.#journeys.hasEndpoints(service),
-    });
-    this.#sink = new ServiceFilter(this.#copyMatches, options);
     this.#clusters = this.#observations();
   }
 
   /** Counts, ages and pending changes, and how far the clusters' clocks are from ours. */
-  get journeys(): Pick<
-    Timeline,
-    "counts" | "requestCounts" | "oldestPending" | "pending" | "clockSkew"
-  > {
-    return this.#journeys;
+  get journeys(): ObserverCore["journeys"] {
+    return this.#core.journeys;
   }
 
   /** Where further witnesses report to: proxies and their access logs. */
   get sink(): ObservationSink {
-    return this.#sink;
+    return this.#core.sink;
   }
 
   /** How it stands with each cluster, in the order they were given. */
@@ -106,18 +94,18 @@ export class Observer {
 
   /** Whether some cluster has this service: names in proxies and logs can mean several. */
   isService(service: string): boolean {
-    return this.#journeys.isService(service);
+    return this.#core.isService(service);
   }
 
   /** A proxy replica joins the witnesses. */
   replica(name: string): RoutedWitness {
-    return new RoutedWitness({ replica: name, sink: this.#sink });
+    const { tap } = this.#options;
+    return this.#core.replica(name, tap && ((input) => tap.routed(name, input)));
   }
 
   /** A request was sent to an address, as a proxy or its access log tells. */
   traffic(report: TrafficReport): void {
-    if (report.service !== undefined && !this.#sink.has(report.service)) return;
-    this.#journeys.traffic(report);
+    this.#core.traffic(report);
   }
 
   /**
@@ -153,7 +141,7 @@ export class Observer {
     this.#isStopped = true;
     this.#cancelLook?.();
     await Promise.all(this.#clusters.map((cluster) => cluster.stop()));
-    this.#journeys.end(this.#options.clock.monotonicMs());
+    this.#core.end();
   }
 
   #observationOf(name: string): ClusterObservation | undefined {
@@ -181,17 +169,17 @@ export class Observer {
         namespaces,
         nodes: this.#options.nodes ?? namespaces === undefined,
         originOf: copyOrigin(cluster, clusters),
-        sink: this.#sink,
+        sink: this.#core.sink,
       });
     });
   }
 
   #lookLater(): void {
-    const { timers, clock } = this.#options;
+    const { timers, tap } = this.#options;
     this.#cancelLook = timers.after(lookEveryMs, () => {
       for (const cluster of this.#clusters) cluster.look();
-      this.#copyMatches.look();
-      this.#journeys.advance(clock.monotonicMs());
+      tap?.looked();
+      this.#core.look();
       this.#lookLater();
     });
   }

@@ -20,11 +20,36 @@ export interface RoutedEndpoint {
   readonly podUid?: string | undefined;
 }
 
+/** Everything that a replica can report. */
+export type RoutedInput =
+  | {
+      readonly type: "began";
+      readonly services: Readonly<Record<string, readonly RoutedEndpoint[]>>;
+      readonly at: MonotonicMs;
+    }
+  | {
+      readonly type: "routed";
+      readonly service: string;
+      readonly endpoints: readonly RoutedEndpoint[];
+      readonly at: MonotonicMs;
+      readonly notBefore: MonotonicMs | undefined;
+    }
+  | {
+      readonly type: "dropped";
+      readonly service: string;
+      readonly at: MonotonicMs;
+      readonly notBefore: MonotonicMs | undefined;
+    }
+  | { readonly type: "gaveUp"; readonly service: string; readonly ports: readonly number[] }
+  | { readonly type: "lost" | "found" | "stop" };
+
 export interface RoutedWitnessOptions {
   readonly replica: string;
   readonly sink: ObservationSink;
   /** The only cluster whose endpoints the replica can route to; without it, any. */
   readonly cluster?: string | undefined;
+  /** Called with each input before it is taken in. */
+  readonly onInput?: (input: RoutedInput) => void;
 }
 
 type RoutedList = readonly WitnessedEndpoint[];
@@ -37,6 +62,7 @@ export class RoutedWitness {
   readonly #sink: ObservationSink;
   readonly #witness: Witness;
   readonly #cluster: string | undefined;
+  readonly #onInput: ((input: RoutedInput) => void) | undefined;
   /** By service. */
   readonly #routed = new Map<string, RoutedList>();
   /** It is not known at present what the replica routes to. */
@@ -45,11 +71,45 @@ export class RoutedWitness {
   constructor(options: RoutedWitnessOptions) {
     this.#sink = options.sink;
     this.#cluster = options.cluster;
+    this.#onInput = options.onInput;
     this.#witness = { hop: "routed", name: options.replica };
+  }
+
+  /** What it routes to now, by service. */
+  get services(): ReadonlyMap<string, readonly RoutedEndpoint[]> {
+    return this.#routed;
+  }
+
+  get isLost(): boolean {
+    return this.#isLost;
+  }
+
+  /** Takes in what was reported before, as a recording has it. */
+  take(input: RoutedInput): void {
+    switch (input.type) {
+      case "began":
+        this.began(new Map(Object.entries(input.services)), input.at);
+        break;
+      case "routed":
+        this.routed(input.service, input.endpoints, input.at, input.notBefore);
+        break;
+      case "dropped":
+        this.dropped(input.service, input.at, input.notBefore);
+        break;
+      case "gaveUp":
+        this.gaveUp(input.service, input.ports);
+        break;
+      case "lost":
+      case "found":
+      case "stop":
+        this[input.type]();
+        break;
+    }
   }
 
   /** What the replica routes to when the observation begins: a state, not changes. */
   began(services: ReadonlyMap<string, readonly RoutedEndpoint[]>, at: MonotonicMs): void {
+    this.#onInput?.({ type: "began", services: Object.fromEntries(services), at });
     for (const [service, endpoints] of services) {
       this.#replace(service, endpoints, { at, baseline: true });
     }
@@ -65,13 +125,15 @@ export class RoutedWitness {
     at: MonotonicMs,
     notBefore?: MonotonicMs,
   ): void {
-    this.#replace(service, endpoints, { at, ...(notBefore !== undefined && { notBefore }) });
+    this.#onInput?.({ type: "routed", service, endpoints, at, notBefore });
+    this.#routes(service, endpoints, at, notBefore);
   }
 
   /** The replica no longer routes to the service, so it is not waited for either. */
   dropped(service: string, at: MonotonicMs, notBefore?: MonotonicMs): void {
     if (!this.#routed.has(service)) return;
-    this.routed(service, [], at, notBefore);
+    this.#onInput?.({ type: "dropped", service, at, notBefore });
+    this.#routes(service, [], at, notBefore);
     this.#routed.delete(service);
     this.#sink.unfollow(this.#witness, { cluster: this.#cluster, service, forGood: true });
   }
@@ -79,12 +141,14 @@ export class RoutedWitness {
   /** Where pods listen, of the ports of the service to which it routes no more, though to others. */
   gaveUp(service: string, ports: readonly number[]): void {
     if (ports.length === 0 || !this.#routed.has(service)) return;
+    this.#onInput?.({ type: "gaveUp", service, ports });
     this.#sink.unfollow(this.#witness, { cluster: this.#cluster, service, ports, forGood: true });
   }
 
   /** The replica does not say any more what it routes to, so nothing is waited for until it does. */
   lost(): void {
     if (this.#isLost) return;
+    this.#onInput?.({ type: "lost" });
     this.#isLost = true;
     for (const service of this.#routed.keys()) {
       this.#sink.unfollow(this.#witness, { cluster: this.#cluster, service });
@@ -94,16 +158,27 @@ export class RoutedWitness {
   /** It does again; what has changed meanwhile is told as changes. */
   found(): void {
     if (!this.#isLost) return;
+    this.#onInput?.({ type: "found" });
     this.#isLost = false;
     for (const [service, endpoints] of this.#routed) this.#follow(service, endpoints);
   }
 
   /** The replica is gone and shows nothing any more. */
   stop(): void {
+    this.#onInput?.({ type: "stop" });
     for (const service of this.#routed.keys()) {
       this.#sink.unfollow(this.#witness, { cluster: this.#cluster, service, forGood: true });
     }
     this.#routed.clear();
+  }
+
+  #routes(
+    service: string,
+    endpoints: readonly RoutedEndpoint[],
+    at: MonotonicMs,
+    notBefore: MonotonicMs | undefined,
+  ): void {
+    this.#replace(service, endpoints, { at, ...(notBefore !== undefined && { notBefore }) });
   }
 
   #replace(service: string, endpoints: readonly RoutedEndpoint[], when: When): void {

@@ -2,15 +2,21 @@
 // `synced`, for the cluster and service that each copy was made of. Who made the copies and how
 // they are labelled is not decided here.
 
+import type { Clock } from "../environment/clock.ts";
 import { type EndpointSlice, endpointSliceKind } from "../kube/kinds/endpoint-slice.ts";
 import type { ObservationSink } from "../timeline/observation.ts";
 import type { Hop } from "../timeline/witness.ts";
 import type { CopyOrigin } from "./copy-origin.ts";
 import { FollowGate } from "./follow-gate.ts";
-import { type AnyObservedWatch, ObservedWatch, type WatchPlace } from "./observed-watch.ts";
+import type { AnyWatchFeed, OpenWatch, WatchFeed } from "./observed-watch.ts";
 import { PublishedWitness } from "./published-witness.ts";
 
-export interface SyncedWitnessOptions extends WatchPlace {
+export interface SyncedWitnessOptions {
+  readonly cluster: string;
+  /** All namespaces when absent. */
+  readonly namespace?: string;
+  readonly clock: Clock;
+  readonly openWatch: OpenWatch;
   readonly originOf: CopyOrigin;
   readonly sink: ObservationSink;
 }
@@ -19,14 +25,16 @@ export class SyncedWitness {
   /** The only one that it watches; undefined when it watches all. */
   readonly namespace: string | undefined;
   readonly #gate: FollowGate;
-  readonly #slices: ObservedWatch<EndpointSlice>;
+  readonly #slices: WatchFeed<EndpointSlice>;
 
   constructor(options: SyncedWitnessOptions) {
     this.namespace = options.namespace;
     this.#gate = new FollowGate(options.sink);
     const witness = copiesWitness({ ...options, sink: this.#gate });
-    this.#slices = new ObservedWatch({
-      ...options,
+    const { cluster, namespace } = options;
+    this.#slices = options.openWatch({
+      cluster,
+      ...(namespace !== undefined && { namespace }),
       kind: endpointSliceKind,
       resource: "endpointslices",
       purposes: ["synced"],
@@ -36,12 +44,12 @@ export class SyncedWitness {
     });
   }
 
-  get watches(): readonly AnyObservedWatch[] {
+  get watches(): readonly AnyWatchFeed[] {
     return [this.#slices];
   }
 
   /** The watches by which it tells at the hop. */
-  watchesAt(hop: Hop): readonly AnyObservedWatch[] {
+  watchesAt(hop: Hop): readonly AnyWatchFeed[] {
     return hop === "synced" ? [this.#slices] : [];
   }
 

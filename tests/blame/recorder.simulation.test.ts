@@ -3,14 +3,14 @@
 import { describe, expect } from "vitest";
 import { Evidence } from "../../src/blame/evidence.ts";
 import { standingAt } from "../../src/blame/pod-life.ts";
-import { Recorder } from "../../src/blame/recorder.ts";
-import { readRecording } from "../../src/blame/recording-file.ts";
 import { RecordingReader } from "../../src/blame/recording-reader.ts";
 import { HttpKubeClient } from "../../src/kube/client/http-client.ts";
 import { fixedAccess } from "../../src/kube/credentials/credentials.ts";
 import { type Cluster, startCluster } from "../../src/lab/cluster.ts";
 import { Ledger, type Spell } from "../../src/lab/kubelet/ledger.ts";
 import { createShop, releaseShop } from "../../src/lab/shop.ts";
+import { Recorder } from "../../src/recording/recorder.ts";
+import { readRecording } from "../../src/recording/recording-file.ts";
 import { forEachSeed, isThorough } from "../../src/simulation/seeds.ts";
 import { type Simulation, simulate } from "../../src/simulation/simulation.ts";
 

@@ -26,6 +26,7 @@ import {
   type Right,
 } from "../../src/lab/deployed-rights.contract.ts";
 import { ClusterWitness } from "../../src/observe/cluster-witness.ts";
+import { openWatches } from "../../src/observe/observed-watch.ts";
 import { EventWriter } from "../../src/outputs/events/event-writer.ts";
 import { ServiceSyncer } from "../../src/outputs/slices/service-syncer.ts";
 import { type Simulation, simulate } from "../../src/simulation/simulation.ts";
@@ -119,7 +120,7 @@ class RightsWorld {
     this.#events = this.#eventWriter();
     this.#witness = new ClusterWitness({
       ...host,
-      client: this.#client("lab", "lockstep-reader"),
+      openWatch: openWatches({ ...host, client: this.#client("lab", "lockstep-reader") }),
       cluster: "lab",
       form: "endpointslices",
       sink: new Timeline({ onEvent: () => undefined }),

@@ -3,14 +3,15 @@ import { resolve as absolute, basename } from "node:path";
 import type { ReadProblem } from "../../access-log/file-chunks.ts";
 import { Evidence } from "../../blame/evidence.ts";
 import { addGoneBeforeRecording } from "../../blame/listed-gone.ts";
+import { RecordingReader } from "../../blame/recording-reader.ts";
+import type { Files } from "../../environment/files.ts";
 import {
   type ReadRecordingOptions,
   readRecording,
   recordingParts,
   recordingStartMs,
-} from "../../blame/recording-file.ts";
-import { RecordingReader, RecordingVersionError } from "../../blame/recording-reader.ts";
-import type { Files } from "../../environment/files.ts";
+} from "../../recording/recording-file.ts";
+import { RecordingVersionError } from "../../recording/recording-line.ts";
 import { UsageError } from "../command.ts";
 import { counted } from "../terminal/counted.ts";
 import { numberText } from "../terminal/value-text.ts";

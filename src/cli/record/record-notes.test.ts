@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { RecordedWatch } from "../../blame/cluster-recorder.ts";
+import type { RecordedWatch } from "../../recording/cluster-recorder.ts";
 import { absentNamespaces, endText, troublesOf } from "./record-notes.ts";
 
 const well: RecordedWatch = {

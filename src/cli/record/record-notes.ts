@@ -1,6 +1,6 @@
 // What somebody who records must know of how it stands: what is not recorded and why, names that were
 // probably misspelt, and what became of it all. Pure.
-import type { RecordedWatch } from "../../blame/cluster-recorder.ts";
+import type { RecordedWatch } from "../../recording/cluster-recorder.ts";
 import { counted } from "../terminal/counted.ts";
 import { costOfMissing } from "./record-survey.ts";
 

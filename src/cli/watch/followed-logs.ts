@@ -12,7 +12,8 @@ import {
   logChunks,
   readLogPlace,
 } from "../../observe/traffic/log-place.ts";
-import { TrafficSource, type TrafficTarget } from "../../observe/traffic/traffic-source.ts";
+import { TrafficSource } from "../../observe/traffic/traffic-source.ts";
+import type { TrafficInput, TrafficTarget } from "../../observe/traffic/traffic-witness.ts";
 import type { JourneyEvent } from "../../timeline/journey-event.ts";
 import { throwAsUsage } from "../as-usage.ts";
 import { type CommandContext, UsageError } from "../command.ts";
@@ -29,6 +30,8 @@ export interface FollowedLogsOptions extends LogsAsked {
   readonly stdin: CommandContext["stdin"];
   readonly target: TrafficTarget & { readonly isService: IsService };
   readonly clusters: readonly ObservedCluster[];
+  /** Called with what each log reports, by the log's name. */
+  readonly onInput?: (name: string, input: TrafficInput) => void;
 }
 
 export class FollowedLogs {
@@ -36,7 +39,7 @@ export class FollowedLogs {
 
   /** Throws a `UsageError` for a place or a format that cannot be. */
   constructor(options: FollowedLogsOptions) {
-    const { environment, accessLogs, target } = options;
+    const { environment, accessLogs, target, onInput } = options;
     const clients = new Map(options.clusters.map(({ cluster, client }) => [cluster, client]));
     const format = formatOf(options.logFormat);
     this.#sources = accessLogs.map((text) => {
@@ -50,6 +53,7 @@ export class FollowedLogs {
           isService: (service) => target.isService(service),
         }),
         target,
+        ...(onInput && { onInput: (input) => onInput(text, input) }),
         chunks: (stream) =>
           logChunks(place, { ...environment, ...stream, clients, stdin: () => stdinOf(options) }),
       });
@@ -63,12 +67,7 @@ export class FollowedLogs {
 
   /** To be told of every step of every change before anything else is made of it. */
   onEvent(event: JourneyEvent): void {
-    // What a log shows may be the last of a change that is ending: it must not be waited for again.
-    if (event.type !== "shown" || event.hop.hop === "traffic") return;
-    const { cluster, service } = event.journey.endpoint;
-    // Of an address that no cluster has told of, it is not known whose requests it gets.
-    if (cluster === undefined) return;
-    for (const source of this.#sources) source.expect(service);
+    for (const source of this.#sources) source.onEvent(event);
   }
 
   /** What somebody should know who misses the hop. */

@@ -109,7 +109,8 @@ function firstTrouble(picture: Picture, { width, paint }: LiveOptions): readonly
 
 /** `── lockstep watch · 12 min · 1,204 changes · 3 in flight, 1 stuck ──`. */
 function titleLine(picture: Picture, { width, paint }: LiveOptions): string {
-  const { tally, counts } = picture;
+  const { tally, counts, title = "lockstep watch" } = picture;
+  const titleStart = `── ${title}`;
   const { inFlight } = tally;
   const forText = durationText(wholeSeconds(elapsedMs(picture.startedAt, picture.now)));
   const stuck: TitlePart = {
@@ -128,7 +129,7 @@ function titleLine(picture: Picture, { width, paint }: LiveOptions): string {
   // What is stuck has its room before all others.
   let room = width - 2 - textColumns(titleStart) - columnsOf(stuck);
   let line = titleStart;
-  let painted = `${paint.secondary("──")} ${paint.strong("lockstep watch")}`;
+  let painted = `${paint.secondary("──")} ${paint.strong(title)}`;
   for (const part of parts) {
     const { text, tone } = part;
     if (text === "" || (part !== stuck && columnsOf(part) > room)) continue;
@@ -139,8 +140,6 @@ function titleLine(picture: Picture, { width, paint }: LiveOptions): string {
   const rest = Math.max(0, width - textColumns(line) - 1);
   return `${cutPainted(painted, line, width)} ${paint.secondary("─".repeat(rest))}`;
 }
-
-const titleStart = "── lockstep watch";
 
 interface TitlePart {
   /** Empty when there is nothing to say. */

@@ -22,6 +22,8 @@ export interface Picture {
   readonly asked: readonly Hop[];
   /** What else somebody should know now: a proxy that is silent, a log that cannot be read. */
   readonly notes: readonly string[];
+  /** Of the live view; `lockstep watch` unless given. */
+  readonly title?: string | undefined;
 }
 
 /** How a change stands in it. */

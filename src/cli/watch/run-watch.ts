@@ -1,34 +1,25 @@
 // Puts a watch together: the clusters, the observer, the view, what is kept beside it, and the
 // proxies and logs that tell of the last hops. It ends when it is told to, after the time it was
 // given, or when whoever reads its output has enough; and says then what it has seen.
-import { elapsedMs, type MonotonicMs } from "../../environment/clock.ts";
 import type { Environment } from "../../environment/environment.ts";
+import { FilesError } from "../../environment/files.ts";
 import { Observer } from "../../observe/observer.ts";
+import { ObserverRecording } from "../../recording/observer-recording.ts";
+import type { WatchedRun } from "../../recording/watched-run.ts";
 import type { JourneyEvent } from "../../timeline/journey-event.ts";
+import type { ObserverRun } from "../../timeline/journey-record.ts";
+import { asUsage } from "../as-usage.ts";
 import { aborted, type CommandContext, type ExitCode } from "../command.ts";
+import { refuseRecording } from "../record/refused-recording.ts";
 import { errorsOnly, warningsOnly } from "../up/quiet-log.ts";
-import { absentNames } from "./absent-names.ts";
 import { AskedProxies } from "./asked-proxies.ts";
 import { FollowedLogs, refuseMissingLogs } from "./followed-logs.ts";
-import { JsonOutput } from "./json-output.ts";
 import { KeptJourneys } from "./kept-journeys.ts";
-import type { Picture } from "./picture.ts";
-import { PlainOutput } from "./plain-output.ts";
-import { RunClock } from "./run-clock.ts";
 import { ScreenLog } from "./screen-log.ts";
-import { ScreenOutput } from "./screen-output.ts";
-import { unknownHops } from "./unknown-hops.ts";
 import { type WatchedClusters, watchedClusters } from "./watch-clusters.ts";
-import type { WatchOutput } from "./watch-output.ts";
 import type { WatchSettings } from "./watch-settings.ts";
-import { WatchTally } from "./watch-tally.ts";
+import { WatchView } from "./watch-view.ts";
 import { whatComes } from "./what-comes.ts";
-
-/** The oldest, of which the view shows some; looking at more would cost more than it shows. */
-const refreshedMost = 200;
-/** Where requests are counted: those of the last minutes, some milliseconds' work a second. */
-const refreshedWithLogsMost = 2_000;
-const refreshEveryMs = 1_000;
 
 /** Said before it begins, when somebody wonders whether it is worth while. */
 const managedText =
@@ -47,6 +38,7 @@ export async function runWatch(
   const log = screenLog ?? quiet(context.environment.log);
   const environment = { ...context.environment, log };
   await refuseMissingLogs(environment, settings);
+  if (settings.recordPath !== undefined) await refuseRecording(environment, settings.recordPath);
   const clusters = await watchedClusters(environment, settings, context.stop);
   const kept = await KeptJourneys.open({ environment, ...settings });
   try {
@@ -73,28 +65,39 @@ interface WatchParts {
 
 class Watch {
   readonly #parts: WatchParts;
-  readonly #tally: WatchTally;
   readonly #observer: Observer;
-  readonly #run: RunClock;
-  readonly #output: WatchOutput;
+  readonly #recording: ObserverRecording | undefined;
+  readonly #view: WatchView;
   readonly #proxies: AskedProxies;
   readonly #logs: FollowedLogs;
-  #refreshedAt: MonotonicMs | undefined;
   /** Nothing that is heard from then on counts. */
   #isOver = false;
 
   constructor(parts: WatchParts) {
     this.#parts = parts;
     const { environment, settings, clusters, kept, context } = parts;
-    this.#tally = new WatchTally(settings);
+    const { clock, random } = environment;
+    const run = {
+      name: random.uuid(),
+      wallMs: clock.wallMs(),
+      monotonicMs: clock.monotonicMs(),
+    };
+    const asked = {
+      copies: settings.accessContexts.length > 0,
+      proxies: settings.proxies.length > 0,
+      logs: settings.accessLogs.length > 0,
+    };
+    const recording = recordingOf(parts, run, asked);
+    this.#recording = recording;
     this.#observer = new Observer({
       ...environment,
       ...clusters,
       ...settings.bounds,
+      run,
+      ...(recording && { tap: recording }),
       metrics: kept.registry,
       onEvent: (event) => this.#onEvent(event),
     });
-    this.#run = new RunClock({ ...environment, run: this.#observer.run });
     this.#proxies = new AskedProxies({
       environment,
       observer: this.#observer,
@@ -107,21 +110,25 @@ class Watch {
       stdin: context.stdin,
       target: this.#observer,
       clusters: clusters.clusters,
+      ...(recording && { onInput: (name, input) => recording.traffic(name, input) }),
     });
-    const shared = {
+    this.#view = new WatchView({
       ...environment,
-      ...settings,
+      settings,
       terminal: context.terminal,
-      run: this.#run,
-      picture: () => this.#picture(),
-    };
-    if (settings.json) this.#output = new JsonOutput(shared);
-    else this.#output = parts.screenLog ? new ScreenOutput(shared) : new PlainOutput(shared);
+      isScreen: parts.screenLog !== undefined,
+      bounds: settings.bounds,
+      observer: this.#observer,
+      accessClusters: clusters.accessClusters.map(({ cluster }) => cluster),
+      asked,
+      notes: () => this.#notes(),
+    });
   }
 
   async run(): Promise<ExitCode> {
     const { kept, context, environment, settings } = this.#parts;
-    await kept.follow(this.#observer, this.#run);
+    await kept.follow(this.#observer, this.#view.run);
+    await asUsage([FilesError], async () => this.#recording?.start());
     const ending = new AbortController();
     const { durationMs } = settings;
     const cancel =
@@ -131,14 +138,16 @@ class Watch {
     const stop = AbortSignal.any([context.stop, ending.signal]);
     try {
       await this.#sayWhatComes(stop);
+      this.#recording?.started();
       this.#observer.start();
       this.#proxies.start();
       this.#logs.start();
-      this.#output.start();
+      this.#view.start();
       await aborted(stop);
     } finally {
       cancel?.();
-      this.#output.end();
+      this.#view.end();
+      this.#recording?.ended();
     }
     return this.#observer.clusters().some(({ watches }) => watches.some((one) => one.listed))
       ? 0
@@ -154,6 +163,7 @@ class Watch {
     await this.#observer.stop();
     this.#leaveInFlight();
     await this.#proxies.stop();
+    await this.#recording?.stop();
   }
 
   async #sayWhatComes(stop: AbortSignal): Promise<void> {
@@ -175,7 +185,10 @@ class Watch {
     const metrics = metricsUrl === undefined ? [] : [`  Metrics: ${metricsUrl}`];
     const { historyPath } = settings;
     const history = historyPath === undefined ? [] : [`  History: ${historyPath}`];
-    terminal.writeError(`${[...lines, ...metrics, ...history].join("\n")}\n\n`);
+    const { recordPath } = settings;
+    const recording = recordPath === undefined ? [] : [`  Recording: ${recordPath}`];
+    const kinds = [...lines, ...metrics, ...history, ...recording];
+    terminal.writeError(`${kinds.join("\n")}\n\n`);
   }
 
   #leaveInFlight(): void {
@@ -186,58 +199,49 @@ class Watch {
 
   #onEvent(event: JourneyEvent): void {
     if (this.#isOver) return;
-    this.#run.follow();
     this.#logs.onEvent(event);
-    this.#tally.onEvent(event);
     this.#parts.kept.onEvent(event);
-    this.#output.onEvent(event);
+    this.#view.onEvent(event);
   }
 
-  #refresh(now: MonotonicMs): void {
-    const since = this.#refreshedAt;
-    if (since !== undefined && elapsedMs(since, now) < refreshEveryMs) return;
-    this.#refreshedAt = now;
-    const { accessLogs } = this.#parts.settings;
-    const most = accessLogs.length > 0 ? refreshedWithLogsMost : refreshedMost;
-    this.#tally.refresh(this.#observer.journeys.pending(most));
+  #notes(): readonly string[] {
+    const { kept, screenLog } = this.#parts;
+    const notes = [...this.#proxies.notes(), ...this.#logs.notes()];
+    this.#recording?.noted(notes);
+    const dropped = this.#recording?.dropped ?? 0;
+    return [
+      ...notes,
+      ...kept.notes(),
+      ...(dropped === 0 ? [] : [`the recording cannot be written: ${dropped} lines are lost`]),
+      ...(screenLog?.errors ?? []),
+    ];
   }
+}
 
-  #picture(): Picture {
-    const { clusters, settings, kept, screenLog, environment } = this.#parts;
-    const now = environment.clock.monotonicMs();
-    const statuses = this.#observer.clusters();
-    const { journeys, run } = this.#observer;
-    this.#run.follow();
-    this.#refresh(now);
-    return {
-      now,
-      startedAt: run.monotonicMs,
-      run: this.#run,
-      tally: this.#tally,
-      oldest: journeys.oldestPending(now),
-      counts: journeys.counts,
-      clusters: statuses,
-      asked: [
-        ...(settings.accessContexts.length > 0 ? (["synced"] as const) : []),
-        ...(settings.accessLogs.length > 0 ? (["traffic"] as const) : []),
-      ],
-      unknown: unknownHops({
-        clusters: statuses,
-        accessClusters: clusters.accessClusters.map(({ cluster }) => cluster),
-        hasProxies: settings.proxies.length > 0,
-        hasAccessLogs: settings.accessLogs.length > 0,
-      }),
-      notes: [
-        ...absentNames({
-          ...settings.bounds,
-          clusters: statuses,
-          isService: (service) => this.#observer.isService(service),
-        }),
-        ...this.#proxies.notes(),
-        ...this.#logs.notes(),
-        ...kept.notes(),
-        ...(screenLog?.errors ?? []),
-      ],
-    };
-  }
+/** Undefined when nothing is to be recorded. */
+function recordingOf(
+  { environment, settings, clusters }: WatchParts,
+  run: ObserverRun,
+  asked: WatchedRun["asked"],
+): ObserverRecording | undefined {
+  const { recordPath: path, recordMaxBytes: maxBytes, bounds } = settings;
+  if (path === undefined) return undefined;
+  const { clusters: business, accessClusters: access } = clusters;
+  const all = new Map([...business, ...access].map((one) => [one.cluster, one]));
+  const isIn = (list: typeof business, name: string) => list.some((one) => one.cluster === name);
+  const watched = [...all.values()].map(({ cluster, aliases = [] }) => ({
+    cluster,
+    aliases,
+    isBusiness: isIn(business, cluster),
+    isAccess: isIn(access, cluster),
+  }));
+  const { namespaces, services } = bounds;
+  return new ObserverRecording({
+    ...environment,
+    path,
+    maxBytes,
+    anonymize: settings.anonymize,
+    run,
+    watched: { clusters: watched, namespaces, services, asked },
+  });
 }

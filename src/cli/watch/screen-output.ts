@@ -57,6 +57,10 @@ export class ScreenOutput implements WatchOutput {
     this.#frame();
   }
 
+  redraw(): void {
+    this.#isChanged = true;
+  }
+
   end(): void {
     if (this.#isEnded) return;
     this.#isEnded = true;

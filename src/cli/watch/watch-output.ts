@@ -9,6 +9,8 @@ export interface WatchOutput {
   /** Called synchronously with every step of every journey, after it has been counted. */
   onEvent(event: JourneyEvent): void;
   start(): void;
+  /** Something changed that is no change of an endpoint: a screen is drawn again. */
+  redraw?(): void;
   /** Says what was seen in all; nothing is written after it. Idempotent. */
   end(): void;
 }

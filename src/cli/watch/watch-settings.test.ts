@@ -18,6 +18,7 @@ const flags: WatchFlags = {
   metricsHost: [],
   serviceLabels: 0,
   utc: false,
+  anonymize: false,
 };
 
 test("the bounds of a history are as they were asked for, and the usual ones else", () => {

@@ -4,7 +4,9 @@ import type { Environment } from "../../environment/environment.ts";
 import { defaultHistoryPath, defaultHistoryPathText } from "../../history/default-history-path.ts";
 import type { Retention } from "../../history/history-retention.ts";
 import type { ServiceBounds } from "../../observe/service-filter.ts";
+import { defaultRecordingBytes } from "../../recording/recording-writer.ts";
 import { UsageError } from "../command.ts";
+import type { ReplaySettings } from "./run-replay.ts";
 
 export interface WatchFlags {
   readonly context: readonly string[];
@@ -29,6 +31,12 @@ export interface WatchFlags {
   readonly otlp?: string;
   readonly utc: boolean;
   readonly for?: number;
+  readonly record?: string;
+  readonly maxSize?: number;
+  readonly anonymize: boolean;
+  readonly replay?: string;
+  readonly speed?: ReplaySettings["speed"];
+  readonly from?: NonNullable<ReplaySettings["from"]>;
 }
 
 export interface WatchSettings {
@@ -51,6 +59,10 @@ export interface WatchSettings {
   readonly otlp: string | undefined;
   readonly utc: boolean;
   readonly durationMs: number | undefined;
+  /** Absolute; undefined when nothing is recorded. */
+  readonly recordPath: string | undefined;
+  readonly recordMaxBytes: number;
+  readonly anonymize: boolean;
 }
 
 export function watchSettings(
@@ -58,16 +70,12 @@ export function watchSettings(
   flags: WatchFlags,
 ): WatchSettings {
   const { namespace, service, maxQps, history, logFormat } = flags;
-  for (const name of service) {
-    if (!/^[^/\s]+\/[^/\s]+$/.test(name)) {
-      throw new UsageError(`--service takes namespace/name, such as shop/web; it is "${name}".`);
-    }
-    const own = name.slice(0, name.indexOf("/"));
-    if (namespace.length === 0 || namespace.includes(own)) continue;
-    throw new UsageError(`${name} is in none of the namespaces given: leave out --namespace.`);
-  }
+  refuseServices(flags);
   if (logFormat !== undefined && flags.accessLog.length === 0) {
     throw new UsageError("--log-format says how access logs are written: give --access-log too.");
+  }
+  if ((flags.maxSize !== undefined || flags.anonymize) && flags.record === undefined) {
+    throw new UsageError("--max-size and --anonymize are of a recording: give --record too.");
   }
   return {
     contexts: flags.context,
@@ -93,7 +101,39 @@ export function watchSettings(
     otlp: flags.otlp,
     utc: flags.utc,
     durationMs: flags.for,
+    recordPath: flags.record === undefined ? undefined : absolute(flags.record),
+    recordMaxBytes: flags.maxSize ?? defaultRecordingBytes,
+    anonymize: flags.anonymize,
   };
+}
+
+/** What a replay was asked for. */
+export function replaySettings(flags: WatchFlags, replay: string): ReplaySettings {
+  refuseServices(flags);
+  const { namespace, service, slow, utc, json, speed, from } = flags;
+  return {
+    path: absolute(replay),
+    speed,
+    from,
+    slowMs: slow,
+    utc,
+    json,
+    bounds: {
+      ...(namespace.length > 0 && { namespaces: namespace }),
+      ...(service.length > 0 && { services: service }),
+    },
+  };
+}
+
+function refuseServices({ namespace, service }: Pick<WatchFlags, "namespace" | "service">): void {
+  for (const name of service) {
+    if (!/^[^/\s]+\/[^/\s]+$/.test(name)) {
+      throw new UsageError(`--service takes namespace/name, such as shop/web; it is "${name}".`);
+    }
+    const own = name.slice(0, name.indexOf("/"));
+    if (namespace.length === 0 || namespace.includes(own)) continue;
+    throw new UsageError(`${name} is in none of the namespaces given: leave out --namespace.`);
+  }
 }
 
 function retentionOf(flags: WatchFlags): Partial<Retention> {

@@ -9,6 +9,7 @@ import {
 } from "../../lab/controllers/controller-world.contract.ts";
 import type { ControllerFlags } from "../../lab/controllers/flags.ts";
 import { ClusterWitness } from "../../observe/cluster-witness.ts";
+import { openWatches } from "../../observe/observed-watch.ts";
 import { isThorough } from "../../simulation/seeds.ts";
 import type { Journey } from "../../timeline/journey.ts";
 import { Timeline } from "../../timeline/timeline.ts";
@@ -78,9 +79,10 @@ async function observe(world: ControllerWorld): Promise<Evidence> {
     onEvent: ({ journey }) => void journeys.set(journey.id, journey),
   });
   const cluster = fixedAccess({ name: "a", server: "https://server:6443", token: "admin-token" });
+  const client = new HttpKubeClient({ ...environment, cluster, userAgent: "lockstep" });
   const witness = new ClusterWitness({
     ...environment,
-    client: new HttpKubeClient({ ...environment, cluster, userAgent: "lockstep" }),
+    openWatch: openWatches({ ...environment, client }),
     cluster: "a",
     form: "endpoints",
     sink: observer,

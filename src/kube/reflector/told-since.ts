@@ -16,6 +16,18 @@ type Told = Pick<Change<Projected>, "learntBy" | "object">;
 /** What has gathered while no watch was open is sent at once when one is: it is over by then. */
 const backlogMs = 2_000;
 
+/**
+ * A watch that is open and fresh is live. Of any other one counts when it was last proved current, if
+ * it ever was.
+ */
+export type Currency = "live" | MonotonicMs | undefined;
+
+/** The watermark: all that was so then has been reported. Events of a live watch may be under way. */
+export function currentAt(currency: Currency, now: MonotonicMs): MonotonicMs {
+  if (currency === "live") return (now - overtakenMs) as MonotonicMs;
+  return currency ?? (-Infinity as MonotonicMs);
+}
+
 /** A quorum read and the event it knew of may overtake each other by as much. */
 const overtakenMs = 1_000;
 
@@ -44,15 +56,11 @@ export class ToldSince {
     return isBehind ? this.#currentAt : undefined;
   }
 
-  /**
-   * The watermark: all that was so then has been reported. A watch that is open and fresh is taken at
-   * its word, but for the time that events are under way; else it is the last proof that counts.
-   */
-  get currentAt(): MonotonicMs {
+  /** How current the watch is: see `currentAt`. */
+  get currency(): Currency {
     this.note();
-    const provedAt = this.#currentAt ?? (-Infinity as MonotonicMs);
-    if (!this.#reflector.freshness().fresh || this.isCutOff) return provedAt;
-    return Math.max(provedAt, this.#clock.monotonicMs() - overtakenMs) as MonotonicMs;
+    if (this.#reflector.freshness().fresh && !this.isCutOff) return "live";
+    return this.#currentAt;
   }
 
   /** Whether no watch is open, or what has gathered meanwhile may still be on its way. */

@@ -2,14 +2,15 @@
 // they are written, metrics pages every so often, access logs, what `lockstep record` would have
 // recorded, and at the end a dump through the API. All that comes by ways an operator has. Apart from
 // it, in `truth/`, is what the lab alone knows of each lost request, to judge verdicts by.
-import { ClusterRecorder } from "../../blame/cluster-recorder.ts";
-import { aliveLine, runLine } from "../../blame/recording-line.ts";
+
 import { type Clock, elapsedMs } from "../../environment/clock.ts";
 import type { Environment } from "../../environment/environment.ts";
 import type { Network } from "../../environment/network.ts";
 import type { Random } from "../../environment/random.ts";
 import { HttpKubeClient } from "../../kube/client/http-client.ts";
 import type { ClusterAccess } from "../../kube/credentials/credentials.ts";
+import { ClusterRecorder } from "../../recording/cluster-recorder.ts";
+import { aliveLine, runLine } from "../../recording/recording-line.ts";
 import { PeerAddresses } from "../apiserver/audit/peer-addresses.ts";
 import type { LostRequest } from "../traffic/lost-request.ts";
 import { dumpCluster } from "./cluster-dump.ts";

@@ -1,5 +1,5 @@
-// What a recording keeps of each object: the fields that a verdict may need, in the places where
-// Kubernetes has them, so that one reader understands recordings and objects saved with kubectl
+// What a recording keeps of each object: the fields that a verdict or a witness may need, in the places
+// where Kubernetes has them, so that one reader understands recordings and objects saved with kubectl
 // alike. What changes all the time and says nothing (versions, heartbeats of nodes that are well) is
 // left out, so that an object that is written again unchanged is no change.
 import { isRecord, listAt, type RawRecord, recordAt } from "../kube/kinds/fields.ts";
@@ -15,6 +15,18 @@ export interface Recorded extends Projected {
 
 export interface RecordedKind extends Kind<Recorded> {
   readonly kind: RecordedKindName;
+  /** What is kept of an object, as JSON. */
+  readonly jsonOf: (raw: unknown) => string;
+}
+
+/** The same kind, whose objects also carry what is written of them. */
+export function withJson<T extends Projected>(kind: Kind<T>): Kind<T & Recorded> {
+  const recorded = Object.values(recordedKinds).find((one) => one.kind === kind.kind);
+  if (recorded === undefined) throw new RangeError(`${kind.kind} is not recorded`);
+  return {
+    ...kind,
+    project: (raw, similar) => ({ ...kind.project(raw, similar), json: recorded.jsonOf(raw) }),
+  };
 }
 
 export const recordedKinds: Readonly<Record<RecordedKindName, RecordedKind>> = {
@@ -38,13 +50,15 @@ function recordedKind(
   pruned: (object: RawRecord) => RawRecord,
 ): RecordedKind {
   const kind = { group: "", version: "v1", namespaced: true, ...place };
-  const project = (raw: unknown): Recorded => {
+  const jsonOf = (raw: unknown): string => {
     const object = objectRecord(raw);
-    const metadata = projectMetadata(object, kind, undefined);
-    const json = JSON.stringify({ metadata: prunedMetadata(object), ...pruned(object) });
-    return { metadata, json };
+    return JSON.stringify({ metadata: prunedMetadata(object), ...pruned(object) });
   };
-  return { ...kind, project };
+  const project = (raw: unknown): Recorded => {
+    const metadata = projectMetadata(objectRecord(raw), kind, undefined);
+    return { metadata, json: jsonOf(raw) };
+  };
+  return { ...kind, project, jsonOf };
 }
 
 const metadataFields = [
@@ -57,8 +71,17 @@ const metadataFields = [
   "labels",
 ];
 
+/** When pods changed that a list was made from, and of which cluster a list is a copy. */
+const keptAnnotations = [
+  "endpoints.kubernetes.io/last-change-trigger-time",
+  "endpointslice.karmada.io/provision-cluster",
+];
+
 function prunedMetadata(object: RawRecord): RawRecord {
-  return picked(recordAt(object, "metadata"), metadataFields);
+  const metadata = recordAt(object, "metadata");
+  const annotations = picked(recordAt(metadata, "annotations"), keptAnnotations);
+  const isAnnotated = Object.keys(annotations).length > 0;
+  return { ...picked(metadata, metadataFields), ...(isAnnotated && { annotations }) };
 }
 
 function prunedPod(object: RawRecord): RawRecord {
@@ -71,8 +94,8 @@ function prunedPod(object: RawRecord): RawRecord {
       // That there is a probe matters, not what it asks.
       containers: containers.map((one) => ({
         ...picked(one, ["name"]),
-        // Pods on one host's address can be told apart by nothing else.
-        ...(spec["hostNetwork"] === true && picked(one, ["ports"])),
+        // Services name ports; and pods on one host's address can be told apart by nothing else.
+        ...prunedPorts(one, ["name", "containerPort", "hostPort", "protocol"]),
         ...(isRecord(one["readinessProbe"]) && { readinessProbe: {} }),
       })),
     },
@@ -82,6 +105,12 @@ function prunedPod(object: RawRecord): RawRecord {
       containerStatuses: listAt(status, "containerStatuses").filter(isRecord).map(prunedContainer),
     },
   };
+}
+
+/** Nothing where there are none. */
+function prunedPorts(record: RawRecord, fields: readonly string[]): RawRecord {
+  const ports = listAt(record, "ports").filter(isRecord);
+  return ports.length === 0 ? {} : { ports: ports.map((port) => picked(port, fields)) };
 }
 
 function prunedContainer(status: RawRecord): RawRecord {
@@ -104,6 +133,7 @@ function prunedState(state: RawRecord): RawRecord {
 
 function prunedSlice(object: RawRecord): RawRecord {
   return {
+    ...picked(object, ["addressType"]),
     endpoints: listAt(object, "endpoints")
       .filter(isRecord)
       .map((one) => ({
@@ -143,9 +173,10 @@ function prunedTarget(entry: RawRecord): RawRecord {
 
 function prunedService(object: RawRecord): RawRecord {
   const spec = recordAt(object, "spec");
-  const addresses = ["clusterIP", "clusterIPs"];
+  const addresses = ["clusterIP", "clusterIPs", "ipFamilies"];
   const fields = ["type", "selector", "externalName", "publishNotReadyAddresses", ...addresses];
-  return { spec: picked(spec, fields) };
+  const ports = prunedPorts(spec, ["name", "port", "protocol", "targetPort"]);
+  return { spec: { ...picked(spec, fields), ...ports } };
 }
 
 /** While a node is well its heartbeat is left out; the last one before it was lost is what counts. */

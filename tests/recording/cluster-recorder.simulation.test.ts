@@ -1,11 +1,15 @@
 import { expect, test } from "vitest";
-import { TestServer } from "../kube/reflector/reflector-servers.contract.ts";
-import { MemoryStorage } from "../lab/apiserver/storage/memory-storage.ts";
-import { simulate } from "../simulation/simulation.ts";
-import { ClusterRecorder } from "./cluster-recorder.ts";
-import { Evidence } from "./evidence.ts";
-import { parseRecordingLine, type RecordingLine, runLine } from "./recording-line.ts";
-import { RecordingReader } from "./recording-reader.ts";
+import { Evidence } from "../../src/blame/evidence.ts";
+import { RecordingReader } from "../../src/blame/recording-reader.ts";
+import { TestServer } from "../../src/kube/reflector/reflector-servers.contract.ts";
+import { MemoryStorage } from "../../src/lab/apiserver/storage/memory-storage.ts";
+import { ClusterRecorder } from "../../src/recording/cluster-recorder.ts";
+import {
+  parseRecordingLine,
+  type RecordingLine,
+  runLine,
+} from "../../src/recording/recording-line.ts";
+import { simulate } from "../../src/simulation/simulation.ts";
 
 const pods = "/api/v1/namespaces/default/pods";
 

@@ -6,13 +6,17 @@ import { allUnlessAborted } from "../access-log/until-aborted.ts";
 import type { Files } from "../environment/files.ts";
 import { LineSplitter } from "../environment/line-splitter.ts";
 import { parseRecordingLine } from "./recording-line.ts";
-import type { RecordingReader } from "./recording-reader.ts";
 
 /** An Endpoints object holds at most 1,000 addresses, some 200 bytes each; and slices 1,000 too. */
 const lineBytesMax = 4 * 1024 * 1024;
 
 /** A header has some 130 bytes. */
 const headerBytesMax = 4_096;
+
+/** Takes the lines of a recording, one after the other. */
+export interface LineReader {
+  read(text: string): void;
+}
 
 export interface ReadRecordingOptions {
   /** Told of a compressed recording that ends early. */
@@ -24,11 +28,27 @@ export interface ReadRecordingOptions {
 export async function readRecording(
   files: Files,
   path: string,
-  reader: RecordingReader,
+  reader: LineReader,
   options: ReadRecordingOptions = {},
 ): Promise<void> {
+  for await (const lines of recordingTexts(files, path, options)) {
+    for (const text of lines) reader.read(text);
+  }
+}
+
+/** The lines of a recording as texts, some at a time, so that whoever reads them can wait between. */
+export async function* recordingTexts(
+  files: Files,
+  path: string,
+  options: ReadRecordingOptions = {},
+): AsyncGenerator<readonly string[], void, undefined> {
   for (const part of await recordingParts(files, path)) {
-    await readLines(chunksOf(files, part, options), reader);
+    // A longer line than any of ours is cut: it cannot be read, and is counted as such.
+    const splitter = new LineSplitter({ bytesMax: lineBytesMax });
+    for await (const chunk of chunksOf(files, part, options)) {
+      yield [...splitter.push(chunk)].map(({ text }) => text);
+    }
+    yield [...splitter.end()].map(({ text }) => text);
   }
 }
 
@@ -54,7 +74,8 @@ export async function recordingStartMs(
   for await (const chunk of chunksOf(files, first, options)) {
     const beginning = Buffer.from(chunk.subarray(0, headerBytesMax)).toString("utf8");
     const [line = ""] = beginning.split("\n", 1);
-    return parseRecordingLine(line)?.atMs ?? Infinity;
+    const first = parseRecordingLine(line);
+    return first === undefined || first.type === "input" ? Infinity : first.atMs;
   }
   return Infinity;
 }
@@ -80,16 +101,4 @@ function chunksOf(
 ): AsyncIterable<Uint8Array> {
   const chunks = fileChunks(files, path, onBrokenOff);
   return signal === undefined ? chunks : allUnlessAborted(chunks, signal);
-}
-
-async function readLines(
-  chunks: AsyncIterable<Uint8Array>,
-  reader: RecordingReader,
-): Promise<void> {
-  // A longer line than any of ours is cut: it cannot be read, and is counted as such.
-  const splitter = new LineSplitter({ bytesMax: lineBytesMax });
-  for await (const chunk of chunks) {
-    for (const { text } of splitter.push(chunk)) reader.read(text);
-  }
-  for (const { text } of splitter.end()) reader.read(text);
 }

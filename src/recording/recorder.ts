@@ -27,6 +27,8 @@ export interface RecorderOptions
   /** Absolute. */
   readonly path: string;
   readonly maxBytes: number;
+  /** Names and addresses are replaced before anything is written. */
+  readonly anonymize?: boolean;
 }
 
 /** Costs 60 bytes. What happened after the last one before a crash is not known. */

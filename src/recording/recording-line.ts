@@ -2,18 +2,29 @@
 // there; a mark says that a list was whole, so that what it does not name is gone; afterwards every
 // change is a line, and a sign of life now and then says until when there was none. A line that
 // cannot be read, such as the last one of a run that was killed, harms no other.
+//
+// Version 2 has beside these all that `lockstep watch` takes in (`recorded-input.ts`). Its lines have
+// `t`, the instant by the monotonic clock of the run, because the fold of `watch` needs exact times.
 import { isRecord, optionalString, type RawRecord, requiredString } from "../kube/kinds/fields.ts";
 import type { LearntBy } from "../kube/store/store-change.ts";
 import { optionalName, requiredName } from "./metadata-text.ts";
+import { inputOf, type RecordedInput } from "./recorded-input.ts";
 import { type RecordedKindName, recordedKinds } from "./recorded-kinds.ts";
+import { type WatchedRun, watchedRunOf } from "./watched-run.ts";
 
-/** Readers refuse a later one: its lines may mean something else. */
-export const recordingVersion = 1;
+const recordingVersion = 2;
 
 const recordingName = "lockstep-recording";
 
 export type RecordingLine =
-  | { readonly type: "run"; readonly atMs: number; readonly run: string; readonly version: number }
+  | {
+      readonly type: "run";
+      readonly atMs: number;
+      readonly run: string;
+      readonly version: number;
+      /** Of a run of `lockstep watch`. */
+      readonly watched: WatchedRun | undefined;
+    }
   /** The first list of a kind in a cluster is over; of one namespace where only that is recorded. */
   | {
       readonly type: "listed";
@@ -21,7 +32,9 @@ export type RecordingLine =
       readonly cluster: string;
       readonly kind: RecordedKindName;
       readonly namespace: string | undefined;
+      readonly t?: number | undefined;
     }
+  | { readonly type: "input"; readonly t: number; readonly input: RecordedInput }
   | { readonly type: "alive"; readonly atMs: number; readonly behind: readonly string[] }
   | RecordedChange;
 
@@ -35,13 +48,31 @@ export interface RecordedChange {
   /** Learnt late, from a list or from a watch that was behind: it happened after this. */
   readonly afterMs: number | undefined;
   readonly object: RawRecord;
+  /** By the monotonic clock of a run of `lockstep watch`. */
+  readonly monotonic?: ChangeTimes | undefined;
+}
+
+export interface ChangeTimes {
+  readonly t: number;
+  /** Learnt late: it happened after this. */
+  readonly since: number | undefined;
+  /** It is what was there when the observation began. */
+  readonly isFirst: boolean;
 }
 
 /** `recording` and its form, so that somebody who finds the file knows what it is. */
-export function runLine(line: { readonly atMs: number; readonly run: string }): string {
-  const { atMs, run } = line;
+export function runLine(line: {
+  readonly atMs: number;
+  readonly run: string;
+  readonly watched?: WatchedRun | undefined;
+}): string {
+  const { atMs, run, watched } = line;
   const head = { kind: recordingName, version: recordingVersion };
-  return JSON.stringify({ ...head, at: iso(atMs), run });
+  return JSON.stringify({ ...head, at: iso(atMs), run, watched });
+}
+
+export function inputLine(t: number, input: RecordedInput): string {
+  return JSON.stringify({ t, input });
 }
 
 export function listedLine(line: {
@@ -49,9 +80,10 @@ export function listedLine(line: {
   readonly cluster: string;
   readonly kind: RecordedKindName;
   readonly namespace: string | undefined;
+  readonly t?: number;
 }): string {
-  const { atMs, cluster, kind, namespace } = line;
-  return JSON.stringify({ at: iso(atMs), cluster, listed: kind, namespace });
+  const { atMs, cluster, kind, namespace, t } = line;
+  return JSON.stringify({ at: iso(atMs), t, cluster, listed: kind, namespace });
 }
 
 export function aliveLine(line: {
@@ -67,9 +99,12 @@ export function aliveLine(line: {
 export function changeLine(
   line: Omit<RecordedChange, "type" | "object"> & { readonly json: string },
 ): string {
-  const { atMs, cluster, kind, change, by, afterMs, json } = line;
+  const { atMs, cluster, kind, change, by, afterMs, json, monotonic } = line;
   const after = afterMs === undefined ? undefined : iso(afterMs);
-  const head = JSON.stringify({ at: iso(atMs), cluster, kind, change, by, after });
+  const times = { t: monotonic?.t, since: monotonic?.since };
+  const first = monotonic?.isFirst === true ? true : undefined;
+  const what = { at: iso(atMs), ...times, cluster, kind, change, by, after, first };
+  const head = JSON.stringify(what);
   return `${head.slice(0, -1)},"object":${json}}`;
 }
 
@@ -85,12 +120,18 @@ export function parseRecordingLine(text: string): RecordingLine | undefined {
 }
 
 function lineOf(line: RawRecord): RecordingLine | undefined {
+  const { t, input } = { t: numberOf(line["t"]), input: line["input"] };
+  if (isRecord(input) && t !== undefined) {
+    const known = inputOf(input);
+    return known && { type: "input", t, input: known };
+  }
   const atMs = instantOf(requiredString(line, "at"));
   if (Number.isNaN(atMs)) return undefined;
   if (line["kind"] === recordingName) {
     const version = line["version"];
     if (typeof version !== "number") return undefined;
-    return { type: "run", atMs, run: requiredString(line, "run"), version };
+    const watched = watchedRunOf(line["watched"]);
+    return { type: "run", atMs, run: requiredString(line, "run"), version, watched };
   }
   if (line["alive"] === true) {
     const behind = Array.isArray(line["behind"]) ? line["behind"].map(String) : [];
@@ -100,7 +141,7 @@ function lineOf(line: RawRecord): RecordingLine | undefined {
   const listed = kindName(line["listed"]);
   if (listed !== undefined) {
     const namespace = optionalName(line, "namespace");
-    return { type: "listed", atMs, cluster, kind: listed, namespace };
+    return { type: "listed", atMs, cluster, kind: listed, namespace, t };
   }
   return changeOf(line, atMs, cluster);
 }
@@ -113,7 +154,14 @@ function changeOf(line: RawRecord, atMs: number, cluster: string): RecordedChang
   if (kind === undefined || !isRecord(object) || Number.isNaN(afterMs)) return undefined;
   if (change !== "added" && change !== "updated" && change !== "deleted") return undefined;
   if (by !== "watch" && by !== "list") return undefined;
-  return { type: "change", atMs, cluster, kind, change, by, afterMs, object };
+  const t = numberOf(line["t"]);
+  const isFirst = line["first"] === true;
+  const monotonic = t === undefined ? t : { t, since: numberOf(line["since"]), isFirst };
+  return { type: "change", atMs, cluster, kind, change, by, afterMs, object, monotonic };
+}
+
+function numberOf(value: unknown): number | undefined {
+  return typeof value === "number" ? value : undefined;
 }
 
 function kindName(value: unknown): RecordedKindName | undefined {
@@ -127,4 +175,18 @@ function instantOf(text: string): number {
 
 function iso(ms: number): string {
   return new Date(ms).toISOString();
+}
+
+/** The file was written by a later version. */
+export class RecordingVersionError extends Error {
+  override readonly name = "RecordingVersionError";
+  readonly code = "RECORDING_VERSION";
+}
+
+/** Throws `RecordingVersionError` for a version whose lines may mean something else. */
+export function refuseLaterVersion(version: number): void {
+  if (version <= recordingVersion) return;
+  throw new RecordingVersionError(
+    `it has version ${version}, and this lockstep reads version ${recordingVersion}`,
+  );
 }

@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { type Files, FilesError } from "../environment/files.ts";
-import { type Simulation, simulate } from "../simulation/simulation.ts";
-import { at, pod } from "./blame-world.contract.ts";
-import { Evidence } from "./evidence.ts";
-import { mayRecordTo, readRecording } from "./recording-file.ts";
-import { changeLine, listedLine } from "./recording-line.ts";
-import { RecordingReader } from "./recording-reader.ts";
-import { RecordingWriter } from "./recording-writer.ts";
+import { at, pod } from "../../src/blame/blame-world.contract.ts";
+import { Evidence } from "../../src/blame/evidence.ts";
+import { RecordingReader } from "../../src/blame/recording-reader.ts";
+import { type Files, FilesError } from "../../src/environment/files.ts";
+import { mayRecordTo, readRecording } from "../../src/recording/recording-file.ts";
+import { changeLine, listedLine } from "../../src/recording/recording-line.ts";
+import { RecordingWriter } from "../../src/recording/recording-writer.ts";
+import { type Simulation, simulate } from "../../src/simulation/simulation.ts";
 
 const path = "/pods.jsonl";
 

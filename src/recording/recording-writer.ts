@@ -3,7 +3,9 @@
 // new one begins with all that is known, so that the newest file alone is enough.
 import type { Environment } from "../environment/environment.ts";
 import type { CancelTimer } from "../environment/timers.ts";
+import { Anonymizer } from "./anonymizer.ts";
 import { runLine } from "./recording-line.ts";
+import type { WatchedRun } from "./watched-run.ts";
 
 export interface RecordingWriterOptions
   extends Pick<Environment, "clock" | "timers" | "random" | "log"> {
@@ -14,7 +16,15 @@ export interface RecordingWriterOptions
   readonly maxBytes: number;
   /** All that is known now, as lines: what a new file begins with. */
   readonly baseline: () => readonly string[];
+  /** What the header says of the run; a name by chance unless given. */
+  readonly run?: { readonly name: string; readonly watched: WatchedRun };
+  /** Names and addresses are replaced before anything is written. */
+  readonly anonymize?: boolean | undefined;
 }
+
+/** Weeks of a cluster with a few hundred changes an hour, days of a busy one. */
+export const defaultRecordingBytes = 256 * 1024 * 1024;
+export const leastRecordingBytes = 1024 * 1024;
 
 /** A crash loses what was not written for so long. */
 const flushAfterMs = 200;
@@ -46,9 +56,12 @@ export class RecordingWriter {
   #dropped = 0;
   #hasFailed = false;
   #isStopped = false;
+  readonly #anonymizer: Anonymizer | undefined;
 
   constructor(options: RecordingWriterOptions) {
     this.#options = options;
+    const { random, anonymize = false } = options;
+    this.#anonymizer = anonymize ? new Anonymizer(random.uuid() + random.uuid()) : undefined;
   }
 
   /** Lines that could not be written. */
@@ -69,7 +82,7 @@ export class RecordingWriter {
 
   add(line: string): void {
     if (this.#isStopped) return;
-    this.#waiting.push(line);
+    this.#waiting.push(this.#written(line));
     if (this.#waiting.length > waitingMax) {
       this.#waiting.shift();
       this.#dropped += 1;
@@ -116,7 +129,9 @@ export class RecordingWriter {
   /** All at once: a file that has its beginning has the whole of it. */
   async #begin(): Promise<void> {
     const { files, path, baseline } = this.#options;
-    const content = Buffer.from(`${[this.#header(), ...baseline()].join("\n")}\n`);
+    const content = Buffer.from(
+      `${[this.#header(), ...baseline().map((line) => this.#written(line))].join("\n")}\n`,
+    );
     await files.write(path, content);
     this.#isBegun = true;
     this.#isTorn = false;
@@ -167,8 +182,13 @@ export class RecordingWriter {
     this.#dropped += tooMany;
   }
 
+  #written(line: string): string {
+    return this.#anonymizer === undefined ? line : (this.#anonymizer.line(line) ?? "");
+  }
+
   #header(): string {
-    const { clock, random } = this.#options;
-    return runLine({ atMs: clock.wallMs(), run: random.uuid() });
+    const { clock, random, run } = this.#options;
+    const name = run?.name ?? random.uuid();
+    return this.#written(runLine({ atMs: clock.wallMs(), run: name, watched: run?.watched }));
   }
 }
