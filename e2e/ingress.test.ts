@@ -7,14 +7,14 @@ import { AccessLogParser } from "../src/access-log/access-log-parser.ts";
 import { followFile } from "../src/access-log/file-chunks.ts";
 import { IngressReplica } from "../src/ingress/ingress-replica.ts";
 import type { RoutedEntry } from "../src/ingress/routed-journal.ts";
-import { RoutedWitness } from "../src/observe/routed-witness.ts";
-import type { Observation } from "../src/timeline/observation.ts";
 import { HttpKubeClient } from "../src/kube/client/http-client.ts";
 import { fixedAccess } from "../src/kube/credentials/credentials.ts";
 import { ApiServer } from "../src/lab/apiserver/api-server.ts";
 import { MemoryStorage } from "../src/lab/apiserver/storage/memory-storage.ts";
 import { readProxyAddress } from "../src/observe/routed/proxy-address.ts";
 import { proxySource } from "../src/observe/routed/proxy-sources.ts";
+import { RoutedWitness } from "../src/observe/routed-witness.ts";
+import type { Observation } from "../src/timeline/observation.ts";
 import { type Backend, ProxyWorld, withoutNginx } from "./proxy-world.ts";
 
 const core = "/api/v1/namespaces/default";

@@ -11,8 +11,6 @@ import { AccessLogParser } from "../src/access-log/access-log-parser.ts";
 import { followFile } from "../src/access-log/file-chunks.ts";
 import type { Listener } from "../src/environment/network.ts";
 import { nodeEnvironment } from "../src/environment/node/node-environment.ts";
-import { RoutedWitness } from "../src/observe/routed-witness.ts";
-import type { Observation } from "../src/timeline/observation.ts";
 import { HttpKubeClient } from "../src/kube/client/http-client.ts";
 import { fixedAccess } from "../src/kube/credentials/credentials.ts";
 import { ApiServer } from "../src/lab/apiserver/api-server.ts";
@@ -23,6 +21,8 @@ import { StockController } from "../src/lab/stock/stock-controller.ts";
 import { Entry } from "../src/lab/traffic/entry.ts";
 import { readProxyAddress } from "../src/observe/routed/proxy-address.ts";
 import { proxySource } from "../src/observe/routed/proxy-sources.ts";
+import { RoutedWitness } from "../src/observe/routed-witness.ts";
+import type { Observation } from "../src/timeline/observation.ts";
 import { isRunning } from "./is-running.ts";
 
 const nginx = "/usr/sbin/nginx";

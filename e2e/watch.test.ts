@@ -7,12 +7,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { nodeEnvironment } from "../src/environment/node/node-environment.ts";
-import type { JourneyRecord } from "../src/timeline/journey-record.ts";
 import { type KubeClient, parseJson } from "../src/kube/client/client.ts";
 import { HttpKubeClient } from "../src/kube/client/http-client.ts";
 import { kubeconfigAccess } from "../src/kube/credentials/credentials-kubeconfig.ts";
 import { isRecord, listAt, recordAt } from "../src/kube/kinds/fields.ts";
 import { createShop, releaseShop, shopReplicas } from "../src/lab/shop.ts";
+import type { JourneyRecord } from "../src/timeline/journey-record.ts";
 import { type LabProcess, startLabProcess, stopAllLabs } from "./lab-process.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "lockstep-e2e-watch-"));

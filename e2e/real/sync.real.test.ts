@@ -3,11 +3,11 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { expect, it } from "vitest";
-import type { Journey } from "../../src/timeline/journey.ts";
 import { parseJson } from "../../src/kube/client/client.ts";
 import { HttpKubeClient } from "../../src/kube/client/http-client.ts";
 import { listAt, recordAt } from "../../src/kube/kinds/fields.ts";
 import { Observer } from "../../src/observe/observer.ts";
+import type { Journey } from "../../src/timeline/journey.ts";
 import { ShopsWorld } from "../shops-world.ts";
 import { type RealCluster, startRealCluster } from "./harness/real-cluster.ts";
 

@@ -194,7 +194,7 @@ export class Timeline implements ObservationSink {
     }
     const { forGood = false, ports } = service;
     if (!this.#expectations.unfollow(witness, service) && !forGood) return;
-    for (const place of [...this.#places.ofService(service.service)]) {
+    for (const place of Array.from(this.#places.ofService(service.service))) {
       for (const line of place.lines) {
         const isOne = forGood && ports?.includes(line.endpoint.port) !== false;
         if (isOne) this.#forgetWitness(place, line, witness);
@@ -517,12 +517,12 @@ export class Timeline implements ObservationSink {
   }
 
   #review(place: Place): void {
-    for (const line of [...place.lines]) {
-      for (const change of [...line.own]) {
+    for (const line of place.lines.slice()) {
+      for (const change of line.own.slice()) {
         if (change.outcome === "pending") this.#reviewChange(change);
       }
     }
-    for (const line of [...place.lines]) this.#forgetIfGone(place, line);
+    for (const line of place.lines.slice()) this.#forgetIfGone(place, line);
   }
 
   /** Which witnesses are still waited for, and when the change has to be looked at again. */
@@ -731,7 +731,7 @@ export class Timeline implements ObservationSink {
 
   /** No cluster knows it, and its room is needed. */
   #dismiss(line: Line): void {
-    for (const change of [...line.own]) {
+    for (const change of line.own.slice()) {
       if (change.outcome === "pending") this.#end(change, "dropped");
     }
     this.#counts.dismissed += 1;
