@@ -257,6 +257,15 @@ describe("memory that one namespace would fill", () => {
   it.each<[string, () => RoutingDecision]>([
     ["rules", () => ({ ...quiet, hosts: hostsWith(longRule, 100) })],
     [
+      "short rules, each of which a worker makes a table of",
+      () => {
+        const rules = numbers(500).map((n): PathRule => {
+          return { path: `/${n}`, type: "Prefix", service: "flood/s:80" };
+        });
+        return { ...quiet, hosts: hostsWith(() => rules, 10) };
+      },
+    ],
+    [
       "regular expressions",
       () => ({ ...quiet, hosts: hostsWith((n) => longRule(n, "Regex"), 30) }),
     ],
