@@ -31,6 +31,53 @@ async function services(east: WorldCluster, namespace: string, names: readonly s
   });
 }
 
+/** A service of many ports and one pod, and an Ingress with a path for each port. */
+async function portsOf(east: WorldCluster, namespace: string, count: number): Promise<void> {
+  const core = `/api/v1/namespaces/${namespace}`;
+  const numbers = Array.from({ length: count }, (_, n) => n + 1);
+  const ports = numbers.map((port) => ({ name: `p${port}`, port }));
+  await east.create(`${core}/services`, { metadata: { name: "wide" }, spec: { ports } });
+  const paths = numbers.map((number) => ({
+    path: `/${number}`,
+    pathType: "Prefix",
+    backend: { service: { name: "wide", port: { number } } },
+  }));
+  await east.create(`/apis/networking.k8s.io/v1/namespaces/${namespace}/ingresses`, {
+    metadata: { name: "wide" },
+    spec: { ingressClassName: "lockstep", rules: [{ host: "wide.example", http: { paths } }] },
+  });
+}
+
+/** Publishes one endpoint more for every port. */
+async function publish(east: WorldCluster, namespace: string, count: number): Promise<void> {
+  const ports = Array.from({ length: count }, (_, n) => ({ name: `p${n + 1}`, port: n + 1 }));
+  const labels = { "kubernetes.io/service-name": "wide" };
+  await east.create(`/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices`, {
+    metadata: { name: "wide", labels },
+    addressType: "IPv4",
+    ports,
+    endpoints: [{ addresses: ["10.9.0.1"], conditions: { ready: true } }],
+  });
+}
+
+test("the ports of a service are decided one by one, with those of another namespace in between", () =>
+  inIngressWorld(
+    async ({ told, simulation, clusters: { east } }) => {
+      await simulation.sleep(1_000);
+      const before = told.length;
+      await publish(east, "loud", crowd);
+      await simulation.sleep(1_000);
+      const decided = told.slice(before).map(({ services: keys }) => keys);
+      expect(decided.map((keys) => keys.length)).toEqual(Array.from({ length: crowd }, () => 1));
+    },
+    {
+      before: async ({ east }) => {
+        await east.namespace("loud");
+        await portsOf(east, "loud", crowd);
+      },
+    },
+  ));
+
 test("a service is decided before the many of another namespace that changed with it", () =>
   inIngressWorld(
     async ({ loop, told, simulation }) => {
