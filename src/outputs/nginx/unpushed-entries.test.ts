@@ -73,8 +73,8 @@ describe("entries that are not pushed", () => {
     unpushed.set("policy", "own/old", undefined);
     const taken: string[] = [];
     while (!unpushed.entries.isEmpty && taken.length < 2_000) {
-      // A service that changes all the time keeps neither the host nor the removal waiting.
-      unpushed.set("service", "own/s0", large);
+      // Services that change all the time keep neither the host nor the removal waiting.
+      for (let at = 0; at < 199; at += 1) unpushed.set("service", `own/s${at}`, large);
       taken.push(...namesOf(unpushed.take()));
     }
     const firstOf = (name: string) => taken.indexOf(name);
