@@ -31,12 +31,12 @@ async function services(east: WorldCluster, namespace: string, names: readonly s
   });
 }
 
-/** A service of many ports and one pod, and an Ingress with a path for each port. */
-async function portsOf(east: WorldCluster, namespace: string, count: number): Promise<void> {
-  const core = `/api/v1/namespaces/${namespace}`;
+/** Another service of the pod, with many ports, and an Ingress with a path for each. */
+async function ports(east: WorldCluster, namespace: string, count: number): Promise<void> {
   const numbers = Array.from({ length: count }, (_, n) => n + 1);
-  const ports = numbers.map((port) => ({ name: `p${port}`, port }));
-  await east.create(`${core}/services`, { metadata: { name: "wide" }, spec: { ports } });
+  const listed = numbers.map((port) => ({ name: `p${port}`, port, targetPort: 8080 }));
+  const service = { metadata: { name: "wide" }, spec: { selector: { app: "web" }, ports: listed } };
+  await east.create(`/api/v1/namespaces/${namespace}/services`, service);
   const paths = numbers.map((number) => ({
     path: `/${number}`,
     pathType: "Prefix",
@@ -48,32 +48,23 @@ async function portsOf(east: WorldCluster, namespace: string, count: number): Pr
   });
 }
 
-/** Publishes one endpoint more for every port. */
-async function publish(east: WorldCluster, namespace: string, count: number): Promise<void> {
-  const ports = Array.from({ length: count }, (_, n) => ({ name: `p${n + 1}`, port: n + 1 }));
-  const labels = { "kubernetes.io/service-name": "wide" };
-  await east.create(`/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices`, {
-    metadata: { name: "wide", labels },
-    addressType: "IPv4",
-    ports,
-    endpoints: [{ addresses: ["10.9.0.1"], conditions: { ready: true } }],
-  });
-}
-
-test("the ports of a service are decided one by one, with those of another namespace in between", () =>
+test("a service is decided before the many ports of one of another namespace", () =>
   inIngressWorld(
-    async ({ told, simulation, clusters: { east } }) => {
+    async ({ loop, told, simulation }) => {
       await simulation.sleep(1_000);
       const before = told.length;
-      await publish(east, "loud", crowd);
+      loop.setPolicy({ followSlices: true });
       await simulation.sleep(1_000);
-      const decided = told.slice(before).map(({ services: keys }) => keys);
-      expect(decided.map((keys) => keys.length)).toEqual(Array.from({ length: crowd }, () => 1));
+      const decided = told.slice(before).flatMap(({ services: keys }) => keys);
+      expect(decided).toHaveLength(crowd + 2);
+      expect(decided.indexOf("quiet/web:80")).toBeLessThanOrEqual(3);
     },
     {
       before: async ({ east }) => {
-        await east.namespace("loud");
-        await portsOf(east, "loud", crowd);
+        for (const name of ["loud", "quiet"]) await east.namespace(name);
+        await services(east, "loud", ["web"]);
+        await ports(east, "loud", crowd);
+        await services(east, "quiet", ["web"]);
       },
     },
   ));
