@@ -3,6 +3,9 @@
 import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 
+/** Costly assertions are checked wherever time does not matter. */
+const setupFiles = ["tests/costly-checks.ts"];
+
 export default defineConfig({
   test: {
     // vitest leaves one core idle; of two that is half the machine.
@@ -11,6 +14,7 @@ export default defineConfig({
       {
         test: {
           name: "unit",
+          setupFiles,
           // Files of one worker share what they import: three times as fast, and nothing here keeps
           // state in a module that another file would notice.
           isolate: false,
@@ -23,6 +27,7 @@ export default defineConfig({
       {
         test: {
           name: "simulation",
+          setupFiles,
           // As above; a run depends on its seed alone, which a test checks across processes.
           isolate: false,
           include: ["{src,tests}/**/*.simulation.test.ts"],
@@ -33,6 +38,7 @@ export default defineConfig({
         test: {
           // Both of the above for whoever wants both: what they import is read and compiled once.
           name: "check",
+          setupFiles,
           isolate: false,
           include: ["{src,tests}/**/*.test.ts", "scripts/**/*.test.{ts,mjs}"],
           testTimeout: 600_000,

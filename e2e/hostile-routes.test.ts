@@ -2,8 +2,8 @@
 // well formed, so that no object can have the rules of another refused.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { hostileIngress } from "../src/decide/routing/hostile-ingress.contract.ts";
 import { Routing } from "../src/decide/routing/routing.ts";
+import { hostileIngress } from "../tests/routing/hostile-ingress.ts";
 import { hostsBody } from "./policy-world.ts";
 import { withoutNginx } from "./proxy-world.ts";
 import { runLua } from "./run-lua.ts";

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { nodeEnvironment } from "../src/environment/node/node-environment.ts";
-import { expectJudged } from "../src/lab/blame/ledger-judge.contract.ts";
+import { expectJudged } from "../tests/blame/ledger-judge.ts";
 import { useOwnTemporaryFolder } from "./own-temporary-folder.ts";
 import { withoutNginx } from "./proxy-world.ts";
 

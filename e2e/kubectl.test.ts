@@ -2,7 +2,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, it } from "vitest";
-import { kubectlCases } from "../src/kube/credentials/kubectl-answers.contract.ts";
+import { kubectlCases } from "../tests/credentials/kubectl-answers.ts";
 import { describeKubectl } from "./kubectl-lab.ts";
 
 describeKubectl("without nodes", ["--apiservers", "2", "--nodes", "0"], (lab) => {

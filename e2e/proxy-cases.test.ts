@@ -1,12 +1,7 @@
 // The Lua side of the table of cases: route.lua and balance.lua, run by nginx as they are in the
 // proxy, give what the table says. Their twin in TypeScript passes the same table.
 import { describe, expect, it } from "vitest";
-import {
-  balanceCases,
-  canaryCases,
-  casesText,
-  routeCases,
-} from "../src/outputs/nginx/balancer-cases.contract.ts";
+import { balanceCases, canaryCases, casesText, routeCases } from "../tests/nginx/balancer-cases.ts";
 import { withoutNginx } from "./proxy-world.ts";
 import { runLua } from "./run-lua.ts";
 

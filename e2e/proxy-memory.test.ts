@@ -4,7 +4,6 @@ import { cp, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { DecidedEndpoint, PathRule, RoutingDecision } from "../src/decide/decision.ts";
-import { ingress, path } from "../src/decide/routing/asked.contract.ts";
 import { Routing } from "../src/decide/routing/routing.ts";
 import { nodeEnvironment } from "../src/environment/node/node-environment.ts";
 import type { Ingress } from "../src/kube/kinds/ingress.ts";
@@ -13,6 +12,7 @@ import { NginxPusher } from "../src/outputs/nginx/nginx-pusher.ts";
 import type { NginxSupervisorOptions } from "../src/outputs/nginx/nginx-supervisor.ts";
 import { noDetails } from "../src/outputs/nginx/snapshot-format.ts";
 import { StateSnapshot } from "../src/outputs/nginx/state-snapshot.ts";
+import { ingress, path } from "../tests/routing/short-ingress.ts";
 import { ProxyWorld, withoutNginx } from "./proxy-world.ts";
 
 const { files } = nodeEnvironment();

@@ -8,13 +8,13 @@ import type { ServerExchange } from "../src/environment/network.ts";
 import { nodeEnvironment } from "../src/environment/node/node-environment.ts";
 import { freePort } from "../src/lab/free-port.ts";
 import { ControlClient } from "../src/outputs/nginx/control-client.ts";
-import { decisionOf, type ShortDecision } from "../src/outputs/nginx/decision.contract.ts";
 import { findProxyDirectory } from "../src/outputs/nginx/nginx-prefix.ts";
 import { NginxPusher } from "../src/outputs/nginx/nginx-pusher.ts";
 import {
   NginxSupervisor,
   type NginxSupervisorOptions,
 } from "../src/outputs/nginx/nginx-supervisor.ts";
+import { decisionOf, type ShortDecision } from "../tests/nginx/short-decision.ts";
 
 const nginx = "/usr/sbin/nginx";
 

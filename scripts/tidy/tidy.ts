@@ -2,7 +2,7 @@
 // It reads the syntax tree, because a text search would trip over strings and comments.
 import { dirname, posix } from "node:path";
 import { parseSync, Visitor, type VisitorObject } from "oxc-parser";
-import { ambientAllowed, folders, ordinaryClients, ownServer } from "./folders.ts";
+import { ambientAllowed, folders, ordinaryClients, ownServer, pureFolders } from "./folders.ts";
 
 export interface Breach {
   readonly file: string;
@@ -55,6 +55,11 @@ const bannedModules: Readonly<Record<string, "*" | readonly string[]>> = {
 /** What a module has besides that is a plain function of its arguments. */
 const pureNames: Readonly<Record<string, readonly string[]>> = { "node:net": ["isIP"] };
 
+export const contractProblem = "is not a contract suite";
+const contractReason =
+  "a contract suite exports functions …Contract that register the same tests for each " +
+  "implementation; worlds, judges and other fixtures live in tests/";
+
 const vagueNames = /(^|[-/])(utils?|helpers?|common|manager|misc)([-./]|$)/;
 
 /** Checks one source file; `path` is relative to the repository, with forward slashes. */
@@ -70,8 +75,10 @@ export function tidy(path: string, source: string): Breach[] {
   checkName(path, report);
   if (!/\.test\.(ts|mjs)$/.test(path)) checkHeader(parsed.comments, source, report);
   checkComments(parsed.comments, report);
+  const imports = importsOf(parsed, source);
+  if (path.endsWith(".contract.ts")) checkContract(imports, parsed.program, report);
   if (!isTest) {
-    for (const one of importsOf(parsed, source)) {
+    for (const one of imports) {
       checkModule(path, one.from, one.names, one.start, report);
       if (one.from.startsWith(".")) checkDirection(path, one.from, one.start, report);
     }
@@ -141,6 +148,32 @@ function importsOf(parsed: Parsed, source: string): Import[] {
   ];
 }
 
+/** Each value it exports registers tests for the implementation that it is given. */
+function checkContract(
+  imports: readonly Import[],
+  program: Parsed["program"],
+  report: Report,
+): void {
+  const registersTests = imports.some(
+    ({ from, names }) =>
+      from === "vitest" && ["describe", "it", "test"].some((name) => names.includes(name)),
+  );
+  const values = program.body.filter(
+    (node) =>
+      node.type.startsWith("Export") && !("exportKind" in node && node.exportKind === "type"),
+  );
+  if (!registersTests || values.length === 0 || !values.every(isSuite)) {
+    report(0, contractProblem, contractReason);
+  }
+}
+
+function isSuite(node: Parsed["program"]["body"][number]): boolean {
+  if (node.type !== "ExportNamedDeclaration") return false;
+  const made = node.declaration;
+  if (made?.type !== "FunctionDeclaration" || made.id === null) return false;
+  return made.id.name.endsWith("Contract") && made.params.length > 0;
+}
+
 function checkModule(
   path: string,
   from: string,
@@ -170,6 +203,8 @@ function checkDirection(path: string, from: string, offset: number, report: Repo
   const folder = folders[own];
   if (top !== "src") {
     report(offset, `imports ${target}`, "src stands on its own");
+  } else if (/\.(test|contract)\.ts$/.test(target)) {
+    report(offset, `imports ${target}`, "product code runs without tests");
   } else if (
     ordinaryClients.some((part) => path.startsWith(part)) &&
     target.startsWith(ownServer)
@@ -208,7 +243,7 @@ function checkSyntax(
   }).visit(program);
   const ambient = isTest || ambientAllowed.some((allowed) => path.startsWith(allowed));
   if (!ambient) checkAmbient(program, report);
-  if (!isTest && /^src\/(decide|doctor\/rules)\//.test(path)) checkPure(program, report);
+  if (!isTest && pureFolders.some((pure) => path.startsWith(pure))) checkPure(program, report);
 }
 
 function checkAmbient(program: Parsed["program"], report: Report): void {

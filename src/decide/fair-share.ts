@@ -5,6 +5,7 @@
 //
 // The result depends on nothing but what is charged now: after a restart it is the same, and nothing
 // flaps while nothing changes. A change costs its own namespace, not all of them.
+import { assertCostly } from "../environment/assert.ts";
 import { compareText } from "./compare-text.ts";
 
 /** What one entry takes. */
@@ -102,6 +103,13 @@ export class FairShare {
     if (this.isLeftOut(key)) this.#wereOut.add(key);
     if (before !== undefined) this.#remove(before);
     if (charge !== undefined) this.#add({ ...charge, key, sizeClass: sizeClassOf(charge.bytes) });
+    const namespace = (charge ?? before)?.namespace ?? "";
+    const size = this.#namespaces.get(namespace)?.items.length;
+    assertCostly(
+      () => this.#isInStep(namespace),
+      "what a namespace uses is counted in order",
+      size,
+    );
   }
 
   /** By the last `settle`. */
@@ -154,6 +162,22 @@ export class FairShare {
     }
   }
 
+  #isInStep(name: string): boolean {
+    const { items, out, usedBytes, large } = this.#namespaces.get(name) ?? unused;
+    const isInOrder = items.every((item, index) => {
+      const before = items[index - 1];
+      return before === undefined || compareItems(before, item) < 0;
+    });
+    const keys = new Set(items.map(({ key }) => key));
+    return (
+      isInOrder &&
+      usedBytes === items.reduce((sum, { bytes }) => sum + bytes, 0) &&
+      large === items.filter(({ bytes }) => bytes > this.#entryBytesMax).length &&
+      [...out].every((key) => keys.has(key)) &&
+      items.every((item) => this.#items.get(item.key) === item)
+    );
+  }
+
   #add(item: Item): void {
     const known = this.#namespaces.get(item.namespace);
     const namespace = known ?? { items: [], out: new Set(), usedBytes: 0, large: 0 };
@@ -180,6 +204,8 @@ export class FairShare {
     this.#changed.add(namespace);
   }
 }
+
+const unused: Namespace = { items: [], out: new Set(), usedBytes: 0, large: 0 };
 
 function sizeClassOf(bytes: number): number {
   return Math.ceil(Math.log2(Math.max(1, bytes)));

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { BrokenInvariantError } from "./assert.ts";
 import { type Due, DueQueue } from "./due-queue.ts";
 
 interface Item extends Due {
@@ -9,9 +10,7 @@ interface Item extends Due {
 test("items come by time, then by when they were put in, however they were moved and taken out", () => {
   const steps = fc.array(
     fc.record({ item: fc.nat(40), dueAt: fc.nat(20), isTaken: fc.boolean() }),
-    {
-      maxLength: 200,
-    },
+    { maxLength: 200, size: "max" },
   );
   fc.assert(
     fc.property(steps, fc.nat(20), (story, now) => {
@@ -49,4 +48,23 @@ test("what was cleared away can be put in again", () => {
   expect(queue.first).toBeUndefined();
   queue.set(item, 5);
   expect(queue.first).toBe(item);
+});
+
+test("a time or a place that others than the queue write is noticed", () => {
+  const spoils: ((item: Item) => void)[] = [
+    (item) => {
+      item.dueAt = 100;
+    },
+    (item) => {
+      item.place = 2;
+    },
+  ];
+  for (const spoil of spoils) {
+    const queue = new DueQueue<Item>();
+    const items = [1, 2, 3].map((name) => ({ name, dueAt: 0, place: -1 }));
+    for (const item of items) queue.set(item, item.name);
+    spoil(items[1] ?? { name: 0, dueAt: 0, place: -1 });
+    const next = { name: 4, dueAt: 0, place: -1 };
+    expect(() => queue.set(next, 4)).toThrow(BrokenInvariantError);
+  }
 });

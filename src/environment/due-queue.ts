@@ -2,6 +2,7 @@
 // first, so that a run repeats. A binary heap in which each item is at most once and knows its place,
 // so that it can be moved or taken out. Its keys are in typed arrays, because a simulated run takes
 // millions of events.
+import { assertCostly } from "./assert.ts";
 
 /** What the queue keeps on an item; only the queue may write it. */
 export interface Due {
@@ -41,19 +42,9 @@ export class DueQueue<T extends Due> {
 
   /** Puts it in, or moves it; among equal times it keeps the order in which it was put in. */
   set(item: T, dueAt: number): void {
-    if (item.place === -1) {
-      const slot = this.#heap.push(item) - 1;
-      if (slot === this.#times.length) this.#grow();
-      item.dueAt = dueAt;
-      this.#rise(slot, item, this.#nextOrder++);
-      return;
-    }
-    if (item.dueAt === dueAt) return;
-    const isEarlier = dueAt < item.dueAt;
-    item.dueAt = dueAt;
-    const order = this.#orders[item.place] ?? 0;
-    if (isEarlier) this.#rise(item.place, item, order);
-    else this.#sink(item.place, item, order);
+    if (item.place === -1) this.#insert(item, dueAt);
+    else if (item.dueAt !== dueAt) this.#reschedule(item, dueAt);
+    this.#check();
   }
 
   delete(item: T): void {
@@ -65,11 +56,27 @@ export class DueQueue<T extends Due> {
     if (last === undefined || last === item) return;
     if (this.#precedes(last.dueAt, order, place)) this.#rise(place, last, order);
     else this.#sink(place, last, order);
+    this.#check();
   }
 
   clear(): void {
     for (const item of this.#heap) item.place = -1;
     this.#heap.length = 0;
+  }
+
+  #insert(item: T, dueAt: number): void {
+    const slot = this.#heap.push(item) - 1;
+    if (slot === this.#times.length) this.#grow();
+    item.dueAt = dueAt;
+    this.#rise(slot, item, this.#nextOrder++);
+  }
+
+  #reschedule(item: T, dueAt: number): void {
+    const isEarlier = dueAt < item.dueAt;
+    item.dueAt = dueAt;
+    const order = this.#orders[item.place] ?? 0;
+    if (isEarlier) this.#rise(item.place, item, order);
+    else this.#sink(item.place, item, order);
   }
 
   /** Puts the item at this slot or above. */
@@ -127,5 +134,17 @@ export class DueQueue<T extends Due> {
     orders.set(this.#orders);
     this.#times = times;
     this.#orders = orders;
+  }
+  #check(): void {
+    assertCostly(() => this.#isHeap(), "a queue of due items is a heap", this.#heap.length);
+  }
+
+  #isHeap(): boolean {
+    for (let slot = 0; slot < this.#heap.length; slot += 1) {
+      const item = this.#heap[slot];
+      if (item?.place !== slot || item.dueAt !== this.#times[slot]) return false;
+      if (slot > 0 && !this.#isBefore((slot - 1) >> 1, slot)) return false;
+    }
+    return true;
   }
 }

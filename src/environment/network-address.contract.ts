@@ -1,13 +1,13 @@
 // The contract of addresses: who can listen where, who is found, and what the failures are called.
 import { expect, it } from "vitest";
-import type { ServerExchange } from "./network.ts";
 import {
   failureOf,
   type NetworkWorld,
   type RunInNetworkWorld,
   readText,
   whileServing,
-} from "./network-world.contract.ts";
+} from "../../tests/network/network-world.ts";
+import type { ServerExchange } from "./network.ts";
 
 export function networkAddressContract(run: RunInNetworkWorld): void {
   it("chooses a free port when asked for port 0", () =>

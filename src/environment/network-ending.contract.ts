@@ -1,7 +1,6 @@
 // The contract of how an exchange ends early, whoever ends it: the other side always learns of it,
 // and an ending that was not orderly never looks like an orderly one.
 import { expect, it } from "vitest";
-import type { ServerExchange } from "./network.ts";
 import {
   abortion,
   failureOf,
@@ -10,7 +9,8 @@ import {
   type RunInNetworkWorld,
   readAll,
   whileServing,
-} from "./network-world.contract.ts";
+} from "../../tests/network/network-world.ts";
+import type { ServerExchange } from "./network.ts";
 
 export function networkEndingContract(run: RunInNetworkWorld): void {
   it("closes the exchange when the reader leaves the loop early", () =>

@@ -1,6 +1,5 @@
 // The contract of one undisturbed exchange: what arrives is what was sent, on both sides.
 import { expect, it } from "vitest";
-import type { ServerExchange } from "./network.ts";
 import {
   abortion,
   patternedBytes,
@@ -8,7 +7,8 @@ import {
   readAll,
   readText,
   whileServing,
-} from "./network-world.contract.ts";
+} from "../../tests/network/network-world.ts";
+import type { ServerExchange } from "./network.ts";
 
 /** More than any buffer on the way holds, so that the body must travel in many pieces. */
 const bigBodyBytes = 8 * 1024 * 1024;

@@ -1,14 +1,14 @@
 // The contract of back-pressure: a slow reader slows the sender, the cost of it can be seen, and it
 // ends as soon as the reader catches up.
 import { expect, it } from "vitest";
-import type { ServerExchange } from "./network.ts";
 import {
   heldExchange,
   patternedBytes,
   type RunInNetworkWorld,
   readAll,
   whileServing,
-} from "./network-world.contract.ts";
+} from "../../tests/network/network-world.ts";
+import type { ServerExchange } from "./network.ts";
 
 const chunkBytes = 512 * 1024;
 

@@ -1,11 +1,11 @@
 // What every `Network` must do, as tests over any implementation: real sockets and the simulated
 // network run the same suite, so that code tried in the one behaves the same in the other.
 import { describe } from "vitest";
+import type { RunInNetworkWorld } from "../../tests/network/network-world.ts";
 import { networkAddressContract } from "./network-address.contract.ts";
 import { networkEndingContract } from "./network-ending.contract.ts";
 import { networkExchangeContract } from "./network-exchange.contract.ts";
 import { networkFlowContract } from "./network-flow.contract.ts";
-import type { RunInNetworkWorld } from "./network-world.contract.ts";
 
 export function networkContract(run: RunInNetworkWorld): void {
   describe("an exchange", () => {

@@ -3,8 +3,8 @@
 import { webcrypto } from "node:crypto";
 import fc from "fast-check";
 import { beforeAll, expect, test } from "vitest";
-import { ingress, ingressClass, path } from "../decide/routing/asked.contract.ts";
-import { metadata } from "../decide/truth/service-facts.contract.ts";
+import { ingress, ingressClass, path } from "../../tests/routing/short-ingress.ts";
+import { metadata } from "../../tests/truth/service-facts.ts";
 import type { WallMs } from "../environment/clock.ts";
 import type { Ingress } from "../kube/kinds/ingress.ts";
 import type { Secret } from "../kube/kinds/secret.ts";

@@ -24,6 +24,7 @@ import { servicePort } from "../decide/truth/candidates.ts";
 import { areRoutedAlike } from "../decide/truth/routed-alike.ts";
 import { type ServiceTruth, truth } from "../decide/truth/truth.ts";
 import type { TruthPolicy } from "../decide/truth/truth-policy.ts";
+import { assertCostly } from "../environment/assert.ts";
 import { atOnce, type Steps } from "../environment/steps.ts";
 import type { RememberedEndpoints } from "../model/remembered-endpoint.ts";
 import {
@@ -185,6 +186,7 @@ export class Decisions {
     yield* this.#show(changes, { ...shown, users }, services);
     yield* this.#leave(isAnew ? this.#unrouted() : changes.backends.left);
     this.#isHalf = false;
+    this.#check();
     yield* this.tellingProblems();
   }
 
@@ -194,6 +196,29 @@ export class Decisions {
     if (version !== undefined) {
       this.#apply({ routes: false, services: new Map([[key, version]]) });
     }
+    this.#check();
+  }
+
+  #check(): void {
+    const { size } = this.#backends;
+    assertCostly(() => this.#isInStep(), "what is decided is what routes lead to", size);
+  }
+
+  #isInStep(): boolean {
+    const ofServices = [...this.#backendsOf.values()].flatMap((keys) => [...keys]);
+    const all: Pick<ReadonlySet<string>, "size" | "has">[] = [
+      this.#decided,
+      this.#services,
+      new Set(ofServices),
+    ];
+    // During a decision about routes, services are decided by those that the output has.
+    if (!this.#isHalf) all.push(this.#routes.backends);
+    const keys = [...this.#backends.keys()];
+    return (
+      ofServices.length === keys.length &&
+      all.every(({ size }) => size === keys.length) &&
+      keys.every((key) => all.every((one) => one.has(key)))
+    );
   }
 
   /** Whether services or ports that routes name came or went since problems were last told. */

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
+import { type IngressWorld, inIngressWorld } from "../../tests/ingress/ingress-world.ts";
 import { monotonicAfter } from "../environment/clock.ts";
 import { forEachSeed } from "../simulation/seeds.ts";
-import { type IngressWorld, inIngressWorld } from "./ingress-world.contract.ts";
 
 const web = "default/web:80";
 

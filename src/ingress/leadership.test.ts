@@ -1,5 +1,6 @@
 import { Registry } from "prom-client";
 import { expect, test } from "vitest";
+import { type ApiWorld, inApiWorld, pod, pods } from "../../tests/apiserver/api-world.ts";
 import { loadBalancerAddress } from "../decide/status/load-balancer-address.ts";
 import { HttpKubeClient } from "../kube/client/http-client.ts";
 import { fixedAccess } from "../kube/credentials/credentials.ts";
@@ -7,7 +8,6 @@ import { ingressKind } from "../kube/kinds/ingress.ts";
 import { LeaderElection } from "../kube/leader/leader-election.ts";
 import { podIdentity } from "../kube/leader/leader-identity.ts";
 import { defaultElectionTimes } from "../kube/leader/leader-rules.ts";
-import { type ApiWorld, inApiWorld, pod, pods } from "../lab/apiserver/api-world.contract.ts";
 import { rewriteAfterMs } from "../outputs/status/status-writer.ts";
 import { IngressSource } from "../sources/ingress-source.ts";
 import { Leadership, type LeadershipSettings, type PublishSettings } from "./leadership.ts";

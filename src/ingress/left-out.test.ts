@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ingress, path } from "../decide/routing/asked.contract.ts";
+import { ingress, path } from "../../tests/routing/short-ingress.ts";
 import { ingressOrigin } from "../decide/routing/ingress/ingress-routes.ts";
 import { atOnce } from "../environment/steps.ts";
 import type { LeftOutEntry } from "../outputs/nginx/entry-memory.ts";

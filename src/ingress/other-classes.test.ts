@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ingress, ingressClass, path } from "../decide/routing/asked.contract.ts";
+import { ingress, ingressClass, path } from "../../tests/routing/short-ingress.ts";
 import { type AskedInCluster, inOtherClasses } from "./other-classes.ts";
 
 const request = { host: "shop.example", path: "/cart" };

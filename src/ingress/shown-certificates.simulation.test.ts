@@ -1,9 +1,13 @@
 import { webcrypto } from "node:crypto";
 import { beforeAll, expect, test } from "vitest";
+import {
+  type IngressWorld,
+  inIngressWorld,
+  type WorldCluster,
+} from "../../tests/ingress/ingress-world.ts";
 import type { WallMs } from "../environment/clock.ts";
 import { type KeyPair, makeAuthority } from "../lab/apiserver/certificate-authority.ts";
 import { maxNamedWatches } from "../sources/secret-source.ts";
-import { type IngressWorld, inIngressWorld, type WorldCluster } from "./ingress-world.contract.ts";
 
 const secrets = "/api/v1/namespaces/default/secrets";
 const ingresses = "/apis/networking.k8s.io/v1/namespaces/default/ingresses";

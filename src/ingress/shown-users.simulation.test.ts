@@ -1,6 +1,10 @@
 import { expect, test } from "vitest";
+import {
+  type IngressWorld,
+  inIngressWorld,
+  type WorldCluster,
+} from "../../tests/ingress/ingress-world.ts";
 import { maxNamedWatches } from "../sources/secret-source.ts";
-import { type IngressWorld, inIngressWorld, type WorldCluster } from "./ingress-world.contract.ts";
 
 const secrets = "/api/v1/namespaces/default/secrets";
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
+import { type ApiWorld, inApiWorld } from "../../tests/apiserver/api-world.ts";
 import { HttpKubeClient } from "../kube/client/http-client.ts";
 import { fixedAccess } from "../kube/credentials/credentials.ts";
-import { type ApiWorld, inApiWorld } from "./apiserver/api-world.contract.ts";
 import { PodContainers } from "./pod-containers.ts";
 
 const pods = "/api/v1/namespaces/default/pods";

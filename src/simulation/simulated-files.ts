@@ -1,7 +1,9 @@
 // Files in memory. The tree belongs to the machine, so it survives the crash of a process and of
 // the machine; each process reaches it through its own `SimulatedFiles`, which stops having any
 // effect when the process ends. Operations take no virtual time.
+
 import { posix } from "node:path";
+import { assertCostly } from "../environment/assert.ts";
 import {
   type FileKind,
   type FileLock,
@@ -30,6 +32,11 @@ export class FileTree {
   newFile(content: Uint8Array): TreeFile {
     this.#lastId += 1;
     return { id: String(this.#lastId), content };
+  }
+
+  isRooted(): boolean {
+    const paths = [...this.files.keys(), ...this.folders];
+    return paths.every((path) => this.folders.has(posix.dirname(path)));
   }
 }
 
@@ -165,7 +172,10 @@ export class SimulatedFiles implements Files {
 
   async #perform<Result>(operation: () => Result): Promise<Result> {
     if (this.#process.ended) return never();
-    return operation();
+    const result = operation();
+    const size = this.#tree.files.size + this.#tree.folders.size;
+    assertCostly(() => this.#tree.isRooted(), "every file is in a folder", size);
+    return result;
   }
 
   #put(path: string, file: TreeFile): void {

@@ -1,6 +1,7 @@
 // The log of a simulated run: every line of every process in order, the newest kept for tests to
 // read, all of them in the trace. Decisions are logged, so a run that decides otherwise has another
 // hash.
+import { assert } from "../environment/assert.ts";
 import type { Log, LogFields } from "../environment/log.ts";
 import type { SimulatedProcess } from "./simulated-process.ts";
 import type { Trace } from "./trace.ts";
@@ -47,6 +48,7 @@ export class LogBook {
     this.#trace.add("log", atMs, host.index, process.pid, text);
     this.#lines.push({ atMs, host: host.name, level, message, fields });
     if (this.#lines.length >= 2 * maxLines) this.#lines.splice(0, maxLines);
+    assert(this.#lines.length < 2 * maxLines, "kept log lines are bounded");
   }
 }
 

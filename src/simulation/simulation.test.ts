@@ -1,5 +1,6 @@
 // The run itself: virtual time, its bounds, hosts and their crashes; timers and files by contract.
 import { describe, expect, test } from "vitest";
+import { assertCostly, BrokenInvariantError } from "../environment/assert.ts";
 import { filesContract } from "../environment/files.contract.ts";
 import { timersContract } from "../environment/timers.contract.ts";
 import { simulate } from "./simulation.ts";
@@ -199,4 +200,16 @@ describe("a simulated host", () => {
     });
     expect(seen).toEqual({ events: [], content: "kept", same: false, lines: [] });
   });
+});
+
+test("a broken invariant fails the run even where its error is caught", async () => {
+  const run = simulate({ seed: 1 }, async (simulation) => {
+    try {
+      assertCostly(() => false, "one is two");
+    } catch {
+      // As a loop does that logs what went wrong and goes on.
+    }
+    await simulation.sleep(1);
+  });
+  await expect(run).rejects.toThrow(new BrokenInvariantError("one is two"));
 });

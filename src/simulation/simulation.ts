@@ -1,6 +1,7 @@
 // A whole world in one process: machines, their clocks and chance, the network between them, and
 // time that passes only when nothing is left to do. The same program code runs here as over real
 // sockets; from one seed a run repeats exactly.
+import { startCostlyChecks } from "../environment/assert.ts";
 import type { Environment } from "../environment/environment.ts";
 import type { Random } from "../environment/random.ts";
 import { Guard } from "./guard.ts";
@@ -62,6 +63,7 @@ export async function simulate<Result>(
   signal?.throwIfAborted();
   const guard = Guard.install();
   const simulation = new Simulation(options, guard);
+  const stopChecks = startCostlyChecks((error) => simulation.fail(error));
   const rejections = catchRejections((reason) => simulation.fail(reason));
   const onAbort = (): void => simulation.fail(signal?.reason);
   signal?.addEventListener("abort", onAbort, { once: true });
@@ -72,6 +74,7 @@ export async function simulate<Result>(
   } finally {
     signal?.removeEventListener("abort", onAbort);
     rejections.forget();
+    stopChecks();
     guard.remove();
   }
 }

@@ -2,7 +2,9 @@
 // same seed and the same code have the same hash; if they do not, something reached around the
 // environment, and two recorded traces show where they part. Entries are gathered in one buffer,
 // because hashing many small pieces costs far more than hashing their sum.
+
 import { createHash } from "node:crypto";
+import { assert } from "../environment/assert.ts";
 
 /** What an entry is about; the byte is part of the hash. */
 export type TraceKind = "event" | "draw" | "message" | "fault" | "log";
@@ -140,6 +142,7 @@ export class Trace {
     if (this.#lines.length >= 2 * this.#recordLast) {
       this.#lines.splice(0, this.#lines.length - this.#recordLast);
     }
+    assert(this.#lines.length <= 2 * this.#recordLast, "recorded lines are bounded");
   }
 }
 

@@ -1,6 +1,9 @@
 // Pods that the watch has shown to be gone. A slice can name a pod long after it went, and may even
 // be written after that by a controller that computed it before; absence alone would not tell such
 // a pod from one that the watch has yet to show.
+
+import { isDeepStrictEqual } from "node:util";
+import { assert, assertCostly } from "../environment/assert.ts";
 import { type Clock, elapsedMs, type MonotonicMs } from "../environment/clock.ts";
 import { WorkqueueLane } from "../kube/workqueue/workqueue-lane.ts";
 
@@ -50,6 +53,8 @@ export class DepartedPods {
       this.#forget(oldest);
     }
     if (this.#departures.size > maxDeparted) this.#forgetOfLargest();
+    assert(this.#departures.size <= maxDeparted, "departures are bounded");
+    assertCostly(() => this.#isInStep(), "departures are in order", this.#departures.size);
   }
 
   /** Undefined when the watch did not show that the pod is gone, or very long ago. */
@@ -64,6 +69,21 @@ export class DepartedPods {
     const own = this.#byNamespace.get(namespace);
     own?.remove(uid);
     if (own?.size === 0) this.#byNamespace.delete(namespace);
+  }
+
+  #isInStep(): boolean {
+    const byNamespace = new Map<string, string[]>();
+    let last: MonotonicMs | undefined;
+    for (const [uid, { atMs, namespace }] of this.#departures) {
+      if (last !== undefined && atMs < last) return false;
+      last = atMs;
+      const own = byNamespace.get(namespace);
+      if (own === undefined) byNamespace.set(namespace, [uid]);
+      else own.push(uid);
+    }
+    const isSame = ([namespace, uids]: [string, string[]]) =>
+      isDeepStrictEqual([...(this.#byNamespace.get(namespace)?.keys() ?? [])], uids);
+    return byNamespace.size === this.#byNamespace.size && [...byNamespace].every(isSame);
   }
 
   #forgetOfLargest(): void {

@@ -3,6 +3,7 @@
 // said that it is old. Namespaces take turns, and each has a bounded number of names: those of its
 // oldest services.
 // Invariant: a name is in `#known` exactly while a service wants it whose namespace has room for it.
+import { assertCostly } from "../environment/assert.ts";
 import type { Environment } from "../environment/environment.ts";
 import type { ResolvedName } from "../environment/names.ts";
 import { NetworkError } from "../environment/network.ts";
@@ -123,6 +124,7 @@ export class ExternalNames {
       if (!wanted.has(name)) this.#leave(wanter, name);
     }
     this.#makeRoom(namespace, group, wanter);
+    this.#check();
     this.#goOn();
   }
 
@@ -154,6 +156,7 @@ export class ExternalNames {
     group.cancelArrange ??= this.#options.timers.after(arrangeAfterMs, () => {
       group.cancelArrange = undefined;
       this.#arrange(group);
+      this.#check();
       this.#goOn();
     });
   }
@@ -202,6 +205,36 @@ export class ExternalNames {
     if (known.wanters.size > 0) return;
     known.cancelNext?.();
     this.#known.delete(name);
+  }
+
+  #check(): void {
+    const size = this.#known.size + this.#groups.size;
+    assertCostly(() => this.#isWantedAlone(), "a name is known while it is wanted", size);
+    assertCostly(() => this.#isWantedKnown(), "a wanted name is known if there is room", size);
+  }
+
+  #isWantedAlone(): boolean {
+    const isWanted = (name: string, wanter: string): boolean => {
+      const { wanters, beyond: without } = this.#groups.get(namespaceOf(wanter)) ?? newGroup();
+      return wanters.get(wanter)?.names.has(name) === true && !without.has(name);
+    };
+    return [...this.#known].every(
+      ([name, { wanters }]) =>
+        wanters.size > 0 && [...wanters].every((wanter) => isWanted(name, wanter)),
+    );
+  }
+
+  /** Not where it is yet to be arranged which names there is room for. */
+  #isWantedKnown(): boolean {
+    const isKnown = (name: string, wanter: string): boolean =>
+      this.#known.get(name)?.wanters.has(wanter) === true;
+    return [...this.#groups.values()].every(
+      ({ wanters, beyond: without, cancelArrange }) =>
+        cancelArrange !== undefined ||
+        [...wanters].every(([wanter, { names }]) =>
+          [...names].every((name) => without.has(name) || isKnown(name, wanter)),
+        ),
+    );
   }
 
   #goOn(): void {

@@ -2,6 +2,7 @@
 // many things one of them has waiting, and each has a bounded number under way.
 // Invariant: an owner is in `#lines` exactly while something of it waits, the one whose turn was last
 // at the end. What several owners want waits in the line of each.
+import { assert, assertCostly } from "../environment/assert.ts";
 
 export interface Turn<T> {
   readonly one: T;
@@ -21,6 +22,7 @@ export class OwnerTurns<T> {
   add(one: T, owner: string): void {
     const line = this.#lines.get(owner) ?? new Set();
     this.#lines.set(owner, line.add(one));
+    this.#check();
   }
 
   /** It waits no more for this owner. */
@@ -28,6 +30,7 @@ export class OwnerTurns<T> {
     const line = this.#lines.get(owner);
     line?.delete(one);
     if (line?.size === 0) this.#lines.delete(owner);
+    this.#check();
   }
 
   /** The next to be done; its owner has it under way until `ended`. Others may have it waiting. */
@@ -40,6 +43,7 @@ export class OwnerTurns<T> {
         line.delete(one);
         if (line.size > 0) this.#lines.set(owner, line);
         this.#underWay.set(owner, underWay + 1);
+        this.#check();
         return { one, owner };
       }
     }
@@ -47,8 +51,15 @@ export class OwnerTurns<T> {
   }
 
   ended({ owner }: Turn<T>): void {
-    const left = (this.#underWay.get(owner) ?? 1) - 1;
+    const underWay = this.#underWay.get(owner);
+    assert(underWay !== undefined, "what has ended was under way");
+    const left = underWay - 1;
     if (left === 0) this.#underWay.delete(owner);
     else this.#underWay.set(owner, left);
+  }
+
+  #check(): void {
+    const isWaiting = () => [...this.#lines.values()].every(({ size }) => size > 0);
+    assertCostly(isWaiting, "an owner has a line while something waits", this.#lines.size);
   }
 }

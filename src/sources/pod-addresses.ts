@@ -1,6 +1,7 @@
 // Which pods have each address of a cluster now. An address passes from a pod to its successor at
 // once in some networks, while slices and even the old pod's own status still claim it; who has it
 // now can only be said by looking at all pods, whatever service they belong to.
+import { assertCostly } from "../environment/assert.ts";
 import { hasEnded, type Pod, podIPs } from "../kube/kinds/pod.ts";
 import type { Change } from "../kube/store/store-change.ts";
 
@@ -36,8 +37,24 @@ export class PodAddresses {
     const { uid } = change.object.metadata;
     for (const address of ofBefore) if (!ofAfter.includes(address)) this.#remove(address, uid);
     if (after !== undefined) for (const address of ofAfter) this.#put(address, after);
+    assertCostly(() => this.#isExact(), "addresses have the pods that have them", this.#pods.size);
+    const isAt = (address: string) => this.at(address).some((one) => one.metadata.uid === uid);
+    const isMoved = () => ofBefore.every((one) => isAt(one) === ofAfter.includes(one));
+    assertCostly(isMoved, "a pod is at its own addresses alone");
     if (before !== undefined && claimsAlike(before, after, ofBefore, ofAfter)) return none;
     return this.#others(new Set([...ofBefore, ...ofAfter]), uid);
+  }
+
+  #isExact(): boolean {
+    const listed = new Map([...this.#pods.keys()].map((one) => [one, new Set(this.at(one))]));
+    const isListed = (pod: Pod) => addressesOf(pod).every((one) => listed.get(one)?.has(pod));
+    return [...listed].every(([address, pods]) => {
+      const uids = new Set([...pods].map(({ metadata }) => metadata.uid));
+      const isOnce = uids.size > 0 && uids.size === this.at(address).length;
+      return (
+        isOnce && [...pods].every((pod) => addressesOf(pod).includes(address) && isListed(pod))
+      );
+    });
   }
 
   #others(addresses: ReadonlySet<string>, uid: string): ReadonlySet<Pod> {

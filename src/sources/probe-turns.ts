@@ -2,6 +2,7 @@
 // take turns, so that one in trouble does not keep the others waiting, and so do the namespaces of a
 // cluster; within a namespace those that were never asked come first; and no machine is asked for more
 // than a few of a namespace's pods at a time.
+import { assert, assertCostly } from "../environment/assert.ts";
 import type { ProbeTarget } from "./probe-once.ts";
 
 /**
@@ -40,6 +41,7 @@ export class ProbeTurns<T extends Waiting> {
     const line = lines.get(namespace) ?? { first: new Set(), again: new Set() };
     this.#lines.set(target.cluster, lines.set(namespace, line));
     (options.isFirst ? line.first : line.again).add(one);
+    this.#check();
   }
 
   /** It waits no more, wherever it waited. */
@@ -50,6 +52,7 @@ export class ProbeTurns<T extends Waiting> {
     line?.again.delete(one);
     if (line !== undefined && isEmpty(line)) lines?.delete(one.namespace);
     this.#parked.get(nodeOf(one))?.delete(one);
+    this.#check();
   }
 
   /** Whether somebody waits who may be asked now. */
@@ -70,12 +73,15 @@ export class ProbeTurns<T extends Waiting> {
     const node = nodeOf(one);
     this.#underWay.set(node, (this.#underWay.get(node) ?? 0) + 1);
     this.#count += 1;
+    this.#check();
     return one;
   }
 
   ended(one: T): void {
     const node = nodeOf(one);
-    const left = (this.#underWay.get(node) ?? 1) - 1;
+    const underWay = this.#underWay.get(node);
+    assert(underWay !== undefined, "what has ended was under way");
+    const left = underWay - 1;
     if (left === 0) this.#underWay.delete(node);
     else this.#underWay.set(node, left);
     this.#count -= 1;
@@ -87,6 +93,20 @@ export class ProbeTurns<T extends Waiting> {
       this.add(next, { isFirst: true });
     }
     if (parked.size === 0) this.#parked.delete(node);
+  }
+
+  #check(): void {
+    const size = this.#lines.size + this.#parked.size;
+    assertCostly(() => this.#isInStep(), "each waits in one line, and no line is empty", size);
+  }
+
+  #isInStep(): boolean {
+    const lines = [...this.#lines.values()].flatMap((ofCluster) => [...ofCluster.values()]);
+    const sets = [...lines.flatMap(({ first, again }) => [first, again]), ...this.#parked.values()];
+    const waiting = sets.flatMap((one) => [...one]);
+    const asked = [...this.#underWay.values()].reduce((sum, count) => sum + count, 0);
+    const isOnce = new Set(waiting).size === waiting.length;
+    return isOnce && !lines.some(isEmpty) && asked === this.#count && asked <= maxAtOnce;
   }
 
   #fromLine({ first, again }: Line<T>): T | undefined {

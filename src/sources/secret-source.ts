@@ -5,7 +5,9 @@
 // namespace has a bounded number of them. Secrets of no type of their own are never read all.
 // Invariant: a secret that nobody wants has no watch of its own, and one that has been read is known
 // until another watch knows it.
+
 import type { Registry } from "prom-client";
+import { assertCostly } from "../environment/assert.ts";
 import { elapsedMs, type MonotonicMs } from "../environment/clock.ts";
 import type { Environment } from "../environment/environment.ts";
 import type { CancelTimer } from "../environment/timers.ts";
@@ -190,6 +192,8 @@ export class SecretSource<S extends Projected = Secret> {
     }
     for (const key of this.#named.keys()) if (!named.has(key)) this.#end(key);
     for (const key of named) if (!this.#named.has(key)) this.#watchOne(key);
+    const areWanted = () => [...this.#named.keys()].every((key) => this.#wanted.keys.has(key));
+    assertCostly(areWanted, "a secret is watched while it is wanted", this.#named.size);
     const before = this.#beyond;
     this.#beyond = beyond;
     return before.size !== beyond.size || [...beyond].some((key) => !before.has(key));

@@ -4,11 +4,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { nodeEnvironment } from "../../../src/environment/node/node-environment.ts";
 import { HttpKubeClient } from "../../../src/kube/client/http-client.ts";
 import { fixedAccess } from "../../../src/kube/credentials/credentials.ts";
-import { inApiWorld } from "../../../src/lab/apiserver/api-world.contract.ts";
 import type { ControllerFlags } from "../../../src/lab/controllers/flags.ts";
 import { Klog } from "../../../src/lab/controllers/klog/klog.ts";
 import { runControllerManager } from "../../../src/lab/controllers/kube-controllers.ts";
 import type { ControllerName } from "../../../src/lab/controllers/started-controllers.ts";
+import { inApiWorld } from "../../../tests/apiserver/api-world.ts";
 import {
   type RealControlPlane,
   type RealManager,

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { result, throttled } from "../../../tests/incident/incident-result.ts";
 import { paintFor } from "../terminal/paint.ts";
-import { result, throttled } from "./incident-result.contract.ts";
 import { resultLines } from "./result-lines.ts";
 
 const plain = paintFor({ colours: false });

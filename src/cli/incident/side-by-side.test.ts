@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { result } from "../../../tests/incident/incident-result.ts";
 import { paintFor } from "../terminal/paint.ts";
-import { result } from "./incident-result.contract.ts";
 import { sideBySideFoot, sideBySideLines } from "./side-by-side.ts";
 
 const options = { width: 80, paint: paintFor({ colours: false }) };

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { result } from "../../../tests/incident/incident-result.ts";
 import { paintFor } from "../terminal/paint.ts";
-import { result } from "./incident-result.contract.ts";
 import { reportDocument } from "./report-document.ts";
 import { didHold, summaryFoot, summaryHead, summaryLines } from "./summary-lines.ts";
 import { verdictText } from "./verdict-text.ts";

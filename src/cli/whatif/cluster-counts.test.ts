@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
+import { type ApiWorld, inApiWorld, pod } from "../../../tests/apiserver/api-world.ts";
 import { HttpKubeClient } from "../../kube/client/http-client.ts";
 import { fixedAccess } from "../../kube/credentials/credentials.ts";
-import { type ApiWorld, inApiWorld, pod } from "../../lab/apiserver/api-world.contract.ts";
 import { flagsOf, readCounts, readingStatement } from "./cluster-counts.ts";
 
 function* objects(): Generator<object, void, undefined> {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { annotated, ingress } from "./asked.contract.ts";
+import { annotated, ingress } from "../../../tests/routing/short-ingress.ts";
 import { claimsOf, maxUnlistedClaims } from "./certificate-claims.ts";
 
 const many = 2_000;

@@ -4,6 +4,7 @@
 // was meant for.
 // Invariant: `#names` and `#secrets` hold the claims of exactly the Ingresses that joined and did not
 // leave, and the table is what `nameCertificate` says of each name.
+import { assertCostly } from "../../environment/assert.ts";
 import type { WallMs } from "../../environment/clock.ts";
 import { atOnce, type Steps } from "../../environment/steps.ts";
 import type { Ingress } from "../../kube/kinds/ingress.ts";
@@ -13,7 +14,7 @@ import type { Certificate } from "../decision.ts";
 import { type CertificateClaim, claimsInSteps, claimsOf } from "./certificate-claims.ts";
 import { type CheckedSecret, checkedSecret, isSameCheck } from "./checked-secret.ts";
 import { anyHost, wildcardOver } from "./host-name.ts";
-import { nameCertificate } from "./name-certificate.ts";
+import { type NameCertificate, nameCertificate } from "./name-certificate.ts";
 import type { IngressChanges } from "./our-ingresses.ts";
 import { compareAge } from "./precedence.ts";
 import type { RouteOrigin, RoutingProblem } from "./route.ts";
@@ -161,6 +162,7 @@ export class Certificates {
     this.#problems = yield* this.#gathered();
     const before = this.#secrets.size;
     for (const ingress of left) yield* this.#forgetSecrets(ingress);
+    this.#assertInStep(joined, owners);
     return { ...changes, secrets: isFresh || this.#secrets.size < before };
   }
 
@@ -299,17 +301,9 @@ export class Certificates {
     const { holders = none, claims = none } = this.#names.get(name) ?? {};
     const owner = owners.ownerOf(name);
     this.#keepName(name, { isNamed: holders.size + claims.size > 0, isOwned: owner !== undefined });
-    const { key: own, problems } = yield* nameCertificate({
-      name,
-      owner,
-      holders,
-      claims,
-      secret: (one) => this.#secrets.get(one)?.checked ?? {},
-      taken: name === anyHost && this.#default()?.checked.found ? this.#defaultKey : undefined,
-    });
+    const { key, problems } = yield* this.#certificateFor(name, owner);
     if (problems.length === 0) this.#nameProblems.delete(name);
     else this.#nameProblems.set(name, problems);
-    const key = own ?? (owner && this.#insteadOfForeign(name, owner));
     this.#secrets.get(before ?? "")?.shownFor.delete(name);
     if (key === undefined) this.#serverNames.delete(name);
     else this.#serverNames.set(name, key);
@@ -317,6 +311,19 @@ export class Certificates {
     if (before !== key) serverNames.add(name);
     for (const one of [before, key]) if (one !== undefined) certificates.add(one);
     yield;
+  }
+
+  *#certificateFor(name: string, owner: RouteOrigin | undefined): Steps<NameCertificate> {
+    const { holders = none, claims = none } = this.#names.get(name) ?? {};
+    const { key, problems } = yield* nameCertificate({
+      name,
+      owner,
+      holders,
+      claims,
+      secret: (one) => this.#secrets.get(one)?.checked ?? {},
+      taken: name === anyHost && this.#default()?.checked.found ? this.#defaultKey : undefined,
+    });
+    return { key: key ?? (owner && this.#insteadOfForeign(name, owner)), problems };
   }
 
   #keepName(
@@ -342,6 +349,38 @@ export class Certificates {
       key === this.#defaultKey || this.#secrets.get(key)?.reference.namespace === namespace;
     const allowed = keys.find(isOurs) ?? noCertificate;
     return keys.length === 0 || keys[0] === allowed ? undefined : allowed;
+  }
+
+  #assertInStep(joined: readonly Ingress[], owners: HostOwners): void {
+    const size = this.#names.size + this.#owned.size;
+    const areClaimed = () =>
+      joined.every((ingress) => {
+        const { claims, aliases } = claimsOf(ingress);
+        return [...claims, ...aliases].every((one) => this.#names.get(one.name)?.claims.has(one));
+      });
+    assertCostly(areClaimed, "Ingresses that joined claim their certificates", joined.length);
+    assertCostly(() => this.#areClaimsInStep(), "claims have a name and a secret", size);
+    assertCostly(() => this.#isTableExact(owners), "names show what they should", size);
+  }
+
+  #areClaimsInStep(): boolean {
+    const ofNames = [...this.#names.values()].flatMap(({ claims }) => [...claims]);
+    const ofSecrets = [...this.#secrets.values()].flatMap(({ claims }) => [...claims]);
+    return (
+      ofNames.length === ofSecrets.length &&
+      ofNames.every((claim) => this.#secrets.get(claim.key)?.claims.has(claim)) &&
+      [...this.#names.values()].every(({ holders, claims }) => holders.size + claims.size > 0) &&
+      [...this.#secrets].every(([key, { claims }]) => key === this.#defaultKey || claims.size > 0)
+    );
+  }
+
+  #isTableExact(owners: HostOwners): boolean {
+    const names = new Set([...this.#names.keys(), ...this.#owned, ...this.#serverNames.keys()]);
+    return [...names].every((name) => {
+      const { key } = atOnce(this.#certificateFor(name, owners.ownerOf(name)));
+      const shown = this.#secrets.get(key ?? "");
+      return this.#serverNames.get(name) === key && shown?.shownFor.has(name) !== false;
+    });
   }
 
   /** Whether the certificate is another than before, or shown no longer. */

@@ -1,8 +1,14 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import {
+  annotated,
+  type IngressFields,
+  ingress,
+  path,
+  routed,
+} from "../../../tests/routing/short-ingress.ts";
 import type { Ingress } from "../../kube/kinds/ingress.ts";
 import { isThorough } from "../../simulation/seeds.ts";
-import { annotated, type IngressFields, ingress, path, routed } from "./asked.contract.ts";
 import { maxSharedRules } from "./host-aliases.ts";
 import { Routing } from "./routing.ts";
 

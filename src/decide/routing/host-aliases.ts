@@ -2,6 +2,9 @@
 // of the same namespace the rules are from: the one that gives the name has its own there already, and
 // here are those of the others. Their authors asked for nothing, so they are told nothing.
 // Invariant: `#given` and `#names` hold the names of exactly the Ingresses that entered and did not leave.
+
+import { isDeepStrictEqual } from "node:util";
+import { assertCostly } from "../../environment/assert.ts";
 import type { Steps } from "../../environment/steps.ts";
 import type { Ingress } from "../../kube/kinds/ingress.ts";
 import { ingressOrigin } from "./ingress/ingress-routes.ts";
@@ -59,6 +62,7 @@ export class HostAliases {
       this.#count(ingress, { alias, host }, 1, touched);
       yield;
     }
+    this.#check();
   }
 
   /** The Ingress gives these no longer. */
@@ -72,6 +76,36 @@ export class HostAliases {
       this.#count(ingress, { alias, host }, -1, touched);
       yield;
     }
+    this.#check();
+  }
+
+  #check(): void {
+    assertCostly(() => this.#isInStep(), "names are those that Ingresses give", this.#given.size);
+  }
+
+  #isInStep(): boolean {
+    const given = new Map<Ingress, number>();
+    const counts = new Map<string, number>();
+    for (const [alias, givers] of this.#given) {
+      if (givers.size === 0) return false;
+      for (const [ingress, hosts] of givers) {
+        given.set(ingress, (given.get(ingress) ?? 0) + 1);
+        for (const host of hosts) {
+          const name = `${host} ${ingress.metadata.namespace} ${alias}`;
+          counts.set(name, (counts.get(name) ?? 0) + 1);
+        }
+      }
+    }
+    for (const [host, ofHost] of this.#names) {
+      for (const [namespace, names] of ofHost) {
+        for (const [alias, count] of names) {
+          const name = `${host} ${namespace} ${alias}`;
+          if (counts.get(name) !== count) return false;
+          counts.delete(name);
+        }
+      }
+    }
+    return counts.size === 0 && isDeepStrictEqual(given, this.#nameCounts);
   }
 
   #count(ingress: Ingress, { alias, host }: HostAlias, by: 1 | -1, touched: Set<string>): void {

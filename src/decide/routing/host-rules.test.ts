@@ -1,7 +1,13 @@
 import { describe, expect, test } from "vitest";
+import {
+  annotated,
+  type IngressFields,
+  ingress,
+  path,
+  routed,
+} from "../../../tests/routing/short-ingress.ts";
 import type { WallMs } from "../../environment/clock.ts";
 import type { Ingress } from "../../kube/kinds/ingress.ts";
-import { annotated, type IngressFields, ingress, path, routed } from "./asked.contract.ts";
 import { Routing } from "./routing.ts";
 
 describe("a host under a wildcard of another namespace", () => {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
+import { annotated, ingress, path } from "../../../tests/routing/short-ingress.ts";
+import { inCluster, service, snapshot } from "../../../tests/truth/service-facts.ts";
 import type { ServiceSnapshot } from "../../model/service-snapshot.ts";
-import { inCluster, service, snapshot } from "../truth/service-facts.contract.ts";
-import { annotated, ingress, path } from "./asked.contract.ts";
 import { MissingBackends, maxToldPerNamespace, missingOf } from "./missing-backends.ts";
 import type { RouteOrigin } from "./route.ts";
 import { Routing } from "./routing.ts";

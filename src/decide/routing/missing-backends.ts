@@ -1,6 +1,7 @@
 // Services and ports that routes name and no cluster has, told to the Ingresses that name them.
 // Invariant: `#missing` holds what is missing of exactly those backends that were noted last with
 // something missing, and a problem stays the same object while nothing about it has changed.
+import { assertCostly } from "../../environment/assert.ts";
 import { splitObjectKey } from "../../kube/kinds/kind.ts";
 import type { ServiceInCluster, ServiceSnapshot } from "../../model/service-snapshot.ts";
 import { servicePort } from "../truth/candidates.ts";
@@ -27,6 +28,8 @@ export class MissingBackends {
     else this.#missing.set(key, missing);
     this.#told.delete(key);
     this.#isNew = true;
+    const isMissing = () => [...this.#told.keys()].every((one) => this.#missing.has(one));
+    assertCostly(isMissing, "only what is missing is told", this.#told.size);
   }
 
   /** Whether something was noted since the problems were last asked for. */

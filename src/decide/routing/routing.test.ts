@@ -1,7 +1,13 @@
 import { describe, expect, test } from "vitest";
+import {
+  annotated,
+  ingress,
+  ingressClass,
+  path,
+  routed,
+} from "../../../tests/routing/short-ingress.ts";
 import type { Ingress } from "../../kube/kinds/ingress.ts";
 import type { IngressClass } from "../../kube/kinds/ingress-class.ts";
-import { annotated, ingress, ingressClass, path, routed } from "./asked.contract.ts";
 import { describeOrigin } from "./route.ts";
 import { Routing } from "./routing.ts";
 

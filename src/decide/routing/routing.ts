@@ -4,7 +4,9 @@
 // Invariant: `#byHost` holds the routes of exactly the Ingresses in `#translated`, `#rules` is what
 // `hostRules` makes of them, with the lists of hosts that did not change the same as before, and the
 // table is what the rules say.
+
 import { isDeepStrictEqual } from "node:util";
+import { assertCostly } from "../../environment/assert.ts";
 import { atOnce, type Steps } from "../../environment/steps.ts";
 import type { Ingress } from "../../kube/kinds/ingress.ts";
 import type { HostOwner, PathRule } from "../decision.ts";
@@ -144,6 +146,7 @@ export class Routing {
     }
     this.#changes = { ingresses, hosts, backends: this.#backends.takeChanges() };
     const problems = yield* this.#problems(classProblems(asked.classes));
+    this.#check();
     return {
       hosts: this.#hosts,
       owners: this.#owners,
@@ -243,8 +246,8 @@ export class Routing {
     return isNew;
   }
 
-  /** Whether the rules of the host are others than before, or somebody else's. */
-  *#putTogether(host: string): Steps<boolean> {
+  /** What is to be said of a host, as things are now. */
+  *#rulesOf(host: string): Steps<{ readonly now: HostRules; readonly hasRoutes: boolean }> {
     const { shareHosts = false } = this.#options;
     const own = this.#aliases.counting(host, this.#byHost.get(host) ?? new Map());
     const shared = this.#aliases.routes(host, {
@@ -255,6 +258,12 @@ export class Routing {
     yield;
     const put = yield* hostRules(routes, { shareHosts, rivals: this.#rivalsOf(host) });
     const now = { ...put, problems: [...put.problems, ...own.problems, ...shared.problems] };
+    return { now, hasRoutes: routes.length > 0 };
+  }
+
+  /** Whether the rules of the host are others than before, or somebody else's. */
+  *#putTogether(host: string): Steps<boolean> {
+    const { now, hasRoutes } = yield* this.#rulesOf(host);
     const known = this.#rules.get(host);
     yield;
     const isSame = areSameRules(known?.rules ?? [], now.rules);
@@ -262,14 +271,45 @@ export class Routing {
     const rules = isSame && known !== undefined ? known.rules : now.rules;
     if (known !== undefined) this.#backends.remove(known.backends, host);
     this.#backends.add(now.backends, host);
-    if (routes.length === 0) this.#rules.delete(host);
-    else this.#rules.set(host, { ...now, rules });
+    if (hasRoutes) this.#rules.set(host, { ...now, rules });
+    else this.#rules.delete(host);
     if (rules.length === 0) this.#hosts.delete(host);
     else this.#hosts.set(host, rules);
     const isSameOwner = this.#setOwner(host, ownerOf(now.claims.values()));
     if (now.problems.length === 0) this.#badHosts.delete(host);
     else this.#badHosts.add(host);
     return !isSame || !isSameOwner;
+  }
+
+  #check(): void {
+    const size = this.#rules.size + this.#translated.size;
+    assertCostly(() => this.#hasRoutesOfOurs(), "hosts have the routes of our Ingresses", size);
+    assertCostly(() => this.#hasRulesOfRoutes(), "hosts have the rules of their routes", size);
+  }
+
+  #hasRoutesOfOurs(): boolean {
+    const ofHosts = [...this.#byHost.values()].flatMap((ofHost) => [...ofHost.values()].flat());
+    const translated = [...this.#translated.values()].flatMap(({ routes }) => routes);
+    const known = new Set(ofHosts);
+    const isUnder = (host: string): boolean => {
+      const above = wildcardOver(host);
+      return above === undefined || this.#under.get(above)?.has(host) === true;
+    };
+    return (
+      ofHosts.length === translated.length &&
+      translated.every((route) => known.has(route)) &&
+      [...this.#byHost.keys()].every(isUnder)
+    );
+  }
+
+  #hasRulesOfRoutes(): boolean {
+    const hosts = new Set([...this.#byHost.keys(), ...this.#rules.keys(), ...this.#hosts.keys()]);
+    return [...hosts].every((host) => {
+      const { now, hasRoutes } = atOnce(this.#rulesOf(host));
+      const known = this.#rules.get(host)?.rules ?? [];
+      const isShown = (this.#hosts.get(host) ?? []).length === known.length;
+      return areSameRules(known, now.rules) && this.#rules.has(host) === hasRoutes && isShown;
+    });
   }
 
   /** Of a wildcard the oldest routes of hosts under it; of such a host the holder of the wildcard. */

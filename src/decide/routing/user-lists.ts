@@ -2,6 +2,7 @@
 // be had is not there, and the proxy answers 503 where a route asks for one it does not have; so a
 // route that is to be protected is never open. Pure.
 // Invariant: `#claims` holds what the Ingresses ask that joined and did not leave.
+import { assertCostly } from "../../environment/assert.ts";
 import type { Ingress } from "../../kube/kinds/ingress.ts";
 import type { PasswordSecret } from "../../kube/kinds/password-secret.ts";
 import { type CheckedUsers, checkedUsers, type UserList } from "../../sources/checked-users.ts";
@@ -62,6 +63,9 @@ export class UserLists {
       const { passwords } = claimsOf(ingress);
       if (passwords !== undefined) this.#claims.set(ingress, passwords);
     }
+    const isClaimed = (ingress: Ingress) => this.#claims.has(ingress);
+    const isExact = () => joiners.every(isClaimed) && !left.some(isClaimed);
+    assertCostly(isExact, "lists of users are claimed by Ingresses that joined", joined.length);
     return { users: this.#read(read), secrets: leavers.length + joiners.length > 0 };
   }
 

@@ -1,10 +1,5 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { isThorough } from "../../simulation/seeds.ts";
-import type { ServiceOffer } from "./service-offer.ts";
-import { describeWrite } from "./sync-write.ts";
-import type { SyncedEndpoint } from "./synced-endpoint.ts";
-import { sliceName } from "./synced-names.ts";
 import {
   endpoint,
   httpPort,
@@ -12,7 +7,12 @@ import {
   PretendedTarget,
   silent,
   sourceService,
-} from "./syncing.contract.ts";
+} from "../../../tests/syncing/offers.ts";
+import { isThorough } from "../../simulation/seeds.ts";
+import type { ServiceOffer } from "./service-offer.ts";
+import { describeWrite } from "./sync-write.ts";
+import type { SyncedEndpoint } from "./synced-endpoint.ts";
+import { sliceName } from "./synced-names.ts";
 
 const sliceLabels = {
   "kubernetes.io/service-name": "web",

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
+import { sourceService } from "../../../tests/syncing/offers.ts";
 import { isSelected, type SyncPolicy } from "./sync-policy.ts";
 import { isClusterName } from "./synced-names.ts";
-import { sourceService } from "./syncing.contract.ts";
 
 const wish = (value: string) => ({ labels: { "lockstep.dev/sync": value } });
 const withoutSelector = { spec: { selector: undefined } };

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { inCluster, service } from "../../../tests/truth/service-facts.ts";
 import type { ServiceInCluster } from "../../model/service-snapshot.ts";
-import { inCluster, service } from "./service-facts.contract.ts";
 import { overridesSlices, truth } from "./truth.ts";
 import type { TruthPolicy } from "./truth-policy.ts";
 

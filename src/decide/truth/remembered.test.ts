@@ -1,7 +1,14 @@
 import { describe, expect, test } from "vitest";
+import {
+  inCluster,
+  listed,
+  pod,
+  podPeer,
+  service,
+  snapshot,
+} from "../../../tests/truth/service-facts.ts";
 import type { UnheardCluster } from "../../model/service-snapshot.ts";
 import type { StandingDoubt } from "../../sources/probes.ts";
-import { inCluster, listed, pod, podPeer, service, snapshot } from "./service-facts.contract.ts";
 import { truth } from "./truth.ts";
 import type { TruthPolicy } from "./truth-policy.ts";
 

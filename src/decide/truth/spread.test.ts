@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { inCluster, listed, pod, service, snapshot } from "../../../tests/truth/service-facts.ts";
 import type { ServiceSnapshot } from "../../model/service-snapshot.ts";
-import { inCluster, listed, pod, service, snapshot } from "./service-facts.contract.ts";
 import { truth } from "./truth.ts";
 import type { TruthPolicy } from "./truth-policy.ts";
 

@@ -1,14 +1,14 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { Pod } from "../../kube/kinds/pod.ts";
-import { ownFacts as facts, type OwnFacts } from "./facts-in-words.contract.ts";
+import { ownFacts as facts, type OwnFacts } from "../../../tests/truth/any-facts.ts";
 import {
   type FactsInWords,
   freshWatch,
   inCluster,
   podPeer,
   snapshot,
-} from "./service-facts.contract.ts";
+} from "../../../tests/truth/service-facts.ts";
+import type { Pod } from "../../kube/kinds/pod.ts";
 import { truth } from "./truth.ts";
 
 const policy = { followSlices: false };

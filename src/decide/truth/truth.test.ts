@@ -1,5 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { inCluster, listed, pod, rowsOf, service, snapshot } from "./service-facts.contract.ts";
+import {
+  inCluster,
+  listed,
+  pod,
+  rowsOf,
+  service,
+  snapshot,
+} from "../../../tests/truth/service-facts.ts";
 import { truth } from "./truth.ts";
 
 const policy = { followSlices: false };

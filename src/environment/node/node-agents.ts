@@ -1,10 +1,12 @@
 // Connections kept alive for reuse, one pool for plain HTTP and one for each TLS identity, so that a
 // connection made with one client certificate never carries another's request.
 // Invariant: `#byIdentity` holds at most `mostIdentities` pools, the least recently used first.
+
 import { type AgentOptions, Agent as HttpAgent } from "node:http";
 import { Agent as HttpsAgent } from "node:https";
 import { isIP } from "node:net";
 import { checkServerIdentity, type PeerCertificate } from "node:tls";
+import { assert } from "../assert.ts";
 import { type ClientTls, deadPeerMs } from "../network.ts";
 
 /** More clusters and certificate rotations than one process talks to at a time. */
@@ -51,6 +53,7 @@ export class NodeAgents {
     this.#byIdentity.delete(identity);
     this.#byIdentity.set(identity, agent);
     if (known === undefined) this.#evict();
+    assert(this.#byIdentity.size <= mostIdentities, "pools of connections are bounded");
     return agent;
   }
 

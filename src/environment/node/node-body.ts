@@ -1,7 +1,9 @@
 // A readable stream of Node as an async iterable of its chunks: the very Buffers the stream emits,
 // with no copy (a stream's own iterator joins what has queued up). Reading ahead is bounded: beyond
 // the bound the stream is paused, which closes the TCP window in the end.
+
 import type { Readable } from "node:stream";
+import { assert } from "../assert.ts";
 
 /** Four reads of a socket: enough to keep a fast sender busy, little enough to hold a thousand. */
 const readAheadBytes = 256 * 1024;
@@ -51,6 +53,8 @@ class ChunkReader implements AsyncIterator<Uint8Array, undefined> {
     const chunk = this.#queue.shift();
     if (chunk !== undefined) {
       this.#queuedBytes -= chunk.length;
+      const isCounted = this.#queue.length > 0 ? this.#queuedBytes >= 0 : this.#queuedBytes === 0;
+      assert(isCounted, "what is queued is counted");
       this.#flow();
       return Promise.resolve({ done: false, value: chunk });
     }
@@ -85,6 +89,8 @@ class ChunkReader implements AsyncIterator<Uint8Array, undefined> {
   #onData(chunk: Uint8Array): void {
     const waiting = this.#waiting;
     if (waiting !== undefined) {
+      assert(this.#queue.length === 0, "a reader waits only while no chunk does");
+      assert(this.#outcome === undefined, "a reader waits only until the end");
       this.#waiting = undefined;
       waiting.resolve({ done: false, value: chunk });
       return;

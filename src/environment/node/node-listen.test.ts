@@ -1,8 +1,8 @@
 // Listening on real addresses: unix socket files, and addresses that are taken.
 import { chmod, stat, writeFile } from "node:fs/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { failureOf, readText } from "../../../tests/network/network-world.ts";
 import type { ServerExchange } from "../network.ts";
-import { failureOf, readText } from "../network-world.contract.ts";
 import { nodeEnvironment } from "./node-environment.ts";
 
 const host = "127.0.0.1";

@@ -3,11 +3,16 @@
 import { getEventListeners } from "node:events";
 import { createServer, type Server } from "node:net";
 import { describe, expect, it } from "vitest";
+import {
+  failureOf,
+  readAll,
+  readText,
+  whileServing,
+} from "../../../tests/network/network-world.ts";
 import type { Environment } from "../environment.ts";
 import type { LogFields } from "../log.ts";
 import { networkContract } from "../network.contract.ts";
 import type { ServerExchange } from "../network.ts";
-import { failureOf, readAll, readText, whileServing } from "../network-world.contract.ts";
 import { nodeEnvironment } from "./node-environment.ts";
 
 const host = "127.0.0.1";

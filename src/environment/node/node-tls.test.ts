@@ -3,13 +3,13 @@ import { webcrypto } from "node:crypto";
 import { createServer, type Server } from "node:https";
 import type { TLSSocket } from "node:tls";
 import { beforeAll, expect, it } from "vitest";
+import { failureOf, readText } from "../../../tests/network/network-world.ts";
 import {
   type CertificateAuthority,
   type KeyPair,
   makeAuthority,
 } from "../../lab/apiserver/certificate-authority.ts";
 import type { ClientTls, Network } from "../network.ts";
-import { failureOf, readText } from "../network-world.contract.ts";
 import { nodeClock } from "./node-clock.ts";
 import { nodeEnvironment } from "./node-environment.ts";
 

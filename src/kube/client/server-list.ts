@@ -2,6 +2,7 @@
 // seen in the Endpoints of `kubernetes`, which of them answer to us, and which one is used. Servers
 // that no longer show are remembered for a while, because where servers overwrite each other's
 // entry only one shows at a time. Pure: instants come in, nothing is sent from here.
+import { assert } from "../../environment/assert.ts";
 import { type Clock, elapsedMs, type MonotonicMs } from "../../environment/clock.ts";
 import { type Random, randomInt } from "../../environment/random.ts";
 
@@ -76,6 +77,7 @@ export class ServerList {
       const fresh = { address, unlistedAt: undefined, proved: false, failures: 0 };
       this.#servers.set(address, { ...fresh, failedAt: undefined, doubt: undefined });
     }
+    this.#check();
   }
 
   /** Servers that have not answered yet, or failed long enough ago. */
@@ -94,6 +96,7 @@ export class ServerList {
     server.failedAt = undefined;
     server.failures = 0;
     if (this.#current === undefined) this.#choose();
+    this.#check();
   }
 
   failed(address: string): void {
@@ -107,6 +110,7 @@ export class ServerList {
     }
     server.proved = false;
     if (this.#current === address) this.#choose();
+    this.#check();
   }
 
   /** Another is used from now on, if there is a better one. */
@@ -123,6 +127,14 @@ export class ServerList {
       this.#servers.delete(address);
       if (this.#current === address) this.#choose();
     }
+    this.#check();
+  }
+
+  #check(): void {
+    const isUsable =
+      this.#current === undefined || this.#servers.get(this.#current)?.proved === true;
+    assert(isUsable, "the server in use is known and has answered");
+    assert(this.#servers.size <= serversMax, "servers are bounded");
   }
 
   /** Any of those that the least speaks against, so that many clients spread. */

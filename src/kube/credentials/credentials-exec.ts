@@ -1,6 +1,7 @@
 // Credentials from an exec plugin, the way cloud providers hand out tokens: a program prints an
 // `ExecCredential` with a token or a client certificate and its time of expiry.
 // Invariant: at most one run is under way, and everybody who asks meanwhile shares it.
+import { assert } from "../../environment/assert.ts";
 import { type Clock, elapsedMs, type MonotonicMs, type WallMs } from "../../environment/clock.ts";
 import { ProcessError, type Processes } from "../../environment/processes.ts";
 import { CredentialsError } from "./credentials.ts";
@@ -79,6 +80,7 @@ export class ExecIdentity implements IdentitySource {
   }
 
   async #renew(): Promise<Identity> {
+    assert(this.#running === undefined, "one run of a credentials plugin is under way at a time");
     try {
       const { identity, expiresAt } = await this.#run();
       this.#outcome = { identity, renewAt: this.#renewAt(expiresAt) };

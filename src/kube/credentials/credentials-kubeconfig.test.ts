@@ -2,6 +2,7 @@
 import { webcrypto } from "node:crypto";
 import { dirname } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { type KubectlAnswer, kubectlCases } from "../../../tests/credentials/kubectl-answers.ts";
 import type { Clock, MonotonicMs, WallMs } from "../../environment/clock.ts";
 import { nodeEnvironment } from "../../environment/node/node-environment.ts";
 import type { Processes } from "../../environment/processes.ts";
@@ -9,7 +10,6 @@ import { makeAuthority } from "../../lab/apiserver/certificate-authority.ts";
 import { HttpKubeClient } from "../client/http-client.ts";
 import { type ClusterAccess, CredentialsError } from "./credentials.ts";
 import { type KubeconfigOptions, kubeconfigAccess } from "./credentials-kubeconfig.ts";
-import { type KubectlAnswer, kubectlCases } from "./kubectl-answers.contract.ts";
 
 const environment = nodeEnvironment({ log: { write: () => undefined } });
 const { files, log } = environment;

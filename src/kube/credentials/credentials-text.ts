@@ -1,6 +1,7 @@
 // A piece of text that belongs to somebody's credentials: fixed, or the content of a file that
 // another program replaces from time to time (a projected service-account token, a rotated
 // certificate). Files are read again each minute, as client-go does.
+import { assert } from "../../environment/assert.ts";
 import { type Clock, elapsedMs, type MonotonicMs } from "../../environment/clock.ts";
 import type { Files, OpenFile } from "../../environment/files.ts";
 import type { Log } from "../../environment/log.ts";
@@ -94,6 +95,7 @@ export class FileText implements TextSource {
   }
 
   async #readFile(): Promise<string> {
+    assert(this.#reading === undefined, "one read of a credentials file is under way at a time");
     const { files, clock, log, path, what } = this.#options;
     const readAt = clock.monotonicMs();
     try {

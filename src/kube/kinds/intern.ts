@@ -1,6 +1,7 @@
 // Equal values kept once. Twenty thousand pods of a thousand Deployments have a thousand different
 // sets of labels and ports, so sharing them is most of what makes a cached pod small. A pool changes
 // memory use and never a value: it forgets at will, and then an equal value is kept twice.
+import { assertCostly } from "../../environment/assert.ts";
 
 export type StringMap = Readonly<Record<string, string>>;
 
@@ -37,6 +38,7 @@ export class InternPool<V> {
       this.#young = new Map();
     }
     this.#young.set(key, kept);
+    assertCostly(() => this.size <= 2 * this.#halfCapacity, "a pool of values is bounded");
     return kept;
   }
 

@@ -2,6 +2,12 @@
 // not exist. Replicas must find out within two lease durations, take the lock only if allowed, and
 // never mistake one of themselves for a ghost.
 import { expect } from "vitest";
+import {
+  type History,
+  LeaseServer,
+  Replica,
+  testLock,
+} from "../../../tests/leader/leader-world.ts";
 import { randomBetween, randomInt } from "../../environment/random.ts";
 import { randomFaultPlan } from "../../simulation/faults.ts";
 import { forEachSeed } from "../../simulation/seeds.ts";
@@ -10,7 +16,6 @@ import { simulate } from "../../simulation/simulation.ts";
 import type { GhostReport } from "./ghost-check.ts";
 import { GhostWatch } from "./ghost-watch.ts";
 import { defaultElectionTimes } from "./leader-rules.ts";
-import { type History, LeaseServer, Replica, testLock } from "./leader-world.contract.ts";
 
 const { leaseDurationMs } = defaultElectionTimes;
 const names = ["one", "two"];

@@ -2,13 +2,18 @@
 // knows. Whatever happens, no two lead at once and no leader's write leaves after its deadline; and
 // when it stops happening, there is one leader on whom all agree.
 import { expect } from "vitest";
+import {
+  type History,
+  LeaseServer,
+  type Reign,
+  Replica,
+} from "../../../tests/leader/leader-world.ts";
 import { randomBetween, randomInt } from "../../environment/random.ts";
 import { uniformLatency } from "../../simulation/network/link.ts";
 import { forEachSeed } from "../../simulation/seeds.ts";
 import type { Simulation } from "../../simulation/simulation.ts";
 import { simulate } from "../../simulation/simulation.ts";
 import { defaultElectionTimes } from "./leader-rules.ts";
-import { type History, LeaseServer, type Reign, Replica } from "./leader-world.contract.ts";
 
 const names = ["one", "two", "three"];
 const faults = 60;

@@ -1,10 +1,10 @@
 // The election step by step, in virtual time and without latency.
 import { Registry } from "prom-client";
 import { expect, test } from "vitest";
+import { type History, LeaseServer, Replica } from "../../../tests/leader/leader-world.ts";
 import type { Simulation } from "../../simulation/simulation.ts";
 import { simulate } from "../../simulation/simulation.ts";
 import type { LeaderElectionOptions } from "./leader-election.ts";
-import { type History, LeaseServer, Replica } from "./leader-world.contract.ts";
 
 /** No latency, so that every time in these tests is a whole one. */
 const latency = () => 0;

@@ -4,8 +4,10 @@
 // last renewal that succeeded, and the lease's duration, which others count from a later moment, is
 // longer: so no two replicas lead at once, as long as their clocks run at the same rate and nobody
 // edits or deletes the Lease.
+
 import { Registry } from "prom-client";
-import type { MonotonicMs } from "../../environment/clock.ts";
+import { assert } from "../../environment/assert.ts";
+import { type MonotonicMs, monotonicAfter } from "../../environment/clock.ts";
 import type { Log } from "../../environment/log.ts";
 import { jitter, type Random } from "../../environment/random.ts";
 import type { Timers } from "../../environment/timers.ts";
@@ -92,6 +94,7 @@ export class LeaderElection {
   }
 
   async #lead(until: MonotonicMs, stop: AbortSignal): Promise<void> {
+    this.#checkEnd(until);
     const leading = this.fence.grant(until);
     const onStop = () => this.fence.revoke("it is stopping");
     stop.addEventListener("abort", onStop, { once: true });
@@ -127,6 +130,7 @@ export class LeaderElection {
       if (leading.aborted) return;
       switch (outcome.kind) {
         case "ours":
+          this.#checkEnd(outcome.until);
           this.fence.extend(outcome.until);
           break;
         case "others":
@@ -140,6 +144,13 @@ export class LeaderElection {
           break;
       }
     }
+  }
+
+  /** The sending of the renewal was before now, so what is left is at most the whole deadline. */
+  #checkEnd(until: MonotonicMs): void {
+    const { clock, renewDeadlineMs } = this.#options;
+    const latest = monotonicAfter(clock.monotonicMs(), renewDeadlineMs);
+    assert(until <= latest, "leading ends by the renew deadline after the last renewal");
   }
 
   /** False when the work, told to stop, goes on; the lock is then left to expire. */

@@ -2,7 +2,9 @@
 // instant on our own monotonic clock; from that instant on nothing starts, whether or not a timer
 // has fired yet, and what waits is aborted. Writes carry a resourceVersion besides: a request that
 // is already on its way cannot be called back.
+
 import { setMaxListeners } from "node:events";
+import { assert } from "../../environment/assert.ts";
 import type { Clock, MonotonicMs } from "../../environment/clock.ts";
 import { elapsedMs } from "../../environment/clock.ts";
 import type { Network } from "../../environment/network.ts";
@@ -76,6 +78,7 @@ export class LeaderFence {
     if (leadership === undefined || !this.isLeading()) {
       throw new NotLeadingError("this replica is not the leader");
     }
+    assert(!leadership.controller.signal.aborted, "a leadership that has ended is forgotten");
     const running = write(leadership.controller.signal);
     this.#running.add(running);
     try {

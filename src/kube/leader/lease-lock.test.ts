@@ -1,7 +1,7 @@
 // Against the lab's API server, which has the semantics of a real one.
 import { expect, test } from "vitest";
+import { inApiWorld, pod } from "../../../tests/apiserver/api-world.ts";
 import type { Environment } from "../../environment/environment.ts";
-import { inApiWorld, pod } from "../../lab/apiserver/api-world.contract.ts";
 import { type KubeClient, StatusError } from "../client/client.ts";
 import { HttpKubeClient } from "../client/http-client.ts";
 import { fixedAccess } from "../credentials/credentials.ts";

@@ -97,6 +97,17 @@ describe("being current", () => {
     expect([tracker.freshness().currentAtMs, tracker.behindSince]).toEqual([1_000, undefined]);
   });
 
+  test("a list has reached a read that was sent after it and shows no more", () => {
+    const { tracker, listed, read, pass } = trackerAt();
+    listed("10");
+    pass(1_000);
+    const sentAt = 1_000 as MonotonicMs;
+    pass(1_000);
+    read("30");
+    tracker.listed({ sentAt, resourceVersion: "30", consistent: true });
+    expect([tracker.freshness().currentAtMs, tracker.behindSince]).toEqual([2_000, undefined]);
+  });
+
   test("is believed when versions that cannot be ordered change", () => {
     const { tracker, listed, read, hear, pass } = trackerAt();
     listed("a");

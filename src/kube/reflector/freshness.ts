@@ -6,6 +6,7 @@
 //
 // The answer depends only on recorded instants and on now: a source that is not fresh says so in
 // time even when everything hangs.
+import { assertCostly } from "../../environment/assert.ts";
 import {
   type Clock,
   elapsedMs,
@@ -165,10 +166,10 @@ export class FreshnessTracker {
     if (list.consistent && !contradicted) {
       this.#provedCurrent(list.sentAt);
       this.#unreached = this.#unreached.filter((read) => read.sentAt > list.sentAt);
-    } else {
-      // Whatever state it shows, it has reached the reads of that version or an earlier one.
-      this.#settleReads(list.resourceVersion, false);
     }
+    // Whatever state it shows, it has reached the reads of that version or an earlier one.
+    this.#settleReads(list.resourceVersion, false);
+    this.#check();
   }
 
   /** An event or a bookmark brought the watch to this version. */
@@ -182,6 +183,7 @@ export class FreshnessTracker {
     if (this.#unreached.length > 0) {
       this.#settleReads(resourceVersion, changed);
     }
+    this.#check();
   }
 
   /** A quorum read was answered: `rewound` when the server's history has gone back since. */
@@ -202,6 +204,7 @@ export class FreshnessTracker {
     if (this.#unreached.length > maxUnreachedReads) {
       this.#unreached.shift();
     }
+    this.#check();
     return "unreached";
   }
 
@@ -266,6 +269,19 @@ export class FreshnessTracker {
       this.#provedCurrent(last.sentAt);
       this.#unreached = this.#unreached.slice(settled);
     }
+  }
+
+  #check(): void {
+    const size = this.#unreached.length;
+    assertCostly(() => this.#areUnreached(), "reads wait in order, until they are reached", size);
+  }
+
+  #areUnreached(): boolean {
+    const reached = this.#resourceVersion;
+    return this.#unreached.every(({ sentAt, resourceVersion }, index) => {
+      const isInOrder = sentAt >= (this.#unreached[index - 1]?.sentAt ?? sentAt);
+      return isInOrder && (reached === undefined || !hasReached(reached, resourceVersion));
+    });
   }
 
   #provedCurrent(instant: MonotonicMs): void {

@@ -1,7 +1,7 @@
 // A reflector without checks: what client-go knows of its watches, and what it does not notice.
 import { describe, expect, test } from "vitest";
+import { names, reflectorWorld } from "../../../tests/reflector/reflector-world.ts";
 import { noChecks } from "./reflector-parts.ts";
-import { names, reflectorWorld } from "./reflector-world.contract.ts";
 
 const hourMs = 3_600_000;
 

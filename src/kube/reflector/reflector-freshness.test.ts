@@ -1,5 +1,16 @@
 // How the reflector notices, in virtual time, that its source cannot be trusted, and what it does.
 import { describe, expect, test } from "vitest";
+import {
+  clientOf,
+  eventLine,
+  names,
+  type ReflectorWorld,
+  rawPod,
+  reflectorWorld,
+  refusal,
+  type ScriptedAnswer,
+  ScriptedServer,
+} from "../../../tests/reflector/reflector-world.ts";
 import { deadPeerMs } from "../../environment/network.ts";
 import { simulate } from "../../simulation/simulation.ts";
 import { podKind } from "../kinds/pod.ts";
@@ -12,17 +23,6 @@ import {
   silentAfterMs,
 } from "./reflector-guard.ts";
 import { quorumReadEveryMs } from "./reflector-prover.ts";
-import {
-  clientOf,
-  eventLine,
-  names,
-  type ReflectorWorld,
-  rawPod,
-  reflectorWorld,
-  refusal,
-  type ScriptedAnswer,
-  ScriptedServer,
-} from "./reflector-world.contract.ts";
 
 /** A read is sent at the latest after 1.2 intervals; some seconds for requests and lists. */
 const noticedWithinMs = quorumReadEveryMs * 1.2 + behindAfterMs;

@@ -1,10 +1,15 @@
 // What becomes of a list that the server does not bring to its end: it is asked for in a surer way.
 import { expect, test } from "vitest";
+import {
+  eventLine,
+  rawPod,
+  reflectorWorld,
+  refusal,
+} from "../../../tests/reflector/reflector-world.ts";
 import { backoffBaseMs } from "./backoff.ts";
 import { eventsPerBreath, listStallMs } from "./reflector-list.ts";
 import { listPageSize } from "./reflector-request.ts";
 import { versionTooLargeRetryMs } from "./reflector-state.ts";
-import { eventLine, rawPod, reflectorWorld, refusal } from "./reflector-world.contract.ts";
 
 test("a streamed list that stops half-way is given up and asked for by pages", () =>
   reflectorWorld(

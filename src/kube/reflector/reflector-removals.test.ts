@@ -7,7 +7,7 @@ import {
   reflectorWorld,
   refusal,
   type ScriptedAnswer,
-} from "./reflector-world.contract.ts";
+} from "../../../tests/reflector/reflector-world.ts";
 
 const expired = refusal(410, { reason: "Expired", message: "too old resource version" });
 const pods = ["web-0", "web-1", "web-2", "web-3"];

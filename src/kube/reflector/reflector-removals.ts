@@ -3,6 +3,7 @@
 // objects is not applied: the old objects stay, and the collection is listed again after a while, whole
 // and by quorum. The removal counts when enough lists in a row do not have the objects. Deletions that
 // a watch reports are seen one by one, and do not come here.
+import { assert } from "../../environment/assert.ts";
 import type { Projected } from "../kinds/kind.ts";
 import type { Replacement } from "../store/store.ts";
 
@@ -66,6 +67,14 @@ export class RemovalCheck<T extends Projected, I extends string> {
 
   /** Why the list must not be applied yet; undefined when it may. */
   doubt(list: FinishedList<T, I>): DoubtedList | undefined {
+    const doubted = this.#judge(list);
+    const isDoubted = doubted !== undefined;
+    assert(isDoubted === this.#lists > 0, "lists are counted while one is doubted");
+    assert(isDoubted === (this.#missing !== undefined), "objects are missing while one is doubted");
+    return doubted;
+  }
+
+  #judge(list: FinishedList<T, I>): DoubtedList | undefined {
     const { known, lost, missing } = this.#losses(list);
     const listed = list.replacement.size;
     if (!isMost(lost, known) && list.unsent === 0) return this.#settled();

@@ -1,10 +1,16 @@
 // The reflector against a scripted server, in virtual time: what it must do, point by point.
 import type { Registry } from "prom-client";
 import { describe, expect, test } from "vitest";
+import {
+  eventLine,
+  names,
+  rawPod,
+  reflectorWorld,
+  refusal,
+} from "../../../tests/reflector/reflector-world.ts";
 import { deadPeerMs } from "../../environment/network.ts";
 import { backoffBaseMs, backoffMaxMs } from "./backoff.ts";
 import { NeverSyncedError } from "./reflector-sync.ts";
-import { eventLine, names, rawPod, reflectorWorld, refusal } from "./reflector-world.contract.ts";
 
 const expired = refusal(410, { reason: "Expired", message: "too old resource version" });
 

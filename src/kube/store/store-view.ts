@@ -1,6 +1,7 @@
 // One state of a store: objects by namespace and name, and the indexes over them, always in step.
 // Namespace and name are two levels of maps rather than one joined key, which saves the key string
 // of every object and makes "all of a namespace" free.
+import { assertCostly } from "../../environment/assert.ts";
 import type { Projected } from "../kinds/kind.ts";
 
 /** The values an object is found by; none, one or several, or one of several. */
@@ -52,6 +53,7 @@ export class StoreView<T extends Projected, I extends string> {
     for (const index of this.#indexes) {
       index.replace(previous, object);
     }
+    this.#check();
     return previous;
   }
 
@@ -69,6 +71,7 @@ export class StoreView<T extends Projected, I extends string> {
     for (const index of this.#indexes) {
       index.replace(previous, undefined);
     }
+    this.#check();
     return previous;
   }
 
@@ -89,6 +92,13 @@ export class StoreView<T extends Projected, I extends string> {
   /** A view without objects and with the same indexes. */
   emptyCopy(): StoreView<T, I> {
     return new StoreView(this.#indexFunctions);
+  }
+
+  #check(): void {
+    const holds = () =>
+      this.#size === [...this.all()].length &&
+      this.#indexes.every((index) => index.holdsExactly(this));
+    assertCostly(holds, "indexes have every object under its values", this.#size);
   }
 }
 
@@ -112,6 +122,31 @@ class Index<T extends Projected> {
       return [];
     }
     return Array.isArray(entry) ? entry.values() : [entry];
+  }
+
+  /** Whether these objects, and no others, are under their values, and under no others. */
+  holdsExactly(objects: Pick<StoreView<T, string>, "all" | "get">): boolean {
+    let expected = 0;
+    for (const object of objects.all()) {
+      const values = this.#valuesOf(object);
+      expected += isAnyOf(values) ? Math.min(values.anyOf.length, 1) : [...listOf(values)].length;
+    }
+    for (const value of this.#entries.keys()) {
+      const found = new Set(this.get(value));
+      if (found.size !== this.#count(value)) return false;
+      expected -= found.size;
+      for (const object of found) {
+        const { namespace, name } = object.metadata;
+        const isStored = objects.get(namespace, name) === object;
+        if (!isStored || !this.#mayBeUnder(value, object)) return false;
+      }
+    }
+    return expected === 0;
+  }
+
+  #mayBeUnder(value: string, object: T): boolean {
+    const values = this.#valuesOf(object);
+    return [...(isAnyOf(values) ? values.anyOf : listOf(values))].includes(value);
   }
 
   /** Takes `previous` out and puts `object` in, in the same place where the value is the same. */

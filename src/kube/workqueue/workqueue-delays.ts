@@ -1,5 +1,6 @@
 // Keys that become ready later, each once, at the earliest time anyone asked for. One timer is
 // set, for the earliest; keys with equal times leave in the order they came.
+import { assertCostly } from "../../environment/assert.ts";
 import type { Clock } from "../../environment/clock.ts";
 import { monotonicAfter } from "../../environment/clock.ts";
 import { type Due, DueQueue } from "../../environment/due-queue.ts";
@@ -56,7 +57,11 @@ export class WorkqueueDelays<Data> {
 
   #armTimer(): void {
     const at = this.#queue.first?.dueAt;
-    if (at === undefined || (this.#timer !== undefined && this.#timer.at <= at)) return;
+    if (at !== undefined && (this.#timer === undefined || this.#timer.at > at)) this.#arm(at);
+    assertCostly(() => this.#isInStep(), "every delayed key is waited for");
+  }
+
+  #arm(at: number): void {
     this.#timer?.cancel();
     const delayMs = at - this.#options.clock.monotonicMs();
     const cancel = this.#options.timers.after(delayMs, () => {
@@ -77,5 +82,11 @@ export class WorkqueueDelays<Data> {
       this.#entries.delete(entry.key);
       this.#options.onReady(entry.key, entry.data);
     }
+  }
+
+  #isInStep(): boolean {
+    const { first } = this.#queue;
+    const isAwaited = this.#timer !== undefined && this.#timer.at <= (first?.dueAt ?? Infinity);
+    return this.#entries.size === this.#queue.size && (first === undefined || isAwaited);
   }
 }

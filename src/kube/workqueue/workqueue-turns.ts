@@ -1,5 +1,6 @@
 // A list of keys whose owners take turns: however many keys one owner has in it, a key of another
 // waits for one key of each owner at most. The keys of one owner come in the order they went in.
+import { assertCostly } from "../../environment/assert.ts";
 import { WorkqueueLane } from "./workqueue-lane.ts";
 
 export class WorkqueueTurns {
@@ -28,6 +29,7 @@ export class WorkqueueTurns {
     }
     line.push(key);
     this.#size += 1;
+    this.#check();
   }
 
   /** Takes the oldest key of the owner whose turn it is. */
@@ -39,6 +41,7 @@ export class WorkqueueTurns {
     this.#size -= 1;
     if (line.size > 0) this.#owners.push(owner);
     else this.#lines.delete(owner);
+    this.#check();
     return key;
   }
 
@@ -48,9 +51,38 @@ export class WorkqueueTurns {
     const line = this.#lines.get(owner);
     if (line === undefined || !line.remove(key)) return false;
     this.#size -= 1;
-    if (line.size > 0) return true;
-    this.#lines.delete(owner);
-    this.#owners.remove(owner);
+    if (line.size === 0) {
+      this.#lines.delete(owner);
+      this.#owners.remove(owner);
+    }
+    this.#check();
     return true;
+  }
+
+  /** Owner by owner. */
+  *keys(): Generator<string, void, undefined> {
+    for (const line of this.#lines.values()) yield* line.keys();
+  }
+
+  #check(): void {
+    assertCostly(
+      () => this.#isInStep(),
+      "owners take turns while they have keys",
+      this.#lines.size,
+    );
+  }
+
+  #isInStep(): boolean {
+    let size = 0;
+    for (const line of this.#lines.values()) {
+      if (line.size === 0) return false;
+      size += line.size;
+    }
+    const owners = [...this.#owners.keys()];
+    return (
+      size === this.#size &&
+      owners.length === this.#lines.size &&
+      owners.every((owner) => this.#lines.has(owner))
+    );
   }
 }

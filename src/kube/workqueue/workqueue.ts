@@ -4,7 +4,9 @@
 // that has just happened does not wait behind a resync of everything, and turns of namespaces, where
 // that is asked for, so that the keys of one do not wait behind thousands of another. With one lane in
 // use and without turns the order is exactly client-go's.
+
 import type { Registry } from "prom-client";
+import { assertCostly } from "../../environment/assert.ts";
 import type { Clock, MonotonicMs } from "../../environment/clock.ts";
 import { elapsedMs } from "../../environment/clock.ts";
 import type { Timers } from "../../environment/timers.ts";
@@ -124,6 +126,7 @@ export class Workqueue {
     this.#metrics?.added();
     this.#dirty.set(key, { lane, addedAt: this.#clock.monotonicMs() });
     if (!this.#processing.has(key)) this.#enqueue(key, lane);
+    this.#check();
   }
 
   /** Adds the key after a delay. Of several delays for one key the earliest counts. */
@@ -171,6 +174,7 @@ export class Workqueue {
     this.#metrics?.finished(elapsedMs(processing.startedAt, this.#clock.monotonicMs()));
     const dirty = this.#dirty.get(key);
     if (dirty !== undefined) this.#enqueue(key, dirty.lane);
+    this.#check();
     this.#reportDrained();
   }
 
@@ -202,6 +206,7 @@ export class Workqueue {
   #moveForward(key: string, dirty: Dirty): void {
     dirty.lane = "fresh";
     if (this.#lanes.resync.remove(key)) this.#lanes.fresh.push(key);
+    this.#check();
   }
 
   #nextLane(): Lane | undefined {
@@ -219,7 +224,24 @@ export class Workqueue {
     this.#dirty.delete(key);
     this.#processing.set(key, { lane: dirty.lane, startedAt });
     this.#metrics?.taken(elapsedMs(dirty.addedAt, startedAt));
+    this.#check();
     return key;
+  }
+
+  #check(): void {
+    assertCostly(() => this.#isInStep(), "queued keys are dirty and not in work", this.#dirty.size);
+  }
+
+  #isInStep(): boolean {
+    let queued = 0;
+    for (const [lane, keys] of Object.entries(this.#lanes)) {
+      for (const key of keys.keys()) {
+        if (this.#dirty.get(key)?.lane !== lane || this.#processing.has(key)) return false;
+        queued += 1;
+      }
+    }
+    const waiting = [...this.#dirty.keys()].filter((key) => !this.#processing.has(key));
+    return queued === waiting.length && queued === this.length;
   }
 
   #waitForKey(signal: AbortSignal | undefined): Promise<string | undefined> {

@@ -1,7 +1,7 @@
 // Several writers and two servers on one storage, with chance in between: no update is ever lost.
 import { expect } from "vitest";
+import { type ApiWorld, inApiWorld } from "../../../tests/apiserver/api-world.ts";
 import { forEachSeed } from "../../simulation/seeds.ts";
-import { type ApiWorld, inApiWorld } from "./api-world.contract.ts";
 import { objectAt, textAt } from "./kinds/fields.ts";
 
 const path = "/api/v1/namespaces/default/configmaps";

@@ -1,6 +1,6 @@
 // The server as a whole over the simulated network: refusals, lists, watches, discovery, metrics.
 import { describe, expect, test } from "vitest";
-import { failure, inApiWorld, pod, pods } from "./api-world.contract.ts";
+import { failure, inApiWorld, pod, pods } from "../../../tests/apiserver/api-world.ts";
 import { allKinds } from "./kinds/all-kinds.ts";
 import { objectsAt, textAt } from "./kinds/fields.ts";
 

@@ -1,6 +1,6 @@
 // Faults of an API server as its clients meet them.
 import { describe, expect, test } from "vitest";
-import { failure, inApiWorld, pod, pods } from "./api-world.contract.ts";
+import { failure, inApiWorld, pod, pods } from "../../../tests/apiserver/api-world.ts";
 
 const configMaps = "/api/v1/namespaces/default/configmaps";
 

@@ -1,8 +1,8 @@
 // What is stored before the server listens is what a create would have stored.
 import { expect, test } from "vitest";
+import { inApiWorld } from "../../../tests/apiserver/api-world.ts";
 import { simulate } from "../../simulation/simulation.ts";
 import { ApiServer } from "./api-server.ts";
-import { inApiWorld } from "./api-world.contract.ts";
 import { MemoryStorage } from "./storage/memory-storage.ts";
 
 const own = new Set(["uid", "creationTimestamp", "resourceVersion", "name"]);

@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import { expect, test } from "vitest";
+import { inApiWorld } from "../../../tests/apiserver/api-world.ts";
 import { simulate } from "../../simulation/simulation.ts";
-import { inApiWorld } from "../apiserver/api-world.contract.ts";
 import { inControllerWorld, service, services } from "../controllers/controller-world.contract.ts";
 import type { ProfileName } from "../controllers/profiles.ts";
 import { componentForm } from "./component-form.ts";

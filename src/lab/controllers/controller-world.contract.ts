@@ -1,10 +1,10 @@
 // Only for tests: a cluster in virtual time with the controllers, the scheduler, and nodes whose
 // pods become ready and end without any process. It stands for kubelets in the least space.
 import { Registry } from "prom-client";
+import { type ApiWorld, inApiWorld } from "../../../tests/apiserver/api-world.ts";
 import type { Environment } from "../../environment/environment.ts";
 import { HttpKubeClient } from "../../kube/client/http-client.ts";
 import { fixedAccess } from "../../kube/credentials/credentials.ts";
-import { type ApiWorld, inApiWorld } from "../apiserver/api-world.contract.ts";
 import { isJsonObject, listAt, objectsAt, textAt } from "../apiserver/kinds/fields.ts";
 import type { KubeObject } from "../apiserver/kube-object.ts";
 import { runScheduler } from "../scheduler/scheduler.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
+import { inApiWorld } from "../../../tests/apiserver/api-world.ts";
 import { HttpKubeClient } from "../../kube/client/http-client.ts";
 import { fixedAccess } from "../../kube/credentials/credentials.ts";
-import { inApiWorld } from "../apiserver/api-world.contract.ts";
 import { listAt, numberAt, textAt } from "../apiserver/kinds/fields.ts";
 import { EventRecorder, type EventText } from "./event-recorder.ts";
 import { controllerFlags } from "./flags.ts";

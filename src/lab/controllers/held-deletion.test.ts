@@ -1,6 +1,6 @@
 // Deletions that say what becomes of the dependents.
 import { expect, test } from "vitest";
-import { pods } from "../apiserver/api-world.contract.ts";
+import { pods } from "../../../tests/apiserver/api-world.ts";
 import { objectAt } from "../apiserver/kinds/fields.ts";
 import {
   type ControllerWorld,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { type PodFields, podOf } from "../../../tests/controllers/controller-objects.ts";
 import { type Service, serviceKind } from "../../kube/kinds/service.ts";
 import { Store } from "../../kube/store/store.ts";
-import { type PodFields, podOf } from "./controller-objects.contract.ts";
 import { selectorKey } from "./informers.ts";
 import { servicesConcerned } from "./memberships.ts";
 import type { PodUpdates } from "./profiles/profile.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { podOf, serviceOf } from "./controller-objects.contract.ts";
+import { podOf, serviceOf } from "../../../tests/controllers/controller-objects.ts";
 import { TriggerTimes } from "./trigger-times.ts";
 
 const created = Date.parse("2026-01-01T00:00:00Z");

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
+import { inKubeletWorld } from "../../../tests/kubelet/kubelet-world.ts";
 import { echoOf, echoServerOf } from "./echo-server.ts";
 import { kubeletPodKind } from "./kubelet-pod.ts";
-import { inKubeletWorld } from "./kubelet-world.contract.ts";
 
 const image = "k8s.gcr.io/ingressconformance/echoserver:v0.0.1@sha256:9b34b17f391f87fb2155f01d";
 

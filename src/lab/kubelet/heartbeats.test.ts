@@ -1,10 +1,10 @@
 // Heartbeats of all kinds of kubelets, as the API server is told: by status or by Lease, timely or
 // late, and changed while they run.
 import { expect, it, test } from "vitest";
+import { inKubeletWorld, type KubeletWorld } from "../../../tests/kubelet/kubelet-world.ts";
 import { isRecord, listAt, recordAt } from "../../kube/kinds/fields.ts";
 import { checkGaps, type HeartbeatGaps } from "./heartbeat-gaps.ts";
 import { type KubeletRules, todaysKubelet } from "./kubelet-rules.ts";
-import { inKubeletWorld, type KubeletWorld } from "./kubelet-world.contract.ts";
 
 const before114: KubeletRules = {
   version: "v1.7.16+lockstep",

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
+import { inKubeletWorld, type KubeletWorld } from "../../../tests/kubelet/kubelet-world.ts";
 import { isRecord, listAt, type RawRecord, recordAt } from "../../kube/kinds/fields.ts";
-import { inKubeletWorld, type KubeletWorld } from "./kubelet-world.contract.ts";
 
 it("registers a node that is ready and lacks nothing", () =>
   inKubeletWorld(async (world) => {

@@ -1,7 +1,11 @@
 import { expect, it } from "vitest";
+import {
+  inKubeletWorld,
+  type KubeletWorld,
+  type PodParts,
+} from "../../../tests/kubelet/kubelet-world.ts";
 import { isRecord, listAt } from "../../kube/kinds/fields.ts";
 import { todaysKubelet } from "./kubelet-rules.ts";
-import { inKubeletWorld, type KubeletWorld, type PodParts } from "./kubelet-world.contract.ts";
 
 const lab = "lab.lockstep.dev/";
 

@@ -2,9 +2,9 @@
 // times. Afterwards what the API server says, what the ledger says and what a client meets at each
 // address must be the same thing.
 import { expect } from "vitest";
+import { inKubeletWorld, type KubeletWorld } from "../../../tests/kubelet/kubelet-world.ts";
 import { randomBetween, randomInt } from "../../environment/random.ts";
 import { forEachSeed } from "../../simulation/seeds.ts";
-import { inKubeletWorld, type KubeletWorld } from "./kubelet-world.contract.ts";
 
 const lab = "lab.lockstep.dev/";
 

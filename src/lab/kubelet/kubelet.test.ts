@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
+import { inKubeletWorld, type KubeletWorld } from "../../../tests/kubelet/kubelet-world.ts";
 import { isRecord, listAt } from "../../kube/kinds/fields.ts";
-import { inKubeletWorld, type KubeletWorld } from "./kubelet-world.contract.ts";
 
 const lab = "lab.lockstep.dev/";
 const second = (number: number): string => `2026-01-01T00:00:${String(number).padStart(2, "0")}Z`;

@@ -2,6 +2,7 @@
 // address, from when to when, on the lab's one monotonic clock. The programs in the pods report as
 // they begin and stop to accept connections; no controller and no router may read it, only those
 // who judge them. Invariant: of one address at most the newest spell is open.
+import { assertCostly } from "../../environment/assert.ts";
 import type { Clock, MonotonicMs } from "../../environment/clock.ts";
 
 /** One unbroken time of one pod accepting connections on one address. */
@@ -44,6 +45,9 @@ export class Ledger {
     if (spells.length > spellsPerAddressMax) spells.shift();
     this.#spells.delete(address);
     this.#spells.set(address, spells);
+    const isOpen = ({ until }: Spell) => until === undefined;
+    const isLastOpen = () => spells.findIndex(isOpen) === spells.length - 1;
+    assertCostly(isLastOpen, "only the newest spell of an address is open", spells.length);
     const [oldest] = this.#spells.keys();
     if (this.#spells.size > addressesMax && oldest !== undefined) this.#spells.delete(oldest);
   }

@@ -2,6 +2,7 @@
 // is. It knows nothing of Kubernetes but what it was told at the start; like a real program it can
 // be asked to end, be killed, or fall over by itself. Invariant: it accepts connections exactly
 // while the ledger says so, and once it has exited nothing of it listens or answers.
+import { assertCostly } from "../../environment/assert.ts";
 import type { Environment } from "../../environment/environment.ts";
 import type { Listener, ServerExchange } from "../../environment/network.ts";
 import { type EchoServer, echoOf } from "./echo-server.ts";
@@ -187,8 +188,9 @@ export class PodProgram {
     this.#ending.abort(new Error("the program has exited"));
     this.#options.print(`exited with code ${exitCode}`);
     // Closing a listener does not fail; the exit is known when the last connection is gone.
-    void Promise.all(this.#listeners.map((listener) => listener.close())).then(() =>
-      this.#resolveExited(exitCode),
-    );
+    void Promise.all(this.#listeners.map((listener) => listener.close())).then(() => {
+      assertCostly(() => this.#open.size === 0, "a program that has exited answers nothing");
+      this.#resolveExited(exitCode);
+    });
   }
 }

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
+import { type ApiWorld, inApiWorld } from "../../../tests/apiserver/api-world.ts";
 import type { Environment } from "../../environment/environment.ts";
 import { HttpKubeClient } from "../../kube/client/http-client.ts";
 import { fixedAccess } from "../../kube/credentials/credentials.ts";
-import { type ApiWorld, inApiWorld } from "../apiserver/api-world.contract.ts";
 import {
   ClientGoElection,
   type ClientGoElectionOptions,

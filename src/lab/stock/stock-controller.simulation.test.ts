@@ -1,9 +1,9 @@
 // Whatever the moments at which endpoints change: syncs keep their distance, no change takes longer
 // than the limiter and the poll together, and in the end the proxy routes by what is published.
 import { expect } from "vitest";
+import { inStockWorld, type StockWorld } from "../../../tests/stock/stock-world.ts";
 import { randomBetween } from "../../environment/random.ts";
 import { forEachSeed } from "../../simulation/seeds.ts";
-import { inStockWorld, type StockWorld } from "./stock-world.contract.ts";
 
 const changes = 20;
 

@@ -1,5 +1,9 @@
 import { expect, it } from "vitest";
-import { inStockWorld, type StockEvent, type StockWorld } from "./stock-world.contract.ts";
+import {
+  inStockWorld,
+  type StockEvent,
+  type StockWorld,
+} from "../../../tests/stock/stock-world.ts";
 
 /** `--sync-rate-limit 0.3`: a token in this time. */
 const syncEveryMs = 1_000 / 0.3;

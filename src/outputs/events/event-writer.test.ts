@@ -1,10 +1,10 @@
 import { Registry } from "prom-client";
 import { expect, test } from "vitest";
+import { type ApiWorld, inApiWorld } from "../../../tests/apiserver/api-world.ts";
 import type { RoutingProblem } from "../../decide/routing/route.ts";
 import { StatusError } from "../../kube/client/client.ts";
 import { HttpKubeClient } from "../../kube/client/http-client.ts";
 import { fixedAccess } from "../../kube/credentials/credentials.ts";
-import { type ApiWorld, inApiWorld } from "../../lab/apiserver/api-world.contract.ts";
 import {
   betweenWritesMs,
   EventWriter,

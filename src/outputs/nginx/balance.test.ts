@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { type BalanceCase, balanceCases } from "../../../tests/nginx/balancer-cases.ts";
 import { pickBySession } from "./affinity.ts";
 import { type BalancedService, balancedService, pickInTurn } from "./balance.ts";
-import { type BalanceCase, balanceCases } from "./balancer-cases.contract.ts";
 import { type Chance, latencyCost, pickByLatency, slowStartShare } from "./least-latency.ts";
 import { pickByKey } from "./ring.ts";
 

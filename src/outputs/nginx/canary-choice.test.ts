@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { canaryCases } from "./balancer-cases.contract.ts";
+import { canaryCases } from "../../../tests/nginx/balancer-cases.ts";
 import { canaryWants } from "./canary-choice.ts";
 
 describe("a canary", () => {

@@ -1,7 +1,7 @@
 // What an Ingress means, from the object to the rule that a request gets: the examples by which
 // Kubernetes documents path types and hosts, and the cases of its conformance suite, as one table.
 import { describe, expect, test } from "vitest";
-import { ingress, path } from "../../decide/routing/asked.contract.ts";
+import { ingress, path } from "../../../tests/routing/short-ingress.ts";
 import { Routing } from "../../decide/routing/routing.ts";
 import type { IngressRule } from "../../kube/kinds/ingress.ts";
 import { compileHost, findRule } from "./route-match.ts";

@@ -1,7 +1,7 @@
 import { expect } from "vitest";
+import { decide, nginxWorld, refusal } from "../../../tests/nginx/nginx-world.ts";
 import { randomInt } from "../../environment/random.ts";
 import { forEachSeed } from "../../simulation/seeds.ts";
-import { decide, nginxWorld, refusal } from "./nginx-world.contract.ts";
 
 forEachSeed(
   "after quiet nginx has the last decision, whatever was killed or broken meanwhile",

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { decide, nginxWorld, refusal } from "../../../tests/nginx/nginx-world.ts";
 import { roomAgainMs } from "./nginx-pusher.ts";
-import { decide, nginxWorld, refusal } from "./nginx-world.contract.ts";
 
 const web = (...endpoints: string[]) => ({ hosts: { h: "web" }, services: { web: endpoints } });
 

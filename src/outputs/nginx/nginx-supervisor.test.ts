@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { type NginxWorld, nginxWorld, prefix } from "../../../tests/nginx/nginx-world.ts";
 import { NginxOptionsError } from "./nginx-servers.ts";
-import { type NginxWorld, nginxWorld, prefix } from "./nginx-world.contract.ts";
 
 describe("a supervisor", () => {
   it("starts nginx when the socket is silent, with the files it needs", () =>

@@ -1,8 +1,12 @@
 import { describe, expect, it } from "vitest";
+import {
+  decisionOf,
+  everythingChanged,
+  servicesChanged,
+} from "../../../tests/nginx/short-decision.ts";
+import { ingress, path } from "../../../tests/routing/short-ingress.ts";
 import type { PathRule, RoutingDecision } from "../../decide/decision.ts";
-import { ingress, path } from "../../decide/routing/asked.contract.ts";
 import { Routing } from "../../decide/routing/routing.ts";
-import { decisionOf, everythingChanged, servicesChanged } from "./decision.contract.ts";
 import { storedBytes } from "./proxy-memory.ts";
 import { type ProxyEntry, ProxyState } from "./proxy-state.ts";
 

@@ -13,6 +13,7 @@ import {
   isRouted,
   type RoutingDecision,
 } from "../../decide/decision.ts";
+import { assertCostly } from "../../environment/assert.ts";
 import { atOnce, type Steps } from "../../environment/steps.ts";
 import { endpointId } from "../../sources/endpoint-id.ts";
 import {
@@ -119,6 +120,7 @@ export class ProxyState {
       if (changes.routes) this.#underWay = undefined;
     }
     this.#settleMemory();
+    this.#check();
   }
 
   get hasUnpushed(): boolean {
@@ -180,6 +182,7 @@ export class ProxyState {
     for (const [entry, since] of taken) this.#since.set(entry, since);
     const entries = taken.map(([entry]) => entry);
     this.#forgetRemoved(entries);
+    this.#check();
     return entries;
   }
 
@@ -253,6 +256,37 @@ export class ProxyState {
     if (entry === undefined) return;
     const namespace = this.#memory.namespaceOf({ kind, name });
     this.#unpushed.add({ kind, name }, namespace, since, pushRank(entry));
+  }
+
+  #check(): void {
+    const { size } = this.#policiesOf;
+    assertCostly(() => this.#arePoliciesExact(), "policies are those that hosts refer to", size);
+    assertCostly(
+      () => this.#areSettledPushed(),
+      "a settled service waits for no push",
+      this.#settled.size,
+    );
+  }
+
+  #arePoliciesExact(): boolean {
+    const there = [...this.#values.policy].filter(([, { text }]) => text !== undefined);
+    const referred = [...this.#policyHosts].flatMap(([key, hosts]) =>
+      [...hosts].map((host) => this.#policiesOf.get(host)?.has(key) === true),
+    );
+    const references = [...this.#policiesOf.values()].reduce((sum, { size }) => sum + size, 0);
+    return (
+      there.length === this.#policyHosts.size &&
+      there.every(([key]) => (this.#policyHosts.get(key)?.size ?? 0) > 0) &&
+      referred.length === references &&
+      referred.every(Boolean)
+    );
+  }
+
+  #areSettledPushed(): boolean {
+    return [...this.#settled.keys()].every((name) => {
+      const ref: EntryRef = { kind: "service", name };
+      return !this.#unpushed.has(ref, this.#memory.namespaceOf(ref));
+    });
   }
 
   #settleMemory(): void {

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { routeCases } from "../../../tests/nginx/balancer-cases.ts";
 import type { PathRule } from "../../decide/decision.ts";
-import { routeCases } from "./balancer-cases.contract.ts";
 import { compileHost, findRule, matchPath } from "./route-match.ts";
 
 describe("the route", () => {

@@ -6,6 +6,7 @@
 // A namespace may hold as many as are left: one alone gets half of them, two a third each, and there is
 // always one for an endpoint of another namespace.
 // Invariant: a number never means two endpoints, and a row at most one at a time.
+import { assert, assertCostly } from "../../environment/assert.ts";
 
 /** As many as nginx has rows for (proxy/lua/lockstep/rows.lua). */
 export const slotCount = 131_072;
@@ -52,9 +53,11 @@ export class SlotTable {
     if (heldBy >= this.#left) return uncountedSlot;
     const slot = this.#take();
     if (slot === uncountedSlot) return slot;
+    assert(!this.#holders.has(slot), "a slot means one endpoint");
     this.#heldBy.set(namespace, heldBy + 1);
     this.#held.set(endpoint, { slot, namespace, users: 1 });
     this.#holders.set(slot, { endpoint, cluster });
+    this.#check();
     return slot;
   }
 
@@ -69,6 +72,7 @@ export class SlotTable {
     else this.#heldBy.delete(held.namespace);
     this.#holders.delete(held.slot);
     this.#free.push(held.slot);
+    this.#check();
   }
 
   /** Whose counters these are. */
@@ -82,6 +86,23 @@ export class SlotTable {
 
   has(endpoint: string): boolean {
     return this.#held.has(endpoint);
+  }
+
+  #check(): void {
+    assertCostly(() => this.#isInStep(), "a row is of one endpoint at a time", this.#held.size);
+  }
+
+  #isInStep(): boolean {
+    const rows = new Set([...this.#holders.keys()].map((slot) => slot % this.#slots));
+    const heldBy = [...this.#heldBy.values()].reduce((sum, count) => sum + count, 0);
+    const isHeld = ([endpoint, { slot }]: [string, Held]) => this.endpointAt(slot) === endpoint;
+    return (
+      rows.size === this.#held.size &&
+      this.#holders.size === this.#held.size &&
+      heldBy === this.#held.size &&
+      [...this.#held].every(isHeld) &&
+      !this.#free.slice(this.#firstFree).some((slot) => rows.has(slot % this.#slots))
+    );
   }
 
   get #left(): number {

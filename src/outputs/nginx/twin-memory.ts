@@ -1,6 +1,7 @@
 // How much of nginx's shared memory entries take, for the twin: as a lua_shared_dict stores them, in
 // powers of two up to half a page and in whole pages beyond, and refused as writer.lua refuses them.
 // Invariant: `#usedBytes` is the sum of what every key takes.
+import { assertCostly } from "../../environment/assert.ts";
 
 /** As in proxy/lua/lockstep/writer.lua; of a smaller memory the same share that it is of 64 MB. */
 const reserveBytesMax = 4 * 1024 * 1024;
@@ -33,12 +34,23 @@ export class TwinMemory {
     if (this.freeBytes + (known ?? 0) < size) return false;
     this.#sizes.set(key, size);
     this.#usedBytes += size - (known ?? 0);
+    this.#check();
     return true;
   }
 
   delete(key: string): void {
     this.#usedBytes -= this.#sizes.get(key) ?? 0;
     this.#sizes.delete(key);
+    this.#check();
+  }
+
+  #check(): void {
+    const isCounted = () => {
+      let sum = 0;
+      for (const bytes of this.#sizes.values()) sum += bytes;
+      return sum === this.#usedBytes && sum <= this.#capacityBytes;
+    };
+    assertCostly(isCounted, "what entries take is counted", this.#sizes.size);
   }
 
   /** Everything but the keys that are to be kept. */

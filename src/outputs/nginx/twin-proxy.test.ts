@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
+import { decide, type NginxWorld, nginxWorld } from "../../../tests/nginx/nginx-world.ts";
+import { decisionOf, everythingChanged } from "../../../tests/nginx/short-decision.ts";
 import type { PathRule } from "../../decide/decision.ts";
 import type { ExchangeHandler, ServerExchange } from "../../environment/network.ts";
 import { controlContract } from "./control.contract.ts";
 import { ControlClient } from "./control-client.ts";
-import { decisionOf, everythingChanged } from "./decision.contract.ts";
-import { decide, type NginxWorld, nginxWorld } from "./nginx-world.contract.ts";
 
 describe("the twin's control socket", () => {
   controlContract((test) =>

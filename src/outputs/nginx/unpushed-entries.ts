@@ -3,6 +3,8 @@
 // namespaces take turns: however much one of them changes, what others change goes with the next pushes.
 // Within a namespace entries go in the order in which they refer to each other, in rounds: what changes
 // again while a round is under way waits for the next one, so that nothing waits for ever.
+
+import { assertCostly } from "../../environment/assert.ts";
 import type { ProxyEntry } from "./proxy-state.ts";
 import { entryBytes, partBytes, pushRank, pushRanks } from "./push-parts.ts";
 
@@ -80,6 +82,7 @@ export class UnpushedEntries {
     if (known === undefined) queue.next[rank]?.add(id);
     else this.#count(known.since, -1);
     this.#count(first, 1);
+    check(queue);
   }
 
   has(ref: EntryRef, namespace: string): boolean {
@@ -107,6 +110,7 @@ export class UnpushedEntries {
         if (taken.bytes < most) this.#takeOfRank(queue, queue.round, rank, { read, taken, most });
       }
     });
+    assertCostly(() => this.#isCounted(), "entries that wait are counted", this.#queues.size);
     const taken = [...services, ...others];
     // The small before the large: a service that lost a pod waits for no large one of the same push.
     return taken.sort(
@@ -125,6 +129,7 @@ export class UnpushedEntries {
       this.#turns += 1;
       if (taken.bytes > before) queue.turn = this.#turns;
       if (queue.waiting.size === 0) this.#queues.delete(namespace);
+      else check(queue);
     }
     return taken.entries;
   }
@@ -150,11 +155,30 @@ export class UnpushedEntries {
     }
   }
 
+  #isCounted(): boolean {
+    const waiting = [...this.#queues.values()].map((queue) => queue.waiting.size);
+    const counts = [...this.#waitingSince.values()];
+    return waiting.every((size) => size > 0) && sumOf(waiting) === sumOf(counts);
+  }
+
   #count(since: number, by: 1 | -1): void {
     const count = (this.#waitingSince.get(since) ?? 0) + by;
     if (count > 0) this.#waitingSince.set(since, count);
     else this.#waitingSince.delete(since);
   }
+}
+
+function check({ waiting, round, next }: Queue): void {
+  const isInStep = () => {
+    const ids = [...round, ...next].flatMap((ranked) => [...ranked]);
+    const isOnce = new Set(ids).size === ids.length && ids.length === waiting.size;
+    return isOnce && ids.every((id) => waiting.has(id));
+  };
+  assertCostly(isInStep, "an entry that waits is in one round", waiting.size);
+}
+
+function sumOf(numbers: readonly number[]): number {
+  return numbers.reduce((sum, one) => sum + one, 0);
 }
 
 function newRound(): Round {

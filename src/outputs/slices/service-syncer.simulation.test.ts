@@ -1,9 +1,4 @@
 import { expect, test } from "vitest";
-import { randomInt } from "../../environment/random.ts";
-import { RateLimitedClient } from "../../kube/client/rate-limited-client.ts";
-import { TokenBucket } from "../../kube/client/token-bucket.ts";
-import { forEachSeed } from "../../simulation/seeds.ts";
-import { resyncEveryMs } from "./service-syncer.ts";
 import {
   inSyncWorld,
   type RunningSyncer,
@@ -11,7 +6,12 @@ import {
   servicesPath,
   slicesPath,
   withoutSlices,
-} from "./sync-world.contract.ts";
+} from "../../../tests/syncing/sync-world.ts";
+import { randomInt } from "../../environment/random.ts";
+import { RateLimitedClient } from "../../kube/client/rate-limited-client.ts";
+import { TokenBucket } from "../../kube/client/token-bucket.ts";
+import { forEachSeed } from "../../simulation/seeds.ts";
+import { resyncEveryMs } from "./service-syncer.ts";
 import { undoneTimes } from "./undone-writes.ts";
 
 /** Long enough for every list, watch and write of a quiet start. */

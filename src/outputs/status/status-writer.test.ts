@@ -1,12 +1,12 @@
 import { Registry } from "prom-client";
 import { expect, test } from "vitest";
+import { type ApiWorld, inApiWorld } from "../../../tests/apiserver/api-world.ts";
 import { loadBalancerAddress } from "../../decide/status/load-balancer-address.ts";
 import type { Network } from "../../environment/network.ts";
 import { HttpKubeClient } from "../../kube/client/http-client.ts";
 import { fixedAccess } from "../../kube/credentials/credentials.ts";
 import { type Ingress, ingressKind } from "../../kube/kinds/ingress.ts";
 import { objectKey } from "../../kube/kinds/kind.ts";
-import { type ApiWorld, inApiWorld } from "../../lab/apiserver/api-world.contract.ts";
 import {
   type AskedIngresses,
   resyncEveryMs,

@@ -2,6 +2,7 @@
 // when the reader gets it, or would get it had it not left, which is what opens the sender's window
 // again. A break is seen after the chunks that arrived before it; an abort by the reader itself is
 // seen at once.
+import { assert } from "../../environment/assert.ts";
 import type { NetworkError } from "../../environment/network.ts";
 
 type Chunk = IteratorResult<Uint8Array, undefined>;
@@ -50,6 +51,7 @@ export class BodyReceiver implements AsyncIterableIterator<Uint8Array, undefined
       this.#chunks.push(bytes);
       return;
     }
+    assert(this.#chunks.length === 0, "a reader waits only while no chunk does");
     waiter.resolve({ done: false, value: bytes });
     this.#onTake(bytes.length);
   }

@@ -1,6 +1,7 @@
 // One direction of one exchange: frames arrive in the order sent, each after the link's latency.
 // Frames sent in one instant travel together. While the way is blocked, frames are held, as TCP
 // holds and retransmits them; they are delivered in order once it opens again.
+import { assertCostly } from "../../environment/assert.ts";
 import type { ScheduledEvent } from "../event-queue.ts";
 import type { Trace } from "../trace.ts";
 import type { VirtualTime } from "../virtual-time.ts";
@@ -74,6 +75,7 @@ export class Channel {
     const packet: Packet = { sentMs: time.nowMs, frames: [frame], arrival: undefined };
     this.#packets.push(packet);
     if (!this.#held) this.#schedule(packet);
+    this.#check();
   }
 
   stall(): void {
@@ -90,6 +92,7 @@ export class Channel {
     if (!this.#held || this.#closed || this.blocked) return;
     this.#held = false;
     for (const packet of this.#packets) this.#schedule(packet);
+    this.#check();
   }
 
   /** Nothing more is delivered. */
@@ -111,6 +114,7 @@ export class Channel {
     if (this.blocked) {
       this.#held = true;
       this.#cancelArrivals();
+      this.#check();
       if (this.#opening && !this.#stalled) this.#options.onOpeningHeld?.();
       return;
     }
@@ -121,6 +125,19 @@ export class Channel {
       if (this.#closed) return;
       this.#options.receive(frame);
     }
+  }
+
+  #check(): void {
+    const isInOrder = () => {
+      let lastMs = 0;
+      return this.#packets.every(({ arrival }) => {
+        if (arrival === undefined) return this.#held;
+        const isLater = arrival.dueAt >= lastMs;
+        lastMs = arrival.dueAt;
+        return !this.#held && isLater;
+      });
+    };
+    assertCostly(isInOrder, "packets arrive in order, or are held", this.#packets.length);
   }
 
   #cancelArrivals(): void {

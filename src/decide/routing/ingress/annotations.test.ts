@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { type Annotations, read } from "../../../../tests/routing/read-annotations.ts";
 import type { RoutePolicy } from "../../route-policy.ts";
-import { type Annotations, read } from "./annotations.contract.ts";
 import { annotationGroups } from "./annotations.ts";
 import type { IngressSettings } from "./ingress-settings.ts";
 

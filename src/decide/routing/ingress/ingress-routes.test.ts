@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { annotated, ingress, path, routed } from "../../../../tests/routing/short-ingress.ts";
 import type { Ingress } from "../../../kube/kinds/ingress.ts";
-import { annotated, ingress, path, routed } from "../asked.contract.ts";
 import { Routing } from "../routing.ts";
 
 describe("policies", () => {

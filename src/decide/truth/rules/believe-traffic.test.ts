@@ -9,7 +9,7 @@ import {
   service,
   snapshot,
   staleWatch,
-} from "../service-facts.contract.ts";
+} from "../../../../tests/truth/service-facts.ts";
 import { truth } from "../truth.ts";
 
 const policy = { followSlices: false };

@@ -1,6 +1,4 @@
 import { describe, expect, test } from "vitest";
-import type { MonotonicMs } from "../../../environment/clock.ts";
-import type { WatchStatus } from "../../../sources/watch-status.ts";
 import {
   type FactsInWords,
   freshWatch,
@@ -14,7 +12,9 @@ import {
   service,
   snapshot,
   staleWatch,
-} from "../service-facts.contract.ts";
+} from "../../../../tests/truth/service-facts.ts";
+import type { MonotonicMs } from "../../../environment/clock.ts";
+import type { WatchStatus } from "../../../sources/watch-status.ts";
 import { truth } from "../truth.ts";
 
 const detail = staleWatch.detail;

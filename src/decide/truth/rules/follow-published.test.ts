@@ -6,7 +6,7 @@ import {
   refusedWatch,
   rowsOf,
   service,
-} from "../service-facts.contract.ts";
+} from "../../../../tests/truth/service-facts.ts";
 
 describe("when pods do not decide", () => {
   const published = [

@@ -8,7 +8,7 @@ import {
   rowsOf,
   snapshot,
   staleWatch,
-} from "../service-facts.contract.ts";
+} from "../../../../tests/truth/service-facts.ts";
 import { truth } from "../truth.ts";
 
 const policy = { followSlices: false };

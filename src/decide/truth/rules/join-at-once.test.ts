@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { listed, pod, rowsOf, service, staleWatch } from "../service-facts.contract.ts";
+import { listed, pod, rowsOf, service, staleWatch } from "../../../../tests/truth/service-facts.ts";
 
 describe("joining at once", () => {
   test("a ready pod joins before a slice lists it, or lists it as ready", () => {

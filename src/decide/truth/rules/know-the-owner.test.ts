@@ -1,6 +1,4 @@
 import { describe, expect, test } from "vitest";
-import type { WallMs } from "../../../environment/clock.ts";
-import type { Pod } from "../../../kube/kinds/pod.ts";
 import {
   type FactsInWords,
   listed,
@@ -10,7 +8,9 @@ import {
   rowsOf,
   service,
   staleWatch,
-} from "../service-facts.contract.ts";
+} from "../../../../tests/truth/service-facts.ts";
+import type { WallMs } from "../../../environment/clock.ts";
+import type { Pod } from "../../../kube/kinds/pod.ts";
 
 const early = 1_000_000 as WallMs;
 const late = 2_000_000 as WallMs;

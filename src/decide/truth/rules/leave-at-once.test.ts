@@ -7,7 +7,7 @@ import {
   rowsOf,
   seenAtMs,
   staleWatch,
-} from "../service-facts.contract.ts";
+} from "../../../../tests/truth/service-facts.ts";
 
 describe("leaving at once", () => {
   const other = { pods: [pod(9)], published: [listed(9)] };

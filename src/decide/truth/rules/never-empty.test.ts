@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { listed, pod, rowsOf } from "../service-facts.contract.ts";
+import { listed, pod, rowsOf } from "../../../../tests/truth/service-facts.ts";
 
 describe("never empty", () => {
   test("the terminating pods that still answer serve when no other does", () => {

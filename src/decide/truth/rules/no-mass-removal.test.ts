@@ -1,7 +1,4 @@
 import { describe, expect, test } from "vitest";
-import type { MonotonicMs } from "../../../environment/clock.ts";
-import type { EndpointId } from "../../../sources/endpoint-id.ts";
-import type { StandingDoubt } from "../../../sources/probes.ts";
 import {
   type FactsInWords,
   inCluster,
@@ -12,7 +9,10 @@ import {
   seenAtMs,
   snapshot,
   staleWatch,
-} from "../service-facts.contract.ts";
+} from "../../../../tests/truth/service-facts.ts";
+import type { MonotonicMs } from "../../../environment/clock.ts";
+import type { EndpointId } from "../../../sources/endpoint-id.ts";
+import type { StandingDoubt } from "../../../sources/probes.ts";
 import { truth } from "../truth.ts";
 import { togetherMs } from "./no-mass-removal.ts";
 

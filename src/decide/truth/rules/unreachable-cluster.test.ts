@@ -1,5 +1,11 @@
 import { expect, test } from "vitest";
-import { inCluster, listed, pod, service, snapshot } from "../service-facts.contract.ts";
+import {
+  inCluster,
+  listed,
+  pod,
+  service,
+  snapshot,
+} from "../../../../tests/truth/service-facts.ts";
 import { truth } from "../truth.ts";
 import type { TruthPolicy } from "../truth-policy.ts";
 

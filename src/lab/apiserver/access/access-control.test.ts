@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { failure, pod, pods } from "../api-world.contract.ts";
+import { inAccessWorld, rbac } from "../../../../tests/apiserver/access-world.ts";
+import { failure, pod, pods } from "../../../../tests/apiserver/api-world.ts";
 import { textAt } from "../kinds/fields.ts";
-import { inAccessWorld, rbac } from "./access-world.contract.ts";
 
 const readPods = { apiGroups: [""], resources: ["pods"], verbs: ["get", "list", "watch"] };
 

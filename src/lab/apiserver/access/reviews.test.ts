@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { failure } from "../api-world.contract.ts";
+import { inAccessWorld } from "../../../../tests/apiserver/access-world.ts";
+import { failure } from "../../../../tests/apiserver/api-world.ts";
 import { valueAt } from "../kinds/fields.ts";
-import { inAccessWorld } from "./access-world.contract.ts";
 
 const authorization = "/apis/authorization.k8s.io/v1";
 const readPods = { apiGroups: [""], resources: ["pods"], verbs: ["get", "list"] };

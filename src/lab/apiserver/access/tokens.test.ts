@@ -1,8 +1,8 @@
 import { createPublicKey, verify } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { type ApiWorld, pod, pods } from "../api-world.contract.ts";
+import { inAccessWorld } from "../../../../tests/apiserver/access-world.ts";
+import { type ApiWorld, pod, pods } from "../../../../tests/apiserver/api-world.ts";
 import { isJsonObject, textAt, valueAt } from "../kinds/fields.ts";
-import { inAccessWorld } from "./access-world.contract.ts";
 
 const accounts = "/api/v1/namespaces/default/serviceaccounts";
 

@@ -1,7 +1,12 @@
 // Server-side apply and the record of who wrote what, as clients see them. What is expected here is
 // what a kube-apiserver 1.36 answers; e2e/real/apply-cases.ts asks one.
 import { describe, expect, test } from "vitest";
-import { type ApiWorld, failure, inApiWorld, type Reply } from "../api-world.contract.ts";
+import {
+  type ApiWorld,
+  failure,
+  inApiWorld,
+  type Reply,
+} from "../../../../tests/apiserver/api-world.ts";
 import { isJsonObject, listAt, objectAt, textAt, valueAt } from "../kinds/fields.ts";
 
 const maps = "/api/v1/namespaces/default/configmaps";

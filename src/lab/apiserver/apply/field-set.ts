@@ -1,6 +1,7 @@
 // A set of paths into an object, as a tree. A member is a field that belongs to the set itself; a
 // child leads to members below it. A field may be either or both: owning a list item and owning
 // its fields are different things. The operations give new sets and change neither operand.
+import { assertCostly } from "../../../environment/assert.ts";
 import { comparePathElements, type PathElement } from "./path-element.ts";
 import { childType, type ValueType } from "./value-type.ts";
 
@@ -12,6 +13,8 @@ export class FieldSet {
   constructor(members?: Iterable<PathElement>, children?: Iterable<[PathElement, FieldSet]>) {
     this.#members = new Set(members);
     this.#children = new Map(children);
+    const isFilled = () => [...this.#children.values()].every(({ isEmpty }) => !isEmpty);
+    assertCostly(isFilled, "what leads to fields leads to some", this.#children.size);
   }
 
   static of(...paths: readonly (readonly PathElement[])[]): FieldSet {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { type ApiWorld, inApiWorld } from "../../../../tests/apiserver/api-world.ts";
 import {
   optionalNumber,
   optionalString,
@@ -7,7 +8,6 @@ import {
   requiredRecord,
 } from "../../../kube/kinds/fields.ts";
 import type { ApiServerOptions } from "../api-server.ts";
-import { type ApiWorld, inApiWorld } from "../api-world.contract.ts";
 import { type AuditForm, AuditLog, type AuditStage } from "./audit-log.ts";
 import { PeerAddresses } from "./peer-addresses.ts";
 

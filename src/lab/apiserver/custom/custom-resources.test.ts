@@ -1,7 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { failure, inApiWorld } from "../api-world.contract.ts";
+import { failure, inApiWorld } from "../../../../tests/apiserver/api-world.ts";
+import {
+  definitions,
+  install,
+  shop,
+  shopDefinition,
+  shops,
+} from "../../../../tests/apiserver/custom-world.ts";
 import { objectAt, objectsAt, textAt, valueAt } from "../kinds/fields.ts";
-import { definitions, install, shop, shopDefinition, shops } from "./custom-world.contract.ts";
 
 const one = `${definitions}/shops.example.com`;
 const merge = { contentType: "application/merge-patch+json" };

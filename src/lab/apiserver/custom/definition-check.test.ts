@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { inApiWorld } from "../api-world.contract.ts";
-import { objectAt, objectsAt, textAt } from "../kinds/fields.ts";
+import { inApiWorld } from "../../../../tests/apiserver/api-world.ts";
 import {
   type DefinitionChange,
   definitions,
   install,
   shopDefinition,
-} from "./custom-world.contract.ts";
+} from "../../../../tests/apiserver/custom-world.ts";
+import { objectAt, objectsAt, textAt } from "../kinds/fields.ts";
 
 type Json = Record<string, unknown>;
 

@@ -1,6 +1,6 @@
 // Which request bodies are taken, and how others are refused; nothing is stored on refusal.
 import { describe, expect, test } from "vitest";
-import { failure, inApiWorld, pod, pods } from "../api-world.contract.ts";
+import { failure, inApiWorld, pod, pods } from "../../../../tests/apiserver/api-world.ts";
 import { objectAt, textAt } from "../kinds/fields.ts";
 
 describe("bodies", () => {

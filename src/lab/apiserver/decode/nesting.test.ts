@@ -1,6 +1,7 @@
 // Requests that nest as deep as they can. Each would otherwise use up the stack, and with it, now
 // and then, the process.
 import { describe, expect, it } from "vitest";
+import { type ApiWorld, inApiWorld } from "../../../../tests/apiserver/api-world.ts";
 import {
   isTooDeep,
   isYamlTooDeep,
@@ -8,7 +9,6 @@ import {
   nestingMax,
 } from "../../../kube/yaml/nesting.ts";
 import { parseYaml } from "../../../kube/yaml/yaml-document.ts";
-import { type ApiWorld, inApiWorld } from "../api-world.contract.ts";
 
 const deep = 5_000;
 

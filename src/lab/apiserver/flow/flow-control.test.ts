@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type ApiWorld, inApiWorld } from "../api-world.contract.ts";
+import { type ApiWorld, inApiWorld } from "../../../../tests/apiserver/api-world.ts";
 
 const configMaps = "/api/v1/namespaces/default/configmaps";
 

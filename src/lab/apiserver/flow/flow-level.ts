@@ -1,5 +1,6 @@
 // The seats of one priority level. Requests that find none wait in the queue of their flow; a seat
 // that becomes free goes to the flow whose turn it is, so that one that asks for much delays itself.
+import { assertCostly } from "../../../environment/assert.ts";
 import { type Clock, elapsedMs } from "../../../environment/clock.ts";
 import type { Timers } from "../../../environment/timers.ts";
 import { OverloadError } from "./overload-error.ts";
@@ -61,6 +62,7 @@ export class FlowLevel {
     this.#queues.delete(flow);
     if (waiters.length > 0) this.#queues.set(flow, waiters);
     waiter?.grant();
+    this.#check();
   }
 
   #refuseOverfull(flow: string): void {
@@ -110,5 +112,15 @@ export class FlowLevel {
     const waiters = this.#queues.get(flow)?.filter((other) => other !== waiter) ?? [];
     if (waiters.length > 0) this.#queues.set(flow, waiters);
     else this.#queues.delete(flow);
+    this.#check();
+  }
+
+  #check(): void {
+    const isCounted = () => {
+      const lengths = [...this.#queues.values()].map(({ length }) => length);
+      const queued = lengths.reduce((sum, length) => sum + length, 0);
+      return !lengths.includes(0) && queued === this.#queued;
+    };
+    assertCostly(isCounted, "flows have requests that wait", this.#queues.size);
   }
 }

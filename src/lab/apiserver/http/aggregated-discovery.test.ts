@@ -1,6 +1,6 @@
 // Aggregated discovery, for clients that ask for it, and the plain form for all others.
 import { expect, test } from "vitest";
-import { inApiWorld } from "../api-world.contract.ts";
+import { inApiWorld } from "../../../../tests/apiserver/api-world.ts";
 
 const asked =
   "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList," +

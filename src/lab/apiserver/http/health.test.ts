@@ -1,8 +1,8 @@
 // What clients and probes see of a server whose etcd fails, compared with kube-apiserver 1.36 whose
 // etcd was killed.
 import { describe, expect, it } from "vitest";
-import { type ApiWorld, failure, inApiWorld } from "../api-world.contract.ts";
-import { EtcdModel } from "../storage/etcd/etcd-model.contract.ts";
+import { type ApiWorld, failure, inApiWorld } from "../../../../tests/apiserver/api-world.ts";
+import { EtcdModel } from "../../../../tests/apiserver/etcd-model.ts";
 import { EtcdStorage } from "../storage/etcd/etcd-storage.ts";
 
 const host = "on-etcd";

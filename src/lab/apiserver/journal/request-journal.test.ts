@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
+import { type ApiWorld, inApiWorld } from "../../../../tests/apiserver/api-world.ts";
 import { componentForm } from "../../components/component-form.ts";
 import { Klog } from "../../controllers/klog/klog.ts";
 import type { ProfileName } from "../../controllers/profiles.ts";
-import { type ApiWorld, inApiWorld } from "../api-world.contract.ts";
 import { PeerAddresses } from "../audit/peer-addresses.ts";
 import { RequestJournal } from "./request-journal.ts";
 

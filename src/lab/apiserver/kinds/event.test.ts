@@ -1,6 +1,6 @@
 // Events in two groups: the same objects, in two forms.
 import { describe, expect, test } from "vitest";
-import { inApiWorld } from "../api-world.contract.ts";
+import { inApiWorld } from "../../../../tests/apiserver/api-world.ts";
 import { objectAt, textAt } from "./fields.ts";
 
 const core = "/api/v1/namespaces/default/events";

@@ -1,6 +1,6 @@
 // Names that every JavaScript object inherits are names like any others to those who send JSON.
 import { describe, expect, it } from "vitest";
-import { type ApiWorld, inApiWorld } from "../api-world.contract.ts";
+import { type ApiWorld, inApiWorld } from "../../../../tests/apiserver/api-world.ts";
 import { copyJson, ownField, setField, textMapAt } from "./fields.ts";
 
 const odd = '{"__proto__":"p","constructor":"c","toString":"t"}';

@@ -1,6 +1,6 @@
 // The rules of each kind, as the answers to objects that break them.
 import { describe, expect, test } from "vitest";
-import { failure, inApiWorld } from "../api-world.contract.ts";
+import { failure, inApiWorld } from "../../../../tests/apiserver/api-world.ts";
 import { objectAt, objectsAt, textAt } from "./fields.ts";
 
 const paths = {

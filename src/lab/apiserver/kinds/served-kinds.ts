@@ -1,6 +1,7 @@
 // The kinds one server serves at this moment: those it was built with, and those that
 // CustomResourceDefinitions have added. Routing, discovery and OpenAPI read it with every request;
 // `all` is another array exactly when the set has changed, so whatever is made from it can be kept.
+import { assertCostly } from "../../../environment/assert.ts";
 import type { ResourceKind } from "./resource-kind.ts";
 
 export class ServedKinds {
@@ -36,6 +37,8 @@ export class ServedKinds {
     this.#all = [...this.#builtIn, ...added];
     this.#byPlace = byPlace(this.#all);
     this.#groups = new Set(this.#all.map((kind) => kind.group));
+    const isFound = (kind: ResourceKind) => this.#byPlace.get(placeOf(kind)) === kind;
+    assertCostly(() => this.#all.every(isFound), "every kind is found", this.#all.length);
   }
 }
 

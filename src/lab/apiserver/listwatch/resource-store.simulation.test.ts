@@ -2,19 +2,19 @@
 // watchers that start anywhere: what each watcher was told must always add up to what was true at
 // the version it was told last.
 import { expect } from "vitest";
-import { type Random, randomBetween, randomInt } from "../../../environment/random.ts";
-import { forEachSeed } from "../../../simulation/seeds.ts";
-import { type Simulation, simulate } from "../../../simulation/simulation.ts";
-import type { KubeObject } from "../kube-object.ts";
 import {
   hasApp,
   openStores,
   pod,
   type SimulatedServer,
   type SimulatedStores,
-} from "./simulated-stores.ts";
+} from "../../../../tests/apiserver/simulated-stores.ts";
+import { type RecordedEvent, WatchRecording } from "../../../../tests/apiserver/watch-recording.ts";
+import { type Random, randomBetween, randomInt } from "../../../environment/random.ts";
+import { forEachSeed } from "../../../simulation/seeds.ts";
+import { type Simulation, simulate } from "../../../simulation/simulation.ts";
+import type { KubeObject } from "../kube-object.ts";
 import type { WatchRequest } from "./watch-plan.ts";
-import { type RecordedEvent, WatchRecording } from "./watch-recording.ts";
 
 type State = ReadonlyMap<string, KubeObject>;
 

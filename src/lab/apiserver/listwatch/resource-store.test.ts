@@ -1,13 +1,19 @@
 // Writing and listing, and what a lagging cache does to both.
 import { describe, expect, it } from "vitest";
+import {
+  hasApp,
+  openServer,
+  openStores,
+  pod,
+  type SimulatedStores,
+} from "../../../../tests/apiserver/simulated-stores.ts";
+import { WatchRecording } from "../../../../tests/apiserver/watch-recording.ts";
 import { type Simulation, simulate } from "../../../simulation/simulation.ts";
 import { ApiError } from "../api-error.ts";
 import type { Storage } from "../storage/storage.ts";
 import { encodeList } from "./list-body.ts";
 import type { ListAnswer, ListRequest } from "./list-plan.ts";
 import type { ResourceStore } from "./resource-store.ts";
-import { hasApp, openServer, openStores, pod, type SimulatedStores } from "./simulated-stores.ts";
-import { WatchRecording } from "./watch-recording.ts";
 
 /** Runs in virtual time, with stores over one storage. */
 function simulateStores<Result>(

@@ -1,6 +1,7 @@
 // What one API server knows of one resource: its present state, in order, and a window of recent
 // changes, both at one revision which may lie behind the storage's. Watchers hear each change
 // while it is applied, so whoever has heard all is exactly at the cache's revision.
+import { assertCostly } from "../../../environment/assert.ts";
 import { type Clock, elapsedMs, type MonotonicMs } from "../../../environment/clock.ts";
 import { RevisionLog } from "../storage/revision-log.ts";
 import { SortedKeys } from "../storage/sorted-keys.ts";
@@ -130,6 +131,9 @@ export class WatchCache {
       if (previous === undefined) this.#keys.add(key);
     }
     this.#tally.eventsReceived += 1;
+    const isInStep = () => [...this.#keys.under("")].every((one) => this.#objects.has(one));
+    assertCostly(isInStep, "keys are those of cached objects", this.#objects.size);
+    assertCostly(() => this.#keys.size === this.#objects.size, "cached objects have keys");
     const change = new CacheEvent(revision, { current, previous });
     this.#remember(change);
     this.#revision = revision;

@@ -1,8 +1,13 @@
 // What a watching client gets, from its first event to its end, and under each fault.
 import { describe, expect, it } from "vitest";
+import {
+  hasApp,
+  openStores,
+  pod,
+  type SimulatedStores,
+} from "../../../../tests/apiserver/simulated-stores.ts";
+import { WatchRecording } from "../../../../tests/apiserver/watch-recording.ts";
 import { type Simulation, simulate } from "../../../simulation/simulation.ts";
-import { hasApp, openStores, pod, type SimulatedStores } from "./simulated-stores.ts";
-import { WatchRecording } from "./watch-recording.ts";
 
 /** Runs in virtual time, with stores over one storage. */
 function simulateStores<Result>(

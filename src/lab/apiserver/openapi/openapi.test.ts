@@ -1,7 +1,7 @@
 // The OpenAPI documents: what clients read in them, and how they may keep them.
 import { gunzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
-import { inApiWorld } from "../api-world.contract.ts";
+import { inApiWorld } from "../../../../tests/apiserver/api-world.ts";
 import { readProtobufFields } from "../decode/protobuf-wire.ts";
 import { allKinds } from "../kinds/all-kinds.ts";
 import { objectAt, textAt, valueAt } from "../kinds/fields.ts";

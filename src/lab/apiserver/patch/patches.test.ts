@@ -1,6 +1,6 @@
 // Patches through the server: what is refused, in which words, and what a strict client hears.
 import { describe, expect, test } from "vitest";
-import { failure, inApiWorld } from "../api-world.contract.ts";
+import { failure, inApiWorld } from "../../../../tests/apiserver/api-world.ts";
 import { textAt } from "../kinds/fields.ts";
 
 const maps = "/api/v1/namespaces/default/configmaps";

@@ -2,6 +2,7 @@
 // order; what it means to watchers is delivered in that order after the writer's own turn, so that
 // a watcher which writes never finds itself inside another write. History is one log of events: the
 // state at an older revision is the present one with the later events taken back.
+import { assertCostly } from "../../../environment/assert.ts";
 import type { Clock, MonotonicMs } from "../../../environment/clock.ts";
 import { elapsedMs } from "../../../environment/clock.ts";
 import { RevisionLog } from "./revision-log.ts";
@@ -143,12 +144,21 @@ export class MemoryStorage implements Storage {
   }
 
   #happened(event: StorageEvent): void {
+    assertCostly(() => this.#isInStep(), "keys are those of records", this.#records.size);
     this.#log.append({ revision: this.#revision, event });
     const { oldest } = this.#log;
     if (oldest !== undefined && this.#log.size > this.#historyLimit) {
       this.#compactTo(oldest.revision);
     }
     this.#scheduleDelivery();
+  }
+
+  #isInStep(): boolean {
+    const keys = [...this.#keys.under("")];
+    const isLogged = (this.#log.oldest?.revision ?? this.#revision + 1) > this.#compacted;
+    return (
+      isLogged && keys.length === this.#records.size && keys.every((key) => this.#records.has(key))
+    );
   }
 
   #scheduleDelivery(): void {

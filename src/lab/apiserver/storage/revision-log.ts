@@ -1,5 +1,6 @@
 // What happened, by revision: appended at the end, forgotten from the front, found by binary
 // search. Both the storage's history and a watch cache's window are such a log.
+import { assertCostly } from "../../../environment/assert.ts";
 
 /** Forgotten entries are cut off when they are the majority and at least so many. */
 const minForgotten = 1024;
@@ -18,6 +19,8 @@ export class RevisionLog<Entry extends { readonly revision: number }> {
   }
 
   append(entry: Entry): void {
+    const last = this.#entries.at(-1);
+    assertCostly(() => last === undefined || last.revision < entry.revision, "revisions rise");
     this.#entries.push(entry);
   }
 

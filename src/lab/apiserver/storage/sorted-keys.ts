@@ -1,6 +1,7 @@
 // A set of keys in order, kept as short sorted runs. Adding a key moves at most one run's length,
 // and a prefix is found by binary search, so 100,000 keys cost little more than 1,000. Order is by
 // UTF-16 code unit, which is the byte order of etcd for every name Kubernetes allows.
+import { assertCostly } from "../../../environment/assert.ts";
 
 /** Long enough that few runs exist, short enough that inserting into one moves little memory. */
 const maxRunLength = 512;
@@ -33,6 +34,7 @@ export class SortedKeys {
     if (run.length > maxRunLength) {
       this.#runs.splice(runIndex + 1, 0, run.splice(run.length >> 1));
     }
+    this.#check();
   }
 
   /** Does nothing when the key is not there. */
@@ -45,6 +47,17 @@ export class SortedKeys {
     run.splice(position, 1);
     this.#size -= 1;
     if (run.length === 0) this.#runs.splice(runIndex, 1);
+    this.#check();
+  }
+
+  #check(): void {
+    const isSorted = () => {
+      const keys = this.#runs.flat();
+      const isAfter = (key: string, index: number) => index === 0 || (keys[index - 1] ?? "") < key;
+      const isCounted = keys.length === this.#size && this.#runs.every(({ length }) => length > 0);
+      return isCounted && keys.every(isAfter);
+    };
+    assertCostly(isSorted, "keys are in order", this.#size);
   }
 
   /** The keys under the prefix, after `afterKey` if given. The set must not change meanwhile. */

@@ -1,6 +1,11 @@
 // Tables and PartialObjectMetadata in answers and watches, whole.
 import { describe, expect, test } from "vitest";
-import { type ApiWorld, failure, inApiWorld, type Reply } from "../api-world.contract.ts";
+import {
+  type ApiWorld,
+  failure,
+  inApiWorld,
+  type Reply,
+} from "../../../../tests/apiserver/api-world.ts";
 import { isJsonObject, type JsonObject, objectAt, objectsAt } from "../kinds/fields.ts";
 
 const configMaps = "/api/v1/namespaces/default/configmaps";

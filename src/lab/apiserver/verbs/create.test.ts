@@ -1,6 +1,6 @@
 // Creating objects, over the simulated network.
 import { describe, expect, test } from "vitest";
-import { failure, inApiWorld, pod, pods } from "../api-world.contract.ts";
+import { failure, inApiWorld, pod, pods } from "../../../../tests/apiserver/api-world.ts";
 import { textAt } from "../kinds/fields.ts";
 
 describe("create", () => {

@@ -1,6 +1,6 @@
 // Deleting objects: at once, with grace, with finalizers; namespaces.
 import { describe, expect, test } from "vitest";
-import { failure, inApiWorld, pod, pods } from "../api-world.contract.ts";
+import { failure, inApiWorld, pod, pods } from "../../../../tests/apiserver/api-world.ts";
 import { objectAt, objectsAt, textAt, textsAt } from "../kinds/fields.ts";
 
 describe("delete", () => {

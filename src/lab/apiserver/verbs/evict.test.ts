@@ -1,6 +1,6 @@
 // pods/eviction. The answers were compared with those of kube-apiserver 1.36.
 import { expect, test } from "vitest";
-import { failure, inApiWorld, pod, pods } from "../api-world.contract.ts";
+import { failure, inApiWorld, pod, pods } from "../../../../tests/apiserver/api-world.ts";
 import { objectAt, objectsAt, textAt } from "../kinds/fields.ts";
 
 const success = {

@@ -1,6 +1,6 @@
 // The subresources scale, binding and log.
 import { expect, test } from "vitest";
-import { failure, inApiWorld, pod, pods } from "../api-world.contract.ts";
+import { failure, inApiWorld, pod, pods } from "../../../../tests/apiserver/api-world.ts";
 import { objectAt, objectsAt, textAt } from "../kinds/fields.ts";
 
 const deployments = "/apis/apps/v1/namespaces/default/deployments";

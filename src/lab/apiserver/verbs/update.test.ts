@@ -1,6 +1,12 @@
 // PUT and PATCH: versions, parts of an object, immutability.
 import { describe, expect, test } from "vitest";
-import { type ApiWorld, failure, inApiWorld, pod, pods } from "../api-world.contract.ts";
+import {
+  type ApiWorld,
+  failure,
+  inApiWorld,
+  pod,
+  pods,
+} from "../../../../tests/apiserver/api-world.ts";
 import { objectAt, objectsAt } from "../kinds/fields.ts";
 
 describe("update", () => {

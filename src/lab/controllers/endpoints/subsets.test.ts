@@ -1,7 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import {
+  type PodFields,
+  podOf,
+  serviceOf,
+} from "../../../../tests/controllers/controller-objects.ts";
 import type { Service } from "../../../kube/kinds/service.ts";
-import { type PodFields, podOf, serviceOf } from "../controller-objects.contract.ts";
 import { type ProfileName, profileNamed } from "../profiles.ts";
 import { subsetsOf } from "./subsets.ts";
 

@@ -1,6 +1,11 @@
 import { describe, expect, test } from "vitest";
+import {
+  nodeOf,
+  type PodFields,
+  podOf,
+  serviceOf,
+} from "../../../../tests/controllers/controller-objects.ts";
 import type { Service } from "../../../kube/kinds/service.ts";
-import { nodeOf, type PodFields, podOf, serviceOf } from "../controller-objects.contract.ts";
 import type { OwnedPod } from "../owned-pod.ts";
 import { addressTypesOf, sliceGroups } from "./slice-groups.ts";
 import { portsKey } from "./slice-ports.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { wholeOf } from "../controller-objects.contract.ts";
+import { wholeOf } from "../../../../tests/controllers/controller-objects.ts";
 import { wholeSlices } from "../whole-object.ts";
 import { newSlice, type PublishedSlice, readSlice } from "./published-slice.ts";
 import type { Endpoint, EndpointHints } from "./slice-groups.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { serviceOf, wholeOf } from "../controller-objects.contract.ts";
+import { serviceOf, wholeOf } from "../../../../tests/controllers/controller-objects.ts";
 import { wholeSlices } from "../whole-object.ts";
 import { labelsFor, type PublishedSlice, readSlice } from "./published-slice.ts";
 import type { Endpoint, SliceGroup } from "./slice-groups.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { wholeOf } from "../controller-objects.contract.ts";
+import { wholeOf } from "../../../../tests/controllers/controller-objects.ts";
 import { wholeNodeKind } from "../nodes/whole-node.ts";
 import { wholeSlices } from "../whole-object.ts";
 import { newSlice, type PublishedSlice, readSlice, type WantedSlice } from "./published-slice.ts";

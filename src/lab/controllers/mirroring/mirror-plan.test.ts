@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { wholeOf } from "../controller-objects.contract.ts";
+import { wholeOf } from "../../../../tests/controllers/controller-objects.ts";
 import { type WholeObject, wholeEndpoints, wholeSlices } from "../whole-object.ts";
 import { mirroringController, planMirror } from "./mirror-plan.ts";
 import { mirroredGroups as groupsOf } from "./mirrored-groups.ts";

@@ -1,6 +1,10 @@
 import { expect, test } from "vitest";
+import {
+  type PodFields,
+  podOf,
+  wholeOf,
+} from "../../../../tests/controllers/controller-objects.ts";
 import type { WallMs } from "../../../environment/clock.ts";
-import { type PodFields, podOf, wholeOf } from "../controller-objects.contract.ts";
 import { wholeReplicaSets } from "../whole-object.ts";
 import { hasStatus, inDeletionOrder, newPod, replicaSetStatus } from "./replica-pods.ts";
 

@@ -1,5 +1,6 @@
 // The real nginx of a live stock proxy: its folder, its check, its start and its end. Invariant: at
 // most one runs per folder, and after `stop` neither a process nor the folder is left.
+import { assert } from "../../../environment/assert.ts";
 import type { Environment } from "../../../environment/environment.ts";
 import type { ChildProcess, ProcessExit } from "../../../environment/processes.ts";
 import { RefusedConfigurationError } from "../stock-plane.ts";
@@ -45,6 +46,7 @@ export class NginxProcess {
 
   /** Makes the folder and starts nginx with this configuration. */
   async start(configuration: string): Promise<void> {
+    assert(this.#child === undefined, "nginx is started once");
     const { files, processes, prefix } = this.#options;
     await files.makeDirectory(`${prefix}/temp`);
     await files.makeDirectory(`${prefix}/lua`);

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
+import { type Annotations, read } from "../../../../../tests/routing/read-annotations.ts";
+import { annotated, ingress, path, routed } from "../../../../../tests/routing/short-ingress.ts";
 import type { Ingress } from "../../../../kube/kinds/ingress.ts";
 import type { ExternalAuth } from "../../../route-policy.ts";
-import { annotated, ingress, path, routed } from "../../asked.contract.ts";
 import { Routing } from "../../routing.ts";
-import { type Annotations, read } from "../annotations.contract.ts";
 
 const guard = { namespace: "tools", name: "auth", port: 80 };
 const byService: ExternalAuth = { service: "tools/auth:80", host: "auth.tools.svc", path: "/" };

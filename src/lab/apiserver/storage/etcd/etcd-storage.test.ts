@@ -1,6 +1,7 @@
 // The storage on etcd where etcd or the way to it fails, in virtual time. What it does where nothing
 // fails is the contract of storages, which it keeps on a real etcd in the end-to-end tests.
 import { describe, expect, it } from "vitest";
+import { EtcdModel } from "../../../../../tests/apiserver/etcd-model.ts";
 import { type Simulation, simulate } from "../../../../simulation/simulation.ts";
 import {
   CompactedError,
@@ -9,7 +10,6 @@ import {
   StorageTimeoutError,
   StorageUnavailableError,
 } from "../storage.ts";
-import { EtcdModel } from "./etcd-model.contract.ts";
 import { EtcdStorage, type EtcdStorageOptions } from "./etcd-storage.ts";
 
 const value = Buffer.from("x");

@@ -1,0 +1,75 @@
+import { describe, expect, test } from "vitest";
+import {
+  accessFiles,
+  businessFiles,
+  type Right,
+  rightsIn,
+} from "../../src/lab/deployed-rights.contract.ts";
+import { isThorough } from "../../src/simulation/seeds.ts";
+import { runProduct } from "./product-rights.ts";
+
+const whole = {
+  hosts: ["web.example"],
+  endpoints: ["10.0.0.1:8080"],
+  copies: ["web", "web-lab-0"],
+  status: "192.0.2.10",
+  events: [
+    "spec.tls[0]: there is no secret shop/web-tls of type kubernetes.io/tls",
+    "annotation lockstep.dev/server-snippet: snippets are not supported, because no text of an " +
+      "object becomes nginx configuration",
+  ],
+};
+
+test("with the rights of deploy/rbac Lockstep does all its work and nothing is refused", async () => {
+  expect(await runProduct()).toEqual({ refusals: [], complaints: [], ...whole });
+});
+
+const lockstep = "system:serviceaccount:lockstep:lockstep";
+
+test.each([
+  [
+    { role: "lockstep-ingress", resource: "ingresses/status", verb: "patch" },
+    {
+      refusals: [
+        `ingresses.networking.k8s.io "web" is forbidden: User "${lockstep}-ingress" cannot patch ` +
+          'resource "ingresses/status" in API group "networking.k8s.io" in the namespace "shop"',
+      ],
+      complaints: ["the API server does not permit what a key needs; it will be tried again"],
+      ...whole,
+      status: "",
+    },
+  ],
+  [
+    { role: "lockstep-reader", resource: "pods", verb: "list" },
+    {
+      refusals: [
+        `pods is forbidden: User "${lockstep}-reader" cannot list resource "pods" in API group "" ` +
+          "at the cluster scope",
+      ],
+      complaints: [
+        "waiting before the next try",
+        "pods may not be watched, so the published endpoints are followed",
+      ],
+      ...whole,
+    },
+  ],
+])("without %j it says what it lacks, and does the rest", async (without, expected) => {
+  expect(await runProduct({ without })).toEqual(expected);
+});
+
+describe.runIf(isThorough(process.env))("every right is needed:", () => {
+  const rights = rightsIn([...businessFiles, ...accessFiles]);
+  test.each(rights.filter(isUsed))("$role $verb $resource", async (without) => {
+    const { refusals } = await runProduct({ without });
+    const refused = refusals.filter((message) =>
+      message.includes(`cannot ${without.verb} resource "${without.resource}"`),
+    );
+    expect(refused.length).toBeGreaterThan(0);
+  });
+});
+
+/** The others are for old clusters, and for when another writer was faster. */
+function isUsed({ role, resource, verb }: Right): boolean {
+  if (role === "lockstep-reader") return resource !== "endpoints";
+  return role !== "lockstep-sync" || verb !== "get";
+}

@@ -1,0 +1,329 @@
+// Lockstep with exactly the rights of deploy/rbac, or with one less, in virtual time: an ingress
+// with its leader, a syncer and an observer between a business and an access cluster.
+import { Registry } from "prom-client";
+import type { DecisionOutput } from "../../src/decide/decision.ts";
+import { IngressLoop } from "../../src/ingress/ingress-loop.ts";
+import { Leadership } from "../../src/ingress/leadership.ts";
+import { Journeys } from "../../src/journeys/journeys.ts";
+import { type KubeRequest, parseJson } from "../../src/kube/client/client.ts";
+import { DirectKubeClient } from "../../src/kube/client/direct-client.ts";
+import { HttpKubeClient } from "../../src/kube/client/http-client.ts";
+import { type ClusterAccess, fixedAccess } from "../../src/kube/credentials/credentials.ts";
+import { podIdentity } from "../../src/kube/leader/leader-identity.ts";
+import {
+  serviceAccountGroups,
+  serviceAccountName,
+} from "../../src/lab/apiserver/access/service-account-names.ts";
+import { ApiServer } from "../../src/lab/apiserver/api-server.ts";
+import type { User } from "../../src/lab/apiserver/http/authentication.ts";
+import type { RequestObserver } from "../../src/lab/apiserver/http/served-request.ts";
+import { objectsAt, textAt } from "../../src/lab/apiserver/kinds/fields.ts";
+import { MemoryStorage } from "../../src/lab/apiserver/storage/memory-storage.ts";
+import {
+  accessFiles,
+  businessFiles,
+  lessened,
+  objectsIn,
+  type Right,
+} from "../../src/lab/deployed-rights.contract.ts";
+import { ClusterWitness } from "../../src/observer/cluster-witness.ts";
+import { EventWriter } from "../../src/outputs/events/event-writer.ts";
+import { ServiceSyncer } from "../../src/outputs/slices/service-syncer.ts";
+import { type Simulation, simulate } from "../../src/simulation/simulation.ts";
+
+export interface ProductRun {
+  /** What the servers refused, each message once, in the order of the first time. */
+  readonly refusals: readonly string[];
+  /** What Lockstep logged about being refused, each line once. */
+  readonly complaints: readonly string[];
+  /** What came of it at the end, before anything was taken away again. */
+  readonly hosts: readonly string[];
+  readonly endpoints: readonly string[];
+  readonly copies: readonly string[];
+  readonly status: string;
+  /** What the author of the Ingress is told. */
+  readonly events: readonly string[];
+}
+
+const tokens: ReadonlyMap<string, User> = new Map([
+  ["admin", { name: "admin", groups: ["system:masters"] }],
+  ...["lockstep-reader", "lockstep-ingress", "lockstep-sync"].map((name): [string, User] => {
+    const user = serviceAccountName("lockstep", name);
+    return [name, { name: user, groups: serviceAccountGroups("lockstep") }];
+  }),
+]);
+
+const settleMs = 3_000;
+
+/** A service with two endpoints becomes routed and copied, changes, and is taken away. */
+export async function runProduct(options: { readonly without?: Right } = {}): Promise<ProductRun> {
+  let result: ProductRun | undefined;
+  await simulate({ seed: 1 }, async (simulation) => {
+    const world = new RightsWorld(simulation, options.without);
+    await world.start();
+    result = await world.play();
+    await world.stop();
+  });
+  if (result === undefined) throw new Error("the run has no result");
+  return result;
+}
+
+class RightsWorld {
+  readonly #simulation: Simulation;
+  readonly #without: Right | undefined;
+  readonly #servers: ApiServer[] = [];
+  readonly #refusals = new Set<string>();
+  readonly #stop = new AbortController();
+  readonly #running: Promise<void>[] = [];
+  readonly #witness: ClusterWitness;
+  readonly #loop: IngressLoop;
+  readonly #events: EventWriter;
+  #active: readonly string[] = [];
+
+  constructor(simulation: Simulation, without: Right | undefined) {
+    this.#simulation = simulation;
+    this.#without = without;
+    const host = simulation.host("lockstep");
+    const direct = (name: string, token: string) => ({
+      name,
+      client: new DirectKubeClient({
+        ...host,
+        cluster: this.#access(name, token),
+        userAgent: "lockstep-ingress",
+        metrics: new Registry(),
+      }),
+    });
+    const apply: DecisionOutput["apply"] = ({ services }) => {
+      this.#active = [...services.values()].flatMap((endpoints) =>
+        endpoints
+          .filter(({ state }) => state === "active")
+          .map(({ address, port }) => `${address}:${port}`),
+      );
+    };
+    this.#loop = new IngressLoop({
+      ...host,
+      clusters: [direct("lab", "lockstep-reader")],
+      access: direct("edge", "lockstep-ingress"),
+      className: "lockstep",
+      policy: { followSlices: false },
+      output: {
+        apply,
+        *applying(decision, changes) {
+          yield;
+          apply(decision, changes);
+        },
+      },
+      onTruth: () => undefined,
+      onRoutes: ({ problems }) => this.#events.note(problems),
+    });
+    this.#events = this.#eventWriter();
+    this.#witness = new ClusterWitness({
+      ...host,
+      client: this.#client("lab", "lockstep-reader"),
+      cluster: "lab",
+      form: "endpointslices",
+      sink: new Journeys({ onEvent: () => undefined }),
+    });
+  }
+
+  async start(): Promise<void> {
+    await this.#startServer("lab", businessFiles);
+    await this.#startServer("edge", accessFiles);
+    for (const cluster of ["lab", "edge"]) {
+      await this.#call(cluster, "POST", "/api/v1/namespaces", { metadata: { name: "shop" } });
+    }
+    const pod = await this.#call("edge", "POST", "/api/v1/namespaces/lockstep/pods", {
+      metadata: { name: "lockstep-ingress-0" },
+      spec: { containers: [{ name: "c", image: "lockstep" }] },
+    });
+    const { signal } = this.#stop;
+    const host = this.#simulation.host("lockstep");
+    const leadership = new Leadership({
+      ...host,
+      watchedLocks: [],
+      publish: {
+        addresses: [{ ip: "192.0.2.10", hostname: "" }],
+        lease: { namespace: "lockstep", name: "lockstep-ingress-lockstep" },
+        identity: podIdentity("lockstep-ingress-0", textAt(pod, "metadata", "uid")),
+        podNamespace: "lockstep",
+        deposeGhosts: false,
+      },
+      cluster: this.#access("edge", "lockstep-ingress"),
+      asked: this.#loop.asked,
+      className: "lockstep",
+      metrics: new Registry(),
+    });
+    const syncer = new ServiceSyncer({
+      ...host,
+      sources: [{ cluster: "lab", client: this.#client("lab", "lockstep-reader") }],
+      target: { cluster: "edge", client: this.#client("edge", "lockstep-sync") },
+      writeClient: this.#client("edge", "lockstep-sync"),
+      policy: { namespaces: new Set(["shop"]), createNamespaces: false },
+    });
+    this.#witness.start();
+    const parts = [this.#loop, leadership, syncer, this.#events];
+    this.#running.push(...parts.map((part) => part.run(signal)));
+  }
+
+  async play(): Promise<ProductRun> {
+    await this.#publish();
+    await this.#simulation.sleep(settleMs);
+    // Another replica tells the same.
+    const another = this.#eventWriter();
+    another.note(this.#loop.decisions.routes.problems);
+    this.#running.push(another.run(this.#stop.signal));
+    const slices = "/apis/discovery.k8s.io/v1/namespaces/shop/endpointslices";
+    await this.#call("lab", "PATCH", `${slices}/web-1`, { endpoints: [ready("10.0.0.1")] });
+    await this.#call("lab", "PATCH", "/api/v1/namespaces/shop/services/web", {
+      spec: { ports: [{ name: "http", port: 81, targetPort: 8080 }] },
+    });
+    await this.#simulation.sleep(settleMs);
+    const names = async (path: string): Promise<readonly string[]> =>
+      objectsAt(await this.#call("edge", "GET", path), "items").map((one) =>
+        textAt(one, "metadata", "name"),
+      );
+    const copies = [...(await names("/api/v1/namespaces/shop/services")), ...(await names(slices))];
+    const ingress = "/apis/networking.k8s.io/v1/namespaces/shop/ingresses/web";
+    const balancer = objectsAt(
+      await this.#call("edge", "GET", ingress),
+      "status",
+      "loadBalancer",
+      "ingress",
+    );
+    const shown = {
+      hosts: [...this.#loop.decisions.routes.hosts.keys()],
+      endpoints: this.#active,
+      copies,
+      status: textAt(balancer[0], "ip"),
+      events: objectsAt(
+        await this.#call("edge", "GET", "/api/v1/namespaces/shop/events"),
+        "items",
+      ).map((one) => textAt(one, "message")),
+    };
+    await this.#call("lab", "DELETE", "/api/v1/namespaces/shop/services/web");
+    await this.#call("lab", "DELETE", `${slices}/web-1`);
+    await this.#simulation.sleep(settleMs);
+    return { refusals: [...this.#refusals], complaints: this.#complaints(), ...shown };
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort(new Error("the run is over"));
+    await Promise.all([...this.#running, this.#witness.stop()]);
+    for (const server of this.#servers) await server.stop();
+  }
+
+  async #publish(): Promise<void> {
+    const labels = { app: "web" };
+    await this.#call("lab", "POST", "/api/v1/namespaces/shop/services", {
+      metadata: { name: "web" },
+      spec: { selector: labels, ports: [{ name: "http", port: 80, targetPort: 8080 }] },
+    });
+    const pods = "/api/v1/namespaces/shop/pods";
+    await this.#call("lab", "POST", pods, {
+      metadata: { name: "web-1", labels },
+      spec: { nodeName: "n", containers: [{ name: "c", image: "web" }] },
+    });
+    await this.#call("lab", "PATCH", `${pods}/web-1/status`, {
+      status: {
+        phase: "Running",
+        podIP: "10.0.0.1",
+        podIPs: [{ ip: "10.0.0.1" }],
+        conditions: [{ type: "Ready", status: "True" }],
+      },
+    });
+    await this.#call("lab", "POST", "/apis/discovery.k8s.io/v1/namespaces/shop/endpointslices", {
+      metadata: { name: "web-1", labels: { "kubernetes.io/service-name": "web" } },
+      addressType: "IPv4",
+      ports: [{ name: "http", port: 8080 }],
+      endpoints: [ready("10.0.0.1"), ready("10.0.0.2")],
+    });
+    const backend = { service: { name: "web", port: { name: "http" } } };
+    const paths = [{ path: "/", pathType: "Prefix", backend }];
+    await this.#call("edge", "POST", "/apis/networking.k8s.io/v1/namespaces/shop/ingresses", {
+      metadata: { name: "web", annotations: { "lockstep.dev/server-snippet": "return 200;" } },
+      spec: {
+        ingressClassName: "lockstep",
+        rules: [{ host: "web.example", http: { paths } }],
+        tls: [{ hosts: ["web.example"], secretName: "web-tls" }],
+      },
+    });
+  }
+
+  async #startServer(name: string, files: readonly string[]): Promise<void> {
+    const environment = this.#simulation.host(name);
+    const observer: RequestObserver = {
+      finished: (_, { code, failure }) => {
+        if (code === 401 || code === 403) this.#refusals.add(failure?.message ?? "");
+      },
+    };
+    const server = new ApiServer({
+      ...environment,
+      storage: new MemoryStorage(environment),
+      name,
+      gitVersion: "v1.33.1",
+      authentication: { tokens },
+      authorization: "RBAC",
+      observers: [observer],
+      objects: objectsIn(files).map((object) => lessened(object, this.#without)),
+    });
+    await server.start({ host: name, port: 6443 });
+    this.#servers.push(server);
+  }
+
+  #eventWriter(): EventWriter {
+    return new EventWriter({
+      ...this.#simulation.host("lockstep"),
+      client: this.#client("edge", "lockstep-ingress"),
+      isLeader: () => true,
+      uidOf: ({ namespace, name }) => this.#loop.asked.ingress(namespace, name)?.metadata.uid,
+    });
+  }
+
+  #access(name: string, token: string): ClusterAccess {
+    return fixedAccess({ name, server: `https://${name}:6443`, token });
+  }
+
+  #client(name: string, token: string): HttpKubeClient {
+    const environment = this.#simulation.host("lockstep");
+    return new HttpKubeClient({
+      ...environment,
+      cluster: this.#access(name, token),
+      userAgent: token,
+    });
+  }
+
+  async #call(
+    cluster: string,
+    method: KubeRequest["method"],
+    path: string,
+    body?: object,
+  ): Promise<unknown> {
+    const contentType = method === "PATCH" ? "application/merge-patch+json" : "application/json";
+    const request = { verb: "get", method, path, contentType } as const;
+    const client = this.#client(cluster, "admin");
+    return parseJson(await client.request(body === undefined ? request : { ...request, body }));
+  }
+
+  #complaints(): readonly string[] {
+    const lines = this.#simulation
+      .logLines()
+      .filter(({ host, level }) => host === "lockstep" && (level === "warn" || level === "error"))
+      .filter(({ fields }) => JSON.stringify(printable(fields)).includes("cannot"))
+      .map(({ message }) => message);
+    return [...new Set(lines)];
+  }
+}
+
+function ready(address: string): object {
+  return { addresses: [address], conditions: { ready: true } };
+}
+
+/** Errors are printed by their message. */
+function printable(fields: object): object {
+  return Object.fromEntries(
+    Object.entries(fields).map(([key, value]) => [
+      key,
+      value instanceof Error ? value.message : value,
+    ]),
+  );
+}
