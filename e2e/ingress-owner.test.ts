@@ -117,6 +117,19 @@ describe.skipIf(withoutNginx !== false)("a second lockstep ingress on one prefix
       expect(environment.processes.isAlive(first.pid ?? 0)).toBe(true);
     }));
 
+  it("killed after the hand-over, before it has loaded its routes, leaves nginx serving", async () => {
+    const before = await first.nginx();
+    const second = first.beside("second", [...statusPort, ...takeOver]);
+    await second.run();
+    expect(await first.exited()).toBe(0);
+    await second.kill();
+    expect((await second.nginx())?.bootId).toBe(before?.bootId);
+    expect(await statuses()).toEqual(served);
+    await first.start();
+    expect((await first.nginx())?.bootId).toBe(before?.bootId);
+    expect(await statuses()).toEqual(served);
+  });
+
   it("replaces the first with --take-over, which ends and says what has replaced it", async () => {
     const before = await first.nginx();
     const { pid: firstPid } = first;

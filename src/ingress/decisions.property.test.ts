@@ -97,7 +97,7 @@ class Told {
     return {
       told: sorted([...state.present()].map(({ kind, name, value }) => `${kind} ${name} ${value}`)),
       problems: sorted(decisions.routes.problems.map((one) => JSON.stringify(one))),
-      services: sorted(decisions.serviceKeys),
+      services: sorted(decisions.backendKeys),
       truths: sorted(decisions.truths.keys()),
       wanted: sorted(this.wanted),
     };

@@ -20,6 +20,7 @@ import {
   type RoutingOptions,
 } from "../decide/routing/routing.ts";
 import type { UserChanges } from "../decide/routing/user-lists.ts";
+import { servicePort } from "../decide/truth/candidates.ts";
 import { areRoutedAlike } from "../decide/truth/routed-alike.ts";
 import { type ServiceTruth, truth } from "../decide/truth/truth.ts";
 import type { TruthPolicy } from "../decide/truth/truth-policy.ts";
@@ -134,30 +135,25 @@ export class Decisions {
     return this.#decided;
   }
 
-  /** `namespace/name` of every service that a route leads to. */
-  get serviceKeys(): Iterable<string> {
-    return this.#backendsOf.keys();
+  /** Every service port that a route leads to, by its key. */
+  get backendKeys(): Iterable<string> {
+    return this.#backends.keys();
   }
 
-  /** `namespace/name` of the service behind a key of the decision. */
-  serviceOf(key: string): string | undefined {
-    const backend = this.#backends.get(key);
-    return backend && `${backend.namespace}/${backend.name}`;
+  /** The same of one service, `namespace/name`. */
+  backendsOf(service: string): Iterable<string> {
+    return this.#backendsOf.get(service) ?? [];
   }
 
-  /** `namespace/name` of every service that one of these peers, by `endpointId`, serves. */
-  servicesOf(peers: ReadonlySet<string>): ReadonlySet<string> {
-    const services = new Set<string>();
+  /** Every service port that one of these peers, by `endpointId`, serves. */
+  backendsAt(peers: ReadonlySet<string>): readonly string[] {
     // It goes over every endpoint there is, so their keys are made only where the address fits.
     const addresses = new Set([...peers].map((key) => key.slice(0, key.indexOf(" "))));
     const isPeer = (one: DecidedEndpoint) =>
       addresses.has(one.address) && peers.has(endpointId(one));
-    for (const [key, { truth: decided }] of this.#decided) {
-      const service = this.serviceOf(key);
-      if (service === undefined || services.has(service)) continue;
-      if (decided.endpoints.some(isPeer)) services.add(service);
-    }
-    return services;
+    return [...this.#decided].flatMap(([key, { truth: decided }]) =>
+      decided.endpoints.some(isPeer) ? [key] : [],
+    );
   }
 
   /**
@@ -194,14 +190,12 @@ export class Decisions {
     yield* this.tellingProblems();
   }
 
-  /** Decides anew which endpoints serve `namespace/name`, if a route leads to it. */
-  decideService(key: string): void {
-    const changed = new Map<string, number>();
-    for (const backend of this.#backendsOf.get(key) ?? []) {
-      const version = this.#decide(backend);
-      if (version !== undefined) changed.set(backend, version);
+  /** Decides anew which endpoints serve this port of a service, if a route leads to it. */
+  decideBackend(key: string): void {
+    const version = this.#decide(key);
+    if (version !== undefined) {
+      this.#apply({ routes: false, services: new Map([[key, version]]) });
     }
-    if (changed.size > 0) this.#apply({ routes: false, services: changed });
     this.#check();
   }
 
@@ -265,6 +259,7 @@ export class Decisions {
       remembered: remembered?.get(key),
       accessCluster,
       names: externalNames,
+      isAsked: (service) => servicePort(service, port) !== undefined,
     });
     const after = truth(snapshot, port, policy());
     this.#missing.note(key, missingOf(snapshot, port));

@@ -6,14 +6,15 @@
 import type { Registry } from "prom-client";
 import type { DecisionOutput } from "../decide/decision.ts";
 import { defaultUnreachableAfterMs, type TruthPolicy } from "../decide/truth/truth-policy.ts";
-import { elapsedMs, type MonotonicMs } from "../environment/clock.ts";
+import { elapsedMs, type MonotonicMs, monotonicAfter } from "../environment/clock.ts";
 import type { Environment } from "../environment/environment.ts";
 import { inSlices } from "../environment/steps.ts";
 import type { KubeClient } from "../kube/client/client.ts";
+import { splitObjectKey } from "../kube/kinds/kind.ts";
 import { type PasswordSecret, passwordSecretKind } from "../kube/kinds/password-secret.ts";
 import { secretKind, tlsSecretType } from "../kube/kinds/secret.ts";
 import type { KnownBefore } from "../kube/reflector/reflector-removals.ts";
-import { Workqueue } from "../kube/workqueue/workqueue.ts";
+import { type Lane, Workqueue } from "../kube/workqueue/workqueue.ts";
 import { runWorkers } from "../kube/workqueue/workqueue-workers.ts";
 import type { RememberedEndpoints } from "../model/remembered-endpoint.ts";
 import { checkedCertificate } from "../sources/checked-certificate.ts";
@@ -80,6 +81,9 @@ const maxRetries = 15;
 /** When every service is decided anew, what happens meanwhile is read this often: it goes first. */
 const breathEveryMs = 10;
 
+/** After one that took longer its namespace rests, so that it has a tenth of the time. */
+const restsPerDecision = 9;
+
 /** How long the first decision waits for clusters that do not answer, so that the others serve. */
 export const clustersWithinMs = 30_000;
 /** The same where it is known what they served before: then it does little harm to begin. */
@@ -96,7 +100,7 @@ export class IngressLoop {
   readonly externalNames: ExternalNames;
   readonly feedback: ProxyFeedback | undefined;
   readonly #options: IngressLoopOptions;
-  /** Keys of services. */
+  /** Keys of service ports: one with thousands of ports is many decisions, and others go in between. */
   readonly #services: Workqueue;
   /** `routesKey` and `problemsKey`. */
   readonly #routes: Workqueue;
@@ -111,6 +115,8 @@ export class IngressLoop {
   #defaultProblem: string | undefined;
   /** Since when nobody else could do anything; undefined while nothing is queued. */
   #busySince: MonotonicMs | undefined;
+  /** By namespace, until when its services wait, because one of them took long. */
+  readonly #restsUntil = new Map<string, MonotonicMs>();
 
   constructor(options: IngressLoopOptions) {
     this.#options = options;
@@ -131,8 +137,8 @@ export class IngressLoop {
           ...shared,
           client,
           cluster: name,
-          onService: (key) => this.#services.add(key),
-          onFreshness: () => this.#everyService(),
+          onService: (key) => this.#queue(this.decisions.backendsOf(key), "fresh"),
+          onFreshness: () => this.#queue(this.decisions.backendKeys, "resync"),
           unreachableAfterMs: () => this.#policy.unreachableAfterMs ?? defaultUnreachableAfterMs,
         }),
     );
@@ -158,17 +164,17 @@ export class IngressLoop {
       onRead: checkedCertificate,
     });
     this.passwords = new SecretSource({ ...secretSource, kind: passwordSecretKind });
-    this.probes = new Probes({ ...rest, onAnswer: (backend) => this.#probed(backend) });
+    this.probes = new Probes({ ...rest, onAnswer: (key) => this.#queue([key], "fresh") });
     this.externalNames = new ExternalNames({
       ...rest,
-      onAnswer: (backend) => this.#probed(backend),
+      onAnswer: (key) => this.#queue([key], "fresh"),
     });
     this.feedback =
       options.proxy &&
       new ProxyFeedback({
         ...rest,
         reporter: options.proxy,
-        onChange: (peers) => this.#unreached(peers),
+        onChange: (peers) => this.#queue(this.decisions.backendsAt(peers), "fresh"),
       });
     const { sources, asked, secrets, passwords, probes, externalNames, feedback } = this;
     this.decisions = new Decisions({
@@ -203,7 +209,7 @@ export class IngressLoop {
   /** From now on every service is judged by this; those there are, anew. */
   setPolicy(policy: TruthPolicy): void {
     this.#policy = this.#withOwnAddresses(policy);
-    this.#everyService();
+    this.#queue(this.decisions.backendKeys, "resync");
   }
 
   #withOwnAddresses(policy: TruthPolicy): TruthPolicy {
@@ -248,9 +254,23 @@ export class IngressLoop {
   }
 
   async #decideService(key: string): Promise<void> {
-    const startedAt = this.#options.clock.monotonicMs();
-    this.decisions.decideService(key);
+    const { clock } = this.#options;
+    const { namespace } = splitObjectKey(key);
+    const startedAt = clock.monotonicMs();
+    const restMs = elapsedMs(startedAt, this.#restsUntil.get(namespace) ?? startedAt);
+    if (restMs > 0) {
+      // Rounded up: a wait too short for the clock to show would never be over.
+      this.#services.addAfter(key, Math.ceil(restMs));
+      return;
+    }
+    this.#restsUntil.delete(namespace);
+    this.decisions.decideBackend(key);
     this.#decided("service", startedAt);
+    const now = clock.monotonicMs();
+    const tookMs = elapsedMs(startedAt, now);
+    if (tookMs >= breathEveryMs) {
+      this.#restsUntil.set(namespace, monotonicAfter(now, tookMs * restsPerDecision));
+    }
     await this.#breathe(startedAt);
   }
 
@@ -259,7 +279,8 @@ export class IngressLoop {
     const { clock, timers } = this.#options;
     this.#busySince ??= startedAt;
     const isLong = elapsedMs(this.#busySince, clock.monotonicMs()) >= breathEveryMs;
-    if (isLong && this.#services.length > 0) await timers.breathe();
+    // Also where nothing waits: a watch may have read what brings the same service back at once.
+    if (isLong) await timers.breathe();
     if (isLong || this.#services.length === 0) this.#busySince = undefined;
   }
 
@@ -302,17 +323,8 @@ export class IngressLoop {
     this.#defaultProblem = defaultProblem;
   }
 
-  #probed(backend: string): void {
-    const service = this.decisions.serviceOf(backend);
-    if (service !== undefined) this.#services.add(service);
-  }
-
-  #unreached(peers: ReadonlySet<string>): void {
-    for (const key of this.decisions.servicesOf(peers)) this.#services.add(key);
-  }
-
-  #everyService(): void {
-    for (const key of this.decisions.serviceKeys) this.#services.add(key, "resync");
+  #queue(backends: Iterable<string>, lane: Lane): void {
+    for (const key of backends) this.#services.add(key, lane);
   }
 
   /**

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { EndpointState } from "../decide/decision.ts";
 import type { ServiceTruth } from "../decide/truth/truth.ts";
 import type { MonotonicMs, WallMs } from "../environment/clock.ts";
-import { maxEntriesKept, type RoutedEntry, RoutedJournal } from "./routed-journal.ts";
+import { maxEntriesKept, maxNamesKept, type RoutedEntry, RoutedJournal } from "./routed-journal.ts";
 
 const service = "shop/web:80";
 
@@ -124,6 +124,40 @@ test("only the newest entries are kept, and their numbers go on rising", () => {
     2,
     maxEntriesKept + 1,
   ]);
+});
+
+/** A service of so many endpoints, that all come and go. */
+function crowdOf(count: number): ServiceTruth {
+  return truthOf(Object.fromEntries(Array.from({ length: count }, (_, n) => [`a${n}`, "active"])));
+}
+
+test("entries with thousands of endpoints are fewer, and the newest is kept whole", () => {
+  const { journal, at } = journalWorld();
+  const [none, crowd] = [truthOf({}), crowdOf(maxNamesKept / 4)];
+  for (let version = 1; version <= 10; version += 1) {
+    const [before, after] = version % 2 === 1 ? [none, crowd] : [crowd, none];
+    journal.decided({ service, version, before, after });
+    journal.routed(service, version, at(version));
+  }
+  expect(journal.after(0).map(({ sequence }) => sequence)).toEqual([7, 8, 9, 10]);
+  const all = crowdOf(maxNamesKept + 1);
+  journal.decided({ service, version: 11, before: none, after: all });
+  journal.routed(service, 11, at(11));
+  expect(journal.after(0).map(({ joined }) => joined.length)).toEqual([maxNamesKept + 1]);
+});
+
+test("while the proxy is away, thousands of endpoints that come and go are not kept for it", () => {
+  const { journal, at } = journalWorld();
+  const [none, crowd] = [truthOf({}), crowdOf(maxNamesKept / 4)];
+  for (let version = 1; version <= 10; version += 1) {
+    const [before, after] = version % 2 === 1 ? [none, crowd] : [crowd, none];
+    journal.decided({ service, version, before, after });
+  }
+  journal.routed(service, 10, at(10));
+  expect(journal.after(0).map(({ version }) => version)).toEqual([1, 2, 3, 4]);
+  journal.decided({ service, version: 11, before: none, after: crowd });
+  journal.routed(service, 11, at(11));
+  expect(journal.after(4).map(({ version }) => version)).toEqual([11]);
 });
 
 test("another process is told where the journal stands and what time it is there", () => {

@@ -57,6 +57,9 @@ export const maxEntriesKept = 5_000;
 /** Decisions that wait for the proxy; while it is away for long, further ones are not written. */
 const maxWaiting = 20_000;
 
+/** Of endpoints, in all entries that are kept, and in all that wait: some 20 MB. A decision may have thousands. */
+export const maxNamesKept = 100_000;
+
 interface Waiting extends Pick<RoutedEntry, "joined" | "left" | "unrouted" | "decidedWallMs"> {
   readonly version: number;
   readonly decidedAtMs: MonotonicMs;
@@ -69,6 +72,8 @@ export class RoutedJournal {
   /** By service, its decisions that are not known to be routed, oldest first. */
   readonly #waiting = new Map<string, Waiting[]>();
   #waitingCount = 0;
+  #waitingNames = 0;
+  #keptNames = 0;
   #entries: RoutedEntry[] = [];
   #sequence = 0;
 
@@ -84,10 +89,13 @@ export class RoutedJournal {
     // The ordinary case, seen without making a name: most decisions only confirm the one before.
     if (before !== undefined && after !== undefined && areRoutedAlike(before, after)) return;
     const [was, is] = [activeOf(before), activeOf(after)];
-    const joined = [...is].filter(([key]) => !was.has(key)).map(([, endpoint]) => endpoint);
-    const left = [...was].filter(([key]) => !is.has(key)).map(([, endpoint]) => endpoint);
-    const isNews = isOfRoutes || joined.length + left.length > 0;
+    const joined = namesOf(is, was);
+    const left = namesOf(was, is);
+    const names = joined.length + left.length;
+    const isNews = isOfRoutes || names > 0;
     if (!isNews || this.#waitingCount >= maxWaiting) return;
+    if (this.#waitingNames > 0 && this.#waitingNames + names > maxNamesKept) return;
+    this.#waitingNames += names;
     const waiting = this.#waiting.get(service) ?? [];
     waiting.push({
       version,
@@ -106,7 +114,9 @@ export class RoutedJournal {
     const waiting = this.#waiting.get(service) ?? [];
     const rest = waiting.filter((one) => one.version > version);
     for (const one of waiting) {
-      if (one.version <= version) this.#add(service, one, atMs);
+      if (one.version > version) continue;
+      this.#waitingNames -= namesIn(one);
+      this.#add(service, one, atMs);
     }
     this.#waitingCount -= waiting.length - rest.length;
     if (rest.length > 0) this.#waiting.set(service, rest);
@@ -140,15 +150,44 @@ export class RoutedJournal {
     };
     this.#entries.push(entry);
     this.#onRouted(entry);
-    if (this.#entries.length > maxEntriesKept) {
-      this.#entries = this.#entries.slice(-maxEntriesKept);
+    this.#keptNames += namesIn(entry);
+    this.#forgetOldest();
+  }
+
+  /** The newest stays, however many names it has. */
+  #forgetOldest(): void {
+    const { length } = this.#entries;
+    let beyond = 0;
+    while (length - beyond > maxEntriesKept || this.#keptNames > maxNamesKept) {
+      const oldest = this.#entries[beyond];
+      if (oldest === undefined || beyond === length - 1) break;
+      this.#keptNames -= namesIn(oldest);
+      beyond += 1;
     }
+    if (beyond > 0) this.#entries = this.#entries.slice(beyond);
   }
 }
 
-function activeOf(truth: ServiceTruth | undefined): ReadonlyMap<string, EndpointName> {
-  const active = (truth?.endpoints ?? []).filter(isRouted);
-  return new Map(active.map((endpoint) => [clusterEndpointId(endpoint), nameOf(endpoint)]));
+function namesIn({ joined, left }: Pick<RoutedEntry, "joined" | "left">): number {
+  return joined.length + left.length;
+}
+
+function activeOf(truth: ServiceTruth | undefined): ReadonlyMap<string, DecidedEndpoint> {
+  const active = new Map<string, DecidedEndpoint>();
+  for (const endpoint of truth?.endpoints ?? []) {
+    if (isRouted(endpoint)) active.set(clusterEndpointId(endpoint), endpoint);
+  }
+  return active;
+}
+
+/** Of those that the others lack. There may be thousands, and few differ. */
+function namesOf(
+  some: ReadonlyMap<string, DecidedEndpoint>,
+  others: ReadonlyMap<string, DecidedEndpoint>,
+): readonly EndpointName[] {
+  const names: EndpointName[] = [];
+  for (const [key, endpoint] of some) if (!others.has(key)) names.push(nameOf(endpoint));
+  return names;
 }
 
 function nameOf({ cluster, address, port, podUid }: DecidedEndpoint): EndpointName {

@@ -205,6 +205,21 @@ test.each([
     ),
 );
 
+test("a list without an answer does not keep certificates waiting that are read by name", () =>
+  inIngressWorld(
+    async (world) => {
+      await world.simulation.sleep(20_000);
+      expect(shown(world).names).toEqual(["web.example ← default/web first"]);
+    },
+    {
+      unanswered: byNameAlone,
+      before: async ({ east }) => {
+        await quiet(east);
+        await loud(east);
+      },
+    },
+  ));
+
 test("a namespace whose secrets may be listed has them listed, whatever others may", () =>
   inIngressWorld(
     async (world) => {

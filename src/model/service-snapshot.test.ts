@@ -4,7 +4,7 @@ import { endpointSliceKind } from "../kube/kinds/endpoint-slice.ts";
 import { type Pod, podKind } from "../kube/kinds/pod.ts";
 import { serviceKind } from "../kube/kinds/service.ts";
 import type { WatchStatus } from "../sources/watch-status.ts";
-import { type SnapshotSource, snapshotService } from "./service-snapshot.ts";
+import { maxPublished, type SnapshotSource, snapshotService } from "./service-snapshot.ts";
 
 const metadata = (name: string, fields: object = {}) => ({
   namespace: "shop",
@@ -122,6 +122,33 @@ test("pods at an address are named where they are more or other than the one exp
     "web",
   ).clusters;
   expect(facts?.pods.sharers).toEqual(new Map([["10.0.0.1", [heir]]]));
+});
+
+describe("a service with more endpoints than are looked at", () => {
+  const crowd = (name: string, bornS: number) =>
+    endpointSliceKind.project({
+      metadata: metadata(name, { creationTimestamp: `2026-01-01T00:00:0${bornS}Z` }),
+      addressType: "IPv4",
+      endpoints: Array.from({ length: maxPublished - 1 }, () => ({ addresses: ["10.0.0.1"] })),
+    });
+  const [young, old] = [crowd("a", 2), crowd("b", 1)];
+  const source: SnapshotSource = {
+    ...sourceThat({ pods: [pod("u-web-1")] }),
+    publishedOf: () => ({ form: "endpointslices", slices: [young, old], endpoints: undefined }),
+  };
+
+  test("has those of its oldest slices", () => {
+    const [facts] = snapshotService([source], "shop", "web").clusters;
+    const objects = facts?.published.endpoints.map(({ object }) => object) ?? [];
+    expect([objects.length, facts?.published.isCut]).toEqual([maxPublished, true]);
+    expect(objects.filter((one) => one === "endpointslices/a")).toHaveLength(1);
+  });
+
+  test("has none where nobody asks for them", () => {
+    const context = { isAsked: () => false };
+    const [facts] = snapshotService([source], "shop", "web", context).clusters;
+    expect([facts?.published.endpoints, facts?.pods.pods]).toEqual([[], []]);
+  });
 });
 
 describe("what is remembered", () => {

@@ -1,6 +1,7 @@
 // What every source says about one service at one moment, each fact with where it came from, when
 // it was seen and how far its source can be relied on. Immutable; decisions read nothing else.
 import type { MonotonicMs } from "../environment/clock.ts";
+import type { EndpointSlice } from "../kube/kinds/endpoint-slice.ts";
 import type { Pod } from "../kube/kinds/pod.ts";
 import type { Service } from "../kube/kinds/service.ts";
 import type { ClusterSource } from "../sources/cluster-source.ts";
@@ -75,7 +76,15 @@ export interface PublishedFacts {
   readonly watch: WatchStatus;
   readonly form: PublishedForm;
   readonly endpoints: readonly PublishedEndpoint[];
+  /** More are listed than are looked at. */
+  readonly isCut?: true;
 }
+
+/**
+ * Of a service in one cluster. All of them are judged at every change of one, in one piece, which takes
+ * some tens of milliseconds for so many.
+ */
+export const maxPublished = 10_000;
 
 /** What of a cluster source a snapshot is made from. */
 export type SnapshotSource = Pick<
@@ -101,6 +110,8 @@ export interface SnapshotContext {
   readonly accessCluster?: string | undefined;
   /** Who knows what external names resolve to; nobody when absent. */
   readonly names?: Pick<ExternalNames, "answerOf"> | undefined;
+  /** Of services for which this is false no endpoint is of use, so none is looked at. */
+  readonly isAsked?: ((service: Service) => boolean) | undefined;
 }
 
 /** What endpoints and requests say themselves, beside what clusters say of them. */
@@ -150,16 +161,17 @@ const noneUnreached: ReadonlySet<EndpointId> = new Set();
 function serviceInCluster(
   source: SnapshotSource,
   service: Service,
-  { evidence, names }: SnapshotContext,
+  { evidence, names, isAsked = () => true }: SnapshotContext,
 ): ServiceInCluster {
-  const published = publishedFacts(source, service);
+  const isOfUse = isAsked(service);
+  const published = publishedFacts(source, service, isOfUse ? maxPublished : 0);
   return {
     cluster: source.cluster,
     isUnreachable: source.isUnreachable,
     service,
     serviceSeenAtMs: source.seenAtMs(service),
     services: source.watch("services"),
-    pods: podFacts(source, service, published.endpoints),
+    pods: isOfUse ? podFacts(source, service, published.endpoints) : noPods(source),
     published,
     ...evidenceIn(source.cluster, evidence),
     ...(service.type === "ExternalName" && {
@@ -178,11 +190,35 @@ function evidenceIn(
   };
 }
 
-function publishedFacts(source: SnapshotSource, { metadata }: Service): PublishedFacts {
+/** So that the same ones are cut off at every look. */
+function oldestFirst(slices: readonly EndpointSlice[]): readonly EndpointSlice[] {
+  const ageOf = ({ metadata }: EndpointSlice) => metadata.creationTimestamp ?? 0;
+  return [...slices].sort(
+    (a, b) => ageOf(a) - ageOf(b) || (a.metadata.name < b.metadata.name ? -1 : 1),
+  );
+}
+
+function noPods(source: SnapshotSource): PodFacts {
+  return { watch: source.watch("pods"), pods: [], gone: new Map(), sharers: new Map() };
+}
+
+function publishedFacts(
+  source: SnapshotSource,
+  { metadata }: Service,
+  most: number,
+): PublishedFacts {
   const { form, slices, endpoints } = source.publishedOf(metadata.namespace, metadata.name);
-  const listed = slices.flatMap((slice) => fromSlice(slice, source.seenAtMs(slice)));
-  if (endpoints !== undefined) {
-    listed.push(...fromEndpoints(endpoints, source.seenAtMs(endpoints)));
+  const watch = source.watch("published");
+  const listed: PublishedEndpoint[] = [];
+  if (most === 0) return { watch, form, endpoints: listed };
+  const count = slices.reduce((sum, slice) => sum + slice.endpoints.length, 0);
+  for (const slice of count > most ? oldestFirst(slices) : slices) {
+    if (listed.length > most) break;
+    for (const one of fromSlice(slice, source.seenAtMs(slice))) listed.push(one);
   }
-  return { watch: source.watch("published"), form, endpoints: listed };
+  if (endpoints !== undefined) {
+    for (const one of fromEndpoints(endpoints, source.seenAtMs(endpoints))) listed.push(one);
+  }
+  if (listed.length <= most) return { watch, form, endpoints: listed };
+  return { watch, form, endpoints: listed.slice(0, most), isCut: true };
 }

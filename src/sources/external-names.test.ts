@@ -48,6 +48,15 @@ test("a wanted name is looked up at once and again, and who wants it is told of 
     expect(told).toEqual(["a", "b", "a", "b"]);
   }));
 
+test("of a name with thousands of addresses some are used", () =>
+  inNames(async ({ simulation, names }) => {
+    const many = Array.from({ length: 2_000 }, (_, n) => `10.0.${n >> 8}.${n & 255}`);
+    simulation.names.set("wide.example", many);
+    names.want("a", ["wide.example"]);
+    await simulation.sleep(aMomentMs);
+    expect(names.answerOf("wide.example", "")?.addresses).toHaveLength(256);
+  }));
+
 test.each([
   ["when the answer ends", 12_000, 12_000],
   ["not too often where it ends at once", 0, lookAgainAfterMinMs],

@@ -44,6 +44,8 @@ export interface WorldOptions
   readonly seed?: number;
   /** A resource, plural, that Lockstep has no permission to read, or which paths. */
   readonly forbidden?: string | ((path: string) => boolean);
+  /** Paths that the API server never answers. */
+  readonly unanswered?: (path: string) => boolean;
   /** The loop's own clock, made from that of its machine. */
   readonly clock?: (clock: Clock) => Clock;
   /** How long the loop lets others run in the middle of a computation; computing takes no time here. */
@@ -175,7 +177,10 @@ export function inIngressWorld(
     await proxy.start();
     const output = new RecordingOutput(simulation, told, proxy.pusher);
     const client = (name: string) =>
-      withoutPermission(clientOf(simulation, name), options.forbidden);
+      withoutAnswer(
+        withoutPermission(clientOf(simulation, name), options.forbidden),
+        options.unanswered,
+      );
     const loop = new IngressLoop({
       ...host,
       clock: options.clock?.(host.clock) ?? host.clock,
@@ -281,6 +286,20 @@ function withoutPermission(client: KubeClient, forbidden: WorldOptions["forbidde
       check(request);
       return client.stream(request);
     },
+  };
+}
+
+function withoutAnswer(client: KubeClient, unanswered: WorldOptions["unanswered"]): KubeClient {
+  if (unanswered === undefined) return client;
+  const wait = ({ path, signal }: KubeRequest): Promise<never> | undefined =>
+    unanswered(path)
+      ? new Promise((_, reject) => {
+          signal?.addEventListener("abort", () => reject(signal.reason), { once: true });
+        })
+      : undefined;
+  return {
+    request: async (request) => (await wait(request)) ?? client.request(request),
+    stream: async (request) => (await wait(request)) ?? client.stream(request),
   };
 }
 

@@ -31,6 +31,44 @@ async function services(east: WorldCluster, namespace: string, names: readonly s
   });
 }
 
+/** Another service of the pod, with many ports, and an Ingress with a path for each. */
+async function ports(east: WorldCluster, namespace: string, count: number): Promise<void> {
+  const numbers = Array.from({ length: count }, (_, n) => n + 1);
+  const listed = numbers.map((port) => ({ name: `p${port}`, port, targetPort: 8080 }));
+  const service = { metadata: { name: "wide" }, spec: { selector: { app: "web" }, ports: listed } };
+  await east.create(`/api/v1/namespaces/${namespace}/services`, service);
+  const paths = numbers.map((number) => ({
+    path: `/${number}`,
+    pathType: "Prefix",
+    backend: { service: { name: "wide", port: { number } } },
+  }));
+  await east.create(`/apis/networking.k8s.io/v1/namespaces/${namespace}/ingresses`, {
+    metadata: { name: "wide" },
+    spec: { ingressClassName: "lockstep", rules: [{ host: "wide.example", http: { paths } }] },
+  });
+}
+
+test("a service is decided before the many ports of one of another namespace", () =>
+  inIngressWorld(
+    async ({ loop, told, simulation }) => {
+      await simulation.sleep(1_000);
+      const before = told.length;
+      loop.setPolicy({ followSlices: true });
+      await simulation.sleep(1_000);
+      const decided = told.slice(before).flatMap(({ services: keys }) => keys);
+      expect(decided).toHaveLength(crowd + 2);
+      expect(decided.indexOf("quiet/web:80")).toBeLessThanOrEqual(3);
+    },
+    {
+      before: async ({ east }) => {
+        for (const name of ["loud", "quiet"]) await east.namespace(name);
+        await services(east, "loud", ["web"]);
+        await ports(east, "loud", crowd);
+        await services(east, "quiet", ["web"]);
+      },
+    },
+  ));
+
 test("a service is decided before the many of another namespace that changed with it", () =>
   inIngressWorld(
     async ({ loop, told, simulation }) => {

@@ -329,6 +329,11 @@ describe("a secret that cannot be used harms only its own names", () => {
       () => secret(`${shop.cert}\n`.repeat(11), shop.key),
       "the secret shop/bad has a tls.crt of more than 10 certificates",
     ],
+    [
+      "has a long text around its chain",
+      () => secret(`${shop.cert}\n${" ".repeat(128 * 1024)}`, shop.key),
+      "the secret shop/bad has a tls.crt of more than 131072 bytes",
+    ],
     ["has no key", () => secret(shop.cert, ""), "the secret shop/bad has no tls.key"],
     [
       "has no certificate in its chain",

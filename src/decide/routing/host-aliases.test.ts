@@ -94,6 +94,19 @@ test("too many rules of others are left out, and that is told", () => {
   ]);
 });
 
+test("many names share few rules of others, so that all together are bounded", () => {
+  const names = Array.from({ length: 100 }, (_, at) => `n${at}.example`);
+  const named = own("named", ["/"], annotated({ "server-alias": names.join() }));
+  const beside = (count: number) =>
+    own(
+      "beside",
+      Array.from({ length: count }, (_, index) => `/${index}`),
+      { bornMs: 1 },
+    );
+  expect(routed([named, beside(50)]).lines).toHaveLength(51 + 100 * 51);
+  expect(routed([named, beside(51)]).lines).toHaveLength(52 + 100);
+});
+
 test("many names of one host do not multiply its rules without end", () => {
   const givers = Array.from({ length: 30 }, (_, index) => {
     const names = Array.from({ length: 100 }, (__, at) => `n${index}-${at}.example`);

@@ -344,6 +344,28 @@ describe("aliases", () => {
     });
   });
 
+  test("are the first hundred of a longer list", () => {
+    const names = Array.from({ length: 101 }, (_, n) => `n${n}.example`);
+    const { lines, problems } = routed([
+      ingress("many", [{ host: "a.example", paths: [path("/", "own")] }], {
+        ...annotated({ "server-alias": names.join() }),
+      }),
+    ]);
+    expect(lines).toHaveLength(101);
+    expect(problems).toEqual([expect.stringMatching(/server-alias: only the first 100 names/)]);
+  });
+
+  test("multiply the rules of their Ingress up to a bound", () => {
+    const names = Array.from({ length: 100 }, (_, n) => `n${n}.example`);
+    const many = (count: number) => {
+      const paths = Array.from({ length: count }, (_, n) => path(`/${n}`, "own"));
+      const fields = annotated({ "server-alias": names.join() });
+      return routed([ingress("many", [{ host: "a.example", paths }], fields)]).lines;
+    };
+    expect(many(50)).toHaveLength(50 + 5_000);
+    expect(many(51)).toHaveLength(51);
+  });
+
   test("yield to whoever has the name as a host, however young", () => {
     const real = ingress("real", [{ host: "b.example", paths: [path("/x", "real")] }], {
       bornMs: 9,
@@ -398,6 +420,10 @@ describe("a host that several namespaces have rules of", () => {
     const [lines, isServed] = served([...long, quiet()]);
     expect(lines).toBeLessThan(600);
     expect(isServed).toBe(true);
+    // Both want all of it, and have half of it each.
+    const others = paths.map((one) => ({ ...one, path: `${one.path}-other` }));
+    const other = ingress("other", [{ host: "", paths: others }], { bornMs: 2 });
+    expect(served([...long, other])[0]).toBeLessThan(600);
   });
 });
 

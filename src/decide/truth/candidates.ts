@@ -9,9 +9,14 @@ import { type EndpointId, type EndpointIdentity, endpointId } from "../../source
 import { isReadier, ListedEndpoints } from "./listed-endpoints.ts";
 import type { Candidate } from "./verdict.ts";
 
+/** A slice has room for as many. Each port is judged by itself, so more would only take time. */
+export const maxServicePorts = 100;
+
 /** The port of a service that a route names, by its number or its name there. */
 export function servicePort(service: Service, port: number | string): ServicePort | undefined {
-  return service.ports.find((one) => (typeof port === "number" ? one.port : one.name) === port);
+  return service.ports
+    .slice(0, maxServicePorts)
+    .find((one) => (typeof port === "number" ? one.port : one.name) === port);
 }
 
 export function candidatesOf(facts: ServiceInCluster, port: ServicePort): readonly Candidate[] {

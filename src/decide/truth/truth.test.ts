@@ -96,4 +96,17 @@ describe("several clusters", () => {
     expect(endpoints.map(({ cluster }) => cluster)).toEqual(["west"]);
     expect(problems).toEqual(["the service shop/web in east has no port http"]);
   });
+
+  test("looks at as many ports of a service as a slice has room for", () => {
+    const ports = Array.from({ length: 200 }, (_, n) => ({
+      name: `p${n}`,
+      port: n + 1,
+      protocol: "TCP",
+      targetPort: 8080,
+      appProtocol: undefined,
+    }));
+    const wide = inCluster({ service: service({ ports }), pods: [pod(1)] });
+    const found = (port: number) => truth(snapshot(wide), port, policy).endpoints.length;
+    expect([found(1), found(100), found(101)]).toEqual([1, 1, 0]);
+  });
 });

@@ -138,11 +138,14 @@ function problemsOf(
     return unknown.length === 0 ? [`no cluster has the service ${key}`] : unknown;
   }
   const missing = clusters.flatMap((facts) => {
-    const { cluster, service } = facts;
+    const { cluster, service, published } = facts;
     if (isExternalName(facts)) return externalProblems(facts, port, policy);
-    return servicePort(service, port) === undefined
-      ? [`the service ${key} in ${cluster} has no port ${port}`]
-      : [];
+    if (servicePort(service, port) === undefined) {
+      return [`the service ${key} in ${cluster} has no port ${port}`];
+    }
+    if (published.isCut !== true) return [];
+    const most = `${published.endpoints.length} endpoints`;
+    return [`the service ${key} in ${cluster} lists more than ${most}, the others are ignored`];
   });
   return [...unknown, ...missing];
 }

@@ -125,8 +125,9 @@ export class EventWriter {
   /** What is to be told first, and when; undefined when there is nothing to tell. */
   #next(): { readonly standing: Standing; readonly inMs: number } | undefined {
     let next: { readonly standing: Standing; readonly inMs: number } | undefined;
+    const now = this.#options.clock.monotonicMs();
     for (const standing of this.#standing.values()) {
-      const inMs = Math.max(0, this.#dueInMs(standing));
+      const inMs = Math.max(0, this.#dueInMs(standing, now));
       const isSooner = next === undefined || inMs < next.inMs;
       // Of those that are due, the one whose namespace has waited the longest for its turn.
       if (isSooner || (inMs === next?.inMs && this.#isBefore(standing, next.standing))) {
@@ -136,8 +137,7 @@ export class EventWriter {
     return next;
   }
 
-  #dueInMs(standing: Standing): number {
-    const now = this.#options.clock.monotonicMs();
+  #dueInMs(standing: Standing, now: MonotonicMs): number {
     const { event, toldAt, notedAt } = standing;
     const dueInMs = Math.ceil(waitMs(standing) - elapsedMs(toldAt ?? notedAt, now));
     const turn = this.#turns.get(event.namespace);

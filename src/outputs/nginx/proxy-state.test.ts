@@ -261,6 +261,15 @@ describe("memory that one namespace would fill", () => {
   it.each<[string, () => RoutingDecision]>([
     ["rules", () => ({ ...quiet, hosts: hostsWith(longRule, 100) })],
     [
+      "short rules, each of which a worker makes a table of",
+      () => {
+        const rules = numbers(500).map((n): PathRule => {
+          return { path: `/${n}`, type: "Prefix", service: "flood/s:80" };
+        });
+        return { ...quiet, hosts: hostsWith(() => rules, 10) };
+      },
+    ],
+    [
       "regular expressions",
       () => ({ ...quiet, hosts: hostsWith((n) => longRule(n, "Regex"), 30) }),
     ],
@@ -335,6 +344,19 @@ describe("memory that one namespace would fill", () => {
       expect(isServed(state)).toBe(true);
     },
   );
+
+  it("has slots for the other one's endpoints", () => {
+    const peers = numbers(70_000).map((n) => `11.${n >> 16}.${(n >> 8) & 255}.${n & 255}:80`);
+    const state = new ProxyState();
+    for (const services of [{ "flood/s:80": peers }, { "flood/s:80": peers, ...quietService }]) {
+      const decision = decisionOf({ hosts: quietHost, services });
+      state.apply(decision, everythingChanged(decision));
+    }
+    const [slot] = JSON.parse(
+      [...state.present()].find(({ name }) => name === "quiet/web:80")?.value ?? "{}",
+    ).slots;
+    expect(slot).toBeGreaterThan(0);
+  });
 
   it("has room for the other one's certificates, and for all of its own that are small", () => {
     const pem = (bytes: number) => ({ chain: "x".repeat(bytes), key: "key" });

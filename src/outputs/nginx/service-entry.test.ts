@@ -32,6 +32,13 @@ describe("a service as it is pushed", () => {
     expect([tiers, endpoints.map(({ state }) => state)]).toEqual([[1], ["active"]]);
   });
 
+  it("takes more endpoints than a call takes arguments", () => {
+    const many = Array.from({ length: 150_000 }, (_, n) =>
+      endpoint(`10.${n >> 16}.${(n >> 8) & 255}.${n & 255}`),
+    );
+    expect(tieredEndpoints(many).tiers).toEqual([many.length]);
+  });
+
   it("names pods where they are known, and has weights only where they differ", () => {
     const known = tieredEndpoints([
       endpoint("10.0.0.1", { podName: "web-0", weight: 3 }),

@@ -42,7 +42,8 @@ export function tieredEndpoints(endpoints: readonly DecidedEndpoint[]): TieredEn
         return !known.has(peer) && known.add(peer);
       });
       if (fresh.length > 0) tiers.push(fresh.length);
-      ordered.push(...fresh);
+      // One by one: a tenant may list more endpoints than a call takes arguments.
+      for (const endpoint of fresh) ordered.push(endpoint);
     }
   }
   return { tiers, endpoints: ordered };

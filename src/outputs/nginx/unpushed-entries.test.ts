@@ -51,6 +51,21 @@ describe("entries that are not pushed", () => {
     expect(namesOf(unpushed.take())).toContain("host calm/h");
   });
 
+  it("go before larger ones of the same push, which take longer", () => {
+    const unpushed = new Unpushed();
+    unpushed.set("service", "large/web:80", "x".repeat(pushBytesMax / 4));
+    unpushed.set("service", "calm/web:80", "1");
+    expect(namesOf(unpushed.take())).toEqual(["service calm/web:80", "service large/web:80"]);
+  });
+
+  it("leave each namespace its share of a push", () => {
+    const unpushed = new Unpushed();
+    for (let at = 0; at < 1_000; at += 1) unpushed.set("host", `large/h${at}`, large);
+    for (let at = 0; at < 20; at += 1) unpushed.set("host", `calm/h${at}`, large);
+    const calm = namesOf(unpushed.take()).filter((name) => name.startsWith("host calm/"));
+    expect(calm).toHaveLength(20);
+  });
+
   it("go before what refers to them, in rounds, so that none waits for ever", () => {
     const unpushed = new Unpushed();
     for (let at = 0; at < 200; at += 1) unpushed.set("service", `own/s${at}`, large);
@@ -58,8 +73,8 @@ describe("entries that are not pushed", () => {
     unpushed.set("policy", "own/old", undefined);
     const taken: string[] = [];
     while (!unpushed.entries.isEmpty && taken.length < 2_000) {
-      // A service that changes all the time keeps neither the host nor the removal waiting.
-      unpushed.set("service", "own/s0", large);
+      // Services that change all the time keep neither the host nor the removal waiting.
+      for (let at = 0; at < 199; at += 1) unpushed.set("service", `own/s${at}`, large);
       taken.push(...namesOf(unpushed.take()));
     }
     const firstOf = (name: string) => taken.indexOf(name);

@@ -61,7 +61,9 @@ export class UnpushedEntries {
 
   /** The first decision of which nginx does not have everything; undefined when it has all. */
   get oldest(): number | undefined {
-    return this.#waitingSince.size === 0 ? undefined : Math.min(...this.#waitingSince.keys());
+    let oldest: number | undefined;
+    for (const since of this.#waitingSince.keys()) oldest = Math.min(since, oldest ?? since);
+    return oldest;
   }
 
   /** `rank` is that of the entry as it is now. */
@@ -110,7 +112,10 @@ export class UnpushedEntries {
     });
     assertCostly(() => this.#isCounted(), "entries that wait are counted", this.#queues.size);
     const taken = [...services, ...others];
-    return taken.sort(([one], [other]) => pushRank(one) - pushRank(other));
+    // The small before the large: a service that lost a pod waits for no large one of the same push.
+    return taken.sort(
+      ([one], [other]) => pushRank(one) - pushRank(other) || lengthOf(one) - lengthOf(other),
+    );
   }
 
   /** Those that have waited longest for their turn are served first. */
@@ -178,6 +183,10 @@ function sumOf(numbers: readonly number[]): number {
 
 function newRound(): Round {
   return Array.from({ length: pushRanks }, () => new Set<string>());
+}
+
+function lengthOf({ value }: ProxyEntry): number {
+  return value?.length ?? 0;
 }
 
 function idOf({ kind, name }: EntryRef): string {

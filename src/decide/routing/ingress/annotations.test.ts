@@ -195,6 +195,13 @@ describe("what is asked for becomes policy", () => {
   ])("%j", (annotations, policy) => {
     expect(read(annotations)).toEqual({ policy, problems: [] });
   });
+
+  test("of a long list of networks the first thousand count", () => {
+    const networks = Array.from({ length: 1_001 }, (_, n) => `10.0.${n >> 8}.${n & 255}`);
+    const { policy, problems } = read({ "allowlist-source-range": networks.join() });
+    expect(policy.allowFrom).toHaveLength(1_000);
+    expect(problems).toEqual([expect.stringMatching(/only its first 1000 networks are let in/)]);
+  });
 });
 
 describe("what changes how routes are made", () => {

@@ -1,0 +1,105 @@
+// A decision about a service of thousands of endpoints takes long: its own namespace waits for that.
+import { expect, test } from "vitest";
+import {
+  type IngressWorld,
+  inIngressWorld,
+  type Told,
+  type WorldCluster,
+} from "./ingress-world.ts";
+
+/** Of the clock of the loop, for computing takes no time here. */
+const decisionMs = 40;
+
+const core = "/api/v1/namespaces/loud";
+
+async function loudService(east: WorldCluster): Promise<void> {
+  await east.namespace("loud");
+  const ports = [{ name: "http", port: 80 }];
+  await east.create(`${core}/services`, { metadata: { name: "wide" }, spec: { ports } });
+  const backend = { service: { name: "wide", port: { number: 80 } } };
+  const rules = [
+    { host: "wide.example", http: { paths: [{ path: "/", pathType: "Prefix", backend }] } },
+  ];
+  await east.create("/apis/networking.k8s.io/v1/namespaces/loud/ingresses", {
+    metadata: { name: "wide" },
+    spec: { ingressClassName: "lockstep", rules },
+  });
+}
+
+async function quietService(east: WorldCluster): Promise<void> {
+  await east.service("web");
+  await east.pod("web-1", "web", "10.0.0.1");
+  await east.pod("web-2", "web", "10.0.0.2");
+  await east.ingress("web", "web.example", "web");
+}
+
+async function publish(east: WorldCluster, number: number): Promise<void> {
+  await east.create("/apis/discovery.k8s.io/v1/namespaces/loud/endpointslices", {
+    metadata: { name: `wide-${number}`, labels: { "kubernetes.io/service-name": "wide" } },
+    addressType: "IPv4",
+    ports: [{ name: "http", port: 8080 }],
+    endpoints: [{ addresses: [`10.9.0.${number}`], conditions: { ready: true } }],
+  });
+}
+
+const isLoud = ({ services }: Told) => services.includes("loud/wide:80");
+
+/** Every decision about the loud service takes long. */
+function inLongWorld(run: (world: IngressWorld) => Promise<void>, breathMs = 0): Promise<void> {
+  let told: readonly Told[] = [];
+  return inIngressWorld(
+    (world) => {
+      ({ told } = world);
+      return run(world);
+    },
+    {
+      breathMs,
+      clock: (clock) => ({
+        wallMs: () => clock.wallMs(),
+        monotonicMs: () =>
+          (clock.monotonicMs() + told.filter(isLoud).length * decisionMs) as ReturnType<
+            typeof clock.monotonicMs
+          >,
+      }),
+      before: async ({ east }) => {
+        await loudService(east);
+        await quietService(east);
+      },
+    },
+  );
+}
+
+test("a namespace whose decisions take long has a tenth of the time, and others do not wait", () =>
+  inLongWorld(async ({ clusters: { east }, simulation, told, active }) => {
+    await simulation.sleep(1_000);
+    const before = told.length;
+    const beganAt = simulation.now();
+    for (let number = 1; number <= 100; number += 1) {
+      await publish(east, number);
+      await simulation.sleep(10);
+    }
+    const tookMs = simulation.now() - beganAt;
+    const loud = told.slice(before).filter(isLoud).length;
+    expect(loud).toBeGreaterThan(1);
+    expect(loud).toBeLessThanOrEqual(Math.ceil(tookMs / (9 * decisionMs)) + 1);
+    await east.deletePod("web-1");
+    await simulation.sleep(100);
+    expect(active("default/web:80")).toEqual(["east 10.0.0.2:8080"]);
+    // What was left for later is done too.
+    await simulation.sleep(1_000);
+    expect(active("loud/wide:80")).toHaveLength(100);
+  }));
+
+test("after a long decision others may run, also when nothing else is to be decided", () => {
+  const breathMs = 50;
+  return inLongWorld(async ({ clusters: { east }, simulation, told }) => {
+    await simulation.sleep(1_000);
+    const before = told.length;
+    await publish(east, 1);
+    while (told.length === before) await simulation.sleep(1);
+    await east.deletePod("web-1");
+    await simulation.sleep(1_000);
+    const [first, second] = told.slice(before);
+    expect((second?.atMs ?? 0) - (first?.atMs ?? 0)).toBeGreaterThanOrEqual(breathMs);
+  }, breathMs);
+});
