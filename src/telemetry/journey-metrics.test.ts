@@ -300,6 +300,7 @@ test("a change of which no cluster has told is of an unknown one, and so is its 
   const witness = { hop: "routed", name: "proxy-1" } as const;
   const endpoint = { service: "shop/web", address: "10.0.0.1", port: 80 };
   const from = { cluster: undefined, podUid: undefined };
+  journeys.follow(witness, { ...endpoint, ...from });
   journeys.report({
     witness,
     direction: "join",
