@@ -307,8 +307,7 @@ test("a replica that shows an address is not expected to show its pod by name as
   expect([seen.over.length, seen.inFlight]).toEqual([1, []]);
 });
 
-// Its own join stays in the union of the address as a holder, so that no pod's leave counts there.
-test.fails("a replica that listed an address before any cluster had the service shows its later changes", () => {
+test("a replica that listed an address before any cluster had the service shows its later changes", () => {
   const seen = new Observed([replica("stock")]);
   seen.say(0, replica("stock"), "join", { uid: undefined });
   seen.journeys.follow(pod, web);

@@ -79,6 +79,8 @@ function unionOf(lines: readonly Line[], references: References): readonly Chang
   return all.filter(({ line, direction, isDisagreement }) => {
     const before = holders.size > 0;
     if (isDisagreement) return before === (direction === "join");
+    // Shown by proxies before a cluster reported the address: the pods say now who has it.
+    if (!reported.includes(line)) return false;
     if (direction === "join") holders.add(line);
     else holders.delete(line);
     return before !== holders.size > 0;
