@@ -1,7 +1,7 @@
 // A cluster of services and pods for the observer, in one process and without sockets: the stores as
 // reflectors would fill them, the witnesses of three hops, and the journeys they report to. A change
 // is a pod that becomes unready or ready, then its slice, then what one replica routes to.
-import type { Clock, MonotonicMs, WallMs } from "../src/environment/clock.ts";
+import type { MonotonicMs } from "../src/environment/clock.ts";
 import { type EndpointSlice, endpointSliceKind } from "../src/kube/kinds/endpoint-slice.ts";
 import type { Kind, Projected } from "../src/kube/kinds/kind.ts";
 import { identify } from "../src/kube/kinds/metadata.ts";
@@ -24,8 +24,8 @@ const servicesPerNamespace = 50;
 const podsPerNode = 100;
 const cluster = "bench";
 
-const first: Learnt = { baseline: true, notBefore: undefined };
-const watched: Learnt = { baseline: false, notBefore: undefined };
+const first = { baseline: true, notBefore: undefined };
+const watched = { baseline: false, notBefore: undefined };
 
 export interface JourneysWorldOptions {
   readonly pods: number;
@@ -61,8 +61,7 @@ export class JourneysWorld {
     this.#isReady = Array.from({ length: pods }, () => true);
     for (let turn = -this.#awayTurns; turn < 0; turn += 1) this.#isReady[this.#podAt(turn)] = false;
     this.journeys = new Timeline({ onEvent });
-    const clock: Clock = { monotonicMs: () => this.now(), wallMs: () => 0 as WallMs };
-    const shared = { cluster, clock, sink: this.journeys };
+    const shared = { cluster, sink: this.journeys };
     this.#podWitness = new PodWitness({
       ...shared,
       services: this.#services,
@@ -84,6 +83,10 @@ export class JourneysWorld {
 
   now(): MonotonicMs {
     return (performance.now() + this.#aheadMs) as MonotonicMs;
+  }
+
+  #learnt(how: Omit<Learnt, "at">): Learnt {
+    return { ...how, at: this.now() };
   }
 
   /** Lets time pass without anything happening. */
@@ -114,18 +117,21 @@ export class JourneysWorld {
       const { namespace, name } = object.metadata;
       const service = `${namespace}/${name}`;
       this.#publishedWitness.serviceChanged(change, { cluster, service });
-      this.#podWitness.serviceChanged(change, first);
+      this.#podWitness.serviceChanged(change, this.#learnt(first));
       this.#replica.routed(service, [], this.now());
     }
   }
 
   showEndpoints(): void {
     for (const object of this.#pods) {
-      this.#podWitness.podChanged({ type: "added", object, learntBy: "list" }, first);
+      this.#podWitness.podChanged({ type: "added", object, learntBy: "list" }, this.#learnt(first));
     }
     this.#podWitness.begin();
     for (const object of this.#slices) {
-      this.#publishedWitness.sliceChanged({ type: "added", object, learntBy: "list" }, first);
+      this.#publishedWitness.sliceChanged(
+        { type: "added", object, learntBy: "list" },
+        this.#learnt(first),
+      );
       this.#routed(object);
     }
   }
@@ -153,12 +159,12 @@ export class JourneysWorld {
 
   /** The pod alone: a change that nothing else has shown yet. */
   observePod([pod]: readonly [Change<Pod>, Change<EndpointSlice>]): void {
-    this.#podWitness.podChanged(pod, watched);
+    this.#podWitness.podChanged(pod, this.#learnt(watched));
   }
 
   observe(changes: readonly [Change<Pod>, Change<EndpointSlice>]): void {
     this.observePod(changes);
-    this.#publishedWitness.sliceChanged(changes[1], watched);
+    this.#publishedWitness.sliceChanged(changes[1], this.#learnt(watched));
     this.#routed(changes[1].object);
   }
 

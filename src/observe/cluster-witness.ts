@@ -1,7 +1,6 @@
 // The eyes in one cluster, or in one namespace of it: watches its services, its pods and what it has
 // published, and reports at `pod` and `published`. The first list of each watch is what was there
 // before, not a change; a later list shows changes whose moment is not known.
-import type { Clock } from "../environment/clock.ts";
 import { type EndpointSlice, endpointSliceKind } from "../kube/kinds/endpoint-slice.ts";
 import { type Endpoints, endpointsKind } from "../kube/kinds/endpoints.ts";
 import { objectKey } from "../kube/kinds/kind.ts";
@@ -24,7 +23,6 @@ export interface ClusterWitnessOptions {
   readonly cluster: string;
   /** All namespaces when absent. */
   readonly namespace?: string;
-  readonly clock: Clock;
   readonly openWatch: OpenWatch;
   readonly form: PublishedForm;
   readonly sink: ObservationSink;
@@ -48,7 +46,7 @@ export class ClusterWitness {
 
   constructor(options: ClusterWitnessOptions) {
     this.#options = options;
-    const { cluster, clock, form, openWatch } = options;
+    const { cluster, form, openWatch } = options;
     this.#podGate = new FollowGate(options.sink);
     this.#publishedGate = new FollowGate(options.sink);
     // What the pods make true takes two watches, so it counts as known when both are listed.
@@ -79,7 +77,6 @@ export class ClusterWitness {
     });
     this.#podWitness = new PodWitness({
       cluster,
-      clock,
       sink: this.#podGate,
       services: this.#services.store,
       pods: this.#pods.store,
@@ -88,7 +85,6 @@ export class ClusterWitness {
     });
     this.#publishedWitness = new PublishedWitness({
       witness: { hop: "published", name: cluster },
-      clock,
       sink: this.#publishedGate,
       serviceOf: (object) =>
         this.#isCopy(object) ? undefined : publishedServiceOf(cluster)(object),

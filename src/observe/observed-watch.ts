@@ -207,6 +207,7 @@ export class ObservedWatch<T extends Projected, I extends string = never> {
     const behindSince = notBefore === undefined ? undefined : alsoBehindSince?.();
     const isEarlier = notBefore !== undefined && behindSince !== undefined;
     return {
+      at: this.#options.clock.monotonicMs(),
       baseline,
       notBefore: isEarlier && behindSince < notBefore ? behindSince : notBefore,
     };

@@ -1,7 +1,7 @@
 // The witness at `pod`: which endpoints a cluster's pods make true, by the pods and services
 // themselves, whatever has been published. It keeps the endpoints of each pod and reports how they
 // differ after every change; a service that comes after its pods is then no special case.
-import type { Clock, MonotonicMs } from "../environment/clock.ts";
+import type { MonotonicMs } from "../environment/clock.ts";
 import { objectKey, splitObjectKey } from "../kube/kinds/kind.ts";
 import type { Pod } from "../kube/kinds/pod.ts";
 import type { Service } from "../kube/kinds/service.ts";
@@ -15,7 +15,6 @@ import { type NodeView, type PodCause, podCause } from "./pod-cause.ts";
 
 export interface PodWitnessOptions {
   readonly cluster: string;
-  readonly clock: Clock;
   readonly sink: ObservationSink;
   readonly services: ServiceStore;
   readonly pods: ReadonlyStore<Pod>;
@@ -27,6 +26,8 @@ export interface PodWitnessOptions {
 
 /** How the change that is being delivered was learnt. */
 export interface Learnt {
+  /** When it was delivered: one instant for all that follows from it, also when it is replayed. */
+  readonly at: MonotonicMs;
   /** It belongs to the first list: it shows what is, and not what changed. */
   readonly baseline: boolean;
   /** It happened after this; undefined when the watch shows it as it happens. */
@@ -145,13 +146,13 @@ export class PodWitness {
     endpoint: WitnessedEndpoint,
     direction: Direction,
     causeOf: CauseOf,
-    { baseline, notBefore }: Learnt,
+    { at, baseline, notBefore }: Learnt,
   ): void {
     this.#options.sink.report({
       witness: this.#witness,
       endpoint,
       direction,
-      at: this.#options.clock.monotonicMs(),
+      at,
       ...causeOf(direction),
       podName: pod.metadata.name,
       ...(notBefore !== undefined && { notBefore }),

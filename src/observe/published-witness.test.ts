@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { MonotonicMs, WallMs } from "../environment/clock.ts";
+import type { MonotonicMs } from "../environment/clock.ts";
 import { type EndpointSlice, endpointSliceKind } from "../kube/kinds/endpoint-slice.ts";
 import { Store } from "../kube/store/store.ts";
 import { type Change, describeChange } from "../kube/store/store-change.ts";
@@ -8,8 +8,7 @@ import type { Observation } from "../timeline/observation.ts";
 import type { Learnt } from "./pod-witness.ts";
 import { PublishedWitness, publishedServiceOf } from "./published-witness.ts";
 
-const clock = { monotonicMs: () => 7 as MonotonicMs, wallMs: () => 7 as WallMs };
-const learnt: Learnt = { baseline: false, notBefore: undefined };
+const learnt: Learnt = { at: 7 as MonotonicMs, baseline: false, notBefore: undefined };
 
 const endpoint = fc.record({
   address: fc.constantFrom("10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.4"),
@@ -38,7 +37,6 @@ class Slices {
   readonly listed = new Set<string>();
   readonly witness = new PublishedWitness({
     witness: { hop: "published", name: "east" },
-    clock,
     serviceOf: publishedServiceOf("east"),
     sink: {
       report: (report) => this.report(report),

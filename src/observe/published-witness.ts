@@ -1,7 +1,7 @@
 // The witness at `published` and at `synced`: which endpoints Endpoints or EndpointSlices list as
 // ready, in the cluster itself or as a copy in an access cluster. An endpoint is listed as long as
 // any object lists it, however a service's endpoints are split over them.
-import type { Clock, WallMs } from "../environment/clock.ts";
+import type { WallMs } from "../environment/clock.ts";
 import { type EndpointSlice, serviceNameOf } from "../kube/kinds/endpoint-slice.ts";
 import type { Endpoints } from "../kube/kinds/endpoints.ts";
 import { objectKey } from "../kube/kinds/kind.ts";
@@ -21,7 +21,6 @@ import type { Learnt } from "./pod-witness.ts";
 
 export interface PublishedWitnessOptions {
   readonly witness: Witness;
-  readonly clock: Clock;
   readonly sink: ObservationSink;
   /** The service whose endpoints an object lists; undefined for an object to pass over. */
   readonly serviceOf: (object: EndpointSlice | Endpoints) => ServiceRef | undefined;
@@ -153,13 +152,13 @@ export class PublishedWitness {
   }
 
   #report(endpoint: WitnessedEndpoint, direction: Direction, how: How): void {
-    const { baseline, notBefore } = how.learnt;
+    const { at, baseline, notBefore } = how.learnt;
     const { clusterStamp } = how;
     this.#options.sink.report({
       witness: this.#options.witness,
       endpoint,
       direction,
-      at: this.#options.clock.monotonicMs(),
+      at,
       ...(direction === "join" && clusterStamp !== undefined && { clusterStamp }),
       ...(notBefore !== undefined && { notBefore }),
       ...(baseline && { baseline }),

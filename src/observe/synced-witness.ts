@@ -2,7 +2,6 @@
 // `synced`, for the cluster and service that each copy was made of. Who made the copies and how
 // they are labelled is not decided here.
 
-import type { Clock } from "../environment/clock.ts";
 import { type EndpointSlice, endpointSliceKind } from "../kube/kinds/endpoint-slice.ts";
 import type { ObservationSink } from "../timeline/observation.ts";
 import type { Hop } from "../timeline/witness.ts";
@@ -15,7 +14,6 @@ export interface SyncedWitnessOptions {
   readonly cluster: string;
   /** All namespaces when absent. */
   readonly namespace?: string;
-  readonly clock: Clock;
   readonly openWatch: OpenWatch;
   readonly originOf: CopyOrigin;
   readonly sink: ObservationSink;
@@ -78,13 +76,11 @@ export class SyncedWitness {
 /** The witness at `synced`, for whoever has a watch of slices. */
 export function copiesWitness({
   cluster,
-  clock,
   sink,
   originOf,
-}: Pick<SyncedWitnessOptions, "cluster" | "clock" | "sink" | "originOf">): PublishedWitness {
+}: Pick<SyncedWitnessOptions, "cluster" | "sink" | "originOf">): PublishedWitness {
   return new PublishedWitness({
     witness: { hop: "synced", name: cluster },
-    clock,
     sink,
     serviceOf: (object) => ("addressType" in object ? originOf(object) : undefined),
   });

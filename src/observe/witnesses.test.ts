@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { MonotonicMs, WallMs } from "../environment/clock.ts";
+import type { MonotonicMs } from "../environment/clock.ts";
 import { type EndpointSlice, endpointSliceKind } from "../kube/kinds/endpoint-slice.ts";
 import { type Endpoints, endpointsKind } from "../kube/kinds/endpoints.ts";
 import type { Projected } from "../kube/kinds/kind.ts";
@@ -20,8 +20,8 @@ import { type Learnt, PodWitness } from "./pod-witness.ts";
 import { PublishedWitness, publishedServiceOf } from "./published-witness.ts";
 import { RoutedWitness } from "./routed-witness.ts";
 
-const clock = { monotonicMs: () => 7 as MonotonicMs, wallMs: () => 7 as WallMs };
-const watched: Learnt = { baseline: false, notBefore: undefined };
+const at = 7 as MonotonicMs;
+const watched: Learnt = { at, baseline: false, notBefore: undefined };
 
 /** Writes down what is reported, as lines. */
 class Heard implements ObservationSink {
@@ -111,7 +111,6 @@ class PodWorld {
   readonly nodes = { synced: false, store: new Store<Node>({ indexes: {} }) };
   readonly #witness = new PodWitness({
     cluster: "east",
-    clock,
     sink: this.heard,
     services: this.#services,
     pods: this.#pods,
@@ -331,9 +330,9 @@ describe("the pod watch", () => {
   test("says since when a change can be that a list showed", () => {
     const world = new PodWorld().begin();
     world.service(service("web"));
-    const first: Learnt = { baseline: true, notBefore: undefined };
+    const first: Learnt = { at, baseline: true, notBefore: undefined };
     expect(world.pod(pod("a", {}), first)).toEqual([`${join} · ready · baseline`]);
-    const again: Learnt = { baseline: false, notBefore: 3 as MonotonicMs };
+    const again: Learnt = { at, baseline: false, notBefore: 3 as MonotonicMs };
     expect(world.pod(pod("a", { ready: false }), again)).toEqual([
       `${leave} · unready · not before 3`,
     ]);
@@ -357,7 +356,6 @@ function publishedWorld() {
   const heard = new Heard();
   const witness = new PublishedWitness({
     witness: { hop: "published", name: "east" },
-    clock,
     sink: heard,
     serviceOf: publishedServiceOf("east"),
   });

@@ -220,11 +220,10 @@ export class ObserverRecording implements ObserverTap {
     this.#write(input);
   }
 
-  #changed(tapped: Tapped, change: Change<Recorded>, { baseline, notBefore }: Learnt): void {
+  #changed(tapped: Tapped, change: Change<Recorded>, { at: t, baseline, notBefore }: Learnt): void {
     const { object, type, learntBy: by } = change;
     if (type === "updated" && change.previous.json === object.json) return;
-    const { clock } = this.#options;
-    const [atMs, t] = [clock.wallMs(), clock.monotonicMs()];
+    const atMs = this.#options.clock.wallMs();
     const isLate = notBefore !== undefined && tapped.isListed;
     this.#add(
       changeLine({

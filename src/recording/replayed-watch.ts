@@ -106,7 +106,7 @@ export class ReplayedWatch<T extends Projected, I extends string> implements Wat
     this.#hasTaken = true;
     const { kind, isBegun, onChange } = this.#request;
     const baseline = isFirst ?? !(isBegun?.() ?? this.#synced);
-    const learnt: Learnt = { baseline, notBefore };
+    const learnt: Learnt = { at: this.#clock.monotonicMs(), baseline, notBefore };
     const metadata = { resourceVersion: "0", ...recordAt(object, "metadata") };
     const { namespace = "", name = "" } = metadata as { namespace?: string; name?: string };
     const known = this.#store.get(kind.namespaced ? namespace : "", name);

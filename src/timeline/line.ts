@@ -24,6 +24,8 @@ export interface Cursor {
   origin: "step" | "first" | "assumed";
   /** The id of the last change that the witness has shown or passed. */
   through: number;
+  /** The last step, while it has shown no change: the witness is ahead of the reference, or wrong. */
+  alone: Step | undefined;
   /** Steps of which it is not clear yet which changes they show, oldest first. */
   steps: readonly Step[];
 }
@@ -65,7 +67,7 @@ export class Line {
     changes: readonly Change[],
   ): Cursor {
     const newest = changes.at(-1);
-    const cursor = { witness, ...state, through: 0, steps: noSteps };
+    const cursor: Cursor = { witness, ...state, through: 0, alone: undefined, steps: noSteps };
     this.cursors.push(cursor);
     standBefore(cursor, newest);
     return cursor;
@@ -127,12 +129,22 @@ export function follow(
   const quietSince = Math.max(cursor.at, newest.begunAt) as MonotonicMs;
   const isQuiet = elapsedMs(quietSince, known.now) >= settleMs || steps.length > unclearMax;
   // Nothing that it could still show: it had it so before the only change that it has not shown.
-  const isUnchanged = agrees && ahead.length === 1 && last === undefined;
+  const isOnly = ahead.filter(({ isDisagreement }) => !isDisagreement).length <= 1;
+  const isUnchanged = agrees && isOnly && last === undefined;
   if (!isQuiet && !isUnchanged) return nothing;
   if (!agrees && last === undefined) return nothing;
+  const { alone } = cursor;
   const settled = settle(cursor, fit, agrees ? newest.id : (last?.id ?? cursor.through));
-  if (agrees && !newest.isMarkedBy(witness)) newest.agree(witness);
-  return settled;
+  if (!agrees || newest.isMarkedBy(witness)) return settled;
+  const isAhead = isUnchanged && !newest.isDisagreement && newest.direction === "leave";
+  if (alone === undefined || !isAhead) {
+    newest.agree(witness);
+    return settled;
+  }
+  // It found out by itself that the endpoint is dead, perhaps long before the reference.
+  newest.show(alone);
+  cursor.alone = undefined;
+  return [...settled, { change: newest, witness }];
 }
 
 function firstAt([first]: readonly Change[]): number {
@@ -163,6 +175,7 @@ function settle(
   assert(cursor.through <= through, "a witness never goes back to an earlier change");
   cursor.through = through;
   cursor.steps = noSteps;
+  if (fit.at(-1) !== undefined) cursor.alone = undefined;
   return fit.flatMap((change, index) => {
     const step = steps[index];
     if (change === undefined || step === undefined) return [];

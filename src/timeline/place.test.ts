@@ -270,8 +270,8 @@ test("an address that two replicas list while no pod has it is in flight until a
   expect(seen.over.slice(1)).toMatchInlineSnapshot(`
     [
       "12000: superseded: −10.0.0.1 shop/web  pod 0 · published ? · routed 100 ms passed (superseded)",
-      "30000: complete: −10.0.0.1 shop/web  pod unchanged · published ? · routed passed passed",
-      "30000: complete: +10.0.0.1 shop/web  pod 0 · published ? · routed unchanged unchanged",
+      "20000: complete: −10.0.0.1 shop/web  pod unchanged · published ? · routed passed passed",
+      "20000: complete: +10.0.0.1 shop/web  pod 0 · published ? · routed unchanged unchanged",
     ]
   `);
   expect(seen.inFlight).toEqual([]);

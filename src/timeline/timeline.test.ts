@@ -532,8 +532,8 @@ describe("a disagreement that was there when the observation began", () => {
     expect(seen.inFlight).toEqual([]);
     expect(seen.over).toMatchInlineSnapshot(`
       [
-        "30000: superseded: −10.0.0.1 shop/web  pod unchanged · published passed · routed ? (superseded)",
-        "30000: complete: +10.0.0.1 shop/web  pod 0 · published unchanged · routed ?",
+        "20000: superseded: −10.0.0.1 shop/web  pod unchanged · published passed · routed ? (superseded)",
+        "20000: complete: +10.0.0.1 shop/web  pod 0 · published unchanged · routed ?",
       ]
     `);
   });
@@ -577,13 +577,13 @@ describe("a replica that deviates alone", () => {
     ]);
   });
 
-  test("is not matched to a change that had not happened by then", () => {
+  test("has found out by itself what the pod shows later, if it has stood by it", () => {
     const seen = deviated();
     seen.watermarks = { pod: 5_200 };
     seen.say(5_300, pod, "leave");
     seen.say(5_400, published, "leave");
     expect(seen.over).toEqual([
-      "5400: complete: −10.0.0.1 shop/web  pod 0 · published 100 ms · routed unchanged",
+      "5400: complete: −10.0.0.1 shop/web  pod 300 ms · published 400 ms · routed before pod",
     ]);
   });
 

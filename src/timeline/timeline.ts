@@ -322,6 +322,7 @@ export class Timeline implements ObservationSink {
     cursor.at = at;
     cursor.origin = "step";
     cursor.steps = [...cursor.steps, step];
+    cursor.alone = step;
     if (this.#opens(line, step)) {
       const { notBefore, endpoint } = step;
       const current = this.#watermark(witness, endpoint.service) ?? (-Infinity as MonotonicMs);
@@ -419,7 +420,10 @@ export class Timeline implements ObservationSink {
     const isPending = ({ outcome }: Change): boolean => outcome === "pending";
     const done = line.cursors.filter((cursor) => !aheadOf(cursor, changes).some(isPending));
     // What showed no change by now shows none: the witness changed its mind alone.
-    for (const cursor of done) cursor.steps = [];
+    for (const cursor of done) {
+      cursor.steps = [];
+      if (cursor.direction === state) cursor.alone = undefined;
+    }
     const disagreeing = done.filter(
       ({ direction, witness }) =>
         direction !== state && expected.some((one) => isSameWitness(one, witness)),
