@@ -136,8 +136,8 @@ export function follow(
   const { alone } = cursor;
   const settled = settle(cursor, fit, agrees ? newest.id : (last?.id ?? cursor.through));
   if (!agrees || newest.isMarkedBy(witness)) return settled;
-  const isAhead = isUnchanged && !newest.isDisagreement && newest.direction === "leave";
-  if (alone === undefined || !isAhead) {
+  const wasAhead = isUnchanged && !newest.isDisagreement && newest.direction === "leave";
+  if (alone === undefined || !wasAhead) {
     newest.agree(witness);
     return settled;
   }

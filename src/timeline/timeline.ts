@@ -378,8 +378,8 @@ export class Timeline implements ObservationSink {
     const holders = this.#standings.isReported(line) ? [] : place.coveredBy(line);
     const owner = holders.findLast((one) => this.#standings.stateOf(one) === direction) ?? line;
     const last = owner.own.at(-1);
-    const isThere = last?.isDisagreement && last.outcome === "pending";
-    if (isThere && last.direction === direction) return last;
+    // What is on its way to others is what the witness has yet to show, or to show again.
+    if (last?.outcome === "pending" && last.direction === direction) return last;
     return this.#open(place, owner, { direction, at, aheadFrom: at, isDisagreement: true });
   }
 

@@ -232,7 +232,9 @@ function hadBefore(one: Case): boolean {
 /** Whether the cluster's own watches delivered its changes as they were. */
 function isMadeAsItWas(one: Case, made: Case["made"]): boolean {
   const heard = one.delivered.filter((step) => step.hop === made && !isBaseline(step));
-  return isAlike(heard, madeChanges(one));
+  const changes = madeChanges(one);
+  const isAfter = heard.every(({ at }, index) => at >= (changes[index]?.at ?? 0));
+  return isAfter && isAlike(heard, changes);
 }
 
 /** Whether everything that happened was delivered, place by place. */
