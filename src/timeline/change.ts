@@ -112,6 +112,10 @@ export class Change implements Due {
     return this.#markOf(witness) !== undefined;
   }
 
+  isShownBy(witness: Witness): boolean {
+    return this.#markOf(witness)?.type === "shown";
+  }
+
   show({ witness, at, notBefore, podName, cause, clusterStamp }: Sighting): void {
     const isFirst = at < this.#originAt || (at === this.#originAt && notBefore === undefined);
     if (isFirst) {

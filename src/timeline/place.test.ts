@@ -262,15 +262,16 @@ test("an address that two replicas list while no pod has it is in flight until a
   seen.advance(2_000 + settleMs);
   expect(seen.inFlight).toMatchInlineSnapshot(`
     [
-      "leave a 1000: pod shown, one shown, two pending",
+      "leave a before 2000: pod unchanged, one pending, two pending",
     ]
   `);
   seen.say(20_000, pod, "join", { uid: "b" });
   seen.advance(20_000 + settleMs);
   expect(seen.over.slice(1)).toMatchInlineSnapshot(`
     [
-      "30000: complete: −10.0.0.1 shop/web  pod 0 · published ? · routed 100 ms passed",
-      "30000: complete: +10.0.0.1 shop/web  pod 0 · published ? · routed unchanged unchanged",
+      "12000: superseded: −10.0.0.1 shop/web  pod 0 · published ? · routed 100 ms passed (superseded)",
+      "20000: complete: −10.0.0.1 shop/web  pod unchanged · published ? · routed passed passed",
+      "20000: complete: +10.0.0.1 shop/web  pod 0 · published ? · routed unchanged unchanged",
     ]
   `);
   expect(seen.inFlight).toEqual([]);

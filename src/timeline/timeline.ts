@@ -353,7 +353,7 @@ export class Timeline implements ObservationSink {
     if (reference === undefined || reference.hop === cursor.witness.hop) return;
     if (!isOfCluster(reference)) return;
     if (aheadOf(cursor, this.#standings.changesOf(line)).length > 0) return;
-    this.#openDisagreement(place, line, cursor.at);
+    this.#openDisagreement(place, line, [cursor], cursor.at);
   }
 
   #open(place: Place, line: Line, beginning: Beginning, opener?: Cursor): Change {
@@ -373,13 +373,14 @@ export class Timeline implements ObservationSink {
   }
 
   /** Of an address it is of the pod that has it, or had it last. */
-  #openDisagreement(place: Place, line: Line, at: MonotonicMs): Change {
+  #openDisagreement(place: Place, line: Line, cursors: readonly Cursor[], at: MonotonicMs): Change {
     const direction = this.#standings.stateOf(line);
     const holders = this.#standings.isReported(line) ? [] : place.coveredBy(line);
     const owner = holders.findLast((one) => this.#standings.stateOf(one) === direction) ?? line;
     const last = owner.own.at(-1);
-    // What is on its way to others is what the witness has yet to show, or to show again.
-    if (last?.outcome === "pending" && last.direction === direction) return last;
+    // What is on its way to others is what the witness has yet to show, unless it has shown it.
+    const isSame = last?.outcome === "pending" && last.direction === direction;
+    if (isSame && !cursors.some(({ witness }) => last.isShownBy(witness))) return last;
     return this.#open(place, owner, { direction, at, aheadFrom: at, isDisagreement: true });
   }
 
@@ -432,7 +433,7 @@ export class Timeline implements ObservationSink {
       // Not before the newest change, after which it is as the reference has it.
       const begunAt = changes.at(-1)?.begunAt ?? -Infinity;
       const from = Math.max(begunAt, Math.min(...disagreeing.map(({ at }) => at))) as MonotonicMs;
-      const change = this.#openDisagreement(place, line, from);
+      const change = this.#openDisagreement(place, line, disagreeing, from);
       for (const cursor of disagreeing) standBefore(cursor, change);
     }
     this.#review(place);
