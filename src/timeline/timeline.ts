@@ -409,7 +409,7 @@ export class Timeline implements ObservationSink {
   #findDisagreement(line: Line): void {
     const place = this.#places.at(line.endpoint);
     if (place === undefined || !place.lines.includes(line)) return;
-    if (this.#standings.referenceOf(line) === undefined) return;
+    if (this.#standings.referenceOf(line) === undefined || this.#isAgreed(line)) return;
     if (this.#kept.isStranger(line) && !this.#canStrangersPend()) {
       this.#kept.dismiss(line);
       return;
@@ -438,6 +438,15 @@ export class Timeline implements ObservationSink {
     }
     this.#review(place);
     this.#live.makeRoom();
+  }
+
+  /** Whether all have it: so it is with nearly every line of a first list, which must cost little. */
+  #isAgreed(line: Line): boolean {
+    const isThere = ({ direction, steps }: Cursor): boolean =>
+      direction === "join" && steps.length === 0;
+    if (!line.cursors.every(isThere)) return false;
+    const expected = this.#standings.expectedAt(line);
+    return expected.every((one) => one.hop === "traffic" || line.cursorOf(one) !== undefined);
   }
 
   /** Every witness that is expected to show the line's changes stands somewhere. */
