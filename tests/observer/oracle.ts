@@ -256,7 +256,7 @@ function isDeliveredAsItWas({ delivered, happened, run }: Case): boolean {
  * one that shows this next change and was heard a little sooner.
  */
 function isAmbiguous({ made, delivered, addressed }: Case, atPlace: readonly Case[]): boolean {
-  const all = atPlace.flatMap((one) => one.delivered);
+  const all = inOrder(atPlace.flatMap((one) => one.delivered));
   const changes = all.filter(({ hop, how }) => hop === made && how !== "baseline");
   return [...delivered, ...addressed]
     .filter(({ hop }) => hop !== made)
