@@ -1,6 +1,6 @@
 // `lockstep watch` as a person runs it, beside a lab in another process: what it prints as pods are
 // replaced, what it answers to Prometheus and keeps, and how it ends.
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -16,6 +16,7 @@ import type { JourneyRecord } from "../src/timeline/journey-record.ts";
 import { type LabProcess, startLabProcess, stopAllLabs } from "./lab-process.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "lockstep-e2e-watch-"));
+const deadAddress = "10.99.0.1";
 const running = new Set<ChildProcess>();
 let lab: LabProcess;
 let client: KubeClient;
@@ -125,6 +126,59 @@ it("shows every pod that joins and leaves in a release, once, and ends with a su
   ]);
   expect(statSync(history).size).toBeGreaterThan(0);
 });
+
+it("goes on after a restart with a change that it had seen in flight", async () => {
+  await publishDeadAddress();
+  const path = join(folder, "restarted.db");
+  const first = await watchInFlight(path);
+  const second = await watchInFlight(path);
+  expect(first).toHaveLength(1);
+  expect(second).toEqual(
+    first.map(({ originMs, ...record }) => ({ ...record, originMs: expect.closeTo(originMs, 0) })),
+  );
+});
+
+/** Watches until the dead address is in flight, ends, and returns what the history has of it. */
+async function watchInFlight(history: string): Promise<readonly JourneyRecord[]> {
+  const watch = new WatchProcess("--history", history, "--metrics-port", "0");
+  await watch.until(({ errorOutput }) => errorOutput.includes("Metrics: "));
+  const url = /Metrics: (\S+)/.exec(watch.errorOutput)?.[1] ?? "";
+  const waiting =
+    /^lockstep_journey_oldest_pending_seconds\{.*hop="published",direction="leave"\} (?!0$)/m;
+  while (!waiting.test(await (await fetch(url)).text())) await soon();
+  expect(await watch.end("SIGTERM")).toBe(0);
+  const kept = execFileSync(
+    process.execPath,
+    ["bin/lockstep.mjs", "journeys", "--history", history, "--json"],
+    { encoding: "utf8" },
+  );
+  return kept
+    .split("\n")
+    .filter((line) => line.includes(deadAddress))
+    .map((line) => JSON.parse(line) as JourneyRecord);
+}
+
+/** A slice that another controller than the lab's manages, with the address of a pod that never was. */
+async function publishDeadAddress(): Promise<void> {
+  const namespace = "/namespaces/default";
+  const create = (path: string, body: object) =>
+    client.request({ verb: "create", method: "POST", path, body });
+  await create(`/api/v1${namespace}/services`, {
+    metadata: { name: "stale" },
+    spec: { selector: { app: "stale" }, ports: [{ port: 80, targetPort: 8080 }] },
+  });
+  const labels = {
+    "kubernetes.io/service-name": "stale",
+    "endpointslice.kubernetes.io/managed-by": "e2e",
+  };
+  const targetRef = { kind: "Pod", namespace: "default", name: "gone", uid: "gone" };
+  await create(`/apis/discovery.k8s.io/v1${namespace}/endpointslices`, {
+    metadata: { name: "stale-e2e", labels },
+    addressType: "IPv4",
+    ports: [{ name: "", port: 8080 }],
+    endpoints: [{ addresses: [deadAddress], conditions: { ready: true }, targetRef }],
+  });
+}
 
 it("ends quietly when whoever reads it has enough", async () => {
   const watch = new WatchProcess("--context", "lab-1");

@@ -1,6 +1,7 @@
 // The history's file as its thread has it: opened, and opened anew after somebody has removed it.
 // Invariant: a thread that has no file open is asked for nothing but to open one.
 import type { Environment } from "../environment/environment.ts";
+import type { JourneyRecord } from "../timeline/journey-record.ts";
 import { HistoryConnection } from "./history-connection.ts";
 import { HistoryError } from "./history-error.ts";
 import { prepareHistory } from "./history-place.ts";
@@ -24,12 +25,16 @@ export class HistoryFile {
     this.#connection = new HistoryConnection(options.startThread);
   }
 
-  /** Rejects with a `HistoryError` where it cannot be; what was begun of it is then removed. */
-  async open(): Promise<void> {
+  /**
+   * Resolves to what an earlier run left pending, the oldest first. Rejects with a `HistoryError` where it
+   * cannot be opened; what was begun of it is then removed.
+   */
+  async open(): Promise<readonly JourneyRecord[]> {
     const undo = await prepareHistory(this.#options);
     try {
-      await this.#askToOpen();
+      const left = await this.#askToOpen();
       this.#isOpen = true;
+      return left;
     } catch (error) {
       // Where somebody else writes it, the files that are new are not ours.
       if (error instanceof HistoryError && error.code === "CANNOT_OPEN") {
@@ -76,14 +81,11 @@ export class HistoryFile {
     await this.close();
   }
 
-  async #askToOpen(): Promise<void> {
-    const { path, retention, processes, clock, log } = this.#options;
+  async #askToOpen(): Promise<readonly JourneyRecord[]> {
+    const { path, retention, processes, clock } = this.#options;
     const options = { path, retention, pid: processes.pid, nowMs: clock.wallMs() };
     const answer = await this.#connection.ask({ type: "open", options });
     if (answer.type === "not opened") throw new HistoryError(answer.code, answer.message);
-    if (answer.type !== "opened" || answer.leftPending === 0) return;
-    log.info("journeys were pending when the observer ended; what became of them is unknown", {
-      journeys: answer.leftPending,
-    });
+    return answer.type === "opened" ? answer.left : [];
   }
 }

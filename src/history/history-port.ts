@@ -1,5 +1,6 @@
 // What the history's thread is asked and answers. One request is under way at a time and gets one
 // answer, so neither side numbers them.
+import type { JourneyRecord } from "../timeline/journey-record.ts";
 import type { HistoryErrorCode } from "./history-error.ts";
 import type { RetentionStep } from "./history-retention.ts";
 import type { HistoryWriterOptions, Refusal } from "./history-writer.ts";
@@ -12,7 +13,7 @@ export type HistoryRequest =
   | { readonly type: "close" };
 
 export type HistoryAnswer =
-  | { readonly type: "opened"; readonly leftPending: number }
+  | { readonly type: "opened"; readonly left: readonly JourneyRecord[] }
   | { readonly type: "not opened"; readonly code: HistoryErrorCode; readonly message: string }
   /** And how many of the oldest went for them. */
   | { readonly type: "written"; readonly removed: number }

@@ -7,6 +7,7 @@ import { HistoryError } from "./history-error.ts";
 import { HistoryRetention, type Retention, type RetentionStep } from "./history-retention.ts";
 import { checkOwned, damaged, upgrade } from "./history-schema.ts";
 import { journeyRow, upsertSql } from "./journey-row.ts";
+import { keptRecord } from "./kept-record.ts";
 import { WriterLock } from "./writer-lock.ts";
 
 export interface HistoryWriterOptions {
@@ -35,13 +36,16 @@ export class HistoryWriteError extends Error {
 /** How often room is made for one batch before it is given up: the batch is small, so it suffices. */
 const makeRoomMax = 8;
 
+/** Some megabytes. The oldest are what alerts are about. */
+const leftMax = 5_000;
+
 export class HistoryWriter {
   readonly #path: string;
   readonly #lock: WriterLock;
   readonly #database: HistoryDatabase;
   readonly #retention: HistoryRetention;
-  /** Journeys that an earlier writer left pending: what became of them nobody knows. */
-  readonly leftPending: number;
+  /** Journeys that an earlier writer left pending, the oldest first. Their outcome is unknown from now on. */
+  readonly left: readonly JourneyRecord[];
 
   constructor({ path, retention, pid, nowMs, busyTimeoutMs }: HistoryWriterOptions) {
     this.#path = path;
@@ -54,7 +58,7 @@ export class HistoryWriter {
       this.#database.exec("PRAGMA synchronous = FULL");
       this.#lock = lock;
       this.#retention = new HistoryRetention(this.#database, retention);
-      this.leftPending = this.#begin(pid, nowMs);
+      this.left = this.#begin(pid, nowMs);
     } catch (error) {
       lock?.release();
       this.#database.close();
@@ -109,15 +113,20 @@ export class HistoryWriter {
     this.#lock.release();
   }
 
-  #begin(pid: number, nowMs: number): number {
-    let left = 0;
+  #begin(pid: number, nowMs: number): readonly JourneyRecord[] {
+    const left = this.#database
+      .rows(
+        `SELECT CAST(record AS BLOB) AS record FROM journeys WHERE outcome = 'pending'
+         ORDER BY origin_ms LIMIT ?`,
+        [leftMax],
+      )
+      .flatMap(({ record }) => (record instanceof ArrayBuffer ? (keptRecord(record) ?? []) : []));
     this.#database.transaction(() => {
       this.#database.exec("DELETE FROM writer");
       this.#database.run("INSERT INTO writer (pid, since_ms) VALUES (?, ?)", [pid, nowMs]);
-      left = this.#database.run(
+      this.#database.exec(
         `UPDATE journeys SET outcome = 'unknown', record = json_set(record, '$.outcome', 'unknown')
          WHERE outcome = 'pending'`,
-        [],
       );
     });
     return left;

@@ -43,7 +43,7 @@ class ScriptedThread {
 function usualAnswer(request: HistoryRequest): HistoryAnswer {
   switch (request.type) {
     case "open":
-      return { type: "opened", leftPending: 0 };
+      return { type: "opened", left: [] };
     case "write":
       return { type: "written", removed: 0 };
     case "tidy":

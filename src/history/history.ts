@@ -53,6 +53,7 @@ export class History {
   readonly #queue = new RecordQueue();
   readonly #counts = { added: 0, committed: 0, dropped: 0, removed: 0 };
   readonly #trouble: WriteTrouble;
+  #left: readonly JourneyRecord[] = [];
   #tidyAt: MonotonicMs;
   /** Set by closing: what is not written by then is dropped. */
   #closeBy: MonotonicMs | undefined;
@@ -77,13 +78,18 @@ export class History {
     }
     const history = new History(options);
     try {
-      await history.#file.open();
+      history.#left = await history.#file.open();
     } catch (error) {
       await history.#file.end();
       throw error;
     }
     history.#working = history.#work();
     return history;
+  }
+
+  /** What was pending when the last run ended, the oldest first. */
+  get left(): readonly JourneyRecord[] {
+    return this.#left;
   }
 
   get counts(): HistoryCounts {

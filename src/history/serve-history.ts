@@ -15,7 +15,7 @@ export function historyService(): (request: HistoryRequest) => HistoryAnswer {
       switch (request.type) {
         case "open":
           writer = new HistoryWriter(request.options);
-          return { type: "opened", leftPending: writer.leftPending };
+          return { type: "opened", left: writer.left };
         case "write":
           if (request.emptyLog) opened().emptyLog();
           return { type: "written", removed: opened().write(request.batch) };

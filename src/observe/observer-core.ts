@@ -2,6 +2,7 @@
 // no clients and no timers, so the same core runs beside clusters and on a recording of them.
 import type { Clock, MonotonicMs } from "../environment/clock.ts";
 import type { Log } from "../environment/log.ts";
+import type { EarlierChange } from "../timeline/earlier-changes.ts";
 import type { JourneyEvent } from "../timeline/journey-event.ts";
 import type { JourneyLimits } from "../timeline/journey-limits.ts";
 import type { ObserverRun } from "../timeline/journey-record.ts";
@@ -57,6 +58,11 @@ export class ObserverCore {
     "counts" | "requestCounts" | "oldestPending" | "pending" | "clockSkew"
   > {
     return this.#timeline;
+  }
+
+  /** Changes that an earlier run left in flight; to be called before anything is reported. */
+  remember(changes: readonly EarlierChange[]): void {
+    this.#timeline.remember(changes);
   }
 
   /** Where witnesses report to. */

@@ -1,12 +1,15 @@
 // Sees everything that the observer's answers depend on, at the moment and in the order in which it is
 // taken in. A recording is such a tap, and what it writes is enough to get the same answers again.
 import type { PublishedForm } from "../sources/published-form.ts";
+import type { EarlierChange } from "../timeline/earlier-changes.ts";
 import type { ClusterStanding } from "./cluster-status.ts";
 import type { OpenWatch, WatchMeans } from "./observed-watch.ts";
 import type { RoutedInput } from "./routed-witness.ts";
 import type { TrafficInput } from "./traffic/traffic-witness.ts";
 
 export interface ObserverTap {
+  /** Changes that an earlier run left in flight, before anything else. */
+  earlier(changes: readonly EarlierChange[]): void;
   /** Watches of an API server that pass by the tap. */
   openWatches(means: WatchMeans): OpenWatch;
   /** It is known how the cluster publishes, and it will be watched. */

@@ -19,7 +19,7 @@ import type { ObservedForm } from "./cluster-observation.ts";
 import { Observer, type ObserverOptions } from "./observer.ts";
 
 export interface WatchOptions
-  extends Pick<ObserverOptions, "namespaces" | "services" | "maxQps" | "nodes"> {
+  extends Pick<ObserverOptions, "namespaces" | "services" | "maxQps" | "nodes" | "earlier"> {
   readonly clusters: readonly string[];
   readonly accessClusters?: readonly string[];
   readonly form?: ObservedForm;

@@ -7,7 +7,7 @@ import type { CancelTimer } from "../environment/timers.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import type { JourneyEvent } from "../timeline/journey-event.ts";
 import type { JourneyLimits } from "../timeline/journey-limits.ts";
-import type { ObserverRun } from "../timeline/journey-record.ts";
+import { earlierChange, type JourneyRecord, type ObserverRun } from "../timeline/journey-record.ts";
 import type { ObservationSink } from "../timeline/observation.ts";
 import type { TrafficReport } from "../timeline/witness.ts";
 import { ClusterObservation, type ObservedForm } from "./cluster-observation.ts";
@@ -46,6 +46,8 @@ export interface ObserverOptions
   /** Names the run; a new one that begins now unless given. */
   readonly run?: ObserverRun;
   readonly tap?: ObserverTap;
+  /** What an earlier run left in flight. */
+  readonly earlier?: readonly JourneyRecord[];
 }
 
 /** How often stuck changes are looked for, and how old what the watches know is. */
@@ -124,6 +126,7 @@ export class Observer {
   /** Begins to watch every cluster, and waits for none; a second call does nothing. */
   start(): void {
     if (this.#cancelLook !== undefined || this.#isStopped) return;
+    this.#remember();
     for (const cluster of this.#clusters) cluster.start();
     this.#lookLater();
   }
@@ -142,6 +145,14 @@ export class Observer {
     this.#cancelLook?.();
     await Promise.all(this.#clusters.map((cluster) => cluster.stop()));
     this.#core.end();
+  }
+
+  #remember(): void {
+    const { tap, earlier = [] } = this.#options;
+    if (earlier.length === 0) return;
+    const changes = earlier.map((record) => earlierChange(record, this.run));
+    tap?.earlier(changes);
+    this.#core.remember(changes);
   }
 
   #observationOf(name: string): ClusterObservation | undefined {

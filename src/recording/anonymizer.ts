@@ -13,7 +13,7 @@ function wordSet(words: string): ReadonlySet<string> {
 const keptFields = wordSet(
   "at after kind run change by listed type form resource state currency phase status " +
     "protocol addressType creationTimestamp deletionTimestamp startedAt finishedAt " +
-    "lastTransitionTime lastHeartbeatTime ipFamilies",
+    "lastTransitionTime lastHeartbeatTime ipFamilies direction cause record",
 );
 
 /** Sentences and reasons: they may name anything. */
@@ -32,7 +32,7 @@ const knownFields = wordSet(
     "lastState running waiting terminated exitCode reason endpoints addresses " +
     "notReadyAddresses subsets targetRef externalName clusterIP clusterIPs " +
     "publishNotReadyAddresses isHeard standing hasSlices of replica routed log traffic " +
-    "service address podUid notBefore request failed notes",
+    "service address podUid notBefore request failed notes changes endpoint podName",
 );
 
 /** Keys that Kubernetes or Lockstep gives a meaning. */

@@ -19,6 +19,7 @@ import type { Learnt } from "../observe/pod-witness.ts";
 import type { RoutedEndpoint, RoutedInput } from "../observe/routed-witness.ts";
 import type { TrafficInput } from "../observe/traffic/traffic-witness.ts";
 import type { PublishedForm } from "../sources/published-form.ts";
+import type { EarlierChange } from "../timeline/earlier-changes.ts";
 import type { ObserverRun } from "../timeline/journey-record.ts";
 import type { RecordedInput } from "./recorded-input.ts";
 import { type Recorded, type RecordedKindName, withJson } from "./recorded-kinds.ts";
@@ -68,6 +69,7 @@ export class ObserverRecording implements ObserverTap {
   readonly #watches: Tapped[] = [];
   readonly #replicas = new Map<string, Replica>();
   readonly #logs = new Map<string, Log>();
+  #earlier: readonly EarlierChange[] = [];
   #notes: readonly string[] = [];
   #aliveAt: MonotonicMs | undefined;
   #isStarted = false;
@@ -118,6 +120,11 @@ export class ObserverRecording implements ObserverTap {
     this.#alive();
     this.#write({ type: "ended" });
     this.#isOver = true;
+  }
+
+  earlier(changes: readonly EarlierChange[]): void {
+    this.#earlier = changes;
+    this.#write({ type: "earlier", changes });
   }
 
   openWatches(means: WatchMeans): OpenWatch {
@@ -262,6 +269,7 @@ export class ObserverRecording implements ObserverTap {
   #baseline(): readonly string[] {
     const t = this.#options.clock.monotonicMs();
     const inputs: RecordedInput[] = this.#isStarted ? [{ type: "started" }] : [];
+    if (this.#earlier.length > 0) inputs.push({ type: "earlier", changes: this.#earlier });
     for (const [cluster, form] of this.#began) inputs.push({ type: "began", cluster, form });
     return [
       ...inputs.map((input) => inputLine(t, input)),

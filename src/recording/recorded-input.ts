@@ -8,10 +8,13 @@ import type { WatchState } from "../observe/observed-watch.ts";
 import type { RoutedEndpoint, RoutedInput } from "../observe/routed-witness.ts";
 import type { TrafficInput } from "../observe/traffic/traffic-witness.ts";
 import type { PublishedForm } from "../sources/published-form.ts";
+import type { EarlierChange } from "../timeline/earlier-changes.ts";
 
 export type RecordedInput =
   /** The observation begins to be shown. */
   | { readonly type: "started" }
+  /** Changes that an earlier run of the observer left in flight. */
+  | { readonly type: "earlier"; readonly changes: readonly EarlierChange[] }
   /** Watches of a cluster are opened. */
   | { readonly type: "began"; readonly cluster: string; readonly form: PublishedForm }
   | {
@@ -47,6 +50,12 @@ export function inputOf(record: RawRecord): RecordedInput | undefined {
       const notes = record["notes"];
       return Array.isArray(notes) ? { type, notes: notes.map(String) } : undefined;
     }
+    case "earlier": {
+      const changes = record["changes"];
+      return Array.isArray(changes)
+        ? { type, changes: changes.filter(isRecord).flatMap(earlierOf) }
+        : undefined;
+    }
     case "began": {
       const form = record["form"];
       const isForm = form === "endpoints" || form === "endpointslices";
@@ -71,6 +80,23 @@ export function inputOf(record: RawRecord): RecordedInput | undefined {
     default:
       return undefined;
   }
+}
+
+function earlierOf(change: RawRecord): readonly EarlierChange[] {
+  const { direction, since } = {
+    direction: change["direction"],
+    since: instantOf(change["since"]),
+  };
+  const { record, endpoint } = { record: textOf(change["record"]), endpoint: change["endpoint"] };
+  const [routed] = endpointsOf([endpoint]);
+  const service = isRecord(endpoint) ? textOf(endpoint["service"]) : undefined;
+  if (direction !== "join" && direction !== "leave") return [];
+  if (record === undefined || since === undefined || routed === undefined) return [];
+  if (service === undefined) return [];
+  const [podName, cause] = [textOf(change["podName"]), textOf(change["cause"])];
+  const { cluster, podUid, address, port } = routed;
+  const known = { cluster, service, address, port, podUid };
+  return [{ record, endpoint: known, direction, since, podName, cause }];
 }
 
 function watchOf(record: RawRecord, cluster: string | undefined): RecordedInput | undefined {

@@ -219,6 +219,9 @@ export class ReplayedRun {
 
   #input(input: RecordedInput): void {
     switch (input.type) {
+      case "earlier":
+        this.#core.remember(input.changes);
+        break;
       case "began":
         this.#cluster(input.cluster)?.begin(input.form);
         break;

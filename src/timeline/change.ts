@@ -3,6 +3,7 @@
 import { assert, assertCostly } from "../environment/assert.ts";
 import { elapsedMs, type MonotonicMs } from "../environment/clock.ts";
 import type { Due } from "../environment/due-queue.ts";
+import type { EarlierChange } from "./earlier-changes.ts";
 import { inOrderOfHops } from "./expectations.ts";
 import type { ClusterTime, HopState, HopTime, Journey, Origin, Outcome } from "./journey.ts";
 import type { Line } from "./line.ts";
@@ -31,6 +32,8 @@ export interface Beginning {
    * show it; when it began is unknown.
    */
   readonly isDisagreement?: true;
+  /** An earlier run of the observer has seen it in flight. */
+  readonly earlier?: EarlierChange | undefined;
 }
 
 /** What a snapshot needs to know beside the change itself. */
@@ -69,6 +72,8 @@ export class Change implements Due {
   /** When the reference showed it. */
   readonly begunAt: MonotonicMs;
   readonly aheadFrom: MonotonicMs;
+  /** The id of its record in an earlier run. */
+  readonly #continues: string | undefined;
   /** Invariant: at most one of each witness. */
   #marks: readonly Mark[] = none;
   /** Witnesses that are late beyond the budget and have been reported as such. */
@@ -95,7 +100,10 @@ export class Change implements Due {
     this.begunAt = beginning.at;
     this.aheadFrom = beginning.aheadFrom;
     this.isDisagreement = beginning.isDisagreement ?? false;
-    this.#originAt = beginning.at;
+    this.#originAt = beginning.earlier?.since ?? beginning.at;
+    this.#continues = beginning.earlier?.record;
+    this.#podName = beginning.earlier?.podName;
+    this.#cause = beginning.earlier?.cause;
     this.#notBefore = beginning.notBefore;
   }
 
@@ -194,6 +202,7 @@ export class Change implements Due {
       origin: this.#origin(),
       hops: this.#witnesses(context.expected).map((witness) => this.hopTime(witness, context)),
       outcome: this.outcome,
+      ...(this.#continues !== undefined && { continues: this.#continues }),
       ...(this.#stamp && { clusterTime: context.clusterTime(this.#stamp) }),
       ...(traffic && { traffic }),
     };

@@ -2,11 +2,15 @@
 // lines of `lockstep watch`, in the history and in what is asked of it. Wall times are made from the
 // observer's one monotonic clock by one anchor, so their differences are exact.
 import type { MonotonicMs, WallMs } from "../environment/clock.ts";
+import type { EarlierChange } from "./earlier-changes.ts";
 import type { HopState, HopTime, Journey, LagRange, LeaveTraffic, Outcome } from "./journey.ts";
 import type { Direction, Hop } from "./witness.ts";
 
 export interface JourneyRecord {
-  /** Unique among all runs of all observers: the run's name and the journey's number in it. */
+  /**
+   * Unique among all runs of all observers: the run's name and the journey's number in it. A journey that a
+   * later run finds in flight keeps its id.
+   */
   readonly id: string;
   readonly cluster: string | null;
   /** `namespace/name`. */
@@ -65,7 +69,7 @@ export interface ObserverRun {
 export function journeyRecord(journey: Journey, run: ObserverRun): JourneyRecord {
   const { endpoint, origin, clusterTime, traffic } = journey;
   return {
-    id: `${run.name}-${journey.id}`,
+    id: journey.continues ?? `${run.name}-${journey.id}`,
     cluster: endpoint.cluster ?? null,
     service: endpoint.service,
     address: endpoint.address,
@@ -84,6 +88,25 @@ export function journeyRecord(journey: Journey, run: ObserverRun): JourneyRecord
       clusterBeforeOriginMs: rangeRecord(clusterTime.beforeOriginMs),
     }),
     ...(traffic && { traffic: trafficRecord(traffic, run) }),
+  };
+}
+
+/** What an earlier run left in flight, by the clock of this one. */
+export function earlierChange(record: JourneyRecord, run: ObserverRun): EarlierChange {
+  const { cluster, service, address, port, podUid } = record;
+  return {
+    record: record.id,
+    endpoint: {
+      cluster: cluster ?? undefined,
+      service,
+      address,
+      port,
+      podUid: podUid ?? undefined,
+    },
+    direction: record.direction,
+    since: monotonicAt(record.originMs, run),
+    podName: record.podName ?? undefined,
+    cause: record.cause ?? undefined,
   };
 }
 

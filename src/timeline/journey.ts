@@ -12,6 +12,8 @@ export interface Journey {
   /** In the order of the hops, and of the witnesses' names at a hop. */
   readonly hops: readonly HopTime[];
   readonly outcome: Outcome;
+  /** An earlier run of the observer has seen it in flight: the id of its record there. */
+  readonly continues?: string;
   /** What the cluster itself says about when it happened; absent where it says nothing. */
   readonly clusterTime?: ClusterTime;
   /** What was sent to the address after it left; absent without an access log. */
@@ -24,8 +26,8 @@ export interface Origin {
   /** When the change was learnt from a list: it happened between this instant and `at`. */
   readonly notBefore: MonotonicMs | undefined;
   /**
-   * Some hop had yet to show it when the observation began at `at`: it happened some time before.
-   * Every lag is then a lower bound without an upper one.
+   * Some hop had yet to show it when the observation began at `at`: it happened some time before. Where an
+   * earlier run had seen it in flight, `at` is its origin there. Every lag is then a lower bound without an upper one.
    */
   readonly beforeStart?: true;
 }

@@ -3,7 +3,12 @@
 import { assertCostly } from "../environment/assert.ts";
 import type { Line } from "./line.ts";
 import { Place } from "./place.ts";
-import type { ServiceRef, TrafficReport, WitnessedEndpoint } from "./witness.ts";
+import {
+  isCompatible,
+  type ServiceRef,
+  type TrafficReport,
+  type WitnessedEndpoint,
+} from "./witness.ts";
 
 type Spot = Pick<WitnessedEndpoint, "service" | "address" | "port">;
 
@@ -113,12 +118,6 @@ export class Places {
     }
     return all;
   }
-}
-
-/** Whether they differ in nothing that both know. */
-function isCompatible(a: WitnessedEndpoint, b: WitnessedEndpoint): boolean {
-  if (a.cluster !== undefined && b.cluster !== undefined && a.cluster !== b.cluster) return false;
-  return a.podUid === undefined || b.podUid === undefined || a.podUid === b.podUid;
 }
 
 function addressKey({ address, port }: Pick<Spot, "address" | "port">): string {

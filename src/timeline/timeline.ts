@@ -10,6 +10,7 @@ import type { MonotonicMs } from "../environment/clock.ts";
 import { type Beginning, Change } from "./change.ts";
 import type { ClockAnchor, SkewInterval } from "./clock-skew.ts";
 import { ClockSkews } from "./clock-skews.ts";
+import { type EarlierChange, EarlierChanges } from "./earlier-changes.ts";
 import type { Journey } from "./journey.ts";
 import type { JourneyEvent } from "./journey-event.ts";
 import {
@@ -93,6 +94,7 @@ export class Timeline implements ObservationSink {
   readonly #places = this.#standings.places;
   readonly #expectations = this.#standings.expectations;
   readonly #late = new LateObservations();
+  readonly #earlier = new EarlierChanges();
   readonly #live: LiveChanges;
   readonly #kept: KeptLines;
   readonly #skews: ClockSkews;
@@ -176,6 +178,11 @@ export class Timeline implements ObservationSink {
   /** How far the observer's clock is from the cluster's; undefined until that is known. */
   clockSkew(cluster: string): SkewInterval | undefined {
     return this.#skews.of(cluster)?.interval;
+  }
+
+  /** Changes that an earlier run left in flight; to be called before anything is reported. */
+  remember(changes: readonly EarlierChange[]): void {
+    this.#earlier.add(changes);
   }
 
   follow(witness: Witness, service: FollowedService): void {
@@ -381,7 +388,24 @@ export class Timeline implements ObservationSink {
     // What is on its way to others is what the witness has yet to show, unless it has shown it.
     const isSame = last?.outcome === "pending" && last.direction === direction;
     if (isSame && !cursors.some(({ witness }) => last.isShownBy(witness))) return last;
-    return this.#open(place, owner, { direction, at, aheadFrom: at, isDisagreement: true });
+    const earlier = this.#earlierOf(owner, direction, cursors);
+    return this.#open(place, owner, {
+      direction,
+      at,
+      aheadFrom: at,
+      isDisagreement: true,
+      earlier,
+    });
+  }
+
+  /** Of what was in flight before this run: nothing has happened to the endpoint since the first lists. */
+  #earlierOf(
+    line: Line,
+    direction: Direction,
+    cursors: readonly Cursor[],
+  ): EarlierChange | undefined {
+    const isOfStart = line.own.length === 0 && cursors.every(({ origin }) => origin !== "step");
+    return isOfStart ? this.#earlier.take(line.endpoint, direction) : undefined;
   }
 
   #followOn(line: Line, cursor: Cursor, opened?: Change): void {

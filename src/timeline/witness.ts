@@ -101,6 +101,12 @@ export function isSameEndpoint(a: WitnessedEndpoint, b: WitnessedEndpoint): bool
   );
 }
 
+/** Whether they differ in nothing that both name. */
+export function isCompatible(a: WitnessedEndpoint, b: WitnessedEndpoint): boolean {
+  if (a.cluster !== undefined && b.cluster !== undefined && a.cluster !== b.cluster) return false;
+  return a.podUid === undefined || b.podUid === undefined || a.podUid === b.podUid;
+}
+
 export function isSameWitness(a: Witness, b: Witness): boolean {
   return a === b || (a.hop === b.hop && a.name === b.name);
 }

@@ -96,6 +96,7 @@ class Watch {
       run,
       ...(recording && { tap: recording }),
       metrics: kept.registry,
+      earlier: kept.earlier,
       onEvent: (event) => this.#onEvent(event),
     });
     this.#proxies = new AskedProxies({
