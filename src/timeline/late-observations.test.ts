@@ -51,6 +51,11 @@ describe("opposite observations", () => {
     expect(rest(...three)).toEqual(["leave at 60"]);
   });
 
+  test("of one instant are halves of one list, whatever comes after them", () => {
+    const moved = [late("leave", 60, 40), late("join", 60, 40)];
+    expect(rest(...moved, late("leave", 61, 50))).toEqual(["leave at 61"]);
+  });
+
   test("are no pair where both say the same", () => {
     expect(rest(late("leave", 60, 40), late("leave", 61, 40))).toHaveLength(2);
   });

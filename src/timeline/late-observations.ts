@@ -99,16 +99,30 @@ export interface Released {
   readonly unfollowed: readonly UnfollowedService[];
 }
 
-/** Opposite late ones of one gap are nothing; of an odd number, the first is left. */
+/**
+ * Opposite late ones of one instant are halves of one list, which moves an endpoint from object to object.
+ * Of one gap they are nothing as well; of an odd number, the first is left.
+ */
 export function withoutOpposites(all: readonly Observation[]): readonly Observation[] {
   const gaps: Observation[][] = [];
-  for (const one of all) {
+  for (const one of withoutHalves(all)) {
     const gap = gaps.at(-1);
     const before = gap?.at(-1);
     if (gap !== undefined && before !== undefined && isSameGap(before, one)) gap.push(one);
     else gaps.push([one]);
   }
   return gaps.flatMap((gap) => (gap.length % 2 === 0 ? [] : gap.slice(0, 1)));
+}
+
+function withoutHalves(all: readonly Observation[]): readonly Observation[] {
+  const left: Observation[] = [];
+  for (const one of all) {
+    const before = left.at(-1);
+    const isHalf = before?.at === one.at && before.notBefore !== undefined;
+    if (isHalf && before.direction !== one.direction) left.pop();
+    else left.push(one);
+  }
+  return left;
 }
 
 /** The later one happened at some time since before the earlier was reported. */

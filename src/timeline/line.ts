@@ -66,10 +66,13 @@ export class Line {
     state: Pick<Cursor, "direction" | "at" | "origin">,
     changes: readonly Change[],
   ): Cursor {
-    const newest = changes.at(-1);
     const cursor: Cursor = { witness, ...state, through: 0, alone: undefined, steps: noSteps };
     this.cursors.push(cursor);
-    standBefore(cursor, newest);
+    const pending = changes.find(({ outcome }) => outcome === "pending");
+    const isAwaited = state.origin === "assumed" && pending?.direction !== state.direction;
+    // It has shown nothing yet, so it may show all that is in flight.
+    if (isAwaited && pending !== undefined) cursor.through = pending.id - 1;
+    else standBefore(cursor, changes.at(-1));
     return cursor;
   }
 

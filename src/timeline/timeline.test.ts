@@ -35,6 +35,27 @@ test("a leave is followed from the pod to every replica", () => {
   expect(seen.journeys.pending()).toEqual([]);
 });
 
+test("a source that begins to follow while changes are in flight may show them all", () => {
+  const seen = new Observed([pod, published, replica("r1")]);
+  seen.watermarks = { pod: 1e9, published: 1e9 };
+  seen.say(1_000, pod, "join");
+  seen.say(1_500, published, "join");
+  seen.say(2_000, pod, "leave");
+  seen.journeys.follow(synced, web);
+  seen.say(2_100, synced, "join");
+  seen.say(2_400, published, "leave");
+  seen.say(2_900, synced, "leave");
+  seen.say(3_000, replica("r1"), "join");
+  seen.say(3_100, replica("r1"), "leave");
+  seen.advance(20_000);
+  expect(seen.over).toMatchInlineSnapshot(`
+    [
+      "3000: superseded: +10.0.0.1 shop/web  pod 0 · published 500 ms · synced 1.1 s · routed 2 s (superseded)",
+      "3100: complete: −10.0.0.1 shop/web  pod 0 · published 400 ms · synced 900 ms · routed 1.1 s",
+    ]
+  `);
+});
+
 test("a journey keeps its cause, its pod and an origin that is an interval after a relist", () => {
   const over: unknown[] = [];
   const journeys = new Timeline({
