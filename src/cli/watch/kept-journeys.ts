@@ -15,7 +15,11 @@ import { OtlpTargetError, otlpTarget } from "../../telemetry/otlp-target.ts";
 import { type ShownReadiness, startStatusListener } from "../../telemetry/status-listener.ts";
 import type { Journey } from "../../timeline/journey.ts";
 import type { JourneyEvent } from "../../timeline/journey-event.ts";
-import { type JourneyRecord, journeyRecord, type ObserverRun } from "../../timeline/journey-record.ts";
+import {
+  type JourneyRecord,
+  journeyRecord,
+  type ObserverRun,
+} from "../../timeline/journey-record.ts";
 import { asUsage, throwAsUsage } from "../as-usage.ts";
 import { hostAndPort } from "../ingress/host-and-port.ts";
 import { namingPortFlags } from "../taken-port.ts";
