@@ -339,8 +339,10 @@ export class Timeline implements ObservationSink {
       return;
     }
     const changes = this.#standings.changesOf(line);
-    this.#emitShown(follow(cursor, changes, this.#knownOf(line)));
-    if (aheadOf(cursor, changes).length === 0) this.#unsettled.set(line, this.#now);
+    const settled = follow(cursor, changes, this.#knownOf(line));
+    this.#emitShown(settled);
+    const isAlone = settled.length === 0 && aheadOf(cursor, changes).length === 0;
+    if (isAlone) this.#unsettled.set(line, this.#now);
   }
 
   /** Whether a step is a change: of the reference, unless it is behind others that stand for it. */
