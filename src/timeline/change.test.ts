@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { ms, Observed, pod, published, replica, web } from "../../tests/observer/observed.ts";
 import type { WallMs } from "../environment/clock.ts";
 import { Change } from "./change.ts";
-import { Line } from "./line.ts";
+import { Place } from "./place.ts";
 
 const endpoint = { ...web, address: "10.0.0.1", port: 8080, podUid: "a" };
 const isPassedBy = (): boolean => false;
@@ -11,7 +11,7 @@ function begun(more: { readonly notBefore?: number; readonly isDisagreement?: tr
   const { notBefore, ...rest } = more;
   const at = ms(1_000);
   const late = notBefore === undefined ? {} : { notBefore: ms(notBefore) };
-  return new Change(1, new Line(endpoint), {
+  return new Change(1, new Place().add(endpoint), {
     direction: "leave",
     at,
     aheadFrom: at,

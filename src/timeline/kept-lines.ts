@@ -46,7 +46,7 @@ export class KeptLines {
     }
     if (isStranger && known === undefined) this.#strangers.add(line);
     if (!isOfCluster(witness)) return line;
-    const covering = this.#standings.placeOf(line).coveringOf(line);
+    const covering = line.place.coveringOf(line);
     for (const one of [line, ...covering]) this.#strangers.delete(one);
     return line;
   }
@@ -103,11 +103,11 @@ export class KeptLines {
 
   #forget(line: Line): void {
     const { places } = this.#standings;
-    const place = places.at(line.endpoint);
+    const { place } = line;
     places.remove(line);
-    for (const one of place?.coveringOf(line) ?? []) {
+    for (const one of place.coveringOf(line)) {
       const isOwn = one.cursors.some(({ witness }) => isOfCluster(witness));
-      if (!isOwn && place?.coveredBy(one).length === 0) this.#strangers.add(one);
+      if (!isOwn && place.coveredBy(one).length === 0) this.#strangers.add(one);
     }
     this.#gone.delete(line);
     this.#strangers.delete(line);

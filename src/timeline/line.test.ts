@@ -2,7 +2,8 @@ import { describe, expect, test } from "vitest";
 import { ms, pod, published, replica, web } from "../../tests/observer/observed.ts";
 import { Change } from "./change.ts";
 import { settleMs } from "./journey-limits.ts";
-import { aheadOf, type Cursor, follow, Line, settlesAt, standBefore } from "./line.ts";
+import { aheadOf, type Cursor, follow, settlesAt, standBefore } from "./line.ts";
+import { Place } from "./place.ts";
 import type { Direction } from "./witness.ts";
 
 const endpoint = { ...web, address: "10.0.0.1", port: 8080, podUid: "a" };
@@ -12,7 +13,7 @@ type Stepped = readonly [direction: Direction, at: number];
 
 /** A line with changes, ids 1, 2, …, and one witness that listed the endpoint before them. */
 class Followed {
-  readonly line = new Line(endpoint);
+  readonly line = new Place().add(endpoint);
   readonly changes: readonly Change[];
   readonly cursor: Cursor;
 
@@ -57,7 +58,7 @@ class Followed {
 
 describe("a witness that begins to be heard", () => {
   const change = (direction: Direction): Change =>
-    new Change(7, new Line(endpoint), { direction, at: ms(1_000), aheadFrom: ms(1_000) });
+    new Change(7, new Place().add(endpoint), { direction, at: ms(1_000), aheadFrom: ms(1_000) });
   const begin = (direction: Direction, newest: Change): Cursor =>
     newest.line.begin(published, { direction, at: ms(1_500), origin: "first" }, [newest]);
 
@@ -92,7 +93,7 @@ describe("a witness that begins to be heard", () => {
   });
 
   test("is found by hop and name, and is gone when it is forgotten", () => {
-    const line = new Line(endpoint);
+    const line = new Place().add(endpoint);
     for (const witness of [pod, replica("r1"), replica("r2")]) {
       line.begin(witness, { direction: "join", at: ms(0), origin: "step" }, []);
     }

@@ -6,6 +6,7 @@ import { assert } from "../environment/assert.ts";
 import { elapsedMs, type MonotonicMs } from "../environment/clock.ts";
 import type { Change, Sighting } from "./change.ts";
 import { settleMs } from "./journey-limits.ts";
+import type { Place } from "./place.ts";
 import { type Direction, isSameWitness, type Witness, type WitnessedEndpoint } from "./witness.ts";
 
 /** A witness showed the endpoint, or ceased to. */
@@ -51,9 +52,12 @@ export class Line {
   /** Opened by the reference of this endpoint. Invariant: ids rise. */
   readonly own: Change[] = [];
   readonly cursors: Cursor[] = [];
+  /** Where it is. */
+  readonly place: Place;
 
-  constructor(endpoint: WitnessedEndpoint) {
+  constructor(endpoint: WitnessedEndpoint, place: Place) {
     this.endpoint = endpoint;
+    this.place = place;
   }
 
   cursorOf(witness: Witness): Cursor | undefined {

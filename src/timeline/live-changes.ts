@@ -177,7 +177,7 @@ export class LiveChanges {
     const hasRequests = this.#standings.expectedAt(line).at(-1)?.hop === "traffic";
     const isLastKept = reference === undefined || !isOfCluster(reference) || hasRequests;
     const kept = isLastKept ? 1 : 0;
-    const { addresses } = this.#standings.placeOf(line);
+    const { addresses } = line.place;
     const all = [...cursors, ...addresses.flatMap((address) => address.cursors)];
     const isPassed = ({ id, outcome }: Change): boolean =>
       outcome !== "pending" && all.every(({ through }) => through >= id);

@@ -2,12 +2,18 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { ms, pod, web } from "../../tests/observer/observed.ts";
 import { Change } from "./change.ts";
-import { Line } from "./line.ts";
 import { PendingChanges } from "./pending-changes.ts";
+import { Place } from "./place.ts";
 import type { Direction, Hop } from "./witness.ts";
 
 function changeOf(id: number, direction: Direction, originMs: number, cluster = "east"): Change {
-  const line = new Line({ ...web, cluster, address: `10.0.0.${id}`, port: 80, podUid: `${id}` });
+  const line = new Place().add({
+    ...web,
+    cluster,
+    address: `10.0.0.${id}`,
+    port: 80,
+    podUid: `${id}`,
+  });
   return new Change(id, line, { direction, at: ms(originMs), aheadFrom: ms(originMs) });
 }
 

@@ -25,7 +25,7 @@ export class Place {
 
   add(endpoint: WitnessedEndpoint): Line {
     assert(this.find(endpoint) === undefined, "a place has one line of each pod or cluster");
-    const line = new Line(endpoint);
+    const line = new Line(endpoint, this);
     (endpoint.podUid === undefined ? this.addresses : this.pods).push(line);
     return line;
   }

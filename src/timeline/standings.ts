@@ -3,7 +3,7 @@
 import type { Change } from "./change.ts";
 import { Expectations } from "./expectations.ts";
 import type { Cursor, Line } from "./line.ts";
-import type { Place, References } from "./place.ts";
+import type { References } from "./place.ts";
 import { Places } from "./places.ts";
 import type { Direction, Witness } from "./witness.ts";
 
@@ -17,15 +17,9 @@ export class Standings implements References {
   readonly places = new Places();
   readonly expectations = new Expectations();
 
-  placeOf(line: Line): Place {
-    const place = this.places.at(line.endpoint);
-    if (place === undefined) throw new Error("a line without a place");
-    return place;
-  }
-
   /** The changes that witnesses of the line can show, oldest first. */
   changesOf(line: Line): readonly Change[] {
-    return this.placeOf(line).changesOf(line, this);
+    return line.place.changesOf(line, this);
   }
 
   expectedAt(line: Line): readonly Witness[] {
@@ -57,7 +51,7 @@ export class Standings implements References {
     const own =
       reference === undefined ? line.own.at(-1)?.direction : line.cursorOf(reference)?.direction;
     if (own === "join") return "join";
-    const covered = this.places.at(line.endpoint)?.coveredBy(line) ?? [];
+    const covered = line.place.coveredBy(line);
     return covered.some((one) => this.stateOf(one) === "join") ? "join" : "leave";
   };
 
@@ -65,7 +59,7 @@ export class Standings implements References {
   standingOf({ line }: Change, witness: Witness): Standing | undefined {
     const own = line.cursorOf(witness);
     if (own !== undefined && own.origin !== "assumed") return { line, cursor: own };
-    for (const address of this.placeOf(line).coveringOf(line)) {
+    for (const address of line.place.coveringOf(line)) {
       const cursor = address.cursorOf(witness);
       if (cursor !== undefined) return { line: address, cursor };
     }
@@ -77,7 +71,7 @@ export class Standings implements References {
     const standing = this.standingOf(change, witness);
     if (standing === undefined) {
       // One that reports pods by name stands on their lines instead.
-      const covered = this.placeOf(change.line).coveredBy(change.line);
+      const covered = change.line.place.coveredBy(change.line);
       return covered.some((one) => one.cursorOf(witness) !== undefined);
     }
     if (standing.cursor.through >= change.id) return true;

@@ -272,7 +272,7 @@ export class Timeline implements ObservationSink {
     const line = this.#lineOf(observation);
     if (line === undefined) return;
     this.#skews.heard(observation);
-    const place = this.#standings.placeOf(line);
+    const { place } = line;
     const changes = this.#standings.changesOf(line);
     const known = this.#adopt(place, line, observation.witness);
     if (observation.baseline === true) this.#takeBaseline(line, known, observation, changes);
@@ -433,8 +433,8 @@ export class Timeline implements ObservationSink {
   }
 
   #findDisagreement(line: Line): void {
-    const place = this.#places.at(line.endpoint);
-    if (place === undefined || !place.lines.includes(line)) return;
+    const { place } = line;
+    if (!place.lines.includes(line)) return;
     if (this.#standings.referenceOf(line) === undefined || this.#isAgreed(line)) return;
     if (this.#kept.isStranger(line) && !this.#canStrangersPend()) {
       this.#kept.dismiss(line);
@@ -512,7 +512,7 @@ export class Timeline implements ObservationSink {
   }
 
   #look(change: Change): void {
-    const place = this.#standings.placeOf(change.line);
+    const { place } = change.line;
     for (const line of [change.line, ...place.coveringOf(change.line)]) {
       for (const cursor of line.cursors) this.#followOn(line, cursor);
     }
@@ -538,7 +538,7 @@ export class Timeline implements ObservationSink {
   }
 
   #reviewChange(change: Change): void {
-    this.#expectAll(this.#standings.placeOf(change.line), change.line);
+    this.#expectAll(change.line.place, change.line);
     this.#live.review(change, this.#now);
   }
 
