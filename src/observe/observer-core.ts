@@ -39,6 +39,7 @@ export class ObserverCore {
       onEvent,
       watermark: ({ hop, name }, service) => watermark(name, hop, service),
       anchor: run,
+      observesClusters: options.clusters.length > 0,
       ...limits,
     });
     this.#copyMatches = new CopyMatches({

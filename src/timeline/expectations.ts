@@ -35,8 +35,13 @@ interface ServiceFollowers {
 
 export class Expectations {
   readonly #byService = new Map<string, ServiceFollowers>();
-  /** Whether some cluster's own watches have ever followed a service. */
+  /** Whether clusters are observed, or some cluster's own watches have ever followed a service. */
   #hasClusters = false;
+
+  /** Clusters are observed, though none of them may have been listed yet. */
+  expectClusters(): void {
+    this.#hasClusters = true;
+  }
 
   /** True when that is news, or some of its ports are. */
   follow(

@@ -56,6 +56,15 @@ test("a source that begins to follow while changes are in flight may show them a
   `);
 });
 
+test("proxies open no change before an observed cluster is listed", () => {
+  const seen = new Observed([], { observesClusters: true });
+  seen.journeys.follow(replica("r1"), web);
+  seen.say(1_000, replica("r1"), "join", { uid: undefined });
+  seen.advance(5_000);
+  expect(seen.events).toEqual([]);
+  expect(seen.inFlight).toEqual([]);
+});
+
 test("a journey keeps its cause, its pod and an origin that is an interval after a relist", () => {
   const over: unknown[] = [];
   const journeys = new Timeline({

@@ -59,6 +59,8 @@ export interface TimelineOptions extends JourneyLimits {
    * reported. Undefined for a witness that reports no such thing.
    */
   readonly watermark?: (witness: Witness, service: string) => MonotonicMs | undefined;
+  /** Clusters are observed, though none of them may have been listed yet; proxies open no changes then. */
+  readonly observesClusters?: boolean;
   /** With it the clusters' own times are compared with the observer's. */
   readonly anchor?: ClockAnchor;
 }
@@ -110,6 +112,7 @@ export class Timeline implements ObservationSink {
     const { onEvent, budgetMs = defaultBudgetMs, pendingMax = defaultPendingMax } = options;
     this.#watermark = options.watermark ?? (() => undefined);
     this.#pendingMax = pendingMax;
+    if (options.observesClusters === true) this.#expectations.expectClusters();
     this.#skews = new ClockSkews(options.anchor);
     this.#live = new LiveChanges({
       standings: this.#standings,
