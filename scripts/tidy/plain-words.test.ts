@@ -1,0 +1,59 @@
+// Runs the rule about plain words over the documents, and shows that it can fail.
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { expect, it } from "vitest";
+import { tidyDocument, unclearWords } from "./plain-words.ts";
+import { describeBreach } from "./tidy.ts";
+
+const documents = execFileSync(
+  "git",
+  ["ls-files", "--cached", "--others", "--exclude-standard", "*.md"],
+  { encoding: "utf8" },
+)
+  .split("\n")
+  .filter((path) => path !== "" && existsSync(path));
+
+it("finds no unclear word in the documents of this repository", () => {
+  expect(documents.length).toBeGreaterThan(20);
+  const breaches = documents.flatMap((path) => tidyDocument(path, readFileSync(path, "utf8")));
+  expect(breaches.map(describeBreach)).toEqual([]);
+});
+
+it("names file, line and the word to use instead", () => {
+  const [breach] = tidyDocument("docs/x.md", "# Title\n\nThe proxy\nis told of a change.\n");
+  expect(breach && describeBreach(breach)).toBe(
+    'docs/x.md:4: the word "told"\n' +
+      "    why: use 'reported', 'received' or 'known': data is not told",
+  );
+});
+
+it.each([
+  ["nginx cannot be told now", ["told"]],
+  ["a pod that was heard late", ["heard"]],
+  ["The service that Whoever decides asks, and whom", ["Whoever", "whom"]],
+  ["nobody reports it, but somebody may", ["nobody", "somebody"]],
+  ["nginx opens its logs anew", ["anew"]],
+  ["it ends of its\nown accord", ["of its\nown accord"]],
+  ["packings that were foretold, a renewed lease", []],
+])("finds each word in a text, in order: %s", (text, words) => {
+  expect(unclearWords(text).map(({ word }) => word)).toEqual(words);
+});
+
+it.each([
+  ["a generated part", "<!-- made: x -->\nwas told\n<!-- end -->\n"],
+  ["a block of code", "```sh\nls   # nobody\n```\n"],
+  ["a block of code in a list", "- see\n  ```\n  nobody\n  ```\n"],
+  ["code in a line", "the user `nobody` owns it"],
+  ["the target of a link", "[page](told.md)"],
+])("leaves out %s, and checks the text after it", (_, quote) => {
+  expect(tidyDocument("docs/x.md", quote)).toEqual([]);
+  const lines = quote.split("\n").length;
+  expect(tidyDocument("docs/x.md", `${quote}\n\nstarts anew`)).toMatchObject([
+    { line: lines + 2, problem: 'the word "anew"' },
+  ]);
+});
+
+it("leaves out the changelog and documents that programs write", () => {
+  expect(tidyDocument("CHANGELOG.md", "told")).toEqual([]);
+  expect(tidyDocument("docs/fidelity.md", "told")).toEqual([]);
+});
