@@ -125,7 +125,7 @@ const cases: ReadonlyMap<string, Case> = new Map([
     { plays: [throttled], seeds: 0.2, judged: ["published", "routed", "inFlight", "ended"] },
   ],
   // Only statuses go wrong in it: a stock replica is behind a pod for less than 5 s.
-  ["ghost-leader", { plays: [ghost], seeds: 0.6, judged: ["routed", "ended"] }],
+  ["ghost-leader", { plays: [ghost], seeds: 0.4, judged: ["routed", "ended"] }],
   // Endpoints are published at once; stock is behind the pods, and Lockstep disbelieves them.
   [
     "heartbeat-flap",

@@ -2,8 +2,7 @@
 // same truth. Most moments of a play are quiet, so some start soon after a disagreement began.
 import { type Random, randomBetween } from "../../src/environment/random.ts";
 import { HttpKubeClient } from "../../src/kube/client/http-client.ts";
-import type { ClusterAccess } from "../../src/kube/credentials/credentials.ts";
-import type { Stage } from "../../src/lab/incidents/stage.ts";
+import type { Invitation, Stage } from "../../src/lab/incidents/stage.ts";
 import { VirtualStages } from "../../src/lab/incidents/virtual-stage.ts";
 import { withoutDistance } from "../../src/lab/observed/exact-observer.contract.ts";
 import type { PublishedForm } from "../../src/sources/published-form.ts";
@@ -25,6 +24,9 @@ const atOnce = 2;
 /** Disagreements begin together; those that begin up to so much later are passed over. */
 const apartMs = 10_000;
 
+/** The share of observers that ask stock replicas each second; to the others they report at once. */
+const askingShare = 0.4;
+
 /** An incident at a size that costs little. */
 export interface StartedIncident {
   /** From when the cluster can be observed, about. */
@@ -40,7 +42,7 @@ class LateStarts {
   readonly #random: Random;
   readonly #observers: StartedObserver[] = [];
   readonly #running: Promise<void>[] = [];
-  #access: ClusterAccess | undefined;
+  #invitation: Invitation | undefined;
   #nextMs = 0;
   #isOver = false;
 
@@ -53,8 +55,8 @@ class LateStarts {
   }
 
   /** From now on the cluster can be observed, for so long. */
-  open(access: ClusterAccess, lastsMs: number): void {
-    this.#access = access;
+  open(invitation: Invitation, lastsMs: number): void {
+    this.#invitation = invitation;
     for (let count = 0; count < anyMoments; count += 1) {
       this.#running.push(this.#start(randomBetween(this.#random, 0, lastsMs), () => true));
     }
@@ -74,7 +76,7 @@ class LateStarts {
   /** A disagreement has begun: some observers start while it may last. */
   #startSoon(): void {
     const nowMs = this.#stage.now();
-    if (this.#access === undefined || nowMs < this.#nextMs) return;
+    if (this.#invitation === undefined || nowMs < this.#nextMs) return;
     this.#nextMs = nowMs + randomBetween(this.#random, 0, apartMs);
     for (let count = 0; count < atOnce; count += 1) {
       const afterMs = this.#random.next() * randomBetween(this.#random, 0, sinceBeganMs);
@@ -85,17 +87,19 @@ class LateStarts {
   async #start(afterMs: number, isWanted: () => boolean): Promise<void> {
     await this.#stage.sleep(afterMs);
     const isFull = this.#observers.length >= observersMax;
-    if (this.#access === undefined || this.#isOver || isFull || !isWanted()) return;
+    const invitation = this.#invitation;
+    if (invitation === undefined || this.#isOver || isFull || !isWanted()) return;
     const observer = new StartedObserver({
       ...this.#stage.environmentOf("late-observer"),
       // From this machine a request takes no time.
       client: new HttpKubeClient({
         ...this.#stage.environmentOf("user"),
-        cluster: this.#access,
+        cluster: invitation.access,
         userAgent: "late-observer",
       }),
       cluster,
       truth: this.truth,
+      asked: this.#random.next() < askingShare ? invitation.proxies : [],
     });
     this.#observers.push(observer);
     await observer.run();
@@ -115,7 +119,7 @@ export async function judgeStarts(
     await play({
       ...stage,
       truth: starts.truth,
-      invite: ({ access }) => starts.open(access, lastsMs),
+      invite: (invitation) => starts.open(invitation, lastsMs),
       // Called when a play is over and nothing has been cleared away yet.
       accuracy: { add: () => starts.end() },
     });
