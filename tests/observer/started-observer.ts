@@ -175,11 +175,11 @@ export class StartedObserver {
     for (const [name, routes] of this.#truth.routes) {
       if (!this.#asked.has(name)) this.#witnessOf(name).began(routes, at);
     }
-    this.#stopListening = this.#truth.listen((replica, input) => this.#heard(replica, input));
+    this.#stopListening = this.#truth.listen((replica, input) => this.#receive(replica, input));
   }
 
   /** The first report of a replica is a state. */
-  #heard(replica: string, input: RoutedInput): void {
+  #receive(replica: string, input: RoutedInput): void {
     if (this.#asked.has(replica)) return;
     const isFirst = !this.#replicas.has(replica);
     const witness = this.#witnessOf(replica);
