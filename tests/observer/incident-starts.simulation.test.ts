@@ -140,8 +140,9 @@ test("observers start in every incident", () => {
   expect([...cases.keys()]).toEqual(allIncidents.map(({ name }) => name));
 });
 
-describe.each([...cases])("%s", (name, { plays, seeds, judged: expected }) => {
-  if (name !== cheapest && !isThorough(process.env)) return;
+const played = [...cases].filter(([name]) => name === cheapest || isThorough(process.env));
+
+describe.each(played)("%s", (name, { plays, seeds, judged: expected }) => {
   const judged: Judged = { published: 0, routed: 0, inFlight: 0, ended: 0, withoutPods: 0 };
 
   forEachSeed(
