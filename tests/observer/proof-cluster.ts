@@ -8,7 +8,8 @@ import type { Simulation } from "../../src/simulation/simulation.ts";
 import type { PublishedForm } from "../../src/sources/published-form.ts";
 import { type Resource, resources, ToldEndpoints } from "./told-endpoints.ts";
 
-const prefixes: Readonly<Record<Resource, string>> = {
+/** Where the storage keeps objects of each resource. */
+export const storagePrefixes: Readonly<Record<Resource, string>> = {
   services: "/registry/services/specs/",
   pods: "/registry/pods/",
   endpointslices: "/registry/endpointslices/",
@@ -73,13 +74,13 @@ export class ProofCluster {
   }
 
   async has(resource: Resource, path: string): Promise<boolean> {
-    const { record } = await this.#storage.get(prefixes[resource] + path);
+    const { record } = await this.#storage.get(storagePrefixes[resource] + path);
     return record !== undefined;
   }
 
   /** `namespace/name`; what is made again is another object than before. */
   async put(resource: Resource, path: string, written: Written): Promise<void> {
-    const key = prefixes[resource] + path;
+    const key = storagePrefixes[resource] + path;
     const { record } = await this.#storage.get(key);
     const uids = this.#objectUids;
     if (record === undefined) uids.set(key, written.uid ?? this.newUid());
@@ -97,7 +98,7 @@ export class ProofCluster {
   }
 
   async delete(resource: Resource, path: string): Promise<void> {
-    const key = prefixes[resource] + path;
+    const key = storagePrefixes[resource] + path;
     const { record } = await this.#storage.get(key);
     if (record === undefined) return;
     await this.#storage.delete(key, record.revision);

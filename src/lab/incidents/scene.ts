@@ -6,6 +6,7 @@ import type { KubeClient } from "../../kube/client/client.ts";
 import { HttpKubeClient } from "../../kube/client/http-client.ts";
 import type { ClusterAccess } from "../../kube/credentials/credentials.ts";
 import type { Journey } from "../../timeline/journey.ts";
+import type { StorageEvent } from "../apiserver/storage/storage.ts";
 import { type Cluster, type ClusterOptions, startCluster } from "../cluster.ts";
 import { Ledger } from "../kubelet/ledger.ts";
 import { HopLedger } from "../observed/hop-ledger.ts";
@@ -97,7 +98,7 @@ export class Scene {
       hostOf: (part) => stage.hostOf(part),
       podNetwork: stage.podNetwork,
       ledger,
-      onStored: hops.stored,
+      onStored: storedBy(stage, hops),
       ...(stage.recorder !== undefined && { recorder: stage.recorder }),
     });
     const client = new HttpKubeClient({ ...user, cluster: cluster.access, userAgent: "user" });
@@ -111,6 +112,7 @@ export class Scene {
       ...stage.environmentOf("observer"),
       client,
       cluster: name,
+      onRouted: stage.truth?.routed,
     });
     await observer.start();
     const side = (which: SideName) =>
@@ -208,6 +210,14 @@ export function shopHops(stage: Stage): HopLedger {
   const { clock } = stage.environmentOf("observer");
   const [namespace = "", name = ""] = shopService.split("/");
   return new HopLedger({ clock, cluster: clusterName, namespace, name });
+}
+
+/** To be called as the storage commits each change of an object. */
+export function storedBy({ truth }: Stage, hops: HopLedger): (event: StorageEvent) => void {
+  return (event) => {
+    hops.stored(event);
+    truth?.stored(event);
+  };
 }
 
 /** For whoever asks what a release is waiting for. */

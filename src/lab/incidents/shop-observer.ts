@@ -4,7 +4,7 @@ import type { MonotonicMs } from "../../environment/clock.ts";
 import type { Environment } from "../../environment/environment.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { Observer } from "../../observe/observer.ts";
-import { RoutedWitness } from "../../observe/routed-witness.ts";
+import { type RoutedInput, RoutedWitness } from "../../observe/routed-witness.ts";
 import type { Journey } from "../../timeline/journey.ts";
 import type { Observation } from "../../timeline/observation.ts";
 import type { Direction, Hop } from "../../timeline/witness.ts";
@@ -14,6 +14,8 @@ export interface ShopObserverOptions
   extends Pick<Environment, "clock" | "timers" | "random" | "log"> {
   readonly client: KubeClient;
   readonly cluster: string;
+  /** Called with each report of a replica before it is taken in. */
+  readonly onRouted?: ((replica: string, input: RoutedInput) => void) | undefined;
 }
 
 export interface LagQuery {
@@ -27,10 +29,12 @@ export class ShopObserver {
   readonly #observer: Observer;
   /** Journeys of the shop that are over. */
   readonly #over: Journey[] = [];
+  readonly #onRouted: ShopObserverOptions["onRouted"];
   /** What each replica began and ceased to route to, of the shop, in order. */
   readonly #routed: Observation[] = [];
 
-  constructor({ client, cluster, ...environment }: ShopObserverOptions) {
+  constructor({ client, cluster, onRouted, ...environment }: ShopObserverOptions) {
+    this.#onRouted = onRouted;
     this.#observer = new Observer({
       ...environment,
       clusters: [{ cluster, client, form: "endpoints" }],
@@ -60,7 +64,8 @@ export class ShopObserver {
     };
     const follow = sink.follow.bind(sink);
     const unfollow = sink.unfollow.bind(sink);
-    return new RoutedWitness({ replica: name, sink: { report, follow, unfollow } });
+    const onInput = (input: RoutedInput): void => this.#onRouted?.(name, input);
+    return new RoutedWitness({ replica: name, sink: { report, follow, unfollow }, onInput });
   }
 
   /** Every change of the shop's endpoints at the replicas, in order. */

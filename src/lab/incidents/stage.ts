@@ -3,6 +3,8 @@
 import type { Environment } from "../../environment/environment.ts";
 import type { Random } from "../../environment/random.ts";
 import type { ClusterAccess } from "../../kube/credentials/credentials.ts";
+import type { RoutedInput } from "../../observe/routed-witness.ts";
+import type { StorageEvent } from "../apiserver/storage/storage.ts";
 import type { AccuracyMeter } from "../observed/observer-accuracy.ts";
 import type { StageRecorder } from "../saved/stage-recorder.ts";
 
@@ -27,6 +29,8 @@ export interface Stage {
   readonly recorder?: StageRecorder;
   /** Takes what an observer saw of a play and what really happened. */
   readonly accuracy: Pick<AccuracyMeter, "add">;
+  /** Receives what really happens, to judge an observer by; absent where none is judged so. */
+  readonly truth?: StageTruth;
   /** For those who want to look at the play with tools of their own; absent where nobody can. */
   readonly invite?: (invitation: Invitation) => void;
   /** Milliseconds since the stage was opened. */
@@ -35,6 +39,14 @@ export interface Stage {
   sleep(ms: number): Promise<void>;
   /** What is being done, in a few words, for those who wait. */
   say(step: string): void;
+}
+
+/** What really happens in a play, each in the instant in which it does. */
+export interface StageTruth {
+  /** The storage commits this, before any watch reports it. */
+  readonly stored: (event: StorageEvent) => void;
+  /** The replica's own report of its routes. */
+  readonly routed: (replica: string, input: RoutedInput) => void;
 }
 
 /** Where the cluster and the stock replicas can be asked while a play goes on. */

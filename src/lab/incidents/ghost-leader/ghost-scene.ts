@@ -13,7 +13,7 @@ import { type Container, PodContainers } from "../../pod-containers.ts";
 import { publishedServices } from "../../shop.ts";
 import { ingressNginx } from "../../stock/ingress-nginx.ts";
 import { stockReleases } from "../../stock/stock-release.ts";
-import { shopHops } from "../scene.ts";
+import { shopHops, storedBy } from "../scene.ts";
 import { ShopObserver } from "../shop-observer.ts";
 import type { Stage } from "../stage.ts";
 import {
@@ -84,7 +84,11 @@ export class GhostScene {
       userAgent: "kubectl",
     });
     const observing = { ...stage.environmentOf("observer"), client: this.client };
-    this.#observer = new ShopObserver({ ...observing, cluster: cluster.name });
+    this.#observer = new ShopObserver({
+      ...observing,
+      cluster: cluster.name,
+      onRouted: stage.truth?.routed,
+    });
     const release = stockReleases[options.stockRelease];
     const name = release.lockName(ingressNginx.electionId, stockApp.className);
     this.stockLock = { kind: release.lockKind, namespace: stockApp.namespace, name };
@@ -145,7 +149,7 @@ export class GhostScene {
       flags: { "leader-elect": false },
       podNetwork: stage.podNetwork,
       ledger: new Ledger(user),
-      onStored: hops.stored,
+      onStored: storedBy(stage, hops),
       ...(stage.recorder !== undefined && { recorder: stage.recorder }),
     });
     const scene = new GhostScene(stage, options, cluster, hops);
