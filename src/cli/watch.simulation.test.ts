@@ -84,6 +84,38 @@ test("on a terminal the changes in flight are drawn in place and scroll away whe
     expect(out).toContain("\u001b[?25h");
   }));
 
+/** A dead address is listed before the watch starts. */
+async function startStale(world: ObserverWorld): Promise<void> {
+  await startShop(world, "lab-1");
+  await world.removePod("lab-1", "web-1");
+}
+
+const fewSeconds = (world: ObserverWorld) => world.simulation.host("admin").timers.sleep(6_000);
+
+test("what disagrees at the start is in flight on the screen within seconds", () =>
+  inObserverWorld(async (world) => {
+    await startStale(world);
+    const screen = { columns: 100, rows: 24 };
+    const { out } = await lockstepWatch(world, { args: [], meanwhile: fewSeconds, screen });
+    expect(out).toContain("1 change · 1 in flight");
+    expect(out).toMatch(/−10\.0\.0\.1 .*▲≥\d/);
+  }));
+
+test("with --json what disagrees at the start is an object", () =>
+  inObserverWorld(async (world) => {
+    await startStale(world);
+    const { out } = await lockstepWatch(world, { args: ["--json"], meanwhile: fewSeconds });
+    const lines = out
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+    const found = lines.filter(({ type }) => type === "found");
+    expect(found).toMatchObject([
+      { journey: { address: "10.0.0.1", direction: "leave", originBeforeStart: true } },
+    ]);
+    expect(lines.at(-1)).toMatchObject({ type: "summary", changes: 1, inFlight: 1, inexact: 1 });
+  }));
+
 test("with --json every step is an object, and so is how it stands", () =>
   inObserverWorld(async (world) => {
     await startShop(world, "lab-1");

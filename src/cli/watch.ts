@@ -52,7 +52,8 @@ start: the median, the worst of a hundred, the longest, and the oldest change th
 After 15 minutes those of the last 15 stand below them, or on a small screen instead of them.
 
 --json prints objects with a "type": "shown" when a witness shows a change, "stuck" when a hop has not
-for 30 s, "over" once for each change, "status" every 10 s and "summary" as the last. The change is
+for 30 s, "found" when sources disagree,
+"over" once for each change, "status" every 10 s and "summary" as the last. The change is
 under "journey", as lockstep journeys --json prints it; docs/watch.md names every field.
 
 --history keeps every change for lockstep journeys: for 30 days and in 256 MiB, unless

@@ -81,6 +81,8 @@ export class JourneyMetrics {
     const labels = this.#labelsOf(journey);
     const { lag, intervalLags, stuck, over, shownHops } = this.#instruments;
     switch (event.type) {
+      case "found":
+        break;
       case "shown": {
         const { hop, state } = event.hop;
         if (state.type !== "shown") return;

@@ -72,7 +72,7 @@ export class OtlpExporter {
 
   /** For `ObserverOptions.onEvent`. */
   readonly onEvent = (event: JourneyEvent): void => {
-    if (event.type === "shown") return;
+    if (event.type === "shown" || event.type === "found") return;
     const { run, clock } = this.#options;
     const nowMs = wallAt(clock.monotonicMs(), run);
     const record = journeyRecord(event.journey, run);

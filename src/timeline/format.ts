@@ -41,8 +41,9 @@ export function journeyLine(journey: Journey, options: LineOptions): string {
   return cut(`${subject} ${name}  ${text}`, width);
 }
 
-/** The age is that of a pending journey; once it is over, what is missing will not come. */
-type WitnessesText = (states: readonly ShownHop[], age: number | undefined) => string;
+/** How long a pending journey has waited, empty for no time; undefined once it is over. */
+type Waited = string | undefined;
+type WitnessesText = (states: readonly ShownHop[], waited: Waited) => string;
 
 /** It reported the change before the pod's own event came, so its lag is not 0 but negative. */
 const beforePod = { type: "before pod" } as const;
@@ -58,7 +59,7 @@ function hopsText(
   witnessesText: WitnessesText,
   named: readonly Hop[],
 ): string {
-  const age = journey.outcome === "pending" ? Math.max(0, ageMs(journey, now)) : undefined;
+  const waited = waitedText(journey, now);
   const parts = named.flatMap((hop) => {
     const states = journey.hops
       .filter((one) => one.hop === hop)
@@ -67,7 +68,7 @@ function hopsText(
     const isTraffic = hop === "traffic";
     const failed = isTraffic ? failedText(journey) : "";
     // A request that does not come is not late.
-    const text = witnessesText(states, isTraffic && age !== undefined ? 0 : age);
+    const text = witnessesText(states, isTraffic && waited !== undefined ? "" : waited);
     if (states.length > 0) return [`${hop} ${text}${failed}`];
     return isAlwaysNamed(hop) ? [`${hop} ?`] : [];
   });
@@ -87,21 +88,21 @@ function failedText({ traffic }: Journey): string {
 }
 
 /** Each witness by itself: `12 14 13 ms`. */
-function listed(states: readonly ShownHop[], age: number | undefined): string {
+function listed(states: readonly ShownHop[], waited: Waited): string {
   return withSharedUnit(
-    states.map((state) => stateText(state, age)),
+    states.map((state) => stateText(state, waited)),
     " ",
   );
 }
 
 /** The fastest and the slowest, and how many are missing: `12–14 ms`, `12–14 ms, 1 of 3 …`. */
-function ranged(states: readonly ShownHop[], age: number | undefined): string {
+function ranged(states: readonly ShownHop[], waited: Waited): string {
   const [first] = states;
-  if (states.length === 1 && first !== undefined) return stateText(first, age);
+  if (states.length === 1 && first !== undefined) return stateText(first, waited);
   const shown = states.flatMap((state) => (state.type === "shown" ? [state] : []));
   const lags = shown.map(({ lagMs }) => lagMs);
   const late = states.filter(({ type }) => type === "pending" || type === "stuck").length;
-  const missing = `${late} of ${states.length} ${age === undefined ? "never shown" : "…"}`;
+  const missing = `${late} of ${states.length} ${waited === undefined ? "never shown" : "…"}`;
   const isEarly = states.some(({ type }) => type === "before pod");
   if (lags.length === 0 && isEarly) return late === 0 ? "before pod" : `before pod, ${missing}`;
   if (lags.length === 0) return late === 0 ? "unchanged" : missing;
@@ -126,16 +127,16 @@ function withSharedUnit(texts: readonly string[], separator: string): string {
   return `${parts.map(([number]) => number).join(separator)} ${unit}`;
 }
 
-function stateText(state: ShownHop, age: number | undefined): string {
+function stateText(state: ShownHop, waited: Waited): string {
   switch (state.type) {
     case "before pod":
       return "before pod";
     case "shown":
       return lagBound(state) + durationText(state.lagMs);
     case "pending":
-      return missingText("", age);
+      return missingText("", waited);
     case "stuck":
-      return missingText("stuck ", age);
+      return missingText("stuck ", waited);
     case "unchanged":
       return "unchanged";
     case "passed":
@@ -145,9 +146,16 @@ function stateText(state: ShownHop, age: number | undefined): string {
   }
 }
 
-function missingText(word: string, age: number | undefined): string {
-  if (age === undefined) return "never shown";
-  return age === 0 ? `${word}…` : `${word}${durationText(age)}…`;
+function missingText(word: string, waited: Waited): string {
+  return waited === undefined ? "never shown" : `${word}${waited}…`;
+}
+
+/** At least so long where the start is unknown. */
+function waitedText(journey: Journey, now: MonotonicMs): Waited {
+  if (journey.outcome !== "pending") return undefined;
+  const age = Math.max(0, ageMs(journey, now));
+  if (age === 0) return "";
+  return (journey.origin.beforeStart === true ? "≥" : "") + durationText(age);
 }
 
 function isOriginAtPod(journey: Journey): boolean {

@@ -2,6 +2,8 @@
 import type { HopTime, Journey } from "./journey.ts";
 
 export type JourneyEvent =
+  /** Sources disagree: the change is in flight since before it was found, and its start is unknown. */
+  | { readonly type: "found"; readonly journey: Journey }
   /**
    * A witness shows the change; also the first one, which makes the origin. Of the requests to an
    * address that left, the last one, once it is known to be the last.

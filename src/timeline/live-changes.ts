@@ -53,6 +53,11 @@ export class LiveChanges {
     this.#pending.add(change);
   }
 
+  /** The change is a disagreement, and its sources are known. */
+  found(change: Change): void {
+    this.#options.onEvent({ type: "found", journey: this.#snapshot(change) });
+  }
+
   /** Witnesses have shown changes; what is over already does not change any more. */
   shown(settled: readonly Settled[]): void {
     for (const { change, witness } of settled) {

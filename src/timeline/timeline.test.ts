@@ -415,9 +415,10 @@ describe("a disagreement that was there when the observation began", () => {
     seen.say(46_000, replica("r1"), "leave");
     expect(seen.events).toMatchInlineSnapshot(`
       [
-        "30000: stuck published: −10.0.0.1 shop/web  pod unchanged · published stuck 30 s… · routed 30 s…",
-        "30000: stuck routed: −10.0.0.1 shop/web  pod unchanged · published stuck 30 s… · routed stuck 30 s…",
-        "45000: shown published: −10.0.0.1 shop/web  pod unchanged · published ≥45 s · routed stuck 45 s…",
+        "10000: found: −10.0.0.1 shop/web  pod unchanged · published ≥10 s… · routed ≥10 s…",
+        "30000: stuck published: −10.0.0.1 shop/web  pod unchanged · published stuck ≥30 s… · routed ≥30 s…",
+        "30000: stuck routed: −10.0.0.1 shop/web  pod unchanged · published stuck ≥30 s… · routed stuck ≥30 s…",
+        "45000: shown published: −10.0.0.1 shop/web  pod unchanged · published ≥45 s · routed stuck ≥45 s…",
         "46000: shown routed: −10.0.0.1 shop/web  pod unchanged · published ≥45 s · routed ≥46 s",
         "46000: complete: −10.0.0.1 shop/web  pod unchanged · published ≥45 s · routed ≥46 s",
       ]

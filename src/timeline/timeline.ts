@@ -374,11 +374,15 @@ export class Timeline implements ObservationSink {
     const change = new Change(this.#lastId, line, beginning);
     this.#live.add(change);
     if (opener !== undefined) this.#followOn(line, opener, change);
-    for (const one of [line, ...place.coveringOf(line)]) {
-      for (const cursor of one.cursors) {
-        if (beginning.isDisagreement) standBefore(cursor, change);
-        this.#followOn(one, cursor);
+    const shown = [line, ...place.coveringOf(line)];
+    if (beginning.isDisagreement) {
+      for (const { cursors } of shown) {
+        for (const cursor of cursors) standBefore(cursor, change);
       }
+      this.#live.found(change);
+    }
+    for (const one of shown) {
+      for (const cursor of one.cursors) this.#followOn(one, cursor);
     }
     this.#live.bound(line);
     return change;

@@ -69,12 +69,16 @@ export class Observed {
 
   #note(event: JourneyEvent): void {
     const line = journeyLine(event.journey, { now: ms(this.now), width: 200 });
-    const what = event.type === "over" ? event.journey.outcome : `${event.type} ${event.hop.hop}`;
+    const what = event.type === "over" ? event.journey.outcome : stepOf(event);
     this.events.push(`${this.now}: ${what}: ${line}`);
     if (event.type === "over") this.lastOver = event.journey;
   }
 
   get over(): readonly string[] {
-    return this.events.filter((event) => !/: (shown|stuck) /.test(event));
+    return this.events.filter((event) => !/: (found:|shown |stuck )/.test(event));
   }
+}
+
+function stepOf(event: Exclude<JourneyEvent, { readonly type: "over" }>): string {
+  return event.type === "found" ? event.type : `${event.type} ${event.hop.hop}`;
 }

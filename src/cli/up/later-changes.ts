@@ -42,6 +42,7 @@ export class LaterChanges {
       return;
     }
     this.#pending.add(journey.id);
+    if (event.type === "found") return;
     // The last of the replicas makes it complete.
     const line = event.hop.witness.startsWith("lockstep") ? earlyLine(journey) : undefined;
     if (line === undefined) return;

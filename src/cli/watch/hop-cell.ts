@@ -36,7 +36,10 @@ export function hopCell(journey: Journey, hop: Hop, judging: Judging): HopCell {
   const isAwaited = states.some(({ type }) => type === "pending" || type === "stuck");
   if (isAwaited && journey.outcome === "unknown") return lostCell(states);
   if (isAwaited && journey.outcome !== "pending") return { text: "never", tone: "late" };
-  if (isAwaited) return awaitedCell(states, Math.max(0, ageMs(journey, judging.now)), judging);
+  if (isAwaited) {
+    const bound = journey.origin.beforeStart === true ? "≥" : "";
+    return awaitedCell(states, Math.max(0, ageMs(journey, judging.now)), { ...judging, bound });
+  }
   const isUnknown = states.every((state) => isFirstHeard(journey, { hop, state }));
   if (isUnknown) return lagCell(0, judging, { bound: "≥" });
   // It was the first to report the change, before the pod's own event came.
@@ -112,9 +115,9 @@ export function lagCell(
 export function awaitedCell(
   states: readonly HopState[],
   age: number,
-  { slowMs }: Pick<Judging, "slowMs">,
+  { slowMs, bound = "" }: Pick<Judging, "slowMs"> & { readonly bound?: LagBound },
 ): HopCell {
-  const text = `${shortDuration(age)}…`;
+  const text = `${bound}${shortDuration(age)}…`;
   if (states.some(({ type }) => type === "stuck")) {
     return { text: `${stuckSign}${text}`, tone: "failed" };
   }

@@ -33,7 +33,7 @@ export class JsonOutput implements WatchOutput {
     const { run, clock } = this.#options;
     const journey = journeyRecord(event.journey, run);
     const atMs = wallAt(clock.monotonicMs(), run);
-    if (event.type === "over") {
+    if (event.type === "over" || event.type === "found") {
       this.#write({ type: event.type, atMs, journey });
       return;
     }

@@ -70,6 +70,9 @@ export class WatchTally {
         this.inFlight.set(journey);
         break;
       }
+      case "found":
+        this.inFlight.set(journey);
+        break;
       case "stuck":
         if (!this.inFlight.isStuck(journey)) this.#everStuck += 1;
         this.inFlight.set(journey);
