@@ -9,12 +9,12 @@ import {
   ObservedWatch,
   type OpenWatch,
   type WatchFeed,
+  type WatchLearnt,
   type WatchMeans,
   type WatchRequest,
   type WatchState,
 } from "../observe/observed-watch.ts";
 import type { ObserverTap } from "../observe/observer-tap.ts";
-import type { Learnt } from "../observe/pod-witness.ts";
 import type { RoutedEndpoint, RoutedInput } from "../observe/routed-witness.ts";
 import type { TrafficInput } from "../observe/traffic/traffic-witness.ts";
 import type { PublishedForm } from "../sources/published-form.ts";
@@ -204,11 +204,13 @@ export class ObserverTape implements ObserverTap {
     this.#write(input);
   }
 
-  #changed(tapped: Tapped, change: Change<Recorded>, { at: t, baseline, notBefore }: Learnt): void {
+  #changed(tapped: Tapped, change: Change<Recorded>, learnt: WatchLearnt): void {
     const { object, type, learntBy: by } = change;
+    const { at: t, baseline, notBefore, ownNotBefore } = learnt;
     if (type === "updated" && change.previous.json === object.json) return;
     const atMs = this.#options.clock.wallMs();
-    const isLate = notBefore !== undefined && tapped.isListed;
+    // When the object changed depends on no other watch; what a witness makes of it may.
+    const isLate = ownNotBefore !== undefined && tapped.isListed;
     this.#add(
       changeLine({
         atMs,
@@ -216,7 +218,7 @@ export class ObserverTape implements ObserverTap {
         kind: tapped.kind,
         change: type,
         by,
-        afterMs: isLate ? atMs - elapsedMs(notBefore, t) : undefined,
+        afterMs: isLate ? atMs - elapsedMs(ownNotBefore, t) : undefined,
         json: object.json,
         monotonic: { t, since: notBefore, isFirst: baseline },
       }),
