@@ -46,7 +46,16 @@ export interface ObserverOptions
   /** Names the run; a new one that begins now unless given. */
   readonly run?: ObserverRun;
   readonly tap?: ObserverTap;
+  /** Only the tap matters: no journeys are folded, and pods are watched without services too. */
+  readonly tapOnly?: boolean;
 }
+
+/** Without journeys nothing is kept for each endpoint beside what the watches and witnesses keep. */
+const noJourneys: ObservationSink = {
+  report: () => undefined,
+  follow: () => undefined,
+  unfollow: () => undefined,
+};
 
 /** How often stuck changes are looked for, and how old what the watches know is. */
 const lookEveryMs = 1_000;
@@ -149,7 +158,7 @@ export class Observer {
   }
 
   #observations(): readonly ClusterObservation[] {
-    const { clusters, accessClusters } = this.#options;
+    const { clusters, accessClusters, tapOnly = false } = this.#options;
     const business = byName(clusters);
     const access = byName(accessClusters);
     const namespaces = watchedNamespaces(this.#options);
@@ -169,7 +178,7 @@ export class Observer {
         namespaces,
         nodes: this.#options.nodes ?? namespaces === undefined,
         originOf: copyOrigin(cluster, clusters),
-        sink: this.#core.sink,
+        sink: tapOnly ? noJourneys : this.#core.sink,
       });
     });
   }
