@@ -68,7 +68,7 @@ export class RecordingReader {
   }
 
   #take(line: RecordingLine): void {
-    // What only `lockstep watch` took in says nothing of pods.
+    // What only a replay needs says nothing of pods.
     if (line.type === "input") return;
     const { atMs } = line;
     switch (line.type) {

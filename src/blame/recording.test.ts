@@ -12,6 +12,7 @@ import {
   runLine,
 } from "../recording/recording-line.ts";
 import { RecordingWriter } from "../recording/recording-writer.ts";
+import { recordedRun } from "../recording/watched-run.ts";
 import { type Simulation, simulate } from "../simulation/simulation.ts";
 import { at, pod, slice } from "./blame-world.contract.ts";
 import { Evidence } from "./evidence.ts";
@@ -89,8 +90,7 @@ describe("what is kept of an object", () => {
     const object = pod({ readySince: 5, deleted: 9 });
     const metadata = { ...recordAt(object, "metadata"), resourceVersion: "7", annotations: {} };
     const raw = { ...object, metadata };
-    const { json } = recordedKinds.Pod.project(raw);
-    expect(JSON.parse(json)).toMatchInlineSnapshot(`
+    expect(JSON.parse(recordedKinds.Pod.jsonOf(raw))).toMatchInlineSnapshot(`
       {
         "metadata": {
           "creationTimestamp": "2026-01-01T12:00:00Z",
@@ -143,7 +143,7 @@ describe("what is kept of an object", () => {
       metadata: { name: "n", uid: "u", resourceVersion: heard },
       status: { conditions: [{ type: "Ready", status, lastHeartbeatTime: heard }] },
     });
-    const jsonOf = (raw: object): string => recordedKinds.Node.project(raw).json;
+    const { jsonOf } = recordedKinds.Node;
     expect(jsonOf(node("True", "1"))).toBe(jsonOf(node("True", "2")));
     expect(jsonOf(node("Unknown", "1"))).toContain('"lastHeartbeatTime":"1"');
   });
@@ -303,7 +303,9 @@ describe("the file", () => {
   ) {
     const host = simulation.host("here");
     const baseline = () => [podLine(50, pod({ readySince: 5 }), "added"), listed(50)];
-    return new RecordingWriter({ ...host, files, path, maxBytes, baseline });
+    const started = { monotonicMs: host.clock.monotonicMs(), wallMs: host.clock.wallMs() };
+    const run = { name: "one", watched: recordedRun({ name: "one", ...started }, []) };
+    return new RecordingWriter({ ...host, files, path, maxBytes, run, baseline });
   }
 
   test("goes on after a run that was killed in the middle of a line", () =>

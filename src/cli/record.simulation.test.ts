@@ -2,8 +2,10 @@ import { expect, test } from "vitest";
 import { Evidence } from "../blame/evidence.ts";
 import { RecordingReader } from "../blame/recording-reader.ts";
 import { RecordedTerminal } from "../environment/recorded-terminal.contract.ts";
+import { quorumReadEveryMs } from "../kube/reflector/reflector-prover.ts";
 import { inObserverWorld, type ObserverWorld } from "../observe/observer-world.contract.ts";
 import { readRecording } from "../recording/recording-file.ts";
+import { parseRecordingLine } from "../recording/recording-line.ts";
 import { runProgram } from "./program.ts";
 
 const kubeconfig = JSON.stringify({
@@ -107,6 +109,37 @@ test("Endpoints are recorded where only they may be read", () =>
     expect(told).not.toContain("late hop");
   }));
 
+test("pods are recorded where services may not be read", () =>
+  inObserverWorld(async (world) => {
+    await startShop(world, { hasRules: true });
+    await world.allow("lab-1", ["pods", "endpointslices"]);
+    const { code, told, recorded } = await lockstepRecord(
+      world,
+      30_000,
+      "--context",
+      "lab-1-reader",
+    );
+    expect(code).toBe(0);
+    expect(new Set(recorded)).toEqual(new Set(["EndpointSlice", "Pod"]));
+    expect(told).toMatch(/No list of services in lab-1-reader yet; .*: .*forbidden/);
+    expect(told).not.toContain("No list of pods");
+  }));
+
+test("a namespace that may not be read holds up no other, and nodes are recorded beside both", () =>
+  inObserverWorld(async (world) => {
+    await startShop(world, { hasRules: true });
+    await world.call("lab-1", "POST", "/api/v1/nodes", { metadata: { name: "n" } });
+    await world.allow("lab-1", ["nodes"]);
+    const shop = { namespace: "shop" };
+    await world.allow("lab-1", ["services", "pods", "endpointslices"], shop);
+    const asked = ["--context", "lab-1-reader", "--namespace", "other", "--namespace", "shop"];
+    const { code, told, recorded } = await lockstepRecord(world, 30_000, ...asked);
+    expect(code).toBe(0);
+    expect(new Set(recorded)).toEqual(new Set(["EndpointSlice", "Node", "Pod", "Service"]));
+    expect(told).toMatch(/No list of pods in other of lab-1-reader yet; /);
+    expect(told).not.toContain("shop of lab-1-reader yet");
+  }));
+
 test("a folder is refused before anything is asked", () =>
   inObserverWorld(async (world) => {
     const recording = lockstepRecord(world, 1_000, "--out", "/tmp");
@@ -204,6 +237,34 @@ test("what is asked for first counts among the requests that --max-qps bounds", 
       told: "Stopped before anything was recorded.\n",
       recorded: [],
     });
+  }));
+
+test("a late change of a pod happened since its own watch was current, whatever others were", () =>
+  inObserverWorld(async (world) => {
+    await startShop(world);
+    const { simulation } = world;
+    const recording = lockstepRecord(world, 120_000);
+    await simulation.sleep(10_000);
+    // The watch of pods is proved current after that; that of services, where nothing happens, is not.
+    await world.addPod("lab-1", "web-2", "10.0.0.2");
+    await simulation.sleep(40_000);
+    simulation.network.partition("lockstep", "lab-1");
+    const cutOffMs = simulation.host("lockstep").clock.wallMs();
+    await simulation.sleep(20_000);
+    await world.removePod("lab-1", "web-2");
+    await simulation.sleep(20_000);
+    simulation.network.heal("lockstep", "lab-1");
+    await recording;
+    const { files } = simulation.host("lockstep");
+    const lines = Buffer.from((await files.read("/pods.jsonl")) ?? "")
+      .toString()
+      .split("\n");
+    const late = lines.map(parseRecordingLine).filter((line) => line?.type === "change");
+    const [removal] = late.filter(({ afterMs }) => afterMs !== undefined);
+    expect(removal?.kind).toBe("Pod");
+    const sinceMs = cutOffMs - (removal?.afterMs ?? 0);
+    expect(sinceMs).toBeGreaterThanOrEqual(0);
+    expect(sinceMs).toBeLessThan(quorumReadEveryMs + 5_000);
   }));
 
 test("what a watch tells that was cut off happened at some time since it was not", () =>

@@ -4,18 +4,15 @@ import { resolve as absolute } from "node:path";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { visible } from "../decide/routing/shown-text.ts";
 import { FilesError } from "../environment/files.ts";
-import { pacedClient } from "../observe/paced-client.ts";
-import { type ClusterToRecord, Recorder } from "../recording/recorder.ts";
+import { Recorder } from "../recording/recorder.ts";
 import { defaultRecordingBytes, leastRecordingBytes } from "../recording/recording-writer.ts";
-import type { PublishedForm } from "../sources/published-form.ts";
 import { asUsage } from "./as-usage.ts";
 import { byteSize } from "./byte-size.ts";
 import { aborted, type CommandContext, type ExitCode } from "./command.ts";
 import { helpText } from "./help-text.ts";
 import { anonymizeFile } from "./record/anonymize-file.ts";
 import { RecordNews } from "./record/record-news.ts";
-import { endText, isAnythingRead, type RecordState } from "./record/record-notes.ts";
-import { RecordSurvey, type RecordSurveyOptions } from "./record/record-survey.ts";
+import { endText, isAnythingRead, withCosts } from "./record/record-notes.ts";
 import { refuseRecording } from "./record/refused-recording.ts";
 import { repeatable } from "./repeatable.ts";
 import { errorsOnly } from "./up/quiet-log.ts";
@@ -109,29 +106,27 @@ async function runRecord(context: CommandContext, flags: RecordFlags): Promise<E
   const { environment, terminal, stop } = context;
   const path = absolute(flags.out);
   await refuseRecording(environment, path);
-  const recording = await recordingOf(context, flags);
-  await sayWhatComes(context, recording);
+  const { recorder, leftOut, names, namespaces } = await recorderOf(context, flags, path);
+  const { observer } = recorder;
+  const lines = await whatComes({
+    ...environment,
+    terminal,
+    stop,
+    preview: (signal) => observer.preview(signal),
+    permissions: async (signal) => (await observer.permissions(signal)).map(withCosts),
+    clusters: names.length,
+    leftOut,
+    closing: "Lockstep only reads. It needs nothing else on a managed cluster (EKS, GKE, AKS).",
+  });
   if (stop.aborted) {
     terminal.writeError("Stopped before anything was recorded.\n");
     return 1;
   }
-  const { form, namespaces, clusters } = recording;
-  const what = { form, namespaces, clusters };
-  const recorder = new Recorder({
-    ...environment,
-    ...what,
-    path,
-    maxBytes: flags.maxSize,
-    anonymize: flags.anonymize,
-  });
+  terminal.writeError(`${lines.join("\n")}\n\n`);
   await asUsage([FilesError], () => recorder.start());
-  const names = visible(clusters.map(({ cluster }) => cluster).join(", "));
-  terminal.writeError(`Recording ${names} to ${path}. Ctrl-C stops it.\n`);
-  const state = (): RecordState => ({
-    watches: recorder.watches(),
-    waitingFor: recorder.waitingFor(),
-  });
-  const news = new RecordNews({ ...environment, terminal, namespaces, state });
+  terminal.writeError(`Recording ${visible(names.join(", "))} to ${path}. Ctrl-C stops it.\n`);
+  const clusters = () => observer.clusters();
+  const news = new RecordNews({ ...environment, terminal, namespaces, clusters });
   news.start();
   try {
     await aborted(stop);
@@ -139,54 +134,25 @@ async function runRecord(context: CommandContext, flags: RecordFlags): Promise<E
     news.stop();
     await recorder.stop();
   }
-  terminal.writeError(`${visible(endText(state(), recorder.dropped))}\n`);
-  return isAnythingRead(state()) ? 0 : 1;
+  terminal.writeError(`${visible(endText(clusters(), recorder.dropped))}\n`);
+  return isAnythingRead(clusters()) ? 0 : 1;
 }
 
-interface Recording extends Pick<RecordSurveyOptions, "form" | "namespaces"> {
-  readonly surveys: readonly RecordSurvey[];
-  readonly clusters: readonly ClusterToRecord[];
-  readonly leftOut: readonly string[];
-}
-
-/** What is asked for first counts among the requests that are bounded. */
-async function recordingOf(
-  { environment, stop }: CommandContext,
-  { context: contexts, allContexts, kubeconfig, namespace, form, maxQps }: RecordFlags,
-): Promise<Recording> {
+async function recorderOf({ environment, stop }: CommandContext, flags: RecordFlags, path: string) {
+  const { context: contexts, allContexts, kubeconfig, namespace, form, maxQps } = flags;
   const asked = { contexts, allContexts, kubeconfig, accessContexts: [] };
   const { clusters, leftOut } = await watchedClusters(environment, asked, stop);
   const namespaces = namespace.length === 0 ? undefined : namespace;
-  const surveyed = clusters.map(({ cluster, client: unpaced }) => {
-    const client = pacedClient(unpaced, { ...environment, maxQps });
-    const survey = new RecordSurvey({ ...environment, cluster, client, form, namespaces });
-    const askForm = (signal: AbortSignal): Promise<PublishedForm> => survey.form(signal);
-    return { survey, cluster: { cluster, client, askForm } };
-  });
-  return {
-    surveys: surveyed.map(({ survey }) => survey),
-    clusters: surveyed.map(({ cluster }) => cluster),
-    leftOut,
-    form,
-    namespaces,
-  };
-}
-
-async function sayWhatComes(
-  { environment, terminal, stop }: CommandContext,
-  { surveys, leftOut }: Recording,
-): Promise<void> {
-  const lines = await whatComes({
+  const recorder = new Recorder({
     ...environment,
-    terminal,
-    stop,
-    preview: (signal) => Promise.all(surveys.map((one) => one.preview(signal))),
-    permissions: (signal) => Promise.all(surveys.map((one) => one.permissions(signal))),
-    clusters: surveys.length,
-    leftOut,
-    closing: "Lockstep only reads. It needs nothing else on a managed cluster (EKS, GKE, AKS).",
+    clusters: clusters.map((one) => ({ ...one, form })),
+    namespaces,
+    ...(maxQps !== undefined && { maxQps }),
+    path,
+    maxBytes: flags.maxSize,
+    anonymize: flags.anonymize,
   });
-  if (!stop.aborted) terminal.writeError(`${lines.join("\n")}\n\n`);
+  return { recorder, leftOut, names: clusters.map(({ cluster }) => cluster), namespaces };
 }
 
 function form(text: string): RecordFlags["form"] {

@@ -6,7 +6,7 @@ import { applyFaultPlan, randomFaultPlan } from "../simulation/faults.ts";
 import { forEachSeed } from "../simulation/seeds.ts";
 import { UsageError } from "./command.ts";
 import { runProgram } from "./program.ts";
-import { lockstepWatch, startShop } from "./watch/watch-command.contract.ts";
+import { kubeconfig, lockstepWatch, startShop } from "./watch/watch-command.contract.ts";
 
 const path = "/seen.jsonl";
 
@@ -183,7 +183,83 @@ test("a file that ends in the middle of a line, or has lines of rubbish, is repl
     expect(errors).toContain("lines could not be read.");
   }));
 
-test("a recording of `lockstep record` and of version 1 is looked at every second", () =>
+/** A command on a machine of its own, until it is told to end. Waits have no jitter there. */
+async function begin(world: ObserverWorld, host: string, command: readonly string[]) {
+  const own = world.simulation.host(host);
+  const random = { next: () => 0.5, uuid: () => own.random.uuid() };
+  await own.files.write("/kubeconfig", kubeconfig);
+  const terminal = new RecordedTerminal();
+  const stop = new AbortController();
+  const line = [...command, "--kubeconfig", "/kubeconfig"];
+  const context = { environment: { ...own, random }, terminal, stop: stop.signal };
+  const running = runProgram(context, "0.0.0", line);
+  return async () => {
+    stop.abort(new Error("stopped by the test"));
+    expect(await running).toBe(0);
+    return terminal.out;
+  };
+}
+
+/** Every step of every journey, with its times; the runs have names of their own. */
+function stepsOf(out: string): readonly unknown[] {
+  const lines = out.trim().split("\n");
+  const steps = lines.map((line): { readonly type: string } => JSON.parse(line));
+  return steps
+    .filter(({ type }) => ["shown", "stuck", "over"].includes(type))
+    .map((step) => JSON.stringify(step).replaceAll(/"id":"[^"]*-(\d+)"/g, '"id":$1'));
+}
+
+test("a replay of `lockstep record` shows the journeys that an observer saw, with the same times", () =>
+  inObserverWorld(async (world) => {
+    const { simulation } = world;
+    const { network } = simulation;
+    const hosts = ["watch", "record"] as const;
+    await startShop(world, "lab-1");
+    // Both are as far away, so that both are told at the same moments.
+    for (const host of hosts) network.setLatency(host, "lab-1", () => 0.375);
+    const endWatch = await begin(world, "watch", ["watch", "--json"]);
+    const endRecord = await begin(world, "record", ["record", "--out", path]);
+    await changePods(world);
+    for (const host of hosts) network.partition(host, "lab-1");
+    await simulation.sleep(20_000);
+    await world.addPod("lab-1", "web-3", "10.0.0.3");
+    await world.publish("lab-1", "web", ["10.0.0.2", "10.0.0.3"]);
+    await simulation.sleep(20_000);
+    for (const host of hosts) network.heal(host, "lab-1");
+    await simulation.sleep(60_000);
+    const seen = await endWatch();
+    await endRecord();
+    const recorded = await simulation.host("record").files.read(path);
+    await simulation.host("lockstep").files.write(path, recorded ?? "");
+    const again = await replay(world, ["--json"]);
+    expect(stepsOf(seen).length).toBeGreaterThan(3);
+    expect(stepsOf(again.out)).toEqual(stepsOf(seen));
+  }));
+
+test("nodes that were recorded beside a namespace tell causes again, after a run of version 1", () =>
+  inObserverWorld(async (world) => {
+    const { simulation } = world;
+    const { files } = simulation.host("lockstep");
+    await files.write(path, `${versionOne.map((line) => JSON.stringify(line)).join("\n")}\n`);
+    await startShop(world, "lab-1");
+    await world.call("lab-1", "POST", "/api/v1/nodes", { metadata: { name: "n" } });
+    const end = await begin(world, "lockstep", ["record", "--namespace", "shop", "--out", path]);
+    await simulation.sleep(5_000);
+    await world.call("lab-1", "DELETE", "/api/v1/nodes/n");
+    await simulation.sleep(1_000);
+    const status = { conditions: [{ type: "Ready", status: "False" }] };
+    await world.call("lab-1", "PATCH", "/api/v1/namespaces/shop/pods/web-1/status", { status });
+    await simulation.sleep(5_000);
+    await world.publish("lab-1", "web", []);
+    await simulation.sleep(5_000);
+    await end();
+    const { code, out, errors } = await replay(world);
+    expect(code).toBe(0);
+    expect(out).toMatch(/^.* prod ready \+10\.0\.0\.2 .*\n.* lab-1 node gone −10\.0\.0\.1 .*\n$/);
+    expect(errors).toContain(`Replay of ${path}, run 2, recorded from`);
+  }));
+
+test("a recording of an older `lockstep record`, or of version 1, is looked at every second", () =>
   inObserverWorld(async (world) => {
     const { files } = world.simulation.host("lockstep");
     await files.write(path, `${versionOne.map((line) => JSON.stringify(line)).join("\n")}\n`);

@@ -30,7 +30,12 @@ export interface ClusterWitnessOptions {
   readonly nodes?: NodeView | undefined;
   /** Slices that are copies are told from what the cluster has published, and reported at `synced`. */
   readonly originOf?: CopyOrigin | undefined;
+  /** Only a tap matters: pods are watched too where services are not listed in time. */
+  readonly tapOnly?: boolean;
 }
+
+/** One a second. A list that takes longer, fails or is refused must not keep pods unrecorded. */
+const servicesWithinLooks = 5;
 
 export class ClusterWitness {
   readonly #options: ClusterWitnessOptions;
@@ -43,6 +48,7 @@ export class ClusterWitness {
   readonly #publishedWitness: PublishedWitness;
   readonly #abort = new AbortController();
   #running: Promise<void> | undefined;
+  #looks = 0;
 
   constructor(options: ClusterWitnessOptions) {
     this.#options = options;
@@ -124,6 +130,8 @@ export class ClusterWitness {
 
   /** Time passes without anybody telling: to be called every second or so. */
   look(): void {
+    this.#looks += 1;
+    if (this.#options.tapOnly === true && this.#looks >= servicesWithinLooks) this.#pods.start();
     for (const watch of this.watches) watch.look();
     this.#turnGates();
   }

@@ -18,6 +18,8 @@ export interface WitnessedPart extends ClusterPart {
   readonly clock: Clock;
   readonly originOf: CopyOrigin;
   readonly sink: ObservationSink;
+  /** Only a tap matters: see `ClusterWitnessOptions`. */
+  readonly tapOnly?: boolean;
 }
 
 export interface ClusterWitnessesOptions extends WitnessedPart {

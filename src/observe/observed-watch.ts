@@ -63,9 +63,16 @@ export interface WatchState {
   readonly status: Pick<ObservedWatchStatus, "state" | "detail" | "doubt" | "failure">;
 }
 
+/** How a change was learnt, also by this watch alone. */
+export interface WatchLearnt extends Learnt {
+  /** As `notBefore`, whatever other watches have yet to report. */
+  readonly ownNotBefore: MonotonicMs | undefined;
+}
+
 export interface ObservedWatchOptions<T extends Projected, I extends string>
-  extends WatchRequest<T, I>,
+  extends Omit<WatchRequest<T, I>, "onChange">,
     WatchMeans {
+  readonly onChange: (change: Change<T>, learnt: WatchLearnt) => void;
   /** Called before anything is answered from a state that differs from the one before. */
   readonly onState?: (state: WatchState) => void;
 }
@@ -198,18 +205,19 @@ export class ObservedWatch<T extends Projected, I extends string = never> {
     onState(noted);
   }
 
-  #learnt(change: Change<T>): Learnt {
+  #learnt(change: Change<T>): WatchLearnt {
     const { isBegun, alsoBehindSince } = this.#options;
     const baseline = !(isBegun?.() ?? this.synced);
-    const notBefore = this.#told.notBefore(change);
+    const own = this.#told.notBefore(change);
     this.#noteState();
     // What one watch tells late was so before, for all that the other has told.
-    const behindSince = notBefore === undefined ? undefined : alsoBehindSince?.();
-    const isEarlier = notBefore !== undefined && behindSince !== undefined;
+    const behindSince = own === undefined ? undefined : alsoBehindSince?.();
+    const isEarlier = own !== undefined && behindSince !== undefined;
     return {
       at: this.#options.clock.monotonicMs(),
       baseline,
-      notBefore: isEarlier && behindSince < notBefore ? behindSince : notBefore,
+      notBefore: isEarlier && behindSince < own ? behindSince : own,
+      ownNotBefore: own,
     };
   }
 }

@@ -48,7 +48,16 @@ export interface ObserverOptions
   readonly tap?: ObserverTap;
   /** What an earlier run left in flight. */
   readonly earlier?: readonly JourneyRecord[];
+  /** Only the tap matters: no journeys are folded, and pods are watched without services too. */
+  readonly tapOnly?: boolean;
 }
+
+/** Without journeys nothing is kept for each endpoint beside what the watches and witnesses keep. */
+const noJourneys: ObservationSink = {
+  report: () => undefined,
+  follow: () => undefined,
+  unfollow: () => undefined,
+};
 
 /** How often stuck changes are looked for, and how old what the watches know is. */
 const lookEveryMs = 1_000;
@@ -160,7 +169,7 @@ export class Observer {
   }
 
   #observations(): readonly ClusterObservation[] {
-    const { clusters, accessClusters } = this.#options;
+    const { clusters, accessClusters, tapOnly = false } = this.#options;
     const business = byName(clusters);
     const access = byName(accessClusters);
     const namespaces = watchedNamespaces(this.#options);
@@ -180,7 +189,7 @@ export class Observer {
         namespaces,
         nodes: this.#options.nodes ?? namespaces === undefined,
         originOf: copyOrigin(cluster, clusters),
-        sink: this.#core.sink,
+        sink: tapOnly ? noJourneys : this.#core.sink,
       });
     });
   }

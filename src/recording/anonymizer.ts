@@ -25,7 +25,7 @@ const mapFields: ReadonlySet<string> = new Set(["labels", "selector", "annotatio
 /** All other fields of a recording. A field that is in no list is left out. */
 const knownFields = wordSet(
   "version t since first alive behind input watched monotonicMs wallMs clusters aliases " +
-    "isBusiness isAccess namespaces asked copies proxies logs cluster namespace name " +
+    "isBusiness isAccess namespaces nodes asked copies proxies logs cluster namespace name " +
     "uid object metadata spec deletionGracePeriodSeconds nodeName hostNetwork " +
     "containers ports port containerPort hostPort targetPort readinessProbe podIP " +
     "podIPs ip conditions containerStatuses ready serving terminating restartCount " +

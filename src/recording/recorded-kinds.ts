@@ -4,7 +4,7 @@
 // left out, so that an object that is written again unchanged is no change.
 import { isRecord, listAt, type RawRecord, recordAt } from "../kube/kinds/fields.ts";
 import type { Kind, Projected } from "../kube/kinds/kind.ts";
-import { objectRecord, projectMetadata } from "../kube/kinds/metadata.ts";
+import { objectRecord } from "../kube/kinds/metadata.ts";
 
 export type RecordedKindName = "Pod" | "EndpointSlice" | "Endpoints" | "Service" | "Node";
 
@@ -13,8 +13,9 @@ export interface Recorded extends Projected {
   readonly json: string;
 }
 
-export interface RecordedKind extends Kind<Recorded> {
+interface RecordedKind {
   readonly kind: RecordedKindName;
+  readonly namespaced: boolean;
   /** What is kept of an object, as JSON. */
   readonly jsonOf: (raw: unknown) => string;
 }
@@ -30,35 +31,18 @@ export function withJson<T extends Projected>(kind: Kind<T>): Kind<T & Recorded>
 }
 
 export const recordedKinds: Readonly<Record<RecordedKindName, RecordedKind>> = {
-  Pod: recordedKind({ resource: "pods", kind: "Pod", namespaced: true }, prunedPod),
-  EndpointSlice: recordedKind(
-    { group: "discovery.k8s.io", resource: "endpointslices", kind: "EndpointSlice" },
-    prunedSlice,
-  ),
-  Endpoints: recordedKind({ resource: "endpoints", kind: "Endpoints" }, prunedEndpoints),
-  Service: recordedKind({ resource: "services", kind: "Service" }, prunedService),
-  Node: recordedKind({ resource: "nodes", kind: "Node", namespaced: false }, prunedNode),
+  Pod: { kind: "Pod", namespaced: true, jsonOf: keeping(prunedPod) },
+  EndpointSlice: { kind: "EndpointSlice", namespaced: true, jsonOf: keeping(prunedSlice) },
+  Endpoints: { kind: "Endpoints", namespaced: true, jsonOf: keeping(prunedEndpoints) },
+  Service: { kind: "Service", namespaced: true, jsonOf: keeping(prunedService) },
+  Node: { kind: "Node", namespaced: false, jsonOf: keeping(prunedNode) },
 };
 
-function recordedKind(
-  place: {
-    readonly group?: string;
-    readonly resource: string;
-    readonly kind: RecordedKindName;
-    readonly namespaced?: boolean;
-  },
-  pruned: (object: RawRecord) => RawRecord,
-): RecordedKind {
-  const kind = { group: "", version: "v1", namespaced: true, ...place };
-  const jsonOf = (raw: unknown): string => {
+function keeping(pruned: (object: RawRecord) => RawRecord): RecordedKind["jsonOf"] {
+  return (raw) => {
     const object = objectRecord(raw);
     return JSON.stringify({ metadata: prunedMetadata(object), ...pruned(object) });
   };
-  const project = (raw: unknown): Recorded => {
-    const metadata = projectMetadata(objectRecord(raw), kind, undefined);
-    return { metadata, json: jsonOf(raw) };
-  };
-  return { ...kind, project, jsonOf };
 }
 
 const metadataFields = [

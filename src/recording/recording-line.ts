@@ -3,7 +3,7 @@
 // change is a line, and a sign of life now and then says until when there was none. A line that
 // cannot be read, such as the last one of a run that was killed, harms no other.
 //
-// Version 2 has beside these all that `lockstep watch` takes in (`recorded-input.ts`). Its lines have
+// Version 2 has beside these all that an observer takes in (`recorded-input.ts`). Its lines have
 // `t`, the instant by the monotonic clock of the run, because the fold of `watch` needs exact times.
 import { isRecord, optionalString, type RawRecord, requiredString } from "../kube/kinds/fields.ts";
 import type { LearntBy } from "../kube/store/store-change.ts";
@@ -22,7 +22,7 @@ export type RecordingLine =
       readonly atMs: number;
       readonly run: string;
       readonly version: number;
-      /** Of a run of `lockstep watch`. */
+      /** Absent in what older versions of `lockstep record` wrote. */
       readonly watched: WatchedRun | undefined;
     }
   /** The first list of a kind in a cluster is over; of one namespace where only that is recorded. */
@@ -48,7 +48,7 @@ export interface RecordedChange {
   /** Learnt late, from a list or from a watch that was behind: it happened after this. */
   readonly afterMs: number | undefined;
   readonly object: RawRecord;
-  /** By the monotonic clock of a run of `lockstep watch`. */
+  /** By the monotonic clock of the run. */
   readonly monotonic?: ChangeTimes | undefined;
 }
 

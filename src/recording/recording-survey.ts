@@ -1,4 +1,4 @@
-// What a recording is of, for one that does not say it itself (those of `lockstep record`): which
+// What a recording is of, for one that does not say it itself (those of older versions of `lockstep record`): which
 // clusters, in which form they publish, and which namespaces. It takes one look at each line.
 import type { PublishedForm } from "../sources/published-form.ts";
 import type { RecordingLine } from "./recording-line.ts";
@@ -40,6 +40,7 @@ export class RecordingSurvey {
       })),
       namespaces: this.#namespaces.size === 0 ? undefined : [...this.#namespaces],
       services: undefined,
+      nodes: true,
       asked: { copies: false, proxies: false, logs: false },
     };
   }

@@ -16,8 +16,8 @@ export interface RecordingWriterOptions
   readonly maxBytes: number;
   /** All that is known now, as lines: what a new file begins with. */
   readonly baseline: () => readonly string[];
-  /** What the header says of the run; a name by chance unless given. */
-  readonly run?: { readonly name: string; readonly watched: WatchedRun };
+  /** What the header says of the run. */
+  readonly run: { readonly name: string; readonly watched: WatchedRun };
   /** Names and addresses are replaced before anything is written. */
   readonly anonymize?: boolean | undefined;
 }
@@ -187,8 +187,8 @@ export class RecordingWriter {
   }
 
   #header(): string {
-    const { clock, random, run } = this.#options;
-    const name = run?.name ?? random.uuid();
-    return this.#written(runLine({ atMs: clock.wallMs(), run: name, watched: run?.watched }));
+    const { clock, run } = this.#options;
+    const { name, watched } = run;
+    return this.#written(runLine({ atMs: clock.wallMs(), run: name, watched }));
   }
 }

@@ -65,7 +65,7 @@ export class ReplayedRun {
   readonly run: ObserverRun;
   /** What the run was asked to observe. */
   readonly watched: WatchedRun;
-  /** Whether it was written by `lockstep watch`, so that it has the looks of an observer. */
+  /** Whether it has the looks of an observer; older versions of `lockstep record` wrote none. */
   readonly hasTicks: boolean;
   /** Version 1 kept no ports of services, so endpoints can be told apart by their addresses only. */
   readonly #hasPorts: boolean;
@@ -84,7 +84,7 @@ export class ReplayedRun {
     this.#hasPorts = header.version > 1;
     this.hasTicks = watched !== undefined;
     this.watched = watched ?? survey.watchedRun(atMs);
-    const { monotonicMs, wallMs, clusters, namespaces, services } = this.watched;
+    const { monotonicMs, wallMs, clusters, namespaces, services, nodes } = this.watched;
     this.run = { name, monotonicMs: monotonicMs as MonotonicMs, wallMs: wallMs as WallMs };
     this.clock = new ReplayClock(this.watched);
     this.#lookAt = monotonicMs + lookEveryMs;
@@ -109,7 +109,7 @@ export class ReplayedRun {
         isBusiness,
         isAccess,
         namespaces: inNamespaces,
-        nodes: inNamespaces === undefined || !this.hasTicks,
+        nodes: nodes ?? inNamespaces === undefined,
         originOf: copyOrigin(cluster, business),
         sink: this.#core.sink,
       });

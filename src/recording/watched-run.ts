@@ -1,6 +1,8 @@
-// What the header of a recording says of the run of `lockstep watch` that it was written by: which
+// What the header of a recording says of the run that it was written by: which
 // clusters it observed and what it was asked to look at, so that a replay is set up alike.
 import { isRecord, type RawRecord } from "../kube/kinds/fields.ts";
+import type { NamedCluster } from "../observe/copy-origin.ts";
+import type { ObserverRun } from "../timeline/journey-record.ts";
 
 export interface WatchedRun {
   /** One instant by the two clocks of the run. */
@@ -11,6 +13,8 @@ export interface WatchedRun {
   readonly namespaces: readonly string[] | undefined;
   /** `namespace/name` each; all when undefined. */
   readonly services: readonly string[] | undefined;
+  /** Nodes were watched too; unless given when all namespaces were. */
+  readonly nodes?: boolean;
   readonly asked: { readonly copies: boolean; readonly proxies: boolean; readonly logs: boolean };
 }
 
@@ -21,13 +25,33 @@ export interface WatchedCluster {
   readonly isAccess: boolean;
 }
 
+/** Of a run that only records: a replay looks for copies in every cluster, as `lockstep watch` does. */
+export function recordedRun(
+  run: ObserverRun,
+  clusters: readonly NamedCluster[],
+  namespaces?: readonly string[],
+): WatchedRun {
+  return {
+    monotonicMs: run.monotonicMs,
+    wallMs: run.wallMs,
+    clusters: clusters.map(({ cluster, aliases = [] }) => {
+      return { cluster, aliases, isBusiness: true, isAccess: true };
+    }),
+    namespaces,
+    services: undefined,
+    nodes: true,
+    asked: { copies: false, proxies: false, logs: false },
+  };
+}
+
 /** Undefined for what is none. */
 export function watchedRunOf(value: unknown): WatchedRun | undefined {
   if (!isRecord(value)) return undefined;
-  const { monotonicMs, wallMs, clusters, asked } = {
+  const { monotonicMs, wallMs, clusters, nodes, asked } = {
     monotonicMs: value["monotonicMs"],
     wallMs: value["wallMs"],
     clusters: value["clusters"],
+    nodes: value["nodes"],
     asked: isRecord(value["asked"]) ? value["asked"] : {},
   };
   if (typeof monotonicMs !== "number" || typeof wallMs !== "number") return undefined;
@@ -38,6 +62,7 @@ export function watchedRunOf(value: unknown): WatchedRun | undefined {
     clusters: clusters.filter(isRecord).map(clusterOf),
     namespaces: textsOf(value["namespaces"]),
     services: textsOf(value["services"]),
+    ...(typeof nodes === "boolean" && { nodes }),
     asked: {
       copies: asked["copies"] === true,
       proxies: asked["proxies"] === true,

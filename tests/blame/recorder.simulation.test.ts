@@ -29,7 +29,6 @@ function startRecorder(simulation: Simulation, cluster: Cluster, maxBytes: numbe
       { cluster: "red", client: clientOf(silent) },
       { cluster: "blue", client: clientOf(cluster.access) },
     ],
-    form: "auto",
     namespaces: ["default"],
     path,
     maxBytes,
@@ -76,8 +75,9 @@ function recordOverKill(seed: number): Promise<void> {
     await simulation.sleep(10_000);
     await releaseShop(client, "3");
     await simulation.sleep(30_000);
-    expect(recorder.waitingFor()).toEqual(["red"]);
-    expect(recorder.watches().map(({ isListed, problem }) => [isListed, problem])).toEqual(
+    const [red, blue] = recorder.observer.clusters();
+    expect(red?.watches).toEqual([]);
+    expect(blue?.watches.map(({ listed, failure }) => [listed, failure])).toEqual(
       Array.from({ length: 4 }, () => [true, undefined]),
     );
     const endMs = user.clock.wallMs();

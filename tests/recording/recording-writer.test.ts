@@ -6,6 +6,7 @@ import { type Files, FilesError } from "../../src/environment/files.ts";
 import { mayRecordTo, readRecording } from "../../src/recording/recording-file.ts";
 import { changeLine, listedLine } from "../../src/recording/recording-line.ts";
 import { RecordingWriter } from "../../src/recording/recording-writer.ts";
+import { recordedRun } from "../../src/recording/watched-run.ts";
 import { type Simulation, simulate } from "../../src/simulation/simulation.ts";
 
 const path = "/pods.jsonl";
@@ -70,7 +71,10 @@ function onSmallDisk(story: (scene: Scene) => Promise<void>, maxBytes = 1_000_00
     const disk = new SmallDisk(host.files);
     const place = { cluster: "prod", kind: "Pod", namespace: undefined } as const;
     const baseline = () => [podLine(50, "known"), listedLine({ atMs: at(50), ...place })];
-    const writer = new RecordingWriter({ ...host, files: disk.files, path, maxBytes, baseline });
+    const started = { monotonicMs: host.clock.monotonicMs(), wallMs: host.clock.wallMs() };
+    const run = { name: "one", watched: recordedRun({ name: "one", ...started }, []) };
+    const files = { ...host, files: disk.files, path, maxBytes };
+    const writer = new RecordingWriter({ ...files, run, baseline });
     await writer.start();
     await story({ simulation, files: host.files, disk, writer });
   });

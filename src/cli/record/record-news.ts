@@ -5,13 +5,15 @@ import { elapsedMs, type MonotonicMs } from "../../environment/clock.ts";
 import type { Environment } from "../../environment/environment.ts";
 import type { Terminal } from "../../environment/terminal.ts";
 import type { CancelTimer } from "../../environment/timers.ts";
-import { absentNamespaces, type RecordState, type Trouble, troublesOf } from "./record-notes.ts";
+import type { ClusterStatus } from "../../observe/cluster-status.ts";
+
+import { absentNamespaces, type Trouble, troublesOf } from "./record-notes.ts";
 
 export interface RecordNewsOptions extends Pick<Environment, "clock" | "timers"> {
   readonly terminal: Pick<Terminal, "writeError">;
   /** Those that were asked for; all when undefined. */
   readonly namespaces: readonly string[] | undefined;
-  readonly state: () => RecordState;
+  readonly clusters: () => readonly ClusterStatus[];
 }
 
 const lookEveryMs = 1_000;
@@ -46,8 +48,8 @@ export class RecordNews {
   }
 
   #look(): void {
-    const { state, namespaces } = this.#options;
-    const found = state();
+    const { clusters, namespaces } = this.#options;
+    const found = clusters();
     const before = this.#lasting;
     const lasting = troublesOf(found).map((trouble) => this.#judge(trouble));
     this.#lasting = new Map(lasting.map((one) => [one.trouble.key, one]));

@@ -1,73 +1,94 @@
 import { describe, expect, test } from "vitest";
-import type { RecordedWatch } from "../../recording/cluster-recorder.ts";
+import type { ClusterStatus, ObservedWatchStatus } from "../../observe/cluster-status.ts";
 import { absentNamespaces, endText, troublesOf } from "./record-notes.ts";
 
-const well: RecordedWatch = {
-  cluster: "prod",
+const well: ObservedWatchStatus = {
   resource: "pods",
   namespace: undefined,
-  isListed: true,
-  isFresh: true,
+  purposes: ["pod"],
+  state: "fresh",
+  detail: "",
+  currentAtMs: undefined,
+  aliveAtMs: undefined,
+  listed: true,
   objects: 3,
-  problem: undefined,
+  failure: undefined,
 };
 
+/** One that has not answered has no watches. */
+function cluster(name: string, ...watches: readonly ObservedWatchStatus[]): ClusterStatus {
+  return { cluster: name, state: { type: "watching" }, watches, lost: [], doubts: [] };
+}
+
 describe("a namespace is asked about", () => {
-  const empty: RecordedWatch = { ...well, namespace: "shpo", objects: 0 };
-  const asked = (watches: readonly RecordedWatch[], waitingFor: readonly string[] = []) =>
-    absentNamespaces({ watches, waitingFor }, ["shpo"]).length;
+  const empty: ObservedWatchStatus = { ...well, namespace: "shpo", objects: 0 };
+  const services = { ...empty, resource: "services" } as const;
+  const asked = (...clusters: readonly ClusterStatus[]) =>
+    absentNamespaces(clusters, ["shpo"]).length;
 
   test("when every list of it is there and empty", () => {
-    expect(asked([empty, { ...empty, resource: "services" }])).toBe(1);
-    expect(asked([empty, { ...empty, cluster: "west", objects: 1 }])).toBe(0);
+    expect(asked(cluster("prod", empty, services))).toBe(1);
+    expect(asked(cluster("prod", empty), cluster("west", { ...empty, objects: 1 }))).toBe(0);
   });
 
   test("not while a list or a cluster is missing", () => {
-    expect(asked([empty, { ...empty, resource: "services", isListed: false }])).toBe(0);
-    expect(asked([empty], ["west"])).toBe(0);
+    expect(asked(cluster("prod", empty, { ...services, listed: false }))).toBe(0);
+    expect(asked(cluster("prod", empty), cluster("west"))).toBe(0);
   });
 
   test("not unless it was named", () => {
-    expect(absentNamespaces({ watches: [empty], waitingFor: [] }, undefined)).toEqual([]);
+    expect(absentNamespaces([cluster("prod", empty)], undefined)).toEqual([]);
   });
 });
 
 test("all is well when every list is there and current", () => {
-  expect(troublesOf({ watches: [well], waitingFor: [] })).toEqual([]);
+  expect(troublesOf([cluster("prod", well)])).toEqual([]);
 });
 
 test("a cluster is behind once, however many of its watches are", () => {
-  const behind = { ...well, isFresh: false };
-  const watches = [behind, { ...behind, resource: "services" }, { ...behind, cluster: "west" }];
-  expect(troublesOf({ watches, waitingFor: [] }).map(({ overText }) => overText)).toEqual([
+  const behind = { ...well, state: "stale" } as const;
+  const clusters = [
+    cluster("prod", behind, { ...behind, resource: "services" }),
+    cluster("west", behind),
+  ];
+  expect(troublesOf(clusters).map(({ overText }) => overText)).toEqual([
     "prod is current again.",
     "west is current again.",
   ]);
 });
 
+test("what is not listed is said with what it costs and why", () => {
+  const unlisted = { ...well, listed: false } as const;
+  const refused = { ...unlisted, state: "refused", detail: "it is forbidden" } as const;
+  const failing = { ...unlisted, resource: "services", failure: "no answer" } as const;
+  const listing = { ...unlisted, resource: "nodes", state: "stale", detail: "not yet" } as const;
+  const texts = troublesOf([cluster("prod", refused, failing, listing)]).map(({ text }) => text);
+  expect(texts).toEqual([
+    "No list of pods in prod yet; blame cannot match an address to a pod: it is forbidden",
+    "No list of services in prod yet; blame cannot explain a 503 for which no endpoint was tried: no answer",
+    "No list of nodes in prod yet; pods on a lost node are treated as healthy",
+  ]);
+});
+
 describe("at the end it says", () => {
-  const unlisted = { ...well, isListed: false };
-  const end = (
-    watches: readonly RecordedWatch[],
-    waitingFor: readonly string[] = [],
-    dropped = 0,
-  ) => endText({ watches, waitingFor }, dropped);
+  const unlisted = { ...well, listed: false };
 
   test("that all is written, or how much is not", () => {
-    expect(end([well])).toBe("Stopped; everything is written.");
-    expect(end([well], [], 2)).toBe("Stopped; 2 lines could not be written.");
+    expect(endText([cluster("prod", well)], 0)).toBe("Stopped; everything is written.");
+    expect(endText([cluster("prod", well)], 2)).toBe("Stopped; 2 lines could not be written.");
   });
 
   test("who was never read", () => {
-    expect(end([well, { ...unlisted, resource: "nodes" }])).toBe("Stopped; everything is written.");
-    expect(end([well, { ...unlisted, cluster: "west" }], ["east"])).toBe(
+    const prod = cluster("prod", well, { ...unlisted, resource: "nodes" });
+    expect(endText([prod], 0)).toBe("Stopped; everything is written.");
+    expect(endText([prod, cluster("west", unlisted), cluster("east")], 0)).toBe(
       "Stopped; everything is written. Never read: west, east.",
     );
   });
 
   test("that nobody was", () => {
     const text = "Stopped; no cluster was ever read: nothing was recorded.";
-    expect(end([unlisted])).toBe(text);
-    expect(end([], ["prod"])).toBe(text);
+    expect(endText([cluster("prod", unlisted)], 0)).toBe(text);
+    expect(endText([cluster("prod")], 0)).toBe(text);
   });
 });

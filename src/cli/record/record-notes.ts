@@ -1,14 +1,38 @@
 // What somebody who records must know of how it stands: what is not recorded and why, names that were
 // probably misspelt, and what became of it all. Pure.
-import type { RecordedWatch } from "../../recording/cluster-recorder.ts";
+import type { ClusterStatus, ObservedResource } from "../../observe/cluster-status.ts";
+import type { ClusterPermissions } from "../../observe/permissions.ts";
 import { counted } from "../terminal/counted.ts";
-import { costOfMissing } from "./record-survey.ts";
 
-/** How a recording stands. */
-export interface RecordState {
-  readonly watches: readonly RecordedWatch[];
-  /** Clusters that have not answered yet. */
-  readonly waitingFor: readonly string[];
+/** What blame cannot say without them. */
+const costOfMissing: Readonly<Record<ObservedResource, string>> = {
+  pods: "blame cannot match an address to a pod",
+  services: "blame cannot explain a 503 for which no endpoint was tried",
+  nodes: "pods on a lost node are treated as healthy",
+  endpointslices: "blame cannot name the late hop",
+  endpoints: "blame cannot name the late hop",
+};
+
+/** The same permissions, each missing one with what it costs blame. */
+export function withCosts(asked: ClusterPermissions): ClusterPermissions {
+  const lost = asked.lost.map((one) => {
+    const { cluster, namespace, resource } = one;
+    const place = namespace === undefined ? cluster : `namespace ${namespace} of ${cluster}`;
+    const missing = `Missing permission: list/watch ${resource} in ${place}.`;
+    return { ...one, sentence: `${missing} Effect: ${costOfMissing[resource]}` };
+  });
+  return { ...asked, lost };
+}
+
+type Watch = ClusterStatus["watches"][number] & Pick<ClusterStatus, "cluster">;
+
+function watchesOf(clusters: readonly ClusterStatus[]): readonly Watch[] {
+  return clusters.flatMap(({ cluster, watches }) => watches.map((one) => ({ ...one, cluster })));
+}
+
+/** Until then nothing can be watched. */
+function hasAnswered({ watches }: ClusterStatus): boolean {
+  return watches.length > 0;
 }
 
 export interface Trouble {
@@ -24,27 +48,27 @@ export interface Trouble {
 /** How long the first lists may take before somebody is told what is missing. */
 const listWithinMs = 15_000;
 
-export function troublesOf({ watches, waitingFor }: RecordState): readonly Trouble[] {
-  const unlisted = watches.filter(({ isListed }) => !isListed);
-  const behind = watches.filter(({ isListed, isFresh }) => isListed && !isFresh);
+export function troublesOf(clusters: readonly ClusterStatus[]): readonly Trouble[] {
+  const watches = watchesOf(clusters);
+  const behind = watches.filter(({ listed, state }) => listed && state !== "fresh");
   const behindByCluster = new Map(behind.map((one) => [one.cluster, one]));
   return [
-    ...waitingFor.map(unanswered),
-    ...unlisted.map(missing),
+    ...clusters.filter((one) => !hasAnswered(one)).map(unanswered),
+    ...watches.filter(({ listed }) => !listed).map(missing),
     ...[...behindByCluster.values()].map(cutOff),
   ];
 }
 
 /** Only once everything has been listed: until then nobody knows. */
 export function absentNamespaces(
-  { watches, waitingFor }: RecordState,
+  clusters: readonly ClusterStatus[],
   namespaces: readonly string[] = [],
 ): readonly string[] {
-  if (waitingFor.length > 0) return [];
+  if (!clusters.every(hasAnswered)) return [];
   const isAbsent = (name: string): boolean =>
-    watches
+    watchesOf(clusters)
       .filter(({ namespace }) => namespace === name)
-      .every(({ isListed, objects }) => isListed && objects === 0);
+      .every(({ listed, objects }) => listed && objects === 0);
   return namespaces
     .filter(isAbsent)
     .map(
@@ -53,26 +77,24 @@ export function absentNamespaces(
 }
 
 /** Whether there is anything to ask `lockstep blame` about. */
-export function isAnythingRead({ watches }: RecordState): boolean {
-  return watches.some(({ isListed }) => isListed);
+export function isAnythingRead(clusters: readonly ClusterStatus[]): boolean {
+  return clusters.some(isRead);
 }
 
-export function endText(state: RecordState, dropped: number): string {
-  if (!isAnythingRead(state)) return "Stopped; no cluster was ever read: nothing was recorded.";
+export function endText(clusters: readonly ClusterStatus[], dropped: number): string {
+  if (!isAnythingRead(clusters)) return "Stopped; no cluster was ever read: nothing was recorded.";
   const written =
     dropped === 0 ? "everything is written" : `${counted(dropped, "line")} could not be written`;
-  const unread = unreadClusters(state);
+  const unread = clusters.filter((one) => !isRead(one)).map(({ cluster }) => cluster);
   const never = unread.length === 0 ? "" : ` Never read: ${unread.join(", ")}.`;
   return `Stopped; ${written}.${never}`;
 }
 
-function unreadClusters({ watches, waitingFor }: RecordState): readonly string[] {
-  const listed = new Set(watches.filter(({ isListed }) => isListed).map(({ cluster }) => cluster));
-  const heard = new Set(watches.map(({ cluster }) => cluster));
-  return [...[...heard].filter((cluster) => !listed.has(cluster)), ...waitingFor];
+function isRead({ watches }: ClusterStatus): boolean {
+  return watches.some(({ listed }) => listed);
 }
 
-function unanswered(cluster: string): Trouble {
+function unanswered({ cluster }: ClusterStatus): Trouble {
   return {
     key: cluster,
     text: `${cluster} does not answer; it is recorded as soon as it does.`,
@@ -81,29 +103,31 @@ function unanswered(cluster: string): Trouble {
   };
 }
 
-function missing({ cluster, resource, namespace, problem }: RecordedWatch): Trouble {
+function missing(watch: Watch): Trouble {
+  const { cluster, resource, namespace } = watch;
   const where = namespace === undefined ? cluster : `${namespace} of ${cluster}`;
-  const cost = costOfMissing[resource] ?? "";
   return {
     key: `list of ${resource} in ${where}`,
-    text: `No list of ${resource} in ${where} yet; ${cost}${why(problem)}`,
+    text: `No list of ${resource} in ${where} yet; ${costOfMissing[resource]}${why(watch)}`,
     overText: `The ${resource} in ${where} are recorded.`,
     saidAfterMs: listWithinMs,
   };
 }
 
 /** Not to be fresh takes a while by itself. */
-function cutOff({ cluster, problem }: RecordedWatch): Trouble {
+function cutOff(watch: Watch): Trouble {
+  const { cluster } = watch;
   return {
     key: `changes of ${cluster}`,
     text:
       `${cluster} may be behind; what changes meanwhile is recorded when it is heard, as of some ` +
-      `time since${why(problem)}`,
+      `time since${why(watch)}`,
     overText: `${cluster} is current again.`,
     saidAfterMs: 0,
   };
 }
 
-function why(problem: string | undefined): string {
+function why({ state, detail, failure, doubt }: Watch): string {
+  const problem = failure ?? doubt ?? (state === "refused" ? detail : undefined);
   return problem === undefined ? "" : `: ${problem}`;
 }

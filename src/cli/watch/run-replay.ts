@@ -239,7 +239,7 @@ async function surveyOf(
       if (line?.type === "run") {
         refuseLaterVersion(line.version);
         isRecording = true;
-        // Of a run of `lockstep watch` the header says it all.
+        // Where the header says it, it says it all.
         isComplete = line.watched !== undefined;
       } else if (line !== undefined && !isComplete) survey.take(line);
     }

@@ -94,7 +94,7 @@ class Watch {
       ...clusters,
       ...settings.bounds,
       run,
-      ...(recording && { tap: recording }),
+      ...(recording && { tap: recording.tape }),
       metrics: kept.registry,
       earlier: kept.earlier,
       onEvent: (event) => this.#onEvent(event),
@@ -111,7 +111,7 @@ class Watch {
       stdin: context.stdin,
       target: this.#observer,
       clusters: clusters.clusters,
-      ...(recording && { onInput: (name, input) => recording.traffic(name, input) }),
+      ...(recording && { onInput: (name, input) => recording.tape.traffic(name, input) }),
     });
     this.#view = new WatchView({
       ...environment,
@@ -139,7 +139,7 @@ class Watch {
     const stop = AbortSignal.any([context.stop, ending.signal]);
     try {
       await this.#sayWhatComes(stop);
-      this.#recording?.started();
+      this.#recording?.tape.started();
       this.#observer.start();
       this.#proxies.start();
       this.#logs.start();
@@ -148,7 +148,7 @@ class Watch {
     } finally {
       cancel?.();
       this.#view.end();
-      this.#recording?.ended();
+      this.#recording?.tape.ended();
     }
     return this.#observer.clusters().some(({ watches }) => watches.some((one) => one.listed))
       ? 0
@@ -208,7 +208,7 @@ class Watch {
   #notes(): readonly string[] {
     const { kept, screenLog } = this.#parts;
     const notes = [...this.#proxies.notes(), ...this.#logs.notes()];
-    this.#recording?.noted(notes);
+    this.#recording?.tape.noted(notes);
     const dropped = this.#recording?.dropped ?? 0;
     return [
       ...notes,
@@ -222,7 +222,7 @@ class Watch {
 /** Undefined when nothing is to be recorded. */
 function recordingOf(
   { environment, settings, clusters }: WatchParts,
-  run: ObserverRun,
+  { name, monotonicMs, wallMs }: ObserverRun,
   asked: WatchedRun["asked"],
 ): ObserverRecording | undefined {
   const { recordPath: path, recordMaxBytes: maxBytes, bounds } = settings;
@@ -242,7 +242,9 @@ function recordingOf(
     path,
     maxBytes,
     anonymize: settings.anonymize,
-    run,
-    watched: { clusters: watched, namespaces, services, asked },
+    run: {
+      name,
+      watched: { monotonicMs, wallMs, clusters: watched, namespaces, services, asked },
+    },
   });
 }

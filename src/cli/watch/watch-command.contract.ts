@@ -6,7 +6,7 @@ import { runProgram } from "../program.ts";
 
 const clusters = ["lab-1", "lab-2"];
 
-const kubeconfig = JSON.stringify({
+export const kubeconfig = JSON.stringify({
   apiVersion: "v1",
   kind: "Config",
   "current-context": "lab-1",

@@ -3,14 +3,17 @@
 // recorded, and at the end a dump through the API. All that comes by ways an operator has. Apart from
 // it, in `truth/`, is what the lab alone knows of each lost request, to judge verdicts by.
 
+import { assert } from "../../environment/assert.ts";
 import { type Clock, elapsedMs } from "../../environment/clock.ts";
 import type { Environment } from "../../environment/environment.ts";
 import type { Network } from "../../environment/network.ts";
 import type { Random } from "../../environment/random.ts";
 import { HttpKubeClient } from "../../kube/client/http-client.ts";
 import type { ClusterAccess } from "../../kube/credentials/credentials.ts";
-import { ClusterRecorder } from "../../recording/cluster-recorder.ts";
-import { aliveLine, runLine } from "../../recording/recording-line.ts";
+import { Observer } from "../../observe/observer.ts";
+import { ObserverTape } from "../../recording/observer-tape.ts";
+import { runLine } from "../../recording/recording-line.ts";
+import { recordedRun } from "../../recording/watched-run.ts";
 import { PeerAddresses } from "../apiserver/audit/peer-addresses.ts";
 import type { LostRequest } from "../traffic/lost-request.ts";
 import { dumpCluster } from "./cluster-dump.ts";
@@ -65,8 +68,8 @@ export class StageRecorder {
   readonly #lines = new Map<string, NewestLines>();
   readonly #samples = new Map<string, MetricsSamples>();
   readonly #scraping: Promise<void>[] = [];
-  /** By cluster. */
-  readonly #tapes = new Map<string, ClusterRecorder>();
+  /** Of the cluster on the stage. */
+  #recording: { readonly tape: ObserverTape; readonly observer: Observer } | undefined;
   /** Clusters whose end was recorded. */
   readonly #finished = new Set<string>();
   #heldUpMs = 0;
@@ -121,7 +124,8 @@ export class StageRecorder {
     const heldAt = environment.clock.monotonicMs();
     this.#stopping.abort(new Error("the recording is over"));
     await Promise.all(this.#scraping);
-    await this.#endRecord(cluster.name);
+    this.#recording?.tape.ended();
+    await this.#recording?.observer.stop();
     const userAgent = "kubectl/v1.33.0 (linux/amd64)";
     const client = new HttpKubeClient({ ...environment, cluster: cluster.access, userAgent });
     try {
@@ -144,29 +148,26 @@ export class StageRecorder {
   }
 
   #record({ name: cluster, access }: RecordedCluster): void {
+    assert(this.#recording === undefined, "a stage has one cluster that is recorded");
     const { environment } = this.#options;
     const lines = this.#linesOf(recordingPath);
     const client = new HttpKubeClient({ ...environment, cluster: access, userAgent: "lockstep" });
-    const tape = new ClusterRecorder({
+    const tape = new ObserverTape({ ...environment, write: (line) => lines.add(line) });
+    const observer = new Observer({
       ...environment,
-      client,
-      cluster,
       // What the stock ingress of the lab goes by, in every version.
-      form: "endpoints",
-      namespaces: undefined,
-      write: (line) => lines.add(line),
+      clusters: [{ cluster, client, form: "endpoints" }],
+      accessClusters: [],
+      tap: tape,
+      tapOnly: true,
+      onEvent: () => undefined,
     });
-    if (this.#tapes.size === 0) {
-      lines.add(runLine({ atMs: environment.clock.wallMs(), run: "the stage" }));
-    }
-    this.#tapes.set(cluster, tape);
-    tape.start();
-  }
-
-  async #endRecord(cluster: string): Promise<void> {
-    const atMs = this.#options.environment.clock.wallMs();
-    await this.#tapes.get(cluster)?.stop();
-    this.#linesOf(recordingPath).add(aliveLine({ atMs, behind: [] }));
+    const { run } = observer;
+    const watched = recordedRun(run, [{ cluster }]);
+    lines.add(runLine({ atMs: run.wallMs, run: run.name, watched }));
+    this.#recording = { tape, observer };
+    tape.started();
+    observer.start();
   }
 
   async #scrape(cluster: RecordedCluster, signal: AbortSignal): Promise<void> {

@@ -1,17 +1,34 @@
 import { expect, test } from "vitest";
 import { Evidence } from "../../src/blame/evidence.ts";
 import { RecordingReader } from "../../src/blame/recording-reader.ts";
+import type { KubeClient } from "../../src/kube/client/client.ts";
 import { TestServer } from "../../src/kube/reflector/reflector-servers.contract.ts";
 import { MemoryStorage } from "../../src/lab/apiserver/storage/memory-storage.ts";
-import { ClusterRecorder } from "../../src/recording/cluster-recorder.ts";
+import { Observer } from "../../src/observe/observer.ts";
+import { ObserverTape } from "../../src/recording/observer-tape.ts";
 import {
   parseRecordingLine,
   type RecordingLine,
   runLine,
 } from "../../src/recording/recording-line.ts";
-import { simulate } from "../../src/simulation/simulation.ts";
+import { type Simulation, simulate } from "../../src/simulation/simulation.ts";
 
 const pods = "/api/v1/namespaces/default/pods";
+
+/** An observer of `prod` of which only the tape matters. */
+function taped(simulation: Simulation, client: KubeClient, write: (line: string) => void) {
+  const environment = simulation.host("recorder");
+  const tape = new ObserverTape({ ...environment, write });
+  const observer = new Observer({
+    ...environment,
+    clusters: [{ cluster: "prod", client, form: "endpointslices" }],
+    accessClusters: [],
+    tap: tape,
+    tapOnly: true,
+    onEvent: () => undefined,
+  });
+  return { tape, observer };
+}
 
 /** Watches that fail again and again lead to another list within this time. */
 const untilListedAgainMs = 120_000;
@@ -31,18 +48,11 @@ test("what a second list shows before any watch was open happened since the firs
     server.addRule({ match, errors: { rate: 1, code: 500 } });
     const client = server.client("recorder", "recorder");
     const lines: RecordingLine[] = [];
-    const recorder = new ClusterRecorder({
-      ...simulation.host("recorder"),
-      client,
-      cluster: "prod",
-      form: "endpointslices",
-      namespaces: undefined,
-      write: (text) => {
-        const line = parseRecordingLine(text);
-        if (line !== undefined) lines.push(line);
-      },
+    const { observer } = taped(simulation, client, (text) => {
+      const line = parseRecordingLine(text);
+      if (line !== undefined) lines.push(line);
     });
-    recorder.start();
+    observer.start();
     const ofPods = (line: RecordingLine) => "kind" in line && line.kind === "Pod";
     while (!lines.some(ofPods)) await simulation.sleep(100);
     await simulation.sleep(1_000);
@@ -50,7 +60,7 @@ test("what a second list shows before any watch was open happened since the firs
     const body = { metadata: { name: "late" }, spec: { containers: [{ name: "c", image: "c" }] } };
     await client.request({ verb: "create", method: "POST", path: pods, body });
     await simulation.sleep(untilListedAgainMs);
-    await recorder.stop();
+    await observer.stop();
     await server.goDown("stop");
     const [listed, added] = lines.filter(ofPods);
     expect(listed).toMatchObject({ type: "listed" });
@@ -58,6 +68,31 @@ test("what a second list shows before any watch was open happened since the firs
     const { atMs = 0, afterMs = Infinity } = added?.type === "change" ? added : {};
     expect(atMs).toBeGreaterThan(createdMs);
     expect(afterMs).toBeLessThan(createdMs);
+  }));
+
+test("pods are recorded while the list of services fails", () =>
+  simulate({ seed: 1 }, async (simulation) => {
+    const server = new TestServer({
+      simulation,
+      storage: new MemoryStorage(simulation.host("api")),
+      name: "api",
+      clientNames: ["recorder"],
+      expiredWatchAnswer: "event",
+    });
+    await server.start();
+    const match = { user: "recorder", verbs: ["list"], resource: "services" } as const;
+    server.addRule({ match, errors: { rate: 1, code: 500 } });
+    const client = server.client("recorder", "recorder");
+    const listed: string[] = [];
+    const { observer } = taped(simulation, client, (text) => {
+      const line = parseRecordingLine(text);
+      if (line?.type === "listed") listed.push(line.kind);
+    });
+    observer.start();
+    await simulation.sleep(15_000);
+    await observer.stop();
+    await server.goDown("stop");
+    expect(listed.sort()).toEqual(["EndpointSlice", "Node", "Pod"]);
   }));
 
 /** How many of them the lines show, and how many of those as living. */
@@ -94,22 +129,15 @@ test("a file that begins in the middle of a list has all that was listed", () =>
     }
     const before = [runLine({ atMs: api.clock.wallMs(), run: "before" })];
     let newest: string[] | undefined;
-    const recorder = new ClusterRecorder({
-      ...simulation.host("recorder"),
-      client,
-      cluster: "prod",
-      form: "endpointslices",
-      namespaces: undefined,
-      write: (line) => {
-        (newest ?? before).push(line);
-        if (newest !== undefined || before.filter(isPod).length < count / 2) return;
-        const run = runLine({ atMs: api.clock.wallMs(), run: "newest" });
-        newest = [run, ...recorder.baseline()];
-      },
+    const { observer, tape } = taped(simulation, client, (line) => {
+      (newest ?? before).push(line);
+      if (newest !== undefined || before.filter(isPod).length < count / 2) return;
+      const run = runLine({ atMs: api.clock.wallMs(), run: "newest" });
+      newest = [run, ...tape.baseline()];
     });
-    recorder.start();
-    while (!recorder.watches().every(({ isListed }) => isListed)) await simulation.sleep(100);
-    await recorder.stop();
+    observer.start();
+    await observer.waitForSync();
+    await observer.stop();
     await server.goDown("stop");
     const all = { known: count, living: count, isCovered: true };
     expect(podsIn(newest ?? [])).toEqual(all);
