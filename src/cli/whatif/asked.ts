@@ -63,7 +63,7 @@ const presets: Readonly<Record<PresetName, Preset>> = {
     version: "1.7",
     given: { services: fittedServices, workers: fittedWorkers },
     fitted:
-      `${fittedServices.toLocaleString("en-US")} services: the write-up gives no number; ` +
+      `${fittedServices.toLocaleString("en-US")} services; ` +
       `${fittedWorkers} endpoint workers: the wait in its log is workers ÷ qps`,
   },
   "heartbeat-flap": {
