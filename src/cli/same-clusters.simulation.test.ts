@@ -78,7 +78,7 @@ test("a single context is asked for nothing", async () => {
 test("what is said of them names both and the reason", () => {
   const same = { name: "b", first: "a", why: "the same server" };
   expect(leftOutText(same)).toBe(
-    "context b is left out: it leads to the same cluster as a (the same server)",
+    "context b is skipped: it leads to the same cluster as a (the same server)",
   );
   expect(countedTwiceText(same)).toBe(
     "contexts a and b lead to the same cluster (the same server), so each of its changes counts " +

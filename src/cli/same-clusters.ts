@@ -58,7 +58,7 @@ export async function sameClusters(
 }
 
 export function leftOutText({ name, first, why: reason }: SameCluster): string {
-  return `context ${name} is left out: it leads to the same cluster as ${first} (${reason})`;
+  return `context ${name} is skipped: it leads to the same cluster as ${first} (${reason})`;
 }
 
 export function countedTwiceText({ name, first, why: reason }: SameCluster): string {

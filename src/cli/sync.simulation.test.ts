@@ -269,7 +269,7 @@ test.each([
   ],
   [
     ["--from", "nowhere", "--to", "edge"],
-    'the kubeconfig /kubeconfig has no context "nowhere"; it has: lab-1, lab-2, edge',
+    'the kubeconfig /kubeconfig has no context "nowhere"; available: lab-1, lab-2, edge',
   ],
   [
     ["--from", "arn:aws:eks:1:cluster/pay", "--to", "edge"],

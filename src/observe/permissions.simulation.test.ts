@@ -6,9 +6,9 @@ const { signal } = new AbortController();
 
 const noPods =
   "Missing permission: list/watch pods in east. Effect: pod times are unknown; timing starts at " +
-  "the EndpointSlice, without the endpoint controller";
+  "the EndpointSlice, after the endpoint controller";
 const noNodes =
-  "Missing permission: list/watch nodes in east. Effect: a lost node is not named as the cause";
+  "Missing permission: list/watch nodes in east. Effect: lost nodes are not shown as a cause";
 
 async function readerWith(world: ObserverWorld, resources: readonly string[]): Promise<void> {
   await world.startCluster("east", { hasRules: true });

@@ -40,8 +40,8 @@ test("of all contexts, one of each cluster is watched, and the others are named"
   expect(await watched()).toEqual({
     clusters: ["lab-1", "lab-2"],
     leftOut: [
-      "context lab-1-nobody is left out: it is the same server as lab-1",
-      "context lab-1-server-2 is left out: it leads to the same cluster as lab-1 " +
+      "context lab-1-nobody is skipped: it is the same server as lab-1",
+      "context lab-1-server-2 is skipped: it leads to the same cluster as lab-1 " +
         "(kube-system has the same uid)",
     ],
   });

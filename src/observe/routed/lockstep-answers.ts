@@ -52,8 +52,8 @@ export function readState(answer: unknown): RoutedPorts {
   if (proxy === null) {
     throw new ProxyAnswerError(
       isRecord(shadow)
-        ? "it is a shadow: it decides and routes nothing"
-        : "its nginx does not serve, so it routes nothing",
+        ? "this Lockstep runs with --shadow and routes nothing"
+        : "its nginx does not run, so it routes nothing",
     );
   }
   const ports = Object.entries(services).map(([key, truth]): [string, RoutedEndpoint[]] => {
@@ -122,5 +122,5 @@ function fieldsOf(value: unknown): RawRecord {
 }
 
 function notLockstep(missing: string): ProxyAnswerError {
-  return new ProxyAnswerError(`it is not answered as by Lockstep: expected ${missing}`);
+  return new ProxyAnswerError(`this is not an answer of Lockstep: expected ${missing}`);
 }
