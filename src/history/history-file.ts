@@ -35,7 +35,9 @@ export class HistoryFile {
       if (error instanceof HistoryError && error.code === "CANNOT_OPEN") {
         // Why it cannot be opened says more than what then could not be removed either.
         await undo().catch((reason: unknown) =>
-          this.#options.log.warn("what was begun of a history is left behind", { error: reason }),
+          this.#options.log.warn("an incomplete history file could not be removed", {
+            error: reason,
+          }),
         );
       }
       throw error;
@@ -72,7 +74,7 @@ export class HistoryFile {
   async #leaveRemoved(): Promise<void> {
     if (!this.#isOpen) return;
     const { log, path } = this.#options;
-    log.warn("the history was removed and begins anew", { path });
+    log.warn("the history file was removed; starting a new one", { path });
     await this.close();
   }
 
@@ -82,7 +84,7 @@ export class HistoryFile {
     const answer = await this.#connection.ask({ type: "open", options });
     if (answer.type === "not opened") throw new HistoryError(answer.code, answer.message);
     if (answer.type !== "opened" || answer.leftPending === 0) return;
-    log.info("journeys were pending when the observer ended; what became of them is unknown", {
+    log.info("changes were in flight when the observer ended; their result is unknown", {
       journeys: answer.leftPending,
     });
   }
