@@ -30,7 +30,7 @@ test("without a name the incidents are listed, with how to play one", async () =
 
 test("an unknown name is refused with the list, and so is what contradicts itself", async () => {
   const names = allIncidents.map(({ name }) => name).join(", ");
-  await expect(run("no-such")).rejects.toThrow(`there is no incident no-such; there are ${names}`);
+  await expect(run("no-such")).rejects.toThrow(`there is no incident no-such; available: ${names}`);
   await expect(run("throttled-controller", "--all")).rejects.toThrow(
     "either throttled-controller or --all, not both",
   );

@@ -153,7 +153,7 @@ function runsOf(
   }
   const incident = allIncidents.find((one) => one.name === name);
   if (incident !== undefined) return [{ incident, fix }];
-  throw new UsageError(`there is no incident ${name}; there are ${namesText()}`);
+  throw new UsageError(`there is no incident ${name}; available: ${namesText()}`);
 }
 
 function namesText(): string {

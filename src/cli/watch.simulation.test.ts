@@ -351,7 +351,7 @@ test.each([
   ],
   [["--access-log", "pod:web"], "--access-log: pod:web is not a pod"],
   [["--proxy", "envoy=http://proxy"], "--proxy envoy=http://proxy: unknown kind of proxy envoy"],
-  [["--otlp", "collector"], "--otlp is the address of a receiver of OTLP over HTTP"],
+  [["--otlp", "collector"], "--otlp must be the URL of an OTLP receiver over HTTP"],
 ])("%j is refused in words", (args, message) =>
   inObserverWorld(async (world) => {
     await expect(lockstepWatch(world, { args })).rejects.toThrow(message);

@@ -165,7 +165,7 @@ test("a cluster that does not answer says why, and the others are not kept waiti
     world.simulation.host("west");
     const { observer } = world.watch({ clusters: ["west", "east"] });
     const [west, east] = await observer.permissions(signal);
-    expect(west?.problem).toBe("west:6443: nobody listens there");
+    expect(west?.problem).toBe("west:6443: connection refused");
     expect(east).toMatchObject({ lost: [], problem: undefined });
     expect(world.simulation.now()).toBeLessThan(15_000);
   }));

@@ -53,7 +53,7 @@ export function readState(answer: unknown): RoutedPorts {
     throw new ProxyAnswerError(
       isRecord(shadow)
         ? "this Lockstep runs with --shadow and routes nothing"
-        : "its nginx does not run, so it routes nothing",
+        : "its nginx does not serve, so it routes nothing",
     );
   }
   const ports = Object.entries(services).map(([key, truth]): [string, RoutedEndpoint[]] => {

@@ -278,7 +278,7 @@ it("says of one that serves nobody why it tells nothing", () =>
     expect(world.said()).toEqual([]);
     expect(source.status).toMatchObject({
       state: "lost",
-      problem: "its nginx does not run, so it routes nothing",
+      problem: "its nginx does not serve, so it routes nothing",
     });
   }));
 
