@@ -109,17 +109,17 @@ async function runUp(context: CommandContext, flags: UpFlags): Promise<ExitCode>
 function introduction(flags: UpFlags, missing: string | undefined): readonly string[] {
   const acts = [
     ...(flags.incidents
-      ? ["1  a real incident, replayed in simulated time          (about 15 s)"]
+      ? ["1  a real incident, replayed in simulated time            (about 15 s)"]
       : []),
     missing === undefined
-      ? "2  three clusters, six replicas with real nginx, traffic (about 10 s)"
-      : "2  three clusters                                       (about 10 s)",
-    "3  a release with a throttled controller manager, cause (about 45 s)",
-    "4  the fix, and a second release                        (about 15 s)",
+      ? "2  three clusters, six replicas with real nginx, traffic  (about 10 s)"
+      : "2  three clusters                                         (about 10 s)",
+    "3  a release with a throttled controller manager, cause   (about 45 s)",
+    "4  the fix, and a second release                          (about 15 s)",
   ];
   const end = flags.once ? "" : " Then everything keeps running until Ctrl-C.";
   return [
-    "What you will see. Everything runs on this machine; times in brackets are real time:",
+    "Everything runs on this machine. The times in brackets are real time:",
     ...acts.map((act) => `  ${act}`),
     `Every number is measured in this run.${end}`,
     ...(missing === undefined
