@@ -106,8 +106,8 @@ describe.skipIf(withoutEtcd !== false)("a lab on etcd", () => {
       code: 2,
       output: "",
       errorOutput:
-        "lockstep: --store disk: it is memory, etcd, or etcd=http://HOST:PORT " +
-        "(several addresses of one etcd with commas between)\n",
+        "lockstep: --store disk: use memory, etcd, or etcd=http://HOST:PORT " +
+        "(several addresses of one etcd separated by commas)\n",
     });
     expect(silent).toEqual({
       code: 2,

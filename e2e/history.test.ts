@@ -31,7 +31,7 @@ it("writes in a thread of its own, while others read and nobody else may write",
   expect(recordsIn((await read()).output)).toEqual(records);
   const second = await node("--input-type=module", "-e", secondWriter, path);
   expect(second.output).toBe(
-    `IN_USE ${path} is being written by process ${process.pid}: end that one, or name another file\n`,
+    `IN_USE ${path} is being written by process ${process.pid}: stop it, or give another file\n`,
   );
   await history.close();
   expect(history.counts).toEqual({ added: 2, committed: 2, dropped: 0, removed: 0 });
@@ -62,13 +62,13 @@ it.skipIf(!canMount())(
     expect(result.errorOutput).toBe("");
     const told: unknown = JSON.parse(result.output);
     expect(told).toEqual({
-      trouble: `no room for ${folder}/h.db: its disk is full`,
+      trouble: `cannot write ${folder}/h.db: its disk is full`,
       isWaiting: true,
       troubleAfter: null,
       counts: { added: 4_000, committed: 4_000, dropped: 0, removed: 0 },
       missing: [],
       integrity: "ok",
-      said: ["journeys wait to be kept", "journeys are kept again"],
+      said: ["changes are waiting to be saved", "changes are saved again"],
     });
   },
 );

@@ -141,7 +141,7 @@ it(
     expect(report.incidents).toMatchObject([
       { name: "apiserver-fight", isFixed: true, stage: "virtual", seed: 3 },
     ]);
-    expect(play.errors).toMatch(/ {2}apiserver-fight with the fix: .* of virtual time\n/);
+    expect(play.errors).toMatch(/ {2}apiserver-fight with the fix: .* of simulated time\n/);
   },
   playMs,
 );

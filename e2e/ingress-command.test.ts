@@ -67,12 +67,12 @@ describe.skipIf(withoutNginx !== false)("lockstep ingress", () => {
       "its pod is ready (join at once); last used a moment ago; some requests, 0 failed";
     expect(steady(known.output, pods)).toBe(
       [
-        "● shop-1.example/cart: 2 endpoints of default/shop-1:80 would serve it",
+        "● shop-1.example/cart: served by 2 endpoints of default/shop-1:80",
         "host shop-1.example",
         "path Prefix /",
-        "by Ingress default/shops",
-        "service default/shop-1:80, the route leads there",
-        "state endpoint pod pod says slices say",
+        "from Ingress default/shops",
+        "service default/shop-1:80, chosen by the route",
+        "state endpoint pod pod state in slices",
         row,
         row,
       ].join(" "),
@@ -82,7 +82,7 @@ describe.skipIf(withoutNginx !== false)("lockstep ingress", () => {
       output:
         "✗ shop-2.example/: no Ingress of the class has the host shop-2.example (404)\n" +
         "\n" +
-        "  there is  shop-1.example\n",
+        "  similar   shop-1.example\n",
     });
   });
 
@@ -115,13 +115,13 @@ describe.skipIf(withoutNginx !== false)("lockstep ingress", () => {
     expect(text.output.split("\n")[0]).toBe(`● ${service}: 2 of 2 endpoints get requests`);
     expect({ code: unknown.code, output: unknown.output }).toEqual({
       code: 1,
-      output: "✗ No route leads to default/shop-9. There is default/shop-1.\n",
+      output: "✗ No route leads to default/shop-9. Similar: default/shop-1.\n",
     });
     expect({ code: nobody.code, said: nobody.errorOutput }).toEqual({
       code: 2,
       said:
-        "lockstep: no ingress answers at 127.0.0.1:1: nobody listens there. " +
-        "Start one with node bin/lockstep.mjs ingress, or say with --status-port where it answers.\n",
+        "lockstep: no ingress answers at 127.0.0.1:1: connection refused. Start one with " +
+        "node bin/lockstep.mjs ingress, or give its port with --status-port.\n",
     });
   });
 
@@ -156,7 +156,7 @@ describe.skipIf(withoutNginx !== false)("lockstep ingress", () => {
     expect({ code: refused.code, said: refused.errorOutput }).toEqual({
       code: 2,
       said:
-        "lockstep: the config file cannot be used:\n" +
+        "lockstep: the config file is invalid:\n" +
         `  ${wrong}:1:11: httpPort cannot be "99999". It must be a whole number from 1 to 65535.\n`,
     });
     const args = ["--config", configFile, "--class", "web", "--print-config"];
@@ -228,14 +228,14 @@ describe.skipIf(withoutNginx !== false)("lockstep ingress", () => {
     let said = "";
     for await (const chunk of terminal.output) {
       said += Buffer.from(chunk).toString("utf8");
-      if (!said.includes("truth table")) continue;
+      if (!said.includes("endpoints and reasons")) continue;
       expect(processesOf(file)).not.toEqual([]);
       terminal.kill("SIGKILL");
       await terminal.exited;
       await expect.poll(() => processesOf(file), { timeout: 20_000 }).toEqual([]);
       break;
     }
-    expect(said).toContain("truth table");
+    expect(said).toContain("endpoints and reasons");
   });
 
   it("killed together with its nginx, leaves a state that nginx alone can serve by", async () => {
@@ -314,7 +314,7 @@ describe.skipIf(withoutNginx !== false)("lockstep ingress", () => {
   it("opens its log anew when asked to, and serves on while nobody reads what it prints", async () => {
     const { files, processes } = world.environment;
     // As root nginx's workers are another user, who must reach the log to open it anew.
-    const barred = "nginx's workers cannot enter this folder";
+    const barred = "the nginx workers cannot open this folder";
     expect(replica.said.includes(barred)).toBe(process.getuid?.() === 0);
     chmodSync(world.folder, 0o711);
     const logged = await IngressProcess.start(world, "printed", ["--access-log", "stdout"]);
@@ -353,7 +353,7 @@ describe.skipIf(withoutNginx !== false)("lockstep ingress", () => {
     const { pid = 0 } = drained;
     world.environment.processes.kill(pid, "SIGTERM");
     await world.until("it is unready", async () => (await drained.ask("/readyz")) !== "ok\n");
-    expect(await drained.ask("/readyz")).toBe("it is stopping\n");
+    expect(await drained.ask("/readyz")).toBe("stopping\n");
     expect(await request(world, drained.address)).toBe("200");
     expect(await drained.exited()).toBe(0);
     expect(await request(world, drained.address)).toBe("0");

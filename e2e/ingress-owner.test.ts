@@ -96,8 +96,8 @@ describe.skipIf(withoutNginx !== false)("a second lockstep ingress on one prefix
         const contexts = [{ ...context, name: world.access.name }];
         await environment.files.write(config, kubeconfig(contexts), { mode: 0o600 });
         expect(await refused(takeOver, config)).toBe(
-          "lockstep: nothing was taken over: no Ingress of the class lockstep in " +
-            `${world.access.name} has a route; pid ${first.pid} goes on serving\n`,
+          "lockstep: take-over failed: no Ingress of the class lockstep in " +
+            `${world.access.name} has a route; pid ${first.pid} keeps serving\n`,
         );
       } finally {
         await empty.stop();
@@ -145,7 +145,7 @@ describe.skipIf(withoutNginx !== false)("a second lockstep ingress on one prefix
     await asking;
     expect(during.filter((status) => status !== 200)).toEqual([]);
     expect(first.said).toContain(
-      `pid ${second.pid} (class lockstep) has taken over; this one has stopped, and nginx goes on.`,
+      `pid ${second.pid} (class lockstep) has taken over. This Lockstep has stopped; nginx continues.`,
     );
     expect(second.said).toContain(`"pid":${firstPid}`);
     expect((await second.nginx())?.bootId).toBe(before?.bootId);

@@ -10,7 +10,7 @@ import { textOf } from "./proxy-world.ts";
 import type { ShopsWorld } from "./shops-world.ts";
 
 /** Where it says that it answers questions. */
-const statusLine = /truth table: (http:\/\/127\.0\.0\.1:\d+)\/state/;
+const statusLine = /endpoints and reasons: (http:\/\/127\.0\.0\.1:\d+)\/state/;
 
 export class IngressProcess {
   readonly name: string;

@@ -143,16 +143,16 @@ describe.skipIf(withoutNginx !== false)("Ingresses with annotations", () => {
         expect(await seen("nobody.example")).toBe("200 next: nobody.example /");
         expect(await told(world, client)).toEqual([
           "closed RouteClosed annotation nginx.ingress.kubernetes.io/auth-tls-secret: this " +
-            "protection is not supported, so every request is answered with 503",
-          "late HostTaken host plain.example belongs to namespace default, for Ingress " +
-            "default/plain came first, so the rules for it are ignored",
-          "lost BackendMissing backend lost:80: no cluster has the service default/lost, so its " +
+            "kind of authentication is not supported, so every request is answered with 503",
+          "late HostTaken host plain.example belongs to namespace default (Ingress " +
+            "default/plain takes precedence), so its rules are ignored",
+          "lost BackendMissing backend lost:80: service default/lost does not exist in any cluster, so its " +
             "requests are answered with 503",
-          "lost CertificateIgnored spec.tls[0]: there is no secret default/lost of type " +
-            "kubernetes.io/tls",
-          "plain AnnotationIgnored annotation nginx.ingress.kubernetes.io/proxy-buffering: it is " +
+          "lost CertificateIgnored spec.tls[0]: secret default/lost of type kubernetes.io/tls does not " +
+            "exist",
+          "plain AnnotationIgnored annotation nginx.ingress.kubernetes.io/proxy-buffering: " +
             "not supported, so it is ignored",
-          "unjudged BackendMissing backend lost:80: no cluster has the service default/lost, so its " +
+          "unjudged BackendMissing backend lost:80: service default/lost does not exist in any cluster, so its " +
             "requests are answered with 503",
         ]);
       }),

@@ -76,8 +76,8 @@ describe.skipIf(withoutNginx !== false)("an Ingress with TLS", () => {
         await world.until(async () => (await shownAt(port, "a.wild.example")) === "*.wild.example");
         const asked = { host: "login.wild.example", path: "/", isSecure: true, headers: {} };
         const refusal =
-          "Ingress b/web: host login.wild.example is under *.wild.example, which belongs to " +
-          "namespace a, for Ingress a/web came first, so the rules for it are ignored";
+          "Ingress b/web: host login.wild.example is under *.wild.example, which belongs " +
+          "to namespace a (Ingress a/web takes precedence), so its rules are ignored";
         await world.until(async () => (await replica.explain(asked)).problems.includes(refusal));
         expect((await replica.explain(asked)).origin).toBe("Ingress a/web");
         // The older of the two has the host.

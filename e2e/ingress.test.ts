@@ -105,8 +105,8 @@ describe.skipIf(withoutNginx !== false)("a replica of the ingress", () => {
           state: "suspect",
           pod: "ready",
           reason:
-            "its pod is ready, though it is not published as ready yet, " +
-            "but requests do not reach it, and it does not answer a probe",
+            "its pod is ready, but its EndpointSlice does not list it as ready yet, " +
+            "but requests to it fail, and it does not answer probes",
         });
         const again = await world.environment.network.listen(
           { host, port: Number(port) },

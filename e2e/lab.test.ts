@@ -62,8 +62,9 @@ it("leaves somebody else's kubeconfig alone", async () => {
     code: 2,
     output: "",
     errorOutput:
-      `lockstep: ${path} exists and was not written by lockstep lab, or was changed since, ` +
-      "so it is left alone.\nName another file with --kubeconfig, or remove that one first.\n",
+      `lockstep: ${path} exists. It was not written by lockstep lab, or was changed since, ` +
+      `so it is not overwritten.\nGive another file with --kubeconfig, or remove it ` +
+      `first.\n`,
   });
   expect(readFileSync(path, "utf8")).toBe("apiVersion: v1\n");
 });

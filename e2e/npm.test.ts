@@ -20,7 +20,7 @@ it(
     await npm.says("cluster alpha at");
     const below = npm.below();
     expect(await npm.ended("SIGTERM")).toBe(0);
-    expect(npm.output).toMatch(/Stopped; nothing is left behind\.\n$/);
+    expect(npm.output).toMatch(/Stopped\. Everything was removed\.\n$/);
     expect(below.filter(isRunning)).toEqual([]);
   },
   patienceMs,

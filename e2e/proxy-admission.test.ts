@@ -240,7 +240,7 @@ describe.skipIf(withoutNginx !== false)("a route", () => {
     const { status, body } = await world().ask("closed.example");
     expect([status, body]).toEqual([
       503,
-      "This route is closed, because it asks for protection it cannot have.\n",
+      "This route is closed because its access protection cannot be set up.\n",
     ]);
   });
 

@@ -298,7 +298,7 @@ describe.skipIf(withoutNginx !== false)("the choice of an endpoint", () => {
     expect(await service.counters(closedPort)).toMatchObject({ requests: 1, failures: 1 });
   });
 
-  // The last test of the file: afterwards another pusher is in charge.
+  // The last test of the file: afterwards another pusher controls this nginx.
   it("marks who did not answer, though another Lockstep has taken charge meanwhile", async () => {
     const [fine] = await backends(["fine"]);
     const place = "127.0.77.221";

@@ -151,7 +151,7 @@ describe.skipIf(withoutNginx !== false)("a route for which somebody else decides
     }
     const cookies = ["a=1", "b=2"];
     expect(found).toEqual([
-      [401, "Bearer", cookies, "One has to sign in for this.\n"],
+      [401, "Bearer", cookies, "Sign-in is required.\n"],
       [403, undefined, cookies, "This request is not permitted.\n"],
     ]);
   });

@@ -121,7 +121,7 @@ describe.skipIf(withoutNginx !== false)("a route with a password", () => {
       expect([status, headers["www-authenticate"], body]).toEqual([
         401,
         'Basic realm="the shop", charset="UTF-8"',
-        "A name and a password are required here.\n",
+        "A user name and a password are required.\n",
       ]);
     }
   });

@@ -50,7 +50,7 @@ describe.skipIf(withoutNginx !== false)("a route's policy", () => {
     expect(found).toEqual([
       lines("root", "/x", "/x", "/x;y"),
       lines("api", "/x", "/x", "/x;y"),
-      [...lines("exact", "/x", "/x"), "Without its parameters the path leads elsewhere. "],
+      [...lines("exact", "/x", "/x"), "The path is ambiguous because it contains parameters. "],
       lines("root", "/fixed", "/fixed", "/fixed"),
       lines("root", "/x", "/x", "/x;y"),
       lines("version", "/x", "/x", "/x;y"),
@@ -99,7 +99,7 @@ describe.skipIf(withoutNginx !== false)("a route's policy", () => {
     const dots = await world().ask("rewrite.example", "/dots/.x./etc/passwd");
     expect([dots.status, dots.body]).toEqual([
       400,
-      "This path would be rewritten to one with a dot segment.\n",
+      "The rewritten path would contain a dot segment.\n",
     ]);
   });
 
@@ -275,7 +275,7 @@ describe.skipIf(withoutNginx !== false)("a route's policy", () => {
       const { status, body } = await world().ask("bomb.example", path);
       answers.push(status === 200 ? body.split("\n")[0] : [status, body]);
     }
-    const limited = [500, "The routes of this host take too long to compare with this path.\n"];
+    const limited = [500, "Matching this path against the routes of this host takes too long.\n"];
     expect(answers).toEqual(["root", "api", limited, limited]);
   });
 });

@@ -121,7 +121,10 @@ describe("the story", () => {
       const patch = '{"spec":{"template":{"metadata":{"annotations":{"release":"third"}}}}}';
       kubectl("--context", "beta", "patch", "deployment", "shop", "--type=merge", "-p", patch);
       expect(kubectl("--context", "beta", ...rolledOut)).toMatch(/successfully rolled out\n$/);
-      await whole.says(/lost of \d+: stock \d+, Lockstep \d+ +· +all changes have arrived/, told);
+      await whole.says(
+        /lost of \d+ requests: stock \d+, Lockstep \d+ +· +all replicas are up to date/,
+        told,
+      );
     },
     storyMs,
   );
@@ -141,7 +144,7 @@ describe("the story", () => {
 
 /** Two at a time. */
 const moments = [
-  ["1  An incident in virtual time", "cluster alpha at"],
+  ["1  A real incident, in simulated time", "cluster alpha at"],
   ["lockstep sync copies", "three stock replicas"],
   ["three Lockstep replicas", "every pod of the shop"],
 ];
@@ -155,7 +158,7 @@ it.skipIf(!hasNginx).each(moments)(
         await up.says(moment);
         const folder = up.folder ?? "no folder yet";
         expect(await up.ended("SIGINT")).toBe(0);
-        expect(up.output).toMatch(/Stopped; nothing is left behind\.\n$/);
+        expect(up.output).toMatch(/Stopped\. Everything was removed\.\n$/);
         // On a busy machine it may warn that something was late.
         const said = up.errors.split("\n").filter((line) => line !== "");
         expect(said.filter((line) => !line.startsWith('{"level":"warn"'))).toEqual([]);

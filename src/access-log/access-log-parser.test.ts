@@ -102,7 +102,7 @@ describe("formats of other proxies", () => {
       "lb haproxy[1]: 10.0.1.2:33317 [03/Mar/2026:09:01:45.655] http-in web/SRV_1 " +
       '10/0/30/-1/109 503 2750 - - SC-- 1/1/1/1/3 0/0 "GET / HTTP/1.1"';
     const { problem } = parse([line]).report.example ?? {};
-    expect(problem).toContain("names servers and not their addresses");
+    expect(problem).toContain("has server names instead of addresses");
     const advised = {
       start_time: "15/Nov/2026:20:31:31 +0000",
       duration_ms: 109,
@@ -535,9 +535,14 @@ describe("lines that are no requests", () => {
     const time = "2026-11-15T20:31:31.123456789Z";
     const greeting = [
       "● serving http://0.0.0.0:8080 for Ingress class web",
-      "  pods of a; routes of a",
+      "  pods from a; routes from a",
     ];
-    const lines = [own, request, ...greeting, "  truth table: http://127.0.0.1:10260/state"];
+    const lines = [
+      own,
+      request,
+      ...greeting,
+      "  endpoints and reasons: http://127.0.0.1:10260/state",
+    ];
     const { entries, report } = parse([
       ...lines,
       ...lines.map((line) => `${time} ${line}`),

@@ -55,9 +55,8 @@ const haproxyLine =
   /\[\d{2}\/\w{3}\/\d{4}:[\d:.]+\] \S{1,200} \S{1,200}\/\S{1,200} -?\d+\/-?\d+\/[-+\d/]+ \d{3} /;
 
 const haproxyProblem =
-  "it is HAProxy's format, which names servers and not their addresses: let its log-format write " +
-  'JSON, {"start_time":"%trl","duration_ms":%Ta,"status":%ST,"upstream_addr":"%si:%sp"}, with ' +
-  "what else is wanted";
+  "this is the format of HAProxy, which has server names instead of addresses; use a log-format with " +
+  'JSON that contains {"start_time":"%trl","duration_ms":%Ta,"status":%ST,"upstream_addr":"%si:%sp"}';
 
 /** Seconds since 1970, a space and a status: no line that tells of a request is shorter. */
 const requestLengthMin = 14;
@@ -76,8 +75,11 @@ const otherLine =
  * Lockstep's own log and greeting, beside the access log that `lockstep ingress` prints. A field of
  * such a line may have the name of a request's, so these are known by how they begin.
  */
-const ownLine =
-  /^(?:\{"level":"(?:debug|info|warn|error)","time":"|● serving | {2}(?:pods of|truth table: )|Stopping: )/;
+const ownLine = new RegExp(
+  "^(?:" +
+    '\\{"level":"(?:debug|info|warn|error)","time":"|' +
+    "● serving | {2}(?:pods (?:of|from) |truth table: |endpoints and reasons: )|Stopping: )",
+);
 
 interface Found {
   readonly format: string;

@@ -112,7 +112,7 @@ describe("a whole file", () => {
 
   it("that is not there is said to be missing", async () => {
     await expect(readWhole("/nowhere/log")).rejects.toThrow(
-      "there is no file /nowhere/log: name the proxy's access log, or - for what is piped in",
+      "file /nowhere/log does not exist: give the access log of the proxy, or - for standard input",
     );
   });
 });

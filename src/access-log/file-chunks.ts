@@ -89,7 +89,7 @@ async function existing(files: Environment["files"], path: string): Promise<Open
   const file = await files.open(path);
   if (file !== undefined) return file;
   throw new AccessLogFileError(
-    `there is no file ${path}: name the proxy's access log, or - for what is piped in`,
+    `file ${path} does not exist: give the access log of the proxy, or - for standard input`,
   );
 }
 

@@ -58,7 +58,7 @@ export async function* podLogLines(options: PodLogOptions): AsyncGenerator<LogLi
         number += 1;
         yield { ...line, number };
       }
-      log.debug("the stream of a pod's log has ended and is asked for again", { namespace, pod });
+      log.debug("the log stream of a pod ended; reopening it", { namespace, pod });
     } catch (error) {
       if (signal.aborted) return;
       // It was there when we began: it has been deleted, and that is an end like any other.
@@ -66,7 +66,7 @@ export async function* podLogLines(options: PodLogOptions): AsyncGenerator<LogLi
       if (!place.wasHeard && error instanceof StatusError && finalStatuses.has(error.code)) {
         throw new PodLogError(refusal(options, error), { cause: error });
       }
-      log.debug("the stream of a pod's log broke off", { namespace, pod, error });
+      log.debug("the log stream of a pod broke", { namespace, pod, error });
     } finally {
       onConnected?.(false);
     }

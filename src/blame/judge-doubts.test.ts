@@ -115,7 +115,7 @@ test("a request that a pod of another service got was meant for one that is not 
   expect(judged(told, answered)).toMatchInlineSnapshot(`
     [
       "likely: stale",
-      "10.0.0.1:8080 was pod shop/pay-1 in prod on node-1. That is no pod of shop/web, so one that had the address before was meant.",
+      "10.0.0.1:8080 was pod shop/pay-1 in prod on node-1. That pod does not belong to shop/web, so an earlier pod with the address was used.",
     ]
   `);
   expect(verdictOn(told, { ...answered, service: "shop/pay" })).toBe("certain: application");
@@ -142,7 +142,7 @@ test("an address of a service itself is said to be one", () => {
   expect(judged(told, request(120, [{ address: "10.96.0.7" }]))).toMatchInlineSnapshot(`
     [
       "cannot tell: unknown",
-      "10.96.0.7:8080: unknown. It is the cluster IP of the service shop/web: kube-proxy chose the pod.",
+      "10.96.0.7:8080: unknown. It is the cluster IP of service shop/web; kube-proxy chose the pod.",
     ]
   `);
 });

@@ -15,12 +15,12 @@ export function judgeNoPod(
   const { evidence, times, service } = options;
   const externalName = service === undefined ? undefined : evidence.services.externalName(service);
   if (externalName !== undefined) {
-    const because = `${service} stands for ${externalName}, outside the cluster`;
+    const because = `${service} is the external name ${externalName}`;
     return { ...base, cause: "outside", confidence: "certain", because };
   }
   const owner = evidence.services.at(options.tried.address);
   if (owner !== undefined) {
-    const because = `it is the cluster IP of the service ${owner}: kube-proxy chose the pod`;
+    const because = `it is the cluster IP of service ${owner}; kube-proxy chose the pod`;
     return { ...base, cause: "unknown", confidence: "cannot tell", because };
   }
   const listed = lastListed(listings, times.sent);

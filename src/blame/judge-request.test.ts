@@ -229,7 +229,7 @@ describe("an address of which no pod is known", () => {
     ).toMatchInlineSnapshot(`
       [
         "certain: outside",
-        "10.0.0.1:8080 is no pod: shop/web stands for db.example.com, outside the cluster.",
+        "10.0.0.1:8080 is no pod: shop/web is the external name db.example.com.",
       ]
     `);
     const byHand = new Told().saw(10, "EndpointSlice", slice([{ ip: "10.0.0.1" }]));
@@ -250,7 +250,7 @@ describe("an address of which no pod is known", () => {
     expect(judged(told, request(120, [{}]))).toMatchInlineSnapshot(`
       [
         "cannot tell: unknown",
-        "10.0.0.1:8080: unknown. It was that of shop/web-1 in prod (published late) and of shop/west-1 in west (application); name the cluster that this proxy sends to with --cluster.",
+        "10.0.0.1:8080: unknown. The address belonged to shop/web-1 in prod (published late) and to shop/west-1 in west (application); give the cluster of this proxy with --cluster.",
       ]
     `);
     expect(judged(told, request(90, [{ answered: true, status: 503 }]))).toMatchInlineSnapshot(`
@@ -298,7 +298,7 @@ describe("a request without a try", () => {
     expect(judged(told, none(155))).toMatchInlineSnapshot(`
       [
         "likely: joined late",
-        "No endpoint was tried. shop/web: 1 endpoint was listed, and the proxy had none, late by 5 s.",
+        "No endpoint was tried. shop/web: 1 endpoint was listed, but the proxy had none, late by 5 s.",
       ]
     `);
     expect(verdictOn(told, none(1_000))).toBe("cannot tell: unknown");
@@ -314,7 +314,7 @@ describe("a request without a try", () => {
     expect(judged(told, none(2_020))).toMatchInlineSnapshot(`
       [
         "cannot tell: unknown",
-        "No endpoint was tried. shop/web: 1 endpoint was listed, so the proxy had another reason to answer by itself.",
+        "No endpoint was tried. shop/web: 1 endpoint was listed, so the proxy had another reason not to try one.",
       ]
     `);
   });
@@ -343,7 +343,7 @@ describe("a request without a try", () => {
     expect(judged(released(), { ...none(120), service: "shop/other" })).toMatchInlineSnapshot(`
       [
         "cannot tell: unknown",
-        "No endpoint was tried. shop/other: nothing is known of it: it was not recorded, or does not exist.",
+        "No endpoint was tried. shop/other: no data about it: it was not recorded, or does not exist.",
       ]
     `);
   });
@@ -366,7 +366,7 @@ describe("what cannot be told says why", () => {
       `"cannot tell: unknown; 10.0.0.1:8080: unknown. The recording begins 30 s after the request."`,
     );
     expect(why(released(), request(7_200, [{}]))).toMatchInlineSnapshot(
-      `"cannot tell: unknown; 10.0.0.1:8080 was pod shop/web-1 in prod on node-1. What is known of prod ends 1 h before the request."`,
+      `"cannot tell: unknown; 10.0.0.1:8080 was pod shop/web-1 in prod on node-1. The data of prod ends 1 h before the request."`,
     );
   });
 

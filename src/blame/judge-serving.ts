@@ -73,7 +73,7 @@ function judgeWell(
   const confidence = isSure ? "certain" : "likely";
   const isSlow = tried.status === 504 || (tried.status ?? 0) < 500;
   const isLeft = isSlow && status === clientGone;
-  const because = isLeft ? "the client did not wait; it was ready" : "it was ready";
+  const because = isLeft ? "the client closed the connection; the pod was ready" : "it was ready";
   return { ...base, cause: isSlow ? "timeout" : "application", confidence, because };
 }
 
@@ -87,6 +87,6 @@ function judgeUnseen(times: TryTimes, { moments }: PodLife, base: TryBase): TryV
   if (left !== undefined) {
     return { ...base, cause: "left meanwhile", confidence: "likely", left, because: "" };
   }
-  const because = "nobody recorded at that time whether it was ready";
+  const because = "no data about its readiness at that time";
   return { ...base, cause: "unknown", confidence: "cannot tell", because };
 }

@@ -74,7 +74,7 @@ function judgePod(
     return { ...base, cause: "unknown", confidence: "cannot tell", because };
   }
   if (isForeign) {
-    const because = `that is no pod of ${base.service}, so one that had the address before was meant`;
+    const because = `that pod does not belong to ${base.service}, so an earlier pod with the address was used`;
     return { ...base, cause: "stale", confidence: "likely", because };
   }
   const verdict = judgeLeft(options, life, listings, base) ?? judgeServing(options, life, base);
@@ -105,11 +105,10 @@ function oneOf(verdicts: readonly TryVerdict[], first: TryVerdict, base: TryBase
     pod === undefined ? [] : [`${pod.namespace}/${pod.name} in ${pod.cluster} (${cause})`],
   );
   const onHost = isShared
-    ? `which of them had port ${base.port} is not known`
-    : "the log does not say for which service it was";
-  const how =
-    clusters.size > 1 ? "name the cluster that this proxy sends to with --cluster" : onHost;
-  const because = `it was that of ${who.join(" and of ")}; ${how}`;
+    ? `the pod with port ${base.port} is not known`
+    : "the log does not contain the service";
+  const how = clusters.size > 1 ? "give the cluster of this proxy with --cluster" : onHost;
+  const because = `the address belonged to ${who.join(" and to ")}; ${how}`;
   if (verdicts.every(({ cause }) => cause === first.cause)) {
     const rivals = verdicts.flatMap(({ pod }) => (pod === first.pod ? [] : (pod ?? [])));
     const isTold = first.confidence !== "cannot tell";
@@ -130,8 +129,8 @@ const goneForMs = 300_000;
 /** By then the address may be anybody's. */
 function beyondKnown(cluster: string, afterMs: number): string {
   return afterMs === Infinity
-    ? `no object of ${cluster} says when it was so`
-    : `what is known of ${cluster} ends ${durationText(afterMs)} before the request`;
+    ? `no object of ${cluster} contains the time`
+    : `the data of ${cluster} ends ${durationText(afterMs)} before the request`;
 }
 
 /** Of that address and port, and of that service where the log says which and the lists agree. */

@@ -33,11 +33,11 @@ export function judgeUntried(
   const pods = [...evidence.podsOf(service)];
   const externalName = evidence.services.externalName(service);
   if (externalName !== undefined) {
-    const because = `it stands for ${externalName}, outside the cluster`;
+    const because = `it is the external name ${externalName}`;
     return { service, cause: "outside", confidence: "certain", late: undefined, because };
   }
   if (!evidence.services.has(service) && listed.length === 0 && pods.length === 0) {
-    const because = "nothing is known of it: it was not recorded, or does not exist";
+    const because = "no data about it: it was not recorded, or does not exist";
     return { service, cause: "unknown", confidence: "cannot tell", late: undefined, because };
   }
   if (pods.length >= podsOfServiceMax) {
@@ -72,11 +72,11 @@ function judgeListed(
   const late = lengthOf(listedSince(latestFirst, sent), sent);
   const count = `${then.length} endpoint${then.length === 1 ? " was" : "s were"} listed`;
   if (late.mostMs > joinMaxMs) {
-    const because = `${count}, so the proxy had another reason to answer by itself`;
+    const because = `${count}, so the proxy had another reason not to try one`;
     return { service, cause: "unknown", confidence: "cannot tell", late: undefined, because };
   }
   // It may have refused for another reason, such as a limit of requests.
-  const because = `${count}, and the proxy had none`;
+  const because = `${count}, but the proxy had none`;
   return { service, cause: "joined late", confidence: "likely", late, because };
 }
 

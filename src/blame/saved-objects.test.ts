@@ -87,7 +87,7 @@ describe("objects that were saved once", () => {
     expect(judged(evidenceOf(...saved), 900)).toMatchInlineSnapshot(`
       [
         "cannot tell: unknown",
-        "10.0.0.1:8080 was pod shop/web-1 in prod on node-1. What is known of prod ends 11 min 40 s before the request.",
+        "10.0.0.1:8080 was pod shop/web-1 in prod on node-1. The data of prod ends 11 min 40 s before the request.",
       ]
     `);
   });
@@ -256,7 +256,7 @@ describe("the files", () => {
     expect(saved.counts).toEqual({ objects: 3, withoutObject: 0, killed: 0, broken: 0 });
   });
 
-  test("may hold anything: what is no object is none, and harms no other", () => {
+  test("may hold anything: what is not an object is none, and harms no other", () => {
     const saved = new SavedObjects("prod");
     const deep = (levels: number) => `${'{"a":'.repeat(levels)}1${"}".repeat(levels)}`;
     const odd = JSON.stringify({ kind: "Pod", ...pod({ name: "web-2" }) });
@@ -301,7 +301,7 @@ describe("the files", () => {
     );
     expect(judged(evidenceOf(objects), 150)).toEqual([
       "cannot tell: unknown",
-      "10.0.0.1:8080 was pod shop/web-1 in prod. No object of prod says when it was so.",
+      "10.0.0.1:8080 was pod shop/web-1 in prod. No object of prod contains the time.",
     ]);
   });
 

@@ -132,7 +132,7 @@ test("says why in numbers first, and then of each request", async () => {
     unknown                   1    25 %                     shop/web
       unknown; 1 cannot tell; 2026-01-01 12:03:20
 
-    The worst of each cause (times are UTC)
+    Worst request of each cause (times are UTC)
       /logs/access.log:3 2026-01-01 12:02:00 502 GET /a\\u{1b}[2Jb
         certain: published late
         10.0.0.1:8080 was pod shop/web-1 in prod on node-1. Pod deletion requested
@@ -370,7 +370,7 @@ test("corrects a proxy's clock that its own log proves wrong, says so, and is ce
   const { out } = await run(saved, ...asked, "--recording", "/pods.jsonl");
   expect(out).toContain("likely: published late");
   expect(out.replaceAll(/\s+/g, " ")).toContain(
-    "pods answered that were gone or did not exist yet: its clock is",
+    "pods answered that were deleted or did not exist yet: its clock is",
   );
 });
 
@@ -379,7 +379,7 @@ test("a log of which no line is understood is an error, in both forms", async ()
   const withRecording = ["--recording", "/pods.jsonl"];
   const told = await run(saved, ...asked, ...withRecording);
   expect(told.code).toBe(2);
-  expect(told.out).toMatch(/^No line of the access logs given was understood\.\n/);
+  expect(told.out).toMatch(/^No line of the access logs has a known format\.\n/);
   expect(told.out).toContain("10 of 10 lines not understood");
   expect((await run(saved, ...asked, ...withRecording, "--json")).code).toBe(2);
   const beside = ["--access-log", "/good.log", ...withRecording];
@@ -393,7 +393,7 @@ test("an empty log is no error, and neither is one without a request in the time
   const later = await run(files, ...asked, ...withRecording, ...since);
   for (const { code, out } of [empty, later]) {
     expect(code).toBe(0);
-    expect(out).toMatch(/^No request was found in the time and the logs given\.\n/);
+    expect(out).toMatch(/^No request found in the given logs and time\.\n/);
   }
 });
 
@@ -432,16 +432,16 @@ describe("what cannot be is refused in words", () => {
   test.each([
     [
       ["--recording", "/none"],
-      "there is no recording /none; `lockstep record --out /none` makes one",
+      "recording /none does not exist; `lockstep record --out /none` creates one",
     ],
     [["--recording", "/logs/access.log"], "is no recording of lockstep record"],
-    [["--objects", "/pods.jsonl"], "was written by lockstep record: give it with --recording"],
+    [["--objects", "/pods.jsonl"], "is a recording of lockstep record: use --recording"],
     [["--objects", "/logs/access.log"], "kubectl get pods,services,nodes,endpointslices,events -A"],
-    [["--recording", "/pods.jsonl", "--cluster", "west"], "of west, which --cluster names"],
-    [["--objects", "/no/such"], "there is no file or folder /no/such"],
-    [[], "without --recording or --objects nothing is known of any pod"],
+    [["--recording", "/pods.jsonl", "--cluster", "west"], "contain no data of --cluster west"],
+    [["--objects", "/no/such"], "file or folder /no/such does not exist"],
+    [[], "give --recording or --objects with data about the pods"],
     [["--recording", "/none", "--log-format", "$request"], "--log-format has no $status"],
-    [["--recording", "/pods.jsonl", "--access-log", "/no.log"], "there is no file /no.log"],
+    [["--recording", "/pods.jsonl", "--access-log", "/no.log"], "file /no.log does not exist"],
   ])("%j", async (args, message) => {
     await expect(run(files, ...asked, ...args)).rejects.toThrow(message);
   });

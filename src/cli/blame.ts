@@ -58,31 +58,28 @@ const widthMin = 80;
 const widthMax = 120;
 
 const epilogue = `
-Every request that ended with 502, 503 or 504 gets a verdict of its own: which pod the address was
-when the request was sent there, since when that pod was leaving or dead, which hop was late and by
-how much; or that it was no stale endpoint, and what it was instead. How sure that is stands with it:
-"certain" when no order of events that the clocks allow says otherwise, "likely" when one does,
-"cannot tell" with the reason. A delay that is known only within bounds is printed as a range or as
-"at most". Input of any size is read in bounded memory; what was left out is printed as "Limits
-reached", and is in the JSON summary as "limits".
+Each request with status 502, 503 or 504 gets a verdict. It names the pod behind the address, the time
+since the pod was terminating or dead, and the late step with its delay. If the endpoint was not
+stale, it names the other cause. Each verdict has a confidence: "certain" (no other explanation fits
+the times), "likely" (another one is possible) or "cannot tell" (unknown, with the reason). Delays
+that are not known exactly are printed as a range or as "at most". Large inputs are read with limited
+memory. Skipped data is printed as "Limits reached" and is in the JSON summary as "limits".
 
-The evidence, one or both of:
-  --recording FILE   what lockstep record wrote meanwhile: the best there is
-  --objects PATH     saved with kubectl, file or folder; cluster=PATH names the cluster:
+Input data, at least one of:
+  --recording FILE   recording of lockstep record or lockstep watch --record (best)
+  --objects PATH     objects saved with kubectl, file or folder; cluster=PATH sets the name:
     kubectl get pods,svc,nodes,endpointslices,events -A -o json > objects.json
     kubectl cluster-info dump --all-namespaces --output-directory=dump
     kubectl get pods -A --watch --output-watch-events -o json > pods.json
-    Also what was saved before and after, and audit logs of the level
-    RequestResponse. Objects know the pods that were still there; of those that
-    had gone between, only about when.
+    Several saves at different times and audit logs (level RequestResponse)
+    help too. Saved objects contain only pods that existed at that time; for
+    pods deleted between two saves the time is approximate.
 
-Access logs of nginx with upstream addresses, of ingress-nginx, Envoy, Istio, Contour, Traefik, APISIX,
-Kong and AWS ALB, and in JSON are understood, also compressed with gzip, and with what kubectl logs,
-stern, containers' log files and stores of logs put around a line. Another format is given with
---log-format, as nginx's log_format has it.
+Known access logs: nginx with upstream addresses, ingress-nginx, Envoy, Istio, Contour, Traefik,
+APISIX, Kong, AWS ALB and JSON. They may be compressed with gzip or prefixed by kubectl logs, stern,
+container log files and log stores. For other formats use --log-format with the log_format of nginx.
 
-Exit codes: 0 every request was judged, 2 it could not be done as asked, or no line of the access
-logs was understood.
+Exit codes: 0 success, 2 error or no line of the access logs has a known format.
 
 Examples:
   lockstep blame --access-log access.log --recording pods.jsonl
@@ -94,35 +91,31 @@ Examples:
 
 export function blameCommand(context: CommandContext, done: (code: ExitCode) => void): Command {
   return new Command("blame")
-    .description("say of each failed request in an access log why it failed, offline")
+    .description("find the cause of each failed request in an access log, offline")
     .requiredOption(
       "--access-log <file>",
-      "a proxy's access log, - for standard input; repeatable",
+      "access log of a proxy, - for standard input; repeatable",
       repeatable,
     )
-    .option("--log-format <text>", "of the access logs, in nginx's notation")
-    .option("--recording <file>", "what lockstep record wrote; repeatable", repeatable, [])
+    .option("--log-format <text>", "format of the access logs, as log_format of nginx")
+    .option("--recording <file>", "recording of lockstep record; repeatable", repeatable, [])
     .option("--objects <path>", "objects saved with kubectl; repeatable", repeatable, [])
     .option("--cluster <name>", "only pods of this cluster; repeatable", repeatable, [])
     .addOption(
-      new Option("--status <codes>", "which requests to judge")
+      new Option("--status <codes>", "status codes of the requests to judge")
         .argParser(statuses)
         .default(defaultStatuses, defaultStatuses.join(",")),
     )
-    .option(
-      "--since <time>",
-      "from then on: 2026-01-31T12:00:00Z, or 2h for two hours ago",
-      askedTime,
-    )
-    .option("--until <time>", "up to then, likewise", askedTime)
+    .option("--since <time>", "start: 2026-01-31T12:00:00Z, or 2h for two hours ago", askedTime)
+    .option("--until <time>", "end, in the same form", askedTime)
     .addOption(
-      new Option("--skew <time>", "how far the machines' clocks may differ")
+      new Option("--skew <time>", "maximum difference between the clocks of the machines")
         .argParser(timeFlag(skewMostMs))
         .default(defaultSkewMs, "100ms"),
     )
     .option(
       "--lines <n>",
-      "requests to show beside the summary",
+      "number of requests to show besides the summary",
       wholeNumber(0, linesMost),
       defaultLines,
     )
@@ -135,9 +128,7 @@ async function runBlame(context: CommandContext, flags: BlameFlags): Promise<Exi
   const { environment } = context;
   if (flags.recording.length + flags.objects.length === 0) {
     const help = typedCommand(environment.processes, "blame --help");
-    throw new UsageError(
-      `without --recording or --objects nothing is known of any pod; see ${help}`,
-    );
+    throw new UsageError(`give --recording or --objects with data about the pods; see ${help}`);
   }
   const bounds = boundsOf(flags, environment.clock.wallMs());
   const format = formatOf(flags);
@@ -248,7 +239,7 @@ function chunksOf(
 ): AsyncIterable<Uint8Array> {
   if (file !== "-") return fileChunks(context.environment.files, absolute(file), onBrokenOff);
   if (context.stdin !== undefined) return plainChunks(context.stdin(), file, onBrokenOff);
-  throw new UsageError("nothing is piped in: name the access log's file instead of -");
+  throw new UsageError("no data on standard input: give the file of the access log instead of -");
 }
 
 /** `502, 503 or 504`. */

@@ -21,7 +21,7 @@ test("without a name the incidents are listed, with how to play one", async () =
   for (const { name, summary } of allIncidents) {
     expect(out).toContain(`${name}\n  ${summary.slice(0, 40)}`);
   }
-  expect(out).toContain("Play one with:   lockstep incident ");
+  expect(out).toContain("Replay one:      lockstep incident ");
   expect(Math.max(...out.split("\n").map(({ length }) => length))).toBeLessThanOrEqual(80);
   const listed: unknown = JSON.parse((await run("--json")).out);
   const incidents = allIncidents.map(({ name }) => expect.objectContaining({ name }));
@@ -30,13 +30,13 @@ test("without a name the incidents are listed, with how to play one", async () =
 
 test("an unknown name is refused with the list, and so is what contradicts itself", async () => {
   const names = allIncidents.map(({ name }) => name).join(", ");
-  await expect(run("no-such")).rejects.toThrow(`there is no incident no-such; there are ${names}`);
+  await expect(run("no-such")).rejects.toThrow(`there is no incident no-such; available: ${names}`);
   await expect(run("throttled-controller", "--all")).rejects.toThrow(
     "either throttled-controller or --all, not both",
   );
-  await expect(run("--fix")).rejects.toThrow(`--fix is for an incident: name one of ${names}`);
-  await expect(run("--all", "--fix")).rejects.toThrow("leave out --fix");
-  await expect(run("--all", "--save", "x")).rejects.toThrow("--save is for one incident");
+  await expect(run("--fix")).rejects.toThrow(`--fix needs an incident: give one of ${names}`);
+  await expect(run("--all", "--fix")).rejects.toThrow("remove --fix");
+  await expect(run("--all", "--save", "x")).rejects.toThrow("--save works with one incident only");
   const wrongSeed = await run("throttled-controller", "--seed", "x");
   expect(wrongSeed.code).toBe(2);
   expect(wrongSeed.error).toContain("It must be a whole number from 0 to 2147483647.");

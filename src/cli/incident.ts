@@ -47,42 +47,42 @@ const widthMax = 120;
 const widthMin = 80;
 
 const epilogue = `
-Each incident is a real write-up, played by the lab's components in virtual time. The figures come
-out of the mechanisms. Each is compared with the write-up or with a measurement of the real binaries,
-between two bounds. Inputs of the play are listed; a figure that an input decides is not counted.
-"stock (model)" is the lab's model of the ordinary components; Lockstep's own decisions run beside
-it, on the same requests.
+The lab replays published incident reports in simulated time, with its own Kubernetes components.
+The numbers are results of the simulation. Each number has a reference with a lower and an upper
+bound: the incident report, or a measurement of the real binaries. Assumptions are listed. Numbers
+that follow directly from an assumption are not compared.
+"stock (model)" is the lab's model of the standard components. Lockstep handles the same requests.
 
-With --live everything runs in real time over real sockets on 127.0.0.0/8, each proxy of both sides a
-real nginx, for one to three minutes an incident, with fewer objects and shorter times; figures are
-then shown beside the write-up's, not compared.
+--live runs in real time over real sockets on 127.0.0.0/8, with a real nginx for each proxy. It takes
+one to three minutes per incident and uses fewer objects and shorter times. The reference numbers are
+then shown, but not compared.
 
-With --compare only the success measures are shown, stock beside Lockstep, of each incident as it was.
+--compare shows only the goals, stock beside Lockstep, for each incident without its fix.
 
-Exit codes: 0 every compared figure is within its bounds and every goal is reached, 1 not so,
-2 error.
+Exit codes: 0 every compared number is within its bounds and Lockstep met every goal, 1 at least one
+check failed, 2 error or stopped.
 
 Examples:
-  lockstep incident                                what there is
-  lockstep incident throttled-controller           as it was
-  lockstep incident throttled-controller --fix     with the write-up's fix
-  lockstep incident --all                          all of them, both ways, and one table
+  lockstep incident                                list the incidents
+  lockstep incident throttled-controller           replay one
+  lockstep incident throttled-controller --fix     replay it with the fix from the report
+  lockstep incident --all                          all incidents, without and with the fix
   lockstep incident --all --json | jq .held
-  lockstep incident apiserver-fight --live         in real time, a minute
-  lockstep incident --all --live --compare         stock and Lockstep side by side, some minutes
-  lockstep incident throttled-controller --seed 7  with other chance
-  lockstep incident apiserver-fight --save ./seen  what an operator would have of it`;
+  lockstep incident apiserver-fight --live         in real time, about one minute
+  lockstep incident --all --live --compare         stock beside Lockstep, several minutes
+  lockstep incident throttled-controller --seed 7  with another random seed
+  lockstep incident apiserver-fight --save ./seen  save logs, metrics and objects to ./seen`;
 
 export function incidentCommand(context: CommandContext, done: (code: ExitCode) => void): Command {
   return new Command("incident")
-    .description("reproduce an incident, and see what Lockstep makes of it")
-    .argument("[name]", "which incident; without a name they are listed")
-    .option("--all", "every incident, as it was and with its fix", false)
-    .option("--fix", "with the fix that the write-up found", false)
-    .option("--seed <n>", "for chance", wholeNumber(0, 2 ** 31 - 1), 1)
+    .description("replay a real incident, and compare stock with Lockstep")
+    .argument("[name]", "name of the incident; without it all incidents are listed")
+    .option("--all", "every incident, without and with its fix", false)
+    .option("--fix", "with the fix from the incident report", false)
+    .option("--seed <n>", "random seed", wholeNumber(0, 2 ** 31 - 1), 1)
     .option("--live", "in real time over real sockets, with fewer objects", false)
-    .option("--compare", "only what it meant: stock beside Lockstep", false)
-    .option("--save <dir>", "keep logs, metrics, audit and access logs and a dump in this folder")
+    .option("--compare", "show only the goals: stock beside Lockstep", false)
+    .option("--save <dir>", "save logs, metrics, audit and access logs and a dump in this folder")
     .option("--json", "print everything as one JSON document", false)
     .addHelpText("after", helpText(context, epilogue))
     .action(async (name: string | undefined, flags: IncidentFlags) =>
@@ -134,7 +134,7 @@ function refuseWithoutName({ fix, live, compare, save }: IncidentFlags): void {
     (compare && "--compare") ||
     (save !== undefined && "--save");
   if (option) {
-    throw new UsageError(`${option} is for an incident: name one of ${namesText()}, or --all`);
+    throw new UsageError(`${option} needs an incident: give one of ${namesText()}, or --all`);
   }
 }
 
@@ -143,15 +143,17 @@ function runsOf(
   { all, fix, compare, save }: IncidentFlags,
 ): readonly Run[] {
   if (all) {
-    if (name !== undefined) throw new UsageError(`either ${name} or --all, not both`);
-    if (save !== undefined) throw new UsageError("--save is for one incident; name it");
-    if (fix) throw new UsageError("--all plays every incident both ways; leave out --fix");
+    if (name !== undefined) throw new UsageError(`give either ${name} or --all, not both`);
+    if (save !== undefined)
+      throw new UsageError("--save works with one incident only: give its name instead of --all");
+    if (fix)
+      throw new UsageError("--all replays every incident without and with its fix: remove --fix");
     const ways = compare ? [false] : [false, true];
     return allIncidents.flatMap((incident) => ways.map((way) => ({ incident, fix: way })));
   }
   const incident = allIncidents.find((one) => one.name === name);
   if (incident !== undefined) return [{ incident, fix }];
-  throw new UsageError(`there is no incident ${name}; there are ${namesText()}`);
+  throw new UsageError(`there is no incident ${name}; available: ${namesText()}`);
 }
 
 function namesText(): string {
@@ -165,7 +167,7 @@ async function play(
 ): Promise<IncidentResult> {
   const { environment, terminal, stop } = context;
   const progress = new ProgressLine({ terminal, clock: environment.clock });
-  const kind = flags.live ? "real" : "virtual";
+  const kind = flags.live ? "real" : "simulated";
   const onProgress = ({ step, stageMs }: StageProgress) => {
     const passed = `${durationText(stageMs)} of ${kind} time`;
     progress.show(`${flags.place}${incident.name}${fix ? " with the fix" : ""}: ${step}`, passed);
@@ -202,10 +204,12 @@ async function playInFolder(
     const onInvitation = (invitation: Invitation): void => {
       // The play does not wait for it, and goes on without whoever would have watched.
       void inviteToWatch(environment, folder, invitation).then(say, (error: unknown) =>
-        environment.log.error("nobody can watch the play from outside", { error }),
+        environment.log.error("cannot print the command for watching this replay", { error }),
       );
     };
-    say("Once its clusters stand, a command to watch it with from another terminal follows.");
+    say(
+      "When the clusters are ready, a command for watching them from another terminal appears here.",
+    );
     const live = { environment, folder, signal: context.stop, onInvitation };
     return await playLive(incident, { ...options, ...live });
   } finally {
@@ -265,7 +269,7 @@ function nextStep(context: CommandContext, [result]: readonly IncidentResult[]):
     context.environment.processes,
     `incident ${result?.name ?? "NAME"} --fix`,
   );
-  return `${secondary("What its fix does:")}  ${command}`;
+  return `${secondary("Replay it with the fix:")}  ${command}`;
 }
 
 function listing(context: CommandContext, { json }: IncidentFlags): string {
@@ -285,9 +289,9 @@ function listing(context: CommandContext, { json }: IncidentFlags): string {
   const { processes } = context.environment;
   return `${named.join("\n")}
 
-Play one with:   ${typedCommand(processes, `incident ${first?.name ?? "NAME"}`)}
-and with --fix:  what the write-up did about it
-or all of them:  ${typedCommand(processes, "incident --all")}
+Replay one:      ${typedCommand(processes, `incident ${first?.name ?? "NAME"}`)}
+With its fix:    add --fix
+All of them:     ${typedCommand(processes, "incident --all")}
 `;
 }
 

@@ -18,44 +18,51 @@ interface OwnFlags {
 }
 
 const epilogue = `
-Routes come from the Ingresses of the access cluster; endpoints from the pods, services and
-EndpointSlices of every --context. A service of the same name in several clusters is one backend.
-A pod that terminates or becomes unready gets no more requests within milliseconds, and a ready one
-joins as fast, whatever the EndpointSlices still say; every endpoint's reason is in /state.
+Routes come from the Ingresses of the access cluster. Endpoints come from the pods, services and
+EndpointSlices of every --context. Services with the same name in several clusters are one backend.
+Lockstep follows the pods. A pod that terminates or becomes unready gets no more requests within
+milliseconds, even if EndpointSlices still list it. A ready pod gets requests just as fast. /state
+shows the reason for each endpoint.
 
-Without permission to watch pods the slices are followed, and /state says so. One service follows
-its slices exactly with the annotation lockstep.dev/follow-slices: "true", all with --follow-slices.
+Without permission to watch pods, Lockstep follows the EndpointSlices, and /state shows this. To
+follow the slices on purpose, use --follow-slices, or for one service the annotation
+lockstep.dev/follow-slices: "true".
 
-nginx runs by itself: if Lockstep dies it goes on, and the next start adopts it; if both die, nginx
-alone serves by the state that was saved under its prefix, readable by its owner only, for it holds
-private keys (--no-snapshot saves nothing). SIGTERM or Ctrl-C makes it unready, waits --drain-delay,
-lets nginx finish its requests and ends it, unless --keep-nginx is given.
+nginx is a separate process. If Lockstep dies, nginx continues, and the next start of Lockstep uses
+it. If both die, nginx can start alone with the state saved in its prefix. That file contains private
+keys and only its owner can read it (--no-snapshot saves nothing). After SIGTERM or Ctrl-C, Lockstep
+becomes unready, waits for --drain-delay, lets nginx finish its requests and ends nginx.
+--keep-nginx leaves nginx running.
 
-A prefix has one Lockstep: while it lives, a second start on it is refused. With --take-over the second
-decides its routes, then the first ends and nginx goes on. A start with another class or other contexts
-than the saved state is refused too, unless --replace-state is given.
+Only one Lockstep can use a prefix; a second start is refused. With --take-over the second one first
+computes its routes, then the first one ends and nginx continues. A start with another class or other
+contexts than the saved state is refused too, unless --replace-state is given.
 
-A config file has a field for every flag, and a flag goes before it: --print-config shows both
-together. Changes of the fields marked "live" there count at once.
+A config file has a field for every flag; flags override the file. --print-config shows the result.
+Changes to fields marked "live" take effect without a restart.
 ${leadershipHelp}
 
-With --access-log stdout the access log is on standard output and Lockstep's own log on standard error;
-lockstep blame reads both together. SIGUSR1 makes nginx open its log files anew, for log rotation.
+With --access-log stdout the access log goes to standard output and Lockstep's own log to standard
+error; lockstep blame can read both together. SIGUSR1 makes nginx reopen its log files, for log
+rotation.
 
-With --shadow nothing is served, written or needed but the right to read: it decides, and reports
-what following truth instead of the slices would have changed for the ingress you have; --class
-names the class that one serves.
+--shadow only reads: it serves nothing and writes nothing. It reports how long the EndpointSlices
+were behind the pods, that is, the requests your current ingress could have saved. Use --class with
+the class of that ingress.
 
 On http://127.0.0.1:<status-port>:
-  /healthz              alive
-  /readyz               every cluster was listed, nginx serves by a decision
-                        from it, not stopping; watches that are stale are named,
-                        and count with --ready-requires-fresh
-  /state                the truth table: every endpoint, what each witness says,
-                        state and reason
-  /explain, /endpoints  what the commands of these names ask
-  /routed?after=N       when each change was routed, for observers
-  /metrics              for Prometheus
+  /healthz              the process is alive
+  /readyz               every cluster is listed, nginx has the routes, and
+                        Lockstep is not stopping; lists stale watches, which
+                        make it unready with --ready-requires-fresh
+  /state                every endpoint: what each source reports, its state
+                        and the reason
+  /explain, /endpoints  used by the commands of the same name
+  /routed?after=N       time of each routed change, for observers
+  /metrics              Prometheus metrics
+
+Exit codes: 0 stopped by a signal or by --take-over of another Lockstep; 1 another Lockstep controls
+this nginx, or --shadow had nothing to compare; 2 error.
 
 Examples:
   lockstep ingress                               the current context, port 8080
@@ -64,14 +71,17 @@ Examples:
   lockstep ingress --config lockstep.yaml --print-config
   lockstep ingress --shadow --shadow-probe --class nginx
   lockstep ingress --publish-address 192.0.2.10 --depose-ghosts
-  lockstep ingress explain shop.example/cart     who would serve this, and why
-  lockstep ingress endpoints shop/web            the truth about a service`;
+  lockstep ingress explain shop.example/cart     which endpoints serve this, and why
+  lockstep ingress endpoints shop/web            every endpoint of a service`;
 
 export function ingressCommand(context: CommandContext, done: (code: ExitCode) => void): Command {
   const command = new Command("ingress")
-    .description("route traffic to the services of one or more clusters, in step with the pods")
-    .option("--config <file>", "YAML with a field for every flag below; changes are noticed")
-    .option("--print-config", "print every setting and where it comes from, and end");
+    .description("route traffic to the services of one or more clusters, following the pods")
+    .option(
+      "--config <file>",
+      "YAML file with a field for every flag below; read again when it changes",
+    )
+    .option("--print-config", "print every setting and its origin, then exit");
   addSettingFlags(command, ingressSettings)
     .addHelpText("after", helpText(context, epilogue))
     .action(async (flags: OwnFlags) => done(await run(context, command, flags)));

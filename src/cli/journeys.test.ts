@@ -79,10 +79,10 @@ describe("lockstep journeys", () => {
       00:00:09 east    −10.1.0.7        shop/web      unknown            ✗?     35 ms
       00:00:09 east    −10.1.0.7        shop/web      terminating  ✗30.5 s…     35 ms
 
-      5 changes in the last 1h, 2 stuck at a hop, 1 superseded by the opposite change,
-      1 still on the way, 1 unknown: the observer ended.
+      5 changes in the last 1h, 2 stuck, 1 replaced by the opposite change, 1 in
+      flight, 1 unknown (the observer ended first).
 
-      hop          leave     p50     p99     max     join     p50     p99     max
+      hop        removal     p50     p99     max addition     p50     p99     max
       pod              4       0       –       0        1       0       –       0
       published        2   20 ms       – ▲10m46s        1   20 ms       –   20 ms
       routed           4   35 ms       –   35 ms        1   35 ms       –   35 ms
@@ -97,11 +97,11 @@ describe("lockstep journeys", () => {
       00:00:09 east    −10.1.0.7        shop/web      terminating  ✗30.5 s…     35 ms
       00:00:09 east    −10.1.0.7        shop/web      unknown            ✗?     35 ms
 
-      6 changes in the last 1d, 2 stuck at a hop, 1 superseded by the opposite change,
-      1 still on the way, 1 unknown: the observer ended.
-      The slowest 2 are shown; --limit shows more.
+      6 changes in the last 1d, 2 stuck, 1 replaced by the opposite change, 1 in
+      flight, 1 unknown (the observer ended first).
+      Only the slowest 2 are shown. Use --limit for more.
 
-      hop          leave     p50     p99     max     join     p50     p99     max
+      hop        removal     p50     p99     max addition     p50     p99     max
       pod              4       0       –       0        2       0       –       0
       published        2   20 ms       – ▲10m46s        2   20 ms       –   20 ms
       routed           4   35 ms       –   35 ms        2   35 ms       –   35 ms
@@ -139,32 +139,32 @@ describe("lockstep journeys", () => {
 
   it("says what to do when nothing matches", async () => {
     expect((await run("--since", "10s")).out).toBe(
-      "No change in the last 10s. The latest was 30.5 s ago: --since goes further back.\n",
+      "No change in the last 10s. The latest was 30.5 s ago. Use an earlier --since.\n",
     );
     expect((await run("--since", "2h", "--until", "90m", "--stuck")).out).toBe(
-      "No change of that kind in the last 2h until 90m ago. The latest was 30.5 s ago: " +
-        "--since and --until name another time.\n",
+      "No matching change in the last 2h until 90m ago. The latest was 30.5 s ago. " +
+        "Use other values of --since and --until.\n",
     );
     expect((await run("--cluster", "west", "--stuck")).out).toBe(
-      "No change of that kind in the whole history. The latest of any kind was 30.5 s ago.\n",
+      "No matching change in the whole history. The latest change was 30.5 s ago.\n",
     );
     expect((await run("--history", `${folder}/empty.db`)).out).toBe(
-      "The history is empty: no change has been over since it began.\n",
+      "The history is empty: no change has finished since it was created.\n",
     );
   });
 
   it("names the clusters and services there are when the one asked for is not among them", async () => {
     expect((await run("--cluster", "nosuch")).out).toBe(
-      "No change of the cluster nosuch in the whole history. The latest changes are of east, west.\n",
+      "The history has no change of cluster nosuch. Known names: east, west.\n",
     );
     expect((await run("--cluster", "wst", "--since", "7d", "--stuck")).out).toBe(
-      "No change of the cluster wst in the whole history. Near it: west.\n",
+      "The history has no change of cluster wst. Similar names: west.\n",
     );
     expect((await run("--service", "shop/wbe")).out).toBe(
-      "No change of the service shop/wbe in the whole history. Near it: shop/web.\n",
+      "The history has no change of service shop/wbe. Similar names: shop/web.\n",
     );
     expect((await run("--service", "a/b\u001b[31m", "--cluster", "west")).out).toBe(
-      "No change of the service a/b\\u{1b}[31m in the whole history. The latest changes are of " +
+      "The history has no change of service a/b\\u{1b}[31m. Known names: " +
         "pay/\\u{1b}[31mcards, shop/web.\n",
     );
   });
@@ -173,12 +173,12 @@ describe("lockstep journeys", () => {
     const missing = `${folder}/none.db`;
     const watch = typedCommand(real.processes, `watch --history ${missing}`);
     await expect(run("--history", missing)).rejects.toThrow(
-      `there is no history at ${missing}. \`${watch}\` keeps changes there.`,
+      `there is no history at ${missing}. \`${watch}\` creates it.`,
     );
     await expect(run("--service", "web")).rejects.toThrow(
-      "--service web: it must be NAMESPACE/NAME, such as shop/web.",
+      '--service must be namespace/name, such as shop/web, not "web".',
     );
-    await expect(run("--until", "3h")).rejects.toThrow("--until 3h is not after --since 1h.");
+    await expect(run("--until", "3h")).rejects.toThrow("--until 3h must be later than --since 1h.");
     const wrong = await run("--since", "10");
     expect(wrong.code).toBe(2);
     expect(wrong.error).toContain("It must be how long ago, such as 90s, 1h30m or 7d, or a time");

@@ -49,17 +49,18 @@ const slowMs = 2_000;
 const breatheEvery = 2_000;
 
 const epilogue = `
-A history is kept by \`lockstep watch --history\`. The file is $XDG_STATE_HOME/lockstep/history.db,
-and ~/.local/state/lockstep/history.db where that is not set, unless another is named. A change is
-kept when it is over, and while it is stuck.
+\`lockstep watch --history\` writes the history. The default file is
+$XDG_STATE_HOME/lockstep/history.db, or ~/.local/state/lockstep/history.db without that variable. It
+contains finished changes and stuck changes.
 
-Lines, signs and hops are those of \`lockstep watch\`; the figures below them are of every change
-asked for, also of those that --limit leaves out: for leaves and joins how many the hop showed, the
-median, the worst of a hundred and the longest. ✗? is a hop where the change was stuck when the
-observer ended: what became of it is unknown.
+Lines, signs and columns are those of \`lockstep watch\`. The table below them covers every matching
+change, also those that --limit hides. It shows the count, median (p50), p99 and maximum of removals
+and additions. ✗? is a change that was stuck when the observer ended; its result is unknown.
 
---json prints the records, oldest first, one object a line: as \`lockstep watch --json\` has them under
-"journey", without a limit unless one is given.
+--json prints the records, oldest first, one object a line, without a limit unless --limit is given.
+The format is the "journey" of \`lockstep watch --json\`.
+
+Exit codes: 0 success, 2 error or stopped.
 
 Examples:
   lockstep journeys
@@ -70,27 +71,36 @@ Examples:
 
 export function journeysCommand(context: CommandContext, done: (code: ExitCode) => void): Command {
   return new Command("journeys")
-    .description("show what was kept of changes and how long each hop took")
-    .option("--history <file>", `instead of ${defaultHistoryPathText}`)
+    .description("show past endpoint changes and how long each step took")
+    .option("--history <file>", `history file (default: ${defaultHistoryPathText})`)
     .addOption(
-      new Option("--since <time>", "how long ago, or when")
+      new Option("--since <time>", "start: 90s or 7d ago, or a time")
         .argParser(askedTime)
         .default(askedTime("1h"), "1h"),
     )
-    .option("--until <time>", "how long ago, or when", askedTime)
+    .option("--until <time>", "end: 90s or 7d ago, or a time", askedTime)
     .option("--service <namespace/name>", "only this one")
-    .option("--cluster <name>", "only this one, as the observer calls it")
-    .addOption(new Option("--direction <way>", "only one").choices(["join", "leave"]))
-    .option("--stuck", "only what was stuck at a hop, then or still", false)
-    .option("--slower-than <time>", "only what some hop showed so late, or not at all", slowerThan)
-    .option("--slowest", "the slowest first, not the oldest", false)
+    .option("--cluster <name>", "only this cluster, by its name in lockstep watch")
+    .addOption(
+      new Option("--direction <way>", "only additions (join) or removals (leave)").choices([
+        "join",
+        "leave",
+      ]),
+    )
+    .option("--stuck", "only changes that were or are stuck", false)
+    .option(
+      "--slower-than <time>",
+      "only changes with a lag of at least this, or without end",
+      slowerThan,
+    )
+    .option("--slowest", "slowest first instead of latest first", false)
     .option(
       "--limit <n>",
-      `so many lines (default: ${defaultLimit}, with --json all)`,
+      `maximum lines (default: ${defaultLimit}, with --json all)`,
       wholeNumber(1, limitMost),
     )
-    .option("--json", "print records, one JSON object a line", false)
-    .option("--utc", "times of day in UTC", false)
+    .option("--json", "print JSON, one object a line", false)
+    .option("--utc", "print times in UTC", false)
     .addHelpText("after", helpText(context, epilogue))
     .action(async (flags: JourneysFlags) => done(await runJourneys(context, flags)));
 }
@@ -100,8 +110,8 @@ async function runJourneys(context: CommandContext, flags: JourneysFlags): Promi
   const path = flags.history ?? defaultHistoryPath(environment.processes);
   if (path === undefined) {
     throw new UsageError(
-      `The history is ${defaultHistoryPathText} unless a file is named, and there is no home: ` +
-        "give --history FILE.",
+      `HOME is not set, so the default history file ${defaultHistoryPathText} is not available. ` +
+        "Give --history FILE.",
     );
   }
   const nowMs = environment.clock.wallMs();
@@ -131,8 +141,8 @@ function remedyOf(
   path: string,
 ): string {
   const command = typedCommand(processes, `watch --history ${path}`);
-  if (code === "MISSING") return `. \`${command}\` keeps changes there.`;
-  return code === "OLDER" ? `. Run \`${command}\` once, which brings it up to date.` : "";
+  if (code === "MISSING") return `. \`${command}\` creates it.`;
+  return code === "OLDER" ? `. Run \`${command}\` once to upgrade it.` : "";
 }
 
 async function printRecords(
@@ -179,7 +189,7 @@ async function printList(
     ...wrapText(tally.sentence(whenText(flags)), { width }),
     ...(left === 0
       ? []
-      : [`The ${which} ${numberText(records.length)} are shown; --limit shows more.`]),
+      : [`Only the ${which} ${numberText(records.length)} are shown. Use --limit for more.`]),
     "",
     ...tally.table({ width, slowMs, paint }),
   ];
@@ -201,7 +211,7 @@ function wanted(
 
 function damagedText(count: number): string {
   const what = count === 1 ? "1 change is" : `${numberText(count)} changes are`;
-  return `lockstep: ${what} left out: the history is damaged there.\n`;
+  return `lockstep: ${what} not shown: the history is damaged there.\n`;
 }
 
 function whenText({ since, until }: JourneysFlags): string {
@@ -214,13 +224,13 @@ function timeOf({ since, until }: JourneysFlags, nowMs: WallMs): HistoryQuery {
   if (until === undefined) return { since: from };
   const to = instantOf(until, nowMs);
   if (to > from) return { since: from, until: to };
-  throw new UsageError(`--until ${until.text} is not after --since ${since.text}.`);
+  throw new UsageError(`--until ${until.text} must be later than --since ${since.text}.`);
 }
 
 function kindOf(flags: JourneysFlags): HistoryQuery {
   const { service, cluster, direction, stuck, slowerThan: slowerThanMs } = flags;
   if (service !== undefined && !/^[^/]+\/[^/]+$/.test(service)) {
-    throw new UsageError(`--service ${service}: it must be NAMESPACE/NAME, such as shop/web.`);
+    throw new UsageError(`--service must be namespace/name, such as shop/web, not "${service}".`);
   }
   return {
     ...(service !== undefined && { service }),

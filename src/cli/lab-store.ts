@@ -29,8 +29,8 @@ export function parseStore(word: string): StoreChoice {
   const endpoints = list.split(",").map((one) => one.replace(/\/+$/, ""));
   if (endpoints.every(isAddress)) return { type: "etcd", endpoints };
   throw new UsageError(
-    `--store ${word}: it is memory, etcd, or etcd=http://HOST:PORT ` +
-      "(several addresses of one etcd with commas between)",
+    `--store ${word}: use memory, etcd, or etcd=http://HOST:PORT ` +
+      "(several addresses of one etcd separated by commas)",
   );
 }
 

@@ -16,7 +16,7 @@ test("a kubeconfig that cannot be written is refused before anything is started"
   });
   expect(problem).toMatchObject({
     code: "USAGE",
-    message: "the kubeconfig cannot be written to /absent/x.yaml: there is no folder /absent",
+    message: "the kubeconfig cannot be written to /absent/x.yaml: folder /absent does not exist",
   });
   expect(terminal.error).toBe("");
 });

@@ -40,33 +40,33 @@ const maxNodes = 100;
 const maxControllerManagers = 3;
 
 const epilogue = `
-Each cluster has one store, one or more API servers in front of it, controllers, and nodes. A pod
-on a node is an HTTP server on an address of its own in 127.0.0.0/8, whatever its image, and
-answers who it is: on the ports that its containers declare (containerPort) and on no other. One
-that declares none and has no probe is Ready and refuses every connection. One whose image is the
-echo server of a conformance suite (echo-basic, or ingressconformance/echoserver) answers as that
-server does, so that the suite can run here.
-The control plane is in kube-system: its pods show their flags and where the controller manager's
-metrics are, kubectl logs their logs, in the words of the version you choose. Served are the kinds
-on the path of an endpoint, access and CustomResourceDefinitions (kubectl api-resources lists
-them); StatefulSets, Jobs and volumes are not. DaemonSets and ReplicationControllers can be listed
-and not created. Init containers are not run. The kubeconfig has a
-context per server: lab-1 is the first cluster, lab-1-server-2 its second server. Everything lives
-in this process and is gone when it stops.
+Each cluster has one store, one or more API servers, controllers and nodes. A pod is an HTTP server
+with its own address in 127.0.0.0/8, for any image. It answers with its name, only on the ports of its
+containers (containerPort). A pod without ports and probes is Ready and refuses every connection. The
+images echo-basic and ingressconformance/echoserver answer like the echo server of the conformance
+suites, so that these suites can run here.
 
-With --store, the objects are in an etcd and every API server is a process of its own: kill -9
-any of them and the others serve on, until the lab has started it again; kill etcd and nothing
-that was acknowledged is lost. "etcd" starts one for this lab alone (Debian: apt-get install
-etcd-server), "etcd=http://127.0.0.1:2379" uses one that runs, and the objects stay in it under
-/lab-1, /lab-2, …
+The control plane is in kube-system. Its pods show their flags and the address of the metrics; kubectl
+logs shows logs in the format of the chosen version. Supported are the kinds around endpoints and
+access, and CustomResourceDefinitions (see kubectl api-resources). StatefulSets, Jobs and volumes are
+not supported. DaemonSets and ReplicationControllers can be listed but not created. Init containers
+are not run. The kubeconfig has one context per API server: lab-1 is the first cluster,
+lab-1-server-2 its second server. All data is in this process and is lost when it stops.
 
-Annotations on a pod say how it behaves (lab.lockstep.dev/…):
-  ready-after: 3s          starts slowly, answering 503 until then
-  response-time: 200ms     takes its time for each answer
-  status: "500"            answers with this status
-  on-term: exit            when asked to end: exit at once, drain (the default) or ignore
-  drain-time: 10s          the longest it waits for requests under way
-  crash-after: 1m          falls over by itself
+With --store etcd, the objects are in etcd and every API server is a separate process. You can kill -9
+an API server: the others continue, and the lab restarts it. If you kill etcd, no confirmed write is
+lost. "etcd" starts an etcd for this lab (Debian: apt-get install etcd-server).
+"etcd=http://127.0.0.1:2379" uses a running etcd; the objects stay there under /lab-1, /lab-2, …
+
+Annotations of a pod control its behaviour (lab.lockstep.dev/…):
+  ready-after: 3s          start slowly: answer 503 for this time
+  response-time: 200ms     time for each answer
+  status: "500"            status of each answer
+  on-term: exit            on SIGTERM: exit immediately, drain (default) or ignore
+  drain-time: 10s          maximum wait for requests in progress
+  crash-after: 1m          crash after this time
+
+Exit codes: 0 stopped by Ctrl-C or SIGTERM, 2 error.
 
 Examples:
   lockstep lab
@@ -74,44 +74,47 @@ Examples:
   lockstep lab --apiservers 3 --store etcd
   lockstep lab --kube-version 1.17.3 --controller-flag kube-api-qps=5
   lockstep lab --kubeconfig ./lab.yaml        then: kubectl --kubeconfig ./lab.yaml get ns
-  lockstep lab --kubeconfig - > lab.yaml      the kubeconfig on standard output
-  lockstep lab --json                         addresses as one JSON object`;
+  lockstep lab --kubeconfig - > lab.yaml      print the kubeconfig to standard output
+  lockstep lab --json                         print addresses as one JSON object`;
 
 export function labCommand(context: CommandContext, done: (code: ExitCode) => void): Command {
   return new Command("lab")
-    .description("run embedded clusters that kubectl can talk to, until stopped")
+    .description("run embedded Kubernetes clusters for kubectl, until stopped")
     .usage("[options]")
     .addCommand(labApiserverCommand(context, done), { hidden: true })
-    .option("--clusters <n>", "how many clusters", wholeNumber(1, maxClusters), 1)
-    .option("--apiservers <n>", "API servers in each cluster", wholeNumber(1, maxApiservers), 1)
+    .option("--clusters <n>", "number of clusters", wholeNumber(1, maxClusters), 1)
+    .option("--apiservers <n>", "API servers per cluster", wholeNumber(1, maxApiservers), 1)
     .addOption(
-      new Option("--store <where>", "where objects are kept: memory, etcd or etcd=URL")
+      new Option("--store <where>", "storage of the objects: memory, etcd or etcd=URL")
         .argParser(parseStore)
         .default({ type: "memory" }, "memory"),
     )
-    .option("--nodes <n>", "nodes in each cluster", wholeNumber(0, maxNodes), 2)
+    .option("--nodes <n>", "nodes per cluster", wholeNumber(0, maxNodes), 2)
     .addOption(
-      new Option("--kube-version <version>", "whose behaviour and bugs the control plane has")
+      new Option(
+        "--kube-version <version>",
+        "Kubernetes version whose behaviour and bugs are reproduced",
+      )
         .choices(profileNames)
         .default(defaultProfile),
     )
     .option(
       "--controller-managers <n>",
-      "in each cluster: one leads, the others stand by",
+      "controller managers per cluster; one is the leader",
       wholeNumber(1, maxControllerManagers),
       1,
     )
     .addOption(
-      new Option("--controller-flag <name=value>", "of kube-controller-manager, may be repeated")
+      new Option("--controller-flag <name=value>", "flag of kube-controller-manager; repeatable")
         .argParser((word: string, words: readonly string[]) => [...words, word])
         .default([], "none"),
     )
     .option(
       "--kubeconfig <file>",
-      "write the kubeconfig to this new file, until stopped (- for standard output)",
+      "write the kubeconfig to this new file; removed at the end (- for standard output)",
     )
     .addOption(new Option("--host <address>", "address to listen on").default("127.0.0.1"))
-    .option("--port <n>", "first port; 0 for any free ones", wholeNumber(0, 65_000), 0)
+    .option("--port <n>", "first port; 0: any free ports", wholeNumber(0, 65_000), 0)
     .option("--json", "print addresses as one JSON object", false)
     .addHelpText("after", helpText(context, epilogue))
     .action(async (flags: LabFlags) => done(await runLab(context, withAbsoluteFile(flags))));

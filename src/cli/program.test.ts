@@ -28,7 +28,7 @@ test.each<[string, string]>([
   ["sync --from east", `required option '--to <cluster>' not specified\n${explains("sync")}`],
   [
     "ingress explan shop.example",
-    `ingress has no command 'explan'; it has explain, endpoints\n${explains("ingress")}`,
+    `ingress has no command 'explan'; available: explain, endpoints\n${explains("ingress")}`,
   ],
   ["ingress explain", `missing required argument 'host/path'\n${explains("ingress explain")}`],
 ])("lockstep %s is told what is wrong with it", async (line, told) => {
@@ -56,5 +56,5 @@ function isTooLong(line: string): boolean {
 }
 
 function explains(command: string): string {
-  return `lockstep ${command} --help explains it.`;
+  return `lockstep ${command} --help shows the options.`;
 }

@@ -16,15 +16,15 @@ import { whatifCommand } from "./whatif.ts";
 
 const epilogue = `
 First steps:
-  lockstep up                    see the whole path work, on this machine alone
-  lockstep lab                   an embedded cluster to talk to with kubectl
-  lockstep incident              five real incidents, played in virtual time
-  lockstep whatif                how long changes would wait in a cluster of your size
-  lockstep watch                 how long changes take at every hop, beside any ingress
-  lockstep blame --help          why each 502 in an access log happened, afterwards
-  lockstep ingress --help        route traffic of clusters of your own
+  lockstep up                    a demonstration on this machine: clusters, nginx, traffic
+  lockstep lab                   an embedded Kubernetes cluster for kubectl
+  lockstep incident              five real incidents, replayed in simulated time
+  lockstep whatif                predict how long changes wait in a cluster of your size
+  lockstep watch                 measure how long changes take in your cluster (read-only)
+  lockstep blame --help          find the cause of each 502 in an access log
+  lockstep ingress --help        route traffic to your own clusters
 
-Exit codes: 0 success, 1 check failed, 2 error.`;
+Exit codes: 0 success, 1 check failed, 2 error. The help of each command has the details.`;
 
 /** Parses the arguments, runs one command and says how it ended. */
 export async function runProgram(
@@ -36,16 +36,16 @@ export async function runProgram(
   const { processes } = context.environment;
   /** Below what was wrong with a command's line: where it says what would be right. */
   const hint = (name: string): string => {
-    return `${typedCommand(processes, `${name} --help`)} explains it.`;
+    return `${typedCommand(processes, `${name} --help`)} shows the options.`;
   };
   const program = new Command("lockstep")
     .description(
-      "A multi-cluster ingress for Kubernetes that stays in step with the pods,\n" +
-        "and a lab that reproduces what happens when news of a pod travels slowly.",
+      "A multi-cluster ingress for Kubernetes that follows the pods without delay,\n" +
+        "tools that measure endpoint delays, and a lab that reproduces them.",
     )
     .version(version, "-V, --version", "print the version")
-    .helpCommand("help [command]", "explain a command")
-    .helpOption("-h, --help", "explain this command")
+    .helpCommand("help [command]", "show the help of a command")
+    .helpOption("-h, --help", "show this help")
     .addHelpText("after", helpText(context, epilogue))
     .showSuggestionAfterError()
     .showHelpAfterError(`${typedCommand(processes, "--help")} lists the commands.`)
@@ -101,7 +101,7 @@ function refuseUnknownBelow(command: Command): void {
     const [word] = called === command ? command.args : [];
     if (word === undefined) return;
     const names = command.commands.map((one) => one.name()).join(", ");
-    command.error(`error: ${command.name()} has no command '${word}'; it has ${names}`);
+    command.error(`error: ${command.name()} has no command '${word}'; available: ${names}`);
   });
 }
 

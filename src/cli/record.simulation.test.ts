@@ -75,7 +75,7 @@ test("what it may not read is said before it starts, with what blame cannot say 
     const { code, told } = await lockstepRecord(world, 5_000, "--context", "lab-1-reader");
     expect(code).toBe(1);
     expect(told).toMatchInlineSnapshot(`
-      "✗ lab-1-reader lets nothing be read
+      "✗ lab-1-reader: no permission to read anything
       ! Missing permission: list/watch services in lab-1-reader. Effect: blame cannot
         explain a 503 for which no endpoint was tried
       ! Missing permission: list/watch pods in lab-1-reader. Effect: blame cannot
@@ -84,8 +84,8 @@ test("what it may not read is said before it starts, with what blame cannot say 
         cannot name the late hop
       ! Missing permission: list/watch nodes in lab-1-reader. Effect: pods on a lost
         node are treated as healthy
-        The role in deploy/rbac/observer.yaml allows what is missing; with --namespace
-        it is needed in those namespaces only.
+        The role in deploy/rbac/observer.yaml has all permissions. With --namespace it
+        is needed only in those namespaces.
         Lockstep only reads. It needs nothing else on a managed cluster (EKS, GKE,
         AKS).
 
@@ -175,7 +175,7 @@ test("a cluster that never answers is said in words, and ends as a failure", () 
     const { code, told, recorded } = await lockstepRecord(world, 120_000);
     expect({ code, recorded }).toEqual({ code: 1, recorded: [] });
     expect(told).toMatchInlineSnapshot(`
-      "✗ lab-1 cannot be asked now, and is tried again and again: lab-1: no such host
+      "✗ lab-1 does not answer, retrying: lab-1: no such host
         Lockstep only reads. It needs nothing else on a managed cluster (EKS, GKE,
         AKS).
 

@@ -180,7 +180,7 @@ test("a file that ends in the middle of a line, or has lines of rubbish, is repl
     const { code, out, errors } = await replay(world);
     expect(code).toBe(0);
     expect(out).toBe(seen.out);
-    expect(errors).toContain("lines could not be read.");
+    expect(errors).toContain("lines skipped: cannot be read.");
   }));
 
 /** A command on a machine of its own, until it is told to end. Waits have no jitter there. */
@@ -270,21 +270,20 @@ test("a recording of an older `lockstep record`, or of version 1, is looked at e
       "
     `);
     expect(errors).toMatchInlineSnapshot(`
-      "Replay of /seen.jsonl, recorded from 2026-01-01T00:00:00.000Z on.
+      "Replay of /seen.jsonl, recorded since 2026-01-01T00:00:00.000Z.
 
       prod: listing, 0 of 4 done
       prod: watching
       Observed for 20 s.
-      1 change, 1 shown by every hop that reports, 1 slow (2 s or more), none still in
-      flight.
+      1 change, 1 complete, 1 slow (2 s or more), 0 in flight.
 
-                   leave                             join
+                   removal                           addition
       hop           p50     p99     max    oldest     p50     p99     max    oldest
       pod             –       –       –         –       0     n=1       0         –
       published       –       –       –         –    ▲3 s     n=1    ▲3 s         –
-      synced      ? no copies of endpoints seen in prod
-      routed      ? no proxy tells: give --proxy URL
-      traffic     ? no log tells: give --access-log FILE
+      synced      ? no copies of endpoints found in prod
+      routed      ? no proxy given: use --proxy URL
+      traffic     ? no access log given: use --access-log FILE
 
       Slowest
       time     endpoint         service              cause       published    routed
@@ -347,9 +346,9 @@ const versionOne = [
 test("a later version, a file that is no recording and flags of a cluster are refused", () =>
   inObserverWorld(async (world) => {
     const { files } = world.simulation.host("lockstep");
-    await expect(replay(world)).rejects.toThrow(`there is no recording ${path}`);
+    await expect(replay(world)).rejects.toThrow(`recording ${path} does not exist`);
     await files.write(path, "hello\n");
-    await expect(replay(world)).rejects.toThrow(`${path} is no recording`);
+    await expect(replay(world)).rejects.toThrow(`${path} is not a recording`);
     const later = { kind: "lockstep-recording", version: 3, at: at(0), run: "one" };
     await files.write(path, `${JSON.stringify(later)}\n`);
     await expect(replay(world)).rejects.toThrow("it has version 3");

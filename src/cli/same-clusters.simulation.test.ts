@@ -78,10 +78,10 @@ test("a single context is asked for nothing", async () => {
 test("what is said of them names both and the reason", () => {
   const same = { name: "b", first: "a", why: "the same server" };
   expect(leftOutText(same)).toBe(
-    "context b is left out: it leads to the same cluster as a (the same server)",
+    "context b is skipped: it is the same cluster as a (the same server)",
   );
   expect(countedTwiceText(same)).toBe(
-    "contexts a and b lead to the same cluster (the same server), so each of its changes counts " +
-      "for both: name one of them",
+    "contexts a and b are the same cluster (the same server), so each change is counted " +
+      "twice: give only one of them",
   );
 });

@@ -58,13 +58,13 @@ export async function sameClusters(
 }
 
 export function leftOutText({ name, first, why: reason }: SameCluster): string {
-  return `context ${name} is left out: it leads to the same cluster as ${first} (${reason})`;
+  return `context ${name} is skipped: it is the same cluster as ${first} (${reason})`;
 }
 
 export function countedTwiceText({ name, first, why: reason }: SameCluster): string {
   return (
-    `contexts ${first} and ${name} lead to the same cluster (${reason}), ` +
-    "so each of its changes counts for both: name one of them"
+    `contexts ${first} and ${name} are the same cluster (${reason}), ` +
+    "so each change is counted twice: give only one of them"
   );
 }
 

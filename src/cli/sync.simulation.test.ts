@@ -40,8 +40,8 @@ test("a dry run prints every write and makes none, a run makes them, and then no
     expect(await lockstepSync(world, [...args, "--dry-run"])).toEqual({
       code: 0,
       out: [
-        "cannot sync shop/taken: the Service shop/taken exists and was not made by Lockstep",
-        "create Service shop/web: offered by lab-1, lab-2",
+        "cannot sync shop/taken: Service shop/taken exists and was not created by Lockstep",
+        "create Service shop/web: synced from lab-1, lab-2",
         "create EndpointSlice shop/web-lab-1-0: 2 endpoints of lab-1",
         "create EndpointSlice shop/web-lab-2-0: 1 endpoint of lab-2",
         "3 writes to edge.",
@@ -56,16 +56,16 @@ test("a dry run prints every write and makes none, a run makes them, and then no
       errors: "Syncing lab-1, lab-2 to edge. Ctrl-C stops it.\n",
     });
     expect(run.out.replaceAll(/\d+ ms \(\d writes?\)/g, "N ms")).toBe(
-      "shop/web of lab-1 is in step after N ms\nshop/web of lab-2 is in step after N ms\n",
+      "shop/web of lab-1 synced after N ms\nshop/web of lab-2 synced after N ms\n",
     );
     expect(await lockstepSync(world, [...args, "--dry-run", "--json"])).toEqual({
       code: 0,
       out: `${JSON.stringify({
         service: "shop/taken",
-        blocked: "the Service shop/taken exists and was not made by Lockstep",
+        blocked: "Service shop/taken exists and was not created by Lockstep",
         writes: [],
       })}\n`,
-      errors: "Nothing to write to edge: 1 service in step.\n",
+      errors: "Nothing to write to edge: 1 service up to date.\n",
     });
   }));
 
@@ -77,10 +77,11 @@ test("copies of a cluster that is named no longer are told of, and removed when 
     await lockstepSync(world, [...both, "--namespace", "shop"], 10_000);
     const left = ["--from", "lab-1", "--to", "edge", "--namespace", "shop"];
     const stays =
-      "2 copied slices stay of lab-2, which --from does not name; --forget lab-2 removes them.\n";
+      "2 copied slices stay of lab-2, which is not in --from. Use --forget lab-2 to remove " +
+      "them.\n";
     expect(await lockstepSync(world, [...left, "--dry-run"])).toEqual({
       code: 0,
-      out: "Nothing to write to edge: 1 service in step.\n",
+      out: "Nothing to write to edge: 1 service up to date.\n",
       errors: stays,
     });
     expect((await lockstepSync(world, left, 10_000)).errors).toBe(
@@ -90,9 +91,9 @@ test("copies of a cluster that is named no longer are told of, and removed when 
     expect(await lockstepSync(world, [...forget, "--dry-run"])).toEqual({
       code: 0,
       out: [
-        "delete Service shop/old: no cluster offers it any more",
-        "delete EndpointSlice shop/old-lab-2-0: lab-2 is forgotten",
-        "delete EndpointSlice shop/web-lab-2-0: lab-2 is forgotten",
+        "delete Service shop/old: no cluster has the service any more",
+        "delete EndpointSlice shop/old-lab-2-0: lab-2 is removed with --forget",
+        "delete EndpointSlice shop/web-lab-2-0: lab-2 is removed with --forget",
         "3 writes to edge.",
         "",
       ].join("\n"),
@@ -101,7 +102,7 @@ test("copies of a cluster that is named no longer are told of, and removed when 
     await lockstepSync(world, forget, 10_000);
     expect(await lockstepSync(world, [...left, "--dry-run"])).toEqual({
       code: 0,
-      out: "Nothing to write to edge: 1 service in step.\n",
+      out: "Nothing to write to edge: 1 service up to date.\n",
       errors: "",
     });
   }));
@@ -118,9 +119,9 @@ test("a misspelt namespace removes no copy, and a run and a dry run say what to 
       "Nothing to sync: no service in lab-1 has the label lockstep.dev/sync=true, " +
       "or a selector in the namespace shpo. The namespace shpo does not exist in lab-1.\n";
     const stays =
-      "1 service stays in edge that --namespace does not select, because no --from cluster has a " +
-      "service in the namespace shpo. Correct --namespace. If the name is right and the copies are " +
-      "to be removed, leave it out until a service is there.";
+      "1 service stays in edge although --namespace does not select it. No --from cluster " +
+      "has a service in namespace shpo: check the name. To remove the copies anyway, " +
+      "remove this --namespace.";
     await expect(lockstepSync(world, [...misspelt, "--dry-run"])).rejects.toEqual(
       new UsageError(stays),
     );
@@ -155,16 +156,14 @@ test("a cluster that there is nothing of to forget is told, with those that ther
   inSyncWorld(async (world) => {
     const left = ["--from", "lab-1", "--to", "edge", "--namespace", "shop"];
     const wrong = [...left, "--forget", "lab-3", "--forget", "lab-2"];
-    const none =
-      "edge has no copies of lab-3, lab-2 that --forget could remove; it has no copies at all.";
+    const none = "edge has no copies of lab-3, lab-2 to remove; it has no copies.";
     await expect(lockstepSync(world, [...wrong, "--dry-run"])).rejects.toEqual(
       new UsageError(none),
     );
     await world.publish("lab-1", "web", ["10.1.0.1"]);
     await world.publish("lab-2", "web", ["10.2.0.1"]);
     await lockstepSync(world, [...both, "--namespace", "shop"], 10_000);
-    const some =
-      "edge has no copies of lab-3 that --forget could remove; it has those of lab-1, lab-2.";
+    const some = "edge has no copies of lab-3 to remove; it has copies of lab-1, lab-2.";
     await expect(lockstepSync(world, [...wrong, "--dry-run"])).rejects.toEqual(
       new UsageError(some),
     );
@@ -173,8 +172,8 @@ test("a cluster that there is nothing of to forget is told, with those that ther
       code: 0,
       errors: [
         "Syncing lab-1 to edge. Ctrl-C stops it.",
-        "Removing what was copied from lab-3.",
-        "Removing what was copied from lab-2.",
+        "Removing the copies from lab-3.",
+        "Removing the copies from lab-2.",
         some,
         "",
       ].join("\n"),
@@ -242,8 +241,8 @@ test("a namespace that the access cluster lacks is named, with the flag that mak
       spec: { selector: { app: "cards" }, ports: [{ port: 80 }] },
     });
     expect((await lockstepSync(world, [...both, "--namespace", "pay", "--dry-run"])).out).toBe(
-      "cannot sync pay/cards: the access cluster has no namespace pay; " +
-        "--create-namespaces makes it\nNothing to write to edge.\n",
+      "cannot sync pay/cards: the access cluster has no namespace pay; use " +
+        "--create-namespaces to create it\nNothing to write to edge.\n",
     );
   }));
 
@@ -252,7 +251,7 @@ test("a dry run says which cluster it could not hear", () =>
     world.simulation.network.partition("lockstep", "lab-2");
     await expect(lockstepSync(world, [...both, "--dry-run"])).rejects.toEqual(
       new UsageError(
-        "Not every cluster was heard within 30 s:\n" +
+        "These clusters did not answer within 30 s:\n" +
           "  lab-2: lab-2:6443: the peer stopped acknowledging, or never answered",
       ),
     );
@@ -261,30 +260,27 @@ test("a dry run says which cluster it could not hear", () =>
 test.each([
   [
     ["--from", "lab-1", "--to", "lab-1"],
-    "--from and --to must name different clusters; lab-1 is given twice.",
+    "--from and --to must be different clusters; lab-1 is given twice.",
   ],
   [
     ["--from", "a=lab-1", "--to", "b=lab-1"],
-    "--from and --to must name different clusters; the context lab-1 is given twice.",
+    "--from and --to must be different clusters; the context lab-1 is given twice.",
   ],
   [
     ["--from", "nowhere", "--to", "edge"],
-    'the kubeconfig /kubeconfig has no context "nowhere"; it has: lab-1, lab-2, edge',
+    'the kubeconfig /kubeconfig has no context "nowhere"; available: lab-1, lab-2, edge',
   ],
   [
     ["--from", "arn:aws:eks:1:cluster/pay", "--to", "edge"],
-    '"arn:aws:eks:1:cluster/pay" cannot be part of an object\'s name: that takes small letters, ' +
-      "digits and dashes,\n63 at most. Give the context another name, for example: " +
+    '"arn:aws:eks:1:cluster/pay" cannot be part of an object name: use lower-case letters, ' +
+      "digits and dashes, at most 63.\nGive the context another name, for example: " +
       "shop=arn:aws:eks:1:cluster/pay",
   ],
   [
     [...both, "--namespace", "shop", "--all-namespaces"],
-    "--all-namespaces and --namespace exclude each other: give one of them.",
+    "use either --all-namespaces or --namespace, not both.",
   ],
-  [
-    [...both, "--forget", "lab-2"],
-    "lab-2 cannot be synced and forgotten at once: give one of them.",
-  ],
+  [[...both, "--forget", "lab-2"], "lab-2 is in --from and in --forget: remove one of them."],
 ])("%j is refused in words", (args, message) =>
   inSyncWorld(async (world) => {
     await expect(lockstepSync(world, args)).rejects.toEqual(new UsageError(message));

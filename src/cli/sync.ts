@@ -36,25 +36,27 @@ const hearWithinMs = 30_000;
 const hearCheckMs = 50;
 
 const epilogue = `
-For every synced service the access cluster gets a headless Service of the same name without a
-selector, and EndpointSlices <service>-<cluster>-<n> with the endpoints as each business cluster
-publishes them. An ingress controller in the access cluster routes to them as to any other.
+For each synced service, the access cluster gets a headless Service with the same name, without a
+selector. It also gets EndpointSlices <service>-<cluster>-<n> with the endpoints of each business
+cluster. Any ingress controller in the access cluster can use them.
 
-Synced are services labelled lockstep.dev/sync=true, and with --namespace or --all-namespaces
-also every service there that has a selector (except those labelled lockstep.dev/sync=false).
+Services with the label lockstep.dev/sync=true are synced. With --namespace or --all-namespaces, all
+services with a selector there are synced too, except those with the label lockstep.dev/sync=false.
 
-Lockstep changes and deletes only what it has made, which is labelled so. What came from a cluster
-that cannot be reached stays, and so does what came from one that is not named any more, for another
-Lockstep may keep that in step; --forget removes it. A namespace is never deleted. While no --from
-cluster has a service in a namespace that --namespace names, the name may be misspelt: copies of
-services that are not selected then stay too.
+Lockstep changes and deletes only objects that it created; they have its label. It never deletes a
+namespace. Copies from an unreachable cluster stay. Copies from a cluster that is no longer in --from
+stay too, because another Lockstep may sync them; --forget removes them. If a namespace in
+--namespace has no services in any --from cluster, its name may be wrong. Copies of unselected
+services then stay as well.
 
-Two syncs may write to one access cluster if they copy from different clusters, under different
-names. Two that copy from the same cluster each remove what only the other wants: name all
-namespaces in one. Lockstep logs a warning when what it has written is undone again and again.
+Two syncs can write to one access cluster if they copy from different clusters with different names.
+Two syncs from the same cluster delete each other's copies: use one sync with all namespaces.
+Lockstep logs a warning if its copies are reverted repeatedly.
 
---from and --to name contexts of the kubeconfig. The name becomes part of object names; where it
-cannot, as in arn:aws:eks:…, give another: --from pay=arn:aws:eks:…
+--from and --to are contexts of the kubeconfig. The name becomes part of object names. If it cannot,
+as in arn:aws:eks:…, give another name: --from pay=arn:aws:eks:…
+
+Exit codes: 0 stopped by Ctrl-C or SIGTERM, or the dry run is complete; 2 error.
 
 Examples:
   lockstep sync --from shop-1 --from shop-2 --to edge --namespace shop --dry-run
@@ -64,7 +66,7 @@ Examples:
 
 export function syncCommand(context: CommandContext, done: (code: ExitCode) => void): Command {
   return new Command("sync")
-    .description("keep the services of business clusters in an access cluster, until stopped")
+    .description("copy services of business clusters to an access cluster, until stopped")
     .requiredOption(
       "--from <cluster>",
       "business cluster: a context, or name=context; repeatable",
@@ -73,20 +75,20 @@ export function syncCommand(context: CommandContext, done: (code: ExitCode) => v
     .requiredOption("--to <cluster>", "access cluster: a context, or name=context")
     .option(
       "--forget <cluster>",
-      "remove the copies of a cluster that is synced no longer, by the name it had; repeatable",
+      "remove the copies of a cluster that is no longer synced, by its old name; repeatable",
       repeatable,
       [],
     )
-    .option("--kubeconfig <file>", "instead of $KUBECONFIG or ~/.kube/config")
+    .option("--kubeconfig <file>", "kubeconfig file (default: $KUBECONFIG or ~/.kube/config)")
     .option(
       "--namespace <name>",
-      "sync every service with a selector in it; repeatable",
+      "sync every service with a selector in this namespace; repeatable",
       repeatable,
       [],
     )
-    .option("--all-namespaces", "as if every namespace were named", false)
-    .option("--create-namespaces", "make namespaces that the access cluster lacks", false)
-    .option("--dry-run", "print what would be written, write nothing, and end", false)
+    .option("--all-namespaces", "sync every service with a selector in all namespaces", false)
+    .option("--create-namespaces", "create missing namespaces in the access cluster", false)
+    .option("--dry-run", "print the planned writes, write nothing, then exit", false)
     .option("--json", "print JSON, one object a line", false)
     .addHelpText("after", helpText(context, epilogue))
     .action(async (flags: SyncFlags) => done(await runSync(context, flags)));
@@ -132,7 +134,7 @@ async function keepInStep(
   const names = sources.map(({ cluster }) => cluster).join(", ");
   terminal.writeError(`Syncing ${names} to ${target.cluster}. Ctrl-C stops it.\n`);
   for (const cluster of flags.forget) {
-    terminal.writeError(`Removing what was copied from ${cluster}.\n`);
+    terminal.writeError(`Removing the copies from ${cluster}.\n`);
   }
   const cancel = timers.after(hearWithinMs, () => {
     for (const line of syncer.view.waitingFor()) terminal.writeError(`still waiting for ${line}\n`);
@@ -210,7 +212,7 @@ async function printPlan(
     if (stop.aborted) return 2;
     const waiting = view.waitingFor().map((line) => `  ${line}`);
     throw new UsageError(
-      `Not every cluster was heard within ${hearWithinMs / 1000} s:\n${waiting.join("\n")}`,
+      `These clusters did not answer within ${hearWithinMs / 1000} s:\n${waiting.join("\n")}`,
     );
   } finally {
     cancel();
@@ -247,9 +249,8 @@ function nothingToForget({ forget }: SyncFlags, view: SyncView): string | undefi
   const missing = forget.filter((cluster) => !copied.has(cluster));
   if (missing.length === 0) return undefined;
   const there = [...copied.keys()].sort();
-  const known =
-    there.length === 0 ? "it has no copies at all" : `it has those of ${there.join(", ")}`;
-  return `${view.target.cluster} has no copies of ${missing.join(", ")} that --forget could remove; ${known}.`;
+  const known = there.length === 0 ? "it has no copies" : `it has copies of ${there.join(", ")}`;
+  return `${view.target.cluster} has no copies of ${missing.join(", ")} to remove; ${known}.`;
 }
 
 /** In words, which copies stay because a namespace may be misspelt; undefined when none does. */
@@ -258,9 +259,9 @@ function staysText(view: SyncView): string | undefined {
   if (length === 0) return undefined;
   const stay = length === 1 ? "1 service stays" : `${length} services stay`;
   return (
-    `${stay} in ${view.target.cluster} that --namespace does not select, because no --from cluster ` +
-    `has a service in the namespace ${[...view.unseenNamespaces].join(", ")}. Correct --namespace. ` +
-    "If the name is right and the copies are to be removed, leave it out until a service is there."
+    `${stay} in ${view.target.cluster} although --namespace does not select it. No --from cluster ` +
+    `has a service in namespace ${[...view.unseenNamespaces].join(", ")}: check the name. ` +
+    "To remove the copies anyway, remove this --namespace."
   );
 }
 
@@ -269,7 +270,7 @@ function unclaimedLines(slicesByCluster: ReadonlyMap<string, number>): readonly 
   return [...slicesByCluster].map(([cluster, count]) => {
     const copies = count === 1 ? "1 copied slice stays" : `${count} copied slices stay`;
     const them = count === 1 ? "it" : "them";
-    return `${copies} of ${cluster}, which --from does not name; --forget ${cluster} removes ${them}.\n`;
+    return `${copies} of ${cluster}, which is not in --from. Use --forget ${cluster} to remove ${them}.\n`;
   });
 }
 
@@ -284,25 +285,23 @@ function planAsJson(plans: readonly NamedPlan[]): string {
     .join("");
 }
 
-/** `shop/web of lab-1 is in step after 4 ms (1 write)` */
+/** `shop/web of lab-1 synced after 4 ms (1 write)` */
 function describeReport({ service, source, version, seenAtMs, syncedAtMs, writes }: SyncedReport) {
   const count = writes === 1 ? "1 write" : `${writes} writes`;
-  if (version === undefined) return `${service} of ${source} is removed (${count})\n`;
-  if (writes === 0 || seenAtMs === undefined) return `${service} of ${source} is in step\n`;
+  if (version === undefined) return `${service} of ${source} removed (${count})\n`;
+  if (writes === 0 || seenAtMs === undefined) return `${service} of ${source} is up to date\n`;
   const lagMs = elapsedMs(seenAtMs, syncedAtMs);
-  return `${service} of ${source} is in step after ${Math.round(lagMs)} ms (${count})\n`;
+  return `${service} of ${source} synced after ${Math.round(lagMs)} ms (${count})\n`;
 }
 
 function policyOf(flags: SyncFlags, { sources }: SyncClusters): SyncPolicy {
   const { namespace, allNamespaces, createNamespaces, forget } = flags;
   if (allNamespaces && namespace.length > 0) {
-    throw new UsageError("--all-namespaces and --namespace exclude each other: give one of them.");
+    throw new UsageError("use either --all-namespaces or --namespace, not both.");
   }
   const both = sources.find(({ cluster }) => forget.includes(cluster));
   if (both !== undefined) {
-    throw new UsageError(
-      `${both.cluster} cannot be synced and forgotten at once: give one of them.`,
-    );
+    throw new UsageError(`${both.cluster} is in --from and in --forget: remove one of them.`);
   }
   const forgottenClusters = new Set(forget);
   const namespaces = allNamespaces ? "all" : new Set(namespace);

@@ -41,7 +41,7 @@ test("one port for both entries is refused first", async () => {
   const { problem, out } = await lockstepUp("--port", "9000", "--stock-port", "9000");
   expect(problem).toMatchObject({
     code: "USAGE",
-    message: "--port and --stock-port are both 9000: each entry needs its own.",
+    message: "--port and --stock-port must be different; both are 9000.",
   });
   expect(out).toBe("");
 });

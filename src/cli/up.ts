@@ -41,31 +41,43 @@ interface UpFlags {
 const widthMin = 80;
 
 const epilogue = `
-The story, in four acts:
-  1  an incident in virtual time: what the write-up saw, stock, Lockstep
-  2  three clusters, six ingress replicas with a real nginx each, and traffic
-  3  a release under a throttled controller manager, and the cause by name
-  4  the fix, and the release again
-Then everything keeps running until Ctrl-C. Every figure is measured in that run.
+The demonstration has four parts:
+  1  a real incident in simulated time: incident report, stock (model), Lockstep
+  2  real time: three clusters, six ingress replicas with real nginx, traffic
+  3  real time: a release while the controller manager is throttled, and the cause
+  4  real time: the fix, and a second release
+Then everything keeps running until Ctrl-C. Every number is measured in this run.
 
-Without nginx and its Lua module, acts 2 to 4 show the control plane alone.
+Without nginx and its Lua module, parts 2 to 4 show the control plane only.
+
+Exit codes: 0 all checks passed, 1 at least one check failed, 2 error, or stopped with --once.
 
 Examples:
   lockstep up
-  lockstep up --once                   tell the story and exit: 0 if it held, 1 if not
-  lockstep up --once --follow-slices   the same without the truth rules: it does not hold
-  lockstep up --once --json            the figures as one JSON object`;
+  lockstep up --once                   run the four parts, then exit
+  lockstep up --once --follow-slices   route by EndpointSlices only: the checks fail
+  lockstep up --once --json            print the numbers as one JSON object`;
 
 export function upCommand(context: CommandContext, done: (code: ExitCode) => void): Command {
   return new Command("up")
-    .description("show the whole path: clusters, ingress, a slow control plane, the fix")
-    .option("--once", "exit after the story, with a code that says whether it held", false)
+    .description("show a demonstration: clusters, ingress, a slow control plane, the fix")
+    .option("--once", "exit after part 4; the exit code shows if all checks passed", false)
     .option("--json", "print the result as one JSON object", false)
-    .option("--follow-slices", "switch the truth rules off", false)
-    .option("--no-incidents", "leave out act 1")
-    .option("--no-proxies", "the control plane alone, as if nginx were missing")
-    .option("--port <n>", "port of the Lockstep entry; 0 for any", wholeNumber(0, 65_535), 0)
-    .option("--stock-port <n>", "port of the stock entry; 0 for any", wholeNumber(0, 65_535), 0)
+    .option("--follow-slices", "route by EndpointSlices only, without the pod watches", false)
+    .option("--no-incidents", "skip part 1")
+    .option("--no-proxies", "show the control plane only, without nginx and traffic")
+    .option(
+      "--port <n>",
+      "port for requests to Lockstep; 0: any free port",
+      wholeNumber(0, 65_535),
+      0,
+    )
+    .option(
+      "--stock-port <n>",
+      "port for requests to stock; 0: any free port",
+      wholeNumber(0, 65_535),
+      0,
+    )
     .addHelpText("after", helpText(context, epilogue))
     .action(async (flags: UpFlags) => done(await runUp(context, flags)));
 }
@@ -73,7 +85,9 @@ export function upCommand(context: CommandContext, done: (code: ExitCode) => voi
 async function runUp(context: CommandContext, flags: UpFlags): Promise<ExitCode> {
   const { environment, terminal, stop } = context;
   const narrator = new Narrator({ terminal, quiet: flags.json });
-  const missing = flags.proxies ? await whatIsMissing(context) : "No proxies and no traffic.";
+  const missing = flags.proxies
+    ? await whatIsMissing(context)
+    : "No proxies and no traffic (--no-proxies).";
   if (missing === undefined) await refuseTakenPorts(environment, portsOf(flags));
   const { folder, cleaned } = await makeRunFolder(environment);
   try {
@@ -84,7 +98,7 @@ async function runUp(context: CommandContext, flags: UpFlags): Promise<ExitCode>
     return await runWorld(context, flags, { narrator, missing, folder });
   } catch (error) {
     if (!stop.aborted) throw error;
-    narrator.text("\nStopped; nothing is left behind.");
+    narrator.text("\nStopped. Everything was removed.");
     return flags.once ? 2 : 0;
   } finally {
     await environment.files.remove(folder);
@@ -94,20 +108,22 @@ async function runUp(context: CommandContext, flags: UpFlags): Promise<ExitCode>
 /** What will be seen, and about how long each part takes on a machine that is not busy. */
 function introduction(flags: UpFlags, missing: string | undefined): readonly string[] {
   const acts = [
-    ...(flags.incidents ? ["1  an incident from a write-up, in virtual time: 15 s"] : []),
+    ...(flags.incidents
+      ? ["1  a real incident, replayed in simulated time            (about 15 s)"]
+      : []),
     missing === undefined
-      ? "2  three clusters, six ingress replicas with real nginx, traffic: 10 s"
-      : "2  three clusters: 10 s",
-    "3  a release under a throttled controller manager, and its cause: 45 s",
-    "4  the fix, and the release again: 15 s",
+      ? "2  three clusters, six replicas with real nginx, traffic  (about 10 s)"
+      : "2  three clusters                                         (about 10 s)",
+    "3  a release with a throttled controller manager, cause   (about 45 s)",
+    "4  the fix, and a second release                          (about 15 s)",
   ];
   const end = flags.once ? "" : " Then everything keeps running until Ctrl-C.";
   return [
-    "What you will see, all of it on this machine:",
+    "Everything runs on this machine. The times in brackets are real time:",
     ...acts.map((act) => `  ${act}`),
-    `Every figure is measured in this run.${end}`,
+    `Every number is measured in this run.${end}`,
     ...(missing === undefined
-      ? ['"stock" is our model of ingress-nginx with its default settings, for comparison.']
+      ? ['"stock" is a model of ingress-nginx with its default settings, for comparison.']
       : []),
   ];
 }
@@ -121,7 +137,7 @@ async function showIncident(
   { environment, terminal, stop }: CommandContext,
   narrator: Narrator,
 ): Promise<void> {
-  narrator.act("1  An incident in virtual time");
+  narrator.act("1  A real incident, in simulated time");
   const result = await playInVirtualTime(
     {
       ...throttledController,
@@ -144,10 +160,10 @@ async function showIncident(
   const options = { width: widthMin, paint: paintFor(terminal) };
   const lines = [...summaryHead(options), ...summaryLines(result, options)];
   for (const line of lines) narrator.text(line);
-  const inputs = `Inputs, and what is left out: ${result.fitted.join("; ")}.`;
-  for (const line of wrapText(inputs, { width: widthMin })) narrator.text(line);
+  const assumptions = `Assumptions (not in the incident report): ${result.fitted.join("; ")}.`;
+  for (const line of wrapText(assumptions, { width: widthMin })) narrator.text(line);
   const { processes } = environment;
-  narrator.text(`All of them, with charts: ${typedCommand(processes, "incident --all")}`);
+  narrator.text(`All incidents, with charts: ${typedCommand(processes, "incident --all")}`);
 }
 
 async function runWorld(
@@ -165,7 +181,7 @@ async function runWorld(
 ): Promise<ExitCode> {
   const { terminal, stop } = context;
   const environment = { ...context.environment, log: warningsOnly(context.environment.log) };
-  narrator.act("2  Three clusters, six ingress replicas, traffic");
+  narrator.act("2  Three clusters, six ingress replicas, traffic, in real time");
   if (missing !== undefined) narrator.late(missing);
   /** After the story, every change is shown as it arrives. */
   let watching: ((event: JourneyEvent) => void) | undefined;
@@ -235,18 +251,18 @@ async function keepRunning(
     ({ name, entry }) => `  curl -H 'Host: ${shopHost}' ${entry.url}/   # ${name}`,
   );
   narrator.text(`
-Everything keeps running; Ctrl-C stops it and cleans up.
+Everything keeps running. Ctrl-C stops it and removes everything.
 ${urls.join("\n")}
   export KUBECONFIG=${path}
   kubectl --context alpha rollout restart deployment shop
   kubectl --context alpha scale deployment shop --replicas=6
 
-On a cluster of your own, without writing to it:
+On your own cluster, read-only:
   ${typedCommand(processes, "watch --context CONTEXT")}
   ${typedCommand(processes, "sync --from CONTEXT --to CONTEXT --dry-run")}
 `);
   await aborted(stop);
-  narrator.text("\nStopped; nothing is left behind.");
+  narrator.text("\nStopped. Everything was removed.");
 }
 
 /** Undefined when nginx with Lua is there; else a sentence that says what to install. */

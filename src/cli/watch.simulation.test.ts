@@ -35,16 +35,15 @@ test("without a terminal every change that is over or stuck is a line", () =>
       lab-1: connecting
       lab-1: watching
       Observed for 49 s.
-      2 changes, 1 shown by every hop that reports, 1 slow (2 s or more), 1 still in
-      flight, 1 of them stuck.
+      2 changes, 1 complete, 1 slow (2 s or more), 1 in flight (1 stuck).
 
-                   leave                             join
+                   removal                           addition
       hop           p50     p99     max    oldest     p50     p99     max    oldest
       pod             0     n=1       0         –       0     n=1       0         –
       published       –       –       –    ✗40 s…    ▲3 s     n=1    ▲3 s         –
-      synced      ? no copies of endpoints seen in lab-1
-      routed      ? no proxy tells: give --proxy URL
-      traffic     ? no log tells: give --access-log FILE
+      synced      ? no copies of endpoints found in lab-1
+      routed      ? no proxy given: use --proxy URL
+      traffic     ? no access log given: use --access-log FILE
 
       Slowest
       time     endpoint         service              cause       published    routed
@@ -69,14 +68,14 @@ test("on a terminal the changes in flight are drawn in place and scroll away whe
     expect(plain(frames.at(-2) ?? "")).toMatchInlineSnapshot(`
       "time     endpoint         service              cause       published    routed
       00:00:09 −10.0.0.1        shop/web             terminating    ✗38 s…         ?
-      ── lockstep watch · 47 s · 2 changes · 1 in flight · ✗ 1 stuck · ▲ 1 was slow ──
-                   leave                             join
+      ── lockstep watch · 47 s · 2 changes · 1 in flight · ✗ 1 stuck · ▲ 1 slow ──────
+                   removal                           addition
       hop           p50     p99     max    oldest     p50     p99     max    oldest
       pod             0     n=1       0         –       0     n=1       0         –
       published       –       –       –    ✗38 s…    ▲3 s     n=1    ▲3 s         –
-      synced      ? no copies of endpoints seen in lab-1
-      routed      ? no proxy tells: give --proxy URL
-      traffic     ? no log tells: give --access-log FILE
+      synced      ? no copies of endpoints found in lab-1
+      routed      ? no proxy given: use --proxy URL
+      traffic     ? no access log given: use --access-log FILE
 
       "
     `);
@@ -269,9 +268,9 @@ test("with --json every step is an object, and so is how it stands", () =>
         "superseded": 0,
         "type": "summary",
         "unknown": {
-          "routed": "no proxy tells: give --proxy URL",
-          "synced": "no copies of endpoints seen in lab-1",
-          "traffic": "no log tells: give --access-log FILE",
+          "routed": "no proxy given: use --proxy URL",
+          "synced": "no copies of endpoints found in lab-1",
+          "traffic": "no access log given: use --access-log FILE",
         },
       }
     `);
@@ -286,13 +285,12 @@ test("a cluster that cannot be reached is said to be, and does not hold up the o
     expect(code).toBe(0);
     expect(out).toBe("");
     expect(errors).toMatchInlineSnapshot(`
-      "! context lab-1-again is left out: it is the same server as lab-1
-      ! context proxied is left out: the kubeconfig /kubeconfig: cluster "proxied": proxy-url is not supported
+      "! context lab-1-again is skipped: it is the same server as lab-1
+      ! context proxied is skipped: the kubeconfig /kubeconfig: cluster "proxied": proxy-url is not supported
       ● lab-1: will list 1 service, 1 pod, 1 endpointslice, 0 nodes: about 2.3 kB in 4
         requests; then keeps 4 watches open and sends 12 requests a minute to check
         that the watches are up to date
-      ✗ lab-2 (https://lab-2:6443) cannot be asked now, and is tried again and again:
-        lab-2: no such host
+      ✗ lab-2 (https://lab-2:6443) does not answer, retrying: lab-2: no such host
         Lockstep only reads. On a managed cluster (EKS, GKE, AKS) it cannot see the
         controllers' queues, rate limits, flags and logs. It sees everything else.
 
@@ -301,17 +299,17 @@ test("a cluster that cannot be reached is said to be, and does not hold up the o
       lab-1: watching
       lab-2: unreachable for 1 s: lab-2: no such host
       Observed for 30 s.
-      No endpoint joined or left.
+      No endpoint was added or removed.
 
-                   leave                             join
+                   removal                           addition
       hop           p50     p99     max    oldest     p50     p99     max    oldest
       pod             –       –       –         –       –       –       –         –
       published       –       –       –         –       –       –       –         –
-      synced      ? no copies of endpoints seen in lab-1, lab-2
-      routed      ? no proxy tells: give --proxy URL
-      traffic     ? no log tells: give --access-log FILE
+      synced      ? no copies of endpoints found in lab-1, lab-2
+      routed      ? no proxy given: use --proxy URL
+      traffic     ? no access log given: use --access-log FILE
 
-      To know when reading this
+      Notes
       · lab-2: unreachable for 29 s: lab-2: no such host
       "
     `);
@@ -322,25 +320,24 @@ test("when no cluster can be reached it goes on trying, and the answer is no", (
     const { code, errors } = await lockstepWatch(world, { args: ["--for", "40s"] });
     expect(code).toBe(1);
     expect(errors).toMatchInlineSnapshot(`
-      "✗ lab-1 (https://lab-1:6443) cannot be asked now, and is tried again and again:
-        lab-1: no such host
+      "✗ lab-1 (https://lab-1:6443) does not answer, retrying: lab-1: no such host
         Lockstep only reads. On a managed cluster (EKS, GKE, AKS) it cannot see the
         controllers' queues, rate limits, flags and logs. It sees everything else.
 
       lab-1: connecting
       lab-1: unreachable for 1 s: lab-1: no such host
       Observed for 40 s.
-      Nothing was seen: no cluster could be read.
+      No result: no cluster could be read.
 
-                   leave                             join
+                   removal                           addition
       hop           p50     p99     max    oldest     p50     p99     max    oldest
-      pod         ? nothing is heard of lab-1
-      published   ? nothing is heard of lab-1
-      synced      ? nothing is heard of lab-1
-      routed      ? no proxy tells: give --proxy URL
-      traffic     ? no log tells: give --access-log FILE
+      pod         ? no data from lab-1
+      published   ? no data from lab-1
+      synced      ? no data from lab-1
+      routed      ? no proxy given: use --proxy URL
+      traffic     ? no access log given: use --access-log FILE
 
-      To know when reading this
+      Notes
       · lab-1: unreachable for 40 s: lab-1: no such host
       "
     `);
@@ -354,9 +351,9 @@ test("a server that hangs is named while it is asked, and when it has not answer
     const { code, errors } = await lockstepWatch(world, { args: ["--for", "20s"] });
     expect(code).toBe(1);
     expect(errors.slice(0, errors.indexOf("  Lockstep only reads."))).toMatchInlineSnapshot(`
-      "lab-1 (https://lab-1:6443): asking what there is to read …
-      ✗ lab-1 (https://lab-1:6443) cannot be asked now, and is tried again and again:
-        GET /apis/discovery.k8s.io/v1: no answer within 10000 ms
+      "lab-1 (https://lab-1:6443): counting objects …
+      ✗ lab-1 (https://lab-1:6443) does not answer, retrying: GET
+        /apis/discovery.k8s.io/v1: no answer within 10000 ms
       "
     `);
   }));
@@ -364,32 +361,29 @@ test("a server that hangs is named while it is asked, and when it has not answer
 test.each([
   [
     ["--context", "nowhere"],
-    'the kubeconfig /kubeconfig has no context "nowhere"; it has: lab-1, lab-2, lab-1-again, proxied',
+    'the kubeconfig /kubeconfig has no context "nowhere"; available: lab-1, lab-2, lab-1-again, proxied',
   ],
   [
     ["--context", "lab-7"],
-    'the kubeconfig /kubeconfig has no context "lab-7"; near it: lab-1, lab-2 ' +
+    'the kubeconfig /kubeconfig has no context "lab-7"; similar: lab-1, lab-2 ' +
       "(and 2 more: kubectl config get-contexts)",
   ],
-  [["--context", "lab-1", "--context", "lab-1"], "lab-1 is given twice: once is enough."],
-  [["--context", "lab-1", "--all-contexts"], "--all-contexts and --context exclude each other"],
-  [["--service", "web"], '--service takes namespace/name, such as shop/web; it is "web".'],
+  [["--context", "lab-1", "--context", "lab-1"], "lab-1 is given twice: remove one."],
+  [["--context", "lab-1", "--all-contexts"], "use either --all-contexts or --context"],
+  [["--service", "web"], '--service must be namespace/name, such as shop/web, not "web".'],
   [
     ["--service", "shop/web", "--namespace", "other"],
-    "shop/web is in none of the namespaces given",
+    "shop/web is not in one of the given namespaces",
   ],
-  [["--access-log", "/nowhere.log"], "there is no access log /nowhere.log"],
-  [["--access-log", "/"], "the access log / is a folder: give the file in it."],
+  [["--access-log", "/nowhere.log"], "access log /nowhere.log does not exist"],
+  [["--access-log", "/"], "the access log / is a folder: give a file."],
   [
     ["--access-log", "-", "--log-format", "abc"],
     "--log-format: the log format given has no $status",
   ],
-  [["--access-log", "pod:web"], "--access-log: pod:web does not name a pod"],
-  [
-    ["--proxy", "envoy=http://proxy"],
-    "--proxy envoy=http://proxy: there is no kind of proxy envoy",
-  ],
-  [["--otlp", "collector"], "--otlp is the address of a receiver of OTLP over HTTP"],
+  [["--access-log", "pod:web"], "--access-log: pod:web is not a pod"],
+  [["--proxy", "envoy=http://proxy"], "--proxy envoy=http://proxy: unknown kind of proxy envoy"],
+  [["--otlp", "collector"], "--otlp must be the URL of an OTLP receiver over HTTP"],
 ])("%j is refused in words", (args, message) =>
   inObserverWorld(async (world) => {
     await expect(lockstepWatch(world, { args })).rejects.toThrow(message);

@@ -31,52 +31,52 @@ const qpsMost = 1_000;
 const serviceLabelsMost = 10_000;
 
 const epilogue = `
-A change is an endpoint that joins (+) or leaves (−). Its clock starts when the pod shows it, and each
-hop says how long after that it showed it too:
+A change is the addition (+) or the removal (−) of an endpoint. Timing starts when the pod changes.
+Each column shows how long after that the change was visible there:
 
-  published   the cluster's EndpointSlices or Endpoints
-  synced      the copy in an access cluster
-  routed      a proxy: the last of its replicas
-  traffic     first request to an address that joined, last to one that left
+  published   listed in the EndpointSlices or Endpoints (for removals: no longer listed)
+  synced      the same in the copy in an access cluster
+  routed      used by the proxies; the time of the slowest replica
+  traffic     first request to an added address, last request to a removed one
 
-  340 ms      shown after so long       4.1 s…     not shown yet, for so long
-  ▲31.2 s     slow: --slow or more      ✗53 s…     stuck: longer than 30 s
-  ≥ ≤ ~       not known more exactly    same       had it so all along
-  never       ended without it          passed     went on to a later change
-  ?           nobody reports this hop: unknown, which is not fast
-  ✗12 fail    so many requests went to an address after it had left, and failed
-  12 req      so many were answered there; no req: none came
+  340 ms      visible after 340 ms      4.1 s…     not visible yet, after 4.1 s
+  ▲31.2 s     slow: --slow or more      ✗53 s…     stuck: more than 30 s
+  ≥ ≤ ~       not known exactly         same       already in this state before
+  never       ended without it          passed     continued with a later change
+  ?           unknown: no source reports this column
+  ✗12 fail    12 requests were sent to a removed address and failed
+  12 req      12 requests were sent there and answered; no req: no requests
 
-Lines that are over scroll away; those in flight stay below them, above the lags of all hops since the
-start: the median, the worst of a hundred, the longest, and the oldest change that is still awaited.
-After 15 minutes those of the last 15 stand below them, or on a small screen instead of them.
+Finished changes scroll up. Changes in flight stay below them. The table shows the lags since the
+start: median (p50), p99, maximum, and the oldest change that is not visible yet. After 15 minutes it
+also shows the last 15 minutes; a small screen then shows only these.
 
---json prints objects with a "type": "shown" when a witness shows a change, "stuck" when a hop has not
-for 30 s, "found" when sources disagree,
-"over" once for each change, "status" every 10 s and "summary" as the last. The change is
-under "journey", as lockstep journeys --json prints it; docs/watch.md names every field.
+--json prints one object a line. Its "type" is "shown" (a source reports a change), "found" (sources
+disagree, the start is unknown), "stuck" (not visible after 30 s), "over" (once for each change),
+"status" (every 10 s) or "summary" (at the end).
+The change is in "journey", as in lockstep journeys --json. docs/watch.md describes every field.
 
---history keeps every change for lockstep journeys: for 30 days and in 256 MiB, unless
---history-max-age and --history-max-size say otherwise; the oldest go first.
+--history keeps every change for lockstep journeys, for 30 days and up to 256 MiB. The limits are
+--history-max-age and --history-max-size. The oldest changes are deleted first.
 
---record writes everything that is observed to a file, with the watches there are anyway. --replay
-shows such a file again, without a cluster: space pauses, → or s goes to the next change, + and −
-change the speed. --anonymize replaces names and addresses, so that the file can be shared.
+--record writes all observations to a file, without extra watches. --replay shows such a file again
+and needs no cluster. Keys: space pauses, → or s jumps to the next change, + and − change the speed.
+--anonymize replaces names and addresses, so that the file can be shared.
 
---proxy names a replica that says what it routes to; give it once for each:
-  lockstep=http://10.0.0.5:10260         a Lockstep ingress, by its status port
-  ingress-nginx=http://127.0.0.1:10246   an ingress-nginx, by a port-forward
-  http://…                               whichever of them answers there
+--proxy is the address of a proxy replica that reports its endpoints; repeat it for each replica:
+  lockstep=http://10.0.0.5:10260         status port of a Lockstep ingress
+  ingress-nginx=http://127.0.0.1:10246   port-forward to an ingress-nginx pod
+  http://…                               detect the kind
 
---access-log reads what a proxy logs of its requests: FILE as it grows, - for standard input, or
-pod:NAMESPACE/NAME[:CONTAINER][@CONTEXT] over the API. The formats of nginx with upstream addresses,
-ingress-nginx, Envoy, Istio, Contour, Traefik, APISIX, Kong and AWS ALB, and JSON are known; give another
-with --log-format, as nginx's log_format has it.
+--access-log reads the access log of a proxy: a FILE that grows, - for standard input, or
+pod:NAMESPACE/NAME[:CONTAINER][@CONTEXT] over the API. Known formats: nginx with upstream addresses,
+ingress-nginx, Envoy, Istio, Contour, Traefik, APISIX, Kong, AWS ALB and JSON. For other formats use
+--log-format with the log_format of nginx.
 
-Needed are list and watch of services, pods, endpointslices (or endpoints) and nodes, in the
-namespaces given or in all; whatever is missing costs a hop, and that is said at the start.
+Required permissions: list and watch of services, pods, endpointslices (or endpoints) and nodes, in
+the given namespaces or in all. Missing permissions and their effect are printed at the start.
 
-Exit codes: 0 it ended when told to, 1 no cluster could be read, 2 it could not be done as asked.
+Exit codes: 0 stopped by Ctrl-C, SIGTERM or --for; 1 no cluster could be read; 2 error.
 
 Examples:
   lockstep watch
@@ -89,79 +89,78 @@ Examples:
 
 export function watchCommand(context: CommandContext, done: (code: ExitCode) => void): Command {
   return new Command("watch")
-    .description("show every change of endpoints and how long each hop takes, until stopped")
+    .description("show every endpoint change and how long each step takes, until stopped")
     .option(
       "--context <name>",
-      "a context, or name=context; repeatable; the current one unless given",
+      "context, or name=context; repeatable (default: the current context)",
       repeatable,
       [],
     )
-    .option("--all-contexts", "every cluster of the kubeconfig, by its first context", false)
+    .option("--all-contexts", "every cluster in the kubeconfig, by its first context", false)
     .option("--kubeconfig <file>", "instead of $KUBECONFIG or ~/.kube/config")
     .option(
       "--access-context <name>",
-      "where copies of endpoints are looked for; repeatable; every cluster unless given",
+      "cluster with copies of endpoints; repeatable (default: every cluster)",
       repeatable,
       [],
     )
     .option("--namespace <name>", "only this one; repeatable", repeatable, [])
     .option("--service <namespace/name>", "only this one; repeatable", repeatable, [])
     .addOption(
-      new Option("--slow <time>", "from here on a lag is slow")
+      new Option("--slow <time>", "mark lags at or above this")
         .argParser(timeFlag(slowestMs))
         .default(defaultSlowMs, "2s"),
     )
-    .option(
-      "--proxy <url>",
-      "a proxy replica that says what it routes to; repeatable",
-      repeatable,
-      [],
-    )
-    .option("--access-log <where>", "a proxy's access log; repeatable", repeatable, [])
-    .option("--log-format <text>", "of the access logs, in nginx's notation")
-    .option(
-      "--max-qps <n>",
-      "at most so many requests a second to each cluster",
-      wholeNumber(1, qpsMost),
-    )
+    .option("--proxy <url>", "proxy replica that reports its endpoints; repeatable", repeatable, [])
+    .option("--access-log <where>", "access log of a proxy; repeatable", repeatable, [])
+    .option("--log-format <text>", "format of the access logs, as log_format of nginx")
+    .option("--max-qps <n>", "maximum requests a second to each cluster", wholeNumber(1, qpsMost))
     .option("--json", "print JSON, one object a line", false)
-    .option("--history [file]", `keep changes in a file (${defaultHistoryPathText})`)
-    .option("--history-max-age <time>", "older ones go: 12h, 7d (default: 30d)", age)
+    .option("--history [file]", `keep changes in a file (default: ${defaultHistoryPathText})`)
+    .option("--history-max-age <time>", "delete older changes: 12h, 7d (default: 30d)", age)
     .option(
       "--history-max-size <bytes>",
-      "the oldest go for new ones: 100M, 1G (default: 256M)",
+      "maximum size of the history: 100M, 1G (default: 256M)",
       byteSize(leastSizeBytes),
     )
-    .option("--record <file>", "write down what is observed, for --replay and lockstep blame")
+    .option("--record <file>", "write all observations to a file, for --replay and lockstep blame")
     .option(
       "--max-size <bytes>",
-      "of the recording, both files together: 500M, 2G (default: 256M)",
+      "maximum size of the recording, both files together: 500M, 2G (default: 256M)",
       byteSize(leastRecordingBytes),
     )
     .option("--anonymize", "replace names and addresses in the recording", false)
-    .option("--replay <file>", "show a recording as if it happened now; needs no cluster")
-    .option("--speed <n>", "of the replay: 10 is ten times as fast, max without waiting", speed)
+    .option("--replay <file>", "show a recording again; needs no cluster")
+    .option(
+      "--speed <n>",
+      "speed of the replay: 10 is ten times as fast, max is without waiting",
+      speed,
+    )
     .option(
       "--from <time>",
-      "skip what was before: 2026-01-31T12:00:00Z, or 10m after it began",
+      "start of the replay: 2026-01-31T12:00:00Z, or 10m after the beginning",
       from,
     )
-    .option("--metrics-port <port>", "answer Prometheus there; 0 for any", wholeNumber(0, 65_535))
-    .option("--metrics-address <ip>", "where that port listens", "127.0.0.1")
+    .option(
+      "--metrics-port <port>",
+      "serve Prometheus metrics on this port; 0: any free port",
+      wholeNumber(0, 65_535),
+    )
+    .option("--metrics-address <ip>", "listen address of that port", "127.0.0.1")
     .option(
       "--metrics-host <name>",
-      "answer there for this name too, beside IP addresses and localhost; repeatable",
+      "also accept this host name there, besides IP addresses and localhost; repeatable",
       repeatable,
       [],
     )
     .addOption(
-      new Option("--service-labels <n>", "metrics of so many services by name")
+      new Option("--service-labels <n>", "number of services with their own metrics labels")
         .argParser(wholeNumber(0, serviceLabelsMost))
         .default(0, "none"),
     )
-    .option("--otlp <url>", "send each change as a trace there (OTLP over HTTP)")
-    .option("--utc", "times of day in UTC", false)
-    .option("--for <time>", "end by itself after so long", timeFlag(longestMs))
+    .option("--otlp <url>", "send each change as a trace to this URL (OTLP over HTTP)")
+    .option("--utc", "print times in UTC", false)
+    .option("--for <time>", "stop after this time", timeFlag(longestMs))
     .addHelpText("after", helpText(context, epilogue))
     .action(async (flags: WatchFlags, command: Command) => {
       if (flags.replay !== undefined) {
@@ -170,7 +169,7 @@ export function watchCommand(context: CommandContext, done: (code: ExitCode) => 
         return;
       }
       if (flags.speed !== undefined || flags.from !== undefined) {
-        throw new UsageError("--speed and --from are of a replay: give --replay too.");
+        throw new UsageError("--speed and --from need --replay.");
       }
       done(await runWatch(context, watchSettings(context.environment, flags)));
     });
@@ -192,7 +191,7 @@ function refuseOtherThanReplay(command: Command): void {
     return isGiven(name) && !replayFlags.includes(name);
   });
   if (other === undefined) return;
-  throw new UsageError(`${other.long} is of a cluster, and --replay reads a file: leave it out.`);
+  throw new UsageError(`${other.long} cannot be used with --replay: remove it.`);
 }
 
 const slowestReplay = 1 / 16;

@@ -14,5 +14,5 @@ test("it stops in the middle of a simulation, says so and gives no answer", asyn
   const running = runProgram(context, "1.2.3", ["whatif", "--services", "30000", "--json"]);
   expect(await running).toBe(2);
   expect(terminal.out).toBe("");
-  expect(terminal.error).toBe("Stopped before the answer was found.\n");
+  expect(terminal.error).toBe("Stopped before the prediction was complete.\n");
 });

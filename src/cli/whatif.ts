@@ -35,19 +35,19 @@ interface WhatifFlags extends Readonly<Partial<Record<string, unknown>>> {
 }
 
 const descriptions: Readonly<Record<InputKey, string>> = {
-  services: "services with a selector (1,000)",
-  "headless-share": "share of them that are headless (0)",
-  pods: "pods (as many as services)",
-  nodes: "nodes (10)",
-  churn: "pods that change a second or a minute: 0.5/s, 30/min (0)",
-  "write-capacity": "writes a second the API server can do (no bound)",
-  "write-latency": "how long it takes over one when it is idle (3ms)",
-  qps: "--kube-api-qps (20)",
-  burst: "--kube-api-burst (30)",
-  workers: "--concurrent-endpoint-syncs, and those for slices (5)",
-  resync: "--min-resync-period (12h)",
-  "batch-period": "--endpoint-updates-batch-period, and that for slices (0s)",
-  "grace-period": "--node-monitor-grace-period (40s, 50s since 1.32)",
+  services: "services with a selector (default: 1,000)",
+  "headless-share": "share of headless services, 0 to 1 (default: 0)",
+  pods: "pods (default: as many as services)",
+  nodes: "nodes (default: 10)",
+  churn: "pod changes a second or a minute: 0.5/s, 30/min (default: 0)",
+  "write-capacity": "maximum writes a second of the API server (default: no limit)",
+  "write-latency": "time per write of an idle API server (default: 3ms)",
+  qps: "--kube-api-qps (default: 20)",
+  burst: "--kube-api-burst (default: 30)",
+  workers: "--concurrent-endpoint-syncs, also for slices (default: 5)",
+  resync: "--min-resync-period (default: 12h)",
+  "batch-period": "--endpoint-updates-batch-period, also for slices (default: 0s)",
+  "grace-period": "--node-monitor-grace-period (default: 40s, 50s since 1.32)",
 };
 
 const forms: Readonly<Record<Input["unit"], string>> = {
@@ -58,29 +58,27 @@ const forms: Readonly<Record<Input["unit"], string>> = {
 };
 
 const epilogue = `
-Predicts by simulation, not by a formula: a cluster of that size is made, its controllers are
-started as that version has them, and changes of pods at random moments are timed until they are
-published. "At any moment" weighs what is measured during a resync and in quiet times by how much of
-the time they take; "during a resync" is what hits you when you are unlucky. Nodes are simulated on
-their own: kubelets that report as late as you say, and some that die.
+The prediction is a simulation of a cluster of this size with the controllers of this version. Pods
+change at random times, and the time until each change is listed in the EndpointSlices or Endpoints
+is measured. "random time" combines times with and without a resync by their share of the time.
+"during a resync" is the bad case. Nodes are simulated separately, with kubelets that report late and
+nodes that die.
 
---target finds the cheapest settings with which no timed change waits longer, in quiet times, during
-a resync or a restart. Cheaper means, in this order: a lower --kube-api-qps (with a burst of 1.5
-times as much), then fewer workers, then the version you have. Every try is simulated on the same
-cluster with the same chance; the answer is shown with the next cheaper settings, which fail. With
-5,000 services that is about ten tries of several seconds each, minutes on a slow machine; the try
-under way is shown where errors go.
+--target finds the cheapest settings where no measured change waits longer: without a resync, during a
+resync or during a restart. Cheaper means, in this order: a lower --kube-api-qps (the burst is 1.5
+times as high), fewer workers, the same version. Every try simulates the same cluster with the same
+random seed. The answer also shows the next cheaper settings, which fail. With 5,000 services this
+takes about ten tries of several seconds, on a slow machine minutes. Standard error shows the progress.
 
 ${wrapText(
   `--sweep KEY=a..b simulates several values of ${inputs.map(({ key }) => key).join(", ")}.`,
   { width: 100 },
 ).join("\n")}
 
---from-context reads the counts and the controllers' flags from a cluster. It says what it reads
-first, and writes nothing. What you give beside it goes before what it reads.
+--from-context reads the numbers and the flags of the controllers from a cluster. It only reads and
+first prints its requests. Flags override these values.
 
-Exit codes: 0 answered, 1 no setting meets the target, 2 it could not be asked like that, or was
-stopped.
+Exit codes: 0 success, 1 no setting meets the target, 2 error or stopped.
 
 Examples:
   lockstep whatif --services 5000 --headless-share 0.9 --kube-version 1.17.3
@@ -93,9 +91,9 @@ Examples:
 
 export function whatifCommand(context: CommandContext, done: (code: ExitCode) => void): Command {
   const command = new Command("whatif")
-    .description("predict how long changes wait, and find settings that are quick enough")
+    .description("predict how long changes wait, and find settings that meet a target")
     .addOption(
-      new Option("--preset <name>", "the cluster of an incident").choices([...presetNames]),
+      new Option("--preset <name>", "use the cluster of an incident").choices([...presetNames]),
     );
   for (const input of inputs) {
     command.option(
@@ -105,22 +103,22 @@ export function whatifCommand(context: CommandContext, done: (code: ExitCode) =>
     );
   }
   return command
-    .option("--kube-version <version>", `one of ${profileNames.join(", ")} (1.33)`, versionReader)
+    .option(
+      "--kube-version <version>",
+      `one of ${profileNames.join(", ")} (default: 1.33)`,
+      versionReader,
+    )
     .option(
       "--heartbeat <gap>",
-      "how late kubelets report: 10s, 20s..50s, lease:20s..50s, status:20s..50s",
+      "time between kubelet reports: 10s, 20s..50s, lease:20s..50s, status:20s..50s",
       heartbeatReader,
     )
-    .option(
-      "--target <time>",
-      "find the cheapest settings with which nothing waits longer",
-      targetReader,
-    )
-    .option("--sweep <key=a..b>", "one value in several sizes", sweepReader)
-    .option("--steps <n>", "how many sizes a sweep has", wholeNumber(2, 20), 5)
-    .option("--from-context <name>", "read the counts from a cluster of the kubeconfig")
-    .option("--kubeconfig <file>", "instead of $KUBECONFIG or ~/.kube/config")
-    .option("--seed <n>", "for chance", wholeNumber(0, 2 ** 31 - 1), 1)
+    .option("--target <time>", "find the cheapest settings with no longer wait", targetReader)
+    .option("--sweep <key=a..b>", "simulate several values of one setting", sweepReader)
+    .option("--steps <n>", "number of values in a sweep", wholeNumber(2, 20), 5)
+    .option("--from-context <name>", "read the numbers from a cluster of the kubeconfig")
+    .option("--kubeconfig <file>", "kubeconfig file (default: $KUBECONFIG or ~/.kube/config)")
+    .option("--seed <n>", "random seed", wholeNumber(0, 2 ** 31 - 1), 1)
     .option("--json", "print everything as one JSON document", false)
     .addHelpText("after", helpText(context, epilogue))
     .action(async (flags: WhatifFlags) => done(await runWhatif(context, flags)));
@@ -130,13 +128,13 @@ async function runWhatif(context: CommandContext, flags: WhatifFlags): Promise<E
   const { target, sweep, fromContext, kubeconfig, kubeVersion, heartbeat, seed } = flags;
   const given = givenIn(flags);
   if (target !== undefined && sweep !== undefined) {
-    throw new UsageError("--target and --sweep are two questions: ask one of them.");
+    throw new UsageError("use either --target or --sweep, not both.");
   }
   if (flags.preset !== undefined && fromContext !== undefined) {
-    throw new UsageError("--preset and --from-context are two clusters: name one of them.");
+    throw new UsageError("use either --preset or --from-context, not both.");
   }
   if (sweep !== undefined && given[sweep.input.key] !== undefined) {
-    throw new UsageError(`--${sweep.input.key} is what the sweep changes: leave it out.`);
+    throw new UsageError(`--${sweep.input.key} is the value of the sweep: remove it.`);
   }
   const isOpen = Object.keys(given).length === 0 && kubeVersion === undefined;
   const isExample = isOpen && fromContext === undefined && heartbeat === undefined && !sweep;
@@ -154,7 +152,9 @@ async function runWhatif(context: CommandContext, flags: WhatifFlags): Promise<E
     ...(read === undefined ? {} : { read }),
   });
   if (target !== undefined && question.settings.batchMs >= target) {
-    throw new UsageError("Every change waits for the batch period: a target must be above it.");
+    throw new UsageError(
+      "--target must be longer than the batch period, because every change waits for it.",
+    );
   }
   return answer(context, question, {
     json: flags.json,
@@ -212,7 +212,7 @@ function sweepReader(text: string): Sweep {
   const input = inputs.find((one) => one.key === key);
   const keys = inputs.map((one) => one.key).join(", ");
   if (input === undefined) {
-    throw new InvalidArgumentError(`It must be KEY=a..b, with a KEY of ${keys}.`);
+    throw new InvalidArgumentError(`It must be KEY=a..b; KEY is one of ${keys}.`);
   }
   const from = readInput(input, first);
   const to = readInput(input, last);
@@ -220,6 +220,6 @@ function sweepReader(text: string): Sweep {
     return { input, from: from.value, to: to.value };
   }
   throw new InvalidArgumentError(
-    `${key} goes ${rangeText(input)}, from a lower to a higher value.`,
+    `${key} must be ${rangeText(input)}, from a lower to a higher value.`,
   );
 }

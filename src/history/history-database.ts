@@ -35,7 +35,7 @@ export class HistoryDatabase {
     } catch (cause) {
       throw new HistoryError(
         "CANNOT_OPEN",
-        `cannot open ${path}: it is no file, or its folder is missing, read-only or not this user's`,
+        `cannot open ${path}: it is not a file, or its folder is missing, read-only or belongs to another user`,
         { cause },
       );
     }

@@ -40,7 +40,9 @@ export class HistoryFile {
       if (error instanceof HistoryError && error.code === "CANNOT_OPEN") {
         // Why it cannot be opened says more than what then could not be removed either.
         await undo().catch((reason: unknown) =>
-          this.#options.log.warn("what was begun of a history is left behind", { error: reason }),
+          this.#options.log.warn("an incomplete history file could not be removed", {
+            error: reason,
+          }),
         );
       }
       throw error;
@@ -77,7 +79,7 @@ export class HistoryFile {
   async #leaveRemoved(): Promise<void> {
     if (!this.#isOpen) return;
     const { log, path } = this.#options;
-    log.warn("the history was removed and begins anew", { path });
+    log.warn("the history file was removed; starting a new one", { path });
     await this.close();
   }
 

@@ -14,12 +14,12 @@ test("what cannot be a history is refused by writer and reader, and left as it i
     await files.write(`${folder}/text`, "SQLite is what this file is about, and no more than that");
     await environment.processes.run("mkfifo", [`${folder}/pipe`], { timeoutMs: 10_000 });
     const refusals: readonly (readonly [string, string])[] = [
-      ["/dev/null", "no history can be kept at /dev/null: it is no ordinary file"],
-      [`${folder}/pipe`, `no history can be kept at ${folder}/pipe: it is no ordinary file`],
-      [folder, `no history can be kept at ${folder}: it is a folder`],
+      ["/dev/null", "cannot keep a history in /dev/null: it is no ordinary file"],
+      [`${folder}/pipe`, `cannot keep a history in ${folder}/pipe: it is no ordinary file`],
+      [folder, `cannot keep a history in ${folder}: it is a folder`],
       ...["byte", "text"].map((name): readonly [string, string] => {
         const path = `${folder}/${name}`;
-        return [path, `${path} is not a history: name another file, this one is left as it is`];
+        return [path, `${path} is not a history: give another file; this one is not changed`];
       }),
     ];
     for (const [path, message] of refusals) {

@@ -45,7 +45,7 @@ export async function isHistoryFile(place: HistoryPlace): Promise<boolean> {
   if (mark === "" || mark === sqliteMark) return true;
   throw new HistoryError(
     "NOT_A_HISTORY",
-    `${path} is not a history: name another file, this one is left as it is`,
+    `${path} is not a history: give another file; this one is not changed`,
   );
 }
 
@@ -82,6 +82,6 @@ function folderOf(path: string): string {
 }
 
 function cannotBe(path: string, why: string, cause?: unknown): HistoryError {
-  const message = `no history can be kept at ${path}: ${why}`;
+  const message = `cannot keep a history in ${path}: ${why}`;
   return new HistoryError("CANNOT_OPEN", message, { cause });
 }

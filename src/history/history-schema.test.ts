@@ -13,7 +13,7 @@ test("a file of something else is refused and left as it is, without a file besi
     const path = `${folder}/notes.txt`;
     const content = "Not a database, and somebody's only copy.\n".repeat(100);
     await writeFile(path, content);
-    const refusal = `${path} is not a history: name another file, this one is left as it is`;
+    const refusal = `${path} is not a history: give another file; this one is not changed`;
     expect(failureOf(() => writerOf(path))).toEqual(["NOT_A_HISTORY", refusal]);
     expect(await readFile(path, "utf8")).toBe(content);
     expect(await files.list(folder)).toEqual(["notes.txt"]);
@@ -29,7 +29,7 @@ test("another program's database is refused and left as it is", () =>
     const content = await readFile(path);
     expect(failureOf(() => writerOf(path))).toEqual([
       "NOT_A_HISTORY",
-      `${path} is a database of another program: name another file, this one is left as it is`,
+      `${path} is a database of another program: give another file; this one is not changed`,
     ]);
     expect(content.equals(await readFile(path))).toBe(true);
   }));
@@ -103,7 +103,7 @@ test("a folder, a folder that is missing and a missing file are told apart from 
     for (const path of [folder, `${folder}/none/h.db`]) {
       expect(failureOf(() => writerOf(path))).toEqual([
         "CANNOT_OPEN",
-        `cannot open ${path}: it is no file, or its folder is missing, read-only or not this user's`,
+        `cannot open ${path}: it is not a file, or its folder is missing, read-only or belongs to another user`,
       ]);
     }
     const path = `${folder}/none.db`;

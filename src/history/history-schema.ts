@@ -89,7 +89,7 @@ function versionOf(database: HistoryDatabase, path: string, known: number): numb
     if (owner === 0 && version === 0 && tables === 0) return 0;
     throw new HistoryError(
       "NOT_A_HISTORY",
-      `${path} is a database of another program: name another file, this one is left as it is`,
+      `${path} is a database of another program: give another file; this one is not changed`,
     );
   }
   if (version <= known) return version;
@@ -109,7 +109,7 @@ function naming(path: string, work: () => void): void {
     if (code === "SQLITE_NOTADB") {
       throw new HistoryError(
         "NOT_A_HISTORY",
-        `${path} is not a history: name another file, this one is left as it is`,
+        `${path} is not a history: give another file; this one is not changed`,
         { cause: error },
       );
     }
@@ -121,8 +121,8 @@ function naming(path: string, work: () => void): void {
     if (code === "SQLITE_CANTOPEN" || code.startsWith("SQLITE_READONLY")) {
       throw new HistoryError(
         "CANNOT_OPEN",
-        `cannot open ${path}: this user must be able to write to its folder, because readers ` +
-          "and the writer share a small file there",
+        `cannot open ${path}: this user needs write permission in its folder, because readers ` +
+          "and the writer share a file there",
         { cause: error },
       );
     }

@@ -54,7 +54,7 @@ test("a second writer is refused and told who writes", () =>
     const path = `${folder}/h.db`;
     const first = writerOf(path, { pid: 4711 });
     expect(() => writerOf(path)).toThrow(
-      `${path} is being written by process 4711: end that one, or name another file`,
+      `${path} is being written by process 4711: stop it, or give another file`,
     );
     first.write(texts(record(1)));
     first.close();
@@ -135,7 +135,7 @@ test("a reader that stays makes writers wait rather than let the log grow withou
     reader.exec("BEGIN");
     expect(reader.number("SELECT count(*) FROM journeys")).toBe(1);
     writer.write(texts(record(2)));
-    expect(() => writer.emptyLog()).toThrow("somebody has been reading");
+    expect(() => writer.emptyLog()).toThrow("another program has been reading");
     reader.exec("COMMIT");
     writer.emptyLog();
     reader.close();

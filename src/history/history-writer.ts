@@ -95,7 +95,7 @@ export class HistoryWriter {
     if (outcome?.["busy"] === 0) return;
     throw new HistoryWriteError(
       "held by a reader",
-      `somebody has been reading ${this.#path} for so long that its log has no room left`,
+      `another program has been reading ${this.#path} for too long; its write-ahead log is full`,
     );
   }
 
@@ -148,7 +148,7 @@ export class HistoryWriter {
     const refused = (kind: Refusal, message: string) =>
       new HistoryWriteError(kind, message, { cause: error });
     if (code === "SQLITE_FULL")
-      return refused("no space", `no room for ${this.#path}: its disk is full`);
+      return refused("no space", `cannot write ${this.#path}: its disk is full`);
     if (code.startsWith("SQLITE_BUSY")) {
       return refused("busy", `another program keeps ${this.#path} locked`);
     }

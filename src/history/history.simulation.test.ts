@@ -135,8 +135,8 @@ test("a full disk is said once, tried again ever more rarely, and nothing of it 
     expect(history.trouble).toBeUndefined();
     expect(committed).toEqual(["run-0", "run-1", "run-2"]);
     expect(simulation.logLines().map(({ message, fields }) => [message, fields])).toEqual([
-      ["journeys wait to be kept", { reason: "no room" }],
-      ["journeys are kept again", { dropped: 0 }],
+      ["changes are waiting to be saved", { reason: "no room" }],
+      ["changes are saved again", { dropped: 0 }],
     ]);
   }));
 
@@ -201,7 +201,7 @@ test("a file that turns out damaged is written no more", () =>
     expect(thread.batches).toHaveLength(1);
     expect(history.counts).toEqual({ added: 4, committed: 0, dropped: 4, removed: 0 });
     expect(simulation.logLines().map(({ message, fields }) => [message, fields])).toEqual([
-      ["journeys are no longer kept", { reason: "damaged" }],
+      ["changes are not saved any more", { reason: "damaged" }],
     ]);
   }));
 
@@ -221,7 +221,7 @@ test("a file that was removed and cannot be made again yet is tried again until 
   inWorld(async ({ simulation, thread, history, committed, environment }) => {
     await history.flush();
     await simulation.sleep(1_000);
-    const message = "no room for it: its disk is full";
+    const message = "cannot write it: its disk is full";
     thread.answer = (request) =>
       request.type === "open"
         ? { type: "not opened", code: "CANNOT_OPEN", message }
@@ -246,10 +246,10 @@ test("a file that was removed and cannot be made again yet is tried again until 
     expect(committed).toEqual(["run-0", "run-1", "run-2"]);
     expect(history.trouble).toBeUndefined();
     expect(simulation.logLines().map((one) => one.message)).toEqual([
-      "the history was removed and begins anew",
-      "journeys wait to be kept",
-      "journeys wait to be kept",
-      "journeys are kept again",
+      "the history file was removed; starting a new one",
+      "changes are waiting to be saved",
+      "changes are waiting to be saved",
+      "changes are saved again",
     ]);
   }));
 

@@ -63,7 +63,7 @@ test("a second observer is refused as long as the first one runs", () =>
     const options = { ...environment, path, startThread: inThisThread };
     const first = await History.open(options);
     await expect(History.open(options)).rejects.toThrow(
-      `${path} is being written by process ${process.pid}: end that one, or name another file`,
+      `${path} is being written by process ${process.pid}: stop it, or give another file`,
     );
     await first.close();
     await (await History.open(options)).close();
@@ -74,7 +74,7 @@ test("a history too small to hold journeys is refused", () =>
     const retention = { sizeMaxBytes: 1_000 };
     const path = `${folder}/h.db`;
     const opening = History.open({ ...environment, path, retention, startThread: inThisThread });
-    await expect(opening).rejects.toThrow("a history needs room: give it 16 MiB or more");
+    await expect(opening).rejects.toThrow("the history needs at least 16 MiB");
   }));
 
 test("a folder that cannot be made is said with the file that was to be in it", () =>
@@ -83,6 +83,6 @@ test("a folder that cannot be made is said with the file that was to be in it", 
     const path = `${folder}/file/below/h.db`;
     const opening = History.open({ ...environment, path, startThread: inThisThread });
     await expect(opening).rejects.toThrow(
-      `no history can be kept at ${path}: cannot make the folder`,
+      `cannot keep a history in ${path}: cannot make the folder`,
     );
   }));

@@ -74,7 +74,7 @@ export class History {
     const { retention } = options;
     if ((retention?.sizeMaxBytes ?? leastSizeBytes) < leastSizeBytes) {
       const least = `${leastSizeBytes / 1024 / 1024} MiB`;
-      throw new HistoryError("CANNOT_OPEN", `a history needs room: give it ${least} or more`);
+      throw new HistoryError("CANNOT_OPEN", `the history needs at least ${least}`);
     }
     const history = new History(options);
     try {

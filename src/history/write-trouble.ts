@@ -38,7 +38,7 @@ export class WriteTrouble {
 
   refused(reason: string): void {
     const { clock, log } = this.#options;
-    if (reason !== this.#reason) log.warn("journeys wait to be kept", { reason });
+    if (reason !== this.#reason) log.warn("changes are waiting to be saved", { reason });
     this.#reason = reason;
     this.#retryAt = monotonicAfter(clock.monotonicMs(), this.#delayMs);
     this.#delayMs = Math.min(2 * this.#delayMs, retryMaxMs);
@@ -47,13 +47,13 @@ export class WriteTrouble {
   broken(reason: string): void {
     this.#isFinal = true;
     this.#reason = reason;
-    this.#options.log.error("journeys are no longer kept", { reason });
+    this.#options.log.error("changes are not saved any more", { reason });
   }
 
   /** What was dropped since the observer began, for the one who reads that it goes on. */
   over(dropped: number): void {
     if (this.#reason === undefined) return;
-    this.#options.log.info("journeys are kept again", { dropped });
+    this.#options.log.info("changes are saved again", { dropped });
     this.#reason = undefined;
     this.#retryAt = undefined;
     this.#delayMs = retryFirstMs;

@@ -26,7 +26,7 @@ export class WriterLock {
       if (sqliteCode(error) !== "SQLITE_BUSY") throw error;
       throw new HistoryError(
         "IN_USE",
-        `${path} is being written by ${writerOf(path)}: end that one, or name another file`,
+        `${path} is being written by ${writerOf(path)}: stop it, or give another file`,
         { cause: error },
       );
     }

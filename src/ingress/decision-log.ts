@@ -91,7 +91,7 @@ export class DecisionLog {
 
   #begin(service: string, endpoint: TruthEndpoint): Standing {
     const { cluster, address, port, podName, state, reason, rule } = endpoint;
-    this.#log.debug("an endpoint is routed otherwise than the slices say", {
+    this.#log.debug("routing of an endpoint differs from its EndpointSlice", {
       service,
       cluster,
       endpoint: `${address}:${port}`,

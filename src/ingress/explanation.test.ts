@@ -36,10 +36,12 @@ function tables(
     ],
     portOf: (service) => ({
       service,
-      problems: service === "shop/none:80" ? ["no cluster has the service shop/none"] : [],
+      problems:
+        service === "shop/none:80" ? ["service shop/none does not exist in any cluster"] : [],
       endpoints: endpoints[service] ?? [],
     }),
-    leftAlone: ({ host }) => (host === "left.example" ? ["Ingress shop/left has it"] : []),
+    leftAlone: ({ host }) =>
+      host === "left.example" ? ["Ingress shop/left has this host and path"] : [],
   };
 }
 
@@ -65,16 +67,16 @@ test("names the rule, whose it is, what it asks for and who would serve", () => 
     tables({ "a.example": [wanted, rule("/")] }),
   );
   expect(shown).toEqual({
-    verdict: "1 endpoint of shop/web:80 would serve it",
+    verdict: "served by 1 endpoint of shop/web:80",
     status: undefined,
     host: "a.example",
     rule: wanted,
     origin: "Ingress shop/web",
-    asks: ["the endpoint sees the path /", "bodies may be of any size"],
+    asks: ["path sent to the endpoint: /", "maximum body size: unlimited"],
     services: [
       {
         service: web,
-        because: "the route leads there",
+        because: "chosen by the route",
         problems: [],
         endpoints: [endpoint("active")],
       },
@@ -85,29 +87,24 @@ test("names the rule, whose it is, what it asks for and who would serve", () => 
 });
 
 test.each<[string, readonly TruthEndpoint[], number | undefined, string]>([
-  [
-    "all are out",
-    [endpoint("out")],
-    503,
-    `nobody serves ${web}: it has no endpoint that could serve`,
-  ],
+  ["all are out", [endpoint("out")], 503, `no endpoint of ${web}: it has no usable endpoint`],
   [
     "all are leaving",
     [endpoint("draining"), endpoint("out")],
     undefined,
-    `1 endpoint of last resort of ${web} would serve it`,
+    `served by 1 endpoint (last resort) of ${web}`,
   ],
   [
     "some are held",
     [endpoint("held"), endpoint("active", "10.0.0.2"), endpoint("suspect", "10.0.0.3")],
     undefined,
-    `2 endpoints of ${web} would serve it, 1 more stands by`,
+    `served by 2 endpoints of ${web}, 1 on standby`,
   ],
   [
     "another cluster stands in",
     [endpoint("active"), { ...endpoint("active", "10.1.0.1"), priority: 1 }],
     undefined,
-    `1 endpoint of ${web} would serve it, 1 more stands by`,
+    `served by 1 endpoint of ${web}, 1 on standby`,
   ],
 ])("says who is left when %s", (_, endpoints, status, verdict) => {
   const shown = explain(
@@ -122,7 +119,7 @@ test("a service that is nowhere is named with the reason", () => {
   const { status, verdict } = explain(question("a.example"), tables({ "a.example": rules }));
   expect({ status, verdict }).toEqual({
     status: 503,
-    verdict: "nobody serves shop/none:80: no cluster has the service shop/none",
+    verdict: "no endpoint of shop/none:80: service shop/none does not exist in any cluster",
   });
 });
 
@@ -190,13 +187,16 @@ test("a host that was lost to another is answered with who says so", () => {
 test("a host that only an Ingress of another class has is answered with that", () => {
   const shown = explain(question("left.example"), tables({ "lift.example": [rule("/")] }));
   expect(shown.verdict).toBe("no Ingress of the class has the host left.example");
-  expect(shown.problems).toEqual(["Ingress shop/left has it"]);
+  expect(shown.problems).toEqual(["Ingress shop/left has this host and path"]);
   expect(shown.near).toEqual([]);
 });
 
 test("so is one that falls to a route for any host, and none that our class has", () => {
   const fallen = explain(question("left.example"), tables({ "*": [rule("/")] }));
-  expect(fallen.problems).toEqual(["Ingress shop/left has it", "an annotation is ignored"]);
+  expect(fallen.problems).toEqual([
+    "Ingress shop/left has this host and path",
+    "an annotation is ignored",
+  ]);
   const ours = explain(question("left.example"), tables({ "left.example": [rule("/")] }));
   expect(ours.problems).toEqual(["an annotation is ignored"]);
 });

@@ -91,22 +91,28 @@ function answeredByProxy({ isSecure, path }: Question, { policy }: PathRule): An
   if (policy === undefined) return undefined;
   const { closed, httpsRedirect, allowFrom, redirect, hostRedirect, appRoot } = policy;
   if (closed === true) {
-    return { status: 503, verdict: "the route is closed: it asks for protection it cannot have" };
+    return {
+      status: 503,
+      verdict: "the route is closed because its access protection cannot be set up",
+    };
   }
   if (httpsRedirect !== undefined && !isSecure) {
-    return { status: httpsRedirect, verdict: "the client is sent to https" };
+    return { status: httpsRedirect, verdict: "redirect to https" };
   }
   if (allowFrom?.length === 0) {
-    return { status: 403, verdict: "nobody may come in: no network is allowed" };
+    return {
+      status: 403,
+      verdict: "all clients are denied: the list of allowed networks is empty",
+    };
   }
   if (redirect !== undefined) {
-    return { status: redirect.status, verdict: `the client is sent to ${redirect.location}` };
+    return { status: redirect.status, verdict: `redirect to ${redirect.location}` };
   }
   if (hostRedirect !== undefined) {
-    return { status: hostRedirect.status, verdict: `the client is sent to ${hostRedirect.host}` };
+    return { status: hostRedirect.status, verdict: `redirect to ${hostRedirect.host}` };
   }
   if (appRoot !== undefined && path === "/") {
-    return { status: 302, verdict: `the client is sent to ${appRoot}` };
+    return { status: 302, verdict: `redirect to ${appRoot}` };
   }
   return undefined;
 }
@@ -117,16 +123,16 @@ function answeredByEndpoints([first]: readonly ExplainedService[]): Answer {
   const { tiers } = tieredEndpoints(endpoints);
   const [count = 0, ...others] = tiers;
   if (count === 0) {
-    const why = first?.problems[0] ?? "it has no endpoint that could serve";
-    return { status: 503, verdict: `nobody serves ${name}: ${why}` };
+    const why = first?.problems[0] ?? "it has no usable endpoint";
+    return { status: 503, verdict: `no endpoint of ${name}: ${why}` };
   }
-  const kind = endpoints.some(isRouted) ? "" : " of last resort";
+  const kind = endpoints.some(isRouted) ? "" : " (last resort)";
   const ones = count === 1 ? "endpoint" : "endpoints";
   const more = others.reduce((sum, one) => sum + one, 0);
-  const standingBy = more === 0 ? "" : `, ${more} more ${more === 1 ? "stands" : "stand"} by`;
+  const standingBy = more === 0 ? "" : `, ${more} on standby`;
   return {
     status: undefined,
-    verdict: `${count} ${ones}${kind} of ${name} would serve it${standingBy}`,
+    verdict: `served by ${count} ${ones}${kind} of ${name}${standingBy}`,
   };
 }
 
@@ -138,12 +144,12 @@ function servicesOf(
   const explained = (name: string, because: string) => ({ ...portOf(name), because });
   const canaries = policy?.canaries ?? [];
   const taking = canaries.find((canary) => canaryTakes(question, canary) === "always");
-  if (taking !== undefined) return [explained(taking.service, "the canary wants it")];
+  if (taking !== undefined) return [explained(taking.service, "chosen by the canary")];
   const sharing = canaries.filter((canary) => canaryTakes(question, canary) === "share");
   return [
-    explained(service, "the route leads there"),
+    explained(service, "chosen by the route"),
     ...sharing.map(({ service: name, weight = 0, weightTotal = 100 }) =>
-      explained(name, `the canary gets ${weight} of ${weightTotal} requests`),
+      explained(name, `canary for ${weight} of ${weightTotal} requests`),
     ),
   ];
 }

@@ -32,7 +32,9 @@ forEachSeed(
         expect(active(web)).toEqual(["east 10.0.0.2:8080"]);
         expect(
           overrides.entries().map(({ endpoint, lastedMs }) => [endpoint.reason, lastedMs]),
-        ).toEqual([["its pod is terminating, though it is still published as ready", undefined]]);
+        ).toEqual([
+          ["its pod is terminating, but its EndpointSlice still lists it as ready", undefined],
+        ]);
       },
       { seed, before: webWithTwoPods },
     ),
@@ -95,13 +97,14 @@ test("without permission to watch pods the slices are followed, and each endpoin
     async ({ loop, active }) => {
       expect(active(web)).toEqual(both);
       const reasons = loop.decisions.truths.get(web)?.truth.endpoints.map(({ reason }) => reason);
-      const reason = "it is published as ready, and pods may not be watched";
+      const reason =
+        "its EndpointSlice lists it as ready, and there is no permission to watch pods";
       expect(reasons).toEqual([reason, reason]);
       expect(loop.sources[0]?.lost).toEqual([
-        "endpoints join and leave only when the slices say so",
-        "none is held through a flap of its node",
-        "an address that has passed to another pod goes unnoticed",
-        "nothing guards against slices that lose most endpoints at once",
+        "endpoints change only when the EndpointSlices change",
+        "endpoints are not kept when their node flaps",
+        "an address that moves to another pod is not detected",
+        "there is no protection against slices that lose most endpoints at once",
       ]);
     },
     { before: webWithTwoPods, forbidden: "pods" },

@@ -316,7 +316,7 @@ export class IngressLoop {
     this.#decidedRevision = revision;
     const { defaultProblem } = this.decisions.certificates.table;
     if (defaultProblem !== undefined && defaultProblem !== this.#defaultProblem) {
-      this.#options.log.error("the default certificate is not as it should be", {
+      this.#options.log.error("the default certificate cannot be used", {
         reason: defaultProblem,
       });
     }
@@ -348,8 +348,10 @@ export class IngressLoop {
       await timers.sleep(lookAgainMs, signal);
     }
     for (const source of this.sources.filter(({ settled }) => !settled)) {
-      const kept = isRemembered ? "what it served before is kept" : "its endpoints are missing";
-      log.warn(`a cluster does not answer; until it does, ${kept}`, {
+      const kept = isRemembered
+        ? "its last known endpoints stay in use"
+        : "its endpoints are missing";
+      log.warn(`a cluster does not answer: ${kept} until it answers`, {
         cluster: source.cluster,
       });
     }

@@ -30,7 +30,7 @@ export const ingressMetrics = oncePerRegistry((registry: Registry) => {
   const registers = [registry];
   new Gauge({
     name: "lockstep_ingress_endpoints",
-    help: "Endpoints of routed services by state; overriding: those routed otherwise than published.",
+    help: "Endpoints of routed services by state; overriding: routed differently from their EndpointSlice.",
     labelNames: ["state"] as const,
     registers,
     collect() {
@@ -40,7 +40,7 @@ export const ingressMetrics = oncePerRegistry((registry: Registry) => {
   });
   new Gauge({
     name: "lockstep_ingress_problems",
-    help: "Problems of Ingresses that were reported and left out.",
+    help: "Problems in Ingresses; the affected parts are ignored.",
     registers,
     collect() {
       this.set([...shown].reduce((sum, { routes }) => sum + routes.problems.length, 0));
@@ -48,7 +48,7 @@ export const ingressMetrics = oncePerRegistry((registry: Registry) => {
   });
   new Gauge({
     name: "lockstep_ingress_watch_age_seconds",
-    help: "How long ago a watch was last proved to show everything; +Inf before it ever did.",
+    help: "Seconds since a watch was last known to be up to date; +Inf before the first time.",
     labelNames: ["cluster", "watch"] as const,
     registers,
     collect() {
@@ -61,7 +61,7 @@ export const ingressMetrics = oncePerRegistry((registry: Registry) => {
   });
   new Gauge({
     name: "lockstep_ingress_ready",
-    help: "1 while this replica is ready for requests, as /readyz says it, else 0.",
+    help: "1 while this replica is ready for requests (see /readyz), else 0.",
     registers,
     collect() {
       const areReady = [...replicas].every(({ readiness }) => readiness.problem === undefined);
@@ -74,19 +74,19 @@ export const ingressMetrics = oncePerRegistry((registry: Registry) => {
     replicas,
     accessLogDropped: new Counter({
       name: "lockstep_ingress_access_log_dropped_lines_total",
-      help: "Access log lines that were not printed because standard output is read too slowly.",
+      help: "Access log lines that were dropped because standard output is read too slowly.",
       registers,
     }),
     decisions: new Histogram({
       name: "lockstep_ingress_decision_seconds",
-      help: "How long one decision took, by what was decided.",
+      help: "Duration of one decision, by kind of decision.",
       labelNames: ["kind"] as const,
       buckets: decisionBuckets,
       registers,
     }),
     routed: new Histogram({
       name: "lockstep_ingress_routed_seconds",
-      help: "From the decision about a service to the proxy's word that it routes by it.",
+      help: "Time from the decision about a service until the proxy confirms that it uses it.",
       buckets: routedBuckets,
       registers,
     }),
@@ -96,7 +96,7 @@ export const ingressMetrics = oncePerRegistry((registry: Registry) => {
 function showMemory(registers: Registry[], replicas: ReadonlySet<ShownReplica>): void {
   new Gauge({
     name: "lockstep_ingress_left_out_entries",
-    help: "Entries that the proxy has no room for because their namespace exceeds its share.",
+    help: "Entries left out of the proxy because their namespace exceeds its share of the memory.",
     labelNames: ["namespace"] as const,
     registers,
     collect() {
@@ -110,7 +110,7 @@ function showMemory(registers: Registry[], replicas: ReadonlySet<ShownReplica>):
   const uses = () => [...replicas].flatMap((one) => one.memoryUse());
   new Gauge({
     name: "lockstep_ingress_memory_used_bytes",
-    help: "What all entries take of the proxy's shared memory, those left out included.",
+    help: "Bytes of shared memory in the proxy for all entries, including those left out.",
     labelNames: ["memory"] as const,
     registers,
     collect() {
@@ -119,7 +119,7 @@ function showMemory(registers: Registry[], replicas: ReadonlySet<ShownReplica>):
   });
   new Gauge({
     name: "lockstep_ingress_memory_capacity_bytes",
-    help: "What the proxy's shared memory holds; a full load needs it twice.",
+    help: "Size of the proxy's shared memory; a full load needs twice the size of the entries.",
     labelNames: ["memory"] as const,
     registers,
     collect() {

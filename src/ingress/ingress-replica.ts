@@ -264,7 +264,7 @@ export class IngressReplica {
     const { environment, status } = this.#options;
     const { log, timers, clock } = environment;
     const { pid, since } = predecessor;
-    log.info("another Lockstep serves; it is asked to hand over once the routes are decided", {
+    log.info("another Lockstep uses this nginx; it will hand over when the new routes are ready", {
       pid,
       since,
     });
@@ -274,7 +274,7 @@ export class IngressReplica {
     const beganAt = clock.monotonicMs();
     while (!this.loop.isReady) {
       if (elapsedMs(beganAt, clock.monotonicMs()) > decideWithinMs) {
-        throw this.#notTakenOver(predecessor, this.notReadyBecause ?? "no routes are decided");
+        throw this.#notTakenOver(predecessor, this.notReadyBecause ?? "no routes are ready");
       }
       await timers.sleep(decidedPollMs, signal);
     }
@@ -291,8 +291,8 @@ export class IngressReplica {
   }
 
   #notTakenOver(predecessor: Owner, problem: string): OwnerError {
-    const goesOn = `${ownerText(predecessor)} goes on serving`;
-    return new OwnerError("NOTHING_TO_SERVE", `nothing was taken over: ${problem}; ${goesOn}`);
+    const goesOn = `${ownerText(predecessor)} keeps serving`;
+    return new OwnerError("NOTHING_TO_SERVE", `take-over failed: ${problem}; ${goesOn}`);
   }
 
   async #startStatus(): Promise<Listener> {
@@ -373,7 +373,7 @@ export class IngressReplica {
       onRouted: (service, version, at) => this.journal.routed(service, version, at),
       onSuperseded: (by) => {
         this.#replacedBy = by;
-        this.#superseded.abort(new Error("another Lockstep is in charge"));
+        this.#superseded.abort(new Error("another Lockstep controls this nginx"));
       },
     });
   }

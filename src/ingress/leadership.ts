@@ -151,7 +151,10 @@ export class Leadership {
     const before = this.#aside;
     this.#aside = kind === "absent" ? evidence : undefined;
     if (this.#aside !== undefined && this.#aside !== before) {
-      log.warn("this replica does not lead: its own pod is gone", { identity, evidence });
+      log.warn("this replica cannot become leader: its own pod no longer exists", {
+        identity,
+        evidence,
+      });
     }
     return this.#aside === undefined;
   }
@@ -169,11 +172,11 @@ export class Leadership {
     if (form === "foreign" || report.holder !== publish?.identity) return;
     const { holder: identity, evidence } = report;
     this.#aside = evidence[0];
-    log.error("this replica gives up leading for good: its own pod is gone", {
+    log.error("this replica gives up leadership permanently: its own pod no longer exists", {
       identity,
       evidence,
     });
-    this.#abdicated.abort(new Error("its own pod is gone"));
+    this.#abdicated.abort(new Error("its own pod no longer exists"));
   }
 
   #watch(lock: LockReference, form: "own" | "foreign", podNamespace: string | undefined) {

@@ -62,7 +62,9 @@ export function leftOutNotes(entries: readonly LeftOutEntry[]): readonly string[
     return `namespace ${namespace} exceeds its share of the proxy's memory; left out: ${named.join(", ")}${more}`;
   });
   const rest = notes.length - maxNotes;
-  return rest > 0 ? [...notes.slice(0, maxNotes), `${rest} more namespaces exceed it`] : notes;
+  return rest > 0
+    ? [...notes.slice(0, maxNotes), `${rest} more namespaces exceed their share`]
+    : notes;
 }
 
 function firstOfEach(entries: readonly LeftOutEntry[]): readonly LeftOutEntry[] {

@@ -90,7 +90,7 @@ export class NginxSide implements DecisionOutput, ProxyReporter, LeftOutSource {
       const why = this.#supervisor?.problem;
       return `nginx does not serve${why === undefined ? "" : `: ${why}`}`;
     }
-    return this.#isLoaded ? undefined : "nginx has not been told the routes yet";
+    return this.#isLoaded ? undefined : "nginx has not received the routes yet";
   }
 
   /** Nothing has ever been started with this prefix. */
@@ -104,12 +104,12 @@ export class NginxSide implements DecisionOutput, ProxyReporter, LeftOutSource {
     return await this.#owner.claim();
   }
 
-  /** Resolves when the owner has handed over: nginx goes on serving by its routes. */
+  /** Resolves when the owner has handed over: nginx keeps serving by its routes. */
   async takeOver(predecessor: Owner, signal: AbortSignal): Promise<void> {
     const { log } = this.#options.environment;
     await this.#owner.takeOver(predecessor, signal);
     const { pid, since } = predecessor;
-    log.info("took over from another Lockstep, which has ended", { pid, since });
+    log.info("took over nginx from another Lockstep, which has ended", { pid, since });
   }
 
   /** Resolves when nginx serves; it is told the routes as soon as they are known. */
@@ -202,9 +202,9 @@ export class NginxSide implements DecisionOutput, ProxyReporter, LeftOutSource {
     const { files, processes, log } = environment;
     if (!processes.isRoot || (await files.isOpenToOthers(prefix))) return;
     log.warn(
-      "nginx's workers cannot enter this folder, for they are another user than root: large bodies " +
-        "and passwords get errors, and logs are not opened anew. Choose another --prefix, or let " +
-        "others enter the folders above it (chmod o+x)",
+      "the nginx workers cannot open this folder because they do not run as root. Large bodies " +
+        "and passwords will fail, and logs cannot be reopened. Choose another --prefix, or allow " +
+        "access to the parent folders (chmod o+x)",
       { prefix },
     );
   }

@@ -11,13 +11,14 @@ function asked(fields: Partial<AskedInCluster>): AskedInCluster {
   return { className: "lockstep", ingresses: [], classes: [ours, nginx], ...fields };
 }
 
-const fix = "set spec.ingressClassName: lockstep in it to have it served here";
+const fix = "to serve it here, set its spec.ingressClassName: lockstep";
 
 test.each<[string, AskedInCluster, string]>([
   [
     "of a class that another controller serves",
     asked({ ingresses: [ingress("web", rules, { ingressClassName: "nginx" })] }),
-    `Ingress shop/web has it but is of class nginx, which k8s.io/ingress-nginx serves: ${fix}`,
+    "Ingress shop/web has this host and path but class nginx, which k8s.io/ingress-nginx " +
+      `serves; ${fix}`,
   ],
   [
     "with the class in the annotation",
@@ -29,12 +30,13 @@ test.each<[string, AskedInCluster, string]>([
         }),
       ],
     }),
-    `Ingress shop/web has it but is of class traefik, and there is no IngressClass of that name: ${fix}`,
+    `Ingress shop/web has this host and path but its class traefik does not exist; ${fix}`,
   ],
   [
     "without a class",
     asked({ ingresses: [ingress("web", rules, { ingressClassName: undefined })] }),
-    `Ingress shop/web has it but names no class, and no class of this ingress is the default: ${fix}`,
+    "Ingress shop/web has this host and path but no class, and no class of this ingress is " +
+      `the default; ${fix}`,
   ],
   [
     "of our class's name, which somebody else has taken",
@@ -42,8 +44,9 @@ test.each<[string, AskedInCluster, string]>([
       ingresses: [ingress("web", rules)],
       classes: [ingressClass("lockstep", "example.com/other")],
     }),
-    "Ingress shop/web has it and is of class lockstep, but its IngressClass is for " +
-      "example.com/other: make that anew with spec.controller: lockstep.dev/ingress",
+    "Ingress shop/web has this host and path and class lockstep, but the IngressClass " +
+      "belongs to example.com/other; delete the IngressClass and create it with " +
+      "spec.controller: lockstep.dev/ingress",
   ],
 ])("an Ingress %s is told with what to change", (_, given, told) => {
   expect(inOtherClasses(request, given)).toEqual([told]);
@@ -86,10 +89,10 @@ test("a wildcard names the host too, and of many only some are told", () => {
     ingress(`web-${number}`, wild, { ingressClassName: "nginx" }),
   );
   const told = inOtherClasses(request, asked({ ingresses }));
-  expect(told.map((sentence) => sentence.split(" has it")[0])).toEqual([
+  expect(told.map((sentence) => sentence.split(" has this")[0])).toEqual([
     "Ingress shop/web-1",
     "Ingress shop/web-2",
     "Ingress shop/web-3",
-    "2 more of other classes have it",
+    "2 more Ingresses of other classes have this host and path",
   ]);
 });

@@ -29,7 +29,7 @@ export function inOtherClasses(request: Request, asked: AskedInCluster): readonl
   const more = having.length - toldMax;
   return [
     ...having.slice(0, toldMax).map((one) => sentence(one, asked)),
-    ...(more > 0 ? [`${more} more of other classes have it`] : []),
+    ...(more > 0 ? [`${more} more Ingresses of other classes have this host and path`] : []),
   ];
 }
 
@@ -50,21 +50,21 @@ function pathRule({ path, pathType }: IngressPath) {
 
 function sentence(ingress: Ingress, { classes, className }: AskedInCluster): string {
   const { namespace, name } = ingress.metadata;
-  const whose = `Ingress ${namespace}/${name} has it`;
-  const fix = `set spec.ingressClassName: ${className} in it to have it served here`;
+  const whose = `Ingress ${namespace}/${name} has this host and path`;
+  const fix = `to serve it here, set its spec.ingressClassName: ${className}`;
   const named = namedClass(ingress);
   if (named === undefined) {
-    return `${whose} but names no class, and no class of this ingress is the default: ${fix}`;
+    return `${whose} but no class, and no class of this ingress is the default; ${fix}`;
   }
   const controller = classes.find(({ metadata }) => metadata.name === named)?.controller;
   if (controller === undefined) {
-    return `${whose} but is of class ${named}, and there is no IngressClass of that name: ${fix}`;
+    return `${whose} but its class ${named} does not exist; ${fix}`;
   }
   if (named === className) {
     return (
-      `${whose} and is of class ${named}, but its IngressClass is for ${controller}: ` +
-      `make that anew with spec.controller: ${ingressController}`
+      `${whose} and class ${named}, but the IngressClass belongs to ${controller}; ` +
+      `delete the IngressClass and create it with spec.controller: ${ingressController}`
     );
   }
-  return `${whose} but is of class ${named}, which ${controller} serves: ${fix}`;
+  return `${whose} but class ${named}, which ${controller} serves; ${fix}`;
 }

@@ -17,14 +17,14 @@ function redirectSentences(policy: RoutePolicy): readonly string[] {
   return [
     ...(httpsRedirect === undefined
       ? []
-      : [`requests without TLS are sent to https (${httpsRedirect})`]),
+      : [`requests without TLS are redirected to https (${httpsRedirect})`]),
     ...(redirect === undefined
       ? []
-      : [`every request is sent to ${redirect.location} (${redirect.status})`]),
+      : [`every request is redirected to ${redirect.location} (${redirect.status})`]),
     ...(hostRedirect === undefined
       ? []
-      : [`every request is sent to ${hostRedirect.host} (${hostRedirect.status})`]),
-    ...(appRoot === undefined ? [] : [`a request for / is sent to ${appRoot} (302)`]),
+      : [`every request is redirected to ${hostRedirect.host} (${hostRedirect.status})`]),
+    ...(appRoot === undefined ? [] : [`requests for / are redirected to ${appRoot} (302)`]),
   ];
 }
 
@@ -35,15 +35,17 @@ function upstreamSentences(policy: RoutePolicy): readonly string[] {
     return `${name.replace(/Ms$/, "")} ${Number(ms) / 1_000} s`;
   });
   return [
-    ...(rewrite === undefined ? [] : [`the endpoint sees the path ${rewrite}`]),
-    ...(upstreamHost === undefined ? [] : [`the endpoint sees the host ${upstreamHost}`]),
+    ...(rewrite === undefined ? [] : [`path sent to the endpoint: ${rewrite}`]),
+    ...(upstreamHost === undefined ? [] : [`host sent to the endpoint: ${upstreamHost}`]),
     ...(forwardedPrefix === undefined
       ? []
-      : [`the endpoint is told the prefix ${forwardedPrefix}`]),
-    ...(protocol === undefined ? [] : [`the endpoint is spoken to in ${protocol}`]),
-    ...(verifyUpstream === true ? ["the endpoint must prove its name to the CA bundle"] : []),
-    ...(times.length === 0 ? [] : [`it waits no longer than ${times.join(", ")}`]),
-    ...(tries === undefined ? [] : [`at most ${tries} endpoints are tried`]),
+      : [`X-Forwarded-Prefix sent to the endpoint: ${forwardedPrefix}`]),
+    ...(protocol === undefined ? [] : [`protocol of the endpoint: ${protocol}`]),
+    ...(verifyUpstream === true
+      ? ["certificate of the endpoint is verified with the CA bundle"]
+      : []),
+    ...(times.length === 0 ? [] : [`timeouts: ${times.join(", ")}`]),
+    ...(tries === undefined ? [] : [`maximum tries: ${tries}`]),
   ];
 }
 
@@ -56,49 +58,41 @@ function limitSentences(policy: RoutePolicy): readonly string[] {
       ? []
       : [
           maxBodyBytes === 0
-            ? "bodies may be of any size"
-            : `bodies of up to ${sizeText(maxBodyBytes)}`,
+            ? "maximum body size: unlimited"
+            : `maximum body size: ${sizeText(maxBodyBytes)}`,
         ]),
-    ...(streamBodies === true ? ["bodies are passed on as they come"] : []),
-    ...(largeHeaders === true ? ["endpoints may answer with 128 KiB of headers"] : []),
-    ...(denyFrom === undefined ? [] : [`clients of ${denyFrom.join(", ")} may not come in (403)`]),
+    ...(streamBodies === true ? ["request bodies are streamed"] : []),
+    ...(largeHeaders === true ? ["maximum response headers: 128 KiB"] : []),
+    ...(denyFrom === undefined ? [] : [`denied clients: ${denyFrom.join(", ")} (403)`]),
     ...(allowFrom === undefined
       ? []
       : [
           allowFrom.length === 0
-            ? "nobody may come in (403)"
-            : `only clients of ${allowFrom.join(", ")} may come in (403)`,
+            ? "denied clients: all (403)"
+            : `allowed clients: ${allowFrom.join(", ")} (others: 403)`,
         ]),
     ...(rateLimit === undefined
       ? []
       : [
-          `a client may send ${rateLimit.requestsPerSecond} requests a second, ` +
-            `${rateLimit.burst} at once` +
-            (exempt.length === 0 ? "" : `, those of ${exempt.join(", ")} as many as they like`),
+          `rate limit per client: ${rateLimit.requestsPerSecond} requests a second, ` +
+            `burst ${rateLimit.burst}` +
+            (exempt.length === 0 ? "" : `; no limit for ${exempt.join(", ")}`),
         ]),
     ...(basicAuth === undefined
       ? []
-      : [
-          `only who has a password of the secret ${basicAuth.users.split(" ")[0]} may come in (401)`,
-        ]),
+      : [`basic auth: users in secret ${basicAuth.users.split(" ")[0]} (others: 401)`]),
     ...(externalAuth === undefined
       ? []
-      : [
-          `${externalAuth.service ?? externalAuth.host}${externalAuth.path} decides who may come in`,
-        ]),
-    ...(cors === undefined ? [] : [`pages of ${cors.allowOrigins.join(", ")} may use it (CORS)`]),
+      : [`external auth: ${externalAuth.service ?? externalAuth.host}${externalAuth.path}`]),
+    ...(cors === undefined ? [] : [`CORS: allowed origins ${cors.allowOrigins.join(", ")}`]),
   ];
 }
 
 function balanceSentences({ method, hashBy, affinity }: Balance): readonly string[] {
   const by = (hashBy ?? []).map((part) => ("text" in part ? part.text : `$${part.variable}`));
   return [
-    method === "hash"
-      ? `endpoints are chosen by ${by.join("")}`
-      : `endpoints are chosen by ${method}`,
-    ...(affinity === undefined
-      ? []
-      : [`sessions stay with their endpoint by cookie ${affinity.cookie}`]),
+    method === "hash" ? `load balancing: hash of ${by.join("")}` : `load balancing: ${method}`,
+    ...(affinity === undefined ? [] : [`session cookie: ${affinity.cookie}`]),
   ];
 }
 
@@ -113,7 +107,7 @@ function canarySentence({
   const terms = [
     ...(header === undefined ? [] : [`header ${header.name}: ${value}`]),
     ...(cookie === undefined ? [] : [`cookie ${cookie}=always`]),
-    ...(weight === 0 ? [] : [`${weight} of ${weightTotal} of the others`]),
+    ...(weight === 0 ? [] : [`${weight} of ${weightTotal} of the other requests`]),
   ];
   return `canary ${service}: ${terms.join(", or ")}`;
 }

@@ -39,11 +39,11 @@ const doubted: AgedWatch = {
 };
 
 const strict = { readyRequiresFresh: true, staleAfterMs: 300_000 };
-const silence = "pods of west were last known to be current 600 s ago (connection refused)";
+const silence = "pods of west were last known to be up to date 600 s ago (connection refused)";
 
 test.each<[string, Partial<ReadinessFacts>, string | undefined, readonly string[]]>([
   ["serves by its own decision", {}, undefined, []],
-  ["is stopping", { isDraining: true }, "it is stopping", []],
+  ["is stopping", { isDraining: true }, "stopping", []],
   [
     "has not heard a cluster yet",
     { isDecided: false, watches: [fresh, never] },
@@ -55,7 +55,7 @@ test.each<[string, Partial<ReadinessFacts>, string | undefined, readonly string[
   [
     "has lost a cluster, and must be fresh",
     { watches: [silent], policy: strict },
-    `what is known is stale: ${silence}`,
+    `stale data: ${silence}`,
     [silence],
   ],
   [
@@ -68,7 +68,7 @@ test.each<[string, Partial<ReadinessFacts>, string | undefined, readonly string[
   [
     "has a list that is not believed, and must be fresh",
     { watches: [doubted], policy: strict },
-    `what is known is stale: ${doubt}`,
+    `stale data: ${doubt}`,
     [doubt],
   ],
   [
@@ -87,7 +87,7 @@ test.each<[string, Partial<ReadinessFacts>, string | undefined, readonly string[
   [
     "may watch the services of no cluster",
     { watches: [fresh, { ...refused, kind: "services", provedCurrentMsAgo: undefined }] },
-    "no cluster lets its services be watched",
+    "no permission to watch services in any cluster",
     ["services of west were never listed (forbidden)"],
   ],
   [

@@ -58,7 +58,7 @@ const maxDoubtedSecrets = 20;
 
 export function readiness(facts: ReadinessFacts): Readiness {
   const { isDraining, isDecided, proxyProblem, watches, policy } = facts;
-  if (isDraining) return { problem: "it is stopping", notes: [] };
+  if (isDraining) return { problem: "stopping", notes: [] };
   if (!isDecided) {
     const waiting = watches.filter(({ status }) => status.state !== "fresh").map(described);
     return { problem: "the clusters have not been listed yet", notes: waiting };
@@ -66,7 +66,10 @@ export function readiness(facts: ReadinessFacts): Readiness {
   if (proxyProblem !== undefined) return { problem: proxyProblem, notes: [] };
   const services = watches.filter(({ kind }) => kind === "services");
   if (services.length > 0 && services.every(isRefused)) {
-    return { problem: "no cluster lets its services be watched", notes: services.map(described) };
+    return {
+      problem: "no permission to watch services in any cluster",
+      notes: services.map(described),
+    };
   }
   const stale = watches.filter((watch) => isStale(watch, policy));
   const [first] = stale.map(described);
@@ -76,7 +79,7 @@ export function readiness(facts: ReadinessFacts): Readiness {
     ...leftOutNotes(facts.leftOut ?? []),
   ];
   return policy.readyRequiresFresh && first !== undefined
-    ? { problem: `what is known is stale: ${first}`, notes }
+    ? { problem: `stale data: ${first}`, notes }
     : { problem: undefined, notes };
 }
 
@@ -96,7 +99,7 @@ function described({ kind, cluster, status, provedCurrentMsAgo }: AgedWatch): st
   const age =
     provedCurrentMsAgo === undefined
       ? "were never listed"
-      : `were last known to be current ${Math.round(provedCurrentMsAgo / 1_000)} s ago`;
+      : `were last known to be up to date ${Math.round(provedCurrentMsAgo / 1_000)} s ago`;
   const what = kind === "published" ? "published endpoints" : kind;
   return `${what} of ${cluster} ${age}${status.detail === "" ? "" : ` (${status.detail})`}`;
 }

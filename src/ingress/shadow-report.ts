@@ -74,7 +74,7 @@ const behindBuckets = [0.1, 0.5, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1_800];
 const shadowMetrics = oncePerRegistry((registry) => ({
   behind: new Histogram({
     name: "lockstep_shadow_behind_seconds",
-    help: "How long the slices were behind the truth about an endpoint that left or joined.",
+    help: "How long EndpointSlices were behind the pods, for removed and added endpoints.",
     labelNames: ["kind"] as const,
     buckets: behindBuckets,
     registers: [registry],
@@ -198,7 +198,7 @@ export class ShadowReport {
       if (kindOf(override) === "left")
         this.#probes[isAnswered ? "leftAnswered" : "leftSilent"] += 1;
       else this.#probes[isAnswered ? "joinedAnswered" : "joinedSilent"] += 1;
-      this.#options.log.debug("an endpoint was asked that slices and truth disagree about", {
+      this.#options.log.debug("probed an endpoint whose EndpointSlice differs from its pod", {
         service,
         endpoint: `${endpoint.address}:${endpoint.port}`,
         truth: endpoint.state,

@@ -95,7 +95,7 @@ test("a secret that comes after its Ingress is shown when it is there", () =>
     async (world) => {
       expect(shown(world)).toEqual({
         names: [],
-        problems: ["spec.tls[0]: there is no secret default/web of type kubernetes.io/tls"],
+        problems: ["spec.tls[0]: secret default/web of type kubernetes.io/tls does not exist"],
       });
       const changed = world.nextTold();
       await secret(world.clusters.east, "web", first);
@@ -161,8 +161,8 @@ function known({ loop }: IngressWorld, ...keys: readonly string[]): readonly str
 }
 
 const beyond =
-  `refused: the namespace names more than ${maxNamedWatches} secrets of this kind, ` +
-  "and this one is among the newest";
+  `refused: the namespace uses more than ${maxNamedWatches} secrets of this kind; the ` +
+  "newest are ignored";
 
 async function loud(east: WorldCluster): Promise<void> {
   await east.namespace("loud");
@@ -268,7 +268,7 @@ test("without permission the routes go on, and the owner is told", () =>
       await world.simulation.sleep(2_000);
       expect(shown(world)).toEqual({
         names: [],
-        problems: ["spec.tls[0]: the secret default/web may not be read: secrets is forbidden"],
+        problems: ["spec.tls[0]: no permission to read secret default/web: secrets is forbidden"],
       });
       expect(world.told.length).toBe(1);
     },

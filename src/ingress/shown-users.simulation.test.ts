@@ -65,8 +65,8 @@ test("the first decision has the users, and a changed secret is the next", () =>
       });
       expect((await changed).routes).toBe(true);
       const leftOut =
-        "web UserIgnored annotation auth-secret: passwords of the secret default/people are in a " +
-        'form that is not supported or takes too long, so "ann" cannot come in';
+        "web UserIgnored annotation auth-secret: secret default/people has password hashes " +
+        'that are not supported or too slow, so these users cannot sign in: "ann"';
       const bob = [["bob", "{PLAIN}2"]];
       expect(shown(world)).toEqual({ asked, users: { [users]: bob }, problems: [leftOut] });
       await clusters.east.update(`${secrets}/people`, { data: { auth: null } });
@@ -90,20 +90,20 @@ test.each([
     { "auth-secret": "people" },
     undefined,
     asked,
-    "there is no secret default/people, so every request is answered with 503",
+    "secret default/people does not exist, so every request is answered with 503",
   ],
   [
     { "auth-secret": "people" },
     "secrets",
     asked,
-    "the secret default/people may not be read: secrets is forbidden, " +
+    "no permission to read secret default/people: secrets is forbidden, " +
       "so every request is answered with 503",
   ],
   [
     { "auth-secret": "other/people" },
     undefined,
     [{ closed: true }],
-    "the secret is of another namespace, so every request is answered with 503",
+    "the secret is in another namespace, so every request is answered with 503",
   ],
 ])("users that cannot be had are told: %j without %s", (annotations, forbidden, policy, said) =>
   inIngressWorld(
@@ -130,13 +130,13 @@ test("a namespace that names too many secrets closes its own newest routes, afte
       const own = Object.keys(lists).filter((key) => key.startsWith("busy/"));
       expect(lists[users]).toEqual([["ann", "{PLAIN}1"]]);
       expect(own).toEqual(["busy/p2 file"]);
-      expect(problems.filter((one) => one.includes("no secret busy/absent")).length).toBe(
+      expect(problems.filter((one) => one.includes("secret busy/absent")).length).toBe(
         maxNamedWatches - 1,
       );
-      const detail = `the namespace names more than ${maxNamedWatches} secrets of this kind`;
+      const detail = `the namespace uses more than ${maxNamedWatches} secrets of this kind`;
       expect(problems.filter((one) => one.includes(detail))).toEqual([
-        `p1 RouteClosed annotation auth-secret: the secret busy/p1 may not be read: ${detail}, ` +
-          "and this one is among the newest, so every request is answered with 503",
+        `p1 RouteClosed annotation auth-secret: no permission to read secret busy/p1: ${detail}; ` +
+          "the newest are ignored, so every request is answered with 503",
       ]);
     },
     {

@@ -27,7 +27,7 @@ it("before the first decision it says so, instead of that nobody serves", () =>
       const { status, body } = await here.network.request({ method: "GET", url });
       expect({ status, text: (await readBounded(body, 1_000, url)).toString() }).toEqual({
         status: 503,
-        text: "nothing is decided yet\npods of east were never listed: connection refused\n",
+        text: "not ready: nothing is decided yet\npods of east were never listed: connection refused\n",
       });
     }
     await listener.close();

@@ -23,7 +23,7 @@ export interface StatusServerOptions extends Omit<StatusListenerOptions, "pages"
 }
 
 /** How an answer begins that would be another one a moment later. */
-export const undecided = "nothing is decided yet";
+export const undecided = "not ready: nothing is decided yet";
 
 export async function startStatusServer(options: StatusServerOptions): Promise<Listener> {
   return await startStatusListener({ ...options, pages: pagesOf(options) });
@@ -40,7 +40,7 @@ function pagesOf(options: StatusServerOptions): readonly StatusPage[] {
         const after = Number(query.get("after") ?? 0);
         return Number.isSafeInteger(after) && after >= 0
           ? jsonAnswer(journal.answer(after))
-          : textAnswer(400, "after is a whole number");
+          : textAnswer(400, "after must be a whole number");
       },
     },
     {

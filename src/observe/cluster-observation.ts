@@ -197,7 +197,7 @@ export class ClusterObservation {
         if (signal.aborted) break;
         const refused = error instanceof StatusError && error.code === 401;
         this.#problem = { refused, detail: problemText(error) };
-        log.warn("could not ask a cluster how it publishes endpoints", { cluster, error });
+        log.warn("cannot read which endpoint API a cluster uses", { cluster, error });
         await timers.sleep(backoff.next(), signal).catch(() => undefined);
       }
     }

@@ -91,8 +91,8 @@ test("a stale watch casts doubt on what it measures, and one that was never list
   const nodes = { resource: "nodes", purposes: ["cause"] } as const;
   const watches = [fresh, unheard, { ...silent, ...slices }, { ...silent, ...nodes }];
   expect(clusterStatus("east", standing, watches).doubts).toEqual([
-    "the watch of endpointslices in east, namespace shop is stale, so times at published and " +
-      "synced may be late: too quiet",
+    "the watch of endpointslices in east, namespace shop is stale, so published and " +
+      "synced times may be late: too quiet",
     "the watch of nodes in east is stale, so causes may be late: too quiet",
   ]);
 });
@@ -109,12 +109,12 @@ test("each refused watch costs what it is for, in a sentence", () => {
     "pod: Missing permission: list/watch services in namespace shop of east. Effect: pod times " +
       "are unknown; timing starts at the EndpointSlice",
     "pod: Missing permission: list/watch pods in east. Effect: pod times are unknown; timing " +
-      "starts at the EndpointSlice, without the endpoint controller",
+      "starts at the EndpointSlice, after the endpoint controller",
     "published: Missing permission: list/watch endpointslices in east. Effect: published times " +
       "are unknown",
-    "synced: Missing permission: list/watch endpointslices in east. Effect: copies there are not " +
-      "seen, so synced times are unknown",
-    "undefined: Missing permission: list/watch nodes in east. Effect: a lost node is not named as " +
-      "the cause",
+    "synced: Missing permission: list/watch endpointslices in east. Effect: synced times are " +
+      "unknown",
+    "undefined: Missing permission: list/watch nodes in east. Effect: lost nodes are not shown as " +
+      "a cause",
   ]);
 });

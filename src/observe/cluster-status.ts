@@ -115,6 +115,6 @@ function doubtOf(cluster: string, watch: ObservedWatchStatus): readonly string[]
   if (watch.state !== "stale" || !watch.listed) return [];
   const { resource, namespace, purposes, detail } = watch;
   const place = namespace === undefined ? cluster : `${cluster}, namespace ${namespace}`;
-  const doubted = purposes.includes("cause") ? "causes" : `times at ${purposes.join(" and ")}`;
+  const doubted = purposes.includes("cause") ? "causes" : `${purposes.join(" and ")} times`;
   return [`the watch of ${resource} in ${place} is stale, so ${doubted} may be late: ${detail}`];
 }

@@ -221,10 +221,13 @@ export class CopyMatches implements ObservationSink {
     sink.unfollow(witness, service);
     if (this.#hasLogged) return;
     this.#hasLogged = true;
-    log.info("copies list addresses that no pod has, so synced is unknown for such services", {
-      cluster: witness.name,
-      service: service.service,
-    });
+    log.info(
+      "copies contain addresses that belong to no pod, so synced times of these services are unknown",
+      {
+        cluster: witness.name,
+        service: service.service,
+      },
+    );
   }
 
   #forget(copies: Copies, key: string): void {

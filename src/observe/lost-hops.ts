@@ -42,7 +42,7 @@ export function lostHop(
 /** Only copies are looked for then: what is published there are Endpoints. */
 function absentSlices(cluster: string): string {
   return (
-    `${cluster} has no EndpointSlices (Kubernetes has them since 1.21), so synced times ` +
+    `${cluster} has no EndpointSlices (Kubernetes 1.21 or later has them), so synced times ` +
     "are unknown"
   );
 }
@@ -58,10 +58,10 @@ function sentenceOf(
 }
 
 function costOf(resource: ObservedResource, purpose: WatchPurpose): string {
-  if (purpose === "cause") return "a lost node is not named as the cause";
+  if (purpose === "cause") return "lost nodes are not shown as a cause";
   if (purpose === "published") return "published times are unknown";
-  if (purpose === "synced") return "copies there are not seen, so synced times are unknown";
+  if (purpose === "synced") return "synced times are unknown";
   return resource === "pods"
-    ? "pod times are unknown; timing starts at the EndpointSlice, without the endpoint controller"
+    ? "pod times are unknown; timing starts at the EndpointSlice, after the endpoint controller"
     : "pod times are unknown; timing starts at the EndpointSlice";
 }

@@ -109,7 +109,7 @@ describe("what counts as published", () => {
       const hops = "pod old shown, published old shown";
       expect(summary(over)).toEqual([`old: shop/web 10.0.0.1 join, complete: ${hops}`]);
       expect(observer.clusters()[0]?.lost.map(({ sentence }) => sentence)).toEqual([
-        "old has no EndpointSlices (Kubernetes has them since 1.21), so synced times are unknown",
+        "old has no EndpointSlices (Kubernetes 1.21 or later has them), so synced times are unknown",
       ]);
       const [preview] = await observer.preview(new AbortController().signal);
       expect(preview?.kinds.map(({ resource }) => resource)).toEqual([

@@ -108,7 +108,7 @@ describe("clusters stand alone:", () => {
       expect({ state: east?.state.type, doubts: east?.doubts }).toEqual({
         state: "watching",
         doubts: [
-          "the watch of pods in east is stale, so times at pod may be late: east:6443 has not been " +
+          "the watch of pods in east is stale, so pod times may be late: east:6443 has not been " +
             "reached for over 165 s: the server is currently unable to handle the request",
         ],
       });

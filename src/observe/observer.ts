@@ -174,7 +174,7 @@ export class Observer {
     const access = byName(accessClusters);
     const namespaces = watchedNamespaces(this.#options);
     if (namespaces?.length === 0) {
-      throw new RangeError("none of the services is in one of the namespaces: nothing is left");
+      throw new RangeError("no given service is in one of the given namespaces");
     }
     const others = accessClusters.filter(({ cluster }) => !business.has(cluster));
     return [...clusters, ...others].map((one) => {

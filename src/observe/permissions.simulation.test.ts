@@ -6,9 +6,9 @@ const { signal } = new AbortController();
 
 const noPods =
   "Missing permission: list/watch pods in east. Effect: pod times are unknown; timing starts at " +
-  "the EndpointSlice, without the endpoint controller";
+  "the EndpointSlice, after the endpoint controller";
 const noNodes =
-  "Missing permission: list/watch nodes in east. Effect: a lost node is not named as the cause";
+  "Missing permission: list/watch nodes in east. Effect: lost nodes are not shown as a cause";
 
 async function readerWith(world: ObserverWorld, resources: readonly string[]): Promise<void> {
   await world.startCluster("east", { hasRules: true });
@@ -165,7 +165,7 @@ test("a cluster that does not answer says why, and the others are not kept waiti
     world.simulation.host("west");
     const { observer } = world.watch({ clusters: ["west", "east"] });
     const [west, east] = await observer.permissions(signal);
-    expect(west?.problem).toBe("west:6443: nobody listens there");
+    expect(west?.problem).toBe("west:6443: connection refused");
     expect(east).toMatchObject({ lost: [], problem: undefined });
     expect(world.simulation.now()).toBeLessThan(15_000);
   }));

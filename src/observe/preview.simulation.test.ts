@@ -91,5 +91,5 @@ test("a cluster that does not answer is told, with what would be watched there",
     const { observer } = world.watch({ clusters: ["west"] });
     const [preview] = await observer.preview(signal);
     expect(preview).toMatchObject({ cluster: "west", objects: 0, watches: 4 });
-    expect(preview?.problem).toBe("west:6443: nobody listens there");
+    expect(preview?.problem).toBe("west:6443: connection refused");
   }));

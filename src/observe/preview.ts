@@ -85,7 +85,7 @@ async function previewResource(
   const previews: KindPreview[] = [];
   for (const watch of plan.filter((one) => one.resource === resource)) {
     if (previews.length >= namespacesAskedMax) {
-      previews.push(uncounted(watch, `only ${namespacesAskedMax} namespaces were asked`));
+      previews.push(uncounted(watch, `only ${namespacesAskedMax} namespaces were counted`));
       continue;
     }
     const path = `${collectionPath(placeOf[resource], watch.namespace)}?limit=${sampleSize}`;
@@ -101,14 +101,14 @@ async function previewResource(
 }
 
 function countedBy(watch: PlannedWatch, list: unknown, pageBytes: number): KindPreview {
-  if (!isRecord(list)) throw new MalformedObjectError("the answer is no list");
+  if (!isRecord(list)) throw new MalformedObjectError("the answer is not a list");
   const { resource, namespace } = watch;
   const metadata = recordAt(list, "metadata");
   const listed = listAt(list, "items").length;
   const hasMore = (optionalString(metadata, "continue") ?? "") !== "";
   const remaining = hasMore ? optionalNumber(metadata, "remainingItemCount") : 0;
   if (remaining === undefined) {
-    return uncounted(watch, `there are more than ${listed}; the server does not tell how many`);
+    return uncounted(watch, `there are more than ${listed}; the server does not report how many`);
   }
   const objects = listed + remaining;
   const bytes = listed === 0 ? pageBytes : Math.round((pageBytes / listed) * objects);

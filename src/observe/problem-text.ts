@@ -7,6 +7,6 @@ export function problemText(error: unknown, signal?: AbortSignal): string {
   const problem: unknown = signal?.aborted === true ? signal.reason : error;
   const message = problem instanceof Error ? problem.message : String(problem);
   return problem instanceof StatusError && problem.code === 401
-    ? `${message}: these credentials are not accepted; have they expired?`
+    ? `${message}: the API server does not accept these credentials; they may have expired`
     : message;
 }

@@ -46,7 +46,7 @@ export class SimulatedNames {
           .sleep(this.#isAnswered(name) ? lookupMs : Number.MAX_SAFE_INTEGER, signal)
           .catch(() => {
             const options = { cause: signal.reason };
-            throw new NetworkError("ABORTED", `the lookup of ${name} was given up`, options);
+            throw new NetworkError("ABORTED", `the lookup of ${name} was cancelled`, options);
           });
         const answer = this.#answers.get(name);
         if (answer === undefined) {

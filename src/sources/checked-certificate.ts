@@ -47,15 +47,15 @@ function check({ chain, key }: Secret): CheckedCertificate | string {
   const certificates = readChain(chain);
   if (typeof certificates === "string") return certificates;
   const [leaf] = certificates;
-  if (leaf === undefined) return "holds no certificate in PEM in tls.crt";
+  if (leaf === undefined) return "contains no PEM certificate in tls.crt";
   const privateKey = readKey(key);
   if (typeof privateKey === "string") return privateKey;
   const { modulusLength = 0 } = privateKey.asymmetricKeyDetails ?? {};
   if (modulusLength > maxRsaBits) {
-    return `has a tls.key of ${modulusLength} bits, and more than ${maxRsaBits} take too long`;
+    return `has a tls.key of ${modulusLength} bits; the maximum is ${maxRsaBits}`;
   }
   if (!leaf.checkPrivateKey(privateKey)) {
-    return "has a tls.key that does not belong to the first certificate of tls.crt";
+    return "has a tls.key that does not match the first certificate in tls.crt";
   }
   return {
     // What is pushed is what was read here, and nothing that may stand around it in the secret.

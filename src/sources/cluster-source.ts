@@ -47,10 +47,10 @@ const slicesFirstMs = 5_000;
 
 /** The rules of truth that need pods, by what they do. */
 const lostWithoutPods: readonly string[] = [
-  "endpoints join and leave only when the slices say so",
-  "none is held through a flap of its node",
-  "an address that has passed to another pod goes unnoticed",
-  "nothing guards against slices that lose most endpoints at once",
+  "endpoints change only when the EndpointSlices change",
+  "endpoints are not kept when their node flaps",
+  "an address that moves to another pod is not detected",
+  "there is no protection against slices that lose most endpoints at once",
 ];
 
 export class ClusterSource {
@@ -267,7 +267,7 @@ export class ClusterSource {
     const { lost } = this;
     if (this.#hasSaidWhatIsLost || lost.length === 0) return;
     this.#hasSaidWhatIsLost = true;
-    this.#options.log.warn("pods may not be watched, so the published endpoints are followed", {
+    this.#options.log.warn("no permission to watch pods; routing follows the EndpointSlices", {
       cluster: this.cluster,
       refusal: this.watch("pods").detail,
       lost: lost.join("; "),

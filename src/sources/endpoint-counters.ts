@@ -154,13 +154,13 @@ const useMetrics = oncePerRegistry((registry) => {
   return {
     requestsTotal: new Counter({
       name: "lockstep_proxy_endpoint_requests_total",
-      help: "Requests that the proxy sent to endpoints, each try counted, by their cluster.",
+      help: "Requests that the proxy sent to endpoints, including retries, by cluster.",
       labelNames,
       registers,
     }),
     failuresTotal: new Counter({
       name: "lockstep_proxy_endpoint_failures_total",
-      help: "Those of them that the endpoint did not answer.",
+      help: "Requests that an endpoint did not answer, including retries, by cluster.",
       labelNames,
       registers,
     }),

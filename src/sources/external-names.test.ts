@@ -84,7 +84,7 @@ test("the last good answer stays while the name is gone or nobody answers", () =
     const addresses = ["192.0.2.1"];
     expect(names.answerOf("db.example", "")).toEqual({
       addresses,
-      failure: "there is no such name",
+      failure: "the name does not exist",
     });
     simulation.names.setSilent(true);
     await simulation.sleep(lookAgainAfterFailureMs + lookupTimeoutMs + aMomentMs);
@@ -144,8 +144,8 @@ test("a namespace with too many names harms its own newest services alone", () =
     expect(many("quiet", 2).filter((one) => addressesOf(one, "quiet").length === 0)).toEqual([]);
     expect(loud.filter((one) => addressesOf(one, "loud").length === 0)).toEqual(loud.slice(0, 1));
     const failure =
-      `the namespace has more than ${maxNamesPerNamespace} external names, ` +
-      "and this one is of its newest services";
+      `the namespace has more than ${maxNamesPerNamespace} external names; ` +
+      "its newest services are ignored";
     expect(names.answerOf("loud-0.example", "loud")).toEqual({
       addresses: [],
       failure,

@@ -52,8 +52,8 @@ const arrangeAfterMs = 100;
 const beyond: ExternalAnswer = {
   addresses: [],
   failure:
-    `the namespace has more than ${maxNamesPerNamespace} external names, ` +
-    "and this one is of its newest services",
+    `the namespace has more than ${maxNamesPerNamespace} external names; ` +
+    "its newest services are ignored",
   isBeyond: true,
 };
 
@@ -280,7 +280,8 @@ export class ExternalNames {
       const found = [...new Set(addresses)].sort().slice(0, maxAddresses);
       return { addresses: found, failure: undefined, ttlMs };
     } catch (error) {
-      if (!this.#abort.signal.aborted) log.debug("an external name has no answer", { name, error });
+      if (!this.#abort.signal.aborted)
+        log.debug("cannot resolve an external name", { name, error });
       const failure = inWords(error);
       return { addresses: answer?.addresses ?? [], failure, ttlMs: undefined };
     } finally {
@@ -324,6 +325,6 @@ function restAfter(failures: number, ttlMs: number | undefined): number {
 
 function inWords(error: unknown): string {
   const code = error instanceof NetworkError ? error.code : undefined;
-  if (code === "UNKNOWN_HOST") return "there is no such name";
+  if (code === "UNKNOWN_HOST") return "the name does not exist";
   return code === "ABORTED" ? "the resolver does not answer" : "the resolver fails";
 }

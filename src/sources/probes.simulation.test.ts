@@ -38,7 +38,7 @@ test.each(table)("an endpoint that %s", (_, handler, isHttp, expected) =>
     const listener = handler && (await listen(simulation, handler));
     const { signal } = new AbortController();
     const asked = isHttp ? { ...target, http } : target;
-    // A machine has an address even when nobody listens there.
+    // A machine has an address even when connection refused.
     simulation.host("pod");
     expect(await probeOnce(simulation.host("proxy"), asked, signal)).toBe(expected);
     await listener?.close();

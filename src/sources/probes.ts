@@ -230,7 +230,7 @@ export class Probes {
     const { answer, isOld } = doubted;
     if (answer === before.answer && isOld === before.isOld) return;
     const { cluster, address, port } = doubted.target;
-    log.debug("an endpoint in doubt was probed", { cluster, address, port, answer });
+    log.debug("probed an endpoint", { cluster, address, port, answer });
     for (const doubter of doubted.doubters) onAnswer(doubter);
   }
 }

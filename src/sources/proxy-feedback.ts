@@ -78,8 +78,7 @@ export class ProxyFeedback {
     const before = this.#unreached;
     this.#unreached = new Set(peers.map(({ key }) => key));
     const came = peers.filter(({ key }) => !before.has(key));
-    for (const { key, ageMs } of came)
-      log.debug("requests do not reach an endpoint", { key, ageMs });
+    for (const { key, ageMs } of came) log.debug("requests to an endpoint fail", { key, ageMs });
     const went = [...before].filter((key) => !this.#unreached.has(key));
     const changed = new Set([...came.map(({ key }) => key), ...went]);
     if (changed.size > 0) onChange(changed);

@@ -33,7 +33,7 @@ export async function publishedForm(
     } catch (error) {
       signal.throwIfAborted();
       const delayMs = backoff.next();
-      log.warn("could not ask the API server how it publishes endpoints", {
+      log.warn("cannot read which endpoint API the API server uses", {
         delayMs: Math.round(delayMs),
         error,
       });

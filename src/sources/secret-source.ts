@@ -59,8 +59,8 @@ export interface SecretSourceOptions<S extends Projected>
 export const maxNamedWatches = 64;
 
 const tooMany =
-  `the namespace names more than ${maxNamedWatches} secrets of this kind, ` +
-  "and this one is among the newest";
+  `the namespace uses more than ${maxNamedWatches} secrets of this kind; ` +
+  "the newest are ignored";
 
 /** How soon it is noticed that a secret may not be read. */
 const lookAgainMs = 500;

@@ -17,7 +17,7 @@ export const historyMetrics = oncePerRegistry((registry) => {
   const histories = new Set<CountedHistory>();
   new Counter({
     name: "lockstep_history_journeys_total",
-    help: "Records of journeys by what the history did: wrote them, lost them, removed old ones.",
+    help: "Records of changes in the history, by result: written, lost, or deleted because of age or size.",
     labelNames: ["result"] as const,
     registers: [registry],
     collect() {

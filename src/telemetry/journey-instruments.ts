@@ -52,32 +52,32 @@ export function createInstruments(registry: Registry, more: readonly "service"[]
     measuredHops: new Set<Hop>(["pod", "published"]),
     lag: new Histogram({
       name: "lockstep_journey_lag_seconds",
-      help: "Time from a change's origin until a witness of the hop showed it.",
+      help: "Time from the change of the pod until a source reports it at this hop.",
       labelNames: hopLabels,
       buckets: lagBucketsSeconds,
       registers,
     }),
     intervalLags: new Counter({
       name: "lockstep_journey_interval_lags_total",
-      help: "Times a hop showed a change whose origin is known as an interval only; not in the lags.",
+      help: "Changes reported at a hop without an exact start time; they are not in the lags.",
       labelNames: hopLabels,
       registers,
     }),
     stuck: new Counter({
       name: "lockstep_journey_stuck_total",
-      help: "Times a change had not reached a witness of the hop within the hop's budget.",
+      help: "Changes that a source did not report at a hop within the time limit of the hop.",
       labelNames: hopLabels,
       registers,
     }),
     requests: new Counter({
       name: "lockstep_journey_requests_after_leave_total",
-      help: "Requests that access logs show at addresses after they left, by whether they answered.",
+      help: "Requests in access logs to removed addresses, by result.",
       labelNames: ["cluster", "result"] as const,
       registers,
     }),
     over: new Counter({
       name: "lockstep_journeys_total",
-      help: "Changes of which nothing more will be learnt, by how they ended.",
+      help: "Finished changes, by outcome.",
       labelNames: ["cluster", "direction", "outcome", ...more] as const,
       registers,
     }),
@@ -92,7 +92,7 @@ function createGauges(
   const registers = [registry];
   new Gauge({
     name: "lockstep_journey_oldest_pending_seconds",
-    help: "Age of the oldest change that a hop has yet to show; absent where nobody reports the hop.",
+    help: "Age of the oldest change not yet visible at a hop; absent if no source reports the hop.",
     labelNames: ["cluster", "hop", "direction"] as const,
     registers,
     collect() {
@@ -108,7 +108,7 @@ function createGauges(
   });
   new Gauge({
     name: "lockstep_observer_watch_age_seconds",
-    help: "How long ago a watch was last proved to show everything; +Inf before it ever did.",
+    help: "Seconds since a watch was last known to be up to date; +Inf before the first time.",
     labelNames: ["cluster", "watch"] as const,
     registers,
     collect() {
@@ -121,7 +121,7 @@ function createGauges(
   });
   new Counter({
     name: "lockstep_journey_reports_total",
-    help: "What witnesses reported, by what became of it.",
+    help: "Reports of sources, by result.",
     labelNames: ["result"] as const,
     registers,
     collect() {

@@ -90,9 +90,9 @@ test("a hop that never showed it is an error that lasts until the journey is giv
   };
   expect(journeySpans(record, originMs + 21_600_000).map(brief)).toMatchInlineSnapshot(`
     [
-      "endpoint leave | 0…21600000 | root | a hop never showed the change",
+      "endpoint leave | 0…21600000 | root | the change never became visible at a hop",
       "pod | 0…0 | hop | ok",
-      "published | 0…21600000 | hop | east has not shown the change",
+      "published | 0…21600000 | hop | east has not reported the change",
     ]
   `);
 });
@@ -164,7 +164,9 @@ test("what is stuck has a span of its own, so that no span is ever sent twice", 
   const stuck = missing("published", "east", "stuck");
   const record = leave(shown("pod", "east", 0), stuck);
   const early = stuckSpan(record, stuck, originMs + 30_000);
-  expect(brief(early)).toBe("stuck at published | 0…30000 | hop | east has not shown the change");
+  expect(brief(early)).toBe(
+    "stuck at published | 0…30000 | hop | east has not reported the change",
+  );
   expect(early.events).toEqual([
     { timeUnixNano: unixNano(originMs + 30_000), name: "stuck", attributes: [] },
   ]);

@@ -66,7 +66,9 @@ function rootSpan({ record, traceId, rootId }: Trace, overAtMs: number): OtlpSpa
           : notShown.map(({ hop, witness, state }) => `${hop} ${witness}: ${state}`),
     }),
     events: [],
-    status: isStuck ? { code: errorStatus, message: "a hop never showed the change" } : {},
+    status: isStuck
+      ? { code: errorStatus, message: "the change never became visible at a hop" }
+      : {},
   };
 }
 
@@ -97,7 +99,7 @@ function lateSpan(trace: Trace, hop: HopRecord, nowMs: number, name: string): Ot
     endTimeUnixNano: unixNano(endMs),
     attributes: otlpAttributes(hopAttributes(record, hop)),
     events: [{ timeUnixNano: unixNano(endMs), name: "stuck", attributes: [] }],
-    status: { code: errorStatus, message: `${hop.witness} has not shown the change` },
+    status: { code: errorStatus, message: `${hop.witness} has not reported the change` },
   };
 }
 

@@ -168,8 +168,8 @@ test.each([429, 502, 503, 504])(
       expect(exporter.counts).toEqual({ sent: 2, dropped: 0, rejected: 0, waiting: 0 });
       const said = simulation.logLines().map(({ message }) => message);
       expect(said).toEqual([
-        "The trace receiver does not take traces; they wait.",
-        "The trace receiver takes traces again.",
+        "The trace receiver does not accept traces; retrying.",
+        "The trace receiver accepts traces again.",
       ]);
     });
   },

@@ -149,17 +149,17 @@ export class OtlpExporter {
     const { log, target } = this.#options;
     switch (result.type) {
       case "taken":
-        if (this.#isAway) log.info("The trace receiver takes traces again.", { url: target.url });
+        if (this.#isAway) log.info("The trace receiver accepts traces again.", { url: target.url });
         this.#isAway = false;
         this.#counts.sent += spans - result.rejected;
         this.#counts.rejected += result.rejected;
         break;
       case "refused":
-        this.#say("The trace receiver refuses what it is sent.", result.detail);
+        this.#say("The trace receiver rejects the traces.", result.detail);
         this.#counts.rejected += spans;
         break;
       case "later":
-        this.#say("The trace receiver does not take traces; they wait.", result.detail);
+        this.#say("The trace receiver does not accept traces; retrying.", result.detail);
         break;
     }
   }

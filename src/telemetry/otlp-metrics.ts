@@ -19,7 +19,7 @@ export const otlpMetrics = oncePerRegistry((registry) => {
   const registers = [registry];
   new Counter({
     name: "lockstep_otlp_spans_total",
-    help: "Spans that were to be sent to the trace store, by what became of them.",
+    help: "Spans for the trace store, by result.",
     labelNames: ["result"] as const,
     registers,
     collect() {
@@ -33,7 +33,7 @@ export const otlpMetrics = oncePerRegistry((registry) => {
   });
   new Gauge({
     name: "lockstep_otlp_waiting_spans",
-    help: "Spans that wait to be sent to the trace store.",
+    help: "Spans waiting to be sent to the trace store.",
     registers,
     collect() {
       this.set([...exporters].reduce((sum, { counts }) => sum + counts.waiting, 0));

@@ -43,15 +43,15 @@ test("the variables are read as other exporters read them", () => {
 });
 
 const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://c" };
-const needed = "the address of a receiver of OTLP over HTTP, such as http://localhost:4318; it is";
+const needed = "the URL of an OTLP receiver over HTTP, such as http://localhost:4318, not";
 
 test.each([
-  ["localhost:4318", {}, `--otlp is ${needed} "localhost:4318".`],
-  ["", {}, `--otlp is ${needed} "".`],
+  ["localhost:4318", {}, `--otlp must be ${needed} "localhost:4318".`],
+  ["", {}, `--otlp must be ${needed} "".`],
   [
     undefined,
     { OTEL_EXPORTER_OTLP_ENDPOINT: "collector" },
-    `OTEL_EXPORTER_OTLP_ENDPOINT is ${needed} "collector".`,
+    `OTEL_EXPORTER_OTLP_ENDPOINT must be ${needed} "collector".`,
   ],
   [
     undefined,
@@ -62,7 +62,7 @@ test.each([
   [
     undefined,
     { ...endpoint, OTEL_EXPORTER_OTLP_HEADERS: "secret" },
-    "OTEL_EXPORTER_OTLP_HEADERS is name=value pairs with commas between.",
+    "OTEL_EXPORTER_OTLP_HEADERS must be name=value pairs separated by commas.",
   ],
   [
     undefined,
@@ -72,7 +72,7 @@ test.each([
   [
     undefined,
     { ...endpoint, OTEL_EXPORTER_OTLP_TIMEOUT: "10s" },
-    "OTEL_EXPORTER_OTLP_TIMEOUT is a whole number of milliseconds, such as 10000.",
+    "OTEL_EXPORTER_OTLP_TIMEOUT must be a whole number of milliseconds, such as 10000.",
   ],
 ])("what cannot be used is said with what would be right: %s %j", (flag, variables, message) => {
   expect(() => otlpTarget(flag, variables)).toThrow(new OtlpTargetError(message));

@@ -59,8 +59,8 @@ function checked(name: string, text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url !== undefined && ["http:", "https:"].includes(url.protocol)) return url;
   throw new OtlpTargetError(
-    `${name} is the address of a receiver of OTLP over HTTP, such as http://localhost:4318; ` +
-      `it is ${JSON.stringify(text)}.`,
+    `${name} must be the URL of an OTLP receiver over HTTP, such as http://localhost:4318, ` +
+      `not ${JSON.stringify(text)}.`,
   );
 }
 
@@ -84,7 +84,8 @@ function headersOf(variables: Readonly<Record<string, string | undefined>>, name
       const equals = pair.indexOf("=");
       const key = pair.slice(0, equals).trim().toLowerCase();
       // The value may be a secret, so it is not shown.
-      if (equals < 1) throw new OtlpTargetError(`${name} is name=value pairs with commas between.`);
+      if (equals < 1)
+        throw new OtlpTargetError(`${name} must be name=value pairs separated by commas.`);
       return [key, decoded(name, pair.slice(equals + 1).trim())];
     }),
   );
@@ -104,7 +105,7 @@ function timeoutOf(variables: Readonly<Record<string, string | undefined>>): num
   if (name === undefined) return defaultTimeoutMs;
   const timeoutMs = Number(given(variables, name));
   if (Number.isSafeInteger(timeoutMs) && timeoutMs > 0) return timeoutMs;
-  throw new OtlpTargetError(`${name} is a whole number of milliseconds, such as 10000.`);
+  throw new OtlpTargetError(`${name} must be a whole number of milliseconds, such as 10000.`);
 }
 
 /** An empty variable counts as none. */

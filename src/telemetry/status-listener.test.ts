@@ -87,11 +87,11 @@ test("added pages get their query; what does not exist says what does", async ()
     ",
       "200 application/json: {"q":"\\u001b\\u009b\\udb40\\udc01\\n"}
     ",
-      "404 text/plain; charset=utf-8: there are /healthz, /readyz, /metrics, /echo?q=Q
+      "404 text/plain; charset=utf-8: available: /healthz, /readyz, /metrics, /echo?q=Q
     ",
-      "405 text/plain; charset=utf-8: only GET is answered here
+      "405 text/plain; charset=utf-8: only GET is allowed here
     ",
-      "400 text/plain; charset=utf-8: the path cannot be understood
+      "400 text/plain; charset=utf-8: the path is invalid
     ",
     ]
   `);

@@ -44,7 +44,7 @@ export async function startStatusListener(options: StatusListenerOptions): Promi
     const { status, contentType, body } = isOurName(request.headers["host"], options)
       ? request.method === "GET"
         ? await answer(pages, request.target)
-        : textAnswer(405, "only GET is answered here")
+        : textAnswer(405, "only GET is allowed here")
       : textAnswer(421, otherName);
     exchange.respond(status, { "content-type": contentType }).end(Buffer.from(body, "utf8"));
   };
@@ -93,12 +93,12 @@ export function jsonAnswer(value: object): StatusAnswer {
 const base = "http://status";
 
 async function answer(pages: readonly StatusPage[], target: string): Promise<StatusAnswer> {
-  if (!URL.canParse(target, base)) return textAnswer(400, "the path cannot be understood");
+  if (!URL.canParse(target, base)) return textAnswer(400, "the path is invalid");
   const { pathname, searchParams } = new URL(target, base);
   const page = pages.find(({ path }) => path === pathname);
   if (page !== undefined) return await page.answer(searchParams);
   const known = pages.map(({ path, query = "" }) => `${path}${query}`);
-  return textAnswer(404, `there are ${known.join(", ")}`);
+  return textAnswer(404, `available: ${known.join(", ")}`);
 }
 
 function standingPages({ readiness, metrics }: StatusListenerOptions): readonly StatusPage[] {

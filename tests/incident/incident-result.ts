@@ -163,5 +163,5 @@ export const result: IncidentResult = {
       ],
     },
   ],
-  fitted: ["1,200 services: the write-up gives no number, and this sentence is longer than a line"],
+  fitted: ["1,200 services, and this sentence is longer than a line"],
 };

@@ -11,7 +11,7 @@ import { type IngressWorld, inIngressWorld, type WorldOptions } from "./ingress-
 const web = "default/web:80";
 const addresses = ["10.0.0.1", "10.0.0.2"] as const;
 const both = addresses.map((address) => `east ${address}:8080`);
-const reason = "its pod is ready, but requests do not reach it, and it does not answer a probe";
+const reason = "its pod is ready, but requests to it fail, and it does not answer probes";
 
 /** Some messages of the network. */
 const aMomentMs = 50;
@@ -101,7 +101,7 @@ test("a service whose endpoints are all gone goes on trying them", () =>
       expect(await askAll(world)).toEqual(["502", "502"]);
       await simulation.sleep(longMs);
       expect(active(web)).toEqual(both);
-      expect(stateOf(world, "10.0.0.1")).toBe(`active: no endpoint is better: ${reason}`);
+      expect(stateOf(world, "10.0.0.1")).toBe(`active: no better endpoint is left: ${reason}`);
       simulation.network.rejoin("n1");
       expect(await proxy.ask("web.example")).toBe("10.0.0.1");
       await simulation.sleep(probeEveryMs + aMomentMs);

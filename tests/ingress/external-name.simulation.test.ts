@@ -13,7 +13,7 @@ test("an external name is routed to what it resolves to, and follows it", () =>
     async ({ simulation, active, loop }) => {
       expect(active(web)).toEqual([]);
       expect(loop.decisions.truths.get(web)?.truth.problems).toEqual([
-        "the service default/web in east is db.example: there is no such name",
+        "the service default/web in east is the external name db.example: the name does not exist",
       ]);
       simulation.names.set("db.example", ["192.0.2.1", "192.0.2.2"]);
       await simulation.sleep(lookAgainMs);

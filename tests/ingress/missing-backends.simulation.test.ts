@@ -16,20 +16,20 @@ test("an Ingress is told what it names and no cluster has, for as long as it is 
     async (world) => {
       const { clusters, simulation } = world;
       const none =
-        "lost: backend late:80: no cluster has the service default/late, " +
+        "lost: backend late:80: service default/late does not exist in any cluster, " +
         "so its requests are answered with 503";
       expect(problems(world)).toEqual([none]);
       await clusters.west.service("late", { ports: [{ name: "web", port: 8080 }] });
       await simulation.sleep(aMomentMs);
       expect(problems(world)).toEqual([
-        "lost: backend late:80: the service default/late has no port 80 in west, " +
-          "where it has 8080 (web), so its requests are answered with 503",
+        "lost: backend late:80: the service default/late has no port 80 in west " +
+          "(ports there: 8080 (web)), so its requests are answered with 503",
       ]);
       await clusters.east.service("late");
       await simulation.sleep(aMomentMs);
       expect(problems(world)).toEqual([
-        "lost: backend late:80: the service default/late has no port 80 in west, " +
-          "where it has 8080 (web), so no request goes there",
+        "lost: backend late:80: the service default/late has no port 80 in west " +
+          "(ports there: 8080 (web)), so it gets no requests",
       ]);
       await clusters.west.update(`${services}/late`, { spec: { ports: [{ port: 80 }] } });
       await simulation.sleep(aMomentMs);

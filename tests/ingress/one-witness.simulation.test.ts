@@ -142,8 +142,8 @@ test("an address that another pod takes over gets no more requests for the old o
       expect(
         overrides.entries().map(({ endpoint }) => `${endpoint.rule}: ${endpoint.reason}`),
       ).toEqual([
-        "know the address's owner: its address belongs to another pod now, default/shop-1, " +
-          "though it is still published as ready",
+        "know the address's owner: its address now belongs to another pod, default/shop-1, " +
+          "but its EndpointSlice still lists it as ready",
       ]);
       await clusters.east.deletePod("shop-1", { graceSeconds: 0 });
       await simulation.sleep(aMomentMs);

@@ -57,7 +57,7 @@ describe("a cluster that is cut off", () => {
           simulation.network.isolate("api-west");
           await simulation.sleep(untilStaleMs);
           expect(rows(world)).toEqual(whole);
-          expect(reasonIn(world, "west")).toMatch(/^its pod was ready, as last heard: /);
+          expect(reasonIn(world, "west")).toMatch(/^its pod was ready, as last known: /);
           await simulation.sleep(untilUnreachableMs);
           expect(rows(world)).toEqual(cut);
           simulation.network.rejoin("api-west");
@@ -138,7 +138,7 @@ describe("a cluster that does not answer at the start", () => {
         "west 10.8.0.9:8080",
       ]);
       expect(reasonIn(world, "west")).toBe(
-        "it served before the start, and its cluster has not been heard since",
+        "it served before the start, and its cluster has not answered since",
       );
       // The pods here are gone and the other cluster stands in.
       simulation.network.isolate("n1");
@@ -170,7 +170,7 @@ test("when the local endpoints have all left, another cluster serves at once, an
       await simulation.sleep(aMomentMs);
       expect(await proxy.ask("web.example")).toBe("10.8.0.2");
       expect(reasonIn(world, "west")).toBe(
-        "its pod is ready; it stands in, for no endpoint in east can serve",
+        "its pod is ready; it is used because no endpoint in east is available",
       );
     },
     { before: bothClusters },

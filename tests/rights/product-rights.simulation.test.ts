@@ -14,9 +14,9 @@ const whole = {
   copies: ["web", "web-lab-0"],
   status: "192.0.2.10",
   events: [
-    "spec.tls[0]: there is no secret shop/web-tls of type kubernetes.io/tls",
-    "annotation lockstep.dev/server-snippet: snippets are not supported, because no text of an " +
-      "object becomes nginx configuration",
+    "annotation lockstep.dev/server-snippet: snippets are not supported, for security: " +
+      "text of an object never becomes nginx configuration",
+    "spec.tls[0]: secret shop/web-tls of type kubernetes.io/tls does not exist",
   ],
 };
 
@@ -34,7 +34,7 @@ test.each([
         `ingresses.networking.k8s.io "web" is forbidden: User "${lockstep}-ingress" cannot patch ` +
           'resource "ingresses/status" in API group "networking.k8s.io" in the namespace "shop"',
       ],
-      complaints: ["the API server does not permit what a key needs; it will be tried again"],
+      complaints: ["no permission for the work on a key; will retry"],
       ...whole,
       status: "",
     },
@@ -47,8 +47,8 @@ test.each([
           "at the cluster scope",
       ],
       complaints: [
-        "waiting before the next try",
-        "pods may not be watched, so the published endpoints are followed",
+        "waiting before the next retry",
+        "no permission to watch pods; routing follows the EndpointSlices",
       ],
       ...whole,
     },

@@ -5,26 +5,26 @@ local _M = {}
 local sentences = {
     ["address not allowed"] = "Requests from this address are not allowed here.",
     ["body too large"] = "The body of the request is larger than this route allows.",
-    ["control character"] = "The request has a control character where none can be.",
-    ["auth loop"] = "The authentication service of this route is behind an authentication service.",
-    ["backslash decides the route"] = "With slashes for its backslashes the path leads elsewhere.",
-    ["dot segment with a backslash"] = "The path has a dot segment beside a backslash.",
-    ["dot segment with a parameter"] = "The path has a dot segment with a parameter.",
-    ["filled in too long"] = "With what was asked for filled in, the address is too long.",
-    ["no endpoints"] = "The service behind this route has no endpoint that could answer now.",
-    ["no route"] = "No route leads anywhere from this host and path.",
+    ["control character"] = "The request contains a control character that is not allowed.",
+    ["auth loop"] = "The authentication service of this route needs authentication itself.",
+    ["backslash decides the route"] = "The path is ambiguous because it contains a backslash.",
+    ["dot segment with a backslash"] = "The path contains a dot segment next to a backslash.",
+    ["dot segment with a parameter"] = "The path contains a dot segment with a parameter.",
+    ["filled in too long"] = "The address is too long after its variables are replaced.",
+    ["no endpoints"] = "The service of this route has no available endpoint.",
+    ["no route"] = "No route matches this host and path.",
     ["not permitted"] = "This request is not permitted.",
-    ["nothing loaded yet"] = "The proxy has just started and does not know its routes yet.",
-    ["parameter decides the route"] = "Without its parameters the path leads elsewhere.",
-    ["password required"] = "A name and a password are required here.",
+    ["nothing loaded yet"] = "The proxy has just started and has no routes yet.",
+    ["parameter decides the route"] = "The path is ambiguous because it contains parameters.",
+    ["password required"] = "A user name and a password are required.",
     ["rate limit"] = "Too many requests from this address; try again in a second.",
-    ["regex limit"] = "The routes of this host take too long to compare with this path.",
-    ["rewritten to a dot segment"] = "This path would be rewritten to one with a dot segment.",
-    ["route closed"] = "This route is closed, because it asks for protection it cannot have.",
-    ["sign-in required"] = "One has to sign in for this.",
-    ["too many passwords"] = "Too many passwords are being tried here; try again later.",
+    ["regex limit"] = "Matching this path against the routes of this host takes too long.",
+    ["rewritten to a dot segment"] = "The rewritten path would contain a dot segment.",
+    ["route closed"] = "This route is closed because its access protection cannot be set up.",
+    ["sign-in required"] = "Sign-in is required.",
+    ["too many passwords"] = "Too many password attempts; try again later.",
     ["undecided"] = "The authentication service is not available.",
-    ["wrong connection"] = "This connection is for another host.",
+    ["wrong connection"] = "This connection belongs to another host.",
 }
 
 local function send(status, reason, text)
@@ -51,7 +51,7 @@ end
 -- The location is well formed as a header: whoever made it let no control character in.
 function _M.redirect(status, location)
     ngx.header.location = location
-    return send(status, "redirect", "This is at another address.\n")
+    return send(status, "redirect", "Moved to another address.\n")
 end
 
 -- Nothing to say beyond the headers, which the caller has set.

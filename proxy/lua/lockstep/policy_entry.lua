@@ -223,7 +223,7 @@ _M.parse = object({
     hostRedirect = object({ host = host_name, status = status }, { "host", "status" }),
     appRoot = path,
     rewrite = any_path,
-    upstreamHost = text("^[%w.:%[%]_-]+$", "a host to be told must be a name or an address"),
+    upstreamHost = text("^[%w.:%[%]_-]+$", "upstreamHost must be a name or an address"),
     upstreamTlsName = text("^[%w.:%[%]_-]+$", "a name for TLS must be a name or an address"),
     protocol = one_of("http", "https", "grpc", "grpcs"),
     verifyUpstream = boolean,

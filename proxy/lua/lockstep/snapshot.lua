@@ -91,7 +91,7 @@ function _M.load(path)
         ngx.log(ngx.ERR, refused, " entries of the saved state ", path, " are not used")
     end
     writer.restored()
-    ngx.log(ngx.WARN, "serving by the saved state, ", entries, " entries, until told more")
+    ngx.log(ngx.WARN, "serving with the saved state, ", entries, " entries, until the next push")
     return true
 end
 

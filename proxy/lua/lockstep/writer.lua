@@ -49,7 +49,7 @@ end
 
 local function boot_refusal(boot)
     if boot ~= meta:get("boot") then
-        return refusal(409, "BOOT", "made for another nginx; load everything again")
+        return refusal(409, "BOOT", "this push is for another nginx process; a full load is needed")
     end
     return nil
 end
@@ -167,7 +167,7 @@ local function pusher_refusal(pusher)
         return refused
     end
     if pusher.epoch ~= meta:get("epoch") or pusher.owner ~= meta:get("owner") then
-        return refusal(409, "EPOCH", "another pusher is in charge")
+        return refusal(409, "EPOCH", "another pusher controls this nginx")
     end
     return nil
 end

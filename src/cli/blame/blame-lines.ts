@@ -38,7 +38,7 @@ export function blameLines(report: BlameReport, options: BlameLineOptions): read
   const lines = [...headLines(report, options)];
   if (summary.requests === 0) return [...lines, ...noteLines(report, options)];
   lines.push("", ...causeTable(summary, options));
-  lines.push("", options.paint.strong("The worst of each cause (times are UTC)"));
+  lines.push("", options.paint.strong("Worst request of each cause (times are UTC)"));
   for (const { worst } of summary.causes) lines.push(...requestLines(worst, options));
   const worst = new Set(summary.causes.map((one) => one.worst));
   const others = verdicts.filter((one) => !worst.has(one));
@@ -61,7 +61,7 @@ function headLines(report: BlameReport, { width, paint }: BlameLineOptions): rea
   const more =
     rescued === 0
       ? ""
-      : ` ${number(rescued)} more were answered after another endpoint had failed first.`;
+      : ` ${number(rescued)} more succeeded after a failed try at another endpoint.`;
   const head = wrapText(paint.strong(of) + more, { width });
   if (summary.requests === 0) return head;
   return [...head, ...saidLines(summary, paint)];
@@ -69,8 +69,8 @@ function headLines(report: BlameReport, { width, paint }: BlameLineOptions): rea
 
 function nothingText({ isUnderstood }: BlameReport): string {
   return isUnderstood
-    ? "No request was found in the time and the logs given."
-    : "No line of the access logs given was understood.";
+    ? "No request found in the given logs and time."
+    : "No line of the access logs has a known format.";
 }
 
 function saidLines({ stale, requests, causes }: BlameSummary, paint: Paint): readonly string[] {

@@ -57,10 +57,10 @@ export async function loadEvidence(
   const { lives, publications, malformed } = evidence;
   if (clusters.length > 0 && lives.size + publications.size === 0) {
     const named = clusters.join(", ");
-    throw new UsageError(`of ${named}, which --cluster names, the files given hold nothing`);
+    throw new UsageError(`the input files contain no data of --cluster ${named}`);
   }
   if (malformed > 0) {
-    notes.push(`${counted(malformed, "object")} not understood or too large, and left out.`);
+    notes.push(`${counted(malformed, "object")} skipped: unknown format or too large.`);
   }
   if (evidence.dropped > 0) {
     limits.push(
@@ -100,13 +100,13 @@ async function loadRecording(
   const file = absolute(path);
   if ((await recordingParts(files, file)).length === 0) {
     const command = `${recordCommand} --out ${path}`;
-    throw new UsageError(`there is no recording ${path}; \`${command}\` makes one`);
+    throw new UsageError(`recording ${path} does not exist; \`${command}\` creates one`);
   }
   try {
     await readRecording(files, file, reader, options);
   } catch (error) {
     if (!(error instanceof RecordingVersionError)) throw error;
-    throw new UsageError(`${path} cannot be read: ${error.message}`, { cause: error });
+    throw new UsageError(`cannot read ${path}: ${error.message}`, { cause: error });
   }
   const { lines, runs, unreadable } = reader.counts;
   if (runs === 0) {

@@ -103,7 +103,7 @@ async function readSet(
   const of = cluster === undefined ? "" : ` of ${cluster}`;
   notes.push(`${count}: ${counted(objects, "object")}${events}${of}.`);
   if (saved.counts.broken > before.broken) {
-    notes.push(`${count}: a list breaks off in the middle; what is whole in it counts.`);
+    notes.push(`${count}: a list is cut off; its complete objects are used.`);
   }
   if (withoutObject > 0) {
     notes.push(
@@ -115,7 +115,7 @@ async function readSet(
 }
 
 function noObjects(path: string, isRecording: boolean, withoutObject: number): string {
-  if (isRecording) return `${path} was written by lockstep record: give it with --recording`;
+  if (isRecording) return `${path} is a recording of lockstep record: use --recording`;
   if (withoutObject > 0) {
     return (
       `${path} is an audit log without objects: only the level RequestResponse, for pods and ` +
@@ -162,7 +162,7 @@ async function objectFiles(
     }
   }
   if (names.length === 0 && (await sizeOf(files, path)) === undefined) {
-    throw new UsageError(`there is no file or folder ${path}`);
+    throw new UsageError(`file or folder ${path} does not exist`);
   }
   return found;
 }

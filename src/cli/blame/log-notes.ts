@@ -63,7 +63,7 @@ export function logNotes(file: string, blamed: BlamedLog): readonly string[] {
 }
 
 function clockNote(clock: Exclude<ProxyClock, { readonly type: "agrees" }>): string {
-  const seen = "by its times pods answered that were gone or did not exist yet";
+  const seen = "according to its times, pods answered that were deleted or did not exist yet";
   if (clock.type === "doubted") {
     return (
       `${seen}. Its clock is off, or the evidence is of other pods: no verdict is certain; ` +

@@ -135,7 +135,7 @@ function lagChart(
   const hasTogether = rows.some(({ cells }) => cells.some(({ sign }) => sign === together));
   const legend = [
     ...group.map((one, index) => `${signs[index]} ${one.text}${sideSuffix(one)}`),
-    ...(hasTogether ? [`${together} several`] : []),
+    ...(hasTogether ? [`${together} several at once`] : []),
   ].join(" · ");
   return [
     `${paint.strong("lag of each change")}, on a logarithmic scale`,

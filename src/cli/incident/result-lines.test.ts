@@ -14,9 +14,9 @@ test("a result is its timeline, its figures, what it meant, its charts and what 
       cause  The limit of the controller manager is used up, and so changes wait in
              its queue for long.
       fix    --kube-api-qps=300 --kube-api-burst=325
-    2 min 53 s of virtual time, seed 7
-    ✗ 1 of 2 compared figures are within their bounds, not: PUT requests per resync;
-      Lockstep reached 2 of 3 goals, not: requests lost.
+    2 min 53 s of simulated time, seed 7
+    ✗ Simulation matches the reference in 1 of 2 numbers (failed: PUT requests per
+      resync). Lockstep met 2 of 3 goals (failed: requests lost).
 
     What happened
       1            0 the controllers start
@@ -26,8 +26,8 @@ test("a result is its timeline, its figures, what it meant, its charts and what 
       4      +400 ms and a moment later the play is over
       5          1 s on another stage it begins again
 
-    Figures
-                                  this run  seen elsewhere    bounds
+    Numbers
+                                  this run  reference         bounds
       drain time               10 min 48 s  10–12 min         ✓ 10 min to 12 min
                                             647–649 s (real)  ✓ 10 min 47 s to
                                                               10 min 49 s
@@ -35,13 +35,13 @@ test("a result is its timeline, its figures, what it meant, its charts and what 
                                                               exactly 12,954
       highest rate                  42.6/s
       what was not seen                  –  some
-      (real): measured with the real binaries of that version
+      reference (real): measured with the real binaries of that version
 
-    Figures that an input decides, not counted
-                              this run  seen elsewhere    input
+    Numbers that follow from an assumption (not compared)
+                              this run  reference         assumption
       between two resyncs           ×2  ≈ 1.37            resync factor 2
 
-    What it meant
+    Effect on traffic and goals
                                   stock (model)       Lockstep  goal for Lockstep
       slowest removal at a proxy     1 min 14 s       0.583 ms  ✓ as in quiet times
       requests sent                       1,338          1,338
@@ -63,7 +63,7 @@ test("a result is its timeline, its figures, what it meant, its charts and what 
     flaps · none
 
     lag of each change, on a logarithmic scale
-      + published · ○ routed, stock (model) · ● routed, Lockstep · ◆ several
+      + published · ○ routed, stock (model) · ● routed, Lockstep · ◆ several at once
           1 min ┤                 ◆
            10 s ┤                                 ○
             1 s ┤
@@ -81,9 +81,8 @@ test("a result is its timeline, its figures, what it meant, its charts and what 
                 └5──────────────────────────────────────────────────────────────────
                  0           3 h         6 h         9 h         12 h        15 h
 
-    Inputs, and what is left out
-      · 1,200 services: the write-up gives no number, and this sentence is longer
-        than a line
+    Assumptions (not in the incident report)
+      · 1,200 services, and this sentence is longer than a line
     "
   `);
 });

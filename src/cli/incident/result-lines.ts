@@ -57,17 +57,22 @@ export function resultLines(
     paint.secondary(circumstances(result)),
     ...verdictLines(result, options),
     ...section("What happened", timeline.length, () => timelineLines(result, options), paint),
-    ...section("Figures", results.length, () => figureTable(results, "bounds", options), paint),
+    ...section("Numbers", results.length, () => figureTable(results, "bounds", options), paint),
     ...section(
-      "Figures that an input decides, not counted",
+      "Numbers that follow from an assumption (not compared)",
       inputs.length,
-      () => figureTable(inputs, "input", options),
+      () => figureTable(inputs, "assumption", options),
       paint,
     ),
-    ...section("What it meant", measures.length, () => measureTable(measures, options), paint),
+    ...section(
+      "Effect on traffic and goals",
+      measures.length,
+      () => measureTable(measures, options),
+      paint,
+    ),
     ...(charts.length === 0 ? [] : ["", ...charts]),
     ...section(
-      "Inputs, and what is left out",
+      "Assumptions (not in the incident report)",
       fitted.length,
       () => fitted.flatMap((text) => wrapText(text, { width, first: "  · ", rest: "    " })),
       paint,
@@ -89,7 +94,9 @@ function toldLines({ summary, cause, fix }: Told, isFixed: boolean, width: numbe
 /** What kind of time passed, how much, and what to type to see the same again. */
 function circumstances({ stage, durationMs, seed }: IncidentResult): string {
   const passed = durationText(durationMs);
-  return stage === "virtual" ? `${passed} of virtual time, seed ${seed}` : `${passed} of real time`;
+  return stage === "virtual"
+    ? `${passed} of simulated time, seed ${seed}`
+    : `${passed} of real time`;
 }
 
 /** Before the evidence. */
@@ -140,7 +147,7 @@ function figureTable(
   const sharing = { texts, seconds: said, leastWidth: seenLeastWidth };
   const [text, seen] = widths(options, [numbers, verdict], sharing);
   const columns = [{ ...none, width: text }, numbers, { ...none, width: seen }, verdict];
-  const head = ["", "this run", "seen elsewhere", lastHead].map((text) => ({
+  const head = ["", "this run", "reference", lastHead].map((text) => ({
     text,
     paint: paint.secondary,
   }));
@@ -151,7 +158,7 @@ function figureTable(
   ];
 }
 
-const realNote = `${indent}(real): measured with the real binaries of that version`;
+const realNote = `${indent}reference (real): measured with the real binaries of that version`;
 
 function isReal({ source }: Expectation): boolean {
   return source === "real binaries";

@@ -8,11 +8,11 @@ const options = { width: 80, paint: paintFor({ colours: false }) };
 test("every success measure has stock beside Lockstep, and the goal where there is one", () => {
   expect(sideBySideLines({ ...result, isFixed: true }, options).join("\n")).toMatchInlineSnapshot(`
     "throttled-controller, with the fix
-                                   stock (model)     Lockstep  Lockstep must show
+                                   stock (model)     Lockstep  goal for Lockstep
       slowest removal at a proxy      1 min 14 s     0.583 ms  ✓ as in quiet times
       requests sent                        1,338        1,338
       requests lost                          853            2  ✗ none
       until the ghost is named                 –          2 s  ✓ at once"
   `);
-  expect(sideBySideFoot([result, result])).toBe("Lockstep reached 4 of 6 goals.");
+  expect(sideBySideFoot([result, result])).toBe("Lockstep met 4 of 6 goals.");
 });

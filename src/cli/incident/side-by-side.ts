@@ -25,7 +25,7 @@ export function sideBySideLines(
     "",
     { text: "stock (model)", paint: paint.secondary },
     { text: "Lockstep", paint: paint.lockstep },
-    { text: "Lockstep must show", paint: paint.secondary },
+    { text: "goal for Lockstep", paint: paint.secondary },
   ];
   return [
     paint.strong(isFixed ? `${name}, with the fix` : name),
@@ -38,7 +38,7 @@ export function sideBySideLines(
 export function sideBySideFoot(results: readonly IncidentResult[]): string {
   const wanted = results.flatMap(({ measures }) => measures.filter(({ goal }) => goal));
   const reached = wanted.filter(({ held }) => held).length;
-  return `Lockstep reached ${reached} of ${wanted.length} goals.`;
+  return `Lockstep met ${reached} of ${wanted.length} goals.`;
 }
 
 function cellsOf({ text, unit, stock, lockstep, goal, held }: Measure, paint: Paint) {

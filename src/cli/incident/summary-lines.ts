@@ -8,7 +8,7 @@ import { type Cell, type Column, rowLines, tableWidth } from "../terminal/table.
 import { valueText } from "../terminal/value-text.ts";
 import { wrapText } from "../terminal/wrapped-text.ts";
 import { seenText } from "./comparison.ts";
-import { figureCount, goalCount } from "./verdict-text.ts";
+import { verdictText } from "./verdict-text.ts";
 
 export interface SummaryOptions {
   /** Columns. */
@@ -31,7 +31,7 @@ export function summaryHead(options: SummaryOptions): readonly string[] {
   const heads: readonly Cell[] = [
     "",
     "",
-    { text: "seen elsewhere", paint: secondary },
+    { text: "reference", paint: secondary },
     { text: "stock (model)", paint: secondary },
     { text: "Lockstep", paint: lockstep },
   ];
@@ -43,13 +43,11 @@ export function summaryLines(result: IncidentResult, options: SummaryOptions): r
   const { name, isFixed, figures, measures } = result;
   const { paint } = options;
   const columns = columnsOf(options);
-  const counts = [
-    ...partOf("figures", figureCount(result)),
-    ...partOf("goals", goalCount(result)),
-  ].join(", ");
+  const verdict = verdictText(result);
   const title = `${didHold(result) ? "✓" : "✗"} ${isFixed ? `${name}, with the fix` : name}`;
   return [
-    `${paint.strong(title)}  ${paint.secondary(counts)}`.trimEnd(),
+    paint.strong(title),
+    ...(verdict === undefined ? [] : verdictLines(verdict, options)),
     ...figures
       .filter((figure) => figure.isHeadline === true || !isWithinBounds(figure))
       .flatMap((figure) => rowLines(figureCells(figure, paint), columns, indent)),
@@ -65,12 +63,12 @@ export function summaryFoot(
   { width, paint }: SummaryOptions,
 ): readonly string[] {
   const legend =
-    "✗ at least one compared figure is out of its bounds, or Lockstep missed a goal. " +
-    "(real): measured with the real binaries; else reported in the write-up.";
+    "✗ at least one compared number is outside its bounds, or Lockstep missed a goal. " +
+    "reference: from the incident report; (real): measured with the real binaries.";
   return [
     "",
     ...wrapText(legend, { width }).map(paint.secondary),
-    `${results.filter(didHold).length} of ${results.length} held.`,
+    `Passed: ${results.filter(didHold).length} of ${results.length} replays.`,
   ];
 }
 
@@ -85,7 +83,7 @@ function figureCells(figure: Figure, paint: Paint): readonly Cell[] {
   const seen = expected.find(({ source }) => source === "write-up") ?? expected[0];
   return [
     signCell(isWithinBounds(figure), paint),
-    fittedBy === undefined ? text : `${text} (from inputs)`,
+    fittedBy === undefined ? text : `${text} (assumed)`,
     seen === undefined ? "" : seenText(seen),
     valueText(measured, unit),
   ];
@@ -109,8 +107,8 @@ function signCell(isGood: boolean, paint: Paint): Cell {
   return isGood ? "" : { text: "✗", paint: paint.failed };
 }
 
-function partOf(what: string, count: string | undefined): readonly string[] {
-  return count === undefined ? [] : [`${count} ${what}`];
+function verdictLines(text: string, { width, paint }: SummaryOptions): readonly string[] {
+  return wrapText(text, { width, first: indent, rest: indent }).map(paint.secondary);
 }
 
 function columnsOf({ width }: SummaryOptions): readonly Column[] {

@@ -59,7 +59,7 @@ export class AccessLogOutput {
         }
       } catch (error) {
         if (!(error instanceof FilesError || error instanceof AccessLogFileError)) throw error;
-        log.warn("the access log cannot be read; trying again", { reason: error.message });
+        log.warn("cannot read the access log, retrying", { reason: error.message });
         await timers.sleep(retryMs, signal).catch(() => undefined);
       }
     }

@@ -29,7 +29,7 @@ export function readConfigFile(
   if (problems.length > 0) return { kind: "wrong", problems };
   const texts = new Map<string, readonly string[]>();
   if (contents === null || isNothing(contents)) return { kind: "read", texts };
-  if (!isMap(contents)) report(0, "the file must hold fields, as in class: web");
+  if (!isMap(contents)) report(0, "the file must contain fields, such as class: web");
   for (const { key, value } of isMap(contents) ? contents.items : []) {
     const field = isScalar(key) ? String(key.value) : "";
     const setting = settings.find((one) => one.field === field);

@@ -68,7 +68,7 @@ test("a file that goes away and comes back is read again, and what held before h
 
 test("a file that is wrong or absent at the start ends the command", async () => {
   await expect(withFile("a: 1\nspread: 2\n", open)).rejects.toThrow(
-    "the config file cannot be used:\n" +
+    "the config file is invalid:\n" +
       '  lockstep.yaml:1:1: there is no field "a"; there are kubeconfig, ',
   );
   await expect(

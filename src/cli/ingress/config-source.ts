@@ -70,7 +70,7 @@ export class ConfigSource {
     this.#content = content;
     const file = readConfigFile(shownPath, content, ingressSettings);
     if (file.kind === "wrong") {
-      log.error("the config file has changed and cannot be used; what held before still holds", {
+      log.error("the changed config file is invalid; the previous settings stay in use", {
         problems: file.problems,
       });
       return false;
@@ -78,9 +78,9 @@ export class ConfigSource {
     const next = this.#current.withFile(file.texts);
     const { live, atRestart } = this.#current.changesTo(next);
     if (live.length + atRestart.length === 0) return false;
-    if (live.length > 0) log.info("the config file has changed", { fields: live });
+    if (live.length > 0) log.info("the config file changed", { fields: live });
     if (atRestart.length > 0) {
-      log.warn("the config file has changed in fields that count only after a restart", {
+      log.warn("the config file changed in fields that need a restart", {
         fields: atRestart,
       });
     }
@@ -94,7 +94,7 @@ export class ConfigSource {
       return await contentOf(this.#options, path);
     } catch (error) {
       if (!(error instanceof FilesError)) throw error;
-      this.#options.log.debug("the config file cannot be read now", { reason: error.message });
+      this.#options.log.debug("cannot read the config file", { reason: error.message });
       return undefined;
     }
   }
@@ -109,5 +109,5 @@ async function contentOf(
 }
 
 function problemText({ problems }: Extract<ConfigFile, { kind: "wrong" }>): string {
-  return `the config file cannot be used:\n${problems.map((one) => `  ${one}`).join("\n")}`;
+  return `the config file is invalid:\n${problems.map((one) => `  ${one}`).join("\n")}`;
 }

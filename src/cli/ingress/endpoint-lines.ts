@@ -23,8 +23,8 @@ const columns: readonly Column[] = [
   { title: "state", cell: ({ state }) => `${glyphs[state]} ${state}` },
   { title: "endpoint", cell: ({ address, port }) => hostAndPort(address, port) },
   { title: "pod", cell: ({ podName }) => podName ?? "–" },
-  { title: "pod says", cell: ({ pod }) => pod },
-  { title: "slices say", cell: ({ published }) => published },
+  { title: "pod state", cell: ({ pod }) => pod },
+  { title: "in slices", cell: ({ published }) => published },
   { title: "requests", cell: ({ use }) => (use === undefined ? "–" : String(use.requests)) },
   { title: "failed", cell: ({ use }) => (use === undefined ? "–" : String(use.failures)) },
   { title: "cluster", cell: ({ cluster }) => cluster },
@@ -83,7 +83,7 @@ function widthsOf(shown: readonly Column[], endpoints: readonly ReportedEndpoint
 function reasons({ reason, rule, use, priority = 0, weight = 1 }: ReportedEndpoint) {
   return [
     `${reason} (${rule})`,
-    ...(priority === 0 ? [] : [`choice ${priority + 1}`]),
+    ...(priority === 0 ? [] : [`priority ${priority + 1}`]),
     ...(weight === 1 ? [] : [`weight ${weight}`]),
     ...(use === undefined ? [] : [`last used ${durationText(use.lastUsedMsAgo)} ago`]),
   ];

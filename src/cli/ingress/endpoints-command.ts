@@ -18,14 +18,14 @@ interface EndpointsFlags {
 
 const epilogue = `
   ● active    gets requests
-  ◇ held      marked as gone but answers, gets requests
-  ◐ draining  leaves but still answers, gets requests when nobody else is left
-  ! suspect   neither requests nor probes reach it: the last to get requests
-  ○ out       gets nothing
+  ◇ held      marked unready or removed, but answers probes; gets requests
+  ◐ draining  terminates but still answers; gets requests if nothing better is left
+  ! suspect   requests and probes fail; gets requests only as a last resort
+  ○ out       gets no requests
 
-Rows in colour are those that the EndpointSlices would have decided otherwise.
+In coloured rows, Lockstep decides differently from the EndpointSlices.
 
-Exit codes: 0 somebody serves, 1 nobody does or no route leads there, 2 no ingress could be asked.
+Exit codes: 0 at least one endpoint gets requests, 1 no endpoint or no route, 2 error.
 
 Examples:
   lockstep ingress endpoints web --namespace shop
@@ -33,10 +33,15 @@ Examples:
 
 export function endpointsCommand(context: CommandContext, done: (code: ExitCode) => void): Command {
   return new Command("endpoints")
-    .description("print the truth about a service: every endpoint, its state and the reason")
+    .description("list every endpoint of a service, its state and the reason")
     .argument("<service>", "name, namespace/name, or one port: namespace/name:port")
-    .option("-n, --namespace <name>", "of a service named without one", "default")
-    .option("--status-port <port>", "of the ingress", wholeNumber(1, 65_535), defaultStatusPort)
+    .option("-n, --namespace <name>", "namespace of a service given without one", "default")
+    .option(
+      "--status-port <port>",
+      "status port of the ingress",
+      wholeNumber(1, 65_535),
+      defaultStatusPort,
+    )
     .option("--json", "print JSON", false)
     .addHelpText("after", helpText(context, epilogue))
     .action(async (service: string, flags: EndpointsFlags) => {
@@ -66,7 +71,7 @@ export function reportLines(
   const paint = paintFor(terminal);
   const report = printable(answer);
   if (report.kind === "unknown") {
-    const near = report.near.length === 0 ? "" : ` There is ${report.near.join(", ")}.`;
+    const near = report.near.length === 0 ? "" : ` Similar: ${report.near.join(", ")}.`;
     return [`${paint.failed("✗")} No route leads to ${paint.strong(service)}.${near}`];
   }
   return report.ports.flatMap((port) => {
@@ -74,7 +79,7 @@ export function reportLines(
     const more = others.reduce((sum, one) => sum + one, 0);
     const sign = isServed(port) ? paint.lockstep("●") : paint.failed("✗");
     const title = `${sign} ${paint.strong(port.service)}: ${count} of ${port.endpoints.length}`;
-    const standingBy = more === 0 ? "" : `, ${more} more ${more === 1 ? "stands" : "stand"} by`;
+    const standingBy = more === 0 ? "" : `, ${more} on standby`;
     return [`${title} endpoints get requests${standingBy}`, ...endpointLines(terminal, port)];
   });
 }

@@ -25,9 +25,9 @@ export interface AskedAddress {
 }
 
 const epilogue = `
-The answer is what the ingress knows at this moment: nothing is sent to any endpoint.
-Exit codes: 0 somebody would serve it or the client is sent elsewhere, 1 nobody would, 2 no ingress
-could be asked.
+The answer is the current state of the ingress. No request is sent to an endpoint.
+Exit codes: 0 an endpoint would answer or the client is redirected, 1 no endpoint would answer,
+2 error.
 
 Examples:
   lockstep ingress explain shop.example
@@ -36,10 +36,17 @@ Examples:
 
 export function explainCommand(context: CommandContext, done: (code: ExitCode) => void): Command {
   return new Command("explain")
-    .description("say which Ingress, rule, service and endpoints would serve a request, and why")
-    .argument("<host/path>", "as in shop.example/cart; with https:// before it, a request by TLS")
-    .option("--header <name: value>", "of the request, for canaries; repeatable", header)
-    .option("--status-port <port>", "of the ingress", wholeNumber(1, 65_535), defaultStatusPort)
+    .description(
+      "show the Ingress, rule, service and endpoints that would serve a request, and why",
+    )
+    .argument("<host/path>", "such as shop.example/cart; with https:// for a TLS request")
+    .option("--header <name: value>", "header of the request, for canaries; repeatable", header)
+    .option(
+      "--status-port <port>",
+      "status port of the ingress",
+      wholeNumber(1, 65_535),
+      defaultStatusPort,
+    )
     .option("--json", "print JSON", false)
     .addHelpText("after", helpText(context, epilogue))
     .action(async (asked: string, flags: ExplainFlags) => {
@@ -53,7 +60,7 @@ export function askedAddress(text: string): AskedAddress {
   try {
     url = new URL(withScheme);
   } catch (error) {
-    const message = `"${text}" is no address: give a host and a path, as in shop.example/cart`;
+    const message = `"${text}" is not an address: give a host and a path, such as shop.example/cart`;
     throw new UsageError(message, { cause: error });
   }
   // As nginx sees it: decoded, and with single slashes.
@@ -105,9 +112,9 @@ export function explanationText(
     "",
     ...(host === undefined ? [] : fact("host", host)),
     ...(rule === undefined ? [] : fact("path", `${rule.type} ${rule.path}`)),
-    ...(origin === undefined ? [] : fact("by", origin)),
-    ...asks.flatMap((sentence, index) => fact(index === 0 ? "asks" : "", sentence)),
-    ...near.flatMap((name, index) => fact(index === 0 ? "there is" : "", name)),
+    ...(origin === undefined ? [] : fact("from", origin)),
+    ...asks.flatMap((sentence, index) => fact(index === 0 ? "policy" : "", sentence)),
+    ...near.flatMap((name, index) => fact(index === 0 ? "similar" : "", name)),
     ...problems.flatMap((problem) => fact("problem", problem).map(paint.late)),
     ...services.flatMap((service) => [
       ...fact("service", `${service.service}, ${service.because}`),
@@ -130,5 +137,5 @@ function decoded(pathname: string): string {
 
 function header(line: string, known: readonly string[] = []): readonly string[] {
   if (/^[^:\s]+\s*[:=]/.test(line)) return [...known, line.replace(/^([^:=\s]+)\s*[:=]/, "$1:")];
-  throw new UsageError(`--header ${line}: write it as name: value`);
+  throw new UsageError(`--header ${line}: must be name: value`);
 }

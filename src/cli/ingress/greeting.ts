@@ -27,19 +27,19 @@ export function greetingLines(
     .join(", ");
   const status = hostAndPort(anywhere.has(statusAddress) ? "127.0.0.1" : statusAddress, port);
   const what = config.shadow
-    ? `watching as a shadow, serving nothing, for Ingress class ${config.class}`
+    ? `shadow mode: only observing, for Ingress class ${config.class}`
     : `serving ${paint.strong(served)} for Ingress class ${config.class}`;
   return (
     `${paint.lockstep("●")} ${what}\n` +
-    `  pods of ${clusters}; routes of ${replica.loop.asked.cluster}\n` +
-    `  ${paint.secondary(`truth table: http://${status}/state`)}\n`
+    `  pods from ${clusters}; routes from ${replica.loop.asked.cluster}\n` +
+    `  ${paint.secondary(`endpoints and reasons: http://${status}/state`)}\n`
   );
 }
 
 export function stoppingLine(config: IngressConfig, delayMs: number): string {
-  const wait = delayMs === 0 ? "" : `serving for ${durationText(delayMs)} more, then `;
+  const wait = delayMs === 0 ? "" : `serving for another ${durationText(delayMs)}, then `;
   const end = config.keepNginx
-    ? "nginx goes on by itself"
-    : `requests under way have ${durationText(config.drainTimeoutMs)}`;
-  return `Stopping: ${wait}${end}. Once more to end at once.\n`;
+    ? "nginx continues alone"
+    : `waiting up to ${durationText(config.drainTimeoutMs)} for requests in progress`;
+  return `Stopping: ${wait}${end}. Press Ctrl-C again to stop immediately.\n`;
 }

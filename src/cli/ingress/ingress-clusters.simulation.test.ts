@@ -8,8 +8,8 @@ test.each<[string, readonly string[], readonly string[]]>([
     "two contexts of one server are warned of",
     ["https://east:6443", "https://west:6443", "https://east:6443"],
     [
-      "contexts context-1 and context-3 lead to the same cluster, so each of its endpoints counts " +
-        "twice: name one of them",
+      "contexts context-1 and context-3 are the same cluster, so each endpoint is counted " +
+        "twice: give only one of them",
     ],
   ],
   ["contexts of different servers are not", ["https://east:6443", "https://west:6443"], []],

@@ -34,7 +34,7 @@ export async function ingressClusters(
   });
   // The access context is named first, and the first --context stands in for it.
   const [access] = accesses;
-  if (access === undefined) throw new UsageError("the kubeconfig names no cluster to watch");
+  if (access === undefined) throw new UsageError("the kubeconfig has no cluster to watch");
   const wanted = new Set(contexts.length === 0 ? [access.name] : contexts);
   const clusters = accesses.filter(({ name }) => wanted.has(name));
   return { clusters, access, isOwnCluster: false };
@@ -53,8 +53,8 @@ export async function warnOfSameClusters(
   const options = { ...environment, userAgent: "lockstep-ingress", signal };
   for (const { name, first, why } of await sameClusters(contexts, options)) {
     environment.log.warn(
-      `contexts ${first} and ${name} lead to the same cluster, so each of its endpoints counts ` +
-        "twice: name one of them",
+      `contexts ${first} and ${name} are the same cluster, so each endpoint is counted ` +
+        "twice: give only one of them",
       { why },
     );
   }

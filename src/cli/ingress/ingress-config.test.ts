@@ -80,7 +80,7 @@ test("everything that is wrong in a file is said, with its place and what would 
 test.each([
   ["no YAML", "class: [web", "lockstep.yaml:1:12: "],
   ["a field twice", "class: a\nclass: b\n", "lockstep.yaml:2:1: Map keys must be unique"],
-  ["a list in the place of fields", "- class\n", "lockstep.yaml:1:1: the file must hold fields"],
+  ["a list in the place of fields", "- class\n", "lockstep.yaml:1:1: the file must contain fields"],
 ])("a file with %s is refused", (_, text, problem) => {
   const read = file(text);
   expect(read.kind === "wrong" && read.problems[0]).toContain(problem);
@@ -115,10 +115,12 @@ test("help shows of a switch the flag that changes it, in words that fit it", ()
   const shown = command.createHelp().visibleOptions(command);
   const lines = shown.map(({ flags: flag, description }) => `${flag} ${description}`);
   expect(lines.filter((line) => line.startsWith("--no-"))).toEqual([
-    "--no-ssl-redirect serve requests without TLS also where the Ingress has it",
-    "--no-snapshot save nothing for an nginx that comes back alone, private keys neither",
+    "--no-ssl-redirect do not redirect to https",
+    "--no-snapshot do not save the state and private keys",
   ]);
-  expect(lines).toContain("--shadow decide and report, serve and write nothing; needs no nginx");
+  expect(lines).toContain(
+    "--shadow compare and report only, serve nothing, write nothing; needs no nginx",
+  );
 });
 
 test("changes are told apart by whether they need a restart", () => {

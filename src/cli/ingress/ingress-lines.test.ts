@@ -37,8 +37,8 @@ const strange: ReportedEndpoint = {
 test("the truth table has a row for each endpoint and its reason below", () => {
   const lines = endpointLines(plain, { service: "", problems: [], endpoints: [web] });
   expect(lines).toEqual([
-    "  state     endpoint       pod    pod says  slices say  requests  failed",
-    "  ● active  10.0.0.1:8080  web-1  ready     absent      12        1",
+    "  state     endpoint       pod    pod state  in slices  requests  failed",
+    "  ● active  10.0.0.1:8080  web-1  ready      absent     12        1",
     "      its pod is ready (join at once); last used 1 min 30 s ago",
   ]);
 });
@@ -47,23 +47,23 @@ test("of several clusters it says which, and problems come first", () => {
   const problems = ["something is wrong"];
   expect(endpointLines(plain, { service: "", problems, endpoints: [web, strange] })).toEqual([
     "  ! something is wrong",
-    "  state     endpoint       pod    pod says     slices say  requests  failed  cluster",
-    "  ● active  10.0.0.1:8080  web-1  ready        absent      12        1       east",
+    "  state     endpoint       pod    pod state    in slices  requests  failed  cluster",
+    "  ● active  10.0.0.1:8080  web-1  ready        absent     12        1       east",
     "      its pod is ready (join at once); last used 1 min 30 s ago",
-    "  ○ out     [fd00::1]:80   –      terminating  ready       –         –       west",
-    "      its pod is terminating (leave at once); choice 2; weight 3",
+    "  ○ out     [fd00::1]:80   –      terminating  ready      –         –       west",
+    "      its pod is terminating (leave at once); priority 2; weight 3",
   ]);
 });
 
 test("in a narrow terminal what does not fit is in the sentence", () => {
   const narrow = { colours: false, columns: 60 };
   expect(endpointLines(narrow, { service: "", problems: [], endpoints: [web, strange] })).toEqual([
-    "  state     endpoint       pod    pod says     slices say",
+    "  state     endpoint       pod    pod state    in slices",
     "  ● active  10.0.0.1:8080  web-1  ready        absent",
     "      its pod is ready (join at once); last used 1 min 30 s",
     "      ago; 12 requests, 1 failed; in east",
     "  ○ out     [fd00::1]:80   –      terminating  ready",
-    "      its pod is terminating (leave at once); choice 2;",
+    "      its pod is terminating (leave at once); priority 2;",
     "      weight 3; in west",
   ]);
 });
@@ -87,7 +87,9 @@ test.each([
 });
 
 test("what is no address is refused with an example", () => {
-  expect(() => askedAddress("http://")).toThrow("give a host and a path, as in shop.example/cart");
+  expect(() => askedAddress("http://")).toThrow(
+    "give a host and a path, such as shop.example/cart",
+  );
 });
 
 const none = { pods: 0, standing: 0, late: 0, longestMs: 0, totalMs: 0 };

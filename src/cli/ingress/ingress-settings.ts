@@ -42,46 +42,46 @@ const settings = {
   // Clusters
   kubeconfig: optional("kubeconfig", filePath, {
     argument: "<file>",
-    help: "instead of $KUBECONFIG or ~/.kube/config",
+    help: "kubeconfig file (default: $KUBECONFIG or ~/.kube/config)",
   }),
   contexts: list({ field: "contexts", flag: "--context" }, anyText, {
     argument: "<name>",
-    help: "a cluster where pods run; repeatable",
+    help: "context of a cluster with pods; repeatable",
   }),
   accessContext: optional("accessContext", anyText, {
     argument: "<name>",
-    help: "the cluster with the Ingresses; the first --context if absent",
+    help: "context of the cluster with the Ingresses (default: the first --context)",
   }),
   class: one("class", anyText, "lockstep", {
     argument: "<name>",
-    help: "the Ingress class to serve",
+    help: "Ingress class to serve",
     aliases: ["--ingress-class"],
   }),
   // Truth
   followSlices: onOff("followSlices", false, {
-    help: "route by the EndpointSlices alone",
+    help: "route by EndpointSlices only, ignore the pods",
     isLive: true,
   }),
   spread: one("spread", choice(spreads), defaultSpread, {
     argument: "<how>",
-    help: "where several clusters have a service: local-first (the access cluster) or even",
+    help: "services in several clusters: local-first (prefer the access cluster) or even",
     isLive: true,
   }),
   unreachable: one("unreachable", choice(unreachablePolicies), defaultUnreachable, {
     argument: "<policy>",
-    help: "endpoints of a cluster that does not answer: keep, drop or distrust",
+    help: "endpoints of an unreachable cluster: keep, drop or distrust (use as a last resort)",
     isLive: true,
   }),
   unreachableAfter: one(
     "unreachableAfter",
     duration(24 * hourMs),
     `${defaultUnreachableAfterMs / 1_000}s`,
-    { argument: "<time>", help: "how long a cluster may be silent before that", isLive: true },
+    { argument: "<time>", help: "time until a silent cluster counts as unreachable", isLive: true },
   ),
   // Requests
   listen: list("listen", ipAddress, {
     argument: "<ip>",
-    help: "address to serve on, with every port; repeatable",
+    help: "listen address for all ports; repeatable",
     aliases: ["--http-address"],
     initial: ["0.0.0.0"],
   }),
@@ -91,26 +91,26 @@ const settings = {
   }),
   httpsPort: optional("httpsPort", portNumber, {
     argument: "<port>",
-    help: "port for TLS, HTTP/1.1 and HTTP/2; none if absent",
+    help: "port for TLS, HTTP/1.1 and HTTP/2 (default: none)",
   }),
   publicHttpsPort: one("publicHttpsPort", portNumber, "443", {
     argument: "<port>",
-    help: "port of the https addresses that requests without TLS are sent to",
+    help: "port in redirects to https",
   }),
   grpcPort: optional("grpcPort", portNumber, {
     argument: "<port>",
-    help: "port for HTTP/2 without TLS, as gRPC clients speak it; none if absent",
+    help: "port for HTTP/2 without TLS, for gRPC clients (default: none)",
   }),
   proxyProtocol: onOff("proxyProtocol", false, {
-    help: "expect the PROXY protocol at the beginning of every connection",
+    help: "expect the PROXY protocol on every connection",
   }),
   trustedProxies: list({ field: "trustedProxies", flag: "--trusted-proxy" }, network, {
     argument: "<network>",
-    help: "believe what these say of the client, as 10.0.0.0/8; repeatable",
+    help: "trust forwarded headers from this network, such as 10.0.0.0/8; repeatable",
   }),
   upstreamCa: optional("upstreamCa", filePath, {
     argument: "<file>",
-    help: "PEM with the authorities that HTTPS endpoints are verified by",
+    help: "PEM file with the CA certificates for HTTPS endpoints",
   }),
   accessLog: one("accessLog", choice(accessLogPlaces), "file", {
     argument: "<where>",
@@ -119,78 +119,81 @@ const settings = {
   // Routes
   defaultBackend: optional("defaultBackend", servicePort, {
     argument: "<service>",
-    help: "namespace/name:port that gets what no route wants; 404 if absent",
+    help: "namespace/name:port for requests without a matching route (default: answer 404)",
   }),
   defaultCertificate: optional("defaultCertificate", objectName, {
     argument: "<secret>",
-    help: "namespace/name, shown for names that no Ingress has a certificate for",
+    help: "namespace/name of the certificate for hosts without their own",
   }),
   shareHosts: onOff("shareHosts", false, {
-    help: "let several namespaces have routes of one host",
+    help: "allow routes of several namespaces for one host",
   }),
   authNamespaces: list({ field: "authNamespaces", flag: "--auth-namespace" }, authNamespace, {
     argument: "<name>",
-    help: "let auth-url of every namespace lead to this one; * for all; repeatable",
+    help: "namespace that auth-url of other namespaces may use; * for all; repeatable",
   }),
   allowLocalNames: onOff("allowLocalNames", false, {
-    help: "let ExternalName services lead to loopback and link-local addresses",
+    help: "allow ExternalName services with loopback and link-local addresses",
     isLive: true,
   }),
   sslRedirect: onOff("sslRedirect", true, {
-    help: "with --https-port, send requests to https where the Ingress has TLS",
-    helpWhenOff: "serve requests without TLS also where the Ingress has it",
+    help: "with --https-port, redirect to https if the Ingress has TLS",
+    helpWhenOff: "do not redirect to https",
   }),
   hstsMaxAge: optional("hstsMaxAge", whole(0, hstsMaxAgeMaxSeconds), {
     argument: "<seconds>",
-    help: "send Strict-Transport-Security with this max-age over https; none if absent",
+    help: "max-age of the Strict-Transport-Security header over https (default: no header)",
   }),
-  workers: one("workers", whole(1, maxWorkers), "2", { argument: "<n>", help: "nginx workers" }),
+  workers: one("workers", whole(1, maxWorkers), "2", {
+    argument: "<n>",
+    help: "number of nginx workers",
+  }),
   prefix: optional("prefix", filePath, {
     argument: "<folder>",
     help:
-      "nginx's own folder; ~/.lockstep/ingress-<http-port> if absent, " +
-      "for root /var/lib/lockstep/ingress-<http-port>",
+      "folder of nginx (default: ~/.lockstep/ingress-<http-port>, " +
+      "for root /var/lib/lockstep/ingress-<http-port>)",
   }),
   // Life
   snapshot: onOff("snapshot", true, {
-    help: "save the state, private keys included, for an nginx that comes back alone",
-    helpWhenOff: "save nothing for an nginx that comes back alone, private keys neither",
+    help: "save the state with private keys, so that nginx can restart without Lockstep",
+    helpWhenOff: "do not save the state and private keys",
   }),
   takeOver: onOff("takeOver", false, {
-    help: "replace a Lockstep that serves with this prefix; it ends once the routes here are decided",
+    help: "replace the Lockstep that uses this prefix; it ends when the new routes are ready",
   }),
   replaceState: onOff("replaceState", false, {
-    help: "serve another class or other contexts than the state saved in the prefix",
+    help: "allow another class or other contexts than in the saved state",
   }),
-  keepNginx: onOff("keepNginx", false, { help: "leave nginx serving when stopped" }),
+  keepNginx: onOff("keepNginx", false, { help: "leave nginx running when Lockstep stops" }),
   drainDelay: optional("drainDelay", duration(hourMs), {
     argument: "<time>",
-    help: "serve on for so long when stopped, no longer ready; 5s in a pod, else 0",
+    help: "time to keep serving after a stop signal (default: 5s in a pod, else 0)",
   }),
   drainTimeout: one("drainTimeout", duration(drainTimeoutMaxMs), "10s", {
     argument: "<time>",
-    help: "then how long requests under way may take",
+    help: "time for requests in progress after that",
   }),
   // Questions
   statusAddress: one("statusAddress", ipAddress, "127.0.0.1", {
     argument: "<ip>",
-    help: "where health, metrics and state are; in a pod 0.0.0.0 for the kubelet",
+    help: "listen address of health, metrics and state; use 0.0.0.0 in a pod",
   }),
   statusPort: one("statusPort", portOrAny, "10260", {
     argument: "<port>",
-    help: "port of health, metrics and state; 0 for any",
+    help: "port of health, metrics and state; 0: any free port",
   }),
   statusHosts: list({ field: "statusHosts", flag: "--status-host" }, addressOrName, {
     argument: "<name>",
-    help: "answer there for this name too, beside IP addresses and localhost; repeatable",
+    help: "also accept this host name there, besides IP addresses and localhost; repeatable",
   }),
   readyRequiresFresh: onOff("readyRequiresFresh", false, {
-    help: "be unready while a watch is older than --stale-after",
+    help: "be unready while a watch is stale (see --stale-after)",
     isLive: true,
   }),
   staleAfter: one("staleAfter", duration(24 * hourMs), "5m", {
     argument: "<time>",
-    help: "from when on /readyz says that a watch is stale",
+    help: "age at which a watch counts as stale in /readyz",
     isLive: true,
   }),
   logLevel: one("logLevel", choice(logLevels), "info", {
@@ -200,26 +203,26 @@ const settings = {
   }),
   // Shadow
   shadow: onOff("shadow", false, {
-    help: "decide and report, serve and write nothing; needs no nginx",
+    help: "compare and report only, serve nothing, write nothing; needs no nginx",
   }),
   shadowProbe: onOff("shadowProbe", false, {
-    help: "with --shadow, ask the endpoints that slices and truth disagree about",
+    help: "with --shadow, probe endpoints where the slices differ from the pods",
   }),
   // Status and leader
   publishAddresses: list({ field: "publishAddresses", flag: "--publish-address" }, addressOrName, {
     argument: "<address>",
-    help: "write this IP or host name into the Ingresses' status; repeatable",
+    help: "IP address or host name for the status of the Ingresses; repeatable",
   }),
   lease: optional("lease", objectName, {
     argument: "<name>",
-    help: "namespace/name; lockstep-ingress-<class> in the pod's own namespace if absent",
+    help: "namespace/name of the Lease (default: lockstep-ingress-<class> in the pod's namespace)",
   }),
   deposeGhosts: onOff("deposeGhosts", false, {
-    help: "take the Lease from a holder that provably does not exist",
+    help: "take the Lease from a leader whose pod does not exist",
   }),
   watchLocks: list({ field: "watchLocks", flag: "--watch-lock" }, watchedLock, {
     argument: "<lock>",
-    help: "name ghosts here too: lease|configmap|endpoints/namespace/name; repeatable",
+    help: "also check this lock for ghosts: lease|configmap|endpoints/namespace/name; repeatable",
   }),
 } as const;
 

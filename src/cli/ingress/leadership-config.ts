@@ -7,15 +7,15 @@ import { outsideIdentity, podIdentity } from "../../kube/leader/leader-identity.
 import type { IngressConfig } from "./ingress-settings.ts";
 
 export const leadershipHelp = `
-With --publish-address one replica at a time, the holder of a Lease, writes that address into the
-status of every Ingress of the class, at once when one appears or is wrong. Losing the Lease writes
-nothing. /state says who leads and since when. In a pod give it POD_NAME, POD_NAMESPACE and POD_UID
-by the downward API: then anyone can check that the holder exists.
+With --publish-address the leader writes that address into the status of every Ingress of the class.
+The leader is the replica that holds the Lease. A replica that loses the Lease writes nothing more.
+/state shows the leader and since when. In a pod set POD_NAME, POD_NAMESPACE and POD_UID with the
+downward API, so that other replicas can check that the leader exists.
 
-A ghost is a holder whose pod does not exist and that renews its lock all the same, from a machine
-that was taken out of the cluster. It is logged and shown in /state; for other people's locks too,
-with --watch-lock. With --depose-ghosts a replica takes Lockstep's own Lease from a ghost. A replica
-that finds itself to be the ghost gives the Lease up.`;
+A ghost is a leader whose pod no longer exists but still renews its lock, for example on a machine
+that was removed from the cluster. Ghosts are logged and shown in /state, with --watch-lock also for
+locks of other programs. With --depose-ghosts a replica takes Lockstep's own Lease from a ghost. A
+replica that detects that it is the ghost gives up the Lease.`;
 
 export function leadershipOf(
   { processes, random }: Pick<Environment, "processes" | "random">,

@@ -20,5 +20,5 @@ test.each([
 test("without a home, a user has to give one", () => {
   expect(() =>
     nginxFolder({ isRoot: false, variables: {} }, { prefix: undefined, httpPort: 80 }),
-  ).toThrow(new UsageError("HOME is not set: say with --prefix which folder nginx may use"));
+  ).toThrow(new UsageError("HOME is not set: give a folder for nginx with --prefix"));
 });

@@ -13,7 +13,7 @@ export function nginxFolder(
   if (isRoot) return `/var/lib/lockstep/ingress-${httpPort}`;
   const home = variables["HOME"] ?? "";
   if (home === "") {
-    throw new UsageError("HOME is not set: say with --prefix which folder nginx may use");
+    throw new UsageError("HOME is not set: give a folder for nginx with --prefix");
   }
   return `${home}/.lockstep/ingress-${httpPort}`;
 }

@@ -21,7 +21,7 @@ export async function sayWhenReady(
   }
   for (const source of loop.sources) {
     const notSeen = clusterWatches.filter((name) => source.watch(name).state !== "fresh");
-    log.info("a cluster is watched", {
+    log.info("cluster watches: all listed", {
       cluster: source.cluster,
       ...source.counts,
       ...(notSeen.length > 0 && { notFresh: notSeen }),
@@ -32,16 +32,16 @@ export async function sayWhenReady(
     (sum, { truth }) => sum + truth.endpoints.length,
     0,
   );
-  log.info("the routes are decided", {
+  log.info("routes are ready", {
     hosts: routes.hosts.size,
     services: truths.size,
     endpoints,
     problems: routes.problems.length,
-    ...(routes.problems.length > 0 && { namedIn: "/state, and Events of the Ingresses" }),
+    ...(routes.problems.length > 0 && { namedIn: "/state and Events of the Ingresses" }),
   });
   const controller = otherController(loop.asked.classes(), className);
   if (controller === undefined || replica.shadow !== undefined) return;
-  log.warn("another controller serves the class, so its Ingresses are left to that one", {
+  log.warn("the IngressClass belongs to another controller, so its Ingresses are ignored", {
     class: className,
     controller,
     ours: ingressController,

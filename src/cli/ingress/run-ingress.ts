@@ -68,10 +68,10 @@ export async function runIngress(context: CommandContext, source: ConfigSource):
   const { replacedBy } = replica;
   if (replacedBy !== undefined) {
     const who = `${ownerText(replacedBy)} (class ${replacedBy.className})`;
-    terminal.writeError(`${who} has taken over; this one has stopped, and nginx goes on.\n`);
+    terminal.writeError(`${who} has taken over. This Lockstep has stopped; nginx continues.\n`);
     return 0;
   }
-  terminal.writeError("Another Lockstep has taken charge of this nginx; this one has stopped.\n");
+  terminal.writeError("Another Lockstep controls this nginx now. This one has stopped.\n");
   return 1;
 }
 
@@ -95,7 +95,7 @@ async function accessLogOutput(
 function whyNothingSeen({ loop, readiness }: IngressReplica, className: string) {
   if (!loop.isReady) return readiness;
   if (loop.decisions.truths.size > 0) return undefined;
-  const problem = `no Ingress of the class ${className} leads to a service; --class names another`;
+  const problem = `no Ingress with class ${className} has a service. Use --class for another class`;
   return { problem, notes: [] };
 }
 
@@ -163,7 +163,7 @@ async function reportShadow(
     while (shadow !== undefined && !signal.aborted) {
       await timers.sleep(shadowSummaryEveryMs, signal);
       const { left, joined, probes } = shadow.summary();
-      log.info("slices behind the pods so far", {
+      log.info("EndpointSlices behind the pods so far", {
         left,
         joined,
         ...(probes !== undefined && { probes }),

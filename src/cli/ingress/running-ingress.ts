@@ -30,19 +30,21 @@ export async function askIngress(
     if (response.status === 200) return JSON.parse(text);
     if (response.status === 503 && text.startsWith(undecided)) {
       const [, ...notes] = text.trimEnd().split("\n").map(visible);
-      const why = ["its clusters have not been listed", ...notes].join("; ");
-      throw new UsageError(`the ingress at 127.0.0.1:${port} cannot tell yet: ${why}`);
+      const why = ["its clusters are not listed yet", ...notes].join("; ");
+      throw new UsageError(`the ingress at 127.0.0.1:${port} is not ready yet: ${why}`);
     }
-    throw new UsageError(`${url} answered ${response.status}: is it another program's port?`);
+    throw new UsageError(
+      `${url} answered ${response.status}: the port may belong to another program`,
+    );
   } catch (error) {
     if (error instanceof SyntaxError) {
-      throw new UsageError(`${url} answered something else: is it another program's port?`);
+      throw new UsageError(`${url} did not return JSON: the port may belong to another program`);
     }
     if (!(error instanceof NetworkError)) throw error;
     throw new UsageError(
       `no ingress answers at 127.0.0.1:${port}: ${why(error)}. ` +
         `Start one with ${typedCommand(processes, "ingress")}, ` +
-        "or say with --status-port where it answers.",
+        "or give its port with --status-port.",
       { cause: error },
     );
   } finally {
@@ -51,5 +53,5 @@ export async function askIngress(
 }
 
 function why({ code, message }: NetworkError): string {
-  return code === "REFUSED" ? "nobody listens there" : message;
+  return code === "REFUSED" ? "connection refused" : message;
 }

@@ -8,16 +8,16 @@ test("in few columns joins stand below leaves", () => {
   tally.add(change({ hops: { pod: 0, published: 90 }, direction: "join" }));
   expect(tally.table({ width: 60, slowMs: 2_000, paint: uncoloured })).toMatchInlineSnapshot(`
     [
-      "hop              changes     p50     p99     max",
-      "pod       leave        1       0       –       0",
-      "pod       join         1       0       –       0",
-      "published leave        1 ▲10m46s       – ▲10m46s",
-      "published join         1   90 ms       –   90 ms",
+      "hop                 changes     p50     p99     max",
+      "pod       removal         1       0       –       0",
+      "pod       addition        1       0       –       0",
+      "published removal         1 ▲10m46s       – ▲10m46s",
+      "published addition        1   90 ms       –   90 ms",
     ]
   `);
   expect(tally.table({ width: 75, slowMs: 2_000, paint: uncoloured })).toMatchInlineSnapshot(`
     [
-      "hop          leave     p50     p99     max     join     p50     p99     max",
+      "hop        removal     p50     p99     max addition     p50     p99     max",
       "pod              1       0       –       0        1       0       –       0",
       "published        1 ▲10m46s       – ▲10m46s        1   90 ms       –   90 ms",
     ]

@@ -9,6 +9,7 @@ import { counted } from "../terminal/counted.ts";
 import type { Paint } from "../terminal/paint.ts";
 import { rightText } from "../terminal/text-columns.ts";
 import { numberText } from "../terminal/value-text.ts";
+import { directionNameColumns, directionNames } from "../watch/direction-names.ts";
 import { lagCell, paintTone, unknownSign } from "../watch/hop-cell.ts";
 import { LagFigures } from "../watch/lag-figures.ts";
 import { measuredLagMs } from "../watch/watch-tally.ts";
@@ -21,7 +22,7 @@ const figureColumns = 8;
 
 /** Both directions beside each other need so much; below each other the name has more. */
 const besideColumns = hopColumns + 2 * (countColumns + 3 * figureColumns);
-const belowColumns = hopColumns + 6;
+const belowColumns = hopColumns + 1 + directionNameColumns;
 
 export interface KeptTableOptions {
   readonly width: number;
@@ -30,12 +31,12 @@ export interface KeptTableOptions {
 }
 
 const endings: readonly (readonly [Outcome, string])[] = [
-  ["superseded", "superseded by the opposite change"],
+  ["superseded", "replaced by the opposite change"],
   ["withdrawn", "withdrawn"],
-  ["abandoned", "given up after hours"],
-  ["dropped", "dropped because too many were pending"],
-  ["pending", "still on the way"],
-  ["unknown", "unknown: the observer ended"],
+  ["abandoned", "abandoned after hours"],
+  ["dropped", "dropped (too many in flight)"],
+  ["pending", "in flight"],
+  ["unknown", "unknown (the observer ended first)"],
 ];
 
 export class KeptTally {
@@ -74,7 +75,7 @@ export class KeptTally {
   sentence(when: string): string {
     const parts = [
       `${counted(this.#count, "change")} ${when}`,
-      ...(this.#neverShown === 0 ? [] : [`${numberText(this.#neverShown)} stuck at a hop`]),
+      ...(this.#neverShown === 0 ? [] : [`${numberText(this.#neverShown)} stuck`]),
       ...endings.flatMap(([outcome, words]) => {
         const count = this.#outcomes.get(outcome);
         return count === undefined ? [] : [`${numberText(count)} ${words}`];
@@ -89,7 +90,9 @@ export class KeptTally {
     const names = ["p50", "p99", "max"].map((name) => rightText(name, figureColumns)).join("");
     const shown = hops.filter((hop) => this.isWitnessed(hop));
     if (options.width >= besideColumns) {
-      const head = directions.map((direction) => rightText(direction, countColumns) + names);
+      const head = directions.map(
+        (direction) => rightText(directionNames[direction], countColumns) + names,
+      );
       return [
         secondary("hop".padEnd(hopColumns) + head.join("")),
         ...shown.map((hop) => {
@@ -103,7 +106,7 @@ export class KeptTally {
       ...shown.flatMap((hop) =>
         directions.map(
           (direction) =>
-            `${hop.padEnd(hopColumns)} ${direction}`.padEnd(belowColumns) +
+            `${hop.padEnd(hopColumns)} ${directionNames[direction]}`.padEnd(belowColumns) +
             this.#cells(hop, direction, options),
         ),
       ),

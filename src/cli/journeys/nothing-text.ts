@@ -27,18 +27,19 @@ const namesMost = 10;
 
 export function nothingText(reader: Reader, { kind, when, hasEnd, nowMs }: NothingAsked): string {
   const latest = latestOf(reader, {});
-  if (latest === undefined) return "The history is empty: no change has been over since it began.";
+  if (latest === undefined)
+    return "The history is empty: no change has finished since it was created.";
   const matching = latestOf(reader, kind);
   const ago = (record: JourneyRecord) => durationText(Math.max(0, nowMs - record.originMs));
   if (matching !== undefined) {
-    const asked = Object.keys(kind).length === 0 ? "change" : "change of that kind";
-    const how = hasEnd ? "and --until name another time" : "goes further back";
-    return `No ${asked} ${when}. The latest was ${ago(matching)} ago: --since ${how}.`;
+    const asked = Object.keys(kind).length === 0 ? "change" : "matching change";
+    const how = hasEnd ? "other values of --since and --until" : "an earlier --since";
+    return `No ${asked} ${when}. The latest was ${ago(matching)} ago. Use ${how}.`;
   }
   return (
     unknownNameText(reader, "service", kind.service) ??
     unknownNameText(reader, "cluster", kind.cluster) ??
-    `No change of that kind in the whole history. The latest of any kind was ${ago(latest)} ago.`
+    `No matching change in the whole history. The latest change was ${ago(latest)} ago.`
   );
 }
 
@@ -59,8 +60,8 @@ function unknownNameText(
   const others = near.length > 0 ? near : [...names].sort().slice(0, namesMost);
   const rest = near.length > 0 ? 0 : names.size - others.length;
   const listed = `${others.map(visible).join(", ")}${rest > 0 ? ` and ${rest} more` : ""}`;
-  const found = near.length > 0 ? `Near it: ${listed}.` : `The latest changes are of ${listed}.`;
-  return `No change of the ${field} ${visible(asked)} in the whole history. ${found}`;
+  const found = near.length > 0 ? `Similar names: ${listed}.` : `Known names: ${listed}.`;
+  return `The history has no change of ${field} ${visible(asked)}. ${found}`;
 }
 
 function latestOf(reader: Reader, query: HistoryQuery): JourneyRecord | undefined {

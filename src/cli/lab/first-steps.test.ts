@@ -14,12 +14,12 @@ test("one cluster is the current context, so none is named", () => {
       curl http://$(kubectl get pods -l app=web -o jsonpath='{.items[0].status.podIP}'):8080/
       kubectl rollout restart deployment web
 
-    How long each change takes at every hop, seen from a third one:
+    In a third terminal, see how long each change takes:
       kubectl lockstep watch --kubeconfig /tmp/lab.yaml
 
-    An ingress that routes to them, in a fourth:
+    In a fourth terminal, run an ingress:
       kubectl lockstep ingress --kubeconfig /tmp/lab.yaml --listen 127.0.0.1
-    and from the second:
+    In the second terminal, create a route and send a request:
       kubectl create ingress web --class=lockstep --rule='web.example/*=web:80'
       curl -H 'Host: web.example' http://127.0.0.1:8080/
     "

@@ -21,12 +21,12 @@ ${second}  kubectl create deployment web --image=web --port=8080 --replicas=3
   curl http://$(kubectl get pods -l app=web -o jsonpath='{.items[0].status.podIP}'):8080/
   kubectl rollout restart deployment web
 
-How long each change takes at every hop, seen from a third one:
+In a third terminal, see how long each change takes:
   ${typedCommand(processes, `watch ${where}`)}
 
-An ingress that routes to them, in a fourth:
+In a fourth terminal, run an ingress:
   ${typedCommand(processes, `ingress ${where} --listen 127.0.0.1`)}
-and from the second:
+In the second terminal, create a route and send a request:
   kubectl create ingress web --class=lockstep --rule='web.example/*=web:80'
   curl -H 'Host: web.example' http://127.0.0.1:8080/
 `;

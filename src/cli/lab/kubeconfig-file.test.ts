@@ -41,7 +41,7 @@ describe("the file for a lab's kubeconfig", () => {
     await files.append(path, "# mine\n");
     expect(await remove()).toBe(false);
     running.clear();
-    await expect(refuseKubeconfigFile(environment, path)).rejects.toThrow("is left alone");
+    await expect(refuseKubeconfigFile(environment, path)).rejects.toThrow("is not overwritten");
     running.add(7);
     await files.remove(path);
   });
@@ -51,7 +51,7 @@ describe("the file for a lab's kubeconfig", () => {
     await writeKubeconfigFile(environment, path, "kind: Config\n");
     await expect(refuseKubeconfigFile(environment, path)).rejects.toMatchObject({
       code: "USAGE",
-      message: `${path} belongs to a lab that runs, process 7. Name another file with --kubeconfig.`,
+      message: `${path} belongs to a running lab, process 7. Give another file with --kubeconfig.`,
     });
     await files.remove(path);
   });
@@ -61,13 +61,14 @@ describe("the file for a lab's kubeconfig", () => {
     await expect(refuseKubeconfigFile(environment, `${folder}/mine.yaml`)).rejects.toMatchObject({
       code: "USAGE",
       message:
-        `${folder}/mine.yaml exists and was not written by lockstep lab, or was changed since, ` +
-        "so it is left alone.\nName another file with --kubeconfig, or remove that one first.",
+        `${folder}/mine.yaml exists. It was not written by lockstep lab, or was changed ` +
+        `since, so it is not overwritten.\nGive another file with --kubeconfig, or remove ` +
+        "it first.",
     });
   });
 
   it.each([
-    ["in no folder", "absent/x.yaml", (place: string) => `there is no folder ${place}/absent`],
+    ["in no folder", "absent/x.yaml", (place: string) => `folder ${place}/absent does not exist`],
     ["a folder", "", () => "EISDIR: illegal operation on a directory"],
     ["below a file", "file/x.yaml", () => "ENOTDIR: not a directory"],
     ["too long a name", `${"long".repeat(60)}.yaml`, () => "ENAMETOOLONG: name too long"],

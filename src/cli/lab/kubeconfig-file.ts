@@ -62,13 +62,13 @@ function refuseForeignFile(
   const text = existing.split("\n").slice(2).join("\n");
   if (headOf(pid, text) + text !== existing) {
     throw new UsageError(
-      `${path} exists and was not written by lockstep lab, or was changed since, ` +
-        "so it is left alone.\nName another file with --kubeconfig, or remove that one first.",
+      `${path} exists. It was not written by lockstep lab, or was changed since, ` +
+        "so it is not overwritten.\nGive another file with --kubeconfig, or remove it first.",
     );
   }
   if (!processes.isAlive(pid)) return;
   throw new UsageError(
-    `${path} belongs to a lab that runs, process ${pid}. Name another file with --kubeconfig.`,
+    `${path} belongs to a running lab, process ${pid}. Give another file with --kubeconfig.`,
   );
 }
 
@@ -76,7 +76,7 @@ function refuseForeignFile(
 async function tryBeside(files: Files, path: string): Promise<void> {
   const folder = dirname(path);
   if ((await files.kind(folder)) === undefined) {
-    throw unwritable(path, `there is no folder ${folder}`);
+    throw unwritable(path, `folder ${folder} does not exist`);
   }
   const trial = `${folder}/.${basename(path)}.trial`;
   await files.write(trial, "");

@@ -55,8 +55,8 @@ function parseCluster(text: string): NamedContext {
   const context = equals === -1 ? text : text.slice(equals + 1);
   if (isClusterName(name) && context !== "") return { name, context };
   throw new UsageError(
-    `"${name}" cannot be part of an object's name: that takes small letters, digits and dashes,\n` +
-      `63 at most. Give the context another name, for example: shop=${context || "CONTEXT"}`,
+    `"${name}" cannot be part of an object name: use lower-case letters, digits and dashes, at most 63.\n` +
+      `Give the context another name, for example: shop=${context || "CONTEXT"}`,
   );
 }
 
@@ -67,6 +67,6 @@ function refuseDuplicates(named: readonly NamedContext[]): void {
       .find((other) => other.name === name || other.context === context);
     if (same === undefined) continue;
     const what = same.name === name ? name : `the context ${context}`;
-    throw new UsageError(`--from and --to must name different clusters; ${what} is given twice.`);
+    throw new UsageError(`--from and --to must be different clusters; ${what} is given twice.`);
   }
 }

@@ -34,7 +34,7 @@ function trafficChecks(throttled: Release, fixed: Release | undefined): readonly
   const last =
     lockstep.sentToDead === 0
       ? ""
-      : `, the last ${durationText(lockstep.longestDeadMs)} after its end`;
+      : `, the last one ${durationText(lockstep.longestDeadMs)} after the pod died`;
   return [
     {
       name: "stock-sends-to-dead-pods",
@@ -45,7 +45,7 @@ function trafficChecks(throttled: Release, fixed: Release | undefined): readonly
     {
       name: "lockstep-sends-to-no-dead-pod",
       text: `Lockstep sent ${lockstep.sentToDead} of ${lockstep.requests} requests to dead pods${last}`,
-      goal: `0 to a pod dead for ${durationText(deadLongestMs)}`,
+      goal: `0 after a pod has been dead for ${durationText(deadLongestMs)}`,
       holds: lockstep.longestDeadMs < deadLongestMs,
     },
     {
@@ -63,7 +63,7 @@ function causeCheck({ finding }: Release): Check {
     text:
       finding === undefined
         ? "no cause was found"
-        : `the cause was named: ${finding.rule} (${finding.confidence})`,
+        : `cause found: ${finding.rule} (${finding.confidence})`,
     goal: "client-throttling",
     holds: finding?.rule === "client-throttling",
   };
@@ -76,7 +76,7 @@ function fixCheck(throttled: Release, fixed: Release | undefined): Check {
   const check = { name: "fix-works", goal: `${fasterLeast} times` } as const;
   if (fixed === undefined) return { ...check, text: "no fix was applied", holds: false };
   if (factor === undefined) {
-    return { ...check, text: "with the fix, no removal was published", holds: false };
+    return { ...check, text: "with the fix, no removed pod left the Endpoints", holds: false };
   }
   const times = factor >= 10 ? factor.toFixed(0) : factor.toFixed(1);
   return {

@@ -51,7 +51,7 @@ it("shows a change early at Lockstep and late elsewhere", () => {
   );
   expect(`\n${[...rowsHead, journeyRow(journey)].join("\n")}\n`).toMatchInlineSnapshot(`
     "
-      Time until the change was visible in
+      Real time until the change was visible in
                                     copy in    stock (model)       Lockstep
       pod              Endpoints    access     replicas 1 2 3      replicas 1 2 3
       −127.31.0.5      29.4 s       29.4 s     29.6 29.7 33 s      11.6 11.8 12 ms

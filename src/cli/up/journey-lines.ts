@@ -10,7 +10,7 @@ const numbers = Array.from({ length: replicas }, (_, index) => index + 1).join("
 
 /** Above the rows; an address has a sign: `+` for a pod that was added, `−` for one removed. */
 export const rowsHead: readonly string[] = [
-  cells(["Time until the change was visible in"]),
+  cells(["Real time until the change was visible in"]),
   cells(["", "", "copy in", "stock (model)", "Lockstep"]),
   cells(["pod", "Endpoints", "access", `replicas ${numbers}`, `replicas ${numbers}`]),
 ];

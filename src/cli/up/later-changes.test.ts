@@ -50,12 +50,12 @@ it("prints the rows of a rollout together below their head", () =>
       "
         −127.31.0.4      Lockstep replicas 1 2 3 removed it after 11 12 13 ms
         −127.31.0.5      Lockstep replicas 1 2 3 removed it after 11 12 13 ms
-        Time until the change was visible in
+        Real time until the change was visible in
                                       copy in    stock (model)       Lockstep
         pod              Endpoints    access     replicas 1 2 3      replicas 1 2 3
         −127.31.0.4      –            –          –                   11 12 13 ms
         −127.31.0.5      –            –          –                   11 12 13 ms
-          5 s  all changes have arrived
+        real time   5 s  all replicas are up to date
       "
     `);
   }));
@@ -66,7 +66,7 @@ it("keeps the counters within 80 columns", () => {
     seconds: 120,
     stock: side,
     lockstep: { ...side, lost: 0 },
-    waiting: "left Endpoints: 0 of 4",
+    waiting: "listed: 4",
   });
   expect(`  ${text}`.length).toBeLessThanOrEqual(80);
 });

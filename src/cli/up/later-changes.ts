@@ -80,7 +80,7 @@ export class LaterChanges {
         seconds,
         stock: traffic?.lost("stock"),
         lockstep: traffic?.lost("lockstep"),
-        waiting: "all changes have arrived",
+        waiting: "all replicas are up to date",
       })}`,
     );
   }

@@ -70,10 +70,11 @@ export class Narrator {
 
 /** Both sides have the same denominator: the same requests go through both. */
 export function countersText({ seconds, isVirtual, stock, lockstep, waiting }: Counters): string {
-  const time = `${isVirtual ? "virtual time " : ""}${String(Math.floor(seconds)).padStart(3)} s`;
+  const kind = isVirtual ? "simulated time" : "real time";
+  const time = `${kind} ${String(Math.floor(seconds)).padStart(3)} s`;
   if (stock === undefined || lockstep === undefined) return `${time}  ${waiting}`;
   return (
-    `${time}  requests lost of ${stock.requests}: stock ${stock.lost}, ` +
+    `${time}  lost of ${stock.requests} requests: stock ${stock.lost}, ` +
     `Lockstep ${lockstep.lost} · ${waiting}`
   );
 }

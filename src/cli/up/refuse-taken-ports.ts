@@ -11,7 +11,7 @@ export async function refuseTakenPorts(
   { stock, lockstep }: { readonly stock: number; readonly lockstep: number },
 ): Promise<void> {
   if (stock === lockstep && stock !== 0) {
-    throw new UsageError(`--port and --stock-port are both ${stock}: each entry needs its own.`);
+    throw new UsageError(`--port and --stock-port must be different; both are ${stock}.`);
   }
   const flags = [
     { flag: "--port", port: lockstep },

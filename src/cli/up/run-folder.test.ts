@@ -66,7 +66,7 @@ test("the nginx and the folder of a killed run go, and that is said", () =>
     machine.gone(20);
     const { cleaned } = await makeRunFolder(machine.environment);
     expect(cleaned).toBe(
-      `cleaned up after 1 run that had been killed: ended 1 nginx, removed ${folder}`,
+      `cleaned up after 1 run that had been killed (nginx ended: 1, removed: ${folder})`,
     );
     expect(machine.ended).toEqual([21]);
     expect(await machine.environment.files.kind(folder)).toBeUndefined();
@@ -88,7 +88,7 @@ test("an nginx with another prefix that has the pid by now is left alone", () =>
     await machine.hasProxy(folder, 21);
     await machine.runs(21, 3, "nginx: master process nginx -p /etc/nginx -c x");
     machine.gone(20);
-    expect((await makeRunFolder(machine.environment)).cleaned).toContain("ended 0 nginx");
+    expect((await makeRunFolder(machine.environment)).cleaned).toContain("nginx ended: 0");
     expect(machine.ended).toEqual([]);
   }));
 

@@ -52,7 +52,7 @@ async function cleanUpKilledRuns(environment: Pieces, above: string): Promise<st
   }
   if (removed.length === 0) return undefined;
   const runs = counted(removed.length, "run");
-  return `cleaned up after ${runs} that had been killed: ended ${ended} nginx, removed ${removed.join(", ")}`;
+  return `cleaned up after ${runs} that had been killed (nginx ended: ${ended}, removed: ${removed.join(", ")})`;
 }
 
 async function isOwnedBy(

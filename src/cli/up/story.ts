@@ -59,7 +59,7 @@ const baselineMs = 2_000;
 
 export async function tellStory(options: StoryOptions): Promise<StoryResult> {
   const { narrator, world } = options;
-  narrator.act("3  A release in alpha, whose controller manager is throttled");
+  narrator.act("3  A release in cluster alpha; its controller manager is throttled (real time)");
   const throttled = await release(options, "first", { examine: true });
   const { finding } = throttled;
   narrator.text("");
@@ -69,7 +69,7 @@ export async function tellStory(options: StoryOptions): Promise<StoryResult> {
   }
   narrator.text(findingText(finding, { width: Math.min(options.columns, 100) }));
   const { change } = finding.fix;
-  narrator.act(`4  The fix: ${change}`);
+  narrator.act(`4  The fix: ${change} (real time)`);
   await world.cluster(busyCluster).controlPlane.restart({ ...flagsOf(change), v: 4 });
   const fixed = await release(options, "second", { examine: false });
   for (const line of stockStillLate(fixed)) narrator.text(line);
@@ -89,7 +89,7 @@ async function release(
   traffic?.reset();
   await timers.sleep(baselineMs, signal);
   const startedAt = clock.monotonicMs();
-  narrator.step("every pod of the shop in alpha is replaced");
+  narrator.step("every pod of the shop in alpha is replaced (listed: old pods in Endpoints)");
   await releaseShop(world.client(busyCluster), name);
   const shown = new Set<number>();
   for (;;) {
@@ -105,7 +105,7 @@ async function release(
       seconds: sinceMs / 1000,
       stock: traffic?.lost("stock"),
       lockstep: traffic?.lost("lockstep"),
-      waiting: `left Endpoints: ${published.length} of ${left.length}`,
+      waiting: `listed: ${left.length - published.length}`,
     });
   }
   if (examine) finding = (await examination.look()) ?? finding;
@@ -191,9 +191,9 @@ export function stockStillLate({ publishedMs, stockMs }: Release): readonly stri
   const syncMs = 1000 / ingressNginx.syncsPerSecond;
   if (ownMs < ingressNginx.backendPollMs / 2) return [];
   return [
-    `  Of stock's time ${durationText(ownMs)} are its own, and the fix does not change them: as`,
-    `  ingress-nginx does by default, it reads changes at most every ${durationText(syncMs)}, and its`,
-    `  nginx workers look for them every ${durationText(ingressNginx.backendPollMs)}.`,
+    `  Stock itself adds ${durationText(ownMs)}; the fix does not change that. Like ingress-nginx, it`,
+    `  reads changes at most every ${durationText(syncMs)}, and its nginx workers poll every`,
+    `  ${durationText(ingressNginx.backendPollMs)}.`,
   ];
 }
 

@@ -116,7 +116,9 @@ export class World {
   async start(): Promise<void> {
     const { onStep, proxies } = this.#options;
     await this.#startClusters();
-    onStep(`a shop in alpha and beta, ${crowdSize} other services in alpha, an Ingress in access`);
+    onStep(
+      `created a shop in alpha and beta, ${crowdSize} other services in alpha, an Ingress in access`,
+    );
     await Promise.all([
       createShop(this.client("alpha"), shop),
       createCrowd(this.client("alpha"), crowdSize),

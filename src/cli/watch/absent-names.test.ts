@@ -30,8 +30,8 @@ const asked = {
 
 test("names that no cluster has are told, in case they are misspelt", () => {
   expect(absentNames({ ...asked, clusters: [alpha] })).toEqual([
-    "no cluster has a service in the namespace shpo now; is its name right?",
-    "no cluster has a service shop/wbe now; is its name right?",
+    "no cluster has a service in the namespace shpo at the moment. Check the name.",
+    "no cluster has a service shop/wbe at the moment. Check the name.",
   ]);
 });
 

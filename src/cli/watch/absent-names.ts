@@ -23,9 +23,12 @@ export function absentNames({
   return [
     ...namespaces
       .filter(isEmpty)
-      .map((name) => `no cluster has a service in the namespace ${name} now; is its name right?`),
+      .map(
+        (name) =>
+          `no cluster has a service in the namespace ${name} at the moment. Check the name.`,
+      ),
     ...services
       .filter((name) => !isService(name))
-      .map((name) => `no cluster has a service ${name} now; is its name right?`),
+      .map((name) => `no cluster has a service ${name} at the moment. Check the name.`),
   ];
 }

@@ -41,14 +41,12 @@ export class AskedProxies {
   notes(): readonly string[] {
     return this.#sources.flatMap(({ status }) => {
       const { name, state, problem, ambiguous } = status;
-      const silent = `proxy ${name} does not tell what it routes to, so routed is unknown there`;
+      const silent = `proxy ${name} does not report its endpoints, so its routed times are unknown`;
       return [
         ...(state === "heard" || problem === undefined ? [] : [`${silent}: ${problem}`]),
         ...(ambiguous.length === 0
           ? []
-          : [
-              `proxy ${name} has backends that could be of several services: ${ambiguous.join(", ")}`,
-            ]),
+          : [`proxy ${name} has backends that match several services: ${ambiguous.join(", ")}`]),
       ];
     });
   }
@@ -65,7 +63,7 @@ function addressesOf(proxies: readonly string[]) {
     const names = addresses.map(({ name }) => name);
     const twice = names.find((name, index) => names.indexOf(name) !== index);
     if (twice === undefined) return addresses;
-    throw new UsageError(`--proxy ${twice} is given twice: once is enough.`);
+    throw new UsageError(`--proxy ${twice} is given twice: remove one.`);
   } catch (error) {
     return throwAsUsage([ProxyAddressError], error, "--proxy ");
   }

@@ -9,6 +9,7 @@ import { p99Of } from "../../timeline/percentile.ts";
 import { counted } from "../terminal/counted.ts";
 import type { Paint } from "../terminal/paint.ts";
 import { cutText, leftText, textColumns } from "../terminal/text-columns.ts";
+import { directionNames } from "./direction-names.ts";
 import { paintTone, type Tone } from "./hop-cell.ts";
 import type { Picture } from "./picture.ts";
 
@@ -40,7 +41,7 @@ export function clusterRows(picture: Picture, options: ClusterRowsOptions): read
   const rest = clusters.length - shown.length;
   if (isAll || most < 1) return rows;
   const fine = clusters.filter((one) => trouble(one, picture) === 0).length;
-  return [...rows, paint.secondary(`and ${rest} more clusters; ${fine} of all are heard well`)];
+  return [...rows, paint.secondary(`and ${rest} more clusters; up to date: ${fine} of all`)];
 }
 
 /** In words: `watching`, `unreachable for 12 s: connection refused`. */
@@ -102,7 +103,7 @@ function figuresText(cluster: string, condition: string, { tally, oldest }: Pict
   const ages = oldest.filter((one) => one.cluster === cluster).map(({ ageMs }) => ageMs);
   const p99 = (direction: "join" | "leave"): string => {
     const lag = own && p99Of(own.lags[direction]);
-    return lag === undefined ? "" : ` · ${direction} p99 ${shortDuration(lag)}`;
+    return lag === undefined ? "" : ` · ${directionNames[direction]} p99 ${shortDuration(lag)}`;
   };
   const changes = counted(own?.changes ?? 0, "change");
   const pending = ages.length === 0 ? "" : ` · oldest ${shortDuration(Math.max(...ages))}…`;

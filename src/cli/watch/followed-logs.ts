@@ -76,16 +76,16 @@ export class FollowedLogs {
       const { name, state, problem, report } = status;
       const { example, notUnderstood, lines, withoutEndpoints } = report;
       return [
-        ...(state === "failed" ? [`access log ${name} cannot be read: ${problem}`] : []),
+        ...(state === "failed" ? [`cannot read access log ${name}: ${problem}`] : []),
         ...(example === undefined
           ? []
           : [
-              `access log ${name}: ${notUnderstood} of ${lines} lines were not understood, the ` +
-                `first in line ${example.line}: ${example.problem}`,
+              `access log ${name}: ${notUnderstood} of ${lines} lines have an unknown format. ` +
+                `The first is line ${example.line}: ${example.problem}`,
             ]),
         ...(withoutEndpoints === 0
           ? []
-          : [`access log ${name} does not say which endpoint a request was sent to`]),
+          : [`access log ${name} does not contain the endpoint of each request`]),
       ];
     });
   }
@@ -110,10 +110,10 @@ export async function refuseMissingLogs(
     const { path } = place;
     const kind = await files.kind(path);
     if (kind === "folder") {
-      throw new UsageError(`the access log ${path} is a folder: give the file in it.`);
+      throw new UsageError(`the access log ${path} is a folder: give a file.`);
     }
     if (kind !== undefined) continue;
-    throw new UsageError(`there is no access log ${path}: give a file that exists.`);
+    throw new UsageError(`access log ${path} does not exist.`);
   }
 }
 
@@ -137,10 +137,10 @@ function placeOf(text: string): LogPlace {
 function refuseForeignCluster(place: LogPlace, clients: ReadonlyMap<string, KubeClient>): void {
   if (place.type !== "pod" || place.cluster === undefined || clients.has(place.cluster)) return;
   const names = [...clients.keys()].join(", ");
-  throw new UsageError(`${place.cluster} is none of the clusters that are watched: ${names}.`);
+  throw new UsageError(`${place.cluster} is not a watched cluster. Watched clusters: ${names}.`);
 }
 
 function stdinOf({ stdin }: FollowedLogsOptions): AsyncIterable<Uint8Array> {
   if (stdin !== undefined) return stdin();
-  throw new UsageError("there is no standard input to read an access log from.");
+  throw new UsageError("no access log on standard input: pipe one in, or give a file.");
 }

@@ -120,8 +120,8 @@ export class KeptJourneys {
     const history = this.#history;
     if (history?.trouble === undefined) return [];
     const { trouble, waiting, counts } = history;
-    const lost = `${waiting + counts.dropped} of ${counts.added} records are not kept`;
-    return [`the history cannot be written: ${trouble}; ${lost}`];
+    const lost = `${waiting + counts.dropped} of ${counts.added} records are not saved`;
+    return [`cannot write the history: ${trouble}; ${lost}`];
   }
 
   /** Writes and sends what waits. Idempotent. */

@@ -27,7 +27,7 @@ function table(afterMs: number, size: { readonly width: number; readonly rows?: 
 test("a view that is left open for days shows the last quarter of an hour below all", () => {
   expect(table(72 * hour, { width: 80, rows: 40 })).toMatchInlineSnapshot(`
     [
-      "             leave                             join",
+      "             removal                           addition",
       "hop           p50     p99     max    oldest     p50     p99     max    oldest",
       "pod             0     n=2       0         –       0     n=1       0         –",
       " last 15m       0     n=1       0                 –       –       –",
@@ -43,7 +43,7 @@ test("a view that is left open for days shows the last quarter of an hour below 
 test("with fewer rows only the last quarter of an hour is shown, and that it is", () => {
   expect(table(72 * hour, { width: 80, rows: 24 })).toMatchInlineSnapshot(`
     [
-      "last 15m     leave                             join",
+      "last 15m     removal                           addition",
       "hop           p50     p99     max    oldest     p50     p99     max    oldest",
       "pod             0     n=1       0         –       –       –       –         –",
       "published   40 ms     n=1   40 ms    1.5 s…       –       –       –         –",
@@ -54,11 +54,11 @@ test("with fewer rows only the last quarter of an hour is shown, and that it is"
   `);
   expect(table(72 * hour, { width: 60, rows: 24 })).toMatchInlineSnapshot(`
     [
-      "hop    last 15m     p50     p99     max    oldest",
-      "pod       leave       0     n=1       0         –",
-      "pod       join        –       –       –         –",
-      "published leave   40 ms     n=1   40 ms    1.5 s…",
-      "published join        –       –       –         –",
+      "hop    last 15m        p50     p99     max    oldest",
+      "pod       removal        0     n=1       0         –",
+      "pod       addition       –       –       –         –",
+      "published removal    40 ms     n=1   40 ms    1.5 s…",
+      "published addition       –       –       –         –",
       "synced      ? no",
       "routed      ? no",
       "traffic     ? no",
@@ -69,11 +69,11 @@ test("with fewer rows only the last quarter of an hour is shown, and that it is"
 test("in the first quarter of an hour there is nothing else than since the start", () => {
   expect(table(14 * 60_000, { width: 60 })).toMatchInlineSnapshot(`
     [
-      "hop                 p50     p99     max    oldest",
-      "pod       leave       0     n=2       0         –",
-      "pod       join        0     n=1       0         –",
-      "published leave   40 ms     n=2 ▲10m46s    1.5 s…",
-      "published join    90 ms     n=1   90 ms         –",
+      "hop                    p50     p99     max    oldest",
+      "pod       removal        0     n=2       0         –",
+      "pod       addition       0     n=1       0         –",
+      "published removal    40 ms     n=2 ▲10m46s    1.5 s…",
+      "published addition   90 ms     n=1   90 ms         –",
       "synced      ? no",
       "routed      ? no",
       "traffic     ? no",

@@ -8,6 +8,7 @@ import { p99Of, samplesText } from "../../timeline/percentile.ts";
 import { type Direction, type Hop, hops } from "../../timeline/witness.ts";
 import type { Paint } from "../terminal/paint.ts";
 import { cutText, rightText } from "../terminal/text-columns.ts";
+import { directionNameColumns, directionNames } from "./direction-names.ts";
 import { awaitedCell, type HopCell, lagCell, paintTone, unknownSign } from "./hop-cell.ts";
 import type { Picture } from "./picture.ts";
 import { recentMs, recentText } from "./recent-lags.ts";
@@ -65,7 +66,7 @@ function besideEachOther(
 ): readonly string[] {
   const { secondary } = options.paint;
   const names = directions.map((direction) =>
-    `${" ".repeat(4)}${direction}`.padEnd(directionColumns),
+    `${" ".repeat(4)}${directionNames[direction]}`.padEnd(directionColumns),
   );
   return [
     secondary((headOf(spans).padEnd(hopColumns) + names.join("")).trimEnd()),
@@ -91,13 +92,15 @@ function belowEachOther(
 ): readonly string[] {
   const { secondary } = options.paint;
   return [
-    secondary(`hop    ${headOf(spans)}`.padEnd(hopColumns + 6) + figureHead()),
+    secondary(
+      `hop    ${headOf(spans)}`.padEnd(hopColumns + 1 + directionNameColumns) + figureHead(),
+    ),
     ...hops.flatMap((hop) => {
       const reason = unknownText(picture, hop, options);
       if (reason !== undefined) return [hop.padEnd(hopColumns) + reason];
       return spans.flatMap((span, at) =>
         directions.map((direction) => {
-          const name = `${rowName(hop, at).padEnd(hopColumns)} ${direction.padEnd(5)}`;
+          const name = `${rowName(hop, at).padEnd(hopColumns)} ${directionNames[direction].padEnd(directionNameColumns)}`;
           const figured = figures(picture, hop, direction, { ...options, span });
           const age = at === 0 ? oldestOf(picture, hop, direction, options) : "";
           return name + figured + age;

@@ -9,8 +9,8 @@ import { at, change, clusterOf, picture, tell, uncoloured } from "./watched-chan
 
 const unknown: ReadonlyMap<Hop, string> = new Map([
   ["synced", "no copies were seen in alpha"],
-  ["routed", "no proxy tells: give --proxy URL"],
-  ["traffic", "no log tells: give --access-log FILE"],
+  ["routed", "no proxy given: use --proxy URL"],
+  ["traffic", "no access log given: use --access-log FILE"],
 ]);
 
 function drawn(shown: Picture, { width = 80, rows = 24 } = {}): readonly string[] {
@@ -56,13 +56,13 @@ test("before anything has happened it says so in figures, and what would make ho
     [
       "time     endpoint         service              cause       published    routed",
       "── lockstep watch · 3 s · 0 changes ────────────────────────────────────────────",
-      "             leave                             join",
+      "             removal                           addition",
       "hop           p50     p99     max    oldest     p50     p99     max    oldest",
       "pod             –       –       –         –       –       –       –         –",
       "published       –       –       –         –       –       –       –         –",
       "synced      ? no copies were seen in alpha",
-      "routed      ? no proxy tells: give --proxy URL",
-      "traffic     ? no log tells: give --access-log FILE",
+      "routed      ? no proxy given: use --proxy URL",
+      "traffic     ? no access log given: use --access-log FILE",
     ]
   `);
 });
@@ -83,14 +83,14 @@ test("below the changes in flight stand the lags of all hops and the oldest chan
     [
       "time     cluster endpoint         service       cause       published    routed",
       "20:31:55 alpha   −10.0.0.7        shop/web      terminating   ▲4.1 s…         ?",
-      "── lockstep watch · 1 min · 102 changes · 1 in flight · ▲ 1 was slow ───────────",
-      "             leave                             join",
+      "── lockstep watch · 1 min · 102 changes · 1 in flight · ▲ 1 slow ───────────────",
+      "             removal                           addition",
       "hop           p50     p99     max    oldest     p50     p99     max    oldest",
       "pod             0    n=77       0         –       0    n=25       0         –",
       "published  500 ms    n=75  990 ms   ▲4.1 s…  520 ms    n=25 ▲10m46s         –",
       "synced      ? no copies were seen in alpha",
-      "routed      ? no proxy tells: give --proxy URL",
-      "traffic     ? no log tells: give --access-log FILE",
+      "routed      ? no proxy given: use --proxy URL",
+      "traffic     ? no access log given: use --access-log FILE",
       "● alpha watching · oldest 4.1 s… · 102 changes",
       "✗ beta  unreachable for 12 s: connection refused",
       "! gamma the watch of pods in gamma is stale, so …",
@@ -105,14 +105,14 @@ test("on a narrow screen leaves and joins stand below each other", () => {
       "time     endpoint         service  cause published    routed",
       "20:31:55 −10.0.0.7        shop/web term…   ▲4.1 s…         ?",
       "── lockstep watch · 1 min · 102 changes · 1 in flight ──────",
-      "hop                 p50     p99     max    oldest",
-      "pod       leave       0    n=77       0         –",
-      "pod       join        0    n=25       0         –",
-      "published leave  500 ms    n=75  990 ms         –",
-      "published join   520 ms    n=25 ▲10m46s         –",
+      "hop                    p50     p99     max    oldest",
+      "pod       removal        0    n=77       0         –",
+      "pod       addition       0    n=25       0         –",
+      "published removal   500 ms    n=75  990 ms         –",
+      "published addition  520 ms    n=25 ▲10m46s         –",
       "synced      ? no copies were seen in alpha",
-      "routed      ? no proxy tells: give --proxy URL",
-      "traffic     ? no log tells: give --access-log FILE",
+      "routed      ? no proxy given: use --proxy URL",
+      "traffic     ? no access log given: use --access-log FILE",
     ]
   `);
 });
@@ -122,7 +122,7 @@ test("on a low screen the changes come first", () => {
     [
       "time     endpoint         service              cause       published    routed",
       "20:31:55 −10.0.0.7        shop/web             terminating   ▲4.1 s…         ?",
-      "── lockstep watch · 1 min · 102 changes · 1 in flight · ▲ 1 was slow ───────────",
+      "── lockstep watch · 1 min · 102 changes · 1 in flight · ▲ 1 slow ───────────────",
     ]
   `);
 });
@@ -145,7 +145,7 @@ test("on a narrow screen what is stuck has its room before all others", () => {
   const titles = [60, 50].map((width) => drawn(picture({ tally }), { width, rows: 8 }).at(-1));
   expect(titles).toEqual([
     "── lockstep watch · 1 min · 103 changes · ✗ 1 stuck ────────",
-    "── lockstep watch · 1 min · ✗ 1 stuck ────────────",
+    "── lockstep watch · 1 min · ✗ 1 stuck · ▲ 1 slow ─",
   ]);
 });
 
@@ -170,10 +170,10 @@ test("a crowd in flight is its oldest, and the largest groups", () => {
       "20:31:59 −10.0.0.13       shop/web             terminating      9 ms      1 s…",
       "20:31:59 −10.0.0.15       shop/web             terminating      9 ms      1 s…",
       "20:31:59 −10.0.0.17       shop/web             terminating      9 ms      1 s…",
-      "in all   −885 endpoints   shop/web             terminating    19/885   385/885",
-      "in all   −97 endpoints    shop/cart            terminating      0/97     97/97",
+      "group    −885 endpoints   shop/web             terminating    19/885   385/885",
+      "group    −97 endpoints    shop/cart            terminating      0/97     97/97",
       "── lockstep watch · 1 min · 1,000 changes · 982 in flight ──────────────────────",
-      "             leave                             join",
+      "             removal                           addition",
       "hop           p50     p99     max    oldest     p50     p99     max    oldest",
       "pod             0       0       0         –       –       –       –         –",
       "published    9 ms    n=37    9 ms         –       –       –       –         –",
@@ -193,13 +193,13 @@ test("of many clusters those in trouble are named", () => {
   );
   expect(drawn(picture({ clusters, unknown }), { rows: 30 }).slice(-7)).toMatchInlineSnapshot(`
     [
-      "traffic     ? no log tells: give --access-log FILE",
+      "traffic     ? no access log given: use --access-log FILE",
       "✗ prod-10 refused: forbidden",
       "● prod-1  watching · 0 changes",
       "● prod-2  watching · 0 changes",
       "● prod-3  watching · 0 changes",
       "● prod-4  watching · 0 changes",
-      "and 7 more clusters; 11 of all are heard well",
+      "and 7 more clusters; up to date: 11 of all",
     ]
   `);
 });

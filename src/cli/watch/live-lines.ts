@@ -72,7 +72,7 @@ function flyingLines(picture: LivePicture, options: LiveOptions, room: number): 
 function groupRow(group: FlyingGroup, { columns, paint }: LiveOptions): string {
   const { cluster, service, direction, cause, count, shownAt } = group;
   const row = {
-    time: "in all",
+    time: "group",
     cluster: visible(cluster),
     subject: countText(direction, count),
     service: visible(service),
@@ -159,7 +159,7 @@ function cutPainted(painted: string, plain: string, width: number): string {
 
 /** Of those in flight it is not known yet how slow they will have been. */
 function slowText(count: number): string {
-  return count === 0 ? "" : `▲ ${numberText(count)} ${count === 1 ? "was" : "were"} slow`;
+  return count === 0 ? "" : `▲ ${numberText(count)} slow`;
 }
 
 function someText(count: number, what: string): string {

@@ -45,8 +45,11 @@ export class RunClock implements ObserverRun {
     if (Math.abs(byMs) < stepMs) return;
     this.#wallMs = wallMs;
     this.#monotonicMs = monotonicMs;
-    log.warn("the clock was set, or the machine slept; times follow it from here on", {
-      byMs: Math.round(byMs),
-    });
+    log.warn(
+      "the system clock changed, or the machine was suspended; later times use the new clock",
+      {
+        byMs: Math.round(byMs),
+      },
+    );
   }
 }

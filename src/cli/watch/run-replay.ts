@@ -88,7 +88,7 @@ class Replay {
     this.#endRun();
     const { terminal } = this.#context;
     const lines = this.#unreadable;
-    if (lines > 0) terminal.writeError(`${counted(lines, "line")} could not be read.\n`);
+    if (lines > 0) terminal.writeError(`${counted(lines, "line")} skipped: cannot be read.\n`);
     return this.#hasListed ? 0 : 1;
   }
 
@@ -171,7 +171,7 @@ class Replay {
     const { path } = settings;
     const which = this.#runs === 1 ? "" : `, run ${this.#runs}`;
     const at = new Date(watched.wallMs).toISOString();
-    terminal.writeError(`Replay of ${visible(path)}${which}, recorded from ${at} on.\n`);
+    terminal.writeError(`Replay of ${visible(path)}${which}, recorded since ${at}.\n`);
     if (this.#isScreen) terminal.writeError(`${keysText}\n`);
     terminal.writeError("\n");
   }
@@ -203,7 +203,7 @@ class Replay {
     const { malformed } = run;
     if (malformed === 0) return;
     const { terminal } = this.#context;
-    terminal.writeError(`${counted(malformed, "object")} could not be understood.\n`);
+    terminal.writeError(`${counted(malformed, "object")} skipped: unknown format.\n`);
   }
 
   readonly #key = (key: string): void => {
@@ -217,7 +217,7 @@ class Replay {
   };
 }
 
-const keysText = "space pauses, → or s goes to the next change, + and − change the speed";
+const keysText = "keys: space pauses, → or s jumps to the next change, + and − change the speed";
 
 const noKeys = (): void => undefined;
 
@@ -228,7 +228,7 @@ async function surveyOf(
   signal: AbortSignal,
 ): Promise<RecordingSurvey> {
   if ((await recordingParts(files, path)).length === 0) {
-    throw new UsageError(`there is no recording ${path}: give a file that lockstep wrote.`);
+    throw new UsageError(`recording ${path} does not exist.`);
   }
   const survey = new RecordingSurvey();
   let isRecording = false;
@@ -245,5 +245,5 @@ async function surveyOf(
     }
   }
   if (isRecording) return survey;
-  throw new UsageError(`${path} is no recording: give a file that lockstep wrote.`);
+  throw new UsageError(`${path} is not a recording of lockstep watch or lockstep record.`);
 }

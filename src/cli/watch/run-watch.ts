@@ -213,7 +213,7 @@ class Watch {
     return [
       ...notes,
       ...kept.notes(),
-      ...(dropped === 0 ? [] : [`the recording cannot be written: ${dropped} lines are lost`]),
+      ...(dropped === 0 ? [] : [`cannot write the recording: ${dropped} lines are lost`]),
       ...(screenLog?.errors ?? []),
     ];
   }

@@ -47,8 +47,8 @@ export function startLines(
 
 /** For whoever may not read everything. */
 const remedy =
-  "The role in deploy/rbac/observer.yaml allows what is missing; with --namespace it is needed in " +
-  "those namespaces only.";
+  "The role in deploy/rbac/observer.yaml has all permissions. With --namespace it is needed only in " +
+  "those namespaces.";
 
 /** Without what is known to be refused. */
 function allowedOf(preview: ClusterPreview, own: ClusterPermissions | undefined): ClusterPreview {
@@ -71,10 +71,10 @@ function previewText(preview: ClusterPreview, servers: StartOptions["servers"]):
   const { cluster, problem, kinds, bytes, listRequests, watches, readsPerMinute } = preview;
   if (problem !== undefined) {
     const named = visible(clusterAt(cluster, servers?.get(cluster)));
-    return `${named} cannot be asked now, and is tried again and again: ${visible(problem)}`;
+    return `${named} does not answer, retrying: ${visible(problem)}`;
   }
   const resources = byResource(kinds);
-  if (resources.length === 0) return `${visible(cluster)} lets nothing be read`;
+  if (resources.length === 0) return `${visible(cluster)}: no permission to read anything`;
   return (
     `${visible(cluster)}: will list ${resources.join(", ")}: about ${bytesText(bytes)} in ` +
     `${counted(listRequests, "request")}; then keeps ${numberText(watches)} watches open and sends ` +
@@ -94,7 +94,7 @@ function byResource(kinds: readonly KindPreview[]): readonly string[] {
     objects.set(resource, before === undefined || count === undefined ? undefined : before + count);
   }
   return [...objects].map(([resource, count]) => {
-    if (count === undefined) return `${resource} (nobody says how many)`;
+    if (count === undefined) return `${resource} (number unknown)`;
     return `${numberText(count)} ${count === 1 ? resource.replace(/s$/, "") : resource}`;
   });
 }

@@ -59,7 +59,7 @@ test("what is stuck at a proxy when it is stopped is not told to have been compl
         await timers.sleep(40_000);
       },
     });
-    expect(spans).toEqual(["stuck at routed: proxy:10246 has not shown the change"]);
+    expect(spans).toEqual(["stuck at routed: proxy:10246 has not reported the change"]);
   }));
 
 test("what every hop has shown when it is stopped is told, though requests were waited for", () =>

@@ -9,19 +9,16 @@ const wide = { width: 250, slowMs: 2_000, utc: true, paint: uncoloured };
 
 test("before any cluster was read nothing was seen, which is not that nothing happened", () => {
   const clusters = [clusterOf("alpha", { type: "connecting" })];
-  expect(summaryLines(picture({ clusters }), wide)[1]).toBe(
-    "Nothing was seen: no cluster could be read.",
-  );
-  expect(summaryLines(picture(), wide)[1]).toBe("No endpoint joined or left.");
+  expect(summaryLines(picture({ clusters }), wide)[1]).toBe("No result: no cluster could be read.");
+  expect(summaryLines(picture(), wide)[1]).toBe("No endpoint was added or removed.");
 });
 
 test("why some changes are in no figure is said", () => {
   const tally = new WatchTally({ slowMs: 2_000 });
   tell(tally, change({ notBeforeMs: 0, hops: { pod: 0 } }));
   expect(summaryLines(picture({ tally }), wide).at(-1)).toBe(
-    "· The start of 1 change is not known exactly; lags that are inexact for this reason are in no " +
-      "figure. Causes: it was before the start of watch; it came from a list; the watch was less " +
-      "than 2 s old or was behind",
+    "· 1 change with an unknown start time: not in the numbers above. Causes: the change began before " +
+      "watch started; it came from a list; the watch was less than 2 s old or was behind",
   );
 });
 
@@ -39,18 +36,17 @@ test("at the end the figures since the start are there, however small the screen
   expect(lines.slice(0, lines.indexOf("Slowest"))).toMatchInlineSnapshot(`
     [
       "Observed for 1 h.",
-      "1 change, 1 shown by every hop that reports, 0 slow (2 s or",
-      "more), none still in flight.",
+      "1 change, 1 complete, 0 slow (2 s or more), 0 in flight.",
       "",
-      "hop                 p50     p99     max    oldest",
-      "pod       leave       0     n=1       0         –",
-      "pod       join        –       –       –         –",
-      " last 15m leave       –       –       –",
-      " last 15m join        –       –       –",
-      "published leave   40 ms     n=1   40 ms         –",
-      "published join        –       –       –         –",
-      " last 15m leave       –       –       –",
-      " last 15m join        –       –       –",
+      "hop                    p50     p99     max    oldest",
+      "pod       removal        0     n=1       0         –",
+      "pod       addition       –       –       –         –",
+      " last 15m removal        –       –       –",
+      " last 15m addition       –       –       –",
+      "published removal    40 ms     n=1   40 ms         –",
+      "published addition       –       –       –         –",
+      " last 15m removal        –       –       –",
+      " last 15m addition       –       –       –",
       "synced      ? no",
       "routed      ? no",
       "traffic     ? no",

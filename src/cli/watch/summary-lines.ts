@@ -26,10 +26,10 @@ export interface SummaryOptions extends Pick<ViewOptions, "width" | "slowMs" | "
 const stuckMost = 20;
 
 const endings: readonly (readonly [Outcome, string])[] = [
-  ["superseded", "superseded by the opposite change"],
+  ["superseded", "replaced by the opposite change"],
   ["withdrawn", "withdrawn"],
-  ["abandoned", "given up after hours"],
-  ["dropped", "dropped because too many were pending"],
+  ["abandoned", "abandoned after hours"],
+  ["dropped", "dropped (too many in flight)"],
 ];
 
 export function summaryLines(picture: Picture, options: SummaryOptions): readonly string[] {
@@ -43,7 +43,7 @@ export function summaryLines(picture: Picture, options: SummaryOptions): readonl
     ...lagTable(picture, wholeTable(options)),
     ...listed("Slowest", picture.tally.slowest, picture, options),
     ...listed("Stuck", stuck, picture, options),
-    ...(moreStuck > 0 ? [`and ${numberText(moreStuck)} more that are stuck`] : []),
+    ...(moreStuck > 0 ? [`${numberText(moreStuck)} more are stuck`] : []),
     ...caveats(picture, options),
   ];
 }
@@ -54,8 +54,8 @@ function wholeTable({ width, slowMs, paint }: SummaryOptions): LagTableOptions {
 }
 
 function countsText({ tally, counts, clusters }: Picture, { slowMs }: SummaryOptions): string {
-  if (clusters.every(isUnheard)) return "Nothing was seen: no cluster could be read.";
-  if (tally.changes === 0) return "No endpoint joined or left.";
+  if (clusters.every(isUnheard)) return "No result: no cluster could be read.";
+  if (tally.changes === 0) return "No endpoint was added or removed.";
   const { inFlight } = tally;
   const ended = endings.flatMap(([outcome, words]) => {
     const count = tally.outcome(outcome);
@@ -65,20 +65,20 @@ function countsText({ tally, counts, clusters }: Picture, { slowMs }: SummaryOpt
   const followed =
     inFlight.settled === 0
       ? ""
-      : ` (${numberText(inFlight.settled)} of them still followed for requests)`;
+      : ` (${numberText(inFlight.settled)} of them still observed for requests)`;
   const parts = [
     counted(tally.changes, "change"),
-    `${numberText(shown)} shown by every hop that reports${followed}`,
+    `${numberText(shown)} complete${followed}`,
     `${numberText(tally.slow)} slow (${durationText(slowMs)} or more)`,
     ...ended,
     inFlight.size === 0
-      ? "none still in flight"
-      : `${numberText(inFlight.size)} still in flight, ${numberText(inFlight.stuck)} of them stuck`,
+      ? "0 in flight"
+      : `${numberText(inFlight.size)} in flight (${numberText(inFlight.stuck)} stuck)`,
   ];
   const dropped =
     counts.dropped === 0
       ? ""
-      : ` ${numberText(counts.dropped)} reports were dropped because there are too many endpoints.`;
+      : ` ${numberText(counts.dropped)} reports were dropped: too many endpoints.`;
   return `${parts.join(", ")}.${dropped}`;
 }
 
@@ -110,9 +110,9 @@ function caveats(picture: Picture, options: SummaryOptions): readonly string[] {
     tally.inexact === 0
       ? []
       : [
-          `The start of ${counted(tally.inexact, "change")} is not known exactly; lags that are ` +
-            "inexact for this reason are in no figure. Causes: it was before the start of watch; it " +
-            "came from a list; the watch was less than 2 s old or was behind",
+          `${counted(tally.inexact, "change")} with an unknown start time: not in the numbers above. ` +
+            "Causes: the change began before watch started; it came from a list; the watch was less " +
+            "than 2 s old or was behind",
         ];
   const troubled = clusters.flatMap((one) => {
     const { text, tone } = conditionOf(one, picture);
@@ -123,7 +123,7 @@ function caveats(picture: Picture, options: SummaryOptions): readonly string[] {
   if (all.length === 0) return [];
   return [
     "",
-    options.paint.strong("To know when reading this"),
+    options.paint.strong("Notes"),
     ...all.flatMap((text) => paragraph(text, options, "· ")),
   ];
 }

@@ -17,12 +17,12 @@ function told(states: Readonly<Record<string, ClusterState>>): Readonly<Record<s
 const watching = { type: "watching" } as const;
 const down = { type: "unreachable", since: at(0), detail: "connection refused" } as const;
 const refused = { type: "refused", detail: "Unauthorized" } as const;
-const routed = "no proxy tells: give --proxy URL";
-const traffic = "no log tells: give --access-log FILE";
+const routed = "no proxy given: use --proxy URL";
+const traffic = "no access log given: use --access-log FILE";
 
 test("hops of a cluster that is heard are known, however little happens", () => {
   expect(told({ alpha: watching })).toEqual({
-    synced: "no copies of endpoints seen in alpha",
+    synced: "no copies of endpoints found in alpha",
     routed,
     traffic,
   });
@@ -33,7 +33,7 @@ test.each([
   ["alpha, beta", { alpha: down, beta: refused }],
   ["any of 3 clusters", { alpha: down, beta: refused, gamma: down }],
 ])("where nothing was ever heard of %s its hops are unknown", (names, states) => {
-  const unheard = `nothing is heard of ${names}`;
+  const unheard = `no data from ${names}`;
   expect(told(states)).toEqual({
     pod: unheard,
     published: unheard,
@@ -45,7 +45,7 @@ test.each([
 
 test("one of three clusters that is heard makes them known", () => {
   expect(told({ alpha: down, beta: watching, gamma: refused })).toEqual({
-    synced: "no copies of endpoints seen in any of 3 clusters",
+    synced: "no copies of endpoints found in any of 3 clusters",
     routed,
     traffic,
   });

@@ -21,17 +21,17 @@ export function unknownHops(telling: Telling): ReadonlyMap<Hop, string> {
       "synced",
       costOf("synced") ??
         unheardText(access) ??
-        `no copies of endpoints seen in ${namesText(accessClusters)}`,
+        `no copies of endpoints found in ${namesText(accessClusters)}`,
     ],
     [
       "routed",
-      hasProxies ? "no proxy has told of a change yet" : "no proxy tells: give --proxy URL",
+      hasProxies ? "no proxy has reported a change yet" : "no proxy given: use --proxy URL",
     ],
     [
       "traffic",
       hasAccessLogs
         ? "no request to a changed endpoint yet"
-        : "no log tells: give --access-log FILE",
+        : "no access log given: use --access-log FILE",
     ],
   ]);
   for (const hop of ["pod", "published"] as const) {
@@ -49,7 +49,7 @@ export function isUnheard({ state, watches }: ClusterStatus): boolean {
 /** Of clusters that have never told anything no figure means that all is well. */
 function unheardText(clusters: readonly ClusterStatus[]): string | undefined {
   if (clusters.length === 0 || !clusters.every(isUnheard)) return undefined;
-  return `nothing is heard of ${namesText(clusters.map(({ cluster }) => cluster))}`;
+  return `no data from ${namesText(clusters.map(({ cluster }) => cluster))}`;
 }
 
 /** More names than this would push aside what is said of them. */

@@ -40,8 +40,8 @@ test("of all contexts, one of each cluster is watched, and the others are named"
   expect(await watched()).toEqual({
     clusters: ["lab-1", "lab-2"],
     leftOut: [
-      "context lab-1-nobody is left out: it is the same server as lab-1",
-      "context lab-1-server-2 is left out: it leads to the same cluster as lab-1 " +
+      "context lab-1-nobody is skipped: it is the same server as lab-1",
+      "context lab-1-server-2 is skipped: it is the same cluster as lab-1 " +
         "(kube-system has the same uid)",
     ],
   });
@@ -51,8 +51,8 @@ test("contexts that were named are watched, and said to be of one cluster", asyn
   expect(await watched("lab-1", "east=lab-1-server-2", "lab-2")).toEqual({
     clusters: ["lab-1", "east", "lab-2"],
     leftOut: [
-      "contexts lab-1 and east lead to the same cluster (kube-system has the same uid), " +
-        "so each of its changes counts for both: name one of them",
+      "contexts lab-1 and east are the same cluster (kube-system has the same uid), " +
+        "so each change is counted twice: give only one of them",
     ],
   });
 });

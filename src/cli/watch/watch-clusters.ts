@@ -44,7 +44,7 @@ export async function watchedClusters(
 ): Promise<WatchedClusters> {
   const { contexts, allContexts, accessContexts } = asked;
   if (allContexts && contexts.length > 0) {
-    throw new UsageError("--all-contexts and --context exclude each other: give one of them.");
+    throw new UsageError("use either --all-contexts or --context, not both.");
   }
   const leftOut: string[] = [];
   const found = allContexts
@@ -106,10 +106,10 @@ async function everyContext(
       const access = contextAccess(read, name, environment);
       const same = byServer.get(access.server);
       if (same === undefined) byServer.set(access.server, { name, access });
-      else leftOut.push(`context ${name} is left out: it is the same server as ${same.name}`);
+      else leftOut.push(`context ${name} is skipped: it is the same server as ${same.name}`);
     } catch (error) {
       if (!(error instanceof CredentialsError)) throw error;
-      leftOut.push(`context ${name} is left out: ${error.message}`);
+      leftOut.push(`context ${name} is skipped: ${error.message}`);
     }
   }
   if (byServer.size > 0) return [...byServer.values()];
@@ -128,7 +128,7 @@ function refuseUnknown({ contexts, paths }: Kubeconfig, wanted: string): void {
   const rest = names.length - listed.length;
   throw new UsageError(
     `the kubeconfig ${visible(paths.join(":"))} has no context "${visible(wanted)}"; ` +
-      `${near.length > 0 ? "near it" : "it has"}: ${listed.map(visible).join(", ") || "none"}` +
+      `${near.length > 0 ? "similar" : "available"}: ${listed.map(visible).join(", ") || "none"}` +
       (rest > 0 ? ` (and ${rest} more: kubectl config get-contexts)` : ""),
   );
 }
@@ -138,12 +138,12 @@ function parseName(text: string): { readonly name: string; readonly context: str
   const name = equals === -1 ? text : text.slice(0, equals);
   const context = equals === -1 ? text : text.slice(equals + 1);
   if (name !== "" && context !== "") return { name, context };
-  throw new UsageError(`"${text}" names no context: give a context, or name=context.`);
+  throw new UsageError(`"${text}" is not a context: give a context, or name=context.`);
 }
 
 function refuseTwice(names: readonly string[]): void {
   const twice = names.find((name, index) => names.indexOf(name) !== index);
-  if (twice !== undefined) throw new UsageError(`${twice} is given twice: once is enough.`);
+  if (twice !== undefined) throw new UsageError(`${twice} is given twice: remove one.`);
 }
 
 function pathOf(kubeconfig: string | undefined): string | undefined {

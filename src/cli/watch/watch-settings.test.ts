@@ -32,12 +32,12 @@ test("the bounds of a history are as they were asked for, and the usual ones els
 
 test("a log format without an access log is refused", () => {
   expect(() => watchSettings(environment, { ...flags, logFormat: "$status" })).toThrow(
-    "--log-format says how access logs are written: give --access-log too.",
+    "--log-format needs --access-log.",
   );
 });
 
 test("bounds of a history that is not kept are refused", () => {
   expect(() => watchSettings(environment, { ...flags, historyMaxAge: 1 })).toThrow(
-    "--history-max-age and --history-max-size bound --history: give it too.",
+    "--history-max-age and --history-max-size need --history.",
   );
 });

@@ -72,10 +72,10 @@ export function watchSettings(
   const { namespace, service, maxQps, history, logFormat } = flags;
   refuseServices(flags);
   if (logFormat !== undefined && flags.accessLog.length === 0) {
-    throw new UsageError("--log-format says how access logs are written: give --access-log too.");
+    throw new UsageError("--log-format needs --access-log.");
   }
   if ((flags.maxSize !== undefined || flags.anonymize) && flags.record === undefined) {
-    throw new UsageError("--max-size and --anonymize are of a recording: give --record too.");
+    throw new UsageError("--max-size and --anonymize need --record.");
   }
   return {
     contexts: flags.context,
@@ -128,18 +128,20 @@ export function replaySettings(flags: WatchFlags, replay: string): ReplaySetting
 function refuseServices({ namespace, service }: Pick<WatchFlags, "namespace" | "service">): void {
   for (const name of service) {
     if (!/^[^/\s]+\/[^/\s]+$/.test(name)) {
-      throw new UsageError(`--service takes namespace/name, such as shop/web; it is "${name}".`);
+      throw new UsageError(`--service must be namespace/name, such as shop/web, not "${name}".`);
     }
     const own = name.slice(0, name.indexOf("/"));
     if (namespace.length === 0 || namespace.includes(own)) continue;
-    throw new UsageError(`${name} is in none of the namespaces given: leave out --namespace.`);
+    throw new UsageError(
+      `${name} is not in one of the given namespaces: remove --namespace or add its namespace.`,
+    );
   }
 }
 
 function retentionOf(flags: WatchFlags): Partial<Retention> {
   const { history, historyMaxAge: ageMaxMs, historyMaxSize: sizeMaxBytes } = flags;
   if (history === undefined && (ageMaxMs !== undefined || sizeMaxBytes !== undefined)) {
-    throw new UsageError("--history-max-age and --history-max-size bound --history: give it too.");
+    throw new UsageError("--history-max-age and --history-max-size need --history.");
   }
   return {
     ...(ageMaxMs !== undefined && { ageMaxMs }),
@@ -156,6 +158,6 @@ function historyPath(
   const path = defaultHistoryPath(processes);
   if (path !== undefined) return path;
   throw new UsageError(
-    `--history without a file is ${defaultHistoryPathText}, and there is no home.`,
+    `--history needs a file: HOME is not set, so ${defaultHistoryPathText} is not available.`,
   );
 }

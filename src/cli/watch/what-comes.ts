@@ -38,7 +38,7 @@ export async function whatComes(options: WhatComesOptions): Promise<readonly str
   const patience = new AbortController();
   const patienceMs = clusters === 1 ? previewWithinMs : previewOfSeveralWithinMs;
   const cancel = timers.after(patienceMs, () =>
-    patience.abort(new Error("it takes too long to count what there is")),
+    patience.abort(new Error("counting the objects takes too long")),
   );
   const cancelAsking = timers.after(askingAfterMs, () => sayAsking(options));
   const signal = AbortSignal.any([stop, patience.signal]);
@@ -60,6 +60,6 @@ export async function whatComes(options: WhatComesOptions): Promise<readonly str
 
 function sayAsking({ terminal, servers = new Map() }: WhatComesOptions): void {
   for (const [cluster, server] of servers) {
-    terminal.writeError(`${visible(clusterAt(cluster, server))}: asking what there is to read …\n`);
+    terminal.writeError(`${visible(clusterAt(cluster, server))}: counting objects …\n`);
   }
 }

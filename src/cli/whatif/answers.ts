@@ -46,16 +46,14 @@ export async function answer(
   const progress = new ProgressLine({ terminal, clock: environment.clock });
   const answering = new Answering(context, question, options, progress);
   if (options.example !== undefined) {
-    terminal.writeError(
-      `Nothing was said about the cluster, so this is the one of ${options.example}.\n`,
-    );
+    terminal.writeError(`No cluster was given; using the example ${options.example}.\n`);
   }
   try {
     return await answering.answer();
   } catch (error) {
     if (!stop.aborted) throw error;
     progress.clear();
-    terminal.writeError("Stopped before the answer was found.\n");
+    terminal.writeError("Stopped before the prediction was complete.\n");
     return 2;
   } finally {
     progress.clear();
@@ -153,7 +151,7 @@ class Answering {
   }
 
   #show({ step, virtualMs }: RunProgress): void {
-    const passed = `${durationText(virtualMs)} of virtual time`;
+    const passed = `${durationText(virtualMs)} of simulated time`;
     this.#progress.show(`${this.#doing}${step}`, passed);
   }
 

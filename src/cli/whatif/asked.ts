@@ -56,21 +56,22 @@ const presets: Readonly<Record<PresetName, Preset>> = {
       "headless-share": resyncStormCluster.headless / resyncStormCluster.services,
     },
     fitted:
-      "no bound on the API server's writes; the write-up's did about 43 a second: " +
-      "--write-capacity 43",
+      "no limit on writes of the API server (about 43 a second in the real incident; to use it: " +
+      "--write-capacity 43)",
   },
   "throttled-controller": {
     version: "1.7",
     given: { services: fittedServices, workers: fittedWorkers },
     fitted:
-      `${fittedServices.toLocaleString("en-US")} services: the write-up gives no number; ` +
-      `${fittedWorkers} endpoint workers: the wait in its log is workers ÷ qps`,
+      `${fittedServices.toLocaleString("en-US")} services; ` +
+      `${fittedWorkers} endpoint workers (from the wait in the log: workers ÷ qps)`,
   },
   "heartbeat-flap": {
     version: "1.7",
     given: { services: 100 },
     heartbeat: { by: "status", ...heartbeatFlapGap },
-    fitted: "gaps that are uniform, and 100 services: the write-up says 20 to 50 s",
+    fitted:
+      "100 services; heartbeat gaps distributed evenly from 20 to 50 s, the range in the report",
   },
 };
 

@@ -85,10 +85,10 @@ class CountsReader {
       const code = error instanceof StatusError ? error.code : undefined;
       if (code === 401) throw new UsageError(problemText(error), { cause: error });
       if (code !== 403) throw error;
-      const refused = `these credentials may not read ${path.split("?")[0]}`;
+      const refused = `these credentials have no permission to read ${path.split("?")[0]}`;
       throw new UsageError(refused, { cause: error });
     }
-    throw new UsageError(`the answer to GET ${path} is no object`);
+    throw new UsageError(`the answer to GET ${path} is not an object`);
   }
 
   async services(): Promise<{ all: number; selected: number; headless: number }> {

@@ -16,7 +16,7 @@ export function constraintLines(
   const paintName = name === "none" ? paint.lockstep : paint.late;
   const wrapped = (text: string) => wrapText(text, { width, first: "  ", rest: "  " });
   return [
-    `${paint.strong("Binding constraint:")} ${paintName(name)}`,
+    `${paint.strong("Bottleneck:")} ${paintName(name)}`,
     ...wrapped(constraintSentence(prediction)),
     ...wrapped(advice[name]).map(paint.secondary),
   ];
@@ -30,22 +30,22 @@ const sentences: Readonly<
   Record<ConstraintName, (evidence: ConstraintEvidence, settings: Settings) => string>
 > = {
   limiter: (evidence, { qps, workers }) =>
-    `Workers spent ${percentText(round(evidence.tokenShare))} of their time waiting for a token: ` +
-    `${rate(evidence)} requests a second where ${allowedText(evidence, qps)}. One key took ` +
-    `${durationText(evidence.workMs)} (workers ÷ qps is ${durationText((workers / qps) * 1000)}), ` +
-    `one answer of the server ${durationText(evidence.answerMs)}.`,
+    `Workers spent ${percentText(round(evidence.tokenShare))} of their time waiting for the client rate ` +
+    `limit. Rate: ${rate(evidence)} requests a second, ${allowedText(evidence, qps)}. Time per key: ` +
+    `${durationText(evidence.workMs)} (workers ÷ qps: ${durationText((workers / qps) * 1000)}). ` +
+    `Answer time of the API server: ${durationText(evidence.answerMs)}.`,
   server: (evidence) =>
-    `The API server was at ${percentText(round(evidence.serverShare ?? 0))} of the writes it can ` +
-    `do: ${rate(evidence)} requests a second, each answered after ` +
-    `${durationText(evidence.answerMs)}. Workers waited for tokens ` +
-    `${percentText(round(evidence.tokenShare))} of their time.`,
+    `The API server used ${percentText(round(evidence.serverShare ?? 0))} of its write capacity. ` +
+    `Rate: ${rate(evidence)} requests a second, answer time ${durationText(evidence.answerMs)}. ` +
+    `Workers spent ${percentText(round(evidence.tokenShare))} of their time waiting for the client ` +
+    "rate limit.",
   workers: (evidence, { workers }) =>
     `All ${workers} workers were busy ${percentText(round(evidence.busyShare))} of the time, ` +
-    `waiting for answers of ${durationText(evidence.answerMs)} each and for tokens only ` +
-    `${percentText(round(evidence.tokenShare))} of it: ${rate(evidence)} requests a second.`,
+    `waiting for answers of ${durationText(evidence.answerMs)} each. They waited for the client rate ` +
+    `limit ${percentText(round(evidence.tokenShare))} of it. Rate: ${rate(evidence)} requests a second.`,
   none: (evidence) =>
-    `No change that was timed waited as long as a second. Workers were busy ` +
-    `${percentText(round(evidence.busyShare))} of the time and waited for tokens ` +
+    "No measured change waited for 1 s or longer. Workers were busy " +
+    `${percentText(round(evidence.busyShare))} of the time and waited for the client rate limit ` +
     `${percentText(round(evidence.tokenShare))} of that.`,
 };
 
@@ -53,13 +53,13 @@ const advice: Readonly<Record<ConstraintName, string>> = {
   limiter: "More workers would not help; a higher --kube-api-qps would.",
   server: "Higher limits and more workers would not help; fewer writes would.",
   workers: "A higher --kube-api-qps would not help; more --concurrent-endpoint-syncs would.",
-  none: "Nothing would make it quicker that is set here.",
+  none: "No setting here would make it faster.",
 };
 
 /** A short queue is over before the burst has ceased to matter. */
 function allowedText({ requestsPerSecond }: ConstraintEvidence, qps: number): string {
   const isBurst = requestsPerSecond > burstMattersFrom * qps;
-  return `${numberText(qps)} are allowed${isBurst ? " beside the burst" : ""}`;
+  return `allowed ${numberText(qps)}${isBurst ? " plus the burst" : ""}`;
 }
 
 /** So far above the limit nobody takes it for a measurement's noise. */

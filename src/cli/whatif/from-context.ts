@@ -29,7 +29,7 @@ function foundText(counts: ClusterCounts): string {
       : "";
   const flags = hasFlags
     ? "with the flags of its controller manager"
-    : "and with default flags because its controller manager cannot be seen";
+    : "with default flags because its controller manager is not visible";
   return (
     `Found services: ${numberText(withSelector)} with a selector, ` +
     `${numberText(withoutSelector)} without; pods: ${numberText(pods)}; nodes: ` +

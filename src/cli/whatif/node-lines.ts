@@ -14,20 +14,20 @@ export function nodeLines(
   const { flapsPerHour, outages, noticed, left, nodeHours } = nodes;
   const hours = numberText(Number(nodeHours.toPrecision(2)));
   return [
-    paint.strong(`Nodes, at a grace period of ${durationText(graceMs)}`),
-    `  a living node is ${flapsText(flapsPerHour)} (in ${hours} node hours)`,
-    ...(outages === undefined ? [] : [`    its endpoints are then away for ${spread(outages)}`]),
-    `  a dead node is noticed after ${spread(noticed)}`,
-    `    its endpoints are gone after ${spread(left)}`,
+    paint.strong(`Nodes, with a grace period of ${durationText(graceMs)}`),
+    `  healthy node marked lost: ${flapsText(flapsPerHour)} (in ${hours} node hours)`,
+    ...(outages === undefined ? [] : [`    its endpoints are missing for ${spread(outages)}`]),
+    `  dead node marked lost after ${spread(noticed)}`,
+    `    its endpoints are removed after ${spread(left)}`,
   ];
 }
 
 function flapsText(perHour: number): string {
-  if (perHour === 0) return "never given up";
-  return `given up ${numberText(Number(perHour.toPrecision(3)))} times an hour`;
+  if (perHour === 0) return "never";
+  return `${numberText(Number(perHour.toPrecision(3)))} times an hour`;
 }
 
 function spread(times: Spread | undefined): string {
-  if (times === undefined) return "longer than was waited";
+  if (times === undefined) return "more than the simulated time";
   return `${durationText(times.p50Ms)}, at most ${durationText(times.maxMs)}`;
 }

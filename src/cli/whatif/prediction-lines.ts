@@ -53,20 +53,19 @@ function waitLines(
   { paint, width }: LineOptions,
 ): readonly string[] {
   const rows: readonly (readonly [string, Waits | undefined])[] = [
-    ["at any moment", waits.anyMoment],
-    ["· if it joins", waits.anyMoment?.joins],
-    ["· if it leaves", waits.anyMoment?.leaves],
+    ["random time", waits.anyMoment],
+    ["· addition", waits.anyMoment?.joins],
+    ["· removal", waits.anyMoment?.leaves],
     ["during a resync", waits.resync],
-    ["in quiet times", waits.quiet],
+    ["no resync", waits.quiet],
     ["during a restart", waits.restart],
   ];
   const note =
     resync.share === 1
-      ? "The queue is never empty, so there are no quiet times."
-      : `A resync takes ${shareText(resync.share)} of the time, and weighs as much in the ` +
-        "first three rows.";
+      ? "The queue is never empty, so there is no time without a resync."
+      : `A resync takes ${shareText(resync.share)} of the time; the first three rows use this weight.`;
   return [
-    paint.strong(`A change of a pod is published as ${published} after`),
+    paint.strong(`Wait until a pod change is listed in ${published}`),
     ...rowLines(["", "p50", "p99", "max", "changes"], waitColumns, indent).map(paint.secondary),
     ...rows.flatMap(([name, row]) => rowLines([name, ...waitCells(row)], waitColumns, indent)),
     ...wrapText(note, { width, first: indent, rest: indent }).map(paint.secondary),
@@ -93,11 +92,11 @@ function resyncLines({ resync }: PublishingPrediction, { paint }: LineOptions): 
       : `every ${shortDuration(periodMinMs)} to ${shortDuration(periodMaxMs)}`;
   const cost = requests === undefined ? "" : `, ${numberText(requests)} requests`;
   const drained = (ms: number | undefined) =>
-    ms === undefined ? "not drained before the next one" : `drained in ${durationText(ms)}`;
+    ms === undefined ? "not finished before the next one" : `finished in ${durationText(ms)}`;
   return [
     paint.strong("A resync of all services"),
     `  ${period}${cost}, ${drained(drainMs)}`,
-    `  a restart of the controllers is ${drained(restartDrainMs)}`,
+    `  a restart of the controllers: ${drained(restartDrainMs)}`,
   ];
 }
 
@@ -112,7 +111,7 @@ function loadLines({ mean, peak }: Prediction["load"], { paint }: LineOptions): 
   return [
     paint.strong("Requests a second at the API server"),
     ...rowLines(["", "total", ...verbs], loadColumns, indent).map(paint.secondary),
-    ...rowLines(["on average", ...cells(mean)], loadColumns, indent),
+    ...rowLines(["average", ...cells(mean)], loadColumns, indent),
     ...rowLines(["busiest second", ...cells(peak)], loadColumns, indent),
   ];
 }

@@ -38,16 +38,16 @@ function clusterText(counts: Counts): string {
   const headless = numberText(Math.round(services * headlessShare));
   const churn =
     changesPerSecond === 0
-      ? "no pod changes but those that are timed"
+      ? "no pod changes except the measured ones"
       : `${numberText(changesPerSecond)} pod changes a second`;
   const capacity =
     writesPerSecond === undefined
-      ? "an API server that writes as much as is asked of it"
-      : `an API server that writes ${numberText(writesPerSecond)} a second`;
+      ? "API server without a write limit"
+      : `API server with ${numberText(writesPerSecond)} writes a second`;
   return (
     `${numberText(services)} services (${headless} headless), ${numberText(pods)} pods, ` +
-    `${numberText(nodes)} nodes; ${churn}; ${capacity}, each in ` +
-    `${durationText(counts.writeLatencyMs)} when it is idle`
+    `${numberText(nodes)} nodes; ${churn}; ${capacity}, ` +
+    `${durationText(counts.writeLatencyMs)} per write when idle`
   );
 }
 

@@ -27,7 +27,7 @@ const duration = { width: 12, align: "right" } as const;
 
 const publishingShape: Shape = {
   columns: [duration, duration, duration, { width: 8, align: "left" }],
-  head: ["drained in", "p99, resync", "longest wait", "binds"],
+  head: ["resync time", "p99, resync", "longest wait", "limit"],
   cells: ({ publishing }) => [
     durationOr(publishing?.resync.drainMs, "never"),
     p99Text(publishing?.waits.resync),
@@ -44,7 +44,7 @@ function p99Text(waits: Waits | undefined): string {
 
 const nodesShape: Shape = {
   columns: [{ width: 7, align: "right" }, duration, duration],
-  head: ["flaps/h", "dead: after", "at most"],
+  head: ["flaps/h", "dead: p50", "dead: max"],
   cells: ({ nodes }) => [
     numberText(Number((nodes?.flapsPerHour ?? 0).toPrecision(3))),
     durationOr(nodes?.noticed?.p50Ms, "–"),
@@ -52,7 +52,7 @@ const nodesShape: Shape = {
   ],
   bars: [
     { title: "flaps/h", of: ({ nodes }) => nodes?.flapsPerHour ?? 0 },
-    { title: "dead: at most", of: ({ nodes }) => nodes?.noticed?.maxMs ?? 0 },
+    { title: "dead: max", of: ({ nodes }) => nodes?.noticed?.maxMs ?? 0 },
   ],
 };
 
@@ -91,7 +91,7 @@ export function sweepLines(
       ).trimEnd(),
     ),
     ...(bars.every(({ of: valueIn }) => isFlat(rows.map(valueIn)))
-      ? ["", `Nothing of it depends on ${input.key} here.`]
+      ? ["", `${input.key} changes none of these numbers.`]
       : []),
   ];
 }

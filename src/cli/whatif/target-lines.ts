@@ -26,7 +26,7 @@ export function targetHead(targetMs: number, { paint }: LineOptions): readonly s
   const head = ["version", "qps", "burst", "workers", "drained in", "longest wait", "binds", ""];
   return [
     paint.strong(`Target: no change waits longer than ${durationText(targetMs)}`),
-    paint.secondary("  in quiet times, during a restart, or as the last one of a resync"),
+    paint.secondary("  without a resync, during a restart, or at the end of a resync"),
     "",
     ...rowLines(head, columns, "  ").map(paint.secondary),
   ];
@@ -61,7 +61,7 @@ export function targetLines(
   if (found === undefined) {
     return [
       "",
-      paint.strong(paint.late(`Nothing that can be set meets ${target}.`)),
+      paint.strong(paint.late(`No setting meets ${target}.`)),
       ...cheaper.flatMap((tried) => wrapped(constraintSentence(tried.prediction))),
     ];
   }
@@ -72,10 +72,10 @@ export function targetLines(
     paint.strong(headline(answer, { isUpgrade, isChanged: changed.length > 0, target })),
     ...foundLines(found.settings, { isUpgrade, changed, width }),
     ...wrapped(simulatedText(found)),
-    ...wrapped(`See it whole: the same command with ${typedText(found.settings, isUpgrade)}`).map(
-      paint.secondary,
-    ),
-    ...(cheaper.length > 0 ? [paint.strong("The next cheaper does not:")] : []),
+    ...wrapped(
+      `Full prediction: use the same command with ${typedText(found.settings, isUpgrade)}`,
+    ).map(paint.secondary),
+    ...(cheaper.length > 0 ? [paint.strong("The next cheaper settings do not:")] : []),
     ...cheaper.flatMap((tried) => cheaperLines(question.settings, tried, options)),
   ];
 }
@@ -115,8 +115,8 @@ function simulatedText(found: Try): string {
   const { worstWaitMs, resync } = found.prediction;
   const drained = resync.drainMs === undefined ? "" : durationText(resync.drainMs);
   return (
-    `Simulated: a resync is over in ${drained || "0"}, and the longest of ` +
-    `${numberText(changesOf(found))} changes waited ${durationText(worstWaitMs)}.`
+    `Simulated: resync finished in ${drained || "0"}; longest wait of ` +
+    `${numberText(changesOf(found))} changes: ${durationText(worstWaitMs)}.`
   );
 }
 
@@ -130,9 +130,11 @@ function headline(
 ): string {
   if (isUpgrade) {
     const binds = cheaper[0]?.prediction.constraint.name ?? "none";
-    return `No flags meet ${target} (${binds} binds). What does:`;
+    return `No flags meet ${target} (bottleneck: ${binds}). This does:`;
   }
-  return isChanged ? `The cheapest that meets ${target}:` : `What is set already meets ${target}.`;
+  return isChanged
+    ? `The cheapest settings that meet ${target}:`
+    : `The current settings already meet ${target}.`;
 }
 
 function cheaperLines(
@@ -144,10 +146,10 @@ function cheaperLines(
   const drainMs = resync.drainMs ?? resync.restartDrainMs;
   const changed = changedArguments(from, settings).join(" ");
   const result =
-    `It is drained in ${drainMs === undefined ? "no time that was waited" : durationText(drainMs)}` +
-    `, and the longest wait is ${durationText(worstWaitMs)}. ${constraintSentence(prediction)}`;
+    `Resync finished in: ${drainMs === undefined ? "not finished" : durationText(drainMs)}. ` +
+    `Longest wait: ${durationText(worstWaitMs)}. ${constraintSentence(prediction)}`;
   return [
-    ...wrapText(changed || "what is set now", { width, first: "    ", rest: "    " }),
+    ...wrapText(changed || "the current settings", { width, first: "    ", rest: "    " }),
     ...wrapText(result, { width, first: "      ", rest: "      " }),
   ];
 }

@@ -89,44 +89,44 @@ it("shows a prediction", () => {
   expect(`\n${predictionLines(prediction, options).join("\n")}\n`).toMatchInlineSnapshot(`
     "
     The cluster
-      12,988 services (12,954 headless), 12,988 pods, 10 nodes; no pod changes but
-      those that are timed; an API server that writes as much as is asked of it,
-      each in 3 ms when it is idle
+      12,988 services (12,954 headless), 12,988 pods, 10 nodes; no pod changes
+      except the measured ones; API server without a write limit, 3 ms per write
+      when idle
     The settings: Kubernetes 1.17.3
       --kube-api-qps=20 --kube-api-burst=30 --concurrent-endpoint-syncs=5
       --min-resync-period=12h --endpoint-updates-batch-period=0s
       --node-monitor-grace-period=40s
       kubelets renew their Lease every 10 s to 10.4 s
 
-    A change of a pod is published as Endpoints after
+    Wait until a pod change is listed in Endpoints
                                          p50           p99           max  changes
-      at any moment                  8.45 ms        12.1 s    10 min 1 s      129
-      · if it joins               3 min 14 s    9 min 34 s    10 min 1 s      129
-      · if it leaves              3 min 14 s    9 min 34 s    10 min 1 s      129
+      random time                    8.45 ms        12.1 s    10 min 1 s      129
+      · addition                  3 min 14 s    9 min 34 s    10 min 1 s      129
+      · removal                   3 min 14 s    9 min 34 s    10 min 1 s      129
       during a resync             3 min 14 s    9 min 34 s    10 min 1 s      129
-      in quiet times                 8.45 ms             –       9.54 ms       40
+      no resync                      8.45 ms             –       9.54 ms       40
       during a restart                     –             –             –        0
-      A resync takes 1.04 % of the time, and weighs as much in the first three rows.
+      A resync takes 1.04 % of the time; the first three rows use this weight.
 
     A resync of all services
-      every 12h to 24h, 12,954 requests, drained in 10 min 50 s
-      a restart of the controllers is drained in 10 min 51 s
+      every 12h to 24h, 12,954 requests, finished in 10 min 50 s
+      a restart of the controllers: finished in 10 min 51 s
 
-    Nodes, at a grace period of 40 s
-      a living node is given up 24.8 times an hour (in 12 node hours)
-        its endpoints are then away for 4.77 s, at most 9.91 s
-      a dead node is noticed after 34.8 s, at most 41.3 s
-        its endpoints are gone after 34.8 s, at most 41.3 s
+    Nodes, with a grace period of 40 s
+      healthy node marked lost: 24.8 times an hour (in 12 node hours)
+        its endpoints are missing for 4.77 s, at most 9.91 s
+      dead node marked lost after 34.8 s, at most 41.3 s
+        its endpoints are removed after 34.8 s, at most 41.3 s
 
     Requests a second at the API server
                        total     GET    LIST   WATCH    POST     PUT   PATCH  DELETE
-      on average        2.21       1       0       0       0    1.21       0       0
+      average           2.21       1       0       0       0    1.21       0       0
       busiest second      49       1       0       0       0      48       0       0
 
-    Binding constraint: limiter
-      Workers spent 98.3 % of their time waiting for a token: 20.1 requests a second
-      where 20 are allowed. One key took 250 ms (workers ÷ qps is 250 ms), one
-      answer of the server 4.2 ms.
+    Bottleneck: limiter
+      Workers spent 98.3 % of their time waiting for the client rate limit. Rate:
+      20.1 requests a second, allowed 20. Time per key: 250 ms (workers ÷ qps: 250
+      ms). Answer time of the API server: 4.2 ms.
       More workers would not help; a higher --kube-api-qps would.
     "
   `);
@@ -150,23 +150,23 @@ it("says where no quiet times are and what could not be waited for", () => {
   expect(`\n${predictionLines(never, options).slice(9, 27).join("\n")}\n`).toMatchInlineSnapshot(`
     "
 
-    A change of a pod is published as Endpoints after
+    Wait until a pod change is listed in Endpoints
                                          p50           p99           max  changes
-      at any moment                  8.45 ms        12.1 s    10 min 1 s      129
-      · if it joins               3 min 14 s    9 min 34 s    10 min 1 s      129
-      · if it leaves              3 min 14 s    9 min 34 s    10 min 1 s      129
+      random time                    8.45 ms        12.1 s    10 min 1 s      129
+      · addition                  3 min 14 s    9 min 34 s    10 min 1 s      129
+      · removal                   3 min 14 s    9 min 34 s    10 min 1 s      129
       during a resync             3 min 14 s    9 min 34 s    10 min 1 s      129
-      in quiet times                       –             –             –        0
+      no resync                            –             –             –        0
       during a restart                     –             –             –        0
-      The queue is never empty, so there are no quiet times.
+      The queue is never empty, so there is no time without a resync.
 
     A resync of all services
-      every 30s, not drained before the next one
-      a restart of the controllers is not drained before the next one
+      every 30s, not finished before the next one
+      a restart of the controllers: not finished before the next one
 
-    Nodes, at a grace period of 40 s
-      a living node is never given up (in 12 node hours)
-      a dead node is noticed after longer than was waited
+    Nodes, with a grace period of 40 s
+      healthy node marked lost: never (in 12 node hours)
+      dead node marked lost after more than the simulated time
     "
   `);
 });
@@ -188,7 +188,7 @@ describe("a search", () => {
     expect(shown(answer)).toMatchInlineSnapshot(`
       "
       Target: no change waits longer than 5 s
-        in quiet times, during a restart, or as the last one of a resync
+        without a resync, during a restart, or at the end of a resync
 
         version      qps   burst  workers    drained in  longest wait  binds
         1.17.3        20      30        5   10 min 50 s   10 min 17 s  limiter   ✗ no
@@ -196,20 +196,19 @@ describe("a search", () => {
         1.17.3     1,600   2,400      100        6.77 s        6.43 s  limiter   ✗ no
         1.17.3     2,000   3,000       10        4.91 s        4.66 s  limiter   ✓ met
 
-      The cheapest that meets 5 s:
+      The cheapest settings that meet 5 s:
           --kube-api-qps=2000
           --kube-api-burst=3000
           --concurrent-endpoint-syncs=10
-        Simulated: a resync is over in 4.91 s, and the longest of 169 changes waited
-        4.66 s.
-        See it whole: the same command with --qps 2000 --burst 3000 --workers 10 and
-        without --target
-      The next cheaper does not:
+        Simulated: resync finished in 4.91 s; longest wait of 169 changes: 4.66 s.
+        Full prediction: use the same command with --qps 2000 --burst 3000 --workers
+        10 and without --target
+      The next cheaper settings do not:
           --kube-api-qps=1600 --kube-api-burst=2400 --concurrent-endpoint-syncs=100
-            It is drained in 6.77 s, and the longest wait is 6.43 s. Workers spent
-            98.3 % of their time waiting for a token: 20.1 requests a second where
-            1,600 are allowed. One key took 250 ms (workers ÷ qps is 62.5 ms), one
-            answer of the server 4.2 ms.
+            Resync finished in: 6.77 s. Longest wait: 6.43 s. Workers spent 98.3 % of
+            their time waiting for the client rate limit. Rate: 20.1 requests a
+            second, allowed 1,600. Time per key: 250 ms (workers ÷ qps: 62.5 ms).
+            Answer time of the API server: 4.2 ms.
       "
     `);
   });
@@ -220,26 +219,25 @@ describe("a search", () => {
     expect(shown(answer)).toMatchInlineSnapshot(`
       "
       Target: no change waits longer than 5 s
-        in quiet times, during a restart, or as the last one of a resync
+        without a resync, during a restart, or at the end of a resync
 
         version      qps   burst  workers    drained in  longest wait  binds
         1.17.3        20      30        5   10 min 50 s   10 min 17 s  limiter   ✗ no
         1.17.3     1,600   2,400      100        6.77 s        6.43 s  limiter   ✗ no
         1.17.13       20      30        5          3 ms       2.85 ms  limiter   ✓ met
 
-      No flags meet 5 s (limiter binds). What does:
+      No flags meet 5 s (bottleneck: limiter). This does:
           Kubernetes 1.17.13, and the flags as they are:
           --kube-api-qps=20 --kube-api-burst=30 --concurrent-endpoint-syncs=5
-        Simulated: a resync is over in 3 ms, and the longest of 169 changes waited
-        2.85 ms.
-        See it whole: the same command with --kube-version 1.17.13 and without
+        Simulated: resync finished in 3 ms; longest wait of 169 changes: 2.85 ms.
+        Full prediction: use the same command with --kube-version 1.17.13 and without
         --target
-      The next cheaper does not:
+      The next cheaper settings do not:
           --kube-api-qps=1600 --kube-api-burst=2400 --concurrent-endpoint-syncs=100
-            It is drained in 6.77 s, and the longest wait is 6.43 s. Workers spent
-            98.3 % of their time waiting for a token: 20.1 requests a second where
-            1,600 are allowed. One key took 250 ms (workers ÷ qps is 62.5 ms), one
-            answer of the server 4.2 ms.
+            Resync finished in: 6.77 s. Longest wait: 6.43 s. Workers spent 98.3 % of
+            their time waiting for the client rate limit. Rate: 20.1 requests a
+            second, allowed 1,600. Time per key: 250 ms (workers ÷ qps: 62.5 ms).
+            Answer time of the API server: 4.2 ms.
       "
     `);
   });
@@ -248,15 +246,15 @@ describe("a search", () => {
     expect(shown({ found: undefined, cheaper: [lower], tries: [lower] })).toMatchInlineSnapshot(`
       "
       Target: no change waits longer than 5 s
-        in quiet times, during a restart, or as the last one of a resync
+        without a resync, during a restart, or at the end of a resync
 
         version      qps   burst  workers    drained in  longest wait  binds
         1.17.3     1,600   2,400      100        6.77 s        6.43 s  limiter   ✗ no
 
-      Nothing that can be set meets 5 s.
-        Workers spent 98.3 % of their time waiting for a token: 20.1 requests a second
-        where 1,600 are allowed. One key took 250 ms (workers ÷ qps is 62.5 ms), one
-        answer of the server 4.2 ms.
+      No setting meets 5 s.
+        Workers spent 98.3 % of their time waiting for the client rate limit. Rate:
+        20.1 requests a second, allowed 1,600. Time per key: 250 ms (workers ÷ qps:
+        62.5 ms). Answer time of the API server: 4.2 ms.
       "
     `);
   });
@@ -266,15 +264,14 @@ describe("a search", () => {
     expect(shown({ found: enough, cheaper: [], tries: [enough] })).toMatchInlineSnapshot(`
       "
       Target: no change waits longer than 5 s
-        in quiet times, during a restart, or as the last one of a resync
+        without a resync, during a restart, or at the end of a resync
 
         version      qps   burst  workers    drained in  longest wait  binds
         1.17.3        20      30        5        100 ms         95 ms  limiter   ✓ met
 
-      What is set already meets 5 s.
-        Simulated: a resync is over in 100 ms, and the longest of 169 changes waited
-        95 ms.
-        See it whole: the same command with --qps 20 --burst 30 --workers 5 and
+      The current settings already meet 5 s.
+        Simulated: resync finished in 100 ms; longest wait of 169 changes: 95 ms.
+        Full prediction: use the same command with --qps 20 --burst 30 --workers 5 and
         without --target
       "
     `);
@@ -290,7 +287,7 @@ it("shows a sweep of what concerns changes", () => {
   }));
   expect(input && `\n${sweepLines(input, rows, options).join("\n")}\n`).toMatchInlineSnapshot(`
     "
-         qps    drained in   p99, resync  longest wait  binds     longest wait
+         qps   resync time   p99, resync  longest wait  limit     longest wait
           20   10 min 48 s    9 min 34 s   10 min 15 s  limiter   ██████████████████
           80    2 min 42 s    9 min 34 s    2 min 34 s  limiter   █████
          320        40.5 s    9 min 34 s        38.5 s  limiter   █
@@ -304,14 +301,14 @@ it("says of a sweep that changes nothing that it does", () => {
   const rows = [20, 320].map((value) => ({ value, question, publishing }));
   expect(input && sweepLines(input, rows, options).slice(-2)).toEqual([
     "",
-    "Nothing of it depends on qps here.",
+    "qps changes none of these numbers.",
   ]);
 });
 
 it("explains a rate above the limit by the burst", () => {
   const { prediction } = tried({ qps: 18 }, false, 5_000);
   expect(constraintSentence(prediction)).toContain(
-    "20.1 requests a second where 18 are allowed beside the burst.",
+    "20.1 requests a second, allowed 18 plus the burst.",
   );
 });
 
@@ -328,7 +325,7 @@ it("shows a sweep of what concerns nodes, both sides of it", () => {
   }));
   expect(input && `\n${sweepLines(input, rows, options).join("\n")}\n`).toMatchInlineSnapshot(`
     "
-    grace-period  flaps/h   dead: after       at most  flaps/h        dead: at most
+    grace-period  flaps/h     dead: p50     dead: max  flaps/h        dead: max
              40s     24.8          35 s          44 s  █████████████  █████████
               1m        0          55 s     1 min 4 s                 █████████████
     "

@@ -7,8 +7,8 @@ const list = <One>(make: (index: number) => One): readonly One[] =>
   Array.from({ length: many }, (_, index) => make(index));
 const rules = list((index) => ({ host: `h${index}.example`, paths: [] }));
 const exceeded =
-  "spec.tls: its entries together are for more than 20000 names that they do not list, " +
-  "so the last ones are used for listed names only";
+  "spec.tls: more than 20000 hosts have no entry that lists them, so the last entries are " +
+  "used only for the hosts they list";
 
 test.each([
   ["without hosts", list((index) => ({ hosts: [], secretName: `s${index}` })), {}],

@@ -83,7 +83,7 @@ function* readClaims(ingress: Ingress): Steps<IngressClaims> {
     const { secretName } = entry;
     const where = `spec.tls[${index}]`;
     if (secretName !== "" && !isSecretName(secretName)) {
-      const message = `${where}: ${shown(secretName)} is no name of a secret, so it is not used`;
+      const message = `${where}: ${shown(secretName)} is not a valid name of a secret, so it is ignored`;
       problems.push({ origin, reason: "CertificateIgnored", message });
     }
     if (!isSecretName(secretName)) continue;
@@ -101,8 +101,8 @@ function* readClaims(ingress: Ingress): Steps<IngressClaims> {
     }
   }
   if (unlisted.isExceeded) {
-    const what = `its entries together are for more than ${maxUnlistedClaims} names that they do not list`;
-    const message = `spec.tls: ${what}, so the last ones are used for listed names only`;
+    const what = `more than ${maxUnlistedClaims} hosts have no entry that lists them`;
+    const message = `spec.tls: ${what}, so the last entries are used only for the hosts they list`;
     problems.push({ origin, reason: "CertificateIgnored", message });
   }
   const names = [...new Set([...ruleNames, ...tlsNames])];

@@ -134,7 +134,7 @@ describe("who has a name", () => {
     ];
     expect(shown(ours, known())).toEqual({
       names: ["shop.example ← shop/web"],
-      problems: ["young: spec.tls[0]: shop.example is served with shop/web, which came first"],
+      problems: ["young: spec.tls[0]: shop.example uses shop/web, which takes precedence"],
     });
   });
 
@@ -146,8 +146,8 @@ describe("who has a name", () => {
     expect(shown(ours, known())).toEqual({
       names: [],
       problems: [
-        "stranger: spec.tls[0]: shop.example belongs to Ingress shop/owner, which came first, " +
-          "so the secret evil/web is not used",
+        "stranger: spec.tls[0]: shop.example belongs to Ingress shop/owner, which takes " +
+          "precedence, so secret evil/web is not used",
       ],
     });
   });
@@ -155,7 +155,7 @@ describe("who has a name", () => {
   test("a secret of another namespace cannot be named", () => {
     expect(shown([ingress("a", [], [entry("evil/web", "shop.example")])], known())).toEqual({
       names: [],
-      problems: ['a: spec.tls[0]: "evil/web" is no name of a secret, so it is not used'],
+      problems: ['a: spec.tls[0]: "evil/web" is not a valid name of a secret, so it is ignored'],
     });
   });
 
@@ -316,12 +316,12 @@ describe("a secret that cannot be used harms only its own names", () => {
     [
       "is not there",
       () => ({ kind: "absent" }),
-      "there is no secret shop/bad of type kubernetes.io/tls",
+      "secret shop/bad of type kubernetes.io/tls does not exist",
     ],
     [
       "may not be read",
       () => ({ kind: "refused", detail: "secrets is forbidden" }),
-      "the secret shop/bad may not be read: secrets is forbidden",
+      "no permission to read secret shop/bad: secrets is forbidden",
     ],
     ["has no chain", () => secret("", shop.key), "the secret shop/bad has no tls.crt"],
     [
@@ -338,7 +338,7 @@ describe("a secret that cannot be used harms only its own names", () => {
     [
       "has no certificate in its chain",
       () => secret("nothing", shop.key),
-      "the secret shop/bad holds no certificate in PEM in tls.crt",
+      "the secret shop/bad contains no PEM certificate in tls.crt",
     ],
     [
       "has a broken certificate behind a good one",
@@ -357,12 +357,12 @@ describe("a secret that cannot be used harms only its own names", () => {
     [
       "has another's key",
       () => secret(shop.cert, other().export({ type: "pkcs8", format: "pem" }).toString()),
-      "the secret shop/bad has a tls.key that does not belong to the first certificate of tls.crt",
+      "the secret shop/bad has a tls.key that does not match the first certificate in tls.crt",
     ],
     [
       "has a key that takes long to use",
       () => secret(shop.cert, hugeKey()),
-      "the secret shop/bad has a tls.key of 16384 bits, and more than 8192 take too long",
+      "the secret shop/bad has a tls.key of 16384 bits; the maximum is 8192",
     ],
     [
       "is for other names",
@@ -399,9 +399,7 @@ test("an expired certificate is shown, and its owner is told", () => {
   const later = (now + 400 * 24 * 3_600_000) as WallMs;
   expect(shown(ours, { "shop/web": fine() }, { now: later })).toEqual({
     names: ["shop.example ← shop/web"],
-    problems: [
-      "a: spec.tls[0]: the certificate of shop/web has expired on 2027-06-01T00:00:00.000Z",
-    ],
+    problems: ["a: spec.tls[0]: the certificate of shop/web expired on 2027-06-01T00:00:00.000Z"],
   });
 });
 
@@ -438,6 +436,6 @@ test("the default certificate is for every other name, and what is wrong with it
   expect(shown(ours, secrets).names).toEqual(["* ← shop/web"]);
   const absent = () => ({ kind: "absent" }) as const;
   expect(certificates({ ingresses: [], secret: absent, now, ...more }).defaultProblem).toBe(
-    "there is no secret edge/any of type kubernetes.io/tls",
+    "secret edge/any of type kubernetes.io/tls does not exist",
   );
 });

@@ -17,15 +17,15 @@ export function checkedSecret(known: KnownSecret, key: string, now: WallMs): Che
     case "unread":
       return {};
     case "absent":
-      return { problem: `there is no secret ${key} of type kubernetes.io/tls` };
+      return { problem: `secret ${key} of type kubernetes.io/tls does not exist` };
     case "refused":
-      return { problem: `the secret ${key} may not be read: ${known.detail}` };
+      return { problem: `no permission to read secret ${key}: ${known.detail}` };
     case "present": {
       const found = checkedCertificate(known.secret);
       if (typeof found === "string") return { problem: `the secret ${key} ${found}` };
       if (found.notAfterMs > now) return { found };
       const since = new Date(found.notAfterMs).toISOString();
-      return { found, warning: `the certificate of ${key} has expired on ${since}` };
+      return { found, warning: `the certificate of ${key} expired on ${since}` };
     }
   }
 }

@@ -50,7 +50,7 @@ test("with their canaries, and by the same order of who came first", () => {
     policy: { canaries: [{ service: "shop/next:80", weight: 5 }] },
   });
   const both = (host: string) =>
-    `Prefix /both of host ${host} belongs to Ingress shop/older, which came first`;
+    `Prefix /both of host ${host} belongs to Ingress shop/older, which takes precedence`;
   expect(problems.map(({ origin, message }) => `${origin.name}: ${message}`)).toEqual([
     `named: ${both("a.example")}`,
     `named: ${both("b.example")}`,
@@ -77,7 +77,7 @@ test("whoever has the name as a host keeps it, and only who gave the name is tol
   ]);
   expect(at("b.example", lines)).toEqual(["Prefix /own → shop/own:80"]);
   expect(problems).toEqual([
-    "named: server-alias b.example: it is a host of Ingress shop/holder, so it is ignored",
+    "named: server-alias b.example: this is a host of Ingress shop/holder, so it is ignored",
   ]);
 });
 
@@ -90,7 +90,7 @@ test("too many rules of others are left out, and that is told", () => {
   expect(at("b.example", lines)).toEqual(["Prefix / → shop/named:80"]);
   expect(problems).toEqual([
     "named: annotation server-alias: other Ingresses have more than 500 rules for the host, " +
-      "so b.example has none of them",
+      "so they are ignored for b.example",
   ]);
 });
 
@@ -120,7 +120,7 @@ test("many names of one host do not multiply its rules without end", () => {
   expect(at("n7-3.example", lines)).toEqual(["Prefix /7 → shop/i7:80"]);
   expect(problems).toContain(
     "i7: annotation server-alias: the host has more than 500 names, " +
-      "so n7-3.example has no rules of other Ingresses",
+      "so rules of other Ingresses are ignored for n7-3.example",
   );
   const other = own("other", ["/other"], { namespace: "other", bornMs: 1 });
   expect(routed([...givers, other], [], { shareHosts: true }).lines).toHaveLength(30 + 3_000 + 1);
@@ -141,7 +141,7 @@ test("many Ingresses that give the same names do not multiply their rules withou
   expect(at("n3.example", lines).filter((line) => line.includes("/i0-"))).toHaveLength(20);
   expect(problems).toContain(
     "i2: annotation server-alias: its Ingresses have more than 5000 rules for the same names, " +
-      "so n3.example has none of this one",
+      "so those of this Ingress are ignored for n3.example",
   );
   // Few names may have many rules, whoever else gives them later.
   const few = many.map((_, index) => giver(`f${index}`, ["n3.example"], { bornMs: index }));

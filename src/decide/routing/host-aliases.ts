@@ -182,7 +182,7 @@ export class HostAliases {
         problems.push({
           origin: ingressOrigin(giver),
           reason: "AnnotationIgnored",
-          message: `annotation server-alias: ${what}, so ${name} has none of this one`,
+          message: `annotation server-alias: ${what}, so those of this Ingress are ignored for ${name}`,
         });
       }
     }
@@ -225,14 +225,14 @@ export class HostAliases {
       const names = this.#names.get(host)?.get(giver.metadata.namespace)?.size ?? 0;
       if (names > maxSharingNames) {
         const what = `the host has more than ${maxSharingNames} names`;
-        return `${what}, so ${alias} has no rules of other Ingresses`;
+        return `${what}, so rules of other Ingresses are ignored for ${alias}`;
       }
       most = Math.min(most, Math.floor(maxSharedInAll / Math.max(names, 1)));
       for (const route of ofOthers(giver, host, options)) {
         routes.push(route);
         if (routes.length <= most) continue;
         const what = `other Ingresses have more than ${most} rules for the host`;
-        return `${what}, so ${alias} has none of them`;
+        return `${what}, so they are ignored for ${alias}`;
       }
     }
     return routes;

@@ -17,8 +17,8 @@ describe("a host under a wildcard of another namespace", () => {
   const wildLine = "*.wild.example Prefix / → a/web:80";
   const loginLine = "login.wild.example Prefix / → b/web:80";
   const refusal = (what: string) =>
-    `b: ${what} is under *.wild.example, which belongs to namespace a, ` +
-    "for Ingress a/a came first, so the rules for it are ignored";
+    `b: ${what} is under *.wild.example, which belongs to namespace a (Ingress a/a takes ` +
+    "precedence), so its rules are ignored";
 
   test("is refused where the wildcard is older", () => {
     const expected = { lines: [wildLine], problems: [refusal("host login.wild.example")] };
@@ -28,8 +28,8 @@ describe("a host under a wildcard of another namespace", () => {
 
   test("takes no host from a namespace that was there first, nor those still to come", () => {
     const refused =
-      "a: host *.wild.example covers login.wild.example, which belongs to namespace b, " +
-      "for Ingress b/b came first, so the rules for it are ignored";
+      "a: host *.wild.example covers login.wild.example, which belongs to namespace b " +
+      "(Ingress b/b takes precedence), so its rules are ignored";
     const [first, next] = [of("b", "login.wild.example", 1), of("b", "new.wild.example", 3)];
     const nextLine = "new.wild.example Prefix / → b/web:80";
     for (const all of [
@@ -93,8 +93,8 @@ describe("a host under a wildcard of another namespace", () => {
     expect([lines.includes(loginLine), problems]).toEqual([
       true,
       [
-        "a: server-alias *.wild.example covers login.wild.example, which belongs to namespace b, " +
-          "for Ingress b/b came first, so the rules for it are ignored",
+        "a: server-alias *.wild.example covers login.wild.example, which belongs to " +
+          "namespace b (Ingress b/b takes precedence), so its rules are ignored",
       ],
     ]);
   });
@@ -129,8 +129,8 @@ describe("between namespaces", () => {
       bornMs,
     });
   const taken =
-    "strange: host a.example belongs to namespace shop, for Ingress shop/own came first, " +
-    "so the rules for it are ignored";
+    "strange: host a.example belongs to namespace shop (Ingress shop/own takes " +
+    "precedence), so its rules are ignored";
 
   test("the oldest Ingress that names a host has it for its namespace", () => {
     const ingresses = [own("/", 1), strange(2, "/login", "/blog")];
@@ -146,8 +146,8 @@ describe("between namespaces", () => {
     const expected = {
       lines: ["a.example Prefix / → other/strange:80"],
       problems: [
-        "own: host a.example belongs to namespace other, for Ingress other/strange came first, " +
-          "so the rules for it are ignored",
+        "own: host a.example belongs to namespace other (Ingress other/strange takes " +
+          "precedence), so its rules are ignored",
       ],
     };
     expect(routed(ingresses)).toEqual(expected);
@@ -186,7 +186,8 @@ describe("between namespaces", () => {
       problems: [],
     });
     expect(routed([own("/", 1), strange(2, "/")], [], shared).problems).toEqual([
-      "strange: Prefix / of host a.example belongs to Ingress shop/own, which came first",
+      "strange: Prefix / of host a.example belongs to Ingress shop/own, which takes " +
+        "precedence",
     ]);
   });
 
@@ -304,10 +305,10 @@ describe("canaries", () => {
       "shop/first:80",
     ]);
     expect(found.problems).toEqual([
-      "strange: canary for Prefix / of host a.example: its namespace has no rule of this host and " +
-        "path that it could stand beside, so it is ignored",
-      "second: canary for Prefix / of host a.example: Ingress shop/first is a canary of it already, " +
-        "so it is ignored",
+      "strange: canary for Prefix / of host a.example: its namespace has no main rule for " +
+        "this host and path, so it is ignored",
+      "second: canary for Prefix / of host a.example: Ingress shop/first is already its " +
+        "canary, so it is ignored",
     ]);
   });
 
@@ -378,7 +379,7 @@ describe("aliases", () => {
         "c.example Prefix / → shop/own:80",
       ],
       problems: [
-        "own: server-alias b.example: it is a host of Ingress other/real, so it is ignored",
+        "own: server-alias b.example: this is a host of Ingress other/real, so it is " + "ignored",
       ],
     });
   });

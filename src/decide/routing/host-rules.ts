@@ -122,8 +122,8 @@ function withoutRivals(
     const { host, origin } = winnerOver(route) ?? route;
     const relation = host.startsWith("*.") ? "is under" : "covers";
     return (
-      `${askedName(route)} ${relation} ${host}, which belongs to namespace ${origin.namespace}, ` +
-      `for ${describeOrigin(origin)} came first, so the rules for it are ignored`
+      `${askedName(route)} ${relation} ${host}, which belongs to namespace ${origin.namespace} ` +
+      `(${describeOrigin(origin)} takes precedence), so its rules are ignored`
     );
   };
   return withoutOthers(ordered, (route) => winnerOver(route) === undefined, what, problems);
@@ -174,7 +174,7 @@ function withoutYieldingAliases(
   if (named.origin.isLeaving === true && ordered[0]?.origin.isLeaving !== true) return ordered;
   const holder = describeOrigin(named.origin);
   const what = (route: Route): string =>
-    `${askedName(route)}: it is a host of ${holder}, so it is ignored`;
+    `${askedName(route)}: this is a host of ${holder}, so it is ignored`;
   return withoutOthers(ordered, ({ standing }) => standing !== "alias", what, problems);
 }
 
@@ -184,8 +184,8 @@ function ofOneNamespace(ordered: readonly Route[], problems: RoutingProblem[]): 
   if (oldest === undefined || oldest.host === anyHost) return ordered;
   const { namespace } = oldest.origin;
   const what =
-    `host ${oldest.host} belongs to namespace ${namespace}, for ` +
-    `${describeOrigin(oldest.origin)} came first, so the rules for it are ignored`;
+    `host ${oldest.host} belongs to namespace ${namespace} ` +
+    `(${describeOrigin(oldest.origin)} takes precedence), so its rules are ignored`;
   const isOwn = ({ origin }: Route): boolean => origin.namespace === namespace;
   return withoutOthers(ordered, isOwn, () => what, problems);
 }
@@ -298,7 +298,7 @@ function goesBefore(route: Route, holder: Route): boolean {
 function conflict(route: Route, holder: Route): string {
   const where = `${describeMatch(route.match)} of host ${route.host}`;
   const owner = describeOrigin(holder.origin);
-  return `${where} belongs to ${owner}, which came first`;
+  return `${where} belongs to ${owner}, which takes precedence`;
 }
 
 /** By the claim they stand beside, and of each claim the oldest. */
@@ -327,8 +327,8 @@ function canaryProblem(route: Route, holder: Route | undefined): string {
   const where = `canary for ${describeMatch(route.match)} of host ${route.host}`;
   const what =
     holder === undefined
-      ? "its namespace has no rule of this host and path that it could stand beside"
-      : `${describeOrigin(holder.origin)} is a canary of it already`;
+      ? "its namespace has no main rule for this host and path"
+      : `${describeOrigin(holder.origin)} is already its canary`;
   return `${where}: ${what}, so it is ignored`;
 }
 

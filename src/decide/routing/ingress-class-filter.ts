@@ -64,6 +64,6 @@ export function classProblems(classes: readonly IngressClass[]): readonly Routin
         createdAtMs: creationTimestamp ?? Number.POSITIVE_INFINITY,
       },
       reason: "ParametersIgnored",
-      message: "spec.parameters: a class has no parameters here, so they are ignored",
+      message: "spec.parameters: parameters of a class are not supported, so they are ignored",
     }));
 }

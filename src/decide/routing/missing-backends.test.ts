@@ -17,34 +17,34 @@ test.each<[string, ServiceSnapshot, number | string, string | undefined]>([
     "no service",
     snapshot(),
     80,
-    "no cluster has the service shop/web, so its requests are answered with 503",
+    "service shop/web does not exist in any cluster, so its requests are answered with 503",
   ],
   ["a cluster that may have it", { ...snapshot(), silent: ["west"] }, 80, undefined],
   [
     "no such port",
     snapshot(east),
     8080,
-    "the service shop/web has no port 8080 in east, where it has 80 (http), 81 (admin), " +
+    "the service shop/web has no port 8080 in east (ports there: 80 (http), 81 (admin)), " +
       "so its requests are answered with 503",
   ],
   [
     "a port that only one cluster lacks",
     snapshot(east, west),
     80,
-    "the service shop/web has no port 80 in west, where it has none, so no request goes there",
+    "the service shop/web has no port 80 in west (ports there: none), so it gets no requests",
   ],
   [
     "a port that both lack",
     snapshot(east, west),
     "web",
-    "the service shop/web has no port web in east, where it has 80 (http), 81 (admin), and in " +
-      "west, where it has none, so its requests are answered with 503",
+    "the service shop/web has no port web in east (ports there: 80 (http), 81 (admin)), and " +
+      "in west (ports there: none), so its requests are answered with 503",
   ],
   [
     "a port that those lack which were heard",
     { ...snapshot(west), silent: ["east"] },
     80,
-    "the service shop/web has no port 80 in west, where it has none, so no request goes there",
+    "the service shop/web has no port 80 in west (ports there: none), so it gets no requests",
   ],
   ["any number of an external name", snapshot(inCluster({ service: external })), 8443, undefined],
   [
@@ -54,14 +54,15 @@ test.each<[string, ServiceSnapshot, number | string, string | undefined]>([
       external: { addresses: [], failure: "there are too many", isBeyond: true },
     }),
     8443,
-    "the service shop/web in east is web.example, which is not looked up: there are too many",
+    "service shop/web in east is the external name web.example, which cannot be resolved: " +
+      "there are too many",
   ],
   [
     "a name of an external name",
     snapshot(inCluster({ service: external })),
     "web",
-    "the service shop/web has no port web in east, where it has none, " +
-      "so its requests are answered with 503",
+    "the service shop/web has no port web in east (ports there: none), so its requests are " +
+      "answered with 503",
   ],
 ])("%s", (_, facts, port, missing) => {
   expect(missingOf(facts, port)).toBe(missing);

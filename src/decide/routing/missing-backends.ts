@@ -29,7 +29,7 @@ export class MissingBackends {
     this.#told.delete(key);
     this.#isNew = true;
     const isMissing = () => [...this.#told.keys()].every((one) => this.#missing.has(one));
-    assertCostly(isMissing, "only what is missing is told", this.#told.size);
+    assertCostly(isMissing, "only missing backends are reported", this.#told.size);
   }
 
   /** Whether something was noted since the problems were last asked for. */
@@ -72,19 +72,19 @@ export function missingOf(snapshot: ServiceSnapshot, port: number | string): str
   const isAllKnown = unheard.length + silent.length === 0;
   const key = `${namespace}/${name}`;
   if (clusters.length === 0) {
-    return isAllKnown ? `no cluster has the service ${key}, ${unanswered}` : undefined;
+    return isAllKnown ? `service ${key} does not exist in any cluster, ${unanswered}` : undefined;
   }
   const beyond = clusters.find(({ external }) => external?.isBeyond === true);
   if (beyond !== undefined) {
     const { service, external, cluster } = beyond;
-    const what = `the service ${key} in ${cluster} is ${plain(service.externalName ?? "")}`;
-    return `${what}, which is not looked up: ${external?.failure}`;
+    const what = `service ${key} in ${cluster} is the external name ${plain(service.externalName ?? "")}`;
+    return `${what}, which cannot be resolved: ${external?.failure}`;
   }
   const lacking = clusters.filter((facts) => !hasPort(facts, port));
   if (lacking.length === 0) return undefined;
   const isUnanswered = isAllKnown && lacking.length === clusters.length;
-  const where = lacking.map(({ cluster, service }) => `in ${cluster}, ${portsOf(service)}`);
-  const consequence = isUnanswered ? unanswered : "so no request goes there";
+  const where = lacking.map(({ cluster, service }) => `in ${cluster} (${portsOf(service)})`);
+  const consequence = isUnanswered ? unanswered : "so it gets no requests";
   return `the service ${key} has no port ${port} ${where.join(", and ")}, ${consequence}`;
 }
 
@@ -97,10 +97,10 @@ function hasPort({ service }: ServiceInCluster, port: number | string): boolean 
 }
 
 function portsOf({ ports }: ServiceInCluster["service"]): string {
-  if (ports.length === 0) return "where it has none";
+  if (ports.length === 0) return "ports there: none";
   const listed = ports
     .slice(0, maxShownPorts)
     .map(({ name, port }) => (name === "" ? `${port}` : `${port} (${plain(name)})`));
   const more = ports.length > maxShownPorts ? `, and ${ports.length - maxShownPorts} more` : "";
-  return `where it has ${listed.join(", ")}${more}`;
+  return `ports there: ${listed.join(", ")}${more}`;
 }

@@ -56,10 +56,10 @@ function refusalOf(
 ): string | undefined {
   if (holder.owner.namespace !== origin.namespace) {
     const owner = describeOrigin(holder.owner);
-    return `${name} belongs to ${owner}, which came first, so the secret ${key} is not used`;
+    return `${name} belongs to ${owner}, which takes precedence, so secret ${key} is not used`;
   }
   if (holder.key === key) return undefined;
-  if (holder.key !== undefined) return `${name} is served with ${holder.key}, which came first`;
+  if (holder.key !== undefined) return `${name} uses ${holder.key}, which takes precedence`;
   if (found === undefined) return problem;
   if (name === anyHost || coversName(found, name)) return undefined;
   return `the certificate of ${key} is not for ${name}, so it is not used`;

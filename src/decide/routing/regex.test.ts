@@ -14,11 +14,11 @@ test.each([
 });
 
 test.each([
-  ["/(a", "is not one that RE2 accepts (error parsing regexp: missing closing ): `/(a`)"],
+  ["/(a", "is not valid for RE2 (error parsing regexp: missing closing ): `/(a`)"],
   ["/(a)\\1", "has the escape \\1, which is not supported"],
   [
     "/(?=a)",
-    "is not one that RE2 accepts (error parsing regexp: invalid or unsupported Perl syntax: `(?=`)",
+    "is not valid for RE2 (error parsing regexp: invalid or unsupported Perl syntax: `(?=`)",
   ],
   ["/\\p{Greek}", "has the escape \\p, which is not supported"],
   ["/\\x{10ffff}", "has the escape \\x, which is not supported"],
@@ -28,10 +28,10 @@ test.each([
   ["/é", "has characters outside printable ASCII"],
   ["/a\n", "has characters outside printable ASCII"],
   ["/[a-z]{600}x[^/]{0,600}", "has repetitions that make it too large"],
-  ["/a$*", "is one that PCRE does not accept"],
-  ["/\\b{2}a", "is one that PCRE does not accept"],
-  ["/(?i)?a", "is one that PCRE does not accept"],
-  ["/[:alpha:]", "is one that PCRE does not accept"],
+  ["/a$*", "is not valid for PCRE"],
+  ["/\\b{2}a", "is not valid for PCRE"],
+  ["/(?i)?a", "is not valid for PCRE"],
+  ["/[:alpha:]", "is not valid for PCRE"],
   ["/(ab){1000}", "has repetitions that make it too large"],
 ])("%s is refused", (pattern, problem) => {
   const which = `the regular expression ${JSON.stringify(pattern.slice(0, 60))}`;

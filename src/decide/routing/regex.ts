@@ -40,9 +40,9 @@ function problemOf(pattern: string, which: string): string | undefined {
     RE2JS.compile(pattern);
   } catch (error) {
     if (!(error instanceof RE2JSException)) throw error;
-    return `${which} is not one that RE2 accepts (${error.message})`;
+    return `${which} is not valid for RE2 (${error.message})`;
   }
-  return isReadOtherwise(pattern) ? `${which} is one that PCRE does not accept` : undefined;
+  return isReadOtherwise(pattern) ? `${which} is not valid for PCRE` : undefined;
 }
 
 function escapesOf(pattern: string): readonly string[] {

@@ -40,7 +40,7 @@ test("the longer path comes first, an exact one before a prefix, and a prefix ha
       "* Prefix /cart → shop/cart:80",
       "* Prefix / → shop/root:80",
     ],
-    problems: ["a: Prefix / of host * belongs to Ingress shop/a, which came first"],
+    problems: ["a: Prefix / of host * belongs to Ingress shop/a, which takes precedence"],
   });
 });
 
@@ -140,7 +140,9 @@ test("parameters of our classes are ignored, and that is said", () => {
   ];
   expect(routed([], classes)).toEqual({
     lines: [],
-    problems: ["lockstep: spec.parameters: a class has no parameters here, so they are ignored"],
+    problems: [
+      "lockstep: spec.parameters: parameters of a class are not supported, so they are ignored",
+    ],
   });
 });
 
@@ -167,7 +169,8 @@ describe("conflicts", () => {
     const expected = {
       lines: ["a.example Prefix / → shop/first:80"],
       problems: [
-        "a-young: Prefix / of host a.example belongs to Ingress shop/z-old, which came first",
+        "a-young: Prefix / of host a.example belongs to Ingress shop/z-old, which takes " +
+          "precedence",
       ],
     };
     expect(routed([old, young])).toEqual(expected);
@@ -212,11 +215,11 @@ test("what is wrong with an object is reported and harms nothing else", () => {
       "bad: spec.rules[0].host: this is not a host name, so the rule is ignored",
       "bad: spec.rules[2].host: this is not a host name, so the rule is ignored",
       "bad: spec.rules[3].http.paths[0]: path does not begin with a slash, so the path is ignored",
-      'bad: spec.rules[3].http.paths[1]: pathType is "Regex", which Kubernetes does not know, ' +
+      'bad: spec.rules[3].http.paths[1]: pathType is "Regex", which is not a Kubernetes pathType, ' +
         "so the path is ignored",
-      "bad: spec.rules[3].http.paths[2]: backend is a resource, and only services are served, " +
+      "bad: spec.rules[3].http.paths[2]: backend is a resource; only services are supported, " +
         "so the path is ignored",
-      "bad: spec.rules[3].http.paths[3]: backend names no port, so the path is ignored",
+      "bad: spec.rules[3].http.paths[3]: backend has no port, so the path is ignored",
     ],
   });
 });

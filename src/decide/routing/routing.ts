@@ -369,14 +369,14 @@ export class Routing {
     const closing = "so every request is answered with 503";
     if (!names.some((name) => this.#hosts.has(name))) {
       return (
-        `no route here leads from the host ${host}, ${closing}; ` +
+        `no Ingress here has the host ${host}, ${closing}; ` +
         "name a service, as in http://auth.tools.svc/check, or a host that an Ingress has"
       );
     }
     const owner = this.ownerOf(host)?.namespace;
     if (owner === undefined || isAuthNamespace(owner, namespaces)) return undefined;
-    const whose = `the host ${host} belongs to the namespace ${owner}`;
-    return `${whose}, and --auth-namespace does not name it, ${closing}`;
+    const whose = `host ${host} belongs to namespace ${owner}`;
+    return `${whose}, which --auth-namespace does not allow, ${closing}`;
   }
 }
 

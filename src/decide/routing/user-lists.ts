@@ -96,9 +96,9 @@ function checkedList(
     case "unread":
       return undefined;
     case "absent":
-      return `there is no secret ${secret}`;
+      return `secret ${secret} does not exist`;
     case "refused":
-      return `the secret ${secret} may not be read: ${known.detail}`;
+      return `no permission to read secret ${secret}: ${known.detail}`;
     case "present": {
       const found = checkedUsers(known.secret, form);
       return typeof found === "string" ? `the secret ${secret} ${found}` : found;
@@ -119,10 +119,10 @@ function problemOf(
   if (leftOut.length === 0) return undefined;
   const more = leftOut.length > maxShownNames ? `, and ${leftOut.length - maxShownNames} more` : "";
   const names = `${leftOut.slice(0, maxShownNames).map(shown).join(", ")}${more}`;
-  const what = `passwords of the secret ${secret} are in a form that is not supported or takes too long`;
+  const what = `secret ${secret} has password hashes that are not supported or too slow`;
   return {
     origin,
     reason: "UserIgnored",
-    message: `${where}: ${what}, so ${names} cannot come in`,
+    message: `${where}: ${what}, so these users cannot sign in: ${names}`,
   };
 }

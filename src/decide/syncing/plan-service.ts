@@ -23,7 +23,7 @@ export function planService(input: ServiceInput): readonly SyncWrite[] {
   const offering = offers.flatMap((offer) => (offer.service === undefined ? [] : [offer.cluster]));
   if (offering.length === 0) {
     if (service === undefined || isStillUsed) return [];
-    return [deletion("Service", service.metadata, "no cluster offers it any more")];
+    return [deletion("Service", service.metadata, "no cluster has the service any more")];
   }
   const ports = portsToOffer(input);
   if (service === undefined) return [create(input, ports, offering)];
@@ -66,7 +66,7 @@ function create(
     metadata: { namespace, name, labels: ownedLabels },
     spec: { clusterIP: "None", ports: ports.map(rawPort) },
   };
-  const summary = `offered by ${offering.join(", ")}`;
+  const summary = `synced from ${offering.join(", ")}`;
   return { type: "create", kind: "Service", namespace, name, object, summary };
 }
 
@@ -76,7 +76,7 @@ function update({ metadata, selector }: Service, ports: readonly ServicePort[]):
     metadata: { resourceVersion },
     spec: { ...(selector === undefined ? {} : { selector: null }), ports: ports.map(rawPort) },
   };
-  const summary = selector === undefined ? "its ports change" : "it has a selector and must not";
+  const summary = selector === undefined ? "its ports changed" : "its selector must be removed";
   const place = { kind: "Service", namespace, name } as const;
   return { type: "update", ...place, patch, resourceVersion, summary };
 }

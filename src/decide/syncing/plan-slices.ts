@@ -69,8 +69,8 @@ function update(input: SlicesInput, placed: PlacedSlice, slice: EndpointSlice): 
 function remove(slice: EndpointSlice, { cluster, service }: ServiceOffer): SyncWrite {
   const summary =
     service === undefined
-      ? `the service is gone from ${cluster}, or no longer selected`
-      : `no endpoint of ${cluster} is left for it`;
+      ? `the service was deleted in ${cluster}, or is no longer selected`
+      : `${cluster} has no endpoint of the service any more`;
   return deletion("EndpointSlice", slice.metadata, summary);
 }
 

@@ -62,7 +62,7 @@ describe("a service that the access cluster does not have", () => {
           kind: "Service",
           namespace: "shop",
           name: "web",
-          summary: "offered by lab-1",
+          summary: "synced from lab-1",
           object: {
             apiVersion: "v1",
             kind: "Service",
@@ -111,7 +111,7 @@ describe("a service that the access cluster does not have", () => {
   test("is blocked when its namespace is missing and may not be made", () => {
     expect(new PretendedTarget().plan([offer("lab-1", [endpoint("10.1.0.1")])])).toEqual({
       writes: [],
-      blocked: "the access cluster has no namespace shop; --create-namespaces makes it",
+      blocked: "the access cluster has no namespace shop; use --create-namespaces to create it",
     });
   });
 
@@ -249,11 +249,11 @@ describe("several clusters", () => {
     target.sync(offer("lab-1", [endpoint("10.1.0.1")]), offer("lab-2", [endpoint("10.2.0.1")]));
     const writes = target.sync(silent("lab-1", true), offer("lab-2", [endpoint("10.2.0.1")]));
     expect(writes.map(describeWrite)).toEqual([
-      "delete EndpointSlice shop/web-lab-1-0: the service is gone from lab-1, or no longer selected",
+      "delete EndpointSlice shop/web-lab-1-0: the service was deleted in lab-1, or is no longer selected",
     ]);
     expect(target.sync(silent("lab-1", true), silent("lab-2", true)).map(describeWrite)).toEqual([
-      "delete Service shop/web: no cluster offers it any more",
-      "delete EndpointSlice shop/web-lab-2-0: the service is gone from lab-2, or no longer selected",
+      "delete Service shop/web: no cluster has the service any more",
+      "delete EndpointSlice shop/web-lab-2-0: the service was deleted in lab-2, or is no longer selected",
     ]);
   });
 
@@ -263,7 +263,7 @@ describe("several clusters", () => {
     target.sync(offer("lab-1", [endpoint("10.1.0.1")]), offer("lab-2", [], metrics));
     expect(target.sync(silent("lab-1", false), offer("lab-2", [], metrics))).toEqual([]);
     expect(target.sync(silent("lab-1", false), silent("lab-2", true)).map(describeWrite)).toEqual([
-      "delete EndpointSlice shop/web-lab-2-0: the service is gone from lab-2, or no longer selected",
+      "delete EndpointSlice shop/web-lab-2-0: the service was deleted in lab-2, or is no longer selected",
     ]);
     expect(target.sync(silent("lab-1", false), silent("lab-2", true))).toEqual([]);
   });
@@ -280,7 +280,7 @@ describe("what is not ours", () => {
     const target = new PretendedTarget("shop");
     target.sync(offer("lab-1", [endpoint("10.1.0.1")]));
     target.put("Service", "shop", "web", { spec: { ports: [{ port: 80 }] } });
-    const blocked = "the Service shop/web exists and was not made by Lockstep";
+    const blocked = "Service shop/web exists and was not created by Lockstep";
     expect(target.plan([offer("lab-1", [])])).toEqual({ writes: [], blocked });
     expect(target.plan([silent("lab-1", true)])).toEqual({ writes: [], blocked });
   });

@@ -55,7 +55,11 @@ export function planSync(input: SyncInput): SyncPlan {
   const forgotten = owned
     .filter(isForgotten)
     .map((slice) =>
-      deletion("EndpointSlice", slice.metadata, `${sourceClusterOf(slice)} is forgotten`),
+      deletion(
+        "EndpointSlice",
+        slice.metadata,
+        `${sourceClusterOf(slice)} is removed with --forget`,
+      ),
     );
   const heardClusters = new Set<string | undefined>(heard.map(({ cluster }) => cluster));
   const service = planService({
@@ -84,12 +88,12 @@ function isOwnService(service: Service | undefined): boolean {
 function obstacle({ namespace, name, target, policy }: SyncInput): string | undefined {
   const { service } = target;
   if (service !== undefined && !isOwned(service)) {
-    return `the Service ${namespace}/${name} exists and was not made by Lockstep`;
+    return `Service ${namespace}/${name} exists and was not created by Lockstep`;
   }
   if (target.namespace === undefined) {
     return policy.createNamespaces
       ? undefined
-      : `the access cluster has no namespace ${namespace}; --create-namespaces makes it`;
+      : `the access cluster has no namespace ${namespace}; use --create-namespaces to create it`;
   }
   return target.namespace.metadata.deletionTimestamp === undefined
     ? undefined

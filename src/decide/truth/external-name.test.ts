@@ -76,20 +76,24 @@ test("the port is the service's target if that is a number, else its own, else t
 test("what was known is kept while the resolver fails, and that is said", () => {
   expect(external({ addresses: ["192.0.2.1"], failure: "the resolver does not answer" })).toEqual({
     endpoints: [
-      "192.0.2.1:8080 active: db.example resolved to it, and now the resolver does not answer",
+      "192.0.2.1:8080 active: db.example resolved to it before, now the resolver does not answer",
     ],
     problems: [
-      "the service shop/web in east is db.example: the resolver does not answer; " +
-        "its last addresses are kept",
+      "the service shop/web in east is the external name db.example: the resolver does not answer; its last " +
+        "addresses stay in use",
     ],
   });
-  expect(external({ addresses: [], failure: "there is no such name" })).toEqual({
+  expect(external({ addresses: [], failure: "the name does not exist" })).toEqual({
     endpoints: [],
-    problems: ["the service shop/web in east is db.example: there is no such name"],
+    problems: [
+      "the service shop/web in east is the external name db.example: the name does not exist",
+    ],
   });
   expect(external(undefined)).toEqual({
     endpoints: [],
-    problems: ["the service shop/web in east is db.example, which has not been looked up yet"],
+    problems: [
+      "the service shop/web in east is the external name db.example, which is not resolved yet",
+    ],
   });
 });
 
@@ -119,11 +123,11 @@ test.each([
   const own = { ownAddresses: ["10.7.7.7", "2001:db8::7"] };
   const { endpoints, problems } = external(found(address), 80, own);
   expect(endpoints).toEqual([
-    `${address}:8080 out: db.example resolves to it, but external names may not lead to local ` +
-      "addresses",
+    `${address}:8080 out: db.example resolves to it, but local addresses are not allowed ` +
+      "for external names",
   ]);
   expect(problems).toEqual([
-    `the service shop/web in east is db.example, which leads to the local address ${address}`,
+    `the service shop/web in east is the external name db.example, which resolves to the local address ${address}`,
   ]);
 });
 
@@ -131,7 +135,7 @@ test("local addresses can be allowed, and what is no address never is", () => {
   const allowed = { allowLocalNames: true, ownAddresses: ["127.0.0.1"] };
   expect(external(found("127.0.0.1", "nonsense"), 80, allowed).endpoints).toEqual([
     "127.0.0.1:8080 active: db.example resolves to it",
-    "nonsense:8080 out: db.example resolves to it, but external names may not lead to local " +
-      "addresses",
+    "nonsense:8080 out: db.example resolves to it, but local addresses are not allowed for " +
+      "external names",
   ]);
 });

@@ -51,7 +51,7 @@ export function externalEndpoints(
   const { failure } = external ?? {};
   const name = service.externalName ?? "";
   const now = `${name} resolves to it`;
-  const before = `${name} resolved to it, and now ${failure}`;
+  const before = `${name} resolved to it before, now ${failure}`;
   return ofOneFamily(external?.addresses ?? []).map((address): Judged => {
     const isRefused = isRefusedAddress(address, policy);
     const reason = failure === undefined ? now : before;
@@ -62,7 +62,7 @@ export function externalEndpoints(
         cluster,
         state: isRefused ? "out" : "active",
         reason: isRefused
-          ? `${reason}, but external names may not lead to local addresses`
+          ? `${reason}, but local addresses are not allowed for external names`
           : reason,
         rule: externalNameRule,
         pod: "unknown",
@@ -85,17 +85,20 @@ export function externalProblems(
   const which = `the service ${namespace}/${name} in ${cluster}`;
   const target = service.externalName ?? "";
   if (externalPort(facts, port) === undefined) return [`${which} has no port ${port}`];
-  if (external === undefined) return [`${which} is ${target}, which has not been looked up yet`];
+  if (external === undefined)
+    return [`${which} is the external name ${target}, which is not resolved yet`];
   const refused = ofOneFamily(external.addresses).filter((address) =>
     isRefusedAddress(address, policy),
   );
   const problems: string[] = [];
   if (external.failure !== undefined) {
-    const kept = external.addresses.length > 0 ? "; its last addresses are kept" : "";
-    problems.push(`${which} is ${target}: ${external.failure}${kept}`);
+    const kept = external.addresses.length > 0 ? "; its last addresses stay in use" : "";
+    problems.push(`${which} is the external name ${target}: ${external.failure}${kept}`);
   }
   if (refused.length > 0) {
-    problems.push(`${which} is ${target}, which leads to the local address ${refused.join(", ")}`);
+    problems.push(
+      `${which} is the external name ${target}, which resolves to the local address ${refused.join(", ")}`,
+    );
   }
   return problems;
 }

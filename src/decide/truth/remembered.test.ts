@@ -26,12 +26,12 @@ const west: UnheardCluster = {
 function decided(unheard: UnheardCluster, policy: Partial<TruthPolicy> = {}) {
   const own = { ...snapshot(), unheard: [unheard] };
   const { endpoints, doubts, problems } = truth(own, 80, { followSlices: false, ...policy });
-  const silent = "the cluster west has not been heard: what it served before is kept";
+  const silent = "the cluster west has not answered yet: its last known endpoints stay in use";
   expect(problems).toEqual([silent]);
   return { endpoints, doubts };
 }
 
-const reason = "it served before the start, and its cluster has not been heard since";
+const reason = "it served before the start, and its cluster has not answered since";
 const row = {
   ...named,
   state: "active",
@@ -62,7 +62,7 @@ describe("requests that fail", () => {
 
   test("and a silent probe make a suspect of it, which serves when nothing is better", () => {
     const doubts = new Map([[podPeer(1), { cause: "traffic", answer: "silent" } as const]]);
-    const why = `${reason}, but requests do not reach it, and it does not answer a probe`;
+    const why = `${reason}, but requests to it fail, and it does not answer probes`;
     const dead = { ...west, doubts };
     expect(decided({ ...dead, remembered: [named, { ...known, address: "10.0.0.2" }] })).toEqual({
       endpoints: [
@@ -79,12 +79,12 @@ describe("requests that fail", () => {
 
 test("one that was leaving gets requests only when nothing better is left", () => {
   const leaving = { ...named, state: "draining" } as const;
-  const why = "it was leaving before the start, and its cluster has not been heard since";
+  const why = "it was terminating before the start, and its cluster has not answered since";
   const other = { ...known, address: "10.0.0.2" };
   const [first] = decided({ ...west, remembered: [leaving, other] }).endpoints;
   expect(first).toEqual({ ...row, state: "draining", reason: why });
   expect(decided({ ...west, remembered: [leaving] })).toEqual({
-    endpoints: [{ ...row, rule: "never empty", reason: `no endpoint is better: ${why}` }],
+    endpoints: [{ ...row, rule: "never empty", reason: `no better endpoint is left: ${why}` }],
     doubts: [],
   });
 });

@@ -7,10 +7,10 @@ import { evidenceOf } from "./candidates.ts";
 import type { Judged, TruthEndpoint } from "./judged.ts";
 import type { Candidate } from "./verdict.ts";
 
-const silence = "and its cluster has not been heard since";
+const silence = "and its cluster has not answered since";
 const lastTruth = `it served before the start, ${silence}`;
-const lastLeaving = `it was leaving before the start, ${silence}`;
-const lastUnreached = `it could not be reached before the start, ${silence}`;
+const lastLeaving = `it was terminating before the start, ${silence}`;
+const lastUnreached = `requests to it failed before the start, ${silence}`;
 
 export function judgeRemembered(unheard: UnheardCluster): readonly Judged[] {
   return unheard.remembered.map((known): Judged => {
@@ -43,7 +43,7 @@ function verdictOn(
   }
   const reason = before === "draining" ? lastLeaving : lastTruth;
   if (unreached && probed === "silent") {
-    const why = "but requests do not reach it, and it does not answer a probe";
+    const why = "but requests to it fail, and it does not answer probes";
     return { ...traffic, reason: `${reason}, ${why}` };
   }
   const state = before === "draining" ? "draining" : "active";

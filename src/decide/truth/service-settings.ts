@@ -52,7 +52,7 @@ export function serviceSettings(snapshot: ServiceSnapshot, policy: TruthPolicy):
   if (others.some((other) => other !== spread)) {
     const said = [...asked.spread].map(([cluster, one]) => `${one} in ${cluster}`).join(", ");
     problems.push(
-      `the service ${keyOf(snapshot)} has ${spreadAnnotation} ${said}; the first of these counts`,
+      `the service ${keyOf(snapshot)} has ${spreadAnnotation} ${said}; the first value is used`,
     );
   }
   const [unreachableElse = policy.unreachable ?? defaultUnreachable] = asked.unreachable.values();

@@ -132,7 +132,7 @@ describe("a service of several clusters", () => {
     });
     expect(endpoints.map(({ cluster, reason }) => `${cluster}: ${reason}`)).toEqual([
       "east: its pod is not ready",
-      "west: its pod is ready; it stands in, for no endpoint in east can serve",
+      "west: its pod is ready; it is used because no endpoint in east is available",
     ]);
   });
 
@@ -166,6 +166,6 @@ test("annotations that cannot be read, or contradict each other, are reported", 
     'the service shop/web in north has lockstep.dev/weight: "1.5", which is not a whole number from 0 to 1000',
     'the service shop/web in west has lockstep.dev/weight: "-1", which is not a whole number from 0 to 1000',
     'the service shop/web in east has lockstep.dev/unreachable: "", which is not one of keep, drop, distrust',
-    "the service shop/web has lockstep.dev/spread even in north, local-first in west; the first of these counts",
+    "the service shop/web has lockstep.dev/spread even in north, local-first in west; the first value is used",
   ]);
 });

@@ -54,7 +54,7 @@ export function saidToStandIn(endpoints: readonly TruthEndpoint[]): readonly Tru
   if (first === undefined || serving === undefined || serving === first) return endpoints;
   const preferred = endpoints.filter(({ priority = 0 }) => priority === first);
   const clusters = [...new Set(preferred.map(({ cluster }) => cluster))].join(", ");
-  const why = `it stands in, for no endpoint in ${clusters} can serve`;
+  const why = `it is used because no endpoint in ${clusters} is available`;
   return endpoints.map((endpoint) =>
     isRouted(endpoint) && (endpoint.priority ?? 0) === serving
       ? { ...endpoint, reason: `${endpoint.reason}; ${why}` }

@@ -36,7 +36,7 @@ test("an endpoint that all witnesses agree on is shown whole", () => {
 
 describe("ports", () => {
   test("a named target port is looked up in each pod", () => {
-    const early = "its pod is ready, though it is not published as ready yet";
+    const early = "its pod is ready, but its EndpointSlice does not list it as ready yet";
     const words = { pods: [pod(1), pod(2), pod(3, { ports: [] })], published: [listed(1)] };
     const expected = [
       "10.0.0.1:9001 active (join at once): its pod is ready",
@@ -54,8 +54,8 @@ describe("ports", () => {
       published: [listed(1)],
     };
     expect(rowsOf(words)).toEqual([
-      "fd00::1:8080 active (join at once): its pod is ready, " +
-        "though it is not published as ready yet",
+      "fd00::1:8080 active (join at once): its pod is ready, but its EndpointSlice " +
+        "does not list it as ready yet",
     ]);
   });
 });
@@ -81,12 +81,12 @@ describe("several clusters", () => {
   test("what is missing is said", () => {
     expect(truth(snapshot(), 80, policy)).toEqual({
       endpoints: [],
-      problems: ["no cluster has the service shop/web"],
+      problems: ["service shop/web does not exist in any cluster"],
       doubts: [],
     });
     const silent = { ...snapshot(), silent: ["west"] };
     expect(truth(silent, 80, policy).problems).toEqual([
-      "the cluster west has not been heard: it may have shop/web",
+      "the cluster west has not answered yet: it may have shop/web",
     ]);
     const facts = [
       inCluster({ service: service({ ports: [] }) }),

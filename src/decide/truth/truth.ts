@@ -130,12 +130,13 @@ function problemsOf(
   const key = `${namespace}/${name}`;
   const unknown = [
     ...unheard.map(
-      ({ cluster }) => `the cluster ${cluster} has not been heard: what it served before is kept`,
+      ({ cluster }) =>
+        `the cluster ${cluster} has not answered yet: its last known endpoints stay in use`,
     ),
-    ...silent.map((cluster) => `the cluster ${cluster} has not been heard: it may have ${key}`),
+    ...silent.map((cluster) => `the cluster ${cluster} has not answered yet: it may have ${key}`),
   ];
   if (clusters.length === 0) {
-    return unknown.length === 0 ? [`no cluster has the service ${key}`] : unknown;
+    return unknown.length === 0 ? [`service ${key} does not exist in any cluster`] : unknown;
   }
   const missing = clusters.flatMap((facts) => {
     const { cluster, service, published } = facts;
@@ -145,7 +146,7 @@ function problemsOf(
     }
     if (published.isCut !== true) return [];
     const most = `${published.endpoints.length} endpoints`;
-    return [`the service ${key} in ${cluster} lists more than ${most}, the others are ignored`];
+    return [`the service ${key} in ${cluster} has more than ${most}; the others are ignored`];
   });
   return [...unknown, ...missing];
 }

@@ -35,7 +35,7 @@ export const nodeNames: Names = {
     } catch (error) {
       if (signal.aborted) {
         const options = { cause: signal.reason };
-        throw new NetworkError("ABORTED", `the lookup of ${name} was given up`, options);
+        throw new NetworkError("ABORTED", `the lookup of ${name} was cancelled`, options);
       }
       throw failure(name, error);
     } finally {

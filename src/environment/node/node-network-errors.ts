@@ -46,8 +46,8 @@ export function listenFailure(where: string, error: Error): NetworkError {
     return new NetworkError(code, message, { cause: error });
   }
   const advice: Readonly<Record<string, string>> = {
-    EACCES: "not permitted; ports below 1024 and foreign folders need more rights",
-    EADDRNOTAVAIL: "no interface of this machine has that address",
+    EACCES: "permission denied; ports below 1024 and folders of other users need more rights",
+    EADDRNOTAVAIL: "this machine does not have that address",
     ENOENT: "its folder does not exist",
   };
   const why = advice[errorCode(error) ?? ""] ?? error.message;
@@ -64,17 +64,17 @@ function networkCode(error: Error): NetworkErrorCode {
 function explanation(code: NetworkErrorCode, error: Error): string {
   switch (code) {
     case "REFUSED":
-      return "connection refused, nobody listens there; is the address right and the server up?";
+      return "connection refused; check the address, and that the server is running";
     case "RESET":
-      return "the connection broke before the exchange was complete";
+      return "the connection broke before the answer was complete";
     case "DEAD_PEER":
-      return "the peer does not answer; is the host up and the network path open?";
+      return "the peer does not answer; check the host, the network and firewalls";
     case "UNKNOWN_HOST":
-      return "the host's name cannot be resolved; is it spelled right and is DNS working?";
+      return "the host name cannot be resolved; check the spelling and DNS";
     case "TLS":
-      return `the TLS handshake failed (${error.message}); do the certificates fit?`;
+      return `the TLS handshake failed (${error.message}); check the certificates`;
     case "NOT_HTTP":
-      return "the peer does not speak plain HTTP here; is it HTTPS?";
+      return "the peer does not answer with HTTP; it may be an HTTPS port";
     case "FAILED":
     case "ADDRESS_IN_USE":
     case "ABORTED":

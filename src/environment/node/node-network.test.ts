@@ -125,7 +125,7 @@ describe("connections", () => {
     const error = await failureOf(attempt);
     expect({ code: error.code, message: error.message }).toEqual({
       code: "DEAD_PEER",
-      message: `GET ${url}: the peer does not answer; is the host up and the network path open?`,
+      message: `GET ${url}: the peer does not answer; check the host, the network and firewalls`,
     });
     server.close();
   });
@@ -167,7 +167,7 @@ describe("a peer that is not orderly", () => {
     const error = await failureOf(network.request({ method: "GET", url }));
     expect({ code: error.code, message: error.message }).toEqual({
       code: "NOT_HTTP",
-      message: `GET ${url}: the peer does not speak plain HTTP here; is it HTTPS?`,
+      message: `GET ${url}: the peer does not answer with HTTP; it may be an HTTPS port`,
     });
     server.close();
   });

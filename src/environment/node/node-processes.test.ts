@@ -87,11 +87,12 @@ describe("run", () => {
     expect([absent, refused].map(({ code, message }) => ({ code, message }))).toEqual([
       {
         code: "NOT_FOUND",
-        message: "cannot start /no/such/program: no such program; is it installed and on the PATH?",
+        message:
+          "cannot start /no/such/program: program not found; check that it is installed and on the PATH",
       },
       {
         code: "PERMISSION",
-        message: `cannot start ${plain}: not allowed; is the file executable?`,
+        message: `cannot start ${plain}: permission denied; check that the file is executable`,
       },
     ]);
   });

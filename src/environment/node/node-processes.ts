@@ -117,8 +117,8 @@ function startFailure(program: string, directory: string | undefined, error: unk
   const code = codes[errorCode(error) ?? ""] ?? "FAILED";
   const where = directory === undefined ? "" : ` in ${directory}`;
   const advice: Readonly<Partial<Record<ProcessErrorCode, string>>> = {
-    NOT_FOUND: "no such program; is it installed and on the PATH?",
-    PERMISSION: "not allowed; is the file executable?",
+    NOT_FOUND: "program not found; check that it is installed and on the PATH",
+    PERMISSION: "permission denied; check that the file is executable",
   };
   const why = advice[code] ?? (error instanceof Error ? error.message : String(error));
   return new ProcessError(code, `cannot start ${program}${where}: ${why}`, { cause: error });

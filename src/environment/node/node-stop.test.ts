@@ -87,7 +87,7 @@ describe("signals", () => {
 
   test("one that comes after it was stopped for another reason is the first", () => {
     const { time, process, stop } = stoppable();
-    stop.abort(new Error("nobody takes the output"));
+    stop.abort(new Error("standard output was closed"));
     time.ms += 1000;
     process.emit("SIGINT");
     expect(process.exits).toEqual([]);
@@ -117,7 +117,7 @@ describe("a terminal that is closed", () => {
   test.each([1, 2])("stops, without a signal too, what writes to it by %i", async (descriptor) => {
     const { stop, open } = stoppable({ terminals: [descriptor] });
     open.delete(descriptor);
-    expect(await abortOf(stop)).toEqual(new Error("stopped by the end of its terminal"));
+    expect(await abortOf(stop)).toEqual(new Error("stopped because the terminal closed"));
   });
 });
 
@@ -127,7 +127,7 @@ describe("standard output", () => {
     const error = closedPipe();
     process.stdout.emit("error", error);
     process.stdout.emit("error", closedPipe());
-    expect(stop.signal.reason).toEqual(new Error("nobody takes the output", { cause: error }));
+    expect(stop.signal.reason).toEqual(new Error("standard output was closed", { cause: error }));
     expect([process.stderr.text, requests.exitCode]).toEqual(["", 0]);
   });
 
@@ -160,6 +160,6 @@ describe("the end of npx", () => {
   test("stops what it started", async () => {
     const { process, stop } = stoppable({ env: { npm_command: "exec" } });
     process.ppid = 1;
-    expect(await abortOf(stop)).toEqual(new Error("stopped by the end of npx"));
+    expect(await abortOf(stop)).toEqual(new Error("stopped because npx ended"));
   });
 });

@@ -69,12 +69,12 @@ export function stopOnRequest(options: StopOptions): StopRequests {
   if (process.env["npm_command"] === "exec") {
     const parent = process.ppid;
     // Between npx and this process is a shell, which dies of a signal without handing it on.
-    stopWhen(() => process.ppid !== parent, "stopped by the end of npx", stop);
+    stopWhen(() => process.ppid !== parent, "stopped because npx ended", stop);
   }
   // A background job gets no signal when its terminal ends.
   const shown = outputs.filter(isTerminal);
   if (shown.length > 0) {
-    stopWhen(() => !shown.some(isTerminal), "stopped by the end of its terminal", stop);
+    stopWhen(() => !shown.some(isTerminal), "stopped because the terminal closed", stop);
   }
   const exitCode = stopWhenUnread(options);
   return {
@@ -133,7 +133,7 @@ function stopWhenUnread({
     if (exitCode !== 0) {
       process.stderr.write(`lockstep: the output cannot be written: ${error.message}\n`);
     }
-    stop.abort(new Error("nobody takes the output", { cause: error }));
+    stop.abort(new Error("standard output was closed", { cause: error }));
     // The error may come after the command has returned: then the process ends by itself at once.
     realSetTimeout(() => process.exit(exitCode), endUnreadMs).unref();
   };

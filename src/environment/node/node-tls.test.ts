@@ -37,7 +37,7 @@ it("refuses a server whose authority it does not know, and says so", async () =>
     expect(error.code).toBe("TLS");
     expect(error.message).toBe(
       `GET ${url}: the TLS handshake failed (unable to verify the first certificate); ` +
-        "do the certificates fit?",
+        "check the certificates",
     );
   });
 });

@@ -112,7 +112,7 @@ export class DirectKubeClient implements KubeClient {
     this.#metrics.moved(why);
     // The first one found may be the one that was given, and then nothing changes for anybody.
     if (addressOf(before ?? cluster.server) === addressOf(now ?? cluster.server)) return;
-    log.info("the API server is asked at another address from now on", {
+    log.info("switching to another API server address", {
       cluster: cluster.name,
       why,
       before: before ?? cluster.server,
@@ -167,7 +167,7 @@ export class DirectKubeClient implements KubeClient {
         return true;
       } catch (error) {
         if (error instanceof StatusError && error.code === 404) continue;
-        log.debug("an API server is not ready for us", { cluster: cluster.name, address, error });
+        log.debug("an API server is not ready", { cluster: cluster.name, address, error });
         return false;
       }
     }

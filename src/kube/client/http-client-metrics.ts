@@ -37,13 +37,13 @@ function createMetrics(registry: Registry) {
   return {
     requests: new Counter({
       name: "lockstep_kube_requests_total",
-      help: "Requests to the API server by how they ended: HTTP status or error code",
+      help: "Requests to the API server by result: HTTP status or error code",
       labelNames: [...labelNames, "code"] as const,
       registers,
     }),
     duration: new Histogram({
       name: "lockstep_kube_request_duration_seconds",
-      help: "Time until the whole answer was there; for watches until the headers were",
+      help: "Time until the complete answer; for watches until the headers",
       labelNames,
       buckets: durationBuckets,
       registers,
@@ -56,7 +56,7 @@ function createMetrics(registry: Registry) {
     }),
     inFlight: new Gauge({
       name: "lockstep_kube_requests_in_flight",
-      help: "Requests under way, open watches included",
+      help: "Requests in progress, including open watches",
       labelNames,
       registers,
     }),

@@ -95,7 +95,7 @@ export class HttpKubeClient implements KubeClient {
     cluster.invalidate(credentials);
     const renewed = await orAborted(cluster.credentials(), signal);
     if (sameCredentials(credentials, renewed)) throw refusal;
-    log.info("the API server refused our credentials; trying renewed ones", {
+    log.info("the API server rejected the credentials; retrying with renewed ones", {
       cluster: cluster.name,
     });
     const second = await this.#send(request, renewed, signal);

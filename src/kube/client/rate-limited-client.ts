@@ -118,7 +118,7 @@ const waitHistogram = oncePerRegistry(
   (registry) =>
     new Histogram({
       name: "rest_client_rate_limiter_duration_seconds",
-      help: "How long a request waited for the client's own rate limit",
+      help: "Time a request waited for the client-side rate limit",
       labelNames: ["verb", "host"] as const,
       buckets: waitBuckets,
       registers: [registry],

@@ -61,7 +61,7 @@ test("nothing is shown to servers when the given one is not verified", async () 
   const tls = { insecureSkipVerify: true };
   const { access } = accessOf("https://api.example", { ...token, tls });
   await expect(access.at("10.0.0.2:6443").credentials()).rejects.toThrow(
-    "the given API server is not verified, so no other is shown credentials",
+    "the API server's certificate is not verified, so credentials are not sent to other servers",
   );
 });
 

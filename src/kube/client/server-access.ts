@@ -48,7 +48,8 @@ export class ServerAccess {
 
   #forServer({ authorization, tls }: Credentials): Credentials {
     if (tls.insecureSkipVerify === true) {
-      const message = "the given API server is not verified, so no other is shown credentials";
+      const message =
+        "the API server's certificate is not verified, so credentials are not sent to other servers";
       throw new CredentialsError("UNSUPPORTED", message);
     }
     const known = this.#tls.get(tls);

@@ -30,13 +30,13 @@ const noMetrics: ServerMetrics = { proved: () => undefined, moved: () => undefin
 const metricsOf = oncePerRegistry((registry: Registry) => ({
   servers: new Gauge({
     name: "lockstep_kube_direct_servers",
-    help: "API servers that answer at their own addresses",
+    help: "API servers that answer at their own address",
     labelNames: ["cluster"] as const,
     registers: [registry],
   }),
   moves: new Counter({
     name: "lockstep_kube_server_moves_total",
-    help: "Changes to another API server: one answered, failed, was unlisted, silent, incomplete or behind",
+    help: "Switches to another API server, by reason: answered, failed, unlisted, silent, incomplete or behind",
     labelNames: ["cluster", "why"] as const,
     registers: [registry],
   }),

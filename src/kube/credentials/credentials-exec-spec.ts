@@ -67,7 +67,7 @@ function refuseTerminal(user: string, interactiveMode: string): void {
     throw new MalformedObjectError(`interactiveMode should be ${interactiveModes.join(", ")}`);
   }
   if (interactiveMode !== "Always") return;
-  const message = `the credential plugin of user "${user}" asks for a terminal, and has none here`;
+  const message = `the credential plugin of user "${user}" needs a terminal, but there is none`;
   throw new CredentialsError("UNSUPPORTED", message);
 }
 

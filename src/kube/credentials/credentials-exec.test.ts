@@ -110,7 +110,7 @@ it("shows the hint of a plugin that is not installed", async () => {
   await expect(new ExecIdentity({ processes, clock, spec }).current()).rejects.toMatchObject({
     message:
       'the credential plugin no-such-plugin of user "ann" failed: cannot start no-such-plugin: ' +
-      "no such program; is it installed and on the PATH?\nInstall it from example.com.",
+      "program not found; check that it is installed and on the PATH\nInstall it from example.com.",
   });
 });
 

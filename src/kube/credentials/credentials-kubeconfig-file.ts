@@ -36,9 +36,7 @@ export async function readKubeconfig(options: KubeconfigFileOptions): Promise<Ku
   }
   if (paths.length > 0) return { ...merged(documents), paths };
   const looked =
-    wanted.length === 0
-      ? "neither KUBECONFIG nor HOME names a file"
-      : `looked for ${wanted.join(", ")}`;
+    wanted.length === 0 ? "KUBECONFIG and HOME are not set" : `looked for ${wanted.join(", ")}`;
   throw new CredentialsError(
     "UNREADABLE",
     `there is no kubeconfig (${looked}); name one with --kubeconfig or $KUBECONFIG`,

@@ -244,27 +244,31 @@ describe("what is wrong", () => {
       "FILE is malformed: yaml: Unresolved alias (the anchor must be set before the alias)",
     ],
     ["", "NOT_FOUND", "FILE has no contexts"],
-    [config({ contexts: ["a", "b"] }), "NOT_FOUND", 'FILE has no context "absent"; it has: a, b'],
+    [
+      config({ contexts: ["a", "b"] }),
+      "NOT_FOUND",
+      'FILE has no context "absent"; available: a, b',
+    ],
     [
       config({ contexts: Array.from({ length: 12 }, (_, index) => `c${index}`) }),
       "NOT_FOUND",
-      'FILE has no context "absent"; it has: c0, c1, c2, c3, c4, c5, c6, c7, c8, c9 and 2 more',
+      'FILE has no context "absent"; available: c0, c1, c2, c3, c4, c5, c6, c7, c8, c9 and 2 more',
     ],
     [
       'contexts: [{name: "\\e[31m"}]',
       "NOT_FOUND",
-      'FILE has no context "absent"; it has: "\\u001b[31m"',
+      'FILE has no context "absent"; available: "\\u001b[31m"',
     ],
     ["contexts: [{name: absent}]", "MALFORMED", 'FILE: context "absent": cluster is missing'],
     [
       "contexts: [{name: absent, context: {cluster: c, user: u}}]",
       "NOT_FOUND",
-      'FILE has no cluster "c", which context "absent" refers to; it has: none',
+      'FILE has no cluster "c", which context "absent" refers to; available: none',
     ],
     [
       config({ contexts: ["absent"] }).replace("user: absent", "user: nobody"),
       "NOT_FOUND",
-      'FILE has no user "nobody", which context "absent" refers to; it has: absent',
+      'FILE has no user "nobody", which context "absent" refers to; available: absent',
     ],
     [
       config({ contexts: ["absent"] }).replace(/server: [^}]*/, "proxy-url: http://p"),
@@ -326,7 +330,7 @@ describe("what is wrong", () => {
     [
       "command: x, interactiveMode: Always",
       "UNSUPPORTED",
-      'the credential plugin of user "a" asks for a terminal, and has none here',
+      'the credential plugin of user "a" needs a terminal, but there is none',
     ],
     [
       "command: x, interactiveMode: Often",
@@ -396,7 +400,7 @@ describe("what is wrong", () => {
     await expect(access({ variables, contexts: "all" })).rejects.toMatchObject({
       code: "UNREADABLE",
       message:
-        "there is no kubeconfig (neither KUBECONFIG nor HOME names a file); " +
+        "there is no kubeconfig (KUBECONFIG and HOME are not set); " +
         "name one with --kubeconfig or $KUBECONFIG",
     });
   });

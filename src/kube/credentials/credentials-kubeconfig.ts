@@ -221,7 +221,7 @@ function notFound(
   const asked = contextName === undefined ? "" : `, which context ${quoted(contextName)} refers to`;
   const message = `the kubeconfig ${kubeconfig.paths.join(":")} has no ${kind} ${quoted(name)}`;
   const existing = listed(kubeconfig[`${kind}s`]);
-  return new CredentialsError("NOT_FOUND", `${message}${asked}; it has: ${existing}`);
+  return new CredentialsError("NOT_FOUND", `${message}${asked}; available: ${existing}`);
 }
 
 /** With the file that it is in. */

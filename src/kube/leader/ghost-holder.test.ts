@@ -87,7 +87,7 @@ test.each([
   {
     question: { ...own, identity: "outside/laptop_x" },
     answers: {},
-    presence: { kind: "unknown", evidence: "outside/laptop_x does not name a pod for certain" },
+    presence: { kind: "unknown", evidence: "outside/laptop_x is not clearly the name of a pod" },
   },
   {
     question: foreign,

@@ -28,7 +28,7 @@ export async function findHolder(
 ): Promise<Presence> {
   const holder = namedHolder(question.identity, question.form);
   if (holder === undefined) {
-    return { kind: "unknown", evidence: `${question.identity} does not name a pod for certain` };
+    return { kind: "unknown", evidence: `${question.identity} is not clearly the name of a pod` };
   }
   try {
     return await findPod(client, holder, question.podNamespace, limits);

@@ -125,4 +125,4 @@ export class GhostWatch {
   }
 }
 
-const nobody: Presence = { kind: "unknown", evidence: "nobody holds the lock" };
+const nobody: Presence = { kind: "unknown", evidence: "the lock has no holder" };

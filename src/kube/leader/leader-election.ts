@@ -86,7 +86,7 @@ export class LeaderElection {
       this.#count(outcome.kind);
       if (outcome.kind === "ours") return outcome.until;
       if (outcome.kind === "failed" && !signal.aborted) {
-        this.#log.warn("could not try for the leader lock", { error: outcome.error });
+        this.#log.warn("cannot try to take the leader lock", { error: outcome.error });
       }
       await this.#pause(jitter(random, retryPeriodMs, retryJitterFactor), signal);
     }
@@ -140,7 +140,7 @@ export class LeaderElection {
           this.fence.revoke("the lock was lost, and it must not be taken again");
           break;
         case "failed":
-          this.#log.warn("could not renew the leader lock", { error: outcome.error });
+          this.#log.warn("cannot renew the leader lock", { error: outcome.error });
           break;
       }
     }
@@ -165,7 +165,10 @@ export class LeaderElection {
       ),
     ]);
     patience.abort();
-    if (!hasEnded) this.#log.error("the leader's work goes on though it no longer leads");
+    if (!hasEnded)
+      this.#log.error(
+        "work of the leader still runs although this replica is no longer the leader",
+      );
     return hasEnded;
   }
 
@@ -177,7 +180,7 @@ export class LeaderElection {
     try {
       await this.#lock.release();
     } catch (error) {
-      this.#log.warn("could not release the leader lock: it expires by itself", { error });
+      this.#log.warn("cannot release the leader lock; it will expire", { error });
     }
   }
 

@@ -12,7 +12,7 @@ export const leaderMetrics = oncePerRegistry((registry) => {
   const registers = [registry];
   new Gauge({
     name: "leader_election_master_status",
-    help: "1 while this process leads by the lock of that name, else 0",
+    help: "1 while this process is the leader of this lock, else 0",
     labelNames: ["name"] as const,
     registers,
     collect() {
@@ -23,7 +23,7 @@ export const leaderMetrics = oncePerRegistry((registry) => {
   const holders = new Map<string, () => ObservedLeader | undefined>();
   new Gauge({
     name: "lockstep_leader_since_seconds",
-    help: "Since when, in seconds since 1970, the named holder has the lock, as far as is known",
+    help: "Time since the holder has the lock, as a Unix timestamp in seconds, if known",
     labelNames: ["name", "holder"] as const,
     registers,
     collect() {
@@ -44,13 +44,13 @@ export const leaderMetrics = oncePerRegistry((registry) => {
     elections,
     attempts: new Counter({
       name: "lockstep_leader_attempts_total",
-      help: "Attempts to take or renew the lock, by how they ended",
+      help: "Attempts to take or renew the lock, by result",
       labelNames: ["name", "outcome"] as const,
       registers,
     }),
     terms: new Counter({
       name: "lockstep_leader_terms_total",
-      help: "How often this process began to lead",
+      help: "Number of times this process became the leader",
       labelNames: ["name"] as const,
       registers,
     }),

@@ -72,7 +72,9 @@ describe("being current", () => {
     expect(tracker.freshness().fresh).toBe(true);
     pass(1);
     hear("12");
-    expect(tracker.freshness().reason).toBe("api:443 has not proved to be current for over 90 s");
+    expect(tracker.freshness().reason).toBe(
+      "api:443 has not been known to be up to date for over 90 s",
+    );
   });
 
   test("is not proved by a list that may be old, nor by one that a read contradicts", () => {

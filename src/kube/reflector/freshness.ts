@@ -243,11 +243,11 @@ export class FreshnessTracker {
       return `${server} has not been reached for over ${seconds(silentMs)}`;
     }
     if (this.#currentAt === undefined) {
-      return `${server} has not proved to be current yet`;
+      return `${server} is not yet known to be up to date`;
     }
     const ageMs = elapsedMs(this.#currentAt, now);
     return ageMs > this.#currentWithinMs
-      ? `${server} has not proved to be current for over ${seconds(ageMs)}`
+      ? `${server} has not been known to be up to date for over ${seconds(ageMs)}`
       : undefined;
   }
 

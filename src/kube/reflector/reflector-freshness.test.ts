@@ -199,7 +199,7 @@ describe("quorum reads", () => {
       expect(reflector.freshness().fresh).toBe(true);
       expect(reflector.condition()).toEqual({
         type: "refused",
-        message: "quorum reads are refused: a lagging server would go unnoticed",
+        message: "no permission for quorum reads; a lagging API server would not be detected",
       });
       expect(server.seen("list")).toHaveLength(1);
     }));
@@ -250,7 +250,7 @@ describe("quorum reads", () => {
       const { fresh, reason } = reflector.freshness();
       expect([fresh, reason]).toEqual([
         false,
-        "api:80 has not proved to be current for over 100 s",
+        "api:80 has not been known to be up to date for over 100 s",
       ]);
       await reflector.stop();
     }));

@@ -138,7 +138,7 @@ export class Intake<T extends Projected, I extends string> {
   #leaveOut(raw: unknown, problem: unknown): void {
     this.#counts.malformed();
     const identity = identify(raw);
-    this.#log.warn("an object is malformed and was left out", {
+    this.#log.warn("an object is malformed and was skipped", {
       object: identity === undefined ? "unknown" : objectKey(identity),
       error: problem,
     });

@@ -39,7 +39,7 @@ function createMetrics(registry: Registry) {
     relists: counterBy(
       "reason",
       "lockstep_reflector_relists_total",
-      "Lists that were completed after the first, by what made them necessary.",
+      "Relists after the first list, by reason.",
     ),
     watches: counter("lockstep_reflector_watches_total", "Watches that the server accepted."),
     events: counterBy(
@@ -50,7 +50,7 @@ function createMetrics(registry: Registry) {
     bytes: counter("lockstep_reflector_received_bytes_total", "Bytes of lists and watches."),
     decodeSeconds: counter(
       "lockstep_reflector_decode_seconds_total",
-      "Time spent on decoding, projecting, storing and handing on.",
+      "Time spent on decoding, converting, storing and delivering.",
     ),
     handlerFailures: counter(
       "lockstep_reflector_handler_failures_total",
@@ -58,16 +58,16 @@ function createMetrics(registry: Registry) {
     ),
     malformed: counter(
       "lockstep_reflector_malformed_objects_total",
-      "Objects that could not be understood and were left out.",
+      "Malformed objects that were skipped.",
     ),
     doubtedLists: counter(
       "lockstep_reflector_doubted_lists_total",
-      "Lists that lacked half or more of the known objects and were not applied.",
+      "Lists without half or more of the known objects; they were not applied.",
     ),
     quorumReads: counterBy(
       "result",
       "lockstep_reflector_quorum_reads_total",
-      "Quorum reads made to prove the watch current, by result.",
+      "Quorum reads that check if the watch is up to date, by result.",
     ),
   };
 }
@@ -93,7 +93,7 @@ function createGauges(registry: Registry, sources: ReadonlySet<MeasuredSource>):
         }
       },
     });
-  gauge("lockstep_reflector_fresh", "1 while the source can be trusted.", ({ freshness }) =>
+  gauge("lockstep_reflector_fresh", "1 while the source is fresh.", ({ freshness }) =>
     freshness.freshness().fresh ? 1 : 0,
   );
   gauge(
@@ -103,12 +103,12 @@ function createGauges(registry: Registry, sources: ReadonlySet<MeasuredSource>):
   );
   gauge(
     "lockstep_reflector_current_age_seconds",
-    "Time since the instant as of which the source was last proved current.",
+    "Time since the source was last known to be up to date.",
     ({ freshness, clock }) => ageSeconds(clock, freshness.freshness().currentAtMs),
   );
   gauge(
     "lockstep_reflector_doubted_objects",
-    "Known objects that the last list lacked and that are kept until further lists agree.",
+    "Known objects missing in the last list, kept until more lists agree.",
     ({ freshness: { doubt } }) => (doubt === undefined ? 0 : doubt.known - doubt.listed),
   );
 }

@@ -22,7 +22,8 @@ const tooLarge = status(504, { causes: ["ResourceVersionTooLarge"] });
 const reset = new NetworkError("RESET", "the connection broke");
 const unreachable = new NetworkError("REFUSED", "nobody is there");
 const stalled = new StalledListError("stalled");
-const unauthorized = "status 401: these credentials are not accepted; have they expired?";
+const unauthorized =
+  "status 401: the API server does not accept these credentials; they may have expired";
 const failed = (error: unknown): WatchEnd => ({ type: "failed", error });
 const waiting = (delayMs: number, type: string, message: string, next: object) => ({
   name: "waiting",

@@ -65,7 +65,7 @@ export type ReflectorState =
   | Waiting
   | { readonly name: "stopped" };
 
-const notAccepted = ": these credentials are not accepted; have they expired?";
+const notAccepted = ": the API server does not accept these credentials; they may have expired";
 
 /** What a person should know about the source. `ok` needs no attention. */
 export interface Condition {

@@ -89,7 +89,7 @@ export class Reflector<T extends Projected, I extends string = never> {
     return this.#parts.freshness.freshness().provedBy === "events"
       ? {
           type: "refused",
-          message: "quorum reads are refused: a lagging server would go unnoticed",
+          message: "no permission for quorum reads; a lagging API server would not be detected",
         }
       : { type: "ok", message: this.#state.name };
   }
@@ -130,7 +130,7 @@ export class Reflector<T extends Projected, I extends string = never> {
     const { type: knownType, message: known } = this.#problem ?? {};
     const isKnown = type === "refused" && knownType === type && known === message;
     this.#problem = because;
-    this.#parts.log[isKnown ? "debug" : "warn"]("waiting before the next try", {
+    this.#parts.log[isKnown ? "debug" : "warn"]("waiting before the next retry", {
       type,
       problem: message,
       delayMs: Math.round(delayMs),
@@ -169,7 +169,7 @@ export class Reflector<T extends Projected, I extends string = never> {
       if (!refusesInitialEvents(error)) {
         throw error;
       }
-      this.#parts.log.info("the server cannot stream a list, so it is asked for pages");
+      this.#parts.log.info("the server does not support streaming lists; using pages");
       this.#listByWatch = false;
       return byPages(state);
     }
@@ -236,7 +236,7 @@ export class Reflector<T extends Projected, I extends string = never> {
     }
     if (wasDoubted) {
       const removed = changes.filter(({ type }) => type === "deleted").length;
-      this.#parts.log.warn("a list that was doubted is settled", { removed });
+      this.#parts.log.warn("a suspicious list is resolved", { removed });
     }
     if (state.reason === "lagging" || state.reason === "silent" || state.reason === "rewound") {
       this.#parts.guard.relisted(sentAt);

@@ -67,7 +67,7 @@ function createMetrics(registry: Registry) {
   new Gauge({
     ...shared,
     name: "workqueue_unfinished_work_seconds",
-    help: "Sum of the time the keys now in work have been in work",
+    help: "Total processing time so far of the keys in progress",
     collect() {
       for (const [name, runningMs] of running) {
         let sumMs = 0;
@@ -79,7 +79,7 @@ function createMetrics(registry: Registry) {
   new Gauge({
     ...shared,
     name: "workqueue_longest_running_processor_seconds",
-    help: "How long the longest running key has been in work",
+    help: "Processing time so far of the longest running key",
     collect() {
       for (const [name, runningMs] of running) {
         let longestMs = 0;
@@ -93,29 +93,29 @@ function createMetrics(registry: Registry) {
     depth: new Gauge({
       ...shared,
       name: "workqueue_depth",
-      help: "Keys that need work and are not yet taken",
+      help: "Keys waiting in the queue",
     }),
     adds: new Counter({
       ...shared,
       name: "workqueue_adds_total",
-      help: "Adds that were not dropped as duplicates",
+      help: "Keys added, without duplicates",
     }),
     queueDuration: new Histogram({
       ...shared,
       name: "workqueue_queue_duration_seconds",
-      help: "How long a key waited in the queue before it was taken",
+      help: "Waiting time of a key in the queue",
       buckets: durationBuckets,
     }),
     workDuration: new Histogram({
       ...shared,
       name: "workqueue_work_duration_seconds",
-      help: "How long the work on a key took",
+      help: "Processing time of a key",
       buckets: durationBuckets,
     }),
     retries: new Counter({
       ...shared,
       name: "workqueue_retries_total",
-      help: "Delayed adds, for retries and for batching alike",
+      help: "Delayed keys, for retries and batching",
     }),
   };
 }

@@ -56,7 +56,7 @@ test("a failing key is tried again with growing delays and then given up with on
         atMs: 35,
         host: "controller",
         level: "warn",
-        message: "work on a key kept failing and was given up until its next event",
+        message: "work on a key keeps failing; no retry until its next event",
         fields: { queue: "endpoint", key: "bad", retries: 3, error: new Error("refused") },
       },
     ],

@@ -72,14 +72,14 @@ function retryOrDrop(key: string, error: unknown, options: WorkersOptions): void
     const fields = { queue: queue.name, key, retries, error };
     // A person can help at once with what no number of tries will mend.
     if (retries === 0 && isNotPermitted(error)) {
-      log.warn("the API server does not permit what a key needs; it will be tried again", fields);
+      log.warn("no permission for the work on a key; will retry", fields);
     } else {
-      log.debug("work on a key failed and will be tried again", fields);
+      log.debug("work on a key failed; will retry", fields);
     }
     queue.addRateLimited(key);
     return;
   }
-  log.warn("work on a key kept failing and was given up until its next event", {
+  log.warn("work on a key keeps failing; no retry until its next event", {
     queue: queue.name,
     key,
     retries,

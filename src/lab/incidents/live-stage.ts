@@ -38,8 +38,8 @@ const machinesOctet = 254;
 
 /** Of every play in real time. */
 const leftOut = [
-  "in real time there are fewer objects and shorter times, so figures are shown and not judged",
-  "every proxy is a real nginx; stock's configuration and Lua are the lab's model of ingress-nginx",
+  "fewer objects and shorter times than in simulated time, so numbers are shown and not compared",
+  "every proxy is a real nginx; the configuration and Lua of stock are the lab's model of ingress-nginx",
 ];
 
 /** A play that takes so long waits for something that will not come. */

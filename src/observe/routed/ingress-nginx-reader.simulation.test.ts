@@ -219,7 +219,7 @@ it("says when the answer is not ingress-nginx's", () =>
     nginx.status = 500;
     await world.sleep(1_000);
     expect(source.status.problem).toBe(
-      "GET http://proxy:10246/configuration/backends is answered with status 500",
+      "GET http://proxy:10246/configuration/backends returned status 500",
     );
   }));
 

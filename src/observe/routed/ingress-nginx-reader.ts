@@ -58,12 +58,12 @@ export class IngressNginxReader implements ProxyReader {
   async read(signal: AbortSignal): Promise<void> {
     const url = `${this.#options.url}${backendsPath}`;
     const { status, body, sentAt, receivedAt } = await askProxy({ ...this.#options, url, signal });
-    if (status !== 200) throw new ProxyAnswerError(`GET ${url} is answered with status ${status}`);
+    if (status !== 200) throw new ProxyAnswerError(`GET ${url} returned status ${status}`);
     const isSame = this.#latest?.body.equals(body) === true;
     const backends = isSame ? this.#latest?.backends : readBackends(body.toString("utf8"));
     if (backends === undefined) {
       throw new ProxyAnswerError(
-        `GET ${url} is not answered as by ingress-nginx: expected a list of backends with names`,
+        `GET ${url} did not return an answer of ingress-nginx: expected a list of backends with names`,
       );
     }
     const reading = { backends, body, sentAt, receivedAt };

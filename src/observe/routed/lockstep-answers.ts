@@ -52,7 +52,7 @@ export function readState(answer: unknown): RoutedPorts {
   if (proxy === null) {
     throw new ProxyAnswerError(
       isRecord(shadow)
-        ? "it is a shadow: it decides and routes nothing"
+        ? "this Lockstep runs with --shadow and routes nothing"
         : "its nginx does not serve, so it routes nothing",
     );
   }
@@ -122,5 +122,5 @@ function fieldsOf(value: unknown): RawRecord {
 }
 
 function notLockstep(missing: string): ProxyAnswerError {
-  return new ProxyAnswerError(`it is not answered as by Lockstep: expected ${missing}`);
+  return new ProxyAnswerError(`this is not an answer of Lockstep: expected ${missing}`);
 }

@@ -292,7 +292,7 @@ it.each([
     const source = world.begin(address, { clusters });
     await world.sleep(6_500);
     expect(world.said()).toEqual([]);
-    expect(source.status.problem).toMatch(/^it is not answered as by Lockstep: expected /);
+    expect(source.status.problem).toMatch(/^this is not an answer of Lockstep: expected /);
   }),
 );
 
@@ -307,7 +307,7 @@ it.each([
     expect(world.said()).toEqual([]);
     expect(source.status).toMatchObject({
       state: "lost",
-      problem: "it is not answered as by Lockstep: expected journal, last, nowMs and entries",
+      problem: "this is not an answer of Lockstep: expected journal, last, nowMs and entries",
     });
   }),
 );

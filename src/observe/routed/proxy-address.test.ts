@@ -21,15 +21,15 @@ it("reads a kind and a URL, or one of them", () => {
 });
 
 it.each([
-  ["traefik=http://a:1", "there is no kind of proxy traefik"],
-  ["http://a:1/configuration", "does not say where a proxy is"],
-  ["http://", "does not say where a proxy is"],
-  ["", "does not say where a proxy is"],
-  ["http://user@a:1", "does not say where a proxy is"],
+  ["traefik=http://a:1", "unknown kind of proxy traefik"],
+  ["http://a:1/configuration", "is not the address of a proxy"],
+  ["http://", "is not the address of a proxy"],
+  ["", "is not the address of a proxy"],
+  ["http://user@a:1", "is not the address of a proxy"],
 ])("refuses %s with the forms there are", (text, why) => {
   expect(() => readProxyAddress(text)).toThrow(ProxyAddressError);
   expect(() => readProxyAddress(text)).toThrow(why);
-  expect(() => readProxyAddress(text)).toThrow("write lockstep=http://HOST:PORT");
+  expect(() => readProxyAddress(text)).toThrow("use lockstep=http://HOST:PORT");
 });
 
 it("says of something else that it is neither", () =>
@@ -40,7 +40,7 @@ it("says of something else that it is neither", () =>
     const { signal } = new AbortController();
     const asking = detectProxyKind("http://web:80", { ...simulation.host("observer"), signal });
     await expect(asking).rejects.toThrow(
-      "http://web:80 is neither a Lockstep replica's status listener nor ingress-nginx's; write",
+      "http://web:80 is neither the status port of a Lockstep replica nor ingress-nginx; use",
     );
   }));
 
@@ -49,7 +49,7 @@ it("says that neither kind answers where nothing does", () =>
     const { signal } = new AbortController();
     const asking = detectProxyKind("http://web:80", { ...simulation.host("observer"), signal });
     await expect(asking).rejects.toThrow(
-      "http://web:80 answers neither at /configuration/backends, as ingress-nginx does, nor at " +
-        "/routed, as Lockstep does: web: no such host",
+      "http://web:80 answers neither at /configuration/backends (ingress-nginx) nor at /routed " +
+        "(Lockstep): web: no such host",
     );
   }));

@@ -25,19 +25,19 @@ export class ProxyAddressError extends Error {
 }
 
 const forms =
-  "write lockstep=http://HOST:PORT for a replica's status listener, " +
-  "ingress-nginx=http://HOST:10246 for what a port-forward to its pod reaches, or the URL alone";
+  "use lockstep=http://HOST:PORT with the status port of a Lockstep replica, " +
+  "ingress-nginx=http://HOST:10246 with a port-forward to an ingress-nginx pod, or only the URL";
 
 /** Throws a `ProxyAddressError` that says what would be right. */
 export function readProxyAddress(text: string): ProxyAddress {
   const [, kindName, rest = ""] = /^(?:([a-z][a-z-]*)=)?(.*)$/s.exec(text) ?? [];
   const kind = proxyKinds.find((one) => one === kindName);
   if (kindName !== undefined && kind === undefined) {
-    throw new ProxyAddressError(`${text}: there is no kind of proxy ${kindName}; ${forms}`);
+    throw new ProxyAddressError(`${text}: unknown kind of proxy ${kindName}; ${forms}`);
   }
   const url = parsedUrl(/^https?:\/\//.test(rest) ? rest : `http://${rest}`);
   if (url === undefined || url.pathname !== "/" || url.search !== "" || url.username !== "") {
-    throw new ProxyAddressError(`${text} does not say where a proxy is; ${forms}`);
+    throw new ProxyAddressError(`${text} is not the address of a proxy; ${forms}`);
   }
   return { name: url.host, url: url.origin, kind };
 }
@@ -54,8 +54,8 @@ export async function detectProxyKind(url: string, options: DetectOptions): Prom
     answerOf({ ...options, url: journalUrl }),
   ]);
   if (backends instanceof Error && journal instanceof Error) {
-    const message = `${url} answers neither at ${backendsPath}, as ingress-nginx does, nor at /routed`;
-    throw new ProxyAddressError(`${message}, as Lockstep does: ${backends.message}`, {
+    const message = `${url} answers neither at ${backendsPath} (ingress-nginx) nor at /routed`;
+    throw new ProxyAddressError(`${message} (Lockstep): ${backends.message}`, {
       cause: backends,
     });
   }
@@ -65,7 +65,7 @@ export async function detectProxyKind(url: string, options: DetectOptions): Prom
     readJournal(jsonOf(journal, journalUrl));
     return "lockstep";
   } catch (cause) {
-    const message = `${url} is neither a Lockstep replica's status listener nor ingress-nginx's`;
+    const message = `${url} is neither the status port of a Lockstep replica nor ingress-nginx`;
     throw new ProxyAddressError(`${message}; ${forms}`, { cause });
   }
 }

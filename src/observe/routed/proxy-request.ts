@@ -57,10 +57,10 @@ export async function askProxy(options: ProxyRequestOptions): Promise<ProxyAnswe
 
 /** The answer's JSON; throws when it is a refusal or no JSON. */
 export function jsonOf({ status, body }: ProxyAnswer, url: string): unknown {
-  if (status !== 200) throw new ProxyAnswerError(`GET ${url} is answered with status ${status}`);
+  if (status !== 200) throw new ProxyAnswerError(`GET ${url} returned status ${status}`);
   try {
     return JSON.parse(body.toString("utf8"));
   } catch (cause) {
-    throw new ProxyAnswerError(`GET ${url} is answered with something that is not JSON`, { cause });
+    throw new ProxyAnswerError(`GET ${url} did not return JSON`, { cause });
   }
 }

@@ -104,7 +104,7 @@ export class ProxySource {
       if (!signal.aborted) this.#failed(error);
       return;
     }
-    if (this.#isLost) log.info("the proxy says again what it routes to", { proxy: name });
+    if (this.#isLost) log.info("the proxy reports its endpoints again", { proxy: name });
     witness.found();
     this.#heardAt = clock.monotonicMs();
     this.#problem = undefined;
@@ -118,7 +118,7 @@ export class ProxySource {
     if (this.#isLost || elapsedMs(silentSince, clock.monotonicMs()) < lostAfterMs) return;
     this.#isLost = true;
     witness.lost();
-    log.warn("a proxy does not say what it routes to, so that hop is unknown from now on", {
+    log.warn("a proxy does not report its endpoints; its routed times are unknown from now on", {
       proxy: name,
       error,
     });

@@ -27,9 +27,9 @@ it("says how a pod is named", () => {
     expect(() => readLogPlace(text)).toThrow(LogPlaceError);
   }
   expect(() => readLogPlace("pod:proxy-1")).toThrow(
-    "pod:proxy-1 does not name a pod: write pod:NAMESPACE/NAME, and if need be :CONTAINER and @CONTEXT",
+    "pod:proxy-1 is not a pod: use pod:NAMESPACE/NAME[:CONTAINER][@CONTEXT]",
   );
-  expect(() => readLogPlace("")).toThrow("an access log is a file, - or pod:NAMESPACE/NAME");
+  expect(() => readLogPlace("")).toThrow("an access log must be a file, - or pod:NAMESPACE/NAME");
 });
 
 it("ends a silent pipe when told to, and knows whose clusters there are", () =>
@@ -52,6 +52,6 @@ it("ends a silent pipe when told to, and knows whose clusters there are", () =>
     expect(read).toEqual(["one"]);
     const place = readLogPlace("pod:edge/proxy-1@west");
     expect(() => logChunks(place, options)).toThrow(
-      "the pod's cluster west is none of those observed: ",
+      "the cluster west of the pod is not observed. Observed clusters: ",
     );
   }));

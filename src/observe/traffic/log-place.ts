@@ -30,14 +30,13 @@ const podForm = /^pod:([a-z0-9.-]+)\/([a-z0-9.-]+)(?::([a-z0-9-]+))?(?:@(.+))?$/
 export function readLogPlace(text: string): LogPlace {
   if (text === "-") return { type: "stdin" };
   if (!text.startsWith("pod:")) {
-    if (text === "") throw new LogPlaceError("an access log is a file, - or pod:NAMESPACE/NAME");
+    if (text === "")
+      throw new LogPlaceError("an access log must be a file, - or pod:NAMESPACE/NAME");
     return { type: "file", path: resolve(text) };
   }
   const [, namespace, pod, container, cluster] = podForm.exec(text) ?? [];
   if (namespace === undefined || pod === undefined) {
-    throw new LogPlaceError(
-      `${text} does not name a pod: write pod:NAMESPACE/NAME, and if need be :CONTAINER and @CONTEXT`,
-    );
+    throw new LogPlaceError(`${text} is not a pod: use pod:NAMESPACE/NAME[:CONTAINER][@CONTEXT]`);
   }
   return { type: "pod", namespace, pod, container, cluster };
 }
@@ -70,5 +69,7 @@ function clientOf(cluster: string | undefined, { clients }: LogChunksOptions): K
   const client = cluster === undefined ? first : clients.get(cluster);
   if (client !== undefined) return client;
   const names = [...clients.keys()].join(", ");
-  throw new LogPlaceError(`the pod's cluster ${cluster} is none of those observed: ${names}`);
+  throw new LogPlaceError(
+    `the cluster ${cluster} of the pod is not observed. Observed clusters: ${names}`,
+  );
 }

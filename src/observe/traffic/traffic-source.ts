@@ -100,7 +100,7 @@ export class TrafficSource {
       this.#state = signal.aborted ? "ended" : "failed";
       if (!signal.aborted) {
         this.#problem = error instanceof Error ? error.message : String(error);
-        log.warn("an access log cannot be read any more", { accessLog: name, error });
+        log.warn("cannot read an access log any more", { accessLog: name, error });
       }
     } finally {
       onConnected(false);

@@ -5,7 +5,7 @@ import { oncePerRegistry } from "../../kube/metrics-of-registry.ts";
 export const eventMetrics = oncePerRegistry((registry) => ({
   writes: new Counter({
     name: "lockstep_events_written_total",
-    help: "Writes of Events about objects with problems, by outcome",
+    help: "Writes of Events about problems in objects, by outcome",
     labelNames: ["outcome"] as const,
     registers: [registry],
   }),

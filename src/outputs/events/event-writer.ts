@@ -82,7 +82,7 @@ export class EventWriter {
   note(problems: readonly RoutingProblem[]): void {
     if (problems === this.#noted) return;
     this.#noted = problems;
-    this.#wake.abort(new Error("there are other problems"));
+    this.#wake.abort(new Error("other problems were found"));
   }
 
   /** Runs until the signal aborts. */
@@ -171,7 +171,7 @@ export class EventWriter {
       if (isOfThisEventAlone(error)) return await this.#rest(betweenWritesMs, signal);
       if (!this.#isRefusalLogged) {
         const { namespace, name } = event.origin;
-        log.warn("the problems of objects cannot be written as Events", { namespace, name, error });
+        log.warn("cannot write Events about problems in objects", { namespace, name, error });
       }
       this.#isRefusalLogged = true;
       this.#turns.set(event.namespace, { at: clock.monotonicMs(), hasFailed: true });

@@ -45,7 +45,7 @@ export function* eventsOf(problems: readonly RoutingProblem[]): Steps<readonly P
     yield;
     const [first] = told;
     if (first === undefined || own.size === told.length) continue;
-    const message = `it has ${own.size - told.length} more problems than those told`;
+    const message = `${own.size - told.length} more problems are not listed`;
     events.push(eventOf({ origin: first.origin, reason: "RuleIgnored", message }));
   }
   return inTurns(events);

@@ -40,7 +40,7 @@ const refusals: ReadonlySet<string> = new Set(["BOOT", "EPOCH", "LOAD", "NO_MEMO
 export function answerOf(what: string, status: number, body: string): Answer {
   if (status === tooLarge) throw new ControlError("MALFORMED", `${what}: the body is too large`);
   const answer: unknown = JSON.parse(body);
-  if (!isRecord(answer)) throw new ControlError("FAILED", `${what}: the answer is no object`);
+  if (!isRecord(answer)) throw new ControlError("FAILED", `${what}: the answer is not an object`);
   if (status < 300) return answer;
   const { code, message } = answer;
   const text = `${what}: ${status} ${typeof message === "string" ? message : ""}`;
@@ -55,7 +55,7 @@ function isRefusal(code: unknown): code is ControlErrorCode {
 export function controlError(what: string, error: unknown): ControlError {
   if (error instanceof ControlError) return error;
   if (error instanceof NetworkError && error.code === "REFUSED") {
-    return new ControlError("SILENT", `${what}: nobody listens at the control socket`, {
+    return new ControlError("SILENT", `${what}: connection to the control socket refused`, {
       cause: error,
     });
   }

@@ -46,7 +46,7 @@ export class NginxLogs {
       if (isOver.includes(true)) this.reopen(masterPid);
     } catch (error) {
       if (!(error instanceof FilesError)) throw error;
-      log.warn("a log of nginx cannot be put aside and grows on", { reason: error.message });
+      log.warn("cannot rotate a log file of nginx; it keeps growing", { reason: error.message });
     }
   }
 

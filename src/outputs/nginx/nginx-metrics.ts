@@ -10,29 +10,29 @@ export const nginxMetrics = oncePerRegistry((registry) => {
   return {
     pushes: new Histogram({
       name: "lockstep_nginx_push_seconds",
-      help: "How long nginx took to acknowledge one push of changes",
+      help: "Time until nginx confirms one push of changes",
       buckets: pushBuckets,
       registers,
     }),
     loads: new Counter({
       name: "lockstep_nginx_full_loads_total",
-      help: "Full loads that nginx acknowledged",
+      help: "Full loads that nginx confirmed",
       registers,
     }),
     failures: new Counter({
       name: "lockstep_nginx_push_failures_total",
-      help: "Pushes and loads that failed, by the code of the failure; each is tried again",
+      help: "Failed pushes and loads, by error code; each is retried",
       labelNames: ["code"] as const,
       registers,
     }),
     refused: new Counter({
       name: "lockstep_nginx_refused_entries_total",
-      help: "Hosts and services that nginx refused by themselves; they are left out",
+      help: "Hosts and services that nginx rejected; they are left out",
       registers,
     }),
     starts: new Counter({
       name: "lockstep_nginx_starts_total",
-      help: "Starts of nginx by Lockstep, by how they ended",
+      help: "Starts of nginx by Lockstep, by result",
       labelNames: ["outcome"] as const,
       registers,
     }),

@@ -72,7 +72,7 @@ describe("the bundle of authorities", () => {
 
   test.each([
     ["is not there", undefined, "the CA bundle PATH does not exist"],
-    ["holds none", "nothing", "PATH holds no certificate in PEM"],
+    ["holds none", "nothing", "PATH contains no PEM certificate"],
     [
       "holds one that cannot be read",
       "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",

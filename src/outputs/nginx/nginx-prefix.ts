@@ -124,7 +124,7 @@ async function authorities({ files, upstreamCa }: NginxPrefixOptions): Promise<s
     throw new NginxOptionsError(`the CA bundle ${upstreamCa} does not exist`);
   const text = Buffer.from(content).toString("utf8");
   const found = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
-  if (found.length === 0) throw new NginxOptionsError(`${upstreamCa} holds no certificate in PEM`);
+  if (found.length === 0) throw new NginxOptionsError(`${upstreamCa} contains no PEM certificate`);
   for (const [index, pem] of found.entries()) {
     try {
       new X509Certificate(pem);
@@ -160,15 +160,15 @@ function check({ prefix, workers, modulesDirectory }: NginxPrefixOptions): void 
   for (const path of [prefix, modulesDirectory ?? defaultModulesDirectory]) {
     if (plainPath.test(path)) continue;
     throw new NginxOptionsError(
-      `${path}: nginx's folders are absolute, of letters, digits, ".", "_" and "-"`,
+      `${path}: a folder of nginx must be an absolute path of letters, digits, ".", "_" and "-"`,
     );
   }
   if (Buffer.byteLength(socketPathOf(prefix)) > longestSocketPathBytes) {
     throw new NginxOptionsError(
-      `${socketPathOf(prefix)}: a socket's path has at most ${longestSocketPathBytes} bytes; ` +
+      `${socketPathOf(prefix)}: the path of the socket is longer than ${longestSocketPathBytes} bytes; ` +
         "choose a shorter prefix",
     );
   }
   if (!Number.isInteger(workers) || workers < 1)
-    throw new NginxOptionsError("nginx needs a worker or more");
+    throw new NginxOptionsError("nginx needs at least one worker");
 }

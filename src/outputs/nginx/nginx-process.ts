@@ -29,19 +29,19 @@ const deadStates: ReadonlySet<string> = new Set(["Z", "X", "x"]);
 const advice: readonly (readonly [complaint: RegExp, what: string])[] = [
   [
     /^bind\(\).*Address already in use/,
-    "Another program has this port: stop it, or choose another port or address.",
+    "Another program uses this port. Stop it, or choose another port or address.",
   ],
   [
     /^bind\(\).*Cannot assign requested address/,
-    "This machine has no such address: give one that it has, or 0.0.0.0 for all.",
+    "This machine does not have this address. Use one of its addresses, or 0.0.0.0 for all.",
   ],
   [
     /^bind\(\).*Permission denied/,
-    "A port below 1024 needs CAP_NET_BIND_SERVICE: choose another, or run as root.",
+    "A port below 1024 needs CAP_NET_BIND_SERVICE. Choose another port, or run as root.",
   ],
   [
     /ngx_http_lua_module|ndk_http_module/,
-    "nginx needs its Lua module; on Debian it is in libnginx-mod-http-lua.",
+    "nginx needs its Lua module. On Debian install libnginx-mod-http-lua.",
   ],
 ];
 

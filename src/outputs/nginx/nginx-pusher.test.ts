@@ -271,13 +271,15 @@ describe("a pusher", () => {
       expect(silent?.value).toBeLessThan(320);
       const lines = world.simulation.logLines().filter(({ level }) => level !== "debug");
       const messages = lines.map(({ level, message }) => `${level} ${message}`);
-      expect(messages.at(0)).toBe("info cannot push to nginx, retrying");
+      expect(messages.at(0)).toBe("info nginx control socket does not answer; will retry");
       expect(messages.slice(-2)).toEqual([
-        "info nginx's control socket answers again",
-        "info nginx has the whole state",
+        "info pushing to nginx works again",
+        "info nginx has received the full state",
       ]);
       const warnings = new Set(messages.slice(1, -2));
-      expect(warnings).toEqual(new Set(["warn cannot push to nginx for a while now, retrying"]));
+      expect(warnings).toEqual(
+        new Set(["warn nginx control socket does not answer; still retrying"]),
+      );
       expect(messages.length - 3).toBeLessThan(12);
       await pusher.stop();
     }));

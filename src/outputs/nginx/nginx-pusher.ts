@@ -26,7 +26,7 @@ export interface NginxPusherOptions
   readonly socketPath: string;
   /** From this instant every request is routed by this version of the service. */
   readonly onRouted?: (service: string, version: number, at: MonotonicMs) => void;
-  /** nginx has the whole state and goes on with it. */
+  /** nginx has received the full state and goes on with it. */
   readonly onLoaded?: (at: MonotonicMs) => void;
   /** nginx has been told something, all of it or a change. */
   readonly onTold?: () => void;
@@ -224,7 +224,11 @@ export class NginxPusher implements DecisionOutput, ProxyReporter, CounterReport
       pusher,
       onRefused: ({ kind, name }, reason) => {
         counts?.refused.inc();
-        log.error("nginx refuses an entry; the others are not affected", { kind, name, reason });
+        log.error("nginx rejected an entry; other entries are not affected", {
+          kind,
+          name,
+          reason,
+        });
       },
       onNoRoom: (entries) => this.#noRoomFor(entries),
     });
@@ -253,7 +257,7 @@ export class NginxPusher implements DecisionOutput, ProxyReporter, CounterReport
     if (count === this.#saidWithoutRoom) return;
     this.#saidWithoutRoom = count;
     const [first] = entries;
-    log.error("nginx has no room for some entries; the others are not affected", {
+    log.error("nginx has no memory for some entries; other entries are not affected", {
       count,
       kind: first?.kind,
       name: first?.name,
@@ -301,7 +305,7 @@ export class NginxPusher implements DecisionOutput, ProxyReporter, CounterReport
     this.#succeeded();
     this.#loadsWithoutRoom = 0;
     if (metrics !== undefined) nginxMetrics(metrics).loads.inc();
-    log.info("nginx has the whole state", { services: routed.length });
+    log.info("nginx has received the full state", { services: routed.length });
     this.#tell(routed);
     onLoaded?.(clock.monotonicMs());
     this.#options.onTold?.();
@@ -313,26 +317,27 @@ export class NginxPusher implements DecisionOutput, ProxyReporter, CounterReport
   }
 
   #superseded(): void {
-    this.#options.log.error("another Lockstep has taken charge of this nginx; pushing stops");
+    this.#options.log.error("another Lockstep controls this nginx now; this one stops pushing");
     this.#options.onSuperseded?.();
   }
 
   #succeeded(): void {
-    if (this.#failures > failuresOfARestart)
-      this.#options.log.info("nginx's control socket answers again");
+    if (this.#failures > failuresOfARestart) this.#options.log.info("pushing to nginx works again");
     this.#failures = 0;
   }
 
   #logFailure(error: ControlError): void {
     const { log } = this.#options;
     const fields = { code: error.code, reason: error.message };
+    const what =
+      error.code === "SILENT" ? "nginx control socket does not answer" : "cannot push to nginx";
     const beyond = this.#failures - failuresOfARestart;
     if (beyond >= 0 && beyond % failuresPerWarning === 0) {
-      log.warn("cannot push to nginx for a while now, retrying", fields);
+      log.warn(`${what}; still retrying`, fields);
     } else if (this.#failures === 0) {
-      log.info("cannot push to nginx, retrying", fields);
+      log.info(`${what}; will retry`, fields);
     } else {
-      log.debug("cannot push to nginx yet", fields);
+      log.debug(`${what} yet; will retry`, fields);
     }
   }
 

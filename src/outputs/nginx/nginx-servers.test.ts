@@ -91,17 +91,17 @@ describe("what cannot be meant is refused, and nothing of it becomes configurati
     [
       "a name",
       [{ address: "localhost", port: 80 }],
-      "nginx cannot listen on localhost:80: an IP address and a port, please",
+      "nginx cannot listen on localhost:80: use an IP address and a port",
     ],
     [
       "a line of configuration",
       [{ address: "1.1.1.1; include /etc/passwd", port: 80 }],
-      "nginx cannot listen on 1.1.1.1; include /etc/passwd:80: an IP address and a port, please",
+      "nginx cannot listen on 1.1.1.1; include /etc/passwd:80: use an IP address and a port",
     ],
     [
       "a port out of range",
       [{ address: "::", port: 65_536 }],
-      "nginx cannot listen on [::]:65536: an IP address and a port, please",
+      "nginx cannot listen on [::]:65536: use an IP address and a port",
     ],
     [
       "one place twice",
@@ -109,7 +109,7 @@ describe("what cannot be meant is refused, and nothing of it becomes configurati
         { address: "::", port: 80 },
         { address: "::", port: 80, tls: true },
       ],
-      "[::]:80 is to be listened on twice; each protocol needs a port of its own",
+      "[::]:80 is used twice; each protocol needs its own port",
     ],
   ];
   test.each(table)("%s", (_, listen, message) => {
@@ -120,8 +120,8 @@ describe("what cannot be meant is refused, and nothing of it becomes configurati
     const listen = [{ address: "::", port: 80 }];
     for (const text of ["10.0.0.0/33", "10.0.0.0/8;", "proxy.example"]) {
       const message =
-        `"${text}" is no network of trusted proxies: ` +
-        "an IP address or a CIDR such as 10.0.0.0/8, please";
+        `"${text}" is not a valid trusted proxy: use an IP address or a CIDR such as ` +
+        "10.0.0.0/8";
       expect(() => serversConf({ listen, trustedProxies: [text] })).toThrow(
         new NginxOptionsError(message),
       );

@@ -62,7 +62,7 @@ export function serversConf(options: NginxServerOptions): string {
   checkListen(options.listen);
   const { publicHttpsPort = usualHttpsPort } = options;
   if (!isPort(publicHttpsPort))
-    throw new NginxOptionsError(`${publicHttpsPort} is no port for https addresses`);
+    throw new NginxOptionsError(`${publicHttpsPort} is not a valid port for https`);
   const port = publicHttpsPort === usualHttpsPort ? "" : publicHttpsPort;
   const plain = options.listen.filter((one) => !isProxied(one));
   const proxied = options.listen.filter(isProxied);
@@ -95,7 +95,7 @@ function senders({ trustedProxies = [] }: NginxServerOptions): string {
 function hstsMaps({ hstsMaxAgeSeconds: seconds }: NginxServerOptions): string {
   if (seconds === undefined) return "";
   if (!Number.isSafeInteger(seconds) || seconds < 0)
-    throw new NginxOptionsError(`${seconds} is no number of seconds for HSTS`);
+    throw new NginxOptionsError(`${seconds} is not a valid number of seconds for HSTS`);
   const header = "$upstream_http_strict_transport_security";
   return [
     `map $lockstep_forwarded_proto $lockstep_hsts_value { default ""; https "max-age=${seconds}"; }\n`,
@@ -171,7 +171,7 @@ function hostAndPort(address: string, port: number): string {
 function network(text: string): string {
   if (parseNetwork(text) !== undefined) return text;
   throw new NginxOptionsError(
-    `"${text}" is no network of trusted proxies: an IP address or a CIDR such as 10.0.0.0/8, please`,
+    `"${text}" is not a valid trusted proxy: use an IP address or a CIDR such as 10.0.0.0/8`,
   );
 }
 
@@ -185,14 +185,10 @@ function checkListen(listen: readonly ListenAddress[]): void {
   for (const { address, port } of listen) {
     const place = hostAndPort(address, port);
     if (!isPort(port) || !isIp(address)) {
-      throw new NginxOptionsError(
-        `nginx cannot listen on ${place}: an IP address and a port, please`,
-      );
+      throw new NginxOptionsError(`nginx cannot listen on ${place}: use an IP address and a port`);
     }
     if (taken.has(place)) {
-      throw new NginxOptionsError(
-        `${place} is to be listened on twice; each protocol needs a port of its own`,
-      );
+      throw new NginxOptionsError(`${place} is used twice; each protocol needs its own port`);
     }
     taken.add(place);
   }

@@ -42,7 +42,7 @@ describe("a supervisor", () => {
       const lines = world.simulation.logLines().filter(({ level }) => level !== "debug");
       expect(lines.map(({ message, fields }) => [message, fields])).toEqual([
         ["nginx was started", { pid, prefix }],
-        ["an nginx that was running already is taken over", { pid, prefix }],
+        ["using the nginx that is already running", { pid, prefix }],
       ]);
       await second.stop();
       expect(world.host.processes.isAlive(second.serving?.masterPid ?? 0)).toBe(true);
@@ -128,7 +128,7 @@ describe("a supervisor", () => {
       const supervisor = world.supervisor();
       await expect(supervisor.start()).rejects.toThrow(
         "nginx did not start: bind() to 10.0.0.1:8080 failed (98: Address already in use). " +
-          "Another program has this port: stop it, or choose another port or address.",
+          "Another program uses this port. Stop it, or choose another port or address.",
       );
       await expect(world.supervisor({ program: "nginy" }).start()).rejects.toThrow(
         "no program nginy on this host",

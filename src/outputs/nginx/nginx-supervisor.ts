@@ -113,7 +113,7 @@ export class NginxSupervisor {
     this.#run = await prepareNginxPrefix(this.#options);
     const state = await this.#ensure();
     if (this.#startsInRow === 0) {
-      log.info("an nginx that was running already is taken over", { pid: state.masterPid, prefix });
+      log.info("using the nginx that is already running", { pid: state.masterPid, prefix });
     }
     this.#isServing(state);
     this.#running = this.#watch();
@@ -155,7 +155,7 @@ export class NginxSupervisor {
         if (signal.aborted) return;
         if (!(error instanceof NginxStartError || error instanceof ProcessError)) throw error;
         this.#problem = error.message;
-        this.#options.log.error("nginx could not be started; trying again", {
+        this.#options.log.error("cannot start nginx, retrying", {
           reason: error.message,
         });
       }
@@ -181,7 +181,7 @@ export class NginxSupervisor {
       case "silent":
         if (this.#serving !== undefined) {
           const { masterPid: pid } = this.#serving;
-          this.#options.log.warn("nginx has ended unasked; it is started again", { pid });
+          this.#options.log.warn("nginx ended unexpectedly; restarting it", { pid });
         }
         await this.#endLeftover();
         break;
@@ -210,8 +210,8 @@ export class NginxSupervisor {
     const pids = kind === "orphaned" ? state.workerPids : [state.masterPid];
     this.#options.log.warn(
       kind === "orphaned"
-        ? "nginx's workers have lost their master; they are replaced"
-        : "the nginx at the socket was started with other files or options; it is replaced",
+        ? "nginx workers have no master process; replacing them"
+        : "the running nginx has other files or options; replacing it",
       { pids },
     );
     await this.#process.endGracefully(pids, replaceDrainMs);
@@ -221,7 +221,7 @@ export class NginxSupervisor {
   async #endStuck(reason: string): Promise<void> {
     const pids = this.#serving === undefined ? [] : pidsOf(this.#serving);
     const master = await this.#process.masterPid();
-    this.#options.log.error("nginx does not answer; it is ended and started again", { reason });
+    this.#options.log.error("nginx does not answer; restarting it", { reason });
     await this.#process.endNow(master === undefined ? pids : [...new Set([master, ...pids])]);
   }
 
@@ -258,7 +258,7 @@ export class NginxSupervisor {
       if (found.kind === "serving") return found.state;
       await timers.sleep(answerPollMs, signal);
     }
-    throw new NginxStartError("nginx was started but does not answer at its control socket");
+    throw new NginxStartError("nginx was started, but its control socket does not answer");
   }
 
   #isServing(state: ControlState): void {

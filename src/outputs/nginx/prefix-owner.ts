@@ -137,7 +137,7 @@ export class PrefixOwner {
           throw new OwnerError(
             "NOT_HANDED_OVER",
             `${ownerText(predecessor)} did not hand over within ${handOverWithinMs / 1_000} s ` +
-              "and goes on: end it, then start again",
+              "and keeps running: stop it, then start again",
           );
         }
         await timers.sleep(lockPollMs, signal);
@@ -181,7 +181,7 @@ export class PrefixOwner {
     return new OwnerError(
       "OWNED",
       `${ownerText(saved ?? unknownOwner)} serves${what} with ${this.#options.prefix}; ` +
-        "--take-over replaces it, another --prefix and other ports start one beside it",
+        "use --take-over to replace it, or another --prefix and other ports to run both",
     );
   }
 
@@ -191,8 +191,8 @@ export class PrefixOwner {
     if (before === wanted || replaceState === true) return;
     throw new OwnerError(
       "OTHER_STATE",
-      `the state saved in ${prefix} has the routes of ${before}, and this start is for ${wanted}: ` +
-        "give another --prefix, or --replace-state to replace those routes",
+      `the state saved in ${prefix} is for ${before}; this start is for ${wanted}. ` +
+        "Give another --prefix, or --replace-state to replace the saved routes",
     );
   }
 }

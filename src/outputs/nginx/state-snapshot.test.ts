@@ -136,7 +136,7 @@ it("goes on when the disk refuses, and says so once, and once when it is over", 
     await timers.sleep(2 * saveEveryMs);
     expect(await files.read(path)).toBeDefined();
     expect(said()).toEqual([
-      "the state cannot be saved: an nginx that comes back alone would not serve",
-      "the state is saved again",
+      "cannot save the state; nginx could not restart without Lockstep",
+      "saving the state works again",
     ]);
   }));

@@ -86,12 +86,12 @@ export class StateSnapshot {
     this.#isDirty = false;
     try {
       await this.#write();
-      if (this.#failure !== "") log.info("the state is saved again");
+      if (this.#failure !== "") log.info("saving the state works again");
       this.#failure = "";
     } catch (error) {
       if (!(error instanceof FilesError)) throw error;
       if (error.message !== this.#failure) {
-        log.warn("the state cannot be saved: an nginx that comes back alone would not serve", {
+        log.warn("cannot save the state; nginx could not restart without Lockstep", {
           reason: error.message,
         });
       }
@@ -120,7 +120,7 @@ export class StateSnapshot {
     }
     content.add(portion.join(""));
     if (content.bytes > snapshotBytesMax) {
-      throw new FilesError("NO_SPACE", this.#path, "the state is too large to be saved");
+      throw new FilesError("NO_SPACE", this.#path, "the state is too large to save");
     }
     await files.makeDirectory(`${prefix}/state`);
     await files.write(this.#path, content.finish(clock.wallMs()), { mode: ownerOnly });

@@ -201,13 +201,13 @@ export class TwinControl {
 
   #refusal(headers: Readonly<Record<string, string>>, isBegin: boolean): Answer | undefined {
     if (headers["x-lockstep-boot"] !== this.#identity.bootId) {
-      return refusal(409, "BOOT", "made for another nginx; load everything again");
+      return refusal(409, "BOOT", "this push is for another nginx process; a full load is needed");
     }
     const epoch = Number(headers["x-lockstep-epoch"]);
     const isOwner = headers["x-lockstep-owner"] === this.#owner;
     const inCharge = epoch === this.#epoch && isOwner;
     if (inCharge || (isBegin && epoch > this.#epoch)) return undefined;
-    return refusal(409, "EPOCH", "another pusher is in charge");
+    return refusal(409, "EPOCH", "another pusher controls this nginx");
   }
 
   #begin(headers: Readonly<Record<string, string>>): Answer {

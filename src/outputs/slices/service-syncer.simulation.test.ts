@@ -242,7 +242,9 @@ test("two clusters that sync to each other do not send copies back", () =>
 test("two that undo each other say so, and one that mends what a person did does not", () =>
   inSyncWorld(async (world) => {
     const warnings = () =>
-      world.simulation.logLines().filter(({ message }) => message.startsWith("somebody else"));
+      world.simulation
+        .logLines()
+        .filter(({ message }) => message.startsWith("another client reverts"));
     await world.publish("lab-1", "web", ["10.1.0.1"]);
     world.startSyncer();
     await world.simulation.sleep(settledMs);

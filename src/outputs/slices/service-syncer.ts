@@ -51,7 +51,7 @@ export class ServiceSyncer {
   readonly #metrics: SyncMetrics;
   /** By service and source, the version last reported; only of services that are offered. */
   readonly #reported = new Map<string, Map<string, string>>();
-  /** Why a service cannot be synced, as last logged. */
+  /** Why cannot sync a service, as last logged. */
   readonly #blocked = new Map<string, string>();
   readonly #undone = new UndoneWrites();
   #cancelResync: CancelTimer | undefined;
@@ -117,8 +117,8 @@ export class ServiceSyncer {
     const { clock, log, target } = this.#options;
     if (!this.#undone.putRight(service, clock.monotonicMs())) return;
     log.warn(
-      "somebody else undoes what is written: another Lockstep may sync from the same cluster, or " +
-        "from one of the same name, and want other services",
+      "another client reverts the written copies; another Lockstep may sync other services from " +
+        "this cluster, or from a cluster with the same name",
       { service, cluster: target.cluster },
     );
   }
@@ -146,10 +146,10 @@ export class ServiceSyncer {
     const { log, target } = this.#options;
     if (reason === undefined) {
       this.#blocked.delete(service);
-      log.info("a service can be synced again", { service });
+      log.info("syncing a service works again", { service });
     } else {
       this.#blocked.set(service, reason);
-      log.warn("a service cannot be synced", { service, reason });
+      log.warn("cannot sync a service", { service, reason });
     }
     this.#metrics.blocked.set({ target: target.cluster }, this.#blocked.size);
   }

@@ -63,7 +63,7 @@ export class SyncWriter {
     const { target, log } = this.#options;
     const { kind, namespace, name, summary } = write;
     this.#metrics.noopWrites.inc({ target: target.cluster, kind });
-    log.warn("a write changed nothing", { kind, namespace, object: name, summary });
+    log.warn("a write changed nothing (no-op)", { kind, namespace, object: name, summary });
   }
 
   async #readAgain(

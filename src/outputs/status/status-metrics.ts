@@ -5,7 +5,7 @@ import { oncePerRegistry } from "../../kube/metrics-of-registry.ts";
 export const statusMetrics = oncePerRegistry((registry) => ({
   writes: new Counter({
     name: "lockstep_status_writes_total",
-    help: "Writes of Ingress statuses by outcome; a conflict is tried again on the newer version",
+    help: "Writes of Ingress statuses by outcome; conflicts are retried with the newer version",
     labelNames: ["outcome"] as const,
     registers: [registry],
   }),

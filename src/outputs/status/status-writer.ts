@@ -140,7 +140,7 @@ export class StatusWriter {
     const restMs = restAfter(before, sinceMs);
     written.set(key, { at: clock.monotonicMs(), restMs });
     if (restMs === rewriteAfterMs) return;
-    log.warn("somebody else writes the status of an Ingress too", { ingress: key, restMs });
+    log.warn("another client also writes the status of an Ingress", { ingress: key, restMs });
   }
 
   async #write(write: StatusWrite, signal: AbortSignal): Promise<void> {
@@ -149,7 +149,7 @@ export class StatusWriter {
       await client.request({ ...requestOf(write), deadlineMs: requestDeadlineMs, signal });
       this.#metrics.writes.inc({ outcome: "written" });
       const { namespace, name, addresses } = write;
-      log.debug("the status of an Ingress was written", { namespace, ingress: name, addresses });
+      log.debug("wrote the status of an Ingress", { namespace, ingress: name, addresses });
     } catch (error) {
       if (error instanceof StatusError && error.code === 404) return;
       const isConflict = error instanceof StatusError && error.code === 409;

@@ -4,7 +4,7 @@ import { NetworkError } from "../../environment/network.ts";
 export type BreakCode = "REFUSED" | "RESET" | "DEAD_PEER";
 
 const explanations: Readonly<Record<BreakCode, string>> = {
-  REFUSED: "nobody listens there",
+  REFUSED: "connection refused",
   RESET: "the connection broke",
   DEAD_PEER: "the peer stopped acknowledging, or never answered",
 };

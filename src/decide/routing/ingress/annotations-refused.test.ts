@@ -4,7 +4,7 @@ import type { RoutePolicy } from "../../route-policy.ts";
 
 describe("what is wrong is ignored alone and named", () => {
   const tries =
-    "another endpoint is tried after connection errors, and after timeouts of idempotent requests; ";
+    "retries happen only after connection errors, and after timeouts of idempotent requests; ";
   test.each<[Annotations, RoutePolicy, string]>([
     [
       { "ssl-redirect": "maybe" },
@@ -39,7 +39,7 @@ describe("what is wrong is ignored alone and named", () => {
     [
       { "permanent-redirect": "/a", "temporal-redirect": "/b" },
       { redirect: { location: "/b", status: 302 } },
-      "permanent-redirect: temporal-redirect goes before it, so it is ignored",
+      "permanent-redirect: temporal-redirect overrides it, so it is ignored",
     ],
     [
       { "proxy-body-size": "8x" },
@@ -54,7 +54,7 @@ describe("what is wrong is ignored alone and named", () => {
     [
       { "proxy-next-upstream": "error http_503 non_idempotent", "proxy-next-upstream-tries": "2" },
       { tries: 2 },
-      `proxy-next-upstream: ${tries}http_503, non_idempotent cannot be asked for`,
+      `proxy-next-upstream: ${tries}not supported: http_503, non_idempotent`,
     ],
     [
       { "proxy-next-upstream-tries": "1000" },
@@ -64,7 +64,7 @@ describe("what is wrong is ignored alone and named", () => {
     [
       { "backend-protocol": "FCGI" },
       {},
-      'backend-protocol: "FCGI" is not one of http, https, grpc, grpcs, so HTTP is spoken',
+      'backend-protocol: "FCGI" is not one of http, https, grpc, grpcs, so HTTP is used',
     ],
     [
       { "upstream-vhost": "a b" },
@@ -79,7 +79,7 @@ describe("what is wrong is ignored alone and named", () => {
     [
       { "upstream-hash-by": "$document_root" },
       {},
-      'upstream-hash-by: "$document_root" is not among the variables that can be hashed, so it is ignored',
+      'upstream-hash-by: "$document_root" is not a variable that can be hashed, so it is ignored',
     ],
     [
       { "upstream-hash-by": "$uri;x" },
@@ -111,22 +111,25 @@ describe("what is wrong is ignored alone and named", () => {
     [
       { "proxy-buffer-size": "256k" },
       { largeHeaders: true },
-      "proxy-buffer-size: the headers of an answer have 128 KiB at most, so these are used",
+      "proxy-buffer-size: the maximum for response headers is 128 KiB, so 128 KiB is used",
     ],
     [
       { "proxy-buffer-size": "64k", "backend-protocol": "GRPC" },
       { protocol: "grpc" },
-      "proxy-buffer-size: gRPC endpoints and those that must prove their name cannot have it, so it is ignored",
+      "proxy-buffer-size: not supported for gRPC endpoints and for endpoints with " +
+        "certificate verification, so it is ignored",
     ],
     [
       { "x-forwarded-prefix": "/app", "backend-protocol": "HTTPS", "proxy-ssl-verify": "on" },
       { protocol: "https", verifyUpstream: true },
-      "x-forwarded-prefix: gRPC endpoints and those that must prove their name cannot have it, so it is ignored",
+      "x-forwarded-prefix: not supported for gRPC endpoints and for endpoints with " +
+        "certificate verification, so it is ignored",
     ],
     [
       { "proxy-request-buffering": "off", "backend-protocol": "https", "proxy-ssl-verify": "on" },
       { protocol: "https", verifyUpstream: true },
-      "proxy-request-buffering: gRPC endpoints and those that must prove their name cannot have it, so it is ignored",
+      "proxy-request-buffering: not supported for gRPC endpoints and for endpoints with " +
+        "certificate verification, so it is ignored",
     ],
     [
       { "x-forwarded-prefix": "/a b" },
@@ -141,13 +144,9 @@ describe("what is wrong is ignored alone and named", () => {
     [
       { "limit-rps": "2", "limit-rpm": "30" },
       { rateLimit: { requestsPerSecond: 2, burst: 10 } },
-      "limit-rpm: limit-rps goes before it, so it is ignored",
+      "limit-rpm: limit-rps overrides it, so it is ignored",
     ],
-    [
-      { "canary-weight": "10" },
-      {},
-      'canary-weight: it counts only beside canary: "true", so it is ignored',
-    ],
+    [{ "canary-weight": "10" }, {}, 'canary-weight: it needs canary: "true", so it is ignored'],
     [
       { "server-alias": "~^www\\d+" },
       {},
@@ -156,17 +155,17 @@ describe("what is wrong is ignored alone and named", () => {
     [
       { "mirror-target": "https://a.example" },
       {},
-      "mirror-target: it is not supported, so it is ignored",
+      "mirror-target: not supported, so it is ignored",
     ],
     [
       { "proxy-bodysize": "8m" },
       {},
-      "proxy-bodysize: it is not known, so it is ignored; did you mean proxy-body-size?",
+      "proxy-bodysize: unknown annotation, ignored; did you mean proxy-body-size?",
     ],
     [
       { "configuration-snippet": "return 200;" },
       {},
-      "configuration-snippet: snippets are not supported, because no text of an object becomes nginx configuration",
+      "configuration-snippet: snippets are not supported, for security: text of an object never becomes nginx configuration",
     ],
   ])("%j", (annotations, policy, problem) => {
     const { policy: found, problems } = read(annotations);
@@ -177,8 +176,8 @@ describe("what is wrong is ignored alone and named", () => {
   });
 
   test.each<[string, string[], string[]]>([
-    ["a b", [], ['"a b" is not an origin', "it names no origin, so none is allowed"]],
-    [",", [], ["it names no origin, so none is allowed"]],
+    ["a b", [], ['"a b" is not an origin', "it has no valid origin, so no origin is allowed"]],
+    [",", [], ["it has no valid origin, so no origin is allowed"]],
     ["a:80, https://b.example, c.example", ["https://b.example"], ['"a:80"', '"c.example"']],
     ["*, a.example", ["*"], ['"a.example"']],
   ])(
@@ -204,11 +203,11 @@ describe("a route that was to be protected and cannot be is closed", () => {
     ],
     [
       { "auth-url": "http://10.0.0.1/check" },
-      `auth-url: it has an address in place of the name of a service or host, ${closing}`,
+      `auth-url: use the name of a service or host instead of an IP address, ${closing}`,
     ],
     [
       { "auth-url": "http://auth.tools.svc/?u=$http_x_user" },
-      `auth-url: $http_x_user cannot stand in it, ${closing}`,
+      `auth-url: the variable $http_x_user is not supported here, ${closing}`,
     ],
     [
       { "auth-url": "http://auth.tools.svc/", "auth-method": "BREW" },
@@ -216,17 +215,17 @@ describe("a route that was to be protected and cannot be is closed", () => {
     ],
     [
       { "auth-url": "http://auth.tools.svc/", "auth-response-headers": "X-User, Content-Length" },
-      `auth-response-headers: "Content-Length" cannot be taken from an answer, ${closing}`,
+      `auth-response-headers: "Content-Length" is not a valid response header, ${closing}`,
     ],
     [
       { "auth-url": "http://auth.tools.svc/", "auth-snippet": "proxy_set_header X y;" },
-      `auth-snippet: this is not supported, ${closing}`,
+      `auth-snippet: not supported, ${closing}`,
     ],
     [
       { "auth-url": "http://auth.tools.svc/", "auth-proxy-set-headers": "tools/headers" },
-      `auth-proxy-set-headers: this is not supported, ${closing}`,
+      `auth-proxy-set-headers: not supported, ${closing}`,
     ],
-    [{ "auth-type": "basic" }, `auth-type: auth-secret is absent, ${closing}`],
+    [{ "auth-type": "basic" }, `auth-type: auth-secret is missing, ${closing}`],
     [
       { "auth-type": "digest", "auth-secret": "users" },
       `auth-type: "digest" is not one of basic, ${closing}`,
@@ -239,7 +238,10 @@ describe("a route that was to be protected and cannot be is closed", () => {
       { "auth-type": "basic", "auth-secret": "users", "auth-secret-type": "auth-list" },
       `auth-secret-type: "auth-list" is not one of auth-file, auth-map, ${closing}`,
     ],
-    [{ "auth-tls-secret": "a/b" }, `auth-tls-secret: this protection is not supported, ${closing}`],
+    [
+      { "auth-tls-secret": "a/b" },
+      `auth-tls-secret: this kind of authentication is not supported, ${closing}`,
+    ],
     [
       { "denylist-source-range": "192.0.2.0/24, nonsense" },
       'denylist-source-range: "nonsense" is not an address or network such as "10.0.0.0/8", ' +

@@ -200,7 +200,7 @@ describe("what is asked for becomes policy", () => {
     const networks = Array.from({ length: 1_001 }, (_, n) => `10.0.${n >> 8}.${n & 255}`);
     const { policy, problems } = read({ "allowlist-source-range": networks.join() });
     expect(policy.allowFrom).toHaveLength(1_000);
-    expect(problems).toEqual([expect.stringMatching(/only its first 1000 networks are let in/)]);
+    expect(problems).toEqual([expect.stringMatching(/only its first 1000 networks are allowed/)]);
   });
 });
 
@@ -295,8 +295,7 @@ test("a realm that no header can hold is replaced, and users without auth-type p
   expect(read({ "auth-secret": "users", "auth-realm": "x" })).toEqual({
     policy: {},
     problems: ["auth-secret", "auth-realm"].map(
-      (name) =>
-        `AnnotationIgnored: ${name}: without auth-type it protects nothing, so it is ignored`,
+      (name) => `AnnotationIgnored: ${name}: it needs auth-type, so it is ignored`,
     ),
   });
 });

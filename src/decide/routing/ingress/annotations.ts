@@ -63,9 +63,9 @@ const misspeltShare = 1 / 6;
 
 function refusalOf(name: string, guess: boolean): string {
   if (name.endsWith("-snippet")) {
-    return "snippets are not supported, because no text of an object becomes nginx configuration";
+    return "snippets are not supported, for security: text of an object never becomes nginx configuration";
   }
   const [meant] = guess ? nearestNames(name, known, misspeltShare) : [];
-  if (meant !== undefined) return `it is not known, so it is ignored; did you mean ${meant}?`;
-  return "it is not supported, so it is ignored";
+  if (meant !== undefined) return `unknown annotation, ignored; did you mean ${meant}?`;
+  return "not supported, so it is ignored";
 }

@@ -14,7 +14,7 @@ export function matchOf(
   settings: IngressSettings,
 ): RouteMatch | string {
   if (pathType !== "Exact" && pathType !== "Prefix" && pathType !== "ImplementationSpecific") {
-    return `pathType is ${shown(pathType)}, which Kubernetes does not know`;
+    return `pathType is ${shown(pathType)}, which is not a Kubernetes pathType`;
   }
   if (pathType === "ImplementationSpecific" && path === "") return { path: "/", type: "Prefix" };
   if (!path.startsWith("/")) return "path does not begin with a slash";
@@ -51,15 +51,16 @@ const portName = /^(?=.*[a-z])[a-z0-9-]{1,15}$/;
 
 /** The backend, or what is wrong with it. */
 export function backendOf(namespace: string, { service }: IngressBackend): Backend | string {
-  if (service === undefined) return "backend is a resource, and only services are served";
+  if (service === undefined) return "backend is a resource; only services are supported";
   const { name, port } = service;
-  if (name === "") return "backend names no service";
-  if (!serviceName.test(name)) return `backend.service.name ${shown(name)} is no name of a service`;
-  if (port === undefined) return "backend names no port";
+  if (name === "") return "backend has no service";
+  if (!serviceName.test(name))
+    return `backend.service.name ${shown(name)} is not a valid name of a service`;
+  if (port === undefined) return "backend has no port";
   const isPort =
     typeof port === "string"
       ? portName.test(port)
       : Number.isInteger(port) && port > 0 && port <= 65_535;
-  if (!isPort) return `backend.service.port ${shown(String(port))} is no port`;
+  if (!isPort) return `backend.service.port ${shown(String(port))} is not a valid port`;
   return { namespace, name, port };
 }

@@ -94,7 +94,7 @@ describe("policies", () => {
     const rules = [{ host: "a.example", paths: [path("/", "web")] }];
     const found = routed([ingress("own", rules, annotated(Object.fromEntries(unknown)))]);
     expect([found.lines.length, found.problems.length]).toEqual([1, 101]);
-    expect(found.problems.at(-1)).toBe("own: it has 4900 more problems than are told");
+    expect(found.problems.at(-1)).toBe("own: 4900 more problems are not listed");
   });
 
   test("a session cookie is for the path of its rule", () => {
@@ -140,7 +140,7 @@ describe("hosts with and without www", () => {
     const both = ingress("both", rulesOf("a.example", "www.a.example"), www);
     const late = ingress("late", rulesOf("www.shop.example"), { bornMs: 9, namespace: "other" });
     const holder = (host: string, who: string) =>
-      `from-to-www-redirect ${host}: it is a host of Ingress ${who}, so it is ignored`;
+      `from-to-www-redirect ${host}: this is a host of Ingress ${who}, so it is ignored`;
     expect(redirects(own, late, both)).toEqual({
       lines: [],
       problems: [

@@ -118,7 +118,7 @@ class Translation {
   *run(): Steps<IngressRoutes> {
     yield* this.#addRules();
     if (this.#untold > 0) {
-      const message = `it has ${this.#untold} more problems than are told`;
+      const message = `${this.#untold} more problems are not listed`;
       this.#problems.push({ origin: this.#origin, reason: "RuleIgnored", message });
     }
     return {
@@ -202,7 +202,7 @@ class Translation {
     const { aliases } = this.#settings;
     const rules = [...this.#routes];
     if (aliases.length * rules.length > maxAliasRoutes) {
-      const what = `its names and the paths make more than ${maxAliasRoutes} rules`;
+      const what = `names times paths give more than ${maxAliasRoutes} rules`;
       this.#report("AnnotationIgnored", `annotation server-alias: ${what}, so it is ignored`);
       return;
     }
@@ -270,12 +270,12 @@ class Translation {
     const { namespace } = this.#origin;
     const namespaces = [...new Set([namespace, ...(this.#options.authNamespaces ?? [])])];
     if (guard !== undefined && !isAuthNamespace(guard.namespace, namespaces)) {
-      const whose = `the service is of the namespace ${guard.namespace}`;
-      return this.#close("auth-url", `${whose}, and --auth-namespace does not name it`);
+      const whose = `the service is in namespace ${guard.namespace}`;
+      return this.#close("auth-url", `${whose}, which --auth-namespace does not allow`);
     }
     const { method = "GET" } = asked;
     if (!safeMethods.has(method) && guard?.namespace !== namespace) {
-      const what = `${method} is for a service of the Ingress's own namespace only`;
+      const what = `${method} works only with a service in the namespace of the Ingress`;
       return this.#close("auth-method", what);
     }
     return { externalAuth: guard === undefined ? { ...asked, namespaces } : asked };
@@ -293,7 +293,7 @@ class Translation {
     if (basicAuth === undefined) return {};
     const users = userListKey(this.#origin.namespace, basicAuth);
     if (users !== undefined) return { basicAuth: { users, realm: basicAuth.realm } };
-    return this.#close("auth-secret", "the secret is of another namespace");
+    return this.#close("auth-secret", "the secret is in another namespace");
   }
 
   #isRedirectedToTls(host: string): boolean {

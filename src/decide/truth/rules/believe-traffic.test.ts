@@ -29,7 +29,7 @@ function first(words: FactsInWords) {
 }
 
 const active = "active (join at once): its pod is ready";
-const dead = "but requests do not reach it, and it does not answer a probe";
+const dead = "but requests to it fail, and it does not answer probes";
 const suspect = `suspect (believe traffic): its pod is ready, ${dead}`;
 
 describe("an endpoint that requests did not reach", () => {
@@ -92,9 +92,9 @@ describe("an endpoint that requests did not reach", () => {
   });
 
   test("is out as soon as its node is given up, and is probed on for that", () => {
-    const why = "its pod was marked unready from outside while its containers are ready";
+    const why = "the node controller marked its pod unready, but its containers are ready";
     expect(first({ ...both, pods: [pod(1, { ready: "False" }), pod(9)], ...silent })).toEqual([
-      `out (hold through a flap): ${why}, and it does not answer a probe`,
+      `out (hold through a flap): ${why}, and it does not answer probes`,
       ["flap"],
     ]);
   });
@@ -102,14 +102,18 @@ describe("an endpoint that requests did not reach", () => {
   test("is another endpoint once its address belongs to another pod", () => {
     const heir = pod(1, { metadata: { ...pod(1).metadata, uid: "uid-heir" } });
     expect(first({ pods: [heir, pod(9)], ...silent })).toEqual([
-      "active (join at once): its pod is ready, though it is not published as ready yet",
+      "active (join at once): its pod is ready, but its EndpointSlice does not list it as ready yet",
       [],
     ]);
   });
 
   test.each([
     ["the pod watch is stale", { podWatch: staleWatch }, staleWatch.detail],
-    ["pods may not be watched", { podWatch: refusedWatch }, "pods may not be watched"],
+    [
+      "there is no permission to watch pods",
+      { podWatch: refusedWatch },
+      "there is no permission to watch pods",
+    ],
     [
       "the service has no selector",
       { service: service({ selector: undefined }) },
@@ -117,15 +121,17 @@ describe("an endpoint that requests did not reach", () => {
     ],
   ])("is suspect when %s and it is published as ready", (_, words, why) => {
     const [decided, causes] = first({ published: [listed(1), listed(9)], ...words, ...silent });
-    expect(decided).toMatch(/^suspect \(believe traffic\): it is published as ready, and /);
+    expect(decided).toMatch(
+      /^suspect \(believe traffic\): its EndpointSlice lists it as ready, and /,
+    );
     expect(decided).toContain(`${why}, ${dead}`);
     expect(causes).toEqual(["traffic"]);
   });
 
-  test("is out all the same when it is published as not ready", () => {
+  test("is out all the same when its EndpointSlice lists it as not ready", () => {
     const published = [listed(1, { ready: false }), listed(9)];
     expect(first({ podWatch: refusedWatch, published, ...silent })).toEqual([
-      "out (follow the published endpoints): it is published as not ready",
+      "out (follow the published endpoints): its EndpointSlice lists it as not ready",
       [],
     ]);
   });
@@ -140,7 +146,7 @@ describe("when nothing better is left", () => {
 
   test("a suspect serves", () => {
     expect(states({ pods: [pod(1)], published: [listed(1)], ...silent })).toEqual([
-      `10.0.0.1 active: no endpoint is better: its pod is ready, ${dead}`,
+      `10.0.0.1 active: no better endpoint is left: its pod is ready, ${dead}`,
     ]);
   });
 
@@ -148,7 +154,7 @@ describe("when nothing better is left", () => {
     const pods = [pod(1), pod(2, { terminating: true })];
     expect(states({ pods, published: [listed(1)], ...silent })).toEqual([
       `10.0.0.1 suspect: its pod is ready, ${dead}`,
-      "10.0.0.2 active: no endpoint is better: its pod is terminating",
+      "10.0.0.2 active: no better endpoint is left: its pod is terminating",
     ]);
   });
 });

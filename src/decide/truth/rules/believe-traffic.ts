@@ -14,7 +14,7 @@ export const believeTraffic: TruthRule = {
     if (candidate.probed !== "silent") return undefined;
     const otherwise = wouldServe(candidate);
     if (otherwise === undefined) return undefined;
-    const why = "but requests do not reach it, and it does not answer a probe";
+    const why = "but requests to it fail, and it does not answer probes";
     return { state: "suspect", reason: `${otherwise.reason}, ${why}` };
   },
 };

@@ -26,21 +26,21 @@ describe("when neither pods nor slices are fresh, what was last known counts", (
   const last = (state: string, reason: string) =>
     `10.0.0.1:8080 ${state} (doubt a stale source): ${reason}`;
   const followed =
-    "10.0.0.1:8080 active (follow the published endpoints): it is published as ready, and the " +
-    `pod watch is stale: ${detail}`;
+    "10.0.0.1:8080 active (follow the published endpoints): its EndpointSlice lists it as " +
+    `ready, and the pod watch is stale: ${detail}`;
   const table: readonly (readonly [string, FactsInWords, string])[] = [
     [
-      "a pod that was ready serves, though no slice names it",
+      "a pod that was ready serves, though no EndpointSlice lists it",
       { pods: [pod(1)], published: [] },
-      last("active", `its pod was ready, as last heard: ${detail}`),
+      last("active", `its pod was ready, as last known: ${detail}`),
     ],
     [
       "a pod that was not ready is out, though a slice still lists it",
       { pods: [pod(1, { ready: "False" })] },
       last(
         "out",
-        "its pod is not ready, though it is still published as ready, " +
-          `as last heard: ${detail}`,
+        "its pod is not ready, but its EndpointSlice still lists it as ready, as last " +
+          `known: ${detail}`,
       ),
     ],
     [
@@ -48,22 +48,22 @@ describe("when neither pods nor slices are fresh, what was last known counts", (
       { pods: [pod(1, { metadata: metadata("web-1", { labels: { app: "old" } }) })] },
       last(
         "out",
-        "its pod no longer matches the selector, though it is still published as ready, " +
-          `as last heard: ${detail}`,
+        "its pod no longer matches the selector, but its EndpointSlice still lists it as " +
+          `ready, as last known: ${detail}`,
       ),
     ],
     [
       "a service that takes pods which are not ready has them",
       { service: service({ publishNotReadyAddresses: true }), pods: [pod(1, { ready: "False" })] },
-      last("active", `the service takes pods that are not ready, as last heard: ${detail}`),
+      last("active", `the service accepts pods that are not ready, as last known: ${detail}`),
     ],
     [
       "pods count when the slices were proved current only a little later",
       { pods: [pod(1, { ready: "False" })], publishedWatch: provedAt(31_000) },
       last(
         "out",
-        "its pod is not ready, though it is still published as ready, " +
-          `as last heard: ${detail}`,
+        "its pod is not ready, but its EndpointSlice still lists it as ready, as last " +
+          `known: ${detail}`,
       ),
     ],
     [
@@ -71,8 +71,8 @@ describe("when neither pods nor slices are fresh, what was last known counts", (
       { pods: [pod(1, { ready: "False" })], publishedWatch: staleWatch },
       last(
         "out",
-        "its pod is not ready, though it is still published as ready, " +
-          `as last heard: ${detail}`,
+        "its pod is not ready, but its EndpointSlice still lists it as ready, as last " +
+          `known: ${detail}`,
       ),
     ],
     [
@@ -96,23 +96,23 @@ describe("when neither pods nor slices are fresh, what was last known counts", (
     const doubts = new Map([[podPeer(1), { cause: "traffic", answer: "silent" } as const]]);
     const words = { pods: [pod(1), pod(9)], published: [], ...allStale, doubts, unreached: [1] };
     expect(rowsOf(words)[0]).toBe(
-      "10.0.0.1:8080 suspect (believe traffic): its pod was ready, as last heard: " +
-        `${detail}, but requests do not reach it, and it does not answer a probe`,
+      "10.0.0.1:8080 suspect (believe traffic): its pod was ready, as last known: " +
+        `${detail}, but requests to it fail, and it does not answer probes`,
     );
   });
 });
 
 describe("when neither is fresh, a ready pod that no slice names is probed, and", () => {
   const words: FactsInWords = { pods: [pod(1), pod(9)], published: [listed(9)], ...allStale };
-  const why = `its pod was ready, as last heard: ${detail}`;
+  const why = `its pod was ready, as last known: ${detail}`;
   const table = [
     ["serves until the first answer", "unknown", `active (doubt a stale source): ${why}`],
     ["serves while it answers", "answers", `active (doubt a stale source): ${why}`],
     [
       "stands in when it does not answer",
       "silent",
-      `suspect (doubt a stale source): ${why}; but no slice names it, ` +
-        "and it does not answer a probe",
+      `suspect (doubt a stale source): ${why}; but no EndpointSlice lists it, and it does ` +
+        "not answer probes",
     ],
   ] as const;
   test.each(table)("%s", (_, answer, row) => {
@@ -134,7 +134,7 @@ describe("when slices are fresher than pods, a ready pod that no slice names", (
     pods: [pod(1)],
     published: [listed(9)],
   };
-  const why = `no slice names it, and its pod was ready when last seen: ${detail}`;
+  const why = `no EndpointSlice lists it, and its pod was ready when last seen: ${detail}`;
   const answered = (answer: "answers" | "silent" | "unknown") =>
     new Map([[podPeer(1), { cause: "unpublished", answer } as const]]);
   const table = [
@@ -146,12 +146,12 @@ describe("when slices are fresher than pods, a ready pod that no slice names", (
     [
       "stands in while it answers",
       answered("answers"),
-      `suspect (doubt a stale source): ${why}; it answers a probe`,
+      `suspect (doubt a stale source): ${why}; it answers probes`,
     ],
     [
       "is out when it does not answer",
       answered("silent"),
-      `out (doubt a stale source): ${why}; it does not answer a probe`,
+      `out (doubt a stale source): ${why}; it does not answer probes`,
     ],
   ] as const;
   test.each(table)("%s", (_, doubts, row) => {
@@ -165,7 +165,7 @@ describe("when slices are fresher than pods, a ready pod that no slice names", (
   test("is probed as well when a slice does name it, as not ready: that may be the older word", () => {
     const published = [listed(1, { ready: false }), listed(9)];
     expect(rowsOf({ ...words, published, doubts: new Map() })[0]).toBe(
-      "10.0.0.1:8080 suspect (doubt a stale source): it is published as not ready, and its pod was " +
+      "10.0.0.1:8080 suspect (doubt a stale source): its EndpointSlice lists it as not ready, and its pod was " +
         `ready when last seen: ${detail}; it is being probed`,
     );
   });
@@ -179,20 +179,22 @@ describe("when slices are fresher than pods, a ready pod that no slice names", (
 
   test("serves when nothing better is left", () => {
     expect(rowsOf({ ...words, published: [], doubts: new Map() })).toEqual([
-      `10.0.0.1:8080 active (never empty): no endpoint is better: ${why}; it is being probed`,
+      `10.0.0.1:8080 active (never empty): no better endpoint is left: ${why}; it is being ` +
+        "probed",
     ]);
   });
 
   test("serves as well when the slices were only the later word, and are out of date themselves", () => {
     const stale = { podWatch: provedAt(1_000), publishedWatch: provedAt(99_000) };
     expect(rowsOf({ ...words, ...stale, published: [], doubts: new Map() })).toEqual([
-      `10.0.0.1:8080 active (never empty): no endpoint is better: ${why}; it is being probed`,
+      `10.0.0.1:8080 active (never empty): no better endpoint is left: ${why}; it is being ` +
+        "probed",
     ]);
   });
 
   test.each([
     ["nobody probes", { doubts: undefined }],
-    ["pods may not be watched", { podWatch: refusedWatch, doubts: new Map() }],
+    ["there is no permission to watch pods", { podWatch: refusedWatch, doubts: new Map() }],
   ])("is out when %s", (_, fields) => {
     expect(rowsOf({ ...words, ...fields })[0]).toMatch(/^10.0.0.1:8080 out \(follow the published/);
   });

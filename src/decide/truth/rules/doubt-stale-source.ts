@@ -18,15 +18,15 @@ export const doubtStaleSource: TruthRule = {
 function lastTruth(candidate: Candidate): Verdict | undefined {
   const { pod, podWatch, probed } = candidate;
   if (pod === undefined) return undefined;
-  const lastHeard = `as last heard: ${podWatch.detail}`;
+  const lastHeard = `as last known: ${podWatch.detail}`;
   const left = forNow(candidate);
   if (left !== undefined) return { ...left, reason: `${left.reason}, ${lastHeard}` };
   const isReady = pod.pod.ready === "True";
-  const why = isReady ? "its pod was ready" : "the service takes pods that are not ready";
+  const why = isReady ? "its pod was ready" : "the service accepts pods that are not ready";
   if (probed !== "silent" || !isContradicted(candidate)) {
     return { state: "active", reason: `${why}, ${lastHeard}` };
   }
-  const against = `${published(candidate)}, and it does not answer a probe`;
+  const against = `${published(candidate)}, and it does not answer probes`;
   return { state: "suspect", reason: `${why}, ${lastHeard}; but ${against}` };
 }
 
@@ -47,14 +47,16 @@ function lateJoin(candidate: Candidate): Verdict {
   const why = `${published(candidate)}, and its pod was ready when last seen: ${podWatch.detail}`;
   switch (probed) {
     case "silent":
-      return { state: "out", reason: `${why}; it does not answer a probe` };
+      return { state: "out", reason: `${why}; it does not answer probes` };
     case "answers":
-      return { state: "suspect", reason: `${why}; it answers a probe` };
+      return { state: "suspect", reason: `${why}; it answers probes` };
     default:
       return { state: "suspect", reason: `${why}; it is being probed` };
   }
 }
 
 function published({ published: how }: Candidate): string {
-  return how === undefined ? "no slice names it" : "it is published as not ready";
+  return how === undefined
+    ? "no EndpointSlice lists it"
+    : "its EndpointSlice lists it as not ready";
 }

@@ -15,10 +15,11 @@ describe("when pods do not decide", () => {
     listed(3, { ready: false, serving: true, terminating: true }),
   ];
   const followed = (why: string) => [
-    `10.0.0.1:8080 active (follow the published endpoints): it is published as ready, and ${why}`,
-    "10.0.0.2:8080 out (follow the published endpoints): it is published as not ready",
-    "10.0.0.3:8080 draining (follow the published endpoints): " +
-      "it is published as terminating and still serving",
+    "10.0.0.1:8080 active (follow the published endpoints): its EndpointSlice lists it as " +
+      `ready, and ${why}`,
+    "10.0.0.2:8080 out (follow the published endpoints): its EndpointSlice lists it as not ready",
+    "10.0.0.3:8080 draining (follow the published endpoints): its EndpointSlice lists it " +
+      "as terminating and serving",
   ];
 
   test("a service without a selector follows what is published", () => {
@@ -28,21 +29,21 @@ describe("when pods do not decide", () => {
 
   test("without permission to watch pods the slices are followed", () => {
     expect(rowsOf({ podWatch: refusedWatch, published })).toEqual(
-      followed("pods may not be watched"),
+      followed("there is no permission to watch pods"),
     );
   });
 
   test("an endpoint that names no pod, as somebody writes by hand, is believed", () => {
     expect(rowsOf({ published: [listed(1, { pod: undefined })] })).toEqual([
-      "10.0.0.1:8080 active (follow the published endpoints): " +
-        "it is published as ready, and it names no pod",
+      "10.0.0.1:8080 active (follow the published endpoints): its EndpointSlice lists it " +
+        "as ready, and it has no pod",
     ]);
   });
 
   test("a published pod that the watch has yet to show is believed", () => {
     expect(rowsOf({ published: [listed(1)] })).toEqual([
-      "10.0.0.1:8080 active (follow the published endpoints): " +
-        "it is published as ready, and its pod has not been seen yet",
+      "10.0.0.1:8080 active (follow the published endpoints): its EndpointSlice lists it " +
+        "as ready, and its pod is not known yet",
     ]);
   });
 });
@@ -53,12 +54,12 @@ describe("following the slices", () => {
     published: [listed(1), listed(3, { ready: false })],
   };
   const expected = [
-    "10.0.0.1:8080 active (follow the slices exactly): " +
-      "it is published as ready, and the slices are followed",
-    "10.0.0.2:8080 out (follow the slices exactly): " +
-      "it is not published, and the slices are followed",
-    "10.0.0.3:8080 out (follow the slices exactly): " +
-      "it is published as not ready, and the slices are followed",
+    "10.0.0.1:8080 active (follow the slices exactly): its EndpointSlice lists it as " +
+      "ready, and routing follows the slices",
+    "10.0.0.2:8080 out (follow the slices exactly): no EndpointSlice lists it, and routing " +
+      "follows the slices",
+    "10.0.0.3:8080 out (follow the slices exactly): its EndpointSlice lists it as not " +
+      "ready, and routing follows the slices",
   ];
 
   test("for everything, by policy", () => {

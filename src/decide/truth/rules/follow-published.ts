@@ -8,14 +8,17 @@ export const followPublished: TruthRule = {
   decide(candidate) {
     const { published } = candidate;
     if (published === undefined) {
-      return { state: "out", reason: `it is not published, and ${whyNotPods(candidate)}` };
+      return { state: "out", reason: `no EndpointSlice lists it, and ${whyNotPods(candidate)}` };
     }
     if (published.ready) {
-      return { state: "active", reason: `it is published as ready, and ${whyNotPods(candidate)}` };
+      return {
+        state: "active",
+        reason: `its EndpointSlice lists it as ready, and ${whyNotPods(candidate)}`,
+      };
     }
     return published.serving && published.terminating
-      ? { state: "draining", reason: "it is published as terminating and still serving" }
-      : { state: "out", reason: "it is published as not ready" };
+      ? { state: "draining", reason: "its EndpointSlice lists it as terminating and serving" }
+      : { state: "out", reason: "its EndpointSlice lists it as not ready" };
   },
 };
 
@@ -24,17 +27,23 @@ export const followSlicesExactly: TruthRule = {
   name: "follow the slices exactly",
   decide({ published }): Verdict {
     if (published?.ready === true) {
-      return { state: "active", reason: "it is published as ready, and the slices are followed" };
+      return {
+        state: "active",
+        reason: "its EndpointSlice lists it as ready, and routing follows the slices",
+      };
     }
-    const how = published === undefined ? "not published" : "published as not ready";
-    return { state: "out", reason: `it is ${how}, and the slices are followed` };
+    const how =
+      published === undefined
+        ? "no EndpointSlice lists it"
+        : "its EndpointSlice lists it as not ready";
+    return { state: "out", reason: `${how}, and routing follows the slices` };
   },
 };
 
 function whyNotPods({ service, podWatch, pod, podUid }: Candidate): string {
   if (service.selector === undefined) return "the service has no selector";
-  if (podWatch.state === "refused") return "pods may not be watched";
+  if (podWatch.state === "refused") return "there is no permission to watch pods";
   if (podWatch.state === "stale") return `the pod watch is stale: ${podWatch.detail}`;
-  if (podUid === undefined) return "it names no pod";
-  return pod === undefined ? "its pod has not been seen yet" : "its pod does not decide";
+  if (podUid === undefined) return "it has no pod";
+  return pod === undefined ? "its pod is not known yet" : "its pod has no influence";
 }

@@ -15,7 +15,7 @@ const policy = { followSlices: false };
 
 describe("holding through a flap", () => {
   const flipped = { ready: "False", containersReady: "True" } as const;
-  const why = "its pod was marked unready from outside while its containers are ready";
+  const why = "the node controller marked its pod unready, but its containers are ready";
   const held = (reason: string) =>
     `10.0.0.1:8080 held (hold through a flap): ${why}, and ${reason}`;
   const published = [listed(1, { ready: false })];
@@ -30,16 +30,16 @@ describe("holding through a flap", () => {
     new Map([[podPeer(1), { cause: "flap", answer } as const]]);
   const table: readonly (readonly [string, FactsInWords, string])[] = [
     ["is held while it is being probed", { doubts: doubts("unknown") }, held("it is being probed")],
-    ["is held when it answers", { doubts: doubts("answers") }, held("it answers a probe")],
+    ["is held when it answers", { doubts: doubts("answers") }, held("it answers probes")],
     [
       "is held when it answers, though the pod watch is stale",
       { doubts: doubts("answers"), podWatch: staleWatch },
-      held("it answers a probe"),
+      held("it answers probes"),
     ],
     [
       "is out when it does not answer",
       { doubts: doubts("silent") },
-      `10.0.0.1:8080 out (hold through a flap): ${why}, and it does not answer a probe`,
+      `10.0.0.1:8080 out (hold through a flap): ${why}, and it does not answer probes`,
     ],
     ["is out where nobody probes", {}, "10.0.0.1:8080 out (leave at once): its pod is not ready"],
   ];

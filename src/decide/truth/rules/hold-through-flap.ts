@@ -1,6 +1,6 @@
 // Rule 3, hold through a flap: a kubelet never reports a pod unready whose containers are ready, so
 // where both stand in a pod somebody else wrote the first: the node controller, which has not heard
-// from the node in time. That says nothing of the pod. As long as it answers a probe it is held;
+// from the node in time. That says nothing of the pod. As long as it answers probes it is held;
 // until the first answer it is given the benefit of the doubt, for it served a moment ago.
 import { isTerminating } from "../../../kube/kinds/pod.ts";
 import type { Candidate, TruthRule } from "../verdict.ts";
@@ -11,12 +11,12 @@ export const holdThroughFlap: TruthRule = {
     candidate.probed !== undefined && isFlipped(candidate) ? "flap" : undefined,
   decide(candidate) {
     if (candidate.probed === undefined || !isFlipped(candidate)) return undefined;
-    const why = "its pod was marked unready from outside while its containers are ready";
+    const why = "the node controller marked its pod unready, but its containers are ready";
     switch (candidate.probed) {
       case "silent":
-        return { state: "out", reason: `${why}, and it does not answer a probe` };
+        return { state: "out", reason: `${why}, and it does not answer probes` };
       case "answers":
-        return { state: "held", reason: `${why}, and it answers a probe` };
+        return { state: "held", reason: `${why}, and it answers probes` };
       case "unknown":
         return { state: "held", reason: `${why}, and it is being probed` };
     }

@@ -3,7 +3,7 @@ import { listed, pod, rowsOf, service, staleWatch } from "../../../../tests/trut
 
 describe("joining at once", () => {
   test("a ready pod joins before a slice lists it, or lists it as ready", () => {
-    const early = "its pod is ready, though it is not published as ready yet";
+    const early = "its pod is ready, but its EndpointSlice does not list it as ready yet";
     expect(rowsOf({ pods: [pod(1), pod(2)], published: [listed(2, { ready: false })] })).toEqual([
       `10.0.0.1:8080 active (join at once): ${early}`,
       `10.0.0.2:8080 active (join at once): ${early}`,
@@ -16,8 +16,8 @@ describe("joining at once", () => {
 
   test("a stale pod watch lets nobody join", () => {
     expect(rowsOf({ podWatch: staleWatch, pods: [pod(1)] })).toEqual([
-      "10.0.0.1:8080 out (follow the published endpoints): it is not published, and the pod " +
-        "watch is stale: the server has not been reached for over 20 s",
+      "10.0.0.1:8080 out (follow the published endpoints): no EndpointSlice lists it, and " +
+        "the pod watch is stale: the server has not been reached for over 20 s",
     ]);
   });
 
@@ -28,7 +28,7 @@ describe("joining at once", () => {
       published: [listed(1)],
     };
     expect(rowsOf(words)).toEqual([
-      "10.0.0.1:8080 active (join at once): the service takes pods that are not ready",
+      "10.0.0.1:8080 active (join at once): the service accepts pods that are not ready",
     ]);
   });
 });

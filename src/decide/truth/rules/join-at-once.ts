@@ -11,8 +11,10 @@ export const joinAtOnce: TruthRule = {
     if (podWatch.state !== "fresh") return undefined;
     const isReady = pod.pod.ready === "True";
     if (!isReady && !service.publishNotReadyAddresses) return undefined;
-    const why = isReady ? "its pod is ready" : "the service takes pods that are not ready";
-    const early = isPublishedReady(candidate) ? "" : ", though it is not published as ready yet";
+    const why = isReady ? "its pod is ready" : "the service accepts pods that are not ready";
+    const early = isPublishedReady(candidate)
+      ? ""
+      : ", but its EndpointSlice does not list it as ready yet";
     return { state: "active", reason: `${why}${early}` };
   },
 };

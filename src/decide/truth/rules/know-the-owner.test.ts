@@ -34,9 +34,9 @@ function stranger(fields: Partial<Pod> & { readonly meta?: Partial<Pod["metadata
 const first = (words: FactsInWords) => rowsOf(words).find((row) => row.startsWith("10.0.0.1:"));
 
 const out =
-  "10.0.0.1:8080 out (know the address's owner): its address belongs to another pod now, shop/shop-1";
+  "10.0.0.1:8080 out (know the address's owner): its address now belongs to another pod, shop/shop-1";
 const published = [listed(1), listed(9)];
-const despite = ", though it is still published as ready";
+const despite = ", but its EndpointSlice still lists it as ready";
 
 describe("an endpoint whose address another pod has", () => {
   const table: readonly (readonly [string, FactsInWords, string])[] = [
@@ -74,8 +74,8 @@ describe("an endpoint whose address another pod has", () => {
         ],
         strangers: [stranger({ meta: { creationTimestamp: early } })],
       },
-      "10.0.0.1:8080 draining (leave at once): its pod is terminating, though it is still " +
-        "published as ready",
+      "10.0.0.1:8080 draining (leave at once): its pod is terminating, but its " +
+        "EndpointSlice still lists it as ready",
     ],
     [
       "is out when the other was created earlier, and got ready at the address later",
@@ -147,8 +147,8 @@ describe("an endpoint whose address another pod has", () => {
     [
       "follows its slice when only that knows its pod and the pod watch is stale",
       { pods: [pod(9)], strangers: [stranger()], podWatch: staleWatch },
-      "10.0.0.1:8080 active (follow the published endpoints): it is published as ready, and the " +
-        "pod watch is stale: the server has not been reached for over 20 s",
+      "10.0.0.1:8080 active (follow the published endpoints): its EndpointSlice lists it " +
+        "as ready, and the pod watch is stale: the server has not been reached for over 20 s",
     ],
     [
       "is out in a stale pod watch that has seen its pod go",
@@ -158,8 +158,8 @@ describe("an endpoint whose address another pod has", () => {
     [
       "follows its slice when the service has no selector",
       { service: service({ selector: undefined }), pods: [], strangers: [stranger()] },
-      "10.0.0.1:8080 active (follow the published endpoints): it is published as ready, and the " +
-        "service has no selector",
+      "10.0.0.1:8080 active (follow the published endpoints): its EndpointSlice lists it " +
+        "as ready, and the service has no selector",
     ],
   ];
   test.each(table)("%s", (_, words, expected) => {

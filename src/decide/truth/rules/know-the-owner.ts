@@ -18,10 +18,12 @@ export const knowTheOwner: TruthRule = {
     }
     if (owner === undefined) return undefined;
     const { namespace, name } = owner.metadata;
-    const despite = isPublishedReady(candidate) ? ", though it is still published as ready" : "";
+    const despite = isPublishedReady(candidate)
+      ? ", but its EndpointSlice still lists it as ready"
+      : "";
     return {
       state: "out",
-      reason: `its address belongs to another pod now, ${namespace}/${name}${despite}`,
+      reason: `its address now belongs to another pod, ${namespace}/${name}${despite}`,
     };
   },
 };

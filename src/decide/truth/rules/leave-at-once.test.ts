@@ -13,7 +13,7 @@ describe("leaving at once", () => {
   const other = { pods: [pod(9)], published: [listed(9)] };
   const stays = "10.0.0.9:8080 active (join at once): its pod is ready";
   const leaves = (state: string, reason: string) =>
-    `10.0.0.1:8080 ${state} (leave at once): ${reason}, though it is still published as ready`;
+    `10.0.0.1:8080 ${state} (leave at once): ${reason}, but its EndpointSlice still lists it as ready`;
   const table: readonly (readonly [string, FactsInWords, string])[] = [
     [
       "a terminating pod that still answers drains",
@@ -40,7 +40,7 @@ describe("leaving at once", () => {
       { pods: [pod(1, { phase: "Failed" })] },
       leaves("out", "its pod has ended (Failed)"),
     ],
-    ["a pod that is gone is out", { gone: ["uid-web-1"] }, leaves("out", "its pod is gone")],
+    ["a pod that is gone is out", { gone: ["uid-web-1"] }, leaves("out", "its pod was deleted")],
     [
       "a pod whose labels no longer match is out",
       { pods: [pod(1, { metadata: metadata("web-1", { labels: { app: "old" } }) })] },
@@ -60,8 +60,8 @@ describe("leaving at once", () => {
   test("a pod that got another address leaves the old one and joins at the new one", () => {
     expect(rowsOf({ pods: [pod(1, { podIP: "10.0.0.5" })], published: [listed(1)] })).toEqual([
       leaves("out", "its pod has another address or port now"),
-      "10.0.0.5:8080 active (join at once): its pod is ready, " +
-        "though it is not published as ready yet",
+      "10.0.0.5:8080 active (join at once): its pod is ready, but its EndpointSlice" +
+        " does not list it as ready yet",
     ]);
   });
 
@@ -80,8 +80,8 @@ describe("leaving at once", () => {
       published: [listed(2, { ready: false, serving: true, terminating: true }), listed(9)],
     };
     expect(rowsOf(words).slice(0, 2)).toEqual([
-      "10.0.0.1:8080 out (leave at once): its pod is terminating, " +
-        "and the slices do not list it as serving",
+      "10.0.0.1:8080 out (leave at once): its pod is terminating, and its EndpointSlice " +
+        "does not list it as serving",
       "10.0.0.2:8080 draining (leave at once): its pod is terminating",
     ]);
   });
@@ -94,8 +94,8 @@ describe("leaving at once", () => {
     };
     expect(rowsOf(words)).toEqual([
       leaves("draining", "its pod is terminating"),
-      "10.0.0.2:8080 active (follow the published endpoints): it is published as ready, " +
-        "and the pod watch is stale: the server has not been reached for over 20 s",
+      "10.0.0.2:8080 active (follow the published endpoints): its EndpointSlice lists it " +
+        "as ready, and the pod watch is stale: the server has not been reached for over 20 s",
     ]);
   });
 });

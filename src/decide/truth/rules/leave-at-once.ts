@@ -25,7 +25,7 @@ function forGood(candidate: Candidate, pod: Pod): Verdict | undefined {
   if (pod.ready !== "True") return out(candidate, "its pod is terminating and not ready");
   return isServingStill(candidate)
     ? { state: "draining", reason: despiteSlice(candidate, "its pod is terminating") }
-    : out(candidate, "its pod is terminating, and the slices do not list it as serving");
+    : out(candidate, "its pod is terminating, and its EndpointSlice does not list it as serving");
 }
 
 /** A stale watch cannot say that a pod which terminates is ready still, if the slices know better. */
@@ -49,7 +49,7 @@ export function forNow(candidate: Candidate): Verdict | undefined {
 
 /** A list that comes without a pod is less than a deletion that was seen. */
 function isGone(candidate: Candidate, { atMs, isWitnessed }: Departure): Verdict {
-  const verdict = out(candidate, "its pod is gone");
+  const verdict = out(candidate, "its pod was deleted");
   return isWitnessed ? verdict : { ...verdict, soleWitnessAtMs: atMs };
 }
 
@@ -58,5 +58,7 @@ function out(candidate: Candidate, reason: string): Verdict {
 }
 
 function despiteSlice(candidate: Candidate, reason: string): string {
-  return isPublishedReady(candidate) ? `${reason}, though it is still published as ready` : reason;
+  return isPublishedReady(candidate)
+    ? `${reason}, but its EndpointSlice still lists it as ready`
+    : reason;
 }

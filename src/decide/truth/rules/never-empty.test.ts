@@ -8,9 +8,9 @@ describe("never empty", () => {
       published: [listed(2)],
     };
     expect(rowsOf(words)).toEqual([
-      "10.0.0.1:8080 active (never empty): no endpoint is better: its pod is terminating",
-      "10.0.0.2:8080 out (leave at once): its pod is not ready, " +
-        "though it is still published as ready",
+      "10.0.0.1:8080 active (never empty): no better endpoint is left: its pod is " + "terminating",
+      "10.0.0.2:8080 out (leave at once): its pod is not ready, but its EndpointSlice " +
+        "still lists it as ready",
     ]);
   });
 });

@@ -16,7 +16,7 @@ export function neverEmpty(endpoints: readonly TruthEndpoint[]): readonly TruthE
           ...endpoint,
           state: "active",
           rule: "never empty",
-          reason: `no endpoint is better: ${endpoint.reason}`,
+          reason: `no better endpoint is left: ${endpoint.reason}`,
         }
       : endpoint,
   );

@@ -233,11 +233,11 @@ test("the reason says what is missing", () => {
     published: [listed(1), listed(2), listed(4)],
   };
   const { endpoints } = truth(snapshot(inCluster({ ...four, doubts })), 80, policy);
-  const why = "its pod is not ready, though it is still published as ready";
-  const alone = "which the pod watch alone says of most endpoints at once";
+  const why = "its pod is not ready, but its EndpointSlice still lists it as ready";
+  const alone = "most endpoints disappeared at once, and only the pod watch reports it";
   expect(endpoints.map(({ reason }) => reason)).toEqual([
-    `${why}, ${alone}, and it answers a probe`,
-    `${why}, and it does not answer a probe`,
-    `${why}, ${alone}, and it is being probed`,
+    `${why}; ${alone}; it answers probes`,
+    `${why}; it does not answer probes`,
+    `${why}; ${alone}; it is being probed`,
   ]);
 });

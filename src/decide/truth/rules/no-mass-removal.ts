@@ -56,17 +56,17 @@ function held(one: Judged): Judged {
   return {
     ...one,
     doubt,
-    endpoint: { ...endpoint, state, rule: name, reason: `${endpoint.reason}, ${reason}` },
+    endpoint: { ...endpoint, state, rule: name, reason: `${endpoint.reason}; ${reason}` },
   };
 }
 
 function verdictOn({ probed, doubted }: NonNullable<Judged["candidate"]>): Verdict {
-  const alone = "which the pod watch alone says of most endpoints at once";
-  if (probed === "silent") return { state: "out", reason: "and it does not answer a probe" };
+  const alone = "most endpoints disappeared at once, and only the pod watch reports it";
+  if (probed === "silent") return { state: "out", reason: "it does not answer probes" };
   if (doubted?.isOld === true && doubted.cause === "mass") {
-    return { state: "out", reason: "and the pod watch has said so for long enough" };
+    return { state: "out", reason: "the pod watch has reported it for long enough" };
   }
   return probed === "answers"
-    ? { state: "held", reason: `${alone}, and it answers a probe` }
-    : { state: "suspect", reason: `${alone}, and it is being probed` };
+    ? { state: "held", reason: `${alone}; it answers probes` }
+    : { state: "suspect", reason: `${alone}; it is being probed` };
 }

@@ -38,14 +38,18 @@ const kept = [
 ];
 const distrusted = (seconds: number) => [
   east,
-  `west 2 active 3: its pod is ready; its cluster has not answered for ${seconds} s, so it only stands in`,
-  `west 3 draining 3: its pod is terminating; its cluster has not answered for ${seconds} s, so it only stands in`,
+  `west 2 active 3: its pod is ready; its cluster has not answered for ${seconds} s, so it ` +
+    "is used only as a last resort",
+  `west 3 draining 3: its pod is terminating; its cluster has not answered for ${seconds} ` +
+    "s, so it is used only as a last resort",
   unready,
 ];
 const dropped = [
   east,
-  "west 2 out 0: its cluster has not answered for 60 s, and is dropped; before, its pod is ready",
-  "west 3 out 0: its cluster has not answered for 60 s, and is dropped; before, its pod is terminating",
+  "west 2 out 0: its cluster has not answered for 60 s, so its endpoints are dropped; " +
+    "before that, its pod is ready",
+  "west 3 out 0: its cluster has not answered for 60 s, so its endpoints are dropped; " +
+    "before that, its pod is terminating",
   unready,
 ];
 
@@ -78,10 +82,10 @@ const table: readonly (readonly [
     { unreachable: "drop", followSlices: true },
     undefined,
     [
-      "east 1 active 0: it is published as ready, and the slices are followed",
-      "west 2 active 0: it is published as ready, and the slices are followed",
-      "west 3 out 0: it is not published, and the slices are followed",
-      "west 4 out 0: it is not published, and the slices are followed",
+      "east 1 active 0: its EndpointSlice lists it as ready, and routing follows the slices",
+      "west 2 active 0: its EndpointSlice lists it as ready, and routing follows the slices",
+      "west 3 out 0: no EndpointSlice lists it, and routing follows the slices",
+      "west 4 out 0: no EndpointSlice lists it, and routing follows the slices",
     ],
   ],
 ];

@@ -33,14 +33,14 @@ export function unreachableCluster(
 function dropped(one: Judged, silent: string): Judged {
   const { endpoint } = one;
   if (endpoint.state === "out") return one;
-  const reason = `${silent}, and is dropped; before, ${endpoint.reason}`;
+  const reason = `${silent}, so its endpoints are dropped; before that, ${endpoint.reason}`;
   return { ...one, doubt: undefined, endpoint: { ...endpoint, state: "out", rule: name, reason } };
 }
 
 function distrusted(one: Judged, silent: string): Judged {
   const { endpoint } = one;
   if (endpoint.state === "out") return one;
-  const reason = `${endpoint.reason}; ${silent}, so it only stands in`;
+  const reason = `${endpoint.reason}; ${silent}, so it is used only as a last resort`;
   const priority = distrustedPriority + (endpoint.priority ?? 0);
   return { ...one, endpoint: { ...endpoint, priority, reason } };
 }

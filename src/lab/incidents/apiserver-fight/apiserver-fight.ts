@@ -47,9 +47,9 @@ export const apiserverFight: Incident = {
     "after a release nginx keeps the addresses of deleted pods for up to ten minutes, " +
     "each of three replicas for a different time",
   cause:
-    "several API servers without --apiserver-count: every ten seconds each makes its own address " +
-    "the only one of the kubernetes service, and watches through it fall silent unnoticed",
-  fix: "one API server; or the right --apiserver-count, or --endpoint-reconciler-type=lease",
+    "several API servers without --apiserver-count; every ten seconds each server makes its own " +
+    "address the only one of the kubernetes service, and watches through it stop without an error",
+  fix: "one API server, or the correct --apiserver-count, or --endpoint-reconciler-type=lease",
   play: (open, { fix }) => playApiserverFight(open, { fix }),
 };
 
@@ -83,9 +83,9 @@ async function playFights(run: Run): Promise<IncidentFindings> {
     measures: fightMeasures([cutOff, lagging]),
     fitted: [
       ...findings.fitted,
-      "the write-up does not say which mechanism it was: both are played, one after the other",
-      "lagging cache: all three replicas began to watch at the server that then stopped; a watch " +
-        "that ends may come back to it and lag once more, so 10 min are no bound",
+      "two possible mechanisms, replayed one after the other; the report does not name one",
+      "lagging cache: all three replicas watch the server that lags. A watch that ends may " +
+        "reconnect to it and lag again, so 10 min is not an upper bound",
     ],
   };
 }
@@ -119,9 +119,7 @@ async function playFixed(run: Run, servers: number): Promise<IncidentFindings> {
     ],
     measures: fightMeasures([one, counted, leases]),
     series: one.series,
-    fitted: [
-      "neither the count nor leases cure a server whose watch cache lags, only its absence does",
-    ],
+    fitted: ["the count and the leases do not help against a server whose watch cache lags"],
   };
 }
 
@@ -148,11 +146,11 @@ function fittedIn({ settings: { silence }, mode }: FightRun): readonly string[] 
     `${durationText(minMs)} to ${durationText(maxMs)}`;
   const bounds =
     mode === "live"
-      ? `where kernels take ${between(usual.silence)}`
-      : "drawn for each: the bounds are the kernel's, the draw is ours";
+      ? `real kernels take ${between(usual.silence)}`
+      : "drawn at random between the kernel's bounds";
   return [
     `a connection cut off by IPVS stays silent for ${between(silence)}, ${bounds}`,
-    "a server that is listed again does not revive the connections it had, as some kernels do",
-    "every watch has a connection of its own; over HTTP/2 those of a replica freeze together",
+    "connections to a server stay dead after it is listed again; some kernels revive them",
+    "every watch has its own connection; with HTTP/2 all watches of a replica would stop together",
   ];
 }

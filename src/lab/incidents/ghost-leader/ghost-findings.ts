@@ -25,10 +25,10 @@ export function ghostFindings(
     series,
     fitted: [
       `a lease of ${settings.electionTtlMs / 1_000} s, the default of the ingress controller`,
-      `${settings.formerTransitions} earlier changes of the lock's holder: a record keeps its past`,
+      `${settings.formerTransitions} earlier changes of the lock's holder, which the record keeps`,
       `${settings.replicas} replicas and ${settings.ingresses} Ingresses a class`,
-      "the ghost is of an older revision, so that its labels match no pod: the write-up shows the " +
-        "empty statuses, not why",
+      "the ghost has an older revision, so its labels match no pod; the report shows the empty " +
+        "statuses, but not the reason",
     ],
   };
 }

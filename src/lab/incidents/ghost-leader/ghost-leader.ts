@@ -16,11 +16,11 @@ export type GhostLeaderOptions = IncidentOptions & Partial<GhostSettings>;
 
 export const ghostLeader: Incident = {
   name: "ghost-leader",
-  summary: "every Ingress shows Initializing: its status is empty, and traffic is fine",
+  summary: "every Ingress shows Initializing and has an empty status; traffic works",
   cause:
-    "only the leader writes status, and the lock is renewed by a pod that does not exist: it runs " +
-    "on a machine that was taken out of the cluster and never switched off",
-  fix: "edit the lock to name a pod that exists, then find and stop the stray machine",
+    "only the leader writes status, and a pod that no longer exists in the API renews the lock; it " +
+    "runs on a machine that was removed from the cluster but never switched off",
+  fix: "edit the lock to name a pod that exists, then find and stop that machine",
   play: (open, options) => playGhostLeader(open, options),
 };
 

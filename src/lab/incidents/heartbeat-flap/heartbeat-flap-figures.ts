@@ -72,8 +72,8 @@ function shopEntry({ removals: { stock, lockstep }, instant }: FlappingShop): Ti
     stage: shopStage,
     atMs: instant.stageMs,
     text:
-      "a shop on such a node was under traffic until now: of its living endpoints stock (model) " +
-      `took out ${howMany(stock)}, Lockstep ${howMany(lockstep)}`,
+      "end of the traffic to a shop on such a node. Healthy endpoints removed: " +
+      `stock (model) ${howMany(stock)}, Lockstep ${howMany(lockstep)}`,
   };
 }
 
@@ -83,9 +83,9 @@ function deadEntries({ diedMs, noticedMs, unroutedMs }: DeadNode): readonly Time
     ms === undefined ? [] : [{ stage: deadStage, atMs: diedMs + ms, text }];
   return [
     ...after(0, "elsewhere a node dies, with half of a shop's pods"),
-    ...after(unroutedMs.lockstep, "Lockstep sends nobody there any more"),
-    ...after(noticedMs, "the controller gives the node up"),
-    ...after(unroutedMs.stock, "stock (model) sends nobody there any more"),
+    ...after(unroutedMs.lockstep, "Lockstep sends no more requests to that node"),
+    ...after(noticedMs, "the controller marks the node as lost"),
+    ...after(unroutedMs.stock, "stock (model) sends no more requests to that node"),
   ].sort((one, other) => one.atMs - other.atMs);
 }
 

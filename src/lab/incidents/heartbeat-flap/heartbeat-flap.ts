@@ -47,10 +47,10 @@ const liveNodes = 4;
 
 export const heartbeatFlap: Incident = {
   name: "heartbeat-flap",
-  summary: "a service's endpoint is there, then not ready, then there again, and its pod is well",
+  summary: "an endpoint of a healthy pod is ready, then not ready, then ready again",
   cause:
-    "a busy kubelet reports every 20 to 50 s and a node is given 40 s; each miss marks all pods of " +
-    "the node unready, until the kubelet next compares",
+    "a busy kubelet reports every 20 to 50 s, and the controller waits for 40 s; each missed report " +
+    "marks all pods of the node unready until the kubelet corrects it",
   fix: "--node-monitor-grace-period=60s of kube-controller-manager",
   play: (open, { fix }) => playHeartbeatFlap(open, { fix }),
 };
@@ -140,11 +140,13 @@ function fittedIn(
   return [
     ...(speed === 1
       ? []
-      : [`heartbeats, grace and monitor are ${speed} times as fast; the kubelet's posts are not`]),
-    "heartbeat gaps are uniform: the write-up gives their range and not their shape",
-    `${late.nodes} nodes: their number does not matter, but more of them count more flaps`,
+      : [
+          `heartbeats, grace period and monitor run ${speed} times faster; status posts of the kubelet do not`,
+        ]),
+    "heartbeat gaps are distributed evenly; the report gives only their range",
+    `${late.nodes} nodes (more nodes give more flaps to count, with the same rate)`,
     ...(isSilent
       ? []
-      : ["a dead node's pods refuse connections, where those of a dead machine would not answer"]),
+      : ["pods of a dead node refuse connections; on a dead machine connections would time out"]),
   ];
 }

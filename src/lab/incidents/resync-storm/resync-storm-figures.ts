@@ -298,14 +298,16 @@ function fittedIn(options: FindingsOptions): readonly string[] {
       `${limits.qps} requests a second, burst ${limits.burst}`,
     ...(resyncFactor === undefined
       ? []
-      : [`a resync period ${resyncFactor} times the shortest: the real process draws 1 to 2`]),
+      : [
+          `a resync period of ${resyncFactor} times the shortest (the real process draws 1 to 2 times)`,
+        ]),
     ...(raised === undefined || fix
       ? []
       : [
-          `${raised.writesPerSecond} writes a second of the API server, for the bounded storm only`,
+          `${raised.writesPerSecond} writes a second by the API server, in the bounded storm only`,
           `--min-resync-period=${raised.minResyncMs / minuteMs}m while the limits are raised`,
         ]),
-    "no leader election: its renewals have no part in it",
-    "dead pods refuse at once, where the write-up's connections timed out",
+    "no leader election (its renewals do not matter here)",
+    "dead pods refuse connections; in the real incident connections timed out",
   ];
 }

@@ -11,11 +11,11 @@ import { playStorms } from "./resync-storm-play.ts";
 
 export const resyncStorm: Incident = {
   name: "resync-storm",
-  summary: "now and then a release sends requests to pods that are gone, for minutes",
+  summary: "some releases are followed by requests to deleted pods for minutes",
   cause:
-    "each resync, every 12 to 24 hours, Kubernetes 1.17.3 writes the Endpoints of every headless " +
-    "service though nothing changed, 20 a second, and real changes wait their turn",
-  fix: "Kubernetes 1.17.13, which compares the labels of headless services rightly (PR 94112)",
+    "at each resync, every 12 to 24 hours, Kubernetes 1.17.3 writes the Endpoints of every headless " +
+    "service without need, at 20 a second, and real changes wait behind these writes",
+  fix: "Kubernetes 1.17.13, which compares the labels of headless services correctly (PR 94112)",
   play: (open, { fix }) => playResyncStorm(open, { fix, cluster: clusterFor }),
 };
 

@@ -58,11 +58,11 @@ const watchEveryMs = 1_000;
 export const throttledController: Incident = {
   name: "throttled-controller",
   summary:
-    "for half a minute to two minutes after a release, requests go to pods that are gone, " +
-    "and the new ones get none",
+    "for half a minute to two minutes after a release, requests go to deleted pods, " +
+    "and new pods get no requests",
   cause:
-    "up to Kubernetes 1.7 the endpoints controller asks about every service each 30 s; above some " +
-    "600 services its limit of 20 requests a second never suffices, and changes wait in its queue",
+    "up to Kubernetes 1.7 the endpoints controller reads every service every 30 s; with more than " +
+    "about 600 services its limit of 20 requests a second is too low, and changes wait in its queue",
   fix: "--kube-api-qps=300 --kube-api-burst=325 of kube-controller-manager",
   play: (open, { fix }) => playThrottledController(open, { fix }),
 };
@@ -195,14 +195,16 @@ function fittedIn(
 ): readonly string[] {
   return [
     isLive
-      ? `${services} services, so that it does not take long; in virtual time ${fittedServices}`
-      : `${services.toLocaleString("en-US")} services: the write-up gives no number`,
-    `${workers} endpoint workers: the wait in the log is workers ÷ qps`,
-    `${releases} releases, at moments that are half a round of the queue apart: one of them waits ` +
-      "for half a round or more",
-    "dead pods refuse at once, where the write-up's connections timed out",
+      ? `${services} services, so that it is short (${fittedServices} in simulated time)`
+      : `${services.toLocaleString("en-US")} services`,
+    `${workers} endpoint workers (from the wait in the log: workers ÷ qps)`,
+    `${releases} releases, half a round of the queue apart, so that one of them waits for at least ` +
+      "half a round",
+    "dead pods refuse connections; in the real incident connections timed out",
     ...(isFixed
-      ? ["the write-up's log lines vanished; here a round's requests still wait for some 0.1 s"]
+      ? [
+          "in the real incident no throttling log line was left; here requests still wait about 0.1 s",
+        ]
       : []),
   ];
 }

@@ -14,7 +14,7 @@ export const allowedRanges: AnnotationGroup = {
   names: ["allowlist-source-range", "whitelist-source-range"],
   read: (annotations) => {
     const name = newerOf(annotations, "allowlist-source-range", "whitelist-source-range");
-    const allowFrom = networksOf(annotations, name, "are let in");
+    const allowFrom = networksOf(annotations, name, "are allowed");
     if (allowFrom.length > 0) return { policy: { allowFrom } };
     annotations.report(name, `it names no network, ${closing}`, "RouteClosed");
     return { policy: { closed: true } };
@@ -71,10 +71,10 @@ function rateLimitOf(annotations: AnnotationReader): RateLimit | undefined {
     annotations.read("limit-burst-multiplier", wholeNumber(1, maxBurstMultiplier)) ??
     usualBurstMultiplier;
   if (perSecond > 0 && perMinute > 0) {
-    annotations.report("limit-rpm", "limit-rps goes before it, so it is ignored");
+    annotations.report("limit-rpm", "limit-rps overrides it, so it is ignored");
   }
   const name = newerOf(annotations, "limit-allowlist", "limit-whitelist");
-  const exempt = networksOf(annotations, name, "are not counted");
+  const exempt = networksOf(annotations, name, "are not limited");
   const except = exempt.length === 0 ? {} : { exceptFrom: exempt };
   if (perSecond > 0) {
     return { requestsPerSecond: perSecond, burst: perSecond * multiplier, ...except };

@@ -19,7 +19,7 @@ export const aliases: AnnotationGroup = {
         annotations.report("server-alias", `${shown(item)} is not a host name, so it is ignored`);
     }
     if (items.length > maxAliases) {
-      annotations.report("server-alias", `only the first ${maxAliases} names count`);
+      annotations.report("server-alias", `only the first ${maxAliases} names are used`);
     }
     return { aliases: [...found] };
   },

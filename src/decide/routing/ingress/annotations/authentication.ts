@@ -14,7 +14,7 @@ const closed: Partial<IngressSettings> = { policy: { closed: true } };
 export const clientCertificates: AnnotationGroup = {
   names: ["auth-tls-secret"],
   read: (annotations) => {
-    const what = `this protection is not supported, ${closing}`;
+    const what = `this kind of authentication is not supported, ${closing}`;
     annotations.report("auth-tls-secret", what, "RouteClosed");
     return closed;
   },
@@ -33,7 +33,7 @@ export const passwords: AnnotationGroup = {
   read: (annotations) => {
     if (!annotations.has(typeName)) {
       for (const name of [secretName, formName, realmName].filter((one) => annotations.has(one))) {
-        annotations.report(name, `without ${typeName} it protects nothing, so it is ignored`);
+        annotations.report(name, `it needs ${typeName}, so it is ignored`);
       }
       return {};
     }
@@ -49,7 +49,7 @@ function basicAuthOf(annotations: AnnotationReader): BasicAuthentication | undef
     ? readOrClose(annotations, formName, oneOf({ "auth-file": "file", "auth-map": "map" } as const))
     : "file";
   if (!annotations.has(secretName)) {
-    annotations.report(typeName, `${secretName} is absent, ${closing}`, "RouteClosed");
+    annotations.report(typeName, `${secretName} is missing, ${closing}`, "RouteClosed");
     return undefined;
   }
   const secret = readOrClose(annotations, secretName, secretReference);

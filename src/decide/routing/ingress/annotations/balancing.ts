@@ -109,8 +109,7 @@ const hashParts: Parse<readonly HashPart[]> = (text) => {
     const variable = braced ?? bare;
     if (variable === undefined) parts.push({ text: literal ?? "" });
     else if (isHashable(variable)) parts.push({ variable: variable.toLowerCase() });
-    else
-      return { problem: `${shown(`$${variable}`)} is not among the variables that can be hashed` };
+    else return { problem: `${shown(`$${variable}`)} is not a variable that can be hashed` };
   }
   if (parts.length > maxHashParts) return { problem: `it has more than ${maxHashParts} parts` };
   if (parts.every((part) => "text" in part)) {

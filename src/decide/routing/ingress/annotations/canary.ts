@@ -26,7 +26,7 @@ export const canary: AnnotationGroup = {
   read: (annotations) => {
     if (annotations.read("canary", boolean) !== true) {
       for (const name of terms.filter((one) => annotations.has(one))) {
-        annotations.report(name, 'it counts only beside canary: "true", so it is ignored');
+        annotations.report(name, 'it needs canary: "true", so it is ignored');
       }
       return {};
     }

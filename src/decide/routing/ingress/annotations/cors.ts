@@ -70,7 +70,8 @@ function originsOf(annotations: AnnotationReader): readonly string[] {
     if ("value" in parsed) origins.push(parsed.value);
     else annotations.report(name, `${parsed.problem}, so that item is ignored`);
   }
-  if (origins.length === 0) annotations.report(name, "it names no origin, so none is allowed");
+  if (origins.length === 0)
+    annotations.report(name, "it has no valid origin, so no origin is allowed");
   return origins;
 }
 

@@ -71,12 +71,15 @@ test("what only says where to go is left out when it is wrong, and nothing of it
   expect(read({ "auth-url": url, "auth-signin": "$http_evil" })).toEqual({
     policy: { externalAuth: byService },
     settings: { guard },
-    problems: ["AnnotationIgnored: auth-signin: $http_evil cannot stand in it, so it is ignored"],
+    problems: [
+      "AnnotationIgnored: auth-signin: the variable $http_evil is not supported here, so it " +
+        "is ignored",
+    ],
   });
   expect(read({ "auth-method": "GET", "auth-signin": "https://a.example/" })).toEqual({
     policy: {},
     problems: ["auth-method", "auth-signin"].map(
-      (name) => `AnnotationIgnored: ${name}: without auth-url it does nothing, so it is ignored`,
+      (name) => `AnnotationIgnored: ${name}: it needs auth-url, so it is ignored`,
     ),
   });
 });
@@ -105,8 +108,8 @@ describe("between namespaces", () => {
     const refused = {
       closed: true,
       problems: [
-        "RouteClosed: annotation auth-url: the service is of the namespace tools, and " +
-          "--auth-namespace does not name it, so every request is answered with 503",
+        "RouteClosed: annotation auth-url: the service is in namespace tools, which " +
+          "--auth-namespace does not allow, so every request is answered with 503",
       ],
     };
     expect([
@@ -133,8 +136,8 @@ describe("between namespaces", () => {
       {
         asks: ["shop"],
         problems: [
-          "RouteClosed: annotation auth-url: the host sso.example belongs to the namespace tools, " +
-            "and --auth-namespace does not name it, so every request is answered with 503",
+          "RouteClosed: annotation auth-url: host sso.example belongs to namespace tools, " +
+            "which --auth-namespace does not allow, so every request is answered with 503",
         ],
       },
       { asks: ["shop", "tools"], problems: [] },
@@ -143,8 +146,8 @@ describe("between namespaces", () => {
 
   test("only a service of the own namespace is asked by a method that changes something", () => {
     const refused = (method: string) => [
-      `RouteClosed: annotation auth-method: ${method} is for a service of the Ingress's own ` +
-        "namespace only, so every request is answered with 503",
+      `RouteClosed: annotation auth-method: ${method} works only with a service in the ` +
+        "namespace of the Ingress, so every request is answered with 503",
     ];
     const own = { "auth-url": "http://auth.shop.svc/" };
     expect([
@@ -179,9 +182,9 @@ test("a host that no route leads from is told until one does", () => {
     ...annotated({ "auth-url": "https://SSO.example:8443/auth" }),
   });
   const told = [
-    "guarded: annotation auth-url: no route here leads from the host sso.example, so every request " +
-      "is answered with 503; name a service, as in http://auth.tools.svc/check, or a host that an " +
-      "Ingress has",
+    "guarded: annotation auth-url: no Ingress here has the host sso.example, so every " +
+      "request is answered with 503; name a service, as in http://auth.tools.svc/check, or a " +
+      "host that an Ingress has",
   ];
   const problemsWith = (...hosts: readonly string[]) =>
     routed([guarded, ...hosts.map((host, index) => ingress(`i${index}`, rules(host)))]).problems;

@@ -35,7 +35,7 @@ export const externalAuth: AnnotationGroup = {
   read: (annotations) => {
     if (!annotations.has(urlName)) {
       for (const name of optional.filter((one) => annotations.has(one))) {
-        annotations.report(name, `without ${urlName} it does nothing, so it is ignored`);
+        annotations.report(name, `it needs ${urlName}, so it is ignored`);
       }
       return {};
     }
@@ -60,7 +60,7 @@ function read(annotations: AnnotationReader): (ExternalAuth & Pick<Place, "guard
   const responseHeaders = readOrClose(annotations, headersName, list(answeredHeader));
   const refused = unsupported.filter((name) => annotations.has(name));
   for (const name of refused) {
-    annotations.report(name, `this is not supported, ${closing}`, "RouteClosed");
+    annotations.report(name, `not supported, ${closing}`, "RouteClosed");
   }
   const isClosed = [place, method, responseHeaders].includes(closed) || refused.length > 0;
   if (isClosed || place === undefined || place === closed) return undefined;
@@ -120,9 +120,9 @@ const authUrl: Parse<Place> = (text) => {
     return { problem: `${shown(text)} is not an address such as "http://auth.tools.svc/check"` };
   }
   const unknown = unknownPlace(path);
-  if (unknown !== undefined) return { problem: `$${unknown} cannot stand in it` };
+  if (unknown !== undefined) return { problem: `the variable $${unknown} is not supported here` };
   if (/^[\d.]+$/.test(host)) {
-    return { problem: "it has an address in place of the name of a service or host" };
+    return { problem: "use the name of a service or host instead of an IP address" };
   }
   const told = portText === undefined ? host : `${host}:${portText}`;
   const guard = serviceOf(host.toLowerCase(), Number(portText ?? (scheme === "https" ? 443 : 80)));
@@ -165,7 +165,7 @@ const framingHeaders: ReadonlySet<string> = new Set([
 
 const answeredHeader: Parse<string> = (text) =>
   framingHeaders.has(text.toLowerCase())
-    ? { problem: `${shown(text)} cannot be taken from an answer` }
+    ? { problem: `${shown(text)} is not a valid response header` }
     : token(text);
 
 /** With where the client came from, unless its author has put that in. */
@@ -182,7 +182,9 @@ function signInOf(annotations: AnnotationReader): string | undefined {
 const signInAddress: Parse<string> = (text) => {
   const parsed = location(text);
   const unknown = unknownPlace(text);
-  return unknown === undefined ? parsed : { problem: `$${unknown} cannot stand in it` };
+  return unknown === undefined
+    ? parsed
+    : { problem: `the variable $${unknown} is not supported here` };
 };
 
 const parameterNameOf: Parse<string> = (text) =>

@@ -55,7 +55,7 @@ export const special: AnnotationGroup = {
     if (bytes > maxHeaderBytes) {
       annotations.report(
         "proxy-buffer-size",
-        "the headers of an answer have 128 KiB at most, so these are used",
+        "the maximum for response headers is 128 KiB, so 128 KiB is used",
       );
     }
     const streamBodies = isStreamed === true ? (true as const) : undefined;
@@ -73,7 +73,8 @@ function isOfOtherClass(annotations: AnnotationReader, policy: RoutePolicy): boo
     // Bodies of gRPC are always passed on as they come.
     const isHad = field === "streamBodies" && spoken.startsWith("grpc");
     if (isHad || !Object.hasOwn(policy, field)) continue;
-    const others = "gRPC endpoints and those that must prove their name cannot have it";
+    const others =
+      "not supported for gRPC endpoints and for endpoints with certificate verification";
     annotations.report(name, `${others}, so it is ignored`);
   }
   return true;
@@ -105,8 +106,8 @@ function triesOf(annotations: AnnotationReader): number | undefined {
   if (others.length > 0) {
     annotations.report(
       "proxy-next-upstream",
-      "another endpoint is tried after connection errors, and after timeouts of idempotent " +
-        `requests; ${others.slice(0, conditionsShown).map(plain).join(", ")} cannot be asked for`,
+      "retries happen only after connection errors, and after timeouts of idempotent requests; " +
+        `not supported: ${others.slice(0, conditionsShown).map(plain).join(", ")}`,
     );
   }
   // 0 is nginx's word for no limit of its own.
@@ -121,7 +122,7 @@ export const protocol: AnnotationGroup = {
   names: ["backend-protocol", "upstream-vhost", "proxy-ssl-verify", "proxy-ssl-name"],
   read: (annotations) => ({
     policy: present({
-      protocol: annotations.read("backend-protocol", oneOf(protocols), "so HTTP is spoken"),
+      protocol: annotations.read("backend-protocol", oneOf(protocols), "so HTTP is used"),
       upstreamHost: annotations.read("upstream-vhost", hostAndPort),
       verifyUpstream: annotations.read("proxy-ssl-verify", oneOf({ on: true, off: false })),
       upstreamTlsName: annotations.read("proxy-ssl-name", hostName),

@@ -45,10 +45,7 @@ export const redirects: AnnotationGroup = {
     const temporal = redirectOf(annotations, "temporal-redirect", 302);
     const permanent = redirectOf(annotations, "permanent-redirect", 301);
     if (temporal !== undefined && permanent !== undefined) {
-      annotations.report(
-        "permanent-redirect",
-        "temporal-redirect goes before it, so it is ignored",
-      );
+      annotations.report("permanent-redirect", "temporal-redirect overrides it, so it is ignored");
     }
     return { policy: present({ redirect: temporal ?? permanent }) };
   },
