@@ -256,7 +256,7 @@ test("nodes that were recorded beside a namespace tell causes again, after a run
     const { code, out, errors } = await replay(world);
     expect(code).toBe(0);
     expect(out).toMatch(/^.* prod ready \+10\.0\.0\.2 .*\n.* lab-1 node gone −10\.0\.0\.1 .*\n$/);
-    expect(errors).toContain(`Replay of ${path}, run 2, recorded from`);
+    expect(errors).toContain(`Replay of ${path}, run 2, recorded since`);
   }));
 
 test("a recording of an older `lockstep record`, or of version 1, is looked at every second", () =>

@@ -5,7 +5,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { MessageChannel } from "node:worker_threads";
 import type { WallMs } from "../environment/clock.ts";
-import type { LogFields } from "../environment/log.ts";
 import { nodeEnvironment } from "../environment/node/node-environment.ts";
 import type { JourneyRecord } from "../timeline/journey-record.ts";
 import { HistoryDatabase } from "./history-database.ts";
@@ -91,11 +90,3 @@ export const inThisThread: StartHistoryThread = ({ onAnswer }) => {
     },
   };
 };
-
-/** Says what was logged. */
-export function recordingLog() {
-  const lines: { readonly message: string; readonly fields: LogFields | undefined }[] = [];
-  const add = (message: string, fields?: LogFields) => void lines.push({ message, fields });
-  const log = { debug: add, info: add, warn: add, error: add, child: () => log };
-  return { log, lines };
-}

@@ -18,7 +18,7 @@ test("it is said truly which fields count without a restart", () => {
   const comments = readFileSync(file, "utf8").match(/^# followSlices,.*?restart\.$/ms)?.[0] ?? "";
   const said = comments
     .replace(/^# /gm, "")
-    .split(" count as soon as")[0]
+    .split(" apply as soon as")[0]
     ?.split(/,\s|\sand\s/);
   const live = ingressSettings.filter(({ isLive }) => isLive).map(({ field }) => field);
   expect(said?.toSorted()).toEqual(live.toSorted());
