@@ -75,6 +75,17 @@ it("names file, line and reason", () => {
 });
 
 it.each([
+  ["src/cli/x.ts", 'const text = "the proxy was told";', 'the word "told" in a text'],
+  ["src/cli/x.ts", "const text = `${1} pods, heard by nobody`;", 'the word "heard" in a text'],
+  ["src/cli/x.ts", 'const type = "heard";', undefined],
+  ["src/lab/x.ts", 'const text = "the proxy was told";', undefined],
+  ["src/cli/x.test.ts", 'const text = "the proxy was told";', undefined],
+])("refuses unclear words in texts for people: %s %s", (path, line, problem) => {
+  const [breach] = tidy(path, `${header}\nexport ${line}\n`);
+  expect(breach?.problem).toBe(problem);
+});
+
+it.each([
   ["Date.now()", "Date.now"],
   ["new Date()", "new Date()"],
   ["setTimeout(f, 1)", "setTimeout()"],

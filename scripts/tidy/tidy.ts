@@ -3,6 +3,7 @@
 import { dirname, posix } from "node:path";
 import { parseSync, Visitor, type VisitorObject } from "oxc-parser";
 import { ambientAllowed, folders, ordinaryClients, ownServer, pureFolders } from "./folders.ts";
+import { unclearWords } from "./plain-words.ts";
 
 export interface Breach {
   readonly file: string;
@@ -241,9 +242,31 @@ function checkSyntax(
       }
     },
   }).visit(program);
+  if (!isTest && !imitating.some((folder) => path.startsWith(folder))) checkWords(program, report);
   const ambient = isTest || ambientAllowed.some((allowed) => path.startsWith(allowed));
   if (!ambient) checkAmbient(program, report);
   if (!isTest && pureFolders.some((pure) => path.startsWith(pure))) checkPure(program, report);
+}
+
+/** The lab writes the words of Kubernetes; a simulation is seen by developers only. */
+const imitating = ["src/lab/", "src/simulation/"];
+
+/** In texts for people, which have several words; a single one is a name for machines. */
+function checkWords(program: Parsed["program"], report: Report): void {
+  const check = (start: number, text: string): void => {
+    if (!/\S\s+\S/.test(text)) return;
+    for (const { word, reason } of unclearWords(text)) {
+      report(start, `the word "${word}" in a text`, reason);
+    }
+  };
+  new Visitor({
+    Literal(node) {
+      if (typeof node.value === "string") check(node.start, node.value);
+    },
+    TemplateElement(node) {
+      check(node.start, node.value.raw);
+    },
+  }).visit(program);
 }
 
 function checkAmbient(program: Parsed["program"], report: Report): void {

@@ -64,7 +64,7 @@ test("before it starts it says what it will list, and then it records", () =>
         AKS).
 
       Recording lab-1 to /pods.jsonl. Ctrl-C stops it.
-      Stopped; everything is written.
+      Stopped; everything was written.
       "
     `);
   }));
@@ -90,7 +90,7 @@ test("what it may not read is said before it starts, with what blame cannot say 
         AKS).
 
       Recording lab-1-reader to /pods.jsonl. Ctrl-C stops it.
-      Stopped; no cluster was ever read: nothing was recorded.
+      Stopped. Nothing was recorded: no cluster could be read.
       "
     `);
   }));
@@ -121,8 +121,8 @@ test("pods are recorded where services may not be read", () =>
     );
     expect(code).toBe(0);
     expect(new Set(recorded)).toEqual(new Set(["EndpointSlice", "Pod"]));
-    expect(told).toMatch(/No list of services in lab-1-reader yet; .*: .*forbidden/);
-    expect(told).not.toContain("No list of pods");
+    expect(told).toMatch(/services in lab-1-reader are not listed yet; .*: .*forbidden/);
+    expect(told).not.toContain("pods in lab-1-reader are not listed");
   }));
 
 test("a namespace that may not be read holds up no other, and nodes are recorded beside both", () =>
@@ -136,7 +136,7 @@ test("a namespace that may not be read holds up no other, and nodes are recorded
     const { code, told, recorded } = await lockstepRecord(world, 30_000, ...asked);
     expect(code).toBe(0);
     expect(new Set(recorded)).toEqual(new Set(["EndpointSlice", "Node", "Pod", "Service"]));
-    expect(told).toMatch(/No list of pods in other of lab-1-reader yet; /);
+    expect(told).toMatch(/pods in other of lab-1-reader are not listed yet; /);
     expect(told).not.toContain("shop of lab-1-reader yet");
   }));
 
@@ -180,8 +180,8 @@ test("a cluster that never answers is said in words, and ends as a failure", () 
         AKS).
 
       Recording lab-1 to /pods.jsonl. Ctrl-C stops it.
-      lab-1 does not answer; it is recorded as soon as it does.
-      Stopped; no cluster was ever read: nothing was recorded.
+      lab-1 does not answer; recording starts when it answers.
+      Stopped. Nothing was recorded: no cluster could be read.
       "
     `);
     const logged = world.simulation.logLines().filter(({ host }) => host === "lockstep");
@@ -203,9 +203,9 @@ test("a namespace that no cluster has anything in is asked about, once", () =>
     const asked = ["--namespace", "shop", "--namespace", "shpo"];
     const { code, told } = await lockstepRecord(world, 60_000, ...asked);
     expect(code).toBe(0);
-    const questions = told.split("\n").filter((line) => line.includes("is its name right?"));
+    const questions = told.split("\n").filter((line) => line.includes("Check the name."));
     expect(questions).toEqual([
-      "No cluster has a pod or a service in the namespace shpo; is its name right?",
+      "No cluster has a pod or a service in the namespace shpo. Check the name.",
     ]);
   }));
 
@@ -221,9 +221,9 @@ test("a cluster that is lost meanwhile is said once, and when it is heard again"
     const { told } = await recording;
     const [, since = ""] = told.split("Ctrl-C stops it.\n");
     expect(since).toMatchInlineSnapshot(`
-      "lab-1 may be behind; what changes meanwhile is recorded when it is heard, as of some time since: lab-1:6443: the peer stopped acknowledging, or never answered
-      lab-1 is current again.
-      Stopped; everything is written.
+      "lab-1 may be behind; its changes are recorded with a time interval until it is up to date again: lab-1:6443: the peer stopped acknowledging, or never answered
+      lab-1 is up to date again.
+      Stopped; everything was written.
       "
     `);
   }));

@@ -37,20 +37,19 @@ interface RecordFlags {
 const qpsMost = 1_000;
 
 const epilogue = `
-Recorded are pods, services, nodes and EndpointSlices (or Endpoints): names, labels, addresses,
-readiness, deletion and the ends of containers, nothing of what runs in them; a line of JSON for each
-change. Needed are list and watch of these; what is refused is left out, and said. Before it starts it
-says what it will list and roughly how many bytes that is; --namespace and --max-qps bound it, for an
-API server that is already slow.
+It records pods, services, nodes and EndpointSlices (or Endpoints): names, labels, addresses,
+readiness, deletion and the ends of containers, but no contents. Each change is one line of JSON.
+Required permissions: list and watch of these kinds. Refused kinds are left out and named. At the
+start it prints how much it will list; --namespace and --max-qps reduce the load on a slow server.
 
-The file survives the end of the process at any moment; a later run goes on in the same file. When it
-has grown to half of --max-size it becomes FILE.1, in place of the one before, and a new one begins
-with all that is known then. lockstep blame and lockstep watch --replay read both.
+The file survives a crash, and a later run continues it. At half of --max-size it is renamed to
+FILE.1, which replaces the previous one. The new file starts with the complete state. lockstep blame
+and lockstep watch --replay read both files.
 
---anonymize replaces names, labels, uids and addresses: the same one always by the same one. Times and
-ports stay. --anonymize-file does it with a recording that exists, and asks no cluster.
+--anonymize replaces names, labels, uids and addresses; the same name always gets the same
+replacement. Times and ports stay. --anonymize-file does this with an existing recording.
 
-Exit codes: 0 it ended when told to, 1 no cluster was ever read, 2 it could not be done as asked.
+Exit codes: 0 stopped by Ctrl-C or SIGTERM; 1 no cluster could be read; 2 error.
 
 Examples:
   lockstep record --out pods.jsonl
@@ -61,33 +60,26 @@ Examples:
 
 export function recordCommand(context: CommandContext, done: (code: ExitCode) => void): Command {
   return new Command("record")
-    .description("write down changes of pods and endpoints, until stopped")
-    .requiredOption("--out <file>", "where to; an existing recording is continued")
+    .description("save pod and endpoint changes to a file, until stopped")
+    .requiredOption("--out <file>", "file to write; an existing recording is continued")
     .option(
       "--context <name>",
-      "a context, or name=context; repeatable; the current one unless given",
+      "context, or name=context; repeatable (default: the current context)",
       repeatable,
       [],
     )
-    .option("--all-contexts", "every cluster of the kubeconfig, by its first context", false)
+    .option("--all-contexts", "every cluster in the kubeconfig, by its first context", false)
     .option("--kubeconfig <file>", "instead of $KUBECONFIG or ~/.kube/config")
     .option("--namespace <name>", "only this one; repeatable", repeatable, [])
     .option("--form <form>", "auto, endpointslices or endpoints", form, "auto")
     .addOption(
-      new Option("--max-size <bytes>", "of both files together: 500M, 2G")
+      new Option("--max-size <bytes>", "maximum size of both files together: 500M, 2G")
         .argParser(byteSize(leastRecordingBytes))
         .default(defaultRecordingBytes, "256M"),
     )
-    .option(
-      "--max-qps <n>",
-      "at most so many requests a second to each cluster",
-      wholeNumber(1, qpsMost),
-    )
-    .option("--anonymize", "replace names and addresses, the same ones by the same", false)
-    .option(
-      "--anonymize-file <file>",
-      "read this recording and write it anonymised; asks no cluster",
-    )
+    .option("--max-qps <n>", "maximum requests a second to each cluster", wholeNumber(1, qpsMost))
+    .option("--anonymize", "replace names and addresses", false)
+    .option("--anonymize-file <file>", "anonymize this recording; needs no cluster")
     .addHelpText("after", helpText(context, epilogue))
     .action(async (flags: RecordFlags) => {
       const { anonymizeFile: from } = flags;

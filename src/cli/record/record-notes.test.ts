@@ -52,8 +52,8 @@ test("a cluster is behind once, however many of its watches are", () => {
     cluster("west", behind),
   ];
   expect(troublesOf(clusters).map(({ overText }) => overText)).toEqual([
-    "prod is current again.",
-    "west is current again.",
+    "prod is up to date again.",
+    "west is up to date again.",
   ]);
 });
 
@@ -64,9 +64,9 @@ test("what is not listed is said with what it costs and why", () => {
   const listing = { ...unlisted, resource: "nodes", state: "stale", detail: "not yet" } as const;
   const texts = troublesOf([cluster("prod", refused, failing, listing)]).map(({ text }) => text);
   expect(texts).toEqual([
-    "No list of pods in prod yet; blame cannot match an address to a pod: it is forbidden",
-    "No list of services in prod yet; blame cannot explain a 503 for which no endpoint was tried: no answer",
-    "No list of nodes in prod yet; pods on a lost node are treated as healthy",
+    "pods in prod are not listed yet; blame cannot match an address to a pod: it is forbidden",
+    "services in prod are not listed yet; blame cannot explain a 503 for which no endpoint was tried: no answer",
+    "nodes in prod are not listed yet; pods on a lost node are treated as healthy",
   ]);
 });
 
@@ -74,20 +74,20 @@ describe("at the end it says", () => {
   const unlisted = { ...well, listed: false };
 
   test("that all is written, or how much is not", () => {
-    expect(endText([cluster("prod", well)], 0)).toBe("Stopped; everything is written.");
+    expect(endText([cluster("prod", well)], 0)).toBe("Stopped; everything was written.");
     expect(endText([cluster("prod", well)], 2)).toBe("Stopped; 2 lines could not be written.");
   });
 
   test("who was never read", () => {
     const prod = cluster("prod", well, { ...unlisted, resource: "nodes" });
-    expect(endText([prod], 0)).toBe("Stopped; everything is written.");
+    expect(endText([prod], 0)).toBe("Stopped; everything was written.");
     expect(endText([prod, cluster("west", unlisted), cluster("east")], 0)).toBe(
-      "Stopped; everything is written. Never read: west, east.",
+      "Stopped; everything was written. Never read: west, east.",
     );
   });
 
   test("that nobody was", () => {
-    const text = "Stopped; no cluster was ever read: nothing was recorded.";
+    const text = "Stopped. Nothing was recorded: no cluster could be read.";
     expect(endText([cluster("prod", unlisted)], 0)).toBe(text);
     expect(endText([cluster("prod")], 0)).toBe(text);
   });

@@ -71,9 +71,7 @@ export function absentNamespaces(
       .every(({ listed, objects }) => listed && objects === 0);
   return namespaces
     .filter(isAbsent)
-    .map(
-      (name) => `No cluster has a pod or a service in the namespace ${name}; is its name right?`,
-    );
+    .map((name) => `No cluster has a pod or a service in the namespace ${name}. Check the name.`);
 }
 
 /** Whether there is anything to ask `lockstep blame` about. */
@@ -82,9 +80,9 @@ export function isAnythingRead(clusters: readonly ClusterStatus[]): boolean {
 }
 
 export function endText(clusters: readonly ClusterStatus[], dropped: number): string {
-  if (!isAnythingRead(clusters)) return "Stopped; no cluster was ever read: nothing was recorded.";
+  if (!isAnythingRead(clusters)) return "Stopped. Nothing was recorded: no cluster could be read.";
   const written =
-    dropped === 0 ? "everything is written" : `${counted(dropped, "line")} could not be written`;
+    dropped === 0 ? "everything was written" : `${counted(dropped, "line")} could not be written`;
   const unread = clusters.filter((one) => !isRead(one)).map(({ cluster }) => cluster);
   const never = unread.length === 0 ? "" : ` Never read: ${unread.join(", ")}.`;
   return `Stopped; ${written}.${never}`;
@@ -97,7 +95,7 @@ function isRead({ watches }: ClusterStatus): boolean {
 function unanswered({ cluster }: ClusterStatus): Trouble {
   return {
     key: cluster,
-    text: `${cluster} does not answer; it is recorded as soon as it does.`,
+    text: `${cluster} does not answer; recording starts when it answers.`,
     overText: `${cluster} answers.`,
     saidAfterMs: listWithinMs,
   };
@@ -108,7 +106,7 @@ function missing(watch: Watch): Trouble {
   const where = namespace === undefined ? cluster : `${namespace} of ${cluster}`;
   return {
     key: `list of ${resource} in ${where}`,
-    text: `No list of ${resource} in ${where} yet; ${costOfMissing[resource]}${why(watch)}`,
+    text: `${resource} in ${where} are not listed yet; ${costOfMissing[resource]}${why(watch)}`,
     overText: `The ${resource} in ${where} are recorded.`,
     saidAfterMs: listWithinMs,
   };
@@ -120,9 +118,9 @@ function cutOff(watch: Watch): Trouble {
   return {
     key: `changes of ${cluster}`,
     text:
-      `${cluster} may be behind; what changes meanwhile is recorded when it is heard, as of some ` +
-      `time since${why(watch)}`,
-    overText: `${cluster} is current again.`,
+      `${cluster} may be behind; its changes are recorded with a time interval until it is up to ` +
+      `date again${why(watch)}`,
+    overText: `${cluster} is up to date again.`,
     saidAfterMs: 0,
   };
 }
