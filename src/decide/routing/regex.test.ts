@@ -38,6 +38,12 @@ test.each([
   expect(regexProblem(pattern)).toBe(`${which} ${problem}`);
 });
 
+test("characters that a terminal would obey are spelled out", () => {
+  expect(regexProblem("/a\u009b31m")).toBe(
+    'the regular expression "/a\\u{9b}31m" has characters outside printable ASCII',
+  );
+});
+
 test("a long one is refused before anything else is done with it", () => {
   expect(regexProblem(`/${"(a".repeat(1_000_000)}`)).toMatch(/has more than 512 characters$/);
 });

@@ -3,6 +3,7 @@
 // and no looking around. And only what PCRE is sure to compile and to read in the same way, for one
 // expression that it refused would take its whole host with it.
 import { RE2JS, RE2JSException } from "re2js";
+import { shown } from "./shown-text.ts";
 
 /** As the proxy has it (proxy/lua/lockstep/host_entry.lua). */
 export const maxRegexLength = 512;
@@ -18,9 +19,8 @@ const maxJudged = 10_000;
 
 /** What is wrong with it; undefined when nothing is. */
 export function regexProblem(pattern: string): string | undefined {
-  const which = `the regular expression ${JSON.stringify(pattern.slice(0, 60))}`;
-  if (pattern.length > maxRegexLength)
-    return `${which}… has more than ${maxRegexLength} characters`;
+  const which = `the regular expression ${shown(pattern)}`;
+  if (pattern.length > maxRegexLength) return `${which} has more than ${maxRegexLength} characters`;
   if (judged.has(pattern)) return judged.get(pattern);
   const problem = problemOf(pattern, which);
   if (judged.size >= maxJudged) judged.clear();

@@ -5,6 +5,7 @@
 import type { Service } from "../../kube/kinds/service.ts";
 import type { ServiceInCluster, ServiceSnapshot } from "../../model/service-snapshot.ts";
 import { compareText } from "../compare-text.ts";
+import { shown } from "../routing/shown-text.ts";
 import {
   defaultSpread,
   defaultUnreachable,
@@ -104,7 +105,7 @@ function readAll<T>(
       continue;
     }
     const where = `the service ${keyOf(snapshot)} in ${cluster}`;
-    problems.push(`${where} has ${annotation}: ${JSON.stringify(text)}, which is not ${allowed}`);
+    problems.push(`${where} has ${annotation}: ${shown(text)}, which is not ${allowed}`);
   }
   return found;
 }
