@@ -3,8 +3,10 @@
 import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 
+/** Properties draw the same examples in every run. */
+const fixedExamples = ["tests/fixed-examples.ts"];
 /** Costly assertions are checked wherever time does not matter. */
-const setupFiles = ["tests/costly-checks.ts"];
+const setupFiles = [...fixedExamples, "tests/costly-checks.ts"];
 
 export default defineConfig({
   test: {
@@ -47,6 +49,7 @@ export default defineConfig({
       {
         test: {
           name: "e2e",
+          setupFiles: fixedExamples,
           include: ["e2e/**/*.test.ts"],
           exclude: ["e2e/**/*.real.test.ts"],
           testTimeout: 300_000,
@@ -57,6 +60,7 @@ export default defineConfig({
       {
         test: {
           name: "real",
+          setupFiles: fixedExamples,
           include: ["e2e/**/*.real.test.ts"],
           testTimeout: 900_000,
           hookTimeout: 300_000,

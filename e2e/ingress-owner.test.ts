@@ -68,7 +68,7 @@ describe.skipIf(withoutNginx !== false)("a second lockstep ingress on one prefix
       const said = await refused(statusPort);
       expect(said.replace(/since \S+Z/, "since THEN")).toBe(
         `lockstep: pid ${first.pid} serves class lockstep since THEN with PREFIX; ` +
-          "--take-over replaces it, another --prefix and other ports start one beside it\n",
+          "use --take-over to replace it, or another --prefix and other ports to run both\n",
       );
     }));
 
@@ -78,9 +78,9 @@ describe.skipIf(withoutNginx !== false)("a second lockstep ingress on one prefix
       const routes = (name: string) =>
         `class ${name}, contexts ${context}, access context ${context}`;
       expect(await refused([...takeOver, "--class", "other"])).toBe(
-        `lockstep: the state saved in PREFIX has the routes of ${routes("lockstep")}, ` +
-          `and this start is for ${routes("other")}: give another --prefix, ` +
-          "or --replace-state to replace those routes\n",
+        `lockstep: the state saved in PREFIX is for ${routes("lockstep")}; ` +
+          `this start is for ${routes("other")}. Give another --prefix, ` +
+          "or --replace-state to replace the saved routes\n",
       );
     }));
 

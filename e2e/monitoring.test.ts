@@ -42,7 +42,7 @@ describe.skipIf(withoutPrometheus !== false)("with a real Prometheus", () => {
   test("the alerts do minute by minute what their cases say", async () => {
     const { processes } = world.environment;
     const cases = new URL("alerts.test.yaml", folder).pathname;
-    const run = await processes.run("promtool", ["test", "rules", cases], { timeoutMs: 60_000 });
+    const run = await processes.run("promtool", ["test", "rules", cases], { timeoutMs: 240_000 });
     expect([run.code, run.output.trim().split(/\s+/).at(-1), run.errorOutput]).toEqual([
       0,
       "SUCCESS",
