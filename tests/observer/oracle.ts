@@ -117,7 +117,9 @@ function judgeOrder({ key, made, run, delivered, journeys }: Case): void {
   const changes = steps.filter((one) => !isBaseline(one));
   // Before the cluster itself is listed, proxies and copies are all that is known.
   const listedAt = run.told.get(cluster)?.beganAt(made) ?? Number.POSITIVE_INFINITY;
-  const since = begun.filter(({ origin }) => origin.at >= listedAt);
+  const isShown = ({ hops }: Journey): boolean =>
+    hops.some((one) => one.hop === made && one.witness === cluster && one.state.type === "shown");
+  const since = begun.filter((one) => one.origin.at >= listedAt || isShown(one));
   ok(since.length <= changes.length, "G2: more journeys than changes");
   const first = steps.some(isBaseline) ? "join" : "leave";
   const last = since.at(-1)?.direction ?? first;
