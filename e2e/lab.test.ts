@@ -114,7 +114,7 @@ it("explains a wrong option and an unknown command", async () => {
     output: "",
     errorOutput:
       "lockstep: option '--clusters <n>' argument 'none' is invalid. " +
-      "It must be a whole number from 1 to 50.\nnode bin/lockstep.mjs lab --help explains it.\n",
+      "It must be a whole number from 1 to 50.\nnode bin/lockstep.mjs lab --help shows the options.\n",
   });
   const command = await runLockstep("lap");
   expect(command).toEqual({
