@@ -74,7 +74,7 @@ function waitLines(
   ];
   const note =
     resync.share === 1
-      ? "The queue is never empty, so there is no time without a resync."
+      ? levelNote
       : `A resync takes ${shareText(resync.share)} of the time; the first three rows use this weight.`;
   return [
     title,
@@ -83,6 +83,10 @@ function waitLines(
     ...wrapText(note, { width, first: indent, rest: indent }).map(paint.secondary),
   ];
 }
+
+const levelNote =
+  "saturated: the queue is never empty, so there is no time without a resync. The wait no longer " +
+  "grows, because a service is in the queue only once.";
 
 const saturatedNote =
   "More changes arrive than the limits allow, so there is no typical wait. This is measured while " +

@@ -159,7 +159,8 @@ it("says where no quiet times are and what could not be waited for", () => {
       during a resync             3 min 14 s    9 min 34 s    10 min 1 s      129
       no resync                            –             –             –        0
       during a restart                     –             –             –        0
-      The queue is never empty, so there is no time without a resync.
+      saturated: the queue is never empty, so there is no time without a resync. The
+      wait no longer grows, because a service is in the queue only once.
 
     A resync of all services
       every 30s, not finished before the next one
@@ -167,7 +168,6 @@ it("says where no quiet times are and what could not be waited for", () => {
 
     Nodes, with a grace period of 40 s
       healthy node marked lost: never (in 12 node hours)
-      dead node marked lost after more than the simulated time
     "
   `);
 });
@@ -189,7 +189,7 @@ it("gives no wait of a saturated queue, only by how much it grows", () => {
     Wait until a pod change is listed in Endpoints
       saturated: the wait grows by 530 ms every second.
       More changes arrive than the limits allow, so there is no typical wait. This
-      is measured while the queue fills; the growth ends only when nearly every
+      is measured while the queue fills; the growth ends at the latest when every
       service is in the queue.
 
     A resync of all services

@@ -78,6 +78,8 @@ export class PublishingPlan {
   readonly storms: number;
   /** How long churn goes on before it is decided whether the queue keeps up; 0 when it must. */
   readonly churnWindowMs: number;
+  /** The window is long enough for a queue that fills to end at its length. */
+  readonly isLevelSeen: boolean;
   /** More changes than the limits let through: a start would not end with them. */
   readonly isOverloaded: boolean;
   readonly #question: Question;
@@ -90,6 +92,7 @@ export class PublishingPlan {
     const quietPerSecond = Math.min(quietPerSecondMax, settings.qps * quietLoad);
     this.quietWindowMs = (quietProbes / quietPerSecond) * 1000;
     this.churnWindowMs = churnWindowMs(question, this.expectedMs);
+    this.isLevelSeen = isLevelSeen(question);
     this.isOverloaded = loadOf(question, this.expectedMs) >= 1;
     const measuredMs = this.churnWindowMs + this.quietWindowMs + settleMs * 2 + quietLoadMs;
     this.#shortenedMs = shortenedMs ?? this.expectedMs * resyncSlack + measuredMs;
@@ -147,12 +150,15 @@ function loadOf({ counts }: Question, expectedMs: number): number {
   return (counts.changesPerSecond * expectedMs) / 1000 / counts.services;
 }
 
+function isLevelSeen({ counts: { pods, services } }: Question): boolean {
+  return Math.min(pods, services) * levelAfterFills <= churnChangesMax;
+}
+
 function churnWindowMs(question: Question, expectedMs: number): number {
   const { changesPerSecond, pods, services } = question.counts;
   if (loadOf(question, expectedMs) < churnLoadMin) return 0;
   const changing = Math.min(pods, services);
-  const isLevelSeen = changing * levelAfterFills <= churnChangesMax;
-  const changes = changing * (isLevelSeen ? levelAfterFills : straightFills);
+  const changes = changing * (isLevelSeen(question) ? levelAfterFills : straightFills);
   const windowMs = (Math.min(changes, churnChangesMax) / changesPerSecond) * 1000;
   return Math.max(churnWindowMinMs, windowMs);
 }

@@ -181,7 +181,8 @@ class PublishingRun {
       await monitor.forget();
       return undefined;
     }
-    if (filling.is === "growing") {
+    // A short queue that no longer grows may still look so by chance: there the plan decides.
+    if (filling.is === "growing" && !this.#plan.isLevelSeen) {
       const stretches = await monitor.stretches();
       // A key waits only behind those before it: without further changes the wait is the same.
       this.#world.stopChurn();

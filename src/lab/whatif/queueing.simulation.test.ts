@@ -40,10 +40,14 @@ function question(counts: Partial<Counts>, settings: Partial<Settings>): Questio
   };
 }
 
-/** A wait that grows is longer than any other. */
-function medianMs({ waits, waitGrowth }: PublishingPrediction): number {
+/**
+ * Of a change whose service does not wait already: nearly the longest. The median would not do: of a
+ * full queue it is the same for any churn, because more changes are of services that wait already.
+ * A wait that grows is longer than any other.
+ */
+function waitMs({ waits, waitGrowth }: PublishingPrediction): number {
   if (waitGrowth !== undefined) return Number.POSITIVE_INFINITY;
-  return waits.anyMoment?.p50Ms ?? Number.NaN;
+  return waits.anyMoment?.p99Ms ?? Number.NaN;
 }
 
 async function holds<T>(
@@ -94,7 +98,7 @@ it.runIf(isLong)("drains in work × time per key ÷ workers when workers bind", 
 async function churned(services: number, changesPerSecond: number, qps: number): Promise<number> {
   const counts = { services, headlessShare: 0, changesPerSecond };
   const settings = { version: "1.17.13", qps, burst: 5 } as const;
-  return medianMs(await laboratory.publishing(question(counts, settings)));
+  return waitMs(await laboratory.publishing(question(counts, settings)));
 }
 
 const overloads = fc.record({
@@ -109,9 +113,9 @@ it("waits services ÷ qps − services ÷ churn when churn is above the limit", 
     const busyMs = await churned(services, churn, qps);
     // A key is in the queue at most once: of all services those wait that have changed meanwhile.
     const fullMs = (services / qps - services / churn) * 1000;
-    // A change of a service that waits already waits for the rest only; five are at work.
-    expect(busyMs).toBeGreaterThan(fullMs * 0.5);
-    expect(busyMs).toBeLessThan(fullMs * 1.2 + (5 / qps) * 1000 + slackMs);
+    // Five are at work; changes come at random, so that the queue is longer now and then.
+    expect(busyMs).toBeGreaterThan(fullMs * 0.8);
+    expect(busyMs).toBeLessThan(fullMs * 1.3 + (5 / qps) * 1000 + slackMs);
   });
 });
 
@@ -121,7 +125,6 @@ it.runIf(isLong)(
     await holds(overloads, async ({ services, qps, factor }) => {
       const churn = qps * factor;
       const busyMs = await churned(services, churn, qps);
-      expect(await churned(services, qps * 0.4, qps)).toBeLessThan(slackMs);
       expect(await churned(services * 2, churn, qps)).toBeGreaterThan(busyMs);
       expect(await churned(services, churn * 1.7, qps)).toBeGreaterThan(busyMs);
       expect(await churned(services, churn, qps * 1.5)).toBeLessThan(busyMs);
