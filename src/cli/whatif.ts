@@ -59,10 +59,15 @@ const forms: Readonly<Record<Input["unit"], string>> = {
 
 const epilogue = `
 The prediction is a simulation of a cluster of this size with the controllers of this version. Pods
-change at random times, and the time until each change is listed in the EndpointSlices or Endpoints
-is measured. "random time" combines times with and without a resync by their share of the time.
-"during a resync" is the bad case. Nodes are simulated separately, with kubelets that report late and
-nodes that die.
+change at random times. The wait is the time from the stored pod status until the change is listed in
+the EndpointSlices or Endpoints. "random time" combines times with and without a resync by their
+share of the time. "during a resync" is the bad case. Nodes are simulated separately, with kubelets
+that report late and nodes that die.
+
+--churn changes all pods alike; the measured changes are part of it. If more work arrives than the
+limits allow, the queue is saturated: the answer is how fast the wait grows, not a wait. In a small
+cluster the growth ends within the simulation, because a service is in the queue only once. Then the
+answer is the wait after that.
 
 --target finds the cheapest settings where no measured change waits longer: without a resync, during a
 resync or during a restart. Cheaper means, in this order: a lower --kube-api-qps (the burst is 1.5

@@ -81,10 +81,54 @@ describe("refused is", () => {
       "a server that cannot even write the heartbeats",
       { given: { "write-capacity": 10, nodes: 200 } },
       "Heartbeats and changes of pods alone are 20 writes a second: --write-capacity\n" +
-        "must be above that, or there is no steady state.",
+        "must be at least 20, or there is no steady state.",
     ],
   ])("%s", (_, asked, message) => {
     expect(() => ask(asked)).toThrow(expect.objectContaining({ code: "USAGE", message }));
+  });
+});
+
+describe("accepted is what a refusal suggests:", () => {
+  function suggestedBy(asked: Partial<Asked>, pattern: RegExp): string {
+    try {
+      ask(asked);
+    } catch (error) {
+      const text = error instanceof Error ? error.message.replaceAll("\n", " ") : "";
+      return pattern.exec(text)?.[1] ?? "";
+    }
+    return "";
+  }
+
+  it("the least capacity, also where it is a whole number", () => {
+    for (const nodes of [7, 200]) {
+      const asked = { "write-capacity": 1, nodes, churn: 3 };
+      const least = Number(suggestedBy({ given: asked }, /must be at least (\d+),/));
+      expect(least).toBeGreaterThan(1);
+      expect(() => ask({ given: { ...asked, "write-capacity": least } })).not.toThrow();
+    }
+  });
+
+  it("the most churn", () => {
+    const asked = { churn: 30, pods: 20, services: 100 };
+    const most = Number(suggestedBy({ given: asked }, /at most (\d+) here/));
+    expect(() => ask({ given: { ...asked, churn: most } })).not.toThrow();
+  });
+
+  it("every version named for a batch period or a Lease", () => {
+    const batch = { given: { "batch-period": 1_000 } };
+    const lease = { heartbeat: { by: "lease", minMs: 10_000, maxMs: 10_000 } } as const;
+    const named: readonly (readonly [Partial<Asked>, string])[] = [
+      [batch, suggestedBy({ ...batch, version: "1.9" }, /needs (.+)\.$/)],
+      [lease, suggestedBy({ ...lease, version: "1.7" }, /\((.+)\)/)],
+    ];
+    for (const [asked, texts] of named) {
+      const versions = texts.split(/, | or /).map(parseVersion);
+      expect(versions.length).toBeGreaterThan(2);
+      for (const version of versions) {
+        expect(version).toBeDefined();
+        expect(() => ask({ ...asked, ...(version && { version }) })).not.toThrow();
+      }
+    }
   });
 });
 

@@ -49,9 +49,21 @@ const waitColumns: readonly Column[] = [
 ];
 
 function waitLines(
-  { published, waits, resync }: PublishingPrediction,
+  { published, waits, resync, waitGrowth }: PublishingPrediction,
   { paint, width }: LineOptions,
 ): readonly string[] {
+  const title = paint.strong(`Wait until a pod change is listed in ${published}`);
+  if (waitGrowth !== undefined) {
+    return [
+      title,
+      ...wrapText(`saturated: ${growthText(waitGrowth)}`, {
+        width,
+        first: indent,
+        rest: indent,
+      }).map(paint.late),
+      ...wrapText(saturatedNote, { width, first: indent, rest: indent }).map(paint.secondary),
+    ];
+  }
   const rows: readonly (readonly [string, Waits | undefined])[] = [
     ["random time", waits.anyMoment],
     ["· addition", waits.anyMoment?.joins],
@@ -62,14 +74,29 @@ function waitLines(
   ];
   const note =
     resync.share === 1
-      ? "The queue is never empty, so there is no time without a resync."
+      ? levelNote
       : `A resync takes ${shareText(resync.share)} of the time; the first three rows use this weight.`;
   return [
-    paint.strong(`Wait until a pod change is listed in ${published}`),
+    title,
     ...rowLines(["", "p50", "p99", "max", "changes"], waitColumns, indent).map(paint.secondary),
     ...rows.flatMap(([name, row]) => rowLines([name, ...waitCells(row)], waitColumns, indent)),
     ...wrapText(note, { width, first: indent, rest: indent }).map(paint.secondary),
   ];
+}
+
+const levelNote =
+  "saturated: the queue is never empty, so there is no time without a resync. The wait no longer " +
+  "grows, because a service is in the queue only once.";
+
+const saturatedNote =
+  "More changes arrive than the limits allow, so there is no typical wait. This is measured while " +
+  "the queue fills; the growth ends at the latest when every service is in the queue.";
+
+/** In minutes where a second would be too small a number to read. */
+export function growthText(secondsPerSecond: number): string {
+  const isSlow = secondsPerSecond < 0.1;
+  const ms = secondsPerSecond * (isSlow ? 60_000 : 1_000);
+  return `the wait grows by ${durationText(ms)} every ${isSlow ? "minute" : "second"}.`;
 }
 
 /** Below a thousandth nobody cares how much. */
@@ -84,15 +111,20 @@ function waitCells(waits: Waits | ChangeWaits | undefined): readonly string[] {
   return [durationText(p50Ms), p99, durationText(maxMs), numberText(changes)];
 }
 
-function resyncLines({ resync }: PublishingPrediction, { paint }: LineOptions): readonly string[] {
+function resyncLines(
+  { resync, waitGrowth }: PublishingPrediction,
+  { paint }: LineOptions,
+): readonly string[] {
   const { drainMs, restartDrainMs, requests, periodMinMs, periodMaxMs } = resync;
   const period =
     periodMinMs === periodMaxMs
       ? `every ${shortDuration(periodMinMs)}`
       : `every ${shortDuration(periodMinMs)} to ${shortDuration(periodMaxMs)}`;
   const cost = requests === undefined ? "" : `, ${numberText(requests)} requests`;
+  const unfinished =
+    waitGrowth === undefined ? "not finished before the next one" : "never finished";
   const drained = (ms: number | undefined) =>
-    ms === undefined ? "not finished before the next one" : `finished in ${durationText(ms)}`;
+    ms === undefined ? unfinished : `finished in ${durationText(ms)}`;
   return [
     paint.strong("A resync of all services"),
     `  ${period}${cost}, ${drained(drainMs)}`,

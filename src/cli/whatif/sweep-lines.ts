@@ -31,11 +31,17 @@ const publishingShape: Shape = {
   cells: ({ publishing }) => [
     durationOr(publishing?.resync.drainMs, "never"),
     p99Text(publishing?.waits.resync),
-    durationOr(publishing?.worstWaitMs, "–"),
+    durationOr(publishing?.worstWaitMs, publishing?.waitGrowth === undefined ? "–" : "grows"),
     publishing?.constraint.name ?? "",
   ],
-  bars: [{ title: "longest wait", of: ({ publishing }) => publishing?.worstWaitMs ?? 0 }],
+  bars: [{ title: "longest wait", of: longestMs }],
 };
+
+/** A wait that grows without end is longer than any other. */
+function longestMs({ publishing }: SweepRow): number {
+  if (publishing?.waitGrowth !== undefined) return Number.POSITIVE_INFINITY;
+  return publishing?.worstWaitMs ?? 0;
+}
 
 function p99Text(waits: Waits | undefined): string {
   if (waits === undefined) return "–";
@@ -71,7 +77,7 @@ export function sweepLines(
   const left = width - tableWidth(all);
   const room = Math.max(barMin, Math.floor(left / bars.length) - gap.length);
   const charts = bars.map(({ title, of: valueIn }) => {
-    const largest = Math.max(...rows.map(valueIn));
+    const largest = Math.max(0, ...rows.map(valueIn).filter(Number.isFinite));
     return { title, bar: (row: SweepRow) => barOf(valueIn(row), largest, room) };
   });
   const line = (texts: readonly string[], chart: readonly string[]) =>
@@ -99,12 +105,14 @@ export function sweepLines(
 /** All the same as far as anybody reads. */
 function isFlat(values: readonly number[]): boolean {
   const largest = Math.max(...values);
+  if (!Number.isFinite(largest)) return values.every((value) => !Number.isFinite(value));
   return largest - Math.min(...values) <= 0.01 * largest;
 }
 
 /** Something is always seen of what is there. */
 function barOf(value: number, largest: number, room: number): string {
   if (!(value > 0)) return "";
+  if (!Number.isFinite(value)) return "█".repeat(room);
   return "█".repeat(Math.max(1, Math.round((value / largest) * room)));
 }
 

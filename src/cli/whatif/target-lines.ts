@@ -42,7 +42,7 @@ export function tryLines(tried: Try, { paint }: LineOptions): readonly string[] 
     numberText(settings.burst),
     numberText(settings.workers),
     drainMs === undefined ? "never" : durationText(drainMs),
-    durationText(worstWaitMs),
+    longestText(worstWaitMs),
     constraint.name,
     { text: isMet ? "✓ met" : "✗ no", paint: isMet ? paint.lockstep : paint.late },
   ];
@@ -116,7 +116,7 @@ function simulatedText(found: Try): string {
   const drained = resync.drainMs === undefined ? "" : durationText(resync.drainMs);
   return (
     `Simulated: resync finished in ${drained || "0"}; longest wait of ` +
-    `${numberText(changesOf(found))} changes: ${durationText(worstWaitMs)}.`
+    `${numberText(changesOf(found))} changes: ${longestText(worstWaitMs)}.`
   );
 }
 
@@ -147,11 +147,16 @@ function cheaperLines(
   const changed = changedArguments(from, settings).join(" ");
   const result =
     `Resync finished in: ${drainMs === undefined ? "not finished" : durationText(drainMs)}. ` +
-    `Longest wait: ${durationText(worstWaitMs)}. ${constraintSentence(prediction)}`;
+    `Longest wait: ${longestText(worstWaitMs)}. ${constraintSentence(prediction)}`;
   return [
     ...wrapText(changed || "the current settings", { width, first: "    ", rest: "    " }),
     ...wrapText(result, { width, first: "      ", rest: "      " }),
   ];
+}
+
+/** Of a saturated queue there is no longest wait. */
+function longestText(worstWaitMs: number | undefined): string {
+  return worstWaitMs === undefined ? "grows" : durationText(worstWaitMs);
 }
 
 function changesOf({ prediction: { waits } }: Try): number {

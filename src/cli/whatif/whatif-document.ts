@@ -54,7 +54,7 @@ function tryFields({ settings, prediction, isMet }: Try): object {
 }
 
 function publishingFields(prediction: PublishingPrediction) {
-  const { question, published, resync, waits, worstWaitMs, constraint, isGivenUp } = prediction;
+  const { question, published, resync, waits, worstWaitMs, waitGrowth, constraint } = prediction;
   return {
     question: questionFields(question),
     published,
@@ -65,8 +65,9 @@ function publishingFields(prediction: PublishingPrediction) {
       requests: resync.requests ?? null,
     },
     waits,
-    worstWaitMs,
-    isGivenUp,
+    worstWaitMs: worstWaitMs ?? null,
+    waitGrowth: waitGrowth ?? null,
+    isGivenUp: prediction.isGivenUp,
     constraint: { ...constraint, sentence: constraintSentence(prediction) },
     controllerLoad: prediction.controllerLoad,
   };

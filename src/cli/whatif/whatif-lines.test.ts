@@ -47,6 +47,7 @@ const publishing: PublishingPrediction = {
     restart: undefined,
   },
   worstWaitMs: 600_788,
+  waitGrowth: undefined,
   constraint: {
     name: "limiter",
     evidence: {
@@ -158,7 +159,8 @@ it("says where no quiet times are and what could not be waited for", () => {
       during a resync             3 min 14 s    9 min 34 s    10 min 1 s      129
       no resync                            –             –             –        0
       during a restart                     –             –             –        0
-      The queue is never empty, so there is no time without a resync.
+      saturated: the queue is never empty, so there is no time without a resync. The
+      wait no longer grows, because a service is in the queue only once.
 
     A resync of all services
       every 30s, not finished before the next one
@@ -166,7 +168,50 @@ it("says where no quiet times are and what could not be waited for", () => {
 
     Nodes, with a grace period of 40 s
       healthy node marked lost: never (in 12 node hours)
-      dead node marked lost after more than the simulated time
+    "
+  `);
+});
+
+it("gives no wait of a saturated queue, only by how much it grows", () => {
+  const none = { anyMoment: undefined, resync: undefined, quiet: undefined, restart: undefined };
+  const resync = { ...publishing.resync, drainMs: undefined, restartDrainMs: undefined, share: 1 };
+  const growing = {
+    ...prediction,
+    waits: none,
+    resync: { ...resync, requests: undefined },
+    worstWaitMs: undefined,
+    waitGrowth: 0.53,
+  };
+  expect(
+    `\n${predictionLines(growing, options).slice(10, 20).join("\n")}\n`,
+  ).toMatchInlineSnapshot(`
+    "
+    Wait until a pod change is listed in Endpoints
+      saturated: the wait grows by 530 ms every second.
+      More changes arrive than the limits allow, so there is no typical wait. This
+      is measured while the queue fills; the growth ends at the latest when every
+      service is in the queue.
+
+    A resync of all services
+      every 12h to 24h, never finished
+      a restart of the controllers: never finished
+
+    "
+  `);
+  expect(predictionLines({ ...growing, waitGrowth: 0.02 }, options)[11]).toBe(
+    "  saturated: the wait grows by 1.2 s every minute.",
+  );
+  const input = inputNamed("qps");
+  const rows = [20, 320].map((value) => ({
+    value,
+    question,
+    publishing: value === 20 ? growing : publishing,
+  }));
+  expect(input && `\n${sweepLines(input, rows, options).join("\n")}\n`).toMatchInlineSnapshot(`
+    "
+         qps   resync time   p99, resync  longest wait  limit     longest wait
+          20         never             –         grows  limiter   ██████████████████
+         320   10 min 50 s    9 min 34 s    10 min 1 s  limiter   ██████████████████
     "
   `);
 });

@@ -35,7 +35,8 @@ export function contradictionsOf({ counts, settings }: Question): readonly strin
   if (beats + counts.changesPerSecond >= writesPerSecond) {
     found.push(
       `Heartbeats and changes of pods alone are ${Math.ceil(beats + counts.changesPerSecond)} ` +
-        `writes a second: --write-capacity must be above that, or there is no steady state.`,
+        `writes a second: --write-capacity must be at least ` +
+        `${Math.floor(beats + counts.changesPerSecond) + 1}, or there is no steady state.`,
     );
   }
   const churnMax = Math.min(counts.pods, counts.services);

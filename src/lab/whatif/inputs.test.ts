@@ -13,7 +13,9 @@ it.each([
   ["churn", "0.5/s", { value: 0.5 }],
   ["churn", "30/min", { value: 0.5 }],
   ["churn", "3/h", { refusal: "It must be from 0 to 200, such as 20, 0.5/s or 30/min." }],
-  ["qps", "0", { refusal: "It must be from 1 to 10,000, such as 20, 0.5/s or 30/min." }],
+  ["qps", "0", { refusal: "It must be from 1 to 10,000, such as 20, 20/s or 600/min." }],
+  ["services", "30,000", { value: 30_000 }],
+  ["services", "3,00", { refusal: "It must be a whole number from 10 to 30,000." }],
   ["burst", "0", { refusal: "It must be a whole number from 1 to 20,000." }],
   ["resync", "12h", { value: 43_200_000 }],
   ["resync", "30s", { refusal: "It must be from 1m to 1000h." }],
@@ -25,6 +27,16 @@ it.each([
 ])("reads --%s %s", (key, text, expected) => {
   const input = inputNamed(key);
   expect(input && readInput(input, text)).toEqual(expected);
+});
+
+it.each(inputs)("accepts every value that the refusal of --$key suggests", (input) => {
+  const refused = readInput(input, "nonsense");
+  const text = "refusal" in refused ? refused.refusal : "";
+  const [, from = "", to = "", examples = ""] =
+    /from (\S+) to (\S+?)(?:, such as (.+))?\.$/.exec(text) ?? [];
+  const suggested = [from, to, ...examples.split(/, | or /).filter((one) => one !== "")];
+  expect(suggested.length).toBe(input.unit === "per second" ? 5 : 2);
+  for (const one of suggested) expect([one, readInput(input, one)]).toHaveProperty("1.value");
 });
 
 it("puts every value where it is read again", () => {

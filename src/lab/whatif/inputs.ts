@@ -66,8 +66,13 @@ export function readInput(
   const isWhole = input.unit !== "count" || Number.isInteger(value);
   if (value !== undefined && isWhole && value >= input.from && value <= input.to) return { value };
   const whole = input.unit === "count" ? "a whole number " : "";
-  const form = input.unit === "per second" ? ", such as 20, 0.5/s or 30/min" : "";
+  const form = input.unit === "per second" ? `, such as ${exampleRates(input)}` : "";
   return { refusal: `It must be ${whole}${rangeText(input)}${form}.` };
+}
+
+/** The forms of a rate, each with a value that is within the bounds. */
+function exampleRates({ from }: Input): string {
+  return from <= 0.5 ? "20, 0.5/s or 30/min" : "20, 20/s or 600/min";
 }
 
 /** `from 1 to 1,000`, `from 1s to 1h`. */
@@ -75,7 +80,7 @@ export function rangeText(input: Input): string {
   return `from ${inputText(input, input.from)} to ${inputText(input, input.to)}`;
 }
 
-/** As it would be typed, but for the thousands. */
+/** As it can be typed. */
 export function inputText({ unit }: Pick<Input, "unit">, value: number): string {
   return unit === "duration" ? shortDuration(value) : value.toLocaleString("en-US");
 }
@@ -90,7 +95,8 @@ export function shortDuration(ms: number): string {
 function parse({ unit }: Input, text: string): number | undefined {
   if (unit === "duration") return parseGoDuration(text);
   const rate = unit === "per second" ? /^(.+)\/(s|min)$/.exec(text) : null;
-  const number = rate?.[1] ?? text;
+  const typed = rate?.[1] ?? text;
+  const number = /^\d{1,3}(,\d{3})+$/.test(typed) ? typed.replaceAll(",", "") : typed;
   if (!/^\d*\.?\d+$/.test(number)) return undefined;
   return Number(number) / (rate?.[2] === "min" ? 60 : 1);
 }

@@ -1,16 +1,21 @@
-// Pods that become ready or stop being so, as their kubelets post it: some are timed until the
-// change is published, the others are the cluster's ordinary churn. A pod that is timed changes
-// again only after its last change has been published.
+// Pods that become ready or stop being so, as their kubelets post it: the cluster's ordinary churn,
+// and a sample of it that is timed until the change is published. Churn changes every pod alike. A
+// pod that becomes ready has a new address, as a replaced pod has: two changes never cancel out, and
+// every state of a pod is published at most once. A timed change is published with its own state or
+// with a later one of the same pod.
 import type { Environment } from "../../environment/environment.ts";
 import { randomInt } from "../../environment/random.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
-import { type PopulationPod, podStatus } from "./population.ts";
+import { newAddress, type PopulationPod, podStatus } from "./population.ts";
 
 /** One timed change. */
 export interface Probe {
   readonly kind: "join" | "leave";
-  /** When the pod changed, in milliseconds of the run. */
-  readonly atMs: number;
+  /**
+   * When the API server had stored the change, in milliseconds of the run: lags of `lockstep watch`
+   * begin there too. Until its answer, when the kubelet sent it.
+   */
+  atMs: number;
   /** Until it was published; undefined while it is not. */
   waitMs: number | undefined;
 }
@@ -21,16 +26,17 @@ export interface PodChangesOptions extends Pick<Environment, "random"> {
   readonly churnClient: KubeClient;
   readonly now: () => number;
   readonly pods: readonly PopulationPod[];
-  /** The first so many are timed. */
-  readonly probed: number;
 }
 
 interface ChangingPod {
   readonly name: string;
-  readonly address: string;
+  address: string;
   isReady: boolean;
-  /** Its change that is not yet published. */
-  open: Probe | undefined;
+  readonly isTimed: boolean;
+  /** How often it has changed. */
+  changes: number;
+  /** Its timed change that is not yet published, and the how manyth of its changes that is. */
+  open: { readonly probe: Probe; readonly change: number } | undefined;
 }
 
 /** Longer than any server queue makes a kubelet wait. */
@@ -42,49 +48,66 @@ const triesMax = 50;
 export class PodChanges {
   readonly probes: Probe[] = [];
   readonly #options: PodChangesOptions;
-  readonly #probed: readonly ChangingPod[];
-  readonly #others: readonly ChangingPod[];
-  readonly #byAddress: ReadonlyMap<string, ChangingPod>;
+  readonly #pods: readonly ChangingPod[];
+  readonly #timed: readonly ChangingPod[];
+  /** Timed pods in every state they were in since the run began, as it is published. */
+  readonly #states = new Map<string, { readonly pod: ChangingPod; readonly change: number }>();
+  #addresses = 0;
+  /** A timed change took the place of the next change of the churn: it is part of it. */
+  #isNextDone = false;
   readonly #posting = new Set<Promise<void>>();
 
   constructor(options: PodChangesOptions) {
     this.#options = options;
-    const pods = options.pods.map(({ name, address, isReady }) => ({
+    this.#pods = options.pods.map(({ name, address, isReady, isTimed }) => ({
       name,
       address,
       isReady,
+      isTimed,
+      changes: 0,
       open: undefined,
     }));
-    this.#probed = pods.slice(0, options.probed);
-    // A cluster so small that all its pods are timed has its churn among them.
-    this.#others = pods.length > options.probed ? pods.slice(options.probed) : pods;
-    this.#byAddress = new Map(this.#probed.map((pod) => [pod.address, pod]));
+    this.#timed = this.#pods.filter(({ isTimed }) => isTimed);
   }
 
   get open(): number {
-    return this.#probed.filter(({ open }) => open !== undefined).length;
+    return this.#timed.filter(({ open }) => open !== undefined).length;
   }
 
   /** Changes a pod and times it; does nothing when every pod waits to be published. */
   probe(): void {
-    const pod = this.#choose(this.#probed);
+    const pod = this.#chooseTimed();
     if (pod === undefined) return;
-    const kind = pod.isReady ? "leave" : "join";
-    pod.open = { kind, atMs: this.#options.now(), waitMs: undefined };
-    this.probes.push(pod.open);
-    this.#flip(pod, this.#options.client);
+    const { now, client } = this.#options;
+    const probe: Probe = {
+      kind: pod.isReady ? "leave" : "join",
+      atMs: now(),
+      waitMs: undefined,
+    };
+    pod.open = { probe, change: pod.changes + 1 };
+    this.probes.push(probe);
+    this.#isNextDone = true;
+    this.#flip(pod, client, () => {
+      probe.atMs = now();
+    });
   }
 
+  /** One change of the churn; none when a timed one was made in its place. */
   churn(): void {
-    const pod = this.#choose(this.#others);
+    const isDone = this.#isNextDone;
+    this.#isNextDone = false;
+    if (isDone) return;
+    const pod = this.#pods[randomInt(this.#options.random, this.#pods.length)];
     if (pod !== undefined) this.#flip(pod, this.#options.churnClient);
   }
 
   published(address: string, isReady: boolean): void {
-    const pod = this.#byAddress.get(address);
-    if (pod?.open === undefined || pod.isReady !== isReady) return;
-    pod.open.waitMs = this.#options.now() - pod.open.atMs;
-    pod.open = undefined;
+    const state = this.#states.get(stateKey(address, isReady));
+    const open = state?.pod.open;
+    if (state === undefined || open === undefined || state.change < open.change) return;
+    // The watcher may receive it just before the kubelet receives its answer.
+    open.probe.waitMs = Math.max(0, this.#options.now() - open.probe.atMs);
+    state.pod.open = undefined;
   }
 
   /** Resolves when no post is under way. */
@@ -92,19 +115,33 @@ export class PodChanges {
     await Promise.all(this.#posting);
   }
 
-  #choose(pods: readonly ChangingPod[]): ChangingPod | undefined {
+  #chooseTimed(): ChangingPod | undefined {
     for (let tries = 0; tries < triesMax; tries += 1) {
-      const pod = pods[randomInt(this.#options.random, pods.length)];
+      const pod = this.#timed[randomInt(this.#options.random, this.#timed.length)];
       if (pod?.open === undefined) return pod;
     }
     return undefined;
   }
 
-  #flip(pod: ChangingPod, client: KubeClient): void {
+  #flip(pod: ChangingPod, client: KubeClient, onStored?: () => void): void {
     pod.isReady = !pod.isReady;
-    const posting = post(pod, client).finally(() => this.#posting.delete(posting));
+    pod.changes += 1;
+    if (pod.isReady) {
+      pod.address = newAddress(this.#addresses);
+      this.#addresses += 1;
+    }
+    if (pod.isTimed) {
+      this.#states.set(stateKey(pod.address, pod.isReady), { pod, change: pod.changes });
+    }
+    const posting = post(pod, client)
+      .then(onStored)
+      .finally(() => this.#posting.delete(posting));
     this.#posting.add(posting);
   }
+}
+
+function stateKey(address: string, isReady: boolean): string {
+  return `${address} ${isReady}`;
 }
 
 async function post(pod: ChangingPod, client: KubeClient): Promise<void> {

@@ -12,6 +12,8 @@ export interface PopulationPod {
   readonly service: string;
   readonly address: string;
   readonly isReady: boolean;
+  /** Its changes are timed. */
+  readonly isTimed: boolean;
 }
 
 /** Services with this label are the ones whose changes are timed; what is published carries it. */
@@ -35,13 +37,12 @@ export function* populationObjects(counts: Counts): Generator<object, void, unde
     };
   }
   const headless = Math.round(counts.services * counts.headlessShare);
-  const probed = probedPods(counts);
   for (let index = 0; index < counts.services; index += 1) {
     // Spread evenly, so that those that are timed are like the rest.
     const isHeadless =
       Math.floor(((index + 1) * headless) / counts.services) >
       Math.floor((index * headless) / counts.services);
-    yield serviceObject(index, { isHeadless, isProbed: index < probed });
+    yield serviceObject(index, { isHeadless, isProbed: isTimed(index, counts) });
   }
   for (const pod of populationPods(counts)) {
     const index = Number(pod.name.slice("pod-".length));
@@ -59,19 +60,29 @@ export function* populationObjects(counts: Counts): Generator<object, void, unde
 
 /** Pods in turn to the services: the first ones get one more when it does not come out even. */
 export function populationPods(counts: Counts): readonly PopulationPod[] {
-  const probed = probedPods(counts);
   return Array.from({ length: counts.pods }, (_, index) => ({
     name: `pod-${index}`,
     service: serviceName(index % counts.services),
     address: podAddress(index),
     // Every other pod that is timed begins unready, so that as many can join as leave.
-    isReady: index >= probed || index % 2 === 0,
+    isReady: !isTimed(index, counts) || timedBefore(index, counts) % 2 === 0,
+    isTimed: isTimed(index, counts),
   }));
 }
 
-/** The first so many pods are timed, each in a service of its own. */
-export function probedPods({ pods, services }: Counts): number {
-  return Math.min(pods, services, probedPodsMax);
+/** Of the first pod of each service so many are timed as can be, spread evenly over the services. */
+function isTimed(index: number, counts: Counts): boolean {
+  const isFirst = index < firstPods(counts);
+  return isFirst && timedBefore(index + 1, counts) > timedBefore(index, counts);
+}
+
+function timedBefore(index: number, counts: Counts): number {
+  const first = firstPods(counts);
+  return Math.floor((index * Math.min(first, probedPodsMax)) / first);
+}
+
+function firstPods({ pods, services }: Counts): number {
+  return Math.min(pods, services);
 }
 
 /** So many take a millisecond or two; a signal to stop is heard after some of these pieces. */
@@ -127,6 +138,11 @@ function serviceObject(
 
 function serviceName(index: number): string {
   return `service-${index}`;
+}
+
+/** In 10.128.0.0/9, where no pod begins; more of them than a run can use. */
+export function newAddress(index: number): string {
+  return podAddress((128 << 16) + index);
 }
 
 /** In 10.0.0.0/8, which has room for more pods than a cluster may have. */

@@ -32,8 +32,13 @@ export interface PublishingPrediction {
     readonly quiet: ChangeWaits | undefined;
     readonly restart: ChangeWaits | undefined;
   };
-  /** The longest wait of all that were timed. */
-  readonly worstWaitMs: number;
+  /** The longest wait of all that were timed; undefined when it grows. */
+  readonly worstWaitMs: number | undefined;
+  /**
+   * Seconds by which the wait grows every second, because more work arrives than the limits allow.
+   * There are no waits then. Undefined when the wait stays as it is.
+   */
+  readonly waitGrowth: number | undefined;
   readonly constraint: Constraint;
   /** The run ended early: the target it was tried for could not be met. */
   readonly isGivenUp: boolean;
@@ -78,7 +83,8 @@ export async function predictPublishing(
   const resync = resyncOf(question, result);
   const { probes } = result;
   const all = [...probes.start, ...probes.quiet, ...probes.storm];
-  const worstWaitMs = Math.max(0, ...all.map(({ waitMs = 0 }) => waitMs));
+  const isGrowing = result.waitGrowth !== undefined;
+  const longestMs = Math.max(0, ...all.map(({ waitMs = 0 }) => waitMs));
   const during = { probes: probes.storm, share: resync.share };
   const between = { probes: probes.quiet, share: 1 - resync.share };
   return {
@@ -91,13 +97,14 @@ export async function predictPublishing(
       quiet: changeWaits([{ probes: probes.quiet, share: 1 }]),
       restart: changeWaits([{ probes: probes.start, share: 1 }]),
     },
-    worstWaitMs,
+    worstWaitMs: isGrowing ? undefined : longestMs,
+    waitGrowth: result.waitGrowth,
     constraint: bindingConstraint({
       stretch: result.storm.durationMs > 0 ? result.storm : result.quiet,
       settings,
       queues: endpointSlices ? 2 : 1,
       writesPerSecond: counts.writesPerSecond,
-      worstWaitMs,
+      worstWaitMs: isGrowing ? Number.POSITIVE_INFINITY : longestMs,
     }),
     isGivenUp: result.isGivenUp,
     controllerLoad: loadOf(result, resync.share),

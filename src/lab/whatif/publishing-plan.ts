@@ -7,6 +7,10 @@ import type { Question } from "./question.ts";
 export const quietProbes = 40;
 const stormProbes = 200;
 
+/** Of the changes of the churn, and at most so many. */
+const churnProbeShare = 0.1;
+const churnProbesMax = 200;
+
 /** Timed changes are themselves work: at most this part of all that is done meanwhile. */
 const probeShare = 0.01;
 const probesPerStormMin = 4;
@@ -30,6 +34,21 @@ export const quietLoadMs = 20_000;
 
 /** Of a version that goes over all services every so often. */
 const roundsMin = 4;
+
+/** So many changes of the churn a run may cost before it measures. */
+const churnChangesMax = 3_000;
+
+/** Below this part of what the limits let through no queue builds up. */
+const churnLoadMin = 0.25;
+
+/**
+ * A key is in the queue only once, so that a queue which fills ends at a length of its own: nearly
+ * so after four times the time in which every service changes once, hardly less straight than at the
+ * beginning after half of it.
+ */
+const levelAfterFills = 4;
+const straightFills = 0.5;
+const churnWindowMinMs = 10_000;
 
 /** How exactly the length of a storm is known: a five hundredth of it, within bounds. */
 const looksPerStorm = 500;
@@ -57,6 +76,12 @@ export class PublishingPlan {
   readonly periodMs: number | undefined;
   readonly probesPerStorm: number;
   readonly storms: number;
+  /** How long churn goes on before it is decided whether the queue keeps up; 0 when it must. */
+  readonly churnWindowMs: number;
+  /** The window is long enough for a queue that fills to end at its length. */
+  readonly isLevelSeen: boolean;
+  /** More changes than the limits let through: a start would not end with them. */
+  readonly isOverloaded: boolean;
   readonly #question: Question;
   readonly #shortenedMs: number;
 
@@ -66,8 +91,11 @@ export class PublishingPlan {
     this.expectedMs = expectedDrainMs(question);
     const quietPerSecond = Math.min(quietPerSecondMax, settings.qps * quietLoad);
     this.quietWindowMs = (quietProbes / quietPerSecond) * 1000;
-    this.#shortenedMs =
-      shortenedMs ?? this.expectedMs * resyncSlack + this.quietWindowMs + settleMs + quietLoadMs;
+    this.churnWindowMs = churnWindowMs(question, this.expectedMs);
+    this.isLevelSeen = isLevelSeen(question);
+    this.isOverloaded = loadOf(question, this.expectedMs) >= 1;
+    const measuredMs = this.churnWindowMs + this.quietWindowMs + settleMs * 2 + quietLoadMs;
+    this.#shortenedMs = shortenedMs ?? this.expectedMs * resyncSlack + measuredMs;
     const { serviceResyncMs } = profileNamed(settings.version).endpoints;
     const isShortened = serviceResyncMs === undefined && this.#shortenedMs < settings.resyncMs;
     this.resyncMs = isShortened ? this.#shortenedMs : settings.resyncMs;
@@ -76,7 +104,9 @@ export class PublishingPlan {
     this.probesPerStorm = Math.max(probesPerStormMin, Math.min(stormProbes, share));
     const affordable = Math.max(1, Math.floor(keysMax / counts.services));
     const wanted = Math.ceil(stormProbes / this.probesPerStorm);
-    this.storms = Math.min(wanted, stormsMax, affordable);
+    const churned = (this.resyncMs / 1000) * counts.changesPerSecond;
+    const bearable = Math.max(1, Math.floor(churnChangesMax / Math.max(1, churned)));
+    this.storms = Math.min(wanted, stormsMax, affordable, bearable);
   }
 
   /** The same with its resync later. */
@@ -103,10 +133,34 @@ export class PublishingPlan {
     return Math.max((this.periodMs ?? 0) * roundsMin, this.expectedMs * 2, affordableMs);
   }
 
+  /** In place of changes of the churn: they are no work of their own. */
+  churnProbes(windowMs: number): number {
+    const changes = (windowMs / 1000) * this.#question.counts.changesPerSecond;
+    return Math.max(1, Math.min(churnProbesMax, Math.floor(changes * churnProbeShare)));
+  }
+
   roundsProbes(): number {
     const { qps } = this.#question.settings;
     return Math.min(stormProbes, Math.ceil((this.roundsWindowMs() / 1000) * qps * probeShare));
   }
+}
+
+/** Changes, as a share of what the limits let through. */
+function loadOf({ counts }: Question, expectedMs: number): number {
+  return (counts.changesPerSecond * expectedMs) / 1000 / counts.services;
+}
+
+function isLevelSeen({ counts: { pods, services } }: Question): boolean {
+  return Math.min(pods, services) * levelAfterFills <= churnChangesMax;
+}
+
+function churnWindowMs(question: Question, expectedMs: number): number {
+  const { changesPerSecond, pods, services } = question.counts;
+  if (loadOf(question, expectedMs) < churnLoadMin) return 0;
+  const changing = Math.min(pods, services);
+  const changes = changing * (isLevelSeen(question) ? levelAfterFills : straightFills);
+  const windowMs = (Math.min(changes, churnChangesMax) / changesPerSecond) * 1000;
+  return Math.max(churnWindowMinMs, windowMs);
 }
 
 function expectedDrainMs({ counts, settings }: Question): number {

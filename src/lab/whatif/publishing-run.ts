@@ -7,6 +7,7 @@ import type { Probe } from "./pod-changes.ts";
 import { PublishingPlan, quietLoadMs, quietProbes, settleMs } from "./publishing-plan.ts";
 import { PublishingWorld } from "./publishing-world.ts";
 import type { Question } from "./question.ts";
+import { fillingOf, waitGrowth } from "./queue-filling.ts";
 import type { Storm } from "./queue-monitor.ts";
 import type { ByVerb } from "./sent-requests.ts";
 import { noStretch, type Stretch, together } from "./stretch.ts";
@@ -41,6 +42,8 @@ export interface PublishingResult {
   readonly isWhole: boolean;
   /** The queue is never empty: there are no quiet times. */
   readonly isSaturated: boolean;
+  /** Seconds by which the wait grows every second, when the queue was still filling at the end. */
+  readonly waitGrowth: number | undefined;
   /** The run ended early because it could already not do what was asked. */
   readonly isGivenUp: boolean;
 }
@@ -51,6 +54,10 @@ const quietLookMs = 250;
 /** Close looks begin so long before a resync is due, and it is given so long to come. */
 const resyncEarlyMs = 20;
 const resyncLateMs = 60_000;
+
+/** What has come into a queue that cannot keep up is given this long to be published. */
+const drainLookMs = 2_000;
+const drainWithinMs = 24 * 3_600_000;
 
 const progressEveryEvents = 2_000;
 
@@ -80,6 +87,9 @@ interface Start {
   readonly isGivenUp: boolean;
 }
 
+/** Of a queue that gets more than it can do nothing is known but these. */
+const noDrain = { startDrainMs: undefined, storms: [], isSaturated: true } as const;
+
 class PublishingRun {
   readonly #simulation: Simulation;
   readonly #options: PublishingRunOptions;
@@ -87,6 +97,8 @@ class PublishingRun {
   readonly #said: { step: string };
   readonly #world: PublishingWorld;
   #startMs = 0;
+  /** Changes timed between the start and this one are not what is asked for. */
+  #firstProbe = 0;
 
   constructor(
     simulation: Simulation,
@@ -121,17 +133,17 @@ class PublishingRun {
     // Of a run that goes no further the start is all there is to tell what held it up.
     if (start.isGivenUp) return this.#result(start);
     await monitor.forget();
+    if (periodMs === undefined && this.#plan.churnWindowMs > 0) {
+      const saturated = await this.#timeChurn(start);
+      if (saturated !== undefined) return saturated;
+    }
+    this.#world.startChurn();
     if (start.drainMs === undefined || periodMs !== undefined) {
       await this.#timeRounds();
       return this.#result(start);
     }
     this.#said.step = "timing changes in quiet times";
     await this.#timeQuiet();
-    if (!monitor.wasEmpty) {
-      // More changes than can be published: in such a queue a resync makes no difference.
-      await this.#timeRounds();
-      return withoutQuiet(await this.#result(start));
-    }
     this.#said.step = "timing changes during a resync";
     await this.#timeResyncs(start.drainMs);
     return this.#result(start);
@@ -151,6 +163,45 @@ class PublishingRun {
       probes: changes.probes.length,
       isGivenUp: closed(changes.probes, nowMs).some(({ waitMs = 0 }) => waitMs > giveUpAfterMs),
     };
+  }
+
+  /** Churn goes on until it is seen whether the queue keeps up; undefined when it does. */
+  async #timeChurn(start: Start): Promise<PublishingResult | undefined> {
+    this.#said.step = "timing changes of the churn";
+    const { monitor, changes } = this.#world;
+    const { churnWindowMs, quietWindowMs } = this.#plan;
+    monitor.gapMs = quietLookMs;
+    this.#world.startChurn();
+    this.#world.probeDuring(churnWindowMs, this.#plan.churnProbes(churnWindowMs));
+    const filling = fillingOf(await monitor.backlogs(churnWindowMs));
+    this.#world.callOffProbes();
+    if (filling.is === "empty") {
+      await monitor.until(() => changes.open === 0, settleMs);
+      this.#firstProbe = changes.probes.length;
+      await monitor.forget();
+      return undefined;
+    }
+    // A short queue that no longer grows may still look so by chance: there the plan decides.
+    if (filling.is === "growing" && !this.#plan.isLevelSeen) {
+      const stretches = await monitor.stretches();
+      // A key waits only behind those before it: without further changes the wait is the same.
+      this.#world.stopChurn();
+      monitor.gapMs = drainLookMs;
+      await monitor.until(() => changes.open === 0, drainWithinMs);
+      const growth = waitGrowth(changes.probes.filter(({ atMs }) => atMs > filling.sinceMs));
+      const result = { ...(await this.#result(start)), ...stretches, waitGrowth: growth };
+      const probes = { start: [], quiet: [], storm: [] };
+      return { ...withoutQuiet(result), ...noDrain, probes };
+    }
+    // As long as it will ever be: what is timed from now on does not depend on when.
+    await monitor.forget();
+    this.#firstProbe = changes.probes.length;
+    const windowMs = Math.max(quietWindowMs, churnWindowMs / 2);
+    this.#world.probeDuring(windowMs, this.#plan.churnProbes(windowMs));
+    await monitor.until(() => false, windowMs);
+    await monitor.until(() => changes.open === 0, drainWithinMs);
+    const result = withoutQuiet(await this.#result(start));
+    return { ...result, ...noDrain, probes: { ...result.probes, start: [] } };
   }
 
   async #timeQuiet(): Promise<void> {
@@ -208,7 +259,7 @@ class PublishingRun {
     const { monitor, changes } = this.#world;
     const storms = start.drainMs === undefined ? monitor.storms : monitor.storms.slice(1);
     const all = closed(changes.probes, this.#simulation.now());
-    const later = all.slice(start.probes);
+    const later = all.slice(Math.max(start.probes, this.#firstProbe));
     const isInStorm = ({ atMs }: Probe) =>
       storms.some(
         ({ startMs, endMs = Number.POSITIVE_INFINITY }) => atMs >= startMs && atMs <= endMs,
@@ -225,6 +276,7 @@ class PublishingRun {
       peak: monitor.peak,
       isWhole: this.#plan.periodMs !== undefined,
       isSaturated: storms.some(({ endMs, isOvertaken }) => endMs === undefined || isOvertaken),
+      waitGrowth: undefined,
       isGivenUp: start.isGivenUp,
     };
   }

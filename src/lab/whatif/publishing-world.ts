@@ -8,7 +8,7 @@ import { profileNamed } from "../controllers/profiles.ts";
 import { ControlPlaneRun } from "./control-plane-run.ts";
 import { NodeBeats } from "./node-beats.ts";
 import { PodChanges } from "./pod-changes.ts";
-import { populationPods, probedPods } from "./population.ts";
+import { populationPods } from "./population.ts";
 import { PublishedWatch } from "./published-watch.ts";
 import type { PublishingPlan } from "./publishing-plan.ts";
 import type { Question } from "./question.ts";
@@ -29,7 +29,7 @@ export class PublishingWorld {
   readonly #plane: ControlPlaneRun;
   readonly #beats: NodeBeats;
   readonly #watch: PublishedWatch;
-  #isOver = false;
+  #isChurning = false;
   /** Timed changes of earlier schedules are called off. */
   #schedule = 0;
 
@@ -51,7 +51,6 @@ export class PublishingWorld {
       churnClient: this.#plane.clientOf("kubelets", "kubelet"),
       now: () => simulation.now(),
       pods: populationPods(counts),
-      probed: probedPods(counts),
     });
     this.#beats = this.#makeBeats();
     this.#watch = new PublishedWatch({
@@ -70,16 +69,17 @@ export class PublishingWorld {
 
   /** Resolves as the controllers begin. */
   async start(): Promise<void> {
+    const { question, plan } = this.#options;
     await this.#plane.startServer();
     await this.#watch.start();
     this.#plane.startManager();
-    this.#churnLater();
+    if (!plan.isOverloaded) this.startChurn();
     // Where the server has room for everything they change nothing and are left out.
-    if (this.#options.question.counts.writesPerSecond !== undefined) this.#beats.start();
+    if (question.counts.writesPerSecond !== undefined) this.#beats.start();
   }
 
   async stop(): Promise<void> {
-    this.#isOver = true;
+    this.stopChurn();
     this.callOffProbes();
     await this.changes.settled();
     await this.#beats.stop();
@@ -107,13 +107,23 @@ export class PublishingWorld {
   }
 
   /** The cluster's own changes, at random moments. */
+  startChurn(): void {
+    if (this.#isChurning) return;
+    this.#isChurning = true;
+    this.#churnLater();
+  }
+
+  stopChurn(): void {
+    this.#isChurning = false;
+  }
+
   #churnLater(): void {
     const { simulation, question } = this.#options;
     const { changesPerSecond } = question.counts;
     if (changesPerSecond === 0) return;
     const gapMs = (-Math.log(1 - simulation.random.next()) / changesPerSecond) * 1000;
     simulation.at(simulation.now() + gapMs, () => {
-      if (this.#isOver) return;
+      if (!this.#isChurning) return;
       this.changes.churn();
       this.#churnLater();
     });

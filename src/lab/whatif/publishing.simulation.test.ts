@@ -48,6 +48,9 @@ it("drains a resync as fast as the limit allows, when the limit binds", async ()
   // (80 − 15) ÷ 10, and four timed changes that are requests of their own.
   expect(off(prediction, 6_500)).toBeLessThan(0.07);
   expect(prediction.constraint.name).toBe("limiter");
+  // Measured on real servers: 4 to 6 ms.
+  expect(prediction.waits.quiet?.p50Ms).toBeGreaterThan(4);
+  expect(prediction.waits.quiet?.p50Ms).toBeLessThan(6);
   expect(prediction.waits.quiet?.maxMs).toBeLessThan(50);
   expect(prediction.waits.resync?.maxMs).toBeGreaterThan(4_000);
   expect(prediction.worstWaitMs).toBeLessThan(7_500);
@@ -125,6 +128,18 @@ describe.runIf(isThorough(process.env))("with more time", () => {
     // Twice as many changes as the limit lets through: every key waits for nearly all others.
     expect(busy.waits.anyMoment?.p50Ms).toBeGreaterThan(2_000);
     expect(busy.waits.anyMoment?.maxMs).toBeLessThan(11_000);
+  });
+
+  it("says how fast the wait grows while the queue fills, and no wait as if it stayed", async () => {
+    const prediction = await laboratory.publishing(
+      question({ services: 800, changesPerSecond: 30 }, { version: "1.17.13", qps: 15 }),
+    );
+    // 30 ÷ 15 − 1 at first; four fifths of it while half of the services change.
+    expect(prediction.waitGrowth).toBeGreaterThan(0.6);
+    expect(prediction.waitGrowth).toBeLessThan(1.25);
+    expect(prediction.worstWaitMs).toBeUndefined();
+    expect(Object.values(prediction.waits)).toEqual([undefined, undefined, undefined, undefined]);
+    expect(prediction.constraint.name).toBe("limiter");
   });
 
   it("finds settings that meet a target while the next cheaper ones do not", async () => {

@@ -22,6 +22,12 @@ export interface Storm {
   requests: number;
 }
 
+/** How long the queue was at a look: keys that wait or are worked on. */
+export interface Backlog {
+  readonly atMs: number;
+  readonly keys: number;
+}
+
 export interface QueueMonitorOptions {
   readonly instruments: Instruments;
   readonly services: number;
@@ -59,6 +65,19 @@ export class QueueMonitor {
   /** The queue was empty at a look, since the last time that everything was forgotten. */
   get wasEmpty(): boolean {
     return this.#wasEmpty;
+  }
+
+  /** Looks until the time has passed, and counts keys at each of them. */
+  async backlogs(withinMs: number): Promise<readonly Backlog[]> {
+    const { now, queue } = this.#options.instruments;
+    const endMs = now() + withinMs;
+    const found: Backlog[] = [];
+    while (now() < endMs) {
+      await this.until(() => false, Math.min(this.gapMs, endMs - now()));
+      const { adds } = await queue.read();
+      found.push({ atMs: now(), keys: adds - (await queue.work()).keys });
+    }
+    return found;
   }
 
   /** A storm is going on. */

@@ -122,7 +122,7 @@ class TargetSearch {
     const known = this.#tries.find((tried) => isSame(tried.settings, settings));
     if (known !== undefined) return known;
     const prediction = await laboratory.publishing({ ...question, settings }, targetMs);
-    const { isGivenUp, worstWaitMs, resync } = prediction;
+    const { isGivenUp, worstWaitMs = Number.POSITIVE_INFINITY, resync } = prediction;
     // A change that comes with a resync and is last in it waits for all of it, timed or not.
     const worstMs = Math.max(worstWaitMs, resync.drainMs ?? Number.POSITIVE_INFINITY);
     const isMet = !isGivenUp && worstMs <= targetMs;
