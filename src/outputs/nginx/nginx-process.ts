@@ -10,8 +10,8 @@ export interface NginxProcessOptions
   readonly program: string;
 }
 
-/** Reading the configuration and binding takes some ten milliseconds. */
-const startTimeoutMs = 10_000;
+/** Reading the configuration and binding takes some ten milliseconds; on an overloaded machine, 10 s were seen. */
+const startTimeoutMs = 30_000;
 
 /** How often a process that should end is looked at. */
 const endPollMs = 20;
