@@ -2,18 +2,18 @@
 // server (`lab`), the same without controllers beside it (`memory`, or `etcd` with its objects
 // there), or the least that answers the same requests (`bare`). It ends with its parent.
 import { webcrypto } from "node:crypto";
+import { PeerAddresses } from "../src/apiserver/audit/peer-addresses.ts";
+import { makeAuthority } from "../src/apiserver/certificate-authority.ts";
+import { EtcdStorage } from "../src/apiserver/storage/etcd/etcd-storage.ts";
+import { MemoryStorage } from "../src/apiserver/storage/memory-storage.ts";
+import type { Storage } from "../src/apiserver/storage/storage.ts";
+import { Klog } from "../src/components/klog.ts";
+import { noPodLogs } from "../src/components/pod-logs.ts";
 import type { BodyWriter, ExchangeHandler, IncomingRequest } from "../src/environment/network.ts";
 import { nodeEnvironment } from "../src/environment/node/node-environment.ts";
-import { PeerAddresses } from "../src/lab/apiserver/audit/peer-addresses.ts";
-import { makeAuthority } from "../src/lab/apiserver/certificate-authority.ts";
-import { EtcdStorage } from "../src/lab/apiserver/storage/etcd/etcd-storage.ts";
-import { MemoryStorage } from "../src/lab/apiserver/storage/memory-storage.ts";
-import type { Storage } from "../src/lab/apiserver/storage/storage.ts";
 import { startServer } from "../src/lab/cluster-server.ts";
 import { clusterTokens, defaultProfile } from "../src/lab/cluster-servers.ts";
-import { Klog } from "../src/lab/controllers/klog/klog.ts";
 import { startLab } from "../src/lab/lab.ts";
-import { noPodLogs } from "../src/lab/pod-logs.ts";
 
 export type ServerSort = "lab" | "memory" | "etcd" | "bare";
 

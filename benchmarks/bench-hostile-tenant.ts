@@ -1,10 +1,10 @@
 // The hostile tenant in a process of its own: between `begin` and `end` it writes the largest objects
 // that the API server takes, one after the other, at a bounded rate; then it removes all of them.
 import { webcrypto } from "node:crypto";
+import { makeAuthority } from "../src/apiserver/certificate-authority.ts";
 import { nodeEnvironment } from "../src/environment/node/node-environment.ts";
 import { HttpKubeClient } from "../src/kube/client/http-client.ts";
 import { fixedAccess } from "../src/kube/credentials/credentials.ts";
-import { makeAuthority } from "../src/lab/apiserver/certificate-authority.ts";
 import { SeededRandom } from "../src/simulation/seeded-random.ts";
 import { tryToWrite, write } from "../tests/tenants/api-write.ts";
 import { type HostileAct, HostileTenant } from "../tests/tenants/hostile-tenant.ts";

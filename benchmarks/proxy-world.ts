@@ -1,10 +1,10 @@
 // What is measured: an nginx with Lockstep's constant configuration and all of the state, a static
 // nginx, and the backend of both.
 import { webcrypto } from "node:crypto";
+import { makeAuthority } from "../src/apiserver/certificate-authority.ts";
 import type { Certificate, DecidedEndpoint, RoutingDecision } from "../src/decide/decision.ts";
 import type { Clock } from "../src/environment/clock.ts";
 import type { Environment } from "../src/environment/environment.ts";
-import { makeAuthority } from "../src/lab/apiserver/certificate-authority.ts";
 import { freePort } from "../src/lab/free-port.ts";
 import { findProxyDirectory, socketPathOf } from "../src/outputs/nginx/nginx-prefix.ts";
 import { NginxPusher } from "../src/outputs/nginx/nginx-pusher.ts";

@@ -2,13 +2,13 @@
 // their Leases, six replicas that each follow all Endpoints with a reflector; and a controller that
 // keeps writing Endpoints at the default limits of client-go. Idle or busy, it is the same cluster.
 import { Registry } from "prom-client";
+import { ApiServer } from "../src/apiserver/api-server.ts";
+import { MemoryStorage } from "../src/apiserver/storage/memory-storage.ts";
 import type { Environment } from "../src/environment/environment.ts";
 import { HttpKubeClient } from "../src/kube/client/http-client.ts";
 import { fixedAccess } from "../src/kube/credentials/credentials.ts";
 import { type Endpoints, endpointsKind } from "../src/kube/kinds/endpoints.ts";
 import { Reflector } from "../src/kube/reflector/reflector.ts";
-import { ApiServer } from "../src/lab/apiserver/api-server.ts";
-import { MemoryStorage } from "../src/lab/apiserver/storage/memory-storage.ts";
 import type { Simulation } from "../src/simulation/simulation.ts";
 
 export interface SimulatedCluster {

@@ -1,13 +1,13 @@
 // The storage on a real etcd: the contract that memory keeps too, and what a kill -9 of etcd leaves.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { storageContract } from "../src/lab/apiserver/storage/storage.contract.ts";
+import { storageContract } from "../src/apiserver/storage/storage.contract.ts";
 import {
   type Storage,
   type StorageEvent,
   StorageTimeoutError,
   StorageUnavailableError,
-} from "../src/lab/apiserver/storage/storage.ts";
-import { storageHistoriesContract } from "../src/lab/apiserver/storage/storage-histories.contract.ts";
+} from "../src/apiserver/storage/storage.ts";
+import { storageHistoriesContract } from "../src/apiserver/storage/storage-histories.contract.ts";
 import { EtcdWorld, etcdPrograms, withoutEtcd } from "./etcd-world.ts";
 import { useOwnTemporaryFolder } from "./own-temporary-folder.ts";
 

@@ -3,10 +3,10 @@
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { EtcdStorage } from "../src/apiserver/storage/etcd/etcd-storage.ts";
+import type { StorageUnderTest } from "../src/apiserver/storage/storage.contract.ts";
 import type { Environment } from "../src/environment/environment.ts";
 import { nodeEnvironment } from "../src/environment/node/node-environment.ts";
-import { EtcdStorage } from "../src/lab/apiserver/storage/etcd/etcd-storage.ts";
-import type { StorageUnderTest } from "../src/lab/apiserver/storage/storage.contract.ts";
 import { type EtcdProcess, startEtcd } from "../src/lab/processes/etcd-process.ts";
 import { SettlingStorage } from "./settling-storage.ts";
 

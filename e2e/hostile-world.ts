@@ -4,13 +4,13 @@
 import { webcrypto } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { connect } from "node:tls";
+import { ApiServer } from "../src/apiserver/api-server.ts";
+import { type KeyPair, makeAuthority } from "../src/apiserver/certificate-authority.ts";
+import { MemoryStorage } from "../src/apiserver/storage/memory-storage.ts";
 import { IngressReplica } from "../src/ingress/ingress-replica.ts";
 import { StatusError } from "../src/kube/client/client.ts";
 import { HttpKubeClient } from "../src/kube/client/http-client.ts";
 import { fixedAccess } from "../src/kube/credentials/credentials.ts";
-import { ApiServer } from "../src/lab/apiserver/api-server.ts";
-import { type KeyPair, makeAuthority } from "../src/lab/apiserver/certificate-authority.ts";
-import { MemoryStorage } from "../src/lab/apiserver/storage/memory-storage.ts";
 import { write } from "../tests/tenants/api-write.ts";
 import { ProxyWorld, textOf } from "./proxy-world.ts";
 

@@ -1,12 +1,12 @@
 // Ingresses with annotations, from the API server to what a client and an endpoint see: one replica
 // with real nginx, whose services are external names that lead to programs of this machine.
 import { describe, expect, it } from "vitest";
+import { ApiServer } from "../src/apiserver/api-server.ts";
+import { MemoryStorage } from "../src/apiserver/storage/memory-storage.ts";
 import { IngressReplica } from "../src/ingress/ingress-replica.ts";
 import { parseJson } from "../src/kube/client/client.ts";
 import { HttpKubeClient } from "../src/kube/client/http-client.ts";
 import { fixedAccess } from "../src/kube/credentials/credentials.ts";
-import { ApiServer } from "../src/lab/apiserver/api-server.ts";
-import { MemoryStorage } from "../src/lab/apiserver/storage/memory-storage.ts";
 import { ProxyWorld, textOf, withoutNginx } from "./proxy-world.ts";
 
 /** Of Events that the Ingresses below are told. */

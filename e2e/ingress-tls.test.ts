@@ -2,12 +2,12 @@
 import { webcrypto } from "node:crypto";
 import { connect } from "node:tls";
 import { describe, expect, it } from "vitest";
+import { ApiServer } from "../src/apiserver/api-server.ts";
+import { type KeyPair, makeAuthority } from "../src/apiserver/certificate-authority.ts";
+import { MemoryStorage } from "../src/apiserver/storage/memory-storage.ts";
 import { IngressReplica } from "../src/ingress/ingress-replica.ts";
 import { HttpKubeClient } from "../src/kube/client/http-client.ts";
 import { fixedAccess } from "../src/kube/credentials/credentials.ts";
-import { ApiServer } from "../src/lab/apiserver/api-server.ts";
-import { type KeyPair, makeAuthority } from "../src/lab/apiserver/certificate-authority.ts";
-import { MemoryStorage } from "../src/lab/apiserver/storage/memory-storage.ts";
 import { ProxyWorld, withoutNginx } from "./proxy-world.ts";
 
 const secrets = "/api/v1/namespaces/default/secrets";

@@ -8,7 +8,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import {
   type CertificateAuthority,
   makeAuthority,
-} from "../src/lab/apiserver/certificate-authority.ts";
+} from "../src/apiserver/certificate-authority.ts";
 import { headerOf, PolicyWorld, rule } from "./policy-world.ts";
 import { withoutNginx } from "./proxy-world.ts";
 import {

@@ -7,7 +7,7 @@ import {
   type CertificateAuthority,
   type KeyPair,
   makeAuthority,
-} from "../src/lab/apiserver/certificate-authority.ts";
+} from "../src/apiserver/certificate-authority.ts";
 import { ControlError } from "../src/outputs/nginx/control-answer.ts";
 import { PolicyWorld, rule } from "./policy-world.ts";
 import { withoutNginx } from "./proxy-world.ts";

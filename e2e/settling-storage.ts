@@ -7,7 +7,7 @@ import type {
   StorageEvent,
   StorageWatch,
   WriteResult,
-} from "../src/lab/apiserver/storage/storage.ts";
+} from "../src/apiserver/storage/storage.ts";
 
 type Handlers = Parameters<Storage["watch"]>[2];
 

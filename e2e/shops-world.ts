@@ -2,6 +2,7 @@
 // Ingress), and what an administrator does to them. Everything a test started is ended with it.
 
 import { webcrypto } from "node:crypto";
+import type { ApiServer } from "../src/apiserver/api-server.ts";
 import type { Environment } from "../src/environment/environment.ts";
 import { nodeEnvironment } from "../src/environment/node/node-environment.ts";
 import { parseJson } from "../src/kube/client/client.ts";
@@ -14,7 +15,6 @@ import {
   type RawRecord,
   recordAt,
 } from "../src/kube/kinds/fields.ts";
-import type { ApiServer } from "../src/lab/apiserver/api-server.ts";
 import type { Cluster, ClusterServer, ReachableServer } from "../src/lab/cluster.ts";
 import type { ControllerFlags } from "../src/lab/controllers/flags.ts";
 import { freePort } from "../src/lab/free-port.ts";

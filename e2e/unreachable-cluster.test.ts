@@ -2,8 +2,8 @@
 // are replaced and nobody hears of it. Real nginx, real pods, traffic that never stops.
 import { webcrypto } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { ApiServer } from "../src/apiserver/api-server.ts";
 import { nodeEnvironment } from "../src/environment/node/node-environment.ts";
-import type { ApiServer } from "../src/lab/apiserver/api-server.ts";
 import { type Lab, startLab } from "../src/lab/lab.ts";
 import { CountedTraffic } from "./counted-traffic.ts";
 import { IngressProcess } from "./ingress-process.ts";

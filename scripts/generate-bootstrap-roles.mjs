@@ -11,7 +11,7 @@ const after = (label) => label.slice(label.indexOf(mark) + mark.length);
 
 const roles = items.filter(({ kind }) => kind.endsWith("Role")).map(roleOf);
 const bindings = items.filter(({ kind }) => kind.endsWith("Binding")).map(bindingOf);
-const file = new URL("../src/lab/apiserver/access/bootstrap-roles.generated.ts", import.meta.url);
+const file = new URL("../src/apiserver/access/bootstrap-roles.generated.ts", import.meta.url);
 writeFileSync(
   file,
   `// Made by scripts/generate-bootstrap-roles.mjs from a kube-apiserver ${version}; do not edit.

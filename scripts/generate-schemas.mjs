@@ -1,4 +1,4 @@
-// Writes src/lab/apiserver/kinds/schemas.generated.ts from what Kubernetes publishes: the OpenAPI v3
+// Writes src/apiserver/kinds/schemas.generated.ts from what Kubernetes publishes: the OpenAPI v3
 // documents (field names, types, list keys, merge keys) and the tags of the Go types (protobuf
 // numbers, which zero values are left out). Only facts are taken, no prose. Needs Go once, to
 // download the modules: `node scripts/generate-schemas.mjs`.
@@ -101,7 +101,7 @@ for (const [document, names] of Object.entries(roots)) {
   }
 }
 const target = fileURLToPath(
-  new URL("../src/lab/apiserver/kinds/schemas.generated.ts", import.meta.url),
+  new URL("../src/apiserver/kinds/schemas.generated.ts", import.meta.url),
 );
 writeFileSync(target, render(table));
 process.stdout.write(`${Object.keys(table).length} types written to ${target}\n`);

@@ -1,9 +1,9 @@
 // The embedded server alone, without controllers, on a socket of its own: what the contract judges.
 import { Registry } from "prom-client";
+import { ApiServer } from "../../src/apiserver/api-server.ts";
+import { MemoryStorage } from "../../src/apiserver/storage/memory-storage.ts";
+import { tokenKey } from "../../src/components/service-account-tokens.ts";
 import { nodeEnvironment } from "../../src/environment/node/node-environment.ts";
-import { ApiServer } from "../../src/lab/apiserver/api-server.ts";
-import { MemoryStorage } from "../../src/lab/apiserver/storage/memory-storage.ts";
-import { tokenKey } from "../../src/lab/service-account-tokens.ts";
 import type { ContractServer } from "./run-case.ts";
 
 export interface StartedServer extends ContractServer {

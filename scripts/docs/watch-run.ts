@@ -4,10 +4,10 @@
 
 // The kubeconfig reader loads this at its first use, which virtual time cannot wait for.
 import "@kubernetes/client-node";
+import { PeerAddresses } from "../../src/apiserver/audit/peer-addresses.ts";
 import { runProgram } from "../../src/cli/program.ts";
 import type { Environment } from "../../src/environment/environment.ts";
 import type { Files } from "../../src/environment/files.ts";
-import { PeerAddresses } from "../../src/lab/apiserver/audit/peer-addresses.ts";
 import { replicaNames, statusPort, stockBackend } from "../../src/lab/incidents/ingress-sides.ts";
 import { playResyncStorm } from "../../src/lab/incidents/resync-storm/resync-storm.ts";
 import { liveCluster } from "../../src/lab/incidents/resync-storm/resync-storm-options.ts";

@@ -52,12 +52,20 @@ export const folders: Readonly<Record<string, Folder>> = {
     mayImport: ["environment"],
     reason: "the simulator is an environment and knows nothing of what runs in it",
   },
+  components: {
+    mayImport: ["environment", "kube"],
+    reason: "API servers and controllers share these formats; neither needs the other",
+  },
+  apiserver: {
+    mayImport: ["environment", "kube", "components"],
+    reason: "the API server is a library: the lab uses it, and it knows no lab",
+  },
   lab: {
-    mayImport: [...productNames, "simulation"],
+    mayImport: [...productNames, "simulation", "components", "apiserver"],
     reason: "the lab runs the product beside its models, and is not known to it",
   },
   cli: {
-    mayImport: [...productNames, "simulation", "lab"],
+    mayImport: [...productNames, "simulation", "components", "apiserver", "lab"],
     reason: "commands put the parts together",
   },
 };
@@ -71,7 +79,7 @@ export const ordinaryClients = [
   "src/lab/service-path/",
   "src/lab/stock/",
 ];
-export const ownServer = "src/lab/apiserver/";
+export const ownServer = "src/apiserver/";
 
 /** Where ambient time, chance, files and sockets are allowed, because it is what they wrap. */
 export const ambientAllowed = ["src/environment/node/", "src/simulation/", "src/main.ts"];

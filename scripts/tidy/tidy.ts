@@ -248,8 +248,8 @@ function checkSyntax(
   if (!isTest && pureFolders.some((pure) => path.startsWith(pure))) checkPure(program, report);
 }
 
-/** The lab writes the words of Kubernetes; a simulation is seen by developers only. */
-const imitating = ["src/lab/", "src/simulation/"];
+/** The lab and its API server write the words of Kubernetes; a simulation is seen by developers only. */
+const imitating = ["src/apiserver/", "src/components/", "src/lab/", "src/simulation/"];
 
 /** In texts for people, which have several words; a single one is a name for machines. */
 function checkWords(program: Parsed["program"], report: Report): void {

@@ -1,6 +1,6 @@
 // Only for tests: a cluster with several API servers on one store, each on a host of its own.
-import { ApiServer } from "../lab/apiserver/api-server.ts";
-import { MemoryStorage } from "../lab/apiserver/storage/memory-storage.ts";
+import { ApiServer } from "../apiserver/api-server.ts";
+import { MemoryStorage } from "../apiserver/storage/memory-storage.ts";
 import type { Simulation } from "../simulation/simulation.ts";
 
 /** `nobody` may read nothing. */

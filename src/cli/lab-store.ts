@@ -1,7 +1,8 @@
 // `--store` of `lockstep lab`: what it means, and the etcd and the folder that come with it.
+
+import { EtcdStorage } from "../apiserver/storage/etcd/etcd-storage.ts";
+import { StorageTimeoutError } from "../apiserver/storage/storage.ts";
 import type { Environment } from "../environment/environment.ts";
-import { EtcdStorage } from "../lab/apiserver/storage/etcd/etcd-storage.ts";
-import { StorageTimeoutError } from "../lab/apiserver/storage/storage.ts";
 import type { LabOptions } from "../lab/lab.ts";
 import { EtcdMissingError, startEtcd } from "../lab/processes/etcd-process.ts";
 import { UsageError } from "./command.ts";

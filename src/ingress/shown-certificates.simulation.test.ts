@@ -5,8 +5,8 @@ import {
   inIngressWorld,
   type WorldCluster,
 } from "../../tests/ingress/ingress-world.ts";
+import { type KeyPair, makeAuthority } from "../apiserver/certificate-authority.ts";
 import type { WallMs } from "../environment/clock.ts";
-import { type KeyPair, makeAuthority } from "../lab/apiserver/certificate-authority.ts";
 import { maxNamedWatches } from "../sources/secret-source.ts";
 
 const secrets = "/api/v1/namespaces/default/secrets";

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
+import type { RequestObserver } from "../apiserver/http/served-request.ts";
+import { listAt, objectsAt, textAt, textMapAt, textsAt } from "../apiserver/kinds/fields.ts";
 import type { Environment } from "../environment/environment.ts";
 import { parseJson } from "../kube/client/client.ts";
 import { HttpKubeClient } from "../kube/client/http-client.ts";
 import { isThorough } from "../simulation/seeds.ts";
 import { type Simulation, simulate } from "../simulation/simulation.ts";
-import type { RequestObserver } from "./apiserver/http/served-request.ts";
-import { listAt, objectsAt, textAt, textMapAt, textsAt } from "./apiserver/kinds/fields.ts";
 import { type Cluster, startCluster } from "./cluster.ts";
 import { Ledger } from "./kubelet/ledger.ts";
 

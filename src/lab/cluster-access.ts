@@ -1,12 +1,12 @@
 // How a cluster with controlled access differs from one where everybody may do everything: its
 // servers ask RBAC and bound the requests at work, its controllers look after accounts, and its
 // components have the rights they need, as bindings one can read.
-import { bindingObject } from "./apiserver/access/bootstrap-policy.ts";
-import type { ApiServerOptions } from "./apiserver/api-server.ts";
-import type { User } from "./apiserver/http/authentication.ts";
+import { bindingObject } from "../apiserver/access/bootstrap-policy.ts";
+import type { ApiServerOptions } from "../apiserver/api-server.ts";
+import type { User } from "../apiserver/http/authentication.ts";
+import { tokenKey } from "../components/service-account-tokens.ts";
 import type { ClusterOptions } from "./cluster.ts";
 import type { AccountOptions } from "./controllers/started-controllers.ts";
-import { tokenKey } from "./service-account-tokens.ts";
 
 const controllerManagerUser = "User system:kube-controller-manager";
 

@@ -1,27 +1,27 @@
 // One API server of a cluster with what belongs to it: its log, its records of requests, and its
 // part in keeping the service `kubernetes`. The same in the lab's own process and in one of its own.
 
+import { ApiServer } from "../apiserver/api-server.ts";
+import { AuditLog } from "../apiserver/audit/audit-log.ts";
+import type { PeerAddresses } from "../apiserver/audit/peer-addresses.ts";
+import type { User } from "../apiserver/http/authentication.ts";
+import type { RequestObserver } from "../apiserver/http/served-request.ts";
+import { RequestJournal } from "../apiserver/journal/request-journal.ts";
+import type { Storage } from "../apiserver/storage/storage.ts";
+import type { Klog } from "../components/klog.ts";
+import type { PodLogs } from "../components/pod-logs.ts";
 import { isIp } from "../environment/ip-address.ts";
 import type { ListenOptions } from "../environment/network.ts";
 import type { Random } from "../environment/random.ts";
-import { ApiServer } from "./apiserver/api-server.ts";
-import { AuditLog } from "./apiserver/audit/audit-log.ts";
-import type { PeerAddresses } from "./apiserver/audit/peer-addresses.ts";
-import type { User } from "./apiserver/http/authentication.ts";
-import type { RequestObserver } from "./apiserver/http/served-request.ts";
-import { RequestJournal } from "./apiserver/journal/request-journal.ts";
+import { componentBindings, serverAccess } from "./cluster-access.ts";
+import { type ProfileName, profileNamed } from "./controllers/profiles.ts";
 import {
   type KubernetesServiceFlags,
   keepKubernetesService,
-} from "./apiserver/kubernetes-service/kept-service.ts";
-import type { Storage } from "./apiserver/storage/storage.ts";
-import { componentBindings, serverAccess } from "./cluster-access.ts";
-import { componentForm } from "./components/component-form.ts";
-import type { Klog } from "./controllers/klog/klog.ts";
-import { type ProfileName, profileNamed } from "./controllers/profiles.ts";
+} from "./kubernetes-service/kept-service.ts";
 import type { LabEnvironment } from "./lab-environment.ts";
-import type { PodLogs } from "./pod-logs.ts";
 import { servedKinds } from "./served-kinds.ts";
+import { componentForm } from "./version-formats/component-form.ts";
 
 /** What a server is: plain data, so that another process can be told. */
 export interface ServerPlan {

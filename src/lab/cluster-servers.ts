@@ -1,17 +1,17 @@
 // The API servers of one cluster: they share a storage and know the same users, and each has a log
 // of its own, in the form of the version it stands for. All of them start, or none.
-import type { PeerAddresses } from "./apiserver/audit/peer-addresses.ts";
-import type { User } from "./apiserver/http/authentication.ts";
-import { loopbackUser } from "./apiserver/kubernetes-service/kept-service.ts";
-import { firstRevision, MemoryStorage } from "./apiserver/storage/memory-storage.ts";
-import type { Storage, StorageEvent } from "./apiserver/storage/storage.ts";
+import type { PeerAddresses } from "../apiserver/audit/peer-addresses.ts";
+import type { User } from "../apiserver/http/authentication.ts";
+import { firstRevision, MemoryStorage } from "../apiserver/storage/memory-storage.ts";
+import type { Storage, StorageEvent } from "../apiserver/storage/storage.ts";
+import { Klog } from "../components/klog.ts";
 import type { ClusterOptions, ClusterServer } from "./cluster.ts";
 import { type ServerPlan, startServer } from "./cluster-server.ts";
-import { apiServerCommand } from "./components/api-server-command.ts";
 import type { ComponentLogs } from "./controllers/klog/component-logs.ts";
-import { Klog } from "./controllers/klog/klog.ts";
 import { controlPlaneNode } from "./controllers/kube-controllers.ts";
 import type { ProfileName } from "./controllers/profiles.ts";
+import { loopbackUser } from "./kubernetes-service/kept-service.ts";
+import { apiServerCommand } from "./version-formats/api-server-command.ts";
 
 export const defaultProfile: ProfileName = "1.33";
 

@@ -1,13 +1,14 @@
 // One embedded cluster: a storage, API servers in front of it, the control plane, and nodes that run
 // pods. The same in real time, where all parts share one environment, and in a simulation, where
 // each part runs on a machine of its own. Nothing outlives `stop`.
+
+import type { ApiServer } from "../apiserver/api-server.ts";
+import { PeerAddresses } from "../apiserver/audit/peer-addresses.ts";
+import type { User } from "../apiserver/http/authentication.ts";
+import type { RequestObserver } from "../apiserver/http/served-request.ts";
+import type { StorageEvent } from "../apiserver/storage/storage.ts";
+import type { Klog } from "../components/klog.ts";
 import { type ClusterAccess, fixedAccess } from "../kube/credentials/credentials.ts";
-import type { ApiServer } from "./apiserver/api-server.ts";
-import { PeerAddresses } from "./apiserver/audit/peer-addresses.ts";
-import type { User } from "./apiserver/http/authentication.ts";
-import type { RequestObserver } from "./apiserver/http/served-request.ts";
-import type { KubernetesServiceFlags } from "./apiserver/kubernetes-service/kept-service.ts";
-import type { StorageEvent } from "./apiserver/storage/storage.ts";
 import { accountOptions } from "./cluster-access.ts";
 import {
   administrator,
@@ -19,13 +20,13 @@ import {
 import { ControlPlane } from "./control-plane.ts";
 import type { ControllerFlags } from "./controllers/flags.ts";
 import { ComponentLogs } from "./controllers/klog/component-logs.ts";
-import type { Klog } from "./controllers/klog/klog.ts";
 import { controlPlaneNode } from "./controllers/kube-controllers.ts";
 import { type ProfileName, profileNamed } from "./controllers/profiles.ts";
 import type { HeartbeatGaps } from "./kubelet/heartbeat-gaps.ts";
 import type { Kubelet } from "./kubelet/kubelet.ts";
 import type { Ledger } from "./kubelet/ledger.ts";
 import { PodLogBook } from "./kubelet/pod-log-book.ts";
+import type { KubernetesServiceFlags } from "./kubernetes-service/kept-service.ts";
 import type { LabEnvironment } from "./lab-environment.ts";
 import { Machines } from "./machines.ts";
 import type { StageRecorder } from "./saved/stage-recorder.ts";

@@ -1,19 +1,20 @@
 // The controllers and the scheduler of one cluster, as processes beside its API servers, each with a
 // pod in kube-system that shows its command and its log. Flags are read at the start, as the real
 // ones do: to change them the controller managers are started again.
+
+import { Klog, structured } from "../components/klog.ts";
 import { HttpKubeClient } from "../kube/client/http-client.ts";
 import type { ClusterAccess } from "../kube/credentials/credentials.ts";
-import { componentForm } from "./components/component-form.ts";
 import { componentPodName, publishComponentPod } from "./controllers/component-pod.ts";
 import type { ControllerFlags } from "./controllers/flags.ts";
 import type { ComponentLogs } from "./controllers/klog/component-logs.ts";
-import { Klog, structured } from "./controllers/klog/klog.ts";
 import { controllerManager, controlPlaneNode } from "./controllers/kube-controllers.ts";
 import { ControllersProcess } from "./controllers/kube-controllers-process.ts";
 import { type ProfileName, profileNamed, userAgentOf } from "./controllers/profiles.ts";
 import type { AccountOptions } from "./controllers/started-controllers.ts";
 import type { LabEnvironment } from "./lab-environment.ts";
 import { runScheduler } from "./scheduler/scheduler.ts";
+import { componentForm } from "./version-formats/component-form.ts";
 
 export interface ControlPlaneOptions {
   /** Of one machine of the control plane: the first is 0. */

@@ -1,7 +1,7 @@
 // Embedded clusters on real sockets, with certificates and tokens made for this run and pods on
 // loopback addresses of their own. Nothing outlives `stop`.
 import type { webcrypto } from "node:crypto";
-import { makeAuthority } from "./apiserver/certificate-authority.ts";
+import { makeAuthority } from "../apiserver/certificate-authority.ts";
 import {
   type Cluster,
   type ClusterOptions,

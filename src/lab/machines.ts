@@ -1,11 +1,11 @@
 // The machines of a cluster: nodes that run pods, each with credentials of its own, and those the
 // control plane is said to run on, which only have to be heard of. Nothing outlives `run`.
 import { setMaxListeners } from "node:events";
+import type { User } from "../apiserver/http/authentication.ts";
 import { HttpKubeClient } from "../kube/client/http-client.ts";
 import { type ClusterAccess, fixedAccess } from "../kube/credentials/credentials.ts";
 import { objectPath } from "../kube/kinds/kind.ts";
 import { nodeKind } from "../kube/kinds/node.ts";
-import type { User } from "./apiserver/http/authentication.ts";
 import type { ClusterOptions } from "./cluster.ts";
 import { nodeNameOf } from "./control-plane.ts";
 import type { Profile } from "./controllers/profiles/profile.ts";

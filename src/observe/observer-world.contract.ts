@@ -1,17 +1,17 @@
 // Only for tests: clusters in virtual time that are nothing but their API servers, with objects
 // written by hand, and an observer of them that has exactly the rights it is given.
 
-import { type KubeRequest, parseJson } from "../kube/client/client.ts";
-import { HttpKubeClient } from "../kube/client/http-client.ts";
-import { fixedAccess } from "../kube/credentials/credentials.ts";
 import {
   serviceAccountGroups,
   serviceAccountName,
-} from "../lab/apiserver/access/service-account-names.ts";
-import { ApiServer } from "../lab/apiserver/api-server.ts";
-import { allKinds } from "../lab/apiserver/kinds/all-kinds.ts";
-import { textAt } from "../lab/apiserver/kinds/fields.ts";
-import { MemoryStorage } from "../lab/apiserver/storage/memory-storage.ts";
+} from "../apiserver/access/service-account-names.ts";
+import { ApiServer } from "../apiserver/api-server.ts";
+import { allKinds } from "../apiserver/kinds/all-kinds.ts";
+import { textAt } from "../apiserver/kinds/fields.ts";
+import { MemoryStorage } from "../apiserver/storage/memory-storage.ts";
+import { type KubeRequest, parseJson } from "../kube/client/client.ts";
+import { HttpKubeClient } from "../kube/client/http-client.ts";
+import { fixedAccess } from "../kube/credentials/credentials.ts";
 import { type Simulation, simulate } from "../simulation/simulation.ts";
 import type { Journey } from "../timeline/journey.ts";
 import type { JourneyEvent } from "../timeline/journey-event.ts";

@@ -1,7 +1,7 @@
 // An API server that asks who may do what, and short ways to give rights.
 
-import type { ApiServerOptions } from "../../src/lab/apiserver/api-server.ts";
-import { tokenKey } from "../../src/lab/service-account-tokens.ts";
+import type { ApiServerOptions } from "../../src/apiserver/api-server.ts";
+import { tokenKey } from "../../src/components/service-account-tokens.ts";
 import { type ApiWorld, inApiWorld, type Reply } from "./api-world.ts";
 
 export interface AccessWorld extends ApiWorld {

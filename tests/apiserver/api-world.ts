@@ -1,10 +1,10 @@
 // One API server and a client in a simulated world, where time is virtual and every run is the
 // same.
 import { Registry } from "prom-client";
+import { ApiServer, type ApiServerOptions } from "../../src/apiserver/api-server.ts";
+import { MemoryStorage } from "../../src/apiserver/storage/memory-storage.ts";
 import type { Environment } from "../../src/environment/environment.ts";
 import type { IncomingResponse } from "../../src/environment/network.ts";
-import { ApiServer, type ApiServerOptions } from "../../src/lab/apiserver/api-server.ts";
-import { MemoryStorage } from "../../src/lab/apiserver/storage/memory-storage.ts";
 import { type Simulation, simulate } from "../../src/simulation/simulation.ts";
 
 export interface Reply {

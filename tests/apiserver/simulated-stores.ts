@@ -1,12 +1,12 @@
 // The pod stores of several API servers over one storage, in a world of several machines, which the
 // test chooses.
 import { Registry } from "prom-client";
+import type { KubeObject } from "../../src/apiserver/kube-object.ts";
+import { CacheFaults } from "../../src/apiserver/listwatch/cache-faults.ts";
+import { ResourceStore } from "../../src/apiserver/listwatch/resource-store.ts";
+import { MemoryStorage } from "../../src/apiserver/storage/memory-storage.ts";
+import type { Storage } from "../../src/apiserver/storage/storage.ts";
 import type { Environment } from "../../src/environment/environment.ts";
-import type { KubeObject } from "../../src/lab/apiserver/kube-object.ts";
-import { CacheFaults } from "../../src/lab/apiserver/listwatch/cache-faults.ts";
-import { ResourceStore } from "../../src/lab/apiserver/listwatch/resource-store.ts";
-import { MemoryStorage } from "../../src/lab/apiserver/storage/memory-storage.ts";
-import type { Storage } from "../../src/lab/apiserver/storage/storage.ts";
 
 export interface SimulatedServer {
   readonly pods: ResourceStore;

@@ -1,9 +1,10 @@
 // A client of a watch that reads as fast or as slowly as told, and keeps what it got. It stands
 // where the environment's network would.
+
+import { ApiError } from "../../src/apiserver/api-error.ts";
+import type { ResourceStore } from "../../src/apiserver/listwatch/resource-store.ts";
+import type { WatchRequest } from "../../src/apiserver/listwatch/watch-plan.ts";
 import type { BodyWriter } from "../../src/environment/network.ts";
-import { ApiError } from "../../src/lab/apiserver/api-error.ts";
-import type { ResourceStore } from "../../src/lab/apiserver/listwatch/resource-store.ts";
-import type { WatchRequest } from "../../src/lab/apiserver/listwatch/watch-plan.ts";
 
 export interface RecordedEvent {
   readonly type: string;

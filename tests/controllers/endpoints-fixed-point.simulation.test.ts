@@ -1,7 +1,8 @@
 import { expect } from "vitest";
+import { listAt, objectAt, textAt, valueAt } from "../../src/apiserver/kinds/fields.ts";
 import { type Random, randomInt } from "../../src/environment/random.ts";
+import { sameJson } from "../../src/kube/kinds/same-json.ts";
 import { isHeadless, serviceKind } from "../../src/kube/kinds/service.ts";
-import { listAt, objectAt, textAt, valueAt } from "../../src/lab/apiserver/kinds/fields.ts";
 import { subsetsOf } from "../../src/lab/controllers/endpoints/subsets.ts";
 import { ownedPodKind } from "../../src/lab/controllers/owned-pod.ts";
 import {
@@ -9,7 +10,6 @@ import {
   profileNamed,
   profileNames,
 } from "../../src/lab/controllers/profiles.ts";
-import { sameJson } from "../../src/lab/same-json.ts";
 import { forEachSeed, isThorough } from "../../src/simulation/seeds.ts";
 import { type EndpointsWorld, inEndpointsWorld, namespacePath } from "./endpoints-world.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { textAt, textMapAt } from "../../src/lab/apiserver/kinds/fields.ts";
+import { textAt, textMapAt } from "../../src/apiserver/kinds/fields.ts";
 import type { ProfileName } from "../../src/lab/controllers/profiles.ts";
 import { isThorough } from "../../src/simulation/seeds.ts";
 import {

@@ -1,16 +1,16 @@
 // One Endpoints controller of some version before an API server in virtual time, and a count of
 // what it asked for. Nobody else writes, so whatever changes is its doing.
 import { Registry } from "prom-client";
+import { listAt, textAt } from "../../src/apiserver/kinds/fields.ts";
+import { Klog } from "../../src/components/klog.ts";
 import type { KubeClient } from "../../src/kube/client/client.ts";
 import { HttpKubeClient } from "../../src/kube/client/http-client.ts";
 import { RateLimitedClient } from "../../src/kube/client/rate-limited-client.ts";
 import { TokenBucket } from "../../src/kube/client/token-bucket.ts";
 import { fixedAccess } from "../../src/kube/credentials/credentials.ts";
-import { listAt, textAt } from "../../src/lab/apiserver/kinds/fields.ts";
 import { runEndpointsController } from "../../src/lab/controllers/endpoints/endpoints-controller.ts";
 import { type ControllerFlags, controllerFlags } from "../../src/lab/controllers/flags.ts";
 import { Informers } from "../../src/lab/controllers/informers.ts";
-import { Klog } from "../../src/lab/controllers/klog/klog.ts";
 import { type ProfileName, profileNamed } from "../../src/lab/controllers/profiles.ts";
 import { servedKinds } from "../../src/lab/served-kinds.ts";
 import { type ApiWorld, inApiWorld } from "../apiserver/api-world.ts";

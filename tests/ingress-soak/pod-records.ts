@@ -1,9 +1,10 @@
 // What a cluster's API has said of each pod, and since when, as the storage itself tells it. No
 // fault of a network or of a watch touches this: it is what a source in perfect order would know.
+
+import { podKind as storedPods } from "../../src/apiserver/kinds/pod.ts";
+import { decodeRecord } from "../../src/apiserver/listwatch/encoded-object.ts";
+import type { Storage, StoredRecord } from "../../src/apiserver/storage/storage.ts";
 import { podKind } from "../../src/kube/kinds/pod.ts";
-import { podKind as storedPods } from "../../src/lab/apiserver/kinds/pod.ts";
-import { decodeRecord } from "../../src/lab/apiserver/listwatch/encoded-object.ts";
-import type { Storage, StoredRecord } from "../../src/lab/apiserver/storage/storage.ts";
 
 /** `doubtful`: somebody else than its kubelet marked it unready while its containers are ready. */
 export type PodStanding = "coming" | "ready" | "doubtful" | "leaving";

@@ -1,11 +1,12 @@
 // One small cluster in virtual time: an API server that crashes and comes back on its storage,
 // nodes with real kubelets whose pods are real listeners, the controllers that publish endpoints
 // and give up nodes, and somebody who operates it.
+
+import { MemoryStorage } from "../../src/apiserver/storage/memory-storage.ts";
+import { Klog } from "../../src/components/klog.ts";
 import { HttpKubeClient } from "../../src/kube/client/http-client.ts";
 import { fixedAccess } from "../../src/kube/credentials/credentials.ts";
 import { TestServer } from "../../src/kube/reflector/reflector-servers.contract.ts";
-import { MemoryStorage } from "../../src/lab/apiserver/storage/memory-storage.ts";
-import { Klog } from "../../src/lab/controllers/klog/klog.ts";
 import { runControllerManager } from "../../src/lab/controllers/kube-controllers.ts";
 import { Kubelet } from "../../src/lab/kubelet/kubelet.ts";
 import type { Ledger } from "../../src/lab/kubelet/ledger.ts";

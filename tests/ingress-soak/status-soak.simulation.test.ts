@@ -4,6 +4,9 @@
 // replica publishes an address of its own, so that a status tells who wrote it.
 import { Registry } from "prom-client";
 import { expect } from "vitest";
+import { decodeRecord } from "../../src/apiserver/listwatch/encoded-object.ts";
+import { MemoryStorage } from "../../src/apiserver/storage/memory-storage.ts";
+import type { StoredRecord } from "../../src/apiserver/storage/storage.ts";
 import { loadBalancerAddress } from "../../src/decide/status/load-balancer-address.ts";
 import { randomBetween, randomInt } from "../../src/environment/random.ts";
 import { Leadership } from "../../src/ingress/leadership.ts";
@@ -14,9 +17,6 @@ import { leaseKind } from "../../src/kube/kinds/lease.ts";
 import { podIdentity } from "../../src/kube/leader/leader-identity.ts";
 import { defaultElectionTimes } from "../../src/kube/leader/leader-rules.ts";
 import { TestServer } from "../../src/kube/reflector/reflector-servers.contract.ts";
-import { decodeRecord } from "../../src/lab/apiserver/listwatch/encoded-object.ts";
-import { MemoryStorage } from "../../src/lab/apiserver/storage/memory-storage.ts";
-import type { StoredRecord } from "../../src/lab/apiserver/storage/storage.ts";
 import { rewriteAfterMs } from "../../src/outputs/status/status-writer.ts";
 import {
   applyFaultPlan,

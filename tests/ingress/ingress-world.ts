@@ -1,6 +1,9 @@
 // Clusters of the lab in virtual time, an ingress loop that watches them, and an output that writes
 // down what it is told. Nobody publishes endpoints but the test itself, so slices are as late as
 // the test wants them.
+
+import { ApiServer } from "../../src/apiserver/api-server.ts";
+import { MemoryStorage } from "../../src/apiserver/storage/memory-storage.ts";
 import type {
   DecisionChanges,
   DecisionOutput,
@@ -14,8 +17,6 @@ import { IngressLoop, type IngressLoopOptions } from "../../src/ingress/ingress-
 import { type KubeClient, type KubeRequest, StatusError } from "../../src/kube/client/client.ts";
 import { HttpKubeClient } from "../../src/kube/client/http-client.ts";
 import { fixedAccess } from "../../src/kube/credentials/credentials.ts";
-import { ApiServer } from "../../src/lab/apiserver/api-server.ts";
-import { MemoryStorage } from "../../src/lab/apiserver/storage/memory-storage.ts";
 import { type Simulation, simulate } from "../../src/simulation/simulation.ts";
 import { WorldProxy } from "./world-proxy.ts";
 

@@ -1,9 +1,10 @@
 // Only for tests: what pods, published objects and proxies really disagreed about in an incident, and
 // from when to when, by what the storage committed and by what each replica reported of its routes.
+
+import type { StorageEvent } from "../../src/apiserver/storage/storage.ts";
 import { assert } from "../../src/environment/assert.ts";
 import type { Clock } from "../../src/environment/clock.ts";
 import { isRecord, type RawRecord } from "../../src/kube/kinds/fields.ts";
-import type { StorageEvent } from "../../src/lab/apiserver/storage/storage.ts";
 import type { StageTruth } from "../../src/lab/incidents/stage.ts";
 import type { RoutedEndpoint, RoutedInput } from "../../src/observe/routed-witness.ts";
 import type { PublishedForm } from "../../src/sources/published-form.ts";

@@ -1,9 +1,10 @@
 // Only for tests: a cluster that is a storage behind an API server. Objects are written straight into
 // the storage, which knows when; the server may be slow, frozen, broken or started again.
+
+import { ApiServer } from "../../src/apiserver/api-server.ts";
+import { allKinds } from "../../src/apiserver/kinds/all-kinds.ts";
+import { MemoryStorage } from "../../src/apiserver/storage/memory-storage.ts";
 import type { RawRecord } from "../../src/kube/kinds/fields.ts";
-import { ApiServer } from "../../src/lab/apiserver/api-server.ts";
-import { allKinds } from "../../src/lab/apiserver/kinds/all-kinds.ts";
-import { MemoryStorage } from "../../src/lab/apiserver/storage/memory-storage.ts";
 import type { Simulation } from "../../src/simulation/simulation.ts";
 import type { PublishedForm } from "../../src/sources/published-form.ts";
 import { type Resource, resources, ToldEndpoints } from "./told-endpoints.ts";

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
+import { MemoryStorage } from "../../src/apiserver/storage/memory-storage.ts";
 import { Evidence } from "../../src/blame/evidence.ts";
 import { RecordingReader } from "../../src/blame/recording-reader.ts";
 import type { KubeClient } from "../../src/kube/client/client.ts";
 import { TestServer } from "../../src/kube/reflector/reflector-servers.contract.ts";
-import { MemoryStorage } from "../../src/lab/apiserver/storage/memory-storage.ts";
 import { Observer } from "../../src/observe/observer.ts";
 import { ObserverTape } from "../../src/recording/observer-tape.ts";
 import {

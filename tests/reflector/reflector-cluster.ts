@@ -1,9 +1,10 @@
 // A cluster of some API servers on one storage, with writers, and the reflectors that watch it from
 // other machines, in virtual time. `check` asks at any instant whether every property holds, and
 // fails the run with the plan of faults when one does not.
+
+import { MemoryStorage } from "../../src/apiserver/storage/memory-storage.ts";
 import { deadPeerMs } from "../../src/environment/network.ts";
 import { TestServer } from "../../src/kube/reflector/reflector-servers.contract.ts";
-import { MemoryStorage } from "../../src/lab/apiserver/storage/memory-storage.ts";
 import { type FaultPlan, printFaultPlan } from "../../src/simulation/faults.ts";
 import { uniformLatency } from "../../src/simulation/network/link.ts";
 import { type Simulation, simulate } from "../../src/simulation/simulation.ts";

@@ -1,5 +1,11 @@
 // One reflector under observation, with the truth about its collection and with everything it told
 // its handlers.
+
+import { endpointSliceKind as storedSlices } from "../../src/apiserver/kinds/endpoint-slice.ts";
+import { nodeKind as storedNodes } from "../../src/apiserver/kinds/node.ts";
+import { podKind as storedPods } from "../../src/apiserver/kinds/pod.ts";
+import { scopePrefix } from "../../src/apiserver/listwatch/resource-names.ts";
+import type { Storage } from "../../src/apiserver/storage/storage.ts";
 import type { Environment } from "../../src/environment/environment.ts";
 import type { KubeClient, KubeRequest } from "../../src/kube/client/client.ts";
 import { endpointSliceKind } from "../../src/kube/kinds/endpoint-slice.ts";
@@ -11,11 +17,6 @@ import { listPageSize } from "../../src/kube/reflector/reflector-request.ts";
 import type { TestServer } from "../../src/kube/reflector/reflector-servers.contract.ts";
 import { compareResourceVersions } from "../../src/kube/reflector/resource-version.ts";
 import type { Change } from "../../src/kube/store/store-change.ts";
-import { endpointSliceKind as storedSlices } from "../../src/lab/apiserver/kinds/endpoint-slice.ts";
-import { nodeKind as storedNodes } from "../../src/lab/apiserver/kinds/node.ts";
-import { podKind as storedPods } from "../../src/lab/apiserver/kinds/pod.ts";
-import { scopePrefix } from "../../src/lab/apiserver/listwatch/resource-names.ts";
-import type { Storage } from "../../src/lab/apiserver/storage/storage.ts";
 import { Truth } from "./reflector-truth.ts";
 import { stayingPrefix } from "./reflector-writers.ts";
 

@@ -1,13 +1,13 @@
 // What must hold of a reflector at any instant, whatever goes wrong. Each property is one function
 // that says what is violated, in words, or nothing.
 import { isDeepStrictEqual } from "node:util";
+import { decodeRecord } from "../../src/apiserver/listwatch/encoded-object.ts";
+import type { StoredRecord } from "../../src/apiserver/storage/storage.ts";
 import { objectKey } from "../../src/kube/kinds/kind.ts";
 import {
   defaultAliveWithinMs,
   defaultCurrentWithinMs,
 } from "../../src/kube/reflector/freshness.ts";
-import { decodeRecord } from "../../src/lab/apiserver/listwatch/encoded-object.ts";
-import type { StoredRecord } from "../../src/lab/apiserver/storage/storage.ts";
 import type { Observed } from "./reflector-observed.ts";
 
 export interface Situation {

@@ -1,5 +1,8 @@
 // One thing goes wrong, for a minute or for ever, while the server can still be asked: for each kind
 // of fault, how long a reflector may be blind. The bounds come from the reflector's own constants.
+
+import type { FaultRule } from "../../src/apiserver/faults.ts";
+import { freshnessWaitMs } from "../../src/apiserver/listwatch/resource-lister.ts";
 import { randomBetween } from "../../src/environment/random.ts";
 import { backoffBaseMs, backoffMaxMs } from "../../src/kube/reflector/backoff.ts";
 import { behindAfterMs, lastChanceMs } from "../../src/kube/reflector/reflector-guard.ts";
@@ -10,8 +13,6 @@ import {
   versionTooLargeRetryMs,
 } from "../../src/kube/reflector/reflector-state.ts";
 import { watchHeadersDeadlineMs } from "../../src/kube/reflector/reflector-stream.ts";
-import type { FaultRule } from "../../src/lab/apiserver/faults.ts";
-import { freshnessWaitMs } from "../../src/lab/apiserver/listwatch/resource-lister.ts";
 import type { Fault } from "../../src/simulation/faults.ts";
 import { forEachSeed } from "../../src/simulation/seeds.ts";
 import { type Cluster, inCluster } from "./reflector-cluster.ts";

@@ -1,8 +1,8 @@
 // What was true of one collection, at every revision and every instant, as the storage itself tells
 // it. It is what a reflector's store and its claims are compared with.
-import type { KubeObject } from "../../src/lab/apiserver/kube-object.ts";
-import { decodeRecord } from "../../src/lab/apiserver/listwatch/encoded-object.ts";
-import type { Storage, StoredRecord } from "../../src/lab/apiserver/storage/storage.ts";
+import type { KubeObject } from "../../src/apiserver/kube-object.ts";
+import { decodeRecord } from "../../src/apiserver/listwatch/encoded-object.ts";
+import type { Storage, StoredRecord } from "../../src/apiserver/storage/storage.ts";
 
 export interface TruthOptions {
   readonly storage: Storage;

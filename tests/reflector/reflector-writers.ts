@@ -1,19 +1,17 @@
 // Everybody else in a cluster. They create, change, relabel, delete and recreate objects under few
 // names, now and then many at once, and write straight to the storage, as other API servers would.
 // Objects called `stays-…` are there from the beginning and never leave.
+
+import { endpointSliceKind } from "../../src/apiserver/kinds/endpoint-slice.ts";
+import { nodeKind } from "../../src/apiserver/kinds/node.ts";
+import { podKind } from "../../src/apiserver/kinds/pod.ts";
+import type { KubeObject } from "../../src/apiserver/kube-object.ts";
+import { decodeRecord, encodeForStorage } from "../../src/apiserver/listwatch/encoded-object.ts";
+import { storageKeyOf } from "../../src/apiserver/listwatch/resource-names.ts";
+import type { Storage } from "../../src/apiserver/storage/storage.ts";
 import { toTime } from "../../src/environment/clock.ts";
 import type { Environment } from "../../src/environment/environment.ts";
 import { randomBetween, randomInt } from "../../src/environment/random.ts";
-import { endpointSliceKind } from "../../src/lab/apiserver/kinds/endpoint-slice.ts";
-import { nodeKind } from "../../src/lab/apiserver/kinds/node.ts";
-import { podKind } from "../../src/lab/apiserver/kinds/pod.ts";
-import type { KubeObject } from "../../src/lab/apiserver/kube-object.ts";
-import {
-  decodeRecord,
-  encodeForStorage,
-} from "../../src/lab/apiserver/listwatch/encoded-object.ts";
-import { storageKeyOf } from "../../src/lab/apiserver/listwatch/resource-names.ts";
-import type { Storage } from "../../src/lab/apiserver/storage/storage.ts";
 import { pick } from "./reflector-pick.ts";
 
 export const writtenNamespaces: readonly string[] = ["shop", "pay"];

@@ -1,6 +1,15 @@
 // Lockstep with exactly the rights of deploy/rbac, or with one less, in virtual time: an ingress
 // with its leader, a syncer and an observer between a business and an access cluster.
 import { Registry } from "prom-client";
+import {
+  serviceAccountGroups,
+  serviceAccountName,
+} from "../../src/apiserver/access/service-account-names.ts";
+import { ApiServer } from "../../src/apiserver/api-server.ts";
+import type { User } from "../../src/apiserver/http/authentication.ts";
+import type { RequestObserver } from "../../src/apiserver/http/served-request.ts";
+import { objectsAt, textAt } from "../../src/apiserver/kinds/fields.ts";
+import { MemoryStorage } from "../../src/apiserver/storage/memory-storage.ts";
 import type { DecisionOutput } from "../../src/decide/decision.ts";
 import { IngressLoop } from "../../src/ingress/ingress-loop.ts";
 import { Leadership } from "../../src/ingress/leadership.ts";
@@ -9,15 +18,6 @@ import { DirectKubeClient } from "../../src/kube/client/direct-client.ts";
 import { HttpKubeClient } from "../../src/kube/client/http-client.ts";
 import { type ClusterAccess, fixedAccess } from "../../src/kube/credentials/credentials.ts";
 import { podIdentity } from "../../src/kube/leader/leader-identity.ts";
-import {
-  serviceAccountGroups,
-  serviceAccountName,
-} from "../../src/lab/apiserver/access/service-account-names.ts";
-import { ApiServer } from "../../src/lab/apiserver/api-server.ts";
-import type { User } from "../../src/lab/apiserver/http/authentication.ts";
-import type { RequestObserver } from "../../src/lab/apiserver/http/served-request.ts";
-import { objectsAt, textAt } from "../../src/lab/apiserver/kinds/fields.ts";
-import { MemoryStorage } from "../../src/lab/apiserver/storage/memory-storage.ts";
 import {
   accessFiles,
   businessFiles,

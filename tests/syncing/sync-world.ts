@@ -1,6 +1,8 @@
 // Two business clusters and an access cluster in virtual time, each one API server without
 // controllers, so that what is published is what the test writes; and a syncer between them.
 import { Registry } from "prom-client";
+import { ApiServer } from "../../src/apiserver/api-server.ts";
+import { MemoryStorage } from "../../src/apiserver/storage/memory-storage.ts";
 import {
   type KubeClient,
   type KubeRequest,
@@ -11,8 +13,6 @@ import { HttpKubeClient } from "../../src/kube/client/http-client.ts";
 import { fixedAccess } from "../../src/kube/credentials/credentials.ts";
 import { type EndpointSlice, endpointSliceKind } from "../../src/kube/kinds/endpoint-slice.ts";
 import { isRecord, listAt, type RawRecord } from "../../src/kube/kinds/fields.ts";
-import { ApiServer } from "../../src/lab/apiserver/api-server.ts";
-import { MemoryStorage } from "../../src/lab/apiserver/storage/memory-storage.ts";
 import {
   ServiceSyncer,
   type ServiceSyncerOptions,

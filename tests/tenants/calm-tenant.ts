@@ -1,7 +1,7 @@
 // A tenant who minds its own business: hosts with pods, certificates, passwords and external names,
 // changed one at a time, with what the proxy must hold for each of them at any moment. What is
 // expected comes from the writes alone; nothing of the product is asked.
-import type { KeyPair } from "../../src/lab/apiserver/certificate-authority.ts";
+import type { KeyPair } from "../../src/apiserver/certificate-authority.ts";
 import type { ApiWrite } from "./api-write.ts";
 
 /** What the proxy must hold for a host; undefined when it must not know it. */

@@ -1,15 +1,16 @@
 // Two calm tenants and a hostile one in one cluster, with Lockstep and its proxy in virtual time. A
 // run measures for how long the proxy held something wrong of each calm host after each step; the
 // same seed without the hostile tenant is what it is compared with.
+
+import { ApiServer } from "../../src/apiserver/api-server.ts";
+import type { KeyPair } from "../../src/apiserver/certificate-authority.ts";
+import { MemoryStorage } from "../../src/apiserver/storage/memory-storage.ts";
 import type { Environment } from "../../src/environment/environment.ts";
 import { type Random, randomBetween, randomInt } from "../../src/environment/random.ts";
 import { IngressLoop } from "../../src/ingress/ingress-loop.ts";
 import { DirectKubeClient } from "../../src/kube/client/direct-client.ts";
 import { HttpKubeClient } from "../../src/kube/client/http-client.ts";
 import { fixedAccess } from "../../src/kube/credentials/credentials.ts";
-import { ApiServer } from "../../src/lab/apiserver/api-server.ts";
-import type { KeyPair } from "../../src/lab/apiserver/certificate-authority.ts";
-import { MemoryStorage } from "../../src/lab/apiserver/storage/memory-storage.ts";
 import { NginxPusher } from "../../src/outputs/nginx/nginx-pusher.ts";
 import type { TwinState } from "../../src/outputs/nginx/twin-control.ts";
 import { TwinProxy } from "../../src/outputs/nginx/twin-proxy.ts";

@@ -3,8 +3,8 @@
 // right again as soon as it would be without the hostile one.
 import { webcrypto } from "node:crypto";
 import { beforeAll, expect } from "vitest";
+import { makeAuthority } from "../../src/apiserver/certificate-authority.ts";
 import type { WallMs } from "../../src/environment/clock.ts";
-import { makeAuthority } from "../../src/lab/apiserver/certificate-authority.ts";
 import { forEachSeed } from "../../src/simulation/seeds.ts";
 import { wallStartMs } from "../../src/simulation/simulated-timers.ts";
 import { differences } from "./tenant-difference.ts";

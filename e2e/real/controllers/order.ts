@@ -1,9 +1,9 @@
 // Whether the lab would have put the subsets of an Endpoints object in the order in which the real
 // controller put them. It hangs on the pods' uids, so that it cannot be compared between two servers.
 import { isRecord, listAt, type RawRecord, recordAt } from "../../../src/kube/kinds/fields.ts";
+import { sameJson } from "../../../src/kube/kinds/same-json.ts";
 import { type Placed, repack } from "../../../src/lab/controllers/endpoints/repack.ts";
 import { placedIn } from "../../../src/lab/controllers/endpoints/stored-subsets.ts";
-import { sameJson } from "../../../src/lab/same-json.ts";
 
 export interface Orders {
   /** Objects with several subsets, or several ports in one. */

@@ -1,11 +1,11 @@
 // The two control planes that are compared: the real programs, in real time, and the lab's own
 // server and controllers in virtual time.
 import { setTimeout as sleep } from "node:timers/promises";
+import { Klog } from "../../../src/components/klog.ts";
 import { nodeEnvironment } from "../../../src/environment/node/node-environment.ts";
 import { HttpKubeClient } from "../../../src/kube/client/http-client.ts";
 import { fixedAccess } from "../../../src/kube/credentials/credentials.ts";
 import type { ControllerFlags } from "../../../src/lab/controllers/flags.ts";
-import { Klog } from "../../../src/lab/controllers/klog/klog.ts";
 import { runControllerManager } from "../../../src/lab/controllers/kube-controllers.ts";
 import type { ControllerName } from "../../../src/lab/controllers/started-controllers.ts";
 import { inApiWorld } from "../../../tests/apiserver/api-world.ts";

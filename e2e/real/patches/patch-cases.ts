@@ -1,6 +1,6 @@
 // The same random patches sent to two API servers, and where their answers differ. Each patch is a
 // dry run on the same object, so that all of them start from the same state.
-import { sameJson } from "../../../src/lab/same-json.ts";
+import { sameJson } from "../../../src/kube/kinds/same-json.ts";
 import type { ContractServer } from "../../contract/run-case.ts";
 import { type JsonObject, patchBases } from "./patch-bases.ts";
 import { PatchMaker, type RandomPatch } from "./random-patches.ts";

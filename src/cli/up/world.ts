@@ -3,11 +3,11 @@
 // One of the business clusters has a controller manager of Kubernetes 1.7 with its default limits
 // and more services than those allow for. Everything ends with `stop`.
 import type { webcrypto } from "node:crypto";
+import { makeAuthority } from "../../apiserver/certificate-authority.ts";
 import type { Environment } from "../../environment/environment.ts";
 import { type KubeClient, parseJson } from "../../kube/client/client.ts";
 import { HttpKubeClient } from "../../kube/client/http-client.ts";
 import { isRecord, listAt } from "../../kube/kinds/fields.ts";
-import { makeAuthority } from "../../lab/apiserver/certificate-authority.ts";
 import { type Cluster, startCluster } from "../../lab/cluster.ts";
 import type { KubeconfigContext } from "../../lab/kubeconfig.ts";
 import { Ledger } from "../../lab/kubelet/ledger.ts";

@@ -1,10 +1,10 @@
 import { createPrivateKey, generateKeyPairSync, webcrypto } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import { metadata } from "../../../tests/truth/service-facts.ts";
+import { type KeyPair, makeAuthority } from "../../apiserver/certificate-authority.ts";
 import type { WallMs } from "../../environment/clock.ts";
 import type { Ingress, IngressTls } from "../../kube/kinds/ingress.ts";
 import type { Secret } from "../../kube/kinds/secret.ts";
-import { type KeyPair, makeAuthority } from "../../lab/apiserver/certificate-authority.ts";
 import type { KnownSecret, SecretReference } from "../../sources/secret-source.ts";
 import { Certificates, type KnownSecrets, wantedSecrets } from "./certificates.ts";
 import { Routing } from "./routing.ts";

@@ -8,7 +8,7 @@ import {
   type CertificateAuthority,
   type KeyPair,
   makeAuthority,
-} from "../../lab/apiserver/certificate-authority.ts";
+} from "../../apiserver/certificate-authority.ts";
 import type { ClientTls, Network } from "../network.ts";
 import { nodeClock } from "./node-clock.ts";
 import { nodeEnvironment } from "./node-environment.ts";

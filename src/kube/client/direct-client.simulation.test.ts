@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { ApiServer } from "../../lab/apiserver/api-server.ts";
-import { MemoryStorage } from "../../lab/apiserver/storage/memory-storage.ts";
+import { ApiServer } from "../../apiserver/api-server.ts";
+import { MemoryStorage } from "../../apiserver/storage/memory-storage.ts";
 import { type Simulation, simulate } from "../../simulation/simulation.ts";
 import { type ClusterAccess, fixedAccess } from "../credentials/credentials.ts";
 import { endpointsKind } from "../kinds/endpoints.ts";

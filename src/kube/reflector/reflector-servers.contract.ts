@@ -1,10 +1,10 @@
 // For tests only: the API servers of one cluster on simulated machines, which crash, vanish and come
 // back on the same storage. What is wrong with a server is kept here, because it outlives a restart.
 import { Registry } from "prom-client";
-import { ApiServer } from "../../lab/apiserver/api-server.ts";
-import type { Capacity, FaultRule } from "../../lab/apiserver/faults.ts";
-import type { ChooseWatches } from "../../lab/apiserver/listwatch/cache-faults.ts";
-import type { Storage } from "../../lab/apiserver/storage/storage.ts";
+import { ApiServer } from "../../apiserver/api-server.ts";
+import type { Capacity, FaultRule } from "../../apiserver/faults.ts";
+import type { ChooseWatches } from "../../apiserver/listwatch/cache-faults.ts";
+import type { Storage } from "../../apiserver/storage/storage.ts";
 import type { Simulation } from "../../simulation/simulation.ts";
 import type { KubeClient } from "../client/client.ts";
 import { HttpKubeClient } from "../client/http-client.ts";

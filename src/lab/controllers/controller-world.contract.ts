@@ -2,15 +2,15 @@
 // pods become ready and end without any process. It stands for kubelets in the least space.
 import { Registry } from "prom-client";
 import { type ApiWorld, inApiWorld } from "../../../tests/apiserver/api-world.ts";
+import { isJsonObject, listAt, objectsAt, textAt } from "../../apiserver/kinds/fields.ts";
+import type { KubeObject } from "../../apiserver/kube-object.ts";
+import { Klog } from "../../components/klog.ts";
 import type { Environment } from "../../environment/environment.ts";
 import { HttpKubeClient } from "../../kube/client/http-client.ts";
 import { fixedAccess } from "../../kube/credentials/credentials.ts";
-import { isJsonObject, listAt, objectsAt, textAt } from "../apiserver/kinds/fields.ts";
-import type { KubeObject } from "../apiserver/kube-object.ts";
 import { runScheduler } from "../scheduler/scheduler.ts";
 import type { ControllerFlags } from "./flags.ts";
 import { ComponentLogs } from "./klog/component-logs.ts";
-import { Klog } from "./klog/klog.ts";
 import { controllerManager, runControllerManager } from "./kube-controllers.ts";
 import type { ProfileName } from "./profiles.ts";
 

@@ -2,16 +2,16 @@
 // A controller registers its handlers in the same turn in which it is called, before anything is
 // started, and works once all watches are complete.
 import type { Registry } from "prom-client";
+import { type Klog, structured } from "../../components/klog.ts";
 import type { Environment } from "../../environment/environment.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { RateLimiter } from "../../kube/workqueue/rate-limiter.ts";
 import { Workqueue } from "../../kube/workqueue/workqueue.ts";
 import { runWorkers, type Sync } from "../../kube/workqueue/workqueue-workers.ts";
-import type { ComponentForm } from "../components/component-form.ts";
-import { namedQueueMetrics } from "../components/named-queue-metrics.ts";
+import type { ComponentForm } from "../version-formats/component-form.ts";
+import { namedQueueMetrics } from "../version-formats/named-queue-metrics.ts";
 import type { ControllerFlags } from "./flags.ts";
 import type { Informers } from "./informers.ts";
-import { type Klog, structured } from "./klog/klog.ts";
 import type { FailureLines, Profile } from "./profiles/profile.ts";
 
 export interface ControllerOptions

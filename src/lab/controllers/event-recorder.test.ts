@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import { inApiWorld } from "../../../tests/apiserver/api-world.ts";
+import { listAt, numberAt, textAt } from "../../apiserver/kinds/fields.ts";
+import { Klog } from "../../components/klog.ts";
 import { HttpKubeClient } from "../../kube/client/http-client.ts";
 import { fixedAccess } from "../../kube/credentials/credentials.ts";
-import { listAt, numberAt, textAt } from "../apiserver/kinds/fields.ts";
 import { EventRecorder, type EventText } from "./event-recorder.ts";
 import { controllerFlags } from "./flags.ts";
-import { Klog } from "./klog/klog.ts";
 import { type ProfileName, profileNamed } from "./profiles.ts";
 
 const set = { kind: "ReplicaSet", namespace: "default", name: "web-1", uid: "u", apiVersion: "a" };

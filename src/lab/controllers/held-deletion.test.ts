@@ -1,7 +1,7 @@
 // Deletions that say what becomes of the dependents.
 import { expect, test } from "vitest";
 import { pods } from "../../../tests/apiserver/api-world.ts";
-import { objectAt } from "../apiserver/kinds/fields.ts";
+import { objectAt } from "../../apiserver/kinds/fields.ts";
 import {
   type ControllerWorld,
   deployment,

@@ -2,13 +2,13 @@
 // of lock is that of `--leader-elect-resource-lock`. A process that loses the lock ends, as the real
 // one does; to start it again is for whoever runs it.
 import { Gauge, type Registry } from "prom-client";
+import type { Klog } from "../../components/klog.ts";
 import type { Environment } from "../../environment/environment.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { LockReference } from "../../kube/leader/lease-record.ts";
-import { electionForm } from "../components/election-form.ts";
 import { ClientGoElection } from "../leader/client-go-election.ts";
+import { electionForm } from "../version-formats/election-form.ts";
 import type { ControllerFlags, ResourceLock } from "./flags.ts";
-import type { Klog } from "./klog/klog.ts";
 import type { ProfileName } from "./profiles.ts";
 
 export interface ControllersElectionOptions

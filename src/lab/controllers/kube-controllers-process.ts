@@ -2,11 +2,11 @@
 // asked, and started again by itself when it ended because it lost the lock. Its log goes on through
 // all of that; its metrics begin anew each time.
 import { Registry } from "prom-client";
+import type { Klog } from "../../components/klog.ts";
 import type { Environment } from "../../environment/environment.ts";
 import { HttpKubeClient } from "../../kube/client/http-client.ts";
 import type { ClusterAccess } from "../../kube/credentials/credentials.ts";
 import type { ControllerFlags } from "./flags.ts";
-import type { Klog } from "./klog/klog.ts";
 import { runControllerManager } from "./kube-controllers.ts";
 import { type ProfileName, profileNamed, userAgentOf } from "./profiles.ts";
 import type { AccountOptions } from "./started-controllers.ts";

@@ -1,8 +1,8 @@
 // The first lines of a controller manager's log, and the metric that says when it started.
 import { Gauge, type Registry } from "prom-client";
+import { type Klog, structured } from "../../components/klog.ts";
 import type { Clock } from "../../environment/clock.ts";
-import { componentForm } from "../components/component-form.ts";
-import { type Klog, structured } from "./klog/klog.ts";
+import { componentForm } from "../version-formats/component-form.ts";
 import { type ProfileName, profileNamed } from "./profiles.ts";
 
 export interface StartedControllers {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { objectsAt, textAt, textsAt } from "../apiserver/kinds/fields.ts";
+import { objectsAt, textAt, textsAt } from "../../apiserver/kinds/fields.ts";
 import {
   type ControllerWorld,
   deployment,

@@ -3,17 +3,17 @@
 // another, which syncs everything anew as the real process does.
 import { setMaxListeners } from "node:events";
 import { Registry } from "prom-client";
+import type { Klog } from "../../components/klog.ts";
 import type { Environment } from "../../environment/environment.ts";
 import type { Listener } from "../../environment/network.ts";
 import { jitter } from "../../environment/random.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
-import { componentForm } from "../components/component-form.ts";
+import { componentForm } from "../version-formats/component-form.ts";
 import { publishComponentPod } from "./component-pod.ts";
 import type { ControllerOptions } from "./controller.ts";
 import { ControllerClients } from "./controller-clients.ts";
 import { type ControllerFlags, controllerFlags, flagArguments } from "./flags.ts";
 import { Informers } from "./informers.ts";
-import type { Klog } from "./klog/klog.ts";
 import { ThrottlingLog } from "./klog/throttling-lines.ts";
 import { leadAlone } from "./kube-controllers-election.ts";
 import { countStart, noteControllers, noteStart } from "./kube-controllers-start.ts";

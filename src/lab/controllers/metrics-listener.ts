@@ -1,8 +1,8 @@
 // The port on which a component shows its metrics and its health, as every Kubernetes component has
 // one.
 import type { Registry } from "prom-client";
+import { exposition } from "../../components/exposition.ts";
 import type { Listener, Network, ServerExchange } from "../../environment/network.ts";
-import { exposition } from "../components/exposition.ts";
 
 export interface MetricsListenerOptions {
   readonly network: Network;

@@ -1,6 +1,6 @@
 // Which controllers a process runs: those of its version, or the ones that are asked for by the
 // names they have since 1.27. Each is started with a client of its own.
-import type { TokenKey } from "../service-account-tokens.ts";
+import type { TokenKey } from "../../components/service-account-tokens.ts";
 import { runRootCaPublisher, runServiceAccountController } from "./access/kept-objects.ts";
 import { runRoleAggregation } from "./access/role-aggregation.ts";
 import { runTokenSecrets } from "./access/token-secrets.ts";

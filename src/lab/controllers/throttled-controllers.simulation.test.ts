@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { objectsAt } from "../../apiserver/kinds/fields.ts";
 import { isThorough } from "../../simulation/seeds.ts";
-import { objectsAt } from "../apiserver/kinds/fields.ts";
 import {
   type ControllerWorld,
   endpoints,

@@ -1,12 +1,13 @@
 // The usual scenery of an incident: one cluster with a shop and its Ingress, stock and Lockstep
 // replicas behind an entry each, an observer of every hop, and traffic judged by what was really
 // true. A play changes what it wants to go wrong and reads what came of it.
+
+import type { StorageEvent } from "../../apiserver/storage/storage.ts";
 import { elapsedMs, type MonotonicMs } from "../../environment/clock.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { HttpKubeClient } from "../../kube/client/http-client.ts";
 import type { ClusterAccess } from "../../kube/credentials/credentials.ts";
 import type { Journey } from "../../timeline/journey.ts";
-import type { StorageEvent } from "../apiserver/storage/storage.ts";
 import { type Cluster, type ClusterOptions, startCluster } from "../cluster.ts";
 import { Ledger } from "../kubelet/ledger.ts";
 import { HopLedger } from "../observed/hop-ledger.ts";

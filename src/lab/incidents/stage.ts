@@ -1,10 +1,11 @@
 // Where an incident is played: machines with an environment each, and time that passes. Plays are
 // written against this alone, so the same play runs in virtual time and over real sockets.
+
+import type { StorageEvent } from "../../apiserver/storage/storage.ts";
 import type { Environment } from "../../environment/environment.ts";
 import type { Random } from "../../environment/random.ts";
 import type { ClusterAccess } from "../../kube/credentials/credentials.ts";
 import type { RoutedInput } from "../../observe/routed-witness.ts";
-import type { StorageEvent } from "../apiserver/storage/storage.ts";
 import type { AccuracyMeter } from "../observed/observer-accuracy.ts";
 import type { StageRecorder } from "../saved/stage-recorder.ts";
 

@@ -1,9 +1,10 @@
 // What the programs in a cluster's pods wrote to their standard output: kept by the node, served by
 // the API server. Bounded per pod; a pod's lines go when the pod does. The run before the present
 // one stays readable, because that is the one whose crash people want to see.
+
+import type { PodLogRequest, PodLogs } from "../../components/pod-logs.ts";
 import { type Clock, toMicroTime, type WallMs } from "../../environment/clock.ts";
 import type { BodyWriter } from "../../environment/network.ts";
-import type { PodLogRequest, PodLogs } from "../pod-logs.ts";
 
 /** Enough to see a story; a pod under load writes a line for each request. */
 const linesPerRunMax = 2_000;

@@ -2,7 +2,7 @@
 // which decides since when each condition is as it is. Words and fields are Kubernetes 1.33's.
 import { toTime, type WallMs } from "../../environment/clock.ts";
 import { isRecord, listAt, optionalString, type RawRecord } from "../../kube/kinds/fields.ts";
-import { sameJson } from "../same-json.ts";
+import { sameJson } from "../../kube/kinds/same-json.ts";
 import type { KubeletContainer, KubeletPod } from "./kubelet-pod.ts";
 import {
   type ContainerExit,

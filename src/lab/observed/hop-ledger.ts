@@ -3,10 +3,11 @@
 // by its own word and, of a stock nginx, by its own clock.
 // Only those who judge an observer may read it. It knows nothing of watches, and no address of the
 // service is ever had by two pods at once. Bounded by the changes of one play.
+
+import type { StorageEvent } from "../../apiserver/storage/storage.ts";
 import type { Clock, MonotonicMs } from "../../environment/clock.ts";
 import { isRecord, type RawRecord } from "../../kube/kinds/fields.ts";
 import type { Direction, Hop } from "../../timeline/witness.ts";
-import type { StorageEvent } from "../apiserver/storage/storage.ts";
 import { podAddress, publishedAddresses } from "./stored-addresses.ts";
 
 export interface HopChange {

@@ -1,8 +1,8 @@
 // Logs of pods on their way from the lab's process to an API server in another.
 import { expect, it } from "vitest";
+import type { PodLogRequest } from "../../components/pod-logs.ts";
 import type { BodyWriter } from "../../environment/network.ts";
 import { nodeEnvironment } from "../../environment/node/node-environment.ts";
-import type { PodLogRequest } from "../pod-logs.ts";
 import { remotePodLogs, servePodLogs } from "./pod-log-service.ts";
 
 const asked: PodLogRequest = {

@@ -1,5 +1,7 @@
 // How an API server in a process of its own gets the logs of pods, which the lab's process keeps: it
 // asks for them over loopback, as a real server asks kubelets. Whoever asks needs the lab's word.
+
+import type { PodLogRequest, PodLogs } from "../../components/pod-logs.ts";
 import { type BodyWriter, type Network, NetworkError } from "../../environment/network.ts";
 import type { Random } from "../../environment/random.ts";
 import {
@@ -8,7 +10,6 @@ import {
   optionalString,
   requiredRecord,
 } from "../../kube/kinds/fields.ts";
-import type { PodLogRequest, PodLogs } from "../pod-logs.ts";
 
 /** Where the logs are; plain data, so that another process can be told. */
 export interface PodLogAddress {

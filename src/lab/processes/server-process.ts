@@ -1,11 +1,12 @@
 // An API server in a process of its own: what it is told in a file, and how it runs until stopped.
 // Everything it must remember is in etcd, so it may be killed at any time and started again.
+
+import { PeerAddresses } from "../../apiserver/audit/peer-addresses.ts";
+import type { User } from "../../apiserver/http/authentication.ts";
+import { EtcdStorage } from "../../apiserver/storage/etcd/etcd-storage.ts";
+import { Klog, type KlogLine } from "../../components/klog.ts";
 import type { Environment } from "../../environment/environment.ts";
-import { PeerAddresses } from "../apiserver/audit/peer-addresses.ts";
-import type { User } from "../apiserver/http/authentication.ts";
-import { EtcdStorage } from "../apiserver/storage/etcd/etcd-storage.ts";
 import { type ServerPlan, startServer } from "../cluster-server.ts";
-import { Klog, type KlogLine } from "../controllers/klog/klog.ts";
 import { type PodLogAddress, remotePodLogs } from "./pod-log-service.ts";
 
 /** Written by the lab, readable by nobody else: it holds keys and tokens. */

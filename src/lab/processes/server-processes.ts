@@ -1,11 +1,12 @@
 // The API servers of one cluster as processes of their own on one etcd. Each is kept running: one
 // that is killed is started again, on the same address, while the others serve.
+
+import { Klog } from "../../components/klog.ts";
 import type { Environment } from "../../environment/environment.ts";
 import { NetworkError } from "../../environment/network.ts";
 import type { ClusterOptions, ReachableServer, ServerSurroundings } from "../cluster.ts";
 import { type ServerPlan, urlOf } from "../cluster-server.ts";
 import { clusterTokens, componentToken, serverPlans } from "../cluster-servers.ts";
-import { Klog } from "../controllers/klog/klog.ts";
 import { machineNames, nodeUser } from "../machines.ts";
 import { type PodLogService, servePodLogs } from "./pod-log-service.ts";
 import { configKind, type ServerProcessConfig } from "./server-process.ts";

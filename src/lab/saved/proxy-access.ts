@@ -3,9 +3,9 @@
 // of its own nginx.conf. A request's tries are found by its path and query, which no two requests
 // under way at once share in the lab.
 import { createHash } from "node:crypto";
+import type { PeerAddresses } from "../../apiserver/audit/peer-addresses.ts";
 import { type Clock, elapsedMs, type MonotonicMs } from "../../environment/clock.ts";
 import type { BodyWriter, Network, ServerExchange } from "../../environment/network.ts";
-import type { PeerAddresses } from "../apiserver/audit/peer-addresses.ts";
 
 export type AccessForm = "ingress-nginx" | "lockstep";
 

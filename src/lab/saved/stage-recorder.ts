@@ -3,6 +3,7 @@
 // recorded, and at the end a dump through the API. All that comes by ways an operator has. Apart from
 // it, in `truth/`, is what the lab alone knows of each lost request, to judge verdicts by.
 
+import { PeerAddresses } from "../../apiserver/audit/peer-addresses.ts";
 import { assert } from "../../environment/assert.ts";
 import { type Clock, elapsedMs } from "../../environment/clock.ts";
 import type { Environment } from "../../environment/environment.ts";
@@ -14,7 +15,6 @@ import { Observer } from "../../observe/observer.ts";
 import { ObserverTape } from "../../recording/observer-tape.ts";
 import { runLine } from "../../recording/recording-line.ts";
 import { recordedRun } from "../../recording/watched-run.ts";
-import { PeerAddresses } from "../apiserver/audit/peer-addresses.ts";
 import type { LostRequest } from "../traffic/lost-request.ts";
 import { dumpCluster } from "./cluster-dump.ts";
 import { MetricsSamples } from "./metrics-samples.ts";

@@ -1,10 +1,10 @@
 import { expect, it } from "vitest";
+import { ApiServer } from "../../apiserver/api-server.ts";
+import { MemoryStorage } from "../../apiserver/storage/memory-storage.ts";
 import { NetworkError } from "../../environment/network.ts";
 import { HttpKubeClient } from "../../kube/client/http-client.ts";
 import { fixedAccess } from "../../kube/credentials/credentials.ts";
 import { type Simulation, simulate } from "../../simulation/simulation.ts";
-import { ApiServer } from "../apiserver/api-server.ts";
-import { MemoryStorage } from "../apiserver/storage/memory-storage.ts";
 import { type ProxyMode, ServicePath } from "./service-path.ts";
 
 const token = "secret";

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { type ApiWorld, inApiWorld } from "../../../tests/apiserver/api-world.ts";
+import { Klog } from "../../components/klog.ts";
 import { HttpKubeClient } from "../../kube/client/http-client.ts";
 import { fixedAccess } from "../../kube/credentials/credentials.ts";
 import { type Ingress, ingressKind } from "../../kube/kinds/ingress.ts";
-import { Klog } from "../controllers/klog/klog.ts";
 import { StockLeader, type StockLeaderOptions } from "./stock-leader.ts";
 import { readStockPod } from "./stock-pod.ts";
 

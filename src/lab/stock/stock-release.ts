@@ -2,9 +2,9 @@
 // writes status: the lock, the client-go it was built with, and the words in its log. Lines of log
 // are `file.go:line` and text as that release writes them.
 
+import { type Severity, structured } from "../../components/klog.ts";
 import type { LoadBalancerAddress } from "../../kube/kinds/ingress.ts";
 import type { LockReference } from "../../kube/leader/lease-record.ts";
-import { type Severity, structured } from "../controllers/klog/klog.ts";
 import type { ClientGoElectionOptions, TryStep } from "../leader/client-go-election.ts";
 
 export type StockReleaseName = "0.25.1" | "1.15.1";

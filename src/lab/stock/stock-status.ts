@@ -2,6 +2,8 @@
 // to lead and then every 60 s, the addresses of the nodes on which pods with *its own* labels run.
 // The labels were read when it started, and hold the hash of its revision: a leader whose revision
 // has been replaced finds no pod and writes an empty status, as often as there is one to empty.
+
+import type { Klog } from "../../components/klog.ts";
 import type { Environment } from "../../environment/environment.ts";
 import { type KubeClient, parseJson } from "../../kube/client/client.ts";
 import type { Ingress, LoadBalancerAddress } from "../../kube/kinds/ingress.ts";
@@ -10,7 +12,6 @@ import { objectPath } from "../../kube/kinds/kind.ts";
 import { objectRecord } from "../../kube/kinds/metadata.ts";
 import { Workqueue } from "../../kube/workqueue/workqueue.ts";
 import { runWorkers } from "../../kube/workqueue/workqueue-workers.ts";
-import type { Klog } from "../controllers/klog/klog.ts";
 import { ingressNginx } from "./ingress-nginx.ts";
 import { runningAddresses, runningPods, type StockPublishing } from "./stock-addresses.ts";
 import type { StockPod } from "./stock-pod.ts";

@@ -2,14 +2,14 @@
 // same server and the same controllers as everywhere in the lab. What is read of them is what an
 // operator could read: their metrics.
 import { Registry } from "prom-client";
+import { ApiServer } from "../../apiserver/api-server.ts";
+import type { MemoryStorage } from "../../apiserver/storage/memory-storage.ts";
+import { Klog } from "../../components/klog.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { HttpKubeClient } from "../../kube/client/http-client.ts";
 import { fixedAccess } from "../../kube/credentials/credentials.ts";
 import type { Simulation } from "../../simulation/simulation.ts";
-import { ApiServer } from "../apiserver/api-server.ts";
-import type { MemoryStorage } from "../apiserver/storage/memory-storage.ts";
 import type { ControllerFlags } from "../controllers/flags.ts";
-import { Klog } from "../controllers/klog/klog.ts";
 import { runControllerManager } from "../controllers/kube-controllers.ts";
 import { type ProfileName, profileNamed } from "../controllers/profiles.ts";
 import { servedKinds } from "../served-kinds.ts";

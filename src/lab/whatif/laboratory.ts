@@ -1,6 +1,6 @@
 // Where questions are answered: keeps the clusters it has made, because questions that are compared
 // are asked of the same cluster, and making a large one takes as long as asking.
-import type { MemoryStorage } from "../apiserver/storage/memory-storage.ts";
+import type { MemoryStorage } from "../../apiserver/storage/memory-storage.ts";
 import { makeCluster } from "./made-cluster.ts";
 import { type NodePrediction, predictNodes } from "./node-run.ts";
 import {

@@ -1,7 +1,8 @@
 // Makes the cluster that is asked about: its objects are stored, its own controllers publish
 // everything without a limit to speak of, and what they leave behind is what every run starts from.
+
+import { MemoryStorage } from "../../apiserver/storage/memory-storage.ts";
 import { simulate } from "../../simulation/simulation.ts";
-import { MemoryStorage } from "../apiserver/storage/memory-storage.ts";
 import type { ProfileName } from "../controllers/profiles.ts";
 import { ControlPlaneRun } from "./control-plane-run.ts";
 import { populationObjects, postStatuses } from "./population.ts";

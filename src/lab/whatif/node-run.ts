@@ -2,12 +2,12 @@
 // it gives up one that lives, and how long it takes to notice one that is dead. A run of its own with
 // a few nodes, because nodes do not wait for services nor services for nodes.
 import { setMaxListeners } from "node:events";
+import { MemoryStorage } from "../../apiserver/storage/memory-storage.ts";
 import { randomBetween } from "../../environment/random.ts";
 import { nodeKind } from "../../kube/kinds/node.ts";
 import { Reflector } from "../../kube/reflector/reflector.ts";
 import { noChecks } from "../../kube/reflector/reflector-parts.ts";
 import { type Simulation, simulate } from "../../simulation/simulation.ts";
-import { MemoryStorage } from "../apiserver/storage/memory-storage.ts";
 import { profileNamed } from "../controllers/profiles.ts";
 import { Kubelet, type KubeletOptions } from "../kubelet/kubelet.ts";
 import { Ledger } from "../kubelet/ledger.ts";

@@ -1,10 +1,11 @@
 // A cluster of the size that is asked about, as it stands after a while in use: its services, pods
 // and nodes, everything published by its own controllers. Made once and copied for each run, so that
 // every setting is tried on the same cluster.
+
+import { isJsonObject } from "../../apiserver/kinds/fields.ts";
+import { podKind } from "../../apiserver/kinds/pod.ts";
+import type { MemoryStorage } from "../../apiserver/storage/memory-storage.ts";
 import type { Timers } from "../../environment/timers.ts";
-import { isJsonObject } from "../apiserver/kinds/fields.ts";
-import { podKind } from "../apiserver/kinds/pod.ts";
-import type { MemoryStorage } from "../apiserver/storage/memory-storage.ts";
 import type { Counts } from "./question.ts";
 
 export interface PopulationPod {

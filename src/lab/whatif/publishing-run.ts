@@ -1,8 +1,9 @@
 // One run of a control plane in virtual time: it starts, everything goes quiet, the informers resync,
 // and changes of pods at random moments of each are timed until they are published. The hours
 // between two resyncs, in which nothing happens, are left out of the run and counted afterwards.
+
+import type { MemoryStorage } from "../../apiserver/storage/memory-storage.ts";
 import { type Simulation, simulate } from "../../simulation/simulation.ts";
-import type { MemoryStorage } from "../apiserver/storage/memory-storage.ts";
 import type { Probe } from "./pod-changes.ts";
 import { PublishingPlan, quietLoadMs, quietProbes, settleMs } from "./publishing-plan.ts";
 import { PublishingWorld } from "./publishing-world.ts";

@@ -1,9 +1,10 @@
 // Everything that is alive in a run: the control plane over a copy of the cluster, the pods that
 // change, the heartbeats of its nodes, and a watcher who hears what is published.
+
+import type { MemoryStorage } from "../../apiserver/storage/memory-storage.ts";
 import { toMicroTime } from "../../environment/clock.ts";
 import { randomBetween } from "../../environment/random.ts";
 import type { Simulation } from "../../simulation/simulation.ts";
-import type { MemoryStorage } from "../apiserver/storage/memory-storage.ts";
 import { profileNamed } from "../controllers/profiles.ts";
 import { ControlPlaneRun } from "./control-plane-run.ts";
 import { NodeBeats } from "./node-beats.ts";

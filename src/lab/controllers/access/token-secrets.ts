@@ -1,9 +1,14 @@
 // Secrets of the type service-account-token: whoever wants a token that lasts makes one that names an
 // account, and it is filled; when the account goes, it goes.
+
+import {
+  legacyClaims,
+  signToken,
+  type TokenKey,
+} from "../../../components/service-account-tokens.ts";
 import { StatusError } from "../../../kube/client/client.ts";
 import { optionalString, recordAt } from "../../../kube/kinds/fields.ts";
 import { objectKey, objectPath, splitObjectKey } from "../../../kube/kinds/kind.ts";
-import { legacyClaims, signToken, type TokenKey } from "../../service-account-tokens.ts";
 import { type ControllerOptions, controllerQueue, runController } from "../controller.ts";
 import { revised, type WholeObject, wholeSecrets } from "../whole-object.ts";
 

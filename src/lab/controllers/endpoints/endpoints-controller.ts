@@ -1,6 +1,8 @@
 // The Endpoints controller: one object per service with a selector, written when what should be
 // published differs from what is. One request per change and none otherwise, except where a version
 // did more; which version it is, the profile says.
+
+import { structured } from "../../../components/klog.ts";
 import { parseJson } from "../../../kube/client/client.ts";
 import { listAt } from "../../../kube/kinds/fields.ts";
 import { collectionPath, objectKey } from "../../../kube/kinds/kind.ts";
@@ -8,7 +10,6 @@ import { objectRecord } from "../../../kube/kinds/metadata.ts";
 import { leaderAnnotation } from "../../../kube/leader/lease-record.ts";
 import { type ControllerOptions, controllerQueue, runController } from "../controller.ts";
 import { EventRecorder } from "../event-recorder.ts";
-import { structured } from "../klog/klog.ts";
 import { servicesConcerned } from "../memberships.ts";
 import { type WholeObject, wholeEndpoints } from "../whole-object.ts";
 import { EndpointsSync } from "./endpoints-sync.ts";

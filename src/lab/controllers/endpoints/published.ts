@@ -3,8 +3,8 @@
 import type { WallMs } from "../../../environment/clock.ts";
 import { isRecord, listAt, type RawRecord } from "../../../kube/kinds/fields.ts";
 import type { StringMap } from "../../../kube/kinds/intern.ts";
+import { sameJson } from "../../../kube/kinds/same-json.ts";
 import { isHeadless, type Service } from "../../../kube/kinds/service.ts";
-import { sameJson } from "../../same-json.ts";
 import { sameStrings } from "../memberships.ts";
 import type { EndpointsRules } from "../profiles/profile.ts";
 import type { WholeObject } from "../whole-object.ts";

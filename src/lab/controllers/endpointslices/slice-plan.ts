@@ -1,8 +1,9 @@
 // The fewest writes that make a service's slices hold what they should, as a pure function: slices
 // are changed in place, endpoints stay in the slice they are in, new ones go into slices that are
 // written anyway, then into the fullest that has room, and only then into new slices.
+
+import { sameJson } from "../../../kube/kinds/same-json.ts";
 import type { Service } from "../../../kube/kinds/service.ts";
-import { sameJson } from "../../same-json.ts";
 import type { DeepHash } from "../deep-hash.ts";
 import { sameStrings } from "../memberships.ts";
 import {

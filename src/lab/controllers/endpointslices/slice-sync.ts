@@ -1,12 +1,13 @@
 // One sync of one service: what its slices should hold, what they hold, and the fewest requests to
 // make the one the other. A pod whose node is gone is left out, said so, and tried again.
+
+import { structured } from "../../../components/klog.ts";
 import { objectKey, splitObjectKey } from "../../../kube/kinds/kind.ts";
 import type { Service } from "../../../kube/kinds/service.ts";
 import type { ControlledService } from "../controlled-service.ts";
 import type { ControllerOptions } from "../controller.ts";
 import { goTime, triggerTimeAnnotation } from "../endpoints/published.ts";
 import { type EventRecorder, referenceTo } from "../event-recorder.ts";
-import { structured } from "../klog/klog.ts";
 import { podsOf } from "../memberships.ts";
 import type { OwnedPod } from "../owned-pod.ts";
 import type { SliceRules } from "../profiles/profile.ts";

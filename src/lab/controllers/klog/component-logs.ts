@@ -1,9 +1,10 @@
 // Serves the logs of the cluster's own components as logs of their pods in kube-system. Other pods
 // belong to whoever runs them, and are asked for there.
+
+import type { Klog, KlogLine } from "../../../components/klog.ts";
+import { noPodLogs, type PodLogRequest, type PodLogs } from "../../../components/pod-logs.ts";
 import { type Clock, toMicroTime } from "../../../environment/clock.ts";
 import type { BodyWriter } from "../../../environment/network.ts";
-import { noPodLogs, type PodLogRequest, type PodLogs } from "../../pod-logs.ts";
-import type { Klog, KlogLine } from "./klog.ts";
 
 export interface ComponentLogsOptions {
   readonly clock: Clock;

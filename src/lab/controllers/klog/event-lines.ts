@@ -1,9 +1,10 @@
 // The line every event a controller records leaves in its log, whether or not the event is told to
 // the server: client-go tools/record/event.go StartLogging, and StartStructuredLogging where a
 // controller of today uses that. By these lines one sees in a log what `kubectl get events` forgot.
+
+import { type Klog, structured } from "../../../components/klog.ts";
 import type { EventText, InvolvedObject } from "../event-recorder.ts";
 import type { EventLines } from "../profiles/profile.ts";
-import { type Klog, structured } from "./klog.ts";
 
 export interface EventLogOptions {
   readonly klog: Klog;

@@ -1,7 +1,8 @@
 // What a controller of the structured era logs of a key that failed: a line at each retry, and when
 // it gives up one of its own and one of the library that takes errors nobody else does.
+
+import { structured } from "../../../components/klog.ts";
 import type { FailureLines } from "../profiles/profile.ts";
-import { structured } from "./klog.ts";
 
 export interface StructuredFailures {
   /** `endpoints-controller`. */

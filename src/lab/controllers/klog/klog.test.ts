@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
+import { Klog, keptLinesMax, structured } from "../../../components/klog.ts";
+import type { PodLogRequest } from "../../../components/pod-logs.ts";
 import type { BodyWriter } from "../../../environment/network.ts";
 import { type Simulation, simulate } from "../../../simulation/simulation.ts";
-import type { PodLogRequest } from "../../pod-logs.ts";
 import { profileNamed } from "../profiles.ts";
 import { ComponentLogs } from "./component-logs.ts";
-import { Klog, keptLinesMax, structured } from "./klog.ts";
 import { ThrottlingLog } from "./throttling-lines.ts";
 
 const request: PodLogRequest = {

@@ -1,11 +1,12 @@
 // The lines client-go writes when a request waited for the client's own rate limit. What each
 // version writes, and how rarely at low verbosity, is what a reader of logs has to work with: the
 // line shows the wait of one request for its token and nothing of the queue before it.
+
+import { type Klog, structured } from "../../../components/klog.ts";
 import { type Clock, elapsedMs, type MonotonicMs } from "../../../environment/clock.ts";
 import { goDuration } from "../../../environment/go-duration.ts";
 import type { ThrottledRequest } from "../../../kube/client/rate-limited-client.ts";
 import type { ThrottlingLines } from "../profiles/profile.ts";
-import { type Klog, structured } from "./klog.ts";
 
 export interface ThrottlingLogOptions {
   readonly clock: Clock;

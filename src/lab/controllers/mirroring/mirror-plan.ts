@@ -3,7 +3,7 @@
 // that is not needed becomes another that is.
 import { isRecord, listAt, optionalString, type RawRecord } from "../../../kube/kinds/fields.ts";
 import type { StringMap } from "../../../kube/kinds/intern.ts";
-import { sameJson } from "../../same-json.ts";
+import { sameJson } from "../../../kube/kinds/same-json.ts";
 import { triggerTimeAnnotation } from "../endpoints/published.ts";
 import { managedByLabel, readSlice, serviceNameLabel } from "../endpointslices/published-slice.ts";
 import { sameStrings } from "../memberships.ts";

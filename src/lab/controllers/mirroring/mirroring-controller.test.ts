@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { objectAt, objectsAt, textsAt } from "../../apiserver/kinds/fields.ts";
+import { objectAt, objectsAt, textsAt } from "../../../apiserver/kinds/fields.ts";
 import {
   type ControllerWorld,
   endpoints,

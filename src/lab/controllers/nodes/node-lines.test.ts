@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { Klog } from "../../../components/klog.ts";
 import type { MonotonicMs, WallMs } from "../../../environment/clock.ts";
-import { Klog } from "../klog/klog.ts";
 import { type NodeLineStyle, nodeLines17, nodeLines117, nodeLines133 } from "./node-line-style.ts";
 import { type NodeFact, NodeLog } from "./node-lines.ts";
 

@@ -1,8 +1,9 @@
 // What the node controllers and the pod collector log, as facts: which verbosity they need and where
 // they say they come from. `node-words.ts` has the words.
+
+import type { Klog } from "../../../components/klog.ts";
 import type { WallMs } from "../../../environment/clock.ts";
 import type { RawRecord } from "../../../kube/kinds/fields.ts";
-import type { Klog } from "../klog/klog.ts";
 import type { NodeLineStyle } from "./node-line-style.ts";
 import { sentence, structuredLine } from "./node-words.ts";
 

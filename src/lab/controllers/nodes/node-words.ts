@@ -1,9 +1,10 @@
 // The words each version has for what its node controllers log: sentences until structured logging
 // reached them in 1.27. Pure.
+
+import { type KlogValues, structured } from "../../../components/klog.ts";
 import { toTime } from "../../../environment/clock.ts";
 import { goDuration } from "../../../environment/go-duration.ts";
 import { optionalString, type RawRecord } from "../../../kube/kinds/fields.ts";
-import { type KlogValues, structured } from "../klog/klog.ts";
 import type { NodeLineStyle } from "./node-line-style.ts";
 import type { NodeFact, PodName } from "./node-lines.ts";
 

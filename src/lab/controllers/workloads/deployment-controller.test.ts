@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { numberAt, objectsAt, textAt, textMapAt } from "../../apiserver/kinds/fields.ts";
-import type { KubeObject } from "../../apiserver/kube-object.ts";
+import { numberAt, objectsAt, textAt, textMapAt } from "../../../apiserver/kinds/fields.ts";
+import type { KubeObject } from "../../../apiserver/kube-object.ts";
 import {
   deployment,
   deployments,

@@ -7,7 +7,7 @@ import {
   stringMapAt,
 } from "../../../kube/kinds/fields.ts";
 import type { StringMap } from "../../../kube/kinds/intern.ts";
-import { sameJson } from "../../same-json.ts";
+import { sameJson } from "../../../kube/kinds/same-json.ts";
 import {
   numberIn,
   ownedBy,

@@ -7,7 +7,7 @@ import {
   type RawRecord,
   recordAt,
 } from "../../../kube/kinds/fields.ts";
-import { sameJson } from "../../same-json.ts";
+import { sameJson } from "../../../kube/kinds/same-json.ts";
 import { numberIn, type WholeObject } from "../whole-object.ts";
 import { conditionsOf } from "./replica-pods.ts";
 import type { RolloutLimits } from "./rollout.ts";

@@ -5,10 +5,10 @@
 import { durationText } from "../../../environment/duration-text.ts";
 import { randomBetween } from "../../../environment/random.ts";
 import type { Journey } from "../../../timeline/journey.ts";
-import type { KubernetesServiceFlags } from "../../apiserver/kubernetes-service/kept-service.ts";
-import { reconcileEveryMs } from "../../apiserver/kubernetes-service/kubernetes-service.ts";
 import type { Cluster, ClusterServer } from "../../cluster.ts";
 import type { ProfileName } from "../../controllers/profiles.ts";
+import type { KubernetesServiceFlags } from "../../kubernetes-service/kept-service.ts";
+import { reconcileEveryMs } from "../../kubernetes-service/kubernetes-service.ts";
 import type { Tally } from "../../traffic/tally.ts";
 import type { Series, TimelineEntry } from "../incident.ts";
 import { replicaNames, type SideName } from "../ingress-sides.ts";

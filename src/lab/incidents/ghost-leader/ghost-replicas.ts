@@ -1,6 +1,7 @@
 // What runs in the pods of the incident `ghost-leader`: a whole stock controller in each pod of the
 // one ingress, and in each pod of the other the part of Lockstep that leads and writes status.
 import { Registry } from "prom-client";
+import { Klog } from "../../../components/klog.ts";
 import { loadBalancerAddress } from "../../../decide/status/load-balancer-address.ts";
 import { Leadership } from "../../../ingress/leadership.ts";
 import { HttpKubeClient } from "../../../kube/client/http-client.ts";
@@ -13,7 +14,6 @@ import type { LockReference } from "../../../kube/leader/lease-record.ts";
 import type { RoutedWitness } from "../../../observe/routed-witness.ts";
 import { IngressSource } from "../../../sources/ingress-source.ts";
 import type { ComponentLogs } from "../../controllers/klog/component-logs.ts";
-import { Klog } from "../../controllers/klog/klog.ts";
 import type { HopLedger } from "../../observed/hop-ledger.ts";
 import type { Container } from "../../pod-containers.ts";
 import { shopService } from "../../shop.ts";

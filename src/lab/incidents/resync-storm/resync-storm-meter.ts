@@ -1,7 +1,7 @@
 // Counts what a storm is made of, where it can be seen: the requests that the API server gets from
 // the endpoints controller, as its audit log would have them, and the changes that a watcher of all
 // Endpoints hears of. Bounded by the length of one play.
-import type { RequestObserver } from "../../apiserver/http/served-request.ts";
+import type { RequestObserver } from "../../../apiserver/http/served-request.ts";
 
 export interface StormWindow {
   /** PUTs of Endpoints by the endpoints controller. */

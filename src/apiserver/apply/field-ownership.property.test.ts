@@ -1,0 +1,181 @@
+// What must hold of ownership whatever several clients do to one object in whatever order.
+import { isDeepStrictEqual } from "node:util";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import type { MonotonicMs, WallMs } from "../../environment/clock.ts";
+import { isThorough } from "../../simulation/seeds.ts";
+import { ApiError } from "../api-error.ts";
+import { type JsonObject, objectAt, valueAt } from "../kinds/fields.ts";
+import { compareValues } from "./compare-values.ts";
+import { FieldOwnership } from "./field-ownership.ts";
+import { FieldSet } from "./field-set.ts";
+import { ownedFields } from "./owned-fields.ts";
+import { decodeOwnership, type Ownership, ownerKey } from "./ownership.ts";
+import { structuralType } from "./structural-type.ts";
+
+const type = structuralType({
+  type: "object",
+  properties: {
+    size: { type: "integer" },
+    atoms: { type: "array", items: { type: "string" } },
+    tags: { type: "array", "x-kubernetes-list-type": "set", items: { type: "string" } },
+    map: { type: "object", additionalProperties: { type: "string" } },
+    ports: {
+      type: "array",
+      "x-kubernetes-list-type": "map",
+      "x-kubernetes-list-map-keys": ["port"],
+      items: {
+        type: "object",
+        properties: {
+          port: { type: "integer" },
+          name: { type: "string" },
+          note: { type: "string" },
+        },
+      },
+    },
+  },
+});
+const identity = { apiVersion: "example.com/v1", kind: "Thing", metadata: { name: "a" } };
+const noFields = new FieldSet();
+const manager = new FieldOwnership({
+  rules: {
+    apiVersion: identity.apiVersion,
+    typeAt: (version) => (version === identity.apiVersion ? type : undefined),
+    resetFields: () => noFields,
+  },
+  kind: identity.kind,
+  subresource: "",
+  empty: () => ({ apiVersion: identity.apiVersion, kind: identity.kind }),
+  clock: { wallMs: () => 0 as WallMs, monotonicMs: () => 0 as MonotonicMs },
+  trackFrom: "creation",
+});
+
+const text = fc.constantFrom("x", "y");
+const port = fc.record(
+  { port: fc.integer({ min: 1, max: 3 }), name: text, note: text },
+  { requiredKeys: ["port"] },
+);
+const content = fc.record(
+  {
+    size: fc.integer({ min: 0, max: 2 }),
+    atoms: fc.array(text, { maxLength: 2 }),
+    // Nobody is recorded as the owner of an empty list whose items have owners.
+    tags: fc.uniqueArray(fc.constantFrom("a", "b", "c"), { minLength: 1 }),
+    map: fc.dictionary(fc.constantFrom("k", "l"), text, { noNullPrototype: true }),
+    ports: fc.uniqueArray(port, { selector: (item) => item.port, minLength: 1 }),
+  },
+  { requiredKeys: [] },
+);
+const step = fc.record({
+  act: fc.constantFrom("apply", "apply", "force", "update"),
+  name: fc.constantFrom("one", "two", "three"),
+  content,
+});
+
+type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
+
+/** The object after a step, and what the step did to it; the same object when it was refused. */
+function after(
+  live: JsonObject | undefined,
+  { act, name, content: wanted }: Step,
+): JsonObject | undefined {
+  const object = { ...identity, ...wanted };
+  if (act === "update") {
+    return withOwners(object, manager.afterUpdate({ live, updated: object, manager: name }));
+  }
+  const isForced = act === "force";
+  try {
+    const result = manager.apply({ live, applied: object, manager: name, isForced });
+    return withOwners(result.object, result.managedFields);
+  } catch (error) {
+    if (error instanceof ApiError && error.code === 409) return live;
+    throw error;
+  }
+}
+
+function withOwners(object: JsonObject, managedFields: JsonObject[] | undefined): JsonObject {
+  const { managedFields: _, ...rest } = objectAt(object, "metadata") ?? {};
+  const metadata = { ...rest, uid: "1" };
+  return { ...object, metadata: managedFields ? { ...metadata, managedFields } : metadata };
+}
+
+function ownershipOf(object: JsonObject | undefined): Ownership {
+  const entries = valueAt(object, "metadata", "managedFields");
+  return decodeOwnership(Array.isArray(entries) ? entries : undefined);
+}
+
+/** Without what no client wants. */
+function contentOf(object: JsonObject | undefined): JsonObject {
+  const { metadata: _, ...rest } = object ?? {};
+  return rest;
+}
+
+const identityFields = FieldSet.of(["f:apiVersion"], ["f:kind"]);
+
+/** What is wrong with how a step changed the object; nothing, if the invariant holds. */
+type Invariant = (live: JsonObject | undefined, step: Step, next: JsonObject) => unknown[];
+
+const isApplied: Invariant = (_, { act, name, content: wanted }, next) => {
+  if (act === "update") return [];
+  const applied = { ...identity, ...wanted };
+  const { removed, modified } = compareValues(type, applied, next);
+  const key = ownerKey({ manager: name, operation: "Apply", apiVersion: "", subresource: "" });
+  const owned = ownershipOf(next).get(key)?.fields ?? noFields;
+  const mentioned = ownedFields(type, contentOf(applied)).difference(identityFields);
+  return [removed, modified, owned.difference(mentioned), mentioned.difference(owned)].flatMap(
+    (fields) => fields.paths(),
+  );
+};
+
+const isKept: Invariant = (live, { act, name }, next) => {
+  const { removed, modified, added } = compareValues(type, contentOf(live), contentOf(next));
+  const changed = removed.union(modified).union(added);
+  const latest = ownershipOf(next);
+  return [...ownershipOf(live)].flatMap(([key, owner]) => {
+    const isActor = owner.manager === name && owner.operation === "Apply" && act !== "update";
+    const kept = latest.get(key)?.fields ?? noFields;
+    return isActor ? [] : owner.fields.difference(kept).difference(changed).paths();
+  });
+};
+
+const isIdempotent: Invariant = (_, one, next) => {
+  const again = one.act === "update" ? next : after(next, one);
+  return isDeepStrictEqual(again, next) ? [] : [again];
+};
+
+const isForced: Invariant = (live, one, next) => {
+  const forced = one.act === "apply" ? after(live, { ...one, act: "force" }) : next;
+  return isDeepStrictEqual(forced, next) ? [] : [forced];
+};
+
+/** Of those who update: an empty list may be applied, and is owned though nothing is in it. */
+const isThere: Invariant = (_, __, next) => {
+  const present = ownedFields(type, next).withNamedFields(type);
+  return [...ownershipOf(next).values()]
+    .filter(({ operation }) => operation === "Update")
+    .flatMap(({ fields }) => fields.difference(present).paths());
+};
+
+const history = fc.array(step, { minLength: 1, maxLength: 8 });
+
+/** Thousands more run against a real server: e2e/real/apply-cases.ts. */
+const runs = isThorough(process.env) ? 200 : 20;
+
+test.each([
+  ["whoever applies finds what he applied, and owns it", isApplied],
+  ["nobody loses a field that has not changed", isKept],
+  ["applying the same again changes nothing", isIdempotent],
+  ["what is not refused is what force would have made", isForced],
+  ["owners own only what is there", isThere],
+])("%s", (_, violations) => {
+  const isHeld = (steps: readonly Step[]): void => {
+    let live: JsonObject | undefined;
+    for (const one of steps) {
+      const next = after(live, one);
+      const found = next === undefined || next === live ? [] : violations(live, one, next);
+      expect(found).toEqual([]);
+      live = next;
+    }
+  };
+  fc.assert(fc.property(history, isHeld), { numRuns: runs });
+});

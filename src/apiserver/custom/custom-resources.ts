@@ -1,0 +1,236 @@
+// The custom kinds of one server: it follows the definitions in the storage, whoever wrote them, and
+// keeps the set of served kinds in step with them. A kind is made anew when its definition changes,
+// which ends the watches on it, as on a real server.
+import { isDeepStrictEqual } from "node:util";
+import type { Clock } from "../../environment/clock.ts";
+import type { Log } from "../../environment/log.ts";
+import type { Timers } from "../../environment/timers.ts";
+import { ApiError } from "../api-error.ts";
+import { qualifiedResource, type ResourceKind } from "../kinds/resource-kind.ts";
+import type { ServedKinds } from "../kinds/served-kinds.ts";
+import type { KubeObject } from "../kube-object.ts";
+import type { CacheFaults } from "../listwatch/cache-faults.ts";
+import { CacheFeed } from "../listwatch/cache-feed.ts";
+import { WatchCache } from "../listwatch/watch-cache.ts";
+import type { Storage } from "../storage/storage.ts";
+import type { Backend } from "../verbs/backend.ts";
+import { customKind } from "./custom-kind.ts";
+import { acceptedNames, conditionOf, isTrue, versionsOf } from "./definition.ts";
+import { DefinitionController } from "./definition-controller.ts";
+import { customResourceDefinitionKind } from "./definition-kind.ts";
+import { compareVersions } from "./version-order.ts";
+
+export interface CustomResourcesOptions {
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly log: Log;
+  readonly storage: Storage;
+  readonly faults: CacheFaults;
+  readonly backend: Backend;
+  readonly kinds: ServedKinds;
+  readonly establishingDelayMs: number;
+  /** The kind is no more, in this form: whoever watches it must begin anew. */
+  readonly onRemoved: (kind: ResourceKind) => void;
+}
+
+/** A definition so young may not be known to every server yet; objects of it wait that long. */
+const youthMs = 2000;
+
+interface Served {
+  readonly definition: KubeObject;
+  /** Of all versions; those that are not served are needed to read what is stored. */
+  readonly kinds: readonly ResourceKind[];
+}
+
+export class CustomResources {
+  readonly #options: CustomResourcesOptions;
+  readonly #cache: WatchCache;
+  readonly #feed: CacheFeed;
+  readonly #controller: DefinitionController;
+  readonly #stopping = new AbortController();
+  /** By uid. Invariant: `kinds` are those of the definition's spec and accepted names. */
+  #served = new Map<string, Served>();
+  #isSyncing = false;
+  #isStale = false;
+
+  constructor(options: CustomResourcesOptions) {
+    this.#options = options;
+    this.#cache = new WatchCache({ clock: options.clock, tally: uncounted() });
+    const { prefix } = customResourceDefinitionKind;
+    this.#feed = new CacheFeed({ ...options, prefix, cache: this.#cache });
+    this.#controller = new DefinitionController(options);
+  }
+
+  /** Resolves when what is stored by now is served. */
+  async start(): Promise<void> {
+    this.#feed.start();
+    await new Promise<void>((resolve) => {
+      this.#cache.whenAtLeast(0, resolve);
+      this.#stopping.signal.addEventListener("abort", () => resolve(), { once: true });
+    });
+    if (this.#stopping.signal.aborted) return;
+    this.#listen();
+    this.#serve();
+    this.#wake();
+  }
+
+  /** Idempotent. */
+  stop(): void {
+    if (this.#stopping.signal.aborted) return;
+    this.#stopping.abort();
+    this.#feed.stop();
+    this.#controller.stop();
+  }
+
+  #listen(): void {
+    this.#cache.listen(undefined, {
+      onEvent: () => {
+        this.#serve();
+        this.#wake();
+      },
+      onEnd: () => {
+        if (this.#stopping.signal.aborted) return;
+        this.#cache.whenAtLeast(0, () => {
+          this.#listen();
+          this.#serve();
+          this.#wake();
+        });
+      },
+    });
+  }
+
+  get #definitions(): readonly KubeObject[] {
+    const found = [...this.#cache.under(customResourceDefinitionKind.prefix)];
+    return found.map(([, { object }]) => object);
+  }
+
+  /** Brings the served kinds in step with the definitions. */
+  #serve(): void {
+    const before = this.#served;
+    const served = new Map<string, Served>();
+    for (const definition of this.#definitions) {
+      const uid = definition.metadata.uid ?? "";
+      if (!isTrue(definition, "Established")) continue;
+      const known = before.get(uid);
+      const kinds =
+        known !== undefined && hasSameShape(known.definition, definition)
+          ? known.kinds
+          : this.#kindsOf(definition);
+      served.set(uid, { definition, kinds });
+    }
+    this.#served = served;
+    const kept = new Set([...served.values()].flatMap(({ kinds }) => kinds));
+    const gone = [...before.values()].flatMap(({ kinds }) => kinds.filter((one) => !kept.has(one)));
+    const isSame = gone.length === 0 && before.size === served.size;
+    if (!isSame || before.size === 0) this.#options.kinds.setCustom(servedKinds(served));
+    for (const kind of gone) this.#options.onRemoved(kind);
+  }
+
+  #kindsOf(definition: KubeObject): readonly ResourceKind[] {
+    const { uid = "" } = definition.metadata;
+    const state = {
+      admitCreate: (kind: { group: string; resource: string }, name: string) =>
+        this.#admitCreate(uid, kind, name),
+    };
+    return versionsOf(definition).map((version) => customKind(definition, version, state));
+  }
+
+  async #admitCreate(
+    uid: string,
+    kind: { readonly group: string; readonly resource: string },
+    name: string,
+  ): Promise<void> {
+    const { clock, timers } = this.#options;
+    const definition = this.#served.get(uid)?.definition;
+    if (definition === undefined) return;
+    if (isTrue(definition, "Terminating")) throw refusedWhileTerminating(kind, name);
+    const since = Date.parse(conditionOf(definition, "Established")?.lastTransitionTime ?? "");
+    if (clock.wallMs() - since < youthMs) {
+      await timers.sleep(youthMs, this.#stopping.signal);
+    }
+  }
+
+  /** One round of the controllers after another, as long as there is news. */
+  #wake(): void {
+    this.#isStale = true;
+    if (this.#isSyncing) return;
+    this.#isSyncing = true;
+    // Never rejects: see below.
+    void this.#syncAll();
+  }
+
+  async #syncAll(): Promise<void> {
+    while (this.#isStale && !this.#stopping.signal.aborted) {
+      this.#isStale = false;
+      try {
+        await this.#controller.sync(this.#definitions, (definition) =>
+          this.#storageKind(definition),
+        );
+      } catch (error) {
+        // Later news, or the next start of the server, will bring it on.
+        this.#options.log.warn("Definitions could not be looked after.", { error });
+      }
+    }
+    this.#isSyncing = false;
+  }
+
+  #storageKind(definition: KubeObject): ResourceKind | undefined {
+    const storage = versionsOf(definition).find((version) => version.isStorage);
+    const kinds = this.#served.get(definition.metadata.uid ?? "")?.kinds;
+    return kinds?.find((kind) => kind.version === storage?.name);
+  }
+}
+
+/** What decides how its objects are served. */
+function hasSameShape(a: KubeObject, b: KubeObject): boolean {
+  return (
+    isDeepStrictEqual(a["spec"], b["spec"]) && isDeepStrictEqual(acceptedNames(a), acceptedNames(b))
+  );
+}
+
+/** In the order discovery shows them: by group, and in a group the preferred version first. */
+function servedKinds(served: ReadonlyMap<string, Served>): readonly ResourceKind[] {
+  return [...served.values()]
+    .flatMap(({ definition, kinds }) => {
+      const names = new Set(
+        versionsOf(definition).flatMap(({ isServed, name }) => (isServed ? [name] : [])),
+      );
+      return kinds.filter((kind) => names.has(kind.version));
+    })
+    .sort(
+      (a, b) =>
+        compareTexts(a.group, b.group) ||
+        compareVersions(a.version, b.version) ||
+        compareTexts(a.resource, b.resource),
+    );
+}
+
+function compareTexts(a: string, b: string): number {
+  return a < b ? -1 : Number(a > b);
+}
+
+function refusedWhileTerminating(
+  kind: { readonly group: string; readonly resource: string },
+  name: string,
+): ApiError {
+  return new ApiError(
+    403,
+    "Forbidden",
+    `${qualifiedResource(kind)} ${JSON.stringify(name)} is forbidden: create not allowed while ` +
+      "custom resource definition is terminating",
+    { name, group: kind.group, kind: kind.resource },
+  );
+}
+
+/** This cache is the server's own and not one that clients read: no metric speaks of it. */
+function uncounted(): ConstructorParameters<typeof WatchCache>[0]["tally"] {
+  return {
+    eventsReceived: 0,
+    eventsDispatched: 0,
+    eventsSent: 0,
+    initialEvents: 0,
+    initializations: 0,
+    terminatedWatchers: 0,
+    revision: 0,
+  };
+}

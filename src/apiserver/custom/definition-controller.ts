@@ -1,0 +1,212 @@
+// What a server does to definitions by itself, as the controllers inside a real one do: it decides
+// their names, says when they are established, and when they are deleted removes their objects.
+// Every server of a cluster does all of it; each step is decided anew from what is stored, so that
+// two doing the same do it once.
+import { toTime } from "../../environment/clock.ts";
+import type { Log } from "../../environment/log.ts";
+import type { Timers } from "../../environment/timers.ts";
+import { ApiError } from "../api-error.ts";
+import type { ResourceKind } from "../kinds/resource-kind.ts";
+import type { KubeObject } from "../kube-object.ts";
+import type { Backend } from "../verbs/backend.ts";
+import { removeObject } from "../verbs/delete.ts";
+import { approvalCondition } from "./api-approval.ts";
+import {
+  type Condition,
+  cleanupFinalizer,
+  conditionOf,
+  isTrue,
+  withCondition,
+} from "./definition.ts";
+import { customResourceDefinitionKind } from "./definition-kind.ts";
+import { decideNames } from "./definition-names.ts";
+import { deleteInstances } from "./instance-deletion.ts";
+
+export interface DefinitionControllerOptions {
+  readonly backend: Backend;
+  readonly timers: Timers;
+  readonly log: Log;
+  /**
+   * Between the acceptance of names and being established. Real servers wait 5 s where there are
+   * several of them, so that all have heard of the definition before anybody uses it.
+   */
+  readonly establishingDelayMs: number;
+}
+
+/** After a step that failed: the storage was not there, or objects would not go. */
+const retryMs = 5000;
+
+export class DefinitionController {
+  readonly #options: DefinitionControllerOptions;
+  readonly #stopping = new AbortController();
+  /** Names of definitions whose end, or whose beginning, is being waited for. */
+  readonly #finalizing = new Set<string>();
+  readonly #establishing = new Set<string>();
+
+  constructor(options: DefinitionControllerOptions) {
+    this.#options = options;
+  }
+
+  /** Idempotent. */
+  stop(): void {
+    this.#stopping.abort();
+  }
+
+  /** Takes each definition one step further; another change of it will bring the next. */
+  async sync(
+    definitions: readonly KubeObject[],
+    storageKindOf: (definition: KubeObject) => ResourceKind | undefined,
+  ): Promise<void> {
+    for (const definition of definitions) {
+      if (this.#stopping.signal.aborted) return;
+      await this.#step(definition, definitions);
+      const kind = storageKindOf(definition);
+      if (isDoomed(definition))
+        this.#begin(this.#finalizing, definition, () => this.#finalize(definition, kind));
+      else if (isUnestablished(definition)) {
+        this.#begin(this.#establishing, definition, () => this.#establish(definition));
+      }
+    }
+  }
+
+  async #step(definition: KubeObject, all: readonly KubeObject[]): Promise<void> {
+    await this.#update(definition, (current) => {
+      const decided = decideNames(current, all, this.#now);
+      const approval = approvalCondition(decided);
+      if (approval === undefined || isSet(decided, approval)) return decided;
+      return withCondition(decided, approval, this.#now);
+    });
+  }
+
+  get #now(): string {
+    return toTime(this.#options.backend.clock.wallMs());
+  }
+
+  /** Runs one task per definition at a time, to its end. */
+  #begin(running: Set<string>, { metadata }: KubeObject, task: () => Promise<void>): void {
+    if (running.has(metadata.name)) return;
+    running.add(metadata.name);
+    // Never rejects: what fails is logged and tried again until the server stops.
+    void this.#untilDone(task, metadata.name).finally(() => running.delete(metadata.name));
+  }
+
+  async #untilDone(task: () => Promise<void>, name: string): Promise<void> {
+    const { timers, log } = this.#options;
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      try {
+        await task();
+        return;
+      } catch (error) {
+        if (signal.aborted) return;
+        log.warn("A definition could not be taken further; trying again.", { name, error });
+      }
+      // The loop's own condition sees the abort.
+      await timers.sleep(retryMs, signal).catch(() => undefined);
+    }
+  }
+
+  async #establish(definition: KubeObject): Promise<void> {
+    const { timers, establishingDelayMs } = this.#options;
+    if (establishingDelayMs > 0) await timers.sleep(establishingDelayMs, this.#stopping.signal);
+    await this.#update(definition, (current) => {
+      if (!isUnestablished(current)) return current;
+      const established = {
+        type: "Established",
+        status: "True",
+        reason: "InitialNamesAccepted",
+        message: "the initial names have been accepted",
+      };
+      return withCondition(current, established, this.#now);
+    });
+  }
+
+  async #finalize(definition: KubeObject, kind: ResourceKind | undefined): Promise<void> {
+    const { backend, timers } = this.#options;
+    const begun = terminating(
+      "True",
+      "InstanceDeletionInProgress",
+      "CustomResource deletion is in progress",
+    );
+    await this.#update(definition, (current) => withCondition(current, begun, this.#now));
+    const wasServed = isTrue(definition, "Established") && kind !== undefined;
+    const outcome = wasServed
+      ? await deleteInstances({ backend, timers, kind, signal: this.#stopping.signal })
+      : terminating("False", "NeverEstablished", "resource was never established");
+    if (outcome.status === "True") {
+      await this.#update(definition, (current) => withCondition(current, outcome, this.#now));
+      throw new Error(outcome.message);
+    }
+    await this.#release(definition, outcome);
+  }
+
+  /** Takes the finalizer away; without others the definition goes with it. */
+  async #release(
+    definition: KubeObject,
+    outcome: Omit<Condition, "lastTransitionTime">,
+  ): Promise<void> {
+    const { backend } = this.#options;
+    const kind = customResourceDefinitionKind;
+    const { name } = definition.metadata;
+    const released = await this.#update(definition, (current) => {
+      const left = (current.metadata.finalizers ?? []).filter((one) => one !== cleanupFinalizer);
+      const { finalizers: _, ...metadata } = current.metadata;
+      const kept = left.length === 0 ? metadata : { ...metadata, finalizers: left };
+      return withCondition({ ...current, metadata: kept }, outcome, this.#now);
+    });
+    if (released === undefined || (released.metadata.finalizers ?? []).length > 0) return;
+    await ignoreGone(removeObject(backend, { kind, namespace: undefined, name }, released));
+  }
+
+  /** Undefined when it is gone, or another one by now. */
+  async #update(
+    definition: KubeObject,
+    change: (current: KubeObject) => KubeObject,
+  ): Promise<KubeObject | undefined> {
+    const store = this.#options.backend.store(customResourceDefinitionKind);
+    const { name, uid } = definition.metadata;
+    const updated = await ignoreGone(
+      store.update(undefined, name, (current) =>
+        current.metadata.uid === uid ? change(current) : current,
+      ),
+    );
+    return updated?.object.metadata.uid === uid ? updated?.object : undefined;
+  }
+}
+
+export function terminating(
+  status: "True" | "False",
+  reason: string,
+  message: string,
+): Omit<Condition, "lastTransitionTime"> {
+  return { type: "Terminating", status, reason, message };
+}
+
+function isDoomed({ metadata }: KubeObject): boolean {
+  const isHeld = metadata.finalizers?.includes(cleanupFinalizer) === true;
+  return metadata.deletionTimestamp !== undefined && isHeld;
+}
+
+function isUnestablished(definition: KubeObject): boolean {
+  return isTrue(definition, "NamesAccepted") && !isTrue(definition, "Established");
+}
+
+function isSet(definition: KubeObject, condition: Omit<Condition, "lastTransitionTime">): boolean {
+  const old = conditionOf(definition, condition.type);
+  return (
+    old?.status === condition.status &&
+    old.reason === condition.reason &&
+    old.message === condition.message
+  );
+}
+
+/** Another server, or whoever deleted it, may have been faster. */
+async function ignoreGone<T>(write: Promise<T>): Promise<T | undefined> {
+  try {
+    return await write;
+  } catch (error) {
+    const isGone = error instanceof ApiError && ["NotFound", "Conflict"].includes(error.reason);
+    if (!isGone) throw error;
+    return undefined;
+  }
+}

@@ -1,0 +1,180 @@
+// Request bodies: bytes within a bound, a media type that is understood, and JSON, YAML or protobuf
+// inside; all become one parsed document. Everything wrong with them is an `ApiError` worded as the
+// real server does.
+import type { Headers, IncomingRequest } from "../../environment/network.ts";
+import { jsonNestingProblem } from "../../kube/yaml/nesting.ts";
+import { parseYaml, YamlProblem } from "../../kube/yaml/yaml-document.ts";
+import { ApiError } from "../api-error.ts";
+import { isJsonObject } from "../kinds/fields.ts";
+import { jsonSyntaxProblem } from "./json-scanner.ts";
+import { decodeProtobuf } from "./protobuf.ts";
+import { ProtobufError } from "./protobuf-wire.ts";
+import type { ExpectedKind } from "./request-object.ts";
+import { goJsonType } from "./schema-type-error.ts";
+
+/** The real server's limit for one request. */
+export const bodyMaxBytes = 3 * 1024 * 1024;
+
+const documentTypes = [
+  "application/json",
+  "application/yaml",
+  "application/vnd.kubernetes.protobuf",
+];
+
+/** How much is read and thrown away of a body that is too large, so that its sender hears why. */
+const drainMaxBytes = 2 * bodyMaxBytes;
+
+export async function readBody(request: IncomingRequest): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  // To stop reading is to hang up. One that says beforehand that it is far too large is not begun.
+  if (Number(request.headers["content-length"] ?? 0) > drainMaxBytes) throw tooLarge();
+  let bytes = 0;
+  for await (const chunk of request.body) {
+    bytes += chunk.byteLength;
+    if (bytes <= bodyMaxBytes) {
+      chunks.push(chunk);
+    } else if (bytes > drainMaxBytes) {
+      break;
+    }
+  }
+  if (bytes > bodyMaxBytes) {
+    throw tooLarge();
+  }
+  return Buffer.concat(chunks);
+}
+
+function tooLarge(): ApiError {
+  const message = `Request entity too large: limit is ${bodyMaxBytes}`;
+  return new ApiError(413, "RequestEntityTooLarge", message);
+}
+
+/** The media type without parameters, in lower case; "" when the header is absent. */
+export function mediaType(headers: Headers): string {
+  return (headers["content-type"] ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? "";
+}
+
+/** What a body holds, and what of it the document alone does not show. */
+export interface ParsedBody {
+  readonly document: unknown;
+  /** Its text, where a key may still be seen to occur twice; absent for bodies that are no JSON. */
+  readonly json?: string;
+  /** Where a YAML body sets a key twice: `line 3: key "name" already set in map`. */
+  readonly repeatedLines: readonly string[];
+}
+
+/** The document in a body, in the format its media type names; JSON when it names none. */
+export function parseDocumentBody(body: Buffer, type: string, expected: ExpectedKind): ParsedBody {
+  switch (type) {
+    case "":
+    case "application/json":
+      return parseJsonBody(body, expected.kind);
+    case "application/yaml":
+      return parseYamlBody(body, expected.kind);
+    case "application/vnd.kubernetes.protobuf":
+      return { document: parseProtobuf(body, expected), repeatedLines: [] };
+    default:
+      throw unsupportedMediaType(documentTypes);
+  }
+}
+
+export function unsupportedMediaType(accepted: readonly string[]): ApiError {
+  return new ApiError(
+    415,
+    "UnsupportedMediaType",
+    "the body of the request was in an unknown format - accepted media types include: " +
+      accepted.join(", "),
+  );
+}
+
+export function badRequest(message: string): ApiError {
+  return new ApiError(400, "BadRequest", message);
+}
+
+/** A body in which not even a kind can be found. */
+export function unrecognized(expectedKind: string, problem: string, body: Buffer): ApiError {
+  return badRequest(
+    `the object provided is unrecognized (must be of type ${expectedKind}): ` +
+      `${problem} (${summarize(body)})`,
+  );
+}
+
+/** How much of a body that makes no sense is shown. */
+const summaryMaxBytes = 30;
+
+function summarize(body: Buffer): string {
+  if (body.byteLength === 0) {
+    return "<empty>";
+  }
+  const shown = body.subarray(0, summaryMaxBytes);
+  const text = body[0] === "{".charCodeAt(0) ? shown.toString("utf8") : shown.toString("hex");
+  return body.byteLength > summaryMaxBytes ? `${text} ...` : text;
+}
+
+/** What Go's decoder is asked for first of all. */
+const typeMeta =
+  'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; ' +
+  'Kind string "json:\\"kind,omitempty\\"" }';
+
+/** The document must be an object whose kind and apiVersion, if there are any, are text. */
+export function checkTypeMeta(document: unknown, body: Buffer, expectedKind: string): unknown {
+  const refuse = (value: unknown, into: string) =>
+    unrecognized(
+      expectedKind,
+      `couldn't get version/kind; json parse error: ` +
+        `json: cannot unmarshal ${goJsonType(value)} into ${into}`,
+      body,
+    );
+  if (document === null || document === undefined) {
+    return {};
+  }
+  if (!isJsonObject(document)) {
+    throw refuse(document, `Go value of type ${typeMeta}`);
+  }
+  for (const field of ["apiVersion", "kind"]) {
+    const value = document[field] ?? "";
+    if (typeof value !== "string") {
+      throw refuse(value, `Go struct field .${field} of type string`);
+    }
+  }
+  return document;
+}
+
+function parseJsonBody(body: Buffer, expectedKind: string): ParsedBody {
+  const text = body.toString("utf8");
+  const tooDeep = jsonNestingProblem(text);
+  if (tooDeep !== undefined) throw noTypeMeta(tooDeep, body, expectedKind);
+  try {
+    const document = checkTypeMeta(JSON.parse(text), body, expectedKind);
+    return { document, json: text, repeatedLines: [] };
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) {
+      throw error;
+    }
+    throw noTypeMeta(jsonSyntaxProblem(text), body, expectedKind);
+  }
+}
+
+function noTypeMeta(problem: string, body: Buffer, expectedKind: string): ApiError {
+  const message = `couldn't get version/kind; json parse error: ${problem}`;
+  return unrecognized(expectedKind, message, body);
+}
+
+function parseYamlBody(body: Buffer, expectedKind: string): ParsedBody {
+  try {
+    const { document, repeatedLines } = parseYaml(body);
+    return { document: checkTypeMeta(document, body, expectedKind), repeatedLines };
+  } catch (error) {
+    throw error instanceof YamlProblem ? unrecognized(expectedKind, error.message, body) : error;
+  }
+}
+
+function parseProtobuf(body: Buffer, expected: ExpectedKind): unknown {
+  try {
+    return decodeProtobuf(body, expected);
+  } catch (error) {
+    if (error instanceof ProtobufError || error instanceof SyntaxError) {
+      throw unrecognized(expected.kind, error.message, body);
+    }
+    throw error;
+  }
+}

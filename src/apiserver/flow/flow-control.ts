@@ -1,0 +1,136 @@
+// Priority and fairness: bounded seats for requests at work, in levels that cannot take each other's,
+// with a queue for each flow. Simpler than the real one: a request takes one seat, whatever it lists;
+// no level borrows from another; each flow has a queue of its own instead of a hand of shared ones.
+import { createHash } from "node:crypto";
+import type { Registry } from "prom-client";
+import type { Clock } from "../../environment/clock.ts";
+import type { Headers, IncomingRequest } from "../../environment/network.ts";
+import type { Timers } from "../../environment/timers.ts";
+import type { Access } from "../access/attributes.ts";
+import { FlowLevel } from "./flow-level.ts";
+import { type FlowMetrics, flowMetrics } from "./flow-metrics.ts";
+import {
+  catchAllSchema,
+  type FlowSchema,
+  flowSchemas,
+  type PriorityLevel,
+  priorityLevels,
+  queueLengthLimit,
+} from "./flow-schemas.ts";
+
+export interface FlowControlOptions {
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly metrics: Registry;
+  /** `--max-requests-inflight` and its twin for writes, together. */
+  readonly seats?: number;
+}
+
+/** The defaults of the two flags, 400 and 200, which priority and fairness adds. */
+const defaultSeats = 600;
+
+/** A quarter of `--request-timeout`, whose default is a minute. */
+const maxWaitMs = 15_000;
+
+/** What a request counts as. */
+export interface Flow {
+  readonly schema: FlowSchema;
+  readonly name: string;
+  /** For the answer, a refusal too. */
+  readonly headers: Headers;
+}
+
+export interface SeatOptions {
+  readonly request: Pick<IncomingRequest, "closed">;
+  /** A watch needs its seat only to begin. */
+  readonly isWatch: boolean;
+}
+
+export class FlowControl {
+  readonly #metrics: FlowMetrics;
+  /** By name; the exempt level has none. */
+  readonly #levels = new Map<string, FlowLevel>();
+
+  constructor(options: FlowControlOptions) {
+    this.#metrics = flowMetrics(options.metrics);
+    for (const level of priorityLevels) {
+      if (level.shares !== undefined) this.#levels.set(level.name, this.#makeLevel(level, options));
+    }
+  }
+
+  classify(access: Access): Flow {
+    const { user, attributes } = access;
+    const schema = flowSchemas.find((one) => one.matches(user, attributes)) ?? catchAllSchema;
+    return { schema, name: flowOf(schema, access), headers: headersOf(schema) };
+  }
+
+  /** Waits for a seat, and gives what leaves it again, as often as it is called. Throws 429. */
+  async enter({ schema, name }: Flow, { request, isWatch }: SeatOptions): Promise<() => void> {
+    const level = this.#levels.get(schema.level.name);
+    await level?.enter(name, request.closed);
+    const metrics = this.#metrics;
+    metrics.dispatched(schema.name, schema.level.name);
+    metrics.executing(schema.name, schema.level.name, 1);
+    let isHeld = true;
+    const release = (): void => {
+      if (!isHeld) return;
+      isHeld = false;
+      metrics.executing(schema.name, schema.level.name, -1);
+      level?.leave();
+    };
+    if (isWatch) release();
+    return release;
+  }
+
+  #makeLevel({ name, shares = 0, queuing }: PriorityLevel, options: FlowControlOptions): FlowLevel {
+    const { clock, timers, seats = defaultSeats } = options;
+    const allShares = priorityLevels.reduce((sum, one) => sum + (one.shares ?? 0), 0);
+    const own = Math.ceil((seats * shares) / allShares);
+    this.#metrics.limit(name, own);
+    const { queues, handSize } = queuing ?? { queues: 0, handSize: 0 };
+    return new FlowLevel({
+      clock,
+      timers,
+      seats: own,
+      maxQueuedPerFlow: handSize * queueLengthLimit,
+      maxQueued: queues * queueLengthLimit,
+      maxWaitMs,
+      onRejected: (flow, reason) => this.#metrics.rejected(schemaOf(flow), name, reason),
+      onQueued: (flow, change) => this.#metrics.queued(schemaOf(flow), name, change),
+      onWaited: (flow, waitedMs, isExecuted) =>
+        this.#metrics.waited(schemaOf(flow), name, waitedMs, isExecuted),
+    });
+  }
+}
+
+/** The schema's name comes first, so that metrics can say which it was. */
+function flowOf({ name, distinguishes }: FlowSchema, { user, attributes }: Access): string {
+  const namespace = attributes.type === "resource" ? attributes.namespace : "";
+  const who = distinguishes === "user" ? user.name : namespace;
+  return `${name} ${distinguishes === undefined ? "" : who}`;
+}
+
+function schemaOf(flow: string): string {
+  return flow.slice(0, flow.indexOf(" "));
+}
+
+const headersBySchema = new Map<FlowSchema, Headers>();
+
+function headersOf(schema: FlowSchema): Headers {
+  let headers = headersBySchema.get(schema);
+  if (headers === undefined) {
+    headers = {
+      "x-kubernetes-pf-flowschema-uid": uidOf(`flowschema ${schema.name}`),
+      "x-kubernetes-pf-prioritylevel-uid": uidOf(`prioritylevel ${schema.level.name}`),
+    };
+    headersBySchema.set(schema, headers);
+  }
+  return headers;
+}
+
+/** The same in all servers and runs: there is no object that could have another. */
+function uidOf(text: string): string {
+  const hex = createHash("sha256").update(text).digest("hex");
+  const parts = [hex.slice(0, 8), hex.slice(8, 12), `4${hex.slice(13, 16)}`];
+  return [...parts, `8${hex.slice(17, 20)}`, hex.slice(20, 32)].join("-");
+}

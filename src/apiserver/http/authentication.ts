@@ -1,0 +1,54 @@
+// Who is asking. Everybody who is known belongs to system:authenticated, everybody else is
+// system:anonymous, where the server lets such people in at all.
+import type { TokenKey } from "../../components/service-account-tokens.ts";
+
+export interface User {
+  readonly name: string;
+  readonly uid?: string;
+  readonly groups: readonly string[];
+  /** What else the authenticator knows, by key: which credential it was, from which pod. */
+  readonly extra?: Readonly<Record<string, readonly string[]>>;
+}
+
+export interface Authentication {
+  /** User by bearer token; their groups without system:authenticated. */
+  readonly tokens: ReadonlyMap<string, User>;
+  /** Signs the tokens of ServiceAccounts; without it there are none. */
+  readonly tokenKey?: TokenKey;
+  /** Of those tokens; `https://kubernetes.default.svc` unless given. */
+  readonly issuer?: string;
+}
+
+/** May do everything, whatever the roles say. */
+export const mastersGroup = "system:masters";
+export const authenticatedGroup = "system:authenticated";
+export const unauthenticatedGroup = "system:unauthenticated";
+export const anonymousName = "system:anonymous";
+
+export const anonymous: User = { name: anonymousName, groups: [unauthenticatedGroup] };
+
+/** The token of an Authorization header; undefined when it has none. */
+export function bearerToken(authorization: string | undefined): string | undefined {
+  if (authorization === undefined) return undefined;
+  // A second space ends the token before it begins, as in the real server.
+  const [scheme = "", token = ""] = authorization.trim().split(" ", 2);
+  return scheme.toLowerCase() === "bearer" && token !== "" ? token : undefined;
+}
+
+/** As the real server adds it: once, at the end. */
+export function asAuthenticated(user: User): User {
+  const isMember = user.groups.some(
+    (group) => group === authenticatedGroup || group === unauthenticatedGroup,
+  );
+  return isMember ? user : { ...user, groups: [...user.groups, authenticatedGroup] };
+}
+
+/** As reviews and the audit log show it: without what it does not have. */
+export function userInfo({ name, uid, groups, extra }: User): object {
+  return {
+    username: name,
+    ...(uid === undefined || uid === "" ? {} : { uid }),
+    ...(groups.length === 0 ? {} : { groups }),
+    ...(extra === undefined || Object.keys(extra).length === 0 ? {} : { extra }),
+  };
+}

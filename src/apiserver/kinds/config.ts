@@ -1,0 +1,144 @@
+// ConfigMaps and Secrets: maps of data with a size bound, which may be frozen.
+
+import { sameJson } from "../../kube/kinds/same-json.ts";
+import { jsonSyntaxProblem } from "../decode/json-scanner.ts";
+import type { KubeObject } from "../kube-object.ts";
+import type { FieldErrors } from "./field-errors.ts";
+import { ensureObject, objectAt, setDefaults, setField, textAt, textMapAt } from "./fields.ts";
+import { configKey } from "./names.ts";
+import { validateImmutable } from "./object-meta.ts";
+import { defineKind } from "./resource-kind.ts";
+
+/** All values together, as in Kubernetes: etcd's own limit is little more. */
+const dataMaxBytes = 1024 * 1024;
+
+export const configMapKind = defineKind({
+  kind: "ConfigMap",
+  resource: "configmaps",
+  shortNames: ["cm"],
+  namespaced: true,
+  schema: "core.v1.ConfigMap",
+  validate(configMap, errors) {
+    const data = textMapAt(configMap, "data");
+    const binary = textMapAt(configMap, "binaryData");
+    validateKeys("data", Object.keys(data), errors);
+    validateKeys("binaryData", Object.keys(binary), errors);
+    for (const key of Object.keys(data).filter((key) => Object.hasOwn(binary, key))) {
+      errors.invalid(`data[${key}]`, key, "duplicate of key present in binaryData");
+    }
+    if (textBytes(data) + decodedBytes(binary) > dataMaxBytes) {
+      errors.tooLong("[]", dataMaxBytes);
+    }
+  },
+  validateUpdate(configMap, current, errors) {
+    validateFrozen(configMap, current, ["data", "binaryData"], errors);
+  },
+});
+
+export const secretKind = defineKind({
+  kind: "Secret",
+  resource: "secrets",
+  namespaced: true,
+  schema: "core.v1.Secret",
+  selectableFields: { type: (secret) => textAt(secret, "type") },
+  setDefaults(secret) {
+    setDefaults(secret, { type: "Opaque" });
+    const plain = objectAt(secret, "stringData");
+    if (plain !== undefined) {
+      const data = ensureObject(secret, "data");
+      for (const [key, value] of Object.entries(textMapAt(plain))) {
+        setField(data, key, Buffer.from(value, "utf8").toString("base64"));
+      }
+      delete secret["stringData"];
+    }
+  },
+  validate(secret, errors) {
+    const data = textMapAt(secret, "data");
+    validateKeys("data", Object.keys(data), errors);
+    if (decodedBytes(data) > dataMaxBytes) {
+      errors.tooLong("data", dataMaxBytes);
+    }
+    if (textAt(secret, "type") === serviceAccountTokenType) {
+      const named = secret.metadata.annotations?.[accountAnnotation] ?? "";
+      if (named === "") errors.required(`metadata.annotations[${accountAnnotation}]`);
+    }
+    validateSecretType(secret, data, errors);
+  },
+  validateUpdate(secret, current, errors) {
+    validateImmutable("type", secret["type"], current["type"], errors);
+    validateFrozen(secret, current, ["data"], errors);
+  },
+});
+
+const serviceAccountTokenType = "kubernetes.io/service-account-token";
+const accountAnnotation = "kubernetes.io/service-account.name";
+
+const requiredKeys: Readonly<Record<string, readonly string[]>> = {
+  "kubernetes.io/tls": ["tls.crt", "tls.key"],
+  "kubernetes.io/dockerconfigjson": [".dockerconfigjson"],
+  "kubernetes.io/dockercfg": [".dockercfg"],
+  "kubernetes.io/ssh-auth": ["ssh-privatekey"],
+};
+
+/** Their content is JSON that a container runtime reads. */
+const registryFiles = [".dockerconfigjson", ".dockercfg"];
+
+function validateSecretType(
+  secret: KubeObject,
+  data: Readonly<Record<string, string>>,
+  errors: FieldErrors,
+): void {
+  const type = textAt(secret, "type");
+  if (type === "kubernetes.io/basic-auth" && !("username" in data) && !("password" in data)) {
+    errors.required("data[username]");
+    errors.required("data[password]");
+  }
+  const required = Object.hasOwn(requiredKeys, type) ? requiredKeys[type] : undefined;
+  for (const key of required ?? []) {
+    const value = data[key];
+    if (value === undefined) {
+      errors.required(`data[${key}]`);
+    } else if (registryFiles.includes(key)) {
+      validateJson(`data[${key}]`, value, errors);
+    }
+  }
+}
+
+function validateJson(field: string, value: string, errors: FieldErrors): void {
+  const text = Buffer.from(value, "base64").toString("utf8");
+  try {
+    JSON.parse(text);
+  } catch {
+    errors.invalid(field, "<secret contents redacted>", jsonSyntaxProblem(text));
+  }
+}
+
+function validateKeys(field: string, keys: readonly string[], errors: FieldErrors): void {
+  for (const key of keys) {
+    errors.invalidForEach(`${field}[${key}]`, key, configKey(key));
+  }
+}
+
+function validateFrozen(
+  object: KubeObject,
+  current: KubeObject,
+  fields: readonly string[],
+  errors: FieldErrors,
+): void {
+  if (current["immutable"] !== true) {
+    return;
+  }
+  for (const field of ["immutable", ...fields]) {
+    if (!sameJson(object[field], current[field])) {
+      errors.forbidden(field, "field is immutable when `immutable` is set");
+    }
+  }
+}
+
+function textBytes(data: Readonly<Record<string, string>>): number {
+  return Object.values(data).reduce((sum, value) => sum + Buffer.byteLength(value), 0);
+}
+
+function decodedBytes(data: Readonly<Record<string, string>>): number {
+  return Object.values(data).reduce((sum, value) => sum + Buffer.byteLength(value, "base64"), 0);
+}

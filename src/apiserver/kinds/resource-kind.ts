@@ -1,0 +1,203 @@
+// What the server knows of one kind beyond its schema: its names, its rules, its subresources. The
+// verbs are the same for all kinds; whatever differs is a field here. The `prepare…` and `default`
+// functions get a copy that is theirs to change.
+
+import { sameJson } from "../../kube/kinds/same-json.ts";
+import type { KubeObject } from "../kube-object.ts";
+import type { StoredForm } from "../listwatch/stored-form.ts";
+import type { KindColumns } from "../tables/columns.ts";
+import type { CustomType } from "./custom-type.ts";
+import type { FieldErrors } from "./field-errors.ts";
+import { dnsSubdomain, type NameRule } from "./names.ts";
+
+export type Subresource =
+  | "status"
+  | "scale"
+  | "log"
+  | "binding"
+  | "eviction"
+  | "finalize"
+  | "token";
+
+export interface ResourceKind {
+  /** "" is the core group. */
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  /** Plural, lower case, as in paths. */
+  readonly resource: string;
+  readonly singular: string;
+  readonly shortNames: readonly string[];
+  readonly categories: readonly string[];
+  readonly namespaced: boolean;
+  /** Its type in the schema table; "" for custom kinds. */
+  readonly schema: string;
+  /** Present for a kind that a CustomResourceDefinition has added: its shape is not in the table. */
+  readonly custom?: CustomType;
+  /** The kind of its lists, where it is another than the kind with `List` behind it. */
+  readonly listKind?: string;
+  readonly subresources: readonly Subresource[];
+  /** Ends with "/". */
+  readonly prefix: string;
+  /** Where objects are stored otherwise than they are shown: in another version, or another kind. */
+  readonly storedForm?: StoredForm;
+  readonly nameRule: NameRule;
+  /** Said with every answer by servers of 1.`sinceMinor` and later. Absent: not deprecated. */
+  readonly deprecation?: { readonly sinceMinor: number; readonly warning: string };
+  /** No DELETE of the whole collection: each has a life of its own. */
+  readonly isDeletedSingly?: true;
+  /** A PUT of an absent object creates it. */
+  readonly createOnUpdate: boolean;
+  /** A PUT without resourceVersion overwrites. */
+  readonly unconditionalUpdate: boolean;
+  /** DELETE answers with the removed object instead of a Status. */
+  readonly returnsDeleted: boolean;
+  /** A question that is answered as it is created; nothing of it is stored. Absent: stored. */
+  readonly createOnly?: true;
+  /** Deleting one leaves its dependents, unless the client asks otherwise. Absent: they go too. */
+  readonly orphansByDefault?: true;
+  /** What field selectors may name, beside metadata.name and metadata.namespace. */
+  readonly selectableFields: Readonly<Record<string, (object: KubeObject) => string>>;
+
+  /** Fills what the client left out, at creation and at every update. */
+  setDefaults(object: KubeObject): void;
+  /** Removes or sets what a creator has no say in. */
+  prepareCreate(object: KubeObject): void;
+  prepareUpdate(object: KubeObject, current: KubeObject): void;
+  prepareStatusUpdate(object: KubeObject, current: KubeObject): void;
+  validate(object: KubeObject, errors: FieldErrors): void;
+  /** What is asked of a new object only. Absent: nothing more. */
+  validateNew?(object: KubeObject, errors: FieldErrors): void;
+  /** The rules of a write to the status; the rest of the object is not looked at again. */
+  validateStatus?(object: KubeObject, current: KubeObject, errors: FieldErrors): void;
+  validateUpdate(object: KubeObject, current: KubeObject, errors: FieldErrors): void;
+  /** As `validateUpdate`, for kinds of which the server asks this after all else. */
+  validateUpdateLast?(object: KubeObject, current: KubeObject, errors: FieldErrors): void;
+  /** What the client is told of an object that is accepted nonetheless. Absent: nothing. */
+  warnings?(object: KubeObject): readonly string[];
+  /** Brings a valid object into the form it is stored in. Absent: as it is. */
+  canonicalize?(object: KubeObject): void;
+  /** What a Table shows of it, where that is not fixed by its group and kind. */
+  readonly columns?: KindColumns;
+  /** What it becomes when it is first deleted, where it is then held. Absent: by its finalizers. */
+  markDeleted?(object: KubeObject, now: string): KubeObject;
+  /** Seconds between DELETE and removal; 0 removes at once. Absent: kinds without grace. */
+  gracePeriodSeconds?(object: KubeObject, requested: number | undefined): number;
+}
+
+type Optional =
+  | "categories"
+  | "createOnUpdate"
+  | "group"
+  | "nameRule"
+  | "prepareCreate"
+  | "prepareStatusUpdate"
+  | "prepareUpdate"
+  | "returnsDeleted"
+  | "selectableFields"
+  | "setDefaults"
+  | "shortNames"
+  | "singular"
+  | "prefix"
+  | "subresources"
+  | "unconditionalUpdate"
+  | "validate"
+  | "validateUpdate"
+  | "version";
+
+export type KindDefinition = Omit<ResourceKind, Optional> & Partial<Pick<ResourceKind, Optional>>;
+
+/** Completes a definition with what most kinds share: a spec with generations, and a status. */
+export function defineKind(definition: KindDefinition): ResourceKind {
+  const hasStatus = definition.subresources?.includes("status") ?? false;
+  return {
+    group: "",
+    version: "v1",
+    singular: definition.kind.toLowerCase(),
+    shortNames: [],
+    categories: [],
+    subresources: [],
+    prefix: `/registry/${definition.resource}/`,
+    nameRule: dnsSubdomain,
+    createOnUpdate: false,
+    unconditionalUpdate: true,
+    returnsDeleted: false,
+    selectableFields: {},
+    setDefaults: doNothing,
+    prepareCreate: hasStatus ? dropStatus : doNothing,
+    prepareUpdate: hasStatus ? keepStatus : doNothing,
+    prepareStatusUpdate: keepAllButStatus,
+    validate: doNothing,
+    validateUpdate: doNothing,
+    ...definition,
+  };
+}
+
+/** `pods`, or `deployments.apps`: how messages name a resource. */
+export function qualifiedResource(kind: { group: string; resource: string }): string {
+  return kind.group === "" ? kind.resource : `${kind.resource}.${kind.group}`;
+}
+
+export function groupVersion(kind: { group: string; version: string }): string {
+  return kind.group === "" ? kind.version : `${kind.group}/${kind.version}`;
+}
+
+/** For kinds whose generation counts changes of the spec. */
+export function startGeneration(object: KubeObject): void {
+  object.metadata.generation = 1;
+}
+
+export function bumpGenerationIfChanged(
+  object: KubeObject,
+  current: KubeObject,
+  fields: readonly string[],
+): void {
+  if (fields.some((field) => !sameJson(object[field], current[field]))) {
+    bumpGeneration(object, current);
+  }
+}
+
+export function bumpGeneration(object: KubeObject, current: KubeObject): void {
+  object.metadata.generation = (current.metadata.generation ?? 0) + 1;
+}
+
+export function dropStatus(object: KubeObject): void {
+  delete object["status"];
+}
+
+/** The main resource's PUT does not touch the status. */
+export function keepStatus(object: KubeObject, current: KubeObject): void {
+  if (current["status"] === undefined) {
+    delete object["status"];
+  } else {
+    object["status"] = current["status"];
+  }
+}
+
+/** The status subresource's PUT touches the status and the metadata, and nothing else. */
+export function keepAllButStatus(object: KubeObject, current: KubeObject): void {
+  const { status, metadata } = object;
+  for (const field of Object.keys(object)) {
+    if (!Object.hasOwn(current, field)) {
+      delete object[field];
+    }
+  }
+  Object.assign(object, current, { metadata });
+  assignOrDelete(object, "status", status);
+}
+
+function assignOrDelete<T extends object, F extends keyof T>(
+  target: T,
+  field: F,
+  value: T[F] | undefined,
+): void {
+  if (value === undefined) {
+    delete target[field];
+  } else {
+    target[field] = value;
+  }
+}
+
+function doNothing(): void {
+  // Most kinds have no rule here.
+}

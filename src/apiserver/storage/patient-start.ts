@@ -1,0 +1,50 @@
+// A server's first steps on a storage that may not answer yet, or is slow because everybody starts at
+// once: they are tried again for as long as somebody waits for the server, and each time it is said
+// what is waited for. Each step must be one that can be repeated.
+import { type Clock, elapsedMs } from "../../environment/clock.ts";
+import type { Log } from "../../environment/log.ts";
+import type { Timers } from "../../environment/timers.ts";
+import { StorageTimeoutError, StorageUnavailableError } from "./storage.ts";
+
+export interface PatientStartOptions {
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly log: Log;
+  /** Ends the waiting, with its reason. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Less than the minute that the lab gives a server, so that it is the server who says why. */
+const patienceMs = 45_000;
+
+/** A write that found nobody has failed at once; one that timed out has waited by itself. */
+const pauseMs = 500;
+
+/** Rejects as the step does when that has nothing to do with the storage. */
+export async function whenStorageAnswers(
+  { clock, timers, log, signal }: PatientStartOptions,
+  step: () => Promise<void>,
+): Promise<void> {
+  const beganAt = clock.monotonicMs();
+  for (;;) {
+    try {
+      return await step();
+    } catch (error) {
+      const isSilent =
+        error instanceof StorageUnavailableError || error instanceof StorageTimeoutError;
+      if (!isSilent) throw error;
+      signal?.throwIfAborted();
+      const waitedMs = elapsedMs(beganAt, clock.monotonicMs());
+      if (waitedMs >= patienceMs) throw outOfPatience(error);
+      log.warn("the storage does not answer; the server waits for it", { error: error.message });
+    }
+    await timers.sleep(pauseMs, signal);
+  }
+}
+
+function outOfPatience(cause: Error): StorageUnavailableError {
+  const message =
+    `the storage did not answer within ${patienceMs / 1000} s (${cause.message}): ` +
+    "see that etcd runs and that its disk is not busy";
+  return new StorageUnavailableError(message, { cause });
+}

@@ -1,0 +1,251 @@
+// Delete. An object goes at once, or is marked and goes later: when its grace period has been
+// confirmed by whoever runs it, or when its last finalizer has been removed.
+import { type Clock, toTime, type WallMs } from "../../environment/clock.ts";
+import { ApiError } from "../api-error.ts";
+import { textsAt } from "../kinds/fields.ts";
+import { foregroundFinalizer, orphanFinalizer } from "../kinds/object-meta.ts";
+import type { ResourceKind } from "../kinds/resource-kind.ts";
+import type { KubeObject } from "../kube-object.ts";
+import type { Backend, Target } from "./backend.ts";
+import type { DeleteOptions } from "./delete-options.ts";
+
+export interface DeleteOutcome {
+  /** The object as it was removed, or as it now waits to be. */
+  readonly object: KubeObject;
+  readonly removed: boolean;
+}
+
+const undeletableNamespaces = ["default", "kube-public", "kube-system"];
+
+export async function deleteObject(
+  backend: Backend,
+  target: Target,
+  options: DeleteOptions,
+): Promise<DeleteOutcome> {
+  const { kind, namespace, name } = target;
+  if (kind.kind === "Namespace" && undeletableNamespaces.includes(name)) {
+    throw new ApiError(
+      403,
+      "Forbidden",
+      `namespaces ${JSON.stringify(name)} is forbidden: this namespace may not be deleted`,
+      { name, kind: kind.resource },
+    );
+  }
+  let goesNow = false;
+  const change = (current: KubeObject) => {
+    checkPreconditions(kind, current, options);
+    const plan = planDeletion(kind, current, options, backend.clock);
+    goesNow = plan.goesNow;
+    return plan.object;
+  };
+  if (options.dryRun) {
+    return dryRunDelete(backend, target, change, () => goesNow);
+  }
+  const { object } = await backend.store(kind).update(namespace, name, change);
+  if (!goesNow) {
+    return { object, removed: false };
+  }
+  return { object: await removeObject(backend, target, object), removed: true };
+}
+
+/** Takes the object out of the storage, provided it is still the one that was decided about. */
+export async function removeObject(
+  backend: Backend,
+  target: Target,
+  decided: KubeObject,
+): Promise<KubeObject> {
+  const { kind, namespace, name } = target;
+  const removed = await backend.store(kind).delete(namespace, name, (current) => {
+    if (current.metadata.uid !== decided.metadata.uid) {
+      throw preconditionConflict(kind, current, "UID", decided.metadata.uid ?? "");
+    }
+  });
+  if (kind.kind === "Service") {
+    await backend.allocator.releaseAll(removed);
+  }
+  return removed;
+}
+
+async function dryRunDelete(
+  backend: Backend,
+  { kind, namespace, name }: Target,
+  change: (current: KubeObject) => KubeObject,
+  goesNow: () => boolean,
+): Promise<DeleteOutcome> {
+  const { object: current } = await backend.store(kind).update(namespace, name, (same) => same);
+  const object = change(current);
+  return { object, removed: goesNow() };
+}
+
+function checkPreconditions(
+  kind: ResourceKind,
+  current: KubeObject,
+  { preconditions }: DeleteOptions,
+): void {
+  const { uid, resourceVersion } = preconditions;
+  if (uid !== undefined && uid !== current.metadata.uid) {
+    throw preconditionConflict(kind, current, "UID", uid);
+  }
+  if (resourceVersion !== undefined && resourceVersion !== current.metadata.resourceVersion) {
+    throw preconditionConflict(kind, current, "ResourceVersion", resourceVersion);
+  }
+}
+
+function preconditionConflict(
+  kind: ResourceKind,
+  current: KubeObject,
+  what: "UID" | "ResourceVersion",
+  asked: string,
+): ApiError {
+  const { name, uid = "", resourceVersion = "" } = current.metadata;
+  const actual = what === "UID" ? uid : resourceVersion;
+  if (kind.kind === "Namespace") {
+    // Namespaces are deleted by a way of their own, which words it otherwise.
+    return new ApiError(
+      409,
+      "Conflict",
+      `Operation cannot be fulfilled on ${kind.resource} ${JSON.stringify(name)}: Precondition ` +
+        `failed: ${what} in precondition: ${asked}, ${what} in object meta: ${actual}`,
+      { name, kind: kind.resource },
+    );
+  }
+  const outcome = what === "UID" ? "deleted and then recreated" : "modified";
+  return new ApiError(
+    409,
+    "Conflict",
+    `Operation cannot be fulfilled on ${qualifiedKind(kind)} ${JSON.stringify(name)}: the ` +
+      `${what} in the precondition (${asked}) does not match the ${what} in record (${actual}). ` +
+      `The object might have been ${outcome}`,
+    { name, ...(kind.group === "" ? {} : { group: kind.group }), kind: kind.kind },
+  );
+}
+
+/** Here the server names the kind and not the resource. */
+function qualifiedKind({ kind, group }: ResourceKind): string {
+  return group === "" ? kind : `${kind}.${group}`;
+}
+
+interface DeletionPlan {
+  /** What to store now; the current object itself when nothing is to be written. */
+  readonly object: KubeObject;
+  /** Remove it right after. */
+  readonly goesNow: boolean;
+}
+
+function planDeletion(
+  kind: ResourceKind,
+  current: KubeObject,
+  options: DeleteOptions,
+  clock: Clock,
+): DeletionPlan {
+  if (kind.kind === "Namespace") {
+    return planNamespaceDeletion(current, clock.wallMs());
+  }
+  const isDeleting = current.metadata.deletionTimestamp !== undefined;
+  if (kind.markDeleted !== undefined && !isDeleting) {
+    return { object: kind.markDeleted(current, toTime(clock.wallMs())), goesNow: false };
+  }
+  const grace = kind.gracePeriodSeconds?.(current, options.gracePeriodSeconds);
+  const finalizers = finalizersFor(kind, current, options);
+  if (grace !== undefined && isDeleting && current.metadata.deletionGracePeriodSeconds !== 0) {
+    return planShorterGrace(current, options, clock.wallMs());
+  }
+  if (grace !== undefined && !isDeleting) {
+    const object = mark(current, { wall: clock.wallMs(), grace, finalizers });
+    return { object, goesNow: grace === 0 && finalizers.length === 0 };
+  }
+  if (finalizers.length > 0) {
+    return {
+      object: mark(current, { wall: clock.wallMs(), grace: 0, finalizers }),
+      goesNow: false,
+    };
+  }
+  return { object: current, goesNow: true };
+}
+
+/** A second DELETE of a pod may only shorten what is left. */
+function planShorterGrace(current: KubeObject, options: DeleteOptions, wall: WallMs): DeletionPlan {
+  const {
+    deletionTimestamp = "",
+    deletionGracePeriodSeconds = 0,
+    finalizers = [],
+  } = current.metadata;
+  const asked = options.gracePeriodSeconds;
+  if (asked === undefined || asked >= deletionGracePeriodSeconds) {
+    return { object: current, goesNow: false };
+  }
+  const began = Date.parse(deletionTimestamp) - deletionGracePeriodSeconds * 1000;
+  const ends = began + asked * 1000;
+  const isOver = ends < wall;
+  const grace = isOver && asked !== 0 ? 1 : asked;
+  const object = {
+    ...current,
+    metadata: {
+      ...current.metadata,
+      deletionTimestamp: isOver ? toTime(wall) : `${new Date(ends).toISOString().slice(0, 19)}Z`,
+      deletionGracePeriodSeconds: grace,
+    },
+  };
+  return { object, goesNow: grace === 0 && finalizers.length === 0 };
+}
+
+function planNamespaceDeletion(current: KubeObject, wall: WallMs): DeletionPlan {
+  const { deletionTimestamp, finalizers = [] } = current.metadata;
+  const isHeld = textsAt(current, "spec", "finalizers").length > 0 || finalizers.length > 0;
+  if (!isHeld) {
+    return { object: current, goesNow: true };
+  }
+  if (deletionTimestamp !== undefined) {
+    return { object: current, goesNow: false };
+  }
+  const marked = mark(current, { wall, grace: undefined, finalizers });
+  return { object: { ...marked, status: { phase: "Terminating" } }, goesNow: false };
+}
+
+function mark(
+  current: KubeObject,
+  options: { wall: WallMs; grace: number | undefined; finalizers: readonly string[] },
+): KubeObject {
+  const { metadata } = current;
+  const isFirst = metadata.deletionTimestamp === undefined;
+  const { finalizers: _, ...rest } = metadata;
+  const graceMs = (options.grace ?? 0) * 1000;
+  return {
+    ...current,
+    metadata: {
+      ...rest,
+      ...(options.finalizers.length === 0 ? {} : { finalizers: [...options.finalizers] }),
+      ...(isFirst && metadata.generation !== undefined
+        ? { generation: metadata.generation + 1 }
+        : {}),
+      deletionTimestamp: isFirst
+        ? `${new Date(options.wall + graceMs).toISOString().slice(0, 19)}Z`
+        : (metadata.deletionTimestamp ?? ""),
+      ...(options.grace === undefined ? {} : { deletionGracePeriodSeconds: options.grace }),
+    },
+  };
+}
+
+/** The propagation policy, recorded as the finalizer that tells the garbage collector. */
+function finalizersFor(
+  { orphansByDefault }: ResourceKind,
+  current: KubeObject,
+  options: DeleteOptions,
+): readonly string[] {
+  const { finalizers = [], deletionTimestamp } = current.metadata;
+  const { propagationPolicy = orphansByDefault && "Orphan" } = options;
+  if (propagationPolicy === undefined || deletionTimestamp !== undefined) {
+    return finalizers;
+  }
+  const others = finalizers.filter(
+    (name) => name !== orphanFinalizer && name !== foregroundFinalizer,
+  );
+  switch (propagationPolicy) {
+    case "Orphan":
+      return [...others, orphanFinalizer];
+    case "Foreground":
+      return [...others, foregroundFinalizer];
+    case "Background":
+      return others;
+  }
+}
