@@ -7,7 +7,7 @@ import { SeededRandom } from "../../simulation/seeded-random.ts";
 import { takeLoopbackNetworks } from "../loopback-networks.ts";
 import { AccuracyMeter } from "../observed/observer-accuracy.ts";
 import type { Recording } from "../saved/recording.ts";
-import { EndingWorld } from "./ending-world.ts";
+import { EndingWorld } from "./abortable-environment.ts";
 import type { Figure } from "./figure.ts";
 import type { Incident, IncidentResult } from "./incident.ts";
 import { endNginx } from "./live-proxies.ts";

@@ -9,6 +9,7 @@ import { HttpKubeClient } from "../../kube/client/http-client.ts";
 import type { ClusterAccess } from "../../kube/credentials/credentials.ts";
 import type { Journey } from "../../timeline/journey.ts";
 import { type Cluster, type ClusterOptions, startCluster } from "../cluster.ts";
+import { type IngressSide, type SideName, startSide } from "../comparison/side.ts";
 import { Ledger } from "../kubelet/ledger.ts";
 import { HopLedger } from "../observed/hop-ledger.ts";
 import {
@@ -25,7 +26,6 @@ import { lostRequest } from "../traffic/lost-request.ts";
 import { type Tally, tallyOf } from "../traffic/tally.ts";
 import type { TrafficResult } from "../traffic/traffic-result.ts";
 import { TrafficSource } from "../traffic/traffic-source.ts";
-import { type IngressSide, type SideName, startSide } from "./ingress-sides.ts";
 import { ShopObserver } from "./shop-observer.ts";
 import type { Stage } from "./stage.ts";
 

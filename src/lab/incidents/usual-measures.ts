@@ -2,9 +2,9 @@
 // what became of the same requests on both sides. Pure.
 import type { Journey } from "../../timeline/journey.ts";
 import type { Direction } from "../../timeline/witness.ts";
+import type { SideName } from "../comparison/side.ts";
 import type { Tally } from "../traffic/tally.ts";
 import type { Measure } from "./incident.ts";
-import type { SideName } from "./ingress-sides.ts";
 import { longestLagMs } from "./shop-observer.ts";
 
 /**

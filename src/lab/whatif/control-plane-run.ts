@@ -12,11 +12,11 @@ import type { Simulation } from "../../simulation/simulation.ts";
 import type { ControllerFlags } from "../controllers/flags.ts";
 import { runControllerManager } from "../controllers/kube-controllers.ts";
 import { type ProfileName, profileNamed } from "../controllers/profiles.ts";
+import type { Instruments } from "../probe/interval-counters.ts";
+import { QueueReader } from "../probe/queue-probe.ts";
+import { SentRequests } from "../probe/request-counters.ts";
 import { servedKinds } from "../served-kinds.ts";
 import type { Counts } from "./question.ts";
-import { QueueReader } from "./queue-reader.ts";
-import { SentRequests } from "./sent-requests.ts";
-import type { Instruments } from "./stretch.ts";
 
 export interface ControlPlaneRunOptions {
   readonly simulation: Simulation;

@@ -13,6 +13,8 @@ import { Kubelet, type KubeletOptions } from "../kubelet/kubelet.ts";
 import { Ledger } from "../kubelet/ledger.ts";
 import { PodAddresses } from "../kubelet/pod-addresses.ts";
 import { PodLogBook } from "../kubelet/pod-log-book.ts";
+import { combined } from "../probe/interval-counters.ts";
+import { type ByVerb, SentRequests } from "../probe/request-counters.ts";
 import { ControlPlaneRun } from "./control-plane-run.ts";
 import { NodeJournal } from "./node-journal.ts";
 import { nodeName, probedLabel } from "./population.ts";
@@ -20,8 +22,6 @@ import { PublishedWatch } from "./published-watch.ts";
 import type { RunProgress } from "./publishing-run.ts";
 import type { Question, Settings } from "./question.ts";
 import { settingFlags } from "./run-flags.ts";
-import { type ByVerb, SentRequests } from "./sent-requests.ts";
-import { combined } from "./stretch.ts";
 
 export interface NodePrediction {
   /** Of one node, that lives all the time. */

@@ -2,7 +2,9 @@
 // to drain, how long a change waits, what the API server is asked, what holds it up, and how nodes
 // are believed or given up.
 import { profileNamed } from "../controllers/profiles.ts";
-import { bindingConstraint, type Constraint } from "./constraint.ts";
+import { bindingConstraint, type Constraint } from "../probe/constraint.ts";
+import { combined } from "../probe/interval-counters.ts";
+import type { ByVerb } from "../probe/request-counters.ts";
 import type { NodePrediction } from "./node-run.ts";
 import {
   type PublishingResult,
@@ -10,8 +12,6 @@ import {
   runPublishing,
 } from "./publishing-run.ts";
 import type { Question } from "./question.ts";
-import type { ByVerb } from "./sent-requests.ts";
-import { combined } from "./stretch.ts";
 import { type ChangeWaits, changeWaits } from "./waits.ts";
 
 export interface Prediction extends PublishingPrediction {

@@ -4,14 +4,14 @@
 
 import type { MemoryStorage } from "../../apiserver/storage/memory-storage.ts";
 import { type Simulation, simulate } from "../../simulation/simulation.ts";
+import { noStretch, type Stretch, together } from "../probe/interval-counters.ts";
+import type { ByVerb } from "../probe/request-counters.ts";
 import type { Probe } from "./pod-changes.ts";
 import { PublishingPlan, quietLoadMs, quietProbes, settleMs } from "./publishing-plan.ts";
 import { PublishingWorld } from "./publishing-world.ts";
 import type { Question } from "./question.ts";
 import { fillingOf, waitGrowth } from "./queue-filling.ts";
 import type { Storm } from "./queue-monitor.ts";
-import type { ByVerb } from "./sent-requests.ts";
-import { noStretch, type Stretch, together } from "./stretch.ts";
 
 export interface PublishingRunOptions {
   readonly question: Question;

@@ -1,7 +1,7 @@
 // Looks at the queues again and again and knows the storms: a storm begins when nearly every service
 // is enqueued at once, by a start or a resync, and is over when the last key of it has been worked
 // on. What is measured is kept apart for storms and for the quiet between them.
-import { type ByVerb, noRequests } from "./sent-requests.ts";
+
 import {
   combined,
   type Instruments,
@@ -9,7 +9,8 @@ import {
   type Stretch,
   StretchMeter,
   together,
-} from "./stretch.ts";
+} from "../probe/interval-counters.ts";
+import { type ByVerb, noRequests } from "../probe/request-counters.ts";
 
 export interface Storm {
   readonly startMs: number;

@@ -6,8 +6,8 @@ import { isCompared, isWithinBounds } from "../figure.ts";
 import { longestLagMs } from "../shop-observer.ts";
 import { playInVirtualTime, VirtualStages } from "../virtual-stage.ts";
 import { apiserverFight, playApiserverFight } from "./apiserver-fight.ts";
-import { changesPerMinute, lateness } from "./apiserver-fight-figures.ts";
-import { type FightRun, type FightSettings, playFight } from "./apiserver-fight-play.ts";
+import { changesPerMinute, lateness } from "./figures.ts";
+import { type FightRun, type FightSettings, playFight } from "./play.ts";
 
 /** Lockstep hears of a pod, decides and pushes: some messages of a network of milliseconds. */
 const aMomentMs = 20;

@@ -9,14 +9,8 @@ import {
 } from "../../service-path/kernel-patience.ts";
 import type { Incident, IncidentFindings, TimelineEntry } from "../incident.ts";
 import type { OpenStage } from "../stage.ts";
-import {
-  fightFigures,
-  fightMeasures,
-  fixedFigures,
-  lateness,
-  latenessFigures,
-} from "./apiserver-fight-figures.ts";
-import { type FightRun, type FightSettings, playFight } from "./apiserver-fight-play.ts";
+import { fightFigures, fightMeasures, fixedFigures, lateness, latenessFigures } from "./figures.ts";
+import { type FightRun, type FightSettings, playFight } from "./play.ts";
 
 export interface ApiserverFightOptions {
   readonly fix?: boolean;

@@ -3,8 +3,8 @@
 import { HttpKubeClient } from "../../../kube/client/http-client.ts";
 import { type ClusterAccess, fixedAccess } from "../../../kube/credentials/credentials.ts";
 import type { Cluster } from "../../cluster.ts";
+import { replicaNames } from "../../comparison/side.ts";
 import { type ProxyMode, ServicePath } from "../../service-path/service-path.ts";
-import { replicaNames } from "../ingress-sides.ts";
 import type { Stage } from "../stage.ts";
 import { type Listed, ListedServers } from "./listed-servers.ts";
 

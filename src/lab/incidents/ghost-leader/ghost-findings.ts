@@ -2,10 +2,10 @@
 // Pure but for the watchers that it reads.
 
 import type { IncidentFindings, Measure } from "../incident.ts";
-import { fixFigures, heldFigures } from "./ghost-figures.ts";
+import { fixFigures, heldFigures } from "./figures.ts";
 import type { Ghost, GhostMeasured } from "./ghost-measured.ts";
-import type { GhostSettings } from "./ghost-settings.ts";
-import type { StatusBoard } from "./status-board.ts";
+import type { GhostSettings } from "./settings.ts";
+import type { StatusBoard } from "./status-watch.ts";
 
 export function ghostFindings(
   measured: GhostMeasured,

@@ -1,7 +1,7 @@
 // What a play of the incident `ghost-leader` saw, before anything is made of it.
 import type { NamedGhost } from "./ghost-scene.ts";
-import type { LockHistory } from "./lock-history.ts";
-import type { StatusBoard } from "./status-board.ts";
+import type { LockHistory } from "./lock-watch.ts";
+import type { StatusBoard } from "./status-watch.ts";
 
 /** A holder of a lock that renews it and whose pod does not exist. */
 export interface Ghost {

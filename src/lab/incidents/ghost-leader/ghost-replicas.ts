@@ -13,6 +13,7 @@ import type { ElectionTimes } from "../../../kube/leader/leader-rules.ts";
 import type { LockReference } from "../../../kube/leader/lease-record.ts";
 import type { RoutedWitness } from "../../../observe/routed-witness.ts";
 import { IngressSource } from "../../../sources/ingress-source.ts";
+import { stockBackend } from "../../comparison/side.ts";
 import type { ComponentLogs } from "../../controllers/klog/component-logs.ts";
 import type { HopLedger } from "../../observed/hop-ledger.ts";
 import type { Container } from "../../pod-containers.ts";
@@ -23,9 +24,8 @@ import type { StockLeader } from "../../stock/stock-leader.ts";
 import { readStockPod } from "../../stock/stock-pod.ts";
 import type { StockReleaseName } from "../../stock/stock-release.ts";
 import { VirtualPlane } from "../../stock/virtual/virtual-plane.ts";
-import { stockBackend } from "../ingress-sides.ts";
 import type { Stage } from "../stage.ts";
-import { lockstepApp, releaseLabel, stockApp } from "./ghost-objects.ts";
+import { lockstepApp, releaseLabel, stockApp } from "./ingresses.ts";
 
 export interface StockReplica extends Container {
   readonly leader: StockLeader | undefined;

@@ -17,6 +17,14 @@ import { shopHops, storedBy } from "../scene.ts";
 import { ShopObserver } from "../shop-observer.ts";
 import type { Stage } from "../stage.ts";
 import {
+  type LockstepReplica,
+  lockstepLock,
+  publishedBy,
+  type StockReplica,
+  startLockstepReplica,
+  startStockReplica,
+} from "./ghost-replicas.ts";
+import {
   createApp,
   createBackend,
   createIngresses,
@@ -28,18 +36,10 @@ import {
   releaseApp,
   releaseLabel,
   stockApp,
-} from "./ghost-objects.ts";
-import {
-  type LockstepReplica,
-  lockstepLock,
-  publishedBy,
-  type StockReplica,
-  startLockstepReplica,
-  startStockReplica,
-} from "./ghost-replicas.ts";
-import type { GhostSettings } from "./ghost-settings.ts";
-import { LockHistory } from "./lock-history.ts";
-import { StatusBoard } from "./status-board.ts";
+} from "./ingresses.ts";
+import { LockHistory } from "./lock-watch.ts";
+import type { GhostSettings } from "./settings.ts";
+import { StatusBoard } from "./status-watch.ts";
 
 export interface NamedGhost {
   readonly atMs: number;

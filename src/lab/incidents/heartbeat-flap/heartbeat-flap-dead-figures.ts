@@ -3,8 +3,8 @@
 
 import type { Figure } from "../figure.ts";
 import type { Measure } from "../incident.ts";
-import type { LateNodes } from "./heartbeat-flap-nodes.ts";
-import type { DeadNode } from "./heartbeat-flap-scene.ts";
+import type { LateNodes } from "./late-nodes.ts";
+import type { DeadNode } from "./play.ts";
 
 interface DeadPlay {
   readonly late: Pick<LateNodes, "graceMs">;

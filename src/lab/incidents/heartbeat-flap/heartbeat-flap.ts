@@ -5,9 +5,9 @@
 import type { Incident, IncidentFindings } from "../incident.ts";
 import type { OpenStage, Stage } from "../stage.ts";
 import { heartbeatFlapGap } from "../write-up-clusters.ts";
-import { findingsOf } from "./heartbeat-flap-figures.ts";
-import { type LateNodes, type LateNodesFindings, watchLateNodes } from "./heartbeat-flap-nodes.ts";
-import { type DeadNode, playDeadNode, playFlappingShop } from "./heartbeat-flap-scene.ts";
+import { findingsOf } from "./figures.ts";
+import { type LateNodes, type LateNodesFindings, watchLateNodes } from "./late-nodes.ts";
+import { type DeadNode, playDeadNode, playFlappingShop } from "./play.ts";
 
 export interface HeartbeatFlapOptions {
   /** The nodes of the write-up, or others. */

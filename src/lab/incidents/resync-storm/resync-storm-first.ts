@@ -9,9 +9,9 @@ import type { Cluster } from "../../cluster.ts";
 import { shopService } from "../../shop.ts";
 import type { Stage } from "../stage.ts";
 import type { StormMeter } from "./resync-storm-meter.ts";
-import type { ResyncStormOptions } from "./resync-storm-options.ts";
 import { QueueWatch } from "./resync-storm-queue.ts";
-import { measureStorm, type Storm } from "./resync-storm-storm.ts";
+import type { ResyncStormOptions } from "./settings.ts";
+import { measureStorm, type Storm } from "./storm.ts";
 
 export interface FirstStormOptions extends ResyncStormOptions {
   readonly note: (text: string) => void;

@@ -7,7 +7,7 @@ import { expectExact, withoutDistance } from "../../observed/exact-observer.cont
 import { isCompared, isWithinBounds } from "../figure.ts";
 import { VirtualStages } from "../virtual-stage.ts";
 import { playResyncStorm } from "./resync-storm.ts";
-import { writeUpCluster } from "./resync-storm-options.ts";
+import { writeUpCluster } from "./settings.ts";
 
 test.runIf(isThorough(process.env))(
   "12,954 headless services: every figure is within its bounds, and every goal is reached",

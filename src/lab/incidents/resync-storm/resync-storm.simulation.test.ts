@@ -7,7 +7,7 @@ import type { ObserverAccuracy } from "../../observed/observer-accuracy.ts";
 import type { IncidentFindings } from "../incident.ts";
 import { VirtualStages } from "../virtual-stage.ts";
 import { playResyncStorm } from "./resync-storm.ts";
-import type { ResyncStormOptions } from "./resync-storm-options.ts";
+import type { ResyncStormOptions } from "./settings.ts";
 
 const minuteMs = 60_000;
 

@@ -5,9 +5,9 @@
 
 import type { Incident, IncidentFindings, TimelineEntry } from "../incident.ts";
 import type { OpenStage, Stage } from "../stage.ts";
-import { findingsOf } from "./resync-storm-figures.ts";
-import { liveCluster, type ResyncStormOptions, writeUpCluster } from "./resync-storm-options.ts";
-import { playStorms } from "./resync-storm-play.ts";
+import { findingsOf } from "./figures.ts";
+import { playStorms } from "./play.ts";
+import { liveCluster, type ResyncStormOptions, writeUpCluster } from "./settings.ts";
 
 export const resyncStorm: Incident = {
   name: "resync-storm",

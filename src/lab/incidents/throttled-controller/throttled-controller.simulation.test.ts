@@ -8,7 +8,7 @@ import {
   playThrottledController,
   type ThrottledControllerOptions,
   throttledController,
-} from "./throttled-controller.ts";
+} from "./play.ts";
 import { playRounds, type RoundsOptions, saturatingServices } from "./throttled-rounds.ts";
 
 /** Lockstep hears of a pod, decides and pushes: some messages of a network of milliseconds. */

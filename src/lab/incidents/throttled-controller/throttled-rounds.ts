@@ -5,10 +5,10 @@ import { HttpKubeClient } from "../../../kube/client/http-client.ts";
 import { startCluster } from "../../cluster.ts";
 import type { ControllerFlags } from "../../controllers/flags.ts";
 import { Ledger } from "../../kubelet/ledger.ts";
+import { ControllerWatch } from "../../probe/queue-watch.ts";
+import { longestLoggedWaitMs } from "../../probe/throttling-waits.ts";
 import { createCrowdPod, crowdServices, publishedServices } from "../../shop.ts";
-import { ControllerWatch } from "../controller-watch.ts";
 import type { OpenStage, Stage } from "../stage.ts";
-import { longestLoggedWaitMs } from "./logged-wait.ts";
 
 export interface RoundsOptions {
   readonly services: number;

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { MonotonicMs } from "../../environment/clock.ts";
 import type { Journey } from "../../timeline/journey.ts";
 import type { TrafficResult } from "../traffic/traffic-result.ts";
-import { lagSeries, lostSeries } from "./usual-series.ts";
+import { lagSeries, lostSeries } from "./usual-findings.ts";
 
 /** The observer's clock was at 1,050,000 when the stage had been open for 50 s. */
 const instant = { observer: at(1_050_000), stageMs: 50_000 };

@@ -1,14 +1,14 @@
 // The figures of `apiserver-fight`: what the servers did to the list, and how late and how far apart
 // the replicas heard of a release. Pure: every figure is read from what a run recorded.
 import type { Journey } from "../../../timeline/journey.ts";
+import type { SideName } from "../../comparison/side.ts";
 import { emptyTally, type Tally } from "../../traffic/tally.ts";
 import type { Expectation, Figure } from "../figure.ts";
 import type { Measure } from "../incident.ts";
-import type { SideName } from "../ingress-sides.ts";
 import { longestLagMs } from "../shop-observer.ts";
 import { lagMeasure, requestMeasures } from "../usual-measures.ts";
-import type { FightRun, Mechanism } from "./apiserver-fight-play.ts";
 import { listChanges, listedCounts, shareInTurn } from "./listed-servers.ts";
+import type { FightRun, Mechanism } from "./play.ts";
 
 /** What changes of the list are counted over, as those of the real binaries were. */
 const minuteMs = 60_000;

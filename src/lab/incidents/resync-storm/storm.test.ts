@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { constraintOf, type Storm } from "./resync-storm-storm.ts";
+import { constraintOf, type Storm } from "./storm.ts";
 
 const storm: Storm = {
   requests: 1_000,

@@ -1,11 +1,11 @@
 // What people on call find in the log of a throttled controller manager: the wait of single requests
 // for the client's limit. It is read as anybody would, through the API, by the doctor's own parser.
-import { type ThrottlingLog, throttlingLog } from "../../../doctor/evidence/throttling-log.ts";
-import type { KubeClient } from "../../../kube/client/client.ts";
-import { objectPath } from "../../../kube/kinds/kind.ts";
-import { podKind } from "../../../kube/kinds/pod.ts";
-import { componentPodName } from "../../controllers/component-pod.ts";
-import { controllerManager, controlPlaneNode } from "../../controllers/kube-controllers.ts";
+import { type ThrottlingLog, throttlingLog } from "../../doctor/evidence/throttling-log.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import { objectPath } from "../../kube/kinds/kind.ts";
+import { podKind } from "../../kube/kinds/pod.ts";
+import { componentPodName } from "../controllers/component-pod.ts";
+import { controllerManager, controlPlaneNode } from "../controllers/kube-controllers.ts";
 
 const requestDeadlineMs = 30_000;
 

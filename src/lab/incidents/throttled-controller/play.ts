@@ -3,14 +3,15 @@
 // in the queue behind all other services. Lockstep hears of the same pods from the pods themselves.
 
 import { elapsedMs } from "../../../environment/clock.ts";
+import { ControllerWatch } from "../../probe/queue-watch.ts";
+import { longestLoggedWaitMs } from "../../probe/throttling-waits.ts";
 import { createCrowdPod, crowdServices } from "../../shop.ts";
-import { ControllerWatch } from "../controller-watch.ts";
 import type { Incident, IncidentFindings, TimelineEntry } from "../incident.ts";
 import { Scene, settleMs } from "../scene.ts";
 import type { OpenStage, Stage } from "../stage.ts";
-import { lagSeries, lostSeries } from "../usual-series.ts";
+import { lagSeries, lostSeries } from "../usual-findings.ts";
 import { throttledControllerCluster } from "../write-up-clusters.ts";
-import { longestLoggedWaitMs } from "./logged-wait.ts";
+import { type Compared, type Measures, throttledFindings } from "./figures.ts";
 import {
   type ClientLimits,
   playRounds,
@@ -18,7 +19,6 @@ import {
   setUpLimits,
   verbosity,
 } from "./throttled-rounds.ts";
-import { type Compared, type Measures, throttledFindings } from "./throttled-rows.ts";
 
 export interface ThrottledControllerOptions {
   readonly fix?: boolean;

@@ -6,16 +6,16 @@ import { durationText } from "../../../environment/duration-text.ts";
 import { randomBetween } from "../../../environment/random.ts";
 import type { Journey } from "../../../timeline/journey.ts";
 import type { Cluster, ClusterServer } from "../../cluster.ts";
+import { replicaNames, type SideName } from "../../comparison/side.ts";
 import type { ProfileName } from "../../controllers/profiles.ts";
 import type { KubernetesServiceFlags } from "../../kubernetes-service/kept-service.ts";
 import { reconcileEveryMs } from "../../kubernetes-service/kubernetes-service.ts";
 import type { Tally } from "../../traffic/tally.ts";
 import type { Series, TimelineEntry } from "../incident.ts";
-import { replicaNames, type SideName } from "../ingress-sides.ts";
 import { Scene } from "../scene.ts";
 import { longestLagMs } from "../shop-observer.ts";
 import type { Stage } from "../stage.ts";
-import { lagSeries, lostSeries } from "../usual-series.ts";
+import { lagSeries, lostSeries } from "../usual-findings.ts";
 import { type Listed, listChanges, type Period } from "./listed-servers.ts";
 import { ReplicaPaths } from "./replica-paths.ts";
 

@@ -3,12 +3,12 @@
 // there are replicas, traffic, a release in quiet times and one in the storm. At last the limits are
 // raised, as the write-up did, with a server that keeps up and with one that does not.
 import type { Journey } from "../../../timeline/journey.ts";
+import type { SideName } from "../../comparison/side.ts";
 import type { Tally } from "../../traffic/tally.ts";
 import type { TrafficResult } from "../../traffic/traffic-result.ts";
-import type { SideName } from "../ingress-sides.ts";
 import { Scene } from "../scene.ts";
 import type { Stage } from "../stage.ts";
-import type { SameInstant } from "../usual-series.ts";
+import type { SameInstant } from "../usual-findings.ts";
 import {
   type FirstStorm,
   type FirstStormOptions,
@@ -18,9 +18,9 @@ import {
 } from "./resync-storm-first.ts";
 import { StormMeter } from "./resync-storm-meter.ts";
 import { crowdObjects } from "./resync-storm-objects.ts";
-import { flagsOf, type RaisedLimits, type StormLimits } from "./resync-storm-options.ts";
 import type { Point, QueueLook } from "./resync-storm-queue.ts";
-import { type Constraint, constraintOf, measureStorm, type Storm } from "./resync-storm-storm.ts";
+import { flagsOf, type RaisedLimits, type StormLimits } from "./settings.ts";
+import { type Constraint, constraintOf, measureStorm, type Storm } from "./storm.ts";
 
 export interface StormsPlayOptions extends FirstStormOptions {
   readonly fix: boolean;

@@ -1,7 +1,7 @@
 // What holds the publishing of endpoints up, decided from what was measured and not from the
 // settings: the client's rate limit, the API server, too few workers, or nothing.
-import type { Settings } from "./question.ts";
-import type { Stretch } from "./stretch.ts";
+import type { Settings } from "../whatif/question.ts";
+import type { Stretch } from "./interval-counters.ts";
 
 export type ConstraintName = "limiter" | "server" | "workers" | "none";
 

@@ -6,16 +6,16 @@ import { probeTimeoutMs } from "../../../sources/probe-once.ts";
 import { probeEveryMs } from "../../../sources/probes.ts";
 import { reportEveryMs } from "../../../sources/proxy-feedback.ts";
 import type { Observation } from "../../../timeline/observation.ts";
+import { replicaNames, replicas, type SideName } from "../../comparison/side.ts";
 import type { Ledger } from "../../kubelet/ledger.ts";
 import { shopReplicas, shopService } from "../../shop.ts";
 import { lossOf, type Tally } from "../../traffic/tally.ts";
 import type { TrafficResult } from "../../traffic/traffic-result.ts";
-import { replicaNames, replicas, type SideName } from "../ingress-sides.ts";
 import { defaultRequestsPerSecond, Scene } from "../scene.ts";
 import type { Stage } from "../stage.ts";
-import type { SameInstant } from "../usual-series.ts";
+import type { SameInstant } from "../usual-findings.ts";
 import { FlapJournal } from "./flap-journal.ts";
-import { type LateNodes, timelyCluster, timelyMsOf } from "./heartbeat-flap-nodes.ts";
+import { type LateNodes, timelyCluster, timelyMsOf } from "./late-nodes.ts";
 
 /** Endpoints that a side ceased to route to though they lived. */
 export interface LiveRemovals {

@@ -3,11 +3,11 @@
 
 import type { Figure } from "../figure.ts";
 import type { IncidentFindings, Measure, TimelineEntry } from "../incident.ts";
+import { lostSeries } from "../usual-findings.ts";
 import { requestMeasures } from "../usual-measures.ts";
-import { lostSeries } from "../usual-series.ts";
 import { deadFigures, deadMeasures } from "./heartbeat-flap-dead-figures.ts";
-import type { LateNodes, LateNodesFindings } from "./heartbeat-flap-nodes.ts";
-import type { DeadNode, FlappingShop, LiveRemovals } from "./heartbeat-flap-scene.ts";
+import type { LateNodes, LateNodesFindings } from "./late-nodes.ts";
+import type { DeadNode, FlappingShop, LiveRemovals } from "./play.ts";
 
 export interface Played {
   readonly late: LateNodes;

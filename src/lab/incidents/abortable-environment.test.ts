@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { Environment } from "../../environment/environment.ts";
 import { NetworkError } from "../../environment/network.ts";
 import { simulate } from "../../simulation/simulation.ts";
-import { EndingWorld } from "./ending-world.ts";
+import { EndingWorld } from "./abortable-environment.ts";
 
 /** What has happened to each promise that was begun in the world. */
 function outcomes(begun: Readonly<Record<string, Promise<unknown>>>) {

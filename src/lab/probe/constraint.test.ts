@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
+import type { Settings } from "../whatif/question.ts";
 import { bindingConstraint } from "./constraint.ts";
-import type { Settings } from "./question.ts";
-import { noStretch, type Stretch } from "./stretch.ts";
+import { noStretch, type Stretch } from "./interval-counters.ts";
 
 const settings: Settings = {
   version: "1.17.3",

@@ -6,10 +6,10 @@ import type { Hop } from "../../../timeline/witness.ts";
 import type { Expectation, Figure } from "../figure.ts";
 import type { IncidentFindings, Measure, Series } from "../incident.ts";
 import { longestLagMs } from "../shop-observer.ts";
+import { lagSeries, lostSeries } from "../usual-findings.ts";
 import { lagMeasure, requestMeasures } from "../usual-measures.ts";
-import { lagSeries, lostSeries } from "../usual-series.ts";
-import type { ResyncStormOptions } from "./resync-storm-options.ts";
-import type { JudgedStorm, RaisedStorms, Storms } from "./resync-storm-play.ts";
+import type { JudgedStorm, RaisedStorms, Storms } from "./play.ts";
+import type { ResyncStormOptions } from "./settings.ts";
 
 export interface FindingsOptions extends ResyncStormOptions {
   readonly fix: boolean;

@@ -10,7 +10,7 @@ import { parsePrometheusText } from "../../doctor/evidence/prometheus-text.ts";
 import { type QueueWindow, queueWindow } from "../../doctor/evidence/queue-window.ts";
 import type { Environment } from "../../environment/environment.ts";
 import { NetworkError } from "../../environment/network.ts";
-import type { Series } from "./incident.ts";
+import type { Series } from "../incidents/incident.ts";
 
 export interface ControllerWatchOptions extends Pick<Environment, "clock" | "timers" | "network"> {
   /** Undefined while nobody listens. */

@@ -1,8 +1,8 @@
 // One storm, measured from the look before it to the look at which the queue is empty again, and
 // what held it up. Which constraint binds is told from measurements alone.
 
+import { loggedWaits } from "../../probe/throttling-waits.ts";
 import type { Scene } from "../scene.ts";
-import { loggedWaits } from "../throttled-controller/logged-wait.ts";
 import type { StormMeter, StormWindow } from "./resync-storm-meter.ts";
 import { type QueueLook, workBetween } from "./resync-storm-queue.ts";
 

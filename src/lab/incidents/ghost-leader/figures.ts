@@ -2,7 +2,7 @@
 // that it reads.
 import type { Expectation, Figure } from "../figure.ts";
 import type { GhostMeasured } from "./ghost-measured.ts";
-import type { GhostSettings } from "./ghost-settings.ts";
+import type { GhostSettings } from "./settings.ts";
 
 /** Inputs of the play that come back in the record stand beside the write-up's and name themselves. */
 export function heldFigures(

@@ -1,7 +1,12 @@
 // A stretch of a run and what was measured over it, from one reading to another. Everything that is
 // said of a prediction's load and of what held it up comes from such stretches.
-import type { QueueReader, WorkReading } from "./queue-reader.ts";
-import { type ByVerb, noRequests, type SentReading, type SentRequests } from "./sent-requests.ts";
+import type { QueueReader, WorkReading } from "./queue-probe.ts";
+import {
+  type ByVerb,
+  noRequests,
+  type SentReading,
+  type SentRequests,
+} from "./request-counters.ts";
 
 export interface Stretch {
   readonly durationMs: number;

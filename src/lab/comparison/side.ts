@@ -10,6 +10,13 @@ import type { ClusterAccess } from "../../kube/credentials/credentials.ts";
 import type { RoutedWitness } from "../../observe/routed-witness.ts";
 import { NginxPusher } from "../../outputs/nginx/nginx-pusher.ts";
 import { TwinProxy } from "../../outputs/nginx/twin-proxy.ts";
+import {
+  type AccessLogs,
+  accessLogFlushMs,
+  liveLockstepProxy,
+  liveStockPlane,
+} from "../incidents/live-proxies.ts";
+import type { Invitation, Stage } from "../incidents/stage.ts";
 import { tapControl } from "../observed/control-tap.ts";
 import type { HopLedger } from "../observed/hop-ledger.ts";
 import type { AccessForm } from "../saved/proxy-access.ts";
@@ -18,13 +25,6 @@ import { StockController } from "../stock/stock-controller.ts";
 import type { OnRouted, StockPlane } from "../stock/stock-plane.ts";
 import { VirtualPlane } from "../stock/virtual/virtual-plane.ts";
 import { Entry } from "../traffic/entry.ts";
-import {
-  type AccessLogs,
-  accessLogFlushMs,
-  liveLockstepProxy,
-  liveStockPlane,
-} from "./live-proxies.ts";
-import type { Invitation, Stage } from "./stage.ts";
 import { UpstreamLog } from "./upstream-log.ts";
 
 export type SideName = "stock" | "lockstep";

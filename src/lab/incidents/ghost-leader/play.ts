@@ -8,9 +8,9 @@ import type { Incident, IncidentFindings, IncidentOptions, TimelineEntry } from 
 import type { OpenStage } from "../stage.ts";
 import { ghostFindings } from "./ghost-findings.ts";
 import type { GhostLook, GhostMeasured, GhostRepair, Ghosts } from "./ghost-measured.ts";
-import { editLock, ingressHost, podsBy, stockApp } from "./ghost-objects.ts";
 import { GhostScene } from "./ghost-scene.ts";
-import { compressed, type GhostSettings, usual } from "./ghost-settings.ts";
+import { editLock, ingressHost, podsBy, stockApp } from "./ingresses.ts";
+import { compressed, type GhostSettings, usual } from "./settings.ts";
 
 export type GhostLeaderOptions = IncidentOptions & Partial<GhostSettings>;
 

@@ -3,10 +3,10 @@
 import { elapsedMs, type MonotonicMs } from "../../environment/clock.ts";
 import type { Journey } from "../../timeline/journey.ts";
 import type { Hop } from "../../timeline/witness.ts";
+import type { SideName } from "../comparison/side.ts";
 import { lossOf } from "../traffic/tally.ts";
 import type { TrafficResult } from "../traffic/traffic-result.ts";
 import type { Series } from "./incident.ts";
-import type { SideName } from "./ingress-sides.ts";
 
 /** One instant on both clocks: the observer's and the stage's. */
 export interface SameInstant {

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { inApiWorld } from "../../../../tests/apiserver/api-world.ts";
 import { HttpKubeClient } from "../../../kube/client/http-client.ts";
 import { fixedAccess } from "../../../kube/credentials/credentials.ts";
-import { StatusBoard } from "./status-board.ts";
+import { StatusBoard } from "./status-watch.ts";
 
 const ingresses = "/apis/networking.k8s.io/v1/namespaces/default/ingresses";
 const mergePatch = { contentType: "application/merge-patch+json" };
