@@ -2,8 +2,8 @@
 // headless, a controller manager of 1.17.3, and two resyncs that write each of those once. A run in
 // which they did not is no good figure.
 import { startCluster } from "../src/lab/cluster.ts";
-import { StormMeter } from "../src/lab/incidents/resync-storm/resync-storm-meter.ts";
-import { crowdObjects } from "../src/lab/incidents/resync-storm/resync-storm-objects.ts";
+import { crowdObjects } from "../src/lab/incidents/resync-storm/settings.ts";
+import { StormMeter } from "../src/lab/incidents/resync-storm/storm.ts";
 import { Ledger } from "../src/lab/kubelet/ledger.ts";
 import { simulate } from "../src/simulation/simulation.ts";
 

@@ -1,21 +1,21 @@
 // `lockstep watch` beside the incident `resync-storm` in its small form, in virtual time: what
 // docs/watch.md shows. Stock replicas say what they route to and write access logs, as a real
 // ingress-nginx does; the same seed gives the same screen, to the last digit.
-
-// The kubeconfig reader loads this at its first use, which virtual time cannot wait for.
-import "@kubernetes/client-node";
 import { PeerAddresses } from "../../src/apiserver/audit/peer-addresses.ts";
 import { runProgram } from "../../src/cli/program.ts";
 import type { Environment } from "../../src/environment/environment.ts";
 import type { Files } from "../../src/environment/files.ts";
 import { replicaNames, statusPort, stockBackend } from "../../src/lab/comparison/side.ts";
-import { playResyncStorm } from "../../src/lab/incidents/resync-storm/resync-storm.ts";
+import { playResyncStorm } from "../../src/lab/incidents/resync-storm/play.ts";
 import { liveCluster } from "../../src/lab/incidents/resync-storm/settings.ts";
 import type { Invitation, Stage } from "../../src/lab/incidents/stage.ts";
 import { VirtualStages } from "../../src/lab/incidents/virtual-stage.ts";
 import { kubeconfig } from "../../src/lab/kubeconfig.ts";
 import { ProxyAccess } from "../../src/lab/saved/proxy-access.ts";
 import { DocsTerminal, type Line, textOf } from "./docs-terminal.ts";
+
+// The kubeconfig reader loads this at its first use, which virtual time cannot wait for.
+import "@kubernetes/client-node";
 
 /** With it every change of the release in the storm is still awaited when the picture is taken. */
 const seed = 4;

@@ -3,8 +3,8 @@
 // incident makes late.
 import { describe, expect, test } from "vitest";
 import { type FightSettings, playFight } from "../../src/lab/incidents/apiserver-fight/play.ts";
-import { playFlaps } from "../../src/lab/incidents/heartbeat-flap/heartbeat-flap.ts";
-import { playResyncStorm } from "../../src/lab/incidents/resync-storm/resync-storm.ts";
+import { playFlaps } from "../../src/lab/incidents/heartbeat-flap/play.ts";
+import { playResyncStorm } from "../../src/lab/incidents/resync-storm/play.ts";
 import type { OpenStage } from "../../src/lab/incidents/stage.ts";
 import { playThrottledController } from "../../src/lab/incidents/throttled-controller/play.ts";
 import { VirtualStages } from "../../src/lab/incidents/virtual-stage.ts";

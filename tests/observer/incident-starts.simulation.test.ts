@@ -6,7 +6,7 @@ import { allIncidents } from "../../src/lab/incidents/all-incidents.ts";
 import { playFight } from "../../src/lab/incidents/apiserver-fight/play.ts";
 import { playGhostLeader } from "../../src/lab/incidents/ghost-leader/play.ts";
 import { playDeadNode, playFlappingShop } from "../../src/lab/incidents/heartbeat-flap/play.ts";
-import { playResyncStorm } from "../../src/lab/incidents/resync-storm/resync-storm.ts";
+import { playResyncStorm } from "../../src/lab/incidents/resync-storm/play.ts";
 import { playThrottledController } from "../../src/lab/incidents/throttled-controller/play.ts";
 import { forEachSeed, isThorough } from "../../src/simulation/seeds.ts";
 import { judgeStarts, type StartedIncident } from "./late-starts.ts";

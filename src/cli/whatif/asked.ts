@@ -1,6 +1,5 @@
 // From what was typed to a question: presets and defaults where nothing was said, and a refusal that
 // names the allowed range where it cannot be.
-
 import { parseGoDuration } from "../../environment/go-duration.ts";
 import { controllerFlags } from "../../lab/controllers/flags.ts";
 import { type ProfileName, profileNamed, profileNames } from "../../lab/controllers/profiles.ts";
@@ -9,8 +8,7 @@ import {
   resyncStormCluster,
   throttledControllerCluster,
 } from "../../lab/incidents/write-up-clusters.ts";
-import { contradictionsOf } from "../../lab/whatif/contradictions.ts";
-import { type InputKey, inputs } from "../../lab/whatif/inputs.ts";
+import { contradictionsOf, type InputKey, inputs } from "../../lab/whatif/inputs.ts";
 import type { Counts, Heartbeat, Question } from "../../lab/whatif/question.ts";
 import { UsageError } from "../command.ts";
 import { wrapText } from "../terminal/wrapped-text.ts";

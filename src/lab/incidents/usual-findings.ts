@@ -2,11 +2,12 @@
 // were lost until when. All on the time of the stage. Pure.
 import { elapsedMs, type MonotonicMs } from "../../environment/clock.ts";
 import type { Journey } from "../../timeline/journey.ts";
-import type { Hop } from "../../timeline/witness.ts";
+import type { Direction, Hop } from "../../timeline/witness.ts";
 import type { SideName } from "../comparison/side.ts";
-import { lossOf } from "../traffic/tally.ts";
+import { lossOf, type Tally } from "../traffic/tally.ts";
 import type { TrafficResult } from "../traffic/traffic-result.ts";
-import type { Series } from "./incident.ts";
+import type { Measure, Series } from "./incident.ts";
+import { longestLagMs } from "./shop-observer.ts";
 
 /** One instant on both clocks: the observer's and the stage's. */
 export interface SameInstant {
@@ -67,4 +68,64 @@ function stageMs(at: MonotonicMs, instant: SameInstant): number {
 
 function byTime(one: readonly [number, unknown], other: readonly [number, unknown]): number {
   return one[0] - other[0];
+}
+
+/**
+ * What a change takes in quiet times: some messages of a network of milliseconds, and a push; in real
+ * time on a machine that is busy with everything else some hundred. Stock takes seconds.
+ */
+const quietLagMs = 500;
+
+/** The longest of all replicas of a side. */
+export function lagMeasure(journeys: readonly Journey[], direction: Direction): Measure {
+  const routed = (side: SideName) =>
+    longestLagMs(journeys, { direction, hop: "routed", witnesses: `${side}-` });
+  const lockstep = routed("lockstep");
+  return {
+    id: `longest-${direction}-lag-at-routed`,
+    text: `slowest ${direction === "leave" ? "removal" : "addition"} at a proxy`,
+    unit: "ms",
+    stock: routed("stock"),
+    lockstep,
+    goal: "as in quiet times",
+    held: lockstep !== undefined && lockstep <= quietLagMs,
+    ...(direction === "leave" && { isHeadline: true }),
+  };
+}
+
+/** All over the same requests. */
+export function requestMeasures({
+  stock,
+  lockstep,
+}: Readonly<Record<SideName, Tally>>): readonly Measure[] {
+  return [
+    {
+      id: "requests-sent",
+      text: "requests sent",
+      unit: "requests",
+      stock: stock.requests,
+      lockstep: lockstep.requests,
+      goal: undefined,
+      held: true,
+    },
+    {
+      id: "requests-to-dead",
+      text: "requests to dead pods",
+      unit: "requests",
+      stock: stock.sentToDead,
+      lockstep: lockstep.sentToDead,
+      goal: undefined,
+      held: true,
+    },
+    {
+      id: "requests-lost",
+      text: "requests lost",
+      unit: "requests",
+      stock: stock.lost,
+      lockstep: lockstep.lost,
+      goal: "none",
+      held: lockstep.lost === 0,
+      isHeadline: true,
+    },
+  ];
 }

@@ -1,7 +1,6 @@
 // One run of a control plane in virtual time: it starts, everything goes quiet, the informers resync,
 // and changes of pods at random moments of each are timed until they are published. The hours
 // between two resyncs, in which nothing happens, are left out of the run and counted afterwards.
-
 import type { MemoryStorage } from "../../apiserver/storage/memory-storage.ts";
 import { type Simulation, simulate } from "../../simulation/simulation.ts";
 import { noStretch, type Stretch, together } from "../probe/interval-counters.ts";
@@ -10,8 +9,7 @@ import type { Probe } from "./pod-changes.ts";
 import { PublishingPlan, quietLoadMs, quietProbes, settleMs } from "./publishing-plan.ts";
 import { PublishingWorld } from "./publishing-world.ts";
 import type { Question } from "./question.ts";
-import { fillingOf, waitGrowth } from "./queue-filling.ts";
-import type { Storm } from "./queue-monitor.ts";
+import { fillingOf, type Storm, waitGrowth } from "./queue-monitor.ts";
 
 export interface PublishingRunOptions {
   readonly question: Question;

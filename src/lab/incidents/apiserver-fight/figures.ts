@@ -6,7 +6,7 @@ import { emptyTally, type Tally } from "../../traffic/tally.ts";
 import type { Expectation, Figure } from "../figure.ts";
 import type { Measure } from "../incident.ts";
 import { longestLagMs } from "../shop-observer.ts";
-import { lagMeasure, requestMeasures } from "../usual-measures.ts";
+import { lagMeasure, requestMeasures } from "../usual-findings.ts";
 import { listChanges, listedCounts, shareInTurn } from "./listed-servers.ts";
 import type { FightRun, Mechanism } from "./play.ts";
 

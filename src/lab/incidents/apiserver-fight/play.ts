@@ -1,23 +1,29 @@
 // One run of `apiserver-fight`: several API servers that keep the service `kubernetes` by one
 // reconciler, replicas of both sides that reach them through it, and releases under traffic. What
 // makes a watch late is the mechanism; the write-up does not say which it was.
-
 import { durationText } from "../../../environment/duration-text.ts";
 import { randomBetween } from "../../../environment/random.ts";
+import { HttpKubeClient } from "../../../kube/client/http-client.ts";
+import { type ClusterAccess, fixedAccess } from "../../../kube/credentials/credentials.ts";
 import type { Journey } from "../../../timeline/journey.ts";
 import type { Cluster, ClusterServer } from "../../cluster.ts";
 import { replicaNames, type SideName } from "../../comparison/side.ts";
 import type { ProfileName } from "../../controllers/profiles.ts";
 import type { KubernetesServiceFlags } from "../../kubernetes-service/kept-service.ts";
 import { reconcileEveryMs } from "../../kubernetes-service/kubernetes-service.ts";
+import {
+  keepAlivePatienceMs,
+  retransmissionPatienceMs,
+} from "../../service-path/kernel-patience.ts";
+import { type ProxyMode, ServicePath } from "../../service-path/service-path.ts";
 import type { Tally } from "../../traffic/tally.ts";
-import type { Series, TimelineEntry } from "../incident.ts";
+import type { Incident, IncidentFindings, Series, TimelineEntry } from "../incident.ts";
 import { Scene } from "../scene.ts";
 import { longestLagMs } from "../shop-observer.ts";
-import type { Stage } from "../stage.ts";
+import type { OpenStage, Stage } from "../stage.ts";
 import { lagSeries, lostSeries } from "../usual-findings.ts";
-import { type Listed, listChanges, type Period } from "./listed-servers.ts";
-import { ReplicaPaths } from "./replica-paths.ts";
+import { fightFigures, fightMeasures, fixedFigures, lateness, latenessFigures } from "./figures.ts";
+import { type Listed, ListedServers, listChanges, type Period } from "./listed-servers.ts";
 
 /**
  * `cut-off` is IPVS, which drops the packets of connections whose server was taken off the list.
@@ -188,4 +194,233 @@ function mechanismText({ mechanism, servers }: FightSettings): string {
   return mechanism === "cut-off"
     ? "connections to a server that is taken off the list are cut off"
     : "connections stay where they are";
+}
+
+export interface ReplicaPathsOptions {
+  readonly stage: Stage;
+  readonly cluster: Cluster;
+  readonly mode: ProxyMode;
+  /** How long a connection that was cut off stays silent. */
+  readonly silence: { readonly minMs: number; readonly maxMs: number };
+}
+
+/** Where a replica's machine has the service. */
+const servicePort = 8443;
+
+const lookEveryMs = 10;
+
+export class ReplicaPaths {
+  readonly #options: ReplicaPathsOptions;
+  readonly #listed: ListedServers;
+  readonly #paths = new Map<string, ServicePath>();
+
+  private constructor(options: ReplicaPathsOptions) {
+    const { stage, cluster } = options;
+    this.#options = options;
+    const observer = stage.environmentOf("observer");
+    this.#listed = new ListedServers({
+      ...observer,
+      client: clientOf(stage, cluster, "observer"),
+      cluster: cluster.name,
+      now: () => stage.now(),
+    });
+  }
+
+  /** Resolves when every replica has its path. */
+  static async start(options: ReplicaPathsOptions): Promise<ReplicaPaths> {
+    const paths = new ReplicaPaths(options);
+    await paths.#listed.start();
+    for (const replica of [...replicaNames("stock"), ...replicaNames("lockstep")]) {
+      await paths.#startPath(replica);
+    }
+    return paths;
+  }
+
+  get history(): readonly Listed[] {
+    return this.#listed.history;
+  }
+
+  /** Connections that fell silent so far. */
+  get cutOff(): number {
+    return [...this.#paths.values()].reduce((sum, path) => sum + path.cutOff, 0);
+  }
+
+  accessOf(replica: string): ClusterAccess {
+    const { cluster } = this.#options;
+    const path = this.#paths.get(replica);
+    if (path === undefined) return cluster.access;
+    const { token = "" } = cluster.servers[0] ?? {};
+    return fixedAccess({ name: cluster.name, server: path.url, token });
+  }
+
+  /** Resolves as the server has just been put on the list. */
+  async untilListed(address: string): Promise<void> {
+    const isListed = () => this.history.at(-1)?.addresses.includes(address) === true;
+    while (isListed()) await this.#options.stage.sleep(lookEveryMs);
+    while (!isListed()) await this.#options.stage.sleep(lookEveryMs);
+  }
+
+  /** Idempotent. */
+  async stop(): Promise<void> {
+    await this.#listed.stop();
+    await Promise.all([...this.#paths.values()].map((path) => path.stop()));
+  }
+
+  async #startPath(replica: string): Promise<void> {
+    const { stage, cluster, mode, silence } = this.#options;
+    const path = new ServicePath({
+      ...stage.environmentOf(replica),
+      client: clientOf(stage, cluster, replica),
+      cluster: cluster.name,
+      mode,
+      silence,
+      host: stage.hostOf(replica),
+      port: servicePort,
+    });
+    await path.start();
+    this.#paths.set(replica, path);
+  }
+}
+
+/** kube-proxy has a kubeconfig of its own, which leads to a server and not to the service. */
+function clientOf(stage: Stage, cluster: Cluster, machine: string): HttpKubeClient {
+  const environment = stage.environmentOf(machine);
+  return new HttpKubeClient({ ...environment, cluster: cluster.access, userAgent: "kube-proxy" });
+}
+
+export interface ApiserverFightOptions {
+  readonly fix?: boolean;
+  /** What differs from the write-up's cluster. */
+  readonly settings?: Partial<FightSettings>;
+}
+
+/** As in the write-up, by its log lines a 1.9 or 1.10; neither set the count nor the reconciler. */
+const usual: FightSettings = {
+  servers: 4,
+  profile: "1.9",
+  mechanism: "cut-off",
+  silence: { minMs: keepAlivePatienceMs, maxMs: retransmissionPatienceMs },
+  releases: 2,
+  pauseMs: 180_000,
+};
+
+/** In real time nobody waits for a kernel. */
+const liveSettings: Partial<FightSettings> = {
+  silence: { minMs: 15_000, maxMs: 45_000 },
+  releases: 1,
+  pauseMs: 40_000,
+};
+
+export const apiserverFight: Incident = {
+  name: "apiserver-fight",
+  summary:
+    "after a release nginx keeps the addresses of deleted pods for up to ten minutes, " +
+    "each of three replicas for a different time",
+  cause:
+    "several API servers without --apiserver-count; every ten seconds each server makes its own " +
+    "address the only one of the kubernetes service, and watches through it stop without an error",
+  fix: "one API server, or the correct --apiserver-count, or --endpoint-reconciler-type=lease",
+  play: (open, { fix }) => playApiserverFight(open, { fix }),
+};
+
+export function playApiserverFight(
+  open: OpenStage,
+  { fix = false, settings = {} }: ApiserverFightOptions,
+): Promise<IncidentFindings> {
+  const run = (own: Partial<FightSettings>): Promise<FightRun> =>
+    open((stage) => {
+      const pace = stage.mode === "live" ? liveSettings : {};
+      return playFight(stage, { ...usual, ...pace, ...settings, ...own });
+    });
+  return fix ? playFixed(run, settings.servers ?? usual.servers) : playFights(run);
+}
+
+type Run = (own: Partial<FightSettings>) => Promise<FightRun>;
+
+/**
+ * A lag ends with the watch that has it, after five to ten minutes or a multiple: one release shows
+ * the second way, and in real time it is left out.
+ */
+async function playFights(run: Run): Promise<IncidentFindings> {
+  const cutOff = await run({ mechanism: "cut-off" });
+  if (cutOff.mode === "live") return findingsOf(cutOff);
+  const lagging = await run({ mechanism: "lagging-cache", releases: 1 });
+  const findings = findingsOf(cutOff);
+  return {
+    ...findings,
+    timeline: [...cutOff.timeline, ...again("with a lagging watch cache", lagging.timeline)],
+    figures: [...findings.figures, ...latenessFigures(lagging)],
+    measures: fightMeasures([cutOff, lagging]),
+    fitted: [
+      ...findings.fitted,
+      "two possible mechanisms, replayed one after the other; the report does not name one",
+      "lagging cache: all three replicas watch the server that lags. A watch that ends may " +
+        "reconnect to it and lag again, so 10 min is not an upper bound",
+    ],
+  };
+}
+
+function findingsOf(cutOff: FightRun): IncidentFindings {
+  const { timeline, series } = cutOff;
+  const figures = [...fightFigures(cutOff), ...latenessFigures(cutOff)];
+  return {
+    timeline,
+    figures,
+    measures: fightMeasures([cutOff]),
+    series,
+    fitted: fittedIn(cutOff),
+  };
+}
+
+async function playFixed(run: Run, servers: number): Promise<IncidentFindings> {
+  const one = await run({ servers: 1 });
+  const counted = await run({ apiserverCount: servers });
+  const leases = await run({ reconcilerType: "lease" });
+  return {
+    timeline: [
+      ...one.timeline,
+      theSame("with the right count", counted, 2),
+      theSame("with leases", leases, 3),
+    ],
+    figures: [
+      ...fixedFigures("one-server", "one server", one),
+      ...fixedFigures("right-count", "the right count", counted),
+      ...fixedFigures("leases", "leases", leases),
+    ],
+    measures: fightMeasures([one, counted, leases]),
+    series: one.series,
+    fitted: ["the count and the leases do not help against a server whose watch cache lags"],
+  };
+}
+
+/** Once more on a second stage. */
+function again(how: string, timeline: readonly TimelineEntry[]): readonly TimelineEntry[] {
+  return timeline.map(({ atMs, text }, index) => ({
+    stage: 2,
+    atMs,
+    text: index === 0 ? `again, ${how}: ${text}` : text,
+  }));
+}
+
+/** A run that went as the one before did is told in a line. */
+function theSame(how: string, { journeys, period }: FightRun, stage: number): TimelineEntry {
+  const { longestMs = 0, spreadMs = 0 } = lateness(journeys);
+  const text =
+    `the same ${how}: the releases were late by at most ${durationText(longestMs)} at stock's ` +
+    `replicas, which were ${durationText(spreadMs)} apart`;
+  return { stage, atMs: period.toMs, text };
+}
+
+function fittedIn({ settings: { silence }, mode }: FightRun): readonly string[] {
+  const between = ({ minMs, maxMs }: FightSettings["silence"]) =>
+    `${durationText(minMs)} to ${durationText(maxMs)}`;
+  const bounds =
+    mode === "live"
+      ? `real kernels take ${between(usual.silence)}`
+      : "drawn at random between the kernel's bounds";
+  return [
+    `a connection cut off by IPVS stays silent for ${between(silence)}, ${bounds}`,
+    "connections to a server stay dead after it is listed again; some kernels revive them",
+    "every watch has its own connection; with HTTP/2 all watches of a replica would stop together",
+  ];
 }

@@ -6,8 +6,7 @@ import type { Hop } from "../../../timeline/witness.ts";
 import type { Expectation, Figure } from "../figure.ts";
 import type { IncidentFindings, Measure, Series } from "../incident.ts";
 import { longestLagMs } from "../shop-observer.ts";
-import { lagSeries, lostSeries } from "../usual-findings.ts";
-import { lagMeasure, requestMeasures } from "../usual-measures.ts";
+import { lagMeasure, lagSeries, lostSeries, requestMeasures } from "../usual-findings.ts";
 import type { JudgedStorm, RaisedStorms, Storms } from "./play.ts";
 import type { ResyncStormOptions } from "./settings.ts";
 

@@ -2,25 +2,33 @@
 // resync, which shows how long the period is, and again until shortly before the second one. Then
 // there are replicas, traffic, a release in quiet times and one in the storm. At last the limits are
 // raised, as the write-up did, with a server that keeps up and with one that does not.
+
+import { HttpKubeClient } from "../../../kube/client/http-client.ts";
+import { endpointsKind } from "../../../kube/kinds/endpoints.ts";
+import { Reflector } from "../../../kube/reflector/reflector.ts";
+import { noChecks } from "../../../kube/reflector/reflector-parts.ts";
 import type { Journey } from "../../../timeline/journey.ts";
+import type { Cluster } from "../../cluster.ts";
 import type { SideName } from "../../comparison/side.ts";
+import { shopService } from "../../shop.ts";
 import type { Tally } from "../../traffic/tally.ts";
 import type { TrafficResult } from "../../traffic/traffic-result.ts";
+import type { Incident, IncidentFindings, TimelineEntry } from "../incident.ts";
 import { Scene } from "../scene.ts";
-import type { Stage } from "../stage.ts";
+import type { OpenStage, Stage } from "../stage.ts";
 import type { SameInstant } from "../usual-findings.ts";
+import { findingsOf } from "./figures.ts";
+import { type Point, type QueueLook, QueueWatch } from "./resync-storm-queue.ts";
 import {
-  type FirstStorm,
-  type FirstStormOptions,
-  lookLeastMs,
-  stormLookMs,
-  untilSecondStorm,
-} from "./resync-storm-first.ts";
-import { StormMeter } from "./resync-storm-meter.ts";
-import { crowdObjects } from "./resync-storm-objects.ts";
-import type { Point, QueueLook } from "./resync-storm-queue.ts";
-import { flagsOf, type RaisedLimits, type StormLimits } from "./settings.ts";
-import { type Constraint, constraintOf, measureStorm, type Storm } from "./storm.ts";
+  crowdObjects,
+  flagsOf,
+  liveCluster,
+  type RaisedLimits,
+  type ResyncStormOptions,
+  type StormLimits,
+  writeUpCluster,
+} from "./settings.ts";
+import { type Constraint, constraintOf, measureStorm, type Storm, StormMeter } from "./storm.ts";
 
 export interface StormsPlayOptions extends FirstStormOptions {
   readonly fix: boolean;
@@ -213,4 +221,128 @@ class LateStorms {
     const quietServerMs = this.#quietServerMs;
     return { ...storm, constraint: constraintOf(storm, { workers, quietServerMs }) };
   }
+}
+
+export interface FirstStormOptions extends ResyncStormOptions {
+  readonly note: (text: string) => void;
+}
+
+export interface FirstStorm {
+  readonly storm: Storm;
+  readonly queue: QueueWatch;
+  readonly listener: { stop(): Promise<void> };
+}
+
+/** How often a queue is looked at in quiet times: a share of the shortest period, or each second. */
+const lookShare = 1 / 360;
+export const lookLeastMs = 1_000;
+export const stormLookMs = 5_000;
+
+/** The replicas come up, and a release passes in quiet, in this time before a storm. */
+const leadMaxMs = 60_000;
+const leadShare = 0.4;
+
+/** The start and the first storm, with nobody watching but the operator. */
+export async function untilSecondStorm(
+  stage: Stage,
+  cluster: Cluster,
+  meter: StormMeter,
+  options: FirstStormOptions,
+): Promise<FirstStorm> {
+  const { services, minResyncMs, note } = options;
+  const client = operatorClient(stage, cluster);
+  const queue = new QueueWatch({
+    ...stage.environmentOf("operator"),
+    metricsUrl: () => cluster.controlPlane.metricsUrl,
+    meter,
+    now: () => stage.now(),
+    sleep: (ms) => stage.sleep(ms),
+  });
+  const lookMs = Math.max(minResyncMs * lookShare, lookLeastMs);
+  const startedMs = stage.now();
+  await queue.untilAdded({ ...(await queue.look()), adds: 0 }, services, stormLookMs);
+  await queue.untilEmpty(stormLookMs);
+  const listener = listenToEndpoints(stage, cluster, meter);
+  await listener.waitForSync();
+  note("everything is published; time passes");
+  const before = await queue.untilAdded(await queue.look(), services, lookMs);
+  note("the first resync");
+  const after = await queue.untilEmpty(stormLookMs);
+  const storm = await measureStorm({ client, stage }, meter, { before, after });
+  note(`the queue is empty after ${storm.requests.toLocaleString("en-US")} PUTs; time passes`);
+  // Without requests only the look before the resync is known: it was up to one look later.
+  const periodMs = storm.atMs - startedMs;
+  const leadMs = Math.min(leadMaxMs, periodMs * leadShare);
+  await stage.sleep(Math.max(0, storm.atMs + periodMs - leadMs - stage.now()));
+  return { storm, queue, listener };
+}
+
+function operatorClient(stage: Stage, { access }: Cluster): HttpKubeClient {
+  const environment = stage.environmentOf("operator");
+  return new HttpKubeClient({ ...environment, cluster: access, userAgent: "kubectl" });
+}
+
+/** Somebody who watches all Endpoints; the shop's own are no part of a storm. */
+function listenToEndpoints(stage: Stage, cluster: Cluster, meter: StormMeter) {
+  const reflector = new Reflector({
+    ...stage.environmentOf("operator"),
+    client: operatorClient(stage, cluster),
+    cluster: cluster.name,
+    kind: endpointsKind,
+    checks: noChecks,
+    indexes: {},
+    handlers: [
+      ({ type, object: { metadata } }) => {
+        const isShop = `${metadata.namespace}/${metadata.name}` === shopService;
+        if (type === "updated" && !isShop) meter.heard();
+      },
+    ],
+  });
+  reflector.start();
+  return reflector;
+}
+
+export const resyncStorm: Incident = {
+  name: "resync-storm",
+  summary: "some releases are followed by requests to deleted pods for minutes",
+  cause:
+    "at each resync, every 12 to 24 hours, Kubernetes 1.17.3 writes the Endpoints of every headless " +
+    "service without need, at 20 a second, and real changes wait behind these writes",
+  fix: "Kubernetes 1.17.13, which compares the labels of headless services correctly (PR 94112)",
+  play: (open, { fix }) => playResyncStorm(open, { fix, cluster: clusterFor }),
+};
+
+interface PlayOptions {
+  readonly fix: boolean;
+  /** The cluster to play on this stage. */
+  readonly cluster: (stage: Stage) => ResyncStormOptions;
+}
+
+export async function playResyncStorm(
+  open: OpenStage,
+  { fix, cluster }: PlayOptions,
+): Promise<IncidentFindings> {
+  const timeline: TimelineEntry[] = [];
+  return open(async (stage) => {
+    const options = cluster(stage);
+    const note = (text: string): void => {
+      stage.say(text);
+      timeline.push({ atMs: stage.now(), text });
+    };
+    const storms = await playStorms(stage, { ...options, fix, note });
+    return {
+      timeline,
+      ...findingsOf(storms, { ...options, fix, isWriteUp: isWriteUp(options) }),
+    };
+  });
+}
+
+/** What the compared figures depend on; the period between two storms is an input and no result. */
+function isWriteUp({ services, headless, limits }: ResyncStormOptions): boolean {
+  const { services: all, headless: some, limits: usual } = writeUpCluster;
+  return services === all && headless === some && limits === usual;
+}
+
+function clusterFor({ mode }: Stage): ResyncStormOptions {
+  return mode === "live" ? liveCluster : writeUpCluster;
 }

@@ -6,7 +6,7 @@ import { isThorough } from "../../../simulation/seeds.ts";
 import { expectExact, withoutDistance } from "../../observed/exact-observer.contract.ts";
 import { isCompared, isWithinBounds } from "../figure.ts";
 import { VirtualStages } from "../virtual-stage.ts";
-import { playResyncStorm } from "./resync-storm.ts";
+import { playResyncStorm } from "./play.ts";
 import { writeUpCluster } from "./settings.ts";
 
 test.runIf(isThorough(process.env))(

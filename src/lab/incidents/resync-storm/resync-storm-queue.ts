@@ -5,7 +5,7 @@ import { parsePrometheusText } from "../../../doctor/evidence/prometheus-text.ts
 import { queueWindow } from "../../../doctor/evidence/queue-window.ts";
 import type { Environment } from "../../../environment/environment.ts";
 import { NetworkError } from "../../../environment/network.ts";
-import type { StormMeter } from "./resync-storm-meter.ts";
+import type { StormMeter } from "./storm.ts";
 
 export interface QueueWatchOptions extends Pick<Environment, "network"> {
   /** Undefined while the controllers are starting. */

@@ -6,7 +6,7 @@ import { expectExact, withoutDistance } from "../../observed/exact-observer.cont
 import type { ObserverAccuracy } from "../../observed/observer-accuracy.ts";
 import type { IncidentFindings } from "../incident.ts";
 import { VirtualStages } from "../virtual-stage.ts";
-import { playResyncStorm } from "./resync-storm.ts";
+import { playResyncStorm } from "./play.ts";
 import type { ResyncStormOptions } from "./settings.ts";
 
 const minuteMs = 60_000;

@@ -6,8 +6,8 @@ import type { Tally } from "../../traffic/tally.ts";
 import type { Figure } from "../figure.ts";
 import type { IncidentFindings, Measure } from "../incident.ts";
 import { longestLagMs } from "../shop-observer.ts";
-import { lagMeasure, requestMeasures } from "../usual-measures.ts";
-import type { ClientLimits, Rounds } from "./throttled-rounds.ts";
+import { lagMeasure, requestMeasures } from "../usual-findings.ts";
+import type { ClientLimits, Rounds } from "./play.ts";
 
 export interface Measures {
   /** Of all releases, complete. */

@@ -5,11 +5,13 @@ import { isWithinBounds } from "../figure.ts";
 import type { IncidentResult } from "../incident.ts";
 import { playInVirtualTime, VirtualStages } from "../virtual-stage.ts";
 import {
+  playRounds,
   playThrottledController,
+  type RoundsOptions,
+  saturatingServices,
   type ThrottledControllerOptions,
   throttledController,
 } from "./play.ts";
-import { playRounds, type RoundsOptions, saturatingServices } from "./throttled-rounds.ts";
 
 /** Lockstep hears of a pod, decides and pushes: some messages of a network of milliseconds. */
 const aMomentMs = 20;
