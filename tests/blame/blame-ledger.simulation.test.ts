@@ -2,7 +2,8 @@
 // saved files alone: each lost request of the stock side as the ledger has it, and on the hop that the
 // incident makes late.
 import { describe, expect, test } from "vitest";
-import { type FightSettings, playFight } from "../../src/lab/incidents/apiserver-fight/play.ts";
+import { playFight } from "../../src/lab/incidents/apiserver-fight/play.ts";
+import type { FightSettings } from "../../src/lab/incidents/apiserver-fight/settings.ts";
 import { playFlaps } from "../../src/lab/incidents/heartbeat-flap/play.ts";
 import { playResyncStorm } from "../../src/lab/incidents/resync-storm/play.ts";
 import type { OpenStage } from "../../src/lab/incidents/stage.ts";
@@ -80,7 +81,7 @@ describe.runIf(isThorough(process.env))("at length", () => {
       raised: undefined,
     };
     const [result] = await judged((open) =>
-      playResyncStorm(open, { fix: false, cluster: () => cluster }),
+      playResyncStorm(open, { fix: false, settings: () => cluster }),
     );
     const { lost = 0, logged, blamed } = result ?? {};
     expect(lost).toBeGreaterThan(10);

@@ -34,7 +34,7 @@ const storm: StartedIncident = {
   play: (stage) =>
     playResyncStorm((play) => play(stage), {
       fix: false,
-      cluster: () => ({
+      settings: () => ({
         services: 18,
         headless: 15,
         limits: { workers: 2, qps: 0.8, burst: 2 },

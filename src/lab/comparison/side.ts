@@ -16,7 +16,7 @@ import {
   liveLockstepProxy,
   liveStockPlane,
 } from "../incidents/live-proxies.ts";
-import type { Invitation, Stage } from "../incidents/stage.ts";
+import type { ObservablePlay, Stage } from "../incidents/stage.ts";
 import { tapControl } from "../observed/control-tap.ts";
 import type { HopLedger } from "../observed/hop-ledger.ts";
 import type { AccessForm } from "../saved/proxy-access.ts";
@@ -37,7 +37,7 @@ export interface IngressSide {
   readonly upstreams: UpstreamLog;
   readTries(): Promise<void>;
   /** What its replicas tell whoever asks; nothing where they tell nobody. */
-  readonly told: Pick<Invitation, "proxies" | "accessLogs">;
+  readonly told: Pick<ObservablePlay, "proxies" | "accessLogs">;
   /** Idempotent. */
   stop(): Promise<void>;
 }
@@ -178,10 +178,10 @@ function stockPlane(
   const environment = stage.environmentOf(name);
   const network = recorded(options, "ingress-nginx", upstreams.noting(environment.network));
   const host = stage.hostOf(name);
-  const asked = stage.invite === undefined ? {} : { statusPort };
+  const asked = stage.onObservable === undefined ? {} : { statusPort };
   const listen = { host, port: httpPort, ...asked };
   const plane = new VirtualPlane({ ...environment, network, ...listen, onRouted });
-  return { plane, ...(stage.invite && { statusAddress: () => `${host}:${statusPort}` }) };
+  return { plane, ...(stage.onObservable && { statusAddress: () => `${host}:${statusPort}` }) };
 }
 
 async function startLockstepReplica(options: ReplicaOptions): Promise<Replica> {

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { Environment } from "../../environment/environment.ts";
 import { NetworkError } from "../../environment/network.ts";
 import { simulate } from "../../simulation/simulation.ts";
-import { EndingWorld } from "./abortable-environment.ts";
+import { AbortableEnvironment } from "./abortable-environment.ts";
 
 /** What has happened to each promise that was begun in the world. */
 function outcomes(begun: Readonly<Record<string, Promise<unknown>>>) {
@@ -37,7 +37,7 @@ async function get({ network }: Environment, url: string): Promise<string> {
 
 test("until it ends it is the real one", async () => {
   await simulate({ seed: 1 }, async (simulation) => {
-    const { environment } = new EndingWorld(simulation.host("a"));
+    const { environment } = new AbortableEnvironment(simulation.host("a"));
     const { timers } = environment;
     await serve(environment, "a", 80);
     expect(await get(environment, "http://a:80/")).toBe("here");
@@ -59,7 +59,7 @@ test("until it ends it is the real one", async () => {
 test("after its end nothing of it happens, and nobody in it hears of it", async () => {
   await simulate({ seed: 1 }, async (simulation) => {
     const outside = simulation.host("outside");
-    const world = new EndingWorld(simulation.host("a"));
+    const world = new AbortableEnvironment(simulation.host("a"));
     const { environment } = world;
     const { timers } = environment;
     await serve(outside, "outside", 80);
@@ -99,7 +99,7 @@ test("programs that were started in it are ended with it, and none is started af
       await environment.timers.sleep(1_000);
       return 3;
     });
-    const world = new EndingWorld(simulation.host("a"));
+    const world = new AbortableEnvironment(simulation.host("a"));
     const { processes } = world.environment;
     const server = await processes.spawn("server", []);
     const seen = outcomes({ run: processes.run("check", [], { timeoutMs: 5_000 }) });

@@ -14,7 +14,7 @@ import type {
 import type { ChildProcess, Processes } from "../../environment/processes.ts";
 import type { CancelTimer } from "../../environment/timers.ts";
 
-export class EndingWorld {
+export class AbortableEnvironment {
   readonly environment: Environment;
   readonly #real: Environment;
   readonly #ended = new AbortController();

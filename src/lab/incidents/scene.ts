@@ -35,8 +35,8 @@ export interface SceneOptions {
     Omit<ClusterOptions, "environmentOf" | "hostOf" | "podNetwork" | "ledger" | "recorder">
   >;
   readonly shop?: ShopOptions;
-  /** After the shop, before anybody watches: other objects of the cluster. */
-  readonly furnish?: (client: KubeClient, cluster: Cluster) => Promise<void>;
+  /** Called after the shop was created and before the replicas start. */
+  readonly beforeReplicas?: (client: KubeClient, cluster: Cluster) => Promise<void>;
   /** Services beside the shop that must be published before the play begins. */
   readonly otherServices?: number;
   /** How a replica reaches the API servers; the first one directly unless given. */
@@ -105,7 +105,7 @@ export class Scene {
     const client = new HttpKubeClient({ ...user, cluster: cluster.access, userAgent: "user" });
     await createShop(client, options.shop);
     await createShopIngress(client);
-    await options.furnish?.(client, cluster);
+    await options.beforeReplicas?.(client, cluster);
     const { otherServices = 0 } = options;
     while ((await publishedServices(client)) <= otherServices) await stage.sleep(lookAgainMs);
     const { name } = cluster;
@@ -124,7 +124,7 @@ export class Scene {
         hops,
       });
     const sides = { stock: await side("stock"), lockstep: await side("lockstep") };
-    stage.invite?.({ access: cluster.access, ...sides.stock.told });
+    stage.onObservable?.({ access: cluster.access, ...sides.stock.told });
     await stage.sleep(settleMs);
     return new Scene({ stage, ledger, hops, cluster, client, observer, sides });
   }

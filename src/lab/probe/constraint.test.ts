@@ -1,81 +1,49 @@
 import { expect, it } from "vitest";
-import type { Settings } from "../whatif/question.ts";
-import { bindingConstraint } from "./constraint.ts";
-import { noStretch, type Stretch } from "./interval-counters.ts";
+import { bindingConstraint, type ConstraintFacts } from "./constraint.ts";
 
-const settings: Settings = {
-  version: "1.17.3",
-  qps: 20,
-  burst: 30,
+/** A hundred seconds of five workers, which together have 500 s. */
+const facts: ConstraintFacts = {
+  durationMs: 100_000,
   workers: 5,
-  resyncMs: 43_200_000,
-  batchMs: 0,
-  graceMs: 40_000,
-  heartbeat: { by: "lease", minMs: 10_000, maxMs: 10_400 },
+  workMs: 495_000,
+  requests: 2_000,
+  serverMs: 8_000,
+  writes: 2_000,
+  writesPerSecond: undefined,
+  worstWaitMs: 60_000,
 };
 
-/** A hundred seconds. */
-function stretch(fields: Partial<Stretch>, puts: number): Stretch {
-  const load = { ...noStretch.load, PUT: puts };
-  return { ...noStretch, durationMs: 100_000, requests: puts, keys: puts, load, ...fields };
-}
+const slowServer = { serverMs: 495_000, writesPerSecond: 43 };
 
-// Of five workers, 500 s of work is all there is in a hundred seconds.
 it.each([
-  {
-    name: "limiter",
-    why: "workers wait for tokens",
-    measured: stretch({ workMs: 495_000, serverMs: 8_000 }, 2_000),
-    worstWaitMs: 60_000,
-    writesPerSecond: undefined,
-  },
+  { name: "limiter", why: "workers wait for tokens", measured: {} },
   {
     name: "server",
-    why: "the server writes all it can",
-    measured: stretch({ workMs: 495_000, serverMs: 495_000 }, 4_200),
-    worstWaitMs: 60_000,
-    writesPerSecond: 43,
+    why: "the server writes as much as it can",
+    measured: { ...slowServer, requests: 4_200, writes: 4_200 },
   },
   {
     name: "workers",
-    why: "the server has room and nobody waits for tokens",
-    measured: stretch({ workMs: 495_000, serverMs: 495_000 }, 700),
-    worstWaitMs: 60_000,
-    writesPerSecond: 43,
+    why: "the server has room and no worker waits for tokens",
+    measured: { ...slowServer, requests: 700, writes: 700 },
+  },
+  { name: "none", why: "no change waits for a second", measured: { worstWaitMs: 900 } },
+  {
+    name: "none",
+    why: "workers are idle, although one change waited",
+    measured: { workMs: 10_000, serverMs: 10_000, requests: 100, writes: 100, worstWaitMs: 2_000 },
   },
   {
     name: "none",
-    why: "nobody waits long enough to notice",
-    measured: stretch({ workMs: 495_000, serverMs: 8_000 }, 2_000),
-    worstWaitMs: 900,
-    writesPerSecond: undefined,
+    why: "nothing was written",
+    measured: { workMs: 0, serverMs: 0, requests: 0, writes: 0 },
   },
-  {
-    name: "none",
-    why: "workers are idle, whatever made one change wait",
-    measured: stretch({ workMs: 10_000, serverMs: 10_000 }, 100),
-    worstWaitMs: 2_000,
-    writesPerSecond: undefined,
-  },
-])("names $name when $why", ({ name, measured, worstWaitMs, writesPerSecond }) => {
-  const constraint = bindingConstraint({
-    stretch: measured,
-    settings,
-    queues: 1,
-    writesPerSecond,
-    worstWaitMs,
-  });
-  expect(constraint.name).toBe(name);
+])("names $name when $why", ({ name, measured }) => {
+  expect(bindingConstraint({ ...facts, ...measured }).name).toBe(name);
 });
 
-it("shows what it goes by", () => {
-  const { evidence } = bindingConstraint({
-    stretch: stretch({ workMs: 498_000, serverMs: 8_000 }, 2_000),
-    settings,
-    queues: 1,
-    writesPerSecond: 40,
-    worstWaitMs: 60_000,
-  });
+it("shows its measurements", () => {
+  const { evidence } = bindingConstraint({ ...facts, workMs: 498_000, writesPerSecond: 40 });
   expect(evidence).toEqual({
     busyShare: 0.996,
     tokenShare: 490_000 / 498_000,
@@ -86,9 +54,9 @@ it("shows what it goes by", () => {
   });
 });
 
-it("knows nothing of a stretch in which nothing happened", () => {
-  const options = { stretch: noStretch, settings, queues: 1, writesPerSecond: 40, worstWaitMs: 0 };
-  expect(bindingConstraint(options)).toEqual({
+it("names nothing for an empty interval", () => {
+  const empty = { durationMs: 0, workMs: 0, requests: 0, serverMs: 0, writes: 0, worstWaitMs: 0 };
+  expect(bindingConstraint({ ...facts, ...empty, writesPerSecond: 40 })).toEqual({
     name: "none",
     evidence: {
       busyShare: 0,

@@ -1,7 +1,6 @@
-// What holds the publishing of endpoints up, decided from what was measured and not from the
-// settings: the client's rate limit, the API server, too few workers, or nothing.
-import type { Settings } from "../whatif/question.ts";
-import type { Stretch } from "./interval-counters.ts";
+// Which constraint binds the publishing of endpoints: the client's rate limit, the API server, too few
+// workers, or none. One rule for incidents and predictions, decided from measurements of an interval:
+// how the workers spent their time, and how much of its write capacity the server used.
 
 export type ConstraintName = "limiter" | "server" | "workers" | "none";
 
@@ -14,36 +13,43 @@ export interface ConstraintEvidence {
   /** Shares of the workers' time, 0 to 1. */
   readonly busyShare: number;
   readonly tokenShare: number;
-  /** Of the writes the server can do; undefined when that is not bounded. */
+  /** Of the write capacity of the server; undefined when it is not bounded. */
   readonly serverShare: number | undefined;
   readonly requestsPerSecond: number;
-  /** Means: of the work on a key that had to be written, and of one answer. */
+  /** Means: of the work on a key that was written, and of one answer. */
   readonly workMs: number;
   readonly answerMs: number;
 }
 
-export interface ConstraintOptions {
-  readonly stretch: Stretch;
-  readonly settings: Settings;
-  /** Queues that are worked on, each by as many workers. */
-  readonly queues: number;
+export interface ConstraintFacts {
+  readonly durationMs: number;
+  /** Of all queues together. */
+  readonly workers: number;
+  /** Time that all workers together spent on keys. */
+  readonly workMs: number;
+  /** Requests of these workers, and the time until their answers. */
+  readonly requests: number;
+  readonly serverMs: number;
+  /** Writes of all clients. */
+  readonly writes: number;
+  /** The capacity of the server; undefined when it is not bounded. */
   readonly writesPerSecond: number | undefined;
-  /** How long a change had to wait at the most. */
+  /** The longest wait of a change. */
   readonly worstWaitMs: number;
 }
 
-/** Nobody is held up who waits less. */
+/** A shorter wait is no problem. */
 const unnoticedMs = 1_000;
 
-/** Workers that wait for tokens more than anything else wait for the limit. */
+/** Workers that wait for tokens more than for anything else are held up by the limit. */
 const tokenShareMin = 0.5;
 
-/** Used up, but for the moments at the beginning and the end. */
+/** Nearly used up: at the start and the end of an interval there is less to do. */
 const usedUp = 0.8;
 
-export function bindingConstraint(options: ConstraintOptions): Constraint {
-  const evidence = evidenceOf(options);
-  return { name: nameOf(evidence, options.worstWaitMs), evidence };
+export function bindingConstraint(facts: ConstraintFacts): Constraint {
+  const evidence = evidenceOf(facts);
+  return { name: nameOf(evidence, facts.worstWaitMs), evidence };
 }
 
 function nameOf(evidence: ConstraintEvidence, worstWaitMs: number): ConstraintName {
@@ -55,14 +61,12 @@ function nameOf(evidence: ConstraintEvidence, worstWaitMs: number): ConstraintNa
   return "none";
 }
 
-function evidenceOf(options: ConstraintOptions): ConstraintEvidence {
-  const { stretch, settings, queues, writesPerSecond } = options;
-  const { durationMs, workMs, requests, serverMs, load } = stretch;
+function evidenceOf(facts: ConstraintFacts): ConstraintEvidence {
+  const { durationMs, workers, workMs, requests, serverMs, writes, writesPerSecond } = facts;
   const seconds = durationMs / 1000;
-  const writes = load.POST + load.PUT + load.PATCH + load.DELETE;
   return {
-    busyShare: share(workMs, durationMs * settings.workers * queues),
-    // A sync itself takes no time to speak of: what the server did not take was waiting for tokens.
+    busyShare: share(workMs, durationMs * workers),
+    // A sync itself takes nearly no time, so the rest was waiting for tokens.
     tokenShare: share(Math.max(0, workMs - serverMs), workMs),
     serverShare:
       writesPerSecond === undefined ? undefined : share(writes, seconds * writesPerSecond),

@@ -1,26 +1,26 @@
-// A stretch of a run and what was measured over it, from one reading to another. Everything that is
-// said of a prediction's load and of what held it up comes from such stretches.
-import type { QueueReader, WorkReading } from "./queue-probe.ts";
+// What workers and clients did in an interval of a run: the difference of two readings. The load and the
+// bottleneck of a prediction come from these counters.
+import type { QueueLook, QueueProbe } from "./queue-probe.ts";
 import {
   type ByVerb,
   noRequests,
-  type SentReading,
-  type SentRequests,
+  type RequestCounters,
+  type RequestReading,
 } from "./request-counters.ts";
 
-export interface Stretch {
+export interface IntervalCounters {
   readonly durationMs: number;
-  /** Of the workers that publish endpoints. */
+  /** Of the workers that publish endpoints: keys finished, and the time spent on them. */
   readonly keys: number;
   readonly workMs: number;
-  /** What those workers sent, and how long the server took over it. */
+  /** Requests of these workers, and the time until their answers. */
   readonly requests: number;
   readonly serverMs: number;
-  /** Of everybody, timed changes left out. */
+  /** Requests of all clients, without the changes that are timed. */
   readonly load: ByVerb;
 }
 
-export const noStretch: Stretch = {
+export const emptyInterval: IntervalCounters = {
   durationMs: 0,
   keys: 0,
   workMs: 0,
@@ -31,21 +31,21 @@ export const noStretch: Stretch = {
 
 export interface Instruments {
   readonly now: () => number;
-  readonly queue: QueueReader;
+  readonly queue: QueueProbe;
   /** The clients of the controllers that publish endpoints. */
-  readonly publishing: SentRequests;
-  /** Every client but the one that posts timed changes. */
-  readonly everybody: SentRequests;
+  readonly publishing: RequestCounters;
+  /** All clients but the one that posts timed changes. */
+  readonly allClients: RequestCounters;
 }
 
 interface Reading {
   readonly atMs: number;
-  readonly work: WorkReading;
-  readonly publishing: SentReading;
-  readonly everybody: SentReading;
+  readonly work: Pick<QueueLook, "keys" | "workMs">;
+  readonly publishing: RequestReading;
+  readonly allClients: RequestReading;
 }
 
-export class StretchMeter {
+export class IntervalReader {
   readonly #instruments: Instruments;
   #from: Reading | undefined;
 
@@ -53,8 +53,8 @@ export class StretchMeter {
     this.#instruments = instruments;
   }
 
-  /** What happened since the last lap, nothing at the first; the next lap begins here. */
-  async lap(): Promise<Stretch> {
+  /** Since the last call; empty at the first. */
+  async next(): Promise<IntervalCounters> {
     const to = await read(this.#instruments);
     const from = this.#from ?? to;
     this.#from = to;
@@ -64,12 +64,12 @@ export class StretchMeter {
       workMs: to.work.workMs - from.work.workMs,
       requests: to.publishing.requests - from.publishing.requests,
       serverMs: to.publishing.serverMs - from.publishing.serverMs,
-      load: combined(to.everybody.byVerb, from.everybody.byVerb, (one, other) => one - other),
+      load: combined(to.allClients.byVerb, from.allClients.byVerb, (one, other) => one - other),
     };
   }
 }
 
-export function together(one: Stretch, other: Stretch): Stretch {
+export function added(one: IntervalCounters, other: IntervalCounters): IntervalCounters {
   return {
     durationMs: one.durationMs + other.durationMs,
     keys: one.keys + other.keys,
@@ -96,11 +96,11 @@ export function combined(
   };
 }
 
-async function read({ now, queue, publishing, everybody }: Instruments): Promise<Reading> {
+async function read({ now, queue, publishing, allClients }: Instruments): Promise<Reading> {
   return {
     atMs: now(),
-    work: await queue.work(),
+    work: (await queue.look()) ?? { keys: 0, workMs: 0 },
     publishing: publishing.read(),
-    everybody: everybody.read(),
+    allClients: allClients.read(),
   };
 }

@@ -1,49 +1,57 @@
-// Looks at the metrics of a controller manager now and then, as a monitoring system would, and keeps
-// what the charts and the figures of a play are made of: the depth of a queue, how long a key waits
-// and is worked on, and the requests sent. Bounded by the time of one play.
-import {
-  type LabelFilter,
-  type MetricsPage,
-  MetricsWindow,
-} from "../../doctor/evidence/metrics-window.ts";
-import { parsePrometheusText } from "../../doctor/evidence/prometheus-text.ts";
-import { type QueueWindow, queueWindow } from "../../doctor/evidence/queue-window.ts";
+// Looks at a work queue of a controller manager over time, as a monitoring system does, and keeps the
+// points for charts: the depth of the queue and the rate of requests. Bounded by the time of one play.
+import type { LabelFilter } from "../../doctor/evidence/metrics-window.ts";
 import type { Environment } from "../../environment/environment.ts";
-import { NetworkError } from "../../environment/network.ts";
 import type { Series } from "../incidents/incident.ts";
+import { httpMetrics } from "./metrics-source.ts";
+import { type QueueLook, QueueProbe } from "./queue-probe.ts";
 
-export interface ControllerWatchOptions extends Pick<Environment, "clock" | "timers" | "network"> {
-  /** Undefined while nobody listens. */
+export interface QueueWatchOptions extends Pick<Environment, "timers" | "network"> {
+  /** Undefined while the process starts. */
   readonly metricsUrl: () => string | undefined;
-  /** Milliseconds since the stage was opened. */
+  /** The time that points are on. */
   readonly now: () => number;
-  /** The work queue to look at: `endpoint`. */
+  /** `endpoint`. */
   readonly queue: string;
-  readonly everyMs: number;
-  /** Which requests the rate counts: `{ method: "PUT" }`; all unless given. */
+  /** The requests that the rate counts: `{ method: "PUT" }`; all unless given. */
   readonly requests?: LabelFilter;
 }
 
-/** The point of a series: time on the stage, and value. */
-type Point = readonly [atMs: number, value: number];
+export interface TimedLook extends QueueLook {
+  readonly atMs: number;
+}
 
-const requestsTotal = "rest_client_requests_total";
+export type Point = readonly [atMs: number, value: number];
 
-export class ControllerWatch {
-  readonly #options: ControllerWatchOptions;
+/** Between two tries while the process starts; far less than anything measured. */
+const startingMs = 100;
+
+export class QueueWatch {
+  readonly #options: QueueWatchOptions;
+  readonly #probe: QueueProbe;
   readonly #stopping = new AbortController();
   readonly #depths: Point[] = [];
   readonly #rates: Point[] = [];
-  #first: MetricsPage | undefined;
-  #last: MetricsPage | undefined;
+  #isRecording = false;
+  #first: TimedLook | undefined;
+  #last: TimedLook | undefined;
   #watching: Promise<void> = Promise.resolve();
 
-  constructor(options: ControllerWatchOptions) {
+  constructor(options: QueueWatchOptions) {
     this.#options = options;
+    const { network, metricsUrl, queue, requests } = options;
+    const { signal } = this.#stopping;
+    this.#probe = new QueueProbe({
+      metrics: httpMetrics({ network, url: metricsUrl, signal }),
+      queues: [queue],
+      ...(requests && { requests }),
+    });
   }
 
-  start(): void {
-    this.#watching = this.#watch();
+  /** Records, and looks by itself until `stop`. */
+  start(everyMs: number): void {
+    this.record();
+    this.#watching = this.#watch(everyMs);
   }
 
   /** Idempotent. */
@@ -52,24 +60,33 @@ export class ControllerWatch {
     await this.#watching;
   }
 
+  /** Looks are kept for the charts from now on. */
+  record(): void {
+    this.#isRecording = true;
+    this.#last = undefined;
+  }
+
+  /** Keys that waited, at every recorded look. */
   get depths(): readonly Point[] {
     return this.#depths;
   }
 
-  /** Requests a second. */
+  /** Requests a second between two recorded looks. */
   get rates(): readonly Point[] {
     return this.#rates;
   }
 
-  /** The queue from the first look to the last; undefined before two. */
-  queue(): QueueWindow | undefined {
+  /** Mean time of a key in the queue and in work, between the first look and the last. */
+  get meanTurnMs(): number | undefined {
     if (this.#first === undefined || this.#last === undefined) return undefined;
-    return queueWindow(new MetricsWindow(this.#first, this.#last), this.#options.queue);
+    const { keys, workMs, taken, waitMs } = workBetween(this.#first, this.#last);
+    if (keys === 0) return undefined;
+    return workMs / keys + (taken === 0 ? 0 : waitMs / taken);
   }
 
   series(): readonly Series[] {
     const { queue, requests } = this.#options;
-    const kind = requests?.["method"] ?? "requests";
+    const kind = requests?.["method"] === undefined ? "requests" : `${requests["method"]}s`;
     return [
       {
         id: `${queue}-queue-depth`,
@@ -86,58 +103,80 @@ export class ControllerWatch {
     ];
   }
 
-  async #watch(): Promise<void> {
-    const { timers, everyMs } = this.#options;
+  /** Waits while the process does not listen. */
+  async look(): Promise<TimedLook> {
+    for (;;) {
+      const look = await this.#tryLook();
+      if (look !== undefined) return look;
+      await this.#options.timers.sleep(startingMs);
+    }
+  }
+
+  /**
+   * Looks until so many keys were added between two looks, as a resync adds every service, and returns
+   * the last look before that.
+   */
+  async untilAdded(since: TimedLook, keys: number, everyMs: number): Promise<TimedLook> {
+    let last = since;
+    for (;;) {
+      const look = await this.look();
+      if (look.adds - last.adds >= keys) return last;
+      last = look;
+      await this.#options.timers.sleep(everyMs);
+    }
+  }
+
+  async untilEmpty(everyMs: number): Promise<TimedLook> {
+    for (;;) {
+      const look = await this.look();
+      if (look.depth === 0) return look;
+      await this.#options.timers.sleep(everyMs);
+    }
+  }
+
+  async #watch(everyMs: number): Promise<void> {
     const { signal } = this.#stopping;
     while (!signal.aborted) {
-      const page = await this.#read();
-      if (page !== undefined) this.#take(page);
+      await this.#tryLook();
       try {
-        await timers.sleep(everyMs, signal);
+        await this.#options.timers.sleep(everyMs, signal);
       } catch (error) {
         if (!signal.aborted) throw error;
       }
     }
   }
 
-  #take(page: MetricsPage): void {
-    const { queue, requests, now } = this.#options;
+  /** Undefined while the process does not listen. */
+  async #tryLook(): Promise<TimedLook | undefined> {
+    const found = await this.#probe.look();
+    if (found === undefined) return undefined;
+    const look = { ...found, atMs: this.#options.now() };
     const before = this.#last;
-    this.#first ??= page;
-    this.#last = page;
-    const window = new MetricsWindow(before ?? page, page);
-    const depth =
-      window.value("workqueue_depth", { name: queue }) ?? window.value(`${queue}_depth`);
-    if (depth !== undefined) this.#depths.push([now(), depth]);
-    const sent = window.increase(requestsTotal, requests);
-    if (sent !== undefined && window.seconds > 0) this.#rates.push([now(), sent / window.seconds]);
-  }
-
-  /** Undefined while the controller manager is away, as it is while it starts again. */
-  async #read(): Promise<MetricsPage | undefined> {
-    const { clock, network, metricsUrl } = this.#options;
-    const url = metricsUrl();
-    if (url === undefined) return undefined;
-    try {
-      const response = await network.request({
-        method: "GET",
-        url,
-        signal: this.#stopping.signal,
-      });
-      const chunks: Uint8Array[] = [];
-      for await (const chunk of response.body) chunks.push(chunk);
-      const text = Buffer.concat(chunks).toString("utf8");
-      const isWanted = (name: string) => name === requestsTotal || name.includes("queue");
-      const samples = parsePrometheusText(text, (name) => isWanted(name) || this.#isOld(name));
-      return { atMs: clock.monotonicMs(), samples };
-    } catch (error) {
-      if (error instanceof NetworkError) return undefined;
-      throw error;
+    this.#last = look;
+    if (!this.#isRecording) return look;
+    this.#first ??= look;
+    this.#depths.push([look.atMs, look.depth]);
+    if (before !== undefined && look.atMs > before.atMs) {
+      const sent = increase(before.requests, look.requests);
+      this.#rates.push([look.atMs, (sent * 1_000) / (look.atMs - before.atMs)]);
     }
+    return look;
   }
+}
 
-  /** Before 1.14 the queue's name came first: `endpoint_depth`. */
-  #isOld(name: string): boolean {
-    return name.startsWith(`${this.#options.queue}_`);
-  }
+export type WorkBetween = Pick<QueueLook, "keys" | "workMs" | "taken" | "waitMs">;
+
+/** What the workers did between two looks. */
+export function workBetween(from: QueueLook, to: QueueLook): WorkBetween {
+  return {
+    keys: increase(from.keys, to.keys),
+    workMs: increase(from.workMs, to.workMs),
+    taken: increase(from.taken, to.taken),
+    waitMs: increase(from.waitMs, to.waitMs),
+  };
+}
+
+/** A counter that went down was restarted and counts from zero. */
+function increase(from: number, to: number): number {
+  return to < from ? to : to - from;
 }

@@ -1,6 +1,5 @@
-// Counts what clients send once their rate limit has let them: how many requests of which verb, and
-// how long the server took over them. With the time the workers were at it this tells who made them
-// wait.
+// Counts the requests that clients send after their rate limit: how many of each verb, and how long the
+// answers took. The rest of the workers' time was spent waiting for the rate limit.
 import type { Clock } from "../../environment/clock.ts";
 import { elapsedMs } from "../../environment/clock.ts";
 import type { KubeClient, KubeRequest } from "../../kube/client/client.ts";
@@ -10,7 +9,7 @@ export const verbs = ["GET", "LIST", "WATCH", "POST", "PUT", "PATCH", "DELETE"] 
 export type VerbName = (typeof verbs)[number];
 export type ByVerb = Readonly<Record<VerbName, number>>;
 
-export interface SentReading {
+export interface RequestReading {
   readonly requests: number;
   readonly serverMs: number;
   readonly byVerb: ByVerb;
@@ -26,7 +25,7 @@ export const noRequests: ByVerb = {
   DELETE: 0,
 };
 
-export class SentRequests {
+export class RequestCounters {
   readonly #clock: Clock;
   readonly #byVerb = { ...noRequests };
   #requests = 0;
@@ -36,11 +35,11 @@ export class SentRequests {
     this.#clock = clock;
   }
 
-  read(): SentReading {
+  read(): RequestReading {
     return { requests: this.#requests, serverMs: this.#serverMs, byVerb: { ...this.#byVerb } };
   }
 
-  /** The same client, counted. Watches are, but take no time: they are no work. */
+  /** The same client, counted. A watch counts as a request that takes no time. */
   counted(client: KubeClient): KubeClient {
     return {
       request: async (request) => {

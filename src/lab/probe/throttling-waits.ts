@@ -1,5 +1,5 @@
-// What people on call find in the log of a throttled controller manager: the wait of single requests
-// for the client's limit. It is read as anybody would, through the API, by the doctor's own parser.
+// The waits of single requests for the client's rate limit, as the log of a controller manager shows
+// them. The log is read through the API and parsed by the doctor, as an operator would do it.
 import { type ThrottlingLog, throttlingLog } from "../../doctor/evidence/throttling-log.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { objectPath } from "../../kube/kinds/kind.ts";
@@ -9,7 +9,7 @@ import { controllerManager, controlPlaneNode } from "../controllers/kube-control
 
 const requestDeadlineMs = 30_000;
 
-/** The longest in this time; undefined when no request had to wait for long enough. */
+/** The longest of this time; undefined when no request waited long enough to be logged. */
 export async function longestLoggedWaitMs(
   client: KubeClient,
   sinceMs: number,
@@ -17,13 +17,13 @@ export async function longestLoggedWaitMs(
   return (await loggedWaits(client, sinceMs))?.maxWaitMs;
 }
 
-/** All of this time; undefined when there is none. */
+/** All waits of this time; undefined when there is none. */
 export async function loggedWaits(
   client: KubeClient,
   sinceMs: number,
 ): Promise<ThrottlingLog | undefined> {
   const pod = componentPodName(controllerManager, controlPlaneNode);
-  // No server takes less than a second.
+  // A server refuses less than a second.
   const seconds = Math.max(1, Math.ceil(sinceMs / 1000));
   const path = `${objectPath(podKind, pod, "log")}?sinceSeconds=${seconds}`;
   const { body } = await client.request({

@@ -14,7 +14,7 @@ import { Ledger } from "../kubelet/ledger.ts";
 import { PodAddresses } from "../kubelet/pod-addresses.ts";
 import { PodLogBook } from "../kubelet/pod-log-book.ts";
 import { combined } from "../probe/interval-counters.ts";
-import { type ByVerb, SentRequests } from "../probe/request-counters.ts";
+import { type ByVerb, RequestCounters } from "../probe/request-counters.ts";
 import { ControlPlaneRun } from "./control-plane-run.ts";
 import { nodeName, probedLabel } from "./population.ts";
 import { PublishedWatch } from "./published-watch.ts";
@@ -84,7 +84,7 @@ class NodeRun {
   readonly #settings: Settings;
   readonly #plane: ControlPlaneRun;
   readonly #journal: NodeJournal;
-  readonly #sent: SentRequests;
+  readonly #sent: RequestCounters;
   readonly #kubelets: readonly Kubelet[];
   readonly #stopping = new AbortController();
 
@@ -93,7 +93,7 @@ class NodeRun {
     this.#settings = settings;
     const { clock } = world.host("apiserver");
     this.#journal = new NodeJournal(() => world.now());
-    this.#sent = new SentRequests(clock);
+    this.#sent = new RequestCounters(clock);
     this.#plane = new ControlPlaneRun({
       simulation: world,
       storage: new MemoryStorage({ clock }),

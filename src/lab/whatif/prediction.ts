@@ -86,6 +86,7 @@ export async function predictPublishing(
   const isGrowing = result.waitGrowth !== undefined;
   const longestMs = Math.max(0, ...all.map(({ waitMs = 0 }) => waitMs));
   const during = { probes: probes.storm, share: resync.share };
+  const measured = result.storm.durationMs > 0 ? result.storm : result.quiet;
   const between = { probes: probes.quiet, share: 1 - resync.share };
   return {
     question,
@@ -100,9 +101,9 @@ export async function predictPublishing(
     worstWaitMs: isGrowing ? undefined : longestMs,
     waitGrowth: result.waitGrowth,
     constraint: bindingConstraint({
-      stretch: result.storm.durationMs > 0 ? result.storm : result.quiet,
-      settings,
-      queues: endpointSlices ? 2 : 1,
+      ...measured,
+      workers: settings.workers * (endpointSlices ? 2 : 1),
+      writes: measured.load.POST + measured.load.PUT + measured.load.PATCH + measured.load.DELETE,
       writesPerSecond: counts.writesPerSecond,
       worstWaitMs: isGrowing ? Number.POSITIVE_INFINITY : longestMs,
     }),

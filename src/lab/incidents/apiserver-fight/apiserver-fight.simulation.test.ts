@@ -6,13 +6,8 @@ import { isCompared, isWithinBounds } from "../figure.ts";
 import { longestLagMs } from "../shop-observer.ts";
 import { playInVirtualTime, VirtualStages } from "../virtual-stage.ts";
 import { changesPerMinute, lateness } from "./figures.ts";
-import {
-  apiserverFight,
-  type FightRun,
-  type FightSettings,
-  playApiserverFight,
-  playFight,
-} from "./play.ts";
+import { apiserverFight, type FightRun, playApiserverFight, playFight } from "./play.ts";
+import type { FightSettings } from "./settings.ts";
 
 /** Lockstep hears of a pod, decides and pushes: some messages of a network of milliseconds. */
 const aMomentMs = 20;

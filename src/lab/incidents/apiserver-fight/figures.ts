@@ -1,16 +1,18 @@
-// The figures of `apiserver-fight`: what the servers did to the list, and how late and how far apart
-// the replicas heard of a release. Pure: every figure is read from what a run recorded.
+// The findings of `apiserver-fight`: how the servers changed the list, and how late and how far apart
+// the replicas received a release. Pure: every figure is read from a recorded run.
+import { durationText } from "../../../environment/duration-text.ts";
 import type { Journey } from "../../../timeline/journey.ts";
 import type { SideName } from "../../comparison/side.ts";
 import { emptyTally, type Tally } from "../../traffic/tally.ts";
 import type { Expectation, Figure } from "../figure.ts";
-import type { Measure } from "../incident.ts";
+import type { IncidentFindings, Measure, TimelineEntry } from "../incident.ts";
 import { longestLagMs } from "../shop-observer.ts";
 import { lagMeasure, requestMeasures } from "../usual-findings.ts";
 import { listChanges, listedCounts, shareInTurn } from "./listed-servers.ts";
-import type { FightRun, Mechanism } from "./play.ts";
+import type { FightRun } from "./play.ts";
+import { type FightSettings, type Mechanism, writeUpSettings } from "./settings.ts";
 
-/** What changes of the list are counted over, as those of the real binaries were. */
+/** Changes of the list are counted over a minute, as with the real binaries. */
 const minuteMs = 60_000;
 
 /** Replicas that are not further apart count as together. */
@@ -21,11 +23,89 @@ const mechanismTexts: Readonly<Record<Mechanism, string>> = {
   "lagging-cache": "a lagging watch cache",
 };
 
-/** "Up to ten minutes", read off logs by people: half as long and half as long again agree with it. */
+/** "Up to ten minutes" was read from logs by people, so half of it more or less still agrees. */
 const upToTenMinutes = { value: 10 * minuteMs, from: 5 * minuteMs, to: 15 * minuteMs };
 
-/** Of the servers that overwrite each other's entry. */
-export function fightFigures(run: FightRun): readonly Figure[] {
+/** `lagging` is the same with the second mechanism, where it was played. */
+export function fightFindings(cutOff: FightRun, lagging?: FightRun): IncidentFindings {
+  const { timeline, series } = cutOff;
+  const figures = [...fightFigures(cutOff), ...latenessFigures(cutOff)];
+  const assumptions = assumptionsOf(cutOff);
+  if (lagging === undefined) {
+    return { timeline, figures, measures: fightMeasures([cutOff]), series, fitted: assumptions };
+  }
+  return {
+    timeline: [...timeline, ...again("with a lagging watch cache", lagging.timeline)],
+    figures: [...figures, ...latenessFigures(lagging)],
+    measures: fightMeasures([cutOff, lagging]),
+    series,
+    fitted: [
+      ...assumptions,
+      "two possible mechanisms, replayed one after the other; the report does not name one",
+      "lagging cache: all three replicas watch the server that lags. A watch that ends may " +
+        "reconnect to it and lag again, so 10 min is not an upper bound",
+    ],
+  };
+}
+
+export interface FixedRuns {
+  readonly one: FightRun;
+  readonly counted: FightRun;
+  readonly leases: FightRun;
+}
+
+export function fixedFindings({ one, counted, leases }: FixedRuns): IncidentFindings {
+  return {
+    timeline: [
+      ...one.timeline,
+      summaryEntry("with the right count", counted, 2),
+      summaryEntry("with leases", leases, 3),
+    ],
+    figures: [
+      ...fixedFigures("one-server", "one server", one),
+      ...fixedFigures("right-count", "the right count", counted),
+      ...fixedFigures("leases", "leases", leases),
+    ],
+    measures: fightMeasures([one, counted, leases]),
+    series: one.series,
+    fitted: ["the count and the leases do not help against a server whose watch cache lags"],
+  };
+}
+
+/** The timeline of a second stage. */
+function again(how: string, timeline: readonly TimelineEntry[]): readonly TimelineEntry[] {
+  return timeline.map(({ atMs, text }, index) => ({
+    stage: 2,
+    atMs,
+    text: index === 0 ? `again, ${how}: ${text}` : text,
+  }));
+}
+
+/** One line for a run that differs from the one before in a setting only. */
+function summaryEntry(how: string, { journeys, period }: FightRun, stage: number): TimelineEntry {
+  const { longestMs = 0, spreadMs = 0 } = lateness(journeys);
+  const text =
+    `the same ${how}: the releases reached the last stock replica after ` +
+    `${durationText(longestMs)}, at most ${durationText(spreadMs)} after the first`;
+  return { stage, atMs: period.toMs, text };
+}
+
+function assumptionsOf({ settings: { silence }, mode }: FightRun): readonly string[] {
+  const between = ({ minMs, maxMs }: FightSettings["silence"]) =>
+    `${durationText(minMs)} to ${durationText(maxMs)}`;
+  const bounds =
+    mode === "live"
+      ? `real kernels take ${between(writeUpSettings.silence)}`
+      : "drawn at random between the kernel's bounds";
+  return [
+    `a connection cut off by IPVS stays silent for ${between(silence)}, ${bounds}`,
+    "connections to a server stay dead after it is listed again; some kernels revive them",
+    "every watch has its own connection; with HTTP/2 all watches of a replica would stop together",
+  ];
+}
+
+/** Figures of servers that overwrite each other's entry. */
+function fightFigures(run: FightRun): readonly Figure[] {
   const { fewest, most } = listedCounts(settled(run));
   return [
     figure("addresses-listed-fewest", "fewest addresses listed", fewest, [real("1", 1, 1)]),
@@ -53,11 +133,10 @@ export function fightFigures(run: FightRun): readonly Figure[] {
 }
 
 /**
- * How late the replicas of stock were, and how far apart. A watch that ends may come back to a server
- * whose cache lags, and is then late for as long again: what the write-up saw is no bound for that,
- * and stands beside it only.
+ * How late the stock replicas were, and how far apart. A watch that ends may reconnect to the server
+ * whose cache lags and lag again. The write-up's figure is no bound for that and is only shown.
  */
-export function latenessFigures(run: FightRun): readonly Figure[] {
+function latenessFigures(run: FightRun): readonly Figure[] {
   const { mechanism } = run.settings;
   const text = mechanismTexts[mechanism];
   const { longestMs, spreadMs } = lateness(run.journeys);
@@ -80,8 +159,8 @@ export function latenessFigures(run: FightRun): readonly Figure[] {
   ];
 }
 
-/** With a fix: nothing changes any more, and the replicas are together. */
-export function fixedFigures(id: string, text: string, run: FightRun): readonly Figure[] {
+/** With a fix the list no longer changes, and the replicas are together. */
+function fixedFigures(id: string, text: string, run: FightRun): readonly Figure[] {
   const { longestMs, spreadMs } = lateness(run.journeys);
   const together: Expectation = { source: "write-up", text: "almost at the same time" };
   return [
@@ -101,8 +180,8 @@ export function fixedFigures(id: string, text: string, run: FightRun): readonly 
   ];
 }
 
-/** Over all runs: what traffic suffered is one sum, and a lag is the longest of all. */
-export function fightMeasures(runs: readonly FightRun[]): readonly Measure[] {
+/** Over all runs: requests are added up, and a lag is the longest of all. */
+function fightMeasures(runs: readonly FightRun[]): readonly Measure[] {
   const journeys = runs.flatMap((run) => run.journeys);
   const sum = (side: SideName) =>
     runs.reduce((tally, { tallies }) => addTallies(tally, tallies[side]), emptyTally);
@@ -113,7 +192,7 @@ export function fightMeasures(runs: readonly FightRun[]): readonly Measure[] {
   ];
 }
 
-/** The longest lag of any replica of stock, and the longest time between two for one change. */
+/** The longest lag of any stock replica, and the longest time between two replicas for one change. */
 export function lateness(journeys: readonly Journey[]): {
   readonly longestMs: number | undefined;
   readonly spreadMs: number | undefined;
@@ -134,7 +213,7 @@ export function lateness(journeys: readonly Journey[]): {
   };
 }
 
-/** In the first minute after all was set up. */
+/** In the first minute after the setup. */
 export function changesPerMinute({ history, period }: FightRun): number {
   const { fromMs } = period;
   return listChanges(history, { fromMs, toMs: fromMs + minuteMs });

@@ -320,7 +320,7 @@ export class GhostScene {
     });
     const scene = new GhostScene(stage, options, cluster, hops);
     await scene.#furnish();
-    stage.invite?.({ access: cluster.access, proxies: [], accessLogs: [] });
+    stage.onObservable?.({ access: cluster.access, proxies: [], accessLogs: [] });
     await scene.until("every status to be right", () => {
       const { stock, lockstep } = scene.boards;
       return [stock, lockstep].every((board) => board.total > 0 && board.right === board.total);

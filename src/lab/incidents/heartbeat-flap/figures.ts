@@ -86,7 +86,7 @@ function deadEntries({ diedMs, noticedMs, unroutedMs }: DeadNode): readonly Time
   ].sort((one, other) => one.atMs - other.atMs);
 }
 
-export function findingsOf(played: Played): Omit<IncidentFindings, "fitted"> {
+export function findingsOf(played: Played): IncidentFindings {
   const { status, shop } = played;
   return {
     timeline: timelineOf(played),
@@ -105,7 +105,23 @@ export function findingsOf(played: Played): Omit<IncidentFindings, "fitted"> {
         stage: shopStage,
       })),
     ],
+    fitted: assumptionsOf(played),
   };
+}
+
+function assumptionsOf({ late, speed, dead: { isSilent } }: Played): readonly string[] {
+  return [
+    ...(speed === 1
+      ? []
+      : [
+          `heartbeats, grace period and monitor run ${speed} times faster; status posts of the kubelet do not`,
+        ]),
+    "heartbeat gaps are distributed evenly; the report gives only their range",
+    `${late.nodes} nodes (more nodes give more flaps to count, with the same rate)`,
+    ...(isSilent
+      ? []
+      : ["pods of a dead node refuse connections; on a dead machine connections would time out"]),
+  ];
 }
 
 /** 97 of 410, two standard deviations of so many heartbeats either way. */

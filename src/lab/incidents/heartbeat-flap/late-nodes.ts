@@ -78,23 +78,23 @@ export async function watchLateNodes(stage: Stage, late: LateNodes): Promise<Lat
   const client = new HttpKubeClient({ ...user, cluster: cluster.access, userAgent: "user" });
   const service = await createService(client, late.nodes);
   await stage.sleep(settleHeartbeats * timelyMsOf(late));
-  const journal = new FlapJournal({ ...user, client, cluster: cluster.name, service });
-  await journal.start();
+  const watch = new NodeWatch({ ...user, client, cluster: cluster.name, service });
+  await watch.start();
   for (const kubelet of cluster.kubelets) kubelet.setHeartbeatGaps(late.gaps);
   const began = user.clock.monotonicMs();
   const beganMs = stage.now();
   await stage.sleep(late.forMs);
-  await journal.stop();
+  await watch.stop();
   await cluster.stop();
   const names = cluster.kubelets.map(({ node }) => node);
-  const flips = journal.flips.filter(({ node }) => names.includes(node));
+  const flips = watch.flips.filter(({ node }) => names.includes(node));
   return {
     flaps: flips.length,
-    heartbeats: journal.heartbeats(names),
+    heartbeats: watch.heartbeats(names),
     nodeHours: (late.nodes * late.forMs) / 3_600_000,
-    outagesMs: outageLengths(journal.outages),
-    missedLinesAtOnce: journal.missedLinesAtOnce,
-    shareOfFlipsInTime: journal.shareOfFlipsInTime,
+    outagesMs: outageLengths(watch.outages),
+    missedLinesAtOnce: watch.missedLinesAtOnce,
+    shareOfFlipsInTime: watch.shareOfFlipsInTime,
     beganMs,
     flips: flips.map(({ node, at }) => ({ node, atMs: beganMs + elapsedMs(began, at) })),
   };
@@ -114,8 +114,7 @@ export function timelyMsOf({ timelyMs = defaultTimelyMs }: Pick<LateNodes, "time
   return timelyMs;
 }
 
-export interface FlapJournalOptions
-  extends Pick<Environment, "clock" | "timers" | "random" | "log"> {
+export interface NodeWatchOptions extends Pick<Environment, "clock" | "timers" | "random" | "log"> {
   readonly client: KubeClient;
   readonly cluster: string;
   /** `namespace/name` of the service whose endpoints are watched. */
@@ -138,8 +137,8 @@ const recordedLine = /Recording status change .*NodeNotReady/;
 const nodeOfLine = /(?:for node |node=")([^\s"]+)"?$/;
 const missedLine = /[Nn]ode .*hasn't been updated/;
 
-export class FlapJournal {
-  readonly #options: FlapJournalOptions;
+export class NodeWatch {
+  readonly #options: NodeWatchOptions;
   readonly #reflectors: {
     start(): void;
     waitForSync(signal?: AbortSignal): Promise<void>;
@@ -157,7 +156,7 @@ export class FlapJournal {
   #podFlips = 0;
   #podFlipsInTime = 0;
 
-  constructor(options: FlapJournalOptions) {
+  constructor(options: NodeWatchOptions) {
     this.#options = options;
     this.#reflectors = [
       this.#watch(nodeKind, (change) => {

@@ -7,10 +7,11 @@ import type { Expectation, Figure } from "../figure.ts";
 import type { IncidentFindings, Measure, Series } from "../incident.ts";
 import { longestLagMs } from "../shop-observer.ts";
 import { lagMeasure, lagSeries, lostSeries, requestMeasures } from "../usual-findings.ts";
-import type { JudgedStorm, RaisedStorms, Storms } from "./play.ts";
-import type { ResyncStormOptions } from "./settings.ts";
+import type { RaisedStorms, Storms } from "./play.ts";
+import type { ResyncStormSettings } from "./settings.ts";
+import type { Storm } from "./storm.ts";
 
-export interface FindingsOptions extends ResyncStormOptions {
+export interface FindingsOptions extends ResyncStormSettings {
   readonly fix: boolean;
   /** Another cluster than the write-up's has nothing to be compared with. */
   readonly isWriteUp: boolean;
@@ -111,7 +112,7 @@ function fixedFigures(storms: Storms, options: FindingsOptions): readonly Figure
   ];
 }
 
-function puts({ requests }: JudgedStorm, expected: readonly Expectation[]): Figure {
+function puts({ requests }: Storm, expected: readonly Expectation[]): Figure {
   return {
     id: "puts-per-resync",
     text: "PUTs per resync",
@@ -183,13 +184,16 @@ const leastShareAhead = 0.1;
  * the storm is nearly over when it comes: then there is nothing to measure.
  */
 function waitByKeysAhead(
-  { behindAll, depths, instant }: Storms,
+  { behindAll, queue, instant }: Storms,
   { limits, services, headless }: FindingsOptions,
 ): readonly Figure[] {
   const [first] = behindAll.toSorted((one, other) => one.origin.at - other.origin.at);
   if (first === undefined) return [];
   const startedMs = instant.stageMs - elapsedMs(first.origin.at, instant.observer);
-  const [lookedMs, depth] = depths.findLast(([atMs]) => atMs <= startedMs) ?? [startedMs, 0];
+  const [lookedMs, depth] = queue[0]?.points.findLast(([atMs]) => atMs <= startedMs) ?? [
+    startedMs,
+    0,
+  ];
   // Keys of other services cost no request, and are spread evenly among them.
   const ahead = (depth * headless) / services - ((startedMs - lookedMs) / 1_000) * limits.qps;
   const lagMs = longestAt([first], "published");
@@ -247,7 +251,7 @@ function raisedFigures(
 function drain(
   id: string,
   text: string,
-  { drainMs, constraint }: JudgedStorm,
+  { drainMs, constraint }: Storm,
   expected: readonly Expectation[],
 ): Figure {
   const isHeadline = id === "drain" && ({ isHeadline: true } as const);
@@ -280,13 +284,8 @@ function longestAt(journeys: readonly Journey[], hop: Hop): number | undefined {
   return lags.length === 0 ? undefined : Math.max(...lags);
 }
 
-function seriesOf({ depths, rates, quiet, during, results, instant }: Storms): readonly Series[] {
-  return [
-    { id: "queue-depth", text: "keys in the endpoint queue", unit: "count", points: depths },
-    { id: "puts", text: "PUTs of Endpoints a second", unit: "per second", points: rates },
-    ...lagSeries([...quiet, ...during], instant),
-    ...lostSeries(results, instant),
-  ];
+function seriesOf({ queue, quiet, during, results, instant }: Storms): readonly Series[] {
+  return [...queue, ...lagSeries([...quiet, ...during], instant), ...lostSeries(results, instant)];
 }
 
 function fittedIn(options: FindingsOptions): readonly string[] {

@@ -1,7 +1,5 @@
-// What can be chosen in the incident `resync-storm`, and the two clusters it is played on: the one of
-// the write-up, and a small one for whoever watches it in real time.
+// The settings of `resync-storm`: the cluster of the write-up, and a small one for real time.
 import type { ControllerFlags } from "../../controllers/flags.ts";
-import { resyncStormCluster } from "../write-up-clusters.ts";
 
 export interface StormLimits {
   readonly workers: number;
@@ -9,32 +7,32 @@ export interface StormLimits {
   readonly burst: number;
 }
 
-export interface ResyncStormOptions {
-  /** Beside the shop's own. */
+export interface ResyncStormSettings {
+  /** Beside the shop. */
   readonly services: number;
-  /** So many of them are headless. */
+  /** Of these. */
   readonly headless: number;
   readonly limits: StormLimits;
   /** `--min-resync-period`. */
   readonly minResyncMs: number;
-  /** What the period is stretched by, from 1 to 2; drawn by the process when absent. */
+  /** The resync period divided by the shortest, from 1 to 2; drawn by the process unless given. */
   readonly resyncFactor?: number;
-  /** The limits that were tried against it; they are not tried when absent. */
+  /** The limits that the write-up tried; undefined leaves them out. */
   readonly raised: RaisedLimits | undefined;
 }
 
 export interface RaisedLimits extends StormLimits {
-  /** Writes a second that the API server can do. */
+  /** Write capacity of the slow API server. */
   readonly writesPerSecond: number;
-  /** `--min-resync-period` while they are tried: the next storm need not be waited for. */
+  /** `--min-resync-period` with these limits: short, so that the next storm comes soon. */
   readonly minResyncMs: number;
 }
 
-/** The cluster of the write-up, as far as it describes it; see `fitted` for the rest. */
-export const writeUpCluster: ResyncStormOptions = {
-  // The shop is one more.
-  services: resyncStormCluster.services - 1,
-  headless: resyncStormCluster.headless,
+/** Counts and limits are the write-up's; the factor and the write capacity are fitted to its times. */
+export const writeUpSettings: ResyncStormSettings = {
+  // The shop is one more. The write-up's 12,989 lines include a header.
+  services: 12_988 - 1,
+  headless: 12_954,
   limits: { workers: 5, qps: 20, burst: 30 },
   minResyncMs: 12 * 3_600_000,
   resyncFactor: 1.37,
@@ -47,8 +45,8 @@ export const writeUpCluster: ResyncStormOptions = {
   },
 };
 
-/** Small enough to be watched as it happens: the same storm, within three minutes. */
-export const liveCluster: ResyncStormOptions = {
+/** The same storm within three minutes. */
+export const liveSettings: ResyncStormSettings = {
   services: 215,
   headless: 210,
   limits: { workers: 5, qps: 5, burst: 10 },
@@ -57,10 +55,10 @@ export const liveCluster: ResyncStormOptions = {
   raised: undefined,
 };
 
-/** Throttling lines are logged from here on in 1.17. */
+/** 1.17 logs every wait for the rate limit at this verbosity. */
 const verbosity = 4;
 
-/** The controllers run once and the lock's renewals, two requests each 2 s, change nothing. */
+/** There is one controller manager, and the renewals of its lock do not matter here. */
 const fixedFlags = { v: verbosity, "leader-elect": false } as const;
 
 export function flagsOf(
@@ -76,33 +74,33 @@ export function flagsOf(
   };
 }
 
-export interface CrowdSize {
-  /** Beside the shop's own. */
+export interface FillerSize {
+  /** Beside the shop. */
   readonly services: number;
-  /** So many of them have no cluster address. */
+  /** Of these, without a cluster address. */
   readonly headless: number;
 }
 
-const crowd = "other";
+const filler = "other";
 const port = 80;
 const containerPort = 8080;
 
-/** Headless services and others in no order that could matter: queues are filled by chance. */
-export function* crowdObjects({ services, headless }: CrowdSize): Generator<object, void, void> {
+/** All services share one pod that never changes. Their order does not matter: informers shuffle. */
+export function* fillerObjects({ services, headless }: FillerSize): Generator<object, void, void> {
   yield {
     apiVersion: "v1",
     kind: "Pod",
-    metadata: { name: crowd, labels: { app: crowd } },
-    spec: { containers: [{ name: crowd, image: crowd, ports: [{ containerPort }] }] },
+    metadata: { name: filler, labels: { app: filler } },
+    spec: { containers: [{ name: filler, image: filler, ports: [{ containerPort }] }] },
   };
   for (let index = 0; index < services; index += 1) {
     yield {
       apiVersion: "v1",
       kind: "Service",
-      metadata: { name: `${crowd}-${index + 1}` },
+      metadata: { name: `${filler}-${index + 1}` },
       spec: {
         ...(index < headless ? { clusterIP: "None" } : {}),
-        selector: { app: crowd },
+        selector: { app: filler },
         ports: [{ port, targetPort: containerPort }],
       },
     };

@@ -1,86 +1,82 @@
-// One storm, measured from the look before it to the look at which the queue is empty again, and
-// what held it up. Which constraint binds is told from measurements alone.
-
+// One storm: counted at the API server, and measured from the look before it to the look at which the
+// queue is empty again, with the constraint that bound it.
 import type { RequestObserver } from "../../../apiserver/http/served-request.ts";
+import { bindingConstraint, type ConstraintName } from "../../probe/constraint.ts";
+import { type TimedLook, workBetween } from "../../probe/queue-watch.ts";
 import { loggedWaits } from "../../probe/throttling-waits.ts";
 import type { Scene } from "../scene.ts";
-import { type QueueLook, workBetween } from "./resync-storm-queue.ts";
 
 export interface Storm extends StormWindow {
-  /** The first request, or the last look before the queue was filled when there was none. */
+  /** The first request; without any, the last look before the queue was filled. */
   readonly atMs: number;
   /** From the first request to the last. */
   readonly drainMs: number;
   /** Requests a second while it drained. */
   readonly rate: number;
-  /** How long a worker was at a key, on average. */
+  /** Mean time of a worker per key. */
   readonly workMs: number;
-  /** Workers that were at it, on average while it drained. */
-  readonly busyWorkers: number;
-  /** Of the last requests, how many had waited so long for the limiter that the log says so. */
+  /** The share of the last requests that waited long enough for the limiter to be logged. */
   readonly throttledShare: number;
+  readonly constraint: ConstraintName;
 }
 
-export type Constraint = "limiter" | "server" | "workers" | "none";
+export interface StormOptions {
+  readonly before: TimedLook;
+  readonly after: TimedLook;
+  readonly workers: number;
+  /** The write capacity of the API server; undefined when it is not bounded. */
+  readonly writesPerSecond: number | undefined;
+}
 
-/** How long the end of a storm is looked at in the log, which does not keep all of it. */
+/** The log does not keep a whole storm, so only its end is read. */
 const sampleMs = 60_000;
 
-/** Answers take a little longer than the queue shows: a request of each worker is under way. */
+/** When the queue is empty, each worker may still wait for an answer. */
 const settleMs = 2_000;
-
-/** Above this share of requests in the log the limiter is what they wait for. */
-const mostRequests = 0.5;
-
-/** A server that takes so many times longer than in quiet times is saturated. */
-const saturated = 3;
-
-/** Workers that are at it for so much of the time are all busy. */
-const busy = 0.9;
 
 export async function measureStorm(
   { client, stage }: Pick<Scene, "client" | "stage">,
-  meter: StormMeter,
-  { before, after }: { readonly before: QueueLook; readonly after: QueueLook },
+  counters: StormCounters,
+  { before, after, workers, writesPerSecond }: StormOptions,
 ): Promise<Storm> {
   await stage.sleep(settleMs);
-  const window = meter.window(before.atMs);
-  const { firstMs = before.atMs, lastMs = before.atMs, requests } = window;
+  const window = counters.window(before.atMs);
+  const { firstMs = before.atMs, lastMs = before.atMs, requests, meanServerMs } = window;
   const drainMs = lastMs - firstMs;
-  const work = workBetween(before, after);
+  const { keys, workMs } = workBetween(before, after);
+  const { name: constraint } = bindingConstraint({
+    durationMs: drainMs,
+    workers,
+    workMs,
+    requests,
+    serverMs: requests * meanServerMs,
+    writes: requests,
+    writesPerSecond,
+    // The last key waits for the whole storm.
+    worstWaitMs: drainMs,
+  });
   return {
     ...window,
     atMs: firstMs,
     drainMs,
     rate: drainMs === 0 ? 0 : ((requests - 1) * 1000) / drainMs,
-    workMs: work.meanMs,
-    busyWorkers: drainMs === 0 ? 0 : work.totalMs / drainMs,
-    throttledShare: await throttledShare(client, meter, stage.now(), lastMs),
+    workMs: keys === 0 ? 0 : workMs / keys,
+    throttledShare: await throttledShare(client, counters, stage.now(), lastMs),
+    constraint,
   };
 }
 
 /** Of the requests in the last part of the storm. */
 async function throttledShare(
   client: Scene["client"],
-  meter: StormMeter,
+  counters: StormCounters,
   nowMs: number,
   lastMs: number,
 ): Promise<number> {
   const sinceMs = nowMs - lastMs + sampleMs;
-  const { requests } = meter.window(nowMs - sinceMs);
+  const { requests } = counters.window(nowMs - sinceMs);
   const lines = (await loggedWaits(client, sinceMs))?.count ?? 0;
   return requests === 0 ? 0 : Math.min(1, lines / requests);
-}
-
-/** `quietServerMs` is how long the server took over a PUT when nothing else went on. */
-export function constraintOf(
-  { requests, throttledShare: share, busyWorkers, meanServerMs }: Storm,
-  { workers, quietServerMs }: { readonly workers: number; readonly quietServerMs: number },
-): Constraint {
-  if (requests === 0) return "none";
-  if (share > mostRequests) return "limiter";
-  if (busyWorkers < busy * workers) return "none";
-  return meanServerMs > saturated * quietServerMs ? "server" : "workers";
 }
 
 export interface StormWindow {
@@ -88,12 +84,12 @@ export interface StormWindow {
   readonly requests: number;
   /** Different objects among them. */
   readonly keys: number;
-  /** Changes of Endpoints that a watcher heard of. */
+  /** Changes of Endpoints that a watch reported. */
   readonly events: number;
   /** When the first and the last of the requests were answered; undefined without any. */
   readonly firstMs: number | undefined;
   readonly lastMs: number | undefined;
-  /** How long the server took over one, on average. */
+  /** Mean time of the server per request. */
   readonly meanServerMs: number;
 }
 
@@ -103,13 +99,17 @@ interface Written {
   readonly serverMs: number;
 }
 
-/** How the controller's own client calls itself, after the name of its program. */
+/** The end of the user agent of the controller's client. */
 const controllerName = "/endpoint-controller";
 
-export class StormMeter {
+/**
+ * Requests of the endpoints controller, as an audit log would have them, and changes that a watch of all
+ * Endpoints reported. Bounded by the length of one play.
+ */
+export class StormCounters {
   readonly #now: () => number;
   readonly #written: Written[] = [];
-  readonly #heardAtMs: number[] = [];
+  readonly #changedAtMs: number[] = [];
 
   /** `now` is the time of the stage. */
   constructor(now: () => number) {
@@ -126,9 +126,9 @@ export class StormMeter {
     },
   };
 
-  /** A watcher heard of a new version of some Endpoints. */
-  heard(): void {
-    this.#heardAtMs.push(this.#now());
+  /** A watch reported a new version of some Endpoints. */
+  changed(): void {
+    this.#changedAtMs.push(this.#now());
   }
 
   window(fromMs: number, toMs = Number.POSITIVE_INFINITY): StormWindow {
@@ -141,8 +141,8 @@ export class StormMeter {
       requests: written.length,
       keys: new Set(written.map(({ key }) => key)).size,
       events:
-        firstAtOrAfter(this.#heardAtMs, (atMs) => atMs, toMs) -
-        firstAtOrAfter(this.#heardAtMs, (atMs) => atMs, fromMs),
+        firstAtOrAfter(this.#changedAtMs, (atMs) => atMs, toMs) -
+        firstAtOrAfter(this.#changedAtMs, (atMs) => atMs, fromMs),
       firstMs: written[0]?.atMs,
       lastMs: written.at(-1)?.atMs,
       meanServerMs: written.length === 0 ? 0 : serverMs / written.length,

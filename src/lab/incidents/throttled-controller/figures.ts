@@ -7,9 +7,11 @@ import type { Figure } from "../figure.ts";
 import type { IncidentFindings, Measure } from "../incident.ts";
 import { longestLagMs } from "../shop-observer.ts";
 import { lagMeasure, requestMeasures } from "../usual-findings.ts";
-import type { ClientLimits, Rounds } from "./play.ts";
+import type { Rounds } from "./play.ts";
+import { releases, type ThrottledSettings, writeUpSettings } from "./settings.ts";
 
-export interface Measures {
+/** What a play recorded. */
+export interface ThrottledPlay extends Pick<IncidentFindings, "timeline" | "series"> {
   /** Of all releases, complete. */
   readonly journeys: readonly Journey[];
   readonly stock: Tally;
@@ -29,11 +31,9 @@ export interface Compared {
   readonly saturatingServices: number;
 }
 
-export interface Circumstances {
+export interface Circumstances extends ThrottledSettings {
   readonly isFixed: boolean;
-  readonly services: number;
-  readonly workers: number;
-  readonly limits: ClientLimits;
+  readonly isLive: boolean;
   /** Undefined where only the releases were played. */
   readonly compared: Compared | undefined;
 }
@@ -41,10 +41,10 @@ export interface Circumstances {
 const directions: readonly Direction[] = ["leave", "join"];
 
 export function throttledFindings(
-  measures: Measures,
+  measures: ThrottledPlay,
   circumstances: Circumstances,
-): Pick<IncidentFindings, "figures" | "measures"> {
-  const { journeys, stock, lockstep } = measures;
+): IncidentFindings {
+  const { journeys, stock, lockstep, timeline, series } = measures;
   const { isFixed, compared } = circumstances;
   return {
     figures: [
@@ -56,7 +56,28 @@ export function throttledFindings(
       ...directions.map((direction): Measure => lagMeasure(journeys, direction)),
       ...requestMeasures({ stock, lockstep }),
     ],
+    timeline,
+    series,
+    fitted: assumptionsOf(circumstances),
   };
+}
+
+function assumptionsOf({ services, workers, isFixed, isLive }: Circumstances): readonly string[] {
+  const usual = writeUpSettings.services.toLocaleString("en-US");
+  return [
+    isLive
+      ? `${services} services, so that it is short (${usual} in simulated time)`
+      : `${services.toLocaleString("en-US")} services`,
+    `${workers} endpoint workers (from the wait in the log: workers ÷ qps)`,
+    `${releases} releases, half a round of the queue apart, so that one of them waits for at least ` +
+      "half a round",
+    "dead pods refuse connections; in the real incident connections timed out",
+    ...(isFixed
+      ? [
+          "in the real incident no throttling log line was left; here requests still wait about 0.1 s",
+        ]
+      : []),
+  ];
 }
 
 /** Lockstep does not wait for what is published, so that hop is stock's alone. */
@@ -90,7 +111,7 @@ const atOnceMs = 5_300;
 const asLate = { from: 0.8, to: 1.25 };
 
 function throttledFigures(
-  { journeys, loggedWaitMs }: Measures,
+  { journeys, loggedWaitMs }: ThrottledPlay,
   { services, workers, limits }: Circumstances,
 ): readonly Figure[] {
   const qps = limits["kube-api-qps"];
@@ -128,7 +149,7 @@ function throttledFigures(
 }
 
 /** The other side of the fix: the API server has more to do. */
-function fixedFigures({ loggedWaitMs, depths, rates }: Measures): readonly Figure[] {
+function fixedFigures({ loggedWaitMs, depths, rates }: ThrottledPlay): readonly Figure[] {
   const empty = depths.filter((depth) => depth === 0).length;
   return [
     {

@@ -1,52 +1,40 @@
-// The incident `throttled-controller`: a controller manager of 1.7 looks at every service each 30 s
-// and asks the API server about each, so its client's limit is used up for ever and a release waits
-// in the queue behind all other services. Lockstep hears of the same pods from the pods themselves.
+// The incident `throttled-controller`: a controller manager of 1.7 syncs every service each 30 s and sends
+// a request for each one. Its client limit is always used up, and a release waits in the queue behind
+// all other services. Lockstep watches the pods and does not wait.
 import { elapsedMs } from "../../../environment/clock.ts";
 import { HttpKubeClient } from "../../../kube/client/http-client.ts";
 import { startCluster } from "../../cluster.ts";
-import type { ControllerFlags } from "../../controllers/flags.ts";
 import { Ledger } from "../../kubelet/ledger.ts";
-import { ControllerWatch } from "../../probe/queue-watch.ts";
+import { QueueWatch } from "../../probe/queue-watch.ts";
 import { longestLoggedWaitMs } from "../../probe/throttling-waits.ts";
-import { createCrowdPod, crowdServices, publishedServices } from "../../shop.ts";
+import { createFillerPod, fillerServices, publishedServices } from "../../shop.ts";
 import type { Incident, IncidentFindings, TimelineEntry } from "../incident.ts";
 import { Scene, settleMs } from "../scene.ts";
 import type { OpenStage, Stage } from "../stage.ts";
 import { lagSeries, lostSeries } from "../usual-findings.ts";
-import { throttledControllerCluster } from "../write-up-clusters.ts";
-import { type Compared, type Measures, throttledFindings } from "./figures.ts";
+import { type Compared, type ThrottledPlay, throttledFindings } from "./figures.ts";
+import {
+  defaultWorkers,
+  enqueuePeriodMs,
+  fixLimits,
+  liveServices,
+  releases,
+  setupLimits,
+  type ThrottledSettings,
+  verbosity,
+  writeUpSettings,
+} from "./settings.ts";
 
-export interface ThrottledControllerOptions {
+export interface ThrottledControllerOptions extends Partial<ThrottledSettings> {
   readonly fix?: boolean;
-  /** Beside the shop; `fittedServices` unless given, or `liveServices` in real time. */
-  readonly services?: number;
-  /** `--concurrent-endpoint-syncs`; `fittedWorkers` unless given. */
-  readonly workers?: number;
-  /** What the fix changes; as the write-up's was unless given. */
-  readonly limits?: ClientLimits;
   /** Plays only the release, not the settings that are compared with each other. */
   readonly releaseOnly?: boolean;
 }
 
-const { fittedServices, fittedWorkers } = throttledControllerCluster;
-
-/** A release then waits for up to 35 s: enough to see, and to see the end of. */
-const liveServices = 700;
-
-const defaultWorkers = 5;
-
-/** cmd/kube-controller-manager/app/options/options.go of 1.7. */
-const defaultLimits: ClientLimits = { "kube-api-qps": 20, "kube-api-burst": 30 };
-
-const fixLimits: ClientLimits = { "kube-api-qps": 300, "kube-api-burst": 325 };
-
-/** Each finds the shop's key at another place of the queue. */
-const releases = 2;
-
-/** A small program's start, so that a release takes some seconds and not an instant. */
+/** A small program's start: a release takes some seconds. */
 const readyAfter = "2s";
 
-/** Far more than the deduplicated queue can make a change wait. */
+/** Much longer than a change can wait: a key is in the queue only once. */
 const releaseWithinMs = 600_000;
 
 const watchEveryMs = 1_000;
@@ -67,11 +55,11 @@ export async function playThrottledController(
   open: OpenStage,
   options: ThrottledControllerOptions,
 ): Promise<IncidentFindings> {
-  const { fix = false, workers = fittedWorkers } = options;
-  const { limits = fix ? fixLimits : defaultLimits } = options;
+  const { fix = false, workers = writeUpSettings.workers } = options;
+  const { limits = fix ? fixLimits : writeUpSettings.limits } = options;
   const played = await open(async (stage) => {
     const isLive = stage.mode === "live";
-    const services = options.services ?? (isLive ? liveServices : fittedServices);
+    const services = options.services ?? (isLive ? liveServices : writeUpSettings.services);
     const release = await playReleases(stage, { services, workers, limits });
     return { ...release, services, isLive };
   });
@@ -79,44 +67,29 @@ export async function playThrottledController(
   const isCompared = !fix && !isLive && options.releaseOnly !== true;
   const settings = { services, workers, limits };
   const compared = isCompared ? await compareSettings(open, settings) : undefined;
-  const { timeline, series } = played;
-  return {
-    timeline,
-    ...throttledFindings(played, { ...settings, isFixed: fix, compared }),
-    series,
-    fitted: fittedIn(settings, { isFixed: fix, isLive }),
-  };
+  return throttledFindings(played, { ...settings, isFixed: fix, isLive, compared });
 }
 
-interface Settings {
-  readonly services: number;
-  readonly workers: number;
-  readonly limits: ClientLimits;
-}
-
-type Played = Measures & Pick<IncidentFindings, "timeline" | "series">;
-
-/** A cluster with its shop, controllers as they were, and releases under traffic. */
-async function playReleases(stage: Stage, settings: Settings): Promise<Played> {
+/** A cluster with its shop, its throttled controllers, and releases under traffic. */
+async function playReleases(stage: Stage, settings: ThrottledSettings): Promise<ThrottledPlay> {
   const { services, workers, limits } = settings;
   const timeline: TimelineEntry[] = [];
   const note = (text: string) => void timeline.push({ atMs: stage.now(), text });
   stage.say(`a cluster with ${services.toLocaleString("en-US")} services`);
   const scene = await Scene.open(stage, {
-    cluster: { profile: "1.7", flags: setUpLimits, objects: crowdServices(services) },
+    cluster: { profile: "1.7", flags: setupLimits, objects: fillerServices(services) },
     shop: { readyAfter },
-    furnish: createCrowdPod,
+    beforeReplicas: createFillerPod,
     otherServices: services,
   });
   const { cluster, observer } = scene;
-  const watch = new ControllerWatch({
+  const watch = new QueueWatch({
     ...stage.environmentOf("observer"),
     metricsUrl: () => cluster.controlPlane.metricsUrl,
     now: () => stage.now(),
     queue: "endpoint",
-    everyMs: watchEveryMs,
   });
-  watch.start();
+  watch.start(watchEveryMs);
   note(
     `the controllers start with ${(services + 1).toLocaleString("en-US")} services, ${workers} workers and ` +
       `${limits["kube-api-qps"]} requests/s`,
@@ -151,12 +124,12 @@ async function playReleases(stage: Stage, settings: Settings): Promise<Played> {
 }
 
 /**
- * Each release comes at another part of the time in which the queue goes round once, so that the
- * longest wait of them is a good part of that time, whatever moment chance picks.
+ * A round is the time in which every service has its turn. The releases come half a round apart, at a
+ * random phase, so that one of them waits for at least half a round.
  */
 async function releaseAtSpreadMoments(
   scene: Pick<Scene, "stage" | "release">,
-  { services, limits }: Settings,
+  { services, limits }: ThrottledSettings,
   note: (text: string) => void,
 ): Promise<void> {
   const { stage } = scene;
@@ -175,8 +148,8 @@ async function releaseAtSpreadMoments(
   }
 }
 
-/** More workers, and fewer services, with nothing else changed. */
-async function compareSettings(open: OpenStage, settings: Settings): Promise<Compared> {
+/** More workers, and fewer services, with everything else unchanged. */
+async function compareSettings(open: OpenStage, settings: ThrottledSettings): Promise<Compared> {
   const withFew = { ...settings, workers: defaultWorkers };
   return {
     few: await playRounds(open, withFew),
@@ -185,86 +158,47 @@ async function compareSettings(open: OpenStage, settings: Settings): Promise<Com
   };
 }
 
-function fittedIn(
-  { services, workers }: Settings,
-  { isFixed, isLive }: { readonly isFixed: boolean; readonly isLive: boolean },
-): readonly string[] {
-  return [
-    isLive
-      ? `${services} services, so that it is short (${fittedServices} in simulated time)`
-      : `${services.toLocaleString("en-US")} services`,
-    `${workers} endpoint workers (from the wait in the log: workers ÷ qps)`,
-    `${releases} releases, half a round of the queue apart, so that one of them waits for at least ` +
-      "half a round",
-    "dead pods refuse connections; in the real incident connections timed out",
-    ...(isFixed
-      ? [
-          "in the real incident no throttling log line was left; here requests still wait about 0.1 s",
-        ]
-      : []),
-  ];
-}
-
-export interface RoundsOptions {
-  readonly services: number;
-  readonly workers: number;
-  readonly limits: ClientLimits;
-}
-
-export type ClientLimits = Pick<ControllerFlags, "kube-api-qps" | "kube-api-burst">;
-
 export interface Rounds {
-  /** From when a service is enqueued until its sync is over, on average. */
+  /** Mean time from the enqueue of a service to the end of its sync. */
   readonly turnMs: number | undefined;
-  /** Whether there was a moment with nothing to do. */
+  /** Whether the queue was empty at some moment. */
   readonly didEmpty: boolean;
-  /** Undefined when the log has no line of throttling. */
+  /** Undefined when the log has no throttling line. */
   readonly loggedWaitMs: number | undefined;
 }
 
-/** No limit to speak of: how a cluster came to be what it is takes no part in the incident. */
-export const setUpLimits: ClientLimits = { "kube-api-qps": 10_000, "kube-api-burst": 10_000 };
-
-/** Up to 1.7 the waits for the limit are logged at this verbosity only. */
-export const verbosity = 4;
-
-/** FullServiceResyncPeriod of 1.7 and before: every service is enqueued this often. */
-export const enqueuePeriodMs = 30_000;
-
-/** Two rounds: in one the phase of the queue could be a special one. */
+/** Two periods, so that the result does not depend on the phase. */
 const lookMs = 2 * enqueuePeriodMs;
 
-/** A round of one service less than the limit allows for leaves the queue empty for 50 ms. */
+/** With one service less than the limit allows, the queue is empty for 50 ms in a period. */
 const lookEveryMs = 500;
 
 const publishedPollMs = 1_000;
 
-/** Between these the number of services is sought above which the queue never empties. */
+/** The search for the number of services that saturate the queue starts here, with this precision. */
 const fewServices = 100;
 const servicesStep = 50;
 
-export function playRounds(open: OpenStage, options: RoundsOptions): Promise<Rounds> {
+export function playRounds(open: OpenStage, options: ThrottledSettings): Promise<Rounds> {
   const { services, workers, limits } = options;
   return open(async (stage) => {
     stage.say(`${services} services, ${workers} workers, ${limits["kube-api-qps"]} requests/s`);
-    const { cluster, client } = await startCrowdedCluster(stage, services);
+    const { cluster, client } = await startFilledCluster(stage, services);
     const { controlPlane } = cluster;
     await controlPlane.restart({ v: verbosity, "concurrent-endpoint-syncs": workers, ...limits });
-    // The first round finds all services at once; what is measured is how it goes on.
+    // In the first round all services are enqueued at once; the later rounds are measured.
     await stage.sleep((services / limits["kube-api-qps"]) * 1_000 + enqueuePeriodMs);
-    const watch = new ControllerWatch({
+    const watch = new QueueWatch({
       ...stage.environmentOf("observer"),
       metricsUrl: () => controlPlane.metricsUrl,
       now: () => stage.now(),
       queue: "endpoint",
-      everyMs: lookEveryMs,
     });
-    watch.start();
+    watch.start(lookEveryMs);
     await stage.sleep(lookMs);
     await watch.stop();
-    const queue = watch.queue();
     const rounds: Rounds = {
-      turnMs: queue && (queue.meanQueueSeconds + queue.meanWorkSeconds) * 1_000,
+      turnMs: watch.meanTurnMs,
       didEmpty: watch.depths.some(([, depth]) => depth === 0),
       loggedWaitMs: await longestLoggedWaitMs(client, lookMs),
     };
@@ -273,10 +207,10 @@ export function playRounds(open: OpenStage, options: RoundsOptions): Promise<Rou
   });
 }
 
-/** The number of services, to the nearest step, above which the queue never empties. */
+/** The number of services, to the nearest step, above which the queue is never empty. */
 export async function saturatingServices(
   open: OpenStage,
-  options: Omit<RoundsOptions, "services"> & { readonly most: number },
+  options: Omit<ThrottledSettings, "services"> & { readonly most: number },
 ): Promise<number> {
   const { most, ...rest } = options;
   let empties = fewServices;
@@ -290,8 +224,8 @@ export async function saturatingServices(
   return Math.round((empties + saturates) / 2);
 }
 
-/** Every service is published, and nothing else goes on. */
-async function startCrowdedCluster(stage: Stage, services: number) {
+/** Resolves when every service is published. */
+async function startFilledCluster(stage: Stage, services: number) {
   const user = stage.environmentOf("user");
   const cluster = await startCluster({
     name: "blue",
@@ -301,12 +235,12 @@ async function startCrowdedCluster(stage: Stage, services: number) {
     ports: [6443],
     nodes: 1,
     profile: "1.7",
-    flags: setUpLimits,
+    flags: setupLimits,
     ledger: new Ledger(user),
-    objects: crowdServices(services),
+    objects: fillerServices(services),
   });
   const client = new HttpKubeClient({ ...user, cluster: cluster.access, userAgent: "user" });
-  await createCrowdPod(client);
+  await createFillerPod(client);
   while ((await publishedServices(client)) < services) await stage.sleep(publishedPollMs);
   return { cluster, client };
 }

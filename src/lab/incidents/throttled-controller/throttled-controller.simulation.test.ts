@@ -7,11 +7,11 @@ import { playInVirtualTime, VirtualStages } from "../virtual-stage.ts";
 import {
   playRounds,
   playThrottledController,
-  type RoundsOptions,
   saturatingServices,
   type ThrottledControllerOptions,
   throttledController,
 } from "./play.ts";
+import type { ThrottledSettings } from "./settings.ts";
 
 /** Lockstep hears of a pod, decides and pushes: some messages of a network of milliseconds. */
 const aMomentMs = 20;
@@ -95,7 +95,7 @@ test.runIf(isThorough(process.env))(
 );
 
 describe("the rounds of the controller", () => {
-  const rounds = (options: RoundsOptions) =>
+  const rounds = (options: ThrottledSettings) =>
     playRounds(new VirtualStages({ seed: 1 }).open, options);
 
   test.each(
