@@ -1,9 +1,9 @@
 // A change as the story shows it: one line when every Lockstep replica routes by it, and one row of a
 // table when it has arrived everywhere, with Lockstep's replicas beside those of stock. Pure.
 import { durationText } from "../../environment/duration-text.ts";
+import { replicas } from "../../lab/comparison/side.ts";
 import type { Journey } from "../../timeline/journey.ts";
 import type { Hop } from "../../timeline/witness.ts";
-import { replicas } from "./ingress-side.ts";
 
 const widths = [17, 13, 11, 20] as const;
 const numbers = Array.from({ length: replicas }, (_, index) => index + 1).join(" ");

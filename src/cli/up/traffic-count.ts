@@ -1,13 +1,14 @@
 // Traffic through both sides at once, and what became of it, judged by the lab's ledger. Which pods a
 // Lockstep replica tried is in its access log; a stock replica says it in a header of its answer.
 import type { Environment } from "../../environment/environment.ts";
+import { replicas } from "../../lab/comparison/side.ts";
 import type { Ledger } from "../../lab/kubelet/ledger.ts";
 import { shopHost } from "../../lab/shop.ts";
 import { readAccessLog } from "../../lab/traffic/access-log.ts";
 import { type Tally, tallyOf } from "../../lab/traffic/tally.ts";
 import type { TrafficResult } from "../../lab/traffic/traffic-result.ts";
 import { TrafficSource } from "../../lab/traffic/traffic-source.ts";
-import { type IngressSide, replicas } from "./ingress-side.ts";
+import type { IngressSide } from "./ingress-side.ts";
 
 export interface TrafficCountOptions {
   readonly environment: Environment;

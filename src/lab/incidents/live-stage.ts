@@ -4,13 +4,13 @@
 import { elapsedMs } from "../../environment/clock.ts";
 import type { Environment } from "../../environment/environment.ts";
 import { SeededRandom } from "../../simulation/seeded-random.ts";
+import { endNginx } from "../comparison/stage-side.ts";
 import { takeLoopbackNetworks } from "../loopback-networks.ts";
 import { AccuracyMeter } from "../observed/observer-accuracy.ts";
 import type { Recording } from "../saved/recording.ts";
 import { AbortableEnvironment } from "./abortable-environment.ts";
 import type { Figure } from "./figure.ts";
 import type { Incident, IncidentResult } from "./incident.ts";
-import { endNginx } from "./live-proxies.ts";
 import type { ObservablePlay, Stage, StageProgress } from "./stage.ts";
 
 export interface LivePlayOptions {

@@ -2,10 +2,10 @@
 // that it reads.
 import type { Expectation, Figure } from "../figure.ts";
 import type { IncidentFindings, Measure } from "../incident.ts";
-import type { LockHistory } from "./lock-watch.ts";
+import type { LockWatch } from "./lock-watch.ts";
 import type { NamedGhost } from "./play.ts";
 import type { GhostSettings } from "./settings.ts";
-import type { StatusBoard } from "./status-watch.ts";
+import type { StatusWatch } from "./status-watch.ts";
 
 /** Inputs of the play that come back in the record stand beside the write-up's and name themselves. */
 export function heldFigures(
@@ -85,11 +85,11 @@ export function heldFigures(
 const lookMs = 200;
 
 export function fixFigures(
-  { fixed, boards, endedAtMs }: GhostMeasured,
+  { fixed, statuses, endedAtMs }: GhostMeasured,
   { electionTtlMs, statusUpdateIntervalMs }: GhostSettings,
 ): readonly Figure[] {
   if (fixed === undefined) return [];
-  const { stock } = boards;
+  const { stock } = statuses;
   const { editedAtMs, stoppedAtMs, displacedMs, triesAfterEdit } = fixed;
   const since = (atMs: number | undefined) => (atMs === undefined ? undefined : atMs - editedAtMs);
   return [
@@ -152,13 +152,13 @@ export function ghostFindings(
   measured: GhostMeasured,
   settings: GhostSettings,
 ): Omit<IncidentFindings, "timeline"> {
-  const { boards } = measured;
+  const { statuses } = measured;
   const series = (["stock", "lockstep"] as const).map((side) => ({
     id: `statuses-right-${side}`,
     text: "Ingresses whose status is right",
     unit: "count" as const,
     side,
-    points: boards[side].points,
+    points: statuses[side].points,
   }));
   return {
     figures: [...heldFigures(measured, settings), ...fixFigures(measured, settings)],
@@ -175,8 +175,8 @@ export function ghostFindings(
 }
 
 function measuresOf(measured: GhostMeasured, settings: GhostSettings): readonly Measure[] {
-  const { ghosts, releasedAtMs, endedAtMs, boards, locks, named } = measured;
-  const wrong = (board: StatusBoard) => board.wrongMs(releasedAtMs, endedAtMs);
+  const { ghosts, releasedAtMs, endedAtMs, statuses, locks, named } = measured;
+  const wrong = (status: StatusWatch) => status.wrongMs(releasedAtMs, endedAtMs);
   const namedMs = ({ identity, goneAtMs }: Ghost): number | undefined => {
     const first = named.find(({ report }) => report.holder === identity);
     return first && first.atMs - goneAtMs;
@@ -185,10 +185,10 @@ function measuresOf(measured: GhostMeasured, settings: GhostSettings): readonly 
   const { identity, goneAtMs } = ghosts.lockstep;
   const leftAtMs = locks.lockstep.leftBy(identity, goneAtMs);
   const deposedMs = leftAtMs === undefined ? undefined : leftAtMs - goneAtMs;
-  const lockstepWrongMs = wrong(boards.lockstep);
+  const lockstepWrongMs = wrong(statuses.lockstep);
   return [
     measure("status-wrong", "time the statuses are wrong", {
-      stock: wrong(boards.stock),
+      stock: wrong(statuses.stock),
       lockstep: lockstepWrongMs,
       goal: "at most the time to name and depose a ghost",
       held: lockstepWrongMs <= slowestNaming * leaseDurationMs,
@@ -275,6 +275,6 @@ export interface GhostMeasured {
   readonly afterRestart: GhostLook;
   readonly fixed: GhostRepair | undefined;
   readonly named: readonly NamedGhost[];
-  readonly boards: { readonly stock: StatusBoard; readonly lockstep: StatusBoard };
-  readonly locks: { readonly stock: LockHistory; readonly lockstep: LockHistory };
+  readonly statuses: { readonly stock: StatusWatch; readonly lockstep: StatusWatch };
+  readonly locks: { readonly stock: LockWatch; readonly lockstep: LockWatch };
 }

@@ -18,7 +18,7 @@ import type { ElectionTimes } from "../../../kube/leader/leader-rules.ts";
 import type { LockReference } from "../../../kube/leader/lease-record.ts";
 import type { RoutedWitness } from "../../../observe/routed-witness.ts";
 import { IngressSource } from "../../../sources/ingress-source.ts";
-import { stockBackend } from "../../comparison/side.ts";
+import { shopEndpoints } from "../../comparison/stock-replica.ts";
 import type { ComponentLogs } from "../../controllers/klog/component-logs.ts";
 import { readLockObject, writeLockObject } from "../../leader/lock-object.ts";
 import type { HopLedger } from "../../observed/hop-ledger.ts";
@@ -263,7 +263,7 @@ export async function startStockReplica(
   const witness = witnessOf(name);
   let hasBegun = false;
   const onRouted = (backends: readonly StockBackend[]): void => {
-    const { endpoints = [] } = backends.find((one) => one.name === stockBackend) ?? {};
+    const endpoints = shopEndpoints(backends);
     const addresses = endpoints.map(({ address }) => address);
     hops.routed(name, addresses);
     const at = environment.clock.monotonicMs();

@@ -17,8 +17,7 @@ interface LockObject {
   readonly record: LeaderRecord | undefined;
 }
 
-export interface LockHistoryOptions
-  extends Pick<Environment, "clock" | "timers" | "random" | "log"> {
+export interface LockWatchOptions extends Pick<Environment, "clock" | "timers" | "random" | "log"> {
   readonly client: KubeClient;
   readonly cluster: string;
   readonly lock: LockReference;
@@ -30,11 +29,11 @@ export interface SeenRecord {
   readonly record: LeaderRecord;
 }
 
-export class LockHistory {
+export class LockWatch {
   readonly #seen: SeenRecord[] = [];
   readonly #watch: Reflector<LockObject>;
 
-  constructor(options: LockHistoryOptions) {
+  constructor(options: LockWatchOptions) {
     const { lock, now } = options;
     this.#watch = new Reflector({
       ...options,

@@ -50,9 +50,9 @@ import {
   startStockReplica,
   stockApp,
 } from "./ingresses.ts";
-import { LockHistory } from "./lock-watch.ts";
+import { LockWatch } from "./lock-watch.ts";
 import { compressed, type GhostSettings, usual } from "./settings.ts";
-import { StatusBoard } from "./status-watch.ts";
+import { StatusWatch } from "./status-watch.ts";
 
 export type GhostLeaderOptions = IncidentOptions & Partial<GhostSettings>;
 
@@ -120,7 +120,7 @@ async function play(
     afterRestart,
     fixed,
     named: [...scene.named],
-    boards: scene.boards,
+    statuses: scene.statuses,
     locks: scene.locks,
   };
 }
@@ -148,7 +148,7 @@ async function makeGhosts(scene: GhostScene, note: (text: string) => void): Prom
 
 /** What people could look at while it lasted. */
 async function lookAtGhost(scene: GhostScene, ghosts: Ghosts): Promise<GhostLook> {
-  const { stage, client, boards } = scene;
+  const { stage, client, statuses } = scene;
   const { network } = stage.environmentOf("user");
   const live = scene.liveStock();
   const believes = (text: string): boolean =>
@@ -163,8 +163,8 @@ async function lookAtGhost(scene: GhostScene, ghosts: Ghosts): Promise<GhostLook
   }
   return {
     atMs: stage.now(),
-    empty: boards.stock.empty,
-    total: boards.stock.total,
+    empty: statuses.stock.empty,
+    total: statuses.stock.total,
     podsOfHolder: (await podsBy(client, `metadata.name=${ghosts.stock.identity}`)).length,
     replicas: live.length,
     believers: live.filter(({ container }) =>
@@ -223,8 +223,8 @@ export class GhostScene {
   readonly stockLock: LockReference;
   readonly stock: PodContainers<StockReplica>;
   readonly lockstep: PodContainers<LockstepReplica>;
-  readonly boards: { readonly stock: StatusBoard; readonly lockstep: StatusBoard };
-  readonly locks: { readonly stock: LockHistory; readonly lockstep: LockHistory };
+  readonly statuses: { readonly stock: StatusWatch; readonly lockstep: StatusWatch };
+  readonly locks: { readonly stock: LockWatch; readonly lockstep: LockWatch };
   /** What Lockstep's replicas reported, in order. */
   readonly named: NamedGhost[] = [];
   /** When the API forgot each pod, by name. */
@@ -280,13 +280,13 @@ export class GhostScene {
         onGhost: (report) => void this.named.push({ atMs: stage.now(), report }),
       }),
     );
-    this.boards = {
-      stock: new StatusBoard({
+    this.statuses = {
+      stock: new StatusWatch({
         ...seen,
         className: stockApp.className,
         isRight: (addresses) => addresses.length > 0,
       }),
-      lockstep: new StatusBoard({
+      lockstep: new StatusWatch({
         ...seen,
         className: lockstepApp.className,
         isRight: (addresses) =>
@@ -294,8 +294,8 @@ export class GhostScene {
       }),
     };
     this.locks = {
-      stock: new LockHistory({ ...seen, lock: this.stockLock }),
-      lockstep: new LockHistory({ ...seen, lock: lockstepLock }),
+      stock: new LockWatch({ ...seen, lock: this.stockLock }),
+      lockstep: new LockWatch({ ...seen, lock: lockstepLock }),
     };
   }
 
@@ -322,8 +322,8 @@ export class GhostScene {
     await scene.#furnish();
     stage.onObservable?.({ access: cluster.access, proxies: [], accessLogs: [] });
     await scene.until("every status to be right", () => {
-      const { stock, lockstep } = scene.boards;
-      return [stock, lockstep].every((board) => board.total > 0 && board.right === board.total);
+      const { stock, lockstep } = scene.statuses;
+      return [stock, lockstep].every((status) => status.total > 0 && status.right === status.total);
     });
     scene.#quietAt = stage.environmentOf("observer").clock.monotonicMs();
     return scene;
@@ -369,7 +369,7 @@ export class GhostScene {
       () => isReleased(this.stock.running()) && isReleased(this.lockstep.running()),
     );
     this.#release = release;
-    this.boards.lockstep.look();
+    this.statuses.lockstep.look();
   }
 
   /** `kubectl delete pod` for each of stock's; resolves when others run in their place. */
@@ -396,8 +396,8 @@ export class GhostScene {
     // What is kept of the play is how it stood, not how it was cleared away.
     await this.stage.recorder?.finish(this.#cluster);
     await Promise.all([this.stock.stop(), this.lockstep.stop()]);
-    const { boards, locks } = this;
-    const watchers = [boards.stock, boards.lockstep, locks.stock, locks.lockstep];
+    const { statuses, locks } = this;
+    const watchers = [statuses.stock, statuses.lockstep, locks.stock, locks.lockstep];
     await Promise.all(watchers.map((watcher) => watcher.stop()));
     await this.#observer.stop();
     await this.#cluster.stop();
@@ -426,8 +426,8 @@ export class GhostScene {
       await createIngresses(client, app.className, ingresses);
       await createApp(client, app, { replicas, release: this.#release });
     }
-    const { boards, locks, stock, lockstep } = this;
-    const parts = [boards.stock, boards.lockstep, locks.stock, locks.lockstep, stock, lockstep];
+    const { statuses, locks, stock, lockstep } = this;
+    const parts = [statuses.stock, statuses.lockstep, locks.stock, locks.lockstep, stock, lockstep];
     for (const part of parts) part.start();
   }
 }

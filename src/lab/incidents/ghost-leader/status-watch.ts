@@ -10,7 +10,7 @@ import {
 import { Reflector } from "../../../kube/reflector/reflector.ts";
 import { noChecks } from "../../../kube/reflector/reflector-parts.ts";
 
-export interface StatusBoardOptions
+export interface StatusWatchOptions
   extends Pick<Environment, "clock" | "timers" | "random" | "log"> {
   readonly client: KubeClient;
   readonly cluster: string;
@@ -20,13 +20,13 @@ export interface StatusBoardOptions
   readonly isRight: (addresses: readonly LoadBalancerAddress[]) => boolean;
 }
 
-export class StatusBoard {
-  readonly #options: StatusBoardOptions;
+export class StatusWatch {
+  readonly #options: StatusWatchOptions;
   readonly #ingresses: Reflector<Ingress>;
   /** Each time the number changed: when, and how many were right from then on. */
   readonly #points: [atMs: number, right: number][] = [];
 
-  constructor(options: StatusBoardOptions) {
+  constructor(options: StatusWatchOptions) {
     this.#options = options;
     const handlers = [() => this.look()];
     this.#ingresses = new Reflector({
