@@ -64,6 +64,9 @@ const deathsMs = 60_000;
 /** Beyond the grace period, for the monitor, the writes and the queue. */
 const noticeSlackMs = 120_000;
 
+/** Between two looks whether all kubelets have registered their nodes. */
+const registeredPollMs = 100;
+
 const progressEveryEvents = 2_000;
 
 const containerPort = 8080;
@@ -113,12 +116,14 @@ class NodeRun {
 
   async play(): Promise<NodePrediction> {
     await this.#plane.startServer();
-    this.#plane.startManager();
     const watches = this.#watches();
     for (const watch of watches) await watch.start();
     const { signal } = this.#stopping;
     const running = this.#kubelets.map((kubelet) => kubelet.run(signal));
     try {
+      // Up to 1.9 pods on nodes that do not exist yet would be garbage-collected.
+      while (this.#journal.known < nodes) await this.#world.sleep(registeredPollMs);
+      this.#plane.startManager();
       return await this.#measure();
     } finally {
       this.#stopping.abort(new Error("the run is over"));
@@ -257,7 +262,12 @@ export class NodeJournal {
     this.#now = now;
   }
 
-  /** What happened until now was the beginning. */
+  /** Nodes that exist. */
+  get known(): number {
+    return this.#nodes.size;
+  }
+
+  /** Starts counting again; dead nodes are kept. */
   forget(): void {
     this.flaps = 0;
     this.outagesMs.length = 0;
