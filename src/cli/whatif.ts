@@ -69,6 +69,10 @@ limits allow, the queue is saturated: the answer is how fast the wait grows, not
 cluster the growth ends within the simulation, because a service is in the queue only once. Then the
 answer is the wait after that.
 
+Processor time is not simulated. Above about 250 requests a second a real API server is busy with one
+core, and real controllers merge changes and write less often than predicted. The output says so where
+a prediction is above that rate.
+
 --target finds the cheapest settings where no measured change waits longer: without a resync, during a
 resync or during a restart. Cheaper means, in this order: a lower --kube-api-qps (the burst is 1.5
 times as high), fewer workers, the same version. Every try simulates the same cluster with the same

@@ -1,7 +1,11 @@
 // What binds, in one word, with the measurements that say so and what would help. Pure.
 
 import { durationText } from "../../environment/duration-text.ts";
-import type { ConstraintEvidence, ConstraintName } from "../../lab/probe/constraint.ts";
+import {
+  type ConstraintEvidence,
+  type ConstraintName,
+  processorRequestsPerSecond,
+} from "../../lab/probe/constraint.ts";
 import type { PublishingPrediction } from "../../lab/whatif/prediction.ts";
 import type { Settings } from "../../lab/whatif/question.ts";
 import { numberText, percentText } from "../terminal/value-text.ts";
@@ -23,8 +27,14 @@ export function constraintLines(
 }
 
 export function constraintSentence({ constraint, question }: PublishingPrediction): string {
-  return sentences[constraint.name](constraint.evidence, question.settings);
+  const sentence = sentences[constraint.name](constraint.evidence, question.settings);
+  const isBeyond = constraint.evidence.requestsPerSecond > processorRequestsPerSecond;
+  return isBeyond ? `${sentence} ${processorNote}` : sentence;
 }
+
+const processorNote =
+  `Above about ${processorRequestsPerSecond} requests a second processor time decides, and it is not ` +
+  "simulated: real controllers are busy, merge changes and write less often than predicted.";
 
 const sentences: Readonly<
   Record<ConstraintName, (evidence: ConstraintEvidence, settings: Settings) => string>

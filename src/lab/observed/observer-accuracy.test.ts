@@ -55,7 +55,7 @@ test("an observer that is late by as much at every hop is exact, and finds the s
   });
 });
 
-test("what it has not seen, what never was, and a wrong lag are told apart", () => {
+test("a missed change, an invented one and a wrong lag are different errors", () => {
   const meter = new AccuracyMeter();
   const journeys = [seen("leave", 1_000, [0, 8_005]), seen("join", 20_000, [0])];
   meter.add({ journeys, ledger: leave, since });

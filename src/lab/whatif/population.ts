@@ -86,7 +86,7 @@ function firstPods({ pods, services }: Counts): number {
   return Math.min(pods, services);
 }
 
-/** So many take a millisecond or two; a signal to stop is heard after some of these pieces. */
+/** So many take a millisecond or two; between two pieces an abort can take effect. */
 const breatheEvery = 50;
 
 /** Gives each pod the status its kubelet would have posted. */

@@ -129,7 +129,7 @@ class PublishingRun {
     const { periodMs } = this.#plan;
     const start = await this.#timeStart();
     if (monitor.storms.length > 1 && periodMs === undefined) return "too early";
-    // Of a run that goes no further the start is all there is to tell what held it up.
+    // The start is all that a run which is given up can be judged by.
     if (start.isGivenUp) return this.#result(start);
     await monitor.forget();
     if (periodMs === undefined && this.#plan.churnWindowMs > 0) {

@@ -1,5 +1,5 @@
-// How many Ingresses of a class say where they can be reached, from moment to moment: what a person
-// who looks at the list of Ingresses all the time would have seen.
+// How many Ingresses of a class have the right addresses in their status, over time: what `kubectl get
+// ingress --watch` would have shown.
 import type { Environment } from "../../../environment/environment.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import {
@@ -63,7 +63,7 @@ export class StatusWatch {
     return this.#own().filter(({ loadBalancer }) => loadBalancer.length === 0).length;
   }
 
-  /** Counts anew: what is right may have become another. */
+  /** Counts again, because the right addresses may have changed. */
   look(): void {
     const right = this.right;
     if (this.#points.at(-1)?.[1] !== right) this.#points.push([this.#options.now(), right]);
