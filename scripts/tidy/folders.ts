@@ -93,8 +93,6 @@ export const pureFolders = ["src/decide/", "src/doctor/rules/"];
  */
 export const misnamedFixtures = [
   "src/blame/",
-  "src/cli/cluster-servers.contract.ts",
-  "src/cli/watch/",
   "src/environment/recorded-terminal.contract.ts",
   "src/history/",
   "src/kube/reflector/reflector-servers.contract.ts",
