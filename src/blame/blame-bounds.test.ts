@@ -1,10 +1,10 @@
 // Whatever the input is, the memory and the steps that it takes are bounded, and what was left out is
 // counted. Counted here, not timed.
 import { describe, expect, test } from "vitest";
+import { at, pod, service, slice } from "../../tests/blame/blame-world.ts";
 import { AccessLogParser } from "../access-log/access-log-parser.ts";
 import { recordAt } from "../kube/kinds/fields.ts";
 import { changeLine, listedLine, runLine } from "../recording/recording-line.ts";
-import { at, pod, service, slice } from "./blame-world.contract.ts";
 import { Evidence } from "./evidence.ts";
 import { judgeRequest } from "./judge-request.ts";
 import { RecordingReader } from "./recording-reader.ts";

@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import { recordAt } from "../kube/kinds/fields.ts";
 import {
   judged,
   listedPod,
@@ -13,7 +12,8 @@ import {
   Told,
   verdictOn,
   web1,
-} from "./blame-world.contract.ts";
+} from "../../tests/blame/blame-world.ts";
+import { recordAt } from "../kube/kinds/fields.ts";
 import { judgeRequest } from "./judge-request.ts";
 
 describe("nothing is certain that rests on", () => {

@@ -1,6 +1,4 @@
 import { describe, expect, test } from "vitest";
-import type { RawRecord } from "../kube/kinds/fields.ts";
-import type { RecordedKindName } from "../recording/recorded-kinds.ts";
 import {
   at,
   judged,
@@ -11,7 +9,9 @@ import {
   slice,
   Told,
   web1,
-} from "./blame-world.contract.ts";
+} from "../../tests/blame/blame-world.ts";
+import type { RawRecord } from "../kube/kinds/fields.ts";
+import type { RecordedKindName } from "../recording/recorded-kinds.ts";
 
 const silent = { status: 504, durationMs: 5_000 };
 

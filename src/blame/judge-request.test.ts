@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import type { AccessLogEntry } from "../access-log/access-log-entry.ts";
 import {
   judged,
   listedPod,
@@ -13,7 +12,8 @@ import {
   Told,
   verdictOn,
   web1,
-} from "./blame-world.contract.ts";
+} from "../../tests/blame/blame-world.ts";
+import type { AccessLogEntry } from "../access-log/access-log-entry.ts";
 
 describe("a request to a pod that had left", () => {
   test("while its service still listed it is the published hop's fault", () => {

@@ -1,5 +1,4 @@
 import { expect, test } from "vitest";
-import { recordAt } from "../kube/kinds/fields.ts";
 import {
   at,
   judged,
@@ -10,7 +9,8 @@ import {
   Told,
   time,
   web1,
-} from "./blame-world.contract.ts";
+} from "../../tests/blame/blame-world.ts";
+import { recordAt } from "../kube/kinds/fields.ts";
 import type { Evidence } from "./evidence.ts";
 import { addGoneBeforeRecording } from "./listed-gone.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { at, type PodOptions, pod, service, slice, Told } from "../../tests/blame/blame-world.ts";
 import { recordAt } from "../kube/kinds/fields.ts";
-import { at, type PodOptions, pod, service, slice, Told } from "./blame-world.contract.ts";
 import { meantPods } from "./meant-pod.ts";
 
 /** `name`, or `name > who has the address by then`; `?` where the one before may be meant. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { at, pod } from "../../tests/blame/blame-world.ts";
 import { isRecord, listAt, type RawRecord, recordAt } from "../kube/kinds/fields.ts";
-import { at, pod } from "./blame-world.contract.ts";
 import { readPod } from "./pod-facts.ts";
 import { momentsBetween, type Seen } from "./pod-life.ts";
 

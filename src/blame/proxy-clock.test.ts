@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { pod, request, Told } from "./blame-world.contract.ts";
+import { pod, request, Told } from "../../tests/blame/blame-world.ts";
 import { ProxyClockWitness } from "./proxy-clock.ts";
 
 const addresses = ["10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.4"];

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { at, pod, slice, Told } from "./blame-world.contract.ts";
+import { at, pod, slice, Told } from "../../tests/blame/blame-world.ts";
 import { standingAt } from "./pod-life.ts";
 
 const web1 = { ip: "10.0.0.1", uid: "uid-web-1", name: "web-1" };

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { at, pod, slice } from "../../tests/blame/blame-world.ts";
 import { type Files, FilesError } from "../environment/files.ts";
 import { recordAt } from "../kube/kinds/fields.ts";
 import { recordedKinds } from "../recording/recorded-kinds.ts";
@@ -14,7 +15,6 @@ import {
 import { RecordingWriter } from "../recording/recording-writer.ts";
 import { recordedRun } from "../recording/watched-run.ts";
 import { type Simulation, simulate } from "../simulation/simulation.ts";
-import { at, pod, slice } from "./blame-world.contract.ts";
 import { Evidence } from "./evidence.ts";
 import { RecordingReader } from "./recording-reader.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { stringify } from "yaml";
-import { at, node, pod, request, slice, time } from "./blame-world.contract.ts";
+import { at, node, pod, request, slice, time } from "../../tests/blame/blame-world.ts";
 import { Evidence } from "./evidence.ts";
 import { judgeRequest } from "./judge-request.ts";
 import { SavedObjects } from "./saved-objects.ts";

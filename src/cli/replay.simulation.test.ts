@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
+import { inObserverWorld, type ObserverWorld } from "../../tests/observer/observer-world.ts";
+import { RecordedTerminal } from "../../tests/terminal/recorded-terminal.ts";
 import { randomBetween, randomInt } from "../environment/random.ts";
-import { RecordedTerminal } from "../environment/recorded-terminal.contract.ts";
-import { inObserverWorld, type ObserverWorld } from "../observe/observer-world.contract.ts";
 import { applyFaultPlan, randomFaultPlan } from "../simulation/faults.ts";
 import { forEachSeed } from "../simulation/seeds.ts";
 import { UsageError } from "./command.ts";

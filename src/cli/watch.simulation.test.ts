@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { inObserverWorld, type ObserverWorld } from "../observe/observer-world.contract.ts";
+import { inObserverWorld, type ObserverWorld } from "../../tests/observer/observer-world.ts";
 import { UsageError } from "./command.ts";
 import { lockstepWatch, startShop } from "./watch/watch-command.contract.ts";
 

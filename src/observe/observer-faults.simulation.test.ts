@@ -1,6 +1,11 @@
 // An observer of a cluster to which the way is bad: whatever it could have seen has exactly one
 // journey, nothing else has any, and what a journey says about when it happened is true.
 import { expect } from "vitest";
+import {
+  inObserverWorld,
+  type ObserverWorld,
+  observerHost,
+} from "../../tests/observer/observer-world.ts";
 import type { MonotonicMs } from "../environment/clock.ts";
 import { randomBetween, randomInt } from "../environment/random.ts";
 import { quorumReadEveryMs } from "../kube/reflector/reflector-prover.ts";
@@ -8,7 +13,6 @@ import { applyFaultPlan, type FaultKind, randomFaultPlan } from "../simulation/f
 import { forEachSeed } from "../simulation/seeds.ts";
 import type { Journey } from "../timeline/journey.ts";
 import type { Direction } from "../timeline/witness.ts";
-import { inObserverWorld, type ObserverWorld, observerHost } from "./observer-world.contract.ts";
 
 const kinds: readonly FaultKind[] = ["latency", "reset", "partition", "one-way", "stall"];
 const troubleMs = 240_000;

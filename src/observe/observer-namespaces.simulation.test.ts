@@ -7,7 +7,7 @@ import {
   observerHost,
   summary,
   type Watching,
-} from "./observer-world.contract.ts";
+} from "../../tests/observer/observer-world.ts";
 
 const kinds = ["services", "pods", "endpointslices"];
 const whole = "pod east shown, published east shown";

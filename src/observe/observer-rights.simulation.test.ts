@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { inObserverWorld, summary } from "../../tests/observer/observer-world.ts";
 import {
   lessened,
   objectsIn,
@@ -7,7 +8,6 @@ import {
   rightsIn,
 } from "../lab/deployed-rights.contract.ts";
 import { isThorough } from "../simulation/seeds.ts";
-import { inObserverWorld, summary } from "./observer-world.contract.ts";
 
 const role = "lockstep-observer";
 

@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { monotonicAfter } from "../environment/clock.ts";
-import type { Observer } from "./observer.ts";
 import {
   inObserverWorld,
   type ObserverWorld,
   observerHost,
   summary,
-} from "./observer-world.contract.ts";
+} from "../../tests/observer/observer-world.ts";
+import { monotonicAfter } from "../environment/clock.ts";
+import type { Observer } from "./observer.ts";
 
 /** A service whose one pod is published. */
 async function furnish(world: ObserverWorld, cluster: string): Promise<void> {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { inObserverWorld } from "./observer-world.contract.ts";
+import { inObserverWorld } from "../../tests/observer/observer-world.ts";
 
 const { signal } = new AbortController();
 

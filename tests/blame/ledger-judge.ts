@@ -6,9 +6,9 @@ import { lengthOf, type Span } from "../../src/blame/span.ts";
 import { staleCauses } from "../../src/blame/verdict.ts";
 import { runProgram } from "../../src/cli/program.ts";
 import type { Environment } from "../../src/environment/environment.ts";
-import { RecordedTerminal } from "../../src/environment/recorded-terminal.contract.ts";
 import { isRecord, listAt, optionalString, requiredString } from "../../src/kube/kinds/fields.ts";
 import type { LostRequest, LostTry } from "../../src/lab/traffic/lost-request.ts";
+import { RecordedTerminal } from "../terminal/recorded-terminal.ts";
 
 /** With how many requests each cause was blamed. */
 export type Blamed = Readonly<Record<string, number>>;

@@ -4,12 +4,12 @@
 
 import { MemoryStorage } from "../../src/apiserver/storage/memory-storage.ts";
 import { deadPeerMs } from "../../src/environment/network.ts";
-import { TestServer } from "../../src/kube/reflector/reflector-servers.contract.ts";
 import { type FaultPlan, printFaultPlan } from "../../src/simulation/faults.ts";
 import { uniformLatency } from "../../src/simulation/network/link.ts";
 import { type Simulation, simulate } from "../../src/simulation/simulation.ts";
 import { Observed, type ObservedOptions } from "./reflector-observed.ts";
 import { violation } from "./reflector-properties.ts";
+import { TestServer } from "./reflector-servers.ts";
 import { Writers } from "./reflector-writers.ts";
 
 export interface ClusterOptions {

@@ -14,9 +14,9 @@ import { nodeKind } from "../../src/kube/kinds/node.ts";
 import { podKind } from "../../src/kube/kinds/pod.ts";
 import { Reflector } from "../../src/kube/reflector/reflector.ts";
 import { listPageSize } from "../../src/kube/reflector/reflector-request.ts";
-import type { TestServer } from "../../src/kube/reflector/reflector-servers.contract.ts";
 import { compareResourceVersions } from "../../src/kube/reflector/resource-version.ts";
 import type { Change } from "../../src/kube/store/store-change.ts";
+import type { TestServer } from "./reflector-servers.ts";
 import { Truth } from "./reflector-truth.ts";
 import { stayingPrefix } from "./reflector-writers.ts";
 

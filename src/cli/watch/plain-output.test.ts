@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { RecordedTerminal } from "../../environment/recorded-terminal.contract.ts";
+import { RecordedTerminal } from "../../../tests/terminal/recorded-terminal.ts";
 import { simulate } from "../../simulation/simulation.ts";
 import { PlainOutput } from "./plain-output.ts";
 import { change, picture, run } from "./watched-changes.contract.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { inObserverWorld, type ObserverWorld } from "../../observe/observer-world.contract.ts";
+import { inObserverWorld, type ObserverWorld } from "../../../tests/observer/observer-world.ts";
 import { lockstepWatch, startShop } from "./watch-command.contract.ts";
 
 /** A pod comes beside a log in which nothing has been written until then. */

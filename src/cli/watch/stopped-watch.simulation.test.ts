@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { inObserverWorld, type ObserverWorld } from "../../../tests/observer/observer-world.ts";
 import {
   isRecord,
   listAt,
@@ -6,7 +7,6 @@ import {
   type RawRecord,
   recordAt,
 } from "../../kube/kinds/fields.ts";
-import { inObserverWorld, type ObserverWorld } from "../../observe/observer-world.contract.ts";
 import { lockstepWatch, startShop } from "./watch-command.contract.ts";
 
 /** An ingress-nginx that routes to these for ever. */

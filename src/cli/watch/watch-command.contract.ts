@@ -1,7 +1,8 @@
 // Only for tests: `lockstep watch` in virtual time, beside clusters that are nothing but their API
 // servers.
-import { RecordedTerminal } from "../../environment/recorded-terminal.contract.ts";
-import type { ObserverWorld } from "../../observe/observer-world.contract.ts";
+
+import type { ObserverWorld } from "../../../tests/observer/observer-world.ts";
+import { RecordedTerminal } from "../../../tests/terminal/recorded-terminal.ts";
 import { runProgram } from "../program.ts";
 
 const clusters = ["lab-1", "lab-2"];

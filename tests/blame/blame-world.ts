@@ -1,12 +1,12 @@
 // What tests of verdicts are made of: objects as a cluster would have them, and a history of when
 // each was seen, told in seconds since the start.
-import type { AccessLogEntry, LoggedTry } from "../access-log/access-log-entry.ts";
-import type { WallMs } from "../environment/clock.ts";
-import type { RawRecord } from "../kube/kinds/fields.ts";
-import type { RecordedKindName } from "../recording/recorded-kinds.ts";
-import { Evidence, type EvidenceOptions } from "./evidence.ts";
-import { judgeRequest } from "./judge-request.ts";
-import { verdictSentences } from "./verdict-text.ts";
+import type { AccessLogEntry, LoggedTry } from "../../src/access-log/access-log-entry.ts";
+import { Evidence, type EvidenceOptions } from "../../src/blame/evidence.ts";
+import { judgeRequest } from "../../src/blame/judge-request.ts";
+import { verdictSentences } from "../../src/blame/verdict-text.ts";
+import type { WallMs } from "../../src/environment/clock.ts";
+import type { RawRecord } from "../../src/kube/kinds/fields.ts";
+import type { RecordedKindName } from "../../src/recording/recorded-kinds.ts";
 
 export const startMs = Date.parse("2026-01-01T12:00:00Z");
 
