@@ -33,7 +33,7 @@ function evidenceOf(lines: readonly string[]): Evidence {
   return evidence;
 }
 
-/** On a 503 of shop/web for which nobody was tried. */
+/** The verdict on a 503 of shop/web without a try. */
 function verdictOn(lines: readonly string[]): readonly string[] {
   const entry = request(60, [], { status: 503 });
   const verdict = judgeRequest(entry, { evidence: evidenceOf(lines), skewMs: 0, file: "a.log" });
