@@ -7,9 +7,9 @@ import type { MonotonicMs } from "../environment/clock.ts";
 import type { Environment } from "../environment/environment.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import type { Kind, Projected } from "../kube/kinds/kind.ts";
+import { type Currency, currentAt, EventTimeBounds } from "../kube/reflector/event-time-bounds.ts";
 import { Reflector } from "../kube/reflector/reflector.ts";
 import { SyncGate } from "../kube/reflector/reflector-sync.ts";
-import { type Currency, currentAt, ToldSince } from "../kube/reflector/told-since.ts";
 import type { ReadonlyStore } from "../kube/store/store.ts";
 import type { Change } from "../kube/store/store-change.ts";
 import type { IndexFunctions } from "../kube/store/store-view.ts";
@@ -85,7 +85,7 @@ export function openWatches(means: WatchMeans): OpenWatch {
 export class ObservedWatch<T extends Projected, I extends string = never> {
   readonly #options: ObservedWatchOptions<T, I>;
   readonly #reflector: Reflector<T, I>;
-  readonly #told: ToldSince;
+  readonly #timeBounds: EventTimeBounds;
   /** Opens when everything has been listed or the list was refused. */
   readonly #settled = new SyncGate();
   #waiting: Promise<void> | undefined;
@@ -101,7 +101,7 @@ export class ObservedWatch<T extends Projected, I extends string = never> {
       ...options,
       handlers: [(change) => options.onChange(change, this.#learnt(change))],
     });
-    this.#told = new ToldSince({ reflector: this.#reflector, clock: options.clock });
+    this.#timeBounds = new EventTimeBounds({ reflector: this.#reflector, clock: options.clock });
   }
 
   get store(): ReadonlyStore<T, I> {
@@ -146,7 +146,7 @@ export class ObservedWatch<T extends Projected, I extends string = never> {
 
   /** What happened since then may not have been told yet; undefined when it keeps up. */
   get behindSince(): MonotonicMs | undefined {
-    return this.#told.behindSince;
+    return this.#timeBounds.behindSince;
   }
 
   /** All that was so then has been reported. */
@@ -159,7 +159,7 @@ export class ObservedWatch<T extends Projected, I extends string = never> {
     this.#reflector.start();
     this.#waiting ??= this.#reflector.waitForSync().then(
       () => {
-        this.#told.noteListed();
+        this.#timeBounds.noteListed();
         this.#isListed = true;
         this.#noteState();
         this.#options.onListed?.();
@@ -193,7 +193,7 @@ export class ObservedWatch<T extends Projected, I extends string = never> {
   }
 
   #noteState(): void {
-    this.#currency = this.#told.currency;
+    this.#currency = this.#timeBounds.currency;
     const { onState } = this.#options;
     if (onState === undefined) return;
     const { state, detail, doubt, failure } = this.status;
@@ -208,7 +208,7 @@ export class ObservedWatch<T extends Projected, I extends string = never> {
   #learnt(change: Change<T>): WatchLearnt {
     const { isBegun, alsoBehindSince } = this.#options;
     const baseline = !(isBegun?.() ?? this.synced);
-    const own = this.#told.notBefore(change);
+    const own = this.#timeBounds.notBefore(change);
     this.#noteState();
     // What one watch tells late was so before, for all that the other has told.
     const behindSince = own === undefined ? undefined : alsoBehindSince?.();

@@ -1,4 +1,4 @@
-// What can go wrong with API servers, as entries of a fault plan. The network's own faults are in
+// Faults of API servers, as entries of a fault plan. The network's own faults are in
 // `src/simulation/faults.ts`.
 import { type Random, randomBetween } from "../../src/environment/random.ts";
 import type { Fault } from "../../src/simulation/faults.ts";
@@ -132,7 +132,7 @@ export function laggingCache(server: TestServer, lagMs: number): Effect {
   };
 }
 
-/** What it has when it comes back is all it knows for a long time. */
+/** Its state at the restart stays its newest for a long time. */
 function laggingRestart(random: Random, server: TestServer): Effect {
   const { describe, ...restart } = down(server, pick(random, departures));
   const downMs = logBetween(random, durationsMs.shortest, longestRestartMs);
