@@ -12,9 +12,9 @@ import { isThorough } from "../simulation/seeds.ts";
 const role = "lockstep-observer";
 
 interface Observed {
-  /** What the server refused. */
+  /** The resources that the server refused. */
   readonly refused: readonly string[];
-  /** What it says it lacks. */
+  /** The effects that the observer reports. */
   readonly lost: readonly string[];
   readonly journeys: readonly string[];
 }
