@@ -1,7 +1,7 @@
 // What a set of kept journeys amounts to: how many, how they ended, and the lags at each hop. It
 // keeps figures, not journeys, so a history of any size is summed up in little memory.
 
-import { isFirstHeard } from "../../../timeline/first-heard.ts";
+import { isFirstReported } from "../../../timeline/first-reported.ts";
 import type { Journey, Outcome } from "../../../timeline/journey.ts";
 import { p99Of } from "../../../timeline/percentile.ts";
 import { type Direction, type Hop, hops } from "../../../timeline/witness.ts";
@@ -66,7 +66,7 @@ export class KeptTally {
     if (journey.hops.some(({ state }) => state.type === "stuck")) this.#neverShown += 1;
     for (const one of journey.hops) {
       this.#witnessed.add(one.hop);
-      const lagMs = isFirstHeard(journey, one) ? undefined : measuredLagMs(one.state);
+      const lagMs = isFirstReported(journey, one) ? undefined : measuredLagMs(one.state);
       if (lagMs !== undefined) this.#figures(one.hop, journey.direction).add(lagMs);
     }
   }

@@ -3,7 +3,7 @@
 
 import type { MonotonicMs } from "../../../environment/clock.ts";
 import { shortDuration } from "../../../environment/duration-text.ts";
-import { isBeforePod, isFirstHeard } from "../../../timeline/first-heard.ts";
+import { isBeforePod, isFirstReported } from "../../../timeline/first-reported.ts";
 import { ageMs, type HopState, type Journey } from "../../../timeline/journey.ts";
 import { type LagBound, lagBound, type ShownState } from "../../../timeline/lag-bound.ts";
 import type { Hop } from "../../../timeline/witness.ts";
@@ -40,7 +40,7 @@ export function hopCell(journey: Journey, hop: Hop, judging: Judging): HopCell {
     const bound = journey.origin.beforeStart === true ? "≥" : "";
     return awaitedCell(states, Math.max(0, ageMs(journey, judging.now)), { ...judging, bound });
   }
-  const isUnknown = states.every((state) => isFirstHeard(journey, { hop, state }));
+  const isUnknown = states.every((state) => isFirstReported(journey, { hop, state }));
   if (isUnknown) return lagCell(0, judging, { bound: "≥" });
   // It was the first to report the change, before the pod's own event came.
   const shown = states.filter(({ type }) => type === "shown");

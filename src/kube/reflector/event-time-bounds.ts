@@ -1,19 +1,22 @@
-// Since when what a reflector delivers can have been so. What a watch shows that keeps up happened
-// just now. What a list shows, or a watch that was cut off or is behind, happened at some time after
-// the watch was last proved to be current. It must be asked while a change is delivered, and now and
-// then besides, so that it knows the latest proof when the watch breaks.
+// Bounds for the time of each event that a reflector delivers. An event of a watch that keeps up
+// happened just now. An event from a list, or from a watch that was cut off or is behind, happened
+// after the last proof that the watch was current. Call it while a change is delivered, and
+// regularly, so that it knows the latest proof when the watch breaks.
 import { type Clock, elapsedMs, type MonotonicMs } from "../../environment/clock.ts";
 import type { Projected } from "../kinds/kind.ts";
 import type { Change } from "../store/store-change.ts";
 import type { Reflector } from "./reflector.ts";
 
-/** What it asks of a reflector. */
-export type ToldBy = Pick<Reflector<Projected>, "synced" | "state" | "freshness" | "readBefore">;
+/** The part of a reflector that is used here. */
+export type EventSource = Pick<
+  Reflector<Projected>,
+  "synced" | "state" | "freshness" | "readBefore"
+>;
 
-/** What it asks of a change. */
-type Told = Pick<Change<Projected>, "learntBy" | "object">;
+/** The part of a change that is used here. */
+type ReportedChange = Pick<Change<Projected>, "learntBy" | "object">;
 
-/** What has gathered while no watch was open is sent at once when one is: it is over by then. */
+/** Events that gathered while no watch was open arrive within this time after it opens. */
 const backlogMs = 2_000;
 
 /**
@@ -31,24 +34,24 @@ export function currentAt(currency: Currency, now: MonotonicMs): MonotonicMs {
 /** A quorum read and the event it knew of may overtake each other by as much. */
 const overtakenMs = 1_000;
 
-export class ToldSince {
-  readonly #reflector: ToldBy;
+export class EventTimeBounds {
+  readonly #reflector: EventSource;
   readonly #clock: Clock;
   /** Everything that was true then has been delivered. */
   #currentAt: MonotonicMs | undefined;
 
-  constructor({ reflector, clock }: { readonly reflector: ToldBy; readonly clock: Clock }) {
+  constructor({ reflector, clock }: { readonly reflector: EventSource; readonly clock: Clock }) {
     this.#reflector = reflector;
     this.#clock = clock;
   }
 
-  /** All that was so then has been told. */
+  /** Every event up to this time has been delivered. */
   get provedAt(): MonotonicMs | undefined {
     this.note();
     return this.#currentAt;
   }
 
-  /** What happened since then may not have been told yet; undefined when it keeps up. */
+  /** Events after this time may be missing; undefined while the watch keeps up. */
   get behindSince(): MonotonicMs | undefined {
     this.note();
     const { resourceVersion } = this.#reflector.freshness();
@@ -63,7 +66,7 @@ export class ToldSince {
     return this.#currentAt;
   }
 
-  /** Whether no watch is open, or what has gathered meanwhile may still be on its way. */
+  /** Whether no watch is open, or its backlog may still be arriving. */
   get isCutOff(): boolean {
     const { connectedSinceMs, currentAtMs } = this.#reflector.freshness();
     if (connectedSinceMs === undefined) return true;
@@ -71,7 +74,7 @@ export class ToldSince {
     return !hasCaughtUp && elapsedMs(connectedSinceMs, this.#clock.monotonicMs()) < backlogMs;
   }
 
-  /** Time passes without anybody telling: to be called now and then. */
+  /** Takes the latest proof; call it regularly, because no event announces one. */
   note(): void {
     // While a list is read its own instant is known already, and what it changes not delivered.
     if (!this.#reflector.synced || this.#reflector.state !== "watching") return;
@@ -83,15 +86,15 @@ export class ToldSince {
     this.#currentAt ??= this.#reflector.freshness().currentAtMs;
   }
 
-  /** Whether what is told now may have been so for a while. */
-  isLate({ learntBy, object }: Told): boolean {
+  /** Whether a change delivered now may have happened a while ago. */
+  isLate({ learntBy, object }: ReportedChange): boolean {
     this.note();
     return learntBy === "list" || this.#mayBeLate(object.metadata.resourceVersion);
   }
 
   /** It happened after this; undefined when it happened just now, or nothing is known. */
-  notBefore(told: Told): MonotonicMs | undefined {
-    return this.isLate(told) ? this.#currentAt : undefined;
+  notBefore(change: ReportedChange): MonotonicMs | undefined {
+    return this.isLate(change) ? this.#currentAt : undefined;
   }
 
   #mayBeLate(resourceVersion: string): boolean {

@@ -1,17 +1,17 @@
-// For tests only: the API servers of one cluster on simulated machines, which crash, vanish and come
-// back on the same storage. What is wrong with a server is kept here, because it outlives a restart.
+// For tests only: the API servers of one cluster on simulated machines, which crash, vanish and
+// come back on the same storage. Faults of a server are kept here, because they outlast a restart.
 import { Registry } from "prom-client";
-import { ApiServer } from "../../apiserver/api-server.ts";
-import type { Capacity, FaultRule } from "../../apiserver/faults.ts";
-import type { ChooseWatches } from "../../apiserver/listwatch/cache-faults.ts";
-import type { Storage } from "../../apiserver/storage/storage.ts";
-import type { Simulation } from "../../simulation/simulation.ts";
-import type { KubeClient } from "../client/client.ts";
-import { HttpKubeClient } from "../client/http-client.ts";
-import { fixedAccess } from "../credentials/credentials.ts";
+import { ApiServer } from "../../src/apiserver/api-server.ts";
+import type { Capacity, FaultRule } from "../../src/apiserver/faults.ts";
+import type { ChooseWatches } from "../../src/apiserver/listwatch/cache-faults.ts";
+import type { Storage } from "../../src/apiserver/storage/storage.ts";
+import type { KubeClient } from "../../src/kube/client/client.ts";
+import { HttpKubeClient } from "../../src/kube/client/http-client.ts";
+import { fixedAccess } from "../../src/kube/credentials/credentials.ts";
+import type { Simulation } from "../../src/simulation/simulation.ts";
 
 const port = 80;
-/** Clients are told apart by their token, which is also their name. */
+/** Clients are distinguished by their token, which is also their name. */
 const tokenSuffix = "-token";
 
 export interface TestServerOptions {
@@ -23,7 +23,9 @@ export interface TestServerOptions {
   readonly expiredWatchAnswer: "event" | "status";
 }
 
-/** How a server goes: with a word to everybody, by a crash of its process, or of its machine. */
+/**
+ * How a server ends: in an orderly way, by a crash of its process, or by a crash of its machine.
+ */
 export type Departure = "stop" | "crash" | "vanish";
 
 export class TestServer {

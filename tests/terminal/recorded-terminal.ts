@@ -1,6 +1,6 @@
 // Only for tests: a terminal that keeps what is written to it. A pipe of 80 columns unless somebody is
 // said to look at a screen.
-import type { Terminal } from "./terminal.ts";
+import type { Terminal } from "../../src/environment/terminal.ts";
 
 export class RecordedTerminal implements Terminal {
   out = "";

@@ -1,12 +1,12 @@
-// What tests of verdicts are made of: objects as a cluster would have them, and a history of when
-// each was seen, told in seconds since the start.
-import type { AccessLogEntry, LoggedTry } from "../access-log/access-log-entry.ts";
-import type { WallMs } from "../environment/clock.ts";
-import type { RawRecord } from "../kube/kinds/fields.ts";
-import type { RecordedKindName } from "../recording/recorded-kinds.ts";
-import { Evidence, type EvidenceOptions } from "./evidence.ts";
-import { judgeRequest } from "./judge-request.ts";
-import { verdictSentences } from "./verdict-text.ts";
+// Fixtures for tests of verdicts: objects of a cluster, and a history of when each was seen, in
+// seconds since the start.
+import type { AccessLogEntry, LoggedTry } from "../../src/access-log/access-log-entry.ts";
+import { Evidence, type EvidenceOptions } from "../../src/blame/evidence.ts";
+import { judgeRequest } from "../../src/blame/judge-request.ts";
+import { verdictSentences } from "../../src/blame/verdict-text.ts";
+import type { WallMs } from "../../src/environment/clock.ts";
+import type { RawRecord } from "../../src/kube/kinds/fields.ts";
+import type { RecordedKindName } from "../../src/recording/recorded-kinds.ts";
 
 export const startMs = Date.parse("2026-01-01T12:00:00Z");
 
@@ -130,17 +130,17 @@ export function service(): RawRecord {
 export function node(
   status: "True" | "False" | "Unknown",
   changed: number,
-  heard: number,
+  heartbeat: number,
 ): RawRecord {
-  const times = { lastTransitionTime: time(changed), lastHeartbeatTime: time(heard) };
+  const times = { lastTransitionTime: time(changed), lastHeartbeatTime: time(heartbeat) };
   return {
     metadata: { name: "node-1", uid: "uid-node-1" },
     status: { conditions: [{ type: "Ready", status, ...times }] },
   };
 }
 
-/** Evidence of one or more clusters, told as it was watched. */
-export class Told {
+/** Evidence of one or more clusters, as watches report it. */
+export class ObservedClusters {
   readonly evidence: Evidence;
 
   constructor(options: EvidenceOptions & { readonly untilSeconds?: number } = {}) {
@@ -202,31 +202,39 @@ export function request(
 }
 
 /** The verdict in a few words. */
-export function judged(told: Told, entry: AccessLogEntry, skewMs = 0): readonly string[] {
-  const verdict = judgeRequest(entry, { evidence: told.evidence, skewMs, file: "a.log" });
+export function judged(
+  observed: ObservedClusters,
+  entry: AccessLogEntry,
+  skewMs = 0,
+): readonly string[] {
+  const verdict = judgeRequest(entry, { evidence: observed.evidence, skewMs, file: "a.log" });
   return [`${verdict.confidence}: ${verdict.cause}`, ...verdictSentences(verdict)];
 }
 
 /** Its first words: how sure it is, and of what. */
-export function verdictOn(told: Told, entry: AccessLogEntry, skewMs = 0): string | undefined {
-  return judged(told, entry, skewMs)[0];
+export function verdictOn(
+  observed: ObservedClusters,
+  entry: AccessLogEntry,
+  skewMs = 0,
+): string | undefined {
+  return judged(observed, entry, skewMs)[0];
 }
 
 export const web1 = { ip: "10.0.0.1", uid: "uid-web-1", name: "web-1" };
 
-/** Ready from 10 s on; of what is published nobody says anything. */
-export function readyPod(): Told {
-  return new Told().saw(10, "Pod", pod({ readySince: 10 }));
+/** Ready from 10 s on; no endpoint list is known. */
+export function readyPod(): ObservedClusters {
+  return new ObservedClusters().saw(10, "Pod", pod({ readySince: 10 }));
 }
 
 /** Ready from 10 s on, and listed. */
-export function listedPod(): Told {
+export function listedPod(): ObservedClusters {
   return readyPod().saw(10.2, "EndpointSlice", slice([web1]));
 }
 
-/** Ready from 10 s on, told to end at 100 s, dead at 101 s, gone at 102 s; listed until 130 s. */
-export function released(): Told {
-  return new Told()
+/** Ready from 10 s on, deleted at 100 s, dead at 101 s, gone at 102 s; listed until 130 s. */
+export function released(): ObservedClusters {
+  return new ObservedClusters()
     .saw(1, "Service", service())
     .saw(2, "Pod", pod())
     .saw(10, "Pod", pod({ readySince: 10 }))

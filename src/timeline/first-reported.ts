@@ -1,11 +1,11 @@
-// A change that no watch of pods told of, for want of a permission, because its list was still under
-// way, or because there is no pod behind the address: the hop that told of it first stands in for the
-// origin. How late that hop was is unknown, and not nothing. Pure.
+// A change that no pod watch reported: a permission is missing, its list was still running, or the
+// address has no pod. The hop that reported it first replaces the origin. The lag of that hop is
+// unknown, and not zero. Pure.
 import type { HopState, HopTime, Journey } from "./journey.ts";
 import type { Hop } from "./witness.ts";
 
-/** Whether the hop shows the change at its origin only because no pod is heard. */
-export function isFirstHeard(
+/** Whether the hop shows the change at its origin only because no pod watch reported it. */
+export function isFirstReported(
   { hops }: Pick<Journey, "hops">,
   { hop, state }: Pick<HopTime, "hop" | "state">,
 ): boolean {

@@ -4,14 +4,18 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { MessageChannel } from "node:worker_threads";
-import type { WallMs } from "../environment/clock.ts";
-import { nodeEnvironment } from "../environment/node/node-environment.ts";
-import type { JourneyRecord } from "../timeline/journey-record.ts";
-import { HistoryDatabase } from "./history-database.ts";
-import type { HistoryAnswer, HistoryRequest, StartHistoryThread } from "./history-port.ts";
-import { defaultRetention } from "./history-retention.ts";
-import { HistoryWriter, type HistoryWriterOptions } from "./history-writer.ts";
-import { historyService } from "./serve-history.ts";
+import type { WallMs } from "../../src/environment/clock.ts";
+import { nodeEnvironment } from "../../src/environment/node/node-environment.ts";
+import { HistoryDatabase } from "../../src/history/history-database.ts";
+import type {
+  HistoryAnswer,
+  HistoryRequest,
+  StartHistoryThread,
+} from "../../src/history/history-port.ts";
+import { defaultRetention } from "../../src/history/history-retention.ts";
+import { HistoryWriter, type HistoryWriterOptions } from "../../src/history/history-writer.ts";
+import { historyService } from "../../src/history/serve-history.ts";
+import type { JourneyRecord } from "../../src/timeline/journey-record.ts";
 
 export const environment = nodeEnvironment({ log: { level: () => "error" } });
 

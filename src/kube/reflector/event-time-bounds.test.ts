@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import type { MonotonicMs, WallMs } from "../../environment/clock.ts";
 import { podKind } from "../kinds/pod.ts";
+import { type EventSource, EventTimeBounds } from "./event-time-bounds.ts";
 import type { Freshness } from "./freshness.ts";
-import { type ToldBy, ToldSince } from "./told-since.ts";
 
 const nowMs = 100_000;
 const clock = { monotonicMs: () => at(nowMs), wallMs: () => nowMs as WallMs };
@@ -13,10 +13,10 @@ function at(ms: number): MonotonicMs {
 
 /** A watch that is open since 50 s and proved current as of 90 s, unless said otherwise. */
 function reflector(more: {
-  readonly state?: ToldBy["state"];
+  readonly state?: EventSource["state"];
   readonly freshness?: Partial<Freshness>;
   readonly readBefore?: MonotonicMs;
-}): ToldBy {
+}): EventSource {
   const freshness: Freshness = {
     fresh: true,
     reason: undefined,
@@ -37,8 +37,8 @@ function reflector(more: {
   };
 }
 
-function toldBy(by: ToldBy): ToldSince {
-  return new ToldSince({ reflector: by, clock });
+function boundsOf(by: EventSource): EventTimeBounds {
+  return new EventTimeBounds({ reflector: by, clock });
 }
 
 const object = podKind.project({
@@ -47,10 +47,10 @@ const object = podKind.project({
 
 test("what a watch shows that keeps up happened just now", () => {
   const overtaken = reflector({ readBefore: at(99_500) });
-  for (const told of [reflector({}), overtaken].map(toldBy)) {
+  for (const bounds of [reflector({}), overtaken].map(boundsOf)) {
     const change = { learntBy: "watch", object } as const;
-    expect([told.notBefore(change), told.isLate(change)]).toEqual([undefined, false]);
-    expect([told.behindSince, told.provedAt]).toEqual([undefined, 90_000]);
+    expect([bounds.notBefore(change), bounds.isLate(change)]).toEqual([undefined, false]);
+    expect([bounds.behindSince, bounds.provedAt]).toEqual([undefined, 90_000]);
   }
 });
 
@@ -62,19 +62,19 @@ test.each([
   ],
   ["behind what was read before", reflector({ readBefore: at(92_000) })],
 ])("a watch %s tells of what happened since it was last proved current", (_, by) => {
-  const told = toldBy(by);
+  const bounds = boundsOf(by);
   const change = { learntBy: "watch", object } as const;
-  expect([told.notBefore(change), told.isLate(change)]).toEqual([90_000, true]);
-  expect([told.behindSince, told.provedAt]).toEqual([90_000, 90_000]);
+  expect([bounds.notBefore(change), bounds.isLate(change)]).toEqual([90_000, true]);
+  expect([bounds.behindSince, bounds.provedAt]).toEqual([90_000, 90_000]);
 });
 
 test("what a list shows happened since the watch was last proved current", () => {
-  expect(toldBy(reflector({})).notBefore({ learntBy: "list", object })).toBe(90_000);
+  expect(boundsOf(reflector({})).notBefore({ learntBy: "list", object })).toBe(90_000);
 });
 
-test("what is proved while a list is read is not yet told", () => {
+test("a proof that arrives while a list is read does not count yet", () => {
   let by = reflector({});
-  const told = toldBy({
+  const bounds = boundsOf({
     get synced() {
       return by.synced;
     },
@@ -84,16 +84,16 @@ test("what is proved while a list is read is not yet told", () => {
     freshness: () => by.freshness(),
     readBefore: (version) => by.readBefore(version),
   });
-  told.note();
+  bounds.note();
   by = reflector({ state: "listing", freshness: { currentAtMs: at(99_900) } });
-  expect(told.notBefore({ learntBy: "list", object })).toBe(90_000);
-  told.noteListed();
-  expect(told.provedAt).toBe(90_000);
+  expect(bounds.notBefore({ learntBy: "list", object })).toBe(90_000);
+  bounds.noteListed();
+  expect(bounds.provedAt).toBe(90_000);
 });
 
 test("what the first list proved counts before any watch is open", () => {
-  const told = toldBy(reflector({ state: "listing" }));
-  expect(told.provedAt).toBeUndefined();
-  told.noteListed();
-  expect(told.provedAt).toBe(90_000);
+  const bounds = boundsOf(reflector({ state: "listing" }));
+  expect(bounds.provedAt).toBeUndefined();
+  bounds.noteListed();
+  expect(bounds.provedAt).toBe(90_000);
 });

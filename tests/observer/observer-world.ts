@@ -4,19 +4,19 @@
 import {
   serviceAccountGroups,
   serviceAccountName,
-} from "../apiserver/access/service-account-names.ts";
-import { ApiServer } from "../apiserver/api-server.ts";
-import { allKinds } from "../apiserver/kinds/all-kinds.ts";
-import { textAt } from "../apiserver/kinds/fields.ts";
-import { MemoryStorage } from "../apiserver/storage/memory-storage.ts";
-import { type KubeRequest, parseJson } from "../kube/client/client.ts";
-import { HttpKubeClient } from "../kube/client/http-client.ts";
-import { fixedAccess } from "../kube/credentials/credentials.ts";
-import { type Simulation, simulate } from "../simulation/simulation.ts";
-import type { Journey } from "../timeline/journey.ts";
-import type { JourneyEvent } from "../timeline/journey-event.ts";
-import type { ObservedForm } from "./cluster-observation.ts";
-import { Observer, type ObserverOptions } from "./observer.ts";
+} from "../../src/apiserver/access/service-account-names.ts";
+import { ApiServer } from "../../src/apiserver/api-server.ts";
+import { allKinds } from "../../src/apiserver/kinds/all-kinds.ts";
+import { textAt } from "../../src/apiserver/kinds/fields.ts";
+import { MemoryStorage } from "../../src/apiserver/storage/memory-storage.ts";
+import { type KubeRequest, parseJson } from "../../src/kube/client/client.ts";
+import { HttpKubeClient } from "../../src/kube/client/http-client.ts";
+import { fixedAccess } from "../../src/kube/credentials/credentials.ts";
+import type { ObservedForm } from "../../src/observe/cluster-observation.ts";
+import { Observer, type ObserverOptions } from "../../src/observe/observer.ts";
+import { type Simulation, simulate } from "../../src/simulation/simulation.ts";
+import type { Journey } from "../../src/timeline/journey.ts";
+import type { JourneyEvent } from "../../src/timeline/journey-event.ts";
 
 export interface WatchOptions
   extends Pick<ObserverOptions, "namespaces" | "services" | "maxQps" | "nodes" | "earlier"> {
