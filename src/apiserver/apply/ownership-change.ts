@@ -9,7 +9,6 @@ import { ownedFields } from "./owned-fields.ts";
 import { type Owner, type Ownership, ownerKey } from "./ownership.ts";
 import type { PathElement } from "./path-element.ts";
 import { pruneUnowned } from "./prune-unowned.ts";
-import { reconcileFields } from "./reconcile-fields.ts";
 import type { ValueType } from "./value-type.ts";
 
 /** What is known of a kind's versions, and which fields of it a request cannot change. */
@@ -136,7 +135,7 @@ function reconcileOwnership(rules: FieldRules, ownership: Ownership): Ownership 
   for (const [key, owner] of ownership) {
     const type = rules.typeAt(owner.apiVersion);
     if (type !== undefined) {
-      result.set(key, { ...owner, fields: reconcileFields(type, owner.fields) });
+      result.set(key, { ...owner, fields: owner.fields.reconciledWith(type) });
     }
   }
   return result;

@@ -2,9 +2,8 @@
 // apart by its name, what it does (apply or update), through which subresource and, if it updates,
 // in which version; the time of its last change goes along.
 import { isJsonObject, type JsonObject, textAt } from "../kinds/fields.ts";
-import type { FieldSet } from "./field-set.ts";
-import { decodeFields, encodeFields } from "./fields-v1.ts";
-import { goJson } from "./path-element.ts";
+import { FieldSet } from "./field-set.ts";
+import { compareText, goJson } from "./path-element.ts";
 
 export type Operation = "Apply" | "Update";
 
@@ -72,7 +71,7 @@ function decodeOwner(entry: unknown, index: number): Owner {
     apiVersion,
     subresource: textAt(entry, "subresource"),
     time: time === "" ? undefined : time,
-    fields: decodeFields(isJsonObject(entry) ? (entry["fieldsV1"] ?? {}) : {}),
+    fields: FieldSet.fromFieldsV1(isJsonObject(entry) ? (entry["fieldsV1"] ?? {}) : {}),
   };
 }
 
@@ -85,7 +84,7 @@ export function encodeOwnership(ownership: Ownership): JsonObject[] | undefined 
     apiVersion: owner.apiVersion,
     ...(owner.time === undefined ? {} : { time: owner.time }),
     fieldsType: "FieldsV1",
-    fieldsV1: encodeFields(owner.fields),
+    fieldsV1: owner.fields.toFieldsV1(),
     ...(owner.subresource === "" ? {} : { subresource: owner.subresource }),
   }));
 }
@@ -103,9 +102,4 @@ function compareOwners(a: Owner, b: Owner): number {
     compareText(a.apiVersion, b.apiVersion) ||
     compareText(a.subresource, b.subresource)
   );
-}
-
-function compareText(a: string, b: string): number {
-  if (a === b) return 0;
-  return a < b ? -1 : 1;
 }
