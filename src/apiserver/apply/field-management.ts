@@ -14,7 +14,7 @@ import { FieldOwnership } from "./field-ownership.ts";
 import { FieldSet } from "./field-set.ts";
 import { emptyObject, type KindFinder, rulesOf } from "./kind-rules.ts";
 import { parentManagedFields, scaleManagedFields } from "./scale-fields.ts";
-import { tableType } from "./table-type.ts";
+import { builtInType } from "./value-type.ts";
 import { givenManager, managerFromUserAgent, type WriteOptions } from "./writer-name.ts";
 
 export type TrackFrom = "creation" | "first-apply";
@@ -76,7 +76,7 @@ export class FieldManagement {
   ofScale(): FieldOwnership {
     const { clock, trackFrom } = this.#options;
     const { kind, apiVersion, schema } = scaleKind;
-    const type = tableType(schema);
+    const type = builtInType(schema);
     const noFields = new FieldSet();
     return new FieldOwnership({
       clock,

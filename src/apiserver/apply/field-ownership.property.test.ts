@@ -11,7 +11,7 @@ import { FieldOwnership } from "./field-ownership.ts";
 import { FieldSet } from "./field-set.ts";
 import { ownedFields } from "./owned-fields.ts";
 import { decodeOwnership, type Ownership, ownerKey } from "./ownership.ts";
-import { structuralType } from "./structural-type.ts";
+import { structuralType } from "./value-type.ts";
 
 const type = structuralType({
   type: "object",
