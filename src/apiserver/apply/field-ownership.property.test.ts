@@ -6,11 +6,11 @@ import type { MonotonicMs, WallMs } from "../../environment/clock.ts";
 import { isThorough } from "../../simulation/seeds.ts";
 import { ApiError } from "../api-error.ts";
 import { type JsonObject, objectAt, valueAt } from "../kinds/fields.ts";
-import { compareValues } from "./compare-values.ts";
+import { compareValues } from "./compare.ts";
 import { FieldOwnership } from "./field-ownership.ts";
 import { FieldSet } from "./field-set.ts";
-import { ownedFields } from "./owned-fields.ts";
 import { decodeOwnership, type Ownership, ownerKey } from "./ownership.ts";
+import { fieldSetOf } from "./typed-value.ts";
 import { structuralType } from "./value-type.ts";
 
 const type = structuralType({
@@ -121,7 +121,7 @@ const isApplied: Invariant = (_, { act, name, content: wanted }, next) => {
   const { removed, modified } = compareValues(type, applied, next);
   const key = ownerKey({ manager: name, operation: "Apply", apiVersion: "", subresource: "" });
   const owned = ownershipOf(next).get(key)?.fields ?? noFields;
-  const mentioned = ownedFields(type, contentOf(applied)).difference(identityFields);
+  const mentioned = fieldSetOf(type, contentOf(applied)).difference(identityFields);
   return [removed, modified, owned.difference(mentioned), mentioned.difference(owned)].flatMap(
     (fields) => fields.paths(),
   );
@@ -150,7 +150,7 @@ const isForced: Invariant = (live, one, next) => {
 
 /** Of those who update: an empty list may be applied, and is owned though nothing is in it. */
 const isThere: Invariant = (_, __, next) => {
-  const present = ownedFields(type, next).withNamedFields(type);
+  const present = fieldSetOf(type, next).withNamedFields(type);
   return [...ownershipOf(next).values()]
     .filter(({ operation }) => operation === "Update")
     .flatMap(({ fields }) => fields.difference(present).paths());

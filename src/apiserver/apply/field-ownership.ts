@@ -5,7 +5,6 @@ import { type Clock, toTime } from "../../environment/clock.ts";
 import { ApiError } from "../api-error.ts";
 import { badRequest } from "../decode/body.ts";
 import { isJsonObject, type JsonObject, textAt, valueAt } from "../kinds/fields.ts";
-import { problemsOf } from "./check-values.ts";
 import { conflictError } from "./conflict-error.ts";
 import { FieldSet } from "./field-set.ts";
 import { isMisfit, managedFieldsOf, ownershipForUpdate } from "./given-ownership.ts";
@@ -27,6 +26,7 @@ import {
 } from "./ownership-change.ts";
 import { fieldElement } from "./path-element.ts";
 import { capUpdateOwners } from "./update-owners.ts";
+import { validate } from "./validate.ts";
 
 export interface FieldOwnershipOptions {
   readonly rules: FieldRules;
@@ -174,7 +174,7 @@ export class FieldOwnership {
     if (Array.isArray(valueAt(applied, "metadata", "managedFields"))) {
       throw badRequest("metadata.managedFields must be nil");
     }
-    const problem = problemsOf(ownType(rules), applied, { allowDuplicates: false });
+    const problem = validate(ownType(rules), applied);
     if (problem !== undefined) {
       const message = `failed to create typed patch object (${objectText(applied)}): ${problem}`;
       throw new ApiError(500, "", message);

@@ -1,8 +1,8 @@
 // Whose fields they are before a write, as the objects in the request and in the storage say.
 import { isJsonObject, type JsonObject, valueAt } from "../kinds/fields.ts";
-import { ListItemError } from "./list-items.ts";
 import { decodeOwnership, type Ownership, OwnershipError } from "./ownership.ts";
 import { PathElementError } from "./path-element.ts";
+import { ListItemError } from "./typed-value.ts";
 
 /**
  * Clients may write `managedFields` as they are, and reset them by an empty list or entry. Whoever

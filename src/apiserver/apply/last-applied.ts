@@ -3,12 +3,12 @@
 // kept up to date from then on, for those who go back.
 import { isJsonObject, type JsonObject, objectAt, textAt } from "../kinds/fields.ts";
 import { annotationsMaxBytes } from "../kinds/object-meta.ts";
-import { problemsOf } from "./check-values.ts";
-import { compareValues } from "./compare-values.ts";
+import { compareValues } from "./compare.ts";
 import type { FieldSet } from "./field-set.ts";
-import { ownedFields } from "./owned-fields.ts";
 import { type FieldRules, ownType } from "./ownership-change.ts";
 import { goJson } from "./path-element.ts";
+import { fieldSetOf } from "./typed-value.ts";
+import { validate } from "./validate.ts";
 
 const annotation = "kubectl.kubernetes.io/last-applied-configuration";
 
@@ -19,10 +19,9 @@ export function lastAppliedFields(rules: FieldRules, live: JsonObject): FieldSet
     return undefined;
   }
   const type = ownType(rules);
-  const strict = { allowDuplicates: false };
-  if (problemsOf(type, lastApplied, strict) ?? problemsOf(type, live, strict)) return undefined;
+  if (validate(type, lastApplied) ?? validate(type, live)) return undefined;
   const { modified, added, removed } = compareValues(type, lastApplied, live);
-  return ownedFields(type, lastApplied).difference(modified).difference(added).difference(removed);
+  return fieldSetOf(type, lastApplied).difference(modified).difference(added).difference(removed);
 }
 
 /** The object with its annotation, if it has one, renewed to what is being applied. */

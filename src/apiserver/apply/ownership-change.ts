@@ -2,13 +2,12 @@
 // it changed is taken from everybody else; whoever applies owns what he applied, and taking over
 // what another owns with another value is a conflict, unless he insists.
 import { isDeepStrictEqual } from "node:util";
-import { type Comparison, compareValues, withoutFields } from "./compare-values.ts";
+import { type Comparison, compareValues, excludeFields } from "./compare.ts";
 import type { FieldSet } from "./field-set.ts";
-import { mergeValues } from "./merge-values.ts";
-import { ownedFields } from "./owned-fields.ts";
 import { type Owner, type Ownership, ownerKey } from "./ownership.ts";
 import type { PathElement } from "./path-element.ts";
 import { pruneUnowned } from "./prune-unowned.ts";
+import { fieldSetOf, mergeValues } from "./typed-value.ts";
 import type { ValueType } from "./value-type.ts";
 
 /** What is known of a kind's versions, and which fields of it a request cannot change. */
@@ -75,9 +74,7 @@ export function applyFields(
   const merged = mergeValues(type, live, applied);
   const key = ownerKey(applier);
   const before = owners.get(key);
-  const fields = ownedFields(type, applied).recursiveDifference(
-    rules.resetFields(rules.apiVersion),
-  );
+  const fields = fieldSetOf(type, applied).recursiveDifference(rules.resetFields(rules.apiVersion));
   owners.set(key, { ...applier, time: before?.time, fields });
   const pruned = pruneUnowned(rules, merged, owners, before);
   const { others } = takeChanged(rules, live, pruned, owners, { except: key, isForced });
@@ -105,7 +102,7 @@ function takeChanged(
     const type = rules.typeAt(apiVersion);
     if (known !== undefined || type === undefined) return known;
     const all = compareValues(type, before, after);
-    const comparison = withoutFields(all, rules.resetFields(apiVersion));
+    const comparison = excludeFields(all, rules.resetFields(apiVersion));
     comparisons.set(apiVersion, comparison);
     return comparison;
   };

@@ -1,9 +1,8 @@
 // What an applier mentioned the last time and does not mention now is removed, if nobody else owns
 // it. Only what he owned can go: what lies beside it, or was there before, stays.
 import { FieldSet } from "./field-set.ts";
-import { ownedFields } from "./owned-fields.ts";
 import type { Owner, Ownership } from "./ownership.ts";
-import { removeFields } from "./remove-fields.ts";
+import { fieldSetOf, removeItems } from "./typed-value.ts";
 import type { ValueType } from "./value-type.ts";
 
 interface Types {
@@ -21,11 +20,11 @@ export function pruneUnowned(
   const type = types.typeAt(last.apiVersion);
   if (type === undefined) return merged;
   const lastFields = last.fields.withNamedFields(type);
-  const removed = removeFields(type, merged, lastFields);
+  const removed = removeItems(type, merged, lastFields);
   const pruned = addBackOwned(types, merged, removed, { ownership, first: last.apiVersion });
-  const kept = ownedFields(type, pruned).withNamedFields(type);
-  const all = ownedFields(type, merged).withNamedFields(type);
-  return removeFields(type, merged, all.difference(kept).intersection(lastFields));
+  const kept = fieldSetOf(type, pruned).withNamedFields(type);
+  const all = fieldSetOf(type, merged).withNamedFields(type);
+  return removeItems(type, merged, all.difference(kept).intersection(lastFields));
 }
 
 /** Puts back what any owner, or the applier by its new configuration, still owns. */
@@ -43,10 +42,10 @@ function addBackOwned(
   for (const [apiVersion, fields] of byVersion) {
     const type = types.typeAt(apiVersion);
     if (type === undefined) continue;
-    const all = ownedFields(type, merged).withNamedFields(type);
-    const kept = ownedFields(type, pruned).withNamedFields(type);
+    const all = fieldSetOf(type, merged).withNamedFields(type);
+    const kept = fieldSetOf(type, pruned).withNamedFields(type);
     const owned = fields.withNamedFields(type);
-    pruned = removeFields(type, merged, all.difference(kept.union(owned)));
+    pruned = removeItems(type, merged, all.difference(kept.union(owned)));
   }
   return pruned;
 }
