@@ -9,7 +9,7 @@ import { type JsonObject, objectAt, valueAt } from "../kinds/fields.ts";
 import { compareValues } from "./compare.ts";
 import { FieldOwnership } from "./field-ownership.ts";
 import { FieldSet } from "./field-set.ts";
-import { decodeOwnership, type Ownership, ownerKey } from "./ownership.ts";
+import { decodeManagedFields, type ManagedFields, managerKey } from "./managed-fields.ts";
 import { fieldSetOf } from "./typed-value.ts";
 import { structuralType } from "./value-type.ts";
 
@@ -99,9 +99,9 @@ function withOwners(object: JsonObject, managedFields: JsonObject[] | undefined)
   return { ...object, metadata: managedFields ? { ...metadata, managedFields } : metadata };
 }
 
-function ownershipOf(object: JsonObject | undefined): Ownership {
+function ownershipOf(object: JsonObject | undefined): ManagedFields {
   const entries = valueAt(object, "metadata", "managedFields");
-  return decodeOwnership(Array.isArray(entries) ? entries : undefined);
+  return decodeManagedFields(Array.isArray(entries) ? entries : undefined);
 }
 
 /** Without what no client wants. */
@@ -119,7 +119,7 @@ const isApplied: Invariant = (_, { act, name, content: wanted }, next) => {
   if (act === "update") return [];
   const applied = { ...identity, ...wanted };
   const { removed, modified } = compareValues(type, applied, next);
-  const key = ownerKey({ manager: name, operation: "Apply", apiVersion: "", subresource: "" });
+  const key = managerKey({ manager: name, operation: "Apply", apiVersion: "", subresource: "" });
   const owned = ownershipOf(next).get(key)?.fields ?? noFields;
   const mentioned = fieldSetOf(type, contentOf(applied)).difference(identityFields);
   return [removed, modified, owned.difference(mentioned), mentioned.difference(owned)].flatMap(

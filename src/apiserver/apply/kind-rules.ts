@@ -4,8 +4,8 @@ import { conform } from "../decode/conform.ts";
 import type { JsonObject } from "../kinds/fields.ts";
 import { groupVersion, type ResourceKind } from "../kinds/resource-kind.ts";
 import { FieldSet } from "./field-set.ts";
-import type { FieldRules } from "./ownership-change.ts";
 import { fieldElement } from "./path-element.ts";
+import type { UpdaterOptions } from "./updater.ts";
 import type { ValueType } from "./value-type.ts";
 import { builtInType, structuralType } from "./value-type.ts";
 
@@ -15,7 +15,11 @@ export interface KindFinder {
 }
 
 /** "" is the object itself. */
-export function rulesOf(kind: ResourceKind, subresource: string, kinds: KindFinder): FieldRules {
+export function rulesOf(
+  kind: ResourceKind,
+  subresource: string,
+  kinds: KindFinder,
+): UpdaterOptions {
   const own = groupVersion(kind);
   const reset = resetFieldsOf(kind, subresource);
   return {
