@@ -1,7 +1,8 @@
 // Validates an applied value against its type, with the messages of the real server. A field that
 // is not in the schema is an error: it could not have an owner.
+
+import { formatGoValue, goTypeOf } from "../decode/go-format.ts";
 import { isJsonObject } from "../kinds/fields.ts";
-import { formatGoValue, goTypeOf } from "../patch/go-format.ts";
 import { fieldElement, type PathElement, showPathElement } from "./path-element.ts";
 import { itemElement, ListItemError } from "./typed-value.ts";
 import {

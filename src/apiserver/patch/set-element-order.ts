@@ -1,7 +1,8 @@
 // `$setElementOrder/…`: the order a client wants for the elements it knows of. Elements that only
 // the server knows keep their place among them.
+
+import { formatGoValue } from "../decode/go-format.ts";
 import { isJsonObject } from "../kinds/fields.ts";
-import { formatGoValue } from "./go-format.ts";
 import { withoutDirectives } from "./patch-directives.ts";
 import type { ListMeta } from "./patch-meta.ts";
 import { elementType, expectObject, inServerOrder, keyOf } from "./strategic-merge-list.ts";

@@ -1,7 +1,8 @@
 // How a strategic merge patch merges two lists: plain values by equality, objects by their merge
 // key. The order that comes out is the server's own order with the patch's elements in theirs.
+
+import { formatGoText, formatGoValue, goTypeOf } from "../decode/go-format.ts";
 import { isJsonObject, type JsonObject } from "../kinds/fields.ts";
-import { formatGoText, formatGoValue, goTypeOf } from "./go-format.ts";
 import type { ListMeta, PatchMeta } from "./patch-meta.ts";
 import { StrategicPatchError } from "./strategic-patch-error.ts";
 

@@ -1,8 +1,9 @@
 // Strategic merge patch: a merge patch that knows, from the schema, which lists are merged by a key
 // instead of replaced, and understands the `$patch`, `$retainKeys`, `$setElementOrder/…` and
 // `$deleteFromPrimitiveList/…` directives that kubectl writes. Neither argument is changed.
+
+import { formatGoText, formatGoValue, goTypeOf } from "../decode/go-format.ts";
 import { isJsonObject, type JsonObject, ownField, setField } from "../kinds/fields.ts";
-import { formatGoText, formatGoValue, goTypeOf } from "./go-format.ts";
 import { withoutDirectives, withoutNulls } from "./patch-directives.ts";
 import { type ListMeta, listMeta, type PatchMeta, structMeta } from "./patch-meta.ts";
 import { orderElements } from "./set-element-order.ts";

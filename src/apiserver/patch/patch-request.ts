@@ -4,6 +4,7 @@
 import { isTooDeep, jsonNestingProblem } from "../../kube/yaml/nesting.ts";
 import { ApiError } from "../api-error.ts";
 import { badRequest, unsupportedMediaType } from "../decode/body.ts";
+import { formatGoValue } from "../decode/go-format.ts";
 import { jsonSyntaxProblem } from "../decode/json-scanner.ts";
 import {
   type DecodedObject,
@@ -14,7 +15,6 @@ import {
 import { goJsonType, SchemaTypeError } from "../decode/schema-type-error.ts";
 import { hasRepeatedKeys, repeatedKeys } from "../decode/strict-fields.ts";
 import { isJsonObject, type JsonObject } from "../kinds/fields.ts";
-import { formatGoValue } from "./go-format.ts";
 import { applyJsonPatch, JsonPatchError, jsonPatchProblems } from "./json-patch.ts";
 import { applyMergePatch } from "./merge-patch.ts";
 import { applyStrategicMergePatch } from "./strategic-merge-patch.ts";
