@@ -5,6 +5,7 @@
 import { type Clock, toTime } from "../../environment/clock.ts";
 import { ApiError } from "../api-error.ts";
 import { badRequest } from "../decode/body.ts";
+import { goJson } from "../decode/go-format.ts";
 import { isJsonObject, type JsonObject, objectAt, textAt, valueAt } from "../kinds/fields.ts";
 import { annotationsMaxBytes } from "../kinds/object-meta.ts";
 import { compareValues } from "./compare.ts";
@@ -20,7 +21,7 @@ import {
   managerKey,
   type Operation,
 } from "./managed-fields.ts";
-import { fieldElement, goJson } from "./path-element.ts";
+import { fieldElement } from "./path-element.ts";
 import { fieldSetOf, ListItemError } from "./typed-value.ts";
 import { FieldConflicts, Updater, type UpdaterOptions } from "./updater.ts";
 import { validate } from "./validate.ts";

@@ -1,8 +1,10 @@
 // `metadata.managedFields` of one object: for each manager the fields it owns. Managers are
 // identified by name, operation (apply or update), subresource and, for updates, apiVersion.
+
+import { goJson } from "../decode/go-format.ts";
 import { isJsonObject, type JsonObject, textAt, valueAt } from "../kinds/fields.ts";
 import { FieldSet } from "./field-set.ts";
-import { compareText, goJson, PathElementError } from "./path-element.ts";
+import { compareText, PathElementError } from "./path-element.ts";
 
 export type Operation = "Apply" | "Update";
 

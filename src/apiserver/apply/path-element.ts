@@ -1,6 +1,7 @@
 // One element of a path to a field, in its `fieldsV1` form: `f:name` is a field or map key,
 // `k:{"name":"web"}` the list item with those keys, `v:"a"` the item of a set, `i:0` an index.
 // The form is canonical: equal elements are equal strings, so a Set of strings compares them.
+import { goJson } from "../decode/go-format.ts";
 
 export type PathElement = string;
 
@@ -78,14 +79,6 @@ export function showPathElement(element: PathElement): string {
 
 export function showPath(path: readonly PathElement[]): string {
   return path.map(showPathElement).join("");
-}
-
-/** JSON as Go encodes it: characters with a meaning in HTML are escaped. */
-export function goJson(value: unknown): string {
-  return JSON.stringify(value ?? null).replace(
-    /[<>&\u2028\u2029]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
 }
 
 /** By UTF-16 code units. */

@@ -1,7 +1,7 @@
 // Validates an applied value against its type, with the messages of the real server. A field that
 // is not in the schema is an error: it could not have an owner.
 
-import { formatGoValue, goTypeOf } from "../decode/go-format.ts";
+import { formatGoSyntax, formatGoValue, goTypeOf } from "../decode/go-format.ts";
 import { isJsonObject } from "../kinds/fields.ts";
 import { fieldElement, type PathElement, showPathElement } from "./path-element.ts";
 import { itemElement, ListItemError } from "./typed-value.ts";
@@ -96,22 +96,10 @@ function scalarProblem(type: ScalarType, value: unknown): string | undefined {
     case "number":
       return `expected numeric (int or float), got ${goTypeOf(value)}`;
     case "string":
-      return `expected string, got &value.valueUnstructured{Value:${goSyntax(value)}}`;
+      return `expected string, got &value.valueUnstructured{Value:${formatGoSyntax(value)}}`;
     case "boolean":
       return `expected boolean, got &{${formatGoValue(value)}}`;
     case "any":
       return `expected any scalar, got &{${formatGoValue(value)}}`;
   }
-}
-
-/** A value in Go syntax, as %#v prints it. */
-function goSyntax(value: unknown): string {
-  if (Array.isArray(value)) return `[]interface {}{${value.map(goSyntax).join(", ")}}`;
-  if (isJsonObject(value)) {
-    const entries = Object.keys(value)
-      .sort()
-      .map((key) => `${JSON.stringify(key)}:${goSyntax(value[key])}`);
-    return `map[string]interface {}{${entries.join(", ")}}`;
-  }
-  return value === null || value === undefined ? "interface {}(nil)" : JSON.stringify(value);
 }

@@ -4,7 +4,7 @@
 import { isTooDeep, jsonNestingProblem } from "../../kube/yaml/nesting.ts";
 import { ApiError } from "../api-error.ts";
 import { badRequest, unsupportedMediaType } from "../decode/body.ts";
-import { formatGoValue } from "../decode/go-format.ts";
+import { formatGoValue, goJsonType } from "../decode/go-format.ts";
 import { jsonSyntaxProblem } from "../decode/json-scanner.ts";
 import {
   type DecodedObject,
@@ -12,7 +12,7 @@ import {
   type ExpectedKind,
   type FieldValidation,
 } from "../decode/request-object.ts";
-import { goJsonType, SchemaTypeError } from "../decode/schema-type-error.ts";
+import { SchemaTypeError } from "../decode/schema-type-error.ts";
 import { hasRepeatedKeys, repeatedKeys } from "../decode/strict-fields.ts";
 import { isJsonObject, type JsonObject } from "../kinds/fields.ts";
 import { applyJsonPatch, JsonPatchError, jsonPatchProblems } from "./json-patch.ts";
