@@ -1,7 +1,6 @@
 // Value types of the built-in kinds, read from the schema table when they are first needed: types
 // refer to each other, and to themselves.
-import type { Schema, SchemaTable } from "../kinds/schema.ts";
-import { schemas } from "../kinds/schemas.generated.ts";
+import { type Schema, type SchemaTable, schemas } from "../kinds/schema.ts";
 import {
   deduced,
   type ListType,

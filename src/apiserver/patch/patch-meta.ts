@@ -1,7 +1,6 @@
 // What the schema says about patching a place in an object: of which type it is, and whether its
 // lists are merged and by which key.
-import type { Schema } from "../kinds/schema.ts";
-import { schemas } from "../kinds/schemas.generated.ts";
+import { type Schema, schemas } from "../kinds/schema.ts";
 import { StrategicPatchError } from "./strategic-patch-error.ts";
 
 /** The type of a value that is being patched. */
