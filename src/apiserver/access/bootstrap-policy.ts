@@ -12,6 +12,7 @@ import {
 import { groupVersion, type ResourceKind } from "../kinds/resource-kind.ts";
 import type { Backend } from "../verbs/backend.ts";
 import { createObject } from "../verbs/create.ts";
+import { serverContext } from "../verbs/request-context.ts";
 import table from "./bootstrap-roles.json" with { type: "json" };
 
 export interface BootstrapRole {
@@ -83,7 +84,7 @@ async function ensure(
   const metadata = { name, labels, annotations };
   const object = { apiVersion: groupVersion(kind), kind: kind.kind, metadata, ...fields };
   try {
-    await createObject(backend, { kind, namespace, object, dryRun: false });
+    await createObject(backend, serverContext, { kind, namespace, object });
   } catch (error) {
     if (!(error instanceof ApiError) || error.reason !== "AlreadyExists") throw error;
   }
