@@ -2,8 +2,7 @@
 // which of its parts can have different owners. Types of built-in kinds are read from the schema
 // table, types of custom resources from their OpenAPI v3 schema.
 import { isJsonObject, type JsonObject, objectAt, textAt, textsAt } from "../kinds/fields.ts";
-import type { Schema, SchemaTable } from "../kinds/schema.ts";
-import { schemas } from "../kinds/schemas.generated.ts";
+import { type Schema, type SchemaTable, schemas } from "../kinds/schema.ts";
 
 export type ScalarType = "string" | "number" | "boolean" | "any";
 

@@ -1,7 +1,6 @@
 // The patch metadata of a schema: the type of a field, and whether its lists are merged and by which
 // key.
-import type { Schema } from "../kinds/schema.ts";
-import { schemas } from "../kinds/schemas.generated.ts";
+import { type Schema, schemas } from "../kinds/schema.ts";
 
 /**
  * The patch contradicts the schema or itself. The status depends on the mistake: those that the
