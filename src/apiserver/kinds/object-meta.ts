@@ -53,6 +53,17 @@ export function inheritMeta(object: KubeObject, current: KubeObject): void {
   }
 }
 
+export function setManagedFields(
+  object: KubeObject,
+  managedFields: readonly unknown[] | undefined,
+): void {
+  if (managedFields === undefined || managedFields.length === 0) {
+    delete object.metadata.managedFields;
+  } else {
+    object.metadata.managedFields = [...managedFields];
+  }
+}
+
 export function validateMeta(
   object: KubeObject,
   rules: { readonly namespaced: boolean; readonly name: NameRule },

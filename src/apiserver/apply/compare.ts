@@ -1,10 +1,10 @@
-// What has changed between two objects of one type, as sets of fields: a field is in at most one of
-// the three. A new or removed struct, map or list counts together with everything in it.
+// The difference of two values of one type, as three sets of fields. A field is in at most one of
+// them. A new or removed struct, map or list is in its set together with all fields below it.
 import { isDeepStrictEqual } from "node:util";
 import { isJsonObject } from "../kinds/fields.ts";
 import { FieldSet } from "./field-set.ts";
-import { itemElement } from "./list-items.ts";
 import { fieldElement, type PathElement } from "./path-element.ts";
+import { itemElement } from "./typed-value.ts";
 import {
   childType,
   type ListType,
@@ -21,15 +21,15 @@ export interface Comparison {
   readonly added: FieldSet;
 }
 
-/** Both must have been found to fit the type. */
+/** Both values must be valid. A missing value is undefined, an explicit null is null. */
 export function compareValues(type: ValueType, before: unknown, after: unknown): Comparison {
   const comparing = new Comparing();
   comparing.compare(type, before, after);
   return comparing;
 }
 
-/** Without the given fields and all below them. */
-export function withoutFields(comparison: Comparison, fields: FieldSet): Comparison {
+/** The comparison without the given fields and all fields below them. */
+export function excludeFields(comparison: Comparison, fields: FieldSet): Comparison {
   if (fields.isEmpty) return comparison;
   return {
     removed: comparison.removed.recursiveDifference(fields),
@@ -38,12 +38,11 @@ export function withoutFields(comparison: Comparison, fields: FieldSet): Compari
   };
 }
 
-/** In all that follows, undefined is a value that is not there, and null one that is there. */
 class Comparing implements Comparison {
   readonly removed = new FieldSet();
   readonly modified = new FieldSet();
   readonly added = new FieldSet();
-  /** Where the comparison is; one array for all of it. */
+  /** The path to the values that are being compared. */
   readonly #path: PathElement[] = [];
 
   compare(type: ValueType, before: unknown, after: unknown): void {
@@ -61,7 +60,7 @@ class Comparing implements Comparison {
     }
   }
 
-  /** True when the values were compared as a whole. */
+  /** True if the values were compared as a whole. */
   #visit(type: ValueType, shape: Shape, before: unknown, after: unknown): boolean {
     switch (resolveShape(type, shape)) {
       case "map":
@@ -118,7 +117,7 @@ class Comparing implements Comparison {
     return false;
   }
 
-  /** Items that cannot be told apart count as one value. */
+  /** Duplicate items are compared as one value. */
   #compareItems(
     { element: type }: ListType,
     element: PathElement,

@@ -1,9 +1,10 @@
-// A patch in a request: which kind it is, by its media type, and what applying it gives or refuses.
-// Each kind words its refusals in its own way, as it does in the real server.
+// The patch in a request: its form, by media type, and the patched object or the error. Each form has
+// its own error messages, as in the real server.
 
 import { isTooDeep, jsonNestingProblem } from "../../kube/yaml/nesting.ts";
 import { ApiError } from "../api-error.ts";
 import { badRequest, unsupportedMediaType } from "../decode/body.ts";
+import { formatGoValue, goJsonType } from "../decode/go-format.ts";
 import { jsonSyntaxProblem } from "../decode/json-scanner.ts";
 import {
   type DecodedObject,
@@ -11,16 +12,15 @@ import {
   type ExpectedKind,
   type FieldValidation,
 } from "../decode/request-object.ts";
-import { goJsonType, SchemaTypeError } from "../decode/schema-type-error.ts";
+import { SchemaTypeError } from "../decode/schema-type-error.ts";
 import { hasRepeatedKeys, repeatedKeys } from "../decode/strict-fields.ts";
 import { isJsonObject, type JsonObject } from "../kinds/fields.ts";
-import { formatGoValue } from "./go-format.ts";
 import { applyJsonPatch, JsonPatchError, jsonPatchProblems } from "./json-patch.ts";
 import { applyMergePatch } from "./merge-patch.ts";
+import { StrategicPatchError } from "./patch-meta.ts";
 import { applyStrategicMergePatch } from "./strategic-merge-patch.ts";
-import { StrategicPatchError } from "./strategic-patch-error.ts";
 
-/** From the current document to the checked next one; the current one is not changed. */
+/** Returns the patched and checked document; the given one is not changed. */
 export type Patch = (document: JsonObject) => DecodedObject;
 
 export interface PatchRequest {
@@ -30,7 +30,7 @@ export interface PatchRequest {
   readonly validation: FieldValidation;
 }
 
-/** A body that is no such patch is refused once there is something to apply it to. */
+/** An invalid body is refused only when the patch is applied, after the object was found. */
 export function readPatch(request: PatchRequest): Patch {
   const { body, expected, validation } = request;
   const form = formOf(request);
@@ -50,19 +50,19 @@ export function readPatch(request: PatchRequest): Patch {
   };
 }
 
-/** What differs between the kinds of patches. */
+/** The differences between the forms of patches. */
 interface PatchForm {
-  /** Before what is wrong with the patch's JSON. */
+  /** Of messages about the JSON of the patch. */
   readonly prefix: string;
-  /** What the body must be, to Go's decoder. */
+  /** The type that Go decodes the body to. */
   readonly goType: string;
   readonly isArray: boolean;
   apply(document: JsonObject, patch: unknown): unknown;
-  /** What a strict client wants to hear about the patch itself. */
+  /** Problems of the patch itself, for strict validation. */
   problems(body: Buffer, patch: unknown): readonly string[];
-  /** How a value that does not fit its field is worded. */
+  /** The message about a value of the wrong type. */
   mistake(error: SchemaTypeError): string;
-  /** What a refusal shows: the patch, or what came of it. */
+  /** The value in the error: the patch, or the patched object. */
   subject(patch: unknown, patched: unknown): string;
 }
 
@@ -114,7 +114,7 @@ function formOf({ mediaType, expected }: PatchRequest): PatchForm {
   }
 }
 
-/** Strategic merge patches need to know the Go type, which custom kinds do not have. */
+/** Without strategic merge patches, which need a Go type. */
 const customPatchTypes = [
   "application/json-patch+json",
   "application/merge-patch+json",
@@ -127,7 +127,7 @@ function unknownPatch({ custom }: ExpectedKind): ApiError {
     : unsupportedMediaType(customPatchTypes);
 }
 
-/** A null body is a patch that says nothing. */
+/** A null body is an empty patch. */
 function parse(body: Buffer, form: PatchForm): unknown {
   const text = body.toString("utf8");
   const tooDeep = jsonNestingProblem(text);
@@ -169,7 +169,7 @@ function apply(form: PatchForm, document: JsonObject, patch: unknown): unknown {
   return patched;
 }
 
-/** The message of a patch that cannot be applied says no more than that. */
+/** The error of a patch that cannot be applied has no details. */
 function asRefusal(error: unknown): unknown {
   const unprocessable = "the server rejected our request due to an error in our request";
   if (error instanceof JsonPatchError) {

@@ -1,4 +1,4 @@
-// Patches through the server: what is refused, in which words, and what a strict client hears.
+// Patches over HTTP: refusals with their messages, and strict validation.
 import { describe, expect, test } from "vitest";
 import { failure, inApiWorld } from "../../../tests/apiserver/api-world.ts";
 import { textAt } from "../kinds/fields.ts";
@@ -95,7 +95,7 @@ function own(patch: string, message: string): Refusal {
 }
 
 describe("a patch", () => {
-  test("is refused in the words of the real server, and nothing changes", () =>
+  test("is refused with the message of the real server, and nothing changes", () =>
     inApiWorld(async ({ call }) => {
       const metadata = { name: "a", finalizers: ["x/y"] };
       const { json: before } = await call("POST", maps, { metadata, data: { a: "1" } });
@@ -109,7 +109,7 @@ describe("a patch", () => {
       expect((await call("GET", `${maps}/a`)).json).toEqual(before);
     }));
 
-  test("that does not apply says no more than that", () =>
+  test("that cannot be applied is refused without details", () =>
     inApiWorld(async ({ call }) => {
       await call("POST", maps, { metadata: { name: "a" } });
       const patch = '[{"op":"test","path":"/data/a","value":"2"}]';
@@ -118,7 +118,7 @@ describe("a patch", () => {
       expect(json).toEqual(failure(422, "Invalid", message, {}));
     }));
 
-  test("that makes a value of the wrong type shows the patch or what came of it", () =>
+  test("that sets a value of the wrong type is refused with the patch or the result", () =>
     inApiWorld(async ({ call }) => {
       await call("POST", maps, { metadata: { name: "a" } });
       const refused = async (type: keyof typeof types) =>
@@ -134,7 +134,7 @@ describe("a patch", () => {
       );
     }));
 
-  test("with odd fields is refused for a strict client, and a warning for others", () =>
+  test("with unknown or repeated fields is refused by strict validation, and gives warnings otherwise", () =>
     inApiWorld(async ({ call }) => {
       await call("POST", maps, { metadata: { name: "a" } });
       const contentType = types.strategic;
@@ -154,7 +154,7 @@ describe("a patch", () => {
       expect(json.headers["warning"]).toBe('299 - "json patch unknown field \\"[0].extra\\""');
     }));
 
-  test("of an unknown kind is refused", () =>
+  test("with an unknown media type is refused", () =>
     inApiWorld(async ({ call }) => {
       await call("POST", maps, { metadata: { name: "a" } });
       const { json } = await call("PATCH", `${maps}/a`, "{}", { contentType: "application/foo" });

@@ -1,9 +1,10 @@
-// Whether JSON that a client applies fits its type, worded as the real server does. A field that
-// the schema does not know is an error here: nobody could be made its owner.
+// Validates an applied value against its type, with the messages of the real server. A field that
+// is not in the schema is an error: it could not have an owner.
+
+import { formatGoSyntax, formatGoValue, goTypeOf } from "../decode/go-format.ts";
 import { isJsonObject } from "../kinds/fields.ts";
-import { formatGoValue, goTypeOf } from "../patch/go-format.ts";
-import { itemElement, ListItemError } from "./list-items.ts";
 import { fieldElement, type PathElement, showPathElement } from "./path-element.ts";
+import { itemElement, ListItemError } from "./typed-value.ts";
 import {
   type ListType,
   type MapType,
@@ -13,26 +14,17 @@ import {
   type ValueType,
 } from "./value-type.ts";
 
-/** Everything wrong with the value, as one text; undefined when nothing is. */
-export function problemsOf(
-  type: ValueType,
-  value: unknown,
-  options: { readonly allowDuplicates: boolean },
-): string | undefined {
-  const problems: string[] = [];
-  new Checker(problems, options.allowDuplicates).check(type, value, "");
+/** All problems of the value in one message; undefined if it is valid. */
+export function validate(type: ValueType, value: unknown): string | undefined {
+  const validation = new Validation();
+  validation.check(type, value, "");
+  const { problems } = validation;
   if (problems.length <= 1) return problems[0];
   return ["errors:", ...problems.map((problem) => `  ${problem}`)].join("\n");
 }
 
-class Checker {
-  readonly #problems: string[];
-  readonly #allowDuplicates: boolean;
-
-  constructor(problems: string[], allowDuplicates: boolean) {
-    this.#problems = problems;
-    this.#allowDuplicates = allowDuplicates;
-  }
+class Validation {
+  readonly problems: string[] = [];
 
   check(type: ValueType, value: unknown, path: string): void {
     const shape = resolveShape(type, shapeOf(type, value));
@@ -71,7 +63,7 @@ class Checker {
     for (const [index, item] of value.entries()) {
       const element = this.#elementOf(type, item, index, path);
       if (element === undefined) return;
-      if (!type.isAtomic && seen.has(element) && !this.#allowDuplicates) {
+      if (!type.isAtomic && seen.has(element)) {
         this.#report(path, `duplicate entries for key ${showPathElement(element)}`);
       }
       seen.add(element);
@@ -92,7 +84,7 @@ class Checker {
 
   #report(path: string, problem: string | undefined): void {
     if (problem !== undefined) {
-      this.#problems.push(path === "" ? problem : `${path}: ${problem}`);
+      this.problems.push(path === "" ? problem : `${path}: ${problem}`);
     }
   }
 }
@@ -104,22 +96,10 @@ function scalarProblem(type: ScalarType, value: unknown): string | undefined {
     case "number":
       return `expected numeric (int or float), got ${goTypeOf(value)}`;
     case "string":
-      return `expected string, got &value.valueUnstructured{Value:${goSyntax(value)}}`;
+      return `expected string, got &value.valueUnstructured{Value:${formatGoSyntax(value)}}`;
     case "boolean":
       return `expected boolean, got &{${formatGoValue(value)}}`;
     case "any":
       return `expected any scalar, got &{${formatGoValue(value)}}`;
   }
-}
-
-/** A value as Go source would have it, which is how some messages show it. */
-function goSyntax(value: unknown): string {
-  if (Array.isArray(value)) return `[]interface {}{${value.map(goSyntax).join(", ")}}`;
-  if (isJsonObject(value)) {
-    const entries = Object.keys(value)
-      .sort()
-      .map((key) => `${JSON.stringify(key)}:${goSyntax(value[key])}`);
-    return `map[string]interface {}{${entries.join(", ")}}`;
-  }
-  return value === null || value === undefined ? "interface {}(nil)" : JSON.stringify(value);
 }
