@@ -1,7 +1,7 @@
 // Cluster IPs and node ports, also with two servers on one storage.
 import { expect, test } from "vitest";
 import { failure, inApiWorld } from "../../../tests/apiserver/api-world.ts";
-import { numberAt, objectAt, objectsAt, textAt } from "../kinds/fields.ts";
+import { numberAt, objectAt, objectsAt, textAt } from "./fields.ts";
 
 const services = "/api/v1/namespaces/default/services";
 
