@@ -7,7 +7,7 @@ import { FilesError } from "../../../environment/files.ts";
 import { allIncidents } from "../../../lab/incidents/all-incidents.ts";
 import type { Incident, IncidentResult } from "../../../lab/incidents/incident.ts";
 import { type LivePlayOptions, playLive } from "../../../lab/incidents/live-stage.ts";
-import type { Invitation, StageProgress } from "../../../lab/incidents/stage.ts";
+import type { Invitation, ObservablePlay, StageProgress } from "../../../lab/incidents/stage.ts";
 import { playInVirtualTime } from "../../../lab/incidents/virtual-stage.ts";
 import { checkSaveFolder, Recording, SaveFolderError } from "../../../lab/saved/recording.ts";
 import { type CommandContext, type ExitCode, UsageError } from "../../command.ts";
@@ -201,7 +201,7 @@ async function playInFolder(
   const { folder, cleaned } = await makeRunFolder(environment, "incident");
   try {
     if (cleaned !== undefined) say(`${cleaned}\n`);
-    const onInvitation = (invitation: Invitation): void => {
+    const onObservable = (invitation: ObservablePlay): void => {
       // The play does not wait for it, and goes on without whoever would have watched.
       void inviteToWatch(environment, folder, invitation).then(say, (error: unknown) =>
         environment.log.error("cannot print the command for watching this replay", { error }),
@@ -210,7 +210,7 @@ async function playInFolder(
     say(
       "When the clusters are ready, a command for watching them from another terminal appears here.",
     );
-    const live = { environment, folder, signal: context.stop, onInvitation };
+    const live = { environment, folder, signal: context.stop, onObservable };
     return await playLive(incident, { ...options, ...live });
   } finally {
     await environment.files.remove(folder);

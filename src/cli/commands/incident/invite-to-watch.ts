@@ -1,6 +1,6 @@
 // The command with which somebody else can watch a live play as it happens, from another terminal.
 import type { Environment } from "../../../environment/environment.ts";
-import type { Invitation } from "../../../lab/incidents/stage.ts";
+import type { Invitation, ObservablePlay } from "../../../lab/incidents/stage.ts";
 import { kubeconfig } from "../../../lab/kubeconfig.ts";
 import { typedCommand } from "../../typed-command.ts";
 
@@ -8,7 +8,7 @@ import { typedCommand } from "../../typed-command.ts";
 export async function inviteToWatch(
   { files, processes }: Pick<Environment, "files" | "processes">,
   folder: string,
-  { access, proxies, accessLogs }: Invitation,
+  { access, proxies, accessLogs }: ObservablePlay,
 ): Promise<string> {
   const { name, server } = access;
   const { authorization = "" } = await access.credentials();

@@ -5,7 +5,7 @@ import { Command } from "commander";
 import {
   playThrottledController,
   throttledController,
-} from "../../../lab/incidents/throttled-controller/throttled-controller.ts";
+} from "../../../lab/incidents/throttled-controller/play.ts";
 import { playInVirtualTime } from "../../../lab/incidents/virtual-stage.ts";
 import { kubeconfig } from "../../../lab/kubeconfig.ts";
 import { shopHost } from "../../../lab/shop.ts";

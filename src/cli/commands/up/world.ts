@@ -13,7 +13,13 @@ import type { KubeconfigContext } from "../../../lab/kubeconfig.ts";
 import { Ledger } from "../../../lab/kubelet/ledger.ts";
 import { serverNames } from "../../../lab/lab.ts";
 import { type LoopbackNetworks, takeLoopbackNetworks } from "../../../lab/loopback-networks.ts";
-import { createCrowd, createShop, createShopIngress, shopReplicas } from "../../../lab/shop.ts";
+import {
+  createCrowd,
+  createFiller,
+  createShop,
+  createShopIngress,
+  shopReplicas,
+} from "../../../lab/shop.ts";
 import { Observer } from "../../../observe/observer.ts";
 import { RecentJourneys } from "../../../observe/recent-journeys.ts";
 import { ServiceSyncer } from "../../../outputs/slices/service-syncer.ts";
@@ -61,7 +67,7 @@ const preparationFlags = { "kube-api-qps": 1_000, "kube-api-burst": 1_000 } as c
  * Services without pods. A 1.7 controller looks at every service each 30 s and pays two requests
  * for each of these, so at 20 requests a second more than 300 keep it busy for ever.
  */
-const crowdSize = 330;
+const fillerServiceCount = 330;
 
 /** New pods first, then the old ones go: no moment without enough of them. */
 const shop = {
@@ -117,11 +123,11 @@ export class World {
     const { onStep, proxies } = this.#options;
     await this.#startClusters();
     onStep(
-      `created a shop in alpha and beta, ${crowdSize} other services in alpha, an Ingress in access`,
+      `created a shop in alpha and beta, ${fillerServiceCount} other services in alpha, an Ingress in access`,
     );
     await Promise.all([
       createShop(this.client("alpha"), shop),
-      createCrowd(this.client("alpha"), crowdSize),
+      createFiller(this.client("alpha"), fillerServiceCount),
       createShop(this.client("beta"), shop),
       createShopIngress(this.client("access")),
     ]);
@@ -219,7 +225,7 @@ export class World {
         this.#list("access", "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices"),
       ]);
       const synced = slices.flatMap((slice) => (isRecord(slice) ? listAt(slice, "endpoints") : []));
-      if (published.length > crowdSize && synced.length >= 2 * shopReplicas) return;
+      if (published.length > fillerServiceCount && synced.length >= 2 * shopReplicas) return;
       await environment.timers.sleep(settlePollMs, signal);
     }
     throw new UnsettledError("the clusters did not settle: the shop's pods are not all synced");

@@ -1,16 +1,12 @@
 // From what was typed to a question: presets and defaults where nothing was said, and a refusal that
 // names the allowed range where it cannot be.
-
 import { parseGoDuration } from "../../../environment/go-duration.ts";
 import { controllerFlags } from "../../../lab/controllers/flags.ts";
 import { type ProfileName, profileNamed, profileNames } from "../../../lab/controllers/profiles.ts";
-import {
-  heartbeatFlapGap,
-  resyncStormCluster,
-  throttledControllerCluster,
-} from "../../../lab/incidents/write-up-clusters.ts";
-import { contradictionsOf } from "../../../lab/whatif/contradictions.ts";
-import { type InputKey, inputs } from "../../../lab/whatif/inputs.ts";
+import { writeUpGap } from "../../../lab/incidents/heartbeat-flap/settings.ts";
+import { writeUpSettings as resyncStorm } from "../../../lab/incidents/resync-storm/settings.ts";
+import { writeUpSettings as throttledController } from "../../../lab/incidents/throttled-controller/settings.ts";
+import { contradictionsOf, type InputKey, inputs } from "../../../lab/whatif/inputs.ts";
 import type { Counts, Heartbeat, Question } from "../../../lab/whatif/question.ts";
 import { UsageError } from "../../command.ts";
 import { wrapText } from "../../terminal/wrapped-text.ts";
@@ -45,15 +41,18 @@ interface Preset {
   readonly fitted: string;
 }
 
-const { fittedServices, fittedWorkers } = throttledControllerCluster;
+const { services: fittedServices, workers: fittedWorkers } = throttledController;
+
+/** With the shop of the incident. */
+const resyncStormServices = resyncStorm.services + 1;
 
 /** The clusters of the write-ups; what they do not say is fitted, as in the incidents. */
 const presets: Readonly<Record<PresetName, Preset>> = {
   "resync-storm": {
     version: "1.17.3",
     given: {
-      services: resyncStormCluster.services,
-      "headless-share": resyncStormCluster.headless / resyncStormCluster.services,
+      services: resyncStormServices,
+      "headless-share": resyncStorm.headless / resyncStormServices,
     },
     fitted:
       "no limit on writes of the API server (about 43 a second in the real incident; to use it: " +
@@ -69,7 +68,7 @@ const presets: Readonly<Record<PresetName, Preset>> = {
   "heartbeat-flap": {
     version: "1.7",
     given: { services: 100 },
-    heartbeat: { by: "status", ...heartbeatFlapGap },
+    heartbeat: { by: "status", ...writeUpGap },
     fitted:
       "100 services; heartbeat gaps distributed evenly from 20 to 50 s, the range in the report",
   },

@@ -1,7 +1,7 @@
 // What binds, in one word, with the measurements that say so and what would help. Pure.
 
 import { durationText } from "../../../environment/duration-text.ts";
-import type { ConstraintEvidence, ConstraintName } from "../../../lab/whatif/constraint.ts";
+import type { ConstraintEvidence, ConstraintName } from "../../../lab/probe/constraint.ts";
 import type { PublishingPrediction } from "../../../lab/whatif/prediction.ts";
 import type { Settings } from "../../../lab/whatif/question.ts";
 import { numberText, percentText } from "../../terminal/value-text.ts";

@@ -2,9 +2,9 @@
 // of nodes, what the API server is asked, and what holds it all up. Pure; fits 80 columns.
 
 import { durationText } from "../../../environment/duration-text.ts";
+import { type ByVerb, verbs } from "../../../lab/probe/request-counters.ts";
 import { shortDuration } from "../../../lab/whatif/inputs.ts";
 import type { Prediction, PublishingPrediction } from "../../../lab/whatif/prediction.ts";
-import { type ByVerb, verbs } from "../../../lab/whatif/sent-requests.ts";
 import type { ChangeWaits, Waits } from "../../../lab/whatif/waits.ts";
 import { hasP99 } from "../../../timeline/percentile.ts";
 import type { Paint } from "../../terminal/paint.ts";
