@@ -26,7 +26,7 @@ import type { HeartbeatGaps } from "./kubelet/heartbeat-gaps.ts";
 import type { Kubelet } from "./kubelet/kubelet.ts";
 import type { Ledger } from "./kubelet/ledger.ts";
 import { PodLogBook } from "./kubelet/pod-log-book.ts";
-import type { KubernetesServiceFlags } from "./kubernetes-service/kept-service.ts";
+import type { KubernetesServiceFlags } from "./kubernetes-service/kubernetes-service-reconciler.ts";
 import type { LabEnvironment } from "./lab-environment.ts";
 import { Machines } from "./machines.ts";
 import type { StageRecorder } from "./saved/stage-recorder.ts";
