@@ -104,7 +104,7 @@ export function serverPlans(
     const own = index === 0 ? name : `${name}-server-${index + 1}`;
     return {
       name: own,
-      listen: { host: addressOf(own), port, ...(tls === undefined ? {} : { tls }) },
+      listen: { host: addressOf(own, index), port, ...(tls === undefined ? {} : { tls }) },
       profile,
       kubernetesService,
       accessControl,

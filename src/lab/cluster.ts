@@ -40,8 +40,8 @@ export interface ClusterOptions {
   readonly hostOf: (part: string) => string;
   /** One for each API server, 0 for any free one. */
   readonly ports: readonly number[];
-  /** The address of an API server; its machine's unless given. */
-  readonly serverAddressOf?: (server: string) => string;
+  /** The address of an API server, by its name and its index; that of its machine unless given. */
+  readonly serverAddressOf?: (server: string, index: number) => string;
   /** How servers whose address is an IP address keep the service `kubernetes`. */
   readonly kubernetesService?: KubernetesServiceFlags;
   /** Certificate and key of the servers, and what to verify them with; plain HTTP when absent. */
