@@ -16,7 +16,9 @@ import { expectJudged, type JudgedFolder } from "./ledger-judge.ts";
 
 const folder = "/saved";
 
-/** What came of each stage, stock's side; of Lockstep's only that no verdict is wrong. */
+/**
+ * The verdicts of each stage on the stock side; on Lockstep's side, only that no verdict is wrong.
+ */
 async function judged(
   play: (open: OpenStage) => Promise<unknown>,
   seed = 1,
@@ -89,7 +91,7 @@ describe.runIf(isThorough(process.env))("at length", () => {
     expect(blamed).toEqual({ "published late": lost });
   });
 
-  test("a node that dies unheard: shown late", async () => {
+  test("a node that dies without a report: shown late", async () => {
     const late = {
       profile: "1.7",
       gaps: { status: { minMs: 20_000, maxMs: 50_000 } },

@@ -333,7 +333,8 @@ export class GhostScene {
   async until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
     const startedMs = this.stage.now();
     while (!(await isSo())) {
-      if (this.stage.now() - startedMs > patienceMs) throw new Error(`timed out waiting for ${what}`);
+      if (this.stage.now() - startedMs > patienceMs)
+        throw new Error(`timed out waiting for ${what}`);
       await this.stage.sleep(lookAgainMs);
     }
   }
