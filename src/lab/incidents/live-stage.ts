@@ -6,7 +6,7 @@ import type { Environment } from "../../environment/environment.ts";
 import { SeededRandom } from "../../simulation/seeded-random.ts";
 import { endNginx } from "../comparison/stage-side.ts";
 import { takeLoopbackNetworks } from "../loopback-networks.ts";
-import { AccuracyMeter } from "../observed/observer-accuracy.ts";
+import { AccuracyCounters } from "../observed/observer-accuracy.ts";
 import type { Recording } from "../saved/recording.ts";
 import { AbortableEnvironment } from "./abortable-environment.ts";
 import type { Figure } from "./figure.ts";
@@ -51,7 +51,7 @@ export class LiveTimeoutError extends Error {
 export class LiveStages {
   readonly #options: LivePlayOptions;
   /** Of the observers on all stages. */
-  readonly accuracy = new AccuracyMeter();
+  readonly accuracy = new AccuracyCounters();
   #durationMs = 0;
 
   constructor(options: LivePlayOptions) {

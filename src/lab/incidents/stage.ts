@@ -6,7 +6,7 @@ import type { Environment } from "../../environment/environment.ts";
 import type { Random } from "../../environment/random.ts";
 import type { ClusterAccess } from "../../kube/credentials/credentials.ts";
 import type { RoutedInput } from "../../observe/routed-witness.ts";
-import type { AccuracyMeter } from "../observed/observer-accuracy.ts";
+import type { AccuracyCounters } from "../observed/observer-accuracy.ts";
 import type { StageRecorder } from "../saved/stage-recorder.ts";
 
 export interface Stage {
@@ -29,7 +29,7 @@ export interface Stage {
   /** Collects the files that an operator would have; absent unless they are saved. */
   readonly recorder?: StageRecorder;
   /** Compares the journeys of an observer with the ledger. */
-  readonly accuracy: Pick<AccuracyMeter, "add">;
+  readonly accuracy: Pick<AccuracyCounters, "add">;
   /** Receives the real events, to judge an observer; absent where none is judged. */
   readonly truth?: StageTruth;
   /** Called when other tools can observe the play; absent where they cannot. */

@@ -30,11 +30,11 @@ export function lagSeries(journeys: readonly Journey[], instant: SameInstant): r
       )
       .sort(byTime);
   return [
-    { id: "lag-published", text: "published", unit: "ms", points: lags("published", "") },
+    { id: "lag-published", text: "in Endpoints", unit: "ms", points: lags("published", "") },
     ...sides.map(
       (side): Series => ({
         id: `lag-routed-${side}`,
-        text: "routed",
+        text: "at the proxies",
         unit: "ms",
         side,
         points: lags("routed", `${side}-`),

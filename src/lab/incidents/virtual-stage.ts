@@ -2,7 +2,7 @@
 // progress use real time.
 import { createHash } from "node:crypto";
 import { type Simulation, simulate } from "../../simulation/simulation.ts";
-import { AccuracyMeter } from "../observed/observer-accuracy.ts";
+import { AccuracyCounters } from "../observed/observer-accuracy.ts";
 import type { Recording } from "../saved/recording.ts";
 import type { StageRecorder } from "../saved/stage-recorder.ts";
 import type { Incident, IncidentResult } from "./incident.ts";
@@ -35,7 +35,7 @@ export class VirtualStages {
   readonly #options: VirtualPlayOptions;
   readonly #hash = createHash("sha256");
   /** Of the observers on all stages. */
-  readonly accuracy = new AccuracyMeter();
+  readonly accuracy = new AccuracyCounters();
   #durationMs = 0;
 
   constructor(options: VirtualPlayOptions) {

@@ -13,8 +13,8 @@ import { populationPods } from "./population.ts";
 import { PublishedWatch } from "./published-watch.ts";
 import type { PublishingPlan } from "./publishing-plan.ts";
 import type { Question } from "./question.ts";
-import { QueueMonitor } from "./queue-monitor.ts";
 import { runFlags } from "./run-flags.ts";
+import { StormWatch } from "./storm-watch.ts";
 
 export interface PublishingWorldOptions {
   readonly simulation: Simulation;
@@ -25,7 +25,7 @@ export interface PublishingWorldOptions {
 
 export class PublishingWorld {
   readonly changes: PodChanges;
-  readonly monitor: QueueMonitor;
+  readonly monitor: StormWatch;
   readonly #options: PublishingWorldOptions;
   readonly #plane: ControlPlaneRun;
   readonly #beats: NodeBeats;
@@ -60,7 +60,7 @@ export class PublishingWorld {
       form: profileNamed(settings.version).endpointSlices ? "slices" : "endpoints",
       onPublished: (address, isReady) => this.changes.published(address, isReady),
     });
-    this.monitor = new QueueMonitor({
+    this.monitor = new StormWatch({
       instruments: this.#plane.instruments,
       services: counts.services,
       sleep: (ms) => simulation.sleep(ms),

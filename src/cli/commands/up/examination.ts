@@ -1,5 +1,5 @@
-// Gathers for the doctor what anybody with access to the cluster could: two looks at the controller
-// manager's metrics, its log through the API server, and the journeys that were observed.
+// Gathers evidence for the doctor that anyone with access to the cluster has: two readings of the
+// controller manager's metrics, its log through the API server, and the observed journeys.
 
 import type { MetricsPage } from "../../../doctor/evidence/metrics-window.ts";
 import { parsePrometheusText } from "../../../doctor/evidence/prometheus-text.ts";
@@ -7,6 +7,7 @@ import type { Finding } from "../../../doctor/finding.ts";
 import { clientThrottling } from "../../../doctor/rules/client-throttling.ts";
 import type { Environment } from "../../../environment/environment.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
+import { readMetricsPage } from "../../../lab/probe/metrics-source.ts";
 import type { Journey } from "../../../timeline/journey.ts";
 
 export interface ExaminationOptions extends Pick<Environment, "clock" | "network"> {
@@ -33,8 +34,8 @@ export class Examination {
   async look(): Promise<Finding | undefined> {
     const { clock, pod, journeys } = this.#options;
     const url = this.#options.metricsUrl();
-    if (url === undefined) return undefined;
-    const text = await this.#read(url);
+    const text = await readMetricsPage({ network: this.#options.network, url: () => url });
+    if (url === undefined || text === undefined) return undefined;
     this.#pages.push({ atMs: clock.monotonicMs(), samples: parsePrometheusText(text) });
     if (this.#pages.length < 2) return undefined;
     return clientThrottling({
@@ -55,12 +56,5 @@ export class Examination {
     const limits = { deadlineMs: requestDeadlineMs };
     const { body } = await client.request({ verb: "get", method: "GET", path, ...limits });
     return body.toString("utf8").split("\n");
-  }
-
-  async #read(url: string): Promise<string> {
-    const response = await this.#options.network.request({ method: "GET", url });
-    const chunks: Uint8Array[] = [];
-    for await (const chunk of response.body) chunks.push(chunk);
-    return Buffer.concat(chunks).toString("utf8");
   }
 }

@@ -56,8 +56,7 @@ describe("refused is", () => {
     [
       "a grace period that is over before nodes are looked at",
       { given: { "grace-period": 5_000 } },
-      "A grace period of 5s would be over before nodes are looked at: it must be\n" +
-        "above --node-monitor-period, 5s.",
+      "The grace period of 5s must be above --node-monitor-period, 5s.",
     ],
     [
       "a batch period in a version without the flag",
@@ -68,7 +67,7 @@ describe("refused is", () => {
     [
       "a Lease in a version without Leases",
       { version: "1.7", heartbeat: { by: "lease", minMs: 10_000, maxMs: 10_000 } },
-      "Kubelets of 1.7 know no Leases: say --heartbeat status:… or a version that has\n" +
+      "Kubelets of 1.7 have no Leases: use --heartbeat status:… or a version that has\n" +
         "them (1.17.3, 1.17.13, 1.33, 1.36).",
     ],
     [

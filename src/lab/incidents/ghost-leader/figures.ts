@@ -167,7 +167,7 @@ export function ghostFindings(
     fitted: [
       `a lease of ${settings.electionTtlMs / 1_000} s, the default of the ingress controller`,
       `${settings.formerTransitions} earlier changes of the lock's holder, which the record keeps`,
-      `${settings.replicas} replicas and ${settings.ingresses} Ingresses a class`,
+      `${settings.replicas} replicas and ${settings.ingresses} Ingresses per ingress class`,
       "the ghost has an older revision, so its labels match no pod; the report shows the empty " +
         "statuses, but not the reason",
     ],

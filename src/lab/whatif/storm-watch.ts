@@ -1,6 +1,6 @@
-// Looks at the queues again and again and knows the storms: a storm begins when nearly every service
-// is enqueued at once, by a start or a resync, and is over when the last key of it has been worked
-// on. What is measured is kept apart for storms and for the quiet between them.
+// Watches the queues and finds storms: a storm starts when nearly every service is enqueued at once, by a
+// start or a resync, and ends when its last key is finished. Counters are kept apart for storms and for
+// the quiet times between them. Also decides from the backlog whether a queue keeps up.
 import {
   added,
   combined,
@@ -16,36 +16,36 @@ export interface Storm {
   readonly startMs: number;
   /** Undefined while it lasts. */
   endMs: number | undefined;
-  /** The next one began before it was over. */
+  /** The next one started before its end. */
   isOvertaken: boolean;
-  /** Until it was over: keys that were added, and what was sent to publish. */
+  /** Keys added and publishing requests sent until its end. */
   keys: number;
   requests: number;
 }
 
-/** How long the queue was at a look: keys that wait or are worked on. */
+/** Keys that wait or are in work, at one look. */
 export interface Backlog {
   readonly atMs: number;
   readonly keys: number;
 }
 
-export interface QueueMonitorOptions {
+export interface StormWatchOptions {
   readonly instruments: Instruments;
   readonly services: number;
   readonly sleep: (ms: number) => Promise<void>;
-  /** Between two looks; how exactly the beginning and the end of a storm are known. */
+  /** Between two looks: the precision of the start and the end of a storm. */
   readonly gapMs: number;
 }
 
-/** So large a part of all services at once is a storm and no churn. */
+/** This share of all services at once is a storm and not churn. */
 const stormShare = 0.9;
 
 const peakWindowMs = 1_000;
 
-export class QueueMonitor {
+export class StormWatch {
   readonly storms: Storm[] = [];
   gapMs: number;
-  readonly #options: QueueMonitorOptions;
+  readonly #options: StormWatchOptions;
   #adds = 0;
   #lookedMs = 0;
   #requests = 0;
@@ -57,18 +57,18 @@ export class QueueMonitor {
   #isExpecting = false;
   #wasEmpty = false;
 
-  constructor(options: QueueMonitorOptions) {
+  constructor(options: StormWatchOptions) {
     this.#options = options;
     this.gapMs = options.gapMs;
     this.#reader = new IntervalReader(options.instruments);
   }
 
-  /** The queue was empty at a look, since the last time that everything was forgotten. */
+  /** The queue was empty at a look since the last `forget`. */
   get wasEmpty(): boolean {
     return this.#wasEmpty;
   }
 
-  /** Looks until the time has passed, and counts keys at each of them. */
+  /** The backlog at each look of this time. */
   async backlogs(withinMs: number): Promise<readonly Backlog[]> {
     const { now, queue } = this.#options.instruments;
     const endMs = now() + withinMs;
@@ -92,7 +92,7 @@ export class QueueMonitor {
     return this.#peak;
   }
 
-  /** Everything measured until now is not what is asked for. */
+  /** Starts all counters again. */
   async forget(): Promise<void> {
     await this.#reader.next();
     this.#stretches = { quiet: emptyInterval, storm: emptyInterval };
@@ -100,13 +100,13 @@ export class QueueMonitor {
     this.#wasEmpty = false;
   }
 
-  /** A storm is due: what happens from now on until it is seen is part of it. */
+  /** A storm is due: everything from now until it is seen counts as part of it. */
   async expectStorm(): Promise<void> {
     await this.#lap("quiet");
     this.#isExpecting = true;
   }
 
-  /** What was measured, with what is still going on. */
+  /** The counters so far, including the current interval. */
   async stretches(): Promise<Readonly<Record<"quiet" | "storm", IntervalCounters>>> {
     await this.#lap(this.isStorm ? "storm" : "quiet");
     return { ...this.#stretches };
@@ -134,7 +134,7 @@ export class QueueMonitor {
     if (adds - this.#adds >= services * stormShare) {
       const current = this.storms.at(-1);
       if (current !== undefined) current.isOvertaken = wasStorm;
-      // It began somewhere between the two looks.
+      // It started between the two looks.
       const startMs = (this.#lookedMs + nowMs) / 2;
       this.storms.push({ startMs, endMs: undefined, isOvertaken: false, keys: 0, requests: 0 });
     }
@@ -144,7 +144,7 @@ export class QueueMonitor {
       latest.keys += adds - this.#adds;
       latest.requests += requests - this.#requests;
     }
-    // Keys in work are in no queue; asked for only where it matters, because it takes long.
+    // Keys in work are in no queue. They are read only where it matters, because that is slow.
     if (isOpen && depth === 0 && ((await instruments.queue.look())?.keys ?? 0) >= adds) {
       latest.endMs = nowMs;
     }
