@@ -3,12 +3,12 @@ import type { Clock } from "../../environment/clock.ts";
 import type { Random } from "../../environment/random.ts";
 import type { ResourceKind } from "../kinds/resource-kind.ts";
 import type { ResourceStore } from "../listwatch/resource-store.ts";
-import type { ServiceAllocator } from "./service-allocator.ts";
+import type { Allocator } from "./allocator.ts";
 
 export interface Backend {
   readonly clock: Clock;
   readonly random: Random;
-  readonly allocator: ServiceAllocator;
+  readonly allocator: Allocator;
   store(kind: ResourceKind): ResourceStore;
 }
 

@@ -1,10 +1,14 @@
-// Create: the server fills in what is its own, checks the namespace and the object, and stores it
-// once. Nothing is stored when anything is wrong.
+// Create: the server sets its own fields, checks the namespace and the object, and stores it once.
+// Nothing is stored when anything is wrong.
 import { ApiError } from "../api-error.ts";
 import { namespaceKind } from "../kinds/cluster.ts";
 import { textAt } from "../kinds/fields.ts";
 import { initializeMeta, setManagedFields } from "../kinds/object-meta.ts";
-import { qualifiedResource, type ResourceKind } from "../kinds/resource-kind.ts";
+import {
+  type AllocationRules,
+  qualifiedResource,
+  type ResourceKind,
+} from "../kinds/resource-kind.ts";
 import type { KubeObject } from "../kube-object.ts";
 import { alreadyExists, notFound } from "../listwatch/refusals.ts";
 import { isRevision } from "../listwatch/resource-version.ts";
@@ -33,8 +37,8 @@ export async function createObject(
     await refuseClosedNamespace(backend, kind, request.namespace, object.metadata.name);
   }
   await kind.custom?.admitCreate(object.metadata.name);
-  return kind.kind === "Service"
-    ? createService(backend, context, request)
+  return kind.allocation !== undefined
+    ? createWithAllocation(backend, context, request, kind.allocation)
     : storeNew(backend, context, request, prepareNew(context, kind, object));
 }
 
@@ -95,27 +99,29 @@ function takeVersion({ metadata }: KubeObject): void {
   delete metadata.resourceVersion;
 }
 
-/** One that is on its way out is worth another try later, so the client is told. */
+/** The client may try again later if the existing object is being deleted, so the message says so. */
 function alreadyThere(refusal: ApiError, existing: KubeObject | undefined): ApiError {
   if (existing?.metadata.deletionTimestamp === undefined) return refusal;
   const { code, reason, message, details } = refusal;
   return new ApiError(code, reason, `object is being deleted: ${message}`, details);
 }
 
-/** The rules of a service see it with what it was given, so that comes first. */
-async function createService(
+/** Validation sees the object with its numbers, so they are allocated first. */
+async function createWithAllocation(
   backend: Backend,
   context: RequestContext,
   request: CreateRequest,
+  rules: AllocationRules,
 ): Promise<KubeObject> {
   const { kind, object } = request;
-  const allocation = await backend.allocator.allocate({
-    service: object,
+  const { dryRun } = context;
+  const allocation = await backend.allocator.allocate(rules, {
+    object,
     previous: undefined,
-    dryRun: context.dryRun,
+    dryRun,
   });
   try {
-    const prepared = prepareNew(context, kind, allocation.service);
+    const prepared = prepareNew(context, kind, allocation.object);
     return await storeNew(backend, context, request, prepared);
   } catch (error) {
     await backend.allocator.release(allocation.keys);
@@ -123,7 +129,7 @@ async function createService(
   }
 }
 
-/** The namespace must exist and must not be on its way out. */
+/** The namespace must exist and must not be terminating. */
 async function refuseClosedNamespace(
   backend: Backend,
   kind: ResourceKind,

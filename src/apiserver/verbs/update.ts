@@ -3,9 +3,13 @@
 import { isDeepStrictEqual } from "node:util";
 import { ApiError } from "../api-error.ts";
 import { FieldErrors } from "../kinds/field-errors.ts";
-import { isJsonObject, textsAt } from "../kinds/fields.ts";
+import { isJsonObject } from "../kinds/fields.ts";
 import { inheritMeta, setManagedFields } from "../kinds/object-meta.ts";
-import { qualifiedResource, type ResourceKind } from "../kinds/resource-kind.ts";
+import {
+  type AllocationRules,
+  qualifiedResource,
+  type ResourceKind,
+} from "../kinds/resource-kind.ts";
 import type { KubeObject } from "../kube-object.ts";
 import { conflict } from "../listwatch/refusals.ts";
 import { canonicalCopy, validateChange } from "./api-object.ts";
@@ -20,8 +24,8 @@ export interface UpdateRequest extends Target {
   readonly next: (current: KubeObject) => KubeObject;
 }
 
-/** How often a service update starts over because another writer changed it in between. */
-const serviceMaxTries = 5;
+/** How often an update with an allocation starts over because another writer was faster. */
+const allocationMaxTries = 5;
 
 export async function updateObject(
   backend: Backend,
@@ -29,8 +33,8 @@ export async function updateObject(
   request: UpdateRequest,
 ): Promise<KubeObject> {
   const { kind, namespace, name } = request;
-  if (kind.kind === "Service" && request.part === "object") {
-    return updateService(backend, context, request);
+  if (kind.allocation !== undefined && request.part === "object") {
+    return updateWithAllocation(backend, context, request, kind.allocation);
   }
   if (context.dryRun) {
     const current = await backend.store(kind).get(namespace, name);
@@ -126,53 +130,53 @@ function uidConflict(kind: ResourceKind, current: KubeObject, asked: string): Ap
   );
 }
 
-/** A deleted object whose last finalizer has just been taken away. */
+/** A deleted object whose last finalizer has just been removed. */
 function isFinished(kind: ResourceKind, object: KubeObject): boolean {
   const { deletionTimestamp, deletionGracePeriodSeconds, finalizers = [] } = object.metadata;
   if (deletionTimestamp === undefined || finalizers.length > 0) {
     return false;
   }
-  return kind.kind === "Namespace"
-    ? textsAt(object, "spec", "finalizers").length === 0
-    : (deletionGracePeriodSeconds ?? 0) === 0;
+  const others = kind.otherFinalizers?.(object) ?? [];
+  return others.length === 0 && (deletionGracePeriodSeconds ?? 0) === 0;
 }
 
-/** Addresses are taken before the write, so the write must then meet the version they were for. */
-async function updateService(
+/** Numbers are taken before the write, so the write must meet the version they were taken for. */
+async function updateWithAllocation(
   backend: Backend,
   context: RequestContext,
   request: UpdateRequest,
+  rules: AllocationRules,
 ): Promise<KubeObject> {
   const { kind, namespace, name } = request;
   const store = backend.store(kind);
   for (let tries = 1; ; tries++) {
     const { object: current } = await store.update(namespace, name, (same) => same);
-    const allocation = await backend.allocator.allocate({
-      service: drafted(context, request, current),
+    const allocation = await backend.allocator.allocate(rules, {
+      object: drafted(context, request, current),
       previous: current,
       dryRun: context.dryRun,
     });
     try {
-      const service = completed(context, request, allocation.service, current);
+      const next = completed(context, request, allocation.object, current);
       if (context.dryRun) {
-        return service;
+        return next;
       }
-      if (isFinished(kind, service)) {
+      if (isFinished(kind, next)) {
         await removeObject(backend, request, current);
-        return service;
+        return next;
       }
       const { object } = await store.update(namespace, name, (latest) => {
         if (latest.metadata.resourceVersion !== current.metadata.resourceVersion) {
           throw conflict(kind, name);
         }
-        return service;
+        return next;
       });
       await backend.allocator.release(allocation.released);
       return object;
     } catch (error) {
       await backend.allocator.release(allocation.keys);
       const isConflict = error instanceof ApiError && error.reason === "Conflict";
-      if (!isConflict || tries >= serviceMaxTries) {
+      if (!isConflict || tries >= allocationMaxTries) {
         throw error;
       }
     }
